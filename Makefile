@@ -1,0 +1,77 @@
+# Every target sets up what it needs on its first call and again when the pins change.
+
+PYTHON ?= python3
+PORT ?= 8000
+WORKERS ?= auto
+ARGS ?=
+BIN := .venv/bin
+MANAGE := $(BIN)/python manage.py
+# `-n0` where one test is looked at, for example make test ARGS="-k health -n0"
+PYTEST := $(BIN)/python -m pytest -n $(WORKERS)
+
+# On a developer's machine; production sets its own (see the README).
+export DEVELOPMENT ?= 1
+NPM_BIN := queries/contracts/node_modules/.bin
+export PATH := $(CURDIR)/$(BIN):$(CURDIR)/$(NPM_BIN):$(PATH)
+
+.PHONY: help demo test lint format serve contracts pins setup clean
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+
+help: ## this list
+	@echo "Tacitus: past blockchain state, proven to a contract"
+	@echo
+	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1|\2/p' $(MAKEFILE_LIST) | while IFS='|' read -r target says; do printf '%-18s %s\n' "$$target" "$$says"; done
+
+demo: setup ## the service on this machine, at http://127.0.0.1:8000 (PORT=8001 for another port)
+	@$(MANAGE) migrate --verbosity 0
+	@echo "Tacitus is at http://127.0.0.1:$(PORT)/ (Ctrl-C ends it)"
+	@LOG_LEVEL=$${LOG_LEVEL:-WARNING} $(MANAGE) serve --port $(PORT) --workers 1
+
+test: setup ## all tests (DATABASE_URL=postgres://… for PostgreSQL, ARGS="-k name" for some)
+	@$(PYTEST) $(ARGS)
+
+lint: setup ## ruff check, ruff format --check, mypy
+	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --check .
+	@$(BIN)/mypy .
+
+format: setup ## write the code as lint wants it
+	@$(BIN)/ruff check --fix .
+	@$(BIN)/ruff format .
+
+serve: setup ## the development server, which restarts when the code changes
+	@$(MANAGE) migrate --verbosity 0
+	@DEBUG=1 $(MANAGE) runserver $(PORT)
+
+contracts: setup ## what the contracts are built with
+	@anvil --version && echo "solc Version: $$(solcjs --version)"
+
+# The pins are made for every platform and Python that pyproject.toml allows, with hashes and
+# without the address of an index.
+COMPILE := $(BIN)/uv pip compile pyproject.toml --quiet --universal --python-version 3.11 \
+	--generate-hashes --no-header --no-annotate --extra postgres --extra celery
+pins: setup ## the pinned requirements again, from pyproject.toml and package.json
+	@$(COMPILE) --upgrade --output-file requirements.txt
+	@$(COMPILE) --upgrade --constraint requirements.txt --group dev --output-file requirements-dev.txt
+	@cd queries/contracts && npm install --package-lock-only
+
+setup: .venv/python-ready .venv/npm-ready
+
+.venv/python-ready: requirements-dev.txt
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Tacitus needs Python 3.11 or newer; this is %d.%d. Name another: make PYTHON=python3.12" % sys.version_info[:2])'
+	@echo "Setting up Python packages in .venv …"
+	@$(PYTHON) -m venv --clear .venv || { echo "Python could not make .venv. On Debian: apt-get install python3-venv"; exit 1; }
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes --requirement requirements-dev.txt
+	@touch $@
+
+# `npm install` and not `npm ci`: a lock made where an index offers anvil for one platform only
+# lacks the others, which `npm ci` refuses even where they are not needed. The lock's integrity
+# hashes hold in both.
+.venv/npm-ready: queries/contracts/package.json queries/contracts/package-lock.json .venv/python-ready
+	@echo "Setting up the Solidity compiler and the local node …"
+	@cd queries/contracts && npm install --no-save --loglevel=error
+	@touch $@
+
+clean: ## removes what the first call set up; var/, with the database, stays
+	rm -rf .venv queries/contracts/node_modules

@@ -1,0 +1,53 @@
+"""The system's Chromium, driven by Playwright, for tests that ask for a `page`."""
+
+import os
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, ConsoleMessage, Page, sync_playwright
+
+NAMES = ("chromium", "chromium-browser", "google-chrome")
+ARGUMENTS = ["--no-sandbox", "--disable-background-networking", "--disable-gpu"]
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    executable = next(filter(None, map(shutil.which, NAMES)), None)
+    if executable is None:
+        reason = "no Chromium on this machine: apt-get install chromium"
+        if os.environ.get("REQUIRE_BROWSER") == "1":
+            pytest.fail(reason)
+        pytest.skip(reason)
+    with sync_playwright() as playwright:
+        running = playwright.chromium.launch(executable_path=executable, args=ARGUMENTS)
+        yield running
+        running.close()
+
+
+@pytest.fixture
+def page(browser: Browser) -> Iterator[Page]:
+    """A page of a fresh visitor; a console error or a policy violation fails the test."""
+    complaints: list[str] = []
+
+    def note(message: ConsoleMessage) -> None:
+        if message.type in {"error", "warning"}:
+            complaints.append(message.text)
+
+    context = browser.new_context()
+    opened = context.new_page()
+    opened.set_default_timeout(15_000)
+    opened.on("console", note)
+    opened.on("pageerror", lambda error: complaints.append(str(error)))
+    yield opened
+    context.close()
+    assert complaints == []
+
+
+@pytest.fixture(scope="session")
+def screenshots(repository: Path) -> Path:
+    """Where tests leave pictures of what they saw."""
+    folder = repository / "var" / "screenshots"
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder

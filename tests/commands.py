@@ -1,0 +1,40 @@
+"""Commands of manage.py as an operator runs them: a process of its own, a clean environment."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Protocol
+
+import pytest
+
+PRODUCTION = {
+    "SECRET_KEY": "a-long-key-for-the-tests-alone-0123456789-abcdefghijklmnop",
+    "SITE_URL": "https://proofs.example.org",
+}
+
+
+class Manage(Protocol):
+    def __call__(self, *arguments: str, **variables: str) -> subprocess.CompletedProcess[str]: ...
+
+
+def clean_environment(folder: Path, **variables: str) -> dict[str, str]:
+    """These variables, a database in `folder`, and none of the machine's own settings."""
+    kept = {name: os.environ[name] for name in ("PATH", "HOME") if name in os.environ}
+    return kept | {"DATABASE_URL": f"sqlite:///{folder}/test.sqlite3"} | variables
+
+
+@pytest.fixture
+def manage(repository: Path, tmp_path: Path) -> Manage:
+    def run(*arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [sys.executable, "manage.py", *arguments],
+            cwd=repository,
+            env=clean_environment(tmp_path, **variables),
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
+        )
+
+    return run

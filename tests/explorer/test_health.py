@@ -1,0 +1,63 @@
+"""What a probe is told."""
+
+import json
+
+import pytest
+from django.test import Client, modify_settings
+
+from tests.commands import PRODUCTION, Manage
+
+
+@pytest.mark.no_database
+def test_the_process_answers_without_a_database(client: Client) -> None:
+    answer = client.get("/healthz")
+    assert (answer.status_code, answer.json()) == (200, {"status": "ok", "checks": {}})
+
+
+@pytest.mark.no_database
+@pytest.mark.parametrize("path", ["/healthz", "/readyz"])
+def test_only_reading_is_allowed(client: Client, path: str) -> None:
+    assert client.post(path).status_code == 405
+
+
+@pytest.mark.no_database
+def test_a_probe_comes_by_address_and_without_tls(client: Client) -> None:
+    answer = client.get("/healthz", headers={"Host": "10.0.0.7:8000"})
+    assert answer.status_code == 200
+    assert client.get("/", headers={"Host": "10.0.0.7:8000"}).status_code == 400
+
+
+@pytest.mark.django_db
+def test_it_is_ready_when_the_database_is(client: Client) -> None:
+    answer = client.get("/readyz")
+    assert (answer.status_code, answer.json()) == (
+        200,
+        {"status": "ok", "checks": {"database": "ok"}},
+    )
+    assert answer["Cache-Control"] == "no-store"
+
+
+@pytest.mark.django_db
+def test_it_is_not_ready_without_its_migrations(client: Client) -> None:
+    with modify_settings(INSTALLED_APPS={"append": "django.contrib.contenttypes"}):
+        answer = client.get("/readyz")
+    assert answer.status_code == 503
+    assert answer.json()["checks"]["database"] == "migrations are missing: run manage.py migrate"
+    assert client.get("/readyz").status_code == 200
+
+
+ASK = "from django.test import Client; a = Client().get('/readyz'); print(a.status_code, a.text)"
+
+
+@pytest.mark.no_database
+def test_what_is_wrong_with_the_database_is_for_the_log_alone(manage: Manage) -> None:
+    nobody_there = "postgres://tacitus:hunter2@127.0.0.1:1/tacitus"
+    ended = manage(
+        "shell", "--no-imports", "--command", ASK, **PRODUCTION, DATABASE_URL=nobody_there
+    )
+    status, body = ended.stdout.split(" ", 1)
+    assert status == "503"
+    assert json.loads(body) == {"status": "not ready", "checks": {"database": "unreachable"}}
+    assert "The database does not answer." in ended.stderr
+    assert "connection failed" in ended.stderr
+    assert "hunter2" not in ended.stderr

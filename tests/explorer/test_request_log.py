@@ -1,0 +1,41 @@
+"""Every request has an id and one line in the log."""
+
+import logging
+
+import pytest
+from django.test import Client
+from pytest_django import Settings
+
+pytestmark = pytest.mark.no_database
+
+
+def test_a_request_is_logged_once_with_its_id(
+    client: Client, caplog: pytest.LogCaptureFixture
+) -> None:
+    with caplog.at_level(logging.INFO):
+        response = client.get("/nowhere?apiKey=hidden&x=%0d%0a")
+    lines = [record for record in caplog.records if record.name == "tacitus.requests"]
+    assert len(lines) == 1
+    assert vars(lines[0])["fields"]["status"] == 404
+    assert "\n" not in lines[0].getMessage()
+    assert len(response["X-Request-ID"]) == 26
+
+
+def test_two_requests_have_two_ids(client: Client) -> None:
+    assert client.get("/healthz")["X-Request-ID"] != client.get("/healthz")["X-Request-ID"]
+
+
+def test_a_strangers_id_is_not_taken_over(client: Client) -> None:
+    answer = client.get("/healthz", headers={"X-Request-ID": "chosen-by-a-stranger"})
+    assert answer["X-Request-ID"] != "chosen-by-a-stranger"
+
+
+@pytest.mark.parametrize(
+    ("given", "taken"), [("f3c1-from-the-proxy", True), ("short", False), ("with space in", False)]
+)
+def test_a_proxys_id_is_taken_over(
+    client: Client, settings: Settings, given: str, *, taken: bool
+) -> None:
+    settings.BEHIND_PROXY = True
+    answer = client.get("/healthz", headers={"X-Request-ID": given})
+    assert (answer["X-Request-ID"] == given) is taken
