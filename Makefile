@@ -44,8 +44,8 @@ serve: setup ## the development server, which restarts when the code changes
 	@$(MANAGE) migrate --verbosity 0
 	@DEBUG=1 $(MANAGE) runserver $(PORT)
 
-contracts: setup ## what the contracts are built with
-	@anvil --version && echo "solc Version: $$(solcjs --version)"
+contracts: setup ## the contracts' committed build output again, from the Solidity sources
+	@$(MANAGE) build_contracts
 
 # The pins are made for every platform and Python that pyproject.toml allows, with hashes and
 # without the address of an index.

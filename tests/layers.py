@@ -11,7 +11,7 @@ from pathlib import PurePosixPath
 
 # queries/proving is pure: arithmetic on bytes, nothing that could ask anyone or know the time.
 PURE = {
-    "__future__", "abc", "bisect", "collections", "dataclasses", "enum", "functools", "hashlib",
+    "__future__", "abc", "binascii", "bisect", "collections", "dataclasses", "enum", "functools", "hashlib",
     "itertools", "json", "math", "operator", "re", "struct", "types", "typing",
     "rlp", "eth_hash", "queries.proving",
 }  # fmt: skip

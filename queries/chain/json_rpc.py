@@ -1,0 +1,51 @@
+"""One question to a node over JSON-RPC, and its answer or its refusal."""
+
+import itertools
+from typing import Any
+
+import requests
+
+
+class NodeUnreachable(Exception):  # noqa: N818
+    """The node did not answer, or not in JSON."""
+
+
+class NodeRefused(Exception):  # noqa: N818
+    """The node answered with an error of its own."""
+
+    def __init__(self, method: str, message: str, data: object) -> None:
+        super().__init__(f"{method}: {message}")
+        self.data = data if isinstance(data, str) else ""
+
+
+class JsonRpc:
+    """A connection to one node."""
+
+    def __init__(self, url: str, timeout: float = 30) -> None:
+        self._url = url
+        self._timeout = timeout
+        self._session = requests.Session()
+        self._ids = itertools.count(1)
+
+    def ask(self, method: str, *parameters: object) -> Any:
+        question = {
+            "jsonrpc": "2.0",
+            "id": next(self._ids),
+            "method": method,
+            "params": parameters,
+        }
+        try:
+            response = self._session.post(self._url, json=question, timeout=self._timeout)
+            answer = response.json()
+        except (requests.RequestException, ValueError) as error:
+            raise NodeUnreachable(f"{method}: the node does not answer") from error
+        if not isinstance(answer, dict) or ("error" not in answer and "result" not in answer):
+            raise NodeUnreachable(f"{method}: the node's answer is no JSON-RPC")
+        if "error" in answer:
+            refusal = answer["error"] if isinstance(answer["error"], dict) else {}
+            message = str(refusal.get("message", "no reason given"))[:500]
+            raise NodeRefused(method, message, refusal.get("data"))
+        return answer["result"]
+
+    def close(self) -> None:
+        self._session.close()

@@ -1,0 +1,135 @@
+"""A local Ethereum node with Osaka's rules, for measuring, tests and the demo."""
+
+import socket
+import subprocess
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from queries.chain.json_rpc import JsonRpc, NodeRefused, NodeUnreachable
+
+PACKAGES = Path(__file__).parent.parent / "contracts" / "node_modules" / "@foundry-rs"
+GAS_LIMIT = 16_777_216  # of one transaction, by EIP-7825
+
+
+class LocalNodeMissing(Exception):  # noqa: N818
+    """The node is not installed on this machine, or does not start."""
+
+
+class TransactionReverted(Exception):  # noqa: N818
+    """A transaction was mined and had no effect; `data` is what the contract reverted with."""
+
+    def __init__(self, data: bytes) -> None:
+        super().__init__(f"reverted with 0x{data.hex()}")
+        self.data = data
+
+
+@dataclass(frozen=True, slots=True)
+class Receipt:
+    """What became of a transaction."""
+
+    block_number: int
+    gas_used: int
+    contract: str | None
+    logs: tuple[dict[str, object], ...]
+
+
+class LocalNode:
+    """A running node, with an unlocked account that pays for everything."""
+
+    def __init__(self, url: str) -> None:
+        self.url = url
+        self.rpc = JsonRpc(url)
+        self.payer: str = self.rpc.ask("eth_accounts")[0]
+
+    def send(self, to: str | None, data: bytes, *, gas: int = GAS_LIMIT) -> Receipt:
+        """Send a transaction and wait until it is mined."""
+        transaction = {"from": self.payer, "data": f"0x{data.hex()}", "gas": hex(gas)}
+        if to is not None:
+            transaction["to"] = to
+        hash_ = self.rpc.ask("eth_sendTransaction", transaction)
+        while (mined := self.rpc.ask("eth_getTransactionReceipt", hash_)) is None:
+            time.sleep(0.002)
+        if mined["status"] != "0x1":
+            raise TransactionReverted(self._reason(transaction))
+        return Receipt(
+            int(mined["blockNumber"], 16),
+            int(mined["gasUsed"], 16),
+            mined["contractAddress"],
+            tuple(mined["logs"]),
+        )
+
+    def deploy(self, bytecode: bytes, arguments: bytes = b"") -> str:
+        contract = self.send(None, bytecode + arguments).contract
+        if contract is None:
+            raise LocalNodeMissing("the node mined a deployment without an address")
+        return contract
+
+    def call(self, to: str, data: bytes, block: str = "latest") -> bytes:
+        """Ask a contract; what it reverts with comes as `TransactionReverted`."""
+        call = {"to": to, "from": self.payer, "data": f"0x{data.hex()}", "gas": hex(GAS_LIMIT)}
+        try:
+            return bytes.fromhex(self.rpc.ask("eth_call", call, block)[2:])
+        except NodeRefused as refused:
+            if refused.data.startswith("0x") or "revert" in str(refused):
+                raise TransactionReverted(bytes.fromhex(refused.data[2:])) from refused
+            raise
+
+    @contextmanager
+    def undone(self) -> Iterator[None]:
+        """Whatever happens inside is undone at the end."""
+        snapshot = self.rpc.ask("evm_snapshot")
+        try:
+            yield
+        finally:
+            self.rpc.ask("evm_revert", snapshot)
+
+    def _reason(self, transaction: dict[str, str]) -> bytes:
+        try:
+            self.rpc.ask("eth_call", transaction, "latest")
+        except NodeRefused as refused:
+            return bytes.fromhex(refused.data[2:])
+        return b""
+
+
+@contextmanager
+def local_node(*options: str, hardfork: str = "osaka") -> Iterator[LocalNode]:
+    """Start a node at a free port and end it afterwards."""
+    program = _program()
+    port = _free_port()
+    command: Sequence[str] = [
+        str(program), "--port", str(port), "--silent", "--hardfork", hardfork,
+        "--enable-tx-gas-limit", *options,
+    ]  # fmt: skip
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)  # noqa: S603
+    try:
+        yield _when_it_answers(process, f"http://127.0.0.1:{port}")
+    finally:
+        process.terminate()
+        process.wait(timeout=30)
+
+
+def _program() -> Path:
+    # The package holds one program, that of this platform.
+    programs = sorted(PACKAGES.glob("anvil-*/bin/anvil*"))
+    if not programs:
+        raise LocalNodeMissing("The local Ethereum node is not installed. Run: make contracts")
+    return programs[0]
+
+
+def _free_port() -> int:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        return int(free.getsockname()[1])
+
+
+def _when_it_answers(process: subprocess.Popen[bytes], url: str) -> LocalNode:
+    until = time.monotonic() + 30
+    while time.monotonic() < until and process.poll() is None:
+        try:
+            return LocalNode(url)
+        except NodeUnreachable:
+            time.sleep(0.02)
+    raise LocalNodeMissing("The local Ethereum node did not start.")

@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: MIT
+pragma solidity 0.8.37;
+
+import {TrieWitness} from "./TrieWitness.sol";
+
+/// @title Rebuilds a block header from what of it cannot be known
+/// @notice A header is sent without its RLP framing and without what follows from elsewhere: the
+/// state root, where a witness rebuilds it; the parent's hash, where the parent was shown just
+/// before or its hash is known; the hash of no uncles; the beacon root, where EIP-4788 keeps it.
+/// What is left out is filled in before the header is hashed, so a wrong filling is a wrong hash.
+///
+///   uint8 flags
+///   [32 parent hash]        unless PARENT_KNOWN, or another header came before
+///   [32 uncles hash]        unless NO_UNCLES
+///   20 coinbase
+///   [32 state root]         unless WITNESS
+///   32 transactions root, 32 receipts root, 256 logs bloom
+///   uint16 length, tail     the fields from the difficulty on, as they stand in the header
+///   [uint8 place]           with BEACON_KNOWN: where in the tail the beacon root belongs
+abstract contract CompactHeader is TrieWitness {
+    /// @notice The tail of a header is no sequence of RLP strings, or too short.
+    error HeaderMalformed(uint256 position);
+
+    uint256 internal constant NO_UNCLES = 1;
+    uint256 internal constant PARENT_KNOWN = 2;
+    uint256 internal constant BEACON_KNOWN = 4;
+    uint256 internal constant ACCUMULATE = 8;
+    uint256 internal constant WITNESS = 16;
+    uint256 internal constant FIELDS = 32;
+    uint256 internal constant TIMESTAMPS = 64;
+
+    bytes32 private constant EMPTY_UNCLES_HASH =
+        0x1dcc4de8dec75d7aab85b567b6ccd41ad312451b948a7413f0a142fd40d49347;
+
+    // Offsets in the payload of a header's list: every field up to the bloom has one length.
+    uint256 private constant STATE_ROOT = 33 + 33 + 21;
+    uint256 private constant TAIL = 33 + 33 + 21 + 33 + 33 + 33 + 259;
+
+    /// @dev A header in memory. Only `hash` says that it is whole.
+    struct Header {
+        uint256 payload; // memory, behind three bytes for the list's head
+        uint256 end;
+        uint256 number;
+        uint256 timestamp;
+        bytes32 stateRoot;
+        bytes32 hash;
+    }
+
+    function _knownHash(uint256 number) internal view virtual returns (bytes32);
+
+    /// @dev The beacon root that the source chain's EIP-4788 contract keeps for `timestamp`.
+    function _beaconRoot(uint256 timestamp) internal view virtual returns (bytes32);
+
+    /// @dev Reads a header at `at`; its state root and hash are `_seal`'s to fill in.
+    function _readHeader(uint256 cursor, uint256 flags, bytes32 parentHash)
+        internal
+        view
+        returns (Header memory header, uint256)
+    {
+        unchecked {
+            uint256 payload = _freeMemory() + 3;
+            header.payload = payload;
+            uint256 parentAt = cursor;
+            if (parentHash == 0 && flags & PARENT_KNOWN == 0) cursor += 32;
+            uint256 target = payload + 33;
+            if (flags & NO_UNCLES != 0) {
+                target = _putHash(target, EMPTY_UNCLES_HASH);
+            } else {
+                target = _putHash(target, _word(cursor));
+                cursor += 32;
+            }
+            target = _putByte(target, 0x94);
+            target = _putBytes(target, cursor, 20);
+            cursor += 20;
+            if (flags & WITNESS == 0) {
+                header.stateRoot = _word(cursor);
+                cursor += 32;
+            }
+            target = _putHash(target + 33, _word(cursor));
+            target = _putHash(target, _word(cursor + 32));
+            target = _putByte(_putByte(_putByte(target, 0xb9), 1), 0);
+            target = _putBytes(target, cursor + 64, 256);
+            uint256 length = _uint16(cursor + 320);
+            cursor += 322;
+            target = _putBytes(target, cursor, length);
+            header.end = target;
+            cursor += length;
+            // Taken before anybody is asked, with room for the beacon root and a round end.
+            _setFreeMemory((target + 33 + 31) & ~uint256(31));
+
+            uint256 tail = payload + TAIL;
+            (, uint256 next) = _item(tail, target); // difficulty
+            (header.number, next) = _integer(next, target);
+            (, next) = _item(next, target); // gas limit
+            (, next) = _item(next, target); // gas used
+            (header.timestamp,) = _integer(next, target);
+
+            if (flags & BEACON_KNOWN != 0) {
+                _insertBeaconRoot(header, _uint8(cursor));
+                ++cursor;
+            }
+            if (parentHash == 0) {
+                parentHash =
+                    flags & PARENT_KNOWN == 0 ? _word(parentAt) : _knownHash(header.number - 1);
+            }
+            _putHash(payload, parentHash);
+            return (header, cursor);
+        }
+    }
+
+    /// @dev The header is whole with its state root: its hash follows.
+    function _seal(Header memory header) internal pure {
+        _putHash(header.payload + STATE_ROOT, header.stateRoot);
+        (uint256 start, uint256 length) = _asList(header.payload, header.end);
+        bytes32 hash;
+        assembly ("memory-safe") {
+            hash := keccak256(start, length)
+        }
+        header.hash = hash;
+    }
+
+    /// @dev Field `field` of a sealed header as a word: up to 32 bytes as a number, more by hash.
+    function _field(Header memory header, uint256 field) internal pure returns (bytes32 value) {
+        uint256 cursor = header.payload;
+        for (; field > 0; --field) {
+            (, cursor) = _item(cursor, header.end);
+        }
+        (uint256 start, uint256 next) = _item(cursor, header.end);
+        uint256 length = next - start;
+        assembly ("memory-safe") {
+            switch gt(length, 32)
+            case 1 { value := keccak256(start, length) }
+            default { if length { value := shr(sub(256, mul(8, length)), mload(start)) } }
+        }
+    }
+
+    function _insertBeaconRoot(Header memory header, uint256 place) private view {
+        uint256 from = header.payload + TAIL + place;
+        if (from > header.end) revert HeaderMalformed(from - header.payload);
+        uint256 moved = header.end - from;
+        assembly ("memory-safe") {
+            mcopy(add(from, 33), from, moved)
+        }
+        _putHash(from, _beaconRoot(header.timestamp));
+        header.end += 33;
+    }
+
+    /// @dev The content of the RLP string at `at` of the memory, and where the next one begins.
+    function _item(uint256 cursor, uint256 end) private pure returns (uint256 start, uint256 next) {
+        unchecked {
+            uint256 head;
+            assembly ("memory-safe") {
+                head := byte(0, mload(cursor))
+            }
+            if (head < 0x80) {
+                (start, next) = (cursor, cursor + 1);
+            } else if (head < 0xb8) {
+                (start, next) = (cursor + 1, cursor + 1 + (head - 0x80));
+            } else if (head < 0xc0) {
+                uint256 length;
+                assembly ("memory-safe") {
+                    length := shr(sub(256, mul(8, sub(head, 0xb7))), mload(add(cursor, 1)))
+                }
+                start = cursor + 1 + (head - 0xb7);
+                next = start + length;
+            } else {
+                revert HeaderMalformed(cursor);
+            }
+            if (next > end) revert HeaderMalformed(cursor);
+        }
+    }
+
+    /// @dev A number of at most eight bytes.
+    function _integer(uint256 cursor, uint256 end) private pure returns (uint256 value, uint256) {
+        (uint256 start, uint256 next) = _item(cursor, end);
+        uint256 length = next - start;
+        if (length > 8) revert HeaderMalformed(cursor);
+        if (length > 0) {
+            assembly ("memory-safe") {
+                value := shr(sub(256, mul(8, length)), mload(start))
+            }
+        }
+        return (value, next);
+    }
+
+    function _putBytes(uint256 target, uint256 cursor, uint256 length) private pure returns (uint256) {
+        assembly ("memory-safe") {
+            calldatacopy(target, cursor, length)
+        }
+        unchecked {
+            return target + length;
+        }
+    }
+}

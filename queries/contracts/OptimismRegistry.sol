@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: MIT
+pragma solidity 0.8.37;
+
+import {FactsRegistry} from "./FactsRegistry.sol";
+
+/// @notice What an OP-stack chain knows of its L1: the newest block it has taken in.
+interface IL1Block {
+    function number() external view returns (uint64);
+    function hash() external view returns (bytes32);
+}
+
+/// @title An L1's past, proven to an OP-stack chain
+/// @notice Block hashes come from the chain's own predeploy, which holds the newest L1 block only;
+/// anyone may have one recorded. Trusted is what the OP-stack chain itself rests on.
+contract OptimismRegistry is FactsRegistry {
+    IL1Block private constant L1_BLOCK = IL1Block(0x4200000000000000000000000000000000000015);
+
+    /// @notice The hash of an L1 block is recorded.
+    event HashRecorded(uint256 indexed blockNumber, bytes32 blockHash);
+
+    /// @notice Recorded L1 block hashes, by number; zero where none is.
+    mapping(uint256 blockNumber => bytes32) public recorded;
+
+    /// @notice Keeps the hash of the newest L1 block that this chain knows, for ever.
+    function recordHash() external {
+        uint256 number = L1_BLOCK.number();
+        bytes32 hash = L1_BLOCK.hash();
+        if (recorded[number] != 0 || hash == 0) return;
+        recorded[number] = hash;
+        emit HashRecorded(number, hash);
+    }
+
+    function _knownHash(uint256 number) internal view override returns (bytes32) {
+        return number == L1_BLOCK.number() ? L1_BLOCK.hash() : recorded[number];
+    }
+
+    /// @dev The beacon roots that this chain keeps are not by its L1's timestamps.
+    function _beaconRoot(uint256) internal pure override returns (bytes32) {
+        return 0;
+    }
+}

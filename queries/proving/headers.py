@@ -1,0 +1,143 @@
+"""Block headers of every fork: from a node's JSON or from RLP, with the hash they really have.
+
+A header is kept as its RLP and read from it, so what is shown is what was hashed.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from .errors import HeaderFieldMissing, HeaderHashMismatch, HeaderMalformed, RlpMalformed
+from .header_fields import (
+    FIELD_RULES,
+    FORK_FIELD_COUNTS,
+    LATER_FIELD_RULES,
+    FieldRule,
+    Form,
+    HeaderField,
+)
+from .json_values import read_bytes, read_fixed_bytes, read_object, read_quantity
+from .keccak import HASH_BYTES, keccak256
+from .rlp_items import encode_integer, encode_list, encode_string, read_string, split_list
+
+# A bloom and the longest extra data that is allowed, with room for fields still to come.
+MAX_HEADER_BYTES = 16_384
+
+
+@dataclass(frozen=True, slots=True)
+class Header:
+    """One block header."""
+
+    encoded: bytes
+    hash: bytes
+    payloads: tuple[bytes, ...]  # the fields we know, by HeaderField
+    later_items: tuple[bytes, ...]  # the encodings of fields after those
+
+    @property
+    def number(self) -> int:
+        return int.from_bytes(self.payload(HeaderField.BLOCK_NUMBER), "big")
+
+    @property
+    def timestamp(self) -> int:
+        return int.from_bytes(self.payload(HeaderField.TIMESTAMP), "big")
+
+    @property
+    def parent_hash(self) -> bytes:
+        return self.payload(HeaderField.PARENT_HASH)
+
+    @property
+    def state_root(self) -> bytes:
+        return self.payload(HeaderField.STATE_ROOT)
+
+    def has(self, field: HeaderField) -> bool:
+        """Whether the header's fork has the field."""
+        return field < len(self.payloads)
+
+    def payload(self, field: HeaderField) -> bytes:
+        """The field's bytes as they are in the RLP: an integer without leading zeros."""
+        if not self.has(field):
+            raise HeaderFieldMissing(
+                f"the header 0x{self.hash.hex()} is of a fork without {field.name}"
+            )
+        return self.payloads[field]
+
+    def value(self, field: HeaderField) -> bytes | int:
+        """The field as an integer, where it is one, or as its bytes."""
+        return FIELD_RULES[field].value(self.payload(field))
+
+    def word(self, field: HeaderField) -> bytes:
+        """The 32 bytes that a contract stores for the field; see `FieldRule.word`."""
+        return FIELD_RULES[field].word(self.payload(field))
+
+
+def decode_header(encoded: bytes, expected_hash: bytes | None = None) -> Header:
+    """Read a header's RLP, and compare its hash where one is expected.
+
+    Fields that a later fork appends are kept as they are. Without an expected hash anybody could
+    have made the header up.
+    """
+    if len(encoded) > MAX_HEADER_BYTES:
+        raise HeaderMalformed(f"a header has at most {MAX_HEADER_BYTES} bytes, not {len(encoded)}")
+    try:
+        items = split_list(encoded)
+        payloads = tuple(read_string(item) for item in items[: len(FIELD_RULES)])
+    except RlpMalformed as fault:
+        raise HeaderMalformed(f"a header is not RLP as it should be: {fault}") from fault
+    if len(items) <= len(FIELD_RULES) and len(items) not in FORK_FIELD_COUNTS:
+        raise HeaderMalformed(f"no fork has headers of {len(items)} fields")
+    for rule, payload in zip(FIELD_RULES, payloads, strict=False):
+        rule.check(payload)
+    found = keccak256(encoded)
+    if expected_hash is not None and found != expected_hash:
+        raise HeaderHashMismatch(
+            f"the header hashes to 0x{found.hex()}, not to 0x{expected_hash.hex()}"
+        )
+    return Header(encoded, found, payloads, tuple(items[len(FIELD_RULES) :]))
+
+
+def header_from_json(block: object, expected_hash: bytes | None = None) -> Header:
+    """Build the header from an `eth_getBlockBy…` answer, and check that its hash comes out.
+
+    The block's own `hash` must come out in any case, the expected one as well where it is given.
+    Keys that are no header field are not looked at.
+    """
+    fields = read_object(block, "a block")
+    if fields.get("hash") is None:
+        raise HeaderFieldMissing("the block has no hash: it is pending, or not a block")
+    stated_hash = read_fixed_bytes(fields["hash"], "hash", HASH_BYTES)
+    header = decode_header(encode_list(_items_from_json(fields)), stated_hash)
+    if expected_hash is not None and header.hash != expected_hash:
+        raise HeaderHashMismatch(
+            f"the node answers with block 0x{header.hash.hex()}, not 0x{expected_hash.hex()}"
+        )
+    return header
+
+
+def header_to_json(header: Header) -> dict[str, str]:
+    """Write the header's known fields as a node does."""
+    written = {"hash": f"0x{header.hash.hex()}"}
+    for rule, payload in zip(FIELD_RULES, header.payloads, strict=False):
+        value = rule.value(payload)
+        written[rule.json_key] = hex(value) if isinstance(value, int) else f"0x{value.hex()}"
+    return written
+
+
+def _items_from_json(fields: dict[str, object]) -> Iterator[bytes]:
+    rules = FIELD_RULES + LATER_FIELD_RULES
+    # A fork's fields come together, so the last one that is there says which must be.
+    count = max(
+        (place for place, rule in enumerate(rules, 1) if fields.get(rule.json_key) is not None),
+        default=0,
+    )
+    needed = next(fork for fork in FORK_FIELD_COUNTS if fork >= count)
+    for rule in rules[:needed]:
+        if fields.get(rule.json_key) is None:
+            raise HeaderFieldMissing(f"the block has no {rule.json_key}")
+        yield _encode_field(rule, fields[rule.json_key])
+
+
+def _encode_field(rule: FieldRule, value: object) -> bytes:
+    if rule.form is Form.INTEGER:
+        return encode_integer(read_quantity(value, rule.json_key))
+    if rule.form is Form.FIXED:
+        return encode_string(read_fixed_bytes(value, rule.json_key, rule.width))
+    return encode_string(read_bytes(value, rule.json_key, rule.width))

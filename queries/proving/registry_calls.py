@@ -1,0 +1,131 @@
+"""The calldata of the registry's `prove()`: sections, each of one block or of a chain of headers.
+
+    section  uint8 1, uint64 number, uint64 timestamp, 32 hash, witness
+             a block that is accumulated: the witness rebuilds its state root
+    section  uint8 2, uint16 count, headers, each the parent of the next
+             the last one known to the registry or accumulated
+
+A header is sent without its RLP framing and without what follows from elsewhere; see
+`CompactHeader.sol`, whose mirror this is.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from enum import IntEnum, IntFlag
+from itertools import pairwise
+
+from .errors import ArgumentMalformed
+from .header_fields import HeaderField
+from .headers import Header
+from .keccak import EMPTY_UNCLES_HASH, keccak256
+from .rlp_items import encode_string, split_list
+
+PROVE_SELECTOR = keccak256(b"prove()")[:4]
+
+
+class SectionKind(IntEnum):
+    ACCUMULATED_BLOCK = 1
+    HEADERS = 2
+
+
+class HeaderFlag(IntFlag):
+    """What is left out of a header, and what follows it."""
+
+    NO_UNCLES = 1
+    PARENT_KNOWN = 2
+    BEACON_KNOWN = 4
+    ACCUMULATE = 8
+    WITNESS = 16
+    FIELDS = 32
+    TIMESTAMPS = 64
+
+
+@dataclass(frozen=True, slots=True)
+class HeaderStep:
+    """One header of a chain, and what of it is to be stored.
+
+    `parent_known` and `beacon_known` leave out hashes that the destination keeps itself: both
+    shorten the call, and both make it fail where the destination no longer has them.
+    """
+
+    header: Header
+    witness: bytes = b""
+    accumulate: bool = False
+    fields: frozenset[HeaderField] = field(default_factory=frozenset)
+    timestamps: tuple[int, ...] = ()  # at which the header before was the last block
+    parent_known: bool = False
+    beacon_known: bool = False
+
+
+def accumulated_section(number: int, timestamp: int, block_hash: bytes, witness: bytes) -> bytes:
+    """Prove a witness against a block that the registry has accumulated."""
+    kind = bytes((SectionKind.ACCUMULATED_BLOCK,))
+    return b"".join((kind, _uint64(number), _uint64(timestamp), block_hash, witness))
+
+
+def headers_section(steps: Sequence[HeaderStep]) -> bytes:
+    """Prove a chain of headers, the oldest first, up to one that the registry knows."""
+    for parent, child in pairwise(steps):
+        if child.header.parent_hash != parent.header.hash:
+            raise ArgumentMalformed(
+                f"header {child.header.number} is not the child of header {parent.header.number}"
+            )
+    told = [_header(step, first=index == 0) for index, step in enumerate(steps)]
+    return b"".join((bytes((SectionKind.HEADERS,)), len(steps).to_bytes(2, "big"), *told))
+
+
+def prove_call(sections: Sequence[bytes]) -> bytes:
+    """The calldata that proves these sections in one transaction."""
+    return PROVE_SELECTOR + b"".join(sections)
+
+
+def _header(step: HeaderStep, *, first: bool) -> bytes:
+    header = step.header
+    flags = HeaderFlag(0)
+    told = []
+    if first and step.parent_known:
+        flags |= HeaderFlag.PARENT_KNOWN
+    elif first:
+        told.append(header.parent_hash)
+    uncles = header.payload(HeaderField.UNCLES_HASH)
+    if uncles == EMPTY_UNCLES_HASH:
+        flags |= HeaderFlag.NO_UNCLES
+    else:
+        told.append(uncles)
+    told.append(header.payload(HeaderField.COINBASE))
+    if step.witness:
+        flags |= HeaderFlag.WITNESS
+    else:
+        told.append(header.state_root)
+    told += [
+        header.payload(known)
+        for known in (
+            HeaderField.TRANSACTIONS_ROOT,
+            HeaderField.RECEIPTS_ROOT,
+            HeaderField.LOGS_BLOOM,
+        )
+    ]
+    items = split_list(header.encoded)[HeaderField.DIFFICULTY :]
+    place = b""
+    if step.beacon_known:
+        flags |= HeaderFlag.BEACON_KNOWN
+        beacon = HeaderField.PARENT_BEACON_BLOCK_ROOT - HeaderField.DIFFICULTY
+        place = bytes((len(b"".join(items[:beacon])),))
+        if items[beacon] != encode_string(header.payload(HeaderField.PARENT_BEACON_BLOCK_ROOT)):
+            raise ArgumentMalformed("the header's beacon root is not where it should be")
+        del items[beacon]
+    tail = b"".join(items)
+    told += [len(tail).to_bytes(2, "big"), tail, place, step.witness]
+    if step.fields:
+        flags |= HeaderFlag.FIELDS
+        told.append(sum(1 << known for known in step.fields).to_bytes(4, "big"))
+    if step.timestamps:
+        flags |= HeaderFlag.TIMESTAMPS
+        told += [bytes((len(step.timestamps),)), *map(_uint64, step.timestamps)]
+    if step.accumulate:
+        flags |= HeaderFlag.ACCUMULATE
+    return b"".join((bytes((flags,)), *told))
+
+
+def _uint64(number: int) -> bytes:
+    return number.to_bytes(8, "big")

@@ -1,0 +1,288 @@
+"""Read a witness as the registry does: rebuild the root, and report what holds under it.
+
+This is the contract's mirror, node for node. What it reports is true of every trie that has the
+root it returns; whether that root is the block's is the caller's to compare.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+from .accounts import ABSENT_ACCOUNT, AccountState, encode_account, encode_slot_value
+from .errors import WitnessMalformed
+from .keccak import EMPTY_CODE_HASH, EMPTY_TRIE_ROOT, HASH_BYTES, keccak256
+from .trie_nodes import NO_CHILD, Branch, Extension, Leaf, reference_to
+from .trie_proofs import KEY_DIGITS
+from .witnesses import (
+    HAS_CODE,
+    HAS_STORAGE,
+    NodeKind,
+    WitnessBytes,
+    WitnessedAccount,
+)
+
+ADDRESS_BYTES = 20
+_LENGTH_BITS = 0x3F
+
+
+@dataclass(frozen=True, slots=True)
+class WitnessReading:
+    """What a witness shows, if `state_root` is the block's, and where its bytes end."""
+
+    state_root: bytes
+    accounts: tuple[WitnessedAccount, ...]
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    name: bytes
+    path: str
+    mask: int
+    slots: tuple[int, ...]
+
+
+def read_witness(content: bytes, position: int = 0, *, by_hash: bool = False) -> WitnessReading:
+    """Read the witness at `position`; `by_hash` where it names accounts by their hashes."""
+    source = WitnessBytes(content, position)
+    asked = [_read_asked(source, by_hash=by_hash) for _ in range(source.number(2))]
+    _refuse_disorder([account.path for account in asked])
+    shown: dict[str, WitnessedAccount] = {}
+
+    def present(index: int) -> bytes:
+        account = asked[index]
+        state, slots = _read_account(source, account.slots)
+        shown[account.path] = WitnessedAccount(
+            account.name, account.mask, exists=True, state=state, slots=slots
+        )
+        return encode_account(state)
+
+    def absent(index: int) -> None:
+        account = asked[index]
+        zeros = dict.fromkeys(account.slots, 0)
+        shown[account.path] = WitnessedAccount(
+            account.name, account.mask, exists=False, state=ABSENT_ACCOUNT, slots=zeros
+        )
+
+    walk = _Walk(source, [account.path for account in asked], present, absent)
+    root = walk.root()
+    return WitnessReading(root, tuple(shown[account.path] for account in asked), source.position)
+
+
+def _read_asked(source: WitnessBytes, *, by_hash: bool) -> _Asked:
+    name = source.take(HASH_BYTES if by_hash else ADDRESS_BYTES)
+    mask = source.number(1)
+    slots = tuple(source.number(HASH_BYTES) for _ in range(source.number(2)))
+    return _Asked(name, (name if by_hash else keccak256(name)).hex(), mask, slots)
+
+
+def _read_account(
+    source: WitnessBytes, slots: tuple[int, ...]
+) -> tuple[AccountState, dict[int, int]]:
+    form = source.number(1)
+    nonce_length = source.number(1)
+    balance = source.number(_at_most_a_word(form & _LENGTH_BITS))
+    nonce = source.number(_at_most_a_word(nonce_length))
+    values: dict[int, int] = {}
+    storage_root = EMPTY_TRIE_ROOT
+    if slots:
+        storage_root, values = _read_storage(source, slots)
+    elif form & HAS_STORAGE:
+        storage_root = source.take(HASH_BYTES)
+    code_hash = source.take(HASH_BYTES) if form & HAS_CODE else EMPTY_CODE_HASH
+    return AccountState(nonce, balance, storage_root, code_hash), values
+
+
+def _read_storage(source: WitnessBytes, slots: tuple[int, ...]) -> tuple[bytes, dict[int, int]]:
+    paths = [keccak256(slot.to_bytes(HASH_BYTES, "big")).hex() for slot in slots]
+    _refuse_disorder(paths)
+    values: dict[int, int] = {}
+
+    def present(index: int) -> bytes:
+        values[slots[index]] = source.number(_at_most_a_word(source.number(1)))
+        return encode_slot_value(values[slots[index]])
+
+    def absent(index: int) -> None:
+        values[slots[index]] = 0
+
+    root = _Walk(source, paths, present, absent).root()
+    return root, {slot: values[slot] for slot in slots}
+
+
+def _refuse_disorder(paths: Sequence[str]) -> None:
+    for index, (before, path) in enumerate(pairwise(paths), 1):
+        if path <= before:
+            raise WitnessMalformed(f"key {index} does not come after the one before it")
+
+
+def _at_most_a_word(length: int) -> int:
+    if length > HASH_BYTES:
+        raise WitnessMalformed(f"a number of {length} bytes; a word has {HASH_BYTES}")
+    return length
+
+
+class _Walk:
+    """A walk through one trie."""
+
+    def __init__(
+        self,
+        source: WitnessBytes,
+        paths: Sequence[str],
+        present: Callable[[int], bytes],
+        absent: Callable[[int], None],
+    ) -> None:
+        self.source = source
+        self.paths = paths
+        self.present = present
+        self.absent = absent
+
+    def root(self) -> bytes:
+        return keccak256(self._node(range(len(self.paths)), 0))
+
+    def _node(self, keys: range, depth: int) -> bytes:
+        """The encoding of the node that covers these keys, which agree in `depth` digits."""
+        if depth > KEY_DIGITS:
+            raise WitnessMalformed(f"a node stands at depth {depth} of {KEY_DIGITS}")
+        kind = self.source.number(1)
+        if kind <= NodeKind.MIXED:
+            return self._branch(kind, keys, depth)
+        rebuilders: dict[int, Callable[[range, int], bytes]] = {
+            NodeKind.PASS: self._pass,
+            NodeKind.BLOCK: self._block,
+            NodeKind.LEAF: self._leaf,
+            NodeKind.OTHER: self._other,
+            NodeKind.NONE: self._none,
+            NodeKind.CHAIN: self._chain,
+        }
+        rebuild = rebuilders.get(kind)
+        if rebuild is None:
+            raise WitnessMalformed(f"{kind} is no kind of node")
+        return rebuild(keys, depth)
+
+    def _chain(self, keys: range, depth: int) -> bytes:
+        """The last node of a key that is alone, and from there upwards those above it."""
+        if len(keys) != 1:
+            raise WitnessMalformed(f"a chain is shown where {len(keys)} keys lie")
+        path = self.paths[keys[0]]
+        above = self.source.number(1)
+        node = self._node(keys, above)
+        while above > depth:
+            kind = self.source.number(1)
+            child = NO_CHILD if node == b"\x80" else reference_to(node)
+            if kind <= NodeKind.MIXED:
+                above -= 1
+                node = self._branch_above(kind, int(path[above], 16), child)
+            elif kind == NodeKind.PASS:
+                digits = self.source.number(1)
+                if digits > above - depth:
+                    raise WitnessMalformed(f"an extension of {digits} digits above {above}")
+                above -= digits
+                node = Extension(path[above : above + digits], child).encode()
+            else:
+                raise WitnessMalformed(f"{kind} is no kind of node above another")
+        return node
+
+    def _branch_above(self, kind: int, own: int, child: bytes) -> bytes:
+        if kind == NodeKind.FULL and len(child) == HASH_BYTES:
+            children = [self.source.take(HASH_BYTES) for _ in range(15)]
+            children.append(children[own] if own < len(children) else child)
+            children[own] = child
+            return Branch(tuple(children)).encode()
+        there, embedded = self._masks(kind)
+        return Branch(
+            tuple(
+                child if digit == own else self._sibling(there >> digit & 1, embedded >> digit & 1)
+                for digit in range(16)
+            )
+        ).encode()
+
+    def _branch(self, kind: int, keys: range, depth: int) -> bytes:
+        there, embedded = self._masks(kind)
+        children = []
+        for digit in range(16):
+            below = self._matching(keys, depth, f"{digit:x}")
+            if there >> digit & 1 and below:
+                child = self._node(below, depth + 1)
+                children.append(NO_CHILD if child == b"\x80" else reference_to(child))
+            else:
+                self._all_absent(below)
+                children.append(self._sibling(there >> digit & 1, embedded >> digit & 1))
+        return Branch(tuple(children)).encode()
+
+    def _masks(self, kind: int) -> tuple[int, int]:
+        there = 0xFFFF if kind == NodeKind.FULL else self.source.number(2)
+        return there, self.source.number(2) if kind == NodeKind.MIXED else 0
+
+    def _sibling(self, there: int, embedded: int) -> bytes:
+        if not there:
+            return NO_CHILD
+        return self._embedded() if embedded else self.source.take(HASH_BYTES)
+
+    def _pass(self, keys: range, depth: int) -> bytes:
+        chosen = self.paths[self._chosen(keys)]
+        digits = self._digits(depth)
+        path = chosen[depth : depth + digits]
+        below = self._matching(keys, depth, path)
+        self._all_absent(range(keys.start, below.start))
+        self._all_absent(range(below.stop, keys.stop))
+        child = self._node(below, depth + digits)
+        return Extension(path, NO_CHILD if child == b"\x80" else reference_to(child)).encode()
+
+    def _block(self, keys: range, depth: int) -> bytes:
+        digits = self._digits(depth)
+        path = self._foreign_path(keys, depth, digits)
+        if self.source.content[self.source.position : self.source.position + 1] == b"\x00":
+            self.source.take(1)
+            return Extension(path, self.source.take(HASH_BYTES)).encode()
+        return Extension(path, self._embedded()).encode()
+
+    def _leaf(self, keys: range, depth: int) -> bytes:
+        owner = self._chosen(keys)
+        self._all_absent(range(keys.start, owner))
+        self._all_absent(range(owner + 1, keys.stop))
+        return Leaf(self.paths[owner][depth:], self.present(owner)).encode()
+
+    def _other(self, keys: range, depth: int) -> bytes:
+        path = self._foreign_path(keys, depth, KEY_DIGITS - depth)
+        return Leaf(path, self.source.take(self.source.number(1))).encode()
+
+    def _none(self, keys: range, _depth: int) -> bytes:
+        self._all_absent(keys)
+        return b"\x80"
+
+    def _matching(self, keys: range, depth: int, path: str) -> range:
+        """Those of the keys that go on with `path`; they ascend, so these stand together."""
+        matching = [key for key in keys if self.paths[key].startswith(path, depth)]
+        return range(matching[0], matching[-1] + 1) if matching else range(keys.stop, keys.stop)
+
+    def _chosen(self, keys: range) -> int:
+        offset = self.source.number(2)
+        if offset >= len(keys):
+            raise WitnessMalformed(f"key {offset} of {len(keys)} is said to be here")
+        return keys[offset]
+
+    def _digits(self, depth: int) -> int:
+        digits = self.source.number(1)
+        if depth + digits > KEY_DIGITS:
+            raise WitnessMalformed(f"an extension of {digits} digits below {depth}")
+        return digits
+
+    def _foreign_path(self, keys: range, depth: int, digits: int) -> str:
+        """A path that none of the keys goes on with, so that all of them are absent."""
+        packed = self.source.take((digits + 1) // 2).hex()
+        path = packed[len(packed) - digits :]
+        for key in keys:
+            if self.paths[key].startswith(path, depth):
+                raise WitnessMalformed(f"key {key} is said to be absent, and lies on the path")
+        self._all_absent(keys)
+        return path
+
+    def _embedded(self) -> bytes:
+        first = self.source.number(1)
+        if not 0xC0 < first <= 0xDE:  # noqa: PLR2004
+            raise WitnessMalformed("an embedded node is no list of less than 32 bytes")
+        return bytes((first,)) + self.source.take(first - 0xC0)
+
+    def _all_absent(self, keys: range) -> None:
+        for key in keys:
+            self.absent(key)

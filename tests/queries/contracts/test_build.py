@@ -1,0 +1,47 @@
+"""The committed build output is that of the committed sources."""
+
+import pytest
+from django.core.management import call_command
+
+from queries.chain.artifacts import load_artifact
+from queries.chain.registry_calls import selector
+
+pytestmark = pytest.mark.no_database
+
+REGISTRIES = ["NativeRegistry", "OptimismRegistry", "AttestedRegistry"]
+
+
+def test_the_build_output_is_that_of_the_sources(capsys: pytest.CaptureFixture[str]) -> None:
+    call_command("build_contracts", "--check")
+    assert "NativeRegistry" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("name", REGISTRIES)
+def test_deployed_consumers_find_the_functions_they_call(name: str) -> None:
+    assert selector("accountField(address,uint256,uint8)").hex() == "7177899b"
+    assert selector("accountStorageSlotValues(address,uint256,bytes32)").hex() == "7e445a26"
+    functions = {
+        f"{entry['name']}({','.join(argument['type'] for argument in entry['inputs'])})"
+        for entry in load_artifact(name).abi
+        if entry["type"] == "function"
+    }
+    assert {
+        "accountField(address,uint256,uint8)",
+        "tryAccountField(address,uint256,uint8)",
+        "accountStorageSlotValues(address,uint256,bytes32)",
+        "tryAccountStorageSlotValues(address,uint256,bytes32)",
+        "headerField(uint256,uint8)",
+        "tryHeaderField(uint256,uint8)",
+        "blockNumberAt(uint256)",
+        "tryBlockNumberAt(uint256)",
+        "prove()",
+        "multicall(bytes[])",
+    } <= functions
+
+
+@pytest.mark.parametrize("name", REGISTRIES)
+def test_a_registry_fits_into_a_contract(name: str) -> None:
+    assert len(load_artifact(name).deployed_bytecode) <= 24_576
+    assert not [
+        entry for entry in load_artifact(name).abi if entry.get("stateMutability") == "payable"
+    ]

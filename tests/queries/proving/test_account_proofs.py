@@ -1,0 +1,309 @@
+import copy
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+import rlp
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from trie.hexary import HexaryTrie
+
+from queries.proving.account_proofs import AccountProof, check_account_proof
+from queries.proving.accounts import ABSENT_ACCOUNT, AccountState, encode_account
+from queries.proving.errors import (
+    AccountMismatch,
+    AnswerMalformed,
+    AnswerTooLarge,
+    ArgumentMalformed,
+    NodeHashMismatch,
+    NodeMissing,
+    NodeSurplus,
+    ProofError,
+    SlotMismatch,
+    ValueNotCanonical,
+)
+from queries.proving.keccak import keccak256
+from queries.proving.trie_proofs import CheckedNodes
+
+pytestmark = pytest.mark.no_database
+
+CONTRACT = bytes.fromhex("11" * 20)
+NOBODY = bytes.fromhex("ee" * 20)
+LARGEST = 2**256 - 1
+STORED = {0: 1, 1: 0x80, 2: 2**255, 7: LARGEST, LARGEST: 0x7F, **{n: n for n in range(20, 60)}}
+CODE_HASH = keccak256(b"some code")
+
+
+def secure_trie(content: dict[bytes, bytes]) -> HexaryTrie:
+    trie = HexaryTrie({})
+    for key, value in content.items():
+        trie[keccak256(key)] = value
+    return trie
+
+
+def hex_proof(trie: HexaryTrie, key: bytes) -> list[str]:
+    return [f"0x{rlp.encode(node).hex()}" for node in trie.get_proof(keccak256(key))]
+
+
+STORAGE = secure_trie(
+    {slot.to_bytes(32, "big"): rlp.encode(value) for slot, value in STORED.items()}
+)
+STATE = AccountState(2**64 - 1, LARGEST, bytes(STORAGE.root_hash), CODE_HASH)
+ACCOUNTS = secure_trie(
+    {
+        CONTRACT: encode_account(STATE),
+        **{bytes([n]) * 20: encode_account(AccountState(n, n, *_)) for n, _ in
+           ((n, (ABSENT_ACCOUNT.storage_root, ABSENT_ACCOUNT.code_hash)) for n in range(30, 99))},
+    }
+)  # fmt: skip
+STATE_ROOT = bytes(ACCOUNTS.root_hash)
+
+
+def contract_answer(slots: Sequence[int]) -> dict[str, Any]:
+    return {
+        "address": f"0x{CONTRACT.hex()}",
+        "accountProof": hex_proof(ACCOUNTS, CONTRACT),
+        "nonce": hex(STATE.nonce),
+        "balance": hex(STATE.balance),
+        "storageHash": f"0x{STATE.storage_root.hex()}",
+        "codeHash": f"0x{STATE.code_hash.hex()}",
+        "storageProof": [
+            {
+                "key": hex(slot),
+                "value": hex(STORED.get(slot, 0)),
+                "proof": hex_proof(STORAGE, slot.to_bytes(32, "big")),
+            }
+            for slot in slots
+        ],
+    }
+
+
+def nobody_answer(slots: Sequence[int], **stated: object) -> dict[str, Any]:
+    return {
+        "address": f"0x{NOBODY.hex()}",
+        "accountProof": hex_proof(ACCOUNTS, NOBODY),
+        "nonce": "0x0",
+        "balance": "0x0",
+        "storageHash": f"0x{ABSENT_ACCOUNT.storage_root.hex()}",
+        "codeHash": f"0x{ABSENT_ACCOUNT.code_hash.hex()}",
+        "storageProof": [{"key": hex(slot), "value": "0x0", "proof": []} for slot in slots],
+        **stated,
+    }
+
+
+def test_the_recorded_answers(recorded_answers: list[Any]) -> None:
+    checked = CheckedNodes()
+    for recorded in recorded_answers:
+        proof = check_account_proof(
+            recorded.answer, recorded.state_root, recorded.account, recorded.slots, checked
+        )
+        assert proof.exists == recorded.exists
+        assert proof.state.balance == int(recorded.answer["balance"], 16)
+        assert (proof.address is None) == (len(recorded.account) == 32)
+        assert [slot.value for slot in proof.slots] == [
+            int(entry["value"], 16) for entry in recorded.answer["storageProof"]
+        ]
+
+
+def test_state_and_slots_are_proven_present_or_not() -> None:
+    slots = [*STORED, 3, 4, 2**200]
+    proof = check_account_proof(contract_answer(slots), STATE_ROOT, CONTRACT, slots)
+    assert (proof.address, proof.address_hash) == (CONTRACT, keccak256(CONTRACT))
+    assert (proof.exists, proof.state) == (True, STATE)
+    assert {slot.slot: slot.value for slot in proof.slots} == {**STORED, 3: 0, 4: 0, 2**200: 0}
+    by_hash = check_account_proof(contract_answer(slots), STATE_ROOT, keccak256(CONTRACT), slots)
+    assert by_hash == AccountProof(
+        None, proof.address_hash, proof.exists, proof.state, proof.path, proof.slots
+    )
+
+
+def test_slots_come_in_the_order_asked_padded_or_not_and_as_often() -> None:
+    slots = [7, 0, 7, 3]
+    answer = contract_answer(slots)
+    answer["storageProof"][0]["key"] = f"0x{7:064x}"
+    answer["storageProof"][1]["value"] = f"0x{1:064X}"  # as Nethermind pads values
+    proof = check_account_proof(answer, STATE_ROOT, CONTRACT, slots)
+    assert [(slot.slot, slot.value) for slot in proof.slots] == [
+        (7, LARGEST), (0, 1), (7, LARGEST), (3, 0)
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "stated",
+    [
+        {},
+        {"storageHash": f"0x{0:064x}", "codeHash": f"0x{0:064x}"},
+        {"storageHash": "0x0", "codeHash": "0x"},
+        {"storageProof": None, "address": None},
+        {"address": NOBODY.hex().upper().join(("0x", ""))},
+    ],
+)
+def test_an_account_that_does_not_exist(stated: dict[str, object]) -> None:
+    proof = check_account_proof(nobody_answer([], **stated), STATE_ROOT, NOBODY)
+    assert (proof.exists, proof.state, proof.slots) == (False, ABSENT_ACCOUNT, ())
+
+
+def test_slots_of_an_account_that_does_not_exist_are_zero() -> None:
+    answer = nobody_answer([0, 5])
+    answer["storageProof"][1]["proof"] = ["0x80"]
+    proof = check_account_proof(answer, STATE_ROOT, NOBODY, [0, 5])
+    assert [slot.value for slot in proof.slots] == [0, 0]
+    answer["storageProof"][0]["proof"] = contract_answer([0])["storageProof"][0]["proof"]
+    with pytest.raises(NodeSurplus):
+        check_account_proof(answer, STATE_ROOT, NOBODY, [0, 5])
+
+
+@pytest.mark.parametrize(
+    "stated",
+    [
+        {"nonce": "0x1"},
+        {"balance": "0x1"},
+        {"storageHash": f"0x{CODE_HASH.hex()}"},
+        {"codeHash": f"0x{CODE_HASH.hex()}"},
+        {"address": f"0x{CONTRACT.hex()}"},
+    ],
+)
+def test_a_node_that_misstates_an_absent_account(stated: dict[str, object]) -> None:
+    with pytest.raises(AccountMismatch):
+        check_account_proof(nobody_answer([], **stated), STATE_ROOT, NOBODY)
+
+
+@pytest.mark.parametrize(
+    ("key", "stated", "fault"),
+    [
+        ("nonce", "0x1", AccountMismatch),
+        ("balance", "0x0", AccountMismatch),
+        ("storageHash", f"0x{ABSENT_ACCOUNT.storage_root.hex()}", AccountMismatch),
+        ("codeHash", f"0x{ABSENT_ACCOUNT.code_hash.hex()}", AccountMismatch),
+        ("codeHash", f"0x{0:064x}", AccountMismatch),
+        ("codeHash", "0x0", AnswerMalformed),
+        ("address", f"0x{NOBODY.hex()}", AccountMismatch),
+        ("address", "0x12", AnswerMalformed),
+        ("nonce", None, AnswerMalformed),
+        ("accountProof", None, AnswerMalformed),
+        ("accountProof", [], NodeMissing),
+        ("accountProof", ["0x"], NodeHashMismatch),
+        ("accountProof", [1], AnswerMalformed),
+        ("accountProof", ["0x80"] * 66, AnswerTooLarge),
+        ("accountProof", [f"0x{'00' * 533}"], AnswerTooLarge),
+        ("storageProof", [], SlotMismatch),
+        ("storageProof", None, SlotMismatch),
+        ("storageProof", [{}, {}], AnswerTooLarge),
+        ("storageProof", [None], AnswerMalformed),
+        ("storageProof", {}, AnswerMalformed),
+    ],
+)
+def test_a_node_that_answers_wrongly(key: str, stated: object, fault: type[ProofError]) -> None:
+    with pytest.raises(fault) as caught:
+        check_account_proof({**contract_answer([0]), key: stated}, STATE_ROOT, CONTRACT, [0])
+    assert caught.type is fault
+
+
+@pytest.mark.parametrize(
+    ("key", "stated", "fault"),
+    [
+        ("key", "0x1", SlotMismatch),
+        ("key", f"0x1{0:064x}", AnswerMalformed),
+        ("key", None, AnswerMalformed),
+        ("value", "0x2", SlotMismatch),
+        ("value", "0x0", SlotMismatch),
+        ("value", None, AnswerMalformed),
+        ("value", "0x1" + "0" * 64, AnswerMalformed),
+        ("proof", [], NodeMissing),
+        ("proof", None, AnswerMalformed),
+    ],
+)
+def test_a_node_that_answers_a_slot_wrongly(
+    key: str, stated: object, fault: type[ProofError]
+) -> None:
+    answer = contract_answer([0])
+    answer["storageProof"][0][key] = stated
+    with pytest.raises(fault) as caught:
+        check_account_proof(answer, STATE_ROOT, CONTRACT, [0])
+    assert caught.type is fault
+
+
+def test_answers_of_other_slots_and_orders() -> None:
+    with pytest.raises(SlotMismatch, match="answered in its place"):
+        check_account_proof(contract_answer([0, 1]), STATE_ROOT, CONTRACT, [1, 0])
+    with pytest.raises(SlotMismatch, match="2 slots were asked for, and 1 answered"):
+        check_account_proof(contract_answer([0]), STATE_ROOT, CONTRACT, [0, 1])
+    with pytest.raises(SlotMismatch, match="0 slots were asked for, and 1 answered"):
+        check_account_proof(contract_answer([0]), STATE_ROOT, CONTRACT)
+
+
+def test_a_leaf_that_is_no_account_or_no_slot() -> None:
+    accounts = secure_trie({CONTRACT: b"no account"})
+    answer = {**contract_answer([]), "accountProof": hex_proof(accounts, CONTRACT)}
+    with pytest.raises(ValueNotCanonical):
+        check_account_proof(answer, bytes(accounts.root_hash), CONTRACT)
+    storage = secure_trie({bytes(32): b"\x82\x00\x01"})
+    state = AccountState(0, 0, bytes(storage.root_hash), CODE_HASH)
+    accounts = secure_trie({CONTRACT: encode_account(state)})
+    answer = {
+        **contract_answer([0]),
+        "accountProof": hex_proof(accounts, CONTRACT),
+        "nonce": "0x0",
+        "balance": "0x0",
+        "storageHash": f"0x{state.storage_root.hex()}",
+    }
+    answer["storageProof"][0] |= {"proof": hex_proof(storage, bytes(32)), "value": "0x1"}
+    with pytest.raises(ValueNotCanonical):
+        check_account_proof(answer, bytes(accounts.root_hash), CONTRACT, [0])
+
+
+@pytest.mark.parametrize(
+    ("account", "slots", "sentence"),
+    [
+        (b"", [], "an account of 0 bytes"),
+        (CONTRACT[:19], [], "an account of 19 bytes"),
+        (CONTRACT, [-1], "256 bits"),
+        (CONTRACT, [2**256], "256 bits"),
+    ],
+)
+def test_what_cannot_be_asked_for(account: bytes, slots: list[int], sentence: str) -> None:
+    with pytest.raises(ArgumentMalformed, match=sentence):
+        check_account_proof(contract_answer([]), STATE_ROOT, account, slots)
+
+
+texts = st.text(max_size=20) | st.binary(max_size=33).map(lambda some: f"0x{some.hex()}")
+json_values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | texts,
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(texts, inner, max_size=4),
+    max_leaves=8,
+)
+
+
+@given(st.data())
+@settings(max_examples=400, deadline=None)
+def test_any_json_in_any_place_is_our_error_or_changes_nothing(data: st.DataObject) -> None:
+    honest = contract_answer([0, 7])
+    expected = check_account_proof(honest, STATE_ROOT, CONTRACT, [0, 7])
+    answer: Any = copy.deepcopy(honest)
+    place = answer
+    while True:
+        options = list(place) if isinstance(place, dict) else list(range(len(place)))
+        chosen = data.draw(st.sampled_from(options))
+        if not isinstance(place[chosen], dict | list) or data.draw(st.booleans()):
+            break
+        place = place[chosen]
+    place[chosen] = data.draw(json_values)
+    try:
+        assert check_account_proof(answer, STATE_ROOT, CONTRACT, [0, 7]) == expected
+    except ProofError:
+        return
+
+
+@given(json_values)
+def test_any_json_is_our_error(answer: object) -> None:
+    with pytest.raises(ProofError):
+        check_account_proof(answer, STATE_ROOT, CONTRACT)
+
+
+def test_an_answer_nested_deeper_than_python_can_follow() -> None:
+    deep: list[object] = []
+    for _ in range(100_000):
+        deep = [deep]
+    for key in ("accountProof", "nonce", "codeHash", "storageProof", "address"):
+        with pytest.raises(ProofError):
+            check_account_proof({**contract_answer([0]), key: deep}, STATE_ROOT, CONTRACT, [0])

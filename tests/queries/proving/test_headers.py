@@ -1,0 +1,260 @@
+from typing import Any
+
+import pytest
+import rlp
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from queries.proving.errors import (
+    AnswerMalformed,
+    HeaderFieldMissing,
+    HeaderHashMismatch,
+    HeaderMalformed,
+    ProofError,
+)
+from queries.proving.header_fields import FIELD_RULES, MAX_EXTRA_DATA_BYTES, Form, HeaderField
+from queries.proving.headers import (
+    MAX_HEADER_BYTES,
+    decode_header,
+    header_from_json,
+    header_to_json,
+)
+from queries.proving.keccak import EMPTY_TRIE_ROOT, EMPTY_UNCLES_HASH, keccak256
+
+pytestmark = pytest.mark.no_database
+
+# The first block of Ethereum, as every node answers it.
+GENESIS = {
+    "hash": "0xd4e56740f876aef8c010b86a40d5f56745a118d0906a34e69aec8c0db1cb8fa3",
+    "parentHash": f"0x{0:064x}",
+    "sha3Uncles": f"0x{EMPTY_UNCLES_HASH.hex()}",
+    "miner": f"0x{0:040x}",
+    "stateRoot": "0xd7f8974fb5ac78d9ac099b9ad5018bedc2ce0a72dad1827a1709da30580f0544",
+    "transactionsRoot": f"0x{EMPTY_TRIE_ROOT.hex()}",
+    "receiptsRoot": f"0x{EMPTY_TRIE_ROOT.hex()}",
+    "logsBloom": f"0x{0:0512x}",
+    "difficulty": "0x400000000",
+    "number": "0x0",
+    "gasLimit": "0x1388",
+    "gasUsed": "0x0",
+    "timestamp": "0x0",
+    "extraData": "0x11bbe8db4e347b4e8c937c1c8370e4b5ed33adb3db69cbdb7a38e1e50b1b82fa",
+    "mixHash": f"0x{0:064x}",
+    "nonce": "0x0000000000000042",
+    "size": "0x21c",
+    "uncles": [],
+}
+
+
+def example_payload(place: int) -> bytes:
+    rule = FIELD_RULES[place]
+    if rule.form is Form.INTEGER:
+        return place.to_bytes(1, "big")
+    return bytes([place + 1]) * (32 if rule.form is Form.DATA else rule.width)
+
+
+def example_header(fields: int, **changed: bytes) -> bytes:
+    payloads = [example_payload(place) for place in range(fields)]
+    for name, payload in changed.items():
+        payloads[HeaderField[name]] = payload
+    encoded: bytes = rlp.encode(payloads)
+    return encoded
+
+
+def test_the_recorded_headers_hash_as_recorded(corpus: list[dict[str, Any]]) -> None:
+    read = 0
+    for block in (document["block"] for document in corpus):
+        if "headerRlp" not in block:
+            continue
+        encoded, block_hash = (bytes.fromhex(block[key][2:]) for key in ("headerRlp", "hash"))
+        header = decode_header(encoded, block_hash)
+        assert header.hash == block_hash
+        assert header.number == int(block["number"], 16)
+        assert header.state_root.hex() == block["stateRoot"][2:]
+        assert header_from_json(header_to_json(header), block_hash) == header
+        read += 1
+    assert read >= 4
+
+
+def test_the_first_block_of_ethereum() -> None:
+    header = header_from_json(GENESIS)
+    assert header.hash.hex() == GENESIS["hash"][2:]
+    assert header.value(HeaderField.DIFFICULTY) == 2**34
+    assert header.value(HeaderField.NONCE) == bytes(7) + b"\x42"
+    assert header.word(HeaderField.NONCE) == bytes(31) + b"\x42"
+    assert (header.number, header.timestamp, header.parent_hash) == (0, 0, bytes(32))
+    kept = {key: value for key, value in GENESIS.items() if key not in ("size", "uncles")}
+    assert header_to_json(header) == kept
+    with pytest.raises(HeaderFieldMissing, match="BASE_FEE_PER_GAS"):
+        header.word(HeaderField.BASE_FEE_PER_GAS)
+
+
+def test_fields_have_the_names_of_requests_and_the_places_of_the_header() -> None:
+    names = [
+        "PARENT_HASH",
+        "UNCLES_HASH",
+        "COINBASE",
+        "STATE_ROOT",
+        "TRANSACTIONS_ROOT",
+        "RECEIPTS_ROOT",
+        "LOGS_BLOOM",
+        "DIFFICULTY",
+        "BLOCK_NUMBER",
+        "GAS_LIMIT",
+        "GAS_USED",
+        "TIMESTAMP",
+        "EXTRA_DATA",
+        "MIX_HASH",
+        "NONCE",
+        "BASE_FEE_PER_GAS",
+        "WITHDRAWALS_ROOT",
+        "BLOB_GAS_USED",
+        "EXCESS_BLOB_GAS",
+        "PARENT_BEACON_BLOCK_ROOT",
+        "REQUESTS_HASH",
+    ]
+    assert [field.name for field in HeaderField] == names
+    assert list(HeaderField) == list(range(21))
+    assert HeaderField["PROPOSER"] is HeaderField.COINBASE
+    assert len(FIELD_RULES) == 21
+
+
+@pytest.mark.parametrize("fields", [15, 16, 17, 20, 21])
+def test_every_fork_s_headers_are_read(fields: int) -> None:
+    encoded = example_header(fields)
+    header = decode_header(encoded, keccak256(encoded))
+    assert [header.has(field) for field in HeaderField] == [place < fields for place in range(21)]
+    for field in list(HeaderField)[:fields]:
+        payload = example_payload(field)
+        assert header.payload(field) == payload
+        if len(payload) > 32:
+            assert header.word(field) == keccak256(payload)
+        else:
+            assert header.word(field) == bytes(32 - len(payload)) + payload
+    assert header_from_json(header_to_json(header)) == header
+
+
+@pytest.mark.parametrize("fields", [0, 1, 14, 18, 19])
+def test_no_fork_has_another_number_of_fields(fields: int) -> None:
+    with pytest.raises(HeaderMalformed, match=f"headers of {fields} fields"):
+        decode_header(example_header(fields))
+
+
+def test_fields_of_forks_to_come_are_kept() -> None:
+    known = rlp.decode(example_header(21))
+    encoded = rlp.encode([*known, b"\x07" * 32, b"", [b"a", [b"list"]]])
+    header = decode_header(encoded, keccak256(encoded))
+    assert header.value(HeaderField.REQUESTS_HASH) == b"\x15" * 32
+    assert header.later_items == tuple(map(rlp.encode, (b"\x07" * 32, b"", [b"a", [b"list"]])))
+
+
+def test_amsterdam_s_headers_are_built_from_json() -> None:
+    known = rlp.decode(example_header(21))
+    encoded = rlp.encode([*known, b"\x07" * 32, b"\x01\x02"])
+    block = header_to_json(decode_header(encoded))
+    with pytest.raises(HeaderHashMismatch):
+        header_from_json(block)
+    block["blockAccessListHash"] = f"0x{'07' * 32}"
+    with pytest.raises(HeaderFieldMissing, match="slotNumber"):
+        header_from_json(block)
+    block["slotNumber"] = "0x102"
+    assert header_from_json(block).encoded == encoded
+
+
+@given(st.data())
+@settings(deadline=None, max_examples=60)
+def test_integers_and_extra_data_of_any_size_survive_json(data: st.DataObject) -> None:
+    changed = {
+        field.name: data.draw(st.integers(0, 256**rule.width - 1)).to_bytes(32, "big").lstrip(b"\0")
+        for field, rule in zip(HeaderField, FIELD_RULES, strict=True)
+        if rule.form is Form.INTEGER
+    }
+    extra = data.draw(st.binary(max_size=100))
+    header = decode_header(example_header(21, **changed, EXTRA_DATA=extra))
+    assert header_from_json(header_to_json(header), header.hash) == header
+    word = keccak256(extra) if len(extra) > 32 else extra.rjust(32, b"\0")
+    assert header.word(HeaderField.EXTRA_DATA) == word
+
+
+@pytest.mark.parametrize(
+    ("name", "payload"),
+    [
+        ("PARENT_HASH", bytes(31)),
+        ("PARENT_HASH", bytes(33)),
+        ("COINBASE", bytes(32)),
+        ("LOGS_BLOOM", bytes(255)),
+        ("NONCE", b""),
+        ("BLOCK_NUMBER", b"\x00\x01"),
+        ("TIMESTAMP", b"\x00"),
+        ("TIMESTAMP", b"\x01" * 9),
+        ("BASE_FEE_PER_GAS", b"\x01" * 33),
+        ("EXTRA_DATA", bytes(MAX_EXTRA_DATA_BYTES + 1)),
+        ("REQUESTS_HASH", b""),
+    ],
+)
+def test_fields_have_their_widths(name: str, payload: bytes) -> None:
+    with pytest.raises(HeaderMalformed):
+        decode_header(example_header(21, **{name: payload}))
+
+
+def test_what_is_not_a_header_is_refused() -> None:
+    encoded = example_header(21)
+    listed = rlp.encode([[], *rlp.decode(encoded)[1:]])
+    for broken in (b"", b"\x80", encoded[:-1], encoded + b"\x00", listed, rlp.encode([[]] * 15)):
+        with pytest.raises(HeaderMalformed):
+            decode_header(broken)
+    with pytest.raises(HeaderMalformed, match="at most"):
+        decode_header(rlp.encode([*rlp.decode(encoded), bytes(MAX_HEADER_BYTES)]))
+    with pytest.raises(HeaderHashMismatch):
+        decode_header(encoded, bytes(32))
+
+
+@given(st.integers(0, 600), st.integers(1, 255))
+@settings(deadline=None)
+def test_no_changed_byte_keeps_the_hash(at: int, change: int) -> None:
+    encoded = example_header(21)
+    at %= len(encoded)
+    changed = encoded[:at] + bytes([encoded[at] ^ change]) + encoded[at + 1 :]
+    with pytest.raises((HeaderMalformed, HeaderHashMismatch)):
+        decode_header(changed, keccak256(encoded))
+
+
+@pytest.mark.parametrize(
+    ("changed", "fault"),
+    [
+        ({"hash": None}, HeaderFieldMissing),
+        ({"hash": "0x12"}, AnswerMalformed),
+        ({"hash": f"0x{1:064x}"}, HeaderHashMismatch),
+        ({"number": "0x1"}, HeaderHashMismatch),
+        ({"number": 0}, AnswerMalformed),
+        ({"number": "0x"}, AnswerMalformed),
+        ({"number": "0x1_0"}, AnswerMalformed),
+        ({"number": "0x10000000000000000"}, HeaderMalformed),
+        ({"miner": "0x00"}, AnswerMalformed),
+        ({"miner": f"0x{0:042x}"}, AnswerMalformed),
+        ({"extraData": "0x1"}, AnswerMalformed),
+        ({"extraData": f"0x{'00' * 9000}"}, AnswerMalformed),
+        ({"stateRoot": None}, HeaderFieldMissing),
+        ({"withdrawalsRoot": f"0x{1:064x}"}, HeaderFieldMissing),
+        ({"baseFeePerGas": "0x1"}, HeaderHashMismatch),
+    ],
+)
+def test_a_block_that_is_not_the_one_it_says(
+    changed: dict[str, object], fault: type[ProofError]
+) -> None:
+    with pytest.raises(fault):
+        header_from_json({**GENESIS, **changed})
+
+
+def test_a_block_that_is_not_the_one_expected() -> None:
+    with pytest.raises(HeaderHashMismatch, match="answers with block"):
+        header_from_json(GENESIS, bytes(32))
+    no_blocks: list[object] = [None, [], "0x", {}, 5]
+    for no_block in no_blocks:
+        with pytest.raises(ProofError):
+            header_from_json(no_block)
+
+
+def test_keys_that_are_null_or_unknown_are_not_looked_at() -> None:
+    extra = {"baseFeePerGas": None, "totalDifficulty": "0x400000000", "l1Fee": ["?"]}
+    assert header_from_json({**GENESIS, **extra}) == header_from_json(GENESIS)

@@ -1,0 +1,149 @@
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from queries.proving.errors import NodeMalformed, NodeNotCanonical
+from queries.proving.keccak import keccak256
+from queries.proving.rlp_items import encode_list, encode_string
+from queries.proving.trie_nodes import (
+    MAX_NODE_BYTES,
+    NO_CHILD,
+    Branch,
+    Extension,
+    Leaf,
+    Node,
+    decode_node,
+    reference_to,
+)
+
+pytestmark = pytest.mark.no_database
+
+HASH = keccak256(b"a child")
+HASH_ITEM = encode_string(HASH)
+EMPTY = b"\x80"
+
+digits = st.text("0123456789abcdef", max_size=64)
+hashes = st.binary(min_size=32, max_size=32)
+leaves = st.builds(Leaf, digits, st.binary(min_size=1, max_size=120))
+small_leaves = st.builds(Leaf, st.text("09f", max_size=3), st.binary(min_size=1, max_size=3))
+references = st.just(NO_CHILD) | hashes | small_leaves.map(lambda leaf: leaf.encode())
+
+
+def branches(children: st.SearchStrategy[bytes]) -> st.SearchStrategy[Branch]:
+    return (
+        st.lists(children, min_size=16, max_size=16)
+        .filter(lambda drawn: drawn.count(NO_CHILD) <= 14)
+        .map(lambda drawn: Branch(tuple(drawn)))
+    )
+
+
+embedded_branches = (
+    st.permutations([Leaf("", b"\x01").encode(), Leaf("1", b"\x02").encode(), *[NO_CHILD] * 14])
+    .map(lambda children: Branch(tuple(children)).encode())
+    .filter(lambda encoded: len(encoded) < 32)
+)
+extensions = st.builds(Extension, digits.filter(bool), hashes | embedded_branches)
+nodes = leaves | extensions | branches(hashes) | branches(references | embedded_branches)
+
+
+@given(nodes)
+def test_a_node_written_is_the_node_read(node: Node) -> None:
+    encoded = node.encode()
+    assert decode_node(encoded) == node
+    assert len(encoded) <= MAX_NODE_BYTES
+
+
+@given(nodes, st.data())
+def test_only_the_trie_s_own_encoding_is_read(node: Node, data: st.DataObject) -> None:
+    changed = bytearray(node.encode())
+    for _ in range(data.draw(st.integers(1, 3))):
+        changed[data.draw(st.integers(0, len(changed) - 1))] = data.draw(st.integers(0, 255))
+    try:
+        read = decode_node(bytes(changed))
+    except NodeMalformed:
+        return
+    assert read.encode() == changed
+
+
+@given(st.binary(max_size=80) | st.binary(max_size=31).map(lambda tail: b"\xc2\x20" + tail))
+@example(b"")
+@example(b"\xc2\x20\x01")
+def test_any_bytes_are_a_node_or_our_error(encoded: bytes) -> None:
+    try:
+        assert decode_node(encoded).encode() == encoded
+    except NodeMalformed:
+        return
+
+
+def branch(*children: bytes, value: bytes = EMPTY) -> bytes:
+    """A branch of items that are encoded already."""
+    return encode_list([*children, *[EMPTY] * (16 - len(children)), value])
+
+
+def pair(hex_prefix: str, second: bytes) -> bytes:
+    return encode_list((encode_string(bytes.fromhex(hex_prefix)), second))
+
+
+@pytest.mark.parametrize(
+    ("encoded", "sentence"),
+    [
+        (branch(HASH_ITEM, HASH_ITEM, value=b"\x01"), "holds the value"),
+        (branch(HASH_ITEM, HASH_ITEM, value=b"\xc0"), "holds the value"),
+        (branch(HASH_ITEM, encode_string(HASH[:31])), "31 bytes"),
+        (branch(HASH_ITEM, encode_string(HASH + b"\x00")), "33 bytes"),
+        (branch(HASH_ITEM, b"\x05"), "1 bytes"),
+        (branch(HASH_ITEM, b"\xc0"), "2 or 17 items"),
+        (branch(HASH_ITEM, pair("20", b"\xc0")), "a string was expected"),
+        (pair("40", HASH_ITEM), "no flags"),
+        (pair("", HASH_ITEM), "no flags"),
+        (pair("1a", EMPTY), "no child"),
+        (pair("1a", encode_string(HASH[:20])), "20 bytes"),
+        (encode_list([b"\xc0", HASH_ITEM]), "a string was expected"),
+        (encode_list([HASH_ITEM] * 3), "not 3"),
+        (encode_list([]), "not 0"),
+        (EMPTY, "a list was expected"),
+        (branch(HASH_ITEM, HASH_ITEM) + b"\x00", "1 bytes follow"),
+        (branch(HASH_ITEM, HASH_ITEM)[:-1], "cut off"),
+        (branch(*[HASH_ITEM] * 16)[:-1] + b"\x01", "holds the value"),
+    ],
+)
+def test_what_is_no_node_of_these_tries_is_refused(encoded: bytes, sentence: str) -> None:
+    with pytest.raises(NodeMalformed, match=sentence) as caught:
+        decode_node(encoded)
+    assert caught.type is NodeMalformed
+
+
+@pytest.mark.parametrize(
+    ("encoded", "sentence"),
+    [
+        (branch(), "0 children"),
+        (branch(HASH_ITEM), "1 children"),
+        (pair("20", EMPTY), "empty value"),
+        (pair("00", HASH_ITEM), "no path"),
+        (pair("0512", HASH_ITEM), "padded with 5"),
+        (pair("2f12", b"\x01"), "padded with f"),
+        (pair("1a", Leaf("12", b"\x01").encode()), "not a branch"),
+        (pair("1a", Extension("1", HASH).encode()), "embedded, not hashed"),
+        (branch(HASH_ITEM, Leaf("1" * 50, b"\x01" * 9).encode()), "embedded, not hashed"),
+        (b"\xc3\x81\x20\x01", "not canonical RLP"),
+        (b"\xf8\x03\x82\x20\x00\x01", "not canonical RLP"),
+    ],
+)
+def test_what_a_trie_would_write_otherwise_is_refused(encoded: bytes, sentence: str) -> None:
+    with pytest.raises(NodeNotCanonical, match=sentence):
+        decode_node(encoded)
+
+
+def test_an_embedded_sibling_must_be_a_node_whole_and_alone() -> None:
+    leaf = Leaf("12", b"\x01").encode()
+    assert decode_node(branch(HASH_ITEM, leaf)) == Branch((HASH, leaf, *[NO_CHILD] * 14))
+    for broken in (b"\xc3\xc2\x20\x01", b"\xc0", leaf[:-1], pair("00", HASH_ITEM[:20])):
+        with pytest.raises(NodeMalformed):
+            decode_node(branch(HASH_ITEM, broken))
+
+
+def test_a_parent_embeds_what_is_shorter_than_a_hash() -> None:
+    short, long = Leaf("1", b"\x01" * 28).encode(), Leaf("1", b"\x01" * 29).encode()
+    assert (len(short), len(long)) == (31, 32)
+    assert reference_to(short) == short
+    assert reference_to(long) == keccak256(long)
