@@ -11,8 +11,8 @@ from pathlib import PurePosixPath
 
 # queries/proving is pure: arithmetic on bytes, nothing that could ask anyone or know the time.
 PURE = {
-    "__future__", "abc", "binascii", "bisect", "collections", "dataclasses", "enum", "functools", "hashlib",
-    "itertools", "json", "math", "operator", "re", "struct", "types", "typing",
+    "__future__", "abc", "binascii", "bisect", "collections", "dataclasses", "enum", "functools",
+    "hashlib", "itertools", "json", "math", "operator", "re", "struct", "types", "typing",
     "rlp", "eth_hash", "queries.proving",
 }  # fmt: skip
 NETWORK = {
