@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
 pragma solidity 0.8.37;
 
-import {TrieWitness} from "./TrieWitness.sol";
+import {uint8At, uint16At, wordAt} from "./Calldata.sol";
+import {freeMemory, setFreeMemory} from "./Memory.sol";
+import {asList, putByte, putBytes, putHash} from "./Rlp.sol";
 
 /// @title Rebuilds a block header from what of it cannot be known
 /// @notice A header is sent without its RLP framing and without what follows from elsewhere: the
@@ -17,7 +19,7 @@ import {TrieWitness} from "./TrieWitness.sol";
 ///   32 transactions root, 32 receipts root, 256 logs bloom
 ///   uint16 length, tail     the fields from the difficulty on, as they stand in the header
 ///   [uint8 place]           with BEACON_KNOWN: where in the tail the beacon root belongs
-abstract contract CompactHeader is TrieWitness {
+abstract contract CompactHeader {
     /// @notice The tail of a header is no sequence of RLP strings, or too short.
     error HeaderMalformed(uint256 position);
 
@@ -51,67 +53,63 @@ abstract contract CompactHeader is TrieWitness {
     /// @dev The beacon root that the source chain's EIP-4788 contract keeps for `timestamp`.
     function _beaconRoot(uint256 timestamp) internal view virtual returns (bytes32);
 
-    /// @dev Reads a header at `at`; its state root and hash are `_seal`'s to fill in.
+    /// @dev Reads a header at `cursor`; its state root and hash are `_seal`'s to fill in.
     function _readHeader(uint256 cursor, uint256 flags, bytes32 parentHash)
         internal
         view
         returns (Header memory header, uint256)
     {
         unchecked {
-            uint256 payload = _freeMemory() + 3;
+            uint256 payload = freeMemory() + 3;
             header.payload = payload;
             uint256 parentAt = cursor;
             if (parentHash == 0 && flags & PARENT_KNOWN == 0) cursor += 32;
             uint256 target = payload + 33;
             if (flags & NO_UNCLES != 0) {
-                target = _putHash(target, EMPTY_UNCLES_HASH);
+                target = putHash(target, EMPTY_UNCLES_HASH);
             } else {
-                target = _putHash(target, _word(cursor));
+                target = putHash(target, wordAt(cursor));
                 cursor += 32;
             }
-            target = _putByte(target, 0x94);
-            target = _putBytes(target, cursor, 20);
+            target = putByte(target, 0x94);
+            target = putBytes(target, cursor, 20);
             cursor += 20;
             if (flags & WITNESS == 0) {
-                header.stateRoot = _word(cursor);
+                header.stateRoot = wordAt(cursor);
                 cursor += 32;
             }
-            target = _putHash(target + 33, _word(cursor));
-            target = _putHash(target, _word(cursor + 32));
-            target = _putByte(_putByte(_putByte(target, 0xb9), 1), 0);
-            target = _putBytes(target, cursor + 64, 256);
-            uint256 length = _uint16(cursor + 320);
+            target = putHash(target + 33, wordAt(cursor));
+            target = putHash(target, wordAt(cursor + 32));
+            target = putByte(putByte(putByte(target, 0xb9), 1), 0);
+            target = putBytes(target, cursor + 64, 256);
+            uint256 length = uint16At(cursor + 320);
             cursor += 322;
-            target = _putBytes(target, cursor, length);
+            target = putBytes(target, cursor, length);
             header.end = target;
             cursor += length;
             // Taken before anybody is asked, with room for the beacon root and a round end.
-            _setFreeMemory((target + 33 + 31) & ~uint256(31));
+            setFreeMemory((target + 33 + 31) & ~uint256(31));
 
-            uint256 tail = payload + TAIL;
-            (, uint256 next) = _item(tail, target); // difficulty
-            (header.number, next) = _integer(next, target);
-            (, next) = _item(next, target); // gas limit
-            (, next) = _item(next, target); // gas used
-            (header.timestamp,) = _integer(next, target);
-
+            _readTail(header);
             if (flags & BEACON_KNOWN != 0) {
-                _insertBeaconRoot(header, _uint8(cursor));
+                _insertBeaconRoot(header, uint8At(cursor));
                 ++cursor;
+                // Where it was put may have moved what was read: only the bytes hashed count.
+                _readTail(header);
             }
             if (parentHash == 0) {
                 parentHash =
-                    flags & PARENT_KNOWN == 0 ? _word(parentAt) : _knownHash(header.number - 1);
+                    flags & PARENT_KNOWN == 0 ? wordAt(parentAt) : _knownHash(header.number - 1);
             }
-            _putHash(payload, parentHash);
+            putHash(payload, parentHash);
             return (header, cursor);
         }
     }
 
     /// @dev The header is whole with its state root: its hash follows.
     function _seal(Header memory header) internal pure {
-        _putHash(header.payload + STATE_ROOT, header.stateRoot);
-        (uint256 start, uint256 length) = _asList(header.payload, header.end);
+        putHash(header.payload + STATE_ROOT, header.stateRoot);
+        (uint256 start, uint256 length) = asList(header.payload, header.end);
         bytes32 hash;
         assembly ("memory-safe") {
             hash := keccak256(start, length)
@@ -134,6 +132,16 @@ abstract contract CompactHeader is TrieWitness {
         }
     }
 
+    /// @dev Number and timestamp, from behind the bloom.
+    function _readTail(Header memory header) private pure {
+        uint256 end = header.end;
+        (, uint256 next) = _item(header.payload + TAIL, end); // difficulty
+        (header.number, next) = _integer(next, end);
+        (, next) = _item(next, end); // gas limit
+        (, next) = _item(next, end); // gas used
+        (header.timestamp,) = _integer(next, end);
+    }
+
     function _insertBeaconRoot(Header memory header, uint256 place) private view {
         uint256 from = header.payload + TAIL + place;
         if (from > header.end) revert HeaderMalformed(from - header.payload);
@@ -141,11 +149,11 @@ abstract contract CompactHeader is TrieWitness {
         assembly ("memory-safe") {
             mcopy(add(from, 33), from, moved)
         }
-        _putHash(from, _beaconRoot(header.timestamp));
+        putHash(from, _beaconRoot(header.timestamp));
         header.end += 33;
     }
 
-    /// @dev The content of the RLP string at `at` of the memory, and where the next one begins.
+    /// @dev The content of the RLP string at `cursor` of the memory, and where the next one begins.
     function _item(uint256 cursor, uint256 end) private pure returns (uint256 start, uint256 next) {
         unchecked {
             uint256 head;
@@ -181,14 +189,5 @@ abstract contract CompactHeader is TrieWitness {
             }
         }
         return (value, next);
-    }
-
-    function _putBytes(uint256 target, uint256 cursor, uint256 length) private pure returns (uint256) {
-        assembly ("memory-safe") {
-            calldatacopy(target, cursor, length)
-        }
-        unchecked {
-            return target + length;
-        }
     }
 }

@@ -1,21 +1,19 @@
 // SPDX-License-Identifier: MIT
 pragma solidity 0.8.37;
 
+import {numberAt, uint8At, uint16At, uint64At, wordAt} from "./Calldata.sol";
 import {CompactHeader} from "./CompactHeader.sol";
+import {FactStore} from "./FactStore.sol";
+import {newList} from "./Memory.sol";
+import {lengthOf, putByte, putHash, putNumber} from "./Rlp.sol";
+import {newFullBranch} from "./TrieNodes.sol";
+import {TrieWitness} from "./TrieWitness.sol";
 
 /// @title What was true on the source chain, proven to this chain
 /// @notice Anyone may write, nobody is trusted, nothing written can be changed: a fact is stored
 /// only where it follows from a block hash that the registry knows, and it follows only one way.
 /// Repeating a proof succeeds and writes nothing. There is no owner, no pause and no upgrade.
-abstract contract FactsRegistry is CompactHeader {
-    /// @notice Nothing is proven of this account, block and field.
-    error AccountFieldNotProven(address account, uint256 blockNumber, uint8 field);
-    /// @notice Nothing is proven of this storage slot at this block.
-    error StorageSlotNotProven(address account, uint256 blockNumber, bytes32 slot);
-    /// @notice Nothing is proven of this field of the block's header.
-    error HeaderFieldNotProven(uint256 blockNumber, uint8 field);
-    /// @notice It is not proven which block was the last one at this time.
-    error TimestampNotProven(uint256 timestamp);
+abstract contract FactsRegistry is FactStore, CompactHeader, TrieWitness {
     /// @notice The header's hash is not known for its number, and it is not accumulated.
     error BlockNotKnown(uint256 blockNumber, bytes32 blockHash);
     /// @notice The four words given, with the rebuilt state root, are not those accumulated.
@@ -40,128 +38,12 @@ abstract contract FactsRegistry is CompactHeader {
     /// @notice It is proven that `blockNumber` was the last block at `timestamp`.
     event TimestampProven(uint256 indexed timestamp, uint256 indexed blockNumber);
 
-    // Fields of an account
-    uint8 internal constant NONCE = 0;
-    uint8 internal constant BALANCE = 1;
-    uint8 internal constant STORAGE_ROOT = 2;
-    uint8 internal constant CODE_HASH = 3;
-
-    bytes32 internal constant EMPTY_TRIE_ROOT =
-        0x56e81f171bcc55a6ff8345e692c0f86e5b48e01b996cadc001622fb5e363b421;
-    bytes32 internal constant EMPTY_CODE_HASH =
-        0xc5d2460186f7233c927e7db2dcc703c0e500b653ca82273b7bfad8045d85a470;
-
     // Sections of a proof
     uint256 private constant ACCUMULATED_BLOCK = 1;
     uint256 private constant HEADERS = 2;
 
-    // An account's record: nonce in the upper 64 bits, then 184 of the balance, then these.
-    uint256 private constant PROVEN = 1;
-    uint256 private constant LARGE_BALANCE = 2; // all of it is a fact of its own
-    uint256 private constant EMPTY_STORAGE = 4;
-    uint256 private constant EMPTY_CODE = 8;
-
-    // Kinds of facts, part of their keys
-    uint256 private constant ACCOUNT_FACT = 1;
-    uint256 private constant SLOT_FACT = 2;
-    uint256 private constant HEADER_FACT = 3;
-    uint256 private constant TIMESTAMP_FACT = 4;
-
     /// @notice Block number → keccak256(number, timestamp, hash, state root) of its header, or zero.
     mapping(uint256 blockNumber => bytes32) public accumulated;
-
-    mapping(uint256 blockNumber => mapping(address account => uint256)) private _records;
-    /// @dev A fact's value plus one, so that zero means unproven; the greatest value wraps to
-    /// zero and is marked beside.
-    mapping(bytes32 key => uint256) private _facts;
-    mapping(bytes32 key => bool) private _isGreatest;
-
-    // Reading
-
-    /// @notice A field of an account at the end of a block: 0 nonce, 1 balance, 2 storage root,
-    /// 3 code hash. Reverts while it is not proven.
-    function accountField(address account, uint256 blockNumber, uint8 field)
-        external
-        view
-        returns (bytes32 value)
-    {
-        bool proven;
-        (proven, value) = tryAccountField(account, blockNumber, field);
-        if (!proven) revert AccountFieldNotProven(account, blockNumber, field);
-    }
-
-    /// @notice As `accountField`; says whether it is proven instead of reverting.
-    function tryAccountField(address account, uint256 blockNumber, uint8 field)
-        public
-        view
-        returns (bool proven, bytes32 value)
-    {
-        uint256 record = _records[blockNumber][account];
-        if (record != 0) {
-            if (field == NONCE) return (true, bytes32(record >> 192));
-            if (field == BALANCE && record & LARGE_BALANCE == 0) {
-                return (true, bytes32(record << 64 >> 72));
-            }
-            if (field == STORAGE_ROOT && record & EMPTY_STORAGE != 0) return (true, EMPTY_TRIE_ROOT);
-            if (field == CODE_HASH && record & EMPTY_CODE != 0) return (true, EMPTY_CODE_HASH);
-        }
-        return _recall(_accountKey(account, blockNumber, field));
-    }
-
-    /// @notice The value of a storage slot at the end of a block. Reverts while it is not proven.
-    function accountStorageSlotValues(address account, uint256 blockNumber, bytes32 slot)
-        external
-        view
-        returns (bytes32 value)
-    {
-        bool proven;
-        (proven, value) = tryAccountStorageSlotValues(account, blockNumber, slot);
-        if (!proven) revert StorageSlotNotProven(account, blockNumber, slot);
-    }
-
-    /// @notice As `accountStorageSlotValues`; says whether it is proven instead of reverting.
-    function tryAccountStorageSlotValues(address account, uint256 blockNumber, bytes32 slot)
-        public
-        view
-        returns (bool proven, bytes32 value)
-    {
-        return _recall(_slotKey(account, blockNumber, slot));
-    }
-
-    /// @notice A field of a block's header, by its place in the header: 0 parent hash … 20 requests
-    /// hash. Up to 32 bytes as a number, longer ones as their keccak256. Reverts while unproven.
-    function headerField(uint256 blockNumber, uint8 field) external view returns (bytes32 value) {
-        bool proven;
-        (proven, value) = tryHeaderField(blockNumber, field);
-        if (!proven) revert HeaderFieldNotProven(blockNumber, field);
-    }
-
-    /// @notice As `headerField`; says whether it is proven instead of reverting.
-    function tryHeaderField(uint256 blockNumber, uint8 field)
-        public
-        view
-        returns (bool proven, bytes32 value)
-    {
-        return _recall(_headerKey(blockNumber, field));
-    }
-
-    /// @notice The last block whose timestamp is at most `timestamp`. Reverts while unproven.
-    function blockNumberAt(uint256 timestamp) external view returns (uint256 blockNumber) {
-        bool proven;
-        (proven, blockNumber) = tryBlockNumberAt(timestamp);
-        if (!proven) revert TimestampNotProven(timestamp);
-    }
-
-    /// @notice As `blockNumberAt`; says whether it is proven instead of reverting.
-    function tryBlockNumberAt(uint256 timestamp)
-        public
-        view
-        returns (bool proven, uint256 blockNumber)
-    {
-        bytes32 value;
-        (proven, value) = _recall(_timestampKey(timestamp));
-        return (proven, uint256(value));
-    }
 
     // Proving
 
@@ -185,7 +67,7 @@ abstract contract FactsRegistry is CompactHeader {
     function prove() external {
         uint256 cursor = 4;
         while (cursor < msg.data.length) {
-            uint256 kind = _uint8(cursor);
+            uint256 kind = uint8At(cursor);
             if (kind == ACCUMULATED_BLOCK) cursor = _proveAccumulated(cursor + 1);
             else if (kind == HEADERS) cursor = _proveHeaders(cursor + 1);
             else revert UnknownSection(kind, cursor);
@@ -207,9 +89,9 @@ abstract contract FactsRegistry is CompactHeader {
 
     function _proveAccumulated(uint256 cursor) private returns (uint256) {
         unchecked {
-            uint256 number = _uint64(cursor);
-            uint256 timestamp = _uint64(cursor + 8);
-            bytes32 hash = _word(cursor + 16);
+            uint256 number = uint64At(cursor);
+            uint256 timestamp = uint64At(cursor + 8);
+            bytes32 hash = wordAt(cursor + 16);
             bytes32 stateRoot;
             (stateRoot, cursor) = _proveWitness(cursor + 48, number);
             if (accumulated[number] != _leafOf(number, timestamp, hash, stateRoot)) {
@@ -223,13 +105,13 @@ abstract contract FactsRegistry is CompactHeader {
     /// is not anchored. Leaves, by which it may be anchored, are written after that.
     function _proveHeaders(uint256 cursor) private returns (uint256) {
         unchecked {
-            uint256 count = _uint16(cursor);
+            uint256 count = uint16At(cursor);
             cursor += 2;
-            uint256[] memory kept = _newList(count); // headers, by their place in memory
+            uint256[] memory kept = newList(count); // headers, by their place in memory
             uint256 keptCount;
             Header memory header;
             for (uint256 i = 0; i < count; ++i) {
-                uint256 flags = _uint8(cursor);
+                uint256 flags = uint8At(cursor);
                 Header memory parent = header;
                 (header, cursor) = _readHeader(cursor + 1, flags, parent.hash);
                 if (flags & WITNESS != 0) (header.stateRoot, cursor) = _proveWitness(cursor, header.number);
@@ -274,7 +156,7 @@ abstract contract FactsRegistry is CompactHeader {
     }
 
     function _proveFields(uint256 cursor, Header memory header) private returns (uint256) {
-        uint256 mask = uint256(_word(cursor)) >> 224;
+        uint256 mask = uint256(wordAt(cursor)) >> 224;
         for (uint8 field = 0; mask > 0; mask >>= 1) {
             if (mask & 1 != 0) {
                 bytes32 value = _field(header, field);
@@ -292,9 +174,9 @@ abstract contract FactsRegistry is CompactHeader {
         returns (uint256)
     {
         unchecked {
-            uint256 count = _uint8(cursor++);
+            uint256 count = uint8At(cursor++);
             for (uint256 i = 0; i < count; ++i) {
-                uint256 timestamp = _uint64(cursor);
+                uint256 timestamp = uint64At(cursor);
                 cursor += 8;
                 if (timestamp < parent.timestamp || timestamp >= header.timestamp) {
                     revert TimestampOutside(timestamp, parent.timestamp, header.timestamp);
@@ -316,18 +198,18 @@ abstract contract FactsRegistry is CompactHeader {
         returns (bytes32 stateRoot, uint256)
     {
         unchecked {
-            uint256 count = _uint16(cursor);
+            uint256 count = uint16At(cursor);
             cursor += 2;
             Walk memory walk;
             walk.blockNumber = blockNumber;
-            (walk.keys, walk.entries) = (_newList(count), _newList(count));
+            (walk.keys, walk.entries) = (newList(count), newList(count));
             for (uint256 i = 0; i < count; ++i) {
                 _enter(walk, i, _accountTrieKey(cursor), cursor);
                 uint256 mask = cursor + _nameLength();
-                cursor = mask + 3 + 32 * _uint16(mask + 1);
+                cursor = mask + 3 + 32 * uint16At(mask + 1);
             }
             walk.cursor = cursor;
-            walk.fullBranch = _newFullBranch();
+            walk.fullBranch = newFullBranch();
             stateRoot = _root(walk);
             return (stateRoot, walk.cursor);
         }
@@ -343,10 +225,10 @@ abstract contract FactsRegistry is CompactHeader {
             walk.blockNumber = state.blockNumber;
             walk.account = account;
             walk.inStorage = true;
-            (walk.keys, walk.entries) = (_newList(count), _newList(count));
+            (walk.keys, walk.entries) = (newList(count), newList(count));
             for (uint256 i = 0; i < count; ++i) {
                 uint256 cursor = entry + 32 * i;
-                _enter(walk, i, _slotTrieKey(_word(cursor)), cursor);
+                _enter(walk, i, _slotTrieKey(wordAt(cursor)), cursor);
             }
             walk.cursor = state.cursor;
             walk.fullBranch = state.fullBranch;
@@ -376,13 +258,13 @@ abstract contract FactsRegistry is CompactHeader {
 
     function _slotValue(Walk memory walk, uint256 index, uint256 target) private returns (uint256) {
         unchecked {
-            uint256 length = _uint8(walk.cursor);
-            uint256 value = _number(walk.cursor + 1, length);
+            uint256 length = uint8At(walk.cursor);
+            uint256 value = numberAt(walk.cursor + 1, length);
             walk.cursor += 1 + length;
             _storeSlot(walk, index, value);
             // The trie holds the RLP of the number, and a leaf that as a string.
-            if (value >= 0x80) target = _putByte(target, 0x81 + _lengthOf(value));
-            return _putNumber(target, value);
+            if (value >= 0x80) target = putByte(target, 0x81 + lengthOf(value));
+            return putNumber(target, value);
         }
     }
 
@@ -393,23 +275,23 @@ abstract contract FactsRegistry is CompactHeader {
         unchecked {
             (address account, uint256 mask, uint256 slots, uint256 slotsAt) = _asked(walk, index);
             uint256 cursor = walk.cursor;
-            uint256 form = _uint8(cursor);
-            uint256 balance = _number(cursor + 2, form & 0x3f);
+            uint256 form = uint8At(cursor);
+            uint256 balance = numberAt(cursor + 2, form & 0x3f);
             cursor += 2 + (form & 0x3f);
-            uint256 nonce = _number(cursor, _uint8(walk.cursor + 1));
-            walk.cursor = cursor + _uint8(walk.cursor + 1);
+            uint256 nonce = numberAt(cursor, uint8At(walk.cursor + 1));
+            walk.cursor = cursor + uint8At(walk.cursor + 1);
 
             bool written;
             bytes32 storageRoot = EMPTY_TRIE_ROOT;
             if (slots > 0) {
                 (storageRoot, written) = _proveStorage(walk, slotsAt, account, slots);
             } else if (form & 0x40 != 0) {
-                storageRoot = _word(walk.cursor);
+                storageRoot = wordAt(walk.cursor);
                 walk.cursor += 32;
             }
             bytes32 codeHash = EMPTY_CODE_HASH;
             if (form & 0x80 != 0) {
-                codeHash = _word(walk.cursor);
+                codeHash = wordAt(walk.cursor);
                 walk.cursor += 32;
             }
             if (
@@ -418,10 +300,10 @@ abstract contract FactsRegistry is CompactHeader {
             ) emit AccountProven(account, walk.blockNumber);
 
             // Two hashes and two numbers: a list of 68 to 108 bytes, so both heads have two bytes.
-            end = _putNumber(_putNumber(target + 4, nonce), balance);
-            end = _putHash(_putHash(end, storageRoot), codeHash);
-            _putByte(_putByte(target, 0xb8), end - target - 2);
-            _putByte(_putByte(target + 2, 0xf8), end - target - 4);
+            end = putNumber(putNumber(target + 4, nonce), balance);
+            end = putHash(putHash(end, storageRoot), codeHash);
+            putByte(putByte(target, 0xb8), end - target - 2);
+            putByte(putByte(target + 2, 0xf8), end - target - 4);
         }
     }
 
@@ -434,14 +316,14 @@ abstract contract FactsRegistry is CompactHeader {
         bool written =
             _storeAccount(account, walk.blockNumber, mask, 0, 0, EMPTY_TRIE_ROOT, EMPTY_CODE_HASH);
         for (uint256 i = 0; i < slots; ++i) {
-            bytes32 key = _slotKey(account, walk.blockNumber, _word(slotsAt + 32 * i));
+            bytes32 key = _slotKey(account, walk.blockNumber, wordAt(slotsAt + 32 * i));
             if (_remember(key, 0)) written = true;
         }
         if (written) emit AccountProven(account, walk.blockNumber);
     }
 
     function _storeSlot(Walk memory walk, uint256 index, uint256 value) private {
-        bytes32 slot = _word(walk.entries[index]);
+        bytes32 slot = wordAt(walk.entries[index]);
         if (_remember(_slotKey(walk.account, walk.blockNumber, slot), bytes32(value))) {
             walk.written = true;
         }
@@ -455,9 +337,9 @@ abstract contract FactsRegistry is CompactHeader {
     {
         unchecked {
             uint256 cursor = walk.entries[index];
-            account = address(bytes20(_word(cursor)));
+            account = address(bytes20(wordAt(cursor)));
             cursor += _nameLength();
-            (mask, slots, slotsAt) = (_uint8(cursor), _uint16(cursor + 1), cursor + 3);
+            (mask, slots, slotsAt) = (uint8At(cursor), uint16At(cursor + 1), cursor + 3);
         }
     }
 
@@ -480,88 +362,6 @@ abstract contract FactsRegistry is CompactHeader {
             mstore(0, slot)
             key := keccak256(0, 32)
         }
-    }
-
-    function _storeAccount(
-        address account,
-        uint256 blockNumber,
-        uint256 mask,
-        uint256 nonce,
-        uint256 balance,
-        bytes32 storageRoot,
-        bytes32 codeHash
-    ) private returns (bool written) {
-        // The constants of an empty account are part of the record; others are facts of their own.
-        uint256 record = PROVEN | nonce << 192;
-        uint256 own = mask & (1 << STORAGE_ROOT | 1 << CODE_HASH);
-        if (storageRoot == EMPTY_TRIE_ROOT) (record, own) = (record | EMPTY_STORAGE, own & ~uint256(4));
-        if (codeHash == EMPTY_CODE_HASH) (record, own) = (record | EMPTY_CODE, own & ~uint256(8));
-        if (mask != own) {
-            if (balance >> 184 == 0) {
-                record |= balance << 8;
-            } else {
-                record |= LARGE_BALANCE;
-                written = _remember(_accountKey(account, blockNumber, BALANCE), bytes32(balance));
-            }
-            if (_records[blockNumber][account] != record) {
-                _records[blockNumber][account] = record;
-                written = true;
-            }
-        }
-        if (own & 1 << STORAGE_ROOT != 0) {
-            if (_remember(_accountKey(account, blockNumber, STORAGE_ROOT), storageRoot)) written = true;
-        }
-        if (own & 1 << CODE_HASH != 0) {
-            if (_remember(_accountKey(account, blockNumber, CODE_HASH), codeHash)) written = true;
-        }
-    }
-
-    // Facts by key
-
-    function _remember(bytes32 key, bytes32 value) private returns (bool written) {
-        unchecked {
-            uint256 stored = uint256(value) + 1;
-            if (stored == 0) {
-                if (_isGreatest[key]) return false;
-                _isGreatest[key] = true;
-            } else {
-                if (_facts[key] == stored) return false;
-                _facts[key] = stored;
-            }
-            return true;
-        }
-    }
-
-    function _recall(bytes32 key) private view returns (bool proven, bytes32 value) {
-        unchecked {
-            uint256 stored = _facts[key];
-            if (stored != 0) return (true, bytes32(stored - 1));
-            if (_isGreatest[key]) return (true, bytes32(type(uint256).max));
-        }
-    }
-
-    function _accountKey(address account, uint256 blockNumber, uint8 field)
-        private
-        pure
-        returns (bytes32)
-    {
-        return keccak256(abi.encode(ACCOUNT_FACT, account, blockNumber, field));
-    }
-
-    function _slotKey(address account, uint256 blockNumber, bytes32 slot)
-        private
-        pure
-        returns (bytes32)
-    {
-        return keccak256(abi.encode(SLOT_FACT, account, blockNumber, slot));
-    }
-
-    function _headerKey(uint256 blockNumber, uint8 field) private pure returns (bytes32) {
-        return keccak256(abi.encode(HEADER_FACT, blockNumber, field));
-    }
-
-    function _timestampKey(uint256 timestamp) private pure returns (bytes32) {
-        return keccak256(abi.encode(TIMESTAMP_FACT, timestamp));
     }
 
     function _leaf(Header memory header) private pure returns (bytes32) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 pragma solidity 0.8.37;
 
+import {wordAt} from "../Calldata.sol";
 import {FactsRegistry} from "../FactsRegistry.sol";
 
 /// @title A registry that believes whoever calls it: for measuring and for tests, never deployed
@@ -44,7 +45,7 @@ contract SettableRegistry is FactsRegistry {
     }
 
     function _accountTrieKey(uint256 cursor) internal view override returns (uint256) {
-        return accountsByHash ? uint256(_word(cursor)) : super._accountTrieKey(cursor);
+        return accountsByHash ? uint256(wordAt(cursor)) : super._accountTrieKey(cursor);
     }
 
     function _nameLength() internal view override returns (uint256) {

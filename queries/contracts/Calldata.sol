@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: MIT
+pragma solidity 0.8.37;
+
+// What the calldata holds, by position. Beyond its end there are zeros; `prove` refuses calldata
+// that was read past its end.
+
+/// @notice The number at `position` of the calldata has more bytes than a word.
+error NumberTooLong(uint256 position, uint256 length);
+
+/// @dev The big-endian number in `length` <= 32 bytes.
+function numberAt(uint256 cursor, uint256 length) pure returns (uint256) {
+    unchecked {
+        if (length > 32) revert NumberTooLong(cursor, length);
+        return length == 0 ? 0 : uint256(wordAt(cursor)) >> 256 - 8 * length;
+    }
+}
+
+/// @dev One byte.
+function uint8At(uint256 cursor) pure returns (uint256 value) {
+    assembly ("memory-safe") {
+        value := byte(0, calldataload(cursor))
+    }
+}
+
+/// @dev Two bytes, big-endian.
+function uint16At(uint256 cursor) pure returns (uint256) {
+    return uint256(wordAt(cursor)) >> 240;
+}
+
+/// @dev Eight bytes, big-endian.
+function uint64At(uint256 cursor) pure returns (uint256) {
+    return uint256(wordAt(cursor)) >> 192;
+}
+
+/// @dev 32 bytes.
+function wordAt(uint256 cursor) pure returns (bytes32 value) {
+    assembly ("memory-safe") {
+        value := calldataload(cursor)
+    }
+}

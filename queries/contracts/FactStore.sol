@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: MIT
+pragma solidity 0.8.37;
+
+/// @title The facts of a registry: where they are kept, and how anyone reads them
+/// @notice A fact is kept where the deriving contract has proven it, and stays for ever.
+abstract contract FactStore {
+    /// @notice Nothing is proven of this account, block and field.
+    error AccountFieldNotProven(address account, uint256 blockNumber, uint8 field);
+    /// @notice Nothing is proven of this storage slot at this block.
+    error StorageSlotNotProven(address account, uint256 blockNumber, bytes32 slot);
+    /// @notice Nothing is proven of this field of the block's header.
+    error HeaderFieldNotProven(uint256 blockNumber, uint8 field);
+    /// @notice It is not proven which block was the last one at this time.
+    error TimestampNotProven(uint256 timestamp);
+    // Fields of an account
+    uint8 internal constant NONCE = 0;
+    uint8 internal constant BALANCE = 1;
+    uint8 internal constant STORAGE_ROOT = 2;
+    uint8 internal constant CODE_HASH = 3;
+
+    bytes32 internal constant EMPTY_TRIE_ROOT =
+        0x56e81f171bcc55a6ff8345e692c0f86e5b48e01b996cadc001622fb5e363b421;
+    bytes32 internal constant EMPTY_CODE_HASH =
+        0xc5d2460186f7233c927e7db2dcc703c0e500b653ca82273b7bfad8045d85a470;
+
+    // An account's record: nonce in the upper 64 bits, then 184 of the balance, then these.
+    uint256 private constant PROVEN = 1;
+    uint256 private constant LARGE_BALANCE = 2; // all of it is a fact of its own
+    uint256 private constant EMPTY_STORAGE = 4;
+    uint256 private constant EMPTY_CODE = 8;
+
+    // Kinds of facts, part of their keys
+    uint256 private constant ACCOUNT_FACT = 1;
+    uint256 private constant SLOT_FACT = 2;
+    uint256 private constant HEADER_FACT = 3;
+    uint256 private constant TIMESTAMP_FACT = 4;
+
+    mapping(uint256 blockNumber => mapping(address account => uint256)) private _records;
+    /// @dev A fact's value plus one, so that zero means unproven; the greatest value wraps to
+    /// zero and is marked beside.
+    mapping(bytes32 key => uint256) private _facts;
+    mapping(bytes32 key => bool) private _isGreatest;
+
+    // Reading
+
+    /// @notice A field of an account at the end of a block: 0 nonce, 1 balance, 2 storage root,
+    /// 3 code hash. Reverts while it is not proven.
+    function accountField(address account, uint256 blockNumber, uint8 field)
+        external
+        view
+        returns (bytes32 value)
+    {
+        bool proven;
+        (proven, value) = tryAccountField(account, blockNumber, field);
+        if (!proven) revert AccountFieldNotProven(account, blockNumber, field);
+    }
+
+    /// @notice As `accountField`; says whether it is proven instead of reverting.
+    function tryAccountField(address account, uint256 blockNumber, uint8 field)
+        public
+        view
+        returns (bool proven, bytes32 value)
+    {
+        uint256 record = _records[blockNumber][account];
+        if (record != 0) {
+            if (field == NONCE) return (true, bytes32(record >> 192));
+            if (field == BALANCE && record & LARGE_BALANCE == 0) {
+                return (true, bytes32(record << 64 >> 72));
+            }
+            if (field == STORAGE_ROOT && record & EMPTY_STORAGE != 0) return (true, EMPTY_TRIE_ROOT);
+            if (field == CODE_HASH && record & EMPTY_CODE != 0) return (true, EMPTY_CODE_HASH);
+        }
+        return _recall(_accountKey(account, blockNumber, field));
+    }
+
+    /// @notice The value of a storage slot at the end of a block. Reverts while it is not proven.
+    function accountStorageSlotValues(address account, uint256 blockNumber, bytes32 slot)
+        external
+        view
+        returns (bytes32 value)
+    {
+        bool proven;
+        (proven, value) = tryAccountStorageSlotValues(account, blockNumber, slot);
+        if (!proven) revert StorageSlotNotProven(account, blockNumber, slot);
+    }
+
+    /// @notice As `accountStorageSlotValues`; says whether it is proven instead of reverting.
+    function tryAccountStorageSlotValues(address account, uint256 blockNumber, bytes32 slot)
+        public
+        view
+        returns (bool proven, bytes32 value)
+    {
+        return _recall(_slotKey(account, blockNumber, slot));
+    }
+
+    /// @notice A field of a block's header, by its place in the header: 0 parent hash … 20 requests
+    /// hash. Up to 32 bytes as a number, longer ones as their keccak256. Reverts while unproven.
+    function headerField(uint256 blockNumber, uint8 field) external view returns (bytes32 value) {
+        bool proven;
+        (proven, value) = tryHeaderField(blockNumber, field);
+        if (!proven) revert HeaderFieldNotProven(blockNumber, field);
+    }
+
+    /// @notice As `headerField`; says whether it is proven instead of reverting.
+    function tryHeaderField(uint256 blockNumber, uint8 field)
+        public
+        view
+        returns (bool proven, bytes32 value)
+    {
+        return _recall(_headerKey(blockNumber, field));
+    }
+
+    /// @notice The last block whose timestamp is at most `timestamp`. Reverts while unproven.
+    function blockNumberAt(uint256 timestamp) external view returns (uint256 blockNumber) {
+        bool proven;
+        (proven, blockNumber) = tryBlockNumberAt(timestamp);
+        if (!proven) revert TimestampNotProven(timestamp);
+    }
+
+    /// @notice As `blockNumberAt`; says whether it is proven instead of reverting.
+    function tryBlockNumberAt(uint256 timestamp)
+        public
+        view
+        returns (bool proven, uint256 blockNumber)
+    {
+        bytes32 value;
+        (proven, value) = _recall(_timestampKey(timestamp));
+        return (proven, uint256(value));
+    }
+
+    // Keeping, for the deriving contract
+
+    /// @dev Keeps the fields of `mask`; says whether anything of it is new.
+    function _storeAccount(
+        address account,
+        uint256 blockNumber,
+        uint256 mask,
+        uint256 nonce,
+        uint256 balance,
+        bytes32 storageRoot,
+        bytes32 codeHash
+    ) internal returns (bool written) {
+        // The constants of an empty account are part of the record; others are facts of their own.
+        uint256 record = PROVEN | nonce << 192;
+        uint256 own = mask & (1 << STORAGE_ROOT | 1 << CODE_HASH);
+        if (storageRoot == EMPTY_TRIE_ROOT) (record, own) = (record | EMPTY_STORAGE, own & ~uint256(4));
+        if (codeHash == EMPTY_CODE_HASH) (record, own) = (record | EMPTY_CODE, own & ~uint256(8));
+        if (mask != own) {
+            if (balance >> 184 == 0) {
+                record |= balance << 8;
+            } else {
+                record |= LARGE_BALANCE;
+                written = _remember(_accountKey(account, blockNumber, BALANCE), bytes32(balance));
+            }
+            if (_records[blockNumber][account] != record) {
+                _records[blockNumber][account] = record;
+                written = true;
+            }
+        }
+        if (own & 1 << STORAGE_ROOT != 0) {
+            if (_remember(_accountKey(account, blockNumber, STORAGE_ROOT), storageRoot)) written = true;
+        }
+        if (own & 1 << CODE_HASH != 0) {
+            if (_remember(_accountKey(account, blockNumber, CODE_HASH), codeHash)) written = true;
+        }
+    }
+
+    function _remember(bytes32 key, bytes32 value) internal returns (bool written) {
+        unchecked {
+            uint256 stored = uint256(value) + 1;
+            if (stored == 0) {
+                if (_isGreatest[key]) return false;
+                _isGreatest[key] = true;
+            } else {
+                if (_facts[key] == stored) return false;
+                _facts[key] = stored;
+            }
+            return true;
+        }
+    }
+
+    function _recall(bytes32 key) private view returns (bool proven, bytes32 value) {
+        unchecked {
+            uint256 stored = _facts[key];
+            if (stored != 0) return (true, bytes32(stored - 1));
+            if (_isGreatest[key]) return (true, bytes32(type(uint256).max));
+        }
+    }
+
+    function _accountKey(address account, uint256 blockNumber, uint8 field)
+        private
+        pure
+        returns (bytes32)
+    {
+        return keccak256(abi.encode(ACCOUNT_FACT, account, blockNumber, field));
+    }
+
+    function _slotKey(address account, uint256 blockNumber, bytes32 slot)
+        internal
+        pure
+        returns (bytes32)
+    {
+        return keccak256(abi.encode(SLOT_FACT, account, blockNumber, slot));
+    }
+
+    function _headerKey(uint256 blockNumber, uint8 field) internal pure returns (bytes32) {
+        return keccak256(abi.encode(HEADER_FACT, blockNumber, field));
+    }
+
+    function _timestampKey(uint256 timestamp) internal pure returns (bytes32) {
+        return keccak256(abi.encode(TIMESTAMP_FACT, timestamp));
+    }
+}

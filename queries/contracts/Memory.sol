@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: MIT
+pragma solidity 0.8.37;
+
+// Memory by hand: a node's space is used again once its parent has taken its hash.
+
+/// @dev `length` bytes for good, a multiple of 32, with whatever they hold.
+function reserve(uint256 length) pure returns (uint256 start) {
+    start = freeMemory();
+    unchecked {
+        setFreeMemory(start + length);
+    }
+}
+
+/// @dev A list whose entries are all written before they are read.
+function newList(uint256 count) pure returns (uint256[] memory list) {
+    unchecked {
+        uint256 start = reserve(32 + 32 * count);
+        assembly ("memory-safe") {
+            list := start
+            mstore(list, count)
+        }
+    }
+}
+
+/// @dev Where free memory begins.
+function freeMemory() pure returns (uint256 free) {
+    assembly ("memory-safe") {
+        free := mload(0x40)
+    }
+}
+
+/// @dev Gives back, or takes, all from `free` on.
+function setFreeMemory(uint256 free) pure {
+    assembly ("memory-safe") {
+        mstore(0x40, free)
+    }
+}

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: MIT
+pragma solidity 0.8.37;
+
+// Recursive Length Prefix, written to memory and never read: each function writes at `target`
+// and returns the end of what it wrote.
+
+/// @dev One byte, as it is.
+function putByte(uint256 target, uint256 value) pure returns (uint256) {
+    assembly ("memory-safe") {
+        mstore8(target, value)
+    }
+    unchecked {
+        return target + 1;
+    }
+}
+
+/// @dev A string of 32 bytes.
+function putHash(uint256 target, bytes32 hash) pure returns (uint256) {
+    assembly ("memory-safe") {
+        mstore8(target, 0xa0)
+        mstore(add(target, 1), hash)
+    }
+    unchecked {
+        return target + 33;
+    }
+}
+
+/// @dev An integer without leading zeros.
+function putNumber(uint256 target, uint256 value) pure returns (uint256) {
+    unchecked {
+        if (value < 0x80) return putByte(target, value == 0 ? 0x80 : value);
+        uint256 length = lengthOf(value);
+        target = putByte(target, 0x80 + length);
+        assembly ("memory-safe") {
+            mstore(target, shl(sub(256, mul(8, length)), value))
+        }
+        return target + length;
+    }
+}
+
+/// @dev How many bytes a number other than zero takes: the place of its first one by halving.
+function lengthOf(uint256 value) pure returns (uint256 length) {
+    assembly ("memory-safe") {
+        length := shl(4, lt(0xffffffffffffffffffffffffffffffff, value))
+        length := or(length, shl(3, lt(0xffffffffffffffff, shr(shl(3, length), value))))
+        length := or(length, shl(2, lt(0xffffffff, shr(shl(3, length), value))))
+        length := or(length, shl(1, lt(0xffff, shr(shl(3, length), value))))
+        length := add(or(length, lt(0xff, shr(shl(3, length), value))), 1)
+    }
+}
+
+/// @dev Puts the head of a list before `payload`, where three bytes are free.
+function asList(uint256 payload, uint256 end) pure returns (uint256 start, uint256 length) {
+    unchecked {
+        length = end - payload;
+        if (length < 56) {
+            start = payload - 1;
+            putByte(start, 0xc0 + length);
+        } else if (length < 256) {
+            start = payload - 2;
+            putByte(putByte(start, 0xf8), length);
+        } else {
+            start = payload - 3;
+            putByte(putByte(putByte(start, 0xf9), length >> 8), length);
+        }
+        length = end - start;
+    }
+}
+
+/// @dev `length` bytes of the calldata, as they are.
+function putBytes(uint256 target, uint256 cursor, uint256 length) pure returns (uint256) {
+    assembly ("memory-safe") {
+        calldatacopy(target, cursor, length)
+    }
+    unchecked {
+        return target + length;
+    }
+}

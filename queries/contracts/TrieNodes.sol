@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: MIT
+pragma solidity 0.8.37;
+
+import {uint8At, wordAt} from "./Calldata.sol";
+import {reserve} from "./Memory.sol";
+import {putByte, putHash} from "./Rlp.sol";
+
+// The nodes of a trie, written to memory from their parts, never read.
+
+/// @notice The node embedded at `position` of the calldata is not one list of less than 32 bytes.
+error NotEmbedded(uint256 position);
+
+/// @dev The longest node is a branch of sixteen hashes: 3 + 16 * 33 + 1 bytes.
+uint256 constant NODE_SPACE = 544;
+uint256 constant FULL_LENGTH = 532;
+
+function nibbleAt(uint256 key, uint256 depth) pure returns (uint256) {
+    unchecked {
+        return key >> 252 - 4 * depth & 0xf;
+    }
+}
+
+/// @dev A path in hex-prefix form; `flag` is 0x20 for a leaf, 0 for an extension.
+function putPath(uint256 target, uint256 flag, uint256 path, uint256 nibbles)
+    pure
+    returns (uint256)
+{
+    unchecked {
+        uint256 whole = nibbles / 2; // bytes behind the first, which holds the flag
+        if (whole > 0) target = putByte(target, 0x81 + whole);
+        if (nibbles % 2 == 1) flag |= 0x10 | path >> 8 * whole & 0xf;
+        target = putByte(target, flag);
+        if (whole > 0) {
+            assembly ("memory-safe") {
+                mstore(target, shl(sub(256, mul(8, whole)), path))
+            }
+        }
+        return target + whole;
+    }
+}
+
+/// @dev How a parent refers to a node: by its hash, or if it is shorter than that by itself.
+function referenceTo(uint256 start, uint256 length)
+    pure
+    returns (uint256 child, uint256 size)
+{
+    assembly ("memory-safe") {
+        switch lt(length, 32)
+        case 0 {
+            child := keccak256(start, length)
+            size := 32
+        }
+        default {
+            child := mload(start)
+            size := length
+        }
+    }
+}
+
+function putChild(uint256 target, uint256 child, uint256 size) pure returns (uint256) {
+    if (size == 32) return putHash(target, bytes32(child));
+    assembly ("memory-safe") {
+        mstore(target, child)
+    }
+    unchecked {
+        return target + size;
+    }
+}
+
+/// @dev Copies one list of less than 32 bytes: its length is its own first byte's word, so two
+/// nodes cannot pass for one, and none for an empty place.
+function putEmbedded(uint256 target, uint256 cursor) pure returns (uint256, uint256) {
+    uint256 length = uint8At(cursor);
+    if (length <= 0xc0 || length > 0xde) revert NotEmbedded(cursor);
+    unchecked {
+        length -= 0xbf;
+        assembly ("memory-safe") {
+            calldatacopy(target, cursor, length)
+        }
+        return (target + length, cursor + length);
+    }
+}
+/// @dev The children from `nibble` to before `until`, below which no keys lie.
+function putSiblings(
+    uint256 target,
+    uint256 cursor,
+    uint256 nibble,
+    uint256 until,
+    uint256 there,
+    uint256 embedded
+) pure returns (uint256, uint256) {
+    unchecked {
+        uint256 all = (1 << until) - (1 << nibble);
+        if (there & ~embedded & all == all) {
+            return putHashes(target, cursor, until - nibble);
+        }
+        if (there & embedded & all != 0) {
+            return putMixedSiblings(target, cursor, nibble, until, there, embedded);
+        }
+    }
+    assembly ("memory-safe") {
+        // A head of 0xa0 and a hash, or 0x80 and what the next child overwrites: no jump. Two
+        // at a time; where only one is left, the second is not counted.
+        for {} lt(nibble, until) { nibble := add(nibble, 2) } {
+            let size := shl(5, and(shr(nibble, there), 1))
+            mstore8(target, add(0x80, size))
+            mstore(add(target, 1), calldataload(cursor))
+            target := add(add(target, 1), size)
+            cursor := add(cursor, size)
+            if eq(add(nibble, 1), until) { break }
+            size := shl(5, and(shr(add(nibble, 1), there), 1))
+            mstore8(target, add(0x80, size))
+            mstore(add(target, 1), calldataload(cursor))
+            target := add(add(target, 1), size)
+            cursor := add(cursor, size)
+        }
+    }
+    return (target, cursor);
+}
+
+function putMixedSiblings(
+    uint256 target,
+    uint256 cursor,
+    uint256 nibble,
+    uint256 until,
+    uint256 there,
+    uint256 embedded
+) pure returns (uint256, uint256) {
+    for (; nibble < until; ++nibble) {
+        if (there >> nibble & 1 == 0) {
+            target = putByte(target, 0x80);
+        } else if (embedded >> nibble & 1 == 0) {
+            target = putHash(target, wordAt(cursor));
+            cursor += 32;
+        } else {
+            (target, cursor) = putEmbedded(target, cursor);
+        }
+    }
+    return (target, cursor);
+}
+
+/// @dev Nearly all of a witness are these hashes, so they go four at a time.
+function putHashes(uint256 target, uint256 cursor, uint256 count)
+    pure
+    returns (uint256, uint256)
+{
+    assembly ("memory-safe") {
+        let end := add(cursor, shl(5, count))
+        for { let fours := sub(end, shl(5, and(count, 3))) } lt(cursor, fours) {} {
+            mstore8(target, 0xa0)
+            mstore(add(target, 1), calldataload(cursor))
+            mstore8(add(target, 33), 0xa0)
+            mstore(add(target, 34), calldataload(add(cursor, 32)))
+            mstore8(add(target, 66), 0xa0)
+            mstore(add(target, 67), calldataload(add(cursor, 64)))
+            mstore8(add(target, 99), 0xa0)
+            mstore(add(target, 100), calldataload(add(cursor, 96)))
+            target := add(target, 132)
+            cursor := add(cursor, 128)
+        }
+        for {} lt(cursor, end) {} {
+            mstore8(target, 0xa0)
+            mstore(add(target, 1), calldataload(cursor))
+            target := add(target, 33)
+            cursor := add(cursor, 32)
+        }
+    }
+    return (target, cursor);
+}
+
+/// @dev As many full branches as follow each other upwards, `child` below the lowest: they are
+/// nearly all of a proof. The branch at `start` stands ready but for its hashes, and the
+/// fifteen are copied without a loop; the last child's comes in the place of the path's own.
+/// Returns the depth of the uppermost, which is left at `start`.
+function fillFullBranches(
+    uint256 start,
+    uint256 cursor,
+    uint256 key,
+    uint256 above,
+    uint256 depth,
+    uint256 child
+) pure returns (uint256, uint256) {
+    assembly ("memory-safe") {
+        let hashes := add(start, 4)
+        for {} 1 {} {
+            above := sub(above, 1)
+            let nibble := and(shr(sub(252, shl(2, above)), key), 0xf)
+            mstore(add(hashes, 0), calldataload(add(cursor, 0)))
+            mstore(add(hashes, 33), calldataload(add(cursor, 32)))
+            mstore(add(hashes, 66), calldataload(add(cursor, 64)))
+            mstore(add(hashes, 99), calldataload(add(cursor, 96)))
+            mstore(add(hashes, 132), calldataload(add(cursor, 128)))
+            mstore(add(hashes, 165), calldataload(add(cursor, 160)))
+            mstore(add(hashes, 198), calldataload(add(cursor, 192)))
+            mstore(add(hashes, 231), calldataload(add(cursor, 224)))
+            mstore(add(hashes, 264), calldataload(add(cursor, 256)))
+            mstore(add(hashes, 297), calldataload(add(cursor, 288)))
+            mstore(add(hashes, 330), calldataload(add(cursor, 320)))
+            mstore(add(hashes, 363), calldataload(add(cursor, 352)))
+            mstore(add(hashes, 396), calldataload(add(cursor, 384)))
+            mstore(add(hashes, 429), calldataload(add(cursor, 416)))
+            mstore(add(hashes, 462), calldataload(add(cursor, 448)))
+            mstore(add(hashes, 495), calldataload(add(cursor, shl(5, nibble))))
+            mstore(add(hashes, mul(33, nibble)), child)
+            cursor := add(cursor, 480)
+            // FULL is zero
+            if or(eq(above, depth), byte(0, calldataload(cursor))) { break }
+            cursor := add(cursor, 1)
+            child := keccak256(start, 532)
+        }
+    }
+    return (above, cursor);
+}
+
+/// @dev A branch of sixteen hashes, all to be filled in.
+function newFullBranch() pure returns (uint256 start) {
+    start = reserve(NODE_SPACE);
+    assembly ("memory-safe") {
+        mstore(start, shl(232, 0xf90211))
+        let end := add(start, 531)
+        for { let target := add(start, 3) } lt(target, end) { target := add(target, 132) } {
+            mstore8(target, 0xa0)
+            mstore8(add(target, 33), 0xa0)
+            mstore8(add(target, 66), 0xa0)
+            mstore8(add(target, 99), 0xa0)
+        }
+        mstore8(end, 0x80)
+    }
+}
