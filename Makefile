@@ -5,6 +5,9 @@ PORT ?= 8000
 WORKERS ?= auto
 ARGS ?=
 BIN := .venv/bin
+# Each marker lies in what it speaks of, so that it goes when that is deleted.
+PYTHON_READY := .venv/python-ready
+NPM_READY := queries/contracts/node_modules/.tacitus-ready
 MANAGE := $(BIN)/python manage.py
 # `-n0` where one test is looked at, for example make test ARGS="-k health -n0"
 PYTEST := $(BIN)/python -m pytest -n $(WORKERS)
@@ -25,8 +28,7 @@ help: ## this list
 
 demo: setup ## the service on this machine, at http://127.0.0.1:8000 (PORT=8001 for another port)
 	@$(MANAGE) migrate --verbosity 0
-	@echo "Tacitus is at http://127.0.0.1:$(PORT)/ (Ctrl-C ends it)"
-	@LOG_LEVEL=$${LOG_LEVEL:-WARNING} $(MANAGE) serve --port $(PORT) --workers 1
+	@LOG_LEVEL=$${LOG_LEVEL:-WARNING} exec $(MANAGE) serve --port "$(PORT)" --workers 1
 
 test: setup ## all tests (DATABASE_URL=postgres://… for PostgreSQL, ARGS="-k name" for some)
 	@$(PYTEST) $(ARGS)
@@ -42,7 +44,7 @@ format: setup ## write the code as lint wants it
 
 serve: setup ## the development server, which restarts when the code changes
 	@$(MANAGE) migrate --verbosity 0
-	@DEBUG=1 $(MANAGE) runserver $(PORT)
+	@DEBUG=1 exec $(MANAGE) runserver $(PORT)
 
 contracts: setup ## the contracts' committed build output again, from the Solidity sources
 	@$(MANAGE) build_contracts
@@ -54,11 +56,30 @@ COMPILE := $(BIN)/uv pip compile pyproject.toml --quiet --universal --python-ver
 pins: setup ## the pinned requirements again, from pyproject.toml and package.json
 	@$(COMPILE) --upgrade --output-file requirements.txt
 	@$(COMPILE) --upgrade --constraint requirements.txt --group dev --output-file requirements-dev.txt
-	@cd queries/contracts && npm install --package-lock-only
+	@cd queries/contracts && npm install --package-lock-only >/dev/null
+	@$(BIN)/python -c "$$STRIP_FUNDING" queries/contracts/package-lock.json
 
-setup: .venv/python-ready .venv/npm-ready
+# npm writes the packages' funding pages into the lock; a pin holds no address.
+define STRIP_FUNDING
+import json, pathlib, sys
+file = pathlib.Path(sys.argv[1])
+lock = json.loads(file.read_text())
+for package in lock["packages"].values():
+    package.pop("funding", None)
+file.write_text(json.dumps(lock, indent=2, ensure_ascii=False) + "\n")
+endef
+export STRIP_FUNDING
 
-.venv/python-ready: requirements-dev.txt
+# One at a time: a second first call waits for the first, which holds a lock on this file.
+setup:
+	@exec 9<Makefile; \
+	if command -v flock >/dev/null && ! flock --nonblock 9; then \
+		echo "Another make is setting up this folder; waiting for it …"; flock 9; \
+	fi; \
+	$(MAKE) --silent --no-print-directory $(PYTHON_READY) $(NPM_READY) 9<&-
+
+$(PYTHON_READY): requirements-dev.txt
+	@[ -w . ] || { echo "Tacitus cannot write in this folder: $(CURDIR)"; exit 1; }
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Tacitus needs Python 3.11 or newer; this is %d.%d. Name another: make PYTHON=python3.12" % sys.version_info[:2])'
 	@echo "Setting up Python packages in .venv …"
 	@$(PYTHON) -m venv --clear .venv || { echo "Python could not make .venv. On Debian: apt-get install python3-venv"; exit 1; }
@@ -68,10 +89,11 @@ setup: .venv/python-ready .venv/npm-ready
 # `npm install` and not `npm ci`: a lock made where an index offers anvil for one platform only
 # lacks the others, which `npm ci` refuses even where they are not needed. The lock's integrity
 # hashes hold in both.
-.venv/npm-ready: queries/contracts/package.json queries/contracts/package-lock.json .venv/python-ready
+$(NPM_READY): queries/contracts/package.json queries/contracts/package-lock.json $(PYTHON_READY)
 	@echo "Setting up the Solidity compiler and the local node …"
-	@cd queries/contracts && npm install --no-save --loglevel=error
+	@cd queries/contracts && npm install --no-save --loglevel=error >/dev/null
 	@touch $@
 
-clean: ## removes what the first call set up; var/, with the database, stays
-	rm -rf .venv queries/contracts/node_modules
+clean: ## removes what the first call set up and what the tools keep; var/, with the database, stays
+	rm -rf .venv queries/contracts/node_modules .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,15 +1,41 @@
 #!/usr/bin/env python
-"""Tacitus's commands: `python manage.py help` lists them."""
+"""Tacitus's commands: `python manage.py help` lists them.
+
+What an operator can cause is told in one sentence; `--traceback` shows where it came from.
+"""
 
 import os
 import sys
 
-from django.core.exceptions import ImproperlyConfigured
-from django.core.management import execute_from_command_line
+try:
+    from django.core.exceptions import ImproperlyConfigured
+    from django.core.management import execute_from_command_line
+    from django.db import OperationalError
+except ModuleNotFoundError as error:
+    sys.exit(
+        f"Tacitus's packages are not installed: there is no {error.name}. Run make setup, or: "
+        "python -m pip install --require-hashes -r requirements.txt"
+    )
 
-if __name__ == "__main__":
+
+def main() -> None:
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "explorer.settings")
     try:
         execute_from_command_line(sys.argv)
-    except ImproperlyConfigured as error:
-        sys.exit(f"Tacitus cannot start. {error}")
+    except (ImproperlyConfigured, OperationalError, OSError) as error:
+        if "--traceback" in sys.argv:
+            raise
+        sys.exit(_sentence(error))
+
+
+def _sentence(error: Exception) -> str:
+    said = " ".join(str(error).split())
+    if isinstance(error, ImproperlyConfigured):
+        return f"Tacitus cannot start. {said}"
+    if isinstance(error, OperationalError):
+        return f"The database cannot be used: {said}. DATABASE_URL says which it is."
+    return f"Tacitus cannot go on: {said}."
+
+
+if __name__ == "__main__":
+    main()

@@ -1,7 +1,8 @@
 """How a setting's text becomes a value, and what is said where it cannot.
 
 A secret may also stand in the file that NAME_FILE names, as containers mount them. No refusal
-repeats a secret.
+repeats what may be a secret: not a value that holds an `@`, and not the name of a file, because
+a secret set by mistake in NAME_FILE is one. Nor is the fault behind a refusal chained to it.
 """
 
 from collections.abc import Mapping
@@ -10,8 +11,11 @@ from urllib.parse import urlsplit
 
 from django.core.exceptions import ImproperlyConfigured
 
+from explorer.host_names import host_name
+
 TRUE = {"1", "true", "yes", "on"}
 FALSE = {"0", "false", "no", "off"}
+GREATEST = 2**31 - 1
 
 
 class Environment:
@@ -28,22 +32,24 @@ class Environment:
             return True
         if value in FALSE:
             return False
-        raise ImproperlyConfigured(f"{name} is {value!r}; set it to 1 or 0.")
+        raise _refusal(name, value, "set it to 1 or 0")
 
     def number(self, name: str, default: int, *, least: int = 0) -> int:
         value = self.text(name, str(default))
-        if not (value.isascii() and value.isdigit()) or int(value) < least:
-            raise ImproperlyConfigured(f"{name} is {value!r}; set it to a whole number >= {least}.")
+        digits = value.isascii() and value.isdigit() and len(value) <= len(str(GREATEST))
+        if not digits or not least <= int(value) <= GREATEST:
+            raise _refusal(name, value, f"set it to a whole number from {least} to {GREATEST}")
         return int(value)
 
     def choice(self, name: str, default: str, choices: tuple[str, ...]) -> str:
         value = self.text(name, default).upper()
         if value not in choices:
-            raise ImproperlyConfigured(f"{name} is {value!r}; set it to {', '.join(choices)}.")
+            raise _refusal(name, value, f"set it to {', '.join(choices)}")
         return value
 
-    def names(self, name: str) -> list[str]:
-        return [part for part in (part.strip() for part in self.text(name).split(",")) if part]
+    def hosts(self, name: str) -> list[str]:
+        parts = [part.strip() for part in self.text(name).split(",")]
+        return [self._host(name, part) for part in parts if part]
 
     def secret(self, name: str, default: str = "") -> str:
         path = self.text(f"{name}_FILE")
@@ -51,13 +57,15 @@ class Environment:
             return self.text(name, default)
         if self.text(name):
             raise ImproperlyConfigured(f"{name} and {name}_FILE are both set; keep one of them.")
+        file = f"The file that {name}_FILE names"
         try:
             content = Path(path).read_text(encoding="utf-8").strip()
-        except (OSError, UnicodeDecodeError) as error:
-            reason = error.strerror if isinstance(error, OSError) else "is not UTF-8 text"
-            raise ImproperlyConfigured(f"{name}_FILE: {path} cannot be read: {reason}.") from error
+        except OSError as error:
+            raise ImproperlyConfigured(f"{file} cannot be read: {error.strerror}.") from None
+        except UnicodeDecodeError:
+            raise ImproperlyConfigured(f"{file} is not UTF-8 text.") from None
         if not content:
-            raise ImproperlyConfigured(f"{name}_FILE: {path} is empty.")
+            raise ImproperlyConfigured(f"{file} is empty.")
         return content
 
     def origin(self, name: str, default: str, *, https: bool) -> tuple[str, str]:
@@ -70,11 +78,24 @@ class Environment:
             )
         try:
             parts = urlsplit(value)
-            host, _ = parts.hostname, parts.port
+            named, port = parts.hostname, parts.port
         except ValueError:
-            host = None
-        if not host or value != f"{parts.scheme}://{parts.netloc}" or "@" in parts.netloc:
-            raise ImproperlyConfigured(f"{name} is {value!r}; set it to scheme://host[:port].")
+            named, port = None, None
+        beside = value.lower().removeprefix(f"{parts.scheme}://") if named else ""
+        if not named or beside != parts.netloc.lower() or "@" in value:
+            raise _refusal(name, value, "set it to scheme://host[:port]")
         if parts.scheme != "https" and (https or parts.scheme != "http"):
-            raise ImproperlyConfigured(f"{name} is {value!r}; outside development it is https.")
-        return value, f"[{host}]" if ":" in host else host
+            raise _refusal(name, value, "outside development it is https")
+        host = self._host(name, named)
+        return f"{parts.scheme}://{host}{'' if port is None else f':{port}'}", host
+
+    def _host(self, name: str, text: str) -> str:
+        try:
+            return host_name(text)
+        except ValueError as error:
+            raise _refusal(name, text, str(error)) from None
+
+
+def _refusal(name: str, value: str, wanted: str) -> ImproperlyConfigured:
+    said = "is not understood" if "@" in value else f"is {value!r}"
+    return ImproperlyConfigured(f"{name} {said}; {wanted}.")

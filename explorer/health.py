@@ -7,11 +7,13 @@ is answered before hosts are checked and http is redirected.
 import logging
 from collections.abc import Callable
 
-from django.db import DatabaseError, connection
+from django.db import Error, connection
 from django.db.migrations.executor import MigrationExecutor
 from django.http import HttpRequest, HttpResponse, HttpResponseNotAllowed, JsonResponse
 
 log = logging.getLogger("tacitus.health")
+
+PROCESS, READINESS = "/healthz", "/readyz"
 
 
 class HealthChecks:
@@ -20,11 +22,11 @@ class HealthChecks:
         self.migrated = False
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
-        if request.path not in {"/healthz", "/readyz"}:
+        if request.path not in {PROCESS, READINESS}:
             return self.get_response(request)
         if request.method not in {"GET", "HEAD"}:
             return HttpResponseNotAllowed(["GET", "HEAD"])
-        checks = {} if request.path == "/healthz" else {"database": self._database()}
+        checks = {} if request.path == PROCESS else {"database": self._database()}
         well = all(state == "ok" for state in checks.values())
         return JsonResponse(
             {"status": "ok" if well else "not ready", "checks": checks},
@@ -38,7 +40,7 @@ class HealthChecks:
                 cursor.execute("SELECT 1")
             # Migrations are looked at until they are all there: they do not go away again.
             self.migrated = self.migrated or _is_migrated()
-        except DatabaseError:
+        except Error:
             log.exception("The database does not answer.")
             return "unreachable"
         return "ok" if self.migrated else "migrations are missing: run manage.py migrate"

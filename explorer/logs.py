@@ -1,39 +1,21 @@
-"""The two forms of a log line, and what no line may hold.
+"""The two forms of a log line.
 
-API keys travel in URLs, because existing clients send them there. They are struck out where
-a line is formed, after everything else, so that no logger can forget to.
+API keys are struck out where a line is formed, after everything else, so that no logger can
+forget to.
 """
 
 import json
 import logging
 import re
+from collections.abc import Mapping
 from contextvars import ContextVar
 from datetime import UTC, datetime
 
+from explorer.key_strikeout import STRUCK, names_a_secret, strike_out_keys
+
 request_id: ContextVar[str] = ContextVar("request_id", default="")
 
-
-def _spelled(word: str) -> str:
-    """A pattern for `word` in which each character may be percent-encoded, more than once."""
-    return "".join(
-        f"(?:{re.escape(char)}|%(?:25)*(?:{ord(char.lower()):02x}|{ord(char.upper()):02x}))"
-        for char in word
-    )
-
-
-# apiKey=…, api-key: …, 'HTTP_API_KEY': '…' and their percent-encoded forms. The value ends
-# where a query parameter ends, or at the quote or space that closes it.
-API_KEY = re.compile(
-    rf"""({_spelled("api")}(?:[-_ ]|%(?:25)*(?:2d|5f|20))?{_spelled("key")}
-          ["']? \s* (?:[=:]|%(?:25)*3[da]) \s* ["']?)
-         ((?:(?!%(?:25)*26)[^&\s"',;<>)}}\]])+)""",
-    re.IGNORECASE | re.VERBOSE,
-)
 CONTROL_CHARACTERS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e]")
-
-
-def strike_out_keys(text: str) -> str:
-    return API_KEY.sub(r"\1[struck out]", text)
 
 
 class JsonLines(logging.Formatter):
@@ -44,15 +26,29 @@ class JsonLines(logging.Formatter):
             "time": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
             "level": record.levelname,
             "logger": record.name,
-            "message": strike_out_keys(record.getMessage()),
+            "message": record.getMessage(),
         }
         if current := request_id.get():
             line["request_id"] = current
-        for name, value in getattr(record, "fields", {}).items():
-            line[name] = strike_out_keys(value) if isinstance(value, str) else value
         if record.exc_info:
-            line["exception"] = strike_out_keys(self.formatException(record.exc_info))
-        return json.dumps(line, default=lambda value: strike_out_keys(str(value)))
+            line["exception"] = self.formatException(record.exc_info)
+        if record.stack_info:
+            line["stack"] = self.formatStack(record.stack_info)
+        # The line again at the end: a field cannot take the place of what the line itself says.
+        return json.dumps(_without_keys(line | getattr(record, "fields", {}) | line))
+
+
+def _without_keys(value: object) -> object:
+    if isinstance(value, Mapping):
+        return {
+            strike_out_keys(str(name)): STRUCK if names_a_secret(str(name)) else _without_keys(held)
+            for name, held in value.items()
+        }
+    if isinstance(value, list | tuple | set | frozenset):
+        return [_without_keys(held) for held in value]
+    if value is None or isinstance(value, bool | int | float):
+        return value
+    return strike_out_keys(str(value))
 
 
 class ReadableLines(logging.Formatter):

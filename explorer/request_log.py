@@ -4,11 +4,13 @@ import logging
 import re
 import time
 from collections.abc import Callable
+from http import HTTPStatus
 
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 from ulid import ULID
 
+from explorer.key_strikeout import strike_out_parameters
 from explorer.logs import request_id
 
 log = logging.getLogger("tacitus.requests")
@@ -16,6 +18,7 @@ log = logging.getLogger("tacitus.requests")
 # A proxy's id is taken over, so that its log and ours can be laid side by side; a stranger's
 # is not, because then he would choose what our log says.
 PROXY_ID = re.compile(r"[A-Za-z0-9._-]{8,64}")
+LONGEST_HOST = 260  # a name of 253 characters and a port
 
 
 class RequestLog:
@@ -28,23 +31,7 @@ class RequestLog:
         try:
             response = self.get_response(request)
             response["X-Request-ID"] = request_id.get()
-            milliseconds = round((time.perf_counter() - begin) * 1000, 1)
-            path = request.get_full_path()
-            log.info(
-                "%s %s %s in %s ms",
-                request.method,
-                path,
-                response.status_code,
-                milliseconds,
-                extra={
-                    "fields": {
-                        "method": request.method,
-                        "path": path,
-                        "status": response.status_code,
-                        "milliseconds": milliseconds,
-                    }
-                },
-            )
+            _log(request, response, time.perf_counter() - begin)
             return response
         finally:
             request_id.reset(token)
@@ -54,3 +41,18 @@ class RequestLog:
         if settings.BEHIND_PROXY and PROXY_ID.fullmatch(given):
             return given
         return str(ULID())
+
+
+def _log(request: HttpRequest, response: HttpResponse, seconds: float) -> None:
+    fields: dict[str, object] = {
+        "method": request.method,
+        "path": strike_out_parameters(request.get_full_path()),
+        "status": response.status_code,
+        "milliseconds": round(seconds * 1000, 1),
+    }
+    message = "%(method)s %(path)s %(status)s in %(milliseconds)s ms"
+    if response.status_code == HTTPStatus.BAD_REQUEST:
+        # A SITE_URL that is not the address people use shows here, and only here.
+        fields["host"] = request.META.get("HTTP_HOST", "")[:LONGEST_HOST]
+        message += " for host %(host)a"
+    log.info(message, fields, extra={"fields": fields})

@@ -7,14 +7,17 @@ settings is compared with this file by a test.
 
 import os
 import tomllib
-from contextlib import suppress
 from pathlib import Path
-from typing import Any
 
-import environ
 from csp.constants import NONE, SELF
+from django.core.checks.security.base import (
+    SECRET_KEY_INSECURE_PREFIX,
+    SECRET_KEY_MIN_LENGTH,
+    SECRET_KEY_MIN_UNIQUE_CHARACTERS,
+)
 from django.core.exceptions import ImproperlyConfigured
 
+from explorer.database import database
 from explorer.environment import Environment
 
 BASE_DIR = Path(__file__).resolve().parent.parent
@@ -34,11 +37,21 @@ if DEBUG and not DEVELOPMENT:
 SECRET_KEY = env.secret(
     "SECRET_KEY", default="django-insecure-for-development-alone" if DEVELOPMENT else ""
 )
+make_a_key = "python -c 'import secrets; print(secrets.token_urlsafe(64))' makes a good one."
 if not SECRET_KEY:
     raise ImproperlyConfigured(
         "SECRET_KEY is not set. Set SECRET_KEY, or SECRET_KEY_FILE to a file that holds it; "
-        "python -c 'import secrets; print(secrets.token_urlsafe(64))' makes a good one. "
-        "On your own machine, DEVELOPMENT=1 needs none."
+        f"{make_a_key} On your own machine, DEVELOPMENT=1 needs none."
+    )
+# What Django's deployment check only warns of, to those who run it.
+if not DEVELOPMENT and (
+    SECRET_KEY.startswith(SECRET_KEY_INSECURE_PREFIX)
+    or len(SECRET_KEY) < SECRET_KEY_MIN_LENGTH
+    or len(set(SECRET_KEY)) < SECRET_KEY_MIN_UNIQUE_CHARACTERS
+):
+    raise ImproperlyConfigured(
+        f"SECRET_KEY can be guessed. Take at least {SECRET_KEY_MIN_LENGTH} random characters; "
+        f"{make_a_key}"
     )
 
 SITE_URL, SITE_HOST = env.origin(
@@ -46,8 +59,9 @@ SITE_URL, SITE_HOST = env.origin(
 )
 BEHIND_PROXY = env.flag("BEHIND_PROXY")
 
-# In development the host is this machine and nothing else, so the weak default key stays here.
-ALLOWED_HOSTS = [SITE_HOST, *env.names("EXTRA_HOSTS")]
+# A request for any other host is refused, so no link or redirect can name a stranger's. In
+# development this machine's own names are added, whatever SITE_URL says.
+ALLOWED_HOSTS = [SITE_HOST, *env.hosts("EXTRA_HOSTS")]
 if DEVELOPMENT:
     ALLOWED_HOSTS += ["127.0.0.1", "localhost", "[::1]"]
 
@@ -71,8 +85,9 @@ MIDDLEWARE = [
     "explorer.request_log.RequestLog",
     # Before the host check and the redirect to https: a probe comes by address, over http.
     "explorer.health.HealthChecks",
-    "django.middleware.security.SecurityMiddleware",
+    # Outside of the host check, so that the page of a refusal has the policy too.
     "csp.middleware.CSPMiddleware",
+    "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
@@ -97,41 +112,7 @@ USE_I18N = False
 # The database
 
 VAR_DIR = BASE_DIR / "var"
-DATABASE_URL = env.secret("DATABASE_URL")
-if not DATABASE_URL:
-    VAR_DIR.mkdir(exist_ok=True)
-    DATABASE_URL = f"sqlite:///{VAR_DIR}/tacitus.sqlite3"
-
-
-def _database(url: str) -> dict[str, Any]:
-    database: dict[str, Any] = {}
-    # Leases and guarded updates are built for, and tested on, these two engines.
-    if url.split("://", maxsplit=1)[0] in {"sqlite", "postgres", "postgresql"}:
-        with suppress(ImproperlyConfigured, ValueError):
-            database = environ.Env.db_url_config(url)
-    if database.get("NAME") in {None, "", ":memory:"}:
-        # The address itself is not repeated: it holds a password.
-        raise ImproperlyConfigured(
-            "DATABASE_URL cannot be read. Set it to postgres://user:password@host/name or "
-            "sqlite:////folder/file.sqlite3; Tacitus runs on these two."
-        )
-    engine = database["ENGINE"]
-    options = database.setdefault("OPTIONS", {})
-    if engine == "django.db.backends.sqlite3":
-        # WAL lets readers go on while one writes. IMMEDIATE takes the write lock at BEGIN, where
-        # the timeout applies; a lock taken in the middle of a transaction fails at once instead.
-        options |= {
-            "transaction_mode": "IMMEDIATE",
-            "timeout": 20,
-            "init_command": "PRAGMA journal_mode=WAL;",
-        }
-    elif engine == "django.db.backends.postgresql":
-        options.setdefault("connect_timeout", 5)
-        database |= {"CONN_MAX_AGE": 60, "CONN_HEALTH_CHECKS": True}
-    return database
-
-
-DATABASES = {"default": _database(DATABASE_URL)}
+DATABASES = {"default": database(env.secret("DATABASE_URL"), VAR_DIR / "tacitus.sqlite3")}
 
 # Static files: hashed names and compressed, so that a browser keeps them for ever. In
 # development they are served from where they are written, without collecting.
@@ -163,6 +144,7 @@ CONTENT_SECURITY_POLICY = {
         "frame-ancestors": [NONE],
     }
 }
+CSRF_FAILURE_VIEW = "explorer.views.untrusted_form"
 X_FRAME_OPTIONS = "DENY"
 SECURE_REFERRER_POLICY = "same-origin"
 SECURE_CONTENT_TYPE_NOSNIFF = True
@@ -192,9 +174,9 @@ LOGGING = {
     "loggers": {
         # Django and Granian bring handlers of their own; all lines go through ours.
         "django": {"handlers": [], "level": "NOTSET", "propagate": True},
-        "django.server": {"handlers": [], "level": "WARNING", "propagate": True},
         "django.request": {"level": "ERROR"},  # 4xx are in our request log, once
         "django.security.DisallowedHost": {"level": "CRITICAL"},  # likewise
+        "django.server": {"handlers": [], "level": "CRITICAL", "propagate": True},  # likewise
         "django.db.backends": {"level": "INFO"},  # SQL holds values; no level shows them
         "_granian": {"handlers": [], "propagate": True},
     },

@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, ConsoleMessage, Page, sync_playwright
 
+from explorer.environment import Environment
+
 NAMES = ("chromium", "chromium-browser", "google-chrome")
 ARGUMENTS = ["--no-sandbox", "--disable-background-networking", "--disable-gpu"]
 
@@ -17,7 +19,7 @@ def browser() -> Iterator[Browser]:
     executable = next(filter(None, map(shutil.which, NAMES)), None)
     if executable is None:
         reason = "no Chromium on this machine: apt-get install chromium"
-        if os.environ.get("REQUIRE_BROWSER") == "1":
+        if Environment(os.environ).flag("REQUIRE_BROWSER"):
             pytest.fail(reason)
         pytest.skip(reason)
     with sync_playwright() as playwright:

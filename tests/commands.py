@@ -1,6 +1,7 @@
-"""Commands of manage.py as an operator runs them: a process of its own, a clean environment."""
+"""Commands as someone runs them: a process of its own, a clean environment."""
 
 import os
+import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -14,6 +15,12 @@ PRODUCTION = {
 }
 
 
+class RunTests(Protocol):
+    def __call__(
+        self, source: str, *options: str, **variables: str
+    ) -> subprocess.CompletedProcess[str]: ...
+
+
 class Manage(Protocol):
     def __call__(self, *arguments: str, **variables: str) -> subprocess.CompletedProcess[str]: ...
 
@@ -22,6 +29,12 @@ def clean_environment(folder: Path, **variables: str) -> dict[str, str]:
     """These variables, a database in `folder`, and none of the machine's own settings."""
     kept = {name: os.environ[name] for name in ("PATH", "HOME") if name in os.environ}
     return kept | {"DATABASE_URL": f"sqlite:///{folder}/test.sqlite3"} | variables
+
+
+def free_port() -> int:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        return int(free.getsockname()[1])
 
 
 @pytest.fixture
@@ -34,6 +47,27 @@ def manage(repository: Path, tmp_path: Path) -> Manage:
             capture_output=True,
             text=True,
             timeout=60,
+            check=False,
+        )
+
+    return run
+
+
+@pytest.fixture
+def run_tests(repository: Path, tmp_path: Path) -> RunTests:
+    """pytest, with all that is ours, on a file of this source."""
+
+    def run(source: str, *options: str, **variables: str) -> subprocess.CompletedProcess[str]:
+        file = tmp_path / "test_it.py"
+        file.write_text(source)
+        ours = ["-c", "pyproject.toml", "-p", "tests.conftest", "-p", "no:cacheprovider"]
+        return subprocess.run(
+            [sys.executable, "-m", "pytest", *ours, *options, str(file)],
+            cwd=repository,
+            env=clean_environment(tmp_path) | variables,
+            capture_output=True,
+            text=True,
+            timeout=120,
             check=False,
         )
 

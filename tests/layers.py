@@ -6,8 +6,9 @@
 import ast
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
-from pathlib import PurePosixPath
+
+from tests.references import Module, Reference, read
+from tests.status_writes import status_writes
 
 # queries/proving is pure: arithmetic on bytes, nothing that could ask anyone or know the time.
 PURE = {
@@ -15,81 +16,88 @@ PURE = {
     "hashlib", "itertools", "json", "math", "operator", "re", "struct", "types", "typing",
     "rlp", "eth_hash", "queries.proving",
 }  # fmt: skip
+IMPURE_CALLS = {"open", "__import__", "eval", "exec"}
 NETWORK = {
-    "aiohttp", "asyncio", "ftplib", "http.client", "httpx", "requests", "smtplib", "socket",
-    "ssl", "urllib.request", "urllib3", "web3", "websockets",
+    "aiohttp", "asyncio", "django.core.mail", "ftplib", "http.client", "http.server", "httpx",
+    "redis", "requests", "smtplib", "socket", "socketserver", "ssl", "subprocess",
+    "urllib.request", "urllib3", "web3", "websockets", "xmlrpc",
 }  # fmt: skip
 TALKS = re.compile(r"queries/(chain/|webhooks\.py)")
-LISTENS = "explorer/management/commands/serve.py"
-SIGNALS = {"django.dispatch", "django.db.models.signals", "django.core.signals"}
+# What listens opens a socket, and a command may start a program; neither asks anyone.
+MAY_ALSO = {
+    "socket": re.compile(r"explorer/management/commands/serve\.py"),
+    "subprocess": re.compile(r"\w+/management/commands/"),
+}
+PAGES = re.compile(r"explorer/views")
+# Beside reading, what explorer wires together: addresses, and sign-in's question to a wallet.
+WIRED = {"queries.reading", "queries.api", "queries.chain", "queries.apps"}
+BY_NAME = {"importlib.import_module", "django.utils.module_loading", "django.apps.apps.get_model"}
+CELERY = {"celery", "kombu"}
+ENVIRONMENT = {"environ.Env", "environ.FileAwareEnv"}
+ENVIRONMENT_NAMES = {"environ", "environb", "getenv", "getenvb"}
 STARTERS = {"manage.py", "explorer/wsgi.py"}
 
 
-@dataclass(frozen=True)
-class Import:
-    file: str
-    line: int
-    name: str
-    inside_function: bool
-
-    def is_of(self, *packages: str) -> bool:
-        return any(
-            self.name == package or self.name.startswith(f"{package}.") for package in packages
-        )
+def _talks(each: Reference) -> bool:
+    if TALKS.match(each.file) or not (
+        each.is_of(*NETWORK) or (each.imported and each.name == "urllib")
+    ):
+        return False
+    return not any(
+        each.is_of(module) and files.match(each.file) for module, files in MAY_ALSO.items()
+    )
 
 
-def _imports(file: str, tree: ast.AST, *, inside: bool = False) -> Iterator[Import]:
-    for node in ast.iter_child_nodes(tree):
-        if isinstance(node, ast.Import):
-            for alias in node.names:
-                yield Import(file, node.lineno, alias.name, inside)
-        elif isinstance(node, ast.ImportFrom):
-            package = list(PurePosixPath(file).parent.parts)
-            base = package[: len(package) - node.level + 1] if node.level else []
-            module = ".".join([*base, *filter(None, [node.module])])
-            for alias in node.names:
-                yield Import(file, node.lineno, f"{module}.{alias.name}", inside)
-        else:
-            function = isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda)
-            yield from _imports(file, node, inside=inside or function)
+def _reads_environment(each: Reference) -> bool:
+    if each.file == "explorer/settings.py" or each.file in STARTERS:
+        return False
+    _, *parts = each.name.split(".")
+    # db_url_config takes an address apart and reads nothing.
+    return bool(ENVIRONMENT_NAMES & set(parts)) or (
+        each.is_of(*ENVIRONMENT) and not each.is_of("environ.Env.db_url_config")
+    )
 
 
-def _status_writes(tree: ast.AST) -> Iterator[int]:
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Attribute) and (node.attr, type(node.ctx)) == ("status", ast.Store):
-            yield node.lineno
-        if (
-            isinstance(node, ast.Call)
-            and isinstance(node.func, ast.Attribute)
-            and node.func.attr in {"update", "update_or_create", "bulk_update"}
-            and any(keyword.arg == "status" for keyword in node.keywords)
-        ):
-            yield node.lineno
+def _is_by_name(each: Reference) -> bool:
+    return "/migrations/" not in each.file and (
+        each.is_of(*BY_NAME) or each.name.endswith("apps.get_model")
+    )
 
 
-def _environment_reads(tree: ast.AST) -> Iterator[int]:
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Attribute) and node.attr in {"environ", "environb", "getenv"}:
-            yield node.lineno
-
-
-IMPORT_RULES: dict[str, Callable[[Import], bool]] = {
-    "proving is pure": lambda i: i.file.startswith("queries/proving/") and not i.is_of(*PURE),
-    "only chain and webhooks talk to a network": lambda i: (
-        i.is_of(*NETWORK) and not TALKS.match(i.file) and i.file != LISTENS
+RULES: dict[str, Callable[[Reference], bool]] = {
+    "proving is pure": lambda each: (
+        each.imported and each.file.startswith("queries/proving/") and not each.is_of(*PURE)
     ),
-    "accounts imports neither queries nor explorer": lambda i: (
-        i.file.startswith("accounts/") and i.is_of("queries", "explorer")
+    "only chain and webhooks talk to a network": _talks,
+    "accounts knows neither queries nor explorer": lambda each: (
+        each.file.startswith("accounts/") and each.is_of("queries", "explorer")
     ),
-    "queries never imports explorer": lambda i: (
-        i.file.startswith("queries/") and i.is_of("explorer")
+    "queries never knows explorer": lambda each: (
+        each.file.startswith("queries/") and each.is_of("explorer")
     ),
-    "pages use reading, never models": lambda i: (
-        i.file.startswith("explorer/") and i.is_of("queries.models", "accounts.models")
+    "pages use reading, never models": lambda each: (
+        bool(PAGES.match(each.file))
+        and each.is_of("queries", "accounts.models")
+        and not each.is_of("queries.reading")
     ),
-    "no Django signals": lambda i: i.is_of(*SIGNALS),
-    "no import inside a function": lambda i: i.inside_function,
+    "explorer only wires what is not for pages": lambda each: (
+        each.file.startswith("explorer/")
+        and each.is_of("queries", "accounts.models")
+        and not each.is_of(*WIRED)
+    ),
+    "no Django signals": lambda each: (
+        each.is_of("django.dispatch") or "signals" in each.name.split(".")
+    ),
+    "no import inside a function": lambda each: each.inside_function,
+    "nothing is imported by its name in a text": _is_by_name,
+    "only settings reads the environment": _reads_environment,
 }
+
+
+def _calls(module: Module, names: set[str]) -> Iterator[int]:
+    for node in ast.walk(module.tree):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in names:
+            yield node.lineno
 
 
 def violations(sources: Mapping[str, str]) -> list[str]:
@@ -97,24 +105,21 @@ def violations(sources: Mapping[str, str]) -> list[str]:
     found: list[str] = []
     celery_users: set[str] = set()
     for file, text in sources.items():
-        tree = ast.parse(text)
-        for each in _imports(file, tree):
+        module = read(file, text)
+        for each in module.references:
             found += [
-                f"{rule}: {file}:{each.line} imports {each.name}"
-                for rule, broken in IMPORT_RULES.items()
+                f"{rule}: {file}:{each.line} refers to {each.name}"
+                for rule, broken in RULES.items()
                 if broken(each)
             ]
-            if each.is_of("celery"):
+            if each.is_of(*CELERY):
                 celery_users.add(file)
+        calls = {"nothing is imported by its name in a text": _calls(module, {"__import__"})}
+        if file.startswith("queries/proving/"):
+            calls["proving is pure"] = _calls(module, IMPURE_CALLS)
         if file != "queries/transitions.py":
-            found += [
-                f"only transitions writes a status: {file}:{line}" for line in _status_writes(tree)
-            ]
-        if file != "explorer/settings.py" and file not in STARTERS:
-            found += [
-                f"only settings reads the environment: {file}:{line}"
-                for line in _environment_reads(tree)
-            ]
+            calls["only transitions writes a status"] = status_writes(module)
+        found += [f"{rule}: {file}:{line}" for rule, lines in calls.items() for line in lines]
     if len(celery_users) > 1:
         found.append(f"only one module imports celery: {', '.join(sorted(celery_users))}")
     return found

@@ -4,18 +4,28 @@ import ast
 import re
 import subprocess
 import tomllib
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
+from tests.layers import ENVIRONMENT_NAMES
+from tests.references import read
+
 pytestmark = pytest.mark.no_database
 
 
-def _settings(repository: Path) -> dict[str, str]:
-    """Every setting that settings.py reads, with the method that reads it."""
+@dataclass(frozen=True)
+class Setting:
+    reader: str  # the method of Environment that reads it
+    default: str  # as the README writes it; empty where it is not a plain value
+
+
+def _settings(repository: Path) -> dict[str, Setting]:
+    """Every setting that settings.py reads."""
     tree = ast.parse((repository / "explorer" / "settings.py").read_text())
     return {
-        node.args[0].value: node.func.attr
+        node.args[0].value: Setting(node.func.attr, _default(node))
         for node in ast.walk(tree)
         if isinstance(node, ast.Call)
         and isinstance(node.func, ast.Attribute)
@@ -26,13 +36,41 @@ def _settings(repository: Path) -> dict[str, str]:
     }
 
 
-def test_the_table_of_settings_is_complete(repository: Path) -> None:
+def _default(call: ast.Call) -> str:
+    given = [*call.args[1:2], *(word.value for word in call.keywords if word.arg == "default")]
+    constants = [each.value for each in given if isinstance(each, ast.Constant)]
+    if isinstance(call.func, ast.Attribute) and call.func.attr == "flag":
+        return str(int(True in constants))
+    return str(constants[0]) if constants else ""
+
+
+def test_the_table_of_settings_is_complete_and_its_defaults_are_true(repository: Path) -> None:
     readme = (repository / "README.md").read_text()
-    rows = re.findall(r"^\| `([A-Z_]+)`(?: or `([A-Z_]+)`)? \|", readme, re.MULTILINE)
+    row = r"^\| `([A-Z_]+)`(?: or `([A-Z_]+)`)? \| (.*?) \|"
+    rows = re.findall(row, readme, re.MULTILINE)
     settings = _settings(repository)
-    assert sorted(name for name, _ in rows) == sorted(settings)
-    for name, file in rows:
-        assert (file == f"{name}_FILE") is (settings[name] == "secret"), name
+    assert sorted(name for name, *_ in rows) == sorted(settings)
+    for name, file, default in rows:
+        assert (file == f"{name}_FILE") is (settings[name].reader == "secret"), name
+        if settings[name].default:
+            assert default == f"`{settings[name].default}`", name
+        else:
+            assert default.startswith("none") or "var/" in default, name
+
+
+def test_settings_reads_the_environment_in_one_place(repository: Path) -> None:
+    """What is read beside `env` would be in no table."""
+    text = (repository / "explorer" / "settings.py").read_text()
+    names = [each.name.split(".") for each in read("explorer/settings.py", text).references]
+    reads = [".".join(name) for name in names if ENVIRONMENT_NAMES & set(name[1:])]
+    assert reads == ["os.environ"]
+    assert "env = Environment(os.environ)\n" in text
+    assert not [name for name in names if name[0] == "environ"]
+
+
+def test_the_readme_tells_of_what_the_tests_ask_for(repository: Path) -> None:
+    contributing = (repository / "README.md").read_text().partition("## Contributing")[2]
+    assert "`REQUIRE_BROWSER=1`" in contributing
 
 
 def test_every_make_target_is_explained(repository: Path) -> None:

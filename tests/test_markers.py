@@ -1,11 +1,9 @@
 """Every test says whether it needs a database, and what it says is held."""
 
-import subprocess
-import sys
-from pathlib import Path
-
 import pytest
 from django.db import connection
+
+from tests.commands import RunTests
 
 pytestmark = pytest.mark.no_database
 
@@ -24,18 +22,22 @@ def test_the_database_is_out_of_reach() -> None:
         ("@pytest.mark.no_database\n@pytest.mark.django_db", False),
     ],
 )
-def test_a_test_makes_exactly_one_claim(
-    repository: Path, tmp_path: Path, marks: str, *, accepted: bool
-) -> None:
-    file = tmp_path / "test_claims.py"
-    file.write_text(f"import pytest\n\n{marks}\ndef test_it():\n    pass\n")
-    plugins = ["-p", "tests.conftest", "-p", "no:cacheprovider"]
-    ended = subprocess.run(
-        [sys.executable, "-m", "pytest", "--collect-only", *plugins, str(file)],
-        cwd=repository,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+def test_a_test_makes_exactly_one_claim(run_tests: RunTests, marks: str, *, accepted: bool) -> None:
+    ended = run_tests(f"import pytest\n\n{marks}\ndef test_it():\n    pass\n", "--collect-only")
     assert (ended.returncode == 0) is accepted, ended.stdout + ended.stderr
     assert ("exactly one of no_database and django_db" in ended.stderr) is not accepted
+
+
+def test_what_the_developer_has_set_is_not_seen(run_tests: RunTests) -> None:
+    source = """
+import pytest
+from django.conf import settings
+
+@pytest.mark.no_database
+def test_it():
+    assert (settings.BEHIND_PROXY, settings.DEVELOPMENT) == (False, True)
+    assert settings.SITE_URL == "http://127.0.0.1:8000"
+"""
+    variables = {"BEHIND_PROXY": "1", "SITE_URL": "nonsense", "SECRET_KEY_FILE": "/none"}
+    ended = run_tests(source, **variables, HSTS_SECONDS="x", DEVELOPMENT="0")
+    assert ended.returncode == 0, ended.stdout + ended.stderr

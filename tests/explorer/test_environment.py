@@ -1,5 +1,7 @@
 """How a setting's text becomes a value, and the sentence where it cannot."""
 
+import re
+import traceback
 from pathlib import Path
 
 import pytest
@@ -33,9 +35,9 @@ def test_another_flag_is_refused(text: str) -> None:
         Environment({"FLAG": text}).flag("FLAG")
 
 
-@pytest.mark.parametrize("text", ["-1", "1e3", "0x10", "1.5", "٣", "4"])
+@pytest.mark.parametrize("text", ["-1", "1e3", "0x10", "1.5", "٣", "4", "2147483648", "9" * 5000])
 def test_a_bad_number_is_refused(text: str) -> None:
-    with pytest.raises(ImproperlyConfigured, match="whole number >= 5"):
+    with pytest.raises(ImproperlyConfigured, match="a whole number from 5 to 2147483647"):
         Environment({"NUMBER": text}).number("NUMBER", 9, least=5)
 
 
@@ -45,11 +47,46 @@ def test_a_choice_is_one_of_those() -> None:
         Environment({"LEVEL": "loud"}).choice("LEVEL", "ERROR", ("INFO", "ERROR"))
 
 
-def test_names_are_split_at_commas() -> None:
-    assert Environment({"HOSTS": "a.example, b.example ,,"}).names("HOSTS") == [
+def test_hosts_are_split_at_commas_and_written_as_requests_carry_them() -> None:
+    env = Environment({"HOSTS": "a.example, B.example ,,10.0.0.7,::1,[::2], xn--bcher-kva.example"})
+    assert env.hosts("HOSTS") == [
         "a.example",
         "b.example",
+        "10.0.0.7",
+        "[::1]",
+        "[::2]",
+        "xn--bcher-kva.example",
     ]
+
+
+@pytest.mark.parametrize(
+    "host",
+    [
+        "*",
+        "*.example.org",
+        ".example.org",
+        "example.org.",
+        "a..example",
+        "a_b.example",
+        "https://a.example",
+        "a.example:8000",
+        "a.example b.example",
+        "-a.example",
+    ],
+)
+def test_what_is_no_host_is_refused(host: str) -> None:
+    with pytest.raises(ImproperlyConfigured, match=r"HOSTS is '.*'; a host is letters, digits"):
+        Environment({"HOSTS": f"good.example,{host}"}).hosts("HOSTS")
+
+
+@pytest.mark.parametrize(
+    ("host", "form"), [("bücher.example", "xn--bcher-kva.example"), ("a..ü", "its xn-- form")]
+)
+def test_a_host_that_is_not_ascii_is_told_its_ascii_form(host: str, form: str) -> None:
+    with pytest.raises(ImproperlyConfigured, match=re.escape(f"written in ASCII: {form}.")):
+        Environment({"HOSTS": host}).hosts("HOSTS")
+    with pytest.raises(ImproperlyConfigured, match="written in ASCII"):
+        Environment({"SITE_URL": f"https://{host}"}).origin("SITE_URL", "", https=True)
 
 
 def test_a_secret_is_read_from_its_file(tmp_path: Path) -> None:
@@ -69,13 +106,20 @@ def test_a_secret_given_twice_is_refused_without_repeating_it(tmp_path: Path) ->
     assert "in the" not in str(refusal.value)
 
 
-def test_a_secret_file_that_cannot_be_read_is_named(tmp_path: Path) -> None:
-    missing, empty, binary = tmp_path / "missing", tmp_path / "empty", tmp_path / "binary"
+def test_a_secret_file_that_cannot_be_read_is_told_without_its_name(tmp_path: Path) -> None:
+    """The secret itself may stand in NAME_FILE by mistake."""
+    missing, empty, binary = tmp_path / "hunter2", tmp_path / "hunter22", tmp_path / "hunter23"
     empty.write_text("\n")
     binary.write_bytes(b"\xff\xfe")
-    for file, reason in [(missing, "No such file"), (empty, "is empty"), (binary, "UTF-8")]:
-        with pytest.raises(ImproperlyConfigured, match=reason):
+    for file, reason in [
+        (missing, "cannot be read: No such file or directory"),
+        (empty, "is empty"),
+        (binary, "is not UTF-8 text"),
+    ]:
+        with pytest.raises(ImproperlyConfigured) as refusal:
             Environment({"SECRET_FILE": str(file)}).secret("SECRET", "default")
+        assert str(refusal.value) == f"The file that SECRET_FILE names {reason}."
+        assert "hunter2" not in "".join(traceback.format_exception(refusal.value))
 
 
 @pytest.mark.parametrize(
@@ -85,11 +129,12 @@ def test_a_secret_file_that_cannot_be_read_is_named(tmp_path: Path) -> None:
         ("https://proofs.example.org/", "proofs.example.org"),
         ("https://proofs.example.org:8443", "proofs.example.org"),
         ("https://[::1]:8000", "[::1]"),
+        ("HTTPS://Proofs.Example.ORG", "proofs.example.org"),
     ],
 )
 def test_an_origin(address: str, host: str) -> None:
     env = Environment({"SITE_URL": address})
-    assert env.origin("SITE_URL", "", https=True) == (address.rstrip("/"), host)
+    assert env.origin("SITE_URL", "", https=True) == (address.rstrip("/").lower(), host)
 
 
 @pytest.mark.parametrize(
@@ -98,7 +143,10 @@ def test_an_origin(address: str, host: str) -> None:
         "proofs.example.org",
         "http://proofs.example.org",
         "https://proofs.example.org/path",
-        "https://user:password@proofs.example.org",
+        "https://*.example.org",
+        "https://.example.org",
+        "https://a_b.example.org",
+        "https://two names.example.org",
         "https://proofs.example.org?x=1",
         "https://:443",
         "https://host:port",
@@ -109,3 +157,12 @@ def test_an_origin(address: str, host: str) -> None:
 def test_an_address_that_is_no_https_origin_is_refused(address: str) -> None:
     with pytest.raises(ImproperlyConfigured, match="SITE_URL is"):
         Environment({"SITE_URL": address}).origin("SITE_URL", "", https=True)
+
+
+@pytest.mark.parametrize("host", ["user:hunter2@proofs.example.org", "hunter2@x/", "x/?hunter2@y"])
+def test_a_password_in_an_address_is_not_repeated(host: str) -> None:
+    env = Environment({"SITE_URL": f"https://{host}", "HOSTS": host})
+    for refused in (lambda: env.origin("SITE_URL", "", https=True), lambda: env.hosts("HOSTS")):
+        with pytest.raises(ImproperlyConfigured, match="is not understood; ") as refusal:
+            refused()
+        assert "hunter2" not in "".join(traceback.format_exception(refusal.value))

@@ -3,6 +3,7 @@
 import json
 
 import pytest
+from django.db import InterfaceError, connection
 from django.test import Client, modify_settings
 
 from tests.commands import PRODUCTION, Manage
@@ -18,6 +19,7 @@ def test_the_process_answers_without_a_database(client: Client) -> None:
 @pytest.mark.parametrize("path", ["/healthz", "/readyz"])
 def test_only_reading_is_allowed(client: Client, path: str) -> None:
     assert client.post(path).status_code == 405
+    assert client.put(path).status_code == 405
 
 
 @pytest.mark.no_database
@@ -43,7 +45,35 @@ def test_it_is_not_ready_without_its_migrations(client: Client) -> None:
         answer = client.get("/readyz")
     assert answer.status_code == 503
     assert answer.json()["checks"]["database"] == "migrations are missing: run manage.py migrate"
+
+
+@pytest.mark.django_db
+def test_a_probe_may_ask_for_the_head_alone(client: Client) -> None:
+    for path in ("/healthz", "/readyz"):
+        answer = client.head(path)
+        assert (answer.status_code, answer.content) == (200, b"")
+
+
+@pytest.mark.django_db
+def test_a_driver_that_gives_up_is_a_database_that_is_lost(client: Client) -> None:
+    """InterfaceError is no DatabaseError; no driver can be brought to raise it at will."""
+
+    def give_up(*_: object) -> None:
+        raise InterfaceError("connection already closed")
+
     assert client.get("/readyz").status_code == 200
+    with connection.execute_wrapper(give_up):
+        answer = client.get("/readyz")
+    assert (answer.status_code, answer.json()["checks"]) == (503, {"database": "unreachable"})
+
+
+@pytest.mark.django_db
+def test_migrations_are_looked_at_until_they_are_all_there(client: Client) -> None:
+    with modify_settings(INSTALLED_APPS={"append": "django.contrib.contenttypes"}):
+        assert [client.get("/readyz").status_code for _ in range(2)] == [503, 503]
+    assert client.get("/readyz").status_code == 200
+    with modify_settings(INSTALLED_APPS={"append": "django.contrib.contenttypes"}):
+        assert client.get("/readyz").status_code == 200
 
 
 ASK = "from django.test import Client; a = Client().get('/readyz'); print(a.status_code, a.text)"

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+from django.conf import settings
 from django.test import Client
 from playwright.sync_api import Page, expect
 from pytest_django.live_server_helper import LiveServer
@@ -28,6 +29,35 @@ def test_a_fault_of_ours_is_our_page(client: Client, monkeypatch: pytest.MonkeyP
     assert answer.status_code == 500
     assert "Something broke on our side" in answer.text
     assert "a fault for this test" not in answer.text
+
+
+@pytest.mark.no_database
+def test_another_host_is_our_page_with_its_policy_and_repeats_nothing(client: Client) -> None:
+    answer = client.get("/hunter2?hunter2", headers={"Host": "hunter2.example"})
+    assert answer.status_code == 400
+    assert "This is not one of this service" in answer.text
+    assert f"Tacitus {settings.VERSION}" in answer.text
+    assert "hunter2" not in answer.text
+    assert "default-src 'none'" in answer["Content-Security-Policy"]
+
+
+@pytest.mark.no_database
+def test_a_form_from_elsewhere_is_our_page() -> None:
+    answer = Client(enforce_csrf_checks=True).post("/", {"said": "hunter2"})
+    assert answer.status_code == 403
+    assert "This form could not be trusted" in answer.text
+    assert f"Tacitus {settings.VERSION}" in answer.text
+    assert "hunter2" not in answer.text
+
+
+@pytest.mark.no_database
+def test_every_page_leads_to_the_health_of_the_service(client: Client) -> None:
+    assert '<a href="/readyz">Health</a>' in client.get("/").text
+
+
+@pytest.mark.no_database
+def test_the_start_page_says_what_is_not_there_yet(client: Client) -> None:
+    assert f"Version {settings.VERSION}: proving is being built" in client.get("/").text
 
 
 @pytest.mark.no_database

@@ -13,12 +13,26 @@ def test_a_request_is_logged_once_with_its_id(
     client: Client, caplog: pytest.LogCaptureFixture
 ) -> None:
     with caplog.at_level(logging.INFO):
-        response = client.get("/nowhere?apiKey=hidden&x=%0d%0a")
-    lines = [record for record in caplog.records if record.name == "tacitus.requests"]
-    assert len(lines) == 1
-    assert vars(lines[0])["fields"]["status"] == 404
-    assert "\n" not in lines[0].getMessage()
+        response = client.get("/nowhere?%2561piKey%5B%5D=,hidden&x=%0d%0a")
+    (line,) = [record for record in caplog.records if record.name == "tacitus.requests"]
+    fields = vars(line)["fields"]
+    assert (fields["status"], fields["path"]) == (404, "/nowhere?[struck-out]&x=%0d%0a")
+    assert "host" not in fields
+    assert "hidden" not in line.getMessage()
+    assert "\n" not in line.getMessage()
     assert len(response["X-Request-ID"]) == 26
+
+
+def test_a_request_for_another_host_is_logged_with_it(
+    client: Client, caplog: pytest.LogCaptureFixture
+) -> None:
+    with caplog.at_level(logging.INFO):
+        answer = client.get("/", headers={"Host": "proofs.example\u202e" + 300 * "x"})
+    (line,) = [record for record in caplog.records if record.name == "tacitus.requests"]
+    assert answer.status_code == 400
+    assert vars(line)["fields"]["host"].startswith("proofs.example")
+    assert len(vars(line)["fields"]["host"]) == 260
+    assert " for host 'proofs.example\\u202exxx" in line.getMessage()
 
 
 def test_two_requests_have_two_ids(client: Client) -> None:

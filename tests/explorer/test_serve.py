@@ -13,8 +13,9 @@ from pathlib import Path
 
 import pytest
 import requests
+from django.core.management import CommandError, call_command
 
-from tests.commands import PRODUCTION, Manage, clean_environment
+from tests.commands import PRODUCTION, Manage, clean_environment, free_port
 
 pytestmark = pytest.mark.no_database
 
@@ -22,22 +23,16 @@ pytestmark = pytest.mark.no_database
 PROXY = {"Host": "proofs.example.org", "X-Forwarded-Proto": "https"}
 
 
-def _free_port() -> int:
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        return int(free.getsockname()[1])
-
-
 @contextmanager
 def _served(repository: Path, folder: Path, **variables: str) -> Iterator[str]:
-    """The address of a running server; its log is in `folder`/log when it has ended."""
-    port = _free_port()
-    address = f"http://127.0.0.1:{port}"
+    """The address of a running server; all that it said is in `folder`/log when it has ended."""
+    address = f"http://127.0.0.1:{(port := free_port())}"
     with (folder / "log").open("w") as log:
         server = subprocess.Popen(
-            [sys.executable, "manage.py", "serve", "--port", str(port), "--workers", "1"],
+            [sys.executable, "manage.py", "serve", f"--port={port}", "--workers=1"],
             cwd=repository,
             env=clean_environment(folder, **variables),
+            stdout=log,
             stderr=log,
         )
         try:
@@ -122,11 +117,46 @@ def test_production(repository: Path, tmp_path: Path, manage: Manage) -> None:
     assert found["request_id"] == missing.headers["X-Request-ID"]
 
 
+def test_nothing_is_said_below_the_level_that_was_set(repository: Path, tmp_path: Path) -> None:
+    (tmp_path / "staticfiles.json").touch()
+    variables = {**PRODUCTION, "BEHIND_PROXY": "1", "STATIC_ROOT": str(tmp_path)}
+    with _served(repository, tmp_path, LOG_LEVEL="ERROR", **variables) as address:
+        host = {"Host": PROXY["Host"]}
+        moved = requests.get(f"{address}/", headers=host, allow_redirects=False, timeout=5)
+        assert moved.status_code == 301
+    assert (tmp_path / "log").read_text() == ""
+
+
+def test_it_says_when_the_database_is_lost_and_when_it_is_back(
+    repository: Path, tmp_path: Path, manage: Manage
+) -> None:
+    (folder := tmp_path / "data").mkdir()
+    variables = {"DEVELOPMENT": "1", "DATABASE_URL": f"sqlite:///{folder}/a.sqlite3"}
+    assert manage("migrate", **variables).returncode == 0
+    with _served(repository, tmp_path, **variables) as address:
+        assert requests.get(f"{address}/readyz", timeout=5).status_code == 200
+        folder.rename(tmp_path / "lost")
+        lost = requests.get(f"{address}/readyz", timeout=5)
+        assert (lost.status_code, lost.json()["checks"]) == (503, {"database": "unreachable"})
+        (tmp_path / "lost").rename(folder)
+        assert requests.get(f"{address}/readyz", timeout=5).status_code == 200
+
+
 def test_it_does_not_start_without_static_files(manage: Manage, tmp_path: Path) -> None:
-    ended = manage("serve", **PRODUCTION, STATIC_ROOT=str(tmp_path / "none"))
+    static = str(tmp_path / "none")
+    ended = manage("serve", **PRODUCTION, STATIC_ROOT=static, BEHIND_PROXY="1")
     assert ended.returncode == 1
     assert ended.stderr == (
         "CommandError: Static files are not collected. Run: manage.py collectstatic\n"
+    )
+
+
+def test_it_does_not_speak_http_to_the_world(manage: Manage) -> None:
+    ended = manage("serve", **PRODUCTION)
+    assert ended.returncode == 1
+    assert ended.stderr == (
+        "CommandError: This server speaks plain http, so a proxy in front of it must end TLS; "
+        "with one there, set BEHIND_PROXY=1.\n"
     )
 
 
@@ -138,12 +168,24 @@ def test_it_does_not_share_a_port(manage: Manage) -> None:
         ended = manage("serve", "--port", port, DEVELOPMENT="1")
     assert ended.returncode == 1
     assert ended.stderr == (
-        f"CommandError: Cannot listen at 127.0.0.1:{port}: it is taken. Try another --port.\n"
+        f"CommandError: Cannot listen at 127.0.0.1:{port}: it is taken. Choose another port.\n"
     )
 
 
-@pytest.mark.parametrize("port", ["70000", "-1"])
-def test_a_port_that_is_none_is_refused(manage: Manage, port: str) -> None:
-    ended = manage("serve", f"--port={port}", DEVELOPMENT="1")
+@pytest.mark.parametrize("host", ["192.0.2.1", "no-such-host.invalid", "a..b"])
+def test_a_host_that_is_not_this_machine_is_refused(manage: Manage, host: str) -> None:
+    ended = manage("serve", f"--host={host}", DEVELOPMENT="1")
     assert ended.returncode == 1
-    assert ended.stderr == f"CommandError: {port} is no port; take one from 1 to 65535.\n"
+    assert ended.stderr.startswith(f"CommandError: Cannot listen at {host}:8000: ")
+    assert len(ended.stderr.splitlines()) == 1
+    assert "another port" not in ended.stderr
+
+
+@pytest.mark.parametrize(
+    ("option", "most"), [("port", 65_535), ("workers", 1_000), ("threads", 1_000)]
+)
+@pytest.mark.parametrize("text", ["0", "-1", "70000", "99999999999999999999", "http", "٣", "8.5"])
+def test_what_is_no_number_of_them_is_refused(option: str, most: int, text: str) -> None:
+    with pytest.raises(CommandError) as refusal:
+        call_command("serve", f"--{option}={text}")
+    assert str(refusal.value) == f"--{option} is {text!r}; take a whole number from 1 to {most}."

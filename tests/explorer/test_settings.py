@@ -1,9 +1,11 @@
 """Safe by default: what production needs and does not have is said, not guessed."""
 
+import os
+
 import pytest
-from django.conf import settings
 from django.db import connection
 
+from explorer.environment import Environment
 from tests.commands import PRODUCTION, Manage
 
 
@@ -20,6 +22,15 @@ from tests.commands import PRODUCTION, Manage
         ({**PRODUCTION, "DATABASE_URL": "postgres://u:hunter2@h:port/n"}, "DATABASE_URL cannot"),
         ({**PRODUCTION, "DATABASE_URL": "mysql://u:hunter2@h/n"}, "Tacitus runs on these two"),
         ({**PRODUCTION, "DATABASE_URL": "sqlite://"}, "DATABASE_URL cannot be read."),
+        ({**PRODUCTION, "DATABASE_URL": "sqlite:////x?hunter2=1"}, "Known are: none, for SQLite."),
+        ({**PRODUCTION, "DATABASE_URL": "postgres://h/n?hunter2"}, "Known are: application_name"),
+        ({**PRODUCTION, "SECRET_KEY": 7 * "hunter2"}, "SECRET_KEY can be guessed. Take at least"),
+        ({**PRODUCTION, "SECRET_KEY": 30 * "hu"}, "SECRET_KEY can be guessed. Take at least 50"),
+        ({**PRODUCTION, "SECRET_KEY": f"django-insecure-{PRODUCTION['SECRET_KEY']}"}, "guessed"),
+        ({**PRODUCTION, "SECRET_KEY": "", "SECRET_KEY_FILE": "hunter2"}, "SECRET_KEY_FILE names"),
+        ({**PRODUCTION, "SITE_URL": "https://u:hunter2@h"}, "SITE_URL is not understood; set it"),
+        ({**PRODUCTION, "HSTS_SECONDS": 20 * "9"}, "a whole number from 0 to 2147483647"),
+        ({**PRODUCTION, "EXTRA_HOSTS": "*"}, "EXTRA_HOSTS is '*'; a host is letters"),
     ],
 )
 def test_it_refuses_to_start_and_says_what_to_set(
@@ -69,5 +80,5 @@ def test_sqlite_writers_wait_for_each_other_and_lose_nothing(manage: Manage) -> 
 
 @pytest.mark.django_db
 def test_the_database_under_test_is_the_one_that_was_named() -> None:
-    wanted = "sqlite" if str(settings.DATABASE_URL).startswith("sqlite") else "postgresql"
-    assert connection.vendor == wanted
+    url = Environment(os.environ).secret("DATABASE_URL", "sqlite:")
+    assert connection.vendor == ("sqlite" if url.startswith("sqlite:") else "postgresql")

@@ -1,0 +1,65 @@
+"""The database that DATABASE_URL names, as Django wants it told.
+
+Leases and guarded updates are built for, and tested on, SQLite and PostgreSQL.
+"""
+
+from pathlib import Path
+from typing import Any
+from urllib.parse import parse_qsl, urlsplit
+
+import environ
+from django.core.exceptions import ImproperlyConfigured
+
+SQLITE = "django.db.backends.sqlite3"
+POSTGRESQL = "django.db.backends.postgresql"
+ENGINES = {"sqlite": SQLITE, "postgres": POSTGRESQL, "postgresql": POSTGRESQL}
+OPTIONS = {
+    SQLITE: set[str](),
+    POSTGRESQL: {
+        "application_name", "connect_timeout", "options", "sslcert", "sslkey", "sslmode",
+        "sslrootcert", "target_session_attrs",
+    },
+}  # fmt: skip
+
+
+def database(url: str, default_file: Path) -> dict[str, Any]:
+    """A dict from the start where none is named: a folder's name may hold what a URL may not."""
+    if url:
+        named = _parsed(url)
+    else:
+        default_file.parent.mkdir(exist_ok=True)
+        named = {"ENGINE": SQLITE, "NAME": default_file}
+    options = named.setdefault("OPTIONS", {})
+    if named["ENGINE"] == SQLITE:
+        # WAL lets readers go on while one writes. IMMEDIATE takes the write lock at BEGIN, where
+        # the timeout applies; a lock taken in the middle of a transaction fails at once instead.
+        options |= {
+            "transaction_mode": "IMMEDIATE",
+            "timeout": 20,
+            "init_command": "PRAGMA journal_mode=WAL;",
+        }
+    else:
+        options.setdefault("connect_timeout", 5)
+        named |= {"CONN_MAX_AGE": 60, "CONN_HEALTH_CHECKS": True}
+    return named
+
+
+def _parsed(url: str) -> dict[str, Any]:
+    """No refusal repeats a part of the address: it holds a password, and may be cut wrongly."""
+    try:
+        parts = urlsplit(url)
+        known = OPTIONS[ENGINES[parts.scheme]]
+        named: dict[str, Any] = environ.Env.db_url_config(url)
+    except (ImproperlyConfigured, KeyError, ValueError):
+        named = {}
+    if named.get("NAME") in {None, "", ":memory:"}:
+        raise ImproperlyConfigured(
+            "DATABASE_URL cannot be read. Set it to postgres://user:password@host/name or "
+            "sqlite:////folder/file.sqlite3; Tacitus runs on these two."
+        )
+    if {option for option, _ in parse_qsl(parts.query, keep_blank_values=True)} - known:
+        raise ImproperlyConfigured(
+            "DATABASE_URL ends in an option that is not known. "
+            f"Known are: {', '.join(sorted(known)) or 'none, for SQLite'}."
+        )
+    return named

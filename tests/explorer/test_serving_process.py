@@ -1,0 +1,87 @@
+"""How the web server begins, and how its processes end."""
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+import requests
+
+from tests.commands import clean_environment, free_port
+
+pytestmark = pytest.mark.no_database
+
+Started = tuple[subprocess.Popen[str], str]
+Start = Callable[..., Started]
+
+
+@pytest.fixture
+def start(repository: Path, tmp_path: Path) -> Iterator[Start]:
+    """A server as a terminal starts it, in a process group of its own, and its address."""
+    servers: list[subprocess.Popen[str]] = []
+
+    def run(*options: str) -> Started:
+        server = subprocess.Popen(
+            [sys.executable, "manage.py", "serve", f"--port={free_port()}", *options],
+            cwd=repository,
+            env=clean_environment(tmp_path, DEVELOPMENT="1", LOG_LEVEL="WARNING"),
+            start_new_session=True,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        servers.append(server)
+        assert server.stdout
+        # One that never says where it is must fail the test and not hold it up.
+        (limit := threading.Timer(20, server.kill)).start()
+        said = server.stdout.readline()
+        limit.cancel()
+        told = re.fullmatch(r"Tacitus is at (http://\S+)/ \(Ctrl-C ends it\)\n", said)
+        assert told, said
+        return server, told[1]
+
+    yield run
+    for server in servers:
+        server.kill()
+        server.communicate(timeout=10)
+
+
+def _answers(address: str) -> bool:
+    try:
+        return requests.get(f"{address}/healthz", timeout=5).ok
+    except requests.ConnectionError:
+        return False
+
+
+def test_it_listens_where_it_is_told_to(start: Start) -> None:
+    _, address = start("--host=127.0.0.2")
+    assert address.startswith("http://127.0.0.2:")
+    assert _answers(address)
+    assert not _answers(address.replace("127.0.0.2", "127.0.0.1"))
+
+
+def test_the_name_of_this_machine_is_looked_up(start: Start) -> None:
+    _, address = start("--host=localhost")
+    assert address.startswith(("http://127.0.0.1:", "http://[::1]:"))
+    assert _answers(address)
+
+
+def test_ctrl_c_ends_it_at_once(start: Start) -> None:
+    """A terminal sends it to the whole group."""
+    for _ in range(5):
+        server, address = start("--workers=2")
+        assert _answers(address)
+        os.killpg(server.pid, signal.SIGINT)
+        assert server.wait(timeout=3) == 0
+
+
+def test_no_worker_outlives_a_server_that_is_killed(start: Start) -> None:
+    server, address = start("--workers=2")
+    server.kill()
+    # The workers hold the other end of its output, and let go of it only when they end.
+    server.communicate(timeout=5)
+    assert not _answers(address)

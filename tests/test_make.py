@@ -1,0 +1,116 @@
+"""The Makefile and `.ci/run`, as someone calls them in a shell."""
+
+import fcntl
+import os
+import shutil
+import signal
+import subprocess
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+import requests
+
+from tests.commands import clean_environment, free_port
+
+pytestmark = pytest.mark.no_database
+
+Begin = Callable[..., subprocess.Popen[str]]
+
+
+@pytest.fixture
+def begin(repository: Path, tmp_path: Path) -> Iterator[Begin]:
+    """A command in a process group of its own, of which nothing is left after the test."""
+    begun: list[subprocess.Popen[str]] = []
+    limits: list[threading.Timer] = []
+
+    def run(*command: str, **variables: str) -> subprocess.Popen[str]:
+        process = subprocess.Popen(
+            command,
+            cwd=repository,
+            env=clean_environment(tmp_path) | variables,
+            start_new_session=True,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
+        begun.append(process)
+        limit = threading.Timer(60, os.killpg, (process.pid, signal.SIGKILL))
+        limit.start()
+        limits.append(limit)
+        return process
+
+    yield run
+    for limit in limits:
+        limit.cancel()
+    for process in begun:
+        if process.poll() is None:
+            os.killpg(process.pid, signal.SIGKILL)
+        process.communicate(timeout=10)
+
+
+def test_a_demo_that_is_ended_leaves_no_server(begin: Begin) -> None:
+    port = free_port()
+    demo = begin("make", "demo", f"PORT={port}")
+    assert demo.stdout
+    assert demo.stdout.readline() == f"Tacitus is at http://127.0.0.1:{port}/ (Ctrl-C ends it)\n"
+    assert requests.get(f"http://127.0.0.1:{port}/", timeout=5).status_code == 200
+    demo.terminate()
+    # Whatever is left would hold the other end of its output.
+    demo.communicate(timeout=5)
+    with pytest.raises(requests.ConnectionError):
+        requests.get(f"http://127.0.0.1:{port}/", timeout=5)
+
+
+def test_a_demo_at_no_port_says_so(begin: Begin) -> None:
+    said, _ = begin("make", "demo", "PORT=none").communicate(timeout=30)
+    assert said.startswith(
+        "CommandError: --port is 'none'; take a whole number from 1 to 65535.\nmake: "
+    )
+
+
+def test_the_development_server_logs_a_request_once(begin: Begin) -> None:
+    port = free_port()
+    server = begin("make", "serve", f"PORT={port}")
+    for _ in range(100):
+        try:
+            requests.get(f"http://127.0.0.1:{port}/nowhere", timeout=5)
+            break
+        except requests.ConnectionError:
+            time.sleep(0.1)
+    os.killpg(server.pid, signal.SIGINT)
+    said, _ = server.communicate(timeout=10)
+    assert len([line for line in said.splitlines() if "/nowhere" in line]) == 1, said
+
+
+@pytest.mark.skipif(not shutil.which("flock"), reason="no flock on this machine: util-linux")
+def test_a_second_set_up_waits_for_the_first(repository: Path, begin: Begin) -> None:
+    with (repository / "Makefile").open() as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        second = begin("make", "setup")
+        assert second.stdout
+        said = second.stdout.readline()
+        assert said == "Another make is setting up this folder; waiting for it …\n"
+        assert second.poll() is None
+    assert second.wait(timeout=10) == 0
+
+
+@pytest.mark.parametrize(
+    ("url", "sentence"),
+    [
+        ("sqlite:////hunter2", "DATABASE_URL names no PostgreSQL; unset it to use the one at"),
+        ("postgres://u:hunter2@127.0.0.1:1/n", "No PostgreSQL answers; start one at 127.0.0.1"),
+    ],
+)
+def test_ci_asks_for_its_database_before_anything_else(
+    begin: Begin, url: str, sentence: str
+) -> None:
+    ci = begin(".ci/run", DATABASE_URL=url, DATABASE_URL_FILE="/none")
+    said, _ = ci.communicate(timeout=30)
+    assert ci.returncode == 1
+    assert said.splitlines()[-1].startswith(sentence)
+    assert "Lint" not in said
+    assert "Traceback" not in said
+    assert "hunter2" not in said

@@ -1,0 +1,58 @@
+"""What an operator can cause is told in one sentence."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.commands import PRODUCTION, Manage
+
+pytestmark = pytest.mark.no_database
+
+
+@pytest.mark.parametrize(
+    ("command", "variables", "sentence"),
+    [
+        (
+            ["migrate"],
+            {"DATABASE_URL": "postgres://u:hunter2@127.0.0.1:1/n"},
+            "The database cannot be used: connection ",
+        ),
+        (
+            ["migrate"],
+            {"DATABASE_URL": "sqlite:////dev/null/x.sqlite3"},
+            "The database cannot be used: unable to open database file. DATABASE_URL says",
+        ),
+        (
+            ["collectstatic", "--no-input"],
+            {"STATIC_ROOT": "/dev/null/static"},
+            "Tacitus cannot go on: [Errno 20] Not a directory: '/dev/null/static",
+        ),
+        (["migrate"], {"SECRET_KEY": ""}, "Tacitus cannot start. SECRET_KEY is not set."),
+    ],
+)
+def test_it_is_one_sentence(
+    manage: Manage, command: list[str], variables: dict[str, str], sentence: str
+) -> None:
+    ended = manage(*command, **PRODUCTION | variables)
+    assert ended.returncode == 1
+    assert ended.stderr.startswith(sentence)
+    assert len(ended.stderr.splitlines()) == 1
+    assert "hunter2" not in ended.stderr
+
+
+def test_who_asks_for_it_sees_where_it_came_from(manage: Manage) -> None:
+    ended = manage("migrate", "--traceback", **PRODUCTION | {"STATIC_ROOT": "/", "SECRET_KEY": ""})
+    assert "Traceback" in ended.stderr
+
+
+def test_without_the_packages_it_says_how_to_get_them(repository: Path) -> None:
+    # -S: without site-packages, as a Python that nothing was installed for.
+    command = [sys.executable, "-S", "manage.py", "check"]
+    ended = subprocess.run(command, cwd=repository, capture_output=True, text=True, check=False)
+    assert ended.returncode == 1
+    assert ended.stderr == (
+        "Tacitus's packages are not installed: there is no django. Run make setup, or: "
+        "python -m pip install --require-hashes -r requirements.txt\n"
+    )
