@@ -12,6 +12,7 @@ abstract contract FactStore {
     error HeaderFieldNotProven(uint256 blockNumber, uint8 field);
     /// @notice It is not proven which block was the last one at this time.
     error TimestampNotProven(uint256 timestamp);
+
     // Fields of an account
     uint8 internal constant NONCE = 0;
     uint8 internal constant BALANCE = 1;
@@ -67,7 +68,9 @@ abstract contract FactStore {
             if (field == BALANCE && record & LARGE_BALANCE == 0) {
                 return (true, bytes32(record << 64 >> 72));
             }
-            if (field == STORAGE_ROOT && record & EMPTY_STORAGE != 0) return (true, EMPTY_TRIE_ROOT);
+            if (field == STORAGE_ROOT && record & EMPTY_STORAGE != 0) {
+                return (true, EMPTY_TRIE_ROOT);
+            }
             if (field == CODE_HASH && record & EMPTY_CODE != 0) return (true, EMPTY_CODE_HASH);
         }
         return _recall(_accountKey(account, blockNumber, field));
@@ -143,8 +146,12 @@ abstract contract FactStore {
         // The constants of an empty account are part of the record; others are facts of their own.
         uint256 record = PROVEN | nonce << 192;
         uint256 own = mask & (1 << STORAGE_ROOT | 1 << CODE_HASH);
-        if (storageRoot == EMPTY_TRIE_ROOT) (record, own) = (record | EMPTY_STORAGE, own & ~uint256(4));
-        if (codeHash == EMPTY_CODE_HASH) (record, own) = (record | EMPTY_CODE, own & ~uint256(8));
+        if (storageRoot == EMPTY_TRIE_ROOT) {
+            (record, own) = (record | EMPTY_STORAGE, own & ~uint256(1 << STORAGE_ROOT));
+        }
+        if (codeHash == EMPTY_CODE_HASH) {
+            (record, own) = (record | EMPTY_CODE, own & ~uint256(1 << CODE_HASH));
+        }
         if (mask != own) {
             if (balance >> 184 == 0) {
                 record |= balance << 8;
@@ -158,13 +165,16 @@ abstract contract FactStore {
             }
         }
         if (own & 1 << STORAGE_ROOT != 0) {
-            if (_remember(_accountKey(account, blockNumber, STORAGE_ROOT), storageRoot)) written = true;
+            bytes32 key = _accountKey(account, blockNumber, STORAGE_ROOT);
+            if (_remember(key, storageRoot)) written = true;
         }
         if (own & 1 << CODE_HASH != 0) {
-            if (_remember(_accountKey(account, blockNumber, CODE_HASH), codeHash)) written = true;
+            bytes32 key = _accountKey(account, blockNumber, CODE_HASH);
+            if (_remember(key, codeHash)) written = true;
         }
     }
 
+    /// @dev Keeps a fact; says whether it is new.
     function _remember(bytes32 key, bytes32 value) internal returns (bool written) {
         unchecked {
             uint256 stored = uint256(value) + 1;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 pragma solidity 0.8.37;
 
-import {numberAt, uint8At, uint16At, uint64At, wordAt} from "./Calldata.sol";
+import {NumberTooLong, numberAt, uint8At, uint16At, uint64At, wordAt} from "./Calldata.sol";
 import {CompactHeader} from "./CompactHeader.sol";
 import {FactStore} from "./FactStore.sol";
 import {newList} from "./Memory.sol";
@@ -42,7 +42,7 @@ abstract contract FactsRegistry is FactStore, CompactHeader, TrieWitness {
     uint256 private constant ACCUMULATED_BLOCK = 1;
     uint256 private constant HEADERS = 2;
 
-    /// @notice Block number → keccak256(number, timestamp, hash, state root) of its header, or zero.
+    /// @notice Block number → keccak256(number, timestamp, hash, state root), or zero.
     mapping(uint256 blockNumber => bytes32) public accumulated;
 
     // Proving
@@ -114,7 +114,9 @@ abstract contract FactsRegistry is FactStore, CompactHeader, TrieWitness {
                 uint256 flags = uint8At(cursor);
                 Header memory parent = header;
                 (header, cursor) = _readHeader(cursor + 1, flags, parent.hash);
-                if (flags & WITNESS != 0) (header.stateRoot, cursor) = _proveWitness(cursor, header.number);
+                if (flags & WITNESS != 0) {
+                    (header.stateRoot, cursor) = _proveWitness(cursor, header.number);
+                }
                 _seal(header);
                 if (flags & FIELDS != 0) cursor = _proveFields(cursor, header);
                 if (flags & TIMESTAMPS != 0) {
@@ -191,7 +193,7 @@ abstract contract FactsRegistry is FactStore, CompactHeader, TrieWitness {
 
     // Accounts and slots
 
-    /// @dev Stores what the witness at `at` shows of the block; the root that it shows is the
+    /// @dev Stores what the witness at `cursor` shows of the block; the root that it shows is the
     /// caller's to compare, and all is undone if it differs.
     function _proveWitness(uint256 cursor, uint256 blockNumber)
         private
@@ -256,7 +258,10 @@ abstract contract FactsRegistry is FactStore, CompactHeader, TrieWitness {
             : _accountValue(walk, index, target);
     }
 
-    function _slotValue(Walk memory walk, uint256 index, uint256 target) private returns (uint256) {
+    function _slotValue(Walk memory walk, uint256 index, uint256 target)
+        private
+        returns (uint256)
+    {
         unchecked {
             uint256 length = uint8At(walk.cursor);
             uint256 value = numberAt(walk.cursor + 1, length);
@@ -278,8 +283,10 @@ abstract contract FactsRegistry is FactStore, CompactHeader, TrieWitness {
             uint256 form = uint8At(cursor);
             uint256 balance = numberAt(cursor + 2, form & 0x3f);
             cursor += 2 + (form & 0x3f);
-            uint256 nonce = numberAt(cursor, uint8At(walk.cursor + 1));
-            walk.cursor = cursor + uint8At(walk.cursor + 1);
+            uint256 length = uint8At(walk.cursor + 1);
+            if (length > 8) revert NumberTooLong(cursor, length);
+            uint256 nonce = numberAt(cursor, length);
+            walk.cursor = cursor + length;
 
             bool written;
             bytes32 storageRoot = EMPTY_TRIE_ROOT;

@@ -54,11 +54,11 @@ abstract contract TrieWitness {
     error KeyNotAbsent(uint256 index);
     /// @notice A chain is shown where several keys, `first` to `end - 1`, lie.
     error NotAlone(uint256 first, uint256 end);
-    /// @notice The last node of a chain is said to stand at depth `last`, above its first at `depth`.
+    /// @notice The last node of a chain is said to stand at depth `last`, above its first one.
     error ChainTooShort(uint256 last, uint256 depth);
     /// @notice There is no key number `index` below this node.
     error NoSuchKey(uint256 index);
-    /// @notice An extension of `nibbles` below `depth` would be longer than a key.
+    /// @notice A path of `nibbles` more below `depth` would be longer than a key.
     error PathTooLong(uint256 depth, uint256 nibbles);
 
     uint256 internal constant FULL = 0;
@@ -83,8 +83,8 @@ abstract contract TrieWitness {
         uint256 fullBranch; // memory: a branch of sixteen hashes, to be filled in
     }
 
-    /// @dev Reads the value of key `index` from `walk.cursor`, remembers it, and writes it to memory at
-    /// `target` as the trie holds it, as an RLP string. Returns the end of what it wrote.
+    /// @dev Reads the value of key `index` from `walk.cursor`, remembers it, and writes it to
+    /// memory at `target` as the trie holds it, as an RLP string. Returns the end of what it wrote.
     function _leafValue(Walk memory walk, uint256 index, uint256 target)
         internal
         virtual
@@ -196,6 +196,7 @@ abstract contract TrieWitness {
         returns (uint256, uint256)
     {
         unchecked {
+            if (depth == 64) revert PathTooLong(depth, 1);
             (uint256 there, uint256 embedded, uint256 cursor) = _masks(kind, walk.cursor);
             uint256 payload = reserve(NODE_SPACE) + 3;
             uint256 target = payload;
@@ -332,7 +333,11 @@ abstract contract TrieWitness {
 
     // What the calldata holds. Beyond its end there are zeros; `prove` refuses to have read them.
 
-    function _chosen(Walk memory walk, uint256 first, uint256 end) private pure returns (uint256 index) {
+    function _chosen(Walk memory walk, uint256 first, uint256 end)
+        private
+        pure
+        returns (uint256 index)
+    {
         unchecked {
             index = first + uint16At(walk.cursor);
             walk.cursor += 2;
