@@ -17,6 +17,7 @@ from queries.proving.registry_calls import (
     headers_section,
     prove_call,
 )
+from queries.proving.rlp_items import split_list
 from queries.proving.witness_building import build_witness
 from queries.proving.witnesses import AccountField, AccountRequest
 
@@ -155,9 +156,9 @@ def header_ways(header: Header, witness: bytes = b"") -> dict[str, tuple[bytes, 
     """Accumulate the header, with what follows from elsewhere sent or left out."""
     ways: dict[str, tuple[bytes, ...]] = {}
     parents = (False, True) if header.number > 0 else (False,)
-    has_beacon_root = header.has(HeaderField.PARENT_BEACON_BLOCK_ROOT)
+    beacons = (False, True) if _beacon_root_can_be_left_out(header) else (False,)
     for parent in parents:
-        for beacon in (False, True) if has_beacon_root else (False,):
+        for beacon in beacons:
             left_out = ["parent hash"] * parent + ["beacon root"] * beacon
             name = f"{' and '.join(left_out)} left out" if left_out else "nothing left out"
             step = HeaderStep(
@@ -165,6 +166,15 @@ def header_ways(header: Header, witness: bytes = b"") -> dict[str, tuple[bytes, 
             )
             ways[name] = (prove_call([headers_section([step])]),)
     return ways
+
+
+def _beacon_root_can_be_left_out(header: Header) -> bool:
+    """Where it belongs is told in one byte, which a long extra data field may pass."""
+    if not header.has(HeaderField.PARENT_BEACON_BLOCK_ROOT):
+        return False
+    items = split_list(header.encoded)
+    before = items[HeaderField.DIFFICULTY : HeaderField.PARENT_BEACON_BLOCK_ROOT]
+    return sum(map(len, before)) <= 0xFF  # noqa: PLR2004
 
 
 def _what(proof: AccountProof) -> str:
