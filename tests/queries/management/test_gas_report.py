@@ -17,6 +17,8 @@ from queries.chain.gas_corpus import read_corpus
 from queries.chain.gas_packing import CALLDATA_BYTES, pack
 from queries.chain.gas_trials import TrialFailed, floor_gas, run_case
 from queries.management.gas_targets import TARGETS
+from queries.proving.header_fields import HeaderField
+from queries.proving.rlp_items import encode_list, encode_string, split_list
 
 pytestmark = pytest.mark.no_database
 
@@ -93,6 +95,14 @@ def test_the_targets_are_met(whole_corpus: Cases) -> None:
             assert case["total_gas"] == case["floor_gas"], target.name
 
 
+def test_the_figures_stand_beside_the_contracts(whole_corpus: Cases, repository: Path) -> None:
+    readme = (repository / "queries" / "contracts" / "README.md").read_text()
+    for target in TARGETS:
+        figure = whole_corpus[target.case][target.figure]
+        assert f"{figure:,}" in readme, f"{target.name} is {figure:,} now"
+        assert f"{target.most:,}" in readme, target.name
+
+
 def test_an_account_without_code_pays_for_one_field_only(whole_corpus: Cases) -> None:
     four = whole_corpus[f"{EOA}/account-four-fields"]
     assert four["total_gas"] == whole_corpus[f"{EOA}/account"]["total_gas"]
@@ -143,6 +153,17 @@ def test_other_files_of_the_shape_are_measured(corpus_folder: Path, tmp_path: Pa
     assert f"changed/{by_hash}/{SLOT}/slot" in cases
     assert f"changed/{EOA.partition('/')[2]}/header+account" in cases
     assert not [name for name in cases if name.endswith("slots")]
+
+
+def test_a_header_with_long_extra_data_is_measured(corpus_folder: Path, tmp_path: Path) -> None:
+    def change(document: dict[str, Any]) -> None:
+        items = split_list(bytes.fromhex(document["block"]["headerRlp"][2:]))
+        items[HeaderField.EXTRA_DATA] = encode_string(bytes(300))
+        document["block"] |= {"headerRlp": f"0x{encode_list(items).hex()}", "hash": None}
+        del document["accounts"]
+
+    cases = in_json(changed(corpus_folder, tmp_path, change))
+    assert len(cases["changed/header"]["ways"]) == 2
 
 
 @pytest.mark.parametrize(
