@@ -30,6 +30,7 @@ class TransactionReverted(Exception):  # noqa: N818
 class Receipt:
     """What became of a transaction."""
 
+    transaction: str
     block_number: int
     gas_used: int
     contract: str | None
@@ -55,6 +56,7 @@ class LocalNode:
         if mined["status"] != "0x1":
             raise TransactionReverted(self._reason(transaction))
         return Receipt(
+            mined["transactionHash"],
             int(mined["blockNumber"], 16),
             int(mined["gasUsed"], 16),
             mined["contractAddress"],

@@ -10,6 +10,7 @@ hashed and proofs are checked as a node's answers are.
 from dataclasses import dataclass
 
 from .account_proofs import ADDRESS_BYTES, AccountProof, check_account_proof
+from .errors import HeaderMalformed
 from .headers import MAX_HEADER_BYTES, Header, decode_header
 from .json_values import read_bytes, read_fixed_bytes, read_list, read_object, read_quantity
 from .keccak import HASH_BYTES
@@ -38,15 +39,28 @@ def read_recorded_block(document: object) -> RecordedBlock:
         check_recorded_account(account, state_root, checked)
         for account in read_list(fields.get("accounts", []), "accounts", _MANY)
     )
+    number = None
+    if block.get("number") is not None:
+        number = read_quantity(block["number"], "number")
     header = None
     if block.get("headerRlp") is not None:
-        expected = read_fixed_bytes(block.get("hash"), "hash", HASH_BYTES)
-        encoded = read_bytes(block["headerRlp"], "headerRlp", MAX_HEADER_BYTES)
-        header = decode_header(encoded, expected)
-    number = block.get("number")
-    return RecordedBlock(
-        state_root, None if number is None else read_quantity(number, "number"), header, accounts
-    )
+        header = _recorded_header(block, state_root, number)
+    return RecordedBlock(state_root, number, header, accounts)
+
+
+def _recorded_header(block: dict[str, object], state_root: bytes, number: int | None) -> Header:
+    """The header, of which the file's block must say the same as far as it says anything."""
+    expected = None
+    if block.get("hash") is not None:
+        expected = read_fixed_bytes(block["hash"], "hash", HASH_BYTES)
+    encoded = read_bytes(block["headerRlp"], "headerRlp", MAX_HEADER_BYTES)
+    header = decode_header(encoded, expected)
+    if header.state_root != state_root or number not in (None, header.number):
+        raise HeaderMalformed(
+            f"the header is of block {header.number} with the state root "
+            f"0x{header.state_root.hex()}; the file states another"
+        )
+    return header
 
 
 def check_recorded_account(

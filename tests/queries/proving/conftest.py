@@ -1,4 +1,4 @@
-"""The corpus of real blocks and proofs, which lies beside the repository."""
+"""The corpus's documents, and its accounts as the answers they were."""
 
 import json
 from dataclasses import dataclass
@@ -17,14 +17,6 @@ class RecordedAnswer:
     slots: list[int]
     exists: bool
     answer: dict[str, Any]
-
-
-@pytest.fixture(scope="session")
-def corpus_folder() -> Path:
-    folder = Path(__file__).parents[4] / "shared" / "corpus"
-    if not folder.is_dir():
-        pytest.skip(f"the recorded blocks and proofs are not at {folder}")
-    return folder
 
 
 @pytest.fixture(scope="session")

@@ -1,0 +1,13 @@
+"""The corpus of real blocks and proofs, which lies beside the repository."""
+
+from pathlib import Path
+
+import pytest
+
+
+@pytest.fixture(scope="session")
+def corpus_folder() -> Path:
+    folder = Path(__file__).parents[2] / "shared" / "corpus"
+    if not folder.is_dir():
+        pytest.skip(f"the recorded blocks and proofs are not at {folder}")
+    return folder
