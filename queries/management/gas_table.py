@@ -4,8 +4,8 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from queries.chain.gas_chains import RegistryKind
-from queries.chain.gas_trials import Measured
+from queries.chain.gas.chains import RegistryKind
+from queries.chain.gas.trials import Measured
 
 _LONG_HEX = re.compile(r"0x([0-9a-fA-F]{4})[0-9a-fA-F]{5,}([0-9a-fA-F]{4})")
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from queries.chain.gas_trials import Measured
+from queries.chain.gas.trials import Measured
 
 _CONTRACT = "mainnet_21925176/0x00000000219ab540356cbb839cbe05303d7705fa"
 

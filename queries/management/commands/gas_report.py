@@ -7,8 +7,8 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from queries.chain.gas_corpus import CorpusUnreadable, read_corpus
-from queries.chain.gas_trials import TrialFailed, measure
+from queries.chain.gas.corpus import CorpusUnreadable, read_corpus
+from queries.chain.gas.trials import TrialFailed, measure
 from queries.chain.local_node import LocalNodeMissing
 from queries.management.gas_table import GasTable, as_object
 from queries.management.gas_targets import summary

@@ -9,7 +9,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from queries.chain.gas_corpus import CorpusUnreadable, RecordedFile, read_corpus
+from queries.chain.gas.corpus import CorpusUnreadable, RecordedFile, read_corpus
 from queries.management.proof_race import (
     TIMES_AS_FAST,
     ProofToCheck,

@@ -5,16 +5,16 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 
 from queries.chain.artifacts import load_artifact
-from queries.chain.gas_cases import Case, file_cases
-from queries.chain.gas_chains import (
+from queries.chain.gas.cases import Case, file_cases
+from queries.chain.gas.chains import (
     MeasuringChain,
     RegistryKind,
     native_chain,
     settable_chain,
 )
-from queries.chain.gas_corpus import RecordedFile
-from queries.chain.gas_reads import read_cases
-from queries.chain.gas_steps import NO_PARTS, Parts, execution_gas, execution_parts
+from queries.chain.gas.corpus import RecordedFile
+from queries.chain.gas.reads import read_cases
+from queries.chain.gas.steps import NO_PARTS, Parts, execution_gas, execution_parts
 from queries.chain.local_node import TransactionReverted, local_node
 from queries.chain.registry_calls import selector
 

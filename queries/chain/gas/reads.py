@@ -5,16 +5,16 @@ Only their execution gas says something: nobody reads in a transaction of its ow
 
 from collections.abc import Iterator, Sequence
 
-from queries.chain.gas_cases import (
+from queries.chain.gas.cases import (
     ALL_FIELDS,
     Case,
     accumulated_call,
     registry_for,
     with_slots,
 )
-from queries.chain.gas_chains import RegistryKind, block_words
-from queries.chain.gas_corpus import RecordedAccount, RecordedFile
-from queries.chain.gas_facts import account_facts, registry_address
+from queries.chain.gas.chains import RegistryKind, block_words
+from queries.chain.gas.corpus import RecordedAccount, RecordedFile
+from queries.chain.gas.facts import account_facts, registry_address
 from queries.chain.registry_calls import call_data
 from queries.proving.header_fields import HeaderField
 from queries.proving.headers import Header

@@ -3,10 +3,10 @@
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from queries.chain.gas_chains import BlockWords, RegistryKind, block_words
-from queries.chain.gas_corpus import RecordedAccount, RecordedFile
-from queries.chain.gas_facts import Fact, account_facts, accumulated_fact
-from queries.chain.gas_packing import pack
+from queries.chain.gas.chains import BlockWords, RegistryKind, block_words
+from queries.chain.gas.corpus import RecordedAccount, RecordedFile
+from queries.chain.gas.facts import Fact, account_facts, accumulated_fact
+from queries.chain.gas.packing import pack
 from queries.proving.account_proofs import AccountProof, SlotProof
 from queries.proving.header_fields import HeaderField
 from queries.proving.headers import Header

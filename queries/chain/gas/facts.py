@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 
-from queries.chain.gas_chains import BlockWords
+from queries.chain.gas.chains import BlockWords
 from queries.chain.registry_calls import RegistryReads
 from queries.proving.account_proofs import AccountProof
 from queries.proving.witnesses import AccountField

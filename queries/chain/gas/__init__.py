@@ -1,0 +1,1 @@
+"""What proofs cost on chain, measured on a local node: the cases, and how each is run."""
