@@ -93,10 +93,10 @@ abstract contract CompactHeader is TrieWitness {
             (header.number, next) = _integer(next, target);
             (, next) = _item(next, target); // gas limit
             (, next) = _item(next, target); // gas used
-            (header.timestamp,) = _integer(next, target);
+            (header.timestamp, next) = _integer(next, target);
 
             if (flags & BEACON_KNOWN != 0) {
-                _insertBeaconRoot(header, _uint8(cursor));
+                _insertBeaconRoot(header, _uint8(cursor), next);
                 ++cursor;
             }
             if (parentHash == 0) {
@@ -134,9 +134,10 @@ abstract contract CompactHeader is TrieWitness {
         }
     }
 
-    function _insertBeaconRoot(Header memory header, uint256 place) private view {
+    /// @dev Not before `behind`, the end of the timestamp: what was read must stay what is hashed.
+    function _insertBeaconRoot(Header memory header, uint256 place, uint256 behind) private view {
         uint256 from = header.payload + TAIL + place;
-        if (from > header.end) revert HeaderMalformed(from - header.payload);
+        if (from < behind || from > header.end) revert HeaderMalformed(from - header.payload);
         uint256 moved = header.end - from;
         assembly ("memory-safe") {
             mcopy(add(from, 33), from, moved)
