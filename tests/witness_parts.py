@@ -1,12 +1,13 @@
 """Tries of chosen shape, and witnesses put together by hand, honest or not."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from trie.hexary import HexaryTrie
 
 from queries.proving.accounts import AccountState
 from queries.proving.keccak import EMPTY_CODE_HASH, EMPTY_TRIE_ROOT
 from queries.proving.trie_nodes import Branch, Extension, Leaf, Node, decode_node
+from queries.proving.witness_building import _Key, _node
 from queries.proving.witnesses import HAS_CODE, HAS_STORAGE, NodeKind
 
 NONE = bytes((NodeKind.NONE,))
@@ -41,6 +42,28 @@ class ChosenTrie:
                 assert isinstance(node, Extension)
                 assert digits.startswith(node.path)
                 reference, digits = node.child, digits[len(node.path) :]
+
+    def told(self, keys: Sequence[bytes], leaf_value: Callable[[bytes], bytes]) -> bytes:
+        """The nodes that cover these keys, as our own builder tells them."""
+        wanted = [
+            _Key(each.hex(), self._along(each.hex()), lambda each=each: leaf_value(each))  # type: ignore[misc]
+            for each in sorted(keys)
+        ]
+        return _node(wanted, depth=0, level=0)
+
+    def _along(self, path: str) -> tuple[Node, ...]:
+        nodes: list[Node] = []
+        reference, depth = b"" if self.root == EMPTY_TRIE_ROOT else self.root, 0
+        while reference:
+            node = decode_node(self._nodes[reference] if len(reference) == 32 else reference)
+            nodes.append(node)
+            if isinstance(node, Branch):
+                reference, depth = node.children[int(path[depth], 16)], depth + 1
+            elif isinstance(node, Extension) and path.startswith(node.path, depth):
+                reference, depth = node.child, depth + len(node.path)
+            else:
+                break
+        return tuple(nodes)
 
     def branch(self, digits: str = "") -> Branch:
         node = self.node(digits)
