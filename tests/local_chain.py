@@ -1,20 +1,24 @@
 """Local nodes and registries for tests that need a real chain."""
 
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
 from queries.chain.artifacts import load_artifact
 from queries.chain.local_node import LocalNode, local_node
-from queries.chain.registry_calls import RegistryReads
+from queries.chain.registry_calls import RegistryReads, selector
 
 
 class Deployed:
     """A contract on a local node."""
 
-    def __init__(self, node: LocalNode, name: str, arguments: bytes = b"") -> None:
+    def __init__(
+        self, node: LocalNode, name: str, arguments: bytes = b"", bytecode: bytes | None = None
+    ) -> None:
         self.node = node
-        self.address = node.deploy(load_artifact(name).bytecode, arguments)
+        self.name = name
+        self.address = node.deploy(bytecode or load_artifact(name).bytecode, arguments)
         self.reads = RegistryReads(self.ask)
 
     def ask(self, data: bytes) -> bytes:
@@ -30,3 +34,16 @@ def shared_node() -> Iterator[LocalNode]:
     """One node for tests that leave each other's contracts alone."""
     with local_node("--slots-in-an-epoch", "1") as node:
         yield node
+
+
+def error_name(contract: str, revert_data: bytes) -> str:
+    """What a contract reverted with, by the errors of its ABI."""
+    for entry in load_artifact(contract).abi:
+        if entry["type"] == "error" and revert_data[:4] == selector(signature_of(entry)):
+            return str(entry["name"])
+    return f"0x{revert_data.hex()}"
+
+
+def signature_of(entry: dict[str, Any]) -> str:
+    """An ABI entry's name and types."""
+    return f"{entry['name']}({','.join(argument['type'] for argument in entry['inputs'])})"

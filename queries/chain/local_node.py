@@ -45,9 +45,13 @@ class LocalNode:
         self.rpc = JsonRpc(url)
         self.payer: str = self.rpc.ask("eth_accounts")[0]
 
-    def send(self, to: str | None, data: bytes, *, gas: int = GAS_LIMIT) -> Receipt:
+    def send(self, to: str | None, data: bytes, *, sender: str | None = None) -> Receipt:
         """Send a transaction and wait until it is mined."""
-        transaction = {"from": self.payer, "data": f"0x{data.hex()}", "gas": hex(gas)}
+        transaction = {
+            "from": sender or self.payer,
+            "data": f"0x{data.hex()}",
+            "gas": hex(GAS_LIMIT),
+        }
         if to is not None:
             transaction["to"] = to
         hash_ = self.rpc.ask("eth_sendTransaction", transaction)

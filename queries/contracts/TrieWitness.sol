@@ -54,8 +54,8 @@ abstract contract TrieWitness {
     error KeyNotAbsent(uint256 index);
     /// @notice A chain is shown where several keys, `first` to `end - 1`, lie.
     error NotAlone(uint256 first, uint256 end);
-    /// @notice The last node of a chain is said to stand at depth `last`, above its first one.
-    error ChainTooShort(uint256 last, uint256 depth);
+    /// @notice The last node of a chain that begins at `depth` is said to stand above it, at `last`.
+    error ChainEndsAbove(uint256 depth, uint256 last);
     /// @notice There is no key number `index` below this node.
     error NoSuchKey(uint256 index);
     /// @notice A path of `nibbles` more below `depth` would be longer than a key.
@@ -142,7 +142,7 @@ abstract contract TrieWitness {
             if (end - first != 1) revert NotAlone(first, end);
             uint256 key = _key(walk, first);
             uint256 above = uint8At(walk.cursor++); // the depth of the node that is built
-            if (above < depth) revert ChainTooShort(above, depth);
+            if (above < depth) revert ChainEndsAbove(depth, above);
             uint256 space = reserve(NODE_SPACE) + 3;
             (start, length) = _node(walk, first, end, above);
             uint256 cursor = walk.cursor;
@@ -347,8 +347,7 @@ abstract contract TrieWitness {
 
     function _readPath(Walk memory walk, uint256 nibbles) private pure returns (uint256 path) {
         unchecked {
-            if (nibbles > 64) revert PathTooLong(0, nibbles);
-            uint256 length = (nibbles + 1) / 2;
+            uint256 length = (nibbles + 1) / 2; // at most a word, which numberAt holds
             path = numberAt(walk.cursor, length);
             walk.cursor += length;
             // The spare nibble of an odd path is no part of it.

@@ -1,0 +1,69 @@
+"""Headers made up, and told by hand."""
+
+from dataclasses import dataclass
+
+from queries.proving.keccak import EMPTY_TRIE_ROOT, EMPTY_UNCLES_HASH, keccak256
+from queries.proving.registry_calls import HeaderFlag, SectionKind
+from queries.proving.rlp_items import encode_integer, encode_list, encode_string
+
+BEACON_ROOT = bytes(range(100, 132))
+_COINBASE = bytes(range(20))
+_ROOTS_AND_BLOOM = (bytes([4]) * 32, bytes([5]) * 32, bytes([6]) * 256)
+
+
+@dataclass(frozen=True)
+class MadeUpHeader:
+    """A header by what of it matters here: its parent, its state root, and its tail's bytes."""
+
+    tail: bytes
+    parent: bytes = bytes([1]) * 32
+    state_root: bytes = EMPTY_TRIE_ROOT
+
+    @property
+    def hash(self) -> bytes:
+        front = (self.parent, EMPTY_UNCLES_HASH, _COINBASE, self.state_root, *_ROOTS_AND_BLOOM)
+        return keccak256(encode_list([*map(encode_string, front), self.tail]))
+
+    def told(
+        self,
+        flags: int = 0,
+        behind: bytes = b"",
+        *,
+        tail: bytes | None = None,
+        first: bool = True,
+    ) -> bytes:
+        """As a section tells it, with `behind` it; another `tail` where it is to be filled in."""
+        tail = self.tail if tail is None else tail
+        front = (
+            bytes((flags | HeaderFlag.NO_UNCLES,)),
+            self.parent if first else b"",
+            _COINBASE,
+            b"" if flags & HeaderFlag.WITNESS else self.state_root,
+            *_ROOTS_AND_BLOOM,
+        )
+        return b"".join((*front, len(tail).to_bytes(2, "big"), tail, behind))
+
+
+def tail_of(number: int, timestamp: int, extra: bytes = b"made up", *more: bytes) -> bytes:
+    """A tail of Prague's form; `more` are encoded fields of later forks."""
+    integers = (0, number, 30_000_000, 21_000, timestamp)
+    return b"".join(
+        (
+            *map(encode_integer, integers),
+            encode_string(extra),
+            encode_string(bytes([13]) * 32),
+            encode_string(bytes(8)),
+            encode_integer(7),
+            encode_string(bytes([16]) * 32),
+            encode_integer(0),
+            encode_integer(0),
+            encode_string(BEACON_ROOT),
+            encode_string(bytes([20]) * 32),
+            *more,
+        )
+    )
+
+
+def headers(*told: bytes) -> bytes:
+    """A section of headers that are told already."""
+    return bytes((SectionKind.HEADERS,)) + len(told).to_bytes(2, "big") + b"".join(told)

@@ -1,0 +1,261 @@
+"""Attacks that need more than a call to a registry whose hashes are set by hand.
+
+Each answers whether it got through.
+"""
+
+from collections.abc import Callable, Iterable
+
+from eth_abi.abi import encode
+
+from queries.chain.artifacts import load_artifact
+from queries.chain.local_node import LocalNode, TransactionReverted
+from queries.chain.registry_calls import call_data
+from queries.proving.registry_calls import HeaderFlag, prove_call
+from tests.attestations import (
+    FOREIGNER,
+    SIGNERS,
+    SOURCE_CHAIN,
+    attest,
+    other_half,
+    sign,
+    signed_by,
+)
+from tests.forgeries import NUMBER, OWNER, Forgery
+from tests.header_forgeries import TIMESTAMP, fields, header_field
+from tests.header_parts import MadeUpHeader, headers, tail_of
+from tests.local_chain import Deployed
+from tests.witness_parts import key
+
+HISTORY = "0x0000F90827F1C53a10cb7A02335B175320002935"
+L1_BLOCK = "0x4200000000000000000000000000000000000015"
+FIRST, SECOND = bytes([1]) * 32, bytes([2]) * 32
+
+Deploy = Callable[..., Deployed]
+ATTACKS: dict[str, Callable[[Deploy], bool]] = {}
+
+
+def attack(run: Callable[[Deploy], bool]) -> Callable[[Deploy], bool]:
+    ATTACKS[run.__name__] = run
+    return run
+
+
+def got_through(registry: Deployed, forged: Forgery) -> bool:
+    """Whether a forgery is taken, and if it says something, believed."""
+    with registry.node.undone():
+        for call in forged.setup:
+            registry.send(call)
+        return taken(registry, forged.calldata) and (
+            forged.only_malformed or registry.ask(forged.question) == forged.lie
+        )
+
+
+def taken(registry: Deployed, calldata: bytes) -> bool:
+    try:
+        registry.send(calldata)
+    except TransactionReverted:
+        return False
+    return True
+
+
+# Reads
+
+
+def _reads_as_zero(deploy: Deploy, question: bytes) -> bool:
+    registry = deploy("SettableRegistry", encode(["bool", "bool"], [True, True]))
+    try:
+        return registry.ask(question) == bytes(32)
+    except TransactionReverted:
+        return False
+
+
+@attack
+def an_unproven_account_field_reads_as_zero(deploy: Deploy) -> bool:
+    signature = "accountField(address,uint256,uint8)"
+    return _reads_as_zero(deploy, call_data(signature, OWNER[:20], NUMBER, 1))
+
+
+@attack
+def an_unproven_slot_reads_as_zero(deploy: Deploy) -> bool:
+    signature = "accountStorageSlotValues(address,uint256,bytes32)"
+    return _reads_as_zero(deploy, call_data(signature, OWNER[:20], NUMBER, key("7")))
+
+
+@attack
+def an_unproven_header_field_reads_as_zero(deploy: Deploy) -> bool:
+    return _reads_as_zero(deploy, call_data("headerField(uint256,uint8)", NUMBER, 8))
+
+
+@attack
+def an_unproven_timestamp_reads_as_block_zero(deploy: Deploy) -> bool:
+    return _reads_as_zero(deploy, call_data("blockNumberAt(uint256)", 1))
+
+
+# Native
+
+
+def _history_that_answers(deploy: Deploy, code: str) -> bool:
+    """A made-up header of an old block, whose hash the history contract's `code` holds."""
+    registry = deploy("NativeRegistry")
+    node = registry.node
+    header = MadeUpHeader(tail_of(1, 1))
+    with node.undone():
+        node.rpc.ask("anvil_mine", hex(300))
+        node.rpc.ask("anvil_setCode", HISTORY, code.format(header.hash.hex()))
+        shown = headers(header.told(HeaderFlag.FIELDS, fields(TIMESTAMP)))
+        return (
+            taken(registry, prove_call([shown]))
+            and registry.ask(header_field(1, TIMESTAMP))[63] == 1
+        )
+
+
+@attack
+def a_hash_from_a_call_that_failed(deploy: Deploy) -> bool:
+    return _history_that_answers(deploy, "0x7f{}5f5260205ffd")
+
+
+@attack
+def a_hash_from_an_answer_of_two_words(deploy: Deploy) -> bool:
+    return _history_that_answers(deploy, "0x7f{}5f5260405ff3")
+
+
+# Optimism
+
+
+def put_predeploy(node: LocalNode) -> None:
+    code = load_artifact("L1BlockStandIn").deployed_bytecode
+    node.rpc.ask("anvil_setCode", L1_BLOCK, f"0x{code.hex()}")
+
+
+def move_on(node: LocalNode, number: int, block_hash: bytes) -> None:
+    node.send(L1_BLOCK, call_data("set(uint64,bytes32)", number, block_hash))
+
+
+RECORD = call_data("recordHash()")
+
+
+@attack
+def a_recorded_hash_replaced(deploy: Deploy) -> bool:
+    registry = deploy("OptimismRegistry")
+    with registry.node.undone():
+        put_predeploy(registry.node)
+        for block_hash in (FIRST, SECOND):
+            move_on(registry.node, NUMBER, block_hash)
+            registry.send(RECORD)
+        return registry.ask(call_data("recorded(uint256)", NUMBER)) == SECOND
+
+
+@attack
+def a_zero_hash_recorded(deploy: Deploy) -> bool:
+    """Nothing would be known by it, but the event would say that something is."""
+    registry = deploy("OptimismRegistry")
+    with registry.node.undone():
+        put_predeploy(registry.node)
+        move_on(registry.node, NUMBER, bytes(32))
+        return bool(registry.node.send(registry.address, RECORD).logs)
+
+
+# Attested
+
+
+def attested(deploy: Deploy, signers: Iterable[str] | None = None, threshold: int = 2) -> Deployed:
+    names = [signer.address for signer in SIGNERS[:3]] if signers is None else list(signers)
+    arguments = encode(["uint256", "address[]", "uint256"], [SOURCE_CHAIN, names, threshold])
+    return deploy("AttestedRegistry", arguments)
+
+
+def known(registry: Deployed) -> bytes:
+    return registry.ask(call_data("attested(uint256)", NUMBER))
+
+
+def _believed(registry: Deployed, signatures: list[bytes]) -> bool:
+    return taken(registry, attest(NUMBER, FIRST, signatures)) and known(registry) == FIRST
+
+
+def _deploys(deploy: Deploy, signers: list[str], threshold: int) -> bool:
+    try:
+        attested(deploy, signers, threshold)
+    except TransactionReverted:
+        return False
+    return True
+
+
+@attack
+def a_registry_without_a_threshold(deploy: Deploy) -> bool:
+    if not _deploys(deploy, [SIGNERS[0].address], 0):
+        return False
+    return _believed(attested(deploy, [SIGNERS[0].address], 0), [])
+
+
+@attack
+def a_threshold_that_nobody_reaches(deploy: Deploy) -> bool:
+    return _deploys(deploy, [SIGNERS[0].address], 2)
+
+
+@attack
+def a_signer_counted_twice_at_deployment(deploy: Deploy) -> bool:
+    return _deploys(deploy, [SIGNERS[0].address] * 2, 2)
+
+
+@attack
+def a_zero_hash_attested(deploy: Deploy) -> bool:
+    registry = attested(deploy)
+    signatures = signed_by(SIGNERS[:2], registry, NUMBER, bytes(32))
+    return taken(registry, attest(NUMBER, bytes(32), signatures))
+
+
+@attack
+def one_signature_of_two(deploy: Deploy) -> bool:
+    registry = attested(deploy)
+    return _believed(registry, signed_by(SIGNERS[:1], registry, NUMBER, FIRST))
+
+
+@attack
+def one_signer_twice(deploy: Deploy) -> bool:
+    registry = attested(deploy)
+    return _believed(registry, signed_by([SIGNERS[0]] * 2, registry, NUMBER, FIRST))
+
+
+@attack
+def a_foreign_signer(deploy: Deploy) -> bool:
+    registry = attested(deploy)
+    signers = sorted([SIGNERS[0], FOREIGNER], key=lambda signer: int(signer.address, 16))
+    return _believed(registry, signed_by(signers, registry, NUMBER, FIRST))
+
+
+@attack
+def an_attested_hash_replaced(deploy: Deploy) -> bool:
+    registry = attested(deploy)
+    registry.send(attest(NUMBER, SECOND, signed_by(SIGNERS[:2], registry, NUMBER, SECOND)))
+    return _believed(registry, signed_by(SIGNERS[:2], registry, NUMBER, FIRST))
+
+
+@attack
+def a_signature_with_a_byte_too_many(deploy: Deploy) -> bool:
+    registry = attested(deploy)
+    signatures = signed_by(SIGNERS[:2], registry, NUMBER, FIRST)
+    return _believed(registry, [signatures[0], signatures[1] + b"\x00"])
+
+
+@attack
+def a_signature_turned_around(deploy: Deploy) -> bool:
+    """Who sees a signature can make another one of it."""
+    registry = attested(deploy)
+    signatures = signed_by(SIGNERS[:2], registry, NUMBER, FIRST)
+    return _believed(registry, [signatures[0], other_half(signatures[1])])
+
+
+@attack
+def a_signature_that_recovers_to_nobody(deploy: Deploy) -> bool:
+    registry = attested(deploy)
+    signature = sign(SIGNERS[1], registry, NUMBER, FIRST)
+    nobody = bytes(64) + signature[64:]
+    return _believed(registry, [nobody, signature])
+
+
+@attack
+def a_signature_of_another_v(deploy: Deploy) -> bool:
+    registry = attested(deploy)
+    signatures = signed_by(SIGNERS[:2], registry, NUMBER, FIRST)
+    return _believed(
+        registry, [signatures[0], signatures[1][:64] + bytes((signatures[1][64] - 27,))]
+    )

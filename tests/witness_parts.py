@@ -1,0 +1,161 @@
+"""Tries of chosen shape, and witnesses put together by hand, honest or not."""
+
+from collections.abc import Callable, Mapping, Sequence
+
+from trie.hexary import HexaryTrie
+
+from queries.proving.accounts import AccountState
+from queries.proving.keccak import EMPTY_CODE_HASH, EMPTY_TRIE_ROOT
+from queries.proving.trie_nodes import Branch, Extension, Leaf, Node, decode_node
+from queries.proving.witness_building import _Key, _node
+from queries.proving.witnesses import HAS_CODE, HAS_STORAGE, NodeKind
+
+NONE = bytes((NodeKind.NONE,))
+PERSON = AccountState(7, 10**18, EMPTY_TRIE_ROOT, EMPTY_CODE_HASH)
+
+
+def key(digits: str, filled_with: str = "0") -> bytes:
+    """A trie's key that begins with these digits."""
+    return bytes.fromhex(digits.ljust(64, filled_with))
+
+
+class ChosenTrie:
+    """A trie whose keys are taken as they are, built by the `trie` package."""
+
+    def __init__(self, values: Mapping[bytes, bytes]) -> None:
+        self._nodes: dict[bytes, bytes] = {}
+        trie = HexaryTrie(self._nodes)
+        for path, value in values.items():
+            trie[path] = value
+        self.root: bytes = trie.root_hash
+
+    def node(self, digits: str = "") -> Node:
+        """The node to which these digits lead."""
+        reference = self.root
+        while True:
+            node = decode_node(self._nodes[reference] if len(reference) == 32 else reference)
+            if not digits:
+                return node
+            if isinstance(node, Branch):
+                reference, digits = node.children[int(digits[0], 16)], digits[1:]
+            else:
+                assert isinstance(node, Extension)
+                assert digits.startswith(node.path)
+                reference, digits = node.child, digits[len(node.path) :]
+
+    def told(self, keys: Sequence[bytes], leaf_value: Callable[[bytes], bytes]) -> bytes:
+        """The nodes that cover these keys, as our own builder tells them."""
+        wanted = [
+            _Key(each.hex(), self._along(each.hex()), lambda each=each: leaf_value(each))  # type: ignore[misc]
+            for each in sorted(keys)
+        ]
+        return _node(wanted, depth=0, level=0)
+
+    def _along(self, path: str) -> tuple[Node, ...]:
+        nodes: list[Node] = []
+        reference, depth = b"" if self.root == EMPTY_TRIE_ROOT else self.root, 0
+        while reference:
+            node = decode_node(self._nodes[reference] if len(reference) == 32 else reference)
+            nodes.append(node)
+            if isinstance(node, Branch):
+                reference, depth = node.children[int(path[depth], 16)], depth + 1
+            elif isinstance(node, Extension) and path.startswith(node.path, depth):
+                reference, depth = node.child, depth + len(node.path)
+            else:
+                break
+        return tuple(nodes)
+
+    def branch(self, digits: str = "") -> Branch:
+        node = self.node(digits)
+        assert isinstance(node, Branch)
+        return node
+
+    def extension(self, digits: str = "") -> Extension:
+        node = self.node(digits)
+        assert isinstance(node, Extension)
+        return node
+
+    def leaf(self, digits: str = "") -> Leaf:
+        node = self.node(digits)
+        assert isinstance(node, Leaf)
+        return node
+
+
+def branch(node: Branch, below: Mapping[int, bytes] | None = None) -> bytes:
+    """A branch as it is told: `below` are the nodes told in the place of its children."""
+    below = below or {}
+    told = {digit: child for digit, child in enumerate(node.children) if child} | {**below}
+    embedded = [digit for digit, child in told.items() if len(child) < 32 and digit not in below]
+    masks = [_mask(told), _mask(embedded)] if embedded else [_mask(told)]
+    kind = NodeKind.MIXED if embedded else NodeKind.BRANCH
+    return bytes((kind,)) + b"".join((*masks, *(told[digit] for digit in sorted(told))))
+
+
+def above(node: Branch, own: int) -> bytes:
+    """A branch of a chain, whose own child is the node told before."""
+    return branch(node, {own: b""})
+
+
+def leaf(index: int, value: bytes) -> bytes:
+    return bytes((NodeKind.LEAF,)) + index.to_bytes(2, "big") + value
+
+
+def other(path: str, value: bytes, spare: str = "0") -> bytes:
+    """A foreign leaf; `spare` is the digit in front of an odd path."""
+    return bytes((NodeKind.OTHER,)) + packed(path, spare) + bytes((len(value),)) + value
+
+
+def blocking(path: str, child: bytes) -> bytes:
+    told = child if len(child) < 32 else b"\x00" + child
+    return bytes((NodeKind.BLOCK, len(path))) + packed(path) + told
+
+
+def passing(index: int, digits: int, below: bytes) -> bytes:
+    return bytes((NodeKind.PASS,)) + index.to_bytes(2, "big") + bytes((digits,)) + below
+
+
+def chain(depth: int, last: bytes, *nodes_above: bytes) -> bytes:
+    return bytes((NodeKind.CHAIN, depth)) + last + b"".join(nodes_above)
+
+
+def passed_above(digits: int) -> bytes:
+    """An extension of a chain."""
+    return bytes((NodeKind.PASS, digits))
+
+
+def packed(path: str, spare: str = "0") -> bytes:
+    return bytes.fromhex(spare + path if len(path) % 2 else path)
+
+
+def account_told(state: AccountState, storage: bytes | None = None) -> bytes:
+    """What stands at an account's leaf; `storage` are the nodes told where slots are asked for."""
+    balance, nonce = shortest(state.balance), shortest(state.nonce)
+    form = len(balance)
+    if storage is None and state.storage_root != EMPTY_TRIE_ROOT:
+        form |= HAS_STORAGE
+        storage = state.storage_root
+    code = b""
+    if state.code_hash != EMPTY_CODE_HASH:
+        form |= HAS_CODE
+        code = state.code_hash
+    return bytes((form, len(nonce))) + balance + nonce + (storage or b"") + code
+
+
+def slot_told(value: int) -> bytes:
+    return bytes((len(shortest(value)),)) + shortest(value)
+
+
+def asked(name: bytes, mask: int = 2, slots: Sequence[bytes] = ()) -> bytes:
+    return name + bytes((mask,)) + len(slots).to_bytes(2, "big") + b"".join(slots)
+
+
+def witness(accounts: Sequence[bytes], nodes: bytes) -> bytes:
+    return len(accounts).to_bytes(2, "big") + b"".join(accounts) + nodes
+
+
+def shortest(number: int) -> bytes:
+    return number.to_bytes((number.bit_length() + 7) // 8, "big")
+
+
+def _mask(digits: Mapping[int, bytes] | Sequence[int]) -> bytes:
+    return sum(1 << digit for digit in digits).to_bytes(2, "big")
