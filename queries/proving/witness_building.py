@@ -3,9 +3,9 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from .account_proofs import AccountProof
+from .account_proofs import AccountProof, SlotProof
 from .errors import ArgumentMalformed
-from .keccak import EMPTY_CODE_HASH, EMPTY_TRIE_ROOT, HASH_BYTES, keccak256
+from .keccak import EMPTY_CODE_HASH, EMPTY_TRIE_ROOT, HASH_BYTES
 from .trie_nodes import NO_CHILD, Branch, Extension, Leaf, Node
 from .trie_proofs import KEY_DIGITS
 from .witnesses import HAS_CODE, HAS_STORAGE, AccountRequest, NodeKind
@@ -40,14 +40,14 @@ def build_witness(requests: Sequence[AccountRequest]) -> bytes:
 def _asked(request: AccountRequest) -> bytes:
     proof = request.proof
     name = proof.address_hash if proof.address is None else proof.address
-    slots = [slot.to_bytes(HASH_BYTES, "big") for slot in _slots(proof)]
+    slots = [slot.slot.to_bytes(HASH_BYTES, "big") for slot in _slots(proof)]
     return b"".join((name, bytes((request.mask,)), _count(len(slots)), *slots))
 
 
-def _slots(proof: AccountProof) -> list[int]:
-    """The proof's slots in the order of their hashes, each once."""
-    distinct = {slot.slot for slot in proof.slots}
-    return sorted(distinct, key=lambda slot: keccak256(slot.to_bytes(HASH_BYTES, "big")))
+def _slots(proof: AccountProof) -> list[SlotProof]:
+    """The proof's slots in the order of the keys they were proven under, each once."""
+    distinct = {slot.path.key: slot for slot in proof.slots}
+    return [distinct[key] for key in sorted(distinct)]
 
 
 def _account_value(proof: AccountProof) -> bytes:
@@ -69,10 +69,9 @@ def _account_value(proof: AccountProof) -> bytes:
 
 
 def _storage_nodes(proof: AccountProof) -> bytes:
-    by_slot = {slot.slot: slot for slot in proof.slots}
     keys = [
         _Key(slot.path.key.hex(), slot.path.nodes, lambda s=slot: _counted(_shortest(s.value)))  # type: ignore[misc]
-        for slot in (by_slot[number] for number in _slots(proof))
+        for slot in _slots(proof)
     ]
     return _node(keys, depth=0, level=0)
 

@@ -42,8 +42,13 @@ class _Asked:
     slots: tuple[int, ...]
 
 
-def read_witness(content: bytes, position: int = 0, *, by_hash: bool = False) -> WitnessReading:
-    """Read the witness at `position`; `by_hash` where it names accounts by their hashes."""
+def read_witness(
+    content: bytes, position: int = 0, *, by_hash: bool = False, slots_by_hash: bool = False
+) -> WitnessReading:
+    """Read the witness at `position`.
+
+    `by_hash` where it names accounts by their hashes, `slots_by_hash` where it names slots so.
+    """
     source = WitnessBytes(content, position)
     asked = [_read_asked(source, by_hash=by_hash) for _ in range(source.number(2))]
     _refuse_disorder([account.path for account in asked])
@@ -51,7 +56,7 @@ def read_witness(content: bytes, position: int = 0, *, by_hash: bool = False) ->
 
     def present(index: int) -> bytes:
         account = asked[index]
-        state, slots = _read_account(source, account.slots)
+        state, slots = _read_account(source, account.slots, slots_by_hash=slots_by_hash)
         shown[account.path] = WitnessedAccount(
             account.name, account.mask, exists=True, state=state, slots=slots
         )
@@ -77,7 +82,7 @@ def _read_asked(source: WitnessBytes, *, by_hash: bool) -> _Asked:
 
 
 def _read_account(
-    source: WitnessBytes, slots: tuple[int, ...]
+    source: WitnessBytes, slots: tuple[int, ...], *, slots_by_hash: bool
 ) -> tuple[AccountState, dict[int, int]]:
     form = source.number(1)
     nonce_length = source.number(1)
@@ -86,15 +91,18 @@ def _read_account(
     values: dict[int, int] = {}
     storage_root = EMPTY_TRIE_ROOT
     if slots:
-        storage_root, values = _read_storage(source, slots)
+        storage_root, values = _read_storage(source, slots, by_hash=slots_by_hash)
     elif form & HAS_STORAGE:
         storage_root = source.take(HASH_BYTES)
     code_hash = source.take(HASH_BYTES) if form & HAS_CODE else EMPTY_CODE_HASH
     return AccountState(nonce, balance, storage_root, code_hash), values
 
 
-def _read_storage(source: WitnessBytes, slots: tuple[int, ...]) -> tuple[bytes, dict[int, int]]:
-    paths = [keccak256(slot.to_bytes(HASH_BYTES, "big")).hex() for slot in slots]
+def _read_storage(
+    source: WitnessBytes, slots: tuple[int, ...], *, by_hash: bool
+) -> tuple[bytes, dict[int, int]]:
+    words = [slot.to_bytes(HASH_BYTES, "big") for slot in slots]
+    paths = [(word if by_hash else keccak256(word)).hex() for word in words]
     _refuse_disorder(paths)
     values: dict[int, int] = {}
 
