@@ -38,6 +38,8 @@ abstract contract TrieWitness {
     error KeyNotAbsent(uint256 index);
     /// @notice A chain is shown where several keys, `first` to `end - 1`, lie.
     error NotAlone(uint256 first, uint256 end);
+    /// @notice A chain that begins at `depth` is said to end above it, at `last`.
+    error ChainUpwards(uint256 depth, uint256 last);
     /// @notice There is no key number `index` below this node.
     error NoSuchKey(uint256 index);
     /// @notice The node embedded at `position` of the calldata is not one list of less than 32 bytes.
@@ -132,6 +134,8 @@ abstract contract TrieWitness {
             if (end - first != 1) revert NotAlone(first, end);
             uint256 key = _key(walk, first);
             uint256 above = _uint8(walk.cursor++); // the depth of the node that is built
+            // Else a node could be compared with digits of the key that lie above it.
+            if (above < depth) revert ChainUpwards(depth, above);
             uint256 space = _reserve(NODE_SPACE) + 3;
             (start, length) = _node(walk, first, end, above);
             uint256 cursor = walk.cursor;

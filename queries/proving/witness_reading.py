@@ -173,6 +173,8 @@ class _Walk:
             raise WitnessMalformed(f"a chain is shown where {len(keys)} keys lie")
         path = self.paths[keys[0]]
         above = self.source.number(1)
+        if above < depth:
+            raise WitnessMalformed(f"a chain from {depth} is said to end above it, at {above}")
         node = self._node(keys, above)
         while above > depth:
             kind = self.source.number(1)
