@@ -26,6 +26,8 @@ class _Key:
 
 def build_witness(requests: Sequence[AccountRequest]) -> bytes:
     """The witness of all these accounts and their slots, which share one state root."""
+    if not requests:
+        raise ArgumentMalformed("a witness of no accounts")
     ordered = sorted(requests, key=lambda request: request.proof.address_hash)
     hashes = [request.proof.address_hash for request in ordered]
     if len(set(hashes)) != len(hashes):

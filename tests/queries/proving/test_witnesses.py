@@ -64,6 +64,11 @@ def test_an_account_is_asked_for_once(blocks: dict[str, RecordedBlock]) -> None:
         build_witness(requests_for((account, account)))
 
 
+def test_nothing_is_not_asked_for() -> None:
+    with pytest.raises(ArgumentMalformed, match="no accounts"):
+        build_witness([])
+
+
 def test_no_byte_can_be_changed_or_cut_off(blocks: dict[str, RecordedBlock]) -> None:
     """What is read from a changed witness has another root, or says the same."""
     block = blocks["sepolia_8423389"]
