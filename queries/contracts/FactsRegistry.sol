@@ -396,8 +396,10 @@ abstract contract FactsRegistry is CompactHeader {
             uint256 form = _uint8(cursor);
             uint256 balance = _number(cursor + 2, form & 0x3f);
             cursor += 2 + (form & 0x3f);
-            uint256 nonce = _number(cursor, _uint8(walk.cursor + 1));
-            walk.cursor = cursor + _uint8(walk.cursor + 1);
+            uint256 length = _uint8(walk.cursor + 1);
+            if (length > 8) revert NumberTooLong(cursor, length);
+            uint256 nonce = _number(cursor, length);
+            walk.cursor = cursor + length;
 
             bool written;
             bytes32 storageRoot = EMPTY_TRIE_ROOT;

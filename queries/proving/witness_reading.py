@@ -23,6 +23,7 @@ from .witnesses import (
 
 ADDRESS_BYTES = 20
 _LENGTH_BITS = 0x3F
+_NONCE_BYTES = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,8 +87,8 @@ def _read_account(
 ) -> tuple[AccountState, dict[int, int]]:
     form = source.number(1)
     nonce_length = source.number(1)
-    balance = source.number(_at_most_a_word(form & _LENGTH_BITS))
-    nonce = source.number(_at_most_a_word(nonce_length))
+    balance = source.number(_at_most(form & _LENGTH_BITS))
+    nonce = source.number(_at_most(nonce_length, _NONCE_BYTES))
     values: dict[int, int] = {}
     storage_root = EMPTY_TRIE_ROOT
     if slots:
@@ -107,7 +108,7 @@ def _read_storage(
     values: dict[int, int] = {}
 
     def present(index: int) -> bytes:
-        values[slots[index]] = source.number(_at_most_a_word(source.number(1)))
+        values[slots[index]] = source.number(_at_most(source.number(1)))
         return encode_slot_value(values[slots[index]])
 
     def absent(index: int) -> None:
@@ -123,9 +124,9 @@ def _refuse_disorder(paths: Sequence[str]) -> None:
             raise WitnessMalformed(f"key {index} does not come after the one before it")
 
 
-def _at_most_a_word(length: int) -> int:
-    if length > HASH_BYTES:
-        raise WitnessMalformed(f"a number of {length} bytes; a word has {HASH_BYTES}")
+def _at_most(length: int, limit: int = HASH_BYTES) -> int:
+    if length > limit:
+        raise WitnessMalformed(f"a number of {length} bytes; it has {limit} at most")
     return length
 
 
