@@ -108,8 +108,9 @@ def _read_storage(
     values: dict[int, int] = {}
 
     def present(index: int) -> bytes:
-        values[slots[index]] = source.number(_at_most(source.number(1)))
-        return encode_slot_value(values[slots[index]])
+        value = values[slots[index]] = source.number(_at_most(source.number(1)))
+        # No trie has a leaf for zero; the contract's has an empty string.
+        return encode_slot_value(value) if value else b""
 
     def absent(index: int) -> None:
         values[slots[index]] = 0
