@@ -44,7 +44,7 @@ abstract contract TrieWitness {
     error NoSuchKey(uint256 index);
     /// @notice The node embedded at `position` of the calldata is not one list of less than 32 bytes.
     error NotEmbedded(uint256 position);
-    /// @notice An extension of `nibbles` below `depth` would be longer than a key.
+    /// @notice A path of `nibbles` more below `depth` would be longer than a key.
     error PathTooLong(uint256 depth, uint256 nibbles);
     /// @notice The number at `position` of the calldata has more bytes than its type.
     error NumberTooLong(uint256 position, uint256 length);
@@ -249,6 +249,7 @@ abstract contract TrieWitness {
         returns (uint256, uint256)
     {
         unchecked {
+            if (depth == 64) revert PathTooLong(depth, 1);
             (uint256 there, uint256 embedded, uint256 cursor) = _masks(kind, walk.cursor);
             uint256 payload = _reserve(NODE_SPACE) + 3;
             uint256 target = payload;

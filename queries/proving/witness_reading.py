@@ -209,6 +209,8 @@ class _Walk:
         ).encode()
 
     def _branch(self, kind: int, keys: range, depth: int) -> bytes:
+        if depth == KEY_DIGITS:
+            raise WitnessMalformed("a branch stands below the last digit of the keys")
         there, embedded = self._masks(kind)
         children = []
         for digit in range(16):
