@@ -1,16 +1,12 @@
 """Random tries, where our builder, checker and reader, the contract and the `trie` package agree.
 
-`make test` tries some, the same ones each time; `make fuzz` thousands of new ones, from the seed
-that it prints. FUZZ_TRIES and FUZZ_SEED repeat a run.
+`make test` tries some of them, `make fuzz` thousands.
 """
 
-import os
-import sys
 from collections import Counter
 from collections.abc import Sequence
 
 import pytest
-from hypothesis import HealthCheck, given, seed, settings
 
 from queries.chain.local_node import LocalNode
 from queries.proving.account_proofs import AccountProof
@@ -27,16 +23,15 @@ from tests.queries.contracts.simulated_registry import (
     proof_of,
     word,
 )
-from tests.queries.random_tries import random_states
+from tests.queries.fuzzing import CASES, for_each, tell
+from tests.queries.random_tries import RandomAccount, random_states
 from tests.queries.second_opinion import BuiltState
 from tests.queries.trie_shapes import Shape, shapes_of
 
 pytestmark = pytest.mark.no_database
 
-TRIES = int(os.environ.get("FUZZ_TRIES", "500"))
 # No random slot is this one.
 NOT_ASKED_FOR = bytes.fromhex("c0ffee" + "00" * 29)
-SEED = int(os.environ.get("FUZZ_SEED", "1"))
 
 
 def test_all_agree_on_every_value(
@@ -46,16 +41,8 @@ def test_all_agree_on_every_value(
     met: Counter[Shape] = Counter()
     count: Counter[str] = Counter()
 
-    @seed(SEED)
-    @settings(
-        max_examples=TRIES,
-        deadline=None,
-        database=None,
-        print_blob=True,
-        suppress_health_check=list(HealthCheck),
-    )
-    @given(random_states().map(BuiltState.of))
-    def agree(built: BuiltState) -> None:
+    def agree(accounts: Sequence[RandomAccount]) -> None:
+        built = BuiltState.of(accounts)
         requests = built.requests()
         check_checker(built, requests)
         check_reader(built, requests)
@@ -68,19 +55,12 @@ def test_all_agree_on_every_value(
         count["slots"] += sum(len(proof.slots) for proof in proofs)
 
     try:
-        agree()
+        for_each(random_states(), agree)
     finally:
-        if "FUZZ_TRIES" in os.environ:
-            with capsys.disabled():
-                sys.stdout.write(report(count, met))
-    assert count["state tries"] >= TRIES
+        counted = [*count.items(), *((shape, met[shape]) for shape in Shape)]
+        tell(capsys, *(f"{number:>8}  {what}" for what, number in counted))
+    assert count["state tries"] >= CASES
     assert [shape for shape in Shape if not met[shape]] == []
-
-
-def report(count: Counter[str], met: Counter[Shape]) -> str:
-    counted = ", ".join(f"{number} {what}" for what, number in count.items())
-    shapes = [f"{met[shape]:>8}  {shape}" for shape in Shape]
-    return "\n".join((f"\nFUZZ_SEED={SEED}: {counted}", *shapes, ""))
 
 
 def check_checker(built: BuiltState, requests: Sequence[AccountRequest]) -> None:

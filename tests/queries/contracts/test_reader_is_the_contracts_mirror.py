@@ -4,12 +4,9 @@ That holds for witnesses that are broken or made up as well: a difference there 
 that one of the two lacks.
 """
 
-import os
-import sys
 from collections import Counter
 
 import pytest
-from hypothesis import HealthCheck, given, seed, settings
 from hypothesis import strategies as st
 
 from queries.chain.local_node import LocalNode
@@ -27,13 +24,11 @@ from tests.queries.contracts.simulated_registry import (
     proof_of,
     word,
 )
+from tests.queries.fuzzing import CASES, for_each, tell
 from tests.queries.random_tries import random_states
 from tests.queries.second_opinion import BuiltState
 
 pytestmark = pytest.mark.no_database
-
-CASES = int(os.environ.get("FUZZ_TRIES", "500"))
-SEED = int(os.environ.get("FUZZ_SEED", "1"))
 
 honest = random_states().map(lambda accounts: build_witness(BuiltState.of(accounts).requests()))
 
@@ -50,24 +45,13 @@ def test_both_compute_one_root_or_both_refuse(
     registry = SimulatedRegistry(shared_node)
     count: Counter[str] = Counter()
 
-    @seed(SEED)
-    @settings(
-        max_examples=CASES,
-        deadline=None,
-        database=None,
-        print_blob=True,
-        suppress_health_check=list(HealthCheck),
-    )
-    @given(witnesses)
     def agree(witness: bytes) -> None:
         count[compare(registry, witness)] += 1
 
     try:
-        agree()
+        for_each(witnesses, agree)
     finally:
-        if "FUZZ_TRIES" in os.environ:
-            with capsys.disabled():
-                sys.stdout.write(f"\nFUZZ_SEED={SEED}: {name} witnesses: {dict(count)}\n")
+        tell(capsys, f"{name} witnesses:", *(f"{count[end]:>8}  {end}" for end in sorted(count)))
     assert min(count["accepted"], count["refused"]) > CASES // 20
 
 
