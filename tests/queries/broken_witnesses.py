@@ -79,7 +79,9 @@ def made_up(draw: st.DrawFn) -> bytes:
 
 
 _hashes = st.integers(0, 255).map(lambda byte: bytes((byte,)) * 32)
-_embedded = st.integers(1, 30).map(lambda length: bytes((0xC0 + length,)) + bytes(length))
+_embedded = (st.integers(1, 30) | st.integers(0, 31)).map(
+    lambda length: bytes((0xC0 + length,)) + bytes(length)
+)
 _key_lists = st.lists(
     st.builds(
         lambda first, last: bytes((first,)) + b"\x11" * 30 + bytes((last,)),
@@ -135,7 +137,9 @@ class _MadeUpWalk:
 
     def _pass(self, keys: range, depth: int, levels: int) -> bytes:
         chosen = self._chosen(keys)
-        digits = self.draw(st.integers(0, 3) | st.integers(59, 62) | st.just(max(63 - depth, 0)))
+        digits = self.draw(st.integers(0, 3) | st.integers(59, 62) | st.sampled_from((63, 64)))
+        # Two of these lead to the last digit, and behind it.
+        digits = max(digits - depth, 0) if digits > 62 else digits
         which = _count(chosen - keys.start)
         path = self.paths[chosen][depth : depth + digits]
         passing = [key for key in keys if self.paths[key].startswith(path, depth)]
@@ -155,14 +159,18 @@ class _MadeUpWalk:
         return b"".join(told)
 
     def _chain(self, keys: range, depth: int, levels: int) -> bytes:
-        last = depth + self.draw(st.integers(0, 3) | st.just(-1) | st.just(max(63 - depth, 0)))
-        last = max(last, 0)
+        further = (
+            st.integers(0, 3) | st.integers(0, 3) | st.sampled_from((-1, 63 - depth, 65 - depth))
+        )
+        last = max(depth + self.draw(further), 0)
         told = [bytes((last,)), self.node(keys, last, levels - 1)]
         path = self.paths[keys.start]
         while last > depth:
             kind = self.draw(st.sampled_from((NodeKind.FULL, NodeKind.BRANCH, NodeKind.MIXED)))
             if last - depth > 4 or self.draw(st.booleans()):
-                digits = self.draw(st.integers(0, last - depth) | st.just(last - depth))
+                digits = self.draw(
+                    st.integers(0, last - depth) | st.integers(last - depth, last - depth + 1)
+                )
                 told.append(bytes((NodeKind.PASS, digits)))
                 last -= digits
                 continue

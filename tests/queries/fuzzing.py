@@ -21,12 +21,17 @@ CASES = int(os.environ.get("FUZZ_COUNT", "300"))
 SEED = int(os.environ.get("FUZZ_SEED") or (secrets.randbelow(2**32) if IS_LONG else 1))
 
 
-def for_each(cases: st.SearchStrategy[Case], check: Callable[[Case], None]) -> None:
-    """Check `CASES` of the cases; one that fails is made as small as it can be."""
+def for_each(
+    cases: st.SearchStrategy[Case], check: Callable[[Case], None], *, times: int = 1
+) -> None:
+    """Check `CASES` of the cases, or so many times more where they are cheap.
+
+    One that fails is made as small as it can be.
+    """
 
     @seed(SEED)
     @settings(
-        max_examples=CASES,
+        max_examples=times * CASES,
         deadline=None,
         database=None,
         print_blob=True,

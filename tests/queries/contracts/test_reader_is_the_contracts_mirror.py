@@ -34,13 +34,16 @@ honest = random_states().map(lambda accounts: build_witness(BuiltState.of(accoun
 
 
 @pytest.mark.parametrize(
-    ("name", "witnesses"), [("broken", honest.flatmap(broken)), ("made up", made_up())]
+    ("name", "witnesses", "times"),
+    [("broken", honest.flatmap(broken), 1), ("made up", made_up(), 4)],
+    ids=["broken", "made up"],
 )
 def test_both_compute_one_root_or_both_refuse(
     shared_node: LocalNode,
     capsys: pytest.CaptureFixture[str],
     name: str,
     witnesses: st.SearchStrategy[bytes],
+    times: int,
 ) -> None:
     registry = SimulatedRegistry(shared_node)
     count: Counter[str] = Counter()
@@ -49,7 +52,7 @@ def test_both_compute_one_root_or_both_refuse(
         count[compare(registry, witness)] += 1
 
     try:
-        for_each(witnesses, agree)
+        for_each(witnesses, agree, times=times)
     finally:
         tell(capsys, f"{name} witnesses:", *(f"{count[end]:>8}  {end}" for end in sorted(count)))
     assert min(count["accepted"], count["refused"]) > CASES // 20
