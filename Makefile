@@ -4,6 +4,8 @@ PYTHON ?= python3
 PORT ?= 8000
 WORKERS ?= auto
 ARGS ?=
+COUNT ?= 5000
+SEED ?=
 BIN := .venv/bin
 # Each marker lies in what it speaks of, so that it goes when that is deleted.
 PYTHON_READY := .venv/python-ready
@@ -17,7 +19,7 @@ export DEVELOPMENT ?= 1
 NPM_BIN := queries/contracts/node_modules/.bin
 export PATH := $(CURDIR)/$(BIN):$(CURDIR)/$(NPM_BIN):$(PATH)
 
-.PHONY: help demo test lint format serve contracts pins setup clean
+.PHONY: help demo test fuzz lint format serve contracts pins setup clean
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 
@@ -32,6 +34,12 @@ demo: setup ## the service on this machine, at http://127.0.0.1:8000 (PORT=8001 
 
 test: setup ## all tests (DATABASE_URL=postgres://… for PostgreSQL, ARGS="-k name" for some)
 	@$(PYTEST) $(ARGS)
+
+FUZZED := $(addprefix tests/queries/contracts/, \
+	test_differential.py test_reader_is_the_contracts_mirror.py)
+# Without SEED= each run takes new ones.
+fuzz: setup ## COUNT=5000 random tries and broken witnesses (SEED=… repeats a run)
+	@FUZZ_COUNT=$(COUNT) FUZZ_SEED=$(SEED) $(BIN)/python -m pytest -n0 -q $(FUZZED)
 
 lint: setup ## ruff check, ruff format --check, mypy
 	@$(BIN)/ruff check .

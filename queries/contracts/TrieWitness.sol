@@ -142,6 +142,7 @@ abstract contract TrieWitness {
             if (end - first != 1) revert NotAlone(first, end);
             uint256 key = _key(walk, first);
             uint256 above = uint8At(walk.cursor++); // the depth of the node that is built
+            // Else a node could be compared with digits of the key that lie above its place.
             if (above < depth) revert ChainEndsAbove(depth, above);
             uint256 space = reserve(NODE_SPACE) + 3;
             (start, length) = _node(walk, first, end, above);

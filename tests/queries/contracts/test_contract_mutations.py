@@ -10,12 +10,12 @@ from eth_abi.abi import encode
 
 from queries.chain.local_node import LocalNode
 from queries.chain.solidity import read_sources
-from tests.checks import CHECKS, GUARDS
-from tests.forgeries import FORGERIES
-from tests.header_forgeries import HEADER_FORGERIES
 from tests.local_chain import Deployed
-from tests.registry_attacks import ATTACKS, Deploy, got_through
-from tests.switched_checks import SWITCH, Check, body, occurrences, switched_build
+from tests.queries.attacks.checks import CHECKS, GUARDS
+from tests.queries.attacks.forgeries import FORGERIES
+from tests.queries.attacks.header_forgeries import HEADER_FORGERIES
+from tests.queries.attacks.registry_attacks import ATTACKS, Deploy, got_through
+from tests.queries.attacks.switched_checks import SWITCH, Check, body, occurrences, switched_build
 
 pytestmark = pytest.mark.no_database
 

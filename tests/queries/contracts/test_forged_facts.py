@@ -6,9 +6,9 @@ import pytest
 from eth_abi.abi import encode
 
 from queries.chain.local_node import LocalNode, TransactionReverted
-from tests.forgeries import FORGERIES, Forgery
-from tests.header_forgeries import HEADER_FORGERIES
 from tests.local_chain import Deployed, error_name
+from tests.queries.attacks.forgeries import FORGERIES, Forgery
+from tests.queries.attacks.header_forgeries import HEADER_FORGERIES
 
 pytestmark = pytest.mark.no_database
 

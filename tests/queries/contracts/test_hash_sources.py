@@ -6,7 +6,8 @@ from eth_abi.abi import encode
 from queries.chain.local_node import LocalNode, TransactionReverted
 from queries.chain.registry_calls import call_data
 from queries.proving.registry_calls import HeaderFlag, prove_call
-from tests.attestations import (
+from tests.local_chain import Deployed, error_name
+from tests.queries.attacks.attestations import (
     FOREIGNER,
     SIGNERS,
     SOURCE_CHAIN,
@@ -15,9 +16,8 @@ from tests.attestations import (
     sign,
     signed_by,
 )
-from tests.header_parts import MadeUpHeader, headers, tail_of
-from tests.local_chain import Deployed, error_name
-from tests.registry_attacks import RECORD, move_on, put_predeploy
+from tests.queries.attacks.header_parts import MadeUpHeader, headers, tail_of
+from tests.queries.attacks.registry_attacks import RECORD, move_on, put_predeploy
 
 pytestmark = pytest.mark.no_database
 

@@ -11,10 +11,10 @@ from queries.proving.headers import Header, header_from_json
 from queries.proving.keccak import keccak256
 from queries.proving.registry_calls import HeaderFlag, HeaderStep, headers_section, prove_call
 from queries.proving.rlp_items import encode_string
-from tests.header_forgeries import fields, header_field, known
-from tests.header_parts import BEACON_ROOT, MadeUpHeader, headers, tail_of
 from tests.local_chain import Deployed, error_name
-from tests.registry_attacks import HISTORY
+from tests.queries.attacks.header_forgeries import fields, header_field, known
+from tests.queries.attacks.header_parts import BEACON_ROOT, MadeUpHeader, headers, tail_of
+from tests.queries.attacks.registry_attacks import HISTORY
 
 pytestmark = pytest.mark.no_database
 

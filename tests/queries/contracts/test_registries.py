@@ -8,10 +8,10 @@ from queries.chain.registry_calls import call_data, selector
 from queries.proving.accounts import AccountState, encode_account, encode_slot_value
 from queries.proving.keccak import EMPTY_CODE_HASH
 from queries.proving.registry_calls import HeaderFlag, accumulated_section, prove_call
-from tests.header_forgeries import fields, known, timestamps
-from tests.header_parts import MadeUpHeader, headers, tail_of
 from tests.local_chain import Deployed, error_name
-from tests.witness_parts import (
+from tests.queries.attacks.header_forgeries import fields, known, timestamps
+from tests.queries.attacks.header_parts import MadeUpHeader, headers, tail_of
+from tests.queries.attacks.witness_parts import (
     PERSON,
     ChosenTrie,
     above,

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.forgeries import FORGERIES
-from tests.header_forgeries import HEADER_FORGERIES
-from tests.registry_attacks import ATTACKS
+from tests.queries.attacks.forgeries import FORGERIES
+from tests.queries.attacks.header_forgeries import HEADER_FORGERIES
+from tests.queries.attacks.registry_attacks import ATTACKS
 
 pytestmark = pytest.mark.no_database
 

@@ -23,7 +23,14 @@ from queries.proving.registry_calls import accumulated_section, prove_call
 from queries.proving.witness_building import build_witness
 from queries.proving.witnesses import AccountField, AccountRequest
 from tests.local_chain import Deployed
-from tests.witness_parts import ChosenTrie, account_told, asked, key, slot_told, witness
+from tests.queries.attacks.witness_parts import (
+    ChosenTrie,
+    account_told,
+    asked,
+    key,
+    slot_told,
+    witness,
+)
 
 pytestmark = pytest.mark.no_database
 

@@ -5,7 +5,7 @@ import pytest
 from queries.proving.errors import WitnessMalformed
 from queries.proving.registry_calls import PROVE_SELECTOR
 from queries.proving.witness_reading import WitnessReading, read_witness
-from tests.forgeries import FORGERIES, Forgery
+from tests.queries.attacks.forgeries import FORGERIES, Forgery
 
 pytestmark = pytest.mark.no_database
 

@@ -5,7 +5,7 @@ not: without them the same input fails by the root that comes out, by checked ar
 running out of gas. They give the refusal its name and keep work within bounds.
 """
 
-from tests.switched_checks import Check
+from tests.queries.attacks.switched_checks import Check
 
 CHECKS = (
     # The walk through a trie

@@ -12,7 +12,7 @@ from queries.proving.accounts import AccountState, encode_account, encode_slot_v
 from queries.proving.keccak import EMPTY_CODE_HASH, EMPTY_TRIE_ROOT
 from queries.proving.registry_calls import accumulated_section, prove_call
 from queries.proving.witnesses import NodeKind
-from tests.witness_parts import (
+from tests.queries.attacks.witness_parts import (
     NONE,
     PERSON,
     ChosenTrie,

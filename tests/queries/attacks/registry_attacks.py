@@ -11,7 +11,8 @@ from queries.chain.artifacts import load_artifact
 from queries.chain.local_node import LocalNode, TransactionReverted
 from queries.chain.registry_calls import call_data
 from queries.proving.registry_calls import HeaderFlag, prove_call
-from tests.attestations import (
+from tests.local_chain import Deployed
+from tests.queries.attacks.attestations import (
     FOREIGNER,
     SIGNERS,
     SOURCE_CHAIN,
@@ -20,11 +21,10 @@ from tests.attestations import (
     sign,
     signed_by,
 )
-from tests.forgeries import NUMBER, OWNER, Forgery
-from tests.header_forgeries import TIMESTAMP, fields, header_field
-from tests.header_parts import MadeUpHeader, headers, tail_of
-from tests.local_chain import Deployed
-from tests.witness_parts import key
+from tests.queries.attacks.forgeries import NUMBER, OWNER, Forgery
+from tests.queries.attacks.header_forgeries import TIMESTAMP, fields, header_field
+from tests.queries.attacks.header_parts import MadeUpHeader, headers, tail_of
+from tests.queries.attacks.witness_parts import key
 
 HISTORY = "0x0000F90827F1C53a10cb7A02335B175320002935"
 L1_BLOCK = "0x4200000000000000000000000000000000000015"

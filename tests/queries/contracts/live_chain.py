@@ -1,0 +1,73 @@
+"""A chain of real transactions, asked about its past as a source node is."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from queries.chain.json_rpc import NodeRefused
+from queries.chain.local_node import GAS_LIMIT, LocalNode
+from queries.proving.account_proofs import AccountProof, check_account_proof
+from queries.proving.accounts import AccountState
+from queries.proving.headers import Header, header_from_json
+from queries.proving.keccak import keccak256
+from queries.proving.witness_building import build_witness
+from queries.proving.witnesses import AccountField, AccountRequest
+
+ALL_FIELDS = frozenset(AccountField)
+
+
+@dataclass(frozen=True)
+class LiveChain:
+    """What the node says of past blocks, proven or plainly asked."""
+
+    node: LocalNode
+
+    def newest(self) -> int:
+        return int(self.node.rpc.ask("eth_blockNumber"), 16)
+
+    def mine(self, blocks: int) -> None:
+        self.node.rpc.ask("anvil_mine", hex(blocks))
+
+    def set_balance(self, account: bytes, balance: int) -> None:
+        self.node.rpc.ask("anvil_setBalance", _hex(account), hex(balance))
+
+    def header(self, block: int) -> Header:
+        return header_from_json(self.node.rpc.ask("eth_getBlockByNumber", hex(block), False))  # noqa: FBT003
+
+    def proof(self, block: int, account: bytes, slots: Sequence[int] = ()) -> AccountProof:
+        keys = [_hex(slot.to_bytes(32, "big")) for slot in slots]
+        answer = self.node.rpc.ask("eth_getProof", _hex(account), keys, hex(block))
+        return check_account_proof(answer, self.header(block).state_root, account, slots)
+
+    def witness(self, block: int, accounts: dict[bytes, Sequence[int]]) -> bytes:
+        """Of all fields of some accounts, and of the slots given for each."""
+        proofs = [self.proof(block, account, slots) for account, slots in accounts.items()]
+        return build_witness([AccountRequest(proof, ALL_FIELDS) for proof in proofs])
+
+    def state(self, block: int, account: bytes) -> AccountState:
+        """As the node states it beside any proof; the storage root has no question of its own."""
+        asked = (_hex(account), hex(block))
+        code = bytes.fromhex(self.node.rpc.ask("eth_getCode", *asked)[2:])
+        stated = self.node.rpc.ask("eth_getProof", _hex(account), [], hex(block))
+        return AccountState(
+            int(self.node.rpc.ask("eth_getTransactionCount", *asked), 16),
+            int(self.node.rpc.ask("eth_getBalance", *asked), 16),
+            bytes.fromhex(stated["storageHash"][2:]),
+            keccak256(code),
+        )
+
+    def slot_value(self, block: int, account: bytes, slot: int) -> int:
+        key = _hex(slot.to_bytes(32, "big"))
+        return int(self.node.rpc.ask("eth_getStorageAt", _hex(account), key, hex(block)), 16)
+
+    def would_succeed(self, to: str, data: bytes, at: int) -> bool:
+        """Whether a call would succeed if the next block had this number."""
+        call = {"to": to, "data": _hex(data), "gas": hex(GAS_LIMIT)}
+        try:
+            self.node.rpc.ask("eth_call", call, "latest", {}, {"number": hex(at)})
+        except NodeRefused:
+            return False
+        return True
+
+
+def _hex(some: bytes) -> str:
+    return f"0x{some.hex()}"

@@ -1,0 +1,112 @@
+"""Whatever bytes they are given, our reader and the contract compute one root, or both refuse.
+
+That holds for witnesses that are broken or made up as well: a difference there would be a check
+that one of the two lacks.
+"""
+
+from collections import Counter
+
+import pytest
+from hypothesis import strategies as st
+
+from queries.chain.local_node import LocalNode
+from queries.proving.errors import WitnessMalformed
+from queries.proving.witness_building import build_witness
+from queries.proving.witness_reading import WitnessReading, read_witness
+from queries.proving.witnesses import AccountField, WitnessedAccount
+from tests.queries.contracts.simulated_registry import (
+    SimulatedRegistry,
+    ask_field,
+    ask_slot,
+    believe,
+    field_value,
+    proof_of,
+    word,
+)
+from tests.queries.tries.broken_witnesses import broken, made_up
+from tests.queries.tries.fuzzing import CASES, for_each, tell
+from tests.queries.tries.random_tries import random_states
+from tests.queries.tries.second_opinion import BuiltState
+
+pytestmark = pytest.mark.no_database
+
+honest = random_states().map(lambda accounts: build_witness(BuiltState.of(accounts).requests()))
+
+
+@pytest.mark.parametrize(
+    ("name", "witnesses", "times"),
+    [("broken", honest.flatmap(broken), 1), ("made up", made_up(), 4)],
+    ids=["broken", "made up"],
+)
+def test_both_compute_one_root_or_both_refuse(
+    shared_node: LocalNode,
+    capsys: pytest.CaptureFixture[str],
+    name: str,
+    witnesses: st.SearchStrategy[bytes],
+    times: int,
+) -> None:
+    registry = SimulatedRegistry(shared_node)
+    count: Counter[str] = Counter()
+
+    def agree(witness: bytes) -> None:
+        count[compare(registry, witness)] += 1
+
+    try:
+        for_each(witnesses, agree, times=times)
+    finally:
+        tell(capsys, f"{name} witnesses:", *(f"{count[end]:>8}  {end}" for end in sorted(count)))
+    assert min(count["accepted"], count["refused"]) > CASES // 20
+
+
+def compare(registry: SimulatedRegistry, witness: bytes) -> str:
+    reading = read(witness)
+    root = registry.rebuilt_root(witness)
+    if root is None:
+        assert reading is None, "the contract refuses what the reader reads"
+        return "refused"
+    if reading is not None:
+        assert reading.state_root == root
+    questions = [] if reading is None else expected_facts(reading)
+    calls = [believe(1, root), proof_of({1: witness}), *(asked for asked, _ in questions)]
+    _, proof, *answers = registry.run(calls)
+    if reading is None or reading.end != len(witness):
+        assert not proof.success, "the contract accepts what the reader refuses"
+        return "refused at its end"
+    assert proof.success, proof.data.hex()
+    for answer, (question, values) in zip(answers, questions, strict=True):
+        assert answer.reading() in values, question.hex()
+    return "accepted"
+
+
+def read(witness: bytes) -> WitnessReading | None:
+    try:
+        return read_witness(witness, by_hash=True, slots_by_hash=True)
+    except WitnessMalformed:
+        return None
+
+
+def expected_facts(reading: WitnessReading) -> list[tuple[bytes, set[int | None]]]:
+    # The registry names an account by the first 20 bytes of its key.
+    shared = Counter(account.name[:20] for account in reading.accounts)
+    return [
+        fact
+        for account in reading.accounts
+        if shared[account.name[:20]] == 1
+        for fact in (*expected_fields(account), *expected_slots(account))
+    ]
+
+
+def expected_fields(account: WitnessedAccount) -> list[tuple[bytes, set[int | None]]]:
+    return [
+        (
+            ask_field(1, account.name, field),
+            {field_value(account.state, field)} | (set() if account.mask >> field & 1 else {None}),
+        )
+        for field in AccountField
+    ]
+
+
+def expected_slots(account: WitnessedAccount) -> list[tuple[bytes, set[int | None]]]:
+    return [
+        (ask_slot(1, account.name, word(slot)), {value}) for slot, value in account.slots.items()
+    ]

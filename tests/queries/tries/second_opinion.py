@@ -1,0 +1,118 @@
+"""Tries of the `trie` package, which knows nothing of ours, and proofs made from them."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import rlp
+from trie.hexary import HexaryTrie
+
+from queries.proving.account_proofs import AccountProof, SlotProof, check_account_proof
+from queries.proving.accounts import ABSENT_ACCOUNT, AccountState
+from queries.proving.trie_proofs import check_proof
+from queries.proving.witnesses import AccountRequest
+from tests.queries.tries.random_tries import RandomAccount
+
+
+@dataclass(frozen=True)
+class SecondOpinion:
+    """One trie of raw keys."""
+
+    trie: HexaryTrie
+
+    @classmethod
+    def of(cls, content: Mapping[bytes, bytes]) -> "SecondOpinion":
+        trie = HexaryTrie({})
+        for key, value in content.items():
+            trie[key] = value
+        return cls(trie)
+
+    @property
+    def root(self) -> bytes:
+        return bytes(self.trie.root_hash)
+
+    def value(self, key: bytes) -> bytes:
+        """What the trie has for a key; nothing where it has none."""
+        return bytes(self.trie[key])
+
+    def proof(self, key: bytes) -> list[bytes]:
+        return [rlp.encode(node) for node in self.trie.get_proof(key)]
+
+
+@dataclass(frozen=True)
+class BuiltState:
+    """A state trie with the storage tries below it."""
+
+    accounts: tuple[RandomAccount, ...]
+    trie: SecondOpinion
+    storage: Mapping[bytes, SecondOpinion]
+
+    @classmethod
+    def of(cls, accounts: Sequence[RandomAccount]) -> "BuiltState":
+        storage = {account.key.key: _storage(account) for account in accounts}
+        content = {
+            account.key.key: rlp.encode(
+                [account.nonce, account.balance, storage[account.key.key].root, account.code_hash]
+            )
+            for account in accounts
+            if account.key.held
+        }
+        return cls(tuple(accounts), SecondOpinion.of(content), storage)
+
+    def state(self, key: bytes) -> AccountState | None:
+        """What the package's trie has for an account."""
+        value = self.trie.value(key)
+        if not value:
+            return None
+        nonce, balance, storage_root, code_hash = rlp.decode(value)
+        return AccountState(
+            int.from_bytes(nonce, "big"), int.from_bytes(balance, "big"), storage_root, code_hash
+        )
+
+    def slot_value(self, key: bytes, slot: bytes) -> int:
+        """What the package's trie has for a slot of an account; zero where it has none."""
+        value = self.storage[key].value(slot) if self.state(key) else b""
+        return int.from_bytes(rlp.decode(value), "big") if value else 0
+
+    def requests(self) -> list[AccountRequest]:
+        """Our checker's proofs of all that is asked for."""
+        return [
+            AccountRequest(self._proof(account), account.fields)
+            for account in self.accounts
+            if account.key.asked
+        ]
+
+    def _proof(self, account: RandomAccount) -> AccountProof:
+        key = account.key.key
+        proof = check_account_proof(self._answer(key), self.trie.root, key)
+        storage = self.storage[key] if proof.exists else SecondOpinion.of({})
+        slots = []
+        for slot in account.slots:
+            if slot.asked:
+                path = check_proof(proof.state.storage_root, slot.key, storage.proof(slot.key))
+                value = (
+                    0 if path.value is None else rlp.decode(path.value, rlp.sedes.big_endian_int)
+                )
+                slots.append(SlotProof(int.from_bytes(slot.key, "big"), value, path))
+        return AccountProof(None, key, proof.exists, proof.state, proof.path, tuple(slots))
+
+    def _answer(self, key: bytes) -> dict[str, object]:
+        """As a node answers to `eth_getProof` without slots: those it would hash."""
+        state = self.state(key) or ABSENT_ACCOUNT
+        return {
+            "nonce": hex(state.nonce),
+            "balance": hex(state.balance),
+            "storageHash": f"0x{state.storage_root.hex()}",
+            "codeHash": f"0x{state.code_hash.hex()}",
+            "accountProof": [f"0x{node.hex()}" for node in self.trie.proof(key)],
+            "storageProof": [],
+        }
+
+
+def _storage(account: RandomAccount) -> SecondOpinion:
+    return SecondOpinion.of(
+        {
+            slot.key: rlp.encode(value)
+            for slot, value in zip(account.slots, account.values, strict=True)
+            if slot.held
+        }
+    )
