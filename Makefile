@@ -35,8 +35,8 @@ demo: setup ## the service on this machine, at http://127.0.0.1:8000 (PORT=8001 
 test: setup ## all tests (DATABASE_URL=postgres://… for PostgreSQL, ARGS="-k name" for some)
 	@$(PYTEST) $(ARGS)
 
-FUZZED := $(addprefix tests/queries/contracts/, \
-	test_differential.py test_reader_is_the_contracts_mirror.py)
+FUZZED := $(addprefix tests/queries/, contracts/test_differential.py \
+	contracts/test_reader_is_the_contracts_mirror.py proving/test_no_lie_is_read.py)
 # Without SEED= each run takes new ones.
 fuzz: setup ## COUNT=5000 random tries and broken witnesses (SEED=… repeats a run)
 	@FUZZ_COUNT=$(COUNT) FUZZ_SEED=$(SEED) $(BIN)/python -m pytest -n0 -q $(FUZZED)

@@ -126,7 +126,7 @@ abstract contract CompactHeader {
         assembly ("memory-safe") {
             switch gt(length, 32)
             case 1 { value := keccak256(start, length) }
-            default { if length { value := shr(sub(256, mul(8, length)), mload(start)) } }
+            default { value := shr(sub(256, mul(8, length)), mload(start)) }
         }
     }
 
@@ -181,10 +181,11 @@ abstract contract CompactHeader {
     /// @dev A number of at most eight bytes.
     function _integer(uint256 cursor, uint256 end) private pure returns (uint256 value, uint256) {
         (uint256 start, uint256 next) = _item(cursor, end);
-        uint256 length = next - start;
-        if (length > 8) revert HeaderMalformed(cursor);
-        if (length > 0) {
+        unchecked {
+            uint256 length = next - start;
+            if (length > 8) revert HeaderMalformed(cursor);
             assembly ("memory-safe") {
+                // Of no bytes all are shifted out.
                 value := shr(sub(256, mul(8, length)), mload(start))
             }
         }

@@ -267,8 +267,10 @@ abstract contract FactsRegistry is FactStore, CompactHeader, TrieWitness {
             uint256 value = numberAt(walk.cursor + 1, length);
             walk.cursor += 1 + length;
             _storeSlot(walk, index, value);
-            // The trie holds the RLP of the number, and a leaf that as a string.
-            if (value >= 0x80) target = putByte(target, 0x81 + lengthOf(value));
+            // The trie holds the RLP of the number, and a leaf that as a string. No chain has a leaf
+            // of zero, but a development node keeps one where a slot was set back to it.
+            if (value == 0) target = putByte(target, 0x81);
+            else if (value >= 0x80) target = putByte(target, 0x81 + lengthOf(value));
             return putNumber(target, value);
         }
     }

@@ -37,10 +37,10 @@ import {
 ///            below it, else its hash, or its encoding where it is embedded
 ///   PASS     an extension that a key passes: uint16 which of the keys (counted from `first`),
 ///            uint8 nibbles, the node below
-///   BLOCK    an extension that no key passes: uint8 nibbles, its path (whole bytes, the spare
+///   MISS     an extension that no key passes: uint8 nibbles, its path (whole bytes, the spare
 ///            nibble in front), the child: 0 and its hash, or its encoding where it is embedded
 ///   LEAF     the leaf of a key: uint16 which of the keys, then what `_leafValue` reads
-///   OTHER    the leaf of a foreign key: the rest of its path (as in BLOCK), uint8 length, value
+///   OTHER    the leaf of a foreign key: the rest of its path (as in MISS), uint8 length, value
 ///   NONE     nothing: an empty trie
 ///   CHAIN    where one key is alone: uint8 depth of its last node, that node, and upwards from
 ///            there FULL, BRANCH or MIXED with the other children, or PASS with uint8 nibbles. In
@@ -54,10 +54,12 @@ abstract contract TrieWitness {
     error KeyNotAbsent(uint256 index);
     /// @notice A chain is shown where several keys, `first` to `end - 1`, lie.
     error NotAlone(uint256 first, uint256 end);
-    /// @notice The last node of a chain that begins at `depth` is said to stand above it, at `last`.
-    error ChainEndsAbove(uint256 depth, uint256 last);
+    /// @notice The last node of a chain is said to stand at `last`, not below its place at `depth`.
+    error ChainWithoutNodes(uint256 depth, uint256 last);
     /// @notice There is no key number `index` below this node.
     error NoSuchKey(uint256 index);
+    /// @notice The extension at `depth` is said to have no path.
+    error PathMissing(uint256 depth);
     /// @notice A path of `nibbles` more below `depth` would be longer than a key.
     error PathTooLong(uint256 depth, uint256 nibbles);
 
@@ -65,7 +67,7 @@ abstract contract TrieWitness {
     uint256 internal constant BRANCH = 1;
     uint256 internal constant MIXED = 2;
     uint256 internal constant PASS = 3;
-    uint256 internal constant BLOCK = 4;
+    uint256 internal constant MISS = 4;
     uint256 internal constant LEAF = 5;
     uint256 internal constant OTHER = 6;
     uint256 internal constant NONE = 7;
@@ -125,7 +127,7 @@ abstract contract TrieWitness {
             if (kind == LEAF) return _leaf(walk, first, end, depth);
             if (kind == PASS) return _pass(walk, first, end, depth);
             if (kind == OTHER) return _other(walk, first, end, depth);
-            if (kind == BLOCK) return _block(walk, first, end, depth);
+            if (kind == MISS) return _miss(walk, first, end, depth);
             if (kind == NONE) return _none(walk, first, end);
             if (kind == CHAIN) return _chain(walk, first, end, depth);
             revert UnknownNode(kind, walk.cursor - 1);
@@ -143,7 +145,7 @@ abstract contract TrieWitness {
             uint256 key = _key(walk, first);
             uint256 above = uint8At(walk.cursor++); // the depth of the node that is built
             // Else a node could be compared with digits of the key that lie above its place.
-            if (above < depth) revert ChainEndsAbove(depth, above);
+            if (above <= depth) revert ChainWithoutNodes(depth, above);
             uint256 space = reserve(NODE_SPACE) + 3;
             (start, length) = _node(walk, first, end, above);
             uint256 cursor = walk.cursor;
@@ -249,6 +251,7 @@ abstract contract TrieWitness {
         uint256 passing = _chosen(walk, first, end);
         uint256 nibbles = uint8At(walk.cursor);
         ++walk.cursor;
+        if (nibbles == 0) revert PathMissing(depth);
         uint256 path = _part(_key(walk, passing), depth, nibbles);
         // The keys ascend, so those that pass stand side by side.
         uint256 from = passing;
@@ -263,7 +266,7 @@ abstract contract TrieWitness {
         return asList(payload, putChild(target, child, size));
     }
 
-    function _block(Walk memory walk, uint256 first, uint256 end, uint256 depth)
+    function _miss(Walk memory walk, uint256 first, uint256 end, uint256 depth)
         private
         returns (uint256, uint256)
     {

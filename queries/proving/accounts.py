@@ -66,13 +66,16 @@ def encode_account(state: AccountState) -> bytes:
 
 
 def decode_slot_value(leaf_value: bytes) -> int:
-    """Read the value of a leaf of a storage trie. It is not zero: zero slots have no leaf."""
+    """Read the value of a leaf of a storage trie.
+
+    No chain has a leaf of zero, but a development node keeps one where a slot was set back to it.
+    """
     try:
         payload = read_string(leaf_value)
         value = read_integer(payload)
     except RlpMalformed as fault:
         raise ValueNotCanonical(f"a proven slot's value is not canonical: {fault}") from fault
-    if not 1 <= len(payload) <= _MAX_WORD_BYTES:
+    if len(payload) > _MAX_WORD_BYTES:
         raise ValueNotCanonical(f"a proven slot's value has {len(payload)} bytes")
     return value
 

@@ -161,7 +161,7 @@ def _extension(node: Extension, keys: Sequence[_Key], depth: int, level: int) ->
         head = bytes((NodeKind.PASS,)) + _count(keys.index(passing[0])) + bytes((digits,))
         return head + _node(passing, depth + digits, level + 1)
     child = node.child if len(node.child) < HASH_BYTES else b"\x00" + node.child
-    return bytes((NodeKind.BLOCK, digits)) + _packed(node.path) + child
+    return bytes((NodeKind.MISS, digits)) + _packed(node.path) + child
 
 
 def _leaf(node: Leaf, keys: Sequence[_Key], depth: int) -> bytes:

@@ -109,8 +109,7 @@ def _read_storage(
 
     def present(index: int) -> bytes:
         value = values[slots[index]] = source.number(_at_most(source.number(1)))
-        # No trie has a leaf for zero; the contract's has an empty string.
-        return encode_slot_value(value) if value else b""
+        return encode_slot_value(value)
 
     def absent(index: int) -> None:
         values[slots[index]] = 0
@@ -158,7 +157,7 @@ class _Walk:
             return self._branch(kind, keys, depth)
         rebuilders: dict[int, Callable[[range, int], bytes]] = {
             NodeKind.PASS: self._pass,
-            NodeKind.BLOCK: self._block,
+            NodeKind.MISS: self._miss,
             NodeKind.LEAF: self._leaf,
             NodeKind.OTHER: self._other,
             NodeKind.NONE: self._none,
@@ -175,7 +174,7 @@ class _Walk:
             raise WitnessMalformed(f"a chain is shown where {len(keys)} keys lie")
         path = self.paths[keys[0]]
         above = self.source.number(1)
-        if above < depth:
+        if above <= depth:
             raise WitnessMalformed(f"a chain that begins at depth {depth} ends at {above}")
         node = self._node(keys, above)
         while above > depth:
@@ -235,6 +234,8 @@ class _Walk:
     def _pass(self, keys: range, depth: int) -> bytes:
         chosen = self.paths[self._chosen(keys)]
         digits = self._digits(depth)
+        if not digits:
+            raise WitnessMalformed(f"an extension of no digits at depth {depth}")
         path = chosen[depth : depth + digits]
         below = self._matching(keys, depth, path)
         self._all_absent(range(keys.start, below.start))
@@ -242,7 +243,7 @@ class _Walk:
         child = self._node(below, depth + digits)
         return Extension(path, NO_CHILD if child == b"\x80" else reference_to(child)).encode()
 
-    def _block(self, keys: range, depth: int) -> bytes:
+    def _miss(self, keys: range, depth: int) -> bytes:
         digits = self._digits(depth)
         path = self._foreign_path(keys, depth, digits)
         if self.source.content[self.source.position : self.source.position + 1] == b"\x00":

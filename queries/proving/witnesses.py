@@ -28,7 +28,7 @@ class NodeKind(IntEnum):
     MIXED = 2  # the same, and uint16 mask of those embedded
     # for each child that is there: its node where keys lie below it, else its hash or encoding
     PASS = 3  # an extension that a key passes: uint16 which, uint8 digits, the node below
-    BLOCK = 4  # an extension that none passes: uint8 digits, path, 0 and hash or encoding
+    MISS = 4  # an extension that none passes: uint8 digits, path, 0 and hash or encoding
     LEAF = 5  # the leaf of a key: uint16 which, its value
     OTHER = 6  # the leaf of a foreign key: the rest of its path, uint8 length, value
     NONE = 7  # nothing: an empty trie

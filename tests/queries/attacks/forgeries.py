@@ -188,7 +188,7 @@ def point_3_a_branch_at_a_shifted_depth() -> Forgery:
     return against(
         state.root,
         witness([asked(name)], nodes),
-        "ChainEndsAbove",
+        "ChainWithoutNodes",
         question=field_of(name),
         lie=answer(0),
     )
@@ -202,7 +202,7 @@ def point_3_an_extension_at_a_shifted_depth() -> Forgery:
     return against(
         state.root,
         witness([asked(name)], nodes),
-        "ChainEndsAbove",
+        "ChainWithoutNodes",
         question=field_of(name),
         lie=answer(0),
     )
@@ -314,7 +314,7 @@ def point_4_an_embedded_sibling_of_a_node_s_length() -> Forgery:
 @forgery
 def point_4_an_embedded_child_of_an_extension_that_is_none() -> Forgery:
     state, name = people("1"), key("1")
-    nodes = bytes((NodeKind.BLOCK, 1, 2)) + b"\x80"
+    nodes = bytes((NodeKind.MISS, 1, 2)) + b"\x80"
     return against(state.root, witness([asked(name)], nodes), "NotEmbedded")
 
 

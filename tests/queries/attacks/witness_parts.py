@@ -107,7 +107,7 @@ def other(path: str, value: bytes, spare: str = "0") -> bytes:
 
 def blocking(path: str, child: bytes) -> bytes:
     told = child if len(child) < 32 else b"\x00" + child
-    return bytes((NodeKind.BLOCK, len(path))) + packed(path) + told
+    return bytes((NodeKind.MISS, len(path))) + packed(path) + told
 
 
 def passing(index: int, digits: int, below: bytes) -> bytes:

@@ -3,7 +3,7 @@
 from functools import cache
 from pathlib import Path
 
-from queries.chain.solidity import _run_compiler
+from queries.chain.solidity import run_compiler
 from queries.proving.storage_positions import Position, address_key, signed_key, text_key
 
 SOURCE = Path(__file__).parent / "sources" / "Holder.sol"
@@ -45,11 +45,5 @@ SLOTS = sorted({position.slot for position, _, _ in VARIABLES.values()})
 
 @cache
 def compiled_holder() -> bytes:
-    output = _run_compiler(
-        {
-            "language": "Solidity",
-            "sources": {SOURCE.name: {"content": SOURCE.read_text()}},
-            "settings": SETTINGS,
-        }
-    )
+    output = run_compiler({SOURCE.name: SOURCE.read_text()}, SETTINGS)
     return bytes.fromhex(output["contracts"][SOURCE.name]["Holder"]["evm"]["bytecode"]["object"])

@@ -66,9 +66,15 @@ def test_an_account_is_one_list() -> None:
 
 @pytest.mark.parametrize(
     "leaf_value",
-    ["", "80", "00", "8100", "8101", "820001", "c0", "c101", f"a1{'01' * 33}", f"a0{'00' * 32}",
+    ["", "00", "8100", "8101", "820001", "c0", "c101", f"a1{'01' * 33}", f"a0{'00' * 32}",
      "0101", f"a0{'01' * 31}"],
 )  # fmt: skip
 def test_what_is_no_slot_value_is_refused(leaf_value: str) -> None:
     with pytest.raises(ValueNotCanonical):
         decode_slot_value(bytes.fromhex(leaf_value))
+
+
+def test_a_leaf_of_zero_is_zero() -> None:
+    """No chain has one; a development node keeps it where a slot was set back."""
+    assert decode_slot_value(b"\x80") == 0
+    assert encode_slot_value(0) == b"\x80"

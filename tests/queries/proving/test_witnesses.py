@@ -103,7 +103,7 @@ def test_a_path_is_not_compared_at_another_depth() -> None:
     beside = Leaf(neighbour.hex()[4:], encode_account(state)).encode()
     below = Branch((NO_CHILD, keccak256(leaf), keccak256(beside), *[NO_CHILD] * 13)).encode()
     asked = b"".join(name + bytes((2, 0, 0)) for name in (present, elsewhere))
-    shifted = bytes((NodeKind.CHAIN, 0, NodeKind.BLOCK, 2, 0x11, 0)) + keccak256(below)
+    shifted = bytes((NodeKind.CHAIN, 0, NodeKind.MISS, 2, 0x11, 0)) + keccak256(below)
     witness = b"\0\2" + asked + bytes((NodeKind.BRANCH, 0b100, 0)) + shifted
     with pytest.raises(WitnessMalformed, match="a chain that begins at depth 1 ends at 0"):
         read_witness(witness, by_hash=True)

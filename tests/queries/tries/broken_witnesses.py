@@ -105,7 +105,7 @@ class _MadeUpWalk:
         self.leaf_value = leaf_value
 
     def node(self, keys: range, depth: int, levels: int) -> bytes:
-        kinds = [NodeKind.LEAF, NodeKind.LEAF, NodeKind.OTHER, NodeKind.BLOCK, NodeKind.NONE]
+        kinds = [NodeKind.LEAF, NodeKind.LEAF, NodeKind.OTHER, NodeKind.MISS, NodeKind.NONE]
         if levels:
             kinds += [NodeKind.BRANCH, NodeKind.MIXED, NodeKind.FULL, NodeKind.PASS, NodeKind.PASS]
             kinds += [NodeKind.CHAIN] * (6 if len(keys) == 1 else 1)
@@ -113,7 +113,7 @@ class _MadeUpWalk:
         tellers: dict[NodeKind, Callable[[range, int, int], bytes]] = {
             NodeKind.LEAF: self._leaf,
             NodeKind.OTHER: self._other,
-            NodeKind.BLOCK: self._block,
+            NodeKind.MISS: self._block,
             NodeKind.NONE: lambda *_: b"",
             NodeKind.PASS: self._pass,
             NodeKind.CHAIN: self._chain,
