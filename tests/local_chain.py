@@ -7,7 +7,7 @@ import pytest
 
 from queries.chain.artifacts import load_artifact
 from queries.chain.local_node import LocalNode, local_node
-from queries.chain.registry_calls import RegistryReads, selector
+from queries.chain.registry_reads import RegistryReads, selector
 
 
 class Deployed:

@@ -18,9 +18,10 @@ from .errors import ArgumentMalformed
 from .header_fields import HeaderField
 from .headers import Header
 from .keccak import EMPTY_UNCLES_HASH, keccak256
-from .rlp_items import encode_string, split_list
+from .rlp_items import split_list
 
 PROVE_SELECTOR = keccak256(b"prove()")[:4]
+MAX_BEACON_PLACE = 255  # long extra data, of a proof-of-authority chain, goes beyond
 
 
 class SectionKind(IntEnum):
@@ -105,16 +106,9 @@ def _header(step: HeaderStep, *, first: bool) -> bytes:
             HeaderField.LOGS_BLOOM,
         )
     ]
-    items = split_list(header.encoded)[HeaderField.DIFFICULTY :]
-    place = b""
+    tail, place = _tail(step)
     if step.beacon_known:
         flags |= HeaderFlag.BEACON_KNOWN
-        beacon = HeaderField.PARENT_BEACON_BLOCK_ROOT - HeaderField.DIFFICULTY
-        place = bytes((len(b"".join(items[:beacon])),))
-        if items[beacon] != encode_string(header.payload(HeaderField.PARENT_BEACON_BLOCK_ROOT)):
-            raise ArgumentMalformed("the header's beacon root is not where it should be")
-        del items[beacon]
-    tail = b"".join(items)
     told += [len(tail).to_bytes(2, "big"), tail, place, step.witness]
     if step.fields:
         flags |= HeaderFlag.FIELDS
@@ -125,6 +119,19 @@ def _header(step: HeaderStep, *, first: bool) -> bytes:
     if step.accumulate:
         flags |= HeaderFlag.ACCUMULATE
     return b"".join((bytes((flags,)), *told))
+
+
+def _tail(step: HeaderStep) -> tuple[bytes, bytes]:
+    """The fields from the difficulty on, and where among them the beacon root was left out."""
+    items = split_list(step.header.encoded)[HeaderField.DIFFICULTY :]
+    if not step.beacon_known:
+        return b"".join(items), b""
+    step.header.payload(HeaderField.PARENT_BEACON_BLOCK_ROOT)  # refuses a header without one
+    beacon = HeaderField.PARENT_BEACON_BLOCK_ROOT - HeaderField.DIFFICULTY
+    before, behind = b"".join(items[:beacon]), b"".join(items[beacon + 1 :])
+    if len(before) > MAX_BEACON_PLACE:
+        raise ArgumentMalformed(f"{len(before)} bytes before the beacon root; 255 can be told")
+    return before + behind, bytes((len(before),))
 
 
 def _uint64(number: int) -> bytes:

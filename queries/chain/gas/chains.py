@@ -9,7 +9,7 @@ from eth_abi.abi import encode
 
 from queries.chain.artifacts import load_artifact
 from queries.chain.local_node import LocalNode, local_node
-from queries.chain.registry_calls import RegistryReads, call_data
+from queries.chain.registry_reads import RegistryReads, call_data
 from queries.proving.corpus import RecordedBlock
 from queries.proving.header_fields import HeaderField
 from queries.proving.headers import Header

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from queries.chain.gas.chains import BlockWords
-from queries.chain.registry_calls import RegistryReads
+from queries.chain.registry_reads import RegistryReads
 from queries.proving.account_proofs import AccountProof
 from queries.proving.witnesses import AccountField
 

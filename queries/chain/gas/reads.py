@@ -15,7 +15,7 @@ from queries.chain.gas.cases import (
 from queries.chain.gas.chains import RegistryKind, block_words
 from queries.chain.gas.corpus import RecordedAccount, RecordedFile
 from queries.chain.gas.facts import account_facts, registry_address
-from queries.chain.registry_calls import call_data
+from queries.chain.registry_reads import call_data
 from queries.proving.header_fields import HeaderField
 from queries.proving.headers import Header
 from queries.proving.registry_calls import HeaderStep, headers_section, prove_call

@@ -16,7 +16,7 @@ from queries.chain.gas.corpus import RecordedFile
 from queries.chain.gas.reads import read_cases
 from queries.chain.gas.steps import NO_PARTS, Parts, execution_gas, execution_parts
 from queries.chain.local_node import TransactionReverted, local_node
-from queries.chain.registry_calls import selector
+from queries.chain.registry_reads import selector
 
 BASE_GAS = 21_000
 

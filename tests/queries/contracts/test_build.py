@@ -4,7 +4,7 @@ import pytest
 from django.core.management import call_command
 
 from queries.chain.artifacts import load_artifact
-from queries.chain.registry_calls import selector
+from queries.chain.registry_reads import selector
 
 pytestmark = pytest.mark.no_database
 

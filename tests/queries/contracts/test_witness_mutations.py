@@ -11,7 +11,7 @@ from eth_abi.abi import encode
 
 from queries.chain.json_rpc import NodeRefused
 from queries.chain.local_node import GAS_LIMIT, LocalNode
-from queries.chain.registry_calls import call_data
+from queries.chain.registry_reads import call_data
 from queries.proving.accounts import (
     ABSENT_ACCOUNT,
     AccountState,
