@@ -178,6 +178,7 @@ LOGGING = {
         "django.security.DisallowedHost": {"level": "CRITICAL"},  # likewise
         "django.server": {"handlers": [], "level": "CRITICAL", "propagate": True},  # likewise
         "django.db.backends": {"level": "INFO"},  # SQL holds values; no level shows them
+        "urllib3": {"level": "INFO"},  # likewise the operator's key, in a node's address
         "_granian": {"handlers": [], "propagate": True},
     },
 }

@@ -38,7 +38,9 @@ class JsonRpc:
             response = self._session.post(self._url, json=question, timeout=self._timeout)
             answer = response.json()
         except (requests.RequestException, ValueError) as error:
-            raise NodeUnreachable(f"{method}: the node does not answer") from error
+            # From None: requests' own errors repeat the node's address, which holds a key.
+            reason = type(error).__name__
+            raise NodeUnreachable(f"{method}: the node does not answer ({reason})") from None
         if not isinstance(answer, dict) or ("error" not in answer and "result" not in answer):
             raise NodeUnreachable(f"{method}: the node's answer is no JSON-RPC")
         if "error" in answer:
