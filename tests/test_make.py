@@ -59,7 +59,7 @@ def test_a_demo_that_is_ended_leaves_no_server(begin: Begin) -> None:
     assert requests.get(f"http://127.0.0.1:{port}/", timeout=5).status_code == 200
     demo.terminate()
     # Whatever is left would hold the other end of its output.
-    demo.communicate(timeout=5)
+    demo.communicate(timeout=15)
     with pytest.raises(requests.ConnectionError):
         requests.get(f"http://127.0.0.1:{port}/", timeout=5)
 

@@ -85,7 +85,7 @@ def test_a_terminal_that_is_closed_ends_it(start: Start) -> None:
     server, address = start("--workers=2")
     os.killpg(server.pid, signal.SIGHUP)
     assert server.wait(timeout=15) == 0
-    server.communicate(timeout=5)
+    server.communicate(timeout=15)
     assert not _answers(address)
 
 
@@ -104,5 +104,5 @@ def test_no_worker_outlives_a_server_that_is_killed(start: Start) -> None:
     server, address = start("--workers=2")
     server.kill()
     # The workers hold the other end of its output, and let go of it only when they end.
-    server.communicate(timeout=5)
+    server.communicate(timeout=15)
     assert not _answers(address)
