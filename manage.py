@@ -10,7 +10,7 @@ import sys
 try:
     from django.core.exceptions import ImproperlyConfigured
     from django.core.management import execute_from_command_line
-    from django.db import OperationalError
+    from django.db import Error as DatabaseFault
 except ModuleNotFoundError as error:
     sys.exit(
         f"Tacitus's packages are not installed: there is no {error.name}. Run make setup, or: "
@@ -22,7 +22,7 @@ def main() -> None:
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "explorer.settings")
     try:
         execute_from_command_line(sys.argv)
-    except (ImproperlyConfigured, OperationalError, OSError) as error:
+    except (ImproperlyConfigured, DatabaseFault, OSError) as error:
         if "--traceback" in sys.argv:
             raise
         sys.exit(_sentence(error))
@@ -32,7 +32,7 @@ def _sentence(error: Exception) -> str:
     said = " ".join(str(error).split())
     if isinstance(error, ImproperlyConfigured):
         return f"Tacitus cannot start. {said}"
-    if isinstance(error, OperationalError):
+    if isinstance(error, DatabaseFault):
         return f"The database cannot be used: {said}. DATABASE_URL says which it is."
     return f"Tacitus cannot go on: {said}."
 

@@ -3,6 +3,7 @@
 Leases and guarded updates are built for, and tested on, SQLite and PostgreSQL.
 """
 
+import re
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qsl, urlsplit
@@ -55,11 +56,17 @@ def _parsed(url: str) -> dict[str, Any]:
     if named.get("NAME") in {None, "", ":memory:"}:
         raise ImproperlyConfigured(
             "DATABASE_URL cannot be read. Set it to postgres://user:password@host/name or "
-            "sqlite:////folder/file.sqlite3; Tacitus runs on these two."
+            "sqlite:////folder/file.sqlite3; Tacitus runs on these two. Special characters in the "
+            "password are percent-encoded, such as %40 for @."
         )
-    if {option for option, _ in parse_qsl(parts.query, keep_blank_values=True)} - known:
+    given = dict(parse_qsl(parts.query, keep_blank_values=True))
+    if set(given) - known:
         raise ImproperlyConfigured(
             "DATABASE_URL ends in an option that is not known. "
             f"Known are: {', '.join(sorted(known)) or 'none, for SQLite'}."
+        )
+    if not re.fullmatch("[1-9][0-9]{0,3}", given.get("connect_timeout", "5")):
+        raise ImproperlyConfigured(
+            "DATABASE_URL's connect_timeout is not understood; set it to a number of seconds."
         )
     return named

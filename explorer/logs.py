@@ -1,4 +1,4 @@
-"""The two forms of a log line.
+"""The two forms of a log line, and that all lines have one of them.
 
 API keys are struck out where a line is formed, after everything else, so that no logger can
 forget to.
@@ -6,16 +6,37 @@ forget to.
 
 import json
 import logging
+import math
 import re
+import sys
+import threading
 from collections.abc import Mapping
 from contextvars import ContextVar
 from datetime import UTC, datetime
+from types import TracebackType
 
 from explorer.key_strikeout import STRUCK, names_a_secret, strike_out_keys
 
 request_id: ContextVar[str] = ContextVar("request_id", default="")
 
-CONTROL_CHARACTERS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e]")
+log = logging.getLogger("tacitus")
+
+CONTROL_CHARACTERS = re.compile(r"[\x00-\x08\x0a-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e]")
+
+
+def log_what_python_says() -> None:
+    """Warnings, and faults that nobody caught, would else be written to stderr as they are."""
+    logging.captureWarnings(capture=True)
+    sys.excepthook = _log_fault
+    threading.excepthook = lambda fault: _log_fault(
+        fault.exc_type, fault.exc_value, fault.exc_traceback
+    )
+
+
+def _log_fault(
+    kind: type[BaseException], fault: BaseException | None, trace: TracebackType | None
+) -> None:
+    log.critical("A fault that nothing caught.", exc_info=(kind, fault or kind(), trace))
 
 
 class JsonLines(logging.Formatter):
@@ -46,19 +67,27 @@ def _without_keys(value: object) -> object:
         }
     if isinstance(value, list | tuple | set | frozenset):
         return [_without_keys(held) for held in value]
-    if value is None or isinstance(value, bool | int | float):
+    if value is None or isinstance(value, bool | int):
+        return value
+    if isinstance(value, float) and math.isfinite(value):
         return value
     return strike_out_keys(str(value))
 
 
 class ReadableLines(logging.Formatter):
-    def __init__(self) -> None:
-        super().__init__("%(asctime)s %(levelname)-8s %(message)s", "%H:%M:%S")
+    """A line for reading. Nothing that a visitor sent begins another, or writes to a terminal."""
 
     def format(self, record: logging.LogRecord) -> str:
-        line = super().format(record)
-        if current := request_id.get():
-            first, *rest = line.split("\n", 1)
-            line = "\n".join([f"{first}  [{current[-6:]}]", *rest])
-        # What a visitor sent must not write to the operator's terminal.
-        return CONTROL_CHARACTERS.sub(lambda found: repr(found[0])[1:-1], strike_out_keys(line))
+        time = self.formatTime(record, "%H:%M:%S")
+        message = _escaped(strike_out_keys(record.getMessage()))
+        end = f"  [{current[-6:]}]" if (current := request_id.get()) else ""
+        lines = [f"{time} {record.levelname:8} {message}{end}"]
+        traces = [self.formatException(record.exc_info)] if record.exc_info else []
+        traces += [record.stack_info] if record.stack_info else []
+        for trace in traces:
+            lines += [f"    {_escaped(line)}" for line in strike_out_keys(trace).split("\n")]
+        return "\n".join(lines)
+
+
+def _escaped(text: str) -> str:
+    return CONTROL_CHARACTERS.sub(lambda found: repr(found[0])[1:-1], text)

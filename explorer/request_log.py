@@ -7,6 +7,7 @@ from collections.abc import Callable
 from http import HTTPStatus
 
 from django.conf import settings
+from django.core.exceptions import DisallowedHost
 from django.http import HttpRequest, HttpResponse
 from ulid import ULID
 
@@ -51,8 +52,16 @@ def _log(request: HttpRequest, response: HttpResponse, seconds: float) -> None:
         "milliseconds": round(seconds * 1000, 1),
     }
     message = "%(method)s %(path)s %(status)s in %(milliseconds)s ms"
-    if response.status_code == HTTPStatus.BAD_REQUEST:
+    if response.status_code == HTTPStatus.BAD_REQUEST and _names_another_host(request):
         # A SITE_URL that is not the address people use shows here, and only here.
         fields["host"] = request.META.get("HTTP_HOST", "")[:LONGEST_HOST]
         message += " for host %(host)a"
     log.info(message, fields, extra={"fields": fields})
+
+
+def _names_another_host(request: HttpRequest) -> bool:
+    try:
+        request.get_host()
+    except DisallowedHost:
+        return True
+    return False

@@ -83,6 +83,9 @@ INSTALLED_APPS = [
 MIDDLEWARE = [
     # First, so that every answer, a refusal too, has an id and a line in the log.
     "explorer.request_log.RequestLog",
+    # These two outside of all that answers, so that a probe's answer and a refusal have them too.
+    "explorer.answer_headers.AnswerHeaders",
+    "django.middleware.clickjacking.XFrameOptionsMiddleware",
     # Before the host check and the redirect to https: a probe comes by address, over http.
     "explorer.health.HealthChecks",
     # Outside of the host check, so that the page of a refusal has the policy too.
@@ -91,7 +94,6 @@ MIDDLEWARE = [
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
-    "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
 ]
 
@@ -178,6 +180,7 @@ LOGGING = {
         "django.security.DisallowedHost": {"level": "CRITICAL"},  # likewise
         "django.server": {"handlers": [], "level": "CRITICAL", "propagate": True},  # likewise
         "django.db.backends": {"level": "INFO"},  # SQL holds values; no level shows them
+        "urllib3": {"level": "INFO"},  # likewise the operator's key, in a node's address
         "_granian": {"handlers": [], "propagate": True},
     },
 }

@@ -8,5 +8,6 @@ urlpatterns = [
     path("", views.start, name="start"),
 ]
 
-# Django's own shows the page without its frame's values.
+# Django's own show the one page without its frame's values, and the other without the request's id.
 handler400 = "explorer.views.bad_request"
+handler500 = "explorer.views.fault_of_ours"

@@ -1,8 +1,12 @@
 """The pages."""
 
+from django.core.exceptions import DisallowedHost
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
+from django.template.loader import render_to_string
 from django.views.decorators.http import require_safe
+
+from explorer.logs import request_id
 
 
 @require_safe
@@ -10,9 +14,16 @@ def start(request: HttpRequest) -> HttpResponse:
     return render(request, "start.html")
 
 
-def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:  # noqa: ARG001
-    return render(request, "400.html", status=400)
+def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
+    page = "400_host.html" if isinstance(exception, DisallowedHost) else "400.html"
+    return render(request, page, status=400)
 
 
 def untrusted_form(request: HttpRequest, reason: str) -> HttpResponse:  # noqa: ARG001
     return render(request, "403_csrf.html", status=403)
+
+
+def fault_of_ours(request: HttpRequest) -> HttpResponse:  # noqa: ARG001
+    # Without the request, so that no context processor runs: one may be what broke.
+    page = render_to_string("500.html", {"request_id": request_id.get()})
+    return HttpResponse(page, status=500)

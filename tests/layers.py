@@ -18,9 +18,10 @@ PURE = {
 }  # fmt: skip
 IMPURE_CALLS = {"open", "__import__", "eval", "exec"}
 NETWORK = {
-    "aiohttp", "asyncio", "django.core.mail", "ftplib", "http.client", "http.server", "httpx",
-    "redis", "requests", "smtplib", "socket", "socketserver", "ssl", "subprocess",
-    "urllib.request", "urllib3", "web3", "websockets", "xmlrpc",
+    "aiohttp", "asyncio", "django.core.mail", "ens", "ftplib", "http.client", "http.server",
+    "httpx", "multiprocessing.connection", "os.popen", "os.system", "redis", "requests", "smtplib",
+    "socket", "socketserver", "ssl", "subprocess", "urllib.request", "urllib.robotparser",
+    "urllib3", "web3", "websockets", "xmlrpc",
 }  # fmt: skip
 TALKS = re.compile(r"queries/(chain/|webhooks\.py)")
 # What listens opens a socket, and a command may start a program; neither asks anyone.
@@ -30,7 +31,7 @@ MAY_ALSO = {
 }
 PAGES = re.compile(r"explorer/views")
 # Beside reading, what explorer wires together: addresses, and sign-in's question to a wallet.
-WIRED = {"queries.reading", "queries.api", "queries.chain", "queries.apps"}
+WIRING = {"queries.api": "explorer/urls.py", "queries.chain": "explorer/wiring.py"}
 BY_NAME = {"importlib.import_module", "django.utils.module_loading", "django.apps.apps.get_model"}
 CELERY = {"celery", "kombu"}
 ENVIRONMENT = {"environ.Env", "environ.FileAwareEnv"}
@@ -58,6 +59,11 @@ def _reads_environment(each: Reference) -> bool:
     )
 
 
+def _is_past_reading(each: Reference) -> bool:
+    wired = any(each.is_of(part) and each.file == file for part, file in WIRING.items())
+    return each.is_of("queries", "accounts.models") and not (each.is_of("queries.reading") or wired)
+
+
 def _is_by_name(each: Reference) -> bool:
     return "/migrations/" not in each.file and (
         each.is_of(*BY_NAME) or each.name.endswith("apps.get_model")
@@ -76,18 +82,15 @@ RULES: dict[str, Callable[[Reference], bool]] = {
         each.file.startswith("queries/") and each.is_of("explorer")
     ),
     "pages use reading, never models": lambda each: (
-        bool(PAGES.match(each.file))
-        and each.is_of("queries", "accounts.models")
-        and not each.is_of("queries.reading")
+        bool(PAGES.match(each.file)) and (_is_past_reading(each) or each.is_of("django.db"))
     ),
     "explorer only wires what is not for pages": lambda each: (
-        each.file.startswith("explorer/")
-        and each.is_of("queries", "accounts.models")
-        and not each.is_of(*WIRED)
+        each.file.startswith("explorer/") and _is_past_reading(each)
     ),
     "no Django signals": lambda each: (
         each.is_of("django.dispatch") or "signals" in each.name.split(".")
     ),
+    "an import names what it takes": lambda each: each.imported and each.name.endswith(".*"),
     "no import inside a function": lambda each: each.inside_function,
     "nothing is imported by its name in a text": _is_by_name,
     "only settings reads the environment": _reads_environment,

@@ -1,7 +1,11 @@
-"""Where a module writes a status: by assignment, by a query, or when a row is made."""
+"""Where a module writes a status, or may: by assignment, by a query, or when a row is made.
+
+What cannot be read from the source counts as a write: names that come in a variable, and SQL that
+is not plainly a SELECT.
+"""
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from tests.references import Module
 
@@ -9,6 +13,7 @@ QUERY_WRITERS = {
     "update", "aupdate", "create", "acreate", "get_or_create", "aget_or_create",
     "update_or_create", "aupdate_or_create", "bulk_update", "abulk_update",
 }  # fmt: skip
+SQL_RUNNERS = {"execute", "executemany", "raw"}
 HOLDERS = {None, "defaults", "create_defaults", "fields"}  # None: **{…}
 
 
@@ -17,7 +22,10 @@ def status_writes(module: Module) -> Iterator[int]:
     for node in ast.walk(module.tree):
         if isinstance(node, ast.Attribute) and (node.attr, type(node.ctx)) == ("status", ast.Store):
             yield node.lineno
-        if isinstance(node, ast.Call) and _is_a_writer(node, module, here) and _names_status(node):
+        if isinstance(node, ast.Call) and (
+            (_is_a_writer(node, module, here) and _may_name_status(node))
+            or (_runs_sql(node) and "/migrations/" not in module.file)
+        ):
             yield node.lineno
 
 
@@ -35,18 +43,28 @@ def _is_a_writer(call: ast.Call, module: Module, here: set[str]) -> bool:
     return not explained or origin[:2] == ["queries", "models"]
 
 
-def _names_status(call: ast.Call) -> bool:
+def _runs_sql(call: ast.Call) -> bool:
+    if not isinstance(call.func, ast.Attribute) or call.func.attr not in SQL_RUNNERS:
+        return False
+    sql = call.args[0] if call.args else None
+    return not (isinstance(sql, ast.Constant) and str(sql.value).startswith("SELECT "))
+
+
+def _may_name_status(call: ast.Call) -> bool:
     keywords = {keyword.arg for keyword in call.keywords}
-    holders = [keyword.value for keyword in call.keywords if keyword.arg in HOLDERS]
-    parts = [part for argument in [*call.args, *holders] for part in _parts(argument)]
-    texts = {part.value for part in parts if isinstance(part, ast.Constant)}
+    held = [keyword.value for keyword in call.keywords if keyword.arg in HOLDERS]
+    named = [part for holder in held for part in _parts(holder)]
+    if not all(isinstance(part, ast.Constant) for part in named):
+        return True
+    named += [part for argument in call.args for part in _parts(argument)]
+    texts = {part.value for part in named if isinstance(part, ast.Constant)}
     return "status" in keywords | texts
 
 
-def _parts(argument: ast.expr) -> list[ast.expr]:
-    """The names of a dict, the items of a list, or the argument itself."""
+def _parts(argument: ast.expr) -> Sequence[ast.expr | None]:
+    """The names of a dict, the items of a list, or the argument itself; None for **{**…}."""
     if isinstance(argument, ast.Dict):
-        return [key for key in argument.keys if key is not None]
+        return argument.keys
     if isinstance(argument, ast.List | ast.Tuple | ast.Set):
         return argument.elts
     return [argument]

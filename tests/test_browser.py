@@ -40,6 +40,7 @@ POLICY = """<meta http-equiv="Content-Security-Policy" content="script-src 'none
     [
         ("<p>calm</p>", "1 passed"),
         ("<script>console.error('broken')</script>", "1 passed, 1 error"),
+        ("<script>console.warn('odd')</script>", "1 passed, 1 error"),
         ("<script>throw new Error('broken')</script>", "1 passed, 1 error"),
         (f"{POLICY}<script>1</script>", "1 passed, 1 error"),
     ],

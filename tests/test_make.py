@@ -59,7 +59,7 @@ def test_a_demo_that_is_ended_leaves_no_server(begin: Begin) -> None:
     assert requests.get(f"http://127.0.0.1:{port}/", timeout=5).status_code == 200
     demo.terminate()
     # Whatever is left would hold the other end of its output.
-    demo.communicate(timeout=5)
+    demo.communicate(timeout=15)
     with pytest.raises(requests.ConnectionError):
         requests.get(f"http://127.0.0.1:{port}/", timeout=5)
 
@@ -107,10 +107,36 @@ def test_a_second_set_up_waits_for_the_first(repository: Path, begin: Begin) -> 
 def test_ci_asks_for_its_database_before_anything_else(
     begin: Begin, url: str, sentence: str
 ) -> None:
-    ci = begin(".ci/run", DATABASE_URL=url, DATABASE_URL_FILE="/none")
+    ci = begin(".ci/run", DATABASE_URL=url)
     said, _ = ci.communicate(timeout=30)
     assert ci.returncode == 1
     assert said.splitlines()[-1].startswith(sentence)
     assert "Lint" not in said
     assert "Traceback" not in said
     assert "hunter2" not in said
+
+
+def test_ci_reads_no_file_for_its_database(begin: Begin) -> None:
+    ci = begin(".ci/run", DATABASE_URL_FILE="/none")
+    said, _ = ci.communicate(timeout=30)
+    assert ci.returncode == 1
+    assert said == "Name the PostgreSQL in DATABASE_URL; DATABASE_URL_FILE is not read here.\n"
+
+
+def test_ci_tests_both_databases_and_needs_the_browser(repository: Path) -> None:
+    script = (repository / ".ci" / "run").read_text()
+    assert "\nexport REQUIRE_BROWSER=1\n" in script
+    assert "\nmake lint\n" in script
+    assert "\nREQUIRE_VENDOR=sqlite make test\n" in script
+    assert (
+        "\nDATABASE_URL=$postgres REQUIRE_VENDOR=postgresql "
+        "make test ARGS='-m \"not no_database\"'\n"
+    ) in script
+
+
+@pytest.mark.parametrize(("variables", "value"), [({}, "1"), ({"DEVELOPMENT": "0"}, "0")])
+def test_a_call_is_in_development_unless_told_otherwise(
+    begin: Begin, variables: dict[str, str], value: str
+) -> None:
+    shown = begin("make", "--eval", "shown: ; @echo $$DEVELOPMENT", "shown", **variables)
+    assert shown.communicate(timeout=10)[0] == f"{value}\n"

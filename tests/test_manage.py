@@ -42,6 +42,15 @@ def test_it_is_one_sentence(
     assert "hunter2" not in ended.stderr
 
 
+def test_a_file_that_is_no_database_is_one_sentence(manage: Manage, tmp_path: Path) -> None:
+    (tmp_path / "test.sqlite3").write_text(20 * "no database, but text ")
+    ended = manage("migrate", **PRODUCTION)
+    assert ended.returncode == 1
+    assert ended.stderr == (
+        "The database cannot be used: file is not a database. DATABASE_URL says which it is.\n"
+    )
+
+
 def test_who_asks_for_it_sees_where_it_came_from(manage: Manage) -> None:
     ended = manage("migrate", "--traceback", **PRODUCTION | {"STATIC_ROOT": "/", "SECRET_KEY": ""})
     assert "Traceback" in ended.stderr

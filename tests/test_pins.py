@@ -102,3 +102,12 @@ def test_no_pin_names_an_address(repository: Path, file: str) -> None:
     text = (repository / file).read_text()
     assert "://" not in text
     assert "resolved" not in text.replace("-resolved=true", "")
+
+
+def test_nothing_is_installed_unpinned_and_no_package_runs_a_script(repository: Path) -> None:
+    makefile = (repository / "Makefile").read_text()
+    installs = re.findall(r"-m pip install.*", makefile)
+    assert installs
+    assert all("--require-hashes --requirement requirements" in each for each in installs)
+    options = (repository / "queries" / "contracts" / ".npmrc").read_text().splitlines()
+    assert "ignore-scripts=true" in options

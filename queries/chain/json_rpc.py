@@ -50,7 +50,9 @@ class JsonRpc:
         try:
             return self._session.post(self._url, json=content, timeout=self._timeout).json()
         except (requests.RequestException, ValueError) as error:
-            raise NodeUnreachable(f"{method}: the node does not answer") from error
+            # From None: requests' own errors repeat the node's address, which holds a key.
+            reason = type(error).__name__
+            raise NodeUnreachable(f"{method}: the node does not answer ({reason})") from None
 
     def close(self) -> None:
         self._session.close()

@@ -4,6 +4,7 @@ import sqlite3
 from pathlib import Path
 
 import pytest
+from django.core.exceptions import ImproperlyConfigured
 
 from explorer.database import database
 
@@ -31,3 +32,15 @@ def test_postgresql_with_its_options(tmp_path: Path, scheme: str) -> None:
     assert (named["HOST"], named["PORT"], named["NAME"]) == ("db.example", 5433, "name")
     assert (named["USER"], named["PASSWORD"]) == ("user", "pass@word")
     assert named["OPTIONS"] == {"sslmode": "require", "connect_timeout": 9}
+
+
+@pytest.mark.parametrize("seconds", ["hunter2", "0", "-1", "1.5", "True", ""])
+def test_a_time_to_connect_is_a_number(tmp_path: Path, seconds: str) -> None:
+    with pytest.raises(ImproperlyConfigured, match="connect_timeout is not") as refusal:
+        database(f"postgres://h/n?connect_timeout={seconds}", tmp_path)
+    assert "hunter2" not in str(refusal.value)
+
+
+def test_a_password_that_cuts_the_address_short_is_told_how_it_is_written(tmp_path: Path) -> None:
+    with pytest.raises(ImproperlyConfigured, match="percent-encoded, such as %40 for @"):
+        database("postgres://u:hun/ter2@h/n", tmp_path)

@@ -29,6 +29,11 @@ def test_a_probe_comes_by_address_and_without_tls(client: Client) -> None:
     assert client.get("/", headers={"Host": "10.0.0.7:8000"}).status_code == 400
 
 
+@pytest.mark.no_database
+def test_its_answer_is_taken_for_nothing_else(client: Client) -> None:
+    assert client.get("/healthz")["X-Content-Type-Options"] == "nosniff"
+
+
 @pytest.mark.django_db
 def test_it_is_ready_when_the_database_is(client: Client) -> None:
     answer = client.get("/readyz")

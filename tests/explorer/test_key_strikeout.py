@@ -1,12 +1,24 @@
 """No text that is logged holds an API key, however it was written."""
 
+import time
+from collections.abc import Callable
+
 import pytest
 
-from explorer.key_strikeout import STRUCK, strike_out_keys, strike_out_parameters
+from accounts.api_keys import KEY_PREFIX
+from explorer.key_strikeout import (
+    LONGEST_PATH,
+    LONGEST_TEXT,
+    STRUCK,
+    names_a_secret,
+    strike_out_keys,
+    strike_out_parameters,
+)
 
 pytestmark = pytest.mark.no_database
 
-KEY = "tct_0123456789abcdef"
+KEY = "0123456789-of-another-service"  # nothing in it says that it is a key
+OWN_KEY = f"{KEY_PREFIX}0123456789_Ab-c"
 
 PARAMETERS = [
     f"apiKey={KEY}",
@@ -74,8 +86,9 @@ def test_a_key_in_any_text_is_struck_out(text: str) -> None:
     ("text", "end"),
     [
         (f"GET /x?apiKey={KEY}&batchQueryId=1", "&batchQueryId=1"),
-        (f"GET /x?apiKey={KEY} 200 in 3 ms", " 200 in 3 ms"),
-        (f"{{'apiKey': '{KEY}', 'block': 1}}", ", 'block': 1}"),
+        (f"Asked:\napiKey = {KEY}\nand more", "\nand more"),
+        ("GET /x?apiKey=[struck-out] 200 in 3 ms", " 200 in 3 ms"),
+        (f"POST /submit/apiKey/{OWN_KEY} 200 in 3 ms", " 200 in 3 ms"),
     ],
 )
 def test_what_follows_a_key_is_kept(text: str, end: str) -> None:
@@ -86,3 +99,54 @@ def test_what_follows_a_key_is_kept(text: str, end: str) -> None:
 def test_other_text_stays_as_it_is(text: str) -> None:
     assert strike_out_keys(text) == text
     assert strike_out_parameters(text) == text
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        f"/submit/apiKey/{OWN_KEY}",
+        f"/x?key={OWN_KEY}",
+        f"/x?token={OWN_KEY}&b=1",
+        f"/x?{OWN_KEY}=1",
+        f"/x?q=tct%5F{OWN_KEY[4:]}",
+        f"/x?q=%2574ct%255f{OWN_KEY[4:]}",
+        f"/%74ct_{OWN_KEY[4:]}/x",
+        f"/x?q=tct_%30{OWN_KEY[5:]}",
+    ],
+)
+def test_a_key_of_ours_is_known_wherever_it_stands(path: str) -> None:
+    for struck in (strike_out_parameters(path), strike_out_keys(f"Asked: {path}")):
+        assert OWN_KEY[5:] not in struck
+        assert STRUCK in struck
+
+
+def test_a_parameter_that_is_encoded_without_end_is_struck_out() -> None:
+    assert strike_out_parameters(f"/x?a=%{4 * '25'}41") == f"/x?a={STRUCK}"
+    assert strike_out_parameters(f"/x?a=%{3 * '25'}41") == f"/x?a=%{3 * '25'}41"
+
+
+def test_a_long_text_is_cut_and_says_so() -> None:
+    text = f"/{LONGEST_TEXT * 'x'}"
+    assert strike_out_keys(text) == f"{text[:-1]} [cut: 1 characters more]"
+    path = f"/x?apiKey=1&a={LONGEST_PATH * 'x'}"
+    struck = strike_out_parameters(path)
+    assert struck.startswith(f"/x?apiKey={STRUCK}&a=xxx")
+    assert struck.endswith("x [cut: 14 characters more]")
+    assert strike_out_parameters(path[:LONGEST_PATH]).endswith("x")
+
+
+HOSTILE = [
+    "%25", "%", "%2561", "%61%70%69", "a=%2525", "a&", "api", "api.", "api%2", "api%25", "apikey",
+    "apikey=", "apikey ", "apikey%", "apikey%25%25", "apikey=['&", 'apikey=\\"', "apikey=\n",
+    "authorization", "authorization ", "tct", "tct_", "tct%252525", "[struck-out]", " ", "\n",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("shape", HOSTILE)
+@pytest.mark.parametrize("function", [strike_out_keys, strike_out_parameters, names_a_secret])
+def test_no_text_takes_long(function: Callable[[str], object], shape: str) -> None:
+    """A visitor chooses the text, and the log's lock is held meanwhile. A few ms, in truth."""
+    text = "/x?" + (shape * 100_000)[:100_000]
+    begin = time.process_time()
+    function(text)
+    assert time.process_time() - begin < 0.1

@@ -2,12 +2,14 @@
 
 import json
 import logging
+import math
 import sys
 from collections.abc import Callable
 
 import pytest
 
 from explorer.logs import JsonLines, ReadableLines, request_id
+from tests.commands import PRODUCTION, Manage
 
 pytestmark = pytest.mark.no_database
 
@@ -18,6 +20,10 @@ def _record(message: str, *arguments: object, **more: object) -> logging.LogReco
     record = logging.LogRecord("tacitus", logging.INFO, __file__, 1, message, arguments, None)
     vars(record).update(more)
     return record
+
+
+def _fail(said: str) -> None:
+    raise ValueError(said)
 
 
 @pytest.mark.parametrize("form", [JsonLines, ReadableLines])
@@ -79,7 +85,67 @@ def test_a_stack_that_was_asked_for_is_in_the_line() -> None:
     assert json.loads(line)["stack"] == "Stack: apiKey=[struck-out] in f"
 
 
-def test_a_readable_line_cannot_write_to_the_terminal() -> None:
-    line = ReadableLines().format(_record("GET /\x1b[2J\r\u202eevil"))
-    assert "\x1b" not in line
-    assert "\\x1b[2J\\r\\u202eevil" in line
+@pytest.mark.parametrize(
+    ("sent", "shown"),
+    [
+        ("\x1b[2J", "\\x1b[2J"),
+        ("\r", "\\r"),
+        ("\x7f", "\\x7f"),
+        ("\x9b2J", "\\x9b2J"),
+        ("\u2028", "\\u2028"),
+        ("\u2029", "\\u2029"),
+        ("\u202e", "\\u202e"),
+        ("\n09:00:00 INFO     forged", "\\n09:00:00 INFO     forged"),
+    ],
+)
+def test_a_readable_line_writes_neither_to_the_terminal_nor_another_line(
+    sent: str, shown: str
+) -> None:
+    try:
+        _fail(sent)
+    except ValueError:
+        record = _record("GET /%s.", sent, exc_info=sys.exc_info(), stack_info="Stack:\n  f")
+    first, *trace = ReadableLines().format(record).split("\n")
+    assert first.endswith(f" INFO     GET /{shown}.")
+    assert len(trace) > 4
+    assert all(line.startswith("    ") for line in trace)
+    assert sent not in "".join(trace)
+
+
+def test_a_readable_line_ends_in_its_requests_id() -> None:
+    token = request_id.set("01J2VM6JSA6VKKZ0ENWGYYPR18")
+    line = ReadableLines().format(_record("asked for /x?apiKey=%s", KEY))
+    request_id.reset(token)
+    assert line.endswith("asked for /x?apiKey=[struck-out]  [YYPR18]")
+
+
+def test_what_is_no_number_is_text() -> None:
+    """A line with a bare NaN is no JSON."""
+    line = JsonLines().format(_record("asked", fields={"rates": [math.nan, math.inf, 0.5]}))
+    assert json.loads(line)["rates"] == ["nan", "inf", 0.5]
+
+
+def test_a_long_field_is_cut() -> None:
+    line = JsonLines().format(_record("asked", fields={"said": 30_000 * "x"}))
+    assert json.loads(line)["said"].endswith("x [cut: 10000 characters more]")
+
+
+SAY = """
+import threading, warnings
+from explorer.logs import log_what_python_says
+log_what_python_says()
+warnings.warn("a warning\\nof two lines")
+def fail():
+    raise RuntimeError("of a thread")
+(thread := threading.Thread(target=fail)).start(), thread.join()
+raise RuntimeError("of the program")
+"""
+
+
+def test_what_python_says_itself_is_logged_too(manage: Manage) -> None:
+    ended = manage("shell", "--no-imports", "--command", SAY, **PRODUCTION)
+    lines = [json.loads(line) for line in ended.stderr.splitlines()]
+    assert [line["level"] for line in lines] == ["WARNING", "CRITICAL", "CRITICAL"]
+    assert "a warning\nof two lines" in lines[0]["message"]
+    assert "RuntimeError: of a thread" in lines[1]["exception"]
+    assert "RuntimeError: of the program" in lines[2]["exception"]

@@ -4,11 +4,29 @@ from pathlib import Path
 
 import pytest
 from django.conf import settings
+from django.core.exceptions import BadRequest, PermissionDenied
+from django.http import HttpRequest, HttpResponse
 from django.test import Client
+from django.urls import path
 from playwright.sync_api import Page, expect
 from pytest_django.live_server_helper import LiveServer
 
+from explorer import urls
+
 WIDTHS = [360, 1200, 1920]
+
+
+def closed(_request: HttpRequest) -> HttpResponse:
+    raise PermissionDenied("hunter2")
+
+
+def odd(_request: HttpRequest) -> HttpResponse:
+    raise BadRequest("hunter2")
+
+
+# Of a service that has a page which not everyone may see, and one which few ask for rightly.
+urlpatterns = [*urls.urlpatterns, path("closed", closed), path("odd", odd)]
+handler400 = urls.handler400
 
 
 @pytest.mark.no_database
@@ -29,6 +47,7 @@ def test_a_fault_of_ours_is_our_page(client: Client, monkeypatch: pytest.MonkeyP
     assert answer.status_code == 500
     assert "Something broke on our side" in answer.text
     assert "a fault for this test" not in answer.text
+    assert f"<code>{answer['X-Request-ID']}</code>" in answer.text
 
 
 @pytest.mark.no_database
@@ -42,17 +61,32 @@ def test_another_host_is_our_page_with_its_policy_and_repeats_nothing(client: Cl
 
 
 @pytest.mark.no_database
+@pytest.mark.urls(__name__)
+def test_another_bad_request_is_not_told_of_addresses(client: Client) -> None:
+    answer = client.get("/odd")
+    assert answer.status_code == 400
+    assert "This request could not be understood" in answer.text
+    assert "This is not one of this service" not in answer.text
+    assert f"Tacitus {settings.VERSION}" in answer.text
+
+
+@pytest.mark.no_database
+@pytest.mark.urls(__name__)
+def test_what_is_not_allowed_is_our_page(client: Client) -> None:
+    answer = client.get("/closed")
+    assert answer.status_code == 403
+    assert "You may not see or do this" in answer.text
+    assert f"Tacitus {settings.VERSION}" in answer.text
+    assert "hunter2" not in answer.text
+
+
+@pytest.mark.no_database
 def test_a_form_from_elsewhere_is_our_page() -> None:
     answer = Client(enforce_csrf_checks=True).post("/", {"said": "hunter2"})
     assert answer.status_code == 403
     assert "This form could not be trusted" in answer.text
     assert f"Tacitus {settings.VERSION}" in answer.text
     assert "hunter2" not in answer.text
-
-
-@pytest.mark.no_database
-def test_every_page_leads_to_the_health_of_the_service(client: Client) -> None:
-    assert '<a href="/readyz">Health</a>' in client.get("/").text
 
 
 @pytest.mark.no_database
@@ -63,6 +97,39 @@ def test_the_start_page_says_what_is_not_there_yet(client: Client) -> None:
 @pytest.mark.no_database
 def test_the_start_page_is_only_read(client: Client) -> None:
     assert client.post("/").status_code == 405
+
+
+COLOURS = """
+element => {
+  const numbers = colour => colour.match(/[0-9.]+/g).map(Number);
+  let ground = element;
+  while (numbers(getComputedStyle(ground).backgroundColor)[3] === 0) ground = ground.parentElement;
+  return [getComputedStyle(element).color, getComputedStyle(ground).backgroundColor].map(numbers);
+}
+"""
+
+
+def _colours(page: Page, selector: str) -> list[list[float]]:
+    """Of the text, and of what it stands on."""
+    colours: list[list[float]] = page.locator(selector).first.evaluate(COLOURS)
+    return colours
+
+
+def _luminance(colour: list[float]) -> float:
+    """As the Web Content Accessibility Guidelines define it."""
+    linear = [
+        part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4
+        for part in (each / 255 for each in colour[:3])
+    ]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
+def _least_contrast(page: Page) -> float:
+    contrasts = []
+    for selector in ("body", ".lead", ".masthead nav a", ".steps p", ".numeral", ".panel dd"):
+        dark, light = sorted(map(_luminance, _colours(page, selector)))
+        contrasts.append((light + 0.05) / (dark + 0.05))
+    return min(contrasts)
 
 
 @pytest.mark.browser
@@ -83,6 +150,8 @@ def test_the_start_page(
         "HEADER_ACCUMULATED",
         "ACCOUNT_ACCUMULATED",
     ]
+    assert _least_contrast(page) >= 4.5
+    assert (_luminance(_colours(page, "body")[1]) < 0.5) is (scheme == "dark")
     for width in WIDTHS:
         page.set_viewport_size({"width": width, "height": 900})
         assert page.evaluate("document.documentElement.scrollWidth") <= width
@@ -94,9 +163,12 @@ def test_the_policy_lets_nothing_in_that_is_not_ours(page: Page, live_server: Li
     """htmx is there, puts no style into the page, and evaluates nothing."""
     page.goto(live_server.url)
     assert page.evaluate("typeof htmx") == "object"
-    assert page.evaluate("[htmx.config.includeIndicatorStyles, htmx.config.allowEval]") == [
+    names = ("includeIndicatorStyles", "allowEval", "allowScriptTags", "selfRequestsOnly")
+    assert page.evaluate("names => names.map(name => htmx.config[name])", names) == [
         False,
         False,
+        False,
+        True,
     ]
     assert page.locator("style, [style], script:not([src])").count() == 0
 

@@ -66,7 +66,14 @@ def test_production(repository: Path, tmp_path: Path, manage: Manage) -> None:
             "https://proofs.example.org/",
         )
         assert requests.get(f"{address}/readyz", timeout=5).json()["status"] == "ok"
-        assert requests.get(f"{address}/", timeout=5).status_code == 400
+        # A name that is not ours is refused, with the headers too, before https or behind it.
+        for headers in ({}, {**PROXY, "Host": "other.example"}):
+            refused = requests.get(f"{address}/", headers=headers, timeout=5)
+            assert refused.status_code == 400
+            assert refused.headers["X-Content-Type-Options"] == "nosniff"
+            assert refused.headers["X-Frame-Options"] == "DENY"
+            assert refused.headers["Referrer-Policy"] == "same-origin"
+        assert refused.headers["Strict-Transport-Security"].startswith("max-age=31536000;")
 
         page = requests.get(f"{address}/", headers=PROXY, timeout=5)
         assert page.status_code == 200
@@ -101,7 +108,17 @@ def test_production(repository: Path, tmp_path: Path, manage: Manage) -> None:
             )
             assert answer.headers["Content-Encoding"] == "gzip"
             assert "immutable" in answer.headers["Cache-Control"]
+            assert answer.headers["Strict-Transport-Security"].startswith("max-age=31536000;")
             assert gzip.decompress(answer.raw.read(decode_content=False))
+        unsafe = requests.get(
+            f"{address}{file}", headers={"Host": PROXY["Host"]}, allow_redirects=False, timeout=5
+        )
+        assert unsafe.status_code == 301
+
+        # The page of a fault knows no hash, because what looks these up may be what broke.
+        fault = (repository / "templates" / "500.html").read_text()
+        (sheet,) = re.findall(r'rel="stylesheet" href="([^"]+)"', fault)
+        assert requests.get(f"{address}{sheet}", headers=PROXY, timeout=5).status_code == 200
 
         missing = requests.get(
             f"{address}/nowhere", params={"apiKey": "hidden-key"}, headers=PROXY, timeout=5
@@ -115,6 +132,11 @@ def test_production(repository: Path, tmp_path: Path, manage: Manage) -> None:
     (found,) = [line for line in lines if line.get("path", "").startswith("/nowhere")]
     assert found["status"] == 404
     assert found["request_id"] == missing.headers["X-Request-ID"]
+    # A refusal is one line, and no traceback.
+    statuses = [line.get("status") for line in lines]
+    assert [status for status in statuses if status in {400, 404}] == [400, 400, 404]
+    assert {line["logger"] for line in lines} == {"_granian", "_granian.serve", "tacitus.requests"}
+    assert not [line for line in lines if "exception" in line]
 
 
 def test_nothing_is_said_below_the_level_that_was_set(repository: Path, tmp_path: Path) -> None:
@@ -170,6 +192,61 @@ def test_it_does_not_share_a_port(manage: Manage) -> None:
     assert ended.stderr == (
         f"CommandError: Cannot listen at 127.0.0.1:{port}: it is taken. Choose another port.\n"
     )
+
+
+def test_in_development_only_this_machine_is_served(manage: Manage) -> None:
+    """The key is in the source: who knows it signs what sessions are made of."""
+    ended = manage("serve", "--host=0.0.0.0", f"--port={free_port()}", DEVELOPMENT="1")
+    assert ended.returncode == 1
+    assert ended.stderr == (
+        "CommandError: At 0.0.0.0 others can reach this server, and the key that development sets "
+        "is known to everyone. Set SECRET_KEY, or leave --host out.\n"
+    )
+
+
+EVERYWHERE = "0.0.0.0"  # noqa: S104 (nothing is bound to it)
+SHOW = """
+from django.core.management import call_command
+from explorer.management.commands import serve
+serve.WebServer.serve = lambda server, **_: print(
+    server.bind_addr, server.workers, server.blocking_threads, server.respawn_failed_workers,
+    server.workers_kill_timeout, server.http1_settings.max_buffer_size,
+)
+call_command("serve", "--host={host}", "--port={port}", "--workers=3", "--threads=5")
+"""
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", EVERYWHERE])
+def test_what_is_asked_for_reaches_the_server(manage: Manage, host: str) -> None:
+    source = SHOW.format(host=host, port=free_port())
+    variables = {"DEVELOPMENT": "1", "SECRET_KEY": PRODUCTION["SECRET_KEY"]}
+    ended = manage("shell", "--no-imports", "--command", source, **variables)
+    assert ended.stdout.splitlines()[0] == f"{host} 3 5 True 30 32768"
+
+
+BROKEN = """
+import threading, warnings
+warnings.warn("a warning")
+(thread := threading.Thread(target=lambda: 1 / 0)).start(), thread.join()
+raise RuntimeError("broken")
+"""
+
+
+def test_every_line_of_a_server_that_fails_is_json(manage: Manage, tmp_path: Path) -> None:
+    (tmp_path / "staticfiles.json").touch()
+    (tmp_path / "broken.py").write_text(BROKEN)
+    (tmp_path / "with_broken.py").write_text(
+        "from explorer.settings import *\nWSGI_APPLICATION = 'broken.application'\n"
+    )
+    variables = {"DJANGO_SETTINGS_MODULE": "with_broken", "PYTHONPATH": str(tmp_path)}
+    production = {**PRODUCTION, "BEHIND_PROXY": "1", "STATIC_ROOT": str(tmp_path)}
+    ended = manage("serve", f"--port={free_port()}", "--workers=1", **production, **variables)
+    assert ended.returncode == 1
+    lines = [json.loads(line) for line in (ended.stdout + ended.stderr).splitlines()]
+    assert [line for line in lines if line["logger"] == "py.warnings"]
+    faults = "".join(line.get("exception", "") for line in lines)
+    assert "ZeroDivisionError" in faults
+    assert "RuntimeError: broken" in faults
 
 
 @pytest.mark.parametrize("host", ["192.0.2.1", "no-such-host.invalid", "a..b"])

@@ -3,6 +3,7 @@
 import os
 import re
 import signal
+import socket
 import subprocess
 import sys
 import threading
@@ -80,9 +81,28 @@ def test_ctrl_c_ends_it_at_once(start: Start) -> None:
         assert server.wait(timeout=15) == 0
 
 
+def test_a_terminal_that_is_closed_ends_it(start: Start) -> None:
+    server, address = start("--workers=2")
+    os.killpg(server.pid, signal.SIGHUP)
+    assert server.wait(timeout=15) == 0
+    server.communicate(timeout=15)
+    assert not _answers(address)
+
+
+def test_half_a_request_does_not_hold_it_up(start: Start) -> None:
+    server, address = start("--workers=1")
+    port = int(address.rpartition(":")[2])
+    with socket.create_connection(("127.0.0.1", port), timeout=5) as visitor:
+        visitor.sendall(b"GET / HTTP/1.1\r\nHost: ")
+        assert _answers(address)
+        os.killpg(server.pid, signal.SIGINT)
+        # The rest is waited for, but not for the 30 seconds after which a worker is killed.
+        assert server.wait(timeout=20) == 0
+
+
 def test_no_worker_outlives_a_server_that_is_killed(start: Start) -> None:
     server, address = start("--workers=2")
     server.kill()
     # The workers hold the other end of its output, and let go of it only when they end.
-    server.communicate(timeout=5)
+    server.communicate(timeout=15)
     assert not _answers(address)

@@ -7,15 +7,18 @@ import socket
 import threading
 import time
 from argparse import ArgumentParser
+from ipaddress import ip_address
 from typing import Any
 
 from django.conf import settings
+from django.core.checks.security.base import SECRET_KEY_INSECURE_PREFIX
 from django.core.management.base import BaseCommand, CommandError
 from granian.constants import HTTPModes, Interfaces
+from granian.http import HTTP1Settings
 from granian.log import LogLevels
-from granian.server import Server
 
-from explorer.serving_process import application
+from explorer.logs import log_what_python_says
+from explorer.serving_process import WebServer, application
 
 GREATEST_PORT = 65_535
 MANY = 1_000
@@ -49,14 +52,20 @@ class Command(BaseCommand):
         if not settings.DEVELOPMENT:
             _refuse_what_production_lacks()
         address = _free_address(options["host"], port)
+        if not ip_address(address[0]).is_loopback:
+            _refuse_a_key_that_everyone_knows(options["host"])
+        log_what_python_says()
         if settings.DEVELOPMENT:
             threading.Thread(target=self._say_when_it_listens, args=address, daemon=True).start()
-        Server(
+        WebServer(
             settings.WSGI_APPLICATION,
             address=address[0],
             port=port,
             interface=Interfaces.WSGI,
             http=HTTPModes.http1,
+            # A request's line and headers are smaller, and a proxy has them whole when it asks.
+            # A worker that waits for the rest of one could not end.
+            http1_settings=HTTP1Settings(max_buffer_size=32_768, header_read_timeout=5_000),
             workers=workers,
             blocking_threads=threads,
             log_level=LogLevels(settings.LOG_LEVEL.lower()),
@@ -92,6 +101,14 @@ def _refuse_what_production_lacks() -> None:
         )
     if not (settings.STATIC_ROOT / "staticfiles.json").exists():
         raise CommandError("Static files are not collected. Run: manage.py collectstatic")
+
+
+def _refuse_a_key_that_everyone_knows(host: str) -> None:
+    if settings.SECRET_KEY.startswith(SECRET_KEY_INSECURE_PREFIX):
+        raise CommandError(
+            f"At {host} others can reach this server, and the key that development sets is known "
+            "to everyone. Set SECRET_KEY, or leave --host out."
+        )
 
 
 def _free_address(host: str, port: int) -> tuple[str, int]:
