@@ -18,8 +18,14 @@ except ModuleNotFoundError as error:
     )
 
 
+# These build or measure and serve nobody, so what production needs is not asked of them.
+WITHOUT_PRODUCTION = {"build_contracts", "gas_report", "proof_speed"}
+
+
 def main() -> None:
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "explorer.settings")
+    if WITHOUT_PRODUCTION & set(sys.argv[1:2]):
+        os.environ["DEVELOPMENT"] = os.environ.get("DEVELOPMENT") or "1"
     try:
         execute_from_command_line(sys.argv)
     except (ImproperlyConfigured, DatabaseFault, OSError) as error:

@@ -65,3 +65,9 @@ def test_without_the_packages_it_says_how_to_get_them(repository: Path) -> None:
         "Tacitus's packages are not installed: there is no django. Run make setup, or: "
         "python -m pip install --require-hashes -r requirements.txt\n"
     )
+
+
+def test_what_serves_nobody_needs_no_settings(manage: Manage) -> None:
+    ended = manage("build_contracts", "--check")
+    assert (ended.returncode, ended.stderr) == (0, "")
+    assert "NativeRegistry" in ended.stdout

@@ -103,6 +103,12 @@ def test_the_figures_stand_beside_the_contracts(whole_corpus: Cases, repository:
         assert f"{target.most:,}" in readme, target.name
 
 
+def test_the_readme_opens_with_the_figures_of_now(whole_corpus: Cases, repository: Path) -> None:
+    readme = (repository / "README.md").read_text()
+    for target in TARGETS[:3]:
+        assert f"| {whole_corpus[target.case][target.figure]:,} |" in readme, target.name
+
+
 def test_an_account_without_code_pays_for_one_field_only(whole_corpus: Cases) -> None:
     four = whole_corpus[f"{EOA}/account-four-fields"]
     assert four["total_gas"] == whole_corpus[f"{EOA}/account"]["total_gas"]
