@@ -16,6 +16,8 @@ from explorer.logs import log_what_python_says
 
 log = logging.getLogger("tacitus.serve")
 
+ENDINGS = {signal.SIGHUP, signal.SIGINT, signal.SIGTERM}
+
 
 class WebServer(MPServer):
     """Granian's server, which SIGHUP ends as SIGTERM does.
@@ -27,16 +29,35 @@ class WebServer(MPServer):
         self.signal_handler_interrupt()  # type: ignore[no-untyped-call]
 
 
-def application(_target: str) -> Callable[..., Any]:
-    """Granian's loader of the application, called in every worker.
+def settle_each_fork() -> None:
+    """Signals wait while a worker is made: it begins with the server's own handlers.
 
-    A terminal's Ctrl-C goes to every process of the group. The server passes it on to its
-    workers, and one that is told to end twice may never do so; so each leaves the group.
+    Under these it would swallow the server's order to end, and be killed only 30 seconds later.
+    """
+    os.register_at_fork(
+        before=lambda: signal.pthread_sigmask(signal.SIG_BLOCK, ENDINGS),
+        after_in_parent=lambda: signal.pthread_sigmask(signal.SIG_UNBLOCK, ENDINGS),
+        after_in_child=_begin_a_worker,
+    )
+
+
+def _begin_a_worker() -> None:
+    """A terminal's Ctrl-C goes to every process of the group, and so does its end.
+
+    The server passes them on to its workers, and one that is told to end twice may never do so;
+    so each leaves the group, and until Granian listens only the server's SIGTERM ends it.
     """
     os.setpgid(0, 0)
-    log_what_python_says()
-    # Until Granian listens for it, the server's own handler stands here and would swallow it.
+    signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, ENDINGS)
+
+
+def application(_target: str) -> Callable[..., Any]:
+    """Granian's loader of the application, called in every worker."""
+    _begin_a_worker()
+    log_what_python_says()
     threading.Thread(target=_end_with_the_server, daemon=True).start()
     try:
         return get_internal_wsgi_application()

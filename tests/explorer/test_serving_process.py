@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 import requests
 
-from tests.commands import clean_environment, free_port
+from tests.commands import Manage, clean_environment, free_port
 
 pytestmark = pytest.mark.no_database
 
@@ -79,6 +79,30 @@ def test_ctrl_c_ends_it_at_once(start: Start) -> None:
         os.killpg(server.pid, signal.SIGINT)
         # Without it a worker hangs until it is killed, 30 seconds later.
         assert server.wait(timeout=15) == 0
+
+
+MADE = """
+import os, signal, time
+from django.core.management import call_command
+from explorer.management.commands import serve
+
+def make_a_worker(server, **_):
+    signal.signal(signal.SIGTERM, server.signal_handler_interrupt)
+    if not (worker := os.fork()):
+        time.sleep(20)
+        os._exit(0)
+    os.kill(worker, signal.SIGTERM)
+    print(os.waitstatus_to_exitcode(os.waitpid(worker, 0)[1]))
+
+serve.WebServer.serve = make_a_worker
+call_command("serve", "--port={port}")
+"""
+
+
+def test_a_worker_that_just_began_ends_when_it_is_told_to(manage: Manage) -> None:
+    source = MADE.format(port=free_port())
+    ended = manage("shell", "--no-imports", "--command", source, DEVELOPMENT="1")
+    assert ended.stdout == f"{-signal.SIGTERM}\n"
 
 
 def test_a_terminal_that_is_closed_ends_it(start: Start) -> None:

@@ -18,7 +18,7 @@ from granian.http import HTTP1Settings
 from granian.log import LogLevels
 
 from explorer.logs import log_what_python_says
-from explorer.serving_process import WebServer, application
+from explorer.serving_process import WebServer, application, settle_each_fork
 
 GREATEST_PORT = 65_535
 MANY = 1_000
@@ -55,6 +55,7 @@ class Command(BaseCommand):
         if not ip_address(address[0]).is_loopback:
             _refuse_a_key_that_everyone_knows(options["host"])
         log_what_python_says()
+        settle_each_fork()
         if settings.DEVELOPMENT:
             threading.Thread(target=self._say_when_it_listens, args=address, daemon=True).start()
         WebServer(
