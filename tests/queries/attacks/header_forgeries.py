@@ -8,7 +8,7 @@ from queries.chain.registry_reads import call_data
 from queries.proving.keccak import keccak256
 from queries.proving.registry_calls import HeaderFlag, prove_call
 from queries.proving.rlp_items import encode_integer, encode_string
-from tests.queries.attacks.forgeries import NUMBER, TIME, Forgery, answer
+from tests.queries.attacks.forgery_parts import NUMBER, TIME, Forgery, answer
 from tests.queries.attacks.header_parts import MadeUpHeader, headers, tail_of
 
 HEADER_FORGERIES: dict[str, Callable[[], Forgery]] = {}

@@ -21,7 +21,7 @@ from tests.queries.attacks.attestations import (
     sign,
     signed_by,
 )
-from tests.queries.attacks.forgeries import NUMBER, OWNER, Forgery
+from tests.queries.attacks.forgery_parts import NUMBER, OWNER, Forgery
 from tests.queries.attacks.header_forgeries import TIMESTAMP, fields, header_field
 from tests.queries.attacks.header_parts import MadeUpHeader, headers, tail_of
 from tests.queries.attacks.witness_parts import key

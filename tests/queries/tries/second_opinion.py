@@ -8,6 +8,7 @@ from trie.hexary import HexaryTrie
 
 from queries.proving.account_proofs import AccountProof, SlotProof, check_account_proof
 from queries.proving.accounts import ABSENT_ACCOUNT, AccountState
+from queries.proving.keccak import HASH_BYTES
 from queries.proving.trie_proofs import check_proof
 from queries.proving.witnesses import AccountRequest
 from tests.queries.tries.random_tries import RandomAccount
@@ -34,8 +35,14 @@ class SecondOpinion:
         """What the trie has for a key; nothing where it has none."""
         return bytes(self.trie[key])
 
-    def proof(self, key: bytes) -> list[bytes]:
-        return [rlp.encode(node) for node in self.trie.get_proof(key)]
+    def proof(self, key: bytes, *, embedded_listed: bool = True) -> list[bytes]:
+        """The nodes on a key's path; nodes differ in whether they list the embedded ones too."""
+        nodes = [rlp.encode(node) for node in self.trie.get_proof(key)]
+        return [
+            node
+            for place, node in enumerate(nodes)
+            if embedded_listed or place == 0 or len(node) >= HASH_BYTES
+        ]
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,97 @@
+"""False facts by construction: what each check of the verifier is there for.
+
+Each is a call that would make a registry say something untrue, leave a key that was asked for
+without an answer, or take bytes that mean nothing. The names begin with the design's points.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from queries.chain.registry_reads import call_data
+from queries.proving.accounts import AccountState, encode_account, encode_slot_value
+from queries.proving.keccak import EMPTY_CODE_HASH
+from queries.proving.registry_calls import accumulated_section, prove_call
+from tests.queries.attacks.witness_parts import (
+    PERSON,
+    ChosenTrie,
+    account_told,
+    asked,
+    key,
+    leaf,
+    witness,
+)
+
+NUMBER, TIME, HASH = 1000, 1_700_000_000, bytes([9]) * 32
+BALANCE = 1
+
+UNPROVEN = bytes(64)
+REFUSED_BY_ROOT = "BlockNotAccumulated"
+
+
+@dataclass(frozen=True)
+class Forgery:
+    """A call, and what it would make readable."""
+
+    calldata: bytes
+    error: str  # by which it is refused; none where it is taken, and the truth is read
+    question: bytes = b""
+    lie: bytes = b""  # the answer if it were believed
+    setup: tuple[bytes, ...] = ()
+
+    @property
+    def only_malformed(self) -> bool:
+        """Whether nothing untrue would be read; it is the bytes that should be refused."""
+        return not self.question
+
+
+FORGERIES: dict[str, Callable[[], Forgery]] = {}
+
+
+def forgery(make: Callable[[], Forgery]) -> Callable[[], Forgery]:
+    FORGERIES[make.__name__] = make
+    return make
+
+
+def answer(value: int | bytes) -> bytes:
+    word = value if isinstance(value, bytes) else value.to_bytes(32, "big")
+    return (1).to_bytes(32, "big") + word
+
+
+def field_of(name: bytes, field: int = BALANCE) -> bytes:
+    return call_data("tryAccountField(address,uint256,uint8)", name[:20], NUMBER, field)
+
+
+def slot_of(name: bytes, slot: bytes) -> bytes:
+    signature = "tryAccountStorageSlotValues(address,uint256,bytes32)"
+    return call_data(signature, name[:20], NUMBER, slot)
+
+
+def against(root: bytes, shown: bytes, error: str, **lie: bytes) -> Forgery:
+    """A witness against an accumulated block with this state root."""
+    known = call_data("setAccumulated(uint256,uint256,bytes32,bytes32)", NUMBER, TIME, HASH, root)
+    section = accumulated_section(NUMBER, TIME, HASH, shown)
+    return Forgery(prove_call([section]), error, setup=(known,), **lie)
+
+
+def people(*digits: str) -> ChosenTrie:
+    return ChosenTrie({key(each): encode_account(PERSON) for each in digits})
+
+
+TOLD = account_told(PERSON)
+OWNER = key("5")
+
+
+def stored(*slots: bytes, value: int = 5) -> tuple[ChosenTrie, ChosenTrie, AccountState]:
+    """A storage trie, a state trie with its owner alone, and the owner."""
+    storage = ChosenTrie({slot: encode_slot_value(value) for slot in slots})
+    owner = AccountState(1, 2, storage.root, EMPTY_CODE_HASH)
+    return storage, ChosenTrie({OWNER: encode_account(owner)}), owner
+
+
+def of_storage(
+    slots: tuple[bytes, ...], nodes: bytes, about: tuple[bytes, ...], error: str, lie: bytes
+) -> Forgery:
+    """`nodes` told as the owner's storage trie, which holds `slots`."""
+    _, state, owner = stored(*slots)
+    shown = witness([asked(OWNER, 0, about)], leaf(0, account_told(owner, nodes)))
+    return against(state.root, shown, error, question=slot_of(OWNER, about[-1]), lie=lie)
