@@ -55,7 +55,10 @@ class LocalNode:
         if to is not None:
             transaction["to"] = to
         hash_ = self.rpc.ask("eth_sendTransaction", transaction)
+        until = time.monotonic() + 60
         while (mined := self.rpc.ask("eth_getTransactionReceipt", hash_)) is None:
+            if time.monotonic() > until:
+                raise NodeUnreachable("the local node has not mined a transaction for a minute")
             time.sleep(0.002)
         if mined["status"] != "0x1":
             raise TransactionReverted(self._reason(transaction))

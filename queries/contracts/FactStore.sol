@@ -12,6 +12,11 @@ abstract contract FactStore {
     error HeaderFieldNotProven(uint256 blockNumber, uint8 field);
     /// @notice It is not proven which block was the last one at this time.
     error TimestampNotProven(uint256 timestamp);
+    /// @notice Another value of this fact is kept, and stays. Only a source of block hashes that
+    /// contradicts itself leads here.
+    error FactContradicted(bytes32 key);
+    /// @notice Another nonce or balance of this account at this block is kept, and stays.
+    error AccountContradicted(address account, uint256 blockNumber);
 
     // Fields of an account
     uint8 internal constant NONCE = 0;
@@ -30,6 +35,8 @@ abstract contract FactStore {
     uint256 private constant EMPTY_STORAGE = 4;
     uint256 private constant EMPTY_CODE = 8;
 
+    bytes32 private constant GREATEST = bytes32(type(uint256).max);
+
     // Kinds of facts, part of their keys
     uint256 private constant ACCOUNT_FACT = 1;
     uint256 private constant SLOT_FACT = 2;
@@ -37,8 +44,8 @@ abstract contract FactStore {
     uint256 private constant TIMESTAMP_FACT = 4;
 
     mapping(uint256 blockNumber => mapping(address account => uint256)) private _records;
-    /// @dev A fact's value plus one, so that zero means unproven; the greatest value wraps to
-    /// zero and is marked beside.
+    /// @dev A fact's value plus one, so that zero means unproven. The greatest value has no such
+    /// word; it takes that of the value before it, and is marked beside.
     mapping(bytes32 key => uint256) private _facts;
     mapping(bytes32 key => bool) private _isGreatest;
 
@@ -159,9 +166,13 @@ abstract contract FactStore {
                 record |= LARGE_BALANCE;
                 written = _remember(_accountKey(account, blockNumber, BALANCE), bytes32(balance));
             }
-            if (_records[blockNumber][account] != record) {
+            // It follows from the account's state alone, whatever fields were asked for.
+            uint256 present = _records[blockNumber][account];
+            if (present == 0) {
                 _records[blockNumber][account] = record;
                 written = true;
+            } else if (present != record) {
+                revert AccountContradicted(account, blockNumber);
             }
         }
         if (own & 1 << STORAGE_ROOT != 0) {
@@ -174,26 +185,30 @@ abstract contract FactStore {
         }
     }
 
-    /// @dev Keeps a fact; says whether it is new.
+    /// @dev Keeps a fact; says whether it is new. The first value stays.
     function _remember(bytes32 key, bytes32 value) internal returns (bool written) {
         unchecked {
-            uint256 stored = uint256(value) + 1;
-            if (stored == 0) {
-                if (_isGreatest[key]) return false;
-                _isGreatest[key] = true;
-            } else {
-                if (_facts[key] == stored) return false;
+            bool greatest = value == GREATEST;
+            uint256 stored = greatest ? uint256(GREATEST) : uint256(value) + 1;
+            uint256 present = _facts[key];
+            if (present == 0) {
                 _facts[key] = stored;
+                if (greatest) _isGreatest[key] = true;
+                return true;
             }
-            return true;
+            if (present != stored) revert FactContradicted(key);
+            if (present == uint256(GREATEST) && _isGreatest[key] != greatest) {
+                revert FactContradicted(key);
+            }
         }
     }
 
     function _recall(bytes32 key) private view returns (bool proven, bytes32 value) {
         unchecked {
             uint256 stored = _facts[key];
-            if (stored != 0) return (true, bytes32(stored - 1));
-            if (_isGreatest[key]) return (true, bytes32(type(uint256).max));
+            if (stored == 0) return (false, 0);
+            if (stored == uint256(GREATEST) && _isGreatest[key]) return (true, GREATEST);
+            return (true, bytes32(stored - 1));
         }
     }
 

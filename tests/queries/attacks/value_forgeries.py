@@ -1,5 +1,7 @@
 """Forgeries by values, and by what is kept of them: points 12 to 14."""
 
+from dataclasses import replace
+
 from queries.chain.registry_reads import call_data
 from queries.proving.accounts import AccountState, encode_account
 from queries.proving.keccak import EMPTY_CODE_HASH, EMPTY_TRIE_ROOT
@@ -132,6 +134,47 @@ def point_14_the_greatest_value() -> Forgery:
     nodes = leaf(0, slot_told(value))
     shown = witness([asked(OWNER, 0, [slot])], leaf(0, account_told(owner, nodes)))
     return against(state.root, shown, "", question=slot_of(OWNER, slot), lie=UNPROVEN)
+
+
+@forgery
+def point_14_the_greatest_value_but_one() -> Forgery:
+    honest = _of_slot(2**256 - 2)
+    return replace(honest, question=slot_of(OWNER, key("7")), lie=answer(2**256 - 1))
+
+
+def _of_slot(value: int) -> Forgery:
+    """An honest proof of the owner's slot, of which some block has this value."""
+    slot = key("7")
+    _, state, owner = stored(slot, value=value)
+    shown = witness(
+        [asked(OWNER, 0, [slot])], leaf(0, account_told(owner, leaf(0, slot_told(value))))
+    )
+    return against(state.root, shown, "")
+
+
+def _contradicting(first: Forgery, then: Forgery, error: str) -> Forgery:
+    """The source of hashes knows two blocks of one number; the second must not pass for proven."""
+    return Forgery(then.calldata, error, setup=(*first.setup, first.calldata, *then.setup))
+
+
+@forgery
+def point_14_a_slot_contradicted() -> Forgery:
+    return _contradicting(_of_slot(5), _of_slot(6), "FactContradicted")
+
+
+@forgery
+def point_14_the_greatest_value_contradicted() -> Forgery:
+    return _contradicting(_of_slot(2**256 - 2), _of_slot(2**256 - 1), "FactContradicted")
+
+
+@forgery
+def point_14_an_account_contradicted() -> Forgery:
+    def of_balance(balance: int) -> Forgery:
+        state = AccountState(1, balance, EMPTY_TRIE_ROOT, EMPTY_CODE_HASH)
+        trie = ChosenTrie({OWNER: encode_account(state)})
+        return against(trie.root, witness([asked(OWNER)], leaf(0, account_told(state))), "")
+
+    return _contradicting(of_balance(5), of_balance(6), "AccountContradicted")
 
 
 @forgery

@@ -120,7 +120,7 @@ def _refusals() -> Iterator[tuple[str, str, str]]:
     for file, source in read_sources().items():
         if file.startswith("trials/"):
             continue
-        functions = re.findall(r"^    (?:function (\w+)|(constructor))\(", source, re.MULTILINE)
+        functions = re.findall(r"^ *(?:function (\w+)|(constructor))\(", source, re.MULTILINE)
         for function in (name or constructor for name, constructor in functions):
             start, end = body(source, function)
             for error in re.findall(r"revert ([A-Z]\w+)\(", source[start:end]):

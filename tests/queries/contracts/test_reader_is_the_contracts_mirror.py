@@ -60,6 +60,12 @@ def test_both_compute_one_root_or_both_refuse(
 
 def compare(registry: SimulatedRegistry, witness: bytes) -> str:
     reading = read(witness)
+    # The trial registry names an account by the first 20 bytes of its key, so two keys that share
+    # them are two contradicting claims about one account to it.
+    if reading is not None and len({account.name[:20] for account in reading.accounts}) < len(
+        reading.accounts
+    ):
+        return "two keys of one name"
     root = registry.rebuilt_root(witness)
     if root is None:
         assert reading is None, "the contract refuses what the reader reads"
@@ -86,12 +92,9 @@ def read(witness: bytes) -> WitnessReading | None:
 
 
 def expected_facts(reading: WitnessReading) -> list[tuple[bytes, set[int | None]]]:
-    # The registry names an account by the first 20 bytes of its key.
-    shared = Counter(account.name[:20] for account in reading.accounts)
     return [
         fact
         for account in reading.accounts
-        if shared[account.name[:20]] == 1
         for fact in (*expected_fields(account), *expected_slots(account))
     ]
 
