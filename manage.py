@@ -13,7 +13,8 @@ try:
     from django.db import Error as DatabaseFault
 except ModuleNotFoundError as error:
     sys.exit(
-        f"Tacitus's packages are not installed: there is no {error.name}. Run make setup, or: "
+        f"Tacitus's packages are not installed for this Python: there is no {error.name}. After "
+        "make setup it is .venv/bin/python manage.py; elsewhere, run: "
         "python -m pip install --require-hashes -r requirements.txt"
     )
 

@@ -25,7 +25,7 @@ def test_it(page):
     ],
 )
 def test_without_a_browser(run_tests: RunTests, variables: dict[str, str], said: str) -> None:
-    ended = run_tests(SOURCE.format(content=""), "-rs", PATH="/nowhere", **variables)
+    ended = run_tests(SOURCE.format(content=""), PATH="/nowhere", **variables)
     assert said in ended.stdout
     assert "no Chromium on this machine: apt-get install chromium" in ended.stdout
 

@@ -62,7 +62,8 @@ def test_without_the_packages_it_says_how_to_get_them(repository: Path) -> None:
     ended = subprocess.run(command, cwd=repository, capture_output=True, text=True, check=False)
     assert ended.returncode == 1
     assert ended.stderr == (
-        "Tacitus's packages are not installed: there is no django. Run make setup, or: "
+        "Tacitus's packages are not installed for this Python: there is no django. After make "
+        "setup it is .venv/bin/python manage.py; elsewhere, run: "
         "python -m pip install --require-hashes -r requirements.txt\n"
     )
 

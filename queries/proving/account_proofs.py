@@ -36,6 +36,7 @@ class SlotProof:
 class AccountProof:
     """One account's proven state, and its slots' in the order in which they were asked for."""
 
+    state_root: bytes
     address: bytes | None  # None where only the address's hash was given
     address_hash: bytes
     exists: bool
@@ -68,9 +69,8 @@ def check_account_proof(
     exists = path.value is not None
     state = ABSENT_ACCOUNT if path.value is None else decode_account(path.value)
     _compare_state(fields, state, exists=exists)
-    return AccountProof(
-        address, address_hash, exists, state, path, _check_slots(fields, state.storage_root, slots)
-    )
+    proven_slots = _check_slots(fields, state.storage_root, slots)
+    return AccountProof(state_root, address, address_hash, exists, state, path, proven_slots)
 
 
 def _check_slots(

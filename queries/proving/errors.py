@@ -43,11 +43,14 @@ class NodeNotCanonical(NodeMalformed):
 
 
 class NodeMissing(ProofError):
-    """The proof ends before the path does."""
+    """The proof ends before the path does.
+
+    A gap further up shows as a `NodeHashMismatch`: another node in its place looks the same.
+    """
 
 
 class NodeSurplus(ProofError):
-    """The proof goes on where the path has ended."""
+    """The proof shows a node that is not on the path: behind its end, or between others."""
 
 
 class NodeHashMismatch(ProofError):

@@ -113,9 +113,15 @@ def header_from_json(block: object, expected_hash: bytes | None = None) -> Heade
 
 
 def header_to_json(header: Header) -> dict[str, str]:
-    """Write the header's known fields as a node does."""
+    """Write the header as a node does; one of a fork whose fields have no names yet is refused."""
+    rules = FIELD_RULES + LATER_FIELD_RULES
+    payloads = [*header.payloads, *map(read_string, header.later_items)]
+    if len(payloads) > len(rules):
+        raise HeaderFieldMissing(
+            f"the header 0x{header.hash.hex()} has {len(payloads)} fields; {len(rules)} are known"
+        )
     written = {"hash": f"0x{header.hash.hex()}"}
-    for rule, payload in zip(FIELD_RULES, header.payloads, strict=False):
+    for rule, payload in zip(rules, payloads, strict=False):
         value = rule.value(payload)
         written[rule.json_key] = hex(value) if isinstance(value, int) else f"0x{value.hex()}"
     return written

@@ -118,9 +118,12 @@ def _node_of_hash(
     found = keccak256(encoded)
     if found != reference:
         sentence = f"node {listed} has the hash 0x{found.hex()}, not 0x{reference.hex()}"
-        if reference in map(keccak256, proof):
-            raise NodeOutOfOrder(f"{sentence}, which another node of the proof has")
-        raise NodeHashMismatch(sentence)
+        if reference not in map(keccak256, proof):
+            raise NodeHashMismatch(sentence)
+        # It comes later, so the one before it is repeated, or of no path shown here, or moved.
+        if encoded in proof[:listed] or not any(found in node for node in proof):
+            raise NodeSurplus(f"{sentence}, which a later node of the proof has")
+        raise NodeOutOfOrder(f"{sentence}, which another node of the proof has")
     # Only a root is hashed however short it is.
     if len(encoded) < HASH_BYTES and listed:
         raise NodeNotCanonical(f"node {listed} has {len(encoded)} bytes, and is not embedded")

@@ -7,7 +7,6 @@ from .account_proofs import AccountProof, SlotProof
 from .errors import ArgumentMalformed
 from .keccak import EMPTY_CODE_HASH, EMPTY_TRIE_ROOT, HASH_BYTES
 from .trie_nodes import NO_CHILD, Branch, Extension, Leaf, Node
-from .trie_proofs import KEY_DIGITS
 from .witnesses import HAS_CODE, HAS_STORAGE, AccountRequest, NodeKind
 
 _ALL_CHILDREN = 0xFFFF
@@ -28,6 +27,8 @@ def build_witness(requests: Sequence[AccountRequest]) -> bytes:
     """The witness of all these accounts and their slots, which share one state root."""
     if not requests:
         raise ArgumentMalformed("a witness of no accounts")
+    if len({request.proof.state_root for request in requests}) > 1:
+        raise ArgumentMalformed("the proofs given to a witness are of different state roots")
     ordered = sorted(requests, key=lambda request: request.proof.address_hash)
     hashes = [request.proof.address_hash for request in ordered]
     if len(set(hashes)) != len(hashes):
@@ -92,7 +93,7 @@ def _node(keys: Sequence[_Key], depth: int, level: int) -> bytes:
         return _branch(node, keys, depth, level)
     if isinstance(node, Extension):
         return _extension(node, keys, depth, level)
-    return _leaf(node, keys, depth)
+    return _leaf(node, keys)
 
 
 def _chain(key: _Key, depth: int, level: int) -> bytes:
@@ -108,7 +109,7 @@ def _chain(key: _Key, depth: int, level: int) -> bytes:
             bottom += len(node.path)
     last = key.nodes[-1] if len(key.nodes) > level + len(above) else None
     if isinstance(last, Leaf):
-        told = _leaf(last, [key], bottom)
+        told = _leaf(last, [key])
     elif isinstance(last, Extension):
         told = _extension(last, [key], bottom, level + len(above))
     else:
@@ -164,12 +165,10 @@ def _extension(node: Extension, keys: Sequence[_Key], depth: int, level: int) ->
     return bytes((NodeKind.MISS, digits)) + _packed(node.path) + child
 
 
-def _leaf(node: Leaf, keys: Sequence[_Key], depth: int) -> bytes:
+def _leaf(node: Leaf, keys: Sequence[_Key]) -> bytes:
     for index, key in enumerate(keys):
         if key.path.endswith(node.path):
             return bytes((NodeKind.LEAF,)) + _count(index) + key.leaf_value()
-    if len(node.path) != KEY_DIGITS - depth:
-        raise ArgumentMalformed("the proofs given to a witness are not of one trie")
     return bytes((NodeKind.OTHER,)) + _packed(node.path) + _counted(node.value)
 
 

@@ -113,7 +113,7 @@ def test_state_and_slots_are_proven_present_or_not() -> None:
     assert {slot.slot: slot.value for slot in proof.slots} == {**STORED, 3: 0, 4: 0, 2**200: 0}
     by_hash = check_account_proof(contract_answer(slots), STATE_ROOT, keccak256(CONTRACT), slots)
     assert by_hash == AccountProof(
-        None, proof.address_hash, proof.exists, proof.state, proof.path, proof.slots
+        STATE_ROOT, None, proof.address_hash, proof.exists, proof.state, proof.path, proof.slots
     )
 
 

@@ -125,6 +125,7 @@ def test_what_is_no_node_of_these_tries_is_refused(encoded: bytes, sentence: str
         (pair("1a", Leaf("12", b"\x01").encode()), "not a branch"),
         (pair("1a", Extension("1", HASH).encode()), "embedded, not hashed"),
         (branch(HASH_ITEM, Leaf("1" * 50, b"\x01" * 9).encode()), "embedded, not hashed"),
+        (branch(HASH_ITEM, Leaf("1" * 34, b"\x01" * 11).encode()), "a node of 32 bytes"),
         (b"\xc3\x81\x20\x01", "not canonical RLP"),
         (b"\xf8\x03\x82\x20\x00\x01", "not canonical RLP"),
     ],

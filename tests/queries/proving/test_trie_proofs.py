@@ -204,6 +204,12 @@ def test_faults_of_the_list() -> None:
         check_proof(root, KEY, proof[:1])
     with pytest.raises(NodeSurplus, match="after 2 of the proof's 3"):
         check_proof(root, KEY, [*proof, leaf])
+    for place in (0, 1):
+        for stray in (b"\xc0", Leaf(PATH[2:], b"of another path").encode()):
+            with pytest.raises(NodeSurplus, match=f"node {place} has the hash"):
+                check_proof(root, KEY, [*proof[:place], stray, *proof[place:]])
+    with pytest.raises(NodeSurplus, match="node 1 has the hash"):
+        check_proof(root, KEY, [proof[0], *proof])
     with pytest.raises(NodeOutOfOrder, match="which another node"):
         check_proof(root, KEY, proof[::-1])
     with pytest.raises(NodeHashMismatch) as caught:

@@ -1,6 +1,7 @@
 """A witness of recorded accounts gives the root and the facts it was built from."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -70,6 +71,19 @@ def test_an_account_is_asked_for_once(blocks: dict[str, RecordedBlock]) -> None:
 def test_nothing_is_not_asked_for() -> None:
     with pytest.raises(ArgumentMalformed, match="no accounts"):
         build_witness([])
+
+
+def test_proofs_of_two_roots_do_not_go_together(blocks: dict[str, RecordedBlock]) -> None:
+    one, other = (blocks[name].accounts[0] for name in ("mainnet_21925176", "sepolia_8423389"))
+    with pytest.raises(ArgumentMalformed, match="different state roots"):
+        build_witness(requests_for((one, other)))
+
+
+def test_a_slot_asked_for_twice_is_told_once(blocks: dict[str, RecordedBlock]) -> None:
+    proof = blocks["mainnet_21925176"].accounts[0]
+    assert proof.slots
+    doubled = replace(proof, slots=proof.slots * 2)
+    assert build_witness(requests_for((doubled,))) == build_witness(requests_for((proof,)))
 
 
 def test_no_byte_can_be_changed_or_cut_off(blocks: dict[str, RecordedBlock]) -> None:

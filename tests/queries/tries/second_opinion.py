@@ -1,7 +1,7 @@
 """Tries of the `trie` package, which knows nothing of ours, and proofs made from them."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import rlp
 from trie.hexary import HexaryTrie
@@ -100,7 +100,7 @@ class BuiltState:
                     0 if path.value is None else rlp.decode(path.value, rlp.sedes.big_endian_int)
                 )
                 slots.append(SlotProof(int.from_bytes(slot.key, "big"), value, path))
-        return AccountProof(None, key, proof.exists, proof.state, proof.path, tuple(slots))
+        return replace(proof, slots=tuple(slots))
 
     def _answer(self, key: bytes) -> dict[str, object]:
         """As a node answers to `eth_getProof` without slots: those it would hash."""
