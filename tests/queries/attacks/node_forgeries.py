@@ -1,7 +1,8 @@
 """Forgeries by what a node is and what it covers: points 4 to 10."""
 
 from queries.proving.accounts import AccountState, encode_account, encode_slot_value
-from queries.proving.keccak import EMPTY_CODE_HASH, EMPTY_TRIE_ROOT
+from queries.proving.keccak import EMPTY_CODE_HASH, EMPTY_TRIE_ROOT, keccak256
+from queries.proving.trie_nodes import Branch
 from queries.proving.witnesses import NodeKind
 from tests.queries.attacks.forgery_parts import (
     OWNER,
@@ -260,6 +261,23 @@ def point_9_an_embedded_node_told_as_a_hash() -> Forgery:
     _, slots = _crowded()
     told = bytes((NodeKind.BRANCH,)) + bytes.fromhex("0008") + bytes.fromhex("c22005") + bytes(29)
     return _crowd(told, slots, REFUSED_BY_ROOT)
+
+
+@forgery
+def point_9_nothing_told_as_a_hash() -> Forgery:
+    """A child whose hash begins with 0x80, the head of nothing: no trie has it, but only because
+    nobody finds one."""
+    children = [bytes([digit]) * 32 for digit in range(16)]
+    children[1] = b"\x80" + bytes(31)
+    told = [*children[:1], children[15], *children[2:15]]
+    shown = chain(1, NONE, bytes((NodeKind.FULL,)) + b"".join(told))
+    return against(
+        keccak256(Branch(tuple(children)).encode()),
+        witness([asked(key("1"))], shown),
+        REFUSED_BY_ROOT,
+        question=field_of(key("1")),
+        lie=answer(0),
+    )
 
 
 # 10: a branch's value

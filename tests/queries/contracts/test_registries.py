@@ -12,6 +12,7 @@ from tests.local_chain import Deployed, error_name
 from tests.queries.attacks.header_forgeries import fields, known, timestamps
 from tests.queries.attacks.header_parts import MadeUpHeader, headers, tail_of
 from tests.queries.attacks.witness_parts import (
+    NONE,
     PERSON,
     ChosenTrie,
     above,
@@ -227,3 +228,36 @@ def test_an_event_names_each_account_block_and_field(registry: Deployed) -> None
     found = [from_topic[str(log["topics"][0])[:10]] for log in logs]  # type: ignore[index]
     assert [found.count(name) for name in names] == [2, 2, 3, 1]
     assert logs[0]["topics"][1][26:] == NAMES[0][:20].hex()  # type: ignore[index]
+    # What an event is found by stands in its topics: all of it but a header's hash.
+    topics = {from_topic[str(log["topics"][0])[:10]]: len(log["topics"]) for log in logs}  # type: ignore[index, arg-type]
+    assert topics == dict(zip(names, (3, 2, 3, 3), strict=True))
+
+
+def test_slots_alone_are_told_by_an_event(registry: Deployed) -> None:
+    """Once, when the first of them is new; of an account that is absent as well."""
+    absent_name = key("4")
+    slots_alone = {
+        NAMES[1]: witness(
+            [asked(NAMES[1], 0, [SLOT])],
+            chain(
+                1,
+                leaf(
+                    0,
+                    account_told(
+                        CONTRACT, chain(1, leaf(0, slot_told(5)), above(STORAGE.branch(), 1))
+                    ),
+                ),
+                above(STATE.branch(), 2),
+            ),
+        ),
+        absent_name: witness(
+            [asked(absent_name, 0, [SLOT])], chain(1, NONE, above(STATE.branch(), 4))
+        ),
+    }
+    signature = "setAccumulated(uint256,uint256,bytes32,bytes32)"
+    registry.send(call_data(signature, NUMBER, TIME, PARENT.hash, STATE.root))
+    for name, shown in slots_alone.items():
+        call = prove_call([accumulated(shown)])
+        logs = registry.node.send(registry.address, call).logs
+        assert [log["topics"][1][26:] for log in logs] == [name[:20].hex()]  # type: ignore[index]
+        assert registry.node.send(registry.address, call).logs == ()
