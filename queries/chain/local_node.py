@@ -7,11 +7,13 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from queries.chain.json_rpc import JsonRpc, NodeRefused, NodeUnreachable
 
 PACKAGES = Path(__file__).parent.parent / "contracts" / "node_modules" / "@foundry-rs"
 GAS_LIMIT = 16_777_216  # of one transaction, by EIP-7825
+MINED_WITHIN, WOKEN_AFTER = 60, 20  # seconds
 
 
 class LocalNodeMissing(Exception):  # noqa: N818
@@ -47,19 +49,17 @@ class LocalNode:
 
     def send(self, to: str | None, data: bytes, *, sender: str | None = None) -> Receipt:
         """Send a transaction and wait until it is mined."""
+        payer = sender or self.payer
         transaction = {
-            "from": sender or self.payer,
+            "from": payer,
             "data": f"0x{data.hex()}",
             "gas": hex(GAS_LIMIT),
+            # Told, because the node's own count lags behind where blocks were just undone.
+            "nonce": self.rpc.ask("eth_getTransactionCount", payer, "latest"),
         }
         if to is not None:
             transaction["to"] = to
-        hash_ = self.rpc.ask("eth_sendTransaction", transaction)
-        until = time.monotonic() + 60
-        while (mined := self.rpc.ask("eth_getTransactionReceipt", hash_)) is None:
-            if time.monotonic() > until:
-                raise NodeUnreachable("the local node has not mined a transaction for a minute")
-            time.sleep(0.002)
+        mined = self._mined(self.rpc.ask("eth_sendTransaction", transaction))
         if mined["status"] != "0x1":
             raise TransactionReverted(self._reason(transaction))
         return Receipt(
@@ -94,6 +94,18 @@ class LocalNode:
             yield
         finally:
             self.rpc.ask("evm_revert", snapshot)
+
+    def _mined(self, transaction: str) -> dict[str, Any]:
+        """The receipt. A node that was not woken by the transaction is told to mine."""
+        begin = time.monotonic()
+        while time.monotonic() < begin + MINED_WITHIN:
+            mined: dict[str, Any] | None = self.rpc.ask("eth_getTransactionReceipt", transaction)
+            if mined is not None:
+                return mined
+            if time.monotonic() > begin + WOKEN_AFTER:
+                self.rpc.ask("evm_mine")
+            time.sleep(0.002)
+        raise NodeUnreachable("the local node has not mined a transaction for a minute")
 
     def _reason(self, transaction: dict[str, str]) -> bytes:
         try:
