@@ -122,12 +122,10 @@ def random_one(shared_node: LocalNode, request: pytest.FixtureRequest) -> Subjec
 
 
 @pytest.fixture(scope="module")
-def real_one(shared_node: LocalNode) -> Subject:
+def real_one(shared_node: LocalNode, corpus_folder: Path) -> Subject:
     """A mainnet contract with a slot of depth 3."""
-    folder = Path(__file__).parents[4] / "shared" / "corpus"
-    if not folder.is_dir():
-        pytest.skip(f"the recorded blocks and proofs are not at {folder}")
-    block = read_recorded_block(json.loads((folder / "mainnet_21925176.json").read_text()))
+    recorded = (corpus_folder / "mainnet_21925176.json").read_text()
+    block = read_recorded_block(json.loads(recorded))
     proof = block.accounts[0]
     assert proof.address
     assert proof.slots
