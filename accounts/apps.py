@@ -1,7 +1,15 @@
 from django.apps import AppConfig
+from django.contrib.admin import apps as admin
 
 
 class AccountsConfig(AppConfig):
     """Who is asking: wallet sign-in and API keys."""
 
     name = "accounts"
+
+
+class OperatorsAdminConfig(admin.AdminConfig):
+    """Django's admin, with our way in."""
+
+    default = False
+    default_site = "accounts.operators_site.OperatorsSite"

@@ -10,6 +10,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from django.core.exceptions import ImproperlyConfigured
+from eth_utils.address import is_checksum_address
 
 from explorer.host_names import host_name
 
@@ -50,6 +51,14 @@ class Environment:
     def hosts(self, name: str) -> list[str]:
         parts = [part.strip() for part in self.text(name).split(",")]
         return [self._host(name, part) for part in parts if part]
+
+    def wallets(self, name: str) -> list[str]:
+        """Checksummed addresses; in another spelling a mistyped one would go unnoticed."""
+        addresses = [part.strip() for part in self.text(name).split(",") if part.strip()]
+        for each in addresses:
+            if not is_checksum_address(each):
+                raise _refusal(name, each, "set it to addresses with their checksums (EIP-55)")
+        return addresses
 
     def secret(self, name: str, default: str = "") -> str:
         path = self.text(f"{name}_FILE")

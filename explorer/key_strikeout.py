@@ -12,7 +12,7 @@ that a pattern may have to take back has a bound: the time grows with the length
 import re
 from urllib.parse import unquote_plus
 
-from accounts.api_keys import KEY_PREFIX
+from accounts.key_text import KEY_PREFIX
 
 STRUCK = "[struck-out]"
 SECRET_NAMES = ("apikey", "authorization")

@@ -54,6 +54,9 @@ if not DEVELOPMENT and (
         f"{make_a_key}"
     )
 
+# Keys of former times: what they signed stays signed, and API keys made with them can be shown.
+SECRET_KEY_FALLBACKS = env.secret("FORMER_SECRET_KEYS").split()
+
 SITE_URL, SITE_HOST = env.origin(
     "SITE_URL", default="http://127.0.0.1:8000" if DEVELOPMENT else "", https=not DEVELOPMENT
 )
@@ -61,7 +64,8 @@ BEHIND_PROXY = env.flag("BEHIND_PROXY")
 
 # A request for any other host is refused, so no link or redirect can name a stranger's. In
 # development this machine's own names are added, whatever SITE_URL says.
-ALLOWED_HOSTS = [SITE_HOST, *env.hosts("EXTRA_HOSTS")]
+EXTRA_HOSTS = env.hosts("EXTRA_HOSTS")
+ALLOWED_HOSTS = [SITE_HOST, *EXTRA_HOSTS]
 if DEVELOPMENT:
     ALLOWED_HOSTS += ["127.0.0.1", "localhost", "[::1]"]
 
@@ -72,7 +76,11 @@ WSGI_APPLICATION = "explorer.wsgi.application"
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 INSTALLED_APPS = [
+    "django.contrib.auth",
+    "django.contrib.contenttypes",
+    "django.contrib.messages",
     "django.contrib.staticfiles",
+    "accounts.apps.OperatorsAdminConfig",
     "django_htmx",
     "csp",
     "explorer",
@@ -92,8 +100,12 @@ MIDDLEWARE = [
     "csp.middleware.CSPMiddleware",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
+    "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
+    "accounts.sessions.SeenSessions",
+    "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "django.contrib.messages.middleware.MessageMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
 ]
 
@@ -102,7 +114,14 @@ TEMPLATES = [
         "BACKEND": "django.template.backends.django.DjangoTemplates",
         "DIRS": [BASE_DIR / "templates"],
         "APP_DIRS": True,
-        "OPTIONS": {"context_processors": ["explorer.page_frame.page_frame"]},
+        "OPTIONS": {
+            "context_processors": [
+                "django.template.context_processors.request",
+                "django.contrib.auth.context_processors.auth",
+                "django.contrib.messages.context_processors.messages",
+                "explorer.page_frame.page_frame",
+            ]
+        },
     }
 ]
 
@@ -115,6 +134,21 @@ USE_I18N = False
 
 VAR_DIR = BASE_DIR / "var"
 DATABASES = {"default": database(env.secret("DATABASE_URL"), VAR_DIR / "tacitus.sqlite3")}
+
+# Who is asking
+
+AUTH_USER_MODEL = "accounts.Account"
+SESSION_ENGINE = "accounts.sessions"
+LOGIN_URL = "sign-in"
+LOGIN_REDIRECT_URL = "dashboard"
+AUTH_PASSWORD_VALIDATORS = [  # of operators whom createsuperuser makes
+    {"NAME": f"django.contrib.auth.password_validation.{name}"}
+    for name in ("MinimumLengthValidator", "CommonPasswordValidator", "NumericPasswordValidator")
+]
+# Where a wallet may be told that it signs in; a page at any other place is not ours.
+SIGN_IN_ORIGINS = [SITE_URL, *(f"https://{host}" for host in EXTRA_HOSTS)]
+OPERATORS = env.wallets("OPERATORS")
+REQUESTS_PER_MINUTE = env.number("REQUESTS_PER_MINUTE", 600, least=1)
 
 # Static files: hashed names and compressed, so that a browser keeps them for ever. In
 # development they are served from where they are written, without collecting.
@@ -154,6 +188,9 @@ SECURE_CROSS_ORIGIN_OPENER_POLICY = "same-origin"
 
 SECURE_SSL_REDIRECT = SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = not DEVELOPMENT
 SESSION_COOKIE_HTTPONLY = CSRF_COOKIE_HTTPONLY = True
+# The prefix has a browser refuse the cookie from anyone but this host itself, over https.
+SESSION_COOKIE_NAME = "session" if DEVELOPMENT else "__Host-session"
+CSRF_COOKIE_NAME = "visit" if DEVELOPMENT else "__Host-visit"
 SESSION_COOKIE_SAMESITE = CSRF_COOKIE_SAMESITE = "Lax"
 SECURE_HSTS_SECONDS = 0 if DEVELOPMENT else env.number("HSTS_SECONDS", 31_536_000)
 SECURE_HSTS_INCLUDE_SUBDOMAINS = SECURE_HSTS_PRELOAD = env.flag("HSTS_SUBDOMAINS", default=True)

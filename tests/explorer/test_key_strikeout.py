@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 import pytest
 
-from accounts.api_keys import KEY_PREFIX
+from accounts.key_text import KEY_PREFIX
 from explorer.key_strikeout import (
     LONGEST_PATH,
     LONGEST_TEXT,

@@ -1,0 +1,130 @@
+"""Lets a request through that shows a key and has some of its allowance left."""
+
+import functools
+from collections.abc import Callable
+from http import HTTPStatus
+from typing import ClassVar, Concatenate, ParamSpec
+
+from django.conf import settings
+from django.db import Error as DatabaseFault
+from django.http import HttpRequest, HttpResponse
+from django.utils.cache import patch_vary_headers
+
+from accounts import api_keys
+from accounts.models import ApiKey
+from accounts.rate_limits import Spent, spend
+from accounts.refusals import Refusal, answer_of
+
+HEADER, PARAMETER = "api-key", "apiKey"
+MINUTE = 60
+Rest = ParamSpec("Rest")
+
+
+class KeyRefused(Refusal):
+    code: ClassVar[str] = "key_refused"
+    status: ClassVar[HTTPStatus] = HTTPStatus.UNAUTHORIZED
+
+    def __init__(self, sentence: str) -> None:
+        challenge = {"WWW-Authenticate": 'ApiKey realm="Tacitus"'}
+        super().__init__(sentence, path=HEADER, headers=challenge)
+
+
+class KeyMissing(KeyRefused):
+    code: ClassVar[str] = "key_missing"
+
+
+class KeyUnknown(KeyRefused):
+    code: ClassVar[str] = "key_unknown"
+
+
+class KeyRevoked(KeyRefused):
+    code: ClassVar[str] = "key_revoked"
+
+
+class OwnerDisabled(KeyRefused):
+    code: ClassVar[str] = "account_disabled"
+
+
+class TooManyRequests(Refusal):
+    code: ClassVar[str] = "too_many_requests"
+    status: ClassVar[HTTPStatus] = HTTPStatus.TOO_MANY_REQUESTS
+    retryable: ClassVar[bool] = True
+
+
+class KeysUnavailable(Refusal):
+    """The database does not answer: nobody is let in unseen."""
+
+    code: ClassVar[str] = "unavailable"
+    status: ClassVar[HTTPStatus] = HTTPStatus.SERVICE_UNAVAILABLE
+    retryable: ClassVar[bool] = True
+
+
+View = Callable[Concatenate[HttpRequest, ApiKey, Rest], HttpResponse]
+
+
+def with_api_key(view: View[Rest]) -> Callable[..., HttpResponse]:
+    """Hands the view the key that the request shows; its answer tells what is left."""
+
+    @functools.wraps(view)
+    def checked(request: HttpRequest, *args: Rest.args, **kwargs: Rest.kwargs) -> HttpResponse:
+        try:
+            key = _key_of(request)
+            spent = _spend(key)
+        except Refusal as refusal:
+            return answer_of(refusal)
+        if not spent.allowed:
+            answer: HttpResponse = answer_of(_too_many(spent))
+        else:
+            try:
+                answer = view(request, key, *args, **kwargs)
+            except Refusal as refusal:
+                answer = answer_of(refusal)
+        for name, value in spent.headers.items():
+            answer.headers[name] = value
+        patch_vary_headers(answer, [HEADER])
+        return answer
+
+    return checked
+
+
+def _key_of(request: HttpRequest) -> ApiKey:
+    text = request.headers.get(HEADER) or request.GET.get(PARAMETER, "")
+    if not text:
+        raise KeyMissing(
+            f"Send your API key in the header {HEADER}. {settings.SITE_URL}/dashboard shows it."
+        )
+    try:
+        held = api_keys.find(text)
+    except DatabaseFault as fault:
+        raise _unavailable() from fault
+    if held is None:
+        raise KeyUnknown(
+            "This API key is not known: it may be mistyped, cut off, or rotated away. "
+            f"{settings.SITE_URL}/dashboard shows the one that works."
+        )
+    if held.revoked:
+        raise KeyRevoked(f"This API key was revoked. {settings.SITE_URL}/dashboard makes another.")
+    if held.owner_disabled:
+        raise OwnerDisabled("The operator has disabled the account that this API key belongs to.")
+    return held.key
+
+
+def _spend(key: ApiKey) -> Spent:
+    try:
+        return spend(api_keys.subject(key), settings.REQUESTS_PER_MINUTE, MINUTE)
+    except DatabaseFault as fault:
+        raise _unavailable() from fault
+
+
+def _too_many(spent: Spent) -> TooManyRequests:
+    return TooManyRequests(
+        f"A key has {spent.most} requests a minute, and these are used up. "
+        f"There are more in {spent.seconds_left} seconds.",
+    )
+
+
+def _unavailable() -> KeysUnavailable:
+    return KeysUnavailable(
+        "The service cannot look up API keys at the moment. Try again in a few seconds.",
+        headers={"Retry-After": "5"},
+    )

@@ -1,0 +1,31 @@
+"""Django's admin for operators: a wallet that the settings name, or a password, with a limit."""
+
+from typing import Any
+
+from django.contrib.admin import AdminSite
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+
+from accounts.attempts import count_password
+from accounts.refusals import Refusal
+
+
+class OperatorsSite(AdminSite):
+    """Tacitus's admin."""
+
+    site_title = "Tacitus"
+    site_header = "Tacitus, for operators"
+    index_title = "Accounts and keys"
+    enable_nav_sidebar = False
+
+    def login(
+        self, request: HttpRequest, extra_context: dict[str, Any] | None = None
+    ) -> HttpResponse:
+        if request.method == "POST":
+            try:
+                count_password(request)
+            except Refusal as refusal:
+                page = render(request, "429.html", {"sentence": refusal.sentence}, status=429)
+                page.headers.update(refusal.headers)
+                return page
+        return super().login(request, extra_context)

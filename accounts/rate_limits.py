@@ -1,0 +1,115 @@
+"""Limits that hold however many processes and machines ask at once.
+
+A subject, such as a key, may do so much in a window of time; the window begins with its first use
+after the last one ended. Whether one more is allowed and that it was used is a single statement,
+so two that come together cannot both take the last one, and where the database does not answer
+nothing is allowed. Time is the database's, because the clocks of workers differ.
+"""
+
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from django.db import connection
+
+from accounts.models import Allowance
+
+DAY = 86_400
+
+CLOCK = {
+    "sqlite": "CAST(strftime('%%s', 'now') AS INTEGER)",
+    "postgresql": "CAST(FLOOR(EXTRACT(EPOCH FROM CLOCK_TIMESTAMP())) AS BIGINT)",
+}
+# A window that begins later than now was begun by a clock that was set back since.
+ENDED = "(excluded.window_began - held.window_began NOT BETWEEN 0 AND %(seconds)s - 1)"
+SPEND = f"""
+    INSERT INTO accounts_allowance AS held
+        (subject, window_began, window_used, day, day_used, used, last_used)
+    SELECT %(subject)s, now, 1, now / {DAY}, 1, 1, now FROM (SELECT {{clock}} AS now) AS clock
+    WHERE true
+    ON CONFLICT (subject) DO UPDATE SET
+        window_began = CASE WHEN {ENDED} THEN excluded.window_began ELSE held.window_began END,
+        window_used = CASE WHEN {ENDED} THEN 1 ELSE held.window_used + 1 END,
+        day = excluded.day,
+        day_used = CASE WHEN held.day = excluded.day THEN held.day_used + 1 ELSE 1 END,
+        used = held.used + 1,
+        last_used = excluded.last_used
+    WHERE {ENDED} OR held.window_used < %(most)s
+    RETURNING window_used, window_began, last_used, used
+"""  # noqa: S608  (of constants alone)
+
+
+@dataclass(frozen=True, slots=True)
+class Spent:
+    """What became of one use, and what is left in its window."""
+
+    allowed: bool
+    most: int
+    remaining: int
+    seconds_left: int
+
+    @property
+    def headers(self) -> Mapping[str, str]:
+        told = {
+            "RateLimit-Limit": str(self.most),
+            "RateLimit-Remaining": str(self.remaining),
+            "RateLimit-Reset": str(self.seconds_left),
+        }
+        return told if self.allowed else told | {"Retry-After": str(self.seconds_left)}
+
+
+def spend(subject: str, most: int, seconds: int) -> Spent:
+    """Use one of the `most` that `subject` has in a window, if one is left."""
+    told: dict[str, str | int] = {"subject": subject, "most": most, "seconds": seconds}
+    with connection.cursor() as cursor:
+        cursor.execute(SPEND.format(clock=CLOCK[connection.vendor]), told)
+        row = cursor.fetchone()
+    if row is None:
+        return Spent(allowed=False, most=most, remaining=0, seconds_left=_left(subject, seconds))
+    window_used, began, now, used = row
+    if used == 1:
+        _forget_the_idle(now)
+    return Spent(
+        allowed=True, most=most, remaining=most - window_used, seconds_left=began + seconds - now
+    )
+
+
+def _left(subject: str, seconds: int) -> int:
+    began = Allowance.objects.values_list("window_began", flat=True).get(subject=subject)
+    with connection.cursor() as cursor:
+        cursor.execute(f"SELECT {CLOCK[connection.vendor]}", {})
+        (now,) = cursor.fetchone()
+    return int(min(max(began + seconds - now, 1), seconds))
+
+
+def _forget_the_idle(now: int) -> None:
+    """Whenever a new visitor is counted, those of yesterday go, so that they do not heap up.
+
+    Of keys it is shown when they were last used, so theirs stay.
+    """
+    idle = Allowance.objects.filter(last_used__lt=now - DAY)
+    idle.exclude(subject__startswith=KEY_SUBJECT).delete()
+
+
+KEY_SUBJECT = "key "
+
+
+@dataclass(frozen=True, slots=True)
+class Use:
+    """How much a key was used so far."""
+
+    today: int
+    total: int
+    last: int | None  # unix seconds
+
+
+def uses(subjects: list[str]) -> dict[str, Use]:
+    """The use of each of these subjects."""
+    held = Allowance.objects.in_bulk(subjects)
+    today = int(time.time()) // DAY
+    return {
+        subject: Use(row.day_used if row.day == today else 0, row.used, row.last_used)
+        if (row := held.get(subject))
+        else Use(0, 0, None)
+        for subject in subjects
+    }

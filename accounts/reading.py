@@ -1,0 +1,84 @@
+"""What the dashboard shows of an account: the only way pages read this app."""
+
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from accounts import api_keys
+from accounts.models import Account, ApiKey
+from accounts.rate_limits import Use, uses
+from accounts.sessions import sessions_of, stored_key
+
+
+@dataclass(frozen=True, slots=True)
+class KeyView:
+    """A key as its owner sees it."""
+
+    id: str
+    name: str
+    key: str | None  # whole, or None where it cannot be shown any more
+    created: datetime
+    last_used: datetime | None
+    requests_today: int
+    previous_until: datetime | None
+    revoked: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class SessionView:
+    """A browser that is signed in."""
+
+    id: str
+    browser: str
+    signed_in: datetime | None
+    last_seen: datetime | None
+    is_this: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Dashboard:
+    """All of it."""
+
+    keys: list[KeyView]
+    revoked_keys: list[KeyView]
+    sessions: list[SessionView]
+    may_add_key: bool
+    grace_periods: list[tuple[int, str]]
+
+
+REVOKED_SHOWN = 20
+
+
+def dashboard(account: Account, session_key: str | None) -> Dashboard:
+    living = list(account.keys.filter(revoked=None).order_by("created", "pk"))
+    revoked = list(account.keys.exclude(revoked=None).order_by("-revoked")[:REVOKED_SHOWN])
+    used = uses([api_keys.subject(key) for key in living + revoked])
+    return Dashboard(
+        keys=[_key(key, used[api_keys.subject(key)]) for key in living],
+        revoked_keys=[_key(key, used[api_keys.subject(key)]) for key in revoked],
+        sessions=[
+            SessionView(
+                row.session_key,
+                row.browser or "A browser",
+                row.signed_in,
+                row.last_seen,
+                row.session_key == stored_key(session_key),
+            )
+            for row in sessions_of(account)
+        ],
+        may_add_key=len(living) < api_keys.KEYS_OF_AN_ACCOUNT,
+        grace_periods=list(api_keys.GRACE_PERIODS.items()),
+    )
+
+
+def _key(key: ApiKey, use: Use) -> KeyView:
+    until = key.previous_until
+    return KeyView(
+        id=key.id,
+        name=key.name,
+        key=None if key.revoked else api_keys.shown(key),
+        created=key.created,
+        last_used=None if use.last is None else datetime.fromtimestamp(use.last, UTC),
+        requests_today=use.today,
+        previous_until=until if until and until > datetime.now(UTC) else None,
+        revoked=key.revoked,
+    )

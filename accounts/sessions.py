@@ -1,0 +1,128 @@
+"""Signed-in browsers: kept so that their owner can see and end each, and a thief cannot use them.
+
+The database holds a digest of the key in a browser's cookie, so whoever reads it cannot sign in
+with what he finds.
+"""
+
+import hashlib
+import re
+from collections.abc import Callable
+from datetime import timedelta
+from typing import Any
+
+from django.contrib.auth import SESSION_KEY as ACCOUNT
+from django.contrib.sessions.backends.db import SessionStore as DatabaseSessions
+from django.http import HttpRequest, HttpResponse
+from django.utils import timezone
+from django.utils.dateparse import parse_datetime
+
+from accounts.models import Account, Session
+
+SEEN_EVERY = timedelta(minutes=5)
+SIGNED_IN, LAST_SEEN, BROWSER = "signed_in", "last_seen", "browser"
+
+
+def stored_key(session_key: str | None) -> str:
+    """What the database knows a session by."""
+    return hashlib.blake2b((session_key or "").encode(), digest_size=20).hexdigest()
+
+
+class SessionStore(DatabaseSessions):
+    """Django's, with digests for keys and columns that the list of sessions shows."""
+
+    @classmethod
+    def get_model_class(cls) -> type[Session]:
+        return Session
+
+    def load(self) -> dict[str, Any]:
+        row = Session.objects.filter(
+            pk=stored_key(self.session_key), expire_date__gt=timezone.now()
+        ).first()
+        if row is None:
+            self._session_key = None
+            return {}
+        return self.decode(row.session_data)
+
+    def exists(self, session_key: str) -> bool:
+        return super().exists(stored_key(session_key))
+
+    def create_model_instance(self, data: dict[str, Any]) -> Session:
+        row = super().create_model_instance(data)
+        if not isinstance(row, Session):
+            raise TypeError("these sessions are not ours")
+        row.session_key = stored_key(row.session_key)
+        row.account_id = int(data[ACCOUNT]) if ACCOUNT in data else None
+        row.browser = data.get(BROWSER, "")
+        row.signed_in = parse_datetime(data.get(SIGNED_IN, ""))
+        row.last_seen = parse_datetime(data.get(LAST_SEEN, ""))
+        return row
+
+    def delete(self, session_key: str | None = None) -> None:
+        held = session_key or self.session_key
+        if held is not None:
+            Session.objects.filter(pk=stored_key(held)).delete()
+
+
+class SeenSessions:
+    """Notes, now and then, that a signed-in browser is there, which also keeps it signed in."""
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        response = self.get_response(request)
+        session = request.session
+        # Not asked of every visitor, since asking makes an answer vary by cookie.
+        if session.accessed and ACCOUNT in session:
+            now = timezone.now()
+            seen = parse_datetime(session.get(LAST_SEEN, ""))
+            if seen is None or seen <= now - SEEN_EVERY:
+                session[LAST_SEEN] = now.isoformat()
+                session.setdefault(SIGNED_IN, now.isoformat())
+                session.setdefault(BROWSER, browser_name(request.headers.get("User-Agent", "")))
+        return response
+
+
+def account_of(request: HttpRequest) -> Account:
+    """Who is signed in, for views that only someone signed in comes to."""
+    if not isinstance(request.user, Account):
+        raise TypeError("a view for accounts alone lacks login_required")
+    return request.user
+
+
+def sessions_of(account: Account) -> list[Session]:
+    living = account.sessions.filter(expire_date__gt=timezone.now())
+    return list(living.order_by("-last_seen", "pk"))
+
+
+def end_session(account: Account, key: str) -> bool:
+    return account.sessions.filter(pk=key).delete()[0] > 0
+
+
+def end_all_sessions(account: Account) -> None:
+    account.sessions.all().delete()
+
+
+def forget_ended() -> None:
+    Session.objects.filter(expire_date__lte=timezone.now()).delete()
+
+
+# In this order: each of these browsers names those behind it as well.
+BROWSERS = {
+    "Edg": "Edge", "OPR": "Opera", "Firefox": "Firefox", "HeadlessChrome": "Chromium",
+    "Chrome": "Chrome", "Safari": "Safari",
+}  # fmt: skip
+SYSTEMS = {
+    "Android": "Android", "iPhone": "iPhone", "iPad": "iPad", "Windows": "Windows",
+    "Mac OS X": "macOS", "Linux": "Linux",
+}  # fmt: skip
+
+
+def browser_name(user_agent: str) -> str:
+    browser = next((BROWSERS[name] for name in BROWSERS if f"{name}/" in user_agent), "")
+    system = next((SYSTEMS[name] for name in SYSTEMS if name in user_agent), "")
+    if browser:
+        return f"{browser} on {system}" if system else browser
+    # A program rather than a browser, such as curl/8.1.
+    program = re.match(r"[\w.-]{1,30}", user_agent)
+    return program[0] if program else "An unknown browser"

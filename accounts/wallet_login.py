@@ -1,0 +1,150 @@
+"""Sign-In with Ethereum: a message is issued, signed, checked, and its nonce used up."""
+
+import hashlib
+import re
+import secrets
+import string
+from datetime import datetime
+
+from django.conf import settings
+from django.http import HttpRequest
+from django.middleware.csrf import get_token
+from django.utils import timezone
+from eth_utils.address import is_checksum_address, to_checksum_address
+
+from accounts import sign_in_refusals as refusals
+from accounts.contract_wallets import AskWallet
+from accounts.models import SignInNonce
+from accounts.sign_in_message import (
+    VALID_FOR,
+    SignInMessage,
+    compare_places,
+    compare_times,
+    compare_with_issued,
+    read_message,
+)
+from accounts.wallet_signatures import check_signature, signature_bytes
+
+NONCE_LENGTH = 16  # of 62 letters and digits: 95 bits
+GREATEST_CHAIN_ID = 2**63 - 1
+
+
+def issue(request: HttpRequest, address: str, chain_id: int) -> SignInMessage:
+    """A message for this browser, account and network, good for one sign-in."""
+    message = SignInMessage(
+        origin=origin(request),
+        address=address,
+        chain_id=chain_id,
+        nonce="".join(
+            secrets.choice(string.ascii_letters + string.digits) for _ in range(NONCE_LENGTH)
+        ),
+        issued=timezone.now().replace(microsecond=0),
+    )
+    SignInNonce.objects.filter(issued__lt=message.issued - 2 * VALID_FOR).delete()
+    SignInNonce.objects.create(
+        nonce=message.nonce,
+        browser=browser_digest(request),
+        address=address,
+        chain_id=chain_id,
+        issued=message.issued,
+    )
+    return message
+
+
+def verify(request: HttpRequest, text: str, signature: str, ask: AskWallet) -> str:
+    """The checksummed address that signed `text`; its nonce is still to be spent."""
+    now = timezone.now()
+    place = origin(request)
+    message = read_message(text)
+    compare_places(message, place)
+    compare_times(message, now)
+    held = _held(message.nonce, browser_digest(request), now)
+    issued = SignInMessage(place, held.address, held.chain_id, held.nonce, held.issued)
+    compare_with_issued(message, text, issued)
+    check_signature(message, text, signature_bytes(signature), ask)
+    return held.address
+
+
+def spend_nonce(request: HttpRequest, text: str) -> None:
+    """One statement, so that of two sign-ins with one nonce the second finds it used."""
+    now = timezone.now()
+    nonce = read_message(text).nonce
+    spent = SignInNonce.objects.filter(
+        nonce=nonce,
+        browser=browser_digest(request),
+        spent=None,
+        issued__gt=now - VALID_FOR,
+    ).update(spent=now)
+    if not spent:
+        _held(nonce, browser_digest(request), now)
+        raise _used()
+
+
+def _held(nonce: str, browser: str, now: datetime) -> SignInNonce:
+    held = SignInNonce.objects.filter(pk=nonce).first()
+    if held is None:
+        raise refusals.NonceUnknown("We did not issue this message. Sign in again.", path="message")
+    if held.browser != browser:
+        raise refusals.NonceOfAnother(
+            "This message was issued to another browser, or before it signed in or out. "
+            "Sign in again.",
+            path="message",
+        )
+    if held.spent is not None:
+        raise _used()
+    if held.issued <= now - VALID_FOR:
+        raise refusals.NonceExpired("This message was not used in time. Sign in again.")
+    return held
+
+
+def _used() -> refusals.NonceUsed:
+    return refusals.NonceUsed("Someone has signed in with this message already. Sign in again.")
+
+
+def browser_digest(request: HttpRequest) -> str:
+    """The browser's own session: the secret in its CSRF cookie, which signing in and out renews.
+
+    A visitor's browser carries that anyway, and a session of its own would be a row for everyone
+    who looks at the page.
+    """
+    get_token(request)  # makes the cookie where there is none
+    return hashlib.sha256(str(request.META["CSRF_COOKIE"]).encode()).hexdigest()
+
+
+def origin(request: HttpRequest) -> str:
+    """Where the browser is, if the operator says so: what the wallet shows and the message names.
+
+    With the port, because on one machine another program's page may be at the next one and have
+    its visitors sign for ours.
+    """
+    place = f"{request.scheme}://{request.get_host()}"
+    own_port = (request.get_host().rpartition("]")[2].rpartition(":")[2] or "80") == str(
+        request.META.get("SERVER_PORT")
+    )
+    if place in settings.SIGN_IN_ORIGINS or (settings.DEVELOPMENT and own_port):
+        return place
+    raise refusals.WrongPlace(f"Nobody signs in at {place}. Open {settings.SITE_URL}/sign-in.")
+
+
+def wallet_address(given: object) -> str:
+    """An address in any letter case, checksummed; a wrong checksum is a mistyped address."""
+    if isinstance(given, str) and re.fullmatch("0x[0-9a-fA-F]{40}", given):
+        digits = given[2:]
+        if digits in {digits.lower(), digits.upper()} or is_checksum_address(given):
+            return to_checksum_address(given)
+    raise refusals.WalletAddressMalformed(
+        "An account's address is 0x and 40 hex digits, with the right checksum if it is in mixed "
+        "case.",
+        path="address",
+    )
+
+
+def wallet_chain_id(given: object) -> int:
+    """A chain id as wallets tell it (0x-hex), or in decimal."""
+    if isinstance(given, str) and re.fullmatch("0x[0-9a-fA-F]{1,16}|[1-9][0-9]{0,18}", given):
+        chain_id = int(given, 0)
+        if 1 <= chain_id <= GREATEST_CHAIN_ID:
+            return chain_id
+    raise refusals.ChainIdMalformed(
+        "A network's chain id is a text such as 0x1 or 1.", path="chainId"
+    )
