@@ -26,6 +26,6 @@ class OperatorsSite(AdminSite):
                 count_password(request)
             except Refusal as refusal:
                 page = render(request, "429.html", {"sentence": refusal.sentence}, status=429)
-                page.headers.update(refusal.headers)
+                page.headers |= refusal.headers
                 return page
         return super().login(request, extra_context)

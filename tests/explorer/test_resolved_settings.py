@@ -28,6 +28,12 @@ BASE = {
     "CSRF_COOKIE_SECURE": True,
     "CSRF_COOKIE_HTTPONLY": True,
     "CSRF_COOKIE_SAMESITE": "Lax",
+    "SESSION_COOKIE_NAME": "__Host-session",
+    "CSRF_COOKIE_NAME": "__Host-visit",
+    "SIGN_IN_ORIGINS": ["https://proofs.example.org"],
+    "OPERATORS": [],
+    "REQUESTS_PER_MINUTE": 600,
+    "SECRET_KEY_FALLBACKS": [],
     "X_FRAME_OPTIONS": "DENY",
     "USE_TZ": True,
     "WHITENOISE_USE_FINDERS": False,
@@ -47,6 +53,7 @@ BASE = {
     "form of lines": "explorer.logs.JsonLines",
     "static files": "whitenoise.storage.CompressedManifestStaticFilesStorage",
 }
+WALLET = "0xd8dA6BF26964aF9D7eEd9e03E53415D37aA96045"
 MACHINE = ["127.0.0.1", "localhost", "[::1]"]
 CHANGES: list[tuple[dict[str, str], dict[str, object]]] = [
     (
@@ -60,8 +67,19 @@ CHANGES: list[tuple[dict[str, str], dict[str, object]]] = [
     ),
     (
         {"EXTRA_HOSTS": "a.example,b.example"},
-        {"ALLOWED_HOSTS": ["proofs.example.org", "a.example", "b.example"]},
+        {
+            "EXTRA_HOSTS": ["a.example", "b.example"],
+            "ALLOWED_HOSTS": ["proofs.example.org", "a.example", "b.example"],
+            "SIGN_IN_ORIGINS": [
+                "https://proofs.example.org",
+                "https://a.example",
+                "https://b.example",
+            ],
+        },
     ),
+    ({"FORMER_SECRET_KEYS": "one two"}, {"SECRET_KEY_FALLBACKS": ["one", "two"]}),
+    ({"OPERATORS": f"{WALLET}, {WALLET}"}, {"OPERATORS": [WALLET, WALLET]}),
+    ({"REQUESTS_PER_MINUTE": "5"}, {"REQUESTS_PER_MINUTE": 5}),
     ({"LOG_LEVEL": "debug"}, {"LOG_LEVEL": "DEBUG", "level of root": "DEBUG"}),
     ({"STATIC_ROOT": "/static"}, {"STATIC_ROOT": Path("/static")}),
     (
@@ -86,6 +104,8 @@ CHANGES: list[tuple[dict[str, str], dict[str, object]]] = [
             "SECURE_HSTS_SECONDS": 0,
             "SESSION_COOKIE_SECURE": False,
             "CSRF_COOKIE_SECURE": False,
+            "SESSION_COOKIE_NAME": "session",
+            "CSRF_COOKIE_NAME": "visit",
             "WHITENOISE_USE_FINDERS": True,
             "WHITENOISE_AUTOREFRESH": True,
             "form of lines": "explorer.logs.ReadableLines",

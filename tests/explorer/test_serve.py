@@ -55,6 +55,7 @@ def test_production(repository: Path, tmp_path: Path, manage: Manage) -> None:
     variables = {**PRODUCTION, "BEHIND_PROXY": "1", "STATIC_ROOT": str(static)}
     assert "serve" in manage("serve", "--help", **variables).stdout
     assert manage("collectstatic", "--no-input", **variables).returncode == 0
+    assert manage("migrate", **variables).returncode == 0
 
     with _served(repository, tmp_path, **variables) as address:
         # Plain http is sent to https; the probe is answered as it comes.
