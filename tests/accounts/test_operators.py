@@ -1,6 +1,7 @@
 """The operator's pages: who may come in, what they show, and what they can do."""
 
 import re
+from datetime import timedelta
 from io import StringIO
 from typing import Any
 
@@ -90,7 +91,7 @@ def test_an_account_has_a_wallet_or_a_name() -> None:
 
 def test_no_page_shows_a_secret_or_a_digest(settings: LazySettings) -> None:
     operator = wallet_operator(settings)
-    key = api_keys.rotate(Account.objects.get(), ApiKey.objects.get().pk, api_keys.timedelta(1))
+    key = api_keys.rotate(Account.objects.get(), ApiKey.objects.get().pk, timedelta(days=1))
     text = str(api_keys.shown(key))
     for path in (
         "account/",
