@@ -4,49 +4,16 @@ import gzip
 import json
 import re
 import socket
-import subprocess
-import sys
-import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 import requests
 from django.core.management import CommandError, call_command
 
-from tests.commands import PRODUCTION, Manage, clean_environment, free_port
+from tests.commands import PRODUCTION, Manage, free_port
+from tests.served import PROXY, served
 
 pytestmark = pytest.mark.no_database
-
-# As the proxy in front of it asks: TLS ended there, and its word for that is taken.
-PROXY = {"Host": "proofs.example.org", "X-Forwarded-Proto": "https"}
-
-
-@contextmanager
-def _served(repository: Path, folder: Path, **variables: str) -> Iterator[str]:
-    """The address of a running server; all that it said is in `folder`/log when it has ended."""
-    address = f"http://127.0.0.1:{(port := free_port())}"
-    with (folder / "log").open("w") as log:
-        server = subprocess.Popen(
-            [sys.executable, "manage.py", "serve", f"--port={port}", "--workers=1"],
-            cwd=repository,
-            env=clean_environment(folder, **variables),
-            stdout=log,
-            stderr=log,
-        )
-        try:
-            for _ in range(100):
-                try:
-                    requests.get(f"{address}/healthz", timeout=5)
-                    break
-                except requests.ConnectionError:
-                    assert server.poll() is None, (folder / "log").read_text()
-                    time.sleep(0.1)
-            yield address
-        finally:
-            server.terminate()
-            assert server.wait(timeout=30) == 0
 
 
 def test_production(repository: Path, tmp_path: Path, manage: Manage) -> None:
@@ -57,7 +24,7 @@ def test_production(repository: Path, tmp_path: Path, manage: Manage) -> None:
     assert manage("collectstatic", "--no-input", **variables).returncode == 0
     assert manage("migrate", **variables).returncode == 0
 
-    with _served(repository, tmp_path, **variables) as address:
+    with served(repository, tmp_path, **variables) as address:
         # Plain http is sent to https; the probe is answered as it comes.
         plain = requests.get(
             f"{address}/", headers={"Host": PROXY["Host"]}, allow_redirects=False, timeout=5
@@ -143,7 +110,7 @@ def test_production(repository: Path, tmp_path: Path, manage: Manage) -> None:
 def test_nothing_is_said_below_the_level_that_was_set(repository: Path, tmp_path: Path) -> None:
     (tmp_path / "staticfiles.json").touch()
     variables = {**PRODUCTION, "BEHIND_PROXY": "1", "STATIC_ROOT": str(tmp_path)}
-    with _served(repository, tmp_path, LOG_LEVEL="ERROR", **variables) as address:
+    with served(repository, tmp_path, LOG_LEVEL="ERROR", **variables) as address:
         host = {"Host": PROXY["Host"]}
         moved = requests.get(f"{address}/", headers=host, allow_redirects=False, timeout=5)
         assert moved.status_code == 301
@@ -156,7 +123,7 @@ def test_it_says_when_the_database_is_lost_and_when_it_is_back(
     (folder := tmp_path / "data").mkdir()
     variables = {"DEVELOPMENT": "1", "DATABASE_URL": f"sqlite:///{folder}/a.sqlite3"}
     assert manage("migrate", **variables).returncode == 0
-    with _served(repository, tmp_path, **variables) as address:
+    with served(repository, tmp_path, **variables) as address:
         assert requests.get(f"{address}/readyz", timeout=5).status_code == 200
         folder.rename(tmp_path / "lost")
         lost = requests.get(f"{address}/readyz", timeout=5)
@@ -195,7 +162,7 @@ def test_it_does_not_share_a_port(manage: Manage) -> None:
     )
 
 
-def test_in_development_only_this_machine_is_served(manage: Manage) -> None:
+def test_in_development_only_this_machine_isserved(manage: Manage) -> None:
     """The key is in the source: who knows it signs what sessions are made of."""
     ended = manage("serve", "--host=0.0.0.0", f"--port={free_port()}", DEVELOPMENT="1")
     assert ended.returncode == 1
