@@ -2,14 +2,13 @@
 
 import sqlite3
 
-from django.core.checks import CheckMessage, Error, register
+from django.core.checks import CheckMessage, Error
 from django.db import connection
 
 # Which can return what an INSERT that met another row has written: limits are counted so.
 OLDEST_SQLITE = (3, 35, 0)
 
 
-@register
 def sqlite_is_new_enough(**_: object) -> list[CheckMessage]:
     if connection.vendor != "sqlite" or sqlite3.sqlite_version_info >= OLDEST_SQLITE:
         return []
