@@ -1,0 +1,196 @@
+"""What was asked, and how far it is.
+
+These rows are the queue: a worker claims a batch or a block job by a guarded UPDATE that writes a
+lease and a token, and what it writes afterwards carries the token. A lease that has run out is
+claimed again by anyone. A number of 256 bits is kept as 64 hex digits, because a database's own
+numbers are shorter or not exact.
+"""
+
+from typing import ClassVar
+
+from django.conf import settings
+from django.db import models
+
+from queries.statuses import BatchStatus
+
+
+class Leased(models.Model):
+    """A row that one worker at a time works on."""
+
+    lease_token = models.CharField(max_length=32, default="", editable=False)
+    lease_until = models.DateTimeField(null=True, editable=False)
+    # When it is worth looking at again; null: nobody needs to.
+    look_again = models.DateTimeField(null=True, db_index=True, editable=False)
+    waits_for = models.CharField(max_length=300, default="")  # a sentence for people
+    failures = models.PositiveIntegerField(default=0)  # in a row, of nodes
+
+    class Meta:
+        abstract = True
+
+
+class Batch(Leased):
+    """One request, as it was accepted."""
+
+    id = models.CharField(max_length=26, primary_key=True)  # a ULID
+    owner = models.ForeignKey(settings.AUTH_USER_MODEL, models.PROTECT, related_name="batches")
+    destination = models.PositiveBigIntegerField()
+    fee = models.CharField(max_length=64)
+    spent = models.CharField(max_length=64, default=f"{0:064x}")
+    status = models.CharField(
+        max_length=11, choices=BatchStatus.choices, default=BatchStatus.RECEIVED
+    )
+    submitted = models.DateTimeField()
+    ended = models.DateTimeField(null=True)
+    warnings = models.JSONField(default=list)
+    # Null where none was sent: then nothing is compared.
+    idempotency_key = models.CharField(max_length=255, null=True)  # noqa: DJ001
+    request_digest = models.CharField(max_length=64)
+    webhook_url = models.CharField(max_length=2_000, default="")
+    webhook_headers = models.JSONField(default=list)
+    # Why it was rejected.
+    error_code = models.CharField(max_length=60, default="")
+    error_sentence = models.CharField(max_length=1_000, default="")
+    error_step = models.CharField(max_length=20, default="")
+    error_retryable = models.BooleanField(null=True)
+
+    class Meta:
+        constraints: ClassVar = [
+            models.UniqueConstraint(
+                name="one_batch_an_idempotency_key", fields=["owner", "idempotency_key"]
+            )
+        ]
+        indexes: ClassVar = [
+            models.Index(name="batches_of_an_owner", fields=["owner", "-id"]),
+            models.Index(name="batches_by_status", fields=["status", "-id"]),
+        ]
+
+    def __str__(self) -> str:
+        return self.id
+
+
+class BlockJob(Leased):
+    """One block of a source chain for a destination: the unit of work.
+
+    It serves every query that waits for the block, whoever asked.
+    """
+
+    source = models.PositiveBigIntegerField()
+    destination = models.PositiveBigIntegerField()
+    block = models.PositiveBigIntegerField()
+    header = models.TextField(default="")  # its RLP in hex, once the block is final
+
+    class Meta:
+        constraints: ClassVar = [
+            models.UniqueConstraint(
+                name="one_job_a_block", fields=["source", "destination", "block"]
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.source} → {self.destination}, block {self.block}"
+
+
+class SentTransaction(models.Model):
+    """A signed transaction. It is stored before it is sent, and sent again as it is stored."""
+
+    job = models.ForeignKey(BlockJob, models.PROTECT, related_name="transactions")
+    chain = models.PositiveBigIntegerField()
+    sender = models.CharField(max_length=42)
+    nonce = models.PositiveBigIntegerField()
+    raw = models.TextField()  # signed, in hex; the newest where it was replaced
+    hashes = models.JSONField(default=list)  # of all that were sent under this nonce
+    max_fee = models.CharField(max_length=64)  # wei for each gas
+    gas_limit = models.PositiveBigIntegerField()
+    proves_header = models.BooleanField(default=False)
+    signed = models.DateTimeField()
+    sent = models.DateTimeField(null=True)  # last time
+    # Once it is mined:
+    mined_hash = models.CharField(max_length=66, default="", db_index=True)
+    mined_block = models.PositiveBigIntegerField(null=True)
+    succeeded = models.BooleanField(null=True)
+    gas_used = models.PositiveBigIntegerField(null=True)
+    gas_price = models.CharField(max_length=64, default="")
+    settled = models.BooleanField(default=False)  # mined, and deep enough to stay
+
+    class Meta:
+        constraints: ClassVar = [
+            models.UniqueConstraint(
+                name="one_transaction_a_nonce", fields=["chain", "sender", "nonce"]
+            )
+        ]
+        indexes: ClassVar = [
+            models.Index(
+                name="transactions_on_their_way",
+                fields=["chain", "sender", "nonce"],
+                condition=models.Q(settled=False),
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.chain}, {self.sender}, nonce {self.nonce}"
+
+
+class Query(models.Model):
+    """One account of one block, or one block's header fields, and its four steps.
+
+    A step that has not begun has no time; one that failed has a beginning and no completion.
+    """
+
+    batch = models.ForeignKey(Batch, models.CASCADE, related_name="queries")
+    job = models.ForeignKey(BlockJob, models.PROTECT, null=True, related_name="queries")
+    place = models.PositiveIntegerField()  # in the request
+    source = models.PositiveBigIntegerField()
+    timestamp = models.PositiveBigIntegerField(null=True)  # where the block was named so
+    block = models.PositiveBigIntegerField(null=True)  # null until a timestamp is settled
+    account = models.CharField(max_length=42, default="")  # checksummed; empty: header fields
+    name = models.CharField(max_length=255, default="")  # ENS, where the account was named so
+    props = models.PositiveSmallIntegerField(default=0)  # a bit for each AccountField
+    slots = models.JSONField(default=list)  # 64 hex digits each
+    header_fields = models.PositiveIntegerField(default=0)  # a bit for each HeaderField
+    values = models.JSONField(null=True)  # what was proven and read back: name → word in hex
+
+    initial_state_began = models.DateTimeField()
+    initial_state_completed = models.DateTimeField(null=True)
+    blockhash_available_began = models.DateTimeField(null=True)
+    blockhash_available_completed = models.DateTimeField(null=True)
+    header_accumulated_began = models.DateTimeField(null=True)
+    header_accumulated_completed = models.DateTimeField(null=True)
+    account_accumulated_began = models.DateTimeField(null=True)
+    account_accumulated_completed = models.DateTimeField(null=True)
+    ended = models.BooleanField(default=False)  # done, or its batch is rejected
+    header_transaction = models.ForeignKey(
+        SentTransaction, models.PROTECT, null=True, related_name="+"
+    )
+    account_transaction = models.ForeignKey(
+        SentTransaction, models.PROTECT, null=True, related_name="+"
+    )
+    weight = models.PositiveIntegerField(default=0)  # its bytes in that transaction, for its share
+    cost = models.CharField(max_length=64, default="")  # wei
+
+    class Meta:
+        constraints: ClassVar = [
+            models.UniqueConstraint(name="one_query_a_place", fields=["batch", "place"])
+        ]
+        indexes: ClassVar = [
+            models.Index(
+                name="queries_a_job_serves", fields=["job"], condition=models.Q(ended=False)
+            ),
+            models.Index(name="queries_of_an_account", fields=["account", "-id"]),
+            models.Index(name="queries_of_a_block", fields=["source", "block"]),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.batch_id}, {self.place}"
+
+
+class Head(models.Model):
+    """The last head of a chain that a worker saw: what submitting compares with."""
+
+    chain = models.PositiveBigIntegerField(primary_key=True)
+    number = models.PositiveBigIntegerField()
+    timestamp = models.PositiveBigIntegerField()
+    final_number = models.PositiveBigIntegerField()
+    recorded = models.DateTimeField()
+
+    def __str__(self) -> str:
+        return f"{self.chain}: {self.number}"

@@ -1,0 +1,38 @@
+"""The states of the specification, and the order of a query's steps."""
+
+from django.db.models import TextChoices
+
+
+class BatchStatus(TextChoices):
+    RECEIVED = "RECEIVED"
+    ACCEPTED = "ACCEPTED"
+    IN_PROGRESS = "IN_PROGRESS"
+    DONE = "DONE"
+    REJECTED = "REJECTED"
+
+
+# A batch that has ended moves no more.
+ENDED = (BatchStatus.DONE, BatchStatus.REJECTED)
+
+
+class StepStatus(TextChoices):
+    IN_PROGRESS = "IN_PROGRESS"
+    COMPLETED = "COMPLETED"
+
+
+class StepName(TextChoices):
+    """In their order. A query of header fields alone ends with the third."""
+
+    INITIAL_STATE = "INITIAL_STATE"
+    BLOCKHASH_AVAILABLE = "BLOCKHASH_AVAILABLE"
+    HEADER_ACCUMULATED = "HEADER_ACCUMULATED"
+    ACCOUNT_ACCUMULATED = "ACCOUNT_ACCUMULATED"
+
+    @property
+    def began(self) -> str:
+        """The column of `Query` that says when it began."""
+        return f"{self.value.lower()}_began"
+
+    @property
+    def completed(self) -> str:
+        return f"{self.value.lower()}_completed"
