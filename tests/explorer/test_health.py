@@ -46,7 +46,7 @@ def test_it_is_ready_when_the_database_is(client: Client) -> None:
 
 @pytest.mark.django_db
 def test_it_is_not_ready_without_its_migrations(client: Client) -> None:
-    with modify_settings(INSTALLED_APPS={"append": "django.contrib.redirects"}):
+    with modify_settings(INSTALLED_APPS={"append": "django.contrib.sessions"}):
         answer = client.get("/readyz")
     assert answer.status_code == 503
     assert answer.json()["checks"]["database"] == "migrations are missing: run manage.py migrate"
@@ -74,10 +74,10 @@ def test_a_driver_that_gives_up_is_a_database_that_is_lost(client: Client) -> No
 
 @pytest.mark.django_db
 def test_migrations_are_looked_at_until_they_are_all_there(client: Client) -> None:
-    with modify_settings(INSTALLED_APPS={"append": "django.contrib.redirects"}):
+    with modify_settings(INSTALLED_APPS={"append": "django.contrib.sessions"}):
         assert [client.get("/readyz").status_code for _ in range(2)] == [503, 503]
     assert client.get("/readyz").status_code == 200
-    with modify_settings(INSTALLED_APPS={"append": "django.contrib.redirects"}):
+    with modify_settings(INSTALLED_APPS={"append": "django.contrib.sessions"}):
         assert client.get("/readyz").status_code == 200
 
 
