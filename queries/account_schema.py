@@ -5,6 +5,7 @@ it twice. Both entries then count as one.
 """
 
 import re
+from dataclasses import dataclass, field
 
 from .addresses import Address, EnsName, is_ens_name
 from .batch_request import AccountRequest
@@ -23,11 +24,19 @@ _HEX_DIGITS = re.compile(r"[0-9a-fA-F]+")
 _FIELDS = ("props", "slots")
 
 
+@dataclass(slots=True)
+class _Asked:
+    """What the entries of one account ask for, each once and in order."""
+
+    props: dict[AccountField, None] = field(default_factory=dict)
+    slots: dict[bytes, None] = field(default_factory=dict)
+
+
 def read_accounts(
     value: object, place: Place, source: int, so_far: BatchSoFar
 ) -> tuple[AccountRequest, ...]:
     """Read a block's `accounts`, in the order in which each is first named."""
-    accounts: dict[Address | EnsName, AccountRequest] = {}
+    accounts: dict[Address | EnsName, _Asked] = {}
     named_again: dict[Address | EnsName, Place] = {}
     for key, entry in read_object(value, place).items():
         here = place.inside(key)
@@ -37,15 +46,18 @@ def read_accounts(
         else:
             so_far.count_account(here)
             _warn_of_capitals(account, key, here, so_far)
-            accounts[account] = AccountRequest(account, (), ())
-        accounts[account] = _with_entry(accounts[account], entry, here, so_far)
+            accounts[account] = _Asked()
+        _read_entry(entry, here, accounts[account], so_far)
     for account, here in named_again.items():
         so_far.warn(
             f"{_well_spelled(account)} is named more than once in this block, in other letters. "
             "All that is asked of it is taken together.",
             here,
         )
-    return tuple(accounts.values())
+    return tuple(
+        AccountRequest(account, tuple(asked.props), tuple(asked.slots))
+        for account, asked in accounts.items()
+    )
 
 
 def _read_account_key(key: str, place: Place, source: int, rules: BatchRules) -> Address | EnsName:
@@ -97,32 +109,28 @@ def _what_an_address_is(key: str) -> str:
 
 def _account_malformed(key: str, place: Place, why: str) -> AccountMalformed:
     # Clients compare the beginning.
-    said = f"Invalid account address or ENS name {quoted(key)} at {place}: {why}."
+    said = f"Invalid account address or ENS name {quoted(key)} in {place.holder}: {why}."
     return AccountMalformed(said, path=place.path)
 
 
-def _with_entry(
-    before: AccountRequest, value: object, place: Place, so_far: BatchSoFar
-) -> AccountRequest:
+def _read_entry(value: object, place: Place, asked: _Asked, so_far: BatchSoFar) -> None:
     entry = read_object(value, place)
     refuse_unknown(entry, _FIELDS, place)
-    props = _read_props(optional(entry, "props", place), place.inside("props"))
-    slots = dict.fromkeys(before.slots)
-    _add_slots(slots, optional(entry, "slots", place), place.inside("slots"), so_far)
-    if not entry.get("props") and not entry.get("slots"):
+    props = optional(entry, "props", place)
+    slots = optional(entry, "slots", place)
+    if props is not None:
+        _read_props(props, place.inside("props"), asked)
+    if slots is not None:
+        _read_slots(slots, place.inside("slots"), asked, so_far)
+    if not props and not slots:
         raise NothingAsked(
             f"{place} asks for nothing. Name at least one of its props "
             f"({listed(AccountField.__members__)}) or one of its slots.",
             path=place.path,
         )
-    united = tuple(dict.fromkeys((*before.props, *props)))
-    return AccountRequest(before.account, united, tuple(slots))
 
 
-def _read_props(value: object | None, place: Place) -> list[AccountField]:
-    if value is None:
-        return []
-    props = []
+def _read_props(value: object, place: Place, asked: _Asked) -> None:
     for position, each in enumerate(read_list(value, place)):
         here = place.inside(position)
         name = read_text(each, here, AccountField.BALANCE.name)
@@ -132,21 +140,16 @@ def _read_props(value: object | None, place: Place) -> list[AccountField]:
                 f"{listed(AccountField.__members__)}.",
                 path=here.path,
             )
-        props.append(AccountField[name])
-    return props
+        asked.props[AccountField[name]] = None
 
 
-def _add_slots(
-    slots: dict[bytes, None], value: object | None, place: Place, so_far: BatchSoFar
-) -> None:
-    if value is None:
-        return
+def _read_slots(value: object, place: Place, asked: _Asked, so_far: BatchSoFar) -> None:
     for position, each in enumerate(read_list(value, place)):
         here = place.inside(position)
         slot = _read_slot(read_text(each, here, "0x1"), here)
-        if slot not in slots:
+        if slot not in asked.slots:
             so_far.count_slot(here)
-            slots[slot] = None
+            asked.slots[slot] = None
 
 
 def _read_slot(text: str, place: Place) -> bytes:
@@ -161,7 +164,7 @@ def _read_slot(text: str, place: Place) -> bytes:
 
 def _slot_hint(text: str) -> str:
     if text == "0x":
-        return ': the first slot is "0x0"'
+        return ': slot 0 is "0x0"'
     if _DECIMAL_SLOT.fullmatch(text):
         return f': slot {int(text)} is "{int(text):#x}"'
     digits = text.removeprefix("0x")

@@ -79,7 +79,7 @@ def _read_data(
     value = required(members, "data", WHOLE_BODY, "what to prove, by source chain and block")
     spelled: dict[int, str] = {}
     blocks: list[BlockRequest] = []
-    for key, entry in _something(value, place, "a source chain").items():
+    for key, entry in _something(value, place, "one source chain").items():
         here = place.inside(key)
         source = read_chain(key, here, so_far.rules)
         if source in spelled:
@@ -93,7 +93,7 @@ def _read_data(
         blocks += [
             _read_block(selector, block, here.inside(selector), source, so_far)
             for selector, block in _something(
-                entry, here, 'a block, such as "block:5186021"'
+                entry, here, 'one block, such as "block:5186021"'
             ).items()
         ]
     return tuple(blocks)

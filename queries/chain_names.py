@@ -34,8 +34,8 @@ def check_route(source: int, destination: int, place: Place, rules: BatchRules) 
     if (source, destination) in rules.routes:
         return
     reached = sorted(to for of, to in rules.routes if of == source)
-    there = f"They can be to {listed(reached)}" if reached else "Nor are they to any other"
+    there = f"only to {listed(reached)}" if reached else "nor to any other"
     raise RouteUnsupported(
-        f"{place}: facts of chain {source} are not proven to chain {destination} here. {there}.",
+        f"{place}: facts of chain {source} are not proven to chain {destination} here, {there}.",
         path=place.path,
     )

@@ -45,7 +45,8 @@ def refuse_unknown(members: dict[str, object], known: Collection[str], place: Pl
         if name not in known:
             unknown = place.inside(name)
             raise UnknownField(
-                f"{unknown} is not a field that is known there: {listed(known)}.", path=unknown.path
+                f"{unknown} is not known here; the fields there are {listed(known)}.",
+                path=unknown.path,
             )
 
 

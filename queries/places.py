@@ -20,6 +20,11 @@ class Place:
         return Place((*self.steps, step))
 
     @property
+    def holder(self) -> "Place":
+        """The object or list in which the value stands."""
+        return Place(self.steps[:-1])
+
+    @property
     def path(self) -> str:
         """Of bounded length, because whoever sends a request chooses its keys."""
         told = "".join(map(_told, self.steps))

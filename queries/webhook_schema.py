@@ -12,7 +12,6 @@ from .batch_rules import BatchLimits
 from .errors import DuplicateKey, TooManyWebhookHeaders, WebhookHeadersTooLarge, WebhookMalformed
 from .json_kinds import optional, read_object, read_text, refuse_unknown, required
 from .places import Place
-from .wording import quoted
 
 MOST_URL_CHARACTERS = 2_000
 OUR_HEADERS = "tacitus-"
@@ -124,9 +123,9 @@ def _check_limits(count: int, length: int, place: Place, limits: BatchLimits) ->
 def _check_header(name: str, value: str, place: Place) -> None:
     lowered = name.lower()
     if not _TOKEN.fullmatch(name):
-        fault = f"{quoted(name)} cannot be the name of a header"
+        fault = "no header can have such a name"
     elif lowered in OF_THE_CONNECTION:
-        fault = f"the header {name} is set by whoever sends the message"
+        fault = "this header is set by whoever sends the message"
     elif lowered.startswith(OUR_HEADERS):
         fault = "headers whose names begin with Tacitus- are our own, so that they can be trusted"
     elif not _VALUE.fullmatch(value):
