@@ -3,6 +3,7 @@
 import json
 import math
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import TypeVar
 
 import pytest
@@ -208,7 +209,23 @@ def test_a_right_batch_is_read_as_it_was_meant(data: st.DataObject, request: Bat
     assert read == request
     assert canonical(read) == canonical(request)
     again = read_batch(read_json(canonical(request), 100_000), RULES)
-    assert canonical(again) == canonical(request)
+    assert canonical(again) == canonical(turned_round(request)) == canonical(request)
+
+
+def turned_round(request: BatchRequest) -> BatchRequest:
+    """The same, asked for in the opposite order."""
+    blocks = [
+        replace(
+            block,
+            header_fields=block.header_fields[::-1],
+            accounts=tuple(
+                replace(each, props=each.props[::-1], slots=each.slots[::-1])
+                for each in block.accounts[::-1]
+            ),
+        )
+        for block in request.blocks[::-1]
+    ]
+    return replace(request, blocks=tuple(blocks))
 
 
 @given(st.binary(min_size=20, max_size=20))

@@ -118,7 +118,7 @@ def test_a_chain_that_is_not_here(chain: str) -> None:
         (batch({"10": DATA["11155111"]}, destinationChainId="10"), "route_unsupported", "data.10",
          "data.10: facts of chain 10 are not proven to chain 10 here, only to 11155111."),
         (batch(DATA, destinationChainId="137"), "route_unsupported", "data.11155111",
-         "data.11155111: facts of chain 11155111 are not proven to chain 137 here, only to 10 and "),
+         "data.11155111: facts of chain 11155111 are not proven to chain 137 here, only to 10 "),
         (batch({**DATA, "SN_SEPOLIA": {"block:6": {"header": ["NONCE"]}}}), "duplicate_key", "data",
          'data names chain 11155111 twice: as "11155111" and as "SN_SEPOLIA".'),
     ],
@@ -191,9 +191,11 @@ def test_what_is_said_of_an_account() -> None:
     said = f'Invalid account address or ENS name "0x12" in {ACCOUNTS}: an address has 40 hex '
     check(account_batch(BALANCE, "0x12"), "account_malformed", f"{ACCOUNTS}.0x12", said)
     path = "data.10.block:5.accounts.vitalik.eth"
-    said = f'Invalid account address or ENS name "vitalik.eth" in data.10.block:5.accounts: no names are '
+    said = (
+        'Invalid account address or ENS name "vitalik.eth" in data.10.block:5.accounts: no names '
+    )
     nameless = batch({"10": {"block:5": {"accounts": {"vitalik.eth": BALANCE}}}})
-    check(nameless, "account_malformed", path, f"{said}looked up on chain 10 here.")
+    check(nameless, "account_malformed", path, f"{said}are looked up on chain 10 here.")
 
 
 @pytest.mark.parametrize(

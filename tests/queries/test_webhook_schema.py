@@ -5,7 +5,7 @@ import pytest
 from accounts.refusals import Refusal
 from queries.batch_request import WebhookRequest
 from queries.batch_schema import read_batch
-from queries.webhook_schema import MOST_URL_CHARACTERS, OF_THE_CONNECTION
+from queries.webhook_schema import MOST_URL_CHARACTERS
 from tests.queries.example_batches import BALANCE, LIMITS, RULES, account_batch
 
 pytestmark = pytest.mark.no_database
@@ -119,8 +119,9 @@ def test_as_many_and_as_long_headers_as_may_be() -> None:
 @pytest.mark.parametrize(
     "name",
     ["", " ", "X A", "X-A:", " X-A", "X-A\n", "X-\u00c4", "X(A)", "X/A", "\u212aeep-alive",
-     "X-A\r\nHost", *sorted(OF_THE_CONNECTION), "Host", "CONTENT-LENGTH", "Transfer-Encoding",
-     "Tacitus-Signature", "tacitus-event", "TACITUS-"],
+     "X-A\r\nHost", "Host", "CONTENT-LENGTH", "Transfer-Encoding", "connection", "expect",
+     "keep-alive", "proxy-connection", "te", "trailer", "upgrade", "Tacitus-Signature",
+     "tacitus-event", "TACITUS-"],
     ids=ascii,
 )  # fmt: skip
 def test_a_header_that_is_not_sent(name: str) -> None:
