@@ -1,0 +1,103 @@
+"""A batch query as it was asked for: valid, and apart from the chain's state, answerable."""
+
+import json
+from dataclasses import dataclass
+
+from .addresses import Address, EnsName
+from .proving.header_fields import HeaderField
+from .proving.witnesses import AccountField
+
+
+@dataclass(frozen=True, slots=True)
+class BlockNumber:
+    """The block of this number."""
+
+    number: int
+
+    def __str__(self) -> str:
+        return f"block:{self.number}"
+
+
+@dataclass(frozen=True, slots=True)
+class BlockTimestamp:
+    """The last block that is not younger than this, in Unix seconds."""
+
+    seconds: int
+
+    def __str__(self) -> str:
+        return f"timestamp:{self.seconds}"
+
+
+@dataclass(frozen=True, slots=True)
+class AccountRequest:
+    """What is asked of one account: at least one property or slot."""
+
+    account: Address | EnsName
+    props: tuple[AccountField, ...]
+    slots: tuple[bytes, ...]  # 32 bytes each
+
+
+@dataclass(frozen=True, slots=True)
+class BlockRequest:
+    """What is asked of one block: at least one field of its header, or one account."""
+
+    source: int
+    selector: BlockNumber | BlockTimestamp
+    header_fields: tuple[HeaderField, ...]
+    accounts: tuple[AccountRequest, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class WebhookRequest:
+    """Where to tell that the batch is decided."""
+
+    url: str
+    headers: tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class BatchWarning:
+    """What was taken although it is probably a mistake."""
+
+    sentence: str
+    path: str
+
+
+@dataclass(frozen=True, slots=True)
+class BatchRequest:
+    """Blocks, accounts, fields and slots stand in the order of the request, each once."""
+
+    destination: int
+    fee: int  # wei
+    blocks: tuple[BlockRequest, ...]
+    webhook: WebhookRequest | None
+    warnings: tuple[BatchWarning, ...]
+
+
+def canonical(request: BatchRequest) -> bytes:
+    """The same bytes for every request that asks for the same, however it is spelled or ordered.
+
+    It is itself a body that can be submitted.
+    """
+    data: dict[str, dict[str, object]] = {}
+    for block in request.blocks:
+        data.setdefault(str(block.source), {})[str(block.selector)] = {
+            "header": [field.name for field in sorted(block.header_fields)],
+            "accounts": {str(each.account): _asked(each) for each in block.accounts},
+        }
+    content: dict[str, object] = {
+        "destinationChainId": str(request.destination),
+        "fee": str(request.fee),
+        "data": data,
+    }
+    if request.webhook:
+        headers = {name.lower(): value for name, value in request.webhook.headers}
+        content["webhook"] = {"url": request.webhook.url, "headers": headers}
+    return json.dumps(content, sort_keys=True, separators=(",", ":")).encode()
+
+
+def _asked(account: AccountRequest) -> dict[str, list[str]]:
+    return {
+        "props": [prop.name for prop in sorted(account.props)],
+        "slots": [f"0x{slot.hex()}" for slot in sorted(account.slots)],
+    }

@@ -1,0 +1,67 @@
+"""What this server takes: its limits, and the chains and routes that its operator configured."""
+
+from collections.abc import Mapping
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, field
+
+from .batch_request import BatchWarning
+from .errors import TooManyAccounts, TooManyBlocks, TooManySlots
+from .places import Place
+
+
+@dataclass(frozen=True, slots=True)
+class BatchLimits:
+    """The most that one batch may have."""
+
+    blocks: int
+    accounts: int  # over all blocks
+    slots: int  # over all accounts
+    webhook_headers: int
+    webhook_header_bytes: int  # names and values together
+
+
+@dataclass(frozen=True, slots=True)
+class BatchRules:
+    """What a request is held against."""
+
+    limits: BatchLimits
+    chains: Mapping[str, int]  # what a request may call a chain: its id in decimal, its aliases
+    routes: AbstractSet[tuple[int, int]]  # source, destination
+    ens_chains: AbstractSet[int]
+
+
+@dataclass(slots=True)
+class BatchSoFar:
+    """What was read of a batch up to now.
+
+    It is counted while it is read, so that a batch that is far too large costs little.
+    """
+
+    rules: BatchRules
+    blocks: int = 0
+    accounts: int = 0
+    slots: int = 0
+    warnings: list[BatchWarning] = field(default_factory=list)
+
+    def count_block(self, place: Place) -> None:
+        self.blocks += 1
+        if self.blocks > self.rules.limits.blocks:
+            raise TooManyBlocks(_too_many("block", self.rules.limits.blocks), path=place.path)
+
+    def count_account(self, place: Place) -> None:
+        self.accounts += 1
+        if self.accounts > self.rules.limits.accounts:
+            raise TooManyAccounts(_too_many("account", self.rules.limits.accounts), path=place.path)
+
+    def count_slot(self, place: Place) -> None:
+        self.slots += 1
+        if self.slots > self.rules.limits.slots:
+            raise TooManySlots(_too_many("slot", self.rules.limits.slots), path=place.path)
+
+    def warn(self, sentence: str, place: Place) -> None:
+        self.warnings.append(BatchWarning(sentence, place.path))
+
+
+def _too_many(what: str, limit: int) -> str:
+    counted = f"{limit:,} {what}s" if limit != 1 else f"1 {what}"
+    return f"A batch may ask for at most {counted} in all here. Split it into several batches."

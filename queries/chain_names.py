@@ -1,0 +1,41 @@
+"""What a request calls a chain, and where facts of it may go."""
+
+import re
+
+from .batch_rules import BatchRules
+from .errors import ChainUnsupported, NumberMalformed, RouteUnsupported
+from .places import Place
+from .wording import listed, quoted
+
+_DECIMAL = re.compile(r"0|[1-9][0-9]*")
+# What was meant as a number, though it is none of ours: a sign, a space, a zero too many, hex.
+_LIKE_A_NUMBER = re.compile(r"0[xX][0-9a-fA-F]*|[\d\s+._,-]*")
+
+
+def read_chain(text: str, place: Place, rules: BatchRules) -> int:
+    """Find the chain of an id or alias."""
+    if text in rules.chains:
+        return rules.chains[text]
+    if _LIKE_A_NUMBER.fullmatch(text) and not _DECIMAL.fullmatch(text):
+        raise NumberMalformed(
+            f"{place}: {quoted(text)} is not a chain's id in decimal, without sign, spaces and "
+            "leading zeros.",
+            path=place.path,
+        )
+    chains = sorted(set(rules.chains.values()))
+    there = f"There {'is' if len(chains) == 1 else 'are'} {listed(chains)}" if chains else "None is"
+    raise ChainUnsupported(
+        f"{place}: no chain {quoted(text)} is configured here. {there}.", path=place.path
+    )
+
+
+def check_route(source: int, destination: int, place: Place, rules: BatchRules) -> None:
+    """Refuse a source whose facts this server cannot bring to the destination."""
+    if (source, destination) in rules.routes:
+        return
+    reached = sorted(to for of, to in rules.routes if of == source)
+    there = f"only to {listed(reached)}" if reached else "nor to any other"
+    raise RouteUnsupported(
+        f"{place}: facts of chain {source} are not proven to chain {destination} here, {there}.",
+        path=place.path,
+    )

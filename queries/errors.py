@@ -1,0 +1,153 @@
+"""What the API refuses: a class per kind of fault, each with its code for programs.
+
+The sentence for a person stands where the fault is found, and names the place in the request.
+"""
+
+from http import HTTPStatus
+
+from accounts.refusals import Refusal
+
+
+class BodyTooLarge(Refusal):
+    """The body has more bytes than are read here."""
+
+    code = "body_too_large"
+    status = HTTPStatus.REQUEST_ENTITY_TOO_LARGE
+
+
+class NotJson(Refusal):
+    """The body is empty, not UTF-8, or not exactly one JSON value."""
+
+    code = "not_json"
+
+
+class NestedTooDeeply(Refusal):
+    """Objects and lists stand inside each other deeper than any request needs."""
+
+    code = "nested_too_deeply"
+
+
+class DuplicateKey(Refusal):
+    """An object names the same thing twice, so that one of the two would be lost."""
+
+    code = "duplicate_key"
+
+
+class TextNotStorable(Refusal):
+    """A text holds U+0000 or half of a surrogate pair, which no database keeps."""
+
+    code = "text_not_storable"
+
+
+class WrongType(Refusal):
+    """A value is of another JSON type than the one that belongs there."""
+
+    code = "wrong_type"
+
+
+class MissingField(Refusal):
+    """A field that every request must have is not there."""
+
+    code = "missing_field"
+
+
+class UnknownField(Refusal):
+    """A block, an account or the webhook has a field that means nothing here."""
+
+    code = "unknown_field"
+
+
+class NumberMalformed(Refusal):
+    """A number is not written as numbers are here, or longer than any that is read."""
+
+    code = "number_malformed"
+
+
+class ChainUnsupported(Refusal):
+    """This server knows no chain of that id or name."""
+
+    code = "chain_unsupported"
+
+
+class RouteUnsupported(Refusal):
+    """This server knows both chains, but has no registry on the one for facts of the other."""
+
+    code = "route_unsupported"
+
+
+class FeeMalformed(Refusal):
+    """The fee is not an amount in wei."""
+
+    code = "fee_malformed"
+
+
+class SelectorMalformed(Refusal):
+    """A block is named neither by its number nor by a timestamp."""
+
+    code = "selector_malformed"
+
+
+class AccountMalformed(Refusal):
+    """An account is named neither by an address nor by an ENS name that can be looked up."""
+
+    code = "account_malformed"
+
+
+class UnknownProp(Refusal):
+    """Accounts have no such property."""
+
+    code = "unknown_prop"
+
+
+class UnknownHeaderField(Refusal):
+    """Block headers have no such field."""
+
+    code = "unknown_header_field"
+
+
+class SlotMalformed(Refusal):
+    """A storage slot is not at most 32 bytes of 0x-hex."""
+
+    code = "slot_malformed"
+
+
+class WebhookMalformed(Refusal):
+    """The webhook's address or one of its headers cannot be sent to or with."""
+
+    code = "webhook_malformed"
+
+
+class NothingAsked(Refusal):
+    """The batch, a block or an account is named, but nothing is to be proven of it."""
+
+    code = "nothing_asked"
+
+
+class TooManyBlocks(Refusal):
+    """The batch has more blocks than one batch may have here."""
+
+    code = "too_many_blocks"
+
+
+class TooManyAccounts(Refusal):
+    """The batch has more accounts, over all its blocks, than one batch may have here."""
+
+    code = "too_many_accounts"
+
+
+class TooManySlots(Refusal):
+    """The batch has more storage slots, over all its accounts, than one batch may have here."""
+
+    code = "too_many_slots"
+
+
+class TooManyWebhookHeaders(Refusal):
+    """The webhook has more headers than one may have here."""
+
+    code = "too_many_webhook_headers"
+
+
+class WebhookHeadersTooLarge(Refusal):
+    """The webhook's headers, names and values together, are longer than they may be here."""
+
+    code = "webhook_headers_too_large"

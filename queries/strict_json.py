@@ -1,0 +1,149 @@
+"""JSON as a request may have it: exactly one reading, and nothing that a database cannot keep.
+
+Python's own parser takes the last of two equal keys, NaN, half characters and integers of any
+length. Here each of these is a refusal that names the place. The parser knows no places, so it
+leaves a mark where it finds a fault, and a walk from the top comes upon the mark.
+"""
+
+import json
+import math
+import re
+from dataclasses import dataclass
+
+from accounts.refusals import Refusal
+
+from .errors import (
+    BodyTooLarge,
+    DuplicateKey,
+    NestedTooDeeply,
+    NotJson,
+    NumberMalformed,
+    TextNotStorable,
+)
+from .places import WHOLE_BODY, Place
+from .wording import quoted
+
+MOST_DEPTH = 32  # a batch needs 7; what it carries beside is ignored
+MOST_NUMBER_CHARACTERS = 100  # 2^256 has 78 digits; reading a number takes quadratic time
+_BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+_WHITE_SPACE = " \t\r\n"
+_NOT_STORABLE = re.compile("[\x00\ud800-\udfff]")
+
+
+@dataclass(frozen=True, slots=True)
+class _Fault:
+    """Stands in the parsed content where a value cannot."""
+
+    refusal: type[Refusal]
+    told: str
+
+
+def read_json(body: bytes, most_bytes: int) -> object:
+    """Read a body, or refuse it with a sentence; no other error leaves here."""
+    if len(body) > most_bytes:
+        raise BodyTooLarge(
+            f"The body has {len(body):,} bytes; at most {most_bytes:,} are read here."
+        )
+    content = _parsed(_decoded(body))
+    _check(content, WHOLE_BODY)
+    return content
+
+
+def _decoded(body: bytes) -> str:
+    if body.startswith(_BYTE_ORDER_MARK):
+        raise NotJson("The body begins with a byte order mark. Send UTF-8 without one.")
+    try:
+        text = body.decode()
+    except UnicodeDecodeError as fault:
+        raise NotJson(f"The body is not UTF-8: byte {fault.start + 1} is wrong there.") from None
+    if not text.strip(_WHITE_SPACE):
+        raise NotJson("The body is empty. Send a JSON object.")
+    return text
+
+
+def _parsed(text: str) -> object:
+    try:
+        return _DECODER.decode(text)
+    except json.JSONDecodeError as fault:
+        reason = fault.msg[0].lower() + fault.msg[1:].removesuffix(" at")
+        raise NotJson(
+            f"The body is not JSON: {reason} at line {fault.lineno}, column {fault.colno}."
+        ) from None
+    except RecursionError:
+        raise _nested_too_deeply(WHOLE_BODY) from None
+
+
+def _check(value: object, place: Place, depth: int = 0) -> None:
+    """Refuse the first fault below; never deeper than the bound, so recursion is safe."""
+    if isinstance(value, _Fault):
+        raise value.refusal(f"{place} {value.told}", path=place.path)
+    if isinstance(value, str):
+        _check_text(value, place)
+    elif isinstance(value, dict | list):
+        if depth == MOST_DEPTH:
+            raise _nested_too_deeply(place)
+        for step, each in value.items() if isinstance(value, dict) else enumerate(value):
+            if isinstance(step, str):
+                _check_text(step, place.inside(step), "The key ")
+            # A place for every plain value would be most of the cost of a long list.
+            if isinstance(each, str | dict | list | _Fault):
+                _check(each, place.inside(step), depth + 1)
+
+
+def _check_text(text: str, place: Place, what: str = "") -> None:
+    found = _NOT_STORABLE.search(text)
+    if found:
+        number = ord(found[0])
+        why = "half of a surrogate pair" if number else "which databases cannot keep"
+        raise TextNotStorable(
+            f"{what}{place} holds U+{number:04X}, {why}. Leave it out.", path=place.path
+        )
+
+
+def _nested_too_deeply(place: Place) -> NestedTooDeeply:
+    return NestedTooDeeply(
+        f"{place} goes deeper than {MOST_DEPTH} objects and lists inside each other.",
+        path=place.path,
+    )
+
+
+def _object(pairs: list[tuple[str, object]]) -> dict[str, object] | _Fault:
+    members = dict(pairs)
+    if len(members) == len(pairs):
+        return members
+    seen: set[str] = set()
+    for key, _ in pairs:
+        if key in seen:
+            break
+        seen.add(key)
+    return _Fault(DuplicateKey, f"has the key {quoted(key)} twice. Keep one of them.")
+
+
+def _integer(literal: str) -> int | _Fault:
+    return _too_long(literal) if len(literal) > MOST_NUMBER_CHARACTERS else int(literal)
+
+
+def _fraction(literal: str) -> float | _Fault:
+    if len(literal) > MOST_NUMBER_CHARACTERS:
+        return _too_long(literal)
+    value = float(literal)
+    if math.isinf(value):
+        return _Fault(NumberMalformed, "is a number beyond what JSON readers keep.")
+    return value
+
+
+def _too_long(literal: str) -> _Fault:
+    told = f"is a number of {len(literal):,} characters; at most {MOST_NUMBER_CHARACTERS} are read."
+    return _Fault(NumberMalformed, told)
+
+
+def _constant(name: str) -> _Fault:
+    return _Fault(NumberMalformed, f"is {name}, which is not a number in JSON.")
+
+
+_DECODER = json.JSONDecoder(
+    object_pairs_hook=_object,
+    parse_int=_integer,
+    parse_float=_fraction,
+    parse_constant=_constant,
+)

@@ -1,0 +1,69 @@
+"""Batches as clients send them, and what the server of these tests takes."""
+
+import copy
+from collections.abc import Mapping
+
+from queries.batch_rules import BatchLimits, BatchRules
+
+SEPOLIA = 11155111
+OTHER = 10
+LONELY = 137
+
+LIMITS = BatchLimits(blocks=4, accounts=5, slots=6, webhook_headers=3, webhook_header_bytes=100)
+RULES = BatchRules(
+    limits=LIMITS,
+    chains={
+        "11155111": SEPOLIA, "10": OTHER, "137": LONELY, "SN_SEPOLIA": SEPOLIA, "0x-like": OTHER,
+    },
+    routes={(SEPOLIA, SEPOLIA), (SEPOLIA, OTHER), (OTHER, SEPOLIA)},
+    ens_chains={SEPOLIA},
+)  # fmt: skip
+
+# The example of the specification: one balance, source and destination the same chain.
+SPECIFICATION = """
+{ "destinationChainId": "11155111",
+  "fee": "0",
+  "data": {
+    "11155111": {
+      "block:5186021": {
+        "accounts": {
+          "0xd8da6bf26964af9d7eed9e03e53415d37aa96045": {
+            "props": ["BALANCE"], "slots": [] } } } } } }
+"""
+
+# The example of what clients in the field send, to the letter.
+LEGACY = """
+{ "destinationChainId": "11155111",
+  "fee": "0",
+  "data": {
+    "11155111": {
+      "block:5186021":        { "header": ["PARENT_HASH"],
+                                "accounts": { "0xd8da6bf26964af9d7eed9e03e53415d37aa96045": { "props": ["BALANCE"], "slots": [] } } },
+      "timestamp:1703799420": { "accounts": { "0x69030ef8C2744b37a096fAf2A4C78B4dAec1308b": { "slots": ["0x1"] } } } } },
+  "webhook": { "url": "https://example.org/hook", "headers": { "Content-Type": "application/json" } } }
+"""  # noqa: E501
+
+ADDRESS = "0xd8da6bf26964af9d7eed9e03e53415d37aa96045"
+CHECKSUMMED = "0xd8dA6BF26964aF9D7eEd9e03E53415D37aA96045"
+BALANCE = {"props": ["BALANCE"]}
+
+
+def batch(data: object, **members: object) -> dict[str, object]:
+    """A valid batch but for what is given."""
+    return {"destinationChainId": "11155111", "fee": "0", "data": data} | members
+
+
+def block_batch(block: object, selector: str = "block:5") -> dict[str, object]:
+    return batch({"11155111": {selector: block}})
+
+
+def account_batch(entry: object, account: str = ADDRESS) -> dict[str, object]:
+    return block_batch({"accounts": {account: entry}})
+
+
+def webhook_batch(webhook: object) -> dict[str, object]:
+    return account_batch(BALANCE) | {"webhook": webhook}
+
+
+def without(members: Mapping[str, object], name: str) -> dict[str, object]:
+    return {key: copy.deepcopy(value) for key, value in members.items() if key != name}

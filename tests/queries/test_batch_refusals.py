@@ -1,0 +1,249 @@
+"""Every way in which a batch can be wrong, and what is said to it."""
+
+import pytest
+
+from accounts.refusals import Refusal
+from queries.batch_schema import read_batch
+from queries.places import Place
+from tests.queries.example_batches import (
+    ADDRESS,
+    BALANCE,
+    CHECKSUMMED,
+    RULES,
+    account_batch,
+    batch,
+    block_batch,
+    without,
+)
+
+pytestmark = pytest.mark.no_database
+
+DATA = {"11155111": {"block:5": {"header": ["NONCE"]}}}
+BATCH = batch(DATA)
+SOURCE = ("data", "11155111")
+BLOCK = "data.11155111.block:5"
+ACCOUNTS = f"{BLOCK}.accounts"
+ACCOUNT = f"{ACCOUNTS}.{ADDRESS}"
+LONG = "9" * 100_000
+NO_DECIMALS = ["", "01", "00", "-1", "+1", " 1", "1 ", "1.0", "1e18", "0x1", "1_000", "1,000",
+               "\u0661", "\u00b2", "1\n", LONG]  # fmt: skip
+
+
+def check(content: object, code: str, path: str, beginning: str) -> None:
+    with pytest.raises(Refusal) as caught:
+        read_batch(content, RULES)
+    refusal = caught.value
+    assert (refusal.code, refusal.path) == (code, path)
+    assert refusal.sentence.startswith(beginning), refusal.sentence
+    assert refusal.sentence.endswith(".")
+    assert len(refusal.sentence) < 1_000
+    assert not refusal.retryable
+
+
+@pytest.mark.parametrize(
+    ("content", "code", "path", "beginning"),
+    [
+        ([], "wrong_type", "", "The body must be an object, not a list."),
+        ("{}", "wrong_type", "", "The body must be an object, not text."),
+        (None, "wrong_type", "", "The body must be an object, not null."),
+        ({}, "missing_field", "destinationChainId", "destinationChainId is missing: "),
+        (without(BATCH, "fee"), "missing_field", "fee", "fee is missing: the most that may be "),
+        (without(BATCH, "data"), "missing_field", "data", "data is missing: "),
+        (batch(None), "wrong_type", "data", "data must be an object, not null."),
+        (batch([DATA]), "wrong_type", "data", "data must be an object, not a list."),
+        (batch({}), "nothing_asked", "data", "data asks for nothing. Name at least one source"),
+        (batch({"11155111": {}}), "nothing_asked", "data.11155111",
+         "data.11155111 asks for nothing. Name at least one block"),
+        (batch({"11155111": []}), "wrong_type", "data.11155111",
+         "data.11155111 must be an object, not a list."),
+        (batch({"11155111": None}), "wrong_type", "data.11155111", "data.11155111 must be an "),
+    ],
+)  # fmt: skip
+def test_the_shape_of_the_whole(content: object, code: str, path: str, beginning: str) -> None:
+    check(content, code, path, beginning)
+
+
+@pytest.mark.parametrize("fee", [*NO_DECIMALS, "0.1", str(2**256)], ids=lambda fee: fee[:20])
+def test_a_fee_that_is_no_amount(fee: str) -> None:
+    check(batch(DATA, fee=fee), "fee_malformed", "fee", 'fee is "')
+
+
+@pytest.mark.parametrize(
+    ("fee", "kind"),
+    [(0, "a number"), (0.5, "a number"), (False, "false"), (None, "null"), ({}, "an object"),
+     (10**4_999, "a number")],
+    ids=["zero", "half", "false", "null", "object", "huge"],
+)  # fmt: skip
+def test_a_fee_that_is_no_text(fee: object, kind: str) -> None:
+    said = f'fee must be text in quotes, such as "0", not {kind}.'
+    check(batch(DATA, fee=fee), "wrong_type", "fee", said)
+
+
+@pytest.mark.parametrize(
+    "chain",
+    ["", "011155111", "00", "+10", "-10", " 10", "10 ", "10\n", "1.0", "1_0", "1,0", "0xaa36a7",
+     "0X1", "0x", "\u0661\u0660", " " * 100_000],
+    ids=lambda chain: ascii(chain[:20]),
+)  # fmt: skip
+def test_a_chain_by_a_number_that_is_none(chain: str) -> None:
+    named = Place(("data", chain)).path
+    destined = batch(DATA, destinationChainId=chain)
+    check(destined, "number_malformed", "destinationChainId", 'destinationChainId: "')
+    check(batch({chain: {}}), "number_malformed", named, f'{named}: "')
+
+
+@pytest.mark.parametrize(
+    "chain",
+    ["0", "1", "sn_sepolia", "SN_SEPOLIA ", "1e1", "\u00b2", "10x", LONG],
+    ids=lambda chain: ascii(chain[:20]),
+)
+def test_a_chain_that_is_not_here(chain: str) -> None:
+    named = Place(("data", chain)).path
+    destined = batch(DATA, destinationChainId=chain)
+    check(destined, "chain_unsupported", "destinationChainId", 'destinationChainId: no chain "')
+    check(batch({chain: {}}), "chain_unsupported", named, f'{named}: no chain "')
+
+
+@pytest.mark.parametrize(
+    ("content", "code", "path", "beginning"),
+    [
+        (batch(DATA, destinationChainId=11155111), "wrong_type", "destinationChainId",
+         'destinationChainId must be text in quotes, such as "11155111", not a number.'),
+        (batch(DATA, destinationChainId=None), "wrong_type", "destinationChainId",
+         "destinationChainId must be text in quotes"),
+        (batch({"1": DATA["11155111"]}), "chain_unsupported", "data.1",
+         'data.1: no chain "1" is configured here. There are 10, 137 and 11155111.'),
+        (batch({"137": DATA["11155111"]}), "route_unsupported", "data.137",
+         "data.137: facts of chain 137 are not proven to chain 11155111 here, nor "),
+        (batch({"10": DATA["11155111"]}, destinationChainId="10"), "route_unsupported", "data.10",
+         "data.10: facts of chain 10 are not proven to chain 10 here, only to 11155111."),
+        (batch(DATA, destinationChainId="137"), "route_unsupported", "data.11155111",
+         "data.11155111: facts of chain 11155111 are not proven to chain 137 here, only to 10 "),
+        (batch({**DATA, "SN_SEPOLIA": {"block:6": {"header": ["NONCE"]}}}), "duplicate_key", "data",
+         'data names chain 11155111 twice: as "11155111" and as "SN_SEPOLIA".'),
+    ],
+)  # fmt: skip
+def test_chains_and_routes(content: object, code: str, path: str, beginning: str) -> None:
+    check(content, code, path, beginning)
+
+
+@pytest.mark.parametrize(
+    "selector",
+    ["", "5", "block", "block:latest", "Block:5", "number:5", "block:5:6", f"block:{2**64}",
+     f"timestamp:{2**64}", "timestamp:2024-01-01", "block:1703799420,5", " block:5",
+     *(f"block:{number}" for number in NO_DECIMALS), "timestamp:01", "timestamp:-1"],
+    ids=lambda selector: selector[:20],
+)  # fmt: skip
+def test_a_selector_of_no_block(selector: str) -> None:
+    path = Place((*SOURCE, selector)).path
+    content = block_batch({"header": ["NONCE"]}, selector)
+    check(content, "selector_malformed", path, f"{path} names no block. ")
+
+
+@pytest.mark.parametrize(
+    ("block", "code", "path", "beginning"),
+    [
+        (None, "wrong_type", "", " must be an object, not null."),
+        (["NONCE"], "wrong_type", "", " must be an object, not a list."),
+        ({}, "nothing_asked", "", " asks for nothing. Name at least one"),
+        ({"header": [], "accounts": {}}, "nothing_asked", "", " asks for nothing."),
+        ({"header": ["NONCE"], "Accounts": {}}, "unknown_field", ".Accounts",
+         ".Accounts is not known here; the fields there are header and accounts."),
+        ({"header": None}, "wrong_type", ".header",
+         ".header must not be null. Leave it out instead."),
+        ({"header": "NONCE"}, "wrong_type", ".header", ".header must be a list, not text."),
+        ({"header": False}, "wrong_type", ".header", ".header must be a list, not false."),
+        ({"header": ["NONCE", 0]}, "wrong_type", ".header[1]",
+         '.header[1] must be text in quotes, such as "PARENT_HASH", not a number.'),
+        ({"header": ["NONCE", "nonce"]}, "unknown_header_field", ".header[1]",
+         '.header[1] is "nonce", but a header\'s fields are PARENT_HASH, '),
+        ({"header": ["name"]}, "unknown_header_field", ".header[0]", '.header[0] is "name", but'),
+        ({"accounts": None}, "wrong_type", ".accounts",
+         ".accounts must not be null. Leave it out instead."),
+        ({"accounts": [ADDRESS]}, "wrong_type", ".accounts", ".accounts must be an object, not"),
+        ({"accounts": {ADDRESS: BALANCE, CHECKSUMMED: {}}}, "nothing_asked",
+         f".accounts.{CHECKSUMMED}", f".accounts.{CHECKSUMMED} asks for nothing."),
+    ],
+)  # fmt: skip
+def test_blocks(block: object, code: str, path: str, beginning: str) -> None:
+    check(block_batch(block), code, BLOCK + path, BLOCK + beginning)
+
+
+@pytest.mark.parametrize(
+    "key",
+    ["", "0x", ADDRESS[2:], ADDRESS[:-1], f"{ADDRESS}0", f"0X{ADDRESS[2:]}", f" {ADDRESS}",
+     f"{ADDRESS}\n", ADDRESS.replace("d", "g"), "vitalik", "0", LONG, f"0x{LONG}",
+     f"0x{'00' * 12}{ADDRESS[2:]}", "\u0661" * 42, f"0x{chr(0x661) * 40}",
+     # Names that have another normal form, or none, or one that takes tables to find.
+     "Vitalik.eth", "vitalik.eth.", ".eth", "vitalik..eth", ".", "vitalik .eth", "\u00e9.eth",
+     "\U0001f600.eth", "xn--e28h.eth", "sub.ab--c.eth", "a_b.eth", f"{'a' * 64}.eth",
+     f"{'.'.join(['a' * 63] * 4)}.e", "vitalik.eth\n", "a/b.eth", "vitalik\u3002eth.x",
+     f"{LONG}.eth"],
+    ids=lambda key: ascii(key[:30]),
+)  # fmt: skip
+def test_a_key_of_no_account(key: str) -> None:
+    path = Place((*SOURCE, "block:5", "accounts", key)).path
+    beginning = 'Invalid account address or ENS name "'
+    check(account_batch(BALANCE, key), "account_malformed", path, beginning)
+
+
+def test_what_is_said_of_an_account() -> None:
+    said = f'Invalid account address or ENS name "0x12" in {ACCOUNTS}: an address has 40 hex '
+    check(account_batch(BALANCE, "0x12"), "account_malformed", f"{ACCOUNTS}.0x12", said)
+    path = "data.10.block:5.accounts.vitalik.eth"
+    said = (
+        'Invalid account address or ENS name "vitalik.eth" in data.10.block:5.accounts: no names '
+    )
+    nameless = batch({"10": {"block:5": {"accounts": {"vitalik.eth": BALANCE}}}})
+    check(nameless, "account_malformed", path, f"{said}are looked up on chain 10 here.")
+
+
+@pytest.mark.parametrize(
+    ("entry", "code", "path", "beginning"),
+    [
+        (None, "wrong_type", "", " must be an object, not null."),
+        (["BALANCE"], "wrong_type", "", " must be an object, not a list."),
+        ({}, "nothing_asked", "", " asks for nothing. Name at least one of its props (NONCE, "),
+        ({"props": [], "slots": []}, "nothing_asked", "", " asks for nothing."),
+        ({"props": ["BALANCE"], "slot": []}, "unknown_field", ".slot",
+         ".slot is not known here; the fields there are props and slots."),
+        ({"props": None, "slots": ["0x1"]}, "wrong_type", ".props",
+         ".props must not be null. Leave it out instead."),
+        ({"props": "BALANCE"}, "wrong_type", ".props", ".props must be a list, not text."),
+        ({"props": 0, "slots": ["0x1"]}, "wrong_type", ".props", ".props must be a list, not a n"),
+        ({"props": [1]}, "wrong_type", ".props[0]",
+         '.props[0] must be text in quotes, such as "BALANCE", not a number.'),
+        ({"props": ["NONCE", "balance"]}, "unknown_prop", ".props[1]",
+         '.props[1] is "balance", but an account\'s props are NONCE, BALANCE, STORAGE_ROOT and C'),
+        ({"props": ["BALANCE "]}, "unknown_prop", ".props[0]", '.props[0] is "BALANCE "'),
+        ({"props": ["name"]}, "unknown_prop", ".props[0]", '.props[0] is "name"'),
+        ({"props": ["BALANCE"], "slots": None}, "wrong_type", ".slots",
+         ".slots must not be null. Leave it out instead."),
+        ({"slots": "0x1"}, "wrong_type", ".slots", ".slots must be a list, not text."),
+        ({"slots": {"0x1": True}}, "wrong_type", ".slots", ".slots must be a list, not an object."),
+        ({"slots": [1]}, "wrong_type", ".slots[0]",
+         '.slots[0] must be text in quotes, such as "0x1", not a number.'),
+        ({"slots": ["0x1", None]}, "wrong_type", ".slots[1]", ".slots[1] must be text in quotes"),
+        ({"slots": [["0x1"]]}, "wrong_type", ".slots[0]", ".slots[0] must be text in quotes"),
+    ],
+)  # fmt: skip
+def test_accounts(entry: object, code: str, path: str, beginning: str) -> None:
+    check(account_batch(entry), code, ACCOUNT + path, ACCOUNT + beginning)
+
+
+@pytest.mark.parametrize(
+    ("slot", "hint"),
+    [("5", ': slot 5 is "0x5".'), ("10", ': slot 10 is "0xa".'), ("0x", ': slot 0 is "0x0".'),
+     (f"0x{0:065x}", ", and this has 65."), (f"0x{LONG}", ", and this has 100,000."),
+     *((slot, ".") for slot in ("", "0xg", "0X1", " 0x1", "0x1 ", "0x1\n", "-0x1", "0x-1", "-1",
+                                "0x1_0", "x1", "ff", "0x\u0661", "\u0661", LONG))],
+    ids=lambda text: ascii(text[:20]),
+)  # fmt: skip
+def test_a_slot_that_is_none(slot: str, hint: str) -> None:
+    path = f"{ACCOUNT}.slots[1]"
+    with pytest.raises(Refusal) as caught:
+        read_batch(account_batch({"slots": ["0x1", slot]}), RULES)
+    assert (caught.value.code, caught.value.path) == ("slot_malformed", path)
+    begun, _, ended = caught.value.sentence.partition("but a slot is 0x and 1 to 64 hex digits")
+    assert begun.startswith(f'{path} is "')
+    assert ended == hint

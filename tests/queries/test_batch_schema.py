@@ -1,0 +1,265 @@
+"""What is read of a batch that is right, and how much of it may be asked for."""
+
+import json
+from collections.abc import Callable
+
+import pytest
+
+from accounts.refusals import Refusal
+from queries.addresses import Address, EnsName
+from queries.batch_request import (
+    AccountRequest,
+    BatchRequest,
+    BatchWarning,
+    BlockNumber,
+    BlockRequest,
+    BlockTimestamp,
+    WebhookRequest,
+    canonical,
+)
+from queries.batch_schema import read_batch
+from queries.proving.header_fields import HeaderField
+from queries.proving.witnesses import AccountField
+from queries.strict_json import read_json
+from tests.queries.example_batches import (
+    ADDRESS,
+    BALANCE,
+    CHECKSUMMED,
+    LEGACY,
+    LIMITS,
+    RULES,
+    SEPOLIA,
+    SPECIFICATION,
+    account_batch,
+    batch,
+    block_batch,
+)
+
+pytestmark = pytest.mark.no_database
+
+VITALIK = Address(bytes.fromhex(ADDRESS[2:]))
+ASKED_BALANCE = AccountRequest(VITALIK, (AccountField.BALANCE,), ())
+ACCOUNTS = "data.11155111.block:5.accounts"
+WRONG_CAPITALS = ADDRESS.replace("d8da", "D8da")
+
+
+def word(number: int) -> bytes:
+    return number.to_bytes(32, "big")
+
+
+def read_account(entry: object) -> AccountRequest:
+    return read_batch(account_batch(entry), RULES).blocks[0].accounts[0]
+
+
+def test_the_specifications_example() -> None:
+    block = BlockRequest(SEPOLIA, BlockNumber(5186021), (), (ASKED_BALANCE,))
+    expected = BatchRequest(SEPOLIA, 0, (block,), None, ())
+    assert read_batch(read_json(SPECIFICATION.encode(), 1_000), RULES) == expected
+
+
+def test_what_existing_clients_send() -> None:
+    other = Address(bytes.fromhex("69030ef8c2744b37a096faf2a4c78b4daec1308b"))
+    by_number = BlockRequest(
+        SEPOLIA, BlockNumber(5186021), (HeaderField.PARENT_HASH,), (ASKED_BALANCE,)
+    )
+    by_time = BlockRequest(
+        SEPOLIA, BlockTimestamp(1703799420), (), (AccountRequest(other, (), (word(1),)),)
+    )
+    webhook = WebhookRequest("https://example.org/hook", (("Content-Type", "application/json"),))
+    expected = BatchRequest(SEPOLIA, 0, (by_number, by_time), webhook, ())
+    assert read_batch(read_json(LEGACY.encode(), 1_000), RULES) == expected
+
+
+def test_an_alias_names_a_chain_wherever_one_is_named() -> None:
+    request = read_batch(
+        batch({"0x-like": {"block:0": {"header": ["NONCE"]}}}, destinationChainId="SN_SEPOLIA"),
+        RULES,
+    )
+    assert request.destination == SEPOLIA
+    assert request.blocks[0].source == 10
+
+
+@pytest.mark.parametrize("fee", [0, 1, 10**18, 2**256 - 1])
+def test_fees(fee: int) -> None:
+    assert read_batch(block_batch({"header": ["NONCE"]}) | {"fee": str(fee)}, RULES).fee == fee
+
+
+@pytest.mark.parametrize("number", [0, 1, 5186021, 2**64 - 1])
+def test_selectors(number: int) -> None:
+    for kind, selector in (("block", BlockNumber), ("timestamp", BlockTimestamp)):
+        request = read_batch(block_batch({"header": ["NONCE"]}, f"{kind}:{number}"), RULES)
+        assert request.blocks[0].selector == selector(number)
+        assert str(request.blocks[0].selector) == f"{kind}:{number}"
+
+
+def test_every_header_field_has_its_number_and_counts_once() -> None:
+    names = [
+        "PARENT_HASH", "UNCLES_HASH", "COINBASE", "STATE_ROOT", "TRANSACTIONS_ROOT",
+        "RECEIPTS_ROOT", "LOGS_BLOOM", "DIFFICULTY", "BLOCK_NUMBER", "GAS_LIMIT", "GAS_USED",
+        "TIMESTAMP", "EXTRA_DATA", "MIX_HASH", "NONCE", "BASE_FEE_PER_GAS", "WITHDRAWALS_ROOT",
+        "BLOB_GAS_USED", "EXCESS_BLOB_GAS", "PARENT_BEACON_BLOCK_ROOT", "REQUESTS_HASH",
+    ]  # fmt: skip
+    request = read_batch(block_batch({"header": [*names, "PROPOSER", "NONCE"]}), RULES)
+    assert list(map(int, request.blocks[0].header_fields)) == list(range(21))
+    request = read_batch(block_batch({"header": ["TIMESTAMP", "PROPOSER", "COINBASE"]}), RULES)
+    assert request.blocks[0].header_fields == (HeaderField.TIMESTAMP, HeaderField.COINBASE)
+
+
+def test_every_property_has_the_registrys_number_and_counts_once() -> None:
+    names = ["CODE_HASH", "NONCE", "BALANCE", "STORAGE_ROOT", "NONCE"]
+    assert list(map(int, read_account({"props": names}).props)) == [3, 0, 1, 2]
+
+
+def test_slots_are_padded_and_count_once() -> None:
+    sent = ["0xa", "0x0", f"0x{'Ff' * 32}", "0x0A", f"0x{10:064x}", "0x00"]
+    assert read_account({"slots": sent}).slots == (word(10), word(0), word(2**256 - 1))
+
+
+def test_names_on_chains_that_have_them() -> None:
+    names = ["vitalik.eth", "a.--b.1-", f"{'a' * 63}.eth", ".".join(["a" * 63] * 3 + ["a" * 63])]
+    for name in names:
+        request = read_batch(account_batch(BALANCE, name), RULES)
+        assert request.blocks[0].accounts[0].account == EnsName(name)
+
+
+@pytest.mark.parametrize("key", [ADDRESS, CHECKSUMMED, f"0x{ADDRESS[2:].upper()}"])
+def test_addresses_whose_capitals_are_right_or_tell_nothing(key: str) -> None:
+    request = read_batch(account_batch(BALANCE, key), RULES)
+    assert request.blocks[0].accounts == (ASKED_BALANCE,)
+    assert not request.warnings
+
+
+def test_a_wrong_checksum_is_taken_with_a_warning() -> None:
+    request = read_batch(account_batch(BALANCE, WRONG_CAPITALS), RULES)
+    assert request.blocks[0].accounts == (ASKED_BALANCE,)
+    (warning,) = request.warnings
+    assert warning.path == f"{ACCOUNTS}.{WRONG_CAPITALS}"
+    assert CHECKSUMMED in warning.sentence
+
+
+def test_spellings_of_one_account_are_one() -> None:
+    other = f"0x{'1' * 40}"
+    asked = {
+        ADDRESS: {"props": ["NONCE", "BALANCE"], "slots": ["0x2"]},
+        other: {"slots": ["0x2"]},
+        WRONG_CAPITALS: {"props": ["BALANCE"], "slots": ["0x1", "0x02"]},
+        CHECKSUMMED: {"props": ["CODE_HASH"]},
+    }
+    request = read_batch(block_batch({"accounts": asked}), RULES)
+    first = AccountRequest(
+        VITALIK,
+        (AccountField.NONCE, AccountField.BALANCE, AccountField.CODE_HASH),
+        (word(2), word(1)),
+    )
+    second = AccountRequest(Address(b"\x11" * 20), (), (word(2),))
+    assert request.blocks[0].accounts == (first, second)
+    (warning,) = request.warnings
+    assert warning.path == f"{ACCOUNTS}.{CHECKSUMMED}"
+    assert CHECKSUMMED in warning.sentence
+
+
+def test_one_account_of_two_blocks_is_two() -> None:
+    blocks = {"block:5": {"accounts": {ADDRESS: BALANCE}}}
+    blocks["block:6"] = {"accounts": {CHECKSUMMED: BALANCE}}
+    request = read_batch(batch({"11155111": blocks}), RULES)
+    assert [block.accounts for block in request.blocks] == [(ASKED_BALANCE,)] * 2
+    assert not request.warnings
+
+
+def test_unknown_fields_at_the_top_are_ignored_with_one_warning() -> None:
+    content = account_batch(BALANCE)
+    assert read_batch(content | {"label": None}, RULES).warnings == (
+        BatchWarning('Fields that are not known here were ignored: "label".', ""),
+    )
+    many = {f"\x00 {position}": position for position in range(10_000)}
+    (warning,) = read_batch(content | many, RULES).warnings
+    assert '"\\u0000 0", "\\u0000 1"' in warning.sentence
+    assert warning.sentence.endswith('"\\u0000 4" and 9,995 more.')
+
+
+def blocks_of(count: int) -> dict[str, object]:
+    # Over two chains, because the limit is the batch's.
+    first = {f"block:{number}": {"header": ["NONCE"]} for number in range(count - 1)}
+    return batch({"11155111": first, "10": {"block:1": {"header": ["NONCE"]}}})
+
+
+def accounts_of(count: int) -> dict[str, object]:
+    keys = [f"0x{number:040x}" for number in range(count)]
+    # Two spellings are one account, and one account in two blocks is two.
+    first = {CHECKSUMMED: BALANCE, ADDRESS: BALANCE}
+    second = dict.fromkeys([CHECKSUMMED, *keys[2:]], BALANCE)
+    return batch({"11155111": {"block:5": {"accounts": first}, "block:6": {"accounts": second}}})
+
+
+def slots_of(count: int) -> dict[str, object]:
+    accounts = {
+        ADDRESS: {"slots": ["0x1", "0x01"]},
+        CHECKSUMMED: {"slots": ["0x1"]},
+        f"0x{1:040x}": {"slots": [hex(number) for number in range(count - 1)]},
+    }
+    return block_batch({"accounts": accounts})
+
+
+@pytest.mark.parametrize(
+    ("content_of", "limit", "code", "path"),
+    [
+        (blocks_of, LIMITS.blocks, "too_many_blocks", "data.10.block:1"),
+        (accounts_of, LIMITS.accounts, "too_many_accounts",
+         f"data.11155111.block:6.accounts.0x{5:040x}"),
+        (slots_of, LIMITS.slots, "too_many_slots", f"{ACCOUNTS}.0x{1:040x}.slots[5]"),
+    ],
+)  # fmt: skip
+def test_limits_hold_over_the_whole_batch(
+    content_of: Callable[[int], dict[str, object]], limit: int, code: str, path: str
+) -> None:
+    assert read_batch(content_of(limit), RULES).blocks
+    with pytest.raises(Refusal) as caught:
+        read_batch(content_of(limit + 1), RULES)
+    assert (caught.value.code, caught.value.path) == (code, path)
+    assert f"at most {limit} {code.removeprefix('too_many_')} " in caught.value.sentence
+
+
+def test_a_batch_that_is_too_large_is_refused_before_the_rest_is_read() -> None:
+    slots = ["0x1", *(hex(number) for number in range(2, 8)), None]
+    with pytest.raises(Refusal) as caught:
+        read_batch(account_batch({"slots": slots}), RULES)
+    assert caught.value.code == "too_many_slots"
+
+
+def test_requests_for_the_same_have_one_canonical_form() -> None:
+    text = """
+    { "fee": "0", "ignored": 1,
+      "webhook": { "headers": { "content-type": "application/json" },
+                   "url": "https://example.org/hook" },
+      "data": { "SN_SEPOLIA": {
+        "timestamp:1703799420": { "header": [], "accounts": {
+          "0x69030EF8C2744B37A096FAF2A4C78B4DAEC1308B": { "slots": ["0x01", "0x1"] } } },
+        "block:5186021": { "header": ["PARENT_HASH", "PARENT_HASH"], "accounts": {
+          "0xd8da6bf26964af9d7eed9e03e53415d37aa96045": { "props": ["BALANCE"] },
+          "0xD8DA6BF26964AF9D7EED9E03E53415D37AA96045": { "props": ["BALANCE"] } } } } },
+      "destinationChainId": "SN_SEPOLIA" }"""
+    same = canonical(read_batch(read_json(text.encode(), 2_000), RULES))
+    assert same == canonical(read_batch(json.loads(LEGACY), RULES))
+    assert read_batch(read_json(same, 2_000), RULES).fee == 0
+
+
+@pytest.mark.parametrize(
+    ("this", "that"),
+    [
+        ('"fee": "0"', '"fee": "1"'),
+        ('"destinationChainId": "11155111"', '"destinationChainId": "10"'),
+        ("block:5186021", "block:5186022"),
+        ("timestamp:", "block:"),
+        ("PARENT_HASH", "NONCE"),
+        ("BALANCE", "NONCE"),
+        ("0x1", "0x10"),
+        ("aa96045", "aa96046"),
+        ("example.org/hook", "example.org/Hook"),
+        ("application/json", "application/JSON"),
+        ("Content-Type", "X-Type"),
+    ],
+)
+def test_requests_for_something_else_have_another(this: str, that: str) -> None:
+    assert LEGACY.count(this) == 1 or this == "BALANCE"
+    other = canonical(read_batch(json.loads(LEGACY.replace(this, that)), RULES))
+    assert other != canonical(read_batch(json.loads(LEGACY), RULES))

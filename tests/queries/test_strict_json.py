@@ -1,0 +1,189 @@
+import json
+import time
+
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from accounts.refusals import Refusal
+from queries.places import MOST_PATH
+from queries.strict_json import MOST_DEPTH, MOST_NUMBER_CHARACTERS, read_json
+from tests.queries.example_batches import LEGACY, SPECIFICATION
+
+pytestmark = pytest.mark.no_database
+
+TEN_MEGABYTES = 10_000_000
+LONG_KEY = "k" * 1_000
+
+numbers = st.integers(-(10**98), 10**98) | st.floats(allow_nan=False, allow_infinity=False)
+plain = st.none() | st.booleans() | numbers
+# Every character but those that databases cannot keep.
+storable = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\x00"), max_size=9)
+contents = st.recursive(
+    plain | storable,
+    lambda parts: st.lists(parts, max_size=4) | st.dictionaries(storable, parts, max_size=4),
+    max_leaves=12,
+)
+
+
+def refusal_of(body: bytes | str, most_bytes: int = TEN_MEGABYTES * 2) -> Refusal:
+    with pytest.raises(Refusal) as caught:
+        read_json(body if isinstance(body, bytes) else body.encode(), most_bytes)
+    return caught.value
+
+
+@given(contents, st.booleans())
+def test_what_is_json_is_read(content: object, ascii_only: bool) -> None:  # noqa: FBT001
+    assert read_json(json.dumps(content, ensure_ascii=ascii_only).encode(), 10_000) == content
+
+
+@pytest.mark.parametrize("text", [SPECIFICATION, LEGACY])
+def test_the_documents_examples(text: str) -> None:
+    assert read_json(text.encode(), 2_000) == json.loads(text)
+
+
+@pytest.mark.parametrize(
+    ("body", "code", "path", "beginning"),
+    [
+        (b"", "not_json", "", "The body is empty"),
+        (b" \r\n\t", "not_json", "", "The body is empty"),
+        (b"\xef\xbb\xbf{}", "not_json", "", "The body begins with a byte order mark"),
+        ("{}".encode("utf-16"), "not_json", "", "The body is not UTF-8: byte 1 "),
+        ("{}".encode("utf-16-le"), "not_json", "", "The body is not JSON: "),
+        (b'{"a":"\xff"}', "not_json", "", "The body is not UTF-8: byte 7 "),
+        # A surrogate in three bytes, and U+0000 in two: other encodings than UTF-8.
+        (b'"\xed\xa0\x80"', "not_json", "", "The body is not UTF-8: byte 2 "),
+        (b'"\xc0\x80"', "not_json", "", "The body is not UTF-8: byte 2 "),
+        (b"{} {}", "not_json", "", "The body is not JSON: extra data at line 1, column 4"),
+        (b"{'a': 1}", "not_json", "", "The body is not JSON: expecting property name"),
+        (b'{\n"a": }', "not_json", "", "The body is not JSON: expecting value at line 2, column 6"),
+        (b'["', "not_json", "", "The body is not JSON: unterminated string starting at line 1"),
+        (b'{"a": 1,}', "not_json", "", "The body is not JSON: "),
+        (b"[1,]", "not_json", "", "The body is not JSON: "),
+        (b"[01]", "not_json", "", "The body is not JSON: "),
+        (b"[+1]", "not_json", "", "The body is not JSON: "),
+        (b"[.5]", "not_json", "", "The body is not JSON: "),
+        (b"[0x10]", "not_json", "", "The body is not JSON: "),
+        ("[\u0661]", "not_json", "", "The body is not JSON: "),
+        ("\u00a0{}", "not_json", "", "The body is not JSON: "),
+        (b'["a\nb"]', "not_json", "", "The body is not JSON: invalid control character at line 1"),
+        (b'["\x00"]', "not_json", "", "The body is not JSON: invalid control character at"),
+        (b'["\\x41"]', "not_json", "", "The body is not JSON: "),
+        (b'["\\ud8"]', "not_json", "", "The body is not JSON: "),
+        (b"// none\n{}", "not_json", "", "The body is not JSON: "),
+        (b"NaN", "number_malformed", "", "The body is NaN, "),
+        (b'{"a": [0, Infinity]}', "number_malformed", "a[1]", "a[1] is Infinity, "),
+        (b'{"a": {"b": -Infinity}}', "number_malformed", "a.b", "a.b is -Infinity, "),
+        (b'{"a": -1e999}', "number_malformed", "a", "a is a number beyond "),
+        (b'{"a": 1, "a": 1}', "duplicate_key", "", 'The body has the key "a" twice'),
+        (b'{"a": 1, "\\u0061": 1}', "duplicate_key", "", 'The body has the key "a" twice'),
+        (b'{"": 1, "": 1}', "duplicate_key", "", 'The body has the key "" twice'),
+        (
+            b'{"data": {"1": [0, {"block:5": {}, "other": {}, "block:5": {}}]}}',
+            "duplicate_key", "data.1[1]", 'data.1[1] has the key "block:5" twice',
+        ),
+        (b'["\\u0000"]', "text_not_storable", "[0]", "[0] holds U+0000, "),
+        (b'{"a": "b\\u0000"}', "text_not_storable", "a", "a holds U+0000, "),
+        (b'{"a": {"b\\u0000": 1}}', "text_not_storable", "a.b\\u0000", "The key a.b\\u0000 holds "),
+        (b'"\\ud800"', "text_not_storable", "", "The body holds U+D800, "),
+        (b'["\\udc00\\ud800"]', "text_not_storable", "[0]", "[0] holds U+DC00, "),
+        (b'{"\\udfff": 1}', "text_not_storable", "\\udfff", "The key \\udfff holds U+DFFF"),
+        # What escapes show in a path can be seen, and turns no text around.
+        ('{"\u202e\\n": NaN}', "number_malformed", "\\u202e\\u000a", "\\u202e\\u000a is NaN"),
+        (b'{"": {"": NaN}}', "number_malformed", '"".""', '""."" is NaN'),
+        (b"[" * 100_000, "nested_too_deeply", "", "The body goes deeper than 32 objects and lists"),
+        (b'{"a":' * 100_000, "nested_too_deeply", "", "The body goes deeper than 32 "),
+    ],
+)  # fmt: skip
+def test_what_is_refused(body: bytes | str, code: str, path: str, beginning: str) -> None:
+    refusal = refusal_of(body)
+    assert (refusal.code, refusal.path) == (code, path)
+    assert refusal.sentence.startswith(beginning)
+
+
+def test_a_pair_of_surrogates_is_one_character() -> None:
+    assert read_json(b'["\\ud83d\\ude00"]', 100) == ["\U0001f600"]
+
+
+def test_the_size_of_a_body() -> None:
+    assert read_json(b"[123]", 5) == [123]
+    refusal = refusal_of(b"[123]", 4)
+    assert (refusal.code, refusal.status) == ("body_too_large", 413)
+    assert refusal.sentence == "The body has 5 bytes; at most 4 are read here."
+
+
+def test_the_depth_of_a_body() -> None:
+    for opening, closing in (("[", "]"), ('{"a":', "}")):
+        deepest = opening * MOST_DEPTH + "0" + closing * MOST_DEPTH
+        assert read_json(deepest.encode(), 1_000) == json.loads(deepest)
+        refusal = refusal_of(f"{opening}{deepest}{closing}")
+        assert refusal.code == "nested_too_deeply"
+        assert refusal.path in ("[0]" * MOST_DEPTH, ".".join("a" * MOST_DEPTH))
+
+
+@pytest.mark.parametrize("sign", ["", "-"])
+def test_the_length_of_a_number(sign: str) -> None:
+    for tail in ("", ".5", "e5"):
+        longest = sign + "1" * (MOST_NUMBER_CHARACTERS - len(sign + tail)) + tail
+        assert read_json(longest.encode(), 1_000) == json.loads(longest)
+        refusal = refusal_of(f'{{"a": [{longest.replace("1", "11", 1)}]}}')
+        assert (refusal.code, refusal.path) == ("number_malformed", "a[0]")
+
+
+def test_a_path_is_short_and_shows_both_ends_of_a_long_key() -> None:
+    refusal = refusal_of(json.dumps({"first" + LONG_KEY + "last": "\ud800"}))
+    assert len(refusal.path) < 80
+    assert refusal.path.startswith("firstkkk")
+    assert "…" in refusal.path
+    assert refusal.path.endswith("kkklast")
+    content: object = "\x00"
+    for _ in range(20):
+        content = {LONG_KEY: content}
+    assert len(refusal_of(json.dumps(content)).path) == MOST_PATH
+    hidden = json.dumps({"\u202e" * 1_000: "\x00"})
+    assert len(refusal_of(hidden).path) < 80
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"[" + b"0," * (TEN_MEGABYTES // 2) + b"0]",
+        b'{"a": "' + b"a" * TEN_MEGABYTES + b'"}',
+        b"1" * TEN_MEGABYTES,
+        b"-0." + b"1" * TEN_MEGABYTES,
+        b'{"a": [' + b"1" * 100_000 + b"]}",
+        b"[1e" + b"1" * TEN_MEGABYTES + b"]",
+        b" " * TEN_MEGABYTES + b"x",
+        b"[" * TEN_MEGABYTES,
+        b"\xff" * TEN_MEGABYTES,
+        b"\x00" * TEN_MEGABYTES,
+        b'["' + b"\\ud800" * (TEN_MEGABYTES // 6) + b'"]',
+        b'{"a": 1, "' + b"b" * TEN_MEGABYTES + b'": NaN}',
+        b"{" + b'"a": 1, ' * (TEN_MEGABYTES // 8) + b'"b": 1}',
+    ],
+    ids=lambda body: f"{body[:12]!r}",
+)
+def test_a_large_body_takes_bounded_time(body: bytes) -> None:
+    began = time.process_time()
+    try:
+        read_json(body, TEN_MEGABYTES * 2)
+    except Refusal as refusal:
+        assert len(refusal.sentence) < 300  # noqa: PT017 - some of them are read
+    # The slowest takes 2 seconds; what grows with the square takes minutes.
+    assert time.process_time() - began < 15
+
+
+@settings(deadline=None)
+@given(st.binary(max_size=40), st.integers(0, len(LEGACY) - 1), st.integers(0, 40))
+@example(b"\\ud800", LEGACY.index("PARENT"), 0)
+def test_any_bytes_are_read_or_refused(some: bytes, start: int, length: int) -> None:
+    body = LEGACY.encode()
+    for changed in (some, body[:start] + some + body[start + length :]):
+        try:
+            content = read_json(changed, 10_000)
+        except Refusal as refusal:
+            assert refusal.sentence.encode()  # noqa: PT017 - most of them are read
+            assert len(refusal.sentence) < 500  # noqa: PT017
+        else:
+            # The standard reader is laxer, never different.
+            assert content == json.loads(changed)

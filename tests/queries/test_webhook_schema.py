@@ -1,0 +1,142 @@
+"""The webhook of a request."""
+
+import pytest
+
+from accounts.refusals import Refusal
+from queries.batch_request import WebhookRequest
+from queries.batch_schema import read_batch
+from queries.webhook_schema import MOST_URL_CHARACTERS
+from tests.queries.example_batches import BALANCE, LIMITS, RULES, account_batch
+
+pytestmark = pytest.mark.no_database
+
+HOOK = "https://example.org/hook"
+SECRET = "very-secret"  # noqa: S105 - what no refusal repeats
+
+
+def read_webhook(webhook: object) -> WebhookRequest | None:
+    return read_batch(account_batch(BALANCE) | {"webhook": webhook}, RULES).webhook
+
+
+def refusal_of(webhook: object) -> Refusal:
+    with pytest.raises(Refusal) as caught:
+        read_webhook(webhook)
+    assert SECRET not in caught.value.sentence + caught.value.path
+    return caught.value
+
+
+@pytest.mark.parametrize(
+    "url",
+    [HOOK, "http://example.org", "HTTPS://EXAMPLE.org:8443/", "https://example.org?a=b&c=%20",
+     "http://127.0.0.1:80/a/../b;c", "https://[2001:db8::1]:443/x", "http://[::ffff:10.0.0.1]",
+     "https://a_b.example.org./", "https://xn--e28h.example/\\", "http://example.org:65535/@me",
+     HOOK + "x" * (MOST_URL_CHARACTERS - len(HOOK))],
+    ids=lambda url: url[:40],
+)  # fmt: skip
+def test_an_address_is_taken_as_it_is(url: str) -> None:
+    assert read_webhook({"url": url}) == WebhookRequest(url, ())
+
+
+@pytest.mark.parametrize(
+    ("url", "beginning"),
+    [
+        *((url, "must be a whole http or https address") for url in (
+            "example.org/hook", "//example.org", "/hook", "ftp://example.org", "file:///etc/passwd",
+            "javascript:alert(1)", "https:example.org", "https:/example.org", "https://",
+            "https:///hook", "https://?a", "https://:443/", "https://a..b/", "https://.a/",
+            "https://example.org:port/", "https://example.org:123456/", "https://example.org:-1/",
+            # What one reader takes for the host and another for the path, or for nothing.
+            "https://example.org\\.other.org/",
+            "https://exam%70le.org/", "https://[::1]other.org/", "https://other[::1]/",
+            "https://[::1", "https://[fe80::1%25eth0]/", "https://[v1.a]/", "https://[]/",
+            f"https://{'a' * 64}.org/", "https://[1::1]:1:2/", "https://a,b/", "https://a;b/",
+        )),
+        *((f"https://example.org:{port}/", "has a port that is none") for port in (0, 65536)),
+        *((url, "has a host that cannot be") for url in (
+            "https://[1::2::3]/", "https://[1]/", "https://[1.2.3.4]/",
+            f"https://{'.'.join(['a' * 63] * 4)}/")),
+        *((url, "must be an address in visible ASCII") for url in (
+            "", " ", f" {HOOK}", f"{HOOK} ", f"{HOOK}\n", "https://exam\tple.org/", f"{HOOK}\x00",
+            "https://ex\u00e4mple.org/", f"{HOOK}\u2028", "https://example\u3002org/",
+            f"{HOOK}\r\nHost: other.org", f"{HOOK}\x7f")),
+        *((url, "must not hold a user or password") for url in (
+            "https://user:very-secret@example.org/", "https://user@example.org/",
+            "https://@example.org/", "https://example.org@", "https://a@b@example.org:1/",
+            "https://very-secret\\@example.org/", "https://example.org\\@other.org/")),
+        *((url, "must not have a fragment") for url in (f"{HOOK}#", f"{HOOK}#very-secret",
+                                                        "https://example.org#@other.org/")),
+        (HOOK + "x" * MOST_URL_CHARACTERS, "has 2,024 characters; at most 2,000 are taken"),
+    ],
+    ids=lambda text: ascii(text[:40]),
+)  # fmt: skip
+def test_what_is_no_address(url: str, beginning: str) -> None:
+    refusal = refusal_of({"url": url})
+    assert (refusal.code, refusal.path) == ("webhook_malformed", "webhook.url")
+    assert refusal.sentence.startswith(f"webhook.url {beginning}"), refusal.sentence
+
+
+@pytest.mark.parametrize(
+    ("webhook", "code", "path", "beginning"),
+    [
+        (None, "wrong_type", "webhook", "webhook must not be null. Leave it out instead."),
+        (HOOK, "wrong_type", "webhook", "webhook must be an object, not text."),
+        ({}, "missing_field", "webhook.url", "webhook.url is missing: the address that is called"),
+        ({"url": None}, "wrong_type", "webhook.url", "webhook.url must be text in quotes, such as"),
+        ({"url": HOOK, "secret": SECRET}, "unknown_field", "webhook.secret",
+         "webhook.secret is not known here; the fields there are url and headers."),
+        ({"url": HOOK, "headers": None}, "wrong_type", "webhook.headers",
+         "webhook.headers must not be null. Leave it out instead."),
+        ({"url": HOOK, "headers": []}, "wrong_type", "webhook.headers",
+         "webhook.headers must be an object, not a list."),
+        ({"url": HOOK, "headers": {"X-Retry": 5}}, "wrong_type", "webhook.headers.X-Retry",
+         "webhook.headers.X-Retry must be text in quotes"),
+        ({"url": HOOK, "headers": {"X-Retry": ["5"]}}, "wrong_type", "webhook.headers.X-Retry",
+         "webhook.headers.X-Retry must be text in quotes"),
+        ({"url": HOOK, "headers": {"X-A": "1", "x-a": "2"}}, "duplicate_key", "webhook.headers",
+         "webhook.headers.x-a is there twice"),
+        ({"url": HOOK, "headers": {"a": "", "b": "", "c": "", "d": ""}}, "too_many_webhook_headers",
+         "webhook.headers", "A webhook may have at most 3 headers here."),
+        ({"url": HOOK, "headers": {"abc": "1" * 98}}, "webhook_headers_too_large",
+         "webhook.headers", "A webhook's headers may have at most 100 bytes here"),
+    ],
+)  # fmt: skip
+def test_the_shape_of_a_webhook(webhook: object, code: str, path: str, beginning: str) -> None:
+    refusal = refusal_of(webhook)
+    assert (refusal.code, refusal.path) == (code, path)
+    assert refusal.sentence.startswith(beginning)
+
+
+def test_as_many_and_as_long_headers_as_may_be() -> None:
+    sent = {"Authorization": f"Bearer {SECRET}", "x!#$%&'*+-.^_`|~": "a\tb c", "empty": ""}
+    room = LIMITS.webhook_header_bytes - sum(map(len, [*sent, *sent.values()]))
+    sent["empty"] = "~" * room
+    webhook = read_webhook({"url": HOOK, "headers": sent})
+    assert webhook == WebhookRequest(HOOK, tuple(sent.items()))
+    sent["empty"] += "~"
+    assert refusal_of({"url": HOOK, "headers": sent}).code == "webhook_headers_too_large"
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["", " ", "X A", "X-A:", " X-A", "X-A\n", "X-\u00c4", "X(A)", "X/A", "\u212aeep-alive",
+     "X-A\r\nHost", "Host", "CONTENT-LENGTH", "Transfer-Encoding", "connection", "expect",
+     "keep-alive", "proxy-connection", "te", "trailer", "upgrade", "Tacitus-Signature",
+     "tacitus-event", "TACITUS-"],
+    ids=ascii,
+)  # fmt: skip
+def test_a_header_that_is_not_sent(name: str) -> None:
+    refusal = refusal_of({"url": HOOK, "headers": {name: SECRET}})
+    assert refusal.code == "webhook_malformed"
+    assert refusal.path.startswith("webhook.headers.")
+
+
+@pytest.mark.parametrize(
+    "value",
+    [f"{SECRET}\r\nHost: a", f"{SECRET}\n", f"{SECRET}\r", f"\x00{SECRET}", f"{SECRET}\u00e4",
+     f"{SECRET}\u2028", f" {SECRET}", f"{SECRET} ", f"\t{SECRET}", " ", f"{SECRET}\x7f"],
+    ids=ascii,
+)  # fmt: skip
+def test_a_value_that_is_not_sent(value: str) -> None:
+    refusal = refusal_of({"url": HOOK, "headers": {"X-A": value}})
+    assert (refusal.code, refusal.path) == ("webhook_malformed", "webhook.headers.X-A")
+    assert "its value" in refusal.sentence
