@@ -3,9 +3,9 @@
 import pytest
 
 from accounts.refusals import Refusal
-from queries.batch_schema import read_batch
-from queries.places import Place
-from tests.queries.example_batches import (
+from queries.schema.batch_schema import read_batch
+from queries.schema.places import Place
+from tests.queries.schema.example_batches import (
     ADDRESS,
     BALANCE,
     CHECKSUMMED,

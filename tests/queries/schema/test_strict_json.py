@@ -6,9 +6,9 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from accounts.refusals import Refusal
-from queries.places import MOST_PATH
-from queries.strict_json import MOST_DEPTH, MOST_NUMBER_CHARACTERS, read_json
-from tests.queries.example_batches import LEGACY, SPECIFICATION
+from queries.schema.places import MOST_PATH
+from queries.schema.strict_json import MOST_DEPTH, MOST_NUMBER_CHARACTERS, read_json
+from tests.queries.schema.example_batches import LEGACY, SPECIFICATION
 
 pytestmark = pytest.mark.no_database
 

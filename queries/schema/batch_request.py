@@ -3,9 +3,9 @@
 import json
 from dataclasses import dataclass
 
+from ..proving.header_fields import HeaderField
+from ..proving.witnesses import AccountField
 from .addresses import Address, EnsName
-from .proving.header_fields import HeaderField
-from .proving.witnesses import AccountField
 
 
 @dataclass(frozen=True, slots=True)

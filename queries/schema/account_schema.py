@@ -7,13 +7,13 @@ it twice. Both entries then count as one.
 import re
 from dataclasses import dataclass, field
 
+from ..errors import AccountMalformed, NothingAsked, SlotMalformed, UnknownProp
+from ..proving.witnesses import AccountField
 from .addresses import Address, EnsName, is_ens_name
 from .batch_request import AccountRequest
 from .batch_rules import BatchRules, BatchSoFar
-from .errors import AccountMalformed, NothingAsked, SlotMalformed, UnknownProp
 from .json_kinds import optional, read_list, read_object, read_text, refuse_unknown
 from .places import Place
-from .proving.witnesses import AccountField
 from .wording import listed, quoted
 
 _ADDRESS = re.compile(r"0x([0-9a-fA-F]{40})")

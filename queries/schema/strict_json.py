@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from accounts.refusals import Refusal
 
-from .errors import (
+from ..errors import (
     BodyTooLarge,
     DuplicateKey,
     NestedTooDeeply,

@@ -12,8 +12,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from accounts.refusals import Refusal
-from queries.addresses import Address, EnsName
-from queries.batch_request import (
+from queries.proving.header_fields import HeaderField
+from queries.proving.witnesses import AccountField
+from queries.schema.addresses import Address, EnsName
+from queries.schema.batch_request import (
     AccountRequest,
     BatchRequest,
     BlockNumber,
@@ -22,13 +24,11 @@ from queries.batch_request import (
     WebhookRequest,
     canonical,
 )
-from queries.batch_rules import BatchLimits, BatchRules
-from queries.batch_schema import read_batch
-from queries.places import MOST_PATH
-from queries.proving.header_fields import HeaderField
-from queries.proving.witnesses import AccountField
-from queries.strict_json import read_json
-from tests.queries.example_batches import LEGACY
+from queries.schema.batch_rules import BatchLimits, BatchRules
+from queries.schema.batch_schema import read_batch
+from queries.schema.places import MOST_PATH
+from queries.schema.strict_json import read_json
+from tests.queries.schema.example_batches import LEGACY
 
 pytestmark = pytest.mark.no_database
 

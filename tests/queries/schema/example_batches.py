@@ -3,7 +3,7 @@
 import copy
 from collections.abc import Mapping
 
-from queries.batch_rules import BatchLimits, BatchRules
+from queries.schema.batch_rules import BatchLimits, BatchRules
 
 SEPOLIA = 11155111
 OTHER = 10

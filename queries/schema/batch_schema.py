@@ -2,14 +2,14 @@
 
 import re
 
+from ..errors import DuplicateKey, FeeMalformed, NothingAsked, SelectorMalformed, UnknownHeaderField
+from ..proving.header_fields import HeaderField
 from .account_schema import read_accounts
 from .batch_request import BatchRequest, BlockNumber, BlockRequest, BlockTimestamp
 from .batch_rules import BatchRules, BatchSoFar
 from .chain_names import check_route, read_chain
-from .errors import DuplicateKey, FeeMalformed, NothingAsked, SelectorMalformed, UnknownHeaderField
 from .json_kinds import optional, read_list, read_object, read_text, refuse_unknown, required
 from .places import WHOLE_BODY, Place
-from .proving.header_fields import HeaderField
 from .webhook_schema import read_webhook
 from .wording import listed, quoted
 

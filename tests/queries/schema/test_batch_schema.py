@@ -6,8 +6,10 @@ from collections.abc import Callable
 import pytest
 
 from accounts.refusals import Refusal
-from queries.addresses import Address, EnsName
-from queries.batch_request import (
+from queries.proving.header_fields import HeaderField
+from queries.proving.witnesses import AccountField
+from queries.schema.addresses import Address, EnsName
+from queries.schema.batch_request import (
     AccountRequest,
     BatchRequest,
     BatchWarning,
@@ -17,11 +19,9 @@ from queries.batch_request import (
     WebhookRequest,
     canonical,
 )
-from queries.batch_schema import read_batch
-from queries.proving.header_fields import HeaderField
-from queries.proving.witnesses import AccountField
-from queries.strict_json import read_json
-from tests.queries.example_batches import (
+from queries.schema.batch_schema import read_batch
+from queries.schema.strict_json import read_json
+from tests.queries.schema.example_batches import (
     ADDRESS,
     BALANCE,
     CHECKSUMMED,

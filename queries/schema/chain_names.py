@@ -2,8 +2,8 @@
 
 import re
 
+from ..errors import ChainUnsupported, NumberMalformed, RouteUnsupported
 from .batch_rules import BatchRules
-from .errors import ChainUnsupported, NumberMalformed, RouteUnsupported
 from .places import Place
 from .wording import listed, quoted
 

@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 
+from ..errors import TooManyAccounts, TooManyBlocks, TooManySlots
 from .batch_request import BatchWarning
-from .errors import TooManyAccounts, TooManyBlocks, TooManySlots
 from .places import Place
 
 

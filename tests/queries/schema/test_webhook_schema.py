@@ -3,10 +3,10 @@
 import pytest
 
 from accounts.refusals import Refusal
-from queries.batch_request import WebhookRequest
-from queries.batch_schema import read_batch
-from queries.webhook_schema import MOST_URL_CHARACTERS
-from tests.queries.example_batches import BALANCE, LIMITS, RULES, account_batch
+from queries.schema.batch_request import WebhookRequest
+from queries.schema.batch_schema import read_batch
+from queries.schema.webhook_schema import MOST_URL_CHARACTERS
+from tests.queries.schema.example_batches import BALANCE, LIMITS, RULES, account_batch
 
 pytestmark = pytest.mark.no_database
 
