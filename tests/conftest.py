@@ -3,6 +3,7 @@
 import os
 from pathlib import Path
 
+import hypothesis
 import pytest
 from django.db import connection
 
@@ -11,6 +12,10 @@ pytest_plugins = ["tests.browser", "tests.commands", "tests.corpus", "tests.loca
 # Playwright runs an event loop in the test's own thread, where Django then refuses the database.
 # Nothing here is asynchronous: the test waits for the browser, and the server is another thread.
 os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"] = "1"
+
+# How long an example takes says more of the machine than of the code.
+hypothesis.settings.register_profile("tacitus", deadline=None)
+hypothesis.settings.load_profile("tacitus")
 
 DATABASE_FIXTURES = {"db", "transactional_db", "live_server", "django_db_setup"}
 

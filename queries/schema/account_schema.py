@@ -7,8 +7,9 @@ it twice. Both entries then count as one.
 import re
 from dataclasses import dataclass, field
 
-from ..errors import AccountMalformed, NothingAsked, SlotMalformed, UnknownProp
-from ..proving.witnesses import AccountField
+from queries.errors import AccountMalformed, NothingAsked, SlotMalformed, UnknownProp
+from queries.proving.witnesses import AccountField
+
 from .addresses import Address, EnsName, is_ens_name
 from .batch_request import AccountRequest
 from .batch_rules import BatchRules, BatchSoFar

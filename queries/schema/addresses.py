@@ -3,7 +3,7 @@
 import re
 from dataclasses import dataclass
 
-from ..proving.keccak import keccak256
+from queries.proving.keccak import keccak256
 
 _RAISED = 8  # from this digit of the hash on, the letter at its place is a capital
 # The labels' own characters are a small part of what ENSIP-15 allows. Whatever is in it is its own

@@ -3,8 +3,9 @@
 import json
 from dataclasses import dataclass
 
-from ..proving.header_fields import HeaderField
-from ..proving.witnesses import AccountField
+from queries.proving.header_fields import HeaderField
+from queries.proving.witnesses import AccountField
+
 from .addresses import Address, EnsName
 
 

@@ -4,7 +4,8 @@ from collections.abc import Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 
-from ..errors import TooManyAccounts, TooManyBlocks, TooManySlots
+from queries.errors import TooManyAccounts, TooManyBlocks, TooManySlots
+
 from .batch_request import BatchWarning
 from .places import Place
 

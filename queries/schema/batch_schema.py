@@ -2,8 +2,15 @@
 
 import re
 
-from ..errors import DuplicateKey, FeeMalformed, NothingAsked, SelectorMalformed, UnknownHeaderField
-from ..proving.header_fields import HeaderField
+from queries.errors import (
+    DuplicateKey,
+    FeeMalformed,
+    NothingAsked,
+    SelectorMalformed,
+    UnknownHeaderField,
+)
+from queries.proving.header_fields import HeaderField
+
 from .account_schema import read_accounts
 from .batch_request import BatchRequest, BlockNumber, BlockRequest, BlockTimestamp
 from .batch_rules import BatchRules, BatchSoFar

@@ -2,7 +2,8 @@
 
 import re
 
-from ..errors import ChainUnsupported, NumberMalformed, RouteUnsupported
+from queries.errors import ChainUnsupported, NumberMalformed, RouteUnsupported
+
 from .batch_rules import BatchRules
 from .places import Place
 from .wording import listed, quoted

@@ -2,7 +2,8 @@
 
 from collections.abc import Collection
 
-from ..errors import MissingField, UnknownField, WrongType
+from queries.errors import MissingField, UnknownField, WrongType
+
 from .places import Place
 from .wording import kind_of, listed
 

@@ -11,8 +11,7 @@ import re
 from dataclasses import dataclass
 
 from accounts.refusals import Refusal
-
-from ..errors import (
+from queries.errors import (
     BodyTooLarge,
     DuplicateKey,
     NestedTooDeeply,
@@ -20,6 +19,7 @@ from ..errors import (
     NumberMalformed,
     TextNotStorable,
 )
+
 from .places import WHOLE_BODY, Place
 from .wording import quoted
 

@@ -7,7 +7,13 @@ Neither the address nor a header's value is repeated in a refusal: both may hold
 import re
 from ipaddress import IPv6Address
 
-from ..errors import DuplicateKey, TooManyWebhookHeaders, WebhookHeadersTooLarge, WebhookMalformed
+from queries.errors import (
+    DuplicateKey,
+    TooManyWebhookHeaders,
+    WebhookHeadersTooLarge,
+    WebhookMalformed,
+)
+
 from .batch_request import WebhookRequest
 from .batch_rules import BatchLimits
 from .json_kinds import optional, read_object, read_text, refuse_unknown, required
