@@ -116,6 +116,10 @@ USE_I18N = False
 VAR_DIR = BASE_DIR / "var"
 DATABASES = {"default": database(env.secret("DATABASE_URL"), VAR_DIR / "tacitus.sqlite3")}
 
+# The chains, and the nodes that know them; queries/routes.py reads the file.
+
+ROUTES_FILE = Path(routes_file) if (routes_file := env.text("ROUTES_FILE")) else None
+
 # Static files: hashed names and compressed, so that a browser keeps them for ever. In
 # development they are served from where they are written, without collecting.
 

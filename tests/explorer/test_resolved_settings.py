@@ -30,6 +30,7 @@ BASE = {
     "CSRF_COOKIE_SAMESITE": "Lax",
     "X_FRAME_OPTIONS": "DENY",
     "USE_TZ": True,
+    "ROUTES_FILE": None,
     "WHITENOISE_USE_FINDERS": False,
     "WHITENOISE_AUTOREFRESH": False,
     "database OPTIONS": {
@@ -63,6 +64,7 @@ CHANGES: list[tuple[dict[str, str], dict[str, object]]] = [
         {"ALLOWED_HOSTS": ["proofs.example.org", "a.example", "b.example"]},
     ),
     ({"LOG_LEVEL": "debug"}, {"LOG_LEVEL": "DEBUG", "level of root": "DEBUG"}),
+    ({"ROUTES_FILE": "/routes.toml"}, {"ROUTES_FILE": Path("/routes.toml")}),
     ({"STATIC_ROOT": "/static"}, {"STATIC_ROOT": Path("/static")}),
     (
         {"DATABASE_URL": "postgres://u@h/n"},
