@@ -184,7 +184,8 @@ LOGGING = {
         "django.security.DisallowedHost": {"level": "CRITICAL"},  # likewise
         "django.server": {"handlers": [], "level": "CRITICAL", "propagate": True},  # likewise
         "django.db.backends": {"level": "INFO"},  # SQL holds values; no level shows them
-        "urllib3": {"level": "INFO"},  # likewise the operator's key, in a node's address
+        # A node's address holds the operator's key; a warning of a node's broken headers shows it.
+        "urllib3": {"level": "ERROR"},
         "_granian": {"handlers": [], "propagate": True},
     },
 }

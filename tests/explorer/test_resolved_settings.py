@@ -44,7 +44,7 @@ BASE = {
     "level of django.security.DisallowedHost": "CRITICAL",
     "level of django.server": "CRITICAL",
     "level of django.db.backends": "INFO",
-    "level of urllib3": "INFO",
+    "level of urllib3": "ERROR",
     "form of lines": "explorer.logs.JsonLines",
     "static files": "whitenoise.storage.CompressedManifestStaticFilesStorage",
 }
