@@ -63,7 +63,15 @@ class _SecurePool(HTTPSConnectionPool):
     ConnectionCls = _Secure
 
 
+POOLS = {"http": _PlainPool, "https": _SecurePool}
+
+
 class _Adapter(HTTPAdapter):
     def init_poolmanager(self, *arguments: Any, **options: Any) -> None:
         super().init_poolmanager(*arguments, **options)
-        self.poolmanager.pool_classes_by_scheme = {"http": _PlainPool, "https": _SecurePool}
+        self.poolmanager.pool_classes_by_scheme = POOLS
+
+    def proxy_manager_for(self, *arguments: Any, **options: Any) -> Any:
+        manager = super().proxy_manager_for(*arguments, **options)
+        manager.pool_classes_by_scheme = POOLS
+        return manager

@@ -129,7 +129,7 @@ def test_whatever_else_a_node_does_is_no_answer_and_in_time(nodes: ExitStack, sa
     begin = time.monotonic()
     assert _ask(nodes.enter_context(lying_node(say))) is UNREACHABLE
     assert _ask(nodes.enter_context(lying_node(after_its_chain(say)))) is UNREACHABLE
-    assert time.monotonic() < begin + 8
+    assert time.monotonic() < begin + 20
 
 
 def test_an_answer_far_larger_than_a_word_is_none(nodes: ExitStack) -> None:
