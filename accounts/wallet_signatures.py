@@ -19,7 +19,8 @@ def signature_bytes(text: str) -> bytes:
         raise refusals.SignatureTooLong(
             f"The signature has more than {MOST_BYTES:,} bytes.", path="signature"
         )
-    if not re.fullmatch("0x(?:[0-9a-fA-F]{2})+", text):
+    # Of no bytes where a wallet keeps on chain what its owners signed.
+    if not re.fullmatch("0x(?:[0-9a-fA-F]{2})*", text):
         raise refusals.SignatureMalformed("The signature is not 0x and bytes.", path="signature")
     return bytes.fromhex(text[2:])
 

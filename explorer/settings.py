@@ -150,6 +150,10 @@ SIGN_IN_ORIGINS = [SITE_URL, *(f"https://{host}" for host in EXTRA_HOSTS)]
 OPERATORS = env.wallets("OPERATORS")
 REQUESTS_PER_MINUTE = env.number("REQUESTS_PER_MINUTE", 600, least=1)
 
+# The chains, and the nodes that know them; queries/routes.py reads the file.
+
+ROUTES_FILE = Path(routes_file) if (routes_file := env.text("ROUTES_FILE")) else None
+
 # Static files: hashed names and compressed, so that a browser keeps them for ever. In
 # development they are served from where they are written, without collecting.
 
@@ -217,7 +221,8 @@ LOGGING = {
         "django.security.DisallowedHost": {"level": "CRITICAL"},  # likewise
         "django.server": {"handlers": [], "level": "CRITICAL", "propagate": True},  # likewise
         "django.db.backends": {"level": "INFO"},  # SQL holds values; no level shows them
-        "urllib3": {"level": "INFO"},  # likewise the operator's key, in a node's address
+        # A node's address holds the operator's key; a warning of a node's broken headers shows it.
+        "urllib3": {"level": "ERROR"},
         "_granian": {"handlers": [], "propagate": True},
     },
 }

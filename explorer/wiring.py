@@ -1,7 +1,35 @@
 """What one part of the house needs of another, without the two knowing each other."""
 
-from accounts.contract_wallets import WalletAnswer
+from django.conf import settings
+from django.core.exceptions import ImproperlyConfigured
+
+from accounts.contract_wallets import WalletAnswer as ForSignIn
+from queries.chain import contract_wallets
+from queries.chain.contract_wallets import WalletAnswer
+from queries.routes import Routes, RoutesUnreadable, read_routes
+
+# A node of another chain is as good as none.
+TOLD = {
+    WalletAnswer.ACCEPTED: ForSignIn.ACCEPTED,
+    WalletAnswer.REFUSED: ForSignIn.REFUSED,
+    WalletAnswer.NO_CONTRACT: ForSignIn.NO_CONTRACT,
+    WalletAnswer.CHAIN_UNKNOWN: ForSignIn.CHAIN_UNKNOWN,
+    WalletAnswer.NODE_UNREACHABLE: ForSignIn.NODE_UNREACHABLE,
+    WalletAnswer.WRONG_CHAIN: ForSignIn.NODE_UNREACHABLE,
+    WalletAnswer.NODES_DISAGREE: ForSignIn.NODES_DISAGREE,
+}
 
 
-def ask_wallet(_chain_id: int, _address: str, _digest: bytes, _signature: bytes) -> WalletAnswer:
-    return WalletAnswer.CHAIN_UNKNOWN
+def _configured() -> Routes:
+    try:
+        return read_routes(settings.ROUTES_FILE)
+    except RoutesUnreadable as fault:
+        raise ImproperlyConfigured(str(fault)) from None
+
+
+ROUTES = _configured()
+
+
+def ask_wallet(chain_id: int, address: str, digest: bytes, signature: bytes) -> ForSignIn:
+    """How sign-in asks a contract wallet on its chain."""
+    return TOLD[contract_wallets.ask_wallet(ROUTES, chain_id, address, digest, signature)]

@@ -31,7 +31,11 @@ MAY_ALSO = {
 }
 PAGES = re.compile(r"explorer/views")
 # Beside reading, what explorer wires together: addresses, and sign-in's question to a wallet.
-WIRING = {"queries.api": "explorer/urls.py", "queries.chain": "explorer/wiring.py"}
+WIRING = {
+    "queries.api": "explorer/urls.py",
+    "queries.chain": "explorer/wiring.py",
+    "queries.routes": "explorer/wiring.py",
+}
 BY_NAME = {"importlib.import_module", "django.utils.module_loading", "django.apps.apps.get_model"}
 CELERY = {"celery", "kombu"}
 ENVIRONMENT = {"environ.Env", "environ.FileAwareEnv"}

@@ -1,14 +1,23 @@
 """One question to a node over JSON-RPC, and its answer or its refusal."""
 
 import itertools
+import json
+import time
 from collections.abc import Sequence
 from typing import Any
 
 import requests
+import urllib3
+
+from queries.chain.connections import new_session
+
+LARGEST_ANSWER = 64 * 2**20  # bytes
+PIECE = 2**16
+REDIRECT = 3  # the first digit of its status
 
 
 class NodeUnreachable(Exception):  # noqa: N818
-    """The node did not answer, or not in JSON."""
+    """The node did not answer, or not in JSON, or with more than we take."""
 
 
 class NodeRefused(Exception):  # noqa: N818
@@ -20,12 +29,15 @@ class NodeRefused(Exception):  # noqa: N818
 
 
 class JsonRpc:
-    """A connection to one node."""
+    """A connection to one node, for one thread. An answer comes whole within `timeout` seconds."""
 
-    def __init__(self, url: str, timeout: float = 30) -> None:
+    def __init__(self, url: str, timeout: float = 30, largest_answer: int = LARGEST_ANSWER) -> None:
         self._url = url
         self._timeout = timeout
-        self._session = requests.Session()
+        self._largest_answer = largest_answer
+        self._session = new_session()
+        # Uncompressed, so that what is counted is what it comes to.
+        self._session.headers["Accept-Encoding"] = "identity"
         self._ids = itertools.count(1)
 
     def ask(self, method: str, *parameters: object) -> Any:
@@ -40,19 +52,42 @@ class JsonRpc:
         answers = self._post(method, questions)
         if not isinstance(answers, list) or len(answers) != len(questions):
             raise NodeUnreachable(f"{method}: the node does not answer {len(questions)} at once")
-        by_id = {answer.get("id"): answer for answer in answers if isinstance(answer, dict)}
-        return [_result_or_refusal(method, by_id.get(question["id"])) for question in questions]
+        by_id = {str(answer.get("id")): answer for answer in answers if isinstance(answer, dict)}
+        return [_result_or_refusal(method, by_id.get(str(each["id"]))) for each in questions]
 
     def _question(self, method: str, parameters: Sequence[object]) -> dict[str, object]:
         return {"jsonrpc": "2.0", "id": next(self._ids), "method": method, "params": parameters}
 
     def _post(self, method: str, content: object) -> Any:
         try:
-            return self._session.post(self._url, json=content, timeout=self._timeout).json()
-        except (requests.RequestException, ValueError) as error:
+            return json.loads(self._answer(method, content))
+        except (
+            requests.RequestException,
+            urllib3.exceptions.HTTPError,
+            ValueError,
+            RecursionError,  # brackets within brackets, by the thousand
+        ) as error:
             # From None: requests' own errors repeat the node's address, which holds a key.
             reason = type(error).__name__
             raise NodeUnreachable(f"{method}: the node does not answer ({reason})") from None
+
+    def _answer(self, method: str, content: object) -> bytearray:
+        """The answer as it came. A node is not believed, so neither its size nor its time is."""
+        until = time.monotonic() + self._timeout
+        with self._session.post(
+            self._url, json=content, timeout=self._timeout, stream=True, allow_redirects=False
+        ) as answer:
+            if answer.status_code // 100 == REDIRECT:
+                # What we ask is for the node that the operator named, and so is its key.
+                raise NodeUnreachable(f"{method}: the node sends us elsewhere")
+            whole = bytearray()
+            while piece := answer.raw.read1(PIECE, decode_content=False):
+                whole += piece
+                if len(whole) > self._largest_answer:
+                    raise NodeUnreachable(f"{method}: the node's answer is too large")
+                if time.monotonic() > until:
+                    raise NodeUnreachable(f"{method}: the node does not come to an end")
+            return whole
 
     def close(self) -> None:
         self._session.close()

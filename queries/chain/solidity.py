@@ -12,11 +12,13 @@ from typing import Any
 CONTRACTS = Path(__file__).parent.parent / "contracts"
 COMPILER = CONTRACTS / "node_modules" / "solc" / "solc.js"
 
-# What is built, and from which file. The last two are for trials; nobody deploys them.
+# What is built, and from which file. The last two are for trials; nobody deploys these, nor the
+# check of signatures, which runs within a call.
 SOURCES = {
     "NativeRegistry": "NativeRegistry.sol",
     "OptimismRegistry": "OptimismRegistry.sol",
     "AttestedRegistry": "AttestedRegistry.sol",
+    "SignatureCheck": "SignatureCheck.sol",
     "SettableRegistry": "trials/SettableRegistry.sol",
     "L1BlockStandIn": "trials/L1BlockStandIn.sol",
 }

@@ -212,7 +212,7 @@ FORGED: dict[str, tuple[str, Forger]] = {
     ),
     "a signature without 0x": ("signature_malformed", resigned(lambda held: held.hex())),
     "an odd signature": ("signature_malformed", resigned(lambda held: "0x" + held.hex()[:-1])),
-    "an empty signature": ("signature_malformed", resigned(lambda _: "0x")),
+    "an empty signature": ("wallet_chain_unknown", resigned(lambda _: "0x")),
     "a signature of other letters": ("signature_malformed", resigned(lambda _: "0x" + 65 * "gg")),
     "a signature of zeros": ("signature_of_another", resigned(lambda _: bytes(65))),
     "an r beyond the curve": (

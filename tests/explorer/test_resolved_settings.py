@@ -36,6 +36,7 @@ BASE = {
     "SECRET_KEY_FALLBACKS": [],
     "X_FRAME_OPTIONS": "DENY",
     "USE_TZ": True,
+    "ROUTES_FILE": None,
     "WHITENOISE_USE_FINDERS": False,
     "WHITENOISE_AUTOREFRESH": False,
     "database OPTIONS": {
@@ -49,7 +50,7 @@ BASE = {
     "level of django.security.DisallowedHost": "CRITICAL",
     "level of django.server": "CRITICAL",
     "level of django.db.backends": "INFO",
-    "level of urllib3": "INFO",
+    "level of urllib3": "ERROR",
     "form of lines": "explorer.logs.JsonLines",
     "static files": "whitenoise.storage.CompressedManifestStaticFilesStorage",
 }
@@ -81,6 +82,7 @@ CHANGES: list[tuple[dict[str, str], dict[str, object]]] = [
     ({"OPERATORS": f"{WALLET}, {WALLET}"}, {"OPERATORS": [WALLET, WALLET]}),
     ({"REQUESTS_PER_MINUTE": "5"}, {"REQUESTS_PER_MINUTE": 5}),
     ({"LOG_LEVEL": "debug"}, {"LOG_LEVEL": "DEBUG", "level of root": "DEBUG"}),
+    ({"ROUTES_FILE": "/routes.toml"}, {"ROUTES_FILE": Path("/routes.toml")}),
     ({"STATIC_ROOT": "/static"}, {"STATIC_ROOT": Path("/static")}),
     (
         {"DATABASE_URL": "postgres://u@h/n"},

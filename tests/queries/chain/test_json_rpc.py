@@ -1,42 +1,26 @@
-"""What is said of a node that does not answer."""
+"""What is said of a node that does not answer, or answers more than we take."""
 
-import threading
+import logging
+import time
 import traceback
-from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, HTTPServer
 
 import pytest
 
-from queries.chain.json_rpc import JsonRpc, NodeUnreachable
+from queries.chain.json_rpc import JsonRpc, NodeRefused, NodeUnreachable
+from tests.queries.chain.lying_node import (
+    NO_ANSWERS,
+    LyingNode,
+    drip_headers,
+    endless,
+    lying_node,
+    result,
+)
 
 pytestmark = pytest.mark.no_database
 
 
-class Babble(BaseHTTPRequestHandler):
-    """A node whose answer is no JSON."""
-
-    def do_POST(self) -> None:
-        self.send_response(200)
-        self.end_headers()
-        self.wfile.write(b"<p>please log in</p>")
-
-    def log_message(self, *_: object) -> None:
-        """It has nothing to say to whoever runs the tests."""
-
-
-@pytest.fixture
-def babbling_node() -> Iterator[str]:
-    server = HTTPServer(("127.0.0.1", 0), Babble)
-    thread = threading.Thread(target=server.serve_forever)
-    thread.start()
-    yield f"http://127.0.0.1:{server.server_port}"
-    server.shutdown()
-    thread.join()
-    server.server_close()
-
-
-def _said(address: str) -> str:
-    node = JsonRpc(address)
+def _said(address: str, timeout: float = 30) -> str:
+    node = JsonRpc(f"{address}/v3/hunter2", timeout)
     with pytest.raises(NodeUnreachable) as refusal:
         node.ask("eth_blockNumber")
     node.close()
@@ -46,12 +30,110 @@ def _said(address: str) -> str:
 @pytest.mark.parametrize("address", ["http://127.0.0.1:1", "http://[half", "nonsense://x"])
 def test_a_nodes_address_is_not_repeated(address: str) -> None:
     """The operator's key is a part of it."""
-    said = _said(f"{address}/v3/hunter2")
+    said = _said(address)
     assert "eth_blockNumber: the node does not answer (" in said
     assert "hunter2" not in said
 
 
-def test_an_answer_that_is_no_json_is_no_answer(babbling_node: str) -> None:
-    said = _said(f"{babbling_node}/v3/hunter2")
-    assert "eth_blockNumber: the node does not answer (JSONDecodeError)" in said
-    assert "hunter2" not in said
+@pytest.mark.parametrize("kind", NO_ANSWERS)
+def test_what_is_no_answer_is_told_in_time_and_without_the_address(
+    kind: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    begin = time.monotonic()
+    with lying_node(NO_ANSWERS[kind]) as address, caplog.at_level(logging.INFO):
+        said = _said(address, timeout=0.5)
+    assert time.monotonic() < begin + 20
+    assert "eth_blockNumber: the node" in said
+    assert "hunter2" not in said + caplog.text
+
+
+def test_headers_byte_by_byte_end_behind_a_proxy_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    with lying_node(drip_headers) as address:
+        monkeypatch.setenv("http_proxy", address)
+        assert "eth_blockNumber: the node" in _said("http://node.invalid", timeout=0.5)
+
+
+def test_an_answer_that_is_no_json_is_told_as_that() -> None:
+    with lying_node(NO_ANSWERS["no JSON"]) as address:
+        assert "eth_blockNumber: the node does not answer (JSONDecodeError)" in _said(address)
+
+
+def test_a_redirect_is_not_followed() -> None:
+    asked: list[str] = []
+
+    def answer(node: LyingNode, _: object) -> None:
+        asked.append(node.path)
+        node.answer(result("0x1"), 308, Location="/elsewhere")
+
+    with lying_node(answer) as address:
+        assert "eth_blockNumber: the node sends us elsewhere" in _said(address)
+    assert asked == ["/v3/hunter2"]
+
+
+@pytest.mark.parametrize(
+    ("length", "taken"), [(1000, True), (1001, False)], ids=["largest", "one byte more"]
+)
+def test_an_answer_has_a_largest_size(length: int, *, taken: bool) -> None:
+    content = result("0x1").ljust(length)
+    with lying_node(lambda node, _: node.answer(content)) as address:
+        node = JsonRpc(address, largest_answer=1000)
+        if taken:
+            assert node.ask("eth_blockNumber") == "0x1"
+        else:
+            with pytest.raises(NodeUnreachable, match="the node's answer is too large"):
+                node.ask("eth_blockNumber")
+        node.close()
+
+
+def test_an_endless_answer_is_given_up_by_its_size() -> None:
+    with lying_node(endless) as address:
+        assert "eth_blockNumber: the node's answer is too large" in _said(address)
+
+
+@pytest.mark.parametrize(
+    ("error", "sentence"),
+    [
+        (b'{"code": 3, "message": "reverted", "data": "0x01"}', "eth_call: reverted"),
+        (b"{}", "eth_call: no reason given"),
+        (b"[]", "eth_call: no reason given"),
+        (b'"no"', "eth_call: no reason given"),
+    ],
+)
+def test_a_nodes_own_error_is_a_refusal(error: bytes, sentence: str) -> None:
+    with lying_node(lambda node, _: node.answer(b'{"error": ' + error + b"}", 400)) as address:
+        node = JsonRpc(address)
+        with pytest.raises(NodeRefused) as refused:
+            node.ask("eth_call")
+        node.close()
+    assert str(refused.value) == sentence
+
+
+def test_a_connection_is_used_again_after_an_answer() -> None:
+    ports: list[int] = []
+
+    def answer(node: LyingNode, _: object) -> None:
+        ports.append(node.client_address[1])
+        node.answer(result("0x1"))
+
+    with lying_node(answer) as address:
+        node = JsonRpc(address)
+        assert [node.ask("eth_blockNumber") for _ in range(3)] == 3 * ["0x1"]
+        node.close()
+    assert len(set(ports)) == 1
+
+
+@pytest.mark.parametrize(
+    "answers",
+    [
+        b'[{"id": 1, "result": "0x1"}]',
+        b'[{"id": [], "result": "0x1"}, {"id": 1, "result": "0x1"}]',
+        b'[1, {"id": 1, "result": "0x1"}]',
+        b'{"id": 1, "result": "0x1"}',
+    ],
+)
+def test_answers_to_several_questions_are_all_there_or_none(answers: bytes) -> None:
+    with lying_node(lambda node, _: node.answer(answers)) as address:
+        node = JsonRpc(address)
+        with pytest.raises(NodeUnreachable, match="eth_getBalance: the node"):
+            node.ask_many("eth_getBalance", [["0x1"], ["0x2"]])
+        node.close()

@@ -1,0 +1,140 @@
+"""Nodes that lie, stall or babble: real HTTP servers that answer whatever a test tells them to."""
+
+import json
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+# What a server says to a question: it writes the answer itself.
+Say = Callable[["LyingNode", Any], None]
+
+
+class LyingNode(BaseHTTPRequestHandler):
+    """One connection to a lying node."""
+
+    protocol_version = "HTTP/1.1"
+    ended: threading.Event  # the test is over, so whoever stalls goes home
+    say: Say
+
+    def do_POST(self) -> None:
+        question = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        try:
+            type(self).say(self, question)
+        except OSError:
+            self.close_connection = True  # whoever asked has hung up
+
+    def answer(self, content: bytes, status: int = 200, **headers: str) -> None:
+        """A whole answer."""
+        self.send_response(status)
+        for name, value in headers.items():
+            self.send_header(name.replace("_", "-"), value)
+        self.send_header("Content-Length", str(len(content)))
+        self.end_headers()
+        self.wfile.write(content)
+
+    def drip(self, piece: bytes) -> None:
+        """The same bytes again and again, each soon enough for a socket's timeout."""
+        while not self.ended.wait(0.05):
+            self.wfile.write(piece)
+            self.wfile.flush()
+
+    def log_message(self, *_: object) -> None:
+        """It has nothing to say to whoever runs the tests."""
+
+
+@contextmanager
+def lying_node(say: Say) -> Iterator[str]:
+    """The address of a node that answers so."""
+    ended = threading.Event()
+    handler = type("Handler", (LyingNode,), {"say": staticmethod(say), "ended": ended})
+    server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
+    server.daemon_threads = True
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{server.server_port}"
+    finally:
+        ended.set()
+        server.shutdown()
+        thread.join()
+        server.server_close()
+
+
+def result(value: object) -> bytes:
+    """A JSON-RPC answer."""
+    return json.dumps({"jsonrpc": "2.0", "id": 1, "result": value}).encode()
+
+
+# Answers that are none
+
+
+def no_json(node: LyingNode, _: object) -> None:
+    node.answer(b"<p>please log in</p>")
+
+
+def stall(node: LyingNode, _: object) -> None:
+    node.ended.wait()
+
+
+def hang_up(node: LyingNode, _: object) -> None:
+    node.close_connection = True
+
+
+def drip_headers(node: LyingNode, _: object) -> None:
+    node.wfile.write(b"HTTP/1.1 200 OK\r\nX-Long: ")
+    node.drip(b"a")
+
+
+def drip_body(node: LyingNode, _: object) -> None:
+    node.wfile.write(b"HTTP/1.1 200 OK\r\n\r\n")
+    node.drip(b" ")
+
+
+def endless(node: LyingNode, _: object) -> None:
+    node.wfile.write(b"HTTP/1.1 200 OK\r\n\r\n")
+    while not node.ended.is_set():
+        node.wfile.write(b" " * 2**16)
+
+
+def cut_off(node: LyingNode, _: object) -> None:
+    node.wfile.write(b"HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n" + result("0x1"))
+    node.close_connection = True
+
+
+def nested(node: LyingNode, _: object) -> None:
+    node.answer(b"[" * 200_000)
+
+
+def broken_headers(node: LyingNode, _: object) -> None:
+    node.wfile.write(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\nno header\r\n\r\n[]")
+
+
+def no_http(node: LyingNode, _: object) -> None:
+    node.wfile.write(b"hello\r\n\r\n")
+    node.close_connection = True
+
+
+NO_ANSWERS: dict[str, Say] = {
+    "no JSON": no_json,
+    "a stall": stall,
+    "nothing at all": hang_up,
+    "headers byte by byte": drip_headers,
+    "a body byte by byte": drip_body,
+    "an endless body": endless,
+    "a body cut off": cut_off,
+    "brackets without end": nested,
+    "headers that are none": broken_headers,
+    "no text": lambda node, _: node.answer(b"\xff\xfe\xfa"),
+    "a number too long": lambda node, _: node.answer(b"9" * 5000),
+    "no HTTP": no_http,
+    "a list": lambda node, _: node.answer(b"[]"),
+    "null": lambda node, _: node.answer(b"null"),
+    "neither result nor error": lambda node, _: node.answer(b'{"id": 1}'),
+    "a redirect": lambda node, _: node.answer(b"", 302, Location="http://127.0.0.1:1/"),
+    "a redirect with an answer": lambda node, _: node.answer(result("0x1"), 307),
+    "too many requests": lambda node, _: node.answer(b"slow down", 429, Retry_After="3600"),
+    "a fault": lambda node, _: node.answer(b"<h1>Internal Server Error</h1>", 500),
+    "gzip that is none": lambda node, _: node.answer(b"x", Content_Encoding="gzip"),
+}

@@ -1,0 +1,268 @@
+"""Contract wallets accept what they accept, and nothing that goes wrong in one looks like a yes."""
+
+from dataclasses import dataclass
+
+import pytest
+from eth_abi.abi import encode
+from eth_account import Account
+
+from queries.chain.artifacts import load_artifact
+from queries.chain.contract_wallets import LONGEST_SIGNATURE, WalletAnswer, ask_wallet
+from queries.chain.local_node import LocalNode
+from queries.chain.registry_reads import call_data
+from queries.routes import Chain, NodeAddress, Routes
+from tests.queries.contracts.wallets import (
+    MAGIC,
+    WRAPPER_END,
+    Maker,
+    deploy_wallet,
+    same_answer,
+    wrapped,
+)
+
+pytestmark = pytest.mark.no_database
+
+ACCEPTED, REFUSED = WalletAnswer.ACCEPTED, WalletAnswer.REFUSED
+NO_CONTRACT = WalletAnswer.NO_CONTRACT
+CHAIN_ID = 31337  # the local node's
+DIGEST = bytes(range(32))
+OWNER = Account.from_key(32 * b"\1")
+SIGNED = bytes(OWNER.unsafe_sign_hash(DIGEST).signature)
+NOBODY = "0x00000000000000000000000000000000000000Aa"
+
+
+@dataclass
+class Asking:
+    """Questions to wallets on one node."""
+
+    node: LocalNode
+
+    def __call__(self, wallet: str, signature: bytes, digest: bytes = DIGEST) -> WalletAnswer:
+        nodes = (NodeAddress(self.node.url),)
+        routes = Routes({CHAIN_ID: Chain(CHAIN_ID, "Local", nodes)})
+        return ask_wallet(routes, CHAIN_ID, wallet, digest, signature)
+
+
+@pytest.fixture(scope="module")
+def ask(shared_node: LocalNode) -> Asking:
+    return Asking(shared_node)
+
+
+@pytest.fixture(scope="module")
+def owned(shared_node: LocalNode) -> str:
+    return deploy_wallet(shared_node, "OwnedWallet", ("address",), OWNER.address)
+
+
+@pytest.fixture(scope="module")
+def willing(shared_node: LocalNode) -> str:
+    """A wallet that accepts everything."""
+    return same_answer(shared_node, MAGIC)
+
+
+@pytest.fixture
+def maker(shared_node: LocalNode) -> Maker:
+    return Maker(shared_node, OWNER.address, DIGEST)
+
+
+# By the wallet's own word
+
+
+def test_a_wallet_accepts_what_its_owner_signed(ask: Asking, owned: str) -> None:
+    assert ask(owned, SIGNED) is ACCEPTED
+    assert ask(owned.upper().replace("X", "x"), SIGNED) is ACCEPTED
+    other = bytes(Account.from_key(32 * b"\2").unsafe_sign_hash(DIGEST).signature)
+    assert ask(owned, other) is REFUSED
+    assert ask(owned, SIGNED, digest=bytes(32)) is REFUSED
+    assert ask(owned, b"") is REFUSED
+
+
+@pytest.mark.parametrize("length", [0, 1, 31, 32, 33, LONGEST_SIGNATURE])
+def test_a_signature_may_be_of_any_length_up_to_the_longest(
+    ask: Asking, willing: str, length: int
+) -> None:
+    assert ask(willing, bytes(length)) is ACCEPTED
+
+
+def test_a_signature_that_is_too_long_is_refused(ask: Asking, willing: str) -> None:
+    assert ask(willing, bytes(LONGEST_SIGNATURE + 1)) is REFUSED
+    question = len(load_artifact("SignatureCheck").bytecode) + 4 * 32 + LONGEST_SIGNATURE
+    assert question <= 49_152
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        b"",
+        MAGIC[:4],
+        MAGIC[:31],
+        MAGIC + b"\0",
+        MAGIC + bytes(32),
+        bytes(32),
+        MAGIC[:31] + b"\1",
+        MAGIC[:4] + b"\1" + bytes(27),
+        bytes(28) + MAGIC[:4],
+        bytes(31) + b"\1",
+        32 * b"\xff",
+    ],
+    ids=bytes.hex,
+)
+def test_an_answer_that_is_not_the_magic_is_a_refusal(
+    ask: Asking, shared_node: LocalNode, answer: bytes
+) -> None:
+    assert ask(same_answer(shared_node, answer), SIGNED) is REFUSED
+
+
+def test_a_revert_is_a_refusal_even_with_the_magic(ask: Asking, shared_node: LocalNode) -> None:
+    assert ask(same_answer(shared_node, MAGIC, reverts=True), SIGNED) is REFUSED
+    assert ask(same_answer(shared_node, b"", reverts=True), SIGNED) is REFUSED
+
+
+@pytest.mark.parametrize("reverts", [False, True])
+def test_a_megabyte_is_a_refusal(ask: Asking, shared_node: LocalNode, *, reverts: bool) -> None:
+    assert ask(deploy_wallet(shared_node, "HugeWallet", ("bool",), reverts), SIGNED) is REFUSED
+
+
+@pytest.mark.parametrize("name", ["OpenableWallet", "WritingWallet", "TrialWallet"])
+def test_a_wallet_that_burns_all_gas_writes_or_takes_it_for_a_trial_does_not_accept(
+    ask: Asking, shared_node: LocalNode, name: str
+) -> None:
+    assert ask(deploy_wallet(shared_node, name), SIGNED) is REFUSED
+
+
+def test_a_wallet_may_work_hard(ask: Asking, shared_node: LocalNode) -> None:
+    assert ask(deploy_wallet(shared_node, "CostlyWallet"), SIGNED) is ACCEPTED
+
+
+@pytest.mark.parametrize(
+    "address", [NOBODY, OWNER.address, f"0x{0:040x}", f"0x{1:040x}", f"0x{4:040x}"]
+)
+def test_an_account_without_code_is_no_wallet(ask: Asking, address: str) -> None:
+    """A call to it succeeds, but says nothing."""
+    assert ask(address, SIGNED) is NO_CONTRACT
+    assert ask(address, b"") is NO_CONTRACT
+
+
+# EIP-6492
+
+
+def test_a_wallet_that_is_not_made_yet_accepts_and_is_not_made(ask: Asking, maker: Maker) -> None:
+    assert ask(maker.wallet, SIGNED) is NO_CONTRACT
+    assert ask(maker.wallet, maker.sign(SIGNED)) is ACCEPTED
+    assert ask(maker.wallet, maker.sign(bytes(65))) is REFUSED
+    assert maker.node.rpc.ask("eth_getCode", maker.wallet, "latest") == "0x"
+
+
+def test_a_wallet_that_is_made_already_accepts(ask: Asking, maker: Maker) -> None:
+    maker.node.send(maker.address, maker.making())
+    assert ask(maker.wallet, SIGNED) is ACCEPTED
+    assert ask(maker.wallet, maker.sign(SIGNED)) is ACCEPTED
+    assert ask(maker.wallet, maker.sign(bytes(65))) is REFUSED
+
+
+def test_a_factory_may_return_a_megabyte(ask: Asking, maker: Maker) -> None:
+    assert ask(maker.wallet, maker.sign(SIGNED, "makeAndReturnMuch")) is ACCEPTED
+
+
+@pytest.mark.parametrize("function", ["makeElsewhere", "makeAndRevert", "makeAndBurn", "nothing"])
+def test_a_factory_that_does_not_make_this_wallet_does_not_help(
+    ask: Asking, maker: Maker, function: str
+) -> None:
+    assert ask(maker.wallet, maker.sign(SIGNED, function)) is NO_CONTRACT
+
+
+def test_a_wrong_factory_does_not_help(ask: Asking, maker: Maker, willing: str) -> None:
+    for factory in (NOBODY, maker.wallet, willing, deploy_wallet(maker.node, "Factory")):
+        assert ask(maker.wallet, wrapped(factory, maker.making(), SIGNED)) is NO_CONTRACT
+
+
+def test_a_wallet_may_be_prepared_and_is_asked_before(ask: Asking, shared_node: LocalNode) -> None:
+    """One that burns its gas until then leaves enough to prepare it."""
+    wallet = deploy_wallet(shared_node, "OpenableWallet")
+    opening, closing = (call_data("set(bool)", value) for value in (True, False))
+    assert ask(wallet, wrapped(wallet, opening, b"")) is ACCEPTED
+    assert ask(wallet, wrapped(wallet, closing, b"")) is REFUSED
+    shared_node.send(wallet, opening)
+    assert ask(wallet, wrapped(wallet, closing, b"")) is ACCEPTED
+
+
+def test_a_factory_that_burns_its_gas_leaves_the_wallet_its_own(ask: Asking, maker: Maker) -> None:
+    making = call_data("makeCostly(bytes32)", DIGEST)
+    wallet = f"0x{maker.node.call(maker.address, making)[-20:].hex()}"
+    assert ask(wallet, wrapped(maker.address, making, b"")) is ACCEPTED
+
+
+def test_a_wrapper_in_a_wrapper_is_not_opened(ask: Asking, maker: Maker, owned: str) -> None:
+    for wallet in (maker.wallet, owned):
+        assert ask(wallet, maker.sign(SIGNED)) is ACCEPTED
+        assert ask(wallet, maker.sign(maker.sign(SIGNED))) is REFUSED
+
+
+def _words(*words: int | bytes, factory: int = 1) -> bytes:
+    return b"".join(w.to_bytes(32, "big") if isinstance(w, int) else w for w in (factory, *words))
+
+
+GREATEST = 2**256 - 1
+# Two parts of 32 bytes each, whose lengths stand at 96 and at 160; the end is at 224.
+PARTS = _words(32, 7, 32, 7)[32:]
+MALFORMED = {
+    "nothing": b"",
+    "a byte": b"\1",
+    "a word": _words(),
+    "a word less a byte": _words()[:31],
+    "two words": _words(64),
+    "two words and most of one": _words(64, 96)[:-1],
+    "a head alone": _words(96, 96),
+    "a factory of 21 bytes": _words(96, 160, PARTS, factory=1 + 2**160),
+    "a factory of 32 bytes": _words(96, 160, PARTS, factory=GREATEST),
+    "the first part at the end": _words(224, 160, PARTS),
+    "the second part at the end": _words(96, 224, PARTS),
+    "the first part's length across the end": _words(193, 160, PARTS),
+    "the second part's length across the end": _words(96, 193, PARTS),
+    "the first part nowhere": _words(GREATEST, 160, PARTS),
+    "the second part nowhere": _words(96, GREATEST, PARTS),
+    "the second part before the beginning": _words(96, 2**256 - 32, PARTS),
+    "the second part where 2^64 wraps": _words(96, 2**64 + 160, PARTS),
+    "the first part too long by one": _words(96, 160, 97, 7, 32, 7),
+    "the second part too long by one": _words(96, 160, 32, 7, 33, 7),
+    "the first part of all bytes there are": _words(96, 160, GREATEST, 7, 32, 7),
+    "the second part of all bytes there are": _words(96, 160, 32, 7, GREATEST, 7),
+    "the second part of more than a node holds": _words(96, 160, 32, 7, 2**40, 7),
+}
+
+
+def test_a_wrapper_of_parts_that_end_where_it_ends_is_whole(ask: Asking, willing: str) -> None:
+    assert ask(willing, _words(96, 160, PARTS) + WRAPPER_END) is ACCEPTED
+    assert ask(willing, _words(160, 160, PARTS) + WRAPPER_END) is ACCEPTED
+    assert ask(willing, _words(96, 160, 96, 7, 32, 7) + WRAPPER_END) is ACCEPTED
+
+
+@pytest.mark.parametrize("kind", MALFORMED)
+def test_a_malformed_wrapper_is_refused_whatever_the_wallet_says(
+    ask: Asking, willing: str, kind: str
+) -> None:
+    signature = MALFORMED[kind] + WRAPPER_END
+    assert ask(willing, signature) is REFUSED
+    assert ask(NOBODY, signature) is REFUSED
+
+
+def test_a_wrapper_cut_off_anywhere_is_refused(ask: Asking, willing: str) -> None:
+    content = wrapped(NOBODY, 40 * b"\7", 33 * b"\7").removesuffix(WRAPPER_END)
+    padding = 31
+    answers = [ask(willing, content[:end] + WRAPPER_END) for end in range(len(content) + 1)]
+    assert answers == (len(content) - padding) * [REFUSED] + (padding + 1) * [ACCEPTED]
+
+
+def test_a_wrappers_end_is_its_last_word(ask: Asking, owned: str) -> None:
+    whole = wrapped(NOBODY, b"", SIGNED)
+    assert ask(owned, whole) is ACCEPTED
+    for end in (WRAPPER_END[:-1] + b"\x93", b"\x65" + WRAPPER_END[1:], WRAPPER_END + b"\0", b""):
+        assert ask(owned, whole.removesuffix(WRAPPER_END) + end) is REFUSED
+
+
+def test_the_trial_wallet_accepts_where_nobody_asks(shared_node: LocalNode) -> None:
+    """So that its refusal above tells of who asked."""
+    code = load_artifact("SignatureCheck").bytecode
+    wallet = bytes.fromhex(deploy_wallet(shared_node, "TrialWallet")[2:])
+    data = code + encode(["address", "bytes32", "bytes"], [wallet, DIGEST, b""])
+    call = {"from": f"0x{0:040x}", "data": f"0x{data.hex()}"}
+    assert int(shared_node.rpc.ask("eth_call", call, "latest"), 16) == 1
