@@ -9,6 +9,7 @@ import re
 import tomllib
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
+from enum import StrEnum
 from pathlib import Path
 from typing import Any, NoReturn
 from urllib.parse import urlsplit
@@ -30,18 +31,48 @@ class NodeAddress:
 
 @dataclass(frozen=True, slots=True)
 class Chain:
-    """A chain, and the nodes that are asked about it."""
+    """A chain, the nodes that are asked about it, and how it is dealt with."""
 
     id: int
     name: str
     nodes: tuple[NodeAddress, ...]
+    aliases: tuple[str, ...] = ()  # what requests may call it beside its id
+    # As a source: so many blocks on top make one final; None: what nodes call finalized.
+    finality: int | None = None
+    # As a destination: blocks on top of a fact before it counts, the dearest gas that is paid for
+    # (wei), and whether batches that offer no fee are taken.
+    confirmations: int = 1
+    dearest_gas: int = 100 * 10**9
+    free: bool = False
+    explorer: str = ""  # such as https://etherscan.io, for links
+    ens_registry: str = ""
+
+
+class RegistryKind(StrEnum):
+    """How a registry learns the source chain's block hashes."""
+
+    NATIVE = "native"
+    OPTIMISM = "optimism"
+    ATTESTED = "attested"
+
+
+@dataclass(frozen=True, slots=True)
+class Registry:
+    """A registry contract on the destination chain."""
+
+    kind: RegistryKind
+    source: int
+    destination: int
+    address: str  # checksummed
+    longest_range: int = 256  # headers that may chain back to a block
 
 
 @dataclass(frozen=True, slots=True)
 class Routes:
-    """All chains of this installation, by their ids."""
+    """All chains of this installation by their ids, and its registries by (source, destination)."""
 
     chains: Mapping[int, Chain]
+    registries: Mapping[tuple[int, int], Registry] = field(default_factory=dict)
 
 
 def read_routes(path: Path | None) -> Routes:
