@@ -152,6 +152,9 @@ function ofWallet({ name }, error) {
 
 async function post({ end }, address, asked) {
   let response, answer;
+  const cut = new AbortController(); // not AbortSignal.any, which browsers in wallet apps may lack
+  end.signal.addEventListener("abort", () => cut.abort(), { once: true });
+  const timer = setTimeout(() => cut.abort(), LONGEST_WAIT_FOR_SERVER);
   try {
     response = await fetch(address, {
       method: "POST",
@@ -161,7 +164,7 @@ async function post({ end }, address, asked) {
         "X-CSRFToken": panel.querySelector("[name=csrfmiddlewaretoken]").value,
       },
       body: JSON.stringify(asked),
-      signal: AbortSignal.any([end.signal, AbortSignal.timeout(LONGEST_WAIT_FOR_SERVER)]),
+      signal: cut.signal,
     });
     answer = await response.json().catch((error) => {
       if (error instanceof SyntaxError) return null;
@@ -170,6 +173,8 @@ async function post({ end }, address, asked) {
   } catch {
     end.signal.throwIfAborted();
     throw new Refusal("This service cannot be reached. Look at your connection and try again.");
+  } finally {
+    clearTimeout(timer);
   }
   if (response.ok && answer) return answer;
   const wait = Number.parseInt(response.headers.get("Retry-After"), 10);
