@@ -56,7 +56,7 @@ class Account(AbstractBaseUser):
             models.CheckConstraint(
                 name="account_has_a_wallet_or_a_name",
                 condition=models.Q(address__isnull=False, username__isnull=True)
-                | models.Q(address__isnull=True, username__isnull=False),
+                | models.Q(address__isnull=True, username__isnull=False, username__gt=""),
             )
         ]
 

@@ -26,6 +26,7 @@ class OperatorsSite(AdminSite):
                 count_password(request)
             except Refusal as refusal:
                 page = render(request, "429.html", {"sentence": refusal.sentence}, status=429)
-                page.headers |= refusal.headers
+                for name, value in refusal.headers.items():
+                    page.headers[name] = value
                 return page
         return super().login(request, extra_context)

@@ -76,10 +76,14 @@ def spend(subject: str, most: int, seconds: int) -> Spent:
 
 def _left(subject: str, seconds: int) -> int:
     began = Allowance.objects.values_list("window_began", flat=True).get(subject=subject)
+    return int(min(max(began + seconds - database_now(), 1), seconds))
+
+
+def database_now() -> int:
     with connection.cursor() as cursor:
         cursor.execute(f"SELECT {CLOCK[connection.vendor]}", {})
         (now,) = cursor.fetchone()
-    return int(min(max(began + seconds - now, 1), seconds))
+    return int(now)
 
 
 def _forget_the_idle(now: int) -> None:

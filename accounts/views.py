@@ -70,6 +70,7 @@ def _signed_in(request: HttpRequest, content: dict[str, Any], ask: AskWallet) ->
             raise AccountDisabled("The operator has disabled this account.")
         if new:
             api_keys.add_key(account, api_keys.FIRST_NAME)
+    request.session.flush()  # Django keeps the key of someone who signs in a second time
     login(request, account, backend=BACKEND)
     sessions.forget_ended()
     return {"next": _inside(request, content.get("next")) or resolve_url("dashboard")}

@@ -5,6 +5,7 @@ import re
 import secrets
 import string
 from datetime import datetime
+from urllib.parse import urlsplit
 
 from django.conf import settings
 from django.http import HttpRequest
@@ -118,9 +119,7 @@ def origin(request: HttpRequest) -> str:
     its visitors sign for ours.
     """
     place = f"{request.scheme}://{request.get_host()}"
-    own_port = (request.get_host().rpartition("]")[2].rpartition(":")[2] or "80") == str(
-        request.META.get("SERVER_PORT")
-    )
+    own_port = str(urlsplit(place).port or 80) == request.META.get("SERVER_PORT")
     if place in settings.SIGN_IN_ORIGINS or (settings.DEVELOPMENT and own_port):
         return place
     raise refusals.WrongPlace(f"Nobody signs in at {place}. Open {settings.SITE_URL}/sign-in.")

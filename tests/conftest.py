@@ -4,6 +4,7 @@ import os
 from pathlib import Path
 
 import pytest
+from django.db import connection
 
 pytest_plugins = [
     "tests.accounts.wallet",
@@ -24,6 +25,17 @@ DATABASE_FIXTURES = {"db", "transactional_db", "live_server", "django_db_setup"}
 @pytest.fixture(scope="session")
 def repository() -> Path:
     return Path(__file__).parent.parent
+
+
+@pytest.fixture(scope="session")
+def django_db_modify_db_settings(
+    django_db_modify_db_settings: None,  # noqa: ARG001  (pytest-django's own)
+    tmp_path_factory: pytest.TempPathFactory,
+) -> None:
+    """SQLite in a file, as people run it: in memory, threads and locks are others."""
+    if connection.vendor == "sqlite":
+        file = tmp_path_factory.mktemp("database") / "test.sqlite3"
+        connection.settings_dict["TEST"]["NAME"] = str(file)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -41,7 +41,7 @@ BASE = {
     "database OPTIONS": {
         "transaction_mode": "IMMEDIATE",
         "timeout": 20,
-        "init_command": "PRAGMA journal_mode=WAL;",
+        "init_command": "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL;",
     },
     "level of root": "INFO",
     "level of django": "NOTSET",

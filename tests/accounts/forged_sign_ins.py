@@ -1,0 +1,241 @@
+"""Sign-ins that someone made up, each with the code it is to be refused with."""
+
+import copy
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+
+from accounts.models import SignInNonce
+from accounts.sign_in_message import LONGEST_MESSAGE, VALID_FOR
+from accounts.wallet_signatures import MOST_BYTES, ORDER
+from tests.accounts.signers import Signer
+
+
+@dataclass(frozen=True)
+class Shown:
+    """What is posted to sign in."""
+
+    message: str
+    signature: str
+
+
+Forger = Callable[[Signer], Shown]
+
+
+def signed(change: Callable[[str], str]) -> Forger:
+    """Our message changed, and signed by its rightful owner as it then is."""
+
+    def forge(signer: Signer) -> Shown:
+        message = change(signer.message())
+        return Shown(message, signer.sign(message))
+
+    return forge
+
+
+def replaced(pattern: str, by: str) -> Forger:
+    def change(message: str) -> str:
+        changed = re.sub(pattern, by, message, count=1)
+        assert changed != message
+        return changed
+
+    return signed(change)
+
+
+def unsigned_change(pattern: str, by: str) -> Forger:
+    """Our message signed as it was, and changed afterwards."""
+
+    def forge(signer: Signer) -> Shown:
+        message = signer.message()
+        return Shown(re.sub(pattern, by, message, count=1), signer.sign(message))
+
+    return forge
+
+
+def resigned(change: Callable[[bytes], bytes | str]) -> Forger:
+    """Our message, and its signature changed."""
+
+    def forge(signer: Signer) -> Shown:
+        message = signer.message()
+        changed = change(bytes.fromhex(signer.sign(message)[2:]))
+        return Shown(message, changed if isinstance(changed, str) else f"0x{changed.hex()}")
+
+    return forge
+
+
+def moved(hours: float, *labels: str) -> Forger:
+    """Our message with times that are so much later, or earlier."""
+
+    def change(message: str) -> str:
+        for label in labels:
+            held = re.search(f"{label}: (.*)", message)
+            assert held
+            later = datetime.fromisoformat(held[1]) + timedelta(hours=hours)
+            message = message.replace(held[0], f"{label}: {later:%Y-%m-%dT%H:%M:%SZ}")
+        return message
+
+    return signed(change)
+
+
+def high_s(signature: bytes) -> bytes:
+    r, s, v = signature[:32], int.from_bytes(signature[32:64]), signature[64]
+    return r + (ORDER - s).to_bytes(32) + bytes([55 - v])
+
+
+def of_another_account(signer: Signer) -> Shown:
+    message = signer.message()
+    return Shown(message, Signer().sign(message))
+
+
+def issued_to_another(signer: Signer) -> Shown:
+    """A message that another account asked for in the same browser."""
+    other = Signer(client=signer.client)
+    message = other.message().replace(other.address, signer.address)
+    return Shown(message, signer.sign(message))
+
+
+def used_before(signer: Signer) -> Shown:
+    message = signer.message()
+    cookie = copy.copy(signer.client.cookies)
+    shown = Shown(message, signer.sign(message))
+    assert signer.show(shown.message, shown.signature).status_code == 200
+    # The thief had the cookie of before the sign-in; with today's it is another browser's.
+    signer.client.cookies = cookie
+    return shown
+
+
+def of_another_browser(signer: Signer) -> Shown:
+    message = Signer(key=signer.key).message()
+    return Shown(message, signer.sign(message))
+
+
+def after_signing_in(signer: Signer) -> Shown:
+    """Signing in makes the browser another one, so what was issued before is of no use to it."""
+    message = signer.message()
+    assert signer.sign_in().status_code == 200
+    return Shown(message, signer.sign(message))
+
+
+def too_late(signer: Signer) -> Shown:
+    """Its own times were moved too, so that only what we remember tells that it is old."""
+    message = signer.message()
+    SignInNonce.objects.update(issued=datetime.now(UTC) - VALID_FOR - timedelta(seconds=1))
+    return Shown(message, signer.sign(message))
+
+
+def lower_case_address(message: str) -> str:
+    held = re.search("0x[0-9a-fA-F]{40}", message)
+    assert held
+    return message.replace(held[0], held[0].lower())
+
+
+def on_chain(chain_id: str, signature: bytes) -> Forger:
+    """Of a contract wallet, as the chains below answer."""
+
+    def forge(signer: Signer) -> Shown:
+        return Shown(signer.message(chain_id), f"0x{signature.hex()}")
+
+    return forge
+
+
+FORGED: dict[str, tuple[str, Forger]] = {
+    "another domain": ("wrong_domain", replaced("^testserver", "proofs.example.org")),
+    "another port": ("wrong_domain", replaced("^testserver", "testserver:3000")),
+    "a longer domain": ("wrong_domain", replaced("^testserver", "testserver.evil.example")),
+    "user information before the domain": ("wrong_domain", replaced("^", "evil@")),
+    "a scheme before the domain": ("wrong_scheme", replaced("^", "https://")),
+    "another URI": (
+        "wrong_uri",
+        replaced("URI: http://testserver/sign-in", "URI: http://evil.example/"),
+    ),
+    "another page of ours": ("wrong_uri", replaced("URI: (.*)/sign-in", r"URI: \1/dashboard")),
+    "https instead of http": ("wrong_uri", replaced("URI: http:", "URI: https:")),
+    "a tampered statement": ("wrong_statement", replaced("moves nothing", "moves everything")),
+    "a statement changed after signing": ("wrong_statement", unsigned_change("nothing", "little")),
+    "no statement": ("wrong_statement", replaced("\n\nSign in to.*\n", "\n\n")),
+    "another account": ("wrong_address", issued_to_another),
+    "an address changed after signing": (
+        "wrong_address",
+        unsigned_change("0x[0-9a-fA-F]{40}", "0xd8dA6BF26964aF9D7eEd9e03E53415D37aA96045"),
+    ),
+    "a lower-case address": ("address_not_checksummed", signed(lower_case_address)),
+    "another network": ("wrong_chain", replaced("Chain ID: 1", "Chain ID: 10")),
+    "network zero": ("wrong_chain", replaced("Chain ID: 1", "Chain ID: 0")),
+    "another version": ("wrong_version", replaced("Version: 1", "Version: 2")),
+    "a nonce of nobody": ("nonce_unknown", replaced("Nonce: .*", "Nonce: abcdefgh12345678")),
+    "a short nonce": ("message_malformed", replaced("Nonce: .*", "Nonce: abc")),
+    "another browser's nonce": ("nonce_of_another_browser", of_another_browser),
+    "a nonce of before signing in": ("nonce_of_another_browser", after_signing_in),
+    "a used nonce": ("nonce_used", used_before),
+    "a nonce that was not used in time": ("nonce_expired", too_late),
+    "an expired message": ("message_expired", moved(-1, "Expiration Time")),
+    "a message of an hour ago": (
+        "message_expired",
+        moved(-1, "Issued At", "Expiration Time", "Not Before"),
+    ),
+    "a message that lasts longer": ("wrong_times", moved(24, "Expiration Time")),
+    "a message that was issued earlier": ("wrong_times", moved(-1, "Issued At")),
+    "a message that never expires": ("expiry_missing", replaced("\nExpiration Time: .*", "")),
+    "a message without a beginning": ("not_before_missing", replaced("\nNot Before: .*", "")),
+    "a message that is not valid yet": ("not_yet_valid", moved(1, "Not Before")),
+    "a message of the future": ("issued_in_future", moved(1, "Issued At")),
+    "a time that cannot be": (
+        "time_malformed",
+        replaced("Issued At: ....-..", "Issued At: 2026-13"),
+    ),
+    "a time in another zone": ("wrong_times", replaced("(Issued At: .*)Z", r"\1+00:00")),
+    "resources": ("unknown_extras", replaced("$", "\nResources:\n- https://evil.example/")),
+    "a request id": ("unknown_extras", replaced("$", "\nRequest ID: 7")),
+    "lines that end as on Windows": ("message_malformed", replaced("\nURI", "\r\nURI")),
+    "a line at the end": ("message_malformed", replaced("$", "\n")),
+    "a second URI": (
+        "message_malformed",
+        replaced("\nVersion", "\nURI: http://evil.example\nVersion"),
+    ),
+    "fields in another order": (
+        "message_malformed",
+        replaced("(Version: 1)\n(Chain ID: 1)", r"\2\n\1"),
+    ),
+    "a chain id with a zero before it": ("not_our_words", replaced("Chain ID: 1", "Chain ID: 01")),
+    "no message": ("message_malformed", lambda signer: Shown("", signer.sign(""))),
+    "letters that look alike": (
+        "message_not_plain",
+        replaced("^t", "\N{CYRILLIC SMALL LETTER TE}"),
+    ),
+    "a NUL": ("message_malformed", replaced("moves", "mo\0ves")),
+    "a lone surrogate": ("message_not_plain", lambda _: Shown("\ud800", "0x" + 65 * "11")),
+    "a message that is too long": ("message_too_long", replaced("$", LONGEST_MESSAGE * "x")),
+    "another account's signature": ("signature_of_another", of_another_account),
+    "the signature of another message": (
+        "signature_of_another",
+        lambda signer: Shown(signer.message(), signer.sign("another")),
+    ),
+    "a signature without 0x": ("signature_malformed", resigned(lambda held: held.hex())),
+    "an odd signature": ("signature_malformed", resigned(lambda held: "0x" + held.hex()[:-1])),
+    "an empty signature": ("signature_malformed", resigned(lambda _: "0x")),
+    "a signature of other letters": ("signature_malformed", resigned(lambda _: "0x" + 65 * "gg")),
+    "a signature of zeros": ("signature_of_another", resigned(lambda _: bytes(65))),
+    "an r beyond the curve": (
+        "signature_of_another",
+        resigned(lambda held: b"\xff" * 32 + held[32:]),
+    ),
+    "a recovery id that is none": (
+        "signature_of_another",
+        resigned(lambda held: held[:64] + b"\x25"),
+    ),
+    "the signature's twin": ("signature_high_s", resigned(high_s)),
+    "a signature that is too long": (
+        "signature_too_long",
+        resigned(lambda _: bytes(MOST_BYTES + 1)),
+    ),
+    "a compact signature of no contract": ("wallet_says_no", on_chain("5", bytes(64))),
+    "a contract wallet that says no": ("wallet_says_no", on_chain("5", b"\1" * 65)),
+    "a contract wallet where there is none": ("signature_of_another", on_chain("6", b"\1" * 65)),
+    "a long signature where no wallet is": ("signature_malformed", on_chain("6", b"\1" * 96)),
+    "a contract wallet on a chain we cannot ask": (
+        "wallet_chain_unknown",
+        on_chain("7", b"\1" * 96),
+    ),
+    "a contract wallet whose node is gone": ("wallet_unreachable", on_chain("8", b"\1" * 96)),
+    "a contract wallet whose nodes disagree": ("wallet_unreachable", on_chain("9", b"\1" * 96)),
+}

@@ -1,0 +1,205 @@
+"""The operator's pages: who may come in, what they show, and what they can do."""
+
+import re
+from datetime import timedelta
+from io import StringIO
+from typing import Any
+
+import pytest
+from django.conf import LazySettings
+from django.core.exceptions import ValidationError
+from django.core.management import CommandError, call_command
+from django.db import IntegrityError
+from django.test import Client
+
+from accounts import api_keys, attempts
+from accounts.models import Account, ApiKey, Session
+from tests.accounts.signers import Signer
+
+pytestmark = pytest.mark.django_db
+PASSWORD = "correct horse battery staple"  # noqa: S105
+
+
+def superuser(monkeypatch: pytest.MonkeyPatch) -> Client:
+    monkeypatch.setenv("DJANGO_SUPERUSER_PASSWORD", PASSWORD)
+    call_command("createsuperuser", "--no-input", "--username", "keeper", stdout=StringIO())
+    client = Client()
+    answer = client.post("/admin/login/", {"username": "keeper", "password": PASSWORD})
+    assert answer.status_code == 302
+    return client
+
+
+def wallet_operator(settings: LazySettings) -> Signer:
+    signer = Signer()
+    settings.OPERATORS = [signer.address]
+    signer.sign_in(next="/admin/")
+    return signer
+
+
+def test_a_visitor_and_a_stranger_are_kept_out(client: Client) -> None:
+    assert client.get("/admin/")["Location"] == "/admin/login/?next=/admin/"
+    stranger = Signer()
+    stranger.sign_in()
+    assert stranger.client.get("/admin/").status_code == 302
+    assert stranger.client.get("/admin/accounts/account/").status_code == 302
+
+
+def test_the_way_in_tells_of_wallets(client: Client) -> None:
+    page = client.get("/admin/login/?next=/admin/").text
+    assert 'href="/sign-in?next=/admin/' in page
+
+
+def test_a_wallet_that_the_settings_name_comes_in_until_they_do_not(
+    settings: LazySettings,
+) -> None:
+    operator = wallet_operator(settings)
+    assert operator.client.get("/admin/").status_code == 200
+    settings.OPERATORS = []
+    assert operator.client.get("/admin/").status_code == 302
+
+
+def test_a_disabled_operator_is_out(settings: LazySettings) -> None:
+    operator = wallet_operator(settings)
+    Account.objects.update(is_active=False)
+    assert operator.client.get("/admin/").status_code == 302
+
+
+def test_one_whom_createsuperuser_made_comes_in(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert superuser(monkeypatch).get("/admin/").status_code == 200
+
+
+def test_passwords_are_tried_so_often_and_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(attempts, "OF_A_BROWSER", 2)
+    client = Client()
+    wrong = {"username": "keeper", "password": "wrong"}
+    assert [client.post("/admin/login/", wrong).status_code for _ in range(3)] == [200, 200, 429]
+    refused = client.post("/admin/login/", wrong)
+    assert "Too many attempts" in refused.text
+    assert 0 < int(refused["Retry-After"]) <= 600
+
+
+@pytest.mark.parametrize("name", ["0xd8dA6BF26964aF9D7eEd9e03E53415D37aA96045", "0Xabc", "", "a b"])
+def test_no_name_looks_like_a_wallet(name: str) -> None:
+    with pytest.raises(ValidationError):
+        Account.objects.create_superuser(name, PASSWORD)
+
+
+def test_an_account_has_a_wallet_or_a_name() -> None:
+    with pytest.raises(IntegrityError):
+        Account.objects.create()
+
+
+def test_no_page_shows_a_secret_or_a_digest(settings: LazySettings) -> None:
+    operator = wallet_operator(settings)
+    key = api_keys.rotate(Account.objects.get(), ApiKey.objects.get().pk, timedelta(days=1))
+    text = str(api_keys.shown(key))
+    for path in (
+        "account/",
+        f"account/{key.owner_id}/change/",
+        "apikey/",
+        f"apikey/{key.pk}/change/",
+        f"apikey/{key.pk}/history/",
+    ):
+        answer = operator.client.get(f"/admin/accounts/{path}")
+        assert answer.status_code == 200, path
+        assert key.id in answer.text or "account" in path
+        for secret in (text.rpartition("_")[2], key.digest, key.previous_digest):
+            assert secret not in answer.text
+        assert not re.search("<script>|<style>", answer.text)
+
+
+def _act(operator: Signer, page: str, action: str, row: Any) -> str:
+    form = {
+        "action": action,
+        "_selected_action": row,
+        "csrfmiddlewaretoken": operator.client.cookies["visit"].value,
+    }
+    answer = operator.client.post(f"/admin/accounts/{page}/", form, follow=True)
+    assert answer.status_code == 200
+    return str(answer.text)
+
+
+def test_an_account_is_disabled_and_enabled(settings: LazySettings) -> None:
+    operator, person = wallet_operator(settings), Signer()
+    person.sign_in()
+    account = Account.objects.get(address=person.address)
+    text = str(api_keys.shown(account.keys.get()))
+    assert "Disabled: 1." in _act(operator, "account", "disable", account.pk)
+    assert person.client.get("/dashboard").status_code == 302
+    assert not account.sessions.exists()
+    asked = Client().get("/api-key", headers={"api-key": text})
+    assert asked.json()["code"] == "account_disabled"
+    assert "Enabled: 1." in _act(operator, "account", "enable", account.pk)
+    assert Client().get("/api-key", headers={"api-key": text}).status_code == 200
+    assert person.client.get("/dashboard").status_code == 302  # it signs in again
+
+
+def test_nobody_disables_himself_by_the_way(settings: LazySettings) -> None:
+    operator = wallet_operator(settings)
+    own = Account.objects.get(address=operator.address)
+    assert "Disabled: 0." in _act(operator, "account", "disable", own.pk)
+    assert operator.client.get("/admin/").status_code == 200
+
+
+def test_a_key_is_revoked(settings: LazySettings) -> None:
+    operator, person = wallet_operator(settings), Signer()
+    person.sign_in()
+    key = Account.objects.get(address=person.address).keys.get()
+    text = str(api_keys.shown(key))
+    assert "Revoked: 1." in _act(operator, "apikey", "revoke", key.pk)
+    asked = Client().get("/api-key", headers={"api-key": text})
+    assert asked.json()["code"] == "key_revoked"
+
+
+def test_nothing_is_added_or_deleted_by_hand(settings: LazySettings) -> None:
+    operator = wallet_operator(settings)
+    account = Account.objects.get()
+    for page in ("account/add/", "apikey/add/", f"account/{account.pk}/delete/"):
+        assert operator.client.get(f"/admin/accounts/{page}").status_code == 403
+    assert Session.objects.count() == 1
+
+
+WALLET = "0xd8dA6BF26964aF9D7eEd9e03E53415D37aA96045"
+
+
+def _create(*arguments: str) -> str:
+    out = StringIO()
+    call_command("create_api_key", *arguments, stdout=out)
+    return out.getvalue()
+
+
+def test_a_key_is_made_without_a_browser(client: Client) -> None:
+    text = _create("--owner", WALLET.lower(), "--name", "Relay")
+    assert re.fullmatch(r"tct_\S+\n", text)
+    told = client.get("/api-key", headers={"api-key": text.strip()}).json()
+    assert (told["owner"], told["name"]) == (WALLET, "Relay")
+    _create("--owner", WALLET)
+    assert Account.objects.count() == 1
+    assert set(ApiKey.objects.values_list("name", flat=True)) == {"Relay", "Command line"}
+
+
+def test_its_owner_finds_it_after_signing_in() -> None:
+    signer = Signer()
+    _create("--owner", signer.address)
+    signer.sign_in()
+    assert [key.name for key in Account.objects.get().keys.all()] == ["Command line"]
+
+
+@pytest.mark.parametrize(
+    ("address", "sentence"),
+    [
+        ("vitalik.eth", "An account's address is 0x and 40 hex digits"),
+        (WALLET.replace("d8dA", "D8dA"), "An account's address is 0x and 40 hex digits"),
+    ],
+)
+def test_an_address_that_is_none_makes_no_key(address: str, sentence: str) -> None:
+    with pytest.raises(CommandError, match=sentence):
+        _create("--owner", address)
+    assert not Account.objects.exists()
+
+
+def test_a_disabled_account_gets_no_key() -> None:
+    _create("--owner", WALLET)
+    Account.objects.update(is_active=False)
+    with pytest.raises(CommandError, match="is disabled"):
+        _create("--owner", WALLET)

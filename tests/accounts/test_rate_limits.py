@@ -1,0 +1,163 @@
+"""Limits: exact for many at once, told in headers, and closed where they cannot be kept."""
+
+from typing import Any
+
+import pytest
+from django.conf import LazySettings
+from django.db import OperationalError, connection
+from django.test import Client, RequestFactory
+
+from accounts import api_keys, rate_limits
+from accounts.client_address import client_network
+from accounts.models import Account, Allowance
+from accounts.rate_limits import DAY, KEY_SUBJECT, spend, uses
+from tests.accounts.concurrency import all_at_once
+
+WALLET = "0xd8dA6BF26964aF9D7eEd9e03E53415D37aA96045"
+
+
+def make_key() -> str:
+    text = api_keys.shown(api_keys.add_key(Account.objects.of_wallet(WALLET)[0], "Bridge"))
+    assert text is not None
+    return text
+
+
+def ask(text: str) -> Any:
+    return Client().get("/api-key", headers={"api-key": text})
+
+
+@pytest.mark.django_db
+def test_what_is_left_is_told(settings: LazySettings) -> None:
+    settings.REQUESTS_PER_MINUTE = 2
+    text = make_key()
+    answers = [ask(text) for _ in range(3)]
+    assert [answer.status_code for answer in answers] == [200, 200, 429]
+    assert [answer["RateLimit-Remaining"] for answer in answers] == ["1", "0", "0"]
+    assert {answer["RateLimit-Limit"] for answer in answers} == {"2"}
+    assert all(0 < int(answer["RateLimit-Reset"]) <= 60 for answer in answers)
+    refused = answers[2]
+    assert "Retry-After" not in answers[0]
+    assert refused["Retry-After"] == refused["RateLimit-Reset"]
+    assert (refused.json()["code"], refused.json()["retryable"]) == ("too_many_requests", True)
+    assert refused.json()["error"].startswith("A key has 2 requests a minute")
+
+
+@pytest.mark.django_db
+def test_each_key_has_its_own(settings: LazySettings) -> None:
+    settings.REQUESTS_PER_MINUTE = 1
+    first, second = make_key(), make_key()
+    assert [ask(text).status_code for text in (first, second, first)] == [200, 200, 429]
+
+
+@pytest.mark.django_db
+def test_what_was_refused_is_not_counted(settings: LazySettings) -> None:
+    settings.REQUESTS_PER_MINUTE = 1
+    text = make_key()
+    for _ in range(5):
+        ask(text)
+    assert (Allowance.objects.get().used, Allowance.objects.get().day_used) == (1, 1)
+
+
+@pytest.mark.django_db
+def test_a_wrong_secret_uses_up_nobodys(settings: LazySettings) -> None:
+    settings.REQUESTS_PER_MINUTE = 1
+    text = make_key()
+    for _ in range(3):
+        assert ask(text[:-2] + "aa").status_code == 401
+    assert ask(text).status_code == 200
+
+
+@pytest.mark.django_db
+def test_a_window_ends_and_begins_with_the_next_use() -> None:
+    assert [spend("one", 2, 60).allowed for _ in range(3)] == [True, True, False]
+    Allowance.objects.update(window_began=rate_limits.database_now() - 59)
+    assert not spend("one", 2, 60).allowed
+    Allowance.objects.update(window_began=rate_limits.database_now() - 60)
+    fresh = spend("one", 2, 60)
+    assert (fresh.allowed, fresh.remaining, fresh.seconds_left) == (True, 1, 60)
+
+
+@pytest.mark.django_db
+def test_a_clock_that_was_set_back_locks_nobody_out() -> None:
+    assert [spend("one", 1, 60).allowed for _ in range(2)] == [True, False]
+    Allowance.objects.update(window_began=rate_limits.database_now() + 3_600)
+    assert spend("one", 1, 60).allowed
+
+
+@pytest.mark.django_db
+def test_a_day_is_counted_from_its_midnight() -> None:
+    for _ in range(3):
+        spend("one", 9, 60)
+    assert (uses(["one"])["one"].today, uses(["one"])["one"].total) == (3, 3)
+    Allowance.objects.update(day=rate_limits.database_now() // DAY - 1)
+    assert (uses(["one"])["one"].today, uses(["one"])["one"].total) == (0, 3)
+    spend("one", 9, 60)
+    assert (uses(["one"])["one"].today, uses(["one"])["one"].total) == (1, 4)
+
+
+@pytest.mark.django_db
+def test_who_was_last_seen_yesterday_is_forgotten_but_for_keys() -> None:
+    for subject in ("sign-in from 203.0.113.7", f"{KEY_SUBJECT}abc"):
+        spend(subject, 9, 60)
+    Allowance.objects.update(last_used=rate_limits.database_now() - DAY - 1)
+    spend("sign-in from 203.0.113.8", 9, 60)
+    held = set(Allowance.objects.values_list("subject", flat=True))
+    assert held == {f"{KEY_SUBJECT}abc", "sign-in from 203.0.113.8"}
+
+
+@pytest.mark.django_db(transaction=True)
+def test_of_a_hundred_at_once_exactly_the_limit_pass(settings: LazySettings) -> None:
+    settings.REQUESTS_PER_MINUTE = 37
+    text = make_key()
+    answers = all_at_once(lambda _: ask(text), 100)
+    assert sorted(answer.status_code for answer in answers) == 37 * [200] + 63 * [429]
+    left = [int(each["RateLimit-Remaining"]) for each in answers if each.status_code == 200]
+    assert sorted(left) == list(range(37))
+    assert Allowance.objects.get().used == 37
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("statement", ["SELECT", "INSERT"])
+def test_where_it_cannot_be_counted_nobody_is_let_in(statement: str) -> None:
+    """Neither when the key cannot be looked up nor when its use cannot be noted."""
+    text = make_key()
+
+    def fail(execute: Any, sql: str, *rest: Any) -> Any:
+        if sql.strip().startswith(statement):
+            raise OperationalError("the database is gone")
+        return execute(sql, *rest)
+
+    with connection.execute_wrapper(fail):
+        answer = ask(text)
+    assert (answer.status_code, answer.json()["code"]) == (503, "unavailable")
+    assert answer["Retry-After"] == "5"
+    assert answer.json()["retryable"] is True
+    assert "the database is gone" not in answer.text
+
+
+@pytest.mark.no_database
+@pytest.mark.parametrize(
+    ("address", "forwarded", "behind", "network"),
+    [
+        ("203.0.113.7", "", False, "203.0.113.7"),
+        ("203.0.113.7", "198.51.100.1", False, "203.0.113.7"),
+        ("10.0.0.1", "198.51.100.1", True, "198.51.100.1"),
+        ("10.0.0.1", "6.6.6.6, 198.51.100.1", True, "198.51.100.1"),
+        ("10.0.0.1", "", True, "10.0.0.1"),
+        ("10.0.0.1", "nonsense", True, "unknown"),
+        ("2001:db8:1:2:3:4:5:6", "", False, "2001:db8:1:2::/64"),
+        ("::ffff:203.0.113.7", "", False, "203.0.113.7"),
+    ],
+)
+def test_whose_network_it_is(
+    settings: LazySettings,
+    address: str,
+    forwarded: str,
+    network: str,
+    *,
+    behind: bool,
+) -> None:
+    settings.BEHIND_PROXY = behind
+    headers = {"X-Forwarded-For": forwarded} if forwarded else {}
+    request = RequestFactory().get("/", headers=headers, REMOTE_ADDR=address)
+    assert client_network(request) == network

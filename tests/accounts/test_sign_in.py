@@ -1,0 +1,209 @@
+"""Signing in as a server sees it: once for a nonce, a new session, never somewhere else."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+from django.test import Client
+
+from accounts import attempts
+from accounts.models import Account, Allowance, Session, SignInNonce
+from accounts.sign_in_message import VALID_FOR
+from tests.accounts.concurrency import all_at_once
+from tests.accounts.signers import Signer
+
+
+@pytest.mark.django_db
+def test_a_signature_signs_in() -> None:
+    signer = Signer()
+    answer = signer.sign_in()
+    assert (answer.status_code, answer.json()) == (200, {"next": "/dashboard"})
+    account = Account.objects.get()
+    assert account.address == signer.address
+    assert [key.name for key in account.keys.all()] == ["First key"]
+    assert signer.client.get("/dashboard").status_code == 200
+
+
+@pytest.mark.django_db
+def test_the_same_wallet_is_the_same_account_with_the_same_key() -> None:
+    signer = Signer()
+    signer.sign_in()
+    again = Signer(key=signer.key)
+    assert again.sign_in().status_code == 200
+    assert Account.objects.count() == 1
+    assert Account.objects.get().keys.count() == 1
+    assert Session.objects.count() == 2
+
+
+@pytest.mark.django_db
+def test_the_session_and_the_token_change_at_sign_in() -> None:
+    signer = Signer()
+    signer.sign_in()
+    first = {name: signer.client.cookies[name].value for name in ("session", "visit")}
+    assert signer.sign_in().status_code == 200
+    for name, value in first.items():
+        assert signer.client.cookies[name].value != value
+
+
+@pytest.mark.django_db
+def test_a_session_that_someone_planted_is_not_the_one_signed_in() -> None:
+    signer = Signer()
+    signer.client.cookies["session"] = "planted" * 5
+    assert signer.sign_in().status_code == 200
+    assert signer.client.cookies["session"].value != "planted" * 5
+    thief = Client()
+    thief.cookies["session"] = "planted" * 5
+    assert thief.get("/dashboard").status_code == 302
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize(
+    ("wanted", "reached"),
+    [
+        ("/admin/", "/admin/"),
+        ("/dashboard?a=b", "/dashboard?a=b"),
+        ("https://evil.example/", "/dashboard"),
+        ("//evil.example/", "/dashboard"),
+        ("/\\evil.example", "/dashboard"),
+        ("///evil.example", "/dashboard"),
+        ("javascript:alert(1)", "/dashboard"),
+        ("dashboard", "/dashboard"),
+        ("", "/dashboard"),
+        (7, "/dashboard"),
+    ],
+)
+def test_it_leads_to_a_page_of_ours(wanted: object, reached: str) -> None:
+    assert Signer().sign_in(next=wanted).json() == {"next": reached}
+
+
+@pytest.mark.django_db
+def test_who_is_signed_in_is_sent_on() -> None:
+    signer = Signer()
+    signer.sign_in()
+    assert signer.client.get("/sign-in?next=/admin/")["Location"] == "/admin/"
+    assert signer.client.get("/sign-in?next=https://evil.example/")["Location"] == "/dashboard"
+
+
+@pytest.mark.django_db
+def test_a_page_for_accounts_sends_visitors_to_sign_in(client: Client) -> None:
+    assert client.get("/dashboard")["Location"] == "/sign-in?next=/dashboard"
+
+
+@pytest.mark.django_db
+def test_a_disabled_account_cannot_sign_in_and_its_browsers_are_out() -> None:
+    signer = Signer()
+    signer.sign_in()
+    Account.objects.update(is_active=False)
+    assert signer.client.get("/dashboard").status_code == 302
+    answer = signer.sign_in()
+    assert (answer.status_code, answer.json()["code"]) == (403, "account_disabled")
+    assert not SignInNonce.objects.filter(spent=None, address="").exists()
+
+
+@pytest.mark.django_db
+def test_nonces_of_before_are_forgotten() -> None:
+    signer = Signer()
+    signer.message()
+    SignInNonce.objects.update(issued=datetime.now(UTC) - 2 * VALID_FOR - timedelta(seconds=2))
+    signer.message()
+    assert SignInNonce.objects.count() == 1
+
+
+@pytest.mark.django_db
+def test_nothing_is_kept_of_who_only_looks(client: Client) -> None:
+    client.get("/sign-in")
+    client.get("/")
+    assert not Session.objects.exists()
+    assert not SignInNonce.objects.exists()
+    assert not Allowance.objects.exists()
+
+
+@pytest.mark.django_db
+def test_attempts_are_limited_for_a_browser(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(attempts, "OF_A_BROWSER", 2)
+    signer = Signer()
+    message = signer.message()
+    for _ in range(2):
+        assert signer.show(message, "0x12").status_code == 400
+    answer = signer.show(message, signer.sign(message))
+    assert (answer.status_code, answer.json()["code"]) == (429, "too_many_attempts")
+    assert 0 < int(answer["Retry-After"]) <= 600
+    assert Signer().sign_in().status_code == 200  # another browser of the same network
+
+
+@pytest.mark.django_db
+def test_attempts_are_limited_for_a_network(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(attempts, "OF_A_NETWORK", 2)
+    for _ in range(2):
+        assert Signer().sign_in().status_code == 200
+    assert Signer().post("/sign-in", {}).json()["code"] == "too_many_attempts"
+    elsewhere = Signer(client=Client(enforce_csrf_checks=True, REMOTE_ADDR="203.0.113.7"))
+    assert elsewhere.sign_in().status_code == 200
+
+
+@pytest.mark.django_db
+def test_messages_are_limited_for_a_network(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(attempts, "OF_A_NETWORK", 2)
+    for _ in range(2):
+        Signer().message()
+    asked = {"address": Signer().address, "chainId": "1"}
+    assert Signer().post("/sign-in/message", asked).status_code == 429
+    assert SignInNonce.objects.count() == 2
+
+
+@pytest.mark.django_db
+def test_nobody_can_lock_out_a_strangers_wallet(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(attempts, "OF_A_WALLET", 2)
+    signer = Signer()
+    for _ in range(5):
+        stranger = Signer()
+        message = stranger.message(address=signer.address)
+        refused = stranger.show(message, stranger.sign(message))
+        assert refused.json()["code"] == "signature_of_another"
+    assert signer.sign_in().status_code == 200
+    assert signer.sign_in().status_code == 200
+    assert signer.sign_in().json()["code"] == "too_many_attempts"  # by its own hand
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_hundred_sign_ins_with_one_nonce_are_one_session() -> None:
+    signer = Signer()
+    message = signer.message()
+    signature = signer.sign(message)
+
+    def show(_: int) -> Any:
+        twin = Signer(key=signer.key)
+        twin.client.cookies["visit"] = signer.client.cookies["visit"].value
+        return twin.show(message, signature)
+
+    with limits_out_of_the_way():
+        answers = all_at_once(show, 100)
+    assert sorted(answer.status_code for answer in answers) == [200] + 99 * [400]
+    assert {answer.json().get("code") for answer in answers} == {None, "nonce_used"}
+    assert Session.objects.count() == 1
+    assert Account.objects.count() == 1
+    assert Account.objects.get().keys.count() == 1
+
+
+@pytest.mark.django_db(transaction=True)
+def test_first_sign_ins_of_one_wallet_at_once_make_one_account_with_one_key() -> None:
+    signer = Signer()
+
+    def sign_in(_: int) -> Any:
+        return Signer(key=signer.key).sign_in()
+
+    with limits_out_of_the_way():
+        answers = all_at_once(sign_in, 20)
+    assert {answer.status_code for answer in answers} == {200}
+    assert Account.objects.get().keys.count() == 1
+    assert Session.objects.count() == 20
+
+
+@contextmanager
+def limits_out_of_the_way() -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as patched:
+        for name in ("OF_A_NETWORK", "OF_A_BROWSER", "OF_A_WALLET"):
+            patched.setattr(attempts, name, 1_000)
+        yield
