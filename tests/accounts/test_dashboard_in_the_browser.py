@@ -246,8 +246,12 @@ def test_a_key_that_cannot_be_shown_says_what_to_do(
     page.reload()
     expect(page.get_by_text("This key works but can no longer be shown")).to_be_visible()
     expect(page.locator("#first-call")).to_contain_text("api-key: YOUR_KEY")
-    page.get_by_text("Rename, rotate or revoke").click()
-    page.get_by_role("button", name="Rotate").click()
+    page.get_by_label("Name of a new key").fill("another")
+    page.get_by_role("button", name="Make a key").click()
+    expect(page.locator("#first-call")).to_contain_text(_shown_key(page))
+    page.get_by_text("Rename, rotate or revoke").first.click()
+    page.get_by_role("button", name="Rotate").first.click()
+    expect(page.locator("[id^=key-]")).to_have_count(2)
     assert _ask(live_server, _shown_key(page)).status_code == 200
 
 
