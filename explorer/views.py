@@ -32,6 +32,8 @@ def dashboard(request: HttpRequest) -> HttpResponse:
         "dashboard.html",
         {
             **context,
+            # For the call that is ready to be copied: the first that can be shown.
+            "shown_key": next((each.key for each in held.keys if each.key), None),
             "limit": settings.REQUESTS_PER_MINUTE,
             "site_url": f"{request.scheme}://{request.get_host()}",
         },

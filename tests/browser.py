@@ -29,9 +29,14 @@ def browser() -> Iterator[Browser]:
 
 
 @pytest.fixture
-def page(browser: Browser) -> Iterator[Page]:
+def complaints() -> list[str]:
+    """What the console of `page` said; a test that provokes something takes it out again."""
+    return []
+
+
+@pytest.fixture
+def page(browser: Browser, complaints: list[str]) -> Iterator[Page]:
     """A page of a fresh visitor; a console error or a policy violation fails the test."""
-    complaints: list[str] = []
 
     def note(message: ConsoleMessage) -> None:
         if message.type in {"error", "warning"}:

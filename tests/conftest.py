@@ -7,7 +7,14 @@ import hypothesis
 import pytest
 from django.db import connection
 
-pytest_plugins = ["tests.browser", "tests.commands", "tests.corpus", "tests.local_chain"]
+pytest_plugins = [
+    "tests.accounts.wallet",
+    "tests.accounts.sign_in_page",
+    "tests.browser",
+    "tests.commands",
+    "tests.corpus",
+    "tests.local_chain",
+]
 
 # Playwright runs an event loop in the test's own thread, where Django then refuses the database.
 # Nothing here is asynchronous: the test waits for the browser, and the server is another thread.

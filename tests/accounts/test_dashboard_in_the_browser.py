@@ -1,0 +1,274 @@
+"""The dashboard, as someone sees it who has just signed in, and later."""
+
+import re
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+import requests
+from django.utils import timezone
+from playwright.sync_api import Page, expect
+from pytest_django.live_server_helper import LiveServer
+
+from accounts.models import Account, ApiKey
+from tests.accounts.wallet import Wallet, install
+
+pytestmark = pytest.mark.browser
+
+
+def _sign_in(page: Page, live_server: LiveServer, wallet: Wallet) -> None:
+    install(page, wallet)
+    page.goto(f"{live_server.url}/sign-in")
+    page.get_by_role("button", name=wallet.name).click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("Dashboard")
+
+
+def _shown_key(page: Page) -> str:
+    return page.locator("[id^=key-]").first.inner_text()
+
+
+def _ask(live_server: LiveServer, key: str) -> requests.Response:
+    return requests.get(f"{live_server.url}/api-key", headers={"api-key": key}, timeout=10)
+
+
+def _copied(page: Page) -> str:
+    text: str = page.evaluate("navigator.clipboard.readText()")
+    return text
+
+
+def test_three_clicks_from_the_start_page_to_a_call_that_works(
+    page: Page, live_server: LiveServer, wallet: Wallet
+) -> None:
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"], origin=live_server.url)
+    page.set_viewport_size({"width": 1200, "height": 800})
+    install(page, wallet)
+    page.goto(live_server.url)
+    page.get_by_role("link", name="Sign in").click()
+    page.get_by_role("button", name=wallet.name).click()
+    page.get_by_role("button", name="Copy the first call").click()
+    expect(page.get_by_role("button", name="Copied the first call")).to_be_focused()
+    expect(page.locator("p.unseen[role=status]")).to_have_text("Copied.")
+    call = _copied(page)
+    parts = re.fullmatch(r"curl -H '(api-key): (tct_\S+)' (http\S+)", call)
+    assert parts, call
+    name, key, address = parts.groups()
+    answer = requests.get(address, headers={name: key}, timeout=10)
+    assert answer.status_code == 200
+    assert answer.json()["owner"].lower() == wallet.accounts[0].lower()
+    call_ends = page.locator("#first-call").bounding_box()
+    key_ends = page.locator("[id^=key-]").first.bounding_box()
+    assert call_ends
+    assert key_ends
+    assert key_ends["y"] + key_ends["height"] < 800  # both above the fold
+    assert call_ends["y"] < key_ends["y"]
+    expect(page.get_by_role("button", name="Copy the first call")).to_be_visible()  # again
+
+
+def test_a_key_is_shown_used_rotated_and_revoked(
+    page: Page, live_server: LiveServer, wallet: Wallet
+) -> None:
+    _sign_in(page, live_server, wallet)
+    first = _shown_key(page)
+    assert _ask(live_server, first).json()["use"]["total"] == 1
+    page.reload()
+    assert _shown_key(page) == first
+    expect(page.locator(".rows .figures").first).to_contain_text(re.compile("Requests today *1"))
+
+    page.get_by_text("Rename, rotate or revoke").click()
+    page.get_by_role("button", name="Rotate").click()
+    expect(page.locator(".message.success")).to_contain_text("has a new secret")
+    second = _shown_key(page)
+    assert second != first
+    assert _ask(live_server, first).status_code == 401
+    assert _ask(live_server, second).status_code == 200
+
+    page.get_by_text("Rename, rotate or revoke").click()
+    page.get_by_label("The old key ends").select_option("after 1 hour")
+    page.get_by_role("button", name="Rotate").click()
+    expect(page.get_by_text("The key before this one ends in 59 minutes")).to_be_visible()
+    third = _shown_key(page)
+    assert [_ask(live_server, key).status_code for key in (second, third)] == [200, 200]
+
+    page.get_by_text("Rename, rotate or revoke").click()
+    page.get_by_role("button", name="Revoke").click()
+    assert _ask(live_server, third).status_code == 200  # the box is not ticked
+    page.get_by_label("Nothing uses this key any more").check()
+    page.get_by_role("button", name="Revoke").click()
+    expect(page.locator(".message.success")).to_contain_text("is revoked")
+    assert [_ask(live_server, key).status_code for key in (second, third)] != [200, 200]
+    assert _ask(live_server, third).status_code in {401, 403}
+    expect(page.get_by_text("You have no key.")).to_be_visible()
+    page.get_by_text("1 revoked key").click()
+    expect(page.locator(".revoked .mark")).to_have_text("revoked")
+
+
+def test_a_key_is_made_and_renamed(page: Page, live_server: LiveServer, wallet: Wallet) -> None:
+    _sign_in(page, live_server, wallet)
+    page.get_by_label("Name of a new key").fill("<b>relayer</b> & co")
+    page.keyboard.press("Enter")
+    second = page.locator(".rows > li", has=page.get_by_role("heading", name="<b>relayer</b> & co"))
+    expect(second).to_have_count(1)
+    second.get_by_text("Rename, rotate or revoke").click()
+    second.get_by_label("Name").fill("bridge")
+    second.get_by_role("button", name="Rename").click()
+    expect(page.get_by_role("heading", name="bridge")).to_be_visible()
+    expect(page.get_by_role("heading", name="relayer")).to_have_count(0)
+
+
+def test_signing_out_and_ending_sessions(
+    page: Page, live_server: LiveServer, wallet: Wallet
+) -> None:
+    _sign_in(page, live_server, wallet)
+    expect(page.locator(".account code")).to_have_text(
+        re.compile("^0x[0-9a-fA-F]{4}…[0-9a-fA-F]{4}$")
+    )
+    row = page.locator(".sessions > li")
+    expect(row).to_have_count(1)
+    expect(row).to_contain_text("Chromium on Linux ✓ this one".replace("✓ ", ""))
+    page.locator(".account").get_by_role("button", name="Sign out").click()
+    expect(page.get_by_role("link", name="Sign in")).to_be_visible()
+    page.goto(f"{live_server.url}/dashboard")
+    assert page.url.endswith("/sign-in?next=/dashboard")
+    page.get_by_role("button", name=wallet.name).click()
+    expect(page.locator(".sessions > li")).to_have_count(1)
+    page.get_by_role("button", name="Sign out everywhere").click()
+    expect(page.get_by_role("link", name="Sign in")).to_be_visible()
+
+
+def test_another_browser_is_listed_and_ended(
+    page: Page, live_server: LiveServer, wallet: Wallet
+) -> None:
+    _sign_in(page, live_server, wallet)
+    assert page.context.browser is not None
+    context = page.context.browser.new_context(
+        user_agent="Mozilla/5.0 (Android 14; Mobile; rv:130.0) Gecko/130.0 Firefox/130.0"
+    )
+    other = context.new_page()
+    _sign_in(other, live_server, wallet)
+    expect(other.locator(".sessions > li")).to_have_count(2)
+    other.get_by_role("button", name="End the session of Chromium on Linux").click()
+    expect(other.locator(".sessions > li")).to_have_count(1)
+    page.reload()
+    assert "/sign-in" in page.url
+    context.close()
+
+
+def test_where_the_clipboard_is_closed_the_text_is_selected(
+    page: Page, live_server: LiveServer, wallet: Wallet
+) -> None:
+    page.add_init_script(
+        "Object.defineProperty(Navigator.prototype, 'clipboard', {value: undefined})"
+    )
+    _sign_in(page, live_server, wallet)
+    page.get_by_role("button", name="Copy the key").click()
+    expect(page.get_by_role("button", name="Selected the key")).to_be_visible()
+    expect(page.locator("p.unseen[role=status]")).to_contain_text("Copy it with the keyboard")
+    assert page.evaluate("getSelection().toString()") == _shown_key(page)
+    page.get_by_role("button", name="Copy your address").click()
+    selected = page.evaluate("getSelection().toString()")
+    assert selected == str(Account.objects.get())
+
+
+def test_an_address_is_copied_whole(page: Page, live_server: LiveServer, wallet: Wallet) -> None:
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"], origin=live_server.url)
+    _sign_in(page, live_server, wallet)
+    page.get_by_role("button", name="Copy your address").click()
+    expect(page.get_by_role("button", name="Copied your address")).to_be_visible()
+    assert _copied(page) == str(Account.objects.get())
+
+
+def test_the_exact_time_and_the_whole_address_show_on_focus(
+    page: Page, live_server: LiveServer, wallet: Wallet
+) -> None:
+    page.set_viewport_size({"width": 360, "height": 800})
+    _sign_in(page, live_server, wallet)
+    for place in ("time.moment", ".short"):
+        for each in page.locator(place).all():
+            expect(each.locator(".exact")).to_be_hidden()
+            each.focus()
+            expect(each.locator(".exact")).to_be_visible()
+            assert page.evaluate("document.documentElement.scrollWidth") <= 360
+    exact = page.locator("time.moment .exact").first
+    assert re.fullmatch(r"20\d\d-\d\d-\d\d \d\d:\d\d:\d\d UTC", exact.text_content() or "")
+    expect(page.locator(".short .exact")).to_have_text(str(Account.objects.get()))
+
+
+def _keys_of_every_kind(owner: Account) -> None:
+    """Beside the first: one just rotated, one that cannot be shown, and two revoked."""
+    now = timezone.now()
+    ApiKey.objects.create(
+        id="a" * 10,
+        owner=owner,
+        name="a-name-without-any-space-that-goes-on-and-on-and-on-to-sixty",
+        digest="0" * 64,
+        previous_digest="1" * 64,
+        previous_until=now + timedelta(hours=1),
+        created=now - timedelta(days=40),
+    )
+    for number in range(2):
+        ApiKey.objects.create(
+            id="b" * 9 + "cd"[number],
+            owner=owner,
+            name="leaked",
+            digest=str(number + 2) * 64,
+            revoked=now - timedelta(days=number),
+        )
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_the_dashboard_fits(
+    page: Page, live_server: LiveServer, wallet: Wallet, screenshots: Path, scheme: str
+) -> None:
+    page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
+    _sign_in(page, live_server, wallet)
+    account = Account.objects.get()
+    for name in ("fresh", "several", "empty"):
+        if name == "several":
+            _keys_of_every_kind(account)
+        if name == "empty":
+            account.keys.all().delete()
+        page.reload()
+        for folded in page.locator("details").all():
+            folded.locator("summary").click()
+        for width in (360, 1200, 1920):
+            page.set_viewport_size({"width": width, "height": 900})
+            assert page.evaluate("document.documentElement.scrollWidth") <= width
+            page.screenshot(
+                path=screenshots / f"dashboard-{name}-{scheme}-{width}.png", full_page=True
+            )
+
+
+def test_a_key_that_cannot_be_shown_says_what_to_do(
+    page: Page, live_server: LiveServer, wallet: Wallet
+) -> None:
+    _sign_in(page, live_server, wallet)
+    Account.objects.get().keys.update(digest="0" * 64)
+    page.reload()
+    expect(page.get_by_text("This key works but can no longer be shown")).to_be_visible()
+    expect(page.locator("#first-call")).to_contain_text("api-key: YOUR_KEY")
+    page.get_by_label("Name of a new key").fill("another")
+    page.get_by_role("button", name="Make a key").click()
+    expect(page.locator("#first-call")).to_contain_text(_shown_key(page))
+    page.get_by_text("Rename, rotate or revoke").first.click()
+    page.get_by_role("button", name="Rotate").first.click()
+    expect(page.locator("[id^=key-]")).to_have_count(2)
+    assert _ask(live_server, _shown_key(page)).status_code == 200
+
+
+def test_without_scripts_everything_but_copying_works(
+    page: Page, live_server: LiveServer, wallet: Wallet
+) -> None:
+    _sign_in(page, live_server, wallet)
+    assert page.context.browser is not None
+    context = page.context.browser.new_context(
+        java_script_enabled=False, storage_state=page.context.storage_state()
+    )
+    plain = context.new_page()
+    plain.goto(f"{live_server.url}/dashboard")
+    assert plain.get_by_role("button", name=re.compile("^Copy")).count() == 0
+    before = _shown_key(plain)
+    plain.get_by_text("Rename, rotate or revoke").click()
+    plain.get_by_role("button", name="Rotate").click()
+    expect(plain.locator(".message.success")).to_be_visible()
+    assert _shown_key(plain) != before
+    context.close()

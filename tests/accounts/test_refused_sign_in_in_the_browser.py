@@ -1,0 +1,153 @@
+"""Signing in where the wallet or the server will not: a sentence each, and nothing breaks."""
+
+import pytest
+from playwright.sync_api import Page, Route, expect
+
+from tests.accounts.sign_in_page import Visit
+from tests.accounts.wallet import Wallet
+
+pytestmark = pytest.mark.browser
+
+DECLINED = "You declined in the wallet. Nothing was signed"
+ODD = "gave an answer that is not understood"
+
+
+@pytest.mark.parametrize(
+    ("method", "refusal", "said"),
+    [
+        ("eth_requestAccounts", (4001, "User rejected the request."), DECLINED),
+        ("personal_sign", (4001, "User denied message signature."), DECLINED),
+        ("eth_requestAccounts", (-32002, "already pending"), "already holds a question"),
+        ("personal_sign", (4100, "unauthorized"), "does not show this account to this page"),
+        ("personal_sign", (-32603, "a\n\u202efuse <b>blew</b>"), "It says: “a fuse <b>blew</b>”"),
+        ("eth_chainId", (-32603, ""), "does not say why"),
+        ("personal_sign", (-32603, "x" * 5_000), "x" * 160 + "”"),
+    ],
+)
+def test_what_a_wallet_refuses_is_a_sentence(
+    visit: Visit,
+    wallet: Wallet,
+    method: str,
+    refusal: tuple[int, str],
+    said: str,
+) -> None:
+    wallet.refuses = {method: refusal}
+    visit.open(wallet)
+    visit.choose(wallet)
+    visit.reads(said)
+    visit.signs_in_after_all(wallet)
+
+
+@pytest.mark.parametrize(
+    ("method", "answer", "said"),
+    [
+        ("eth_requestAccounts", [], "shows no account. Unlock it"),
+        ("eth_requestAccounts", None, ODD),
+        ("eth_requestAccounts", "0x", ODD),
+        ("eth_requestAccounts", [{}], ODD),
+        ("eth_requestAccounts", ["<img src=x>"], ODD),
+        ("eth_chainId", 1.5, ODD),
+        ("eth_chainId", None, ODD),
+        ("eth_chainId", "mainnet", ODD),
+        ("personal_sign", None, ODD),
+        ("personal_sign", ["0x00"], ODD),
+        ("personal_sign", "signed", ODD),
+        ("eth_accounts", [], "shows no account. Unlock it"),
+        ("eth_accounts", {}, ODD),
+    ],
+)
+def test_what_a_wallet_says_wrongly_is_a_sentence(
+    visit: Visit,
+    wallet: Wallet,
+    method: str,
+    answer: object,
+    said: str,
+) -> None:
+    wallet.says = {method: answer}
+    visit.open(wallet)
+    visit.choose(wallet)
+    visit.reads(said)
+    visit.signs_in_after_all(wallet)
+
+
+# The server's part. Chromium itself notes such answers in the console.
+
+
+def _is_noted(page: Page, complaints: list[str]) -> None:
+    if not complaints:
+        page.wait_for_event("console")
+    assert all("Failed to load resource" in each for each in complaints)
+    complaints.clear()
+
+
+def test_a_signature_of_nobody_is_refused_in_the_servers_words(
+    visit: Visit, wallet: Wallet, complaints: list[str]
+) -> None:
+    wallet.says = {"personal_sign": f"0x{'11' * 65}"}
+    with visit.page.expect_response(lambda response: response.status == 400) as refused:
+        visit.open(wallet)
+        visit.choose(wallet)
+    visit.reads(refused.value.json()["error"])
+    _is_noted(visit.page, complaints)
+    visit.signs_in_after_all(wallet)
+
+
+def test_a_page_that_became_too_old_says_so_and_loads_itself_again(
+    visit: Visit, wallet: Wallet, complaints: list[str]
+) -> None:
+    visit.open(wallet)
+    visit.page.context.clear_cookies()
+    visit.choose(wallet)
+    visit.reads("This page has become too old")
+    _is_noted(visit.page, complaints)
+    visit.page.get_by_role("button", name="Load the page again").click()
+    expect(visit.page.get_by_role("button", name="Load the page again")).to_be_hidden()
+    visit.signs_in_after_all(wallet)
+
+
+def test_the_network_is_gone_and_comes_back(
+    visit: Visit, wallet: Wallet, complaints: list[str]
+) -> None:
+    visit.open(wallet)
+    visit.page.context.set_offline(True)
+    visit.choose(wallet)
+    visit.reads("This service cannot be reached")
+    _is_noted(visit.page, complaints)
+    visit.page.context.set_offline(False)
+    visit.signs_in_after_all(wallet)
+
+
+@pytest.mark.parametrize(
+    ("answer", "said"),
+    [
+        ((429, {"Retry-After": "12"}, '{"error": "slower"}'), "Try again in 12 seconds."),
+        ((429, {"Retry-After": "1"}, "{}"), "Try again in 1 second."),
+        ((429, {}, '{"error": "Slower, please."}'), "Slower, please."),
+        ((403, {}, '{"error": "The <i>nonce</i> was used."}'), "The <i>nonce</i> was used."),
+        ((500, {}, "<h1>broken</h1>"), "Something broke on our side."),
+        ((502, {}, ""), "Something broke on our side."),
+        ((403, {}, "<h1>refused</h1>"), "This page has become too old"),
+    ],
+)
+def test_what_the_server_refuses_is_a_sentence(
+    visit: Visit,
+    wallet: Wallet,
+    complaints: list[str],
+    answer: tuple[int, dict[str, str], str],
+    said: str,
+) -> None:
+    status, headers, body = answer
+
+    def refuse(route: Route) -> None:
+        if route.request.method == "POST":
+            route.fulfill(status=status, headers=headers, body=body)
+        else:
+            route.continue_()
+
+    visit.open(wallet)
+    visit.page.route("**/sign-in", refuse)
+    visit.choose(wallet)
+    visit.reads(said)
+    _is_noted(visit.page, complaints)
+    visit.page.unroute("**/sign-in")
+    visit.signs_in_after_all(wallet)

@@ -1,0 +1,230 @@
+"""Signing in: a real browser, a wallet that really signs, and all that may go wrong between."""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Page, Response, expect
+
+from accounts.models import Account
+from tests.accounts.sign_in_page import Visit
+from tests.accounts.wallet import Wallet, install
+
+pytestmark = pytest.mark.browser
+
+OTHER = "0x70997970C51812dc3A010C7d01b50e0d17dc79C8"
+
+
+@pytest.fixture
+def documents(page: Page) -> Iterator[list[str]]:
+    """Every document that the page loads."""
+    loaded: list[str] = []
+
+    def note(response: Response) -> None:
+        if response.request.is_navigation_request():
+            loaded.append(f"{response.status} {response.url}")
+
+    page.on("response", note)
+    yield loaded
+    page.remove_listener("response", note)
+
+
+def test_from_the_start_page_to_the_key_in_one_load_after_the_signature(
+    visit: Visit, wallet: Wallet, documents: list[str]
+) -> None:
+    install(visit.page, wallet)
+    visit.page.goto(visit.site)
+    visit.page.get_by_role("link", name="Sign in").click()
+    visit.choose(wallet)
+    visit.is_signed_in()
+    assert documents == [
+        f"200 {visit.site}/",
+        f"200 {visit.site}/sign-in",
+        f"200 {visit.site}/dashboard",
+    ]
+    assert wallet.asked == [
+        "eth_requestAccounts",
+        "eth_chainId",
+        "personal_sign",
+        "eth_accounts",
+        "eth_chainId",
+    ]
+    assert Account.objects.get().address.lower() == wallet.accounts[0].lower()  # type: ignore[union-attr]
+
+
+def test_it_goes_on_where_the_visitor_wanted_to_go(visit: Visit, wallet: Wallet) -> None:
+    visit.open(wallet, query="?next=/%23trust")
+    visit.choose(wallet)
+    visit.page.wait_for_url(f"{visit.site}/#trust")
+    visit.page.go_back()
+    assert "/sign-in" not in visit.page.url  # a sign-in that is over is nowhere to go back to
+
+
+def test_with_the_keyboard_alone(visit: Visit, wallet: Wallet) -> None:
+    visit.open(wallet)
+    expect(visit.page.get_by_role("button", name=wallet.name)).to_be_visible()
+    for _ in range(20):
+        visit.page.keyboard.press("Tab")
+        if visit.page.evaluate("document.activeElement.matches('.wallet')"):
+            break
+    visit.page.keyboard.press("Enter")
+    visit.is_signed_in()
+
+
+def test_a_second_click_asks_the_wallet_nothing_twice(visit: Visit, wallet: Wallet) -> None:
+    wallet.holds = {"eth_requestAccounts"}
+    visit.open(wallet)
+    visit.page.get_by_role("button", name=wallet.name).dblclick()
+    visit.reads("choose the account")
+    assert wallet.asked == ["eth_requestAccounts"]
+
+
+def test_while_the_wallet_is_asked_the_page_says_so(visit: Visit, wallet: Wallet) -> None:
+    wallet.holds = {"personal_sign"}
+    visit.open(wallet)
+    visit.choose(wallet)
+    button = visit.page.get_by_role("button", name=wallet.name)
+    expect(button).to_have_attribute("aria-busy", "true")
+    expect(button).to_contain_text("Waiting for your signature")
+    visit.reads(f"Open {wallet.name} and sign the message")
+    visit.page.get_by_role("button", name="Stop waiting").click()
+    visit.reads("Stopped.")
+    expect(button).to_be_focused()
+    wallet.goes_on()  # an answer of what was stopped, and nobody listens
+    visit.page.wait_for_timeout(300)
+    visit.reads("Stopped.")
+    assert wallet.in_page("listeners()") == 0
+    visit.signs_in_after_all(wallet)
+
+
+def _another_account(wallet: Wallet) -> None:
+    wallet.accounts = [OTHER]
+
+
+def _another_network(wallet: Wallet) -> None:
+    wallet.chain = "0x1"
+
+
+CHANGES = [
+    (
+        _another_account,
+        ("accountsChanged", [OTHER]),
+        "The wallet changed from 0xf39f…2266 to 0x7099",
+    ),
+    (_another_network, ("chainChanged", "0x1"), "The wallet changed to another network"),
+    (_another_account, ("accountsChanged", []), "shows no account. Unlock it"),
+]
+
+
+@pytest.mark.parametrize(("change", "told", "said"), CHANGES)
+def test_a_change_in_the_wallet_ends_the_attempt_at_once(
+    visit: Visit,
+    wallet: Wallet,
+    change: Callable[[Wallet], None],
+    told: tuple[str, object],
+    said: str,
+) -> None:
+    wallet.holds = {"personal_sign"}
+    visit.open(wallet)
+    visit.choose(wallet)
+    visit.reads("sign the message")
+    change(wallet)
+    wallet.tells(*told)
+    visit.reads(said)
+    wallet.goes_on()
+    assert wallet.in_page("listeners()") == 0
+    visit.signs_in_after_all(wallet)
+
+
+@pytest.mark.parametrize(("change", "said"), [(each[0], each[2]) for each in CHANGES[:2]])
+def test_a_change_that_the_wallet_does_not_tell_is_seen_before_the_signature_is_used(
+    visit: Visit,
+    wallet: Wallet,
+    change: Callable[[Wallet], None],
+    said: str,
+) -> None:
+    wallet.then = {"personal_sign": lambda: change(wallet)}
+    visit.open(wallet)
+    visit.choose(wallet)
+    visit.reads(said)
+    visit.signs_in_after_all(wallet)
+
+
+def test_the_same_account_told_again_changes_nothing(visit: Visit, wallet: Wallet) -> None:
+    wallet.holds = {"personal_sign"}
+    visit.open(wallet)
+    visit.choose(wallet)
+    visit.reads("sign the message")
+    wallet.tells("accountsChanged", [wallet.accounts[0].upper().replace("X", "x", 1)])
+    wallet.tells("chainChanged", wallet.chain)
+    wallet.goes_on()
+    visit.is_signed_in()
+
+
+def test_of_two_wallets_the_one_chosen_last_signs(
+    visit: Visit, two_wallets: tuple[Wallet, Wallet]
+) -> None:
+    wallet, other_wallet = two_wallets
+    wallet.holds = {"personal_sign"}
+    visit.open(wallet, other_wallet)
+    visit.choose(wallet)
+    visit.reads(f"Open {wallet.name} and sign")
+    other_wallet.holds = {"personal_sign"}
+    visit.choose(other_wallet)
+    visit.reads(f"Open {other_wallet.name} and sign")
+    expect(visit.page.locator("[aria-busy]")).to_have_count(1)
+    wallet.goes_on()
+    visit.page.wait_for_timeout(300)
+    visit.reads(f"Open {other_wallet.name} and sign")
+    assert not Account.objects.exists()
+    other_wallet.goes_on()
+    visit.is_signed_in()
+    assert str(Account.objects.get().address).lower() == other_wallet.accounts[0].lower()
+
+
+@pytest.mark.parametrize(
+    ("scheme", "width"), [(a, b) for a in ("light", "dark") for b in (360, 1200, 1920)]
+)
+def test_the_page_fits_whatever_it_says(
+    visit: Visit, two_wallets: tuple[Wallet, Wallet], screenshots: Path, scheme: str, width: int
+) -> None:
+    wallet, other_wallet = two_wallets
+    visit.page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
+    visit.page.set_viewport_size({"width": width, "height": 800})
+    wallet.refuses = {"personal_sign": (4001, "")}
+    other_wallet.holds = {"personal_sign"}
+    visit.open(wallet, other_wallet)
+    for name, act, said in (
+        ("two", lambda: None, "No wallet is asked"),
+        ("waiting", lambda: visit.choose(other_wallet), "sign the message"),
+        ("declined", lambda: visit.choose(wallet), "You declined"),
+    ):
+        act()
+        visit.reads(said)
+        assert visit.page.evaluate("document.documentElement.scrollWidth") <= width
+        visit.page.screenshot(
+            path=screenshots / f"sign-in-{name}-{scheme}-{width}.png", full_page=True
+        )
+
+
+def test_nothing_jumps_while_one_signs_in(visit: Visit, two_wallets: tuple[Wallet, Wallet]) -> None:
+    wallet, other_wallet = two_wallets
+    visit.page.set_viewport_size({"width": 360, "height": 800})
+    wallet.holds = {"personal_sign"}
+    visit.open(wallet, other_wallet)
+    expect(visit.page.locator(".wallet")).to_have_count(2)
+    before = visit.page.locator(".wallet").last.bounding_box()
+    visit.choose(wallet)
+    visit.reads("sign the message")
+    assert visit.page.locator(".wallet").last.bounding_box() == before
+
+
+def test_the_message_says_what_the_page_promised(visit: Visit, wallet: Wallet) -> None:
+    visit.open(wallet)
+    visit.page.get_by_text("What the message says").click()
+    promised = visit.page.locator("blockquote").inner_text()
+    visit.choose(wallet)
+    visit.is_signed_in()
+    (message,) = wallet.signed
+    assert promised in message
+    assert "Chain ID: 31337\n" in message

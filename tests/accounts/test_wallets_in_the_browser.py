@@ -1,0 +1,238 @@
+"""Finding wallets: several, late, old-fashioned, none, and hostile ones."""
+
+import json
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Page, expect
+from pytest_django.live_server_helper import LiveServer
+
+from tests.accounts.wallet import ICON, Wallet, install
+
+pytestmark = pytest.mark.browser
+
+NONE = "No wallet was found in this browser."
+
+
+def _open(page: Page, live_server: LiveServer, *wallets: Wallet) -> None:
+    install(page, *wallets)
+    page.goto(f"{live_server.url}/sign-in")
+
+
+def _names(page: Page) -> list[str]:
+    return page.locator(".wallet .name").all_inner_texts()
+
+
+def _announce(page: Page, info: str, provider: str = "{request: async () => []}") -> None:
+    """What a script of someone's says in the page, as JavaScript."""
+    detail = f"{{info: {info}, provider: {provider}}}"
+    page.evaluate(
+        f"window.dispatchEvent(new CustomEvent('eip6963:announceProvider', {{detail: {detail}}}))"
+    )
+
+
+def test_each_is_offered_by_name_and_icon(
+    page: Page, live_server: LiveServer, two_wallets: tuple[Wallet, Wallet]
+) -> None:
+    wallet, other_wallet = two_wallets
+    _open(page, live_server, wallet, other_wallet)
+    expect(page.locator(".wallet")).to_have_count(2)
+    assert _names(page) == [wallet.name, other_wallet.name]
+    for each in (wallet, other_wallet):
+        picture = page.get_by_role("button", name=each.name).locator("img")
+        expect(picture).to_be_visible()
+        assert picture.get_attribute("src") == ICON.format(each.colour)
+        assert picture.evaluate("picture => picture.naturalWidth") > 0
+    expect(page.get_by_text(NONE)).to_be_hidden()
+
+
+def test_one_that_announces_itself_again_is_offered_once(
+    page: Page, live_server: LiveServer, wallet: Wallet
+) -> None:
+    _open(page, live_server, wallet)
+    expect(page.locator(".wallet")).to_have_count(1)
+    wallet.in_page("announce()")
+    _announce(page, f"{{uuid: 'new', name: 'Twin', rdns: 'test.{wallet.colour}'}}")
+    assert _names(page) == [wallet.name]
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [360, 1200])
+def test_none_is_a_sentence_with_what_to_do(
+    page: Page, live_server: LiveServer, screenshots: Path, scheme: str, width: int
+) -> None:
+    page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
+    page.set_viewport_size({"width": width, "height": 800})
+    page.goto(f"{live_server.url}/sign-in")
+    expect(page.get_by_text(NONE)).to_be_visible()
+    expect(page.get_by_text("install a wallet extension")).to_be_visible()
+    expect(page.get_by_text("open this page in the browser inside")).to_be_visible()
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    page.screenshot(path=screenshots / f"sign-in-none-{scheme}-{width}.png", full_page=True)
+
+
+def test_a_late_one_appears_by_itself(page: Page, live_server: LiveServer, wallet: Wallet) -> None:
+    wallet.place = "late"
+    _open(page, live_server, wallet)
+    expect(page.get_by_text(NONE)).to_be_visible()
+    wallet.in_page("announce()")
+    expect(page.get_by_text(NONE)).to_be_hidden()
+    page.get_by_role("button", name=wallet.name).click()
+    expect(page.get_by_role("heading", name="Your first call")).to_be_visible()
+
+
+def test_looking_again_finds_what_was_installed_since(page: Page, live_server: LiveServer) -> None:
+    page.goto(f"{live_server.url}/sign-in")
+    page.get_by_role("button", name="Look again").click()
+    expect(page.get_by_text(NONE)).to_be_visible()
+    page.evaluate("window.ethereum = {request: async () => []}")
+    page.get_by_role("button", name="Look again").click()
+    expect(page.get_by_role("button", name="Wallet of this browser")).to_be_visible()
+    expect(page.get_by_text(NONE)).to_be_hidden()
+
+
+def test_one_that_does_not_announce_itself_is_found_and_signs(
+    page: Page, live_server: LiveServer, wallet: Wallet
+) -> None:
+    wallet.place = "window.ethereum"
+    _open(page, live_server, wallet)
+    page.get_by_role("button", name="Wallet of this browser").click()
+    expect(page.get_by_role("heading", name="Your first call")).to_be_visible()
+
+
+def test_the_nameless_one_gives_way_to_one_that_says_who_it_is(
+    page: Page, live_server: LiveServer, wallet: Wallet
+) -> None:
+    wallet.place = "window.ethereum"
+    _open(page, live_server, wallet)
+    nameless = page.get_by_role("button", name="Wallet of this browser")
+    nameless.focus()
+    wallet.in_page("announce()")
+    expect(nameless).to_have_count(0)
+    expect(page.get_by_role("button", name=wallet.name)).to_be_focused()
+
+
+def test_beside_one_that_announces_itself_window_ethereum_is_not_offered(
+    page: Page, live_server: LiveServer, two_wallets: tuple[Wallet, Wallet]
+) -> None:
+    wallet, other_wallet = two_wallets
+    other_wallet.place = "window.ethereum"
+    _open(page, live_server, wallet, other_wallet)
+    page.wait_for_timeout(600)
+    assert _names(page) == [wallet.name]
+
+
+@pytest.mark.parametrize(
+    ("name", "shown"),
+    [
+        ("<img src=x onerror='document.title=1'>", "<img src=x onerror='document.title=1'>"),
+        ("  Two\n\u200b lines\u202e ", "Two lines"),
+        ("W" * 5_000, "W" * 39 + "…"),
+        ("\u200b", "A wallet without a name"),
+        ("🦊" * 50, "🦊" * 39 + "…"),
+    ],
+)
+def test_a_hostile_name_is_only_text(
+    page: Page, live_server: LiveServer, name: str, shown: str
+) -> None:
+    page.goto(f"{live_server.url}/sign-in")
+    _announce(page, json.dumps({"uuid": "1", "name": name, "icon": "", "rdns": "a.b"}))
+    assert _names(page) == [shown]
+    assert page.locator(".wallet img").count() == 1
+    assert page.title() == "Sign in · Tacitus"
+    page.set_viewport_size({"width": 360, "height": 800})
+    assert page.evaluate("document.documentElement.scrollWidth") <= 360
+
+
+SCRIPT = "<svg xmlns='http://www.w3.org/2000/svg' onload='alert(1)'><script>alert(1)</script></svg>"
+
+
+@pytest.mark.parametrize(
+    "icon",
+    [
+        "javascript:alert(1)",
+        "https://tracker.example/pixel.png",
+        "//tracker.example/pixel.png",
+        "data:text/html,<script>alert(1)</script>",
+        " data:image/png;base64,AAAA",
+        "data:image/png;base64,AAAA",
+        "data:image/svg+xml," + "x" * 300_000,
+        7,
+        None,
+    ],
+)
+def test_a_hostile_or_broken_icon_is_a_letter(
+    page: Page, live_server: LiveServer, icon: object
+) -> None:
+    asked: list[str] = []
+    page.goto(f"{live_server.url}/sign-in")
+    page.on("request", lambda request: asked.append(request.url))
+    page.on("dialog", lambda dialog: asked.append(dialog.message))
+    _announce(page, json.dumps({"uuid": "1", "name": "walnut", "icon": icon, "rdns": "a.b"}))
+    page.wait_for_timeout(200)
+    expect(page.locator(".wallet img")).to_be_hidden()
+    expect(page.locator(".wallet .letter")).to_have_text("W")
+    assert [each for each in asked if not each.startswith(("data:image/", live_server.url))] == []
+
+
+def test_a_picture_with_a_script_is_only_a_picture(page: Page, live_server: LiveServer) -> None:
+    asked: list[str] = []
+    page.on("dialog", lambda dialog: asked.append(dialog.message))
+    page.goto(f"{live_server.url}/sign-in")
+    icon = f"data:image/svg+xml,{SCRIPT}"
+    _announce(page, json.dumps({"uuid": "1", "name": "walnut", "icon": icon, "rdns": "a.b"}))
+    page.wait_for_timeout(200)
+    assert asked == []
+
+
+@pytest.mark.parametrize(
+    ("info", "provider"),
+    [
+        ("null", "{request: async () => []}"),
+        ("{uuid: '1', name: {}, rdns: 'a.b'}", "{request: async () => []}"),
+        ("{uuid: '1', name: 'a', rdns: 'a.b'}", "null"),
+        ("{uuid: '1', name: 'a', rdns: 'a.b'}", "{}"),
+        ("{get name() { throw new Error('a trap') }}", "{request: async () => []}"),
+        ("{name: 'a'}", "{get request() { throw new Error('a trap') }}"),
+    ],
+)
+def test_an_announcement_that_cannot_be_read_is_none(
+    page: Page, live_server: LiveServer, info: str, provider: str
+) -> None:
+    page.goto(f"{live_server.url}/sign-in")
+    _announce(page, info, provider)
+    expect(page.get_by_text(NONE)).to_be_visible()
+    assert _names(page) == []
+
+
+@pytest.mark.parametrize(
+    ("provider", "said"),
+    [
+        ("{request() { throw new Error('at once') }}", "It says: “at once”"),
+        ("{request: async () => { throw null }}", "does not say why"),
+        ("{request: async () => { throw {get code() { throw 1 }} }}", "does not say why"),
+        ("{request: async () => { throw {message: {toString: 1}} }}", "does not say why"),
+        ("{request: () => 5}", "is not understood"),
+    ],
+)
+def test_a_trap_of_a_provider_is_a_sentence(
+    page: Page, live_server: LiveServer, provider: str, said: str
+) -> None:
+    page.goto(f"{live_server.url}/sign-in")
+    _announce(page, "{uuid: '1', name: 'Walnut', rdns: 'a.b'}", provider)
+    page.get_by_role("button", name="Walnut").click()
+    expect(page.locator(".said")).to_contain_text(said)
+
+
+def test_a_crowd_of_wallets_is_cut(page: Page, live_server: LiveServer) -> None:
+    page.goto(f"{live_server.url}/sign-in")
+    for number in range(40):
+        _announce(page, json.dumps({"uuid": str(number), "name": f"Wallet {number}", "rdns": ""}))
+    assert len(_names(page)) == 12
+
+
+def test_without_scripts_the_page_says_that_they_are_needed(
+    page: Page, live_server: LiveServer
+) -> None:
+    page.goto(f"{live_server.url}/sign-in")
+    assert "Signing in needs JavaScript" in page.locator("noscript").inner_html()

@@ -1,0 +1,33 @@
+// A wallet in a page, by EIP-1193 and EIP-6963. What it answers is decided in wallet.py.
+(({ name, icon, uuid, rdns, place }) => {
+  const listeners = {};
+  const waiting = [];
+  const provider = {
+    async request({ method, params = [] }) {
+      for (;;) {
+        const answer = await window.askTheTest(name, method, params);
+        if ("error" in answer) throw Object.assign(new Error(answer.error.message), answer.error);
+        if (!answer.held) return answer.result;
+        await new Promise((resolve) => waiting.push(resolve));
+      }
+    },
+    on(event, listener) { (listeners[event] ??= new Set()).add(listener); },
+    removeListener(event, listener) { listeners[event]?.delete(listener); },
+  };
+  const detail = Object.freeze({ info: Object.freeze({ uuid, name, icon, rdns }), provider });
+  const announce = () => {
+    window.dispatchEvent(new CustomEvent("eip6963:announceProvider", { detail }));
+  };
+  if (place === "announced") {
+    window.addEventListener("eip6963:requestProvider", announce);
+    announce();
+  } else if (place === "window.ethereum") {
+    window.ethereum = provider;
+  }
+  (window.testWallets ??= {})[name] = {
+    announce,
+    emit: (event, value) => listeners[event]?.forEach((listener) => listener(value)),
+    goOn: () => waiting.splice(0).forEach((resolve) => resolve()),
+    listeners: () => Object.values(listeners).reduce((sum, each) => sum + each.size, 0),
+  };
+})
