@@ -210,7 +210,7 @@ async function steps(mine) {
   waiting(mine, "Waiting for your signature",
     `Open ${wallet.name} and sign the message for ${short(account)}. This costs nothing.`);
   const signature = await ask(mine, "personal_sign", [hexadecimal(message), account]);
-  if (typeof signature !== "string" || !/^0x([0-9a-f]{2})+$/i.test(signature)) throw nonsense(wallet);
+  if (typeof signature !== "string" || !/^0x([0-9a-f]{2})*$/i.test(signature)) throw nonsense(wallet);
   sameAccount(wallet, account, await ask(mine, "eth_accounts"));
   sameChain(wallet, chain, await ask(mine, "eth_chainId"));
   waiting(mine, "Signing in", "The signature is being checked.");
