@@ -2,6 +2,7 @@
 
 import json
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -9,6 +10,9 @@ from typing import Any
 
 # What a server says to a question: it writes the answer itself.
 Say = Callable[["LyingNode", Any], None]
+
+# Seconds after which a stall ends all the same, so that a test of one fails instead of hanging.
+PATIENCE = 25
 
 
 class LyingNode(BaseHTTPRequestHandler):
@@ -36,7 +40,8 @@ class LyingNode(BaseHTTPRequestHandler):
 
     def drip(self, piece: bytes) -> None:
         """The same bytes again and again, each soon enough for a socket's timeout."""
-        while not self.ended.wait(0.05):
+        until = time.monotonic() + PATIENCE
+        while time.monotonic() < until and not self.ended.wait(0.05):
             self.wfile.write(piece)
             self.wfile.flush()
 
@@ -75,7 +80,7 @@ def no_json(node: LyingNode, _: object) -> None:
 
 
 def stall(node: LyingNode, _: object) -> None:
-    node.ended.wait()
+    node.ended.wait(PATIENCE)
 
 
 def hang_up(node: LyingNode, _: object) -> None:
