@@ -11,6 +11,7 @@ from django.http import HttpRequest, HttpResponse
 from django.utils.cache import patch_vary_headers
 
 from accounts import api_keys
+from accounts.http_refusals import Unavailable
 from accounts.models import ApiKey
 from accounts.rate_limits import Spent, spend
 from accounts.refusals import Refusal, answer_of
@@ -30,32 +31,34 @@ class KeyRefused(Refusal):
 
 
 class KeyMissing(KeyRefused):
+    """The request shows no API key."""
+
     code: ClassVar[str] = "key_missing"
 
 
 class KeyUnknown(KeyRefused):
+    """The API key is none of ours."""
+
     code: ClassVar[str] = "key_unknown"
 
 
 class KeyRevoked(KeyRefused):
+    """The API key was revoked by its owner."""
+
     code: ClassVar[str] = "key_revoked"
 
 
 class OwnerDisabled(KeyRefused):
+    """The operator has disabled the account of the API key."""
+
     code: ClassVar[str] = "account_disabled"
 
 
 class TooManyRequests(Refusal):
+    """The API key has used up its requests of this minute."""
+
     code: ClassVar[str] = "too_many_requests"
     status: ClassVar[HTTPStatus] = HTTPStatus.TOO_MANY_REQUESTS
-    retryable: ClassVar[bool] = True
-
-
-class KeysUnavailable(Refusal):
-    """The database does not answer: nobody is let in unseen."""
-
-    code: ClassVar[str] = "unavailable"
-    status: ClassVar[HTTPStatus] = HTTPStatus.SERVICE_UNAVAILABLE
     retryable: ClassVar[bool] = True
 
 
@@ -123,8 +126,9 @@ def _too_many(spent: Spent) -> TooManyRequests:
     )
 
 
-def _unavailable() -> KeysUnavailable:
-    return KeysUnavailable(
+def _unavailable() -> Unavailable:
+    # Nobody is let in unseen.
+    return Unavailable(
         "The service cannot look up API keys at the moment. Try again in a few seconds.",
         headers={"Retry-After": "5"},
     )

@@ -12,6 +12,7 @@ from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import redirect, render, resolve_url
 from django.utils.http import url_has_allowed_host_and_scheme
 from django.views.decorators.cache import never_cache
+from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_POST, require_safe
 
 from accounts import api_keys, sessions, wallet_login
@@ -100,6 +101,7 @@ def end_session(request: HttpRequest, session_id: str) -> HttpResponse:
     return redirect("dashboard")
 
 
+@csrf_exempt
 @require_safe
 @never_cache
 @with_api_key

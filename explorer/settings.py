@@ -94,6 +94,8 @@ MIDDLEWARE = [
     # These two outside of all that answers, so that a probe's answer and a refusal have them too.
     "explorer.answer_headers.AnswerHeaders",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
+    # Outside of all that answers with a page of its own, where a program gets JSON instead.
+    "explorer.api_answers.ApiAnswers",
     # Before the host check and the redirect to https: a probe comes by address, over http.
     "explorer.health.HealthChecks",
     # Outside of the host check, so that the page of a refusal has the policy too.
@@ -149,6 +151,16 @@ AUTH_PASSWORD_VALIDATORS = [  # of operators whom createsuperuser makes
 SIGN_IN_ORIGINS = [SITE_URL, *(f"https://{host}" for host in EXTRA_HOSTS)]
 OPERATORS = env.wallets("OPERATORS")
 REQUESTS_PER_MINUTE = env.number("REQUESTS_PER_MINUTE", 600, least=1)
+
+# What the API takes, and from where. A batch is counted while it is read.
+
+BATCH_BODY_BYTES = env.number("BATCH_BODY_BYTES", 1_048_576, least=1)
+BATCH_BLOCKS = env.number("BATCH_BLOCKS", 100, least=1)
+BATCH_ACCOUNTS = env.number("BATCH_ACCOUNTS", 1_000, least=1)
+BATCH_SLOTS = env.number("BATCH_SLOTS", 5_000, least=1)
+API_CORS = env.flag("API_CORS", default=True)
+# Django's own bound holds for whatever else is sent here, and must not be below ours.
+DATA_UPLOAD_MAX_MEMORY_SIZE = max(2_621_440, BATCH_BODY_BYTES)
 
 # The chains, and the nodes that know them; queries/routes.py reads the file.
 

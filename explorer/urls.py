@@ -3,14 +3,21 @@
 from django.contrib import admin
 from django.urls import path
 
-from accounts.urls import addresses
+from accounts import urls as accounts
 from explorer import views
-from explorer.wiring import ask_wallet
+from explorer.wiring import LIMITS, ROUTES, ask_wallet
+from queries.api import urls as api
+
+API = api.addresses(ROUTES, LIMITS)
+# Where only programs come: each answer there is JSON.
+API_PATHS = {f"/{each.pattern}" for each in API} | {"/api-key"}
 
 urlpatterns = [
     path("", views.start, name="start"),
     path("dashboard", views.dashboard, name="dashboard"),
-    *addresses(ask_wallet),
+    *accounts.addresses(ask_wallet),
+    *API,
+    *api.pages(LIMITS),
     path("admin/", admin.site.urls),
 ]
 

@@ -7,6 +7,7 @@ from accounts.contract_wallets import WalletAnswer as ForSignIn
 from queries.chain import contract_wallets
 from queries.chain.contract_wallets import WalletAnswer
 from queries.routes import Routes, RoutesUnreadable, read_routes
+from queries.schema.batch_rules import BatchLimits
 
 # A node of another chain is as good as none.
 TOLD = {
@@ -28,6 +29,15 @@ def _configured() -> Routes:
 
 
 ROUTES = _configured()
+
+LIMITS = BatchLimits(
+    blocks=settings.BATCH_BLOCKS,
+    accounts=settings.BATCH_ACCOUNTS,
+    slots=settings.BATCH_SLOTS,
+    webhook_headers=10,
+    webhook_header_bytes=4_096,
+    body_bytes=settings.BATCH_BODY_BYTES,
+)
 
 
 def ask_wallet(chain_id: int, address: str, digest: bytes, signature: bytes) -> ForSignIn:

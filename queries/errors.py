@@ -8,11 +8,18 @@ from http import HTTPStatus
 from accounts.refusals import Refusal
 
 
-class BodyTooLarge(Refusal):
-    """The body has more bytes than are read here."""
+class LengthRequired(Refusal):
+    """The body comes in chunks, so that nobody knows its length before it is read."""
 
-    code = "body_too_large"
-    status = HTTPStatus.REQUEST_ENTITY_TOO_LARGE
+    code = "length_required"
+    status = HTTPStatus.LENGTH_REQUIRED
+
+
+class ContentTypeUnsupported(Refusal):
+    """The body says that it is something else than JSON."""
+
+    code = "content_type_unsupported"
+    status = HTTPStatus.UNSUPPORTED_MEDIA_TYPE
 
 
 class NotJson(Refusal):
@@ -81,10 +88,23 @@ class FeeMalformed(Refusal):
     code = "fee_malformed"
 
 
+class FeeTooLow(Refusal):
+    """The batch offers less than proving on its destination costs."""
+
+    code = "fee_too_low"
+
+
 class SelectorMalformed(Refusal):
     """A block is named neither by its number nor by a timestamp."""
 
     code = "selector_malformed"
+
+
+class BlockBeyondHead(Refusal):
+    """The chain has no such block yet, as far as this server has seen it."""
+
+    code = "block_beyond_head"
+    retryable = True
 
 
 class AccountMalformed(Refusal):
@@ -151,3 +171,29 @@ class WebhookHeadersTooLarge(Refusal):
     """The webhook's headers, names and values together, are longer than they may be here."""
 
     code = "webhook_headers_too_large"
+
+
+class IdempotencyKeyMalformed(Refusal):
+    """The Idempotency-Key is empty, too long, or not visible ASCII."""
+
+    code = "idempotency_key_malformed"
+
+
+class IdempotencyKeyReused(Refusal):
+    """The Idempotency-Key came before with another batch."""
+
+    code = "idempotency_key_reused"
+    status = HTTPStatus.CONFLICT
+
+
+class BatchUnknown(Refusal):
+    """No batch has this id."""
+
+    code = "batch_unknown"
+    status = HTTPStatus.NOT_FOUND
+
+
+class ParameterMalformed(Refusal):
+    """A parameter in the address has a value that means nothing there."""
+
+    code = "parameter_malformed"

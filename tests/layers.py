@@ -35,6 +35,7 @@ WIRING = {
     "queries.api": "explorer/urls.py",
     "queries.chain": "explorer/wiring.py",
     "queries.routes": "explorer/wiring.py",
+    "queries.schema.batch_rules": "explorer/wiring.py",
 }
 BY_NAME = {"importlib.import_module", "django.utils.module_loading", "django.apps.apps.get_model"}
 CELERY = {"celery", "kombu"}

@@ -1,7 +1,7 @@
 """A batch query as it was asked for: valid, and apart from the chain's state, answerable."""
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from queries.proving.header_fields import HeaderField
 from queries.proving.witnesses import AccountField
@@ -46,6 +46,7 @@ class BlockRequest:
     selector: BlockNumber | BlockTimestamp
     header_fields: tuple[HeaderField, ...]
     accounts: tuple[AccountRequest, ...]
+    path: str = field(default="", compare=False)  # where it stands in the request
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +84,7 @@ def canonical(request: BatchRequest) -> bytes:
     data: dict[str, dict[str, object]] = {}
     for block in request.blocks:
         data.setdefault(str(block.source), {})[str(block.selector)] = {
-            "header": [field.name for field in sorted(block.header_fields)],
+            "header": [each.name for each in sorted(block.header_fields)],
             "accounts": {str(each.account): _asked(each) for each in block.accounts},
         }
     content: dict[str, object] = {

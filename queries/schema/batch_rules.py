@@ -19,6 +19,7 @@ class BatchLimits:
     slots: int  # over all accounts
     webhook_headers: int
     webhook_header_bytes: int  # names and values together
+    body_bytes: int
 
 
 @dataclass(frozen=True, slots=True)

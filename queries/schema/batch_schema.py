@@ -129,6 +129,7 @@ def _read_block(
         ()
         if accounts is None
         else read_accounts(accounts, place.inside("accounts"), source, so_far),
+        place.path,
     )
     if not request.header_fields and not request.accounts:
         raise NothingAsked(

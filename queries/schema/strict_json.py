@@ -10,9 +10,9 @@ import math
 import re
 from dataclasses import dataclass
 
+from accounts.http_refusals import BodyTooLarge
 from accounts.refusals import Refusal
 from queries.errors import (
-    BodyTooLarge,
     DuplicateKey,
     NestedTooDeeply,
     NotJson,

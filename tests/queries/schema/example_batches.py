@@ -9,7 +9,9 @@ SEPOLIA = 11155111
 OTHER = 10
 LONELY = 137
 
-LIMITS = BatchLimits(blocks=4, accounts=5, slots=6, webhook_headers=3, webhook_header_bytes=100)
+LIMITS = BatchLimits(
+    blocks=4, accounts=5, slots=6, webhook_headers=3, webhook_header_bytes=100, body_bytes=20_000
+)
 RULES = BatchRules(
     limits=LIMITS,
     chains={

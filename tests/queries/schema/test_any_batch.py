@@ -34,7 +34,7 @@ pytestmark = pytest.mark.no_database
 
 CHAINS = {"1": 1, "11155111": 11155111, "SN_SEPOLIA": 11155111}
 RULES = BatchRules(
-    BatchLimits(100, 100, 1_000, 10, 1_000),
+    BatchLimits(100, 100, 1_000, 10, 1_000, 100_000),
     CHAINS,
     {(source, to) for source in CHAINS.values() for to in CHAINS.values()},
     {1, 11155111},

@@ -1,0 +1,132 @@
+"""Whatever answers a program, it is JSON in the one shape of refusals, and browsers may read it.
+
+The framework answers some requests itself, in HTML or with nothing: unknown addresses, other
+methods, broken requests, faults. People keep those pages; the API's addresses, and whoever sends
+JSON or would rather have it, get the shape that `accounts.refusals` gives all others.
+"""
+
+import logging
+from collections.abc import Callable
+from http import HTTPStatus
+
+from django.conf import settings
+from django.core.exceptions import DisallowedHost, RequestDataTooBig
+from django.db import InterfaceError, OperationalError
+from django.http import HttpRequest, HttpResponse
+
+from accounts import http_refusals as http
+from accounts.refusals import Refusal, answer_of
+from explorer.logs import request_id
+from explorer.urls import API_PATHS
+
+log = logging.getLogger("tacitus.api")
+
+HTML, JSON = "text/html", "application/json"
+EXPOSED = "RateLimit-Limit, RateLimit-Remaining, RateLimit-Reset, Retry-After, X-Request-ID"
+# `*` without credentials: the key is in the request itself, and a cookie counts nothing.
+ANY_ORIGIN = {"Access-Control-Allow-Origin": "*", "Access-Control-Expose-Headers": EXPOSED}
+PREFLIGHT = {
+    "Access-Control-Allow-Methods": "GET, HEAD, POST",
+    "Access-Control-Allow-Headers": "api-key, content-type, idempotency-key",
+    "Access-Control-Max-Age": "86400",
+}
+# Of the framework's own answer, what a program still needs.
+KEPT = ("Allow", "Retry-After")
+
+
+class ApiAnswers:
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        shared = settings.API_CORS and _is_of_the_api(request)
+        if shared and _is_preflight(request):
+            return HttpResponse(status=HTTPStatus.NO_CONTENT, headers=ANY_ORIGIN | PREFLIGHT)
+        response = self.get_response(request)
+        if _is_the_frameworks(response) and _wants_json(request) and not _is_elsewhere(request):
+            response = _in_our_shape(request, response)
+        for name, value in ANY_ORIGIN.items() if shared else ():
+            response[name] = value
+        return response
+
+    def process_exception(self, request: HttpRequest, fault: Exception) -> HttpResponse | None:
+        """Of a view's faults, those that can be told better than as one of ours."""
+        if not _wants_json(request):
+            return None
+        if isinstance(fault, OperationalError | InterfaceError):
+            log.error("The database does not answer.", exc_info=fault)
+            return answer_of(_unavailable())
+        if isinstance(fault, RequestDataTooBig):
+            return answer_of(http.BodyTooLarge("The body is larger than any that is read here."))
+        return None
+
+
+def _is_of_the_api(request: HttpRequest) -> bool:
+    return request.path in API_PATHS or request.path.rstrip("/") in API_PATHS
+
+
+def _is_preflight(request: HttpRequest) -> bool:
+    return request.method == "OPTIONS" and "Access-Control-Request-Method" in request.headers
+
+
+def _wants_json(request: HttpRequest) -> bool:
+    if _is_of_the_api(request) or request.content_type == JSON:
+        return True
+    return request.get_preferred_type([HTML, JSON]) == JSON
+
+
+def _is_the_frameworks(response: HttpResponse) -> bool:
+    failed = response.status_code >= HTTPStatus.BAD_REQUEST
+    return failed and not response.get("Content-Type", "").startswith(JSON)
+
+
+def _is_elsewhere(request: HttpRequest) -> bool:
+    """Asked under a name that is not ours: its page says so, and serves nobody."""
+    try:
+        request.get_host()
+    except DisallowedHost:
+        return True
+    return False
+
+
+def _in_our_shape(request: HttpRequest, response: HttpResponse) -> HttpResponse:
+    answer = answer_of(_refusal(request, response))
+    answer.status_code = response.status_code
+    for name in KEPT:
+        if name in response:
+            answer[name] = response[name]
+    answer.cookies = response.cookies
+    return answer
+
+
+def _refusal(request: HttpRequest, response: HttpResponse) -> Refusal:
+    match response.status_code:
+        case HTTPStatus.NOT_FOUND:
+            return http.NothingHere(f"There is nothing at this address. {_where()}")
+        case HTTPStatus.METHOD_NOT_ALLOWED:
+            allowed = response.get("Allow", "")
+            return http.MethodNotAllowed(
+                f"This address does not take {request.method}; it takes {allowed}."
+            )
+        case HTTPStatus.FORBIDDEN:
+            return http.NotAllowed("This is not for whoever asks so.")
+        case HTTPStatus.SERVICE_UNAVAILABLE:
+            return _unavailable()
+        case status if status >= HTTPStatus.INTERNAL_SERVER_ERROR:
+            return http.FaultOfOurs(
+                "Something broke on our side. It is logged, and the operator finds it by the "
+                f"request's id, {request_id.get()}."
+            )
+        case _:
+            return http.RequestNotUnderstood(f"This request could not be understood. {_where()}")
+
+
+def _where() -> str:
+    return f"{settings.SITE_URL}/docs/api tells what there is."
+
+
+def _unavailable() -> http.Unavailable:
+    return http.Unavailable(
+        "The service cannot reach its database at the moment. Try again in a few seconds.",
+        headers={"Retry-After": "5"},
+    )

@@ -1,0 +1,112 @@
+"""What the API answers, as JSON Schema, for its own description; a test compares real answers."""
+
+from queries.api.request_schema import DECIMAL, Schema
+from queries.proving.header_fields import HeaderField
+from queries.proving.witnesses import AccountField
+from queries.statuses import BatchStatus, StepName, StepStatus
+
+NUMBER: Schema = {"type": "string", "pattern": DECIMAL}
+NUMBER_OR_NULL: Schema = {"type": ["string", "null"], "pattern": DECIMAL}
+TEXT: Schema = {"type": "string"}
+TEXT_OR_NULL: Schema = {"type": ["string", "null"]}
+FLAG: Schema = {"type": "boolean"}
+COUNT: Schema = {"type": "integer"}
+MOMENT: Schema = {"type": "string", "format": "date-time"}
+MOMENT_OR_NULL: Schema = {"type": ["string", "null"], "format": "date-time"}
+ID: Schema = {"type": "string", "pattern": "^[0-7][0-9A-HJKMNP-TV-Z]{25}$"}
+
+
+def _texts(members: object = None) -> Schema:
+    return {"type": "array", "items": {"enum": members} if members else TEXT}
+
+
+def _list_of(name: str) -> Schema:
+    return {"type": "array", "items": {"$ref": f"#/components/schemas/{name}"}}
+
+
+def _whole(properties: dict[str, Schema], *, beside: dict[str, Schema] | None = None) -> Schema:
+    """An object with all of these, and nothing but what may stand `beside` them."""
+    return {
+        "type": "object",
+        "required": list(properties),
+        "properties": properties | (beside or {}),
+        "additionalProperties": False,
+    }
+
+
+BATCH: dict[str, Schema] = {
+    "queryStatus": {"enum": ["IN_PROGRESS", "DONE", "REJECTED"]},
+    "internalId": ID,
+    "status": {"enum": BatchStatus.values},
+    "destinationChainId": NUMBER,
+    "fee": NUMBER,
+    "spent": NUMBER,
+    "submitted": MOMENT,
+    "ended": MOMENT_OR_NULL,
+    "waitsFor": TEXT_OR_NULL,
+}
+CAUSE: dict[str, Schema] = {
+    "error": TEXT,
+    "code": TEXT,
+    "path": TEXT,
+    "retryable": FLAG,
+    "step": {"enum": [*StepName.values, None]},
+}
+QUERY: dict[str, Schema] = {
+    "originChainId": NUMBER,
+    "selector": TEXT,
+    "block": NUMBER_OR_NULL,
+    "account": TEXT_OR_NULL,
+    "name": TEXT_OR_NULL,
+    "props": _texts([each.name for each in AccountField]),
+    "slots": _texts(),
+    "header": _texts([each.name for each in HeaderField]),
+    "steps": _list_of("Step"),
+    "values": {"type": ["object", "null"], "additionalProperties": TEXT},
+    "cost": NUMBER_OR_NULL,
+}
+STEP: dict[str, Schema] = {
+    "step": {"enum": StepName.values},
+    "status": {"enum": [*StepStatus.values, None]},
+    "started": MOMENT_OR_NULL,
+    "completed": MOMENT_OR_NULL,
+    "transactionHash": TEXT_OR_NULL,
+    "transactionBlock": NUMBER_OR_NULL,
+    "gasUsed": NUMBER_OR_NULL,
+}
+
+
+def answer_schemas(codes: list[str]) -> dict[str, Schema]:
+    """By the names under which the document holds them; `codes` are those of all refusals."""
+    return {
+        "Submitted": _whole({"internalId": ID, "warnings": _list_of("Warning")}),
+        "Warning": _whole({"sentence": TEXT, "path": TEXT}),
+        "BatchStatus": _whole(
+            BATCH, beside={**CAUSE, "queries": _list_of("Query"), "nextQuery": _or_null(COUNT)}
+        ),
+        "Batch": _whole(BATCH, beside=CAUSE),
+        "Batches": _whole({"batches": _list_of("Batch"), "cursor": _or_null(ID)}),
+        "Query": _whole(QUERY),
+        "Step": _whole(STEP),
+        "Connections": _whole({"connections": _list_of("Connection")}),
+        "Connection": _whole({"originChainId": NUMBER, "destinationChainId": NUMBER}),
+        "ApiKey": _api_key(),
+        "Error": _whole({"error": TEXT, "code": {"enum": codes}, "path": TEXT, "retryable": FLAG}),
+    }
+
+
+def _api_key() -> Schema:
+    return _whole(
+        {
+            "id": TEXT,
+            "name": TEXT,
+            "owner": TEXT,
+            "created": MOMENT,
+            "limits": _whole({"requests": COUNT, "seconds": COUNT}),
+            "use": _whole({"today": COUNT, "total": COUNT, "last": MOMENT_OR_NULL}),
+        }
+    )
+
+
+def _or_null(schema: Schema) -> Schema:
+    return schema | {"type": [schema["type"], "null"]}

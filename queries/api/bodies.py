@@ -1,0 +1,43 @@
+"""The body of a request, as far as HTTP is concerned: its kind and its length, before it is read.
+
+What it says is for `queries.schema`.
+"""
+
+import re
+
+from django.http import HttpRequest, UnreadablePostError
+
+from accounts.http_refusals import BodyTooLarge
+from queries.errors import ContentTypeUnsupported, LengthRequired, NotJson
+from queries.schema.strict_json import read_json
+from queries.schema.wording import quoted
+
+# `+json`: a kind of its own whose syntax is JSON (RFC 6839).
+_JSON = re.compile(r"application/(?:[\w.!#$&^-]+\+)?json", re.ASCII)
+
+
+def json_body(request: HttpRequest, most_bytes: int) -> object:
+    """What the body says, or a refusal; a body that is too large is not read at all."""
+    _check_kind(request.headers.get("Content-Type", ""))
+    if "Transfer-Encoding" in request.headers:
+        raise LengthRequired(
+            "The body comes in chunks. Send it whole, with its length in Content-Length."
+        )
+    length = request.headers.get("Content-Length", "")
+    if length.isdecimal() and int(length) > most_bytes:
+        raise BodyTooLarge(f"The body has {int(length):,} bytes; at most {most_bytes:,} are read.")
+    try:
+        body = request.body
+    except UnreadablePostError:
+        raise NotJson("The body ends before its Content-Length says.") from None
+    return read_json(body, most_bytes)
+
+
+def _check_kind(content_type: str) -> None:
+    """None is taken for JSON, because some clients say nothing."""
+    kind = content_type.partition(";")[0].strip().lower()
+    if kind and not _JSON.fullmatch(kind):
+        raise ContentTypeUnsupported(
+            f"The body is sent as {quoted(kind)}; send it as application/json.",
+            path="Content-Type",
+        )

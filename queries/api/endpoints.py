@@ -1,0 +1,187 @@
+"""What each endpoint is: how it is asked, and with which refusals it may answer.
+
+The addresses themselves stand in `urls`; a test holds the two together.
+"""
+
+from dataclasses import dataclass
+from http import HTTPStatus
+
+from accounts import http_refusals as http
+from accounts import key_check as keys
+from accounts.refusals import Refusal
+from queries import errors
+from queries.api import views
+from queries.api.request_schema import Schema
+from queries.intake import IDEMPOTENCY_KEY, LONGEST_KEY
+from queries.statuses import BatchStatus
+
+ID_PATTERN = "^[0-7][0-9A-HJKMNP-TV-Z]{25}$"
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """Something beside the body: in the address, or a header."""
+
+    name: str
+    meaning: str
+    schema: Schema
+    place: str = "query"
+    required: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Endpoint:
+    """A method of an address."""
+
+    method: str
+    path: str
+    name: str
+    summary: str
+    answer: str  # the schema of its success
+    parameters: tuple[Parameter, ...] = ()
+    body: str = ""  # the schema of its body
+    refusals: tuple[type[Refusal], ...] = ()
+    needs_key: bool = True
+
+
+# What any endpoint may answer, before it is asked or because something broke.
+ANYWHERE: tuple[type[Refusal], ...] = (
+    http.RequestNotUnderstood,
+    http.NothingHere,
+    http.MethodNotAllowed,
+    http.FaultOfOurs,
+    http.Unavailable,
+)
+OF_THE_KEY: tuple[type[Refusal], ...] = (
+    keys.KeyMissing,
+    keys.KeyUnknown,
+    keys.KeyRevoked,
+    keys.OwnerDisabled,
+    keys.TooManyRequests,
+)
+OF_READING = (errors.MissingField, errors.ParameterMalformed, errors.BatchUnknown)
+OF_SUBMITTING = tuple(
+    each
+    for each in vars(errors).values()
+    if isinstance(each, type)
+    and each.__module__ == errors.__name__
+    and each not in {errors.ParameterMalformed, errors.BatchUnknown}
+)
+
+ENDPOINTS = (
+    Endpoint(
+        "POST",
+        "/submit-batch-query",
+        "submitBatchQuery",
+        "Submit a batch query. It is stored whole or not at all.",
+        "Submitted",
+        (
+            Parameter(
+                IDEMPOTENCY_KEY,
+                "Sent again with the same batch, it answers the first one's id instead of "
+                "submitting another.",
+                {"type": "string", "pattern": f"^[!-~]{{1,{LONGEST_KEY}}}$"},
+                place="header",
+            ),
+        ),
+        body="BatchRequest",
+        refusals=(*OF_THE_KEY, http.BodyTooLarge, *OF_SUBMITTING),
+    ),
+    Endpoint(
+        "GET",
+        "/batch-query-status",
+        "batchQueryStatus",
+        "How far a batch is, step by step, and what was proven once it is DONE.",
+        "BatchStatus",
+        (
+            Parameter(
+                views.BATCH_ID,
+                "The internalId that submitting answered.",
+                {"type": "string", "pattern": ID_PATTERN},
+                required=True,
+            ),
+            Parameter(
+                views.DETAILS,
+                "0 leaves the queries out: for polling.",
+                {"type": "string", "enum": ["0", "1"], "default": "1"},
+            ),
+            Parameter(
+                views.FROM_QUERY,
+                f"An answer has at most {views.QUERIES_SHOWN:,} queries; the nextQuery of the "
+                "answer before shows those that follow.",
+                {"type": "integer", "minimum": 0, "maximum": views.GREATEST_PLACE, "default": 0},
+            ),
+        ),
+        refusals=(*OF_THE_KEY, *OF_READING),
+    ),
+    Endpoint(
+        "GET",
+        "/batch-queries",
+        "batchQueries",
+        "The batches that the key's owner submitted, newest first.",
+        "Batches",
+        (
+            Parameter(
+                views.STATUS,
+                "Only batches in this state.",
+                {"type": "string", "enum": BatchStatus.values},
+            ),
+            Parameter(
+                views.CURSOR,
+                "The cursor of the answer before, for the batches that follow.",
+                {"type": "string", "pattern": ID_PATTERN},
+            ),
+            Parameter(
+                views.LIMIT,
+                "How many.",
+                {
+                    "type": "integer",
+                    "minimum": 1,
+                    "maximum": views.MOST_BATCHES,
+                    "default": views.BATCHES_SHOWN,
+                },
+            ),
+        ),
+        refusals=(*OF_THE_KEY, errors.ParameterMalformed),
+    ),
+    Endpoint(
+        "GET",
+        "/chain-connections",
+        "chainConnections",
+        "Facts of which chain can be proven to which.",
+        "Connections",
+        needs_key=False,
+    ),
+    Endpoint(
+        "GET",
+        "/api-key",
+        "apiKey",
+        "What a key is and has done: to try out yours.",
+        "ApiKey",
+        refusals=OF_THE_KEY,
+    ),
+    Endpoint(
+        "GET",
+        "/openapi.json",
+        "openapi",
+        "This description.",
+        "Description",
+        needs_key=False,
+    ),
+)
+
+
+def by_status(refusals: tuple[type[Refusal], ...]) -> dict[HTTPStatus, list[type[Refusal]]]:
+    """The refusals under each HTTP status, in their order."""
+    found: dict[HTTPStatus, list[type[Refusal]]] = {}
+    for each in refusals:
+        found.setdefault(each.status, []).append(each)
+    return dict(sorted(found.items()))
+
+
+def every_refusal() -> list[type[Refusal]]:
+    """Each once, in the order of their statuses."""
+    named = dict.fromkeys(
+        [*ANYWHERE, *(each for endpoint in ENDPOINTS for each in endpoint.refusals)]
+    )
+    return sorted(named, key=lambda each: each.status)

@@ -1,0 +1,127 @@
+"""The API's description of itself, OpenAPI 3.1, made of what the code knows."""
+
+import inspect
+from http import HTTPStatus
+
+from django.conf import settings
+
+from accounts.key_check import HEADER, PARAMETER
+from accounts.refusals import Refusal
+from queries.api.answer_schema import answer_schemas
+from queries.api.endpoints import ANYWHERE, ENDPOINTS, Endpoint, by_status, every_refusal
+from queries.api.request_schema import (
+    EVERYTHING_EXAMPLE,
+    SPECIFICATION_EXAMPLE,
+    Schema,
+    request_schemas,
+)
+from queries.schema.batch_rules import BatchLimits
+
+_LEFT_OF_THE_MINUTE = ("RateLimit-Limit", "RateLimit-Remaining", "RateLimit-Reset")
+_ABOUT = (
+    "Proves what a blockchain's state was, and makes it readable in a contract. Submit a batch, "
+    "poll its status until it is DONE or REJECTED, then read the facts on chain. Each refusal has "
+    "one shape: `error` is a sentence, `code` says the same to programs, `path` names the value at "
+    "fault, and where `retryable` is false, sending the same again will not help."
+)
+
+
+def document(limits: BatchLimits) -> dict[str, object]:
+    refusals = every_refusal()
+    codes = sorted({each.code for each in refusals})
+    return {
+        "openapi": "3.1.0",
+        "info": {
+            "title": "Tacitus",
+            "version": settings.VERSION,
+            "description": _ABOUT,
+            "license": {"name": "MIT", "identifier": "MIT"},
+        },
+        "servers": [{"url": settings.SITE_URL}],
+        "paths": {
+            endpoint.path: {endpoint.method.lower(): _operation(endpoint)} for endpoint in ENDPOINTS
+        },
+        "components": {
+            "securitySchemes": {
+                "header": {"type": "apiKey", "in": "header", "name": HEADER},
+                "parameter": {"type": "apiKey", "in": "query", "name": PARAMETER},
+            },
+            "schemas": {
+                **request_schemas(limits),
+                **answer_schemas(codes),
+                "Description": {"type": "object", "required": ["openapi", "info", "paths"]},
+            },
+        },
+    }
+
+
+def meaning(refusal: type[Refusal]) -> str:
+    return inspect.getdoc(refusal) or ""
+
+
+def _operation(endpoint: Endpoint) -> Schema:
+    operation: Schema = {
+        "operationId": endpoint.name,
+        "summary": endpoint.summary,
+        "security": [{"header": []}, {"parameter": []}] if endpoint.needs_key else [],
+        "parameters": [
+            {
+                "name": each.name,
+                "in": each.place,
+                "required": each.required,
+                "description": each.meaning,
+                "schema": each.schema,
+            }
+            for each in endpoint.parameters
+        ],
+        "responses": _responses(endpoint),
+    }
+    return operation | {"requestBody": _body(endpoint)} if endpoint.body else operation
+
+
+def _body(endpoint: Endpoint) -> Schema:
+    examples = {
+        "specification": {"summary": "One balance.", "value": SPECIFICATION_EXAMPLE},
+        "everything": {"summary": "All that can be asked for.", "value": EVERYTHING_EXAMPLE},
+    }
+    content = {"schema": _schema(endpoint.body), "examples": examples}
+    return {"required": True, "content": {"application/json": content}}
+
+
+def _responses(endpoint: Endpoint) -> Schema:
+    told: Schema = {
+        str(HTTPStatus.OK.value): {
+            "description": "It worked.",
+            "headers": _headers(_LEFT_OF_THE_MINUTE if endpoint.needs_key else ()),
+            "content": {"application/json": {"schema": _schema(endpoint.answer)}},
+        }
+    }
+    for status, refusals in by_status((*endpoint.refusals, *ANYWHERE)).items():
+        told[str(status.value)] = _refused(refusals)
+    return told
+
+
+def _refused(refusals: list[type[Refusal]]) -> Schema:
+    waits = any(each.status == HTTPStatus.TOO_MANY_REQUESTS for each in refusals)
+    return {
+        "description": "\n".join(f"`{each.code}`: {meaning(each)}" for each in refusals),
+        "headers": _headers(("Retry-After",) if waits else ()),
+        "content": {
+            "application/json": {
+                "schema": {
+                    "allOf": [
+                        _schema("Error"),
+                        {"properties": {"code": {"enum": [each.code for each in refusals]}}},
+                    ]
+                }
+            }
+        },
+    }
+
+
+def _headers(names: tuple[str, ...]) -> Schema:
+    return {name: {"schema": {"type": "integer"}} for name in names}
+
+
+def _schema(name: str) -> Schema:
+    return {"$ref": f"#/components/schemas/{name}"}

@@ -1,0 +1,30 @@
+"""The parameters of a request's address."""
+
+import re
+
+from django.http import HttpRequest
+
+from queries.errors import ParameterMalformed
+from queries.schema.wording import quoted
+
+_NUMBER = re.compile(r"0|[1-9][0-9]{0,8}")
+
+
+def number(request: HttpRequest, name: str, default: int, *, least: int, most: int) -> int:
+    text = request.GET.get(name)
+    if text is None:
+        return default
+    if not _NUMBER.fullmatch(text) or not least <= int(text) <= most:
+        raise malformed(name, text, f"a whole number from {least} to {most:,}")
+    return int(text)
+
+
+def flag(request: HttpRequest, name: str, *, default: bool) -> bool:
+    text = request.GET.get(name, str(int(default)))
+    if text not in {"0", "1"}:
+        raise malformed(name, text, "1 or 0")
+    return text == "1"
+
+
+def malformed(name: str, text: str, wanted: str) -> ParameterMalformed:
+    return ParameterMalformed(f"{name} is {quoted(text)}, but it is {wanted}.", path=name)

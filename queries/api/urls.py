@@ -1,0 +1,33 @@
+"""The addresses of the API."""
+
+from django.urls import URLPattern, path
+
+from queries.api import documents, views
+from queries.routes import Routes
+from queries.schema.batch_rules import BatchLimits
+
+
+def addresses(routes: Routes, limits: BatchLimits) -> list[URLPattern]:
+    """All of them: the chains that may be asked for, and the most that one batch may have."""
+    return [
+        path(
+            "submit-batch-query",
+            views.submit_batch_query,
+            {"routes": routes, "limits": limits},
+            name="submit-batch-query",
+        ),
+        path("batch-query-status", views.batch_query_status, name="batch-query-status"),
+        path("batch-queries", views.batch_queries, name="batch-queries"),
+        path(
+            "chain-connections",
+            views.chain_connections,
+            {"routes": routes},
+            name="chain-connections",
+        ),
+        path("openapi.json", documents.openapi, {"limits": limits}, name="openapi"),
+    ]
+
+
+def pages(limits: BatchLimits) -> list[URLPattern]:
+    """For people: what the API takes and answers."""
+    return [path("docs/api", documents.api_page, {"limits": limits}, name="api-docs")]

@@ -1,0 +1,171 @@
+"""A valid request → rows, all of them or none.
+
+Nothing is asked of a node here: a block is compared with the head that a worker saw last, and what
+that cannot decide is accepted and settled later.
+"""
+
+import hashlib
+import re
+from collections.abc import Iterable, Iterator
+from datetime import datetime
+
+from django.db import IntegrityError, transaction
+from django.utils import timezone
+from ulid import ULID
+
+from accounts.models import Account
+from queries.errors import (
+    BlockBeyondHead,
+    FeeTooLow,
+    IdempotencyKeyMalformed,
+    IdempotencyKeyReused,
+)
+from queries.models import Batch, Head, Query
+from queries.schema.addresses import Address
+from queries.schema.batch_request import (
+    AccountRequest,
+    BatchRequest,
+    BlockNumber,
+    BlockRequest,
+    canonical,
+)
+
+IDEMPOTENCY_KEY = "Idempotency-Key"
+LONGEST_KEY = 255
+_KEY = re.compile(rf"[\x21-\x7e]{{1,{LONGEST_KEY}}}")
+_GREATEST = 2**63 - 1  # that a database keeps
+
+
+def accept(
+    owner: Account, request: BatchRequest, idempotency_key: str | None, *, free: bool
+) -> Batch:
+    """Store the batch, or find the one that the same key stored before.
+
+    `free`: the destination takes batches that offer no fee.
+    """
+    _check_key(idempotency_key)
+    digest = hashlib.sha256(canonical(request)).hexdigest()
+    earlier = _earlier(owner, idempotency_key, digest)
+    if earlier:
+        return earlier
+    _check_fee(request, free=free)
+    _check_heads(request.blocks)
+    batch = _batch(owner, request, idempotency_key, digest)
+    try:
+        with transaction.atomic():
+            batch.save(force_insert=True)
+            Query.objects.bulk_create(_queries(batch, request.blocks))
+    except IntegrityError:
+        # Sent twice at once: whoever was first has the key, and the other one finds it now.
+        earlier = _earlier(owner, idempotency_key, digest)
+        if not earlier:
+            raise
+        return earlier
+    return batch
+
+
+def _check_key(key: str | None) -> None:
+    if key is not None and not _KEY.fullmatch(key):
+        raise IdempotencyKeyMalformed(
+            f"{IDEMPOTENCY_KEY} has 1 to {LONGEST_KEY} characters of visible ASCII, without "
+            "spaces. A random UUID is a good one.",
+            path=IDEMPOTENCY_KEY,
+        )
+
+
+def _earlier(owner: Account, key: str | None, digest: str) -> Batch | None:
+    if key is None:
+        return None
+    batch = Batch.objects.filter(owner=owner, idempotency_key=key).first()
+    if batch and batch.request_digest != digest:
+        raise IdempotencyKeyReused(
+            f"This {IDEMPOTENCY_KEY} came before with another batch, {batch.id}. Take a new key "
+            "for a new batch.",
+            path=IDEMPOTENCY_KEY,
+        )
+    return batch
+
+
+def _check_fee(request: BatchRequest, *, free: bool) -> None:
+    if not request.fee and not free:
+        raise FeeTooLow(
+            f'fee is "0", but proving on chain {request.destination} is not free here. Offer the '
+            "most that may be spent on the batch, in wei.",
+            path="fee",
+        )
+
+
+def _check_heads(blocks: Iterable[BlockRequest]) -> None:
+    heads = Head.objects.in_bulk({block.source for block in blocks})
+    for block in blocks:
+        _check_head(block, heads.get(block.source))
+
+
+def _check_head(block: BlockRequest, head: Head | None) -> None:
+    if isinstance(block.selector, BlockNumber):
+        asked, last = block.selector.number, head.number if head else _GREATEST
+    else:
+        asked, last = block.selector.seconds, head.timestamp if head else _GREATEST
+    if asked > last:
+        latest = type(block.selector)(last)
+        seen = "the last one seen there is" if head else "none can be beyond"
+        raise BlockBeyondHead(
+            f"{block.selector} is no block of chain {block.source} yet: {seen} {latest}.",
+            path=block.path,
+        )
+
+
+def _batch(owner: Account, request: BatchRequest, key: str | None, digest: str) -> Batch:
+    now = timezone.now()
+    webhook = request.webhook
+    return Batch(
+        id=str(ULID.from_datetime(now)),
+        owner=owner,
+        destination=request.destination,
+        fee=f"{request.fee:064x}",
+        submitted=now,
+        look_again=now,
+        warnings=[{"sentence": each.sentence, "path": each.path} for each in request.warnings],
+        idempotency_key=key,
+        request_digest=digest,
+        webhook_url=webhook.url if webhook else "",
+        webhook_headers=[list(each) for each in webhook.headers] if webhook else [],
+    )
+
+
+def _queries(batch: Batch, blocks: Iterable[BlockRequest]) -> Iterator[Query]:
+    parts = ((block, part) for block in blocks for part in _parts(block))
+    for place, (block, account) in enumerate(parts):
+        query = _query(block, batch.submitted)
+        query.batch, query.place = batch, place
+        if account is None:
+            query.header_fields = _bits(block.header_fields)
+        else:
+            _write_account(query, account)
+        yield query
+
+
+def _parts(block: BlockRequest) -> Iterator[AccountRequest | None]:
+    """The block's header, where it is asked for, as None, and its accounts."""
+    if block.header_fields:
+        yield None
+    yield from block.accounts
+
+
+def _query(block: BlockRequest, began: datetime) -> Query:
+    if isinstance(block.selector, BlockNumber):
+        return Query(source=block.source, block=block.selector.number, initial_state_began=began)
+    return Query(source=block.source, timestamp=block.selector.seconds, initial_state_began=began)
+
+
+def _write_account(query: Query, asked: AccountRequest) -> None:
+    if isinstance(asked.account, Address):
+        query.account = asked.account.checksummed
+    else:
+        query.name = asked.account.name
+    query.props = _bits(asked.props)
+    query.slots = [slot.hex() for slot in asked.slots]
+
+
+def _bits(fields: Iterable[int]) -> int:
+    return sum(1 << field for field in fields)

@@ -1,0 +1,149 @@
+"""Every read for pages and the API: frozen views, in as many statements for a million rows as for
+one.
+"""
+
+import re
+from collections.abc import Iterator
+from datetime import datetime
+
+from accounts.models import Account
+from queries.models import Batch, Query, SentTransaction
+from queries.proving.header_fields import HeaderField
+from queries.proving.witnesses import AccountField
+from queries.statuses import BatchStatus, StepName, StepStatus
+from queries.views_of_batches import (
+    BatchPage,
+    BatchView,
+    ErrorView,
+    QueryPage,
+    QueryView,
+    StepView,
+    ValueView,
+)
+
+# A ULID: 128 bits in 26 characters of Crockford's alphabet.
+_ID = re.compile(r"[0-7][0-9A-HJKMNP-TV-Z]{25}")
+_BATCH_COLUMNS = (
+    "id", "status", "destination", "fee", "spent", "submitted", "ended", "waits_for",
+    "error_code", "error_sentence", "error_step", "error_retryable",
+)  # fmt: skip
+# Which of a query's transactions a step shows.
+_TRANSACTION_OF = {
+    StepName.HEADER_ACCUMULATED: "header_transaction",
+    StepName.ACCOUNT_ACCUMULATED: "account_transaction",
+}
+
+
+def is_batch_id(text: str) -> bool:
+    return _ID.fullmatch(text) is not None
+
+
+def batch(batch_id: str) -> BatchView | None:
+    """The batch, in one statement that a primary key answers."""
+    if not is_batch_id(batch_id):
+        return None
+    row = Batch.objects.filter(pk=batch_id).only(*_BATCH_COLUMNS).first()
+    return _batch(row) if row else None
+
+
+def batches_of(
+    owner: Account, *, status: BatchStatus | None, before: str | None, most: int
+) -> BatchPage:
+    """What an account submitted, newest first; `before` is the cursor of the page before."""
+    rows = Batch.objects.filter(owner=owner)
+    if status is not None:
+        rows = rows.filter(status=status)
+    if before is not None:
+        rows = rows.filter(pk__lt=before)
+    found = list(rows.only(*_BATCH_COLUMNS).order_by("-pk")[: most + 1])
+    shown = tuple(_batch(row) for row in found[:most])
+    return BatchPage(shown, shown[-1].id if len(found) > most else None)
+
+
+def queries_of(shown: BatchView, *, first: int, most: int) -> QueryPage:
+    """The batch's queries from the place `first` on, with their transactions."""
+    rows = (
+        Query.objects.filter(batch=shown.id, place__gte=first)
+        .select_related(*_TRANSACTION_OF.values())
+        .defer(*(f"{each}__raw" for each in _TRANSACTION_OF.values()))  # up to 256 KiB each
+        .order_by("place")
+    )
+    found = list(rows[: most + 1])
+    done = shown.status == BatchStatus.DONE
+    views = tuple(_query(row, done=done) for row in found[:most])
+    return QueryPage(views, found[most].place if len(found) > most else None)
+
+
+def _batch(row: Batch) -> BatchView:
+    return BatchView(
+        id=row.id,
+        status=BatchStatus(row.status),
+        destination=row.destination,
+        fee=int(row.fee, 16),
+        spent=int(row.spent, 16),
+        submitted=row.submitted,
+        ended=row.ended,
+        waits_for=row.waits_for,
+        error=_error(row),
+    )
+
+
+def _error(row: Batch) -> ErrorView | None:
+    if row.status != BatchStatus.REJECTED:
+        return None
+    return ErrorView(
+        row.error_code, row.error_sentence, row.error_step, retryable=bool(row.error_retryable)
+    )
+
+
+def _query(row: Query, *, done: bool) -> QueryView:
+    return QueryView(
+        place=row.place,
+        source=row.source,
+        block=row.block,
+        timestamp=row.timestamp,
+        account=row.account,
+        name=row.name,
+        props=tuple(each for each in AccountField if row.props >> each & 1),
+        slots=tuple(f"0x{slot}" for slot in row.slots),
+        header_fields=tuple(each for each in HeaderField if row.header_fields >> each & 1),
+        steps=tuple(_steps(row)),
+        values=tuple(_values(row)) if done else (),
+        cost=int(row.cost, 16) if row.cost else None,
+    )
+
+
+def _steps(row: Query) -> Iterator[StepView]:
+    for name in StepName:
+        if name is StepName.ACCOUNT_ACCUMULATED and row.header_fields:
+            break
+        began: datetime | None = getattr(row, name.began)
+        completed: datetime | None = getattr(row, name.completed)
+        of = _TRANSACTION_OF.get(name)
+        sent: SentTransaction | None = getattr(row, of) if of else None
+        yield StepView(
+            name=name,
+            status=_status(began, completed),
+            began=began,
+            completed=completed,
+            transaction_hash=_hash(sent) if sent else "",
+            transaction_block=sent.mined_block if sent else None,
+            gas_used=sent.gas_used if sent else None,
+        )
+
+
+def _status(began: datetime | None, completed: datetime | None) -> StepStatus | None:
+    if began is None:
+        return None
+    return StepStatus.IN_PROGRESS if completed is None else StepStatus.COMPLETED
+
+
+def _hash(sent: SentTransaction) -> str:
+    """The one that was mined, or the newest that was sent."""
+    return sent.mined_hash or (sent.hashes[-1] if sent.hashes else "")
+
+
+def _values(row: Query) -> Iterator[ValueView]:
+    for name, word in (row.values or {}).items():
+        of_a_field = name in AccountField.__members__ or name in HeaderField.__members__
+        yield ValueView(name if of_a_field else f"0x{name}", f"0x{word}")
