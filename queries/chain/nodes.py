@@ -76,7 +76,13 @@ class Nodes:
 
     def ask_many(self, method: str, params_list: Sequence[Question]) -> list[Any | ChainAnswer]:
         """Many answers; where the chain itself refuses, such as a call, the refusal is one."""
-        return self._all(method, params_list, [_as_it_is] * len(params_list))
+        return self.checked_or_refused(method, params_list, _as_it_is)
+
+    def checked_or_refused(
+        self, method: str, params_list: Sequence[Question], check: Check[Checked]
+    ) -> list[Checked | ChainAnswer]:
+        """As `ask_many`, with one check for all."""
+        return self._all(method, params_list, [check] * len(params_list))
 
     def checked(self, method: str, params: Question, check: Check[Checked]) -> Checked:
         """What `check` makes of the answer.

@@ -30,7 +30,7 @@ pytestmark = pytest.mark.no_database
 HASH = "a1b2" * 16
 SAYINGS: list[tuple[type[ChainError], int, str]] = [
     # geth
-    (StateNotAvailable, -32000, f"missing trie node {HASH} (path ) state 0x{HASH} is not available"),
+    (StateNotAvailable, -32000, f"missing trie node {HASH} (path ) state 0x1 is not available"),
     (StateNotAvailable, -32000, f"historical state {HASH} is not available"),
     (StateNotAvailable, -32000, "required historical state unavailable (reexec=128)"),
     (StateNotAvailable, 4444, "pruned history unavailable"),

@@ -59,6 +59,10 @@ def number(answer: Any) -> int:
     return int(answer, 16)
 
 
+def number_of(block: Any) -> int:
+    return number(block["number"])
+
+
 def test_the_next_node_answers_and_is_remembered(shared_node: LocalNode) -> None:
     first, second = Asked(), Asked()
 
@@ -131,7 +135,7 @@ def test_a_node_that_hangs_costs_its_time_once(shared_node: LocalNode) -> None:
 
 def test_a_node_of_another_chain_is_asked_nothing(shared_node: LocalNode) -> None:
     asked = Asked()
-    with relay(shared_node.url, lambda m, p, a: foreign(m, a), asked) as address:
+    with relay(shared_node.url, foreign, asked) as address:
         nodes = impatient(chain_of(address, shared_node.url))
         assert [number(nodes.ask("eth_blockNumber")) >= 0 for _ in range(2)] == [True, True]
         nodes.close()
@@ -141,7 +145,7 @@ def test_a_node_of_another_chain_is_asked_nothing(shared_node: LocalNode) -> Non
     assert set(asked.methods) == {"eth_chainId"}
 
 
-def foreign(method: str, answer: dict[str, Any]) -> dict[str, Any]:
+def foreign(method: str, _: list[Any], answer: dict[str, Any]) -> dict[str, Any]:
     return {"result": "0x5"} if method == "eth_chainId" else answer
 
 
@@ -285,7 +289,7 @@ def test_many_questions_go_in_requests_of_a_hundred(shared_node: LocalNode) -> N
         blocks = nodes.ask_many("eth_getBlockByNumber", numbers)
         assert nodes.ask_many("eth_getBlockByNumber", []) == []
         nodes.close()
-    assert {block["number"] for block in blocks} == {"0x0"}
+    assert {number_of(block) for block in blocks} == {0}
     assert [len(request) for request in asked.requests] == [1, 100, 100, 50]
 
 
@@ -318,6 +322,7 @@ def test_a_revert_stands_in_its_place(shared_node: LocalNode) -> None:
     nodes.close()
     assert [type(answer) for answer in answers] == [CallReverted, str, CallReverted]
     assert answers[1] == f"0x{'aa':0>64}"
+    assert isinstance(answers[2], CallReverted)
     assert answers[2].data == bytes(31) + b"\xbb"
 
 
@@ -340,7 +345,7 @@ def test_a_node_that_takes_few_at_once_is_asked_few(shared_node: LocalNode, way:
         nodes = Nodes(chain_of(address))
         blocks = nodes.ask_many("eth_getBlockByNumber", [[hex(0), False]] * 100)
         nodes.close()
-    assert [block["number"] for block in blocks] == 100 * ["0x0"]
+    assert [number_of(block) for block in blocks] == 100 * [0]
     assert [len(request) for request in asked.requests[:4]] == [1, 100, 25, 6]
 
 
