@@ -4,6 +4,7 @@ import itertools
 import json
 import time
 from collections.abc import Sequence
+from http import HTTPStatus
 from typing import Any
 
 import requests
@@ -20,12 +21,26 @@ class NodeUnreachable(Exception):  # noqa: N818
     """The node did not answer, or not in JSON, or with more than we take."""
 
 
+class NodeBusy(NodeUnreachable):
+    """The node asks for fewer questions; `retry_after` is the header in which it says when."""
+
+    def __init__(self, sentence: str, retry_after: str) -> None:
+        super().__init__(sentence)
+        self.retry_after = retry_after
+
+
+class NodeTakesOne(NodeUnreachable):
+    """The node does not answer several questions in one request, or not so many."""
+
+
 class NodeRefused(Exception):  # noqa: N818
     """The node answered with an error of its own."""
 
-    def __init__(self, method: str, message: str, data: object) -> None:
+    def __init__(self, method: str, message: str, data: object, code: object = 0) -> None:
         super().__init__(f"{method}: {message}")
+        self.message = message
         self.data = data if isinstance(data, str) else ""
+        self.code = code if isinstance(code, int) else 0
 
 
 class JsonRpc:
@@ -50,8 +65,10 @@ class JsonRpc:
         """The same question with many parameters, sent at once; a refusal stands in its place."""
         questions = [self._question(method, each) for each in parameters]
         answers = self._post(method, questions)
+        if isinstance(answers, dict) and "error" in answers:
+            _result(method, answers)  # a refusal of all of them together
         if not isinstance(answers, list) or len(answers) != len(questions):
-            raise NodeUnreachable(f"{method}: the node does not answer {len(questions)} at once")
+            raise NodeTakesOne(f"{method}: the node does not answer {len(questions)} at once")
         by_id = {str(answer.get("id")): answer for answer in answers if isinstance(answer, dict)}
         return [_result_or_refusal(method, by_id.get(str(each["id"]))) for each in questions]
 
@@ -80,6 +97,9 @@ class JsonRpc:
             if answer.status_code // 100 == REDIRECT:
                 # What we ask is for the node that the operator named, and so is its key.
                 raise NodeUnreachable(f"{method}: the node sends us elsewhere")
+            if answer.status_code == HTTPStatus.TOO_MANY_REQUESTS:
+                told = answer.headers.get("Retry-After", "")
+                raise NodeBusy(f"{method}: the node takes no more questions for now", told)
             whole = bytearray()
             while piece := answer.raw.read1(PIECE, decode_content=False):
                 whole += piece
@@ -99,7 +119,7 @@ def _result(method: str, answer: object) -> Any:
     if "error" in answer:
         refusal = answer["error"] if isinstance(answer["error"], dict) else {}
         message = str(refusal.get("message", "no reason given"))[:500]
-        raise NodeRefused(method, message, refusal.get("data"))
+        raise NodeRefused(method, message, refusal.get("data"), refusal.get("code"))
     return answer["result"]
 
 

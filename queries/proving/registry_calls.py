@@ -80,6 +80,12 @@ def prove_call(sections: Sequence[bytes]) -> bytes:
     return PROVE_SELECTOR + b"".join(sections)
 
 
+def leaf_of(header: Header) -> bytes:
+    """What the registry keeps of an accumulated block."""
+    words = (_word(header.number), _word(header.timestamp), header.hash, header.state_root)
+    return keccak256(b"".join(words))
+
+
 def _header(step: HeaderStep, *, first: bool) -> bytes:
     header = step.header
     flags = HeaderFlag(0)
@@ -132,6 +138,10 @@ def _tail(step: HeaderStep) -> tuple[bytes, bytes]:
     if len(before) > MAX_BEACON_PLACE:
         raise ArgumentMalformed(f"{len(before)} bytes before the beacon root; 255 can be told")
     return before + behind, bytes((len(before),))
+
+
+def _word(number: int) -> bytes:
+    return number.to_bytes(32, "big")
 
 
 def _uint64(number: int) -> bytes:

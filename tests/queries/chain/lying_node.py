@@ -67,9 +67,13 @@ def lying_node(say: Say) -> Iterator[str]:
         server.server_close()
 
 
+def as_json(content: object) -> bytes:
+    return json.dumps(content).encode()
+
+
 def result(value: object) -> bytes:
     """A JSON-RPC answer."""
-    return json.dumps({"jsonrpc": "2.0", "id": 1, "result": value}).encode()
+    return as_json({"jsonrpc": "2.0", "id": 1, "result": value})
 
 
 # Answers that are none

@@ -1,0 +1,198 @@
+"""The nodes of a chain: the next one is asked where one fails, and what they say is checked."""
+
+import time
+from collections.abc import Callable, Sequence
+from random import SystemRandom
+from typing import Any, TypeVar
+
+from queries.chain.errors import (
+    BatchTooLarge,
+    BlockUnknown,
+    CallReverted,
+    ChainAnswer,
+    ChainError,
+    MethodMissing,
+    NodesLie,
+    NodesLimited,
+    NodesOfAnotherChain,
+    NodesRefuse,
+    NodesUnreachable,
+    ProofWindowExceeded,
+    QuestionRefused,
+    StateNotAvailable,
+)
+from queries.chain.json_rpc import NodeRefused
+from queries.chain.node import MOST_AT_ONCE, Node, NodeFault, Question, refusal_fault
+from queries.chain.node_messages import meaning, quotable, revert_data
+from queries.proving.errors import ArgumentMalformed, ProofError
+from queries.routes import Chain
+
+TIMEOUT = 8.0  # seconds, for an answer of one node
+PATIENCE = 10.0  # seconds after which no further round of the nodes begins
+FIRST_PAUSE = 0.2  # seconds between rounds; then twice as many
+
+# Where nodes fail in different ways, the first of these is told: what another question or another
+# time may mend stands before what only another node would.
+WORST_LAST: tuple[type[ChainError], ...] = (
+    QuestionRefused,
+    NodesLie,
+    NodesUnreachable,
+    NodesLimited,
+    BatchTooLarge,
+    NodesRefuse,
+    BlockUnknown,
+    NodesOfAnotherChain,
+    StateNotAvailable,
+    ProofWindowExceeded,
+    MethodMissing,
+)
+# What may pass within seconds.
+PASSING = {NodesUnreachable, NodesLimited, NodesRefuse}
+
+Checked = TypeVar("Checked")
+Check = Callable[[Any], Checked]
+Settled = dict[int, Any]  # place of the question → what its check made of the answer, or an error
+
+_random = SystemRandom()
+
+
+class Nodes:
+    """For one thread, which waits some ten seconds for an answer, where nodes hang a little more.
+
+    Every question may be asked twice, of two nodes or of one.
+    """
+
+    def __init__(
+        self, chain: Chain, *, timeout: float = TIMEOUT, patience: float = PATIENCE
+    ) -> None:
+        self.chain = chain
+        self._patience = patience
+        # The one that answered last stands first.
+        self._nodes = [Node(address, chain, timeout) for address in chain.nodes]
+
+    def ask(self, method: str, *params: object) -> Any:
+        """The answer as a node gives it."""
+        return self.checked(method, params, _as_it_is)
+
+    def ask_many(self, method: str, params_list: Sequence[Question]) -> list[Any | ChainAnswer]:
+        """Many answers; where the chain itself refuses, such as a call, the refusal is one."""
+        return self.checked_or_refused(method, params_list, _as_it_is)
+
+    def checked_or_refused(
+        self, method: str, params_list: Sequence[Question], check: Check[Checked]
+    ) -> list[Checked | ChainAnswer]:
+        """As `ask_many`, with one check for all."""
+        return self._all(method, params_list, [check] * len(params_list))
+
+    def checked(self, method: str, params: Question, check: Check[Checked]) -> Checked:
+        """What `check` makes of the answer.
+
+        It raises a `ProofError` where the answer is wrong, or a `NodeFault`; then the next node
+        is asked. Where all are wrong, `NodesLie` is raised.
+        """
+        (settled,) = self.checked_many(method, [params], [check])
+        return settled
+
+    def checked_many(
+        self, method: str, params_list: Sequence[Question], checks: Sequence[Check[Checked]]
+    ) -> list[Checked]:
+        """What the checks make of many answers."""
+        settled = []
+        for each in self._all(method, params_list, checks):
+            if isinstance(each, ChainAnswer):
+                raise each
+            settled.append(each)
+        return settled
+
+    def close(self) -> None:
+        for node in self._nodes:
+            node.close()
+
+    def _all(
+        self, method: str, params_list: Sequence[Question], checks: Sequence[Check[Any]]
+    ) -> list[Any]:
+        settled: list[Any] = []
+        for start in range(0, len(params_list), MOST_AT_ONCE):
+            end = start + MOST_AT_ONCE
+            settled += self._settled(method, params_list[start:end], checks[start:end])
+        return settled
+
+    def _settled(
+        self, method: str, questions: Sequence[Question], checks: Sequence[Check[Any]]
+    ) -> list[Any]:
+        until = time.monotonic() + self._patience
+        pause = FIRST_PAUSE
+        settled: Settled = {}
+        while True:
+            faults = self._round(method, questions, checks, settled)
+            if len(settled) == len(questions):
+                return [settled[place] for place in range(len(questions))]
+            wait = max(pause * _random.uniform(0.5, 1.5), self._rest())
+            if not any(fault.kind in PASSING for fault in faults) or (
+                time.monotonic() + wait > until
+            ):
+                raise self._error(method, faults)
+            time.sleep(wait)
+            pause *= 2
+
+    def _round(
+        self,
+        method: str,
+        questions: Sequence[Question],
+        checks: Sequence[Check[Any]],
+        settled: Settled,
+    ) -> list[NodeFault]:
+        """Ask one node after the other what is still open; returns what stood in the way."""
+        faults = []
+        for node in list(self._nodes):
+            places = [place for place in range(len(questions)) if place not in settled]
+            try:
+                answers = node.ask(method, [questions[place] for place in places])
+            except NodeFault as fault:
+                faults.append(fault)
+                continue
+            for place, answer in zip(places, answers, strict=True):
+                try:
+                    settled[place] = self._read(method, answer, checks[place])
+                except NodeFault as fault:
+                    faults.append(fault)
+            if len(settled) == len(questions):
+                self._nodes.remove(node)
+                self._nodes.insert(0, node)
+                break
+        return faults
+
+    def _read(self, method: str, answer: object, check: Check[Any]) -> Any:
+        if isinstance(answer, NodeRefused):
+            kind = meaning(answer)
+            if not issubclass(kind, ChainAnswer):
+                raise refusal_fault(answer)
+            sentence = self._sentence(kind, method, f": {quotable(answer.message)}")
+            if kind is CallReverted:
+                return CallReverted(sentence, revert_data(answer))
+            return kind(sentence)
+        try:
+            return check(answer)
+        except ArgumentMalformed:
+            raise  # our own mistake, and not the node's
+        except ProofError as lie:
+            # By its name: the sentence may repeat what the node wrote.
+            raise NodeFault(NodesLie, type(lie).__name__) from None
+
+    def _rest(self) -> float:
+        """The seconds until some node may be asked again."""
+        return min(node.rests_for for node in self._nodes)
+
+    def _error(self, method: str, faults: Sequence[NodeFault]) -> ChainError:
+        worst = min(faults, key=lambda fault: WORST_LAST.index(fault.kind))
+        sentence = self._sentence(worst.kind, method, worst.why)
+        if worst.kind is NodesLimited:
+            return NodesLimited(sentence, self._rest())
+        return worst.kind(sentence)
+
+    def _sentence(self, kind: type[ChainError], method: str, why: str) -> str:
+        return kind.says.format(chain=self.chain.name, method=method, why=why)
+
+
+def _as_it_is(answer: Any) -> Any:
+    return answer
