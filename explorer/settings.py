@@ -166,6 +166,13 @@ DATA_UPLOAD_MAX_MEMORY_SIZE = max(2_621_440, BATCH_BODY_BYTES)
 
 ROUTES_FILE = Path(routes_file) if (routes_file := env.text("ROUTES_FILE")) else None
 
+# Who pays for transactions; queries/chain/signer.py reads them. Names that hold KEY or PASS are
+# starred out where Django shows settings.
+
+SIGNER_KEY = env.secret("SIGNER_KEY")
+SIGNER_KEYSTORE = env.secret("SIGNER_KEYSTORE")
+SIGNER_PASSWORD = env.secret("SIGNER_PASSWORD")
+
 # Static files: hashed names and compressed, so that a browser keeps them for ever. In
 # development they are served from where they are written, without collecting.
 

@@ -43,6 +43,9 @@ BASE = {
     "X_FRAME_OPTIONS": "DENY",
     "USE_TZ": True,
     "ROUTES_FILE": None,
+    "SIGNER_KEY": "",
+    "SIGNER_KEYSTORE": "",
+    "SIGNER_PASSWORD": "",
     "WHITENOISE_USE_FINDERS": False,
     "WHITENOISE_AUTOREFRESH": False,
     "database OPTIONS": {
@@ -98,6 +101,11 @@ CHANGES: list[tuple[dict[str, str], dict[str, object]]] = [
     ({"API_CORS": "0"}, {"API_CORS": False}),
     ({"LOG_LEVEL": "debug"}, {"LOG_LEVEL": "DEBUG", "level of root": "DEBUG"}),
     ({"ROUTES_FILE": "/routes.toml"}, {"ROUTES_FILE": Path("/routes.toml")}),
+    ({"SIGNER_KEY": "0x11"}, {"SIGNER_KEY": "0x11"}),
+    (
+        {"SIGNER_KEYSTORE": "{}", "SIGNER_PASSWORD": "pass word"},
+        {"SIGNER_KEYSTORE": "{}", "SIGNER_PASSWORD": "pass word"},
+    ),
     ({"STATIC_ROOT": "/static"}, {"STATIC_ROOT": Path("/static")}),
     (
         {"DATABASE_URL": "postgres://u@h/n"},

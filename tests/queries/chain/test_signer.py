@@ -1,0 +1,125 @@
+"""The key that pays: what it signs a node takes, and nothing ever shows it."""
+
+import json
+import pprint
+import sys
+import traceback
+
+import pytest
+from django.test import RequestFactory
+from django.views.debug import ExceptionReporter
+from eth_account import Account
+
+from queries.chain.destination import Fees
+from queries.chain.signer import Signer, SignerUnusable, open_signer
+from queries.proving.keccak import keccak256
+
+pytestmark = pytest.mark.no_database
+
+KEY = "4c0883a69102937d6231471b5dbb6204fe5129617082792ae468d01a3f362318"
+ADDRESS = "0x2c7536E3605D9C16a7a3D7b1898e529396a65c23"
+PASSWORD = "correct horse"  # noqa: S105
+FEES = Fees(2 * 10**9, 10**9)
+
+
+@pytest.fixture(scope="module")
+def keystore() -> str:
+    # Few rounds, because nobody guesses here.
+    return json.dumps(Account.encrypt(bytes.fromhex(KEY), PASSWORD, kdf="pbkdf2", iterations=10))
+
+
+@pytest.mark.parametrize("text", [KEY, f"0x{KEY}", f" 0x{KEY.upper()}\n"])
+def test_a_key_is_read(text: str) -> None:
+    assert open_signer(text).address == ADDRESS
+
+
+def test_a_keystore_is_opened(keystore: str) -> None:
+    assert open_signer("", keystore, PASSWORD).address == ADDRESS
+
+
+def test_a_signed_transaction_is_the_signers() -> None:
+    signed = Signer(KEY).sign(31_337, 3, ADDRESS, b"\x01", 50_000, FEES, value=7)
+    assert Account.recover_transaction(signed.raw) == ADDRESS
+    assert signed.hash == f"0x{keccak256(signed.raw).hex()}"
+    assert signed == Signer(KEY).sign(31_337, 3, ADDRESS, b"\x01", 50_000, FEES, value=7)
+    for other in (
+        Signer(KEY).sign(31_338, 3, ADDRESS, b"\x01", 50_000, FEES, value=7),
+        Signer(KEY).sign(31_337, 4, ADDRESS, b"\x01", 50_000, FEES, value=7),
+        Signer(KEY).sign(31_337, 3, None, b"\x01", 50_000, FEES, value=7),
+        Signer(KEY).sign(31_337, 3, ADDRESS, b"\x02", 50_000, FEES, value=7),
+        Signer(KEY).sign(31_337, 3, ADDRESS, b"\x01", 50_001, FEES, value=7),
+        Signer(KEY).sign(31_337, 3, ADDRESS, b"\x01", 50_000, Fees(FEES.dearest, 1), value=7),
+        Signer(KEY).sign(31_337, 3, ADDRESS, b"\x01", 50_000, FEES),
+    ):
+        assert other.hash != signed.hash
+
+
+WRONG_KEYS = [
+    KEY[:-1],
+    KEY + "0",
+    KEY[:-1] + "g",
+    "0" * 64,
+    "f" * 64,
+    f"0x0x{KEY}",
+    "hunter2",
+    f"{KEY} {KEY}",
+]
+
+
+@pytest.mark.parametrize("key", WRONG_KEYS)
+def test_a_wrong_key_is_one_sentence_without_it(key: str) -> None:
+    with pytest.raises(SignerUnusable) as refused:
+        open_signer(key)
+    assert str(refused.value) == "SIGNER_KEY is no private key: that is 32 bytes in hex."
+
+
+@pytest.mark.parametrize(
+    ("key", "store", "password", "begins"),
+    [
+        ("", "", "", "There is no signer: set SIGNER_KEY"),
+        ("", "", "x", "SIGNER_PASSWORD is set, and SIGNER_KEYSTORE is not"),
+        ("", "{}", "", "SIGNER_KEYSTORE is set, and SIGNER_PASSWORD is not"),
+        ("", "{}", "x", "SIGNER_KEYSTORE cannot be opened"),
+        ("", "no json", "x", "SIGNER_KEYSTORE cannot be opened"),
+        ("", "KEYSTORE", "x", "SIGNER_KEYSTORE cannot be opened"),
+        (KEY, "{}", "", "SIGNER_KEY and SIGNER_KEYSTORE are both set"),
+        (KEY, "{}", "x", "SIGNER_KEY and SIGNER_KEYSTORE are both set"),
+        (KEY, "", "x", "SIGNER_PASSWORD is for SIGNER_KEYSTORE"),
+    ],
+)
+def test_what_cannot_be_opened_is_told(
+    keystore: str, key: str, store: str, password: str, begins: str
+) -> None:
+    with pytest.raises(SignerUnusable) as refused:
+        open_signer(key, keystore if store == "KEYSTORE" else store, password)
+    assert str(refused.value).startswith(begins)
+
+
+def test_the_key_does_not_show() -> None:
+    signer = Signer(KEY)
+    shown = f"{signer} {signer!r} {pprint.pformat(signer)} {pprint.pformat(vars(signer))}"
+    assert ADDRESS in shown
+    assert KEY not in shown
+
+
+@pytest.mark.parametrize("case", ["key", "password"])
+def test_no_page_of_faults_and_no_traceback_holds_a_secret(keystore: str, case: str) -> None:
+    """With DEBUG on, Django shows every name of every function on the way."""
+    secrets = {"key": ("", "", ""), "password": ("", keystore, f"{PASSWORD} hunter2")}[case]
+    try:
+        _open(f"hunter2{KEY}" if case == "key" else "", *secrets[1:])
+    except SignerUnusable:
+        reporter = ExceptionReporter(RequestFactory().get("/"), *sys.exc_info())
+        frames = [
+            frame
+            for frame in reporter.get_traceback_frames()
+            if frame["filename"].endswith("/signer.py")
+        ]
+        held = str([frame["vars"] for frame in frames]) + traceback.format_exc(limit=-1)
+    assert frames
+    assert "hunter2" not in held
+    assert KEY not in held
+
+
+def _open(key: str, keystore: str, password: str) -> None:
+    open_signer(key, keystore, password)
