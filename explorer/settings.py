@@ -164,6 +164,7 @@ DATA_UPLOAD_MAX_MEMORY_SIZE = max(2_621_440, BATCH_BODY_BYTES)
 
 # The chains, and the nodes that know them; queries/routes.py reads the file.
 
+WEBHOOKS_TO_PRIVATE = env.flag("WEBHOOKS_TO_PRIVATE")
 ROUTES_FILE = Path(routes_file) if (routes_file := env.text("ROUTES_FILE")) else None
 
 # Who pays for transactions; queries/chain/signer.py reads them. Names that hold KEY or PASS are

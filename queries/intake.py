@@ -9,11 +9,12 @@ import re
 from collections.abc import Iterable, Iterator
 from datetime import datetime
 
-from django.db import IntegrityError, transaction
+from django.db import IntegrityError
 from django.utils import timezone
 from ulid import ULID
 
 from accounts.models import Account
+from queries.durable import durably
 from queries.errors import (
     BlockBeyondHead,
     FeeTooLow,
@@ -52,7 +53,7 @@ def accept(
     _check_heads(request.blocks)
     batch = _batch(owner, request, idempotency_key, digest)
     try:
-        with transaction.atomic():
+        with durably():
             batch.save(force_insert=True)
             Query.objects.bulk_create(_queries(batch, request.blocks))
     except IntegrityError:

@@ -183,6 +183,31 @@ class Query(models.Model):
         return f"{self.batch_id}, {self.place}"
 
 
+class WebhookDelivery(Leased):
+    """What a batch's end is told with: sent until the receiver takes it, for about a day."""
+
+    id = models.CharField(max_length=26, primary_key=True)  # a ULID, which every attempt carries
+    batch = models.ForeignKey(Batch, models.CASCADE, related_name="deliveries")
+    created = models.DateTimeField()
+    delivered = models.DateTimeField(null=True)
+
+    def __str__(self) -> str:
+        return f"{self.batch_id}, {self.id}"
+
+
+class WebhookAttempt(models.Model):
+    """One try, for the log that its owner sees."""
+
+    delivery = models.ForeignKey(WebhookDelivery, models.CASCADE, related_name="attempts")
+    made = models.DateTimeField()
+    answered = models.PositiveSmallIntegerField(null=True)  # the receiver's HTTP status
+    fault = models.CharField(max_length=200, default="")
+    milliseconds = models.PositiveIntegerField()
+
+    def __str__(self) -> str:
+        return f"{self.delivery_id}, {self.made}"
+
+
 class Head(models.Model):
     """The last head of a chain that a worker saw: what submitting compares with."""
 

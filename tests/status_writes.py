@@ -1,7 +1,7 @@
 """Where a module writes a status, or may: by assignment, by a query, or when a row is made.
 
 What cannot be read from the source counts as a write: names that come in a variable, and SQL that
-is not plainly a SELECT.
+is not plainly a SELECT or a PRAGMA.
 """
 
 import ast
@@ -50,7 +50,7 @@ def _runs_sql(call: ast.Call) -> bool:
     if not isinstance(call.func, ast.Attribute) or call.func.attr not in SQL_RUNNERS:
         return False
     sql = call.args[0] if call.args else None
-    return not (isinstance(sql, ast.Constant) and str(sql.value).startswith("SELECT "))
+    return not (isinstance(sql, ast.Constant) and str(sql.value).startswith(("SELECT ", "PRAGMA ")))
 
 
 def _may_name_status(call: ast.Call) -> bool:

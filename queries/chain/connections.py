@@ -55,15 +55,15 @@ class _Secure(HTTPSConnection):
             return super().getresponse()
 
 
-class _PlainPool(HTTPConnectionPool):
+class PlainPool(HTTPConnectionPool):
     ConnectionCls = _Plain
 
 
-class _SecurePool(HTTPSConnectionPool):
+class SecurePool(HTTPSConnectionPool):
     ConnectionCls = _Secure
 
 
-POOLS = {"http": _PlainPool, "https": _SecurePool}
+POOLS = {"http": PlainPool, "https": SecurePool}
 
 
 class _Adapter(HTTPAdapter):

@@ -1,0 +1,1 @@
+"""The order of the work. Every stage may be repeated, and none believes that it was not."""

@@ -1,0 +1,83 @@
+"""By what the registry can know a block: its own hash, or a known one above it."""
+
+from dataclasses import dataclass
+
+from queries.chain.registry_facts import UNKNOWN, RegistryFacts
+from queries.pipeline.calls import Anchor
+from queries.pipeline.chains import Chains
+from queries.proving.headers import Header
+from queries.proving.registry_calls import leaf_of
+from queries.routes import Registry, RegistryKind
+
+# A native registry reaches so far back (EIP-2935), less some blocks that pass on the way.
+NATIVE_REACH = 8_191 - 64
+
+WAITS_FOR = {
+    RegistryKind.OPTIMISM: "The destination has not recorded a hash at or above the block yet.",
+    RegistryKind.ATTESTED: "No attestation at or above the block was brought to the registry yet.",
+}
+
+
+class AnotherBlockAccumulated(Exception):  # noqa: N818
+    """The registry holds another header of this number: the chain has contradicted itself."""
+
+
+@dataclass(frozen=True, slots=True)
+class OutOfReach:
+    """The nearest known block is too far above."""
+
+    distance: int
+
+
+@dataclass(frozen=True, slots=True)
+class NotKnownYet:
+    """Nothing at or above the block is known, and something will be."""
+
+    waits_for: str
+
+
+def find_anchor(
+    chains: Chains, registry: Registry, header: Header, *, with_child: bool
+) -> Anchor | OutOfReach | NotKnownYet:
+    """`with_child`: the header after it is to be shown as well."""
+    facts = chains.facts(registry)
+    (leaf,) = facts.leaves([header.number])
+    accumulated = leaf == leaf_of(header)
+    if not accumulated and leaf != UNKNOWN:
+        raise AnotherBlockAccumulated
+    if accumulated and not with_child:
+        return Anchor(header, accumulated=True)
+    first = header.number + int(with_child)
+    known = _nearest_known(chains, registry, facts, first)
+    if not isinstance(known, int):
+        return known
+    distance = known - header.number
+    if distance > registry.longest_range:
+        return OutOfReach(distance)
+    above: tuple[Header, ...] = ()
+    if distance:
+        shown = chains.source(registry.source).headers(header.number, known)
+        if shown[0].hash != header.hash:
+            return NotKnownYet("The source chain is reorganising.")
+        above = tuple(shown[1:])
+    return Anchor(header, accumulated, above)
+
+
+def _nearest_known(
+    chains: Chains, registry: Registry, facts: RegistryFacts, first: int
+) -> int | OutOfReach | NotKnownYet:
+    """The lowest block from `first` on that the registry knows."""
+    window = None
+    if registry.kind is RegistryKind.NATIVE:
+        head = chains.destination(registry.destination).head().number
+        if first > head:
+            return NotKnownYet("The next block is not there yet.")
+        window = max(first, head - NATIVE_REACH)
+        if window == first:
+            return first
+    kept = facts.nearest_above(first, registry.longest_range)
+    if kept is not None:
+        return kept.number
+    if window is not None:
+        return window if window - first < registry.longest_range else OutOfReach(window - first)
+    return NotKnownYet(WAITS_FOR[registry.kind])

@@ -1,0 +1,81 @@
+"""A batch's end is told to its webhook, again and again until it is taken."""
+
+import json
+import time
+from datetime import timedelta
+
+from django.conf import settings
+
+from accounts.webhook_secrets import webhook_secret
+from queries.models import Query, WebhookAttempt, WebhookDelivery
+from queries.pipeline.clock import shared_now
+from queries.pipeline.leases import Lease
+from queries.pipeline.work import Wait
+from queries.statuses import BatchStatus
+from queries.webhooks import NotDelivered, post, signature
+
+# After each try that was not taken: about a day in all.
+PAUSES = [timedelta(seconds=s) for s in (5, 30, 120, 600, 1_800, 3_600, 7_200, 21_600, 43_200)]
+TAKEN = range(200, 300)
+MOST_FACTS = 1_000
+
+
+def deliver(lease: Lease[WebhookDelivery]) -> Wait | None:
+    delivery = lease.row
+    batch = delivery.batch
+    body = body_of(delivery)
+    now = shared_now()
+    headers = {
+        "Content-Type": "application/json",
+        **dict(batch.webhook_headers),
+        "Tacitus-Event": delivery.pk,
+        "Tacitus-Signature": signature(webhook_secret(batch.owner), int(now.timestamp()), body),
+    }
+    begin = time.monotonic()
+    answered, fault = None, ""
+    try:
+        answered = post(batch.webhook_url, headers, body, to_private=settings.WEBHOOKS_TO_PRIVATE)
+    except NotDelivered as reason:
+        fault = str(reason)
+    took = int((time.monotonic() - begin) * 1_000)
+    lease.keep()
+    WebhookAttempt.objects.create(
+        delivery=delivery, made=now, answered=answered, fault=fault, milliseconds=took
+    )
+    if answered in TAKEN:
+        lease.held().update(delivered=now)
+        return None
+    tries = delivery.failures + 1
+    if tries > len(PAUSES):
+        return None
+    said = fault or f"The receiver answered {answered}."
+    return Wait(PAUSES[tries - 1], said, failures=tries)
+
+
+def body_of(delivery: WebhookDelivery) -> bytes:
+    """The same bytes at each try, so that a receiver can tell a repetition."""
+    batch = delivery.batch
+    queries = Query.objects.filter(batch=batch).order_by("place")[:MOST_FACTS]
+    error = {
+        "code": batch.error_code,
+        "error": batch.error_sentence,
+        "step": batch.error_step,
+        "retryable": batch.error_retryable,
+    }
+    content = {
+        "event": delivery.pk,
+        "batchQueryId": batch.pk,
+        "queryStatus": batch.status,
+        "destinationChainId": str(batch.destination),
+        "error": error if batch.status == BatchStatus.REJECTED else None,
+        "facts": [
+            {
+                "originChainId": str(query.source),
+                "block": query.block,
+                "account": query.account or None,
+                "values": query.values,
+            }
+            for query in queries
+        ],
+    }
+    return json.dumps(content, separators=(",", ":")).encode()

@@ -1,0 +1,111 @@
+"""Who works on what: a row is claimed by a guarded UPDATE, for a time, with a token.
+
+A worker that dies lets its lease run out, and the next one that looks takes the row over. What
+the first one writes afterwards, should it live on, carries a token that is no longer the row's.
+"""
+
+import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Generic, TypeVar
+
+from django.db.models import Exists, OuterRef, Q, QuerySet
+
+from queries.models import Batch, BlockJob, Leased, Query, WebhookDelivery
+from queries.pipeline.clock import shared_now
+
+LEASE = timedelta(seconds=60)
+Row = TypeVar("Row", bound=Leased)
+
+
+class LeaseLost(Exception):  # noqa: N818
+    """Another worker has the row now: nothing more is to be done or written."""
+
+
+@dataclass(frozen=True, slots=True)
+class Lease(Generic[Row]):
+    """A claimed row, and the token that writing to it takes."""
+
+    row: Row
+    token: str
+
+    def held(self) -> QuerySet[Row]:
+        """The row, as long as it is ours."""
+        rows: QuerySet[Row] = type(self.row)._default_manager.filter(  # noqa: SLF001
+            pk=self.row.pk, lease_token=self.token
+        )
+        return rows
+
+    def keep(self) -> None:
+        """Go on for as long again; before each step that others can see."""
+        if not self.held().update(lease_until=shared_now() + LEASE):
+            raise LeaseLost
+
+    def look_again(self, after: timedelta, waits_for: str = "", *, failures: int = 0) -> None:
+        self.held().update(
+            lease_token="",
+            lease_until=None,
+            look_again=shared_now() + after,
+            waits_for=waits_for[:300],
+            failures=failures,
+        )
+
+    def close(self) -> None:
+        """Nobody needs to look again; a job only as long as no query was added meanwhile."""
+        rows = self.held()
+        if isinstance(self.row, BlockJob):
+            waiting = Query.objects.filter(job=OuterRef("pk"), ended=False)
+            rows = rows.filter(~Exists(waiting))
+        if not rows.update(lease_token="", lease_until=None, look_again=None, waits_for=""):
+            self.look_again(timedelta(0))
+
+
+def claim_batch() -> Lease[Batch] | None:
+    return _claim(Batch.objects.all())
+
+
+def claim_delivery() -> Lease[WebhookDelivery] | None:
+    return _claim(WebhookDelivery.objects.all())
+
+
+def claim_job() -> Lease[BlockJob] | None:
+    return _claim(BlockJob.objects.all())
+
+
+def _claim(rows: QuerySet[Row]) -> Lease[Row] | None:
+    """The row that has waited longest, unless another worker is faster."""
+    now = shared_now()
+    free = Q(lease_until=None) | Q(lease_until__lte=now)
+    due = rows.filter(free, look_again__lte=now)
+    for key in due.order_by("look_again").values_list("pk", flat=True)[:10]:
+        token = secrets.token_hex(16)
+        if due.filter(pk=key).update(lease_token=token, lease_until=now + LEASE):
+            return Lease(rows.get(pk=key), token)
+    return None
+
+
+def next_look() -> float | None:
+    """Seconds until something is due, if anything is."""
+    now = shared_now()
+    times = [
+        time
+        for rows in (Batch.objects, BlockJob.objects, WebhookDelivery.objects)
+        for time in rows.exclude(look_again=None)
+        .order_by("look_again")
+        .values_list("look_again", flat=True)[:1]
+    ]
+    return min(((time - now).total_seconds() for time in times if time), default=None)
+
+
+@contextmanager
+def released(lease: Lease[Row], after: timedelta) -> Iterator[None]:
+    """Whatever goes wrong inside that nobody foresaw, the row is looked at again."""
+    try:
+        yield
+    except LeaseLost:
+        return
+    except BaseException:
+        lease.look_again(after, "A fault of ours, which is in the log.", failures=1)
+        raise

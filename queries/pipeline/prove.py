@@ -1,0 +1,116 @@
+"""What is missing is proven: proofs are fetched, checked, put into calls, and sent."""
+
+from collections.abc import Sequence
+
+from queries.chain.errors import CallReverted
+from queries.chain.registry_facts import FactRead
+from queries.models import Query, SentTransaction
+from queries.pipeline.calls import Anchor, Call, calls_for
+from queries.pipeline.lane import Priced
+from queries.pipeline.wanted import missing
+from queries.pipeline.work import SOON, Wait, Work
+from queries.statuses import StepName
+from queries.transitions import Failure
+
+TRIES = 5
+FAILED = 3
+SENT = "Its transaction is on its way."
+
+
+def prove(work: Work, anchor: Anchor, unproven: Sequence[FactRead]) -> Wait | None:
+    if _failed_too_often(work):
+        return None
+    lacking = missing(unproven)
+    asked = [(account, slots) for account, (_, slots) in lacking.accounts.items()]
+    proofs = work.chains.source(work.job.source).account_proofs(anchor.header, asked)
+    work.lease.keep()
+    calls = calls_for(anchor, lacking, proofs)
+    destination = work.chains.destination(work.job.destination)
+    fees = destination.fees()
+    priced: list[Priced] = []
+    for call in calls:
+        try:
+            needed = destination.gas_needed(
+                work.chains.signer.address, work.registry.address, call.data
+            )
+        except CallReverted as reverted:
+            return _refused(work, reverted)
+        priced.append(Priced(call, needed, fees))
+    if _some_cannot_pay(work, priced):
+        return Wait(SOON, "")  # without those that offered too little
+    lane = work.chains.lane(work.job.destination)
+    for each in priced:
+        lane.put_on_its_way(work.lease, work.registry.address, each)
+    return Wait(SOON, SENT)
+
+
+def _failed_too_often(work: Work) -> bool:
+    """What was mined and did nothing has cost gas; that is not repeated for ever."""
+    failed = SentTransaction.objects.filter(job=work.job, succeeded=False, gas_used__isnull=False)
+    last = failed.last()
+    if last is None or failed.count() < FAILED:
+        return False
+    sentence = f"{FAILED} transactions were mined and failed, the last one {last.mined_hash}."
+    work.reject(
+        Failure("transaction_failed", sentence, StepName.HEADER_ACCUMULATED, retryable=True)
+    )
+    return True
+
+
+def _refused(work: Work, reverted: CallReverted) -> Wait | None:
+    """The registry's own word on a call that is not sent: what it rests on may just have moved."""
+    failures = work.job.failures + 1
+    if failures < TRIES:
+        sentence = "The registry does not take the proof yet."
+        return Wait(SOON * 2**failures, sentence, failures)
+    work.reject(
+        Failure(
+            "registry_refuses",
+            f"The registry refuses the proof: 0x{reverted.data.hex()[:200]}",
+            StepName.HEADER_ACCUMULATED,
+            retryable=True,
+        )
+    )
+    return None
+
+
+def _some_cannot_pay(work: Work, calls: Sequence[Priced]) -> bool:
+    """Reject the batches that offer less than their share may come to, before anything is sent."""
+    if work.chains.chain(work.job.destination).free:
+        return False
+    most = _most_to_pay(work, calls)
+    poor = {
+        query.batch_id: most[query.batch_id]
+        for query in work.queries
+        if most[query.batch_id] > int(query.batch.fee, 16) - int(query.batch.spent, 16)
+    }
+    for batch, price in poor.items():
+        work.reject(
+            Failure(
+                "fee_too_low",
+                f"Proving this may cost {price:,} wei, and less was offered. Submit it again with "
+                f"a fee of at least {price}.",
+                StepName.HEADER_ACCUMULATED,
+                retryable=False,
+            ),
+            [query for query in work.queries if query.batch_id == batch],
+        )
+    return bool(poor)
+
+
+def _most_to_pay(work: Work, calls: Sequence[Priced]) -> dict[str, int]:
+    """Each batch's share by bytes, at the dearest gas that would be paid."""
+    shares: dict[str, int] = {query.batch_id: 0 for query in work.queries}
+    for each in calls:
+        price = each.gas_needed * each.fees.dearest
+        weights = {query: _weight(each.call, query) for query in work.queries}
+        whole = sum(weights.values())
+        for query, weight in weights.items():
+            shares[query.batch_id] += price * weight // whole + 1 if weight else 0
+    return shares
+
+
+def _weight(call: Call, query: Query) -> int:
+    if query.account:
+        return call.accounts.get(bytes.fromhex(query.account[2:]), 0)
+    return call.header_weight

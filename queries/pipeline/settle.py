@@ -1,0 +1,83 @@
+"""A batch that was received is settled: which blocks it means, and which jobs serve it."""
+
+from dataclasses import dataclass
+
+from queries import transitions
+from queries.models import Batch, BlockJob, Query
+from queries.pipeline.chains import Chains
+from queries.pipeline.clock import shared_now
+from queries.pipeline.leases import Lease
+from queries.pipeline.work import SOON, Wait
+from queries.statuses import BatchStatus, StepName
+from queries.transitions import Failure
+
+
+@dataclass(frozen=True, slots=True)
+class Times:
+    """Blocks that a batch names by their time: those found, and why others are not yet."""
+
+    blocks: dict[tuple[int, int], int]
+    waits_for: str
+
+
+def settle(lease: Lease[Batch], chains: Chains) -> Wait | None:
+    batch = lease.row
+    if batch.status != BatchStatus.RECEIVED:
+        return None
+    queries = Query.objects.filter(batch=batch)
+    sources = set(queries.values_list("source", flat=True))
+    for source in sources:
+        if chains.registry(source, batch.destination) is None:
+            sentence = f"This server no longer proves chain {source} on {batch.destination}."
+            transitions.reject(
+                [batch.pk],
+                Failure("route_unsupported", sentence, StepName.INITIAL_STATE, retryable=False),
+            )
+            return None
+    times = _blocks_at_times(batch, chains)
+    if times.waits_for:
+        return Wait(SOON * 4, times.waits_for)
+    lease.keep()
+    for (source, seconds), block in times.blocks.items():
+        queries.filter(source=source, timestamp=seconds).update(block=block)
+    _attach(batch)
+    transitions.accept(batch)
+    return None
+
+
+def _blocks_at_times(batch: Batch, chains: Chains) -> Times:
+    named = (
+        Query.objects.filter(batch=batch, block=None).values_list("source", "timestamp").distinct()
+    )
+    blocks: dict[tuple[int, int], int] = {}
+    for source, seconds in named:
+        if seconds is None:
+            continue
+        head = chains.head(source)
+        if head.timestamp <= seconds:
+            return Times({}, f"Chain {source} has no block after {seconds} yet.")
+        block, _ = chains.source(source).last_block_at(seconds, head)
+        if block.number + 1 > head.final_number:
+            return Times({}, f"The block after {seconds} on chain {source} is not final yet.")
+        blocks[source, seconds] = block.number
+    return Times(blocks, "")
+
+
+def _attach(batch: Batch) -> None:
+    """Jobs for the batch's blocks, which may serve others already, and someone to look at them."""
+    queries = Query.objects.filter(batch=batch, job=None)
+    named = set(queries.values_list("source", "block"))
+    blocks = [(source, block) for source, block in named if block is not None]
+    BlockJob.objects.bulk_create(
+        [
+            BlockJob(source=source, destination=batch.destination, block=block)
+            for source, block in blocks
+        ],
+        ignore_conflicts=True,
+    )
+    now = shared_now()
+    for source, block in blocks:
+        job = BlockJob.objects.get(source=source, destination=batch.destination, block=block)
+        transitions.attach(job, queries.filter(source=source, block=block))
+        # After the queries are there: a worker that closes the job now finds them, or this.
+        BlockJob.objects.filter(pk=job.pk).update(look_again=now)

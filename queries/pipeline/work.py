@@ -1,0 +1,59 @@
+"""A block job with what is needed to go on with it, and what may come of that."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import timedelta
+from functools import cached_property
+
+from queries import transitions
+from queries.chain.registry_facts import FactRead, RegistryFacts
+from queries.models import BlockJob, Query
+from queries.pipeline.chains import Chains
+from queries.pipeline.leases import Lease
+from queries.pipeline.wanted import reads_of
+from queries.routes import Registry
+from queries.transitions import Failure
+
+SOON = timedelta(seconds=0.25)
+LATER = timedelta(seconds=2)
+
+
+@dataclass(frozen=True, slots=True)
+class Wait:
+    """Nothing more can be done now; why, for people."""
+
+    after: timedelta
+    waits_for: str
+    failures: int = 0  # in a row, with this one
+
+
+@dataclass(frozen=True)
+class Work:
+    """One job in one worker's hands."""
+
+    lease: Lease[BlockJob]
+    chains: Chains
+    registry: Registry
+    queries: list[Query]
+
+    @property
+    def job(self) -> BlockJob:
+        return self.lease.row
+
+    @cached_property
+    def reads(self) -> Mapping[int, Mapping[str, FactRead]]:
+        """By query, by the name of its value."""
+        return {query.pk: reads_of(query) for query in self.queries}
+
+    @property
+    def facts(self) -> RegistryFacts:
+        return self.chains.facts(self.registry)
+
+    @property
+    def depth(self) -> int:
+        """How many blocks, its own among them, a fact needs before it counts."""
+        return max(self.chains.chain(self.job.destination).confirmations, 1)
+
+    def reject(self, failure: Failure, queries: list[Query] | None = None) -> None:
+        """All batches that wait for the job, or those of these queries."""
+        transitions.reject({each.batch_id for each in queries or self.queries}, failure)

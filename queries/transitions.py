@@ -1,0 +1,125 @@
+"""The only writer of a status, and of a step's times.
+
+Each change is one guarded statement: what has ended stays as it ended, a step completes once, and
+a step does not begin before the one in front of it is completed.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+
+from django.db import transaction
+from django.db.models import F, Q, QuerySet
+from django.db.models.functions import Coalesce
+from ulid import ULID
+
+from queries.models import Batch, BlockJob, Query, SentTransaction, WebhookDelivery
+from queries.pipeline.clock import shared_now
+from queries.statuses import ENDED, BatchStatus, StepName
+
+ORDER = list(StepName)
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """Why a batch cannot be done, for its sender."""
+
+    code: str
+    sentence: str
+    step: StepName
+    retryable: bool
+
+
+def accept(batch: Batch) -> None:
+    Batch.objects.filter(pk=batch.pk, status=BatchStatus.RECEIVED).update(
+        status=BatchStatus.ACCEPTED
+    )
+
+
+def reject(batches: Iterable[str], failure: Failure) -> None:
+    """End these batches; their queries are no longer worked on."""
+    with transaction.atomic():
+        chosen = Batch.objects.filter(pk__in=list(batches)).exclude(status__in=ENDED)
+        keys = list(chosen.select_for_update().values_list("pk", flat=True))
+        Batch.objects.filter(pk__in=keys).update(
+            status=BatchStatus.REJECTED,
+            ended=shared_now(),
+            error_code=failure.code,
+            error_sentence=failure.sentence[:1_000],
+            error_step=failure.step,
+            error_retryable=failure.retryable,
+            look_again=None,
+        )
+        Query.objects.filter(batch__in=keys).update(ended=True)
+        _announce(keys)
+
+
+def begin(queries: QuerySet[Query], step: StepName) -> None:
+    """The step begins where it has not, in batches that are then in progress."""
+    unbegun = queries.filter(**{f"{step.began}__isnull": True}, ended=False)
+    batches = list(unbegun.values_list("batch", flat=True).distinct())
+    unbegun.update(**{step.began: shared_now()})
+    Batch.objects.filter(pk__in=batches, status=BatchStatus.ACCEPTED).update(
+        status=BatchStatus.IN_PROGRESS
+    )
+
+
+def complete(queries: QuerySet[Query], step: StepName, at: SentTransaction | None = None) -> None:
+    """The step, and any before it that still waits, is completed, and the next one begins."""
+    now = shared_now()
+    uncompleted = queries.filter(**{f"{step.completed}__isnull": True}, ended=False)
+    times: dict[str, object] = {}
+    for each in ORDER[: ORDER.index(step) + 1]:
+        for column in (each.began, each.completed):
+            times[column] = Coalesce(F(column), now)
+    if at is not None and step is StepName.HEADER_ACCUMULATED:
+        times["header_transaction"] = at
+    uncompleted.update(**times)
+
+
+def finish(values: Mapping[int, Mapping[str, str]]) -> None:
+    """These queries are done, with the words that were read back; so are batches without others."""
+    with transaction.atomic():
+        rows = Query.objects.filter(pk__in=values, ended=False).select_for_update(of=("self",))
+        queries = list(rows.order_by("pk"))
+        for query in queries:
+            query.values = dict(values[query.pk])
+        Query.objects.bulk_update(queries, ["values"], batch_size=200)
+        for of_account, last in (
+            (True, StepName.ACCOUNT_ACCUMULATED),
+            (False, StepName.HEADER_ACCUMULATED),
+        ):
+            keys = [query.pk for query in queries if bool(query.account) is of_account]
+            complete(Query.objects.filter(pk__in=keys), last)
+            Query.objects.filter(pk__in=keys).update(ended=True)
+        _end_batches({query.batch_id for query in queries}, shared_now())
+
+
+def _end_batches(keys: set[str], moment: datetime) -> None:
+    # One at a time for a batch: two jobs that end its last two queries at once must not both
+    # see the other's as open.
+    list(Batch.objects.filter(pk__in=keys).order_by("pk").select_for_update().values_list("pk"))
+    open_ones = Query.objects.filter(batch__in=keys, ended=False).values("batch")
+    done = Batch.objects.filter(~Q(pk__in=open_ones), pk__in=keys).exclude(status__in=ENDED)
+    ended = list(done.values_list("pk", flat=True))
+    Batch.objects.filter(pk__in=ended).update(
+        status=BatchStatus.DONE, ended=moment, look_again=None
+    )
+    _announce(ended)
+
+
+def _announce(ended: Iterable[str]) -> None:
+    """In the transaction that ends them, so that none ends untold."""
+    now = shared_now()
+    told = Batch.objects.filter(pk__in=list(ended)).exclude(webhook_url="")
+    WebhookDelivery.objects.bulk_create(
+        WebhookDelivery(id=str(ULID()), batch=batch, created=now, look_again=now) for batch in told
+    )
+
+
+def attach(job: BlockJob, queries: QuerySet[Query]) -> None:
+    queries.filter(ended=False).update(job=job, block=job.block)
+
+
+def open_queries(job: BlockJob) -> QuerySet[Query]:
+    return Query.objects.filter(job=job, ended=False)

@@ -1,0 +1,124 @@
+"""One POST to an address that a client chose.
+
+The address is a stranger's. So it is looked up once, every address that comes out must be one of
+the public internet, the connection goes to the very address that was looked at, and nothing it
+answers is followed or kept but its status.
+"""
+
+import hashlib
+import hmac
+import socket
+from dataclasses import dataclass
+from ipaddress import IPv4Address, IPv6Address, ip_address
+from urllib.parse import urlsplit
+
+import urllib3
+
+from queries.chain.connections import PlainPool, SecurePool
+
+TIMEOUT = urllib3.Timeout(connect=5, read=10)
+NAT64 = (0x64, 0xFF9B)  # the first two pairs of addresses that hide IPv4 ones
+
+
+class NotDelivered(Exception):  # noqa: N818
+    """The address could not be reached, or must not be."""
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """Where a webhook goes, taken apart."""
+
+    scheme: str
+    host: str
+    port: int
+    path: str
+
+
+def signature(secret: str, timestamp: int, body: bytes) -> str:
+    """What `Tacitus-Signature` says: the receiver makes the same of its copy and compares."""
+    signed = str(timestamp).encode() + b"." + body
+    return f"t={timestamp},v1={hmac.new(secret.encode(), signed, hashlib.sha256).hexdigest()}"
+
+
+def post(url: str, headers: dict[str, str], body: bytes, *, to_private: bool = False) -> int:
+    """The status that was answered."""
+    target = _target(url)
+    address = _address(target, to_private=to_private)
+    own = {"Host": _host_header(target), "User-Agent": "Tacitus", "Connection": "close"}
+    try:
+        with (
+            _connection(target, address) as pool,
+            pool.urlopen(
+                "POST",
+                target.path,
+                body=body,
+                headers={**headers, **own},
+                redirect=False,
+                retries=False,
+                preload_content=False,
+            ) as answer,
+        ):
+            return int(answer.status)
+    except (urllib3.exceptions.HTTPError, OSError, ValueError) as fault:
+        raise NotDelivered(f"The address does not answer ({type(fault).__name__}).") from None
+
+
+def _target(url: str) -> Target:
+    try:
+        parts = urlsplit(url)
+        host, port = parts.hostname, parts.port
+    except ValueError:
+        host, port = None, None
+    if not host or parts.scheme not in {"http", "https"}:
+        raise NotDelivered("The address is none.")
+    path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
+    return Target(parts.scheme, host, port or (443 if parts.scheme == "https" else 80), path)
+
+
+def _address(target: Target, *, to_private: bool) -> str:
+    try:
+        found = socket.getaddrinfo(target.host, target.port, type=socket.SOCK_STREAM)
+    except (OSError, UnicodeError):
+        raise NotDelivered("The address's host is not found.") from None
+    addresses = [str(entry[4][0]) for entry in found]
+    if not addresses:
+        raise NotDelivered("The address's host is not found.")
+    if not to_private and not all(is_public(address) for address in addresses):
+        raise NotDelivered("The address lies in a private network, where no webhook is sent.")
+    return addresses[0]
+
+
+def is_public(text: str) -> bool:
+    """Whether an address is of the public internet, also where it hides one that is not."""
+    address = ip_address(text.partition("%")[0])
+    if isinstance(address, IPv6Address):
+        inner = address.ipv4_mapped or address.sixtofour or _in_nat64(address)
+        if address.teredo is not None or (inner is not None and not is_public(str(inner))):
+            return False
+    return address.is_global and not address.is_multicast
+
+
+def _in_nat64(address: IPv6Address) -> IPv4Address | None:
+    pairs = address.packed
+    if (int.from_bytes(pairs[:2]), int.from_bytes(pairs[2:4])) != NAT64:
+        return None
+    return IPv4Address(pairs[12:])
+
+
+def _host_header(target: Target) -> str:
+    usual = {"http": 80, "https": 443}[target.scheme]
+    host = f"[{target.host}]" if ":" in target.host else target.host
+    return host if target.port == usual else f"{host}:{target.port}"
+
+
+def _connection(target: Target, address: str) -> urllib3.HTTPConnectionPool:
+    if target.scheme == "http":
+        return PlainPool(address, target.port, timeout=TIMEOUT)
+    return SecurePool(
+        address,
+        target.port,
+        timeout=TIMEOUT,
+        cert_reqs="CERT_REQUIRED",
+        server_hostname=target.host,
+        assert_hostname=target.host,
+    )

@@ -1,0 +1,123 @@
+"""The whole service in one process: a chain, its registry, a prover, and someone who asks."""
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from types import ModuleType
+from typing import Any
+
+from django.test import Client, override_settings
+from eth_account import Account as Key
+
+from accounts import api_keys
+from accounts.models import Account
+from explorer import urls, wiring
+from queries.api import urls as api
+from queries.chain.artifacts import load_artifact
+from queries.chain.local_node import LocalNode
+from queries.chain.registry_reads import RegistryReads
+from queries.chain.signer import Signer
+from queries.models import Batch, BlockJob
+from queries.pipeline.chains import Chains
+from queries.pipeline.leases import next_look
+from queries.pipeline.worker import work_once
+from queries.routes import Chain, NodeAddress, Registry, RegistryKind, Routes
+
+CHAIN_ID = 31337
+SIGNER_KEY = "0x" + 32 * "5a"
+ETHER = 10**18
+
+
+@dataclass
+class Service:
+    """What a client and an operator hold in their hands."""
+
+    node: LocalNode
+    routes: Routes
+    key: str
+    client: Client = field(default_factory=Client)
+
+    @property
+    def registry(self) -> Registry:
+        return self.routes.registries[CHAIN_ID, CHAIN_ID]
+
+    @property
+    def reads(self) -> RegistryReads:
+        return RegistryReads(lambda data: self.node.call(self.registry.address, data))
+
+    def chains(self) -> Chains:
+        return Chains(self.routes, Signer(SIGNER_KEY))
+
+    def submit(self, data: dict[str, Any], **more: Any) -> str:
+        content = {"destinationChainId": str(CHAIN_ID), "fee": "0", "data": data, **more}
+        answer = self.client.post(
+            "/submit-batch-query", content, content_type="application/json",
+            headers={"api-key": self.key},
+        )  # fmt: skip
+        assert answer.status_code == 200, answer.content
+        return str(answer.json()["internalId"])
+
+    def ask_balance(self, account: str, block: int) -> str:
+        entry = {"accounts": {account: {"props": ["BALANCE"], "slots": []}}}
+        return self.submit({str(CHAIN_ID): {f"block:{block}": entry}})
+
+    def status(self, batch: str) -> dict[str, Any]:
+        told = self.client.get(
+            "/batch-query-status", {"batchQueryId": batch}, headers={"api-key": self.key}
+        )
+        assert told.status_code == 200, told.content
+        content: dict[str, Any] = told.json()
+        return content
+
+    def work(self, *batches: str, seconds: float = 30, chains: Chains | None = None) -> None:
+        """As one prover does, until these batches have ended."""
+        held = chains or self.chains()
+        until = time.monotonic() + seconds
+        while Batch.objects.filter(pk__in=batches, ended=None).exists():
+            if time.monotonic() > until:
+                rows = Batch.objects.values("pk", "status", "waits_for")
+                jobs = BlockJob.objects.values("block", "waits_for", "failures")
+                raise AssertionError(f"not done in {seconds} s: {list(rows)}, {list(jobs)}")
+            if not work_once(held):
+                time.sleep(min(max(next_look() or 0.01, 0.01), 0.1))
+
+    def balance(self, account: str, block: int) -> int:
+        """What the source node says."""
+        return int(self.node.rpc.ask("eth_getBalance", account, hex(block)), 16)
+
+    def header(self, block: int) -> dict[str, str]:
+        (answer,) = self.node.rpc.ask_many("eth_getBlockByNumber", [(hex(block), False)])
+        told: dict[str, str] = answer
+        return told
+
+    def mine(self, blocks: int = 1) -> None:
+        self.node.rpc.ask("anvil_mine", hex(blocks), "0x2")
+
+    def head(self) -> int:
+        return int(self.node.rpc.ask("eth_blockNumber"), 16)
+
+
+@contextmanager
+def running_service(node: LocalNode, **chain: Any) -> Iterator[Service]:
+    """A native registry on `node`, and the routes that the web pages then know."""
+    signer = Key.from_key(SIGNER_KEY)
+    node.rpc.ask("anvil_setBalance", signer.address, hex(1_000 * ETHER))
+    address = node.deploy(load_artifact("NativeRegistry").bytecode)
+    settings = {"finality": 0, "free": True, **chain}
+    routes = Routes(
+        {CHAIN_ID: Chain(CHAIN_ID, "Local", (NodeAddress(node.url),), **settings)},
+        {(CHAIN_ID, CHAIN_ID): Registry(RegistryKind.NATIVE, CHAIN_ID, CHAIN_ID, address)},
+    )
+    owner, _ = Account.objects.of_wallet(Key.create().address)
+    text = api_keys.shown(api_keys.add_key(owner, "Tests"))
+    assert text is not None
+    with override_settings(ROOT_URLCONF=_addresses(routes)):
+        yield Service(node, routes, text)
+
+
+def _addresses(routes: Routes) -> ModuleType:
+    """Those of the house, with these routes."""
+    module = ModuleType("urls_of_the_test")
+    vars(module)["urlpatterns"] = [*api.addresses(routes, wiring.LIMITS), *urls.urlpatterns]
+    return module
