@@ -164,6 +164,14 @@ DATA_UPLOAD_MAX_MEMORY_SIZE = max(2_621_440, BATCH_BODY_BYTES)
 
 # The chains, and the nodes that know them; queries/routes.py reads the file.
 
+PROVER_ENGINE = env.choice("PROVER_ENGINE", "EMBEDDED", ("EMBEDDED", "CELERY"))
+CELERY_BROKER = env.secret("CELERY_BROKER")
+if PROVER_ENGINE == "CELERY" and not CELERY_BROKER:
+    raise ImproperlyConfigured(
+        "PROVER_ENGINE is celery, and CELERY_BROKER is not set. Set it to an address such as "
+        "amqp://user:password@host// or redis://host:6379/0."
+    )
+PROVER_LEASE_SECONDS = env.number("PROVER_LEASE_SECONDS", 60, least=1)
 WEBHOOKS_TO_PRIVATE = env.flag("WEBHOOKS_TO_PRIVATE")
 ROUTES_FILE = Path(routes_file) if (routes_file := env.text("ROUTES_FILE")) else None
 

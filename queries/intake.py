@@ -9,12 +9,13 @@ import re
 from collections.abc import Iterable, Iterator
 from datetime import datetime
 
-from django.db import IntegrityError
+from django.db import IntegrityError, transaction
 from django.utils import timezone
 from ulid import ULID
 
 from accounts.models import Account
 from queries.durable import durably
+from queries.engines.waking import wake
 from queries.errors import (
     BlockBeyondHead,
     FeeTooLow,
@@ -62,6 +63,7 @@ def accept(
         if not earlier:
             raise
         return earlier
+    transaction.on_commit(lambda: wake(batch.id))
     return batch
 
 

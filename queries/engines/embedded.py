@@ -7,37 +7,43 @@ from collections.abc import Callable
 from django.db import Error as DatabaseFault
 from django.db import close_old_connections
 
+from queries.engines.alarm import Alarm
 from queries.pipeline.chains import Chains
 from queries.pipeline.leases import next_look
 from queries.pipeline.worker import work_once
 
 log = logging.getLogger("tacitus.prover")
 
-LOOKS_EVERY = 0.25  # seconds, where nothing is known to be due sooner
+LOOKS_EVERY = 0.25  # seconds, where nothing is known to be due sooner and nobody else wakes us
 AFTER_A_FAULT = 2.0
 
 
-def run(new_chains: Callable[[], Chains], threads: int, stop: threading.Event) -> None:
-    """Work until `stop`; what is in hand then is finished or left to its lease."""
+def run(
+    new_chains: Callable[[], Chains], threads: int, alarm: Alarm, looks_every: float = LOOKS_EVERY
+) -> list[threading.Thread]:
+    """Begin to work, until the alarm is stopped; what is in hand then is finished."""
     workers = [
-        threading.Thread(target=_work, args=(new_chains, stop), name=f"prover-{number}")
+        threading.Thread(
+            target=_work, args=(new_chains, alarm, looks_every), name=f"prover-{number}"
+        )
         for number in range(threads)
     ]
     for worker in workers:
         worker.start()
-    for worker in workers:
-        worker.join()
+    return workers
 
 
-def _work(new_chains: Callable[[], Chains], stop: threading.Event) -> None:
+def _work(new_chains: Callable[[], Chains], alarm: Alarm, looks_every: float) -> None:
     chains = new_chains()
-    while not stop.is_set():
+    while not alarm.stopped:
+        heard = alarm.heard()
         try:
             if not work_once(chains):
                 due = next_look()
-                stop.wait(LOOKS_EVERY if due is None else min(max(due, 0.01), LOOKS_EVERY))
+                pause = looks_every if due is None else min(max(due, 0.01), looks_every)
+                alarm.sleep(pause, heard)
         except DatabaseFault:
             log.exception("The database does not answer.")
-            stop.wait(AFTER_A_FAULT)
+            alarm.sleep(AFTER_A_FAULT, heard)
         finally:
             close_old_connections()

@@ -11,12 +11,12 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Generic, TypeVar
 
+from django.conf import settings
 from django.db.models import Exists, OuterRef, Q, QuerySet
 
 from queries.models import Batch, BlockJob, Leased, Query, WebhookDelivery
 from queries.pipeline.clock import shared_now
 
-LEASE = timedelta(seconds=60)
 Row = TypeVar("Row", bound=Leased)
 
 
@@ -40,7 +40,7 @@ class Lease(Generic[Row]):
 
     def keep(self) -> None:
         """Go on for as long again; before each step that others can see."""
-        if not self.held().update(lease_until=shared_now() + LEASE):
+        if not self.held().update(lease_until=shared_now() + _lease()):
             raise LeaseLost
 
     def look_again(self, after: timedelta, waits_for: str = "", *, failures: int = 0) -> None:
@@ -81,9 +81,13 @@ def _claim(rows: QuerySet[Row]) -> Lease[Row] | None:
     due = rows.filter(free, look_again__lte=now)
     for key in due.order_by("look_again").values_list("pk", flat=True)[:10]:
         token = secrets.token_hex(16)
-        if due.filter(pk=key).update(lease_token=token, lease_until=now + LEASE):
+        if due.filter(pk=key).update(lease_token=token, lease_until=now + _lease()):
             return Lease(rows.get(pk=key), token)
     return None
+
+
+def _lease() -> timedelta:
+    return timedelta(seconds=settings.PROVER_LEASE_SECONDS)
 
 
 def next_look() -> float | None:

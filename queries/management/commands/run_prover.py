@@ -1,7 +1,6 @@
 """`manage.py run_prover`: does the work, until it is told to stop. Several may run."""
 
 import signal
-import threading
 from argparse import ArgumentParser
 from typing import Any
 
@@ -9,9 +8,12 @@ from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 
 from queries.chain.signer import Signer, SignerUnusable, open_signer
-from queries.engines.embedded import run
+from queries.engines import embedded
+from queries.engines.waking import ALARM, LOOKS_EVERY, listen
 from queries.pipeline.chains import Chains
 from queries.routes import Routes, RoutesUnreadable, read_routes
+
+MOST_THREADS = 64
 
 
 class Command(BaseCommand):
@@ -19,22 +21,32 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument(
-            "--threads", type=int, default=2, help="jobs that are worked on at once (%(default)s)"
+            "--threads", default="2", help="jobs that are worked on at once (%(default)s)"
         )
 
     def handle(self, **options: Any) -> None:
+        threads = _threads(options["threads"])
         routes = _routes()
         signer = _signer()
-        stop = threading.Event()
         for each in (signal.SIGTERM, signal.SIGINT):
-            signal.signal(each, lambda *_: stop.set())
+            signal.signal(each, lambda *_: ALARM.stop())
+        workers = embedded.run(lambda: Chains(routes, signer), threads, ALARM, LOOKS_EVERY)
+        count = len(routes.registries)
         self.stdout.write(
-            f"Proving on {len(routes.registries)} "
-            f"{'route' if len(routes.registries) == 1 else 'routes'} as {signer.address} "
+            f"Proving on {count} {'route' if count == 1 else 'routes'} as {signer.address} "
             "(Ctrl-C ends it)"
         )
         self.stdout.flush()
-        run(lambda: Chains(routes, signer), options["threads"], stop)
+        listen()
+        ALARM.stop()
+        for worker in workers:
+            worker.join()
+
+
+def _threads(text: str) -> int:
+    if text.isascii() and text.isdigit() and 1 <= int(text[:4]) <= MOST_THREADS:
+        return int(text)
+    raise CommandError(f"--threads is {text!r}; take a whole number from 1 to {MOST_THREADS}.")
 
 
 def _routes() -> Routes:

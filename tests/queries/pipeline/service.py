@@ -88,8 +88,8 @@ class Service:
 
     def header(self, block: int) -> dict[str, str]:
         (answer,) = self.node.rpc.ask_many("eth_getBlockByNumber", [(hex(block), False)])
-        told: dict[str, str] = answer
-        return told
+        assert isinstance(answer, dict)
+        return answer
 
     def mine(self, blocks: int = 1) -> None:
         self.node.rpc.ask("anvil_mine", hex(blocks), "0x2")

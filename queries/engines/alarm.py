@@ -1,0 +1,35 @@
+"""What wakes sleeping workers of this process."""
+
+import threading
+
+
+class Alarm:
+    """Rung once, it wakes every worker that sleeps; one that works looks again by itself."""
+
+    def __init__(self) -> None:
+        self._changed = threading.Condition()
+        self._rung = 0
+        self.stopped = False
+
+    def ring(self) -> None:
+        with self._changed:
+            self._rung += 1
+            self._changed.notify_all()
+
+    def stop(self) -> None:
+        """For good: whoever wakes finds `stopped` set. Safe in a handler of signals."""
+        self.stopped = True
+        threading.Thread(target=self.ring).start()
+
+    def heard(self) -> int:
+        """To be asked before looking: what rings from then on is not slept through."""
+        with self._changed:
+            return self._rung
+
+    def sleep(self, seconds: float, heard: int) -> None:
+        with self._changed:
+            self._changed.wait_for(lambda: self.stopped or self._rung != heard, seconds)
+
+    def until_stopped(self) -> None:
+        while not self.stopped:
+            self.sleep(3_600, self.heard())

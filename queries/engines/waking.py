@@ -1,0 +1,20 @@
+"""The engine that is set: how provers are woken, and what a prover hears."""
+
+from django.conf import settings
+
+if settings.PROVER_ENGINE == "CELERY":
+    from queries.engines.with_celery import ALARM, LOOKS_EVERY, listen, wake
+else:
+    from queries.engines.alarm import Alarm
+    from queries.engines.embedded import LOOKS_EVERY
+
+    ALARM = Alarm()
+
+    def wake(batch_id: str) -> None:
+        """Nobody needs to: provers of the embedded engine look four times a second."""
+
+    def listen() -> None:
+        ALARM.until_stopped()
+
+
+__all__ = ["ALARM", "LOOKS_EVERY", "listen", "wake"]

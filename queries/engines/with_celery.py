@@ -1,0 +1,58 @@
+"""Celery as an alarm clock: a message that something came wakes the workers that hear it.
+
+The work itself is in the database. So a message that is lost or comes twice is harmless, and
+workers look every few seconds all the same.
+"""
+
+import logging
+
+from celery import Celery
+from celery.exceptions import OperationalError
+from django.conf import settings
+
+from queries.engines.alarm import Alarm
+
+log = logging.getLogger("tacitus.prover")
+
+LOOKS_EVERY = 5.0  # seconds
+ALARM = Alarm()  # of the prover that this process is
+
+app = Celery("tacitus", broker=settings.CELERY_BROKER)
+app.conf.update(
+    task_default_queue="tacitus",
+    task_ignore_result=True,
+    task_publish_retry=False,
+    broker_connection_timeout=2,
+    broker_connection_retry_on_startup=True,
+    worker_prefetch_multiplier=1,
+    worker_hijack_root_logger=False,
+    broker_transport_options={"socket_connect_timeout": 2, "socket_timeout": 30},
+)
+
+
+@app.task(name="tacitus.wake")  # type: ignore[untyped-decorator]
+def woken(batch_id: str) -> None:
+    log.debug("Woken for batch %s.", batch_id)
+    ALARM.ring()
+
+
+def wake(batch_id: str) -> None:
+    """Without a broker the batch waits for the next look, and nobody is refused for that."""
+    try:
+        woken.apply_async(args=[batch_id], expires=60)
+    except (OperationalError, OSError):
+        log.warning("The broker does not answer; provers find batch %s when they look.", batch_id)
+
+
+def listen() -> None:
+    """Until the process is told to end."""
+    worker = app.Worker(
+        pool="solo",
+        concurrency=1,
+        without_gossip=True,
+        without_mingle=True,
+        without_heartbeat=True,
+        quiet=True,
+        loglevel="WARNING",
+    )
+    worker.start()

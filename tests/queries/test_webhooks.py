@@ -1,0 +1,114 @@
+"""A POST to an address that a stranger chose goes to the public internet, and there only."""
+
+import hashlib
+import hmac
+import socket
+from typing import Any
+
+import pytest
+
+from queries import webhooks
+from queries.webhooks import NotDelivered, is_public, post, signature
+from tests.queries.receiver import receiver
+
+pytestmark = pytest.mark.no_database
+
+PRIVATE = [
+    "0.0.0.0",  # noqa: S104
+    "10.0.0.1", "100.64.0.1", "127.0.0.1", "127.8.8.8", "169.254.169.254",
+    "172.16.0.1", "192.0.0.1", "192.168.1.1", "198.18.0.1", "224.0.0.1", "240.0.0.1",
+    "255.255.255.255", "::", "::1", "fe80::1", "fe80::1%eth0", "fc00::1", "fd12::1", "ff02::1",
+    "::ffff:127.0.0.1", "::ffff:10.0.0.1", "64:ff9b::7f00:1", "64:ff9b::a9fe:a9fe",
+    "2002:7f00:1::", "2001:0:7f00:1::", "2001:db8::1",
+]  # fmt: skip
+PUBLIC = ["1.1.1.1", "8.8.8.8", "2606:4700:4700::1111", "64:ff9b::808:808"]
+
+
+@pytest.mark.parametrize("address", PRIVATE)
+def test_what_is_not_public_is_not_reached(address: str) -> None:
+    assert not is_public(address)
+
+
+@pytest.mark.parametrize("address", PUBLIC)
+def test_what_is_public_may_be(address: str) -> None:
+    assert is_public(address)
+
+
+@pytest.mark.parametrize(
+    "host", ["127.0.0.1", "localhost", "[::1]", "0x7f.1", "2130706433", "127.1", "0"]
+)
+def test_loopback_is_refused_however_it_is_spelled(host: str) -> None:
+    with receiver() as kept:
+        with pytest.raises(NotDelivered, match=r"private network|not found|is none"):
+            post(f"http://{host}:{kept.port}/", {}, b"{}")
+        assert kept.got == []
+
+
+def test_one_private_address_among_public_ones_is_enough(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a name stands for is its owner's choice, and no name here stands for two."""
+    both = [(0, 0, 0, "", (address, 80)) for address in ("1.1.1.1", "127.0.0.1")]
+    monkeypatch.setattr(socket, "getaddrinfo", lambda *_, **__: both)
+    with pytest.raises(NotDelivered, match="private network"):
+        post("http://hook.example/", {}, b"{}")
+
+
+def test_the_connection_goes_to_the_address_that_was_looked_at(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A name that is looked up a second time may stand for another address by then."""
+    with receiver() as kept:
+        real, asked = socket.getaddrinfo, []
+
+        def once(host: Any, port: Any, *rest: Any, **more: Any) -> Any:
+            asked.append(host)
+            return real("127.0.0.1" if host == "hook.example" else host, port, *rest, **more)
+
+        monkeypatch.setattr(socket, "getaddrinfo", once)
+        url = f"http://hook.example:{kept.port}/x"
+        assert post(url, {}, b"{}", to_private=True) == 200
+        assert asked.count("hook.example") == 1
+        assert kept.got[0][1]["Host"] == f"hook.example:{kept.port}"
+
+
+def test_what_is_sent_arrives() -> None:
+    with receiver() as kept:
+        headers = {"Content-Type": "application/json", "X-Mine": "yes"}
+        assert post(kept.url, headers, b'{"a":1}', to_private=True) == 200
+        path, told, body = kept.got[0]
+        assert (path, body, told["X-Mine"]) == ("/hook?a=b", b'{"a":1}', "yes")
+
+
+@pytest.mark.parametrize("status", [301, 302, 307, 308])
+def test_it_is_not_sent_on(status: int) -> None:
+    with receiver(status) as kept:
+        assert post(kept.url, {}, b"{}", to_private=True) == status
+        assert len(kept.got) == 1
+
+
+@pytest.mark.parametrize(
+    "url", ["ftp://a.example/", "http:///x", "x", "http://[::1/", "http://a.example:99999/"]
+)
+def test_what_is_no_address_is_told(url: str) -> None:
+    with pytest.raises(NotDelivered):
+        post(url, {}, b"{}", to_private=True)
+
+
+def test_nobody_there_is_told_without_the_address() -> None:
+    with receiver() as kept:
+        url = kept.url
+    with pytest.raises(NotDelivered, match="does not answer") as told:
+        post(url, {}, b"{}", to_private=True)
+    assert "127.0.0.1" not in str(told.value)
+
+
+def test_the_receiver_can_tell_that_it_is_ours() -> None:
+    made = signature("whs_secret", 1_700_000_000, b"{}")
+    expected = hmac.new(b"whs_secret", b"1700000000.{}", hashlib.sha256).hexdigest()
+    assert made == f"t=1700000000,v1={expected}"
+
+
+def test_a_certificate_of_another_name_is_refused() -> None:
+    """Only that the name is asked for: a certificate of its own would be trusted by nobody."""
+    pool = webhooks._connection(webhooks._target("https://hook.example/"), "127.0.0.1")
+    assert pool.conn_kw["server_hostname"] == "hook.example"
+    assert pool.assert_hostname == "hook.example"  # type: ignore[attr-defined]
