@@ -1,25 +1,49 @@
-"""Which chains there are and which nodes know them: the file that ROUTES_FILE names, read.
-
-An operator writes the file, so each fault is told in one sentence that names its place. None
-repeats a node's address, which may hold a key, nor the name of a secret file, because a secret
-set there by mistake is one.
+"""Which chains there are, which nodes know them, and which registry brings the facts of one to
+another: the file that ROUTES_FILE names, read.
 """
 
 import re
-import tomllib
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from decimal import Decimal
 from enum import StrEnum
+from functools import partial
 from pathlib import Path
-from typing import Any, NoReturn
-from urllib.parse import urlsplit
+from typing import Any
+
+from queries.routes_file import (
+    RoutesUnreadable,
+    contract_address,
+    flag,
+    name_in,
+    node_address,
+    only,
+    parsed,
+    refuse,
+    site_address,
+    table_in,
+    texts,
+    told,
+    whole_number,
+)
+
+__all__ = [
+    "Chain",
+    "NodeAddress",
+    "Registry",
+    "RegistryKind",
+    "Routes",
+    "RoutesUnreadable",
+    "read_routes",
+]
 
 GREATEST_CHAIN_ID = 2**63 - 1
-LONGEST_NAME = 50
-
-
-class RoutesUnreadable(Exception):  # noqa: N818
-    """The routes file is missing or wrong; the sentence says where."""
+MOST_BLOCKS = 100_000  # on top of another
+DEFAULT_RANGE, LONGEST_RANGE = 256, 2**16 - 1
+GWEI = 10**9
+DEAREST_GWEI = 10**6
+REGISTRY_KEYS = {"kind", "source", "destination", "address", "longest_range"}
+ALIAS = "[A-Za-z][A-Za-z0-9_.-]{0,49}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +88,7 @@ class Registry:
     source: int
     destination: int
     address: str  # checksummed
-    longest_range: int = 256  # headers that may chain back to a block
+    longest_range: int = DEFAULT_RANGE  # headers that may chain back to a block
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,119 +103,152 @@ def read_routes(path: Path | None) -> Routes:
     """What the file says; without a file there are no chains."""
     if path is None:
         return Routes({})
-    content = _table("the file", _parsed(path))
-    _only("the file", content, {"chains"})
-    tables = _table("chains", content.get("chains", {}))
-    chains = [_chain(name, table, path.parent) for name, table in tables.items()]
-    names = [chain.name.casefold() for chain in chains]
-    for chain in chains:
-        if names.count(chain.name.casefold()) > 1:
-            _refuse(f"chains.{chain.id}.name", "another chain has the same name")
-    return Routes({chain.id: chain for chain in chains})
-
-
-def _parsed(path: Path) -> object:
-    try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise RoutesUnreadable(f"ROUTES_FILE cannot be read: {error.strerror}.") from None
-    except tomllib.TOMLDecodeError as error:
-        # Its place alone: the rest of the parser's sentence may repeat what stands there.
-        place = re.search(r"line \d+, column \d+", str(error))
-        where = place[0] if place else "its end"
-        raise RoutesUnreadable(f"ROUTES_FILE is not TOML: look at {where}.") from None
-    except RecursionError:
-        raise RoutesUnreadable("ROUTES_FILE is nested too deeply.") from None
-    except UnicodeDecodeError:
-        raise RoutesUnreadable("ROUTES_FILE is not UTF-8 text.") from None
-    except ValueError:
-        raise RoutesUnreadable("ROUTES_FILE holds a number that is too long.") from None
+    content = table_in("the file", parsed(path))
+    only("the file", content, {"chains", "registries"})
+    tables = table_in("chains", content.get("chains", {}))
+    chains = {
+        chain.id: chain
+        for chain in (_chain(name, table, path.parent) for name, table in tables.items())
+    }
+    _refuse_ambiguity(chains)
+    return Routes(chains, _registries(content.get("registries", []), chains))
 
 
 def _chain(name: str, content: object, folder: Path) -> Chain:
     if not re.fullmatch("[1-9][0-9]{0,18}", name) or int(name) > GREATEST_CHAIN_ID:
         wanted = f"a chain is named by its id from 1 to {GREATEST_CHAIN_ID}, such as [chains.1]"
-        _refuse("chains", f"{_told(name)} is no chain id; {wanted}")
+        refuse("chains", f"{told(name)} is no chain id; {wanted}")
     place = f"chains.{name}"
-    table = _table(place, content)
-    _only(place, table, {"name", "nodes"})
+    table = table_in(place, content)
+    only(place, table, CHAIN_KEYS)
     return Chain(
-        int(name),
-        _name(f"{place}.name", table.get("name")),
-        _nodes(f"{place}.nodes", table.get("nodes"), folder),
+        id=int(name),
+        name=name_in(f"{place}.name", table.get("name")),
+        nodes=_nodes(f"{place}.nodes", table.get("nodes"), folder),
+        **{
+            member: read(f"{place}.{key}", table[key])
+            for key, (member, read) in CHAIN_OPTIONS.items()
+            if key in table
+        },
     )
-
-
-def _name(place: str, name: object) -> str:
-    if (
-        not isinstance(name, str)
-        or not name.isprintable()
-        or name != name.strip()
-        or not 0 < len(name) <= LONGEST_NAME
-    ):
-        _refuse(place, f'it must be a text of 1 to {LONGEST_NAME} characters, such as "Ethereum"')
-    return name
 
 
 def _nodes(place: str, entries: object, folder: Path) -> tuple[NodeAddress, ...]:
     if not isinstance(entries, list) or not entries:
-        _refuse(place, 'it must list at least one node, such as ["https://node.example/"]')
+        refuse(place, 'it must list at least one node, such as ["https://node.example/"]')
     nodes = tuple(
-        NodeAddress(_address(f"{place}, entry {number}", entry, folder))
+        NodeAddress(node_address(f"{place}, entry {number}", entry, folder))
         for number, entry in enumerate(entries, 1)
     )
     # Two nodes are asked so that one alone cannot lie; the same one twice would agree with itself.
     if len(set(nodes)) < len(nodes):
-        _refuse(place, "the same address stands there twice")
+        refuse(place, "the same address stands there twice")
     return nodes
 
 
-def _address(place: str, entry: object, folder: Path) -> str:
-    if isinstance(entry, dict):
-        _only(place, entry, {"file"})
-        entry = _secret(place, entry.get("file"), folder)
-    if not isinstance(entry, str):
-        _refuse(place, 'it must be an address, or { file = "…" } that names a file with one')
-    try:
-        parts = urlsplit(entry)
-        whole = parts.scheme in {"http", "https"} and bool(parts.hostname) and parts.port != 0
-    except ValueError:
-        whole = False
-    if not whole or not re.fullmatch("[!-~]+", entry) or parts.fragment:
-        _refuse(place, "it is no http or https address")
-    return entry
+def _aliases(place: str, value: object) -> tuple[str, ...]:
+    aliases = texts(place, value)
+    if not all(re.fullmatch(ALIAS, alias) for alias in aliases):
+        refuse(
+            place,
+            "an alias is a letter and up to 49 letters, digits and _ . - behind it; what begins "
+            "with a digit would be taken for an id",
+        )
+    return tuple(aliases)
 
 
-def _secret(place: str, name: object, folder: Path) -> str:
-    if not isinstance(name, str) or not name or "\0" in name:
-        _refuse(place, "file must name a file")
-    try:
-        content = (folder / name).read_text(encoding="utf-8").strip()
-    except OSError as error:
-        _refuse(place, f"the file it names cannot be read: {error.strerror}")
-    except UnicodeDecodeError:
-        _refuse(place, "the file it names is not UTF-8 text")
-    if not content:
-        _refuse(place, "the file it names is empty")
-    return content
+def _finality(place: str, value: object) -> int | None:
+    if value == "finalized":
+        return None
+    if type(value) is not int or not 0 <= value <= MOST_BLOCKS:
+        refuse(place, f'it must be "finalized" or a number of blocks from 0 to {MOST_BLOCKS}')
+    return value
 
 
-def _table(place: str, content: object) -> dict[str, Any]:
-    if not isinstance(content, dict):
-        _refuse(place, "it must be a table")
-    return content
+def _dearest_gas(place: str, value: object) -> int:
+    if type(value) is int:
+        value = Decimal(value)
+    if (
+        not isinstance(value, Decimal)
+        or not value.is_finite()
+        or not 0 < value <= DEAREST_GWEI
+        or value * GWEI % 1
+    ):
+        refuse(place, f"it must be a number of gwei, more than 0 and at most {DEAREST_GWEI}")
+    return int(value * GWEI)
 
 
-def _only(place: str, table: Mapping[str, object], known: Collection[str]) -> None:
-    for key in table:
-        if key not in known:
-            _refuse(place, f"{_told(key)} is not known; known: {', '.join(sorted(known))}")
+# What a chain's table may say beside its name and nodes: the member of Chain, and how it is read.
+CHAIN_OPTIONS: Mapping[str, tuple[str, Callable[[str, object], Any]]] = {
+    "aliases": ("aliases", _aliases),
+    "finality": ("finality", _finality),
+    "confirmations": (
+        "confirmations",
+        partial(whole_number, least=0, greatest=MOST_BLOCKS),
+    ),
+    "dearest_gas_gwei": ("dearest_gas", _dearest_gas),
+    "free": ("free", flag),
+    "explorer": ("explorer", site_address),
+    "ens_registry": ("ens_registry", contract_address),
+}
+
+CHAIN_KEYS = {"name", "nodes", *CHAIN_OPTIONS}
 
 
-def _told(key: str) -> str:
-    """A key as a sentence may repeat it: an address put in a key's place is not shown."""
-    return key if re.fullmatch("[A-Za-z0-9_-]{1,20}", key) else "a key that stands there"
+def _refuse_ambiguity(chains: Mapping[int, Chain]) -> None:
+    names = [chain.name.casefold() for chain in chains.values()]
+    aliases = [alias for chain in chains.values() for alias in chain.aliases]
+    for chain in chains.values():
+        if names.count(chain.name.casefold()) > 1:
+            refuse(f"chains.{chain.id}.name", "another chain has the same name")
+        for alias in chain.aliases:
+            if aliases.count(alias) > 1:
+                refuse(f"chains.{chain.id}.aliases", f"{told(alias)} stands in the file twice")
 
 
-def _refuse(place: str, sentence: str) -> NoReturn:
-    raise RoutesUnreadable(f"ROUTES_FILE, {place}: {sentence}.") from None
+def _registries(entries: object, chains: Mapping[int, Chain]) -> dict[tuple[int, int], Registry]:
+    if not isinstance(entries, list):
+        refuse("registries", "each registry is a table of its own that begins with [[registries]]")
+    found: dict[tuple[int, int], Registry] = {}
+    for number, entry in enumerate(entries, 1):
+        place = f"registries, entry {number}"
+        registry = _registry(place, table_in(place, entry), chains)
+        for other in found.values():
+            if (other.source, other.destination) == (registry.source, registry.destination):
+                refuse(place, "another registry has the same source and destination")
+            if (other.destination, other.address) == (registry.destination, registry.address):
+                refuse(f"{place}.address", "another registry has the same one on this chain")
+        found[registry.source, registry.destination] = registry
+    return found
+
+
+def _registry(place: str, table: Mapping[str, object], chains: Mapping[int, Chain]) -> Registry:
+    only(place, table, REGISTRY_KEYS)
+    kinds = [kind.value for kind in RegistryKind]
+    kind = table.get("kind")
+    if not isinstance(kind, str) or kind not in kinds:
+        refuse(f"{place}.kind", f"it must be one of {', '.join(kinds)}")
+    source, destination = (
+        _chain_id(f"{place}.{end}", table.get(end), chains) for end in ("source", "destination")
+    )
+    if (kind == RegistryKind.NATIVE) != (source == destination):
+        refuse(place, "a native registry has one chain as source and destination, others have two")
+    return Registry(
+        RegistryKind(kind),
+        source,
+        destination,
+        contract_address(f"{place}.address", table.get("address")),
+        whole_number(
+            f"{place}.longest_range",
+            table.get("longest_range", DEFAULT_RANGE),
+            0,
+            LONGEST_RANGE,
+        ),
+    )
+
+
+def _chain_id(place: str, value: object, chains: Mapping[int, Chain]) -> int:
+    if type(value) is not int or value not in chains:
+        listed = ", ".join(map(str, chains)) or "none"
+        refuse(place, f"it must be the id of a chain in the file; there: {listed}")
+    return value

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from functools import partial
 
 from queries.chain.errors import AlreadyKnown, CallReverted, ChainAnswer, FeesTooHigh, MethodMissing
@@ -175,4 +176,4 @@ def _hex(some: bytes) -> str:
 
 
 def _gwei(wei: int) -> str:
-    return f"{wei / GWEI:.10g}"
+    return f"{(Decimal(wei) / GWEI).normalize():f}"

@@ -1,11 +1,22 @@
 """The routes file: what it says, and the sentence where it says nothing that can be used."""
 
+import re
 import traceback
 from pathlib import Path
 
 import pytest
 
-from queries.routes import Chain, NodeAddress, Routes, RoutesUnreadable, read_routes
+from queries.routes import (
+    CHAIN_KEYS,
+    REGISTRY_KEYS,
+    Chain,
+    NodeAddress,
+    Registry,
+    RegistryKind,
+    Routes,
+    RoutesUnreadable,
+    read_routes,
+)
 
 pytestmark = pytest.mark.no_database
 
@@ -15,6 +26,26 @@ CHAIN = f'[chains.1]\nname = "Ethereum"\n{NODES}'
 
 def _nodes(entries: str) -> str:
     return f'[chains.1]\nname = "Ethereum"\nnodes = {entries}'
+
+
+def _with(line: str) -> str:
+    return f"{CHAIN}\n{line}"
+
+
+ADDRESS = "0x5FbDB2315678afecb367f032d93F642f64180aa3"
+OTHER = "0xe7f1725E7734CE288F8367e1Bb143E90bb3F0512"
+TWO_CHAINS = f'{CHAIN}\n[chains.10]\nname = "OP"\n{NODES}'
+
+
+def _registry(*lines: str, **other: object) -> str:
+    """A registry's table, with other values than right ones, or without where they are None."""
+    right = {"kind": '"native"', "source": 1, "destination": 1, "address": f'"{ADDRESS}"'}
+    told = [f"{key} = {value}" for key, value in (right | other).items() if value is not None]
+    return "\n".join(["[[registries]]", *told, *lines])
+
+
+def _registries(*tables: str) -> str:
+    return "\n".join([TWO_CHAINS, *tables])
 
 
 @pytest.fixture
@@ -69,6 +100,60 @@ def test_chains_have_names_and_nodes(routes_file: Path) -> None:
     )
 
 
+def test_a_chain_is_told_in_full(routes_file: Path) -> None:
+    routes_file.write_text(
+        f"""
+        {CHAIN}
+        aliases = ["ETHEREUM", "mainnet-1"]
+        finality = 12
+        confirmations = 3
+        dearest_gas_gwei = 0.25
+        free = true
+        explorer = "https://explorer.example/chain/"
+        ens_registry = "{ADDRESS}"
+        [chains.10]
+        name = "OP"
+        {NODES}
+        finality = "finalized"
+        dearest_gas_gwei = 7
+        free = false
+        """
+    )
+    nodes = (NodeAddress("https://node.example/hunter2"),)
+    first = Chain(
+        1,
+        "Ethereum",
+        nodes,
+        aliases=("ETHEREUM", "mainnet-1"),
+        finality=12,
+        confirmations=3,
+        dearest_gas=250_000_000,
+        free=True,
+        explorer="https://explorer.example/chain",
+        ens_registry=ADDRESS,
+    )
+    second = Chain(10, "OP", nodes, finality=None, dearest_gas=7 * 10**9, free=False)
+    assert read_routes(routes_file) == Routes({1: first, 10: second})
+
+
+def test_registries_are_found_by_their_two_chains(routes_file: Path) -> None:
+    # A contract of the same address on another chain is another contract.
+    routes_file.write_text(
+        _registries(
+            _registry(),
+            _registry("longest_range = 0", kind='"optimism"', destination=10),
+            _registry(kind='"attested"', source=10, address=f'"{OTHER}"'),
+            _registry("longest_range = 65535", source=10, destination=10, address=f'"{OTHER}"'),
+        )
+    )
+    assert read_routes(routes_file).registries == {
+        (1, 1): Registry(RegistryKind.NATIVE, 1, 1, ADDRESS, 256),
+        (1, 10): Registry(RegistryKind.OPTIMISM, 1, 10, ADDRESS, 0),
+        (10, 1): Registry(RegistryKind.ATTESTED, 10, 1, OTHER, 256),
+        (10, 10): Registry(RegistryKind.NATIVE, 10, 10, OTHER, 65535),
+    }
+
+
 def test_a_nodes_address_does_not_show(routes_file: Path) -> None:
     routes_file.write_text(CHAIN)
     routes = read_routes(routes_file)
@@ -79,7 +164,7 @@ def test_a_nodes_address_does_not_show(routes_file: Path) -> None:
 
 WRONG = [
     ("chains = 1", "chains: it must be a table"),
-    ("chain = 1", "the file: chain is not known; known: chains"),
+    ("chain = 1", "the file: chain is not known; known: chains, registries"),
     ('"https://node.example/hunter2" = 1', "the file: a key that stands there is not known"),
     ("[[chains]]", "chains: it must be a table"),
     ("[chains]\n1 = 2", "chains.1: it must be a table"),
@@ -91,7 +176,10 @@ WRONG = [
     ("[chains.9223372036854775808]", "chains: 9223372036854775808 is no chain id"),
     ("[chains.99999999999999999999]", "chains: 99999999999999999999 is no chain id"),
     ("[chains.ethereum]", "chains: ethereum is no chain id"),
-    (f'{CHAIN}\nnodse = "hunter2"', "chains.1: nodse is not known; known: name, nodes"),
+    (
+        f'{CHAIN}\nnodse = "hunter2"',
+        "chains.1: nodse is not known; known: aliases, confirmations, dearest_gas_gwei, ens_reg",
+    ),
     (f"[chains.1]\n{NODES}", "chains.1.name: it must be a text"),
     (f"[chains.1]\nname = 1\n{NODES}", "chains.1.name: it must be a text"),
     (f'[chains.1]\nname = ""\n{NODES}', "chains.1.name: it must be a text"),
@@ -134,8 +222,86 @@ WRONG = [
     (_nodes('[{ file = "lines" }]'), "entry 1: it is no http or https address"),
 ]
 
+ALIAS_A = 'aliases = ["A"]'
+ALIAS = "chains.1.aliases: an alias is a letter"
+FINALITY = 'chains.1.finality: it must be "finalized" or a number of blocks from 0 to 100000'
+CONFIRMATIONS = "chains.1.confirmations: it must be a whole number from 0 to 100000"
+DEAREST = "chains.1.dearest_gas_gwei: it must be a number of gwei, more than 0 and at most 1000000"
+EXPLORER = "chains.1.explorer: it must be an http or https address"
+WRONG_OPTIONS = [
+    (_with('aliases = "ETHEREUM"'), "chains.1.aliases: it must be a list of texts"),
+    (_with("aliases = [1]"), "chains.1.aliases: it must be a list of texts"),
+    (_with('aliases = ["10"]'), ALIAS),
+    (_with('aliases = ["0x1"]'), ALIAS),
+    (_with('aliases = [""]'), ALIAS),
+    (_with('aliases = ["two words"]'), ALIAS),
+    (_with(f'aliases = ["{51 * "a"}"]'), ALIAS),
+    (_with('aliases = ["A", "A"]'), "chains.1.aliases: A stands in the file twice"),
+    (
+        f'{_with(ALIAS_A)}\n[chains.2]\nname = "b"\n{NODES}\naliases = ["B", "A"]',
+        "chains.1.aliases: A stands in the file twice",
+    ),
+    (_with('finality = "final"'), FINALITY),
+    (_with("finality = -1"), FINALITY),
+    (_with("finality = true"), FINALITY),
+    (_with("finality = 1.0"), FINALITY),
+    (_with("finality = 100001"), FINALITY),
+    (_with("confirmations = -1"), CONFIRMATIONS),
+    (_with("confirmations = true"), CONFIRMATIONS),
+    (_with('confirmations = "1"'), CONFIRMATIONS),
+    (_with("confirmations = 100001"), CONFIRMATIONS),
+    (_with("dearest_gas_gwei = 0"), DEAREST),
+    (_with("dearest_gas_gwei = -1"), DEAREST),
+    (_with("dearest_gas_gwei = 1000001"), DEAREST),
+    (_with("dearest_gas_gwei = 0.0000000001"), DEAREST),
+    (_with("dearest_gas_gwei = true"), DEAREST),
+    (_with('dearest_gas_gwei = "1"'), DEAREST),
+    (_with("dearest_gas_gwei = inf"), DEAREST),
+    (_with("dearest_gas_gwei = nan"), DEAREST),
+    (_with("free = 1"), "chains.1.free: it must be true or false"),
+    (_with("explorer = 1"), EXPLORER),
+    (_with('explorer = "etherscan.io"'), EXPLORER),
+    (_with('explorer = "javascript:hunter2"'), EXPLORER),
+    (_with('explorer = "https://u:hunter2@explorer.example"'), EXPLORER),
+    (_with('explorer = "https://explorer.example/?a=b"'), EXPLORER),
+    (_with('ens_registry = "0x1"'), "chains.1.ens_registry: it must be an address with its check"),
+]
+PLACE = "registries, entry 1"
+CHECKSUM = "it must be an address with its checksum (EIP-55)"
+WRONG_REGISTRIES = [
+    (f"registries = 1\n{CHAIN}", "registries: each registry is a table of its own that begins"),
+    (f"registries = [1]\n{CHAIN}", f"{PLACE}: it must be a table"),
+    (f"{CHAIN}\n[registries]", "registries: each registry is a table of its own that begins"),
+    (_registries(_registry(kind=None)), f"{PLACE}.kind: it must be one of native, optimism, att"),
+    (_registries(_registry(kind='"Native"')), f"{PLACE}.kind: it must be one of native, optimis"),
+    (_registries(_registry(kind=1)), f"{PLACE}.kind: it must be one of native, optimism, attest"),
+    (_registries(_registry(source=None)), f"{PLACE}.source: it must be the id of a chain in"),
+    (_registries(_registry(source=5)), f"{PLACE}.source: it must be the id of a chain in the fi"),
+    (_registries(_registry(destination=5)), "the id of a chain in the file; there: 1, 10"),
+    (_registries(_registry(destination='"1"')), f"{PLACE}.destination: it must be the id of a"),
+    (_registries(_registry(source="true")), f"{PLACE}.source: it must be the id of a chain"),
+    (_registries(_registry(source=10)), f"{PLACE}: a native registry has one chain as source"),
+    (_registries(_registry(kind='"optimism"')), f"{PLACE}: a native registry has one chain as"),
+    (_registries(_registry(kind='"attested"')), "as source and destination, others have two"),
+    (_registries(_registry(address=None)), f"{PLACE}.address: {CHECKSUM}"),
+    (_registries(_registry(address=f'"{ADDRESS.lower()}"')), f"{PLACE}.address: {CHECKSUM}"),
+    (_registries(_registry(address=f'"{ADDRESS.replace("F", "f", 1)}"')), CHECKSUM),
+    (_registries(_registry(address='"hunter2"')), f"{PLACE}.address: {CHECKSUM}"),
+    (_registries(_registry("longest_range = -1")), f"{PLACE}.longest_range: it must be a whole"),
+    (_registries(_registry("longest_range = 65536")), "a whole number from 0 to 65535"),
+    (_registries(_registry("range = 1")), f"{PLACE}: range is not known; known: address, dest"),
+    (
+        _registries(_registry(), _registry(address=f'"{OTHER}"')),
+        "registries, entry 2: another registry has the same source and destination",
+    ),
+    (
+        _registries(_registry(), _registry(kind='"attested"', source=10)),
+        "registries, entry 2.address: another registry has the same one on this chain",
+    ),
+]
 
-@pytest.mark.parametrize(("content", "sentence"), WRONG)
+
+@pytest.mark.parametrize(("content", "sentence"), [*WRONG, *WRONG_OPTIONS, *WRONG_REGISTRIES])
 def test_what_is_wrong_is_told_by_its_place(routes_file: Path, content: str, sentence: str) -> None:
     routes_file.write_text(content, encoding="utf-8")
     said = _refusal(routes_file)
@@ -168,3 +334,30 @@ def test_a_file_that_is_not_there_is_told(tmp_path: Path) -> None:
     said = _refusal(tmp_path / "hunter2")
     assert said == "ROUTES_FILE cannot be read: No such file or directory."
     assert _refusal(tmp_path) == "ROUTES_FILE cannot be read: Is a directory."
+
+
+def test_the_readmes_example_is_right_and_its_tables_name_every_key(
+    repository: Path, routes_file: Path
+) -> None:
+    section = (repository / "README.md").read_text().split("### Routes\n")[1].split("\n## ")[0]
+    example = section.split("```")[1].replace("/run/secrets/node", "secret")
+    routes_file.write_text(example)
+    routes = read_routes(routes_file)
+    assert routes.chains[1].explorer == "https://etherscan.io"
+    assert routes.registries[1, 1].kind is RegistryKind.NATIVE
+    _, of_chains, of_registries = re.split(r"\| a (?:chain|registry)'s key \|", section)
+    for table, keys in ((of_chains, CHAIN_KEYS), (of_registries, REGISTRY_KEYS)):
+        rows = re.findall(r"^\| (`.*?) \|", table, re.MULTILINE)
+        assert {key for row in rows for key in re.findall("`([a-z_]+)`", row)} == keys
+
+
+def test_the_readme_tells_the_defaults(repository: Path) -> None:
+    readme = (repository / "README.md").read_text()
+    chain = Chain(1, "a", ())
+    assert chain.finality is None
+    assert '| `finality` | `"finalized"` |' in readme
+    assert f"| `confirmations` | `{chain.confirmations}` |" in readme
+    assert f"| `dearest_gas_gwei` | `{chain.dearest_gas // 10**9}` |" in readme
+    assert f"| `free` | `{str(chain.free).lower()}` |" in readme
+    registry = Registry(RegistryKind.NATIVE, 1, 1, ADDRESS)
+    assert f"| `longest_range` | `{registry.longest_range}` |" in readme

@@ -1,0 +1,133 @@
+"""A file that an operator writes in TOML, read strictly.
+
+Each fault is told in one sentence that names its place. None repeats a node's address, which may
+hold a key, nor the name of a secret file, because a secret set there by mistake is one.
+"""
+
+import re
+import tomllib
+from collections.abc import Collection, Mapping
+from decimal import Decimal
+from pathlib import Path
+from typing import Any, NoReturn
+from urllib.parse import urlsplit
+
+from eth_utils.address import is_checksum_address
+
+LONGEST_NAME = 50
+
+
+class RoutesUnreadable(Exception):  # noqa: N818
+    """The routes file is missing or wrong; the sentence says where."""
+
+
+def parsed(path: Path) -> object:
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"), parse_float=Decimal)
+    except OSError as error:
+        raise RoutesUnreadable(f"ROUTES_FILE cannot be read: {error.strerror}.") from None
+    except tomllib.TOMLDecodeError as error:
+        # Its place alone: the rest of the parser's sentence may repeat what stands there.
+        place = re.search(r"line \d+, column \d+", str(error))
+        where = place[0] if place else "its end"
+        raise RoutesUnreadable(f"ROUTES_FILE is not TOML: look at {where}.") from None
+    except RecursionError:
+        raise RoutesUnreadable("ROUTES_FILE is nested too deeply.") from None
+    except UnicodeDecodeError:
+        raise RoutesUnreadable("ROUTES_FILE is not UTF-8 text.") from None
+    except ValueError:
+        raise RoutesUnreadable("ROUTES_FILE holds a number that is too long.") from None
+
+
+def name_in(place: str, name: object) -> str:
+    if (
+        not isinstance(name, str)
+        or not name.isprintable()
+        or name != name.strip()
+        or not 0 < len(name) <= LONGEST_NAME
+    ):
+        refuse(place, f'it must be a text of 1 to {LONGEST_NAME} characters, such as "Ethereum"')
+    return name
+
+
+def node_address(place: str, entry: object, folder: Path) -> str:
+    if isinstance(entry, dict):
+        only(place, entry, {"file"})
+        entry = _secret(place, entry.get("file"), folder)
+    if not isinstance(entry, str):
+        refuse(place, 'it must be an address, or { file = "…" } that names a file with one')
+    try:
+        parts = urlsplit(entry)
+        whole = parts.scheme in {"http", "https"} and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        whole = False
+    if not whole or not re.fullmatch("[!-~]+", entry) or parts.fragment:
+        refuse(place, "it is no http or https address")
+    return entry
+
+
+def _secret(place: str, name: object, folder: Path) -> str:
+    if not isinstance(name, str) or not name or "\0" in name:
+        refuse(place, "file must name a file")
+    try:
+        content = (folder / name).read_text(encoding="utf-8").strip()
+    except OSError as error:
+        refuse(place, f"the file it names cannot be read: {error.strerror}")
+    except UnicodeDecodeError:
+        refuse(place, "the file it names is not UTF-8 text")
+    if not content:
+        refuse(place, "the file it names is empty")
+    return content
+
+
+def whole_number(place: str, value: object, least: int, greatest: int) -> int:
+    if type(value) is not int or not least <= value <= greatest:
+        refuse(place, f"it must be a whole number from {least} to {greatest}")
+    return value
+
+
+def flag(place: str, value: object) -> bool:
+    if not isinstance(value, bool):
+        refuse(place, "it must be true or false")
+    return value
+
+
+def texts(place: str, value: object) -> list[str]:
+    if not isinstance(value, list) or not all(isinstance(each, str) for each in value):
+        refuse(place, "it must be a list of texts")
+    return value
+
+
+def contract_address(place: str, value: object) -> str:
+    """With its checksum, because in another spelling a mistyped one would go unnoticed."""
+    if not isinstance(value, str) or not is_checksum_address(value):
+        refuse(place, "it must be an address with its checksum (EIP-55)")
+    return value
+
+
+def site_address(place: str, value: object) -> str:
+    """An address that pages link to, without a slash at its end."""
+    if not isinstance(value, str) or not re.fullmatch("https?://[A-Za-z0-9.:/_~-]+", value):
+        refuse(place, "it must be an http or https address, such as https://etherscan.io")
+    return value.rstrip("/")
+
+
+def table_in(place: str, content: object) -> dict[str, Any]:
+    if not isinstance(content, dict):
+        refuse(place, "it must be a table")
+    return content
+
+
+def only(place: str, table: Mapping[str, object], known: Collection[str]) -> None:
+    for key in table:
+        if key not in known:
+            refuse(place, f"{told(key)} is not known; known: {', '.join(sorted(known))}")
+
+
+def told(key: str) -> str:
+    """A key as a sentence may repeat it: an address put in a key's place is not shown."""
+    return key if re.fullmatch("[A-Za-z0-9_-]{1,20}", key) else "a key that stands there"
+
+
+def refuse(place: str, sentence: str) -> NoReturn:
+    raise RoutesUnreadable(f"ROUTES_FILE, {place}: {sentence}.") from None

@@ -1,0 +1,102 @@
+"""Finding a time's block among very many, in few questions."""
+
+import random
+from collections.abc import Callable
+from itertools import accumulate
+from typing import Any, cast
+
+import pytest
+
+from queries.chain.block_search import last_block_at
+from queries.chain.errors import NodesLie
+from queries.chain.heads import ChainHead
+from queries.proving.headers import Header
+
+pytestmark = pytest.mark.no_database
+
+BLOCKS = 300_000
+BEGIN = 1_438_269_988  # mainnet's second block; its first has no time
+
+
+class _Block:
+    def __init__(self, number: int, timestamp: int) -> None:
+        self.number = number
+        self.timestamp = timestamp
+        self.hash = number.to_bytes(32, "big")
+        self.parent_hash = max(number - 1, 0).to_bytes(32, "big")
+
+
+class _Chain:
+    """Times of blocks, as a chain that counts how often it is asked."""
+
+    def __init__(self, times: list[int]) -> None:
+        self.times = times
+        self.asked = 0
+
+    def header(self, number: int) -> Header:
+        self.asked += 1
+        return cast("Header", _Block(number, self.times[number]))
+
+    def header_of(self, block_hash: bytes) -> Header:
+        return self.header(int.from_bytes(block_hash, "big"))
+
+    def headers(self, first: int, last: int) -> list[Header]:
+        return [self.header(number) for number in range(first, last + 1)]
+
+    def head(self) -> ChainHead:
+        last = len(self.times) - 1
+        return ChainHead(last, self.times[last], last.to_bytes(32, "big"), last)
+
+
+PACES: dict[str, Callable[[random.Random, int], int]] = {
+    "even": lambda _, __: 12,
+    "some blocks missed": lambda rng, _: 12 if rng.random() < 0.99 else 24,
+    "mined, then in slots": lambda rng, n: int(rng.expovariate(1 / 14)) + 1 if n < 2e5 else 12,
+    "several at a time": lambda rng, _: 100 * (rng.random() < 0.3),
+    "slow, then fast": lambda _, number: 600 if number < BLOCKS // 2 else 1,
+}
+
+
+@pytest.mark.parametrize("pace", PACES)
+def test_the_block_is_found_in_few_questions(pace: str) -> None:
+    rng = random.Random(pace)  # noqa: S311
+    steps = (PACES[pace](rng, number) for number in range(BLOCKS))
+    times = [0, *accumulate(steps, initial=BEGIN)]
+    questions = []
+    for _ in range(200):
+        chain = _Chain(times)
+        seconds = rng.choice((rng.randrange(BEGIN, times[-1]), rng.choice(times[1:]) or 0))
+        if seconds >= times[-1]:
+            continue
+        last, after = last_block_at(chain, seconds, chain.head())
+        assert last.timestamp <= seconds < after.timestamp
+        assert after.number == last.number + 1
+        questions.append(chain.asked)
+    assert sum(questions) / len(questions) < 16
+    assert max(questions) < 40
+
+
+def test_a_chain_whose_times_go_back_is_told() -> None:
+    times = [BEGIN + 12 * number for number in range(1000)]
+    lying = [*times[:400], *([BEGIN + 10**6] * 200), *times[600:]]
+    chain = _Chain(lying)
+    with pytest.raises(NodesLie, match="is older than one before it"):
+        last_block_at(chain, times[500], chain.head())
+
+
+def test_a_parent_that_is_younger_than_the_time_is_told() -> None:
+    class Forked(_Chain):
+        def header_of(self, block_hash: bytes) -> Header:
+            block: Any = super().header_of(block_hash)
+            if block.number == 5:
+                block.timestamp += 10**6
+            return cast("Header", block)
+
+        def header(self, number: int) -> Header:
+            block: Any = super().header(number)
+            block.parent_hash = (5).to_bytes(32, "big")
+            return cast("Header", block)
+
+    chain = Forked([BEGIN + 12 * number for number in range(100)])
+    with pytest.raises(NodesLie, match="do not agree"):
+        last_block_at(chain, BEGIN + 12 * 50, chain.head())

@@ -1,0 +1,348 @@
+"""A destination: what contracts answer there, what gas costs, and what becomes of transactions."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from queries.chain.destination import Destination, Fees
+from queries.chain.errors import (
+    BlockUnknown,
+    CallReverted,
+    FeesTooHigh,
+    InsufficientFunds,
+    NodesLie,
+    NonceUsed,
+    TransactionRefused,
+    Underpriced,
+)
+from queries.chain.local_node import LocalNode, local_node
+from queries.chain.signer import SignedTransaction, Signer
+from tests.queries.chain.relay import Asked, chain_of, refusal, relay
+
+pytestmark = pytest.mark.no_database
+
+# The first of the keys that every development node has.
+SIGNER = Signer("ac0974bec39a17e36ba4a6b4d238ff944bacb478cbed5efcae784d7bf4f2ff80")
+POOR = Signer("11" * 32)
+NOBODY = "0x" + "77" * 20
+GWEI = 10**9
+Answer = dict[str, Any]
+
+# Returns the first word of its calldata; where that is zero, it reverts with the second.
+ECHO = bytes.fromhex("5f3580601057602035" + "5f5260205ffd" + "00" + "5b" + "5f5260205ff3")
+# The creation code: copies what follows its 12 bytes.
+DEPLOY_ECHO = bytes.fromhex(f"60{len(ECHO):02x}80600b5f395ff3".ljust(22, "0")) + ECHO
+
+
+@pytest.fixture(scope="module")
+def node() -> Iterator[LocalNode]:
+    with local_node("--slots-in-an-epoch", "1") as one:
+        yield one
+
+
+@pytest.fixture
+def waiting(node: LocalNode) -> Iterator[LocalNode]:
+    """The node mines only when it is told to, and what happens in a test is undone."""
+    with node.undone():
+        node.rpc.ask("evm_setAutomine", False)  # noqa: FBT003
+        yield node
+        node.rpc.ask("anvil_dropAllTransactions")
+        node.rpc.ask("evm_setAutomine", True)  # noqa: FBT003
+
+
+@pytest.fixture(scope="module")
+def destination(node: LocalNode) -> Iterator[Destination]:
+    one = Destination(chain_of(node.url, finality=0))
+    yield one
+    one.close()
+
+
+def transaction(destination: Destination, **other: Any) -> SignedTransaction:
+    parts: dict[str, Any] = {
+        "chain_id": 31_337,
+        "nonce": destination.nonce(SIGNER.address),
+        "to": NOBODY,
+        "data": b"",
+        "gas_limit": 50_000,
+        "fees": Fees(10 * GWEI, GWEI),
+    }
+    return SIGNER.sign(**(parts | other))
+
+
+def word(number: int) -> bytes:
+    return number.to_bytes(32, "big")
+
+
+# Asking
+
+
+@pytest.fixture(scope="module")
+def echo(node: LocalNode) -> str:
+    return node.deploy(DEPLOY_ECHO)
+
+
+def test_calls_are_answered_in_their_places(destination: Destination, echo: str) -> None:
+    calls = [word(7), word(0) + word(9), word(8)] * 70
+    answers = destination.call_many(echo, calls)
+    assert answers[0::3] == [word(7)] * 70
+    assert answers[2::3] == [word(8)] * 70
+    for answer in answers[1::3]:
+        assert isinstance(answer, CallReverted)
+        assert answer.data == word(9)
+    assert destination.call_many(echo, []) == []
+
+
+def test_a_call_at_an_earlier_block(destination: Destination, node: LocalNode) -> None:
+    before = destination.head().number
+    later = node.deploy(DEPLOY_ECHO)
+    assert destination.call_many(later, [word(7)]) == [word(7)]
+    assert destination.call_many(later, [word(7)], block=before) == [b""]
+    with pytest.raises(BlockUnknown):
+        destination.call_many(later, [word(7)], block=before + 99)
+
+
+def test_code_is_run_without_a_contract(destination: Destination) -> None:
+    assert destination.run(bytes.fromhex("465f5260205ff3")) == word(31_337)
+    with pytest.raises(CallReverted):
+        destination.run(bytes.fromhex("5f5ffd"))
+
+
+def test_gas_is_estimated_and_a_revert_told(destination: Destination, echo: str) -> None:
+    assert destination.gas_needed(SIGNER.address, NOBODY, b"") == 21_000
+    assert destination.gas_needed(SIGNER.address, None, DEPLOY_ECHO) > 53_000
+    with pytest.raises(CallReverted) as reverted:
+        destination.gas_needed(SIGNER.address, echo, word(0) + word(9))
+    assert reverted.value.data == word(9)
+
+
+def test_code_balance_and_block_hash(destination: Destination, node: LocalNode, echo: str) -> None:
+    assert destination.code(echo) == ECHO
+    assert destination.code(NOBODY) == b""
+    assert destination.balance(SIGNER.address) > 10**18
+    assert destination.balance(NOBODY) < 10**18
+    head = destination.head()
+    assert head.number == head.final_number == int(node.rpc.ask("eth_blockNumber"), 16)
+    assert destination.block_hash(head.number) == head.hash
+    assert destination.block_hash(head.number + 99) is None
+
+
+# Fees
+
+
+def with_base_fee(node: LocalNode, base: int, **chain: Any) -> Destination:
+    node.rpc.ask("anvil_setNextBlockBaseFeePerGas", hex(base))
+    node.rpc.ask("evm_mine")
+    return Destination(chain_of(node.url, **chain))
+
+
+@pytest.mark.parametrize(
+    ("base", "bound", "dearest", "priority"),
+    [
+        (10 * GWEI, 100 * GWEI, 21 * GWEI, GWEI),
+        (10 * GWEI, 15 * GWEI, 15 * GWEI, GWEI),
+        (10 * GWEI, 10 * GWEI, 10 * GWEI, GWEI),
+        (7, GWEI // 2, GWEI // 2, GWEI // 2),
+    ],
+)
+def test_fees_stay_within_the_operators_bound(
+    node: LocalNode, base: int, bound: int, dearest: int, priority: int
+) -> None:
+    with node.undone():
+        destination = with_base_fee(node, base, dearest_gas=bound)
+        assert destination.fees() == Fees(dearest, priority)
+        destination.close()
+
+
+def test_a_base_fee_above_the_bound_is_told(node: LocalNode) -> None:
+    with node.undone():
+        destination = with_base_fee(node, 10 * GWEI + 1, dearest_gas=10 * GWEI)
+        with pytest.raises(FeesTooHigh) as dear:
+            destination.fees()
+        destination.close()
+    assert dear.value.retryable
+    assert dear.value.sentence == (
+        "Gas on Local costs 10.000000001 gwei; at most 10 gwei are paid here."
+    )
+
+
+def test_a_node_that_suggests_no_tip_is_asked_for_the_price(node: LocalNode) -> None:
+    def change(method: str, _: list[Any], answer: Answer) -> Answer:
+        if method == "eth_maxPriorityFeePerGas":
+            return refusal("the method does not exist/is not available", -32601)
+        return {"result": hex(13 * GWEI)} if method == "eth_gasPrice" else answer
+
+    with node.undone(), relay(node.url, change) as address:
+        with_base_fee(node, 10 * GWEI).close()
+        destination = Destination(chain_of(address))
+        assert destination.fees() == Fees(23 * GWEI, 3 * GWEI)
+        destination.close()
+
+
+# Transactions
+
+
+def test_a_transaction_is_sent_and_its_receipt_read(
+    destination: Destination, waiting: LocalNode
+) -> None:
+    nonce = destination.nonce(SIGNER.address)
+    signed = transaction(destination)
+    assert destination.mined(signed.hash) is None
+    destination.send(signed.raw)
+    assert destination.mined(signed.hash) is None
+    assert destination.nonce(SIGNER.address) == nonce
+    destination.send(signed.raw)  # which it knows already
+    waiting.rpc.ask("evm_mine")
+    mined = destination.mined(signed.hash)
+    assert mined is not None
+    assert (mined.succeeded, mined.gas_used, mined.data_fee) == (True, 21_000, 0)
+    assert mined.block_hash == destination.block_hash(mined.block)
+    assert GWEI < mined.gas_price <= 10 * GWEI
+    assert destination.nonce(SIGNER.address) == nonce + 1
+    with pytest.raises(NonceUsed):
+        destination.send(signed.raw)
+
+
+def test_a_transaction_that_fails_says_so(
+    destination: Destination, waiting: LocalNode, echo: str
+) -> None:
+    signed = transaction(destination, to=echo, data=word(0))
+    destination.send(signed.raw)
+    waiting.rpc.ask("evm_mine")
+    mined = destination.mined(signed.hash)
+    assert mined is not None
+    assert not mined.succeeded
+
+
+def test_a_deployment_is_signed_and_sent(destination: Destination, waiting: LocalNode) -> None:
+    signed = transaction(destination, to=None, data=DEPLOY_ECHO, gas_limit=100_000)
+    destination.send(signed.raw)
+    waiting.rpc.ask("evm_mine")
+    receipt = waiting.rpc.ask("eth_getTransactionReceipt", signed.hash)
+    assert destination.code(receipt["contractAddress"]) == ECHO
+
+
+@pytest.mark.parametrize(
+    ("other", "error"),
+    [
+        ({"value": 10**25}, InsufficientFunds),
+        ({"fees": Fees(1, 1)}, Underpriced),
+        ({"gas_limit": 20_000}, TransactionRefused),
+        ({"gas_limit": 2**24 + 1}, TransactionRefused),
+        ({"chain_id": 5}, TransactionRefused),
+    ],
+)
+def test_why_a_transaction_is_not_taken(
+    destination: Destination, waiting: LocalNode, other: dict[str, Any], error: type[Exception]
+) -> None:
+    assert waiting
+    with pytest.raises(error) as refused:
+        destination.send(transaction(destination, **other).raw)
+    assert type(refused.value) is error
+
+
+def test_a_replacement_must_offer_more(destination: Destination, waiting: LocalNode) -> None:
+    assert waiting
+    first = transaction(destination)
+    destination.send(first.raw)
+    with pytest.raises(Underpriced):
+        destination.send(transaction(destination, data=b"\x01").raw)
+    dearer = transaction(destination, data=b"\x01", fees=Fees(20 * GWEI, 2 * GWEI))
+    destination.send(dearer.raw)
+    waiting.rpc.ask("evm_mine")
+    assert destination.mined(first.hash) is None
+    assert destination.mined(dearer.hash) is not None
+
+
+def test_who_has_nothing_cannot_pay(destination: Destination) -> None:
+    signed = POOR.sign(31_337, 0, NOBODY, b"", 21_000, Fees(10 * GWEI, 1))
+    with pytest.raises(InsufficientFunds, match="The signer has too little to pay"):
+        destination.send(signed.raw)
+
+
+def test_a_refusal_is_not_repeated_at_other_nodes(node: LocalNode) -> None:
+    asked = Asked()
+    with relay(node.url, asked=asked) as address:
+        destination = Destination(chain_of(node.url, address))
+        with pytest.raises(InsufficientFunds):
+            destination.send(POOR.sign(31_337, 0, NOBODY, b"", 21_000, Fees(10 * GWEI, 1)).raw)
+        destination.close()
+    assert asked.requests == []
+
+
+# Lies
+
+
+def lied_to(node: LocalNode, method: str, change: Any) -> Any:
+    def changed(asked: str, _: list[Any], answer: Answer) -> Answer:
+        return {"result": change(answer.get("result"))} if asked == method else answer
+
+    return relay(node.url, changed)
+
+
+def test_another_transactions_hash_or_receipt_is_not_taken(
+    destination: Destination, waiting: LocalNode
+) -> None:
+    signed, other = transaction(destination), transaction(destination, data=b"\x01")
+    with lied_to(waiting, "eth_sendRawTransaction", lambda _: other.hash) as address:
+        lied = Destination(chain_of(address))
+        with pytest.raises(NodesLie):
+            lied.send(signed.raw)
+        lied.close()
+    waiting.rpc.ask("evm_mine")
+    assert destination.mined(signed.hash)
+    receipt = waiting.rpc.ask("eth_getTransactionReceipt", signed.hash)
+    with lied_to(waiting, "eth_getTransactionReceipt", lambda _: receipt) as address:
+        lied = Destination(chain_of(address))
+        with pytest.raises(NodesLie):
+            lied.mined(other.hash)
+        lied.close()
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"status": "0x2"},
+        {"status": None},
+        {"gasUsed": "1"},
+        {"blockHash": "0x1"},
+        {"blockNumber": 7},
+    ],
+    ids=str,
+)
+def test_a_receipt_of_another_form_is_not_taken(
+    destination: Destination, waiting: LocalNode, change: Answer
+) -> None:
+    signed = transaction(destination)
+    destination.send(signed.raw)
+    waiting.rpc.ask("evm_mine")
+    with lied_to(waiting, "eth_getTransactionReceipt", lambda old: old | change) as address:
+        lied = Destination(chain_of(address))
+        with pytest.raises(NodesLie):
+            lied.mined(signed.hash)
+        lied.close()
+
+
+def test_what_an_op_stack_chain_takes_for_its_l1_is_told(
+    destination: Destination, waiting: LocalNode
+) -> None:
+    signed = transaction(destination)
+    destination.send(signed.raw)
+    waiting.rpc.ask("evm_mine")
+    honest = destination.mined(signed.hash)
+    assert honest
+    taken = {"l1Fee": "0x1234"}
+    with lied_to(waiting, "eth_getTransactionReceipt", lambda old: old | taken) as address:
+        other = Destination(chain_of(address))
+        assert other.mined(signed.hash) == replace(honest, data_fee=0x1234)
+        other.close()
+
+
+@pytest.mark.parametrize("answer", [None, "0x", 5, "21000"])
+def test_a_number_of_another_form_is_not_taken(node: LocalNode, answer: object) -> None:
+    with lied_to(node, "eth_getTransactionCount", lambda _: answer) as address:
+        lied = Destination(chain_of(address))
+        with pytest.raises(NodesLie):
+            lied.nonce(NOBODY)
+        lied.close()

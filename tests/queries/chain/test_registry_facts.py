@@ -1,0 +1,229 @@
+"""What a registry already knows: facts, accumulated blocks, and block hashes."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from eth_abi.abi import encode
+
+from queries.chain.destination import Destination
+from queries.chain.errors import RegistryAbsent
+from queries.chain.local_node import LocalNode, local_node
+from queries.chain.registry_facts import (
+    HISTORY_WINDOW,
+    AccountFieldRead,
+    Anchor,
+    FactRead,
+    HeaderFieldRead,
+    RegistryFacts,
+    SlotRead,
+    TimestampRead,
+)
+from queries.proving.header_fields import HeaderField
+from queries.proving.registry_calls import HeaderStep, headers_section, leaf_of, prove_call
+from queries.routes import Registry, RegistryKind
+from tests.local_chain import Deployed
+from tests.queries.attacks.attestations import SIGNERS, SOURCE_CHAIN, attest, signed_by
+from tests.queries.attacks.registry_attacks import RECORD, move_on, put_predeploy
+from tests.queries.chain.relay import chain_of, relay
+from tests.queries.contracts.live_chain import LiveChain
+
+pytestmark = pytest.mark.no_database
+
+PAID, NOBODY = b"\x51" * 20, b"\x77" * 20
+PROVEN_AT = 5
+HASH, OTHER_HASH = b"\x0a" * 32, b"\x0b" * 32
+
+
+def facts(node: LocalNode, address: str, kind: RegistryKind, url: str = "") -> RegistryFacts:
+    registry = Registry(kind, SOURCE_CHAIN, 31_337, address)
+    return RegistryFacts(Destination(chain_of(url or node.url)), registry)
+
+
+@pytest.fixture(scope="module")
+def live() -> Iterator[LiveChain]:
+    with local_node("--slots-in-an-epoch", "1") as node:
+        chain = LiveChain(node)
+        chain.set_balance(PAID, 77)
+        node.rpc.ask("anvil_mine", hex(9), hex(12))
+        yield chain
+
+
+@pytest.fixture(scope="module")
+def native(live: LiveChain) -> Deployed:
+    """A registry with one block proven: two accounts, a slot, a header's field and a time."""
+    registry = Deployed(live.node, "NativeRegistry")
+    header = live.header(PROVEN_AT)
+    proven = HeaderStep(
+        header,
+        live.witness(PROVEN_AT, {PAID: (), NOBODY: (7,)}),
+        accumulate=True,
+        fields=frozenset({HeaderField.GAS_LIMIT}),
+    )
+    child = HeaderStep(live.header(PROVEN_AT + 1), timestamps=(header.timestamp,))
+    registry.send(prove_call([headers_section([proven, child])]))
+    return registry
+
+
+def word(number: int) -> bytes:
+    return number.to_bytes(32, "big")
+
+
+def test_proven_facts_have_words_and_others_none(live: LiveChain, native: Deployed) -> None:
+    header = live.header(PROVEN_AT)
+    reads: dict[FactRead, bytes | None] = {
+        AccountFieldRead(PAID, PROVEN_AT, 1): word(77),
+        AccountFieldRead(PAID, PROVEN_AT, 0): word(0),
+        AccountFieldRead(NOBODY, PROVEN_AT, 1): word(0),
+        AccountFieldRead(PAID, PROVEN_AT + 1, 1): None,
+        AccountFieldRead(b"\x52" * 20, PROVEN_AT, 1): None,
+        SlotRead(NOBODY, PROVEN_AT, 7): word(0),
+        SlotRead(NOBODY, PROVEN_AT, 2**256 - 1): None,
+        HeaderFieldRead(PROVEN_AT, HeaderField.GAS_LIMIT): header.word(HeaderField.GAS_LIMIT),
+        HeaderFieldRead(PROVEN_AT, HeaderField.GAS_USED): None,
+        TimestampRead(header.timestamp): word(PROVEN_AT),
+        TimestampRead(header.timestamp - 1): None,
+    }
+    read = facts(live.node, native.address, RegistryKind.NATIVE)
+    assert read.words(list(reads)) == list(reads.values())
+    assert read.words(list(reads) * 20) == list(reads.values()) * 20
+    assert read.words([]) == []
+    # Before the transaction nothing was there.
+    assert read.words(list(reads), block=live.newest() - 1) == [None] * len(reads)
+
+
+def test_leaves_are_the_headers(live: LiveChain, native: Deployed) -> None:
+    read = facts(live.node, native.address, RegistryKind.NATIVE)
+    leaf = leaf_of(live.header(PROVEN_AT))
+    assert read.leaves([PROVEN_AT - 1, PROVEN_AT, PROVEN_AT + 1]) == [bytes(32), leaf, bytes(32)]
+    assert read.leaves([PROVEN_AT], block=live.newest() - 1) == [bytes(32)]
+
+
+def test_where_there_is_no_registry_it_is_told(live: LiveChain) -> None:
+    read = facts(live.node, "0x" + "66" * 20, RegistryKind.ATTESTED)
+    for ask in (
+        lambda: read.words([TimestampRead(1)]),
+        lambda: read.leaves([1]),
+        lambda: read.knows(1, HASH),
+        lambda: read.nearest_above(1, 5),
+    ):
+        with pytest.raises(
+            RegistryAbsent, match=r"0x6666.* on Local nothing answers as a registry"
+        ):
+            ask()
+
+
+# What a native registry can find
+
+
+def test_a_native_registry_knows_the_chains_recent_hashes(
+    live: LiveChain, native: Deployed
+) -> None:
+    read = facts(live.node, native.address, RegistryKind.NATIVE)
+    newest = live.newest()
+    for number in (0, 1, newest):
+        assert read.knows(number, live.header(number).hash)
+        assert not read.knows(number, live.header(number ^ 1).hash if number < newest else HASH)
+        assert not read.knows(number, bytes(32))
+    assert not read.knows(newest + 1, HASH)
+
+
+def test_what_it_says_is_what_the_registry_takes(live: LiveChain, native: Deployed) -> None:
+    """At the edges of BLOCKHASH and beyond, where only the history contract knows."""
+    with live.node.undone():
+        first = live.newest() + 1
+        live.mine(300)
+        read = facts(live.node, native.address, RegistryKind.NATIVE)
+        for back in (0, 1, 254, 255, 256, 257, 290):
+            header = live.header(live.newest() - back)
+            assert header.number >= first
+            assert read.knows(header.number, header.hash)
+            assert not read.knows(header.number, OTHER_HASH)
+            with live.node.undone():
+                native.send(prove_call([headers_section([HeaderStep(header, accumulate=True)])]))
+
+
+@pytest.mark.parametrize("back", [HISTORY_WINDOW - 1, HISTORY_WINDOW])
+def test_a_block_beyond_every_window_is_not_known(
+    live: LiveChain, native: Deployed, back: int
+) -> None:
+    """The head is made up, because mining so many blocks takes a minute; so is what is kept."""
+    number = 3
+
+    def change(method: str, params: list[Any], answer: dict[str, Any]) -> dict[str, Any]:
+        if method == "eth_getBlockByNumber" and params[0] == "latest":
+            return {"result": answer["result"] | {"number": hex(number + back)}}
+        return {"result": f"0x{HASH.hex()}"} if method == "eth_call" else answer
+
+    with relay(live.node.url, change) as address:
+        read = facts(live.node, native.address, RegistryKind.NATIVE, address)
+        assert read.knows(number, HASH) is (back < HISTORY_WINDOW)
+
+
+def test_a_chain_without_the_history_contract_knows_256(shared_node: LocalNode) -> None:
+    with local_node(hardfork="cancun") as node:
+        old = LiveChain(node)
+        old.mine(280)
+        read = facts(node, shared_node.payer, RegistryKind.NATIVE)
+        newest = old.newest()
+        known = [read.knows(newest - back, old.header(newest - back).hash) for back in (255, 256)]
+    assert known == [True, False]
+
+
+# What others are told
+
+
+@pytest.fixture
+def optimism(live: LiveChain) -> Iterator[Deployed]:
+    with live.node.undone():
+        put_predeploy(live.node)
+        yield Deployed(live.node, "OptimismRegistry")
+
+
+def test_an_optimism_registry_knows_what_is_recorded(live: LiveChain, optimism: Deployed) -> None:
+    read = facts(live.node, optimism.address, RegistryKind.OPTIMISM)
+    move_on(live.node, 900, HASH)
+    assert read.newest_l1_block() == (900, HASH)
+    assert not read.knows(900, HASH)
+    optimism.send(RECORD)
+    move_on(live.node, 1100, OTHER_HASH)
+    assert read.newest_l1_block() == (1100, OTHER_HASH)
+    assert read.knows(900, HASH)
+    assert not read.knows(900, OTHER_HASH)
+    assert not read.knows(900, bytes(32))
+    assert not read.knows(1100, OTHER_HASH)
+    assert not read.knows(901, bytes(32))
+
+
+def test_an_attested_registry_knows_what_is_attested(live: LiveChain) -> None:
+    arguments = encode(["uint256", "address[]", "uint256"], [SOURCE_CHAIN, [SIGNERS[0].address], 1])
+    registry = Deployed(live.node, "AttestedRegistry", arguments)
+    read = facts(live.node, registry.address, RegistryKind.ATTESTED)
+    assert not read.knows(900, HASH)
+    registry.send(attest(900, HASH, signed_by(SIGNERS[:1], registry, 900, HASH)))
+    assert read.knows(900, HASH)
+    assert not read.knows(900, OTHER_HASH)
+    assert not read.knows(901, HASH)
+    assert read.nearest_above(890, 20) == Anchor(900, bytes(32), HASH)
+
+
+# The nearest block above
+
+
+def test_the_nearest_accumulated_block_above(live: LiveChain, native: Deployed) -> None:
+    read = facts(live.node, native.address, RegistryKind.NATIVE)
+    anchor = Anchor(PROVEN_AT, leaf_of(live.header(PROVEN_AT)), bytes(32))
+    assert read.nearest_above(PROVEN_AT, 0) == anchor
+    assert read.nearest_above(1, PROVEN_AT - 1) == anchor
+    assert read.nearest_above(1, PROVEN_AT - 2) is None
+    assert read.nearest_above(PROVEN_AT + 1, 250) is None
+
+
+def test_the_nearest_recorded_block_above(live: LiveChain, optimism: Deployed) -> None:
+    read = facts(live.node, optimism.address, RegistryKind.OPTIMISM)
+    for number, block_hash in ((1100, OTHER_HASH), (900, HASH)):
+        move_on(live.node, number, block_hash)
+        optimism.send(RECORD)
+    assert read.nearest_above(900, 256) == Anchor(900, bytes(32), HASH)
+    assert read.nearest_above(901, 256) == Anchor(1100, bytes(32), OTHER_HASH)
+    assert read.nearest_above(901, 198) is None

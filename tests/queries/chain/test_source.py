@@ -1,0 +1,371 @@
+"""A source's headers and proofs: right, or not taken."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from queries.chain.errors import (
+    BlockUnknown,
+    NodesLie,
+    ProofWindowExceeded,
+    TimeTooEarly,
+    TimeTooLate,
+)
+from queries.chain.local_node import LocalNode, local_node
+from queries.chain.source import MOST_SLOTS, SourceChain
+from queries.proving.headers import Header
+from tests.queries.chain.relay import Asked, Change, chain_of, refusal, relay
+from tests.queries.contracts.holder import SLOTS, compiled_holder
+from tests.queries.contracts.live_chain import LiveChain
+
+pytestmark = pytest.mark.no_database
+
+TIMES = (100, 101, 113, 113, 125, 125, 126, 400, 401, 1000)  # seconds after the first block
+NOBODY = b"\x77" * 20
+Answer = dict[str, Any]
+
+
+class Story:
+    """A chain with blocks at chosen times, a contract with storage, and another fork of it."""
+
+    def __init__(self, node: LocalNode, other: LocalNode) -> None:
+        self.node, self.other = node, other
+        self.live = LiveChain(node)
+        self.holder = bytes.fromhex(node.deploy(compiled_holder())[2:])
+        self.payer = bytes.fromhex(node.payer[2:])
+        begin = self.live.header(0).timestamp
+        for seconds in TIMES:
+            node.rpc.ask("evm_setNextBlockTimestamp", begin + seconds)
+            node.send(node.payer, b"")
+        other.rpc.ask("evm_mine")
+        for seconds in TIMES:
+            other.rpc.ask("evm_setNextBlockTimestamp", begin + seconds)
+            other.rpc.ask("evm_mine")
+        self.headers = [self.live.header(number) for number in range(self.live.newest() + 1)]
+
+    def source(self, *urls: str, **chain: Any) -> SourceChain:
+        return SourceChain(chain_of(*(urls or (self.node.url,)), **chain))
+
+
+@pytest.fixture(scope="module")
+def story() -> Iterator[Story]:
+    options = ("--slots-in-an-epoch", "1", "--timestamp", "1700000000")
+    with local_node(*options) as node, local_node(*options) as other:
+        yield Story(node, other)
+
+
+def changing(method: str, change: Any) -> Change:
+    """A node that lies in the answers to one method."""
+
+    def changed(asked: str, params: list[Any], answer: Answer) -> Answer:
+        return {"result": change(params, answer.get("result"))} if asked == method else answer
+
+    return changed
+
+
+# Heads
+
+
+@pytest.mark.parametrize(("finality", "behind"), [(0, 0), (3, 3), (10**6, None), (None, 2)])
+def test_the_head_tells_what_is_final(
+    story: Story, finality: int | None, behind: int | None
+) -> None:
+    source = story.source(finality=finality)
+    head, newest = source.head(), story.headers[-1]
+    source.close()
+    assert (head.number, head.timestamp, head.hash) == (
+        newest.number,
+        newest.timestamp,
+        newest.hash,
+    )
+    assert head.final_number == (0 if behind is None else newest.number - behind)
+
+
+def test_a_chain_that_has_only_begun_has_a_final_block(story: Story) -> None:
+    def change(params: list[Any], block: Any) -> Any:
+        return None if params[0] == "finalized" else block
+
+    with relay(story.node.url, changing("eth_getBlockByNumber", change)) as address:
+        source = story.source(address)
+        assert source.head().final_number == 0
+        source.close()
+
+
+def test_what_is_final_is_not_beyond_the_head(story: Story) -> None:
+    def change(params: list[Any], block: Any) -> Any:
+        return block | {"number": "0xffff"} if params[0] == "finalized" else block
+
+    with relay(story.node.url, changing("eth_getBlockByNumber", change)) as address:
+        source = story.source(address)
+        head = source.head()
+        source.close()
+    assert head.final_number == head.number == story.headers[-1].number
+
+
+@pytest.mark.parametrize(
+    "lie",
+    [{"number": "0x" + "f" * 16}, {"timestamp": None}, {"hash": "0x12"}, {"number": 7}],
+    ids=str,
+)
+def test_a_head_of_another_form_is_not_taken(story: Story, lie: Answer) -> None:
+    change = changing("eth_getBlockByNumber", lambda _, block: block | lie)
+    with relay(story.node.url, change) as address:
+        source = story.source(address)
+        with pytest.raises(NodesLie):
+            source.head()
+        source.close()
+
+
+# Headers
+
+
+def test_a_header_by_number_and_by_hash(story: Story) -> None:
+    source = story.source()
+    for header in story.headers:
+        assert source.header(header.number) == header
+        assert source.header_of(header.hash) == header
+    assert source.headers(2, 9) == story.headers[2:10]
+    assert source.headers(4, 4) == [story.headers[4]]
+    source.close()
+
+
+def test_a_block_that_is_not_there(story: Story) -> None:
+    source = story.source()
+    for ask in (lambda: source.header(999), lambda: source.header_of(b"\x11" * 32)):
+        with pytest.raises(BlockUnknown) as unknown:
+            ask()
+        assert unknown.value.sentence == "The nodes of Local know no such block."
+    with pytest.raises(BlockUnknown):
+        source.headers(5, 999)
+    source.close()
+
+
+HEADER_LIES: dict[str, Any] = {
+    "another field": lambda _, block: block | {"gasUsed": "0x1"},
+    "another hash": lambda _, block: block | {"hash": "0x" + "11" * 32},
+    "no hash": lambda _, block: block | {"hash": None},
+    "a truncated block": lambda _, block: dict(list(block.items())[:9]),
+    "a list": lambda _params, _block: [],
+    "a text": lambda _params, _block: "0x1",
+}
+
+
+@pytest.mark.parametrize("lie", HEADER_LIES)
+def test_a_header_that_does_not_check_is_asked_of_another_node(story: Story, lie: str) -> None:
+    def change(asked: str, params: list[Any], answer: Answer) -> Answer:
+        headers = asked.startswith("eth_getBlock") and answer.get("result")
+        return {"result": HEADER_LIES[lie](params, answer["result"])} if headers else answer
+
+    with relay(story.node.url, change) as liar:
+        together = story.source(liar, story.node.url)
+        assert together.header(5) == story.headers[5]
+        assert together.header_of(story.headers[6].hash) == story.headers[6]
+        assert together.headers(1, 8) == story.headers[1:9]
+        together.close()
+        alone = story.source(liar)
+        for ask in (lambda: alone.header(5), lambda: alone.header_of(story.headers[5].hash)):
+            with pytest.raises(NodesLie):
+                ask()
+        alone.close()
+
+
+def test_another_block_is_not_taken_for_the_one_asked_for(story: Story) -> None:
+    """Its hash is right, only its number or hash is not what was asked for."""
+    other = story.node.rpc.ask("eth_getBlockByNumber", hex(4), False)  # noqa: FBT003
+
+    def change(asked: str, _: list[Any], answer: Answer) -> Answer:
+        return {"result": other} if asked.startswith("eth_getBlock") else answer
+
+    with relay(story.node.url, change) as liar:
+        source = story.source(liar)
+        assert source.header(4) == story.headers[4]
+        for ask in (lambda: source.header(5), lambda: source.header_of(story.headers[5].hash)):
+            with pytest.raises(NodesLie):
+                ask()
+        source.close()
+
+
+def test_headers_of_two_forks_become_the_chain_of_the_last(story: Story) -> None:
+    def mixed(params: list[Any], block: Any) -> Any:
+        foreign = int(params[0], 16) in {3, 4, 6}
+        return story.other.rpc.ask("eth_getBlockByNumber", *params) if foreign else block
+
+    asked = Asked()
+    with relay(story.node.url, changing("eth_getBlockByNumber", mixed), asked) as address:
+        source = story.source(address)
+        assert source.headers(2, 8) == story.headers[2:9]
+        source.close()
+    assert asked.methods.count("eth_getBlockByHash") == 3
+
+
+# Times
+
+
+def test_the_last_block_at_every_second(story: Story) -> None:
+    source = story.source()
+    head = source.head()
+    begin = story.headers[0].timestamp
+    for seconds in range(begin, head.timestamp, 3):
+        last, after = source.last_block_at(seconds, head)
+        expected = max(
+            (header for header in story.headers if header.timestamp <= seconds),
+            key=lambda header: header.number,
+        )
+        assert (last, after) == (expected, story.headers[expected.number + 1])
+    source.close()
+
+
+def test_a_time_that_is_too_early_or_too_late(story: Story) -> None:
+    source = story.source()
+    head = source.head()
+    begin = story.headers[0].timestamp
+    with pytest.raises(TimeTooEarly, match=f"began at {begin}, which is the earliest") as early:
+        source.last_block_at(begin - 1, head)
+    assert (early.value.earliest, early.value.retryable) == (begin, False)
+    for seconds in (head.timestamp, head.timestamp + 1000):
+        with pytest.raises(TimeTooLate, match=f"{head.timestamp - 1} is the latest") as late:
+            source.last_block_at(seconds, head)
+        assert (late.value.latest, late.value.retryable) == (head.timestamp - 1, True)
+    assert source.last_block_at(head.timestamp - 1, head)[1].hash == head.hash
+    source.close()
+
+
+def test_times_of_two_forks_are_not_mixed(story: Story) -> None:
+    """The child decides which parent is meant."""
+    seconds = story.headers[8].timestamp
+
+    def mixed(params: list[Any], block: Any) -> Any:
+        foreign = params[0] == hex(8)
+        if not foreign:
+            return block
+        return story.other.rpc.ask("eth_getBlockByNumber", *params)
+
+    with relay(story.node.url, changing("eth_getBlockByNumber", mixed)) as address:
+        source = story.source(address)
+        last, after = source.last_block_at(seconds, source.head())
+        source.close()
+    assert (last, after) == (story.headers[8], story.headers[9])
+
+
+# Proofs
+
+
+def asked_of(story: Story) -> list[tuple[bytes, list[int]]]:
+    many = [*range(10**6, 10**6 + 4 * MOST_SLOTS), *SLOTS]
+    return [
+        (story.holder, [*SLOTS]),
+        (NOBODY, []),
+        (story.payer, [0, 2**256 - 1]),
+        (story.holder, many),
+    ]
+
+
+def assert_proven(story: Story, source: SourceChain, header: Header) -> None:
+    asked = asked_of(story)
+    proofs = source.account_proofs(header, asked)
+    assert len(proofs) == len(asked)
+    for proof, (account, slots) in zip(proofs, asked, strict=True):
+        assert (proof.address, proof.state_root) == (account, header.state_root)
+        assert proof.state == story.live.state(header.number, account)
+        assert [slot.slot for slot in proof.slots] == slots
+        for slot in proof.slots[:3] + proof.slots[-3:]:
+            assert slot.value == story.live.slot_value(header.number, account, slot.slot)
+
+
+def test_accounts_and_slots_are_proven(story: Story) -> None:
+    source = story.source()
+    assert_proven(story, source, story.headers[3])
+    assert source.account_proofs(story.headers[3], []) == []
+    source.close()
+
+
+def test_proofs_are_asked_for_together_but_not_too_many_at_once(story: Story) -> None:
+    asked = Asked()
+    with relay(story.node.url, asked=asked) as address:
+        source = story.source(address)
+        source.account_proofs(story.headers[3], [(NOBODY, [])] * 250)
+        assert [len(each) for each in asked.requests] == [1, 100, 100, 50]
+        asked.requests.clear()
+        source.account_proofs(story.headers[3], asked_of(story))
+        assert [len(each) for each in asked.requests] == [4, 1, 1, 2]
+        source.close()
+
+
+def test_a_node_that_takes_no_hash_is_asked_by_number(story: Story) -> None:
+    asked: list[Any] = []
+
+    def change(method: str, params: list[Any], answer: Answer) -> Answer:
+        if method == "eth_getProof":
+            asked.append(params[2])
+            if isinstance(params[2], dict):
+                return refusal("invalid argument 2: json: cannot unmarshal object", -32602)
+        return answer
+
+    with relay(story.node.url, change) as address:
+        source = story.source(address)
+        assert_proven(story, source, story.headers[3])
+        count = len(asked)
+        assert_proven(story, source, story.headers[4])
+        source.close()
+    assert {"0x3", "0x4"} == {each for each in asked if isinstance(each, str)}
+    assert not any(isinstance(each, dict) for each in asked[count:])
+
+
+def _of(story: Story, account: bytes, block: int, *slots: str) -> Any:
+    return story.node.rpc.ask("eth_getProof", f"0x{account.hex()}", list(slots), hex(block))
+
+
+PROOF_LIES: dict[str, Any] = {
+    "another block's proof": lambda s, p, _: _of(s, bytes.fromhex(p[0][2:]), 9, *p[1]),
+    "another account's proof": lambda s, p, _: _of(s, b"\x66" * 20, 3, *p[1]),
+    "another balance": lambda _s, _p, a: a | {"balance": "0x1"},
+    "another nonce": lambda _s, _p, a: a | {"nonce": "0x99"},
+    "a proof cut short": lambda _s, _p, a: a | {"accountProof": a["accountProof"][:-1]},
+    "no proof": lambda _s, _p, a: a | {"accountProof": []},
+    "a slot's other value": lambda _s, _p, a: (
+        a | {"storageProof": [each | {"value": "0x1234"} for each in a["storageProof"]]}
+    ),
+    "a slot too few": lambda _s, _p, a: a | {"storageProof": a["storageProof"][1:]},
+    "nothing": lambda _s, _p, _a: None,
+    "a number": lambda _s, _p, _a: 7,
+}
+
+
+@pytest.mark.parametrize("lie", PROOF_LIES)
+def test_a_wrong_proof_is_asked_of_another_node(story: Story, lie: str) -> None:
+    """And the right ones beside it are not."""
+    honest = Asked()
+    holder = f"0x{story.holder.hex()}"
+
+    def change(params: list[Any], answer: Any) -> Any:
+        return PROOF_LIES[lie](story, params, answer) if params[0] == holder else answer
+
+    asked = [(NOBODY, []), (story.holder, [*SLOTS]), (story.payer, [])]
+    header = story.headers[3]
+    with (
+        relay(story.node.url, changing("eth_getProof", change)) as liar,
+        relay(story.node.url, asked=honest) as address,
+    ):
+        source = story.source(liar, address)
+        proofs = source.account_proofs(header, asked)
+        source.close()
+        alone = story.source(liar)
+        with pytest.raises(NodesLie):
+            alone.account_proofs(header, asked)
+        alone.close()
+    for proof, (account, _) in zip(proofs, asked, strict=True):
+        assert proof.state == story.live.state(header.number, account)
+    assert honest.methods == ["eth_chainId", "eth_getProof"]
+
+
+def test_a_node_that_keeps_no_such_proof_is_told(story: Story) -> None:
+    def change(method: str, _: list[Any], answer: Answer) -> Answer:
+        told = "distance to target block exceeds maximum proof window"
+        return refusal(told, -32602) if method == "eth_getProof" else answer
+
+    with relay(story.node.url, change) as address:
+        source = story.source(address)
+        with pytest.raises(ProofWindowExceeded, match="The nodes of Local keep proofs only for"):
+            source.account_proofs(story.headers[3], [(NOBODY, [])])
+        source.close()
