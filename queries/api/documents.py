@@ -1,6 +1,7 @@
 """The API's description, for programs and for people."""
 
 import json
+from dataclasses import dataclass
 
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse, JsonResponse
@@ -9,10 +10,20 @@ from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_safe
 
 from accounts.key_check import MINUTE
-from queries.api.endpoints import ENDPOINTS, by_status, every_refusal
+from queries.api.endpoints import ENDPOINTS, Endpoint, by_status, every_refusal
 from queries.api.openapi import document, meaning
 from queries.api.request_schema import EVERYTHING_EXAMPLE, SPECIFICATION_EXAMPLE
 from queries.schema.batch_rules import BatchLimits
+
+
+@dataclass(frozen=True, slots=True)
+class RefusalView:
+    """A kind of refusal, for the page: a template would call the class itself."""
+
+    code: str
+    status: int
+    meaning: str
+    retryable: bool
 
 
 @csrf_exempt
@@ -23,13 +34,15 @@ def openapi(_request: HttpRequest, limits: BatchLimits) -> HttpResponse:
 
 @require_safe
 def api_page(request: HttpRequest, limits: BatchLimits) -> HttpResponse:
-    refusals = [(each, meaning(each)) for each in every_refusal()]
     return render(
         request,
         "api.html",
         {
-            "endpoints": [(each, by_status(each.refusals)) for each in ENDPOINTS],
-            "refusals": refusals,
+            "endpoints": [(each, _codes(each)) for each in ENDPOINTS],
+            "refusals": [
+                RefusalView(each.code, each.status.value, meaning(each), retryable=each.retryable)
+                for each in every_refusal()
+            ],
             "limits": limits,
             "requests": settings.REQUESTS_PER_MINUTE,
             "seconds": MINUTE,
@@ -40,3 +53,11 @@ def api_page(request: HttpRequest, limits: BatchLimits) -> HttpResponse:
             ],
         },
     )
+
+
+def _codes(endpoint: Endpoint) -> list[tuple[int, list[str]]]:
+    """Those that it may refuse with, by HTTP status."""
+    return [
+        (status.value, [each.code for each in refusals])
+        for status, refusals in by_status(endpoint.refusals).items()
+    ]

@@ -1,0 +1,171 @@
+"""Programs get JSON in one shape whatever answers them, and browsers of any origin may read it."""
+
+from typing import Any
+
+import pytest
+from django.conf import LazySettings
+from django.db import InterfaceError
+from django.http import HttpRequest, HttpResponse
+from django.test import Client
+from django.urls import path
+
+from explorer import urls
+from tests.queries.api import served_api
+
+SHAPE = ["error", "code", "path", "retryable"]
+ORIGIN = {"origin": "https://dapp.example"}
+
+
+def without_database(_request: HttpRequest) -> HttpResponse:
+    raise InterfaceError("hunter2")
+
+
+urlpatterns = [*served_api.urlpatterns, path("without-database", without_database)]
+handler400, handler500 = urls.handler400, urls.handler500
+pytestmark = [pytest.mark.no_database, pytest.mark.urls(__name__)]
+
+
+def check(answer: Any, status: int, code: str, *, retryable: bool = False) -> Any:
+    told = answer.json()
+    assert (answer.status_code, told["code"], told["retryable"]) == (status, code, retryable)
+    assert list(told) == SHAPE
+    assert answer["Cache-Control"] == "no-store"
+    assert "hunter2" not in answer.text
+    return told
+
+
+def test_another_method_is_told_what_is_taken() -> None:
+    for address, allowed in (
+        ("/submit-batch-query", "POST"),
+        ("/batch-query-status", "GET, HEAD"),
+        ("/api-key", "GET, HEAD"),
+    ):
+        # With a form's token checked: a program has none, and is told of the method all the same.
+        answer = Client(enforce_csrf_checks=True).put(address)
+        told = check(answer, 405, "method_not_allowed")
+        assert answer["Allow"] == allowed
+        assert told["error"] == f"This address does not take PUT; it takes {allowed}."
+
+
+@pytest.mark.parametrize("address", sorted(urls.API_PATHS))
+def test_a_slash_too_many_is_nothing(address: str) -> None:
+    told = check(Client().get(f"{address}/"), 404, "nothing_here")
+    assert "/docs/api tells what there is." in told["error"]
+
+
+JSON_FIRST = [
+    "application/json",
+    "application/json, text/plain, */*",
+    "application/json;q=.9,*/*;q=.1",
+]
+HTML_FIRST = ["", "*/*", "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"]
+
+
+@pytest.mark.parametrize("accept", JSON_FIRST + HTML_FIRST)
+def test_an_address_of_nothing_answers_in_what_is_asked_for(accept: str) -> None:
+    answer = Client().get("/nowhere", headers={"accept": accept} if accept else {})
+    if accept in JSON_FIRST:
+        check(answer, 404, "nothing_here")
+    else:
+        assert answer.status_code == 404
+        assert "There is nothing at this address" in answer.text
+
+
+def test_who_sends_json_gets_json() -> None:
+    answer = Client().post("/api/submit-batch-query", "{}", content_type="application/json")
+    check(answer, 404, "nothing_here")
+
+
+@pytest.mark.parametrize("address", ["/broken", "/without-database"])
+def test_a_fault_is_told_with_the_requests_id(
+    address: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    client = Client(raise_request_exception=False)
+    answer = client.get(address, headers={"accept": "application/json"})
+    if address == "/broken":
+        told = check(answer, 500, "fault_of_ours", retryable=True)
+        assert answer["X-Request-ID"] in told["error"]
+    else:
+        check(answer, 503, "unavailable", retryable=True)
+        assert answer["Retry-After"] == "5"
+    assert "hunter2" in caplog.text  # with its trace
+    page = client.get(address)
+    assert page.status_code == 500
+    assert "Something broke on our side" in page.text
+
+
+def test_more_parameters_than_are_read() -> None:
+    many = {f"name{number}": "" for number in range(1_001)}
+    check(Client().get("/batch-query-status", many), 400, "bad_request")
+
+
+def test_another_host_keeps_its_page() -> None:
+    answer = Client().get("/batch-query-status", headers={"Host": "hunter2.example"})
+    assert answer.status_code == 400
+    assert "This is not one of this service" in answer.text
+
+
+def test_a_form_that_is_not_trusted() -> None:
+    headers = {"accept": "application/json"}
+    answer = Client(enforce_csrf_checks=True).post("/sign-out", headers=headers)
+    check(answer, 403, "not_allowed")
+
+
+def test_a_probe_is_told_of_the_method_too() -> None:
+    check(
+        Client().post("/healthz", headers={"accept": "application/json"}), 405, "method_not_allowed"
+    )
+
+
+def test_a_head_request_has_no_body() -> None:
+    answer = Client().head("/submit-batch-query")
+    assert (answer.status_code, answer.content) == (405, b"")
+
+
+@pytest.mark.parametrize("address", sorted(urls.API_PATHS))
+def test_a_browser_asks_first_from_any_origin(address: str) -> None:
+    asked = {
+        "access-control-request-method": "POST",
+        "access-control-request-headers": "api-key, content-type, idempotency-key",
+    }
+    answer = Client(enforce_csrf_checks=True).options(address, headers=ORIGIN | asked)
+    assert (answer.status_code, answer.content) == (204, b"")
+    assert answer["Access-Control-Allow-Origin"] == "*"
+    assert "Access-Control-Allow-Credentials" not in answer
+    assert answer["Access-Control-Allow-Headers"] == asked["access-control-request-headers"]
+    assert answer["Access-Control-Allow-Methods"] == "GET, HEAD, POST"
+    assert "X-Request-ID" in answer
+
+
+def test_a_browser_reads_answers_refusals_and_what_is_left() -> None:
+    for address, status in (("/chain-connections", 200), ("/batch-queries", 401)):
+        answer = Client().get(address, headers=ORIGIN)
+        assert answer.status_code == status
+        assert answer["Access-Control-Allow-Origin"] == "*"
+        assert "Access-Control-Allow-Credentials" not in answer
+        exposed = set(answer["Access-Control-Expose-Headers"].split(", "))
+        assert exposed == {
+            "RateLimit-Limit", "RateLimit-Remaining", "RateLimit-Reset", "Retry-After",
+            "X-Request-ID",
+        }  # fmt: skip
+
+
+@pytest.mark.parametrize("address", ["/", "/sign-in", "/docs/api", "/nowhere"])
+def test_pages_are_for_their_own_origin(address: str) -> None:
+    asked = {"access-control-request-method": "GET"}
+    for answer in (
+        Client().get(address, headers=ORIGIN),
+        Client().options(address, headers=ORIGIN | asked),
+    ):
+        assert "Access-Control-Allow-Origin" not in answer
+
+
+def test_an_operator_may_keep_other_origins_out(settings: LazySettings) -> None:
+    settings.API_CORS = False
+    asked = {"access-control-request-method": "GET"}
+    for answer in (
+        Client().get("/chain-connections", headers=ORIGIN),
+        Client().options("/chain-connections", headers=ORIGIN | asked),
+    ):
+        assert "Access-Control-Allow-Origin" not in answer
+    check(answer, 405, "method_not_allowed")

@@ -1,0 +1,149 @@
+"""For each code of the API, a request that is refused with it."""
+
+import json
+from collections.abc import Callable
+from typing import Any
+from unittest.mock import patch
+
+from django.db import OperationalError, connection
+from django.test import Client
+
+from accounts import api_keys
+from accounts.models import Account, ApiKey
+from queries.models import Head
+from tests.queries.api.served_api import SEPOLIA, WALLET, ask, make_key, submit
+from tests.queries.schema.example_batches import (
+    ADDRESS,
+    BALANCE,
+    SPECIFICATION,
+    account_batch,
+    batch,
+    block_batch,
+    webhook_batch,
+    without,
+)
+
+Ask = Callable[[], Any]
+
+
+def _unlike(content: object, **headers: str) -> Ask:
+    return lambda: submit(make_key(), content, **headers)
+
+
+def _posted(kind: str) -> Ask:
+    return lambda: Client().post(
+        "/submit-batch-query", "{}", content_type=kind, headers={"api-key": make_key()}
+    )
+
+
+def _with_key(key: str) -> Ask:
+    return lambda: ask(key, "/api-key")
+
+
+def _revoked() -> Any:
+    key = make_key()
+    account = Account.objects.get(address=WALLET)
+    api_keys.revoke(account, ApiKey.objects.get().id)
+    return submit(key, SPECIFICATION)
+
+
+def _disabled() -> Any:
+    key = make_key()
+    Account.objects.update(is_active=False)
+    return ask(key, "/batch-queries")
+
+
+def _used_up() -> Any:
+    key = make_key()
+    with patch("accounts.key_check.settings.REQUESTS_PER_MINUTE", 1):
+        ask(key, "/batch-queries")
+        return ask(key, "/batch-queries")
+
+
+def _beyond_head() -> Any:
+    Head.objects.create(
+        chain=SEPOLIA, number=1, timestamp=1, final_number=1, recorded="2026-01-01T00:00Z"
+    )
+    return submit(make_key(), SPECIFICATION)
+
+
+def _reused() -> Any:
+    key, header = make_key(), {"idempotency-key": "one"}
+    submit(key, SPECIFICATION, **header)
+    return submit(key, account_batch({"props": ["NONCE"]}), **header)
+
+
+def _without_database() -> Any:
+    """It is lost after the key was looked at."""
+    key = make_key()
+
+    def fail(execute: Any, sql: str, *rest: Any) -> Any:
+        if '"queries_' in sql:
+            raise OperationalError("hunter2")
+        return execute(sql, *rest)
+
+    with connection.execute_wrapper(fail):
+        return submit(key, SPECIFICATION)
+
+
+def _broken() -> Any:
+    with patch("queries.reading.batches_of", side_effect=RuntimeError("hunter2")):
+        return Client(raise_request_exception=False).get(
+            "/batch-queries", headers={"api-key": make_key()}
+        )
+
+
+MANY = {f"0x{number:040x}": BALANCE for number in range(601)}
+HEADERS = {"url": "https://example.org/hook"}
+REFUSED: dict[str, Ask] = {
+    "key_missing": lambda: Client().get("/batch-queries"),
+    "key_unknown": _with_key("tct_nonsense"),
+    "key_revoked": _revoked,
+    "account_disabled": _disabled,
+    "too_many_requests": _used_up,
+    "unavailable": _without_database,
+    "fault_of_ours": _broken,
+    "nothing_here": lambda: Client().get(
+        "/chain-connections/x", headers={"accept": "text/json,application/json"}
+    ),
+    "method_not_allowed": lambda: Client().get("/submit-batch-query"),
+    "bad_request": lambda: Client().get("/batch-queries", {f"a{n}": "" for n in range(1_001)}),
+    "body_too_large": _unlike("{" + 200_000 * " "),
+    "length_required": _unlike(SPECIFICATION, **{"transfer-encoding": "chunked"}),
+    "content_type_unsupported": _posted("text/plain"),
+    "not_json": _unlike("{'"),
+    "nested_too_deeply": _unlike(40 * "[" + 40 * "]"),
+    "duplicate_key": _unlike('{"fee": "0", "fee": "1"}'),
+    "text_not_storable": _unlike('{"fee": "\\u0000"}'),
+    "wrong_type": _unlike(batch(5)),
+    "missing_field": _unlike(without(json.loads(SPECIFICATION), "fee")),
+    "unknown_field": _unlike(account_batch(BALANCE | {"prop": []})),
+    "number_malformed": _unlike(batch({"-1": {}})),
+    "chain_unsupported": _unlike(batch({}, destinationChainId="5")),
+    "route_unsupported": _unlike(batch({"137": {"block:5": {"header": ["NONCE"]}}})),
+    "fee_malformed": _unlike(batch({}, fee="1.5")),
+    "fee_too_low": _unlike(
+        batch({"10": {"block:5": {"header": ["NONCE"]}}}, destinationChainId="10")
+    ),
+    "selector_malformed": _unlike(batch({"11155111": {"latest": {}}})),
+    "block_beyond_head": _beyond_head,
+    "account_malformed": _unlike(account_batch(BALANCE, ADDRESS[:-1])),
+    "unknown_prop": _unlike(account_batch({"props": ["balance"]})),
+    "unknown_header_field": _unlike(block_batch({"header": ["HASH"]})),
+    "slot_malformed": _unlike(account_batch({"slots": ["1"]})),
+    "webhook_malformed": _unlike(webhook_batch({"url": "ftp://example.org"})),
+    "nothing_asked": _unlike(batch({})),
+    "too_many_blocks": _unlike(
+        batch({"11155111": {f"block:{n}": {"header": ["NONCE"]} for n in range(601)}})
+    ),
+    "too_many_accounts": _unlike(block_batch({"accounts": MANY})),
+    "too_many_slots": _unlike(account_batch({"slots": [hex(n) for n in range(601)]})),
+    "too_many_webhook_headers": _unlike(
+        webhook_batch(HEADERS | {"headers": {f"x-{n}": "" for n in range(11)}})
+    ),
+    "webhook_headers_too_large": _unlike(webhook_batch(HEADERS | {"headers": {"x": 4_096 * "a"}})),
+    "idempotency_key_malformed": _unlike(SPECIFICATION, **{"idempotency-key": "a b"}),
+    "idempotency_key_reused": _reused,
+    "batch_unknown": lambda: ask(make_key(), "/batch-query-status", batchQueryId="x"),
+    "parameter_malformed": lambda: ask(make_key(), "/batch-queries", limit="x"),
+}

@@ -1,0 +1,94 @@
+"""The service with chains of these tests, and clients of its API."""
+
+import itertools
+import json
+from typing import Any
+
+from django.http import HttpRequest, HttpResponse
+from django.test import Client
+from django.urls import path
+
+from accounts import api_keys
+from accounts.models import Account
+from explorer import urls
+from queries.api import urls as api
+from queries.routes import Chain, Registry, RegistryKind, Routes
+from queries.schema.batch_rules import BatchLimits
+
+HERE = __name__
+SEPOLIA, OPTIMISM, LONELY = 11155111, 10, 137
+WALLET = "0xd8dA6BF26964aF9D7eEd9e03E53415D37aA96045"
+OTHER_WALLET = "0x69030ef8C2744b37a096fAf2A4C78B4dAec1308b"
+LIMITS = BatchLimits(
+    blocks=600,
+    accounts=600,
+    slots=600,
+    webhook_headers=10,
+    webhook_header_bytes=4_096,
+    body_bytes=200_000,
+)
+
+
+def _registry(kind: RegistryKind, source: int, destination: int) -> tuple[Any, Registry]:
+    return (source, destination), Registry(kind, source, destination, "0x" + 40 * "0")
+
+
+ROUTES = Routes(
+    {
+        SEPOLIA: Chain(
+            SEPOLIA, "Sepolia", (), ("SN_SEPOLIA",), free=True, ens_registry="0x" + 40 * "1"
+        ),
+        OPTIMISM: Chain(OPTIMISM, "OP Mainnet", ()),
+        LONELY: Chain(LONELY, "Polygon", ()),
+    },
+    dict(
+        [
+            _registry(RegistryKind.NATIVE, SEPOLIA, SEPOLIA),
+            _registry(RegistryKind.NATIVE, OPTIMISM, OPTIMISM),
+            _registry(RegistryKind.OPTIMISM, SEPOLIA, OPTIMISM),
+        ]
+    ),
+)
+
+
+def broken(_request: HttpRequest) -> HttpResponse:
+    raise RuntimeError("hunter2")
+
+
+urlpatterns = [
+    *api.addresses(ROUTES, LIMITS),
+    *api.pages(LIMITS),
+    path("broken", broken),
+    *urls.urlpatterns,
+]
+handler400, handler500 = urls.handler400, urls.handler500
+
+names = itertools.count()
+
+
+def make_key(wallet: str = WALLET) -> str:
+    account, _ = Account.objects.of_wallet(wallet)
+    text = api_keys.shown(api_keys.add_key(account, f"Key {next(names)}"))
+    assert text is not None
+    return text
+
+
+def submit(key: str, content: object, **headers: str) -> Any:
+    body = content if isinstance(content, str | bytes) else json.dumps(content)
+    return Client().post(
+        "/submit-batch-query",
+        body,
+        content_type="application/json",
+        headers={"api-key": key, **headers},
+    )
+
+
+def submitted(key: str, content: object, **headers: str) -> str:
+    """The new batch's id."""
+    answer = submit(key, content, **headers)
+    assert answer.status_code == 200, answer.text
+    return str(answer.json()["internalId"])
+
+
+def ask(key: str, address: str, **parameters: str | int) -> Any:
+    return Client().get(address, parameters, headers={"api-key": key})

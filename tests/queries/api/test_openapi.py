@@ -1,0 +1,207 @@
+"""The API's description says what the API does: each endpoint, each answer and each code."""
+
+import json
+import re
+from http import HTTPStatus
+from typing import Any
+
+import pytest
+from django.conf import settings
+from django.test import Client
+
+from accounts import http_refusals, key_check
+from accounts.key_check import KeyRefused
+from accounts.refusals import Refusal
+from explorer.urls import API_PATHS
+from queries import errors
+from queries.models import Query
+from queries.statuses import BatchStatus, StepName
+from tests.queries.api.json_schema import Schemas
+from tests.queries.api.refused_requests import REFUSED
+from tests.queries.api.served_api import HERE, ask, make_key, submit, submitted
+from tests.queries.api.worked_batches import run_steps, send_transaction, set_status
+from tests.queries.schema.example_batches import LEGACY, SPECIFICATION
+
+pytestmark = pytest.mark.urls(HERE)
+METHODS = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE"]
+
+
+def document() -> dict[str, Any]:
+    answer = Client().get("/openapi.json")
+    assert (answer.status_code, answer["Content-Type"]) == (200, "application/json")
+    told: dict[str, Any] = answer.json()
+    return told
+
+
+def faults(value: object, name: str) -> list[str]:
+    told = document()
+    return Schemas(told).faults(value, told["components"]["schemas"][name], name)
+
+
+@pytest.mark.no_database
+def test_its_head() -> None:
+    told = document()
+    assert told["openapi"] == "3.1.0"
+    assert told["info"]["version"] == settings.VERSION
+    assert told["servers"] == [{"url": settings.SITE_URL}]
+    named = [each["operationId"] for path in told["paths"].values() for each in path.values()]
+    assert len(set(named)) == len(named)
+
+
+@pytest.mark.no_database
+def test_every_reference_is_held_and_every_schema_used() -> None:
+    text = json.dumps(document())
+    used = set(re.findall(r'"#/components/schemas/(\w+)"', text))
+    assert used == set(document()["components"]["schemas"])
+
+
+@pytest.mark.no_database
+def test_it_has_every_address_and_method_and_no_other() -> None:
+    told = document()["paths"]
+    assert set(told) == API_PATHS
+    for path, operations in told.items():
+        refused = Client().generic("PROPFIND", path)
+        assert refused.status_code == 405
+        allowed = set(refused["Allow"].split(", ")) - {"HEAD"}
+        assert allowed == {method.upper() for method in operations}
+
+
+@pytest.mark.no_database
+def test_it_says_where_a_key_is_needed() -> None:
+    for path, operations in document()["paths"].items():
+        for method, operation in operations.items():
+            answer = Client().generic(method.upper(), path)
+            assert (answer.status_code == 401) is bool(operation["security"]), path
+
+
+def known_codes() -> set[str]:
+    """Of every refusal that the code of the API knows."""
+    return {
+        each.code
+        for module in (errors, key_check, http_refusals)
+        for each in vars(module).values()
+        if isinstance(each, type)
+        and issubclass(each, Refusal)
+        and each not in {Refusal, KeyRefused, http_refusals.NotAllowed}
+    }
+
+
+@pytest.mark.no_database
+def test_it_has_every_code_and_no_other() -> None:
+    told = document()
+    assert set(told["components"]["schemas"]["Error"]["properties"]["code"]["enum"]) == (
+        known_codes()
+    )
+    assert set(REFUSED) == known_codes()
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("code", REFUSED)
+def test_every_code_is_answered_with_its_status_in_the_one_shape(code: str) -> None:
+    answer = REFUSED[code]()
+    told = answer.json()
+    assert told["code"] == code
+    assert list(told) == ["error", "code", "path", "retryable"]
+    assert faults(told, "Error") == []
+    assert "hunter2" not in answer.text
+    assert told["error"].endswith(".")
+    operations = [each for path in document()["paths"].values() for each in path.values()]
+    documented = {
+        status
+        for each in operations
+        for status, held in each["responses"].items()
+        if f"`{code}`" in held["description"]
+    }
+    assert documented == {str(answer.status_code)}
+    retries = answer.status_code in {429, 500, 503} or code == "block_beyond_head"
+    assert told["retryable"] is retries
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("code", sorted(REFUSED))
+def test_the_endpoint_that_refuses_says_so(code: str) -> None:
+    answer = REFUSED[code]()
+    request = answer.wsgi_request
+    if request.path in document()["paths"] and answer.status_code != HTTPStatus.METHOD_NOT_ALLOWED:
+        held = document()["paths"][request.path][request.method.lower()]["responses"]
+        schema = held[str(answer.status_code)]["content"]["application/json"]["schema"]
+        assert Schemas(document()).faults(answer.json(), schema) == []
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("name", ["specification", "everything"])
+def test_its_examples_are_accepted(name: str) -> None:
+    operation = document()["paths"]["/submit-batch-query"]["post"]
+    example = operation["requestBody"]["content"]["application/json"]["examples"][name]["value"]
+    assert faults(example, "BatchRequest") == []
+    answer = submit(make_key(), example)
+    assert (answer.status_code, answer.json()["warnings"]) == (200, [])
+
+
+@pytest.mark.no_database
+def test_what_existing_clients_send_fits_it() -> None:
+    for body in (SPECIFICATION, LEGACY):
+        assert faults(json.loads(body), "BatchRequest") == []
+    wrong = json.loads(SPECIFICATION)
+    wrong["data"]["11155111"]["block:05"] = {}
+    assert faults(wrong, "BatchRequest") == ["BatchRequest.data.11155111: block:05 is not known"]
+
+
+@pytest.mark.django_db
+def test_real_answers_fit_it() -> None:
+    key = make_key()
+    told = submit(key, json.loads(LEGACY) | {"more": 1}).json()
+    assert faults(told, "Submitted") == []
+    batch_id = told["internalId"]
+    rejected = submitted(key, SPECIFICATION)
+    set_status(
+        rejected, BatchStatus.REJECTED, error_code="x", error_sentence="X.", error_retryable=True
+    )
+    run_steps(batch_id, *StepName)
+    send_transaction(batch_id)
+    Query.objects.filter(batch=batch_id).update(values={"BALANCE": 64 * "0"})
+    set_status(batch_id, BatchStatus.DONE)
+    for each in (batch_id, rejected):
+        for details in "01":
+            shown = ask(key, "/batch-query-status", batchQueryId=each, details=details)
+            assert faults(shown.json(), "BatchStatus") == []
+    assert faults(ask(key, "/batch-queries").json(), "Batches") == []
+    assert faults(ask(key, "/batch-queries", limit=1).json(), "Batches") == []
+    assert faults(ask(key, "/api-key").json(), "ApiKey") == []
+    assert faults(ask(key, "/chain-connections").json(), "Connections") == []
+
+
+@pytest.mark.django_db
+def test_every_parameter_is_read() -> None:
+    """A value that the schema forbids is refused, naming the parameter; its default is not."""
+    key = make_key()
+    for path, operations in document()["paths"].items():
+        for each in operations.get("get", {}).get("parameters", ()):
+            named = {each["name"]: "\x00"}
+            if each["name"] != "batchQueryId":
+                named |= {"batchQueryId": "x"}
+            refused = ask(key, path, **named).json()
+            assert refused["path"] == each["name"]
+            default = each["schema"].get("default")
+            if default is not None:
+                answer = ask(key, path, **{"batchQueryId": "x", each["name"]: default})
+                assert answer.json().get("path") != each["name"]
+
+
+@pytest.mark.no_database
+def test_the_page_tells_the_same(client: Client) -> None:
+    answer = client.get("/docs/api")
+    assert answer.status_code == 200
+    text = answer.text
+    for path, operations in document()["paths"].items():
+        for method, operation in operations.items():
+            assert f"<code>{method.upper()} {path}</code>" in text
+            for each in operation["parameters"]:
+                assert f"<code>{each['name']}</code>" in text
+    for code in known_codes():
+        assert f'id="{code}"' in text
+    assert set(re.findall(r'href="#(\w+)"', text)) - {"content"} <= set(
+        re.findall(r'id="(\w+)"', text)
+    )
+    assert not re.findall(r"<script(?![^>]*src=\"/static/)", text)
+    assert f"{settings.REQUESTS_PER_MINUTE} requests" in text

@@ -1,0 +1,219 @@
+"""What is told of a batch: to pollers little, to whoever looks closely all that a page shows."""
+
+from typing import Any
+
+import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+
+from queries.models import Query
+from queries.statuses import BatchStatus, StepName
+from tests.queries.api.served_api import HERE, OTHER_WALLET, ask, make_key, submit, submitted
+from tests.queries.api.worked_batches import HASHES, run_steps, send_transaction, set_status
+from tests.queries.schema.example_batches import BALANCE, LEGACY, SPECIFICATION, block_batch
+
+pytestmark = [pytest.mark.django_db, pytest.mark.urls(HERE)]
+ADDRESS = "/batch-query-status"
+
+
+def status(key: str, batch_id: str, **parameters: str | int) -> Any:
+    return ask(key, ADDRESS, batchQueryId=batch_id, **parameters)
+
+
+@pytest.mark.parametrize(
+    ("held", "told"),
+    [
+        (BatchStatus.RECEIVED, "IN_PROGRESS"),
+        (BatchStatus.ACCEPTED, "IN_PROGRESS"),
+        (BatchStatus.IN_PROGRESS, "IN_PROGRESS"),
+        (BatchStatus.DONE, "DONE"),
+        (BatchStatus.REJECTED, "REJECTED"),
+    ],
+)
+@pytest.mark.parametrize("details", [{}, {"details": "0"}])
+def test_of_five_states_clients_see_three(
+    held: BatchStatus, told: str, details: dict[str, str]
+) -> None:
+    key = make_key()
+    batch_id = submitted(key, SPECIFICATION)
+    set_status(batch_id, held)
+    answer = status(key, batch_id, **details)
+    assert answer.status_code == 200
+    assert answer["Cache-Control"] == "no-store"
+    assert (answer.json()["queryStatus"], answer.json()["status"]) == (told, held)
+    assert ("queries" in answer.json()) is (not details)
+
+
+def test_whoever_has_a_key_may_read_it() -> None:
+    batch_id = submitted(make_key(), LEGACY)
+    answer = status(make_key(OTHER_WALLET), batch_id)
+    assert answer.status_code == 200
+    assert "example.org" not in answer.text  # the webhook is its owner's
+
+
+@pytest.mark.parametrize(
+    "batch_id",
+    ["01J2VM6JSA6VKKZ0ENWGYYPR18", "", "x", "\x00", "01j2vm6jsa6vkkz0enwgyypr18", 10_000 * "0",
+     "8" + 25 * "0", "é", "' OR 1=1", "01J2VM6JSA6VKKZ0ENWGYYPR18\n"],
+)  # fmt: skip
+def test_an_unknown_id_is_told_as_clients_compare_it(batch_id: str) -> None:
+    submitted(make_key(), SPECIFICATION)
+    answer = status(make_key(), batch_id)
+    told = answer.json()
+    assert answer.status_code == 404
+    assert told["error"].startswith("No query found")
+    assert (told["code"], told["path"], told["retryable"]) == (
+        "batch_unknown", "batchQueryId", False,
+    )  # fmt: skip
+    assert len(told["error"]) < 200
+
+
+@pytest.mark.parametrize(
+    ("parameters", "path", "code"),
+    [
+        ({}, "batchQueryId", "missing_field"),
+        ({"details": "yes"}, "details", "parameter_malformed"),
+        ({"fromQuery": "-1"}, "fromQuery", "parameter_malformed"),
+        ({"fromQuery": "1" * 20}, "fromQuery", "parameter_malformed"),
+        ({"fromQuery": "٣"}, "fromQuery", "parameter_malformed"),
+    ],
+)
+def test_a_parameter_of_no_use_is_named(parameters: dict[str, str], path: str, code: str) -> None:
+    answer = ask(make_key(), ADDRESS, **parameters)
+    told = answer.json()
+    assert (answer.status_code, told["code"], told["path"]) == (400, code, path)
+
+
+def test_a_new_batch_has_begun_its_first_step() -> None:
+    key = make_key()
+    told = status(key, submitted(key, LEGACY)).json()
+    header, balance, slot = told["queries"]
+    first = {
+        "step": "INITIAL_STATE", "status": "IN_PROGRESS", "started": told["submitted"],
+        "completed": None, "transactionHash": None, "transactionBlock": None, "gasUsed": None,
+    }  # fmt: skip
+    nothing = {"status": None, "started": None, "transactionHash": None}
+    for query in (header, balance, slot):
+        assert query["steps"][0] == first
+        assert all(nothing.items() <= step.items() for step in query["steps"][1:])
+        assert [step["step"] for step in query["steps"]] == StepName.values[: len(query["steps"])]
+    assert [len(query["steps"]) for query in (header, balance, slot)] == [3, 4, 4]
+    assert (header["header"], header["account"]) == (["PARENT_HASH"], None)
+    assert (balance["selector"], balance["props"]) == ("block:5186021", ["BALANCE"])
+    assert balance["account"] == "0xd8dA6BF26964aF9D7eEd9e03E53415D37aA96045"
+    assert (slot["selector"], slot["block"]) == ("timestamp:1703799420", None)
+    assert slot["slots"] == [f"0x{1:064x}"]
+    assert (told["fee"], told["spent"], told["nextQuery"], told["ended"]) == ("0", "0", None, None)
+
+
+def test_a_step_tells_its_times_and_its_transaction() -> None:
+    key = make_key()
+    batch_id = submitted(key, SPECIFICATION)
+    *before, last = StepName
+    run_steps(batch_id, *before)
+    run_steps(batch_id, last, completed=False)
+    send_transaction(batch_id)
+    (query,) = status(key, batch_id).json()["queries"]
+    initial, blockhash, header, account = query["steps"]
+    assert (initial["started"], initial["completed"]) == (
+        "2026-11-20T07:41:03.204Z", "2026-11-20T07:41:04.204Z",
+    )  # fmt: skip
+    assert [step["status"] for step in query["steps"]] == 3 * ["COMPLETED"] + ["IN_PROGRESS"]
+    mined = {"transactionHash": HASHES[0], "transactionBlock": "6000000", "gasUsed": "170480"}
+    assert mined.items() <= header.items()
+    assert mined.items() <= account.items()
+    assert blockhash["transactionHash"] is None
+
+
+def test_a_transaction_that_is_not_mined_shows_the_newest_that_was_sent() -> None:
+    key = make_key()
+    batch_id = submitted(key, SPECIFICATION)
+    send_transaction(batch_id, mined=False)
+    (query,) = status(key, batch_id).json()["queries"]
+    sent = {"transactionHash": HASHES[1], "transactionBlock": None, "gasUsed": None}
+    assert sent.items() <= query["steps"][2].items()
+
+
+def test_values_are_told_once_the_batch_is_done() -> None:
+    key = make_key()
+    batch_id = submitted(key, LEGACY)
+    words = [{"PARENT_HASH": 64 * "a"}, {"BALANCE": f"{2**256 - 1:064x}"}, {f"{1:064x}": 64 * "0"}]
+    for place, values in enumerate(words):
+        Query.objects.filter(batch=batch_id, place=place).update(values=values)
+    set_status(batch_id, BatchStatus.IN_PROGRESS)
+    assert {each["values"] for each in status(key, batch_id).json()["queries"]} == {None}
+    set_status(batch_id, BatchStatus.DONE)
+    assert [each["values"] for each in status(key, batch_id).json()["queries"]] == [
+        {"PARENT_HASH": "0x" + 64 * "a"},
+        {"BALANCE": "0x" + 64 * "f"},
+        {f"0x{1:064x}": "0x" + 64 * "0"},
+    ]
+
+
+def test_a_rejected_batch_tells_its_cause_in_the_one_shape() -> None:
+    key = make_key()
+    batch_id = submitted(key, SPECIFICATION)
+    cause = {
+        "error_code": "block_unreachable", "error_sentence": "It is too far away.",
+        "error_step": "BLOCKHASH_AVAILABLE", "error_retryable": False,
+    }  # fmt: skip
+    set_status(batch_id, BatchStatus.IN_PROGRESS, waits_for="It waits.")
+    assert not {"error", "code"} & set(status(key, batch_id).json())
+    assert status(key, batch_id).json()["waitsFor"] == "It waits."
+    set_status(batch_id, BatchStatus.REJECTED, **cause)
+    told = {
+        "error": "It is too far away.", "code": "block_unreachable", "path": "",
+        "step": "BLOCKHASH_AVAILABLE", "retryable": False,
+    }  # fmt: skip
+    assert told.items() <= status(key, batch_id, details=0).json().items()
+
+
+def big_batch(count: int) -> dict[str, object]:
+    return block_batch({"accounts": {f"0x{number:040x}": BALANCE for number in range(count)}})
+
+
+def test_the_queries_of_a_large_batch_come_in_pages(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("queries.api.views.QUERIES_SHOWN", 3)
+    key = make_key()
+    batch_id = submitted(key, big_batch(7))
+    seen, following = [], 0
+    while following is not None:
+        told = status(key, batch_id, fromQuery=following).json()
+        assert len(told["queries"]) <= 3
+        seen += [each["account"].lower() for each in told["queries"]]
+        following = told["nextQuery"]
+    assert seen == [f"0x{number:040x}" for number in range(7)]
+    assert status(key, batch_id, fromQuery=7).json()["queries"] == []
+
+
+def statements(key: str, batch_id: str, **parameters: str | int) -> list[str]:
+    with CaptureQueriesContext(connection) as captured:
+        assert status(key, batch_id, **parameters).status_code == 200
+    return [each["sql"] for each in captured if '"queries_' in each["sql"]]
+
+
+def test_statements_do_not_grow_with_the_batch() -> None:
+    key = make_key()
+    for count in (1, 300):
+        batch_id = submitted(key, big_batch(count))
+        send_transaction(batch_id, nonce=count)
+        assert len(statements(key, batch_id)) == 2
+        (polled,) = statements(key, batch_id, details=0)
+        assert '"queries_query"' not in polled
+
+
+def test_polling_asks_nothing_but_the_key_its_limit_and_the_batch() -> None:
+    key = make_key()
+    batch_id = submitted(key, SPECIFICATION)
+    with CaptureQueriesContext(connection) as captured:
+        status(key, batch_id, details=0)
+    tables = ["accounts_apikey", "accounts_allowance", "queries_batch"]
+    assert [name for each in captured for name in tables if name in each["sql"]] == tables
+    assert len(captured) == 3
+
+
+def test_warnings_are_not_everyones() -> None:
+    key = make_key()
+    answer = submit(key, {**big_batch(1), "secretNote": 1}).json()
+    assert "secretNote" in answer["warnings"][0]["sentence"]
+    assert "secretNote" not in status(key, answer["internalId"]).text

@@ -1,0 +1,275 @@
+"""A batch goes in as existing clients send it, and is stored whole or not at all."""
+
+import json
+import re
+from io import BytesIO
+from typing import Any
+
+import pytest
+from django.conf import LazySettings
+from django.db import DatabaseError, connection
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+
+from accounts.models import Account
+from queries.models import Batch, Head, Query
+from tests.queries.api.served_api import (
+    HERE,
+    LIMITS,
+    OPTIMISM,
+    SEPOLIA,
+    WALLET,
+    make_key,
+    submit,
+    submitted,
+)
+from tests.queries.schema.example_batches import (
+    ADDRESS,
+    BALANCE,
+    LEGACY,
+    SPECIFICATION,
+    account_batch,
+    batch,
+    block_batch,
+)
+
+pytestmark = [pytest.mark.django_db, pytest.mark.urls(HERE)]
+
+
+@pytest.mark.parametrize("body", [SPECIFICATION, LEGACY])
+@pytest.mark.parametrize("kind", ["application/json", "application/json; charset=utf-8"])
+@pytest.mark.parametrize("place", ["header", "parameter", "both"])
+def test_what_existing_clients_send(body: str, kind: str, place: str) -> None:
+    key = make_key()
+    address = "/submit-batch-query" + (f"?apiKey={key}" if place != "header" else "")
+    headers = {"api-key": key} if place != "parameter" else {}
+    answer = Client().post(address, body, content_type=kind, headers=headers)
+    told = answer.json()
+    assert answer.status_code == 200
+    assert re.fullmatch("[0-7][0-9A-HJKMNP-TV-Z]{25}", told["internalId"])
+    assert answer["RateLimit-Remaining"] == "599"
+    assert Batch.objects.get().id == told["internalId"]
+
+
+def test_what_is_asked_stands_in_rows() -> None:
+    submitted(make_key(), LEGACY)
+    held = Batch.objects.get()
+    assert (held.destination, held.status, int(held.fee, 16)) == (SEPOLIA, "RECEIVED", 0)
+    assert str(held.owner) == WALLET
+    assert held.webhook_url == "https://example.org/hook"
+    assert held.webhook_headers == [["Content-Type", "application/json"]]
+    assert held.look_again == held.submitted
+    header, balance, slot = held.queries.order_by("place")
+    assert [each.place for each in (header, balance, slot)] == [0, 1, 2]
+    assert {each.source for each in (header, balance, slot)} == {SEPOLIA}
+    assert (header.block, header.header_fields, header.account) == (5186021, 1, "")
+    assert (balance.block, balance.account, balance.props) == (5186021, WALLET, 0b10)
+    assert (slot.block, slot.timestamp, slot.props) == (None, 1703799420, 0)
+    assert slot.slots == [f"{1:064x}"]
+    assert slot.account == "0x69030ef8C2744b37a096fAf2A4C78B4dAec1308b"
+    for each in (header, balance, slot):
+        assert each.initial_state_began == held.submitted
+        assert each.initial_state_completed is None
+
+
+def test_a_name_is_kept_as_one() -> None:
+    submitted(make_key(), account_batch(BALANCE, "vitalik.eth"))
+    query = Query.objects.get()
+    assert (query.name, query.account, query.header_fields) == ("vitalik.eth", "", 0)
+
+
+def test_an_alias_is_the_chain_it_stands_for() -> None:
+    body = batch(
+        {"SN_SEPOLIA": {"block:5": {"header": ["NONCE"]}}}, destinationChainId="10", fee="1"
+    )
+    submitted(make_key(), body)
+    assert (Batch.objects.get().destination, Query.objects.get().source) == (OPTIMISM, SEPOLIA)
+
+
+def test_what_is_probably_a_mistake_is_told() -> None:
+    wrong = ADDRESS.replace("d8da", "D8da")
+    answer = submit(make_key(), account_batch(BALANCE, wrong) | {"version": 1})
+    unknown, capitals = answer.json()["warnings"]
+    assert unknown["sentence"] == 'Fields that are not known here were ignored: "version".'
+    assert capitals["path"] == f"data.11155111.block:5.accounts.{wrong}"
+    assert Batch.objects.get().warnings == [unknown, capitals]
+
+
+@pytest.mark.parametrize("kind", ["", "application/json", "APPLICATION/JSON;charset=UTF-8",
+                                  "application/vnd.tacitus+json"])  # fmt: skip
+def test_a_kind_of_json_is_taken(kind: str) -> None:
+    answer = Client().post(
+        "/submit-batch-query",
+        SPECIFICATION,
+        content_type=kind,
+        headers={"api-key": make_key()},
+    )
+    assert answer.status_code == 200, answer.text
+
+
+@pytest.mark.parametrize(
+    "kind", ["text/plain;charset=UTF-8", "application/x-www-form-urlencoded", "multipart/form-data",
+             "application/jsonp", "text/html+json", "nonsense"]
+)  # fmt: skip
+def test_another_kind_is_refused(kind: str) -> None:
+    answer = Client().post(
+        "/submit-batch-query", SPECIFICATION, content_type=kind, headers={"api-key": make_key()}
+    )
+    told = answer.json()
+    assert (answer.status_code, told["code"]) == (415, "content_type_unsupported")
+    assert told["path"] == "Content-Type"
+    assert not Batch.objects.exists()
+
+
+class Unread(BytesIO):
+    """A body that must not be asked for."""
+
+    def read(self, *_: object) -> bytes:
+        raise AssertionError("the body was read")
+
+
+class CutOff(BytesIO):
+    """A body whose sender is gone."""
+
+    def read(self, *_: object) -> bytes:
+        raise OSError("the connection is gone")
+
+
+def submit_stream(stream: BytesIO, length: int) -> Any:
+    environment: dict[str, Any] = {"CONTENT_LENGTH": str(length), "wsgi.input": stream}
+    return Client().generic(
+        "POST",
+        "/submit-batch-query",
+        "{}",
+        content_type="application/json",
+        headers={"api-key": make_key()},
+        **environment,
+    )
+
+
+def test_a_body_that_is_too_large_is_not_read() -> None:
+    answer = submit_stream(Unread(), LIMITS.body_bytes + 1)
+    assert (answer.status_code, answer.json()["code"]) == (413, "body_too_large")
+    with pytest.raises(AssertionError, match="the body was read"):
+        submit_stream(Unread(), LIMITS.body_bytes)
+
+
+def test_a_body_that_ends_early_is_refused() -> None:
+    answer = submit_stream(CutOff(), 100)
+    assert (answer.status_code, answer.json()["code"]) == (400, "not_json")
+
+
+def test_a_body_in_chunks_is_asked_for_whole() -> None:
+    answer = submit(make_key(), SPECIFICATION, **{"transfer-encoding": "chunked"})
+    assert (answer.status_code, answer.json()["code"]) == (411, "length_required")
+
+
+@pytest.mark.parametrize("free", [True, False])
+def test_no_fee_is_taken_where_proving_is_free(*, free: bool) -> None:
+    to = SEPOLIA if free else OPTIMISM
+    body = batch({"11155111": {"block:5": {"header": ["NONCE"]}}}, destinationChainId=str(to))
+    answer = submit(make_key(), body)
+    assert (answer.status_code == 200) is free
+    if not free:
+        told = answer.json()
+        assert (told["code"], told["path"], told["retryable"]) == ("fee_too_low", "fee", False)
+        submitted(make_key(), body | {"fee": "1"})
+
+
+def head() -> None:
+    Head.objects.create(
+        chain=SEPOLIA, number=100, timestamp=5_000, final_number=90, recorded="2026-01-01T00:00Z"
+    )
+
+
+@pytest.mark.parametrize(
+    ("selector", "latest"),
+    [("block:101", "block:100"), ("timestamp:5001", "timestamp:5000"),
+     (f"block:{2**64 - 1}", "block:100")],
+)  # fmt: skip
+def test_a_block_beyond_the_last_head_is_told_with_the_latest_that_works(
+    selector: str, latest: str
+) -> None:
+    head()
+    key = make_key()
+    body = batch({"SN_SEPOLIA": {selector: {"header": ["NONCE"]}}})
+    told = submit(key, body).json()
+    assert (told["code"], told["retryable"]) == ("block_beyond_head", True)
+    assert told["error"] == (
+        f"{selector} is no block of chain {SEPOLIA} yet: the last one seen there is {latest}."
+    )
+    assert told["path"] == f"data.SN_SEPOLIA.{selector}"
+    assert not Batch.objects.exists()
+    submitted(key, block_batch({"header": ["NONCE"]}, latest))
+
+
+@pytest.mark.parametrize("kind", ["block", "timestamp"])
+def test_without_a_head_whatever_can_be_kept_is_accepted(kind: str) -> None:
+    key = make_key()
+    submitted(key, block_batch({"header": ["NONCE"]}, f"{kind}:{2**63 - 1}"))
+    told = submit(key, block_batch({"header": ["NONCE"]}, f"{kind}:{2**63}")).json()
+    assert told["code"] == "block_beyond_head"
+    assert f"{kind}:{2**63 - 1}." in told["error"]
+
+
+def accounts_batch(count: int) -> dict[str, object]:
+    accounts = {f"0x{number:040x}": BALANCE for number in range(1, count + 1)}
+    return block_batch({"accounts": accounts, "header": ["NONCE"]})
+
+
+def statements(key: str, count: int) -> int:
+    with CaptureQueriesContext(
+        connection,
+    ) as captured:
+        batch_id = submitted(key, accounts_batch(count))
+    assert Query.objects.filter(batch=batch_id).count() == count + 1
+    return len(captured)
+
+
+def test_statements_do_not_grow_with_accounts() -> None:
+    """But for SQLite, to which Django gives at most 999 values in one statement."""
+    key = make_key()
+    statements(key, 1)
+    one, hundred, many = (statements(key, count) for count in (1, 100, 500))
+    if connection.vendor == "sqlite":
+        assert hundred <= one + 3
+        assert many <= one + 14
+    else:
+        assert one == hundred == many
+    assert one <= 8
+
+
+def test_a_batch_is_stored_whole_or_not_at_all() -> None:
+    """The rows of the accounts fail, so the batch is not there either."""
+
+    def fail(execute: Any, sql: str, *rest: Any) -> Any:
+        if sql.startswith('INSERT INTO "queries_query"'):
+            raise DatabaseError("for this test")
+        return execute(sql, *rest)
+
+    key = make_key()
+    client = Client(raise_request_exception=False)
+    with connection.execute_wrapper(fail):
+        answer = client.post(
+            "/submit-batch-query",
+            SPECIFICATION,
+            content_type="application/json",
+            headers={"api-key": key},
+        )
+    assert (answer.status_code, answer.json()["code"]) == (500, "fault_of_ours")
+    assert not Batch.objects.exists()
+
+
+def test_a_cookie_is_no_key(settings: LazySettings) -> None:
+    """Whoever is signed in shows a key like everyone else, and needs no token of a form."""
+    key = make_key()
+    client = Client(enforce_csrf_checks=True)
+    client.force_login(Account.objects.get(address=WALLET))
+    assert settings.SESSION_COOKIE_NAME in client.cookies
+    answer = client.post("/submit-batch-query", json.loads(SPECIFICATION), "application/json")
+    assert (answer.status_code, answer.json()["code"]) == (401, "key_missing")
+    headers = {"api-key": key}
+    answer = client.post(
+        "/submit-batch-query", json.loads(SPECIFICATION), "application/json", headers=headers
+    )
+    assert answer.status_code == 200

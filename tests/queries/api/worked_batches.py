@@ -1,0 +1,45 @@
+"""Batches as the pipeline leaves them, without a pipeline."""
+
+from datetime import UTC, datetime, timedelta
+
+from queries.models import Batch, BlockJob, Query, SentTransaction
+from queries.statuses import StepName
+from tests.queries.api.served_api import SEPOLIA
+
+BEGIN = datetime(2026, 11, 20, 7, 41, 3, 204_000, tzinfo=UTC)
+HASHES = ["0x" + 64 * "1", "0x" + 64 * "2"]
+
+
+def set_status(batch_id: str, status: str, **changes: object) -> None:
+    Batch.objects.filter(pk=batch_id).update(status=status, **changes)
+
+
+def run_steps(batch_id: str, *steps: StepName, completed: bool = True) -> None:
+    """Begin these steps of all queries, a second after each other, and complete them."""
+    for number, step in enumerate(steps):
+        began = BEGIN + timedelta(seconds=number)
+        changes = {step.began: began}
+        if completed:
+            changes[step.completed] = began + timedelta(seconds=1)
+        Query.objects.filter(batch=batch_id).update(**changes)
+
+
+def send_transaction(batch_id: str, nonce: int = 0, *, mined: bool = True) -> SentTransaction:
+    """One transaction that all queries of the batch went with."""
+    job, _ = BlockJob.objects.get_or_create(source=SEPOLIA, destination=SEPOLIA, block=5186021)
+    sent = SentTransaction.objects.create(
+        job=job,
+        chain=SEPOLIA,
+        sender="0x" + 40 * "a",
+        nonce=nonce,
+        raw="0x02",
+        hashes=HASHES,
+        max_fee=f"{1:064x}",
+        gas_limit=200_000,
+        signed=BEGIN,
+        mined_hash=HASHES[0] if mined else "",
+        mined_block=6_000_000 if mined else None,
+        gas_used=170_480 if mined else None,
+    )
+    Query.objects.filter(batch=batch_id).update(header_transaction=sent, account_transaction=sent)
+    return sent
