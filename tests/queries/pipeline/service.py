@@ -9,6 +9,7 @@ from typing import Any
 
 from django.test import Client, override_settings
 from eth_account import Account as Key
+from eth_utils.address import to_checksum_address
 
 from accounts import api_keys
 from accounts.models import Account
@@ -103,7 +104,7 @@ def running_service(node: LocalNode, **chain: Any) -> Iterator[Service]:
     """A native registry on `node`, and the routes that the web pages then know."""
     signer = Key.from_key(SIGNER_KEY)
     node.rpc.ask("anvil_setBalance", signer.address, hex(1_000 * ETHER))
-    address = node.deploy(load_artifact("NativeRegistry").bytecode)
+    address = to_checksum_address(node.deploy(load_artifact("NativeRegistry").bytecode))
     settings = {"finality": 0, "free": True, **chain}
     routes = Routes(
         {CHAIN_ID: Chain(CHAIN_ID, "Local", (NodeAddress(node.url),), **settings)},
