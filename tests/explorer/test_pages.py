@@ -91,7 +91,7 @@ def test_a_form_from_elsewhere_is_our_page() -> None:
 
 @pytest.mark.no_database
 def test_the_start_page_says_what_is_not_there_yet(client: Client) -> None:
-    assert f"Version {settings.VERSION}: proofs and contracts stand" in client.get("/").text
+    assert f"Version {settings.VERSION}: the API proves what is asked" in client.get("/").text
 
 
 @pytest.mark.no_database
