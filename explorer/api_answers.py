@@ -96,6 +96,7 @@ def _in_our_shape(request: HttpRequest, response: HttpResponse) -> HttpResponse:
         if name in response:
             answer[name] = response[name]
     answer.cookies = response.cookies
+    answer["Content-Length"] = str(len(answer.content))
     return answer
 
 

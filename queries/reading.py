@@ -3,7 +3,7 @@ one.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
 
 from accounts.models import Account
@@ -29,9 +29,10 @@ _BATCH_COLUMNS = (
 )  # fmt: skip
 # Which of a query's transactions a step shows.
 _TRANSACTION_OF = {
-    StepName.HEADER_ACCUMULATED: "header_transaction",
-    StepName.ACCOUNT_ACCUMULATED: "account_transaction",
+    StepName.HEADER_ACCUMULATED: "header_transaction_id",
+    StepName.ACCOUNT_ACCUMULATED: "account_transaction_id",
 }
+_TRANSACTION_COLUMNS = ("hashes", "mined_hash", "mined_block", "gas_used")
 
 
 def is_batch_id(text: str) -> bool:
@@ -62,16 +63,18 @@ def batches_of(
 
 def queries_of(shown: BatchView, *, first: int, most: int) -> QueryPage:
     """The batch's queries from the place `first` on, with their transactions."""
-    rows = (
-        Query.objects.filter(batch=shown.id, place__gte=first)
-        .select_related(*_TRANSACTION_OF.values())
-        .defer(*(f"{each}__raw" for each in _TRANSACTION_OF.values()))  # up to 256 KiB each
-        .order_by("place")
-    )
+    rows = Query.objects.filter(batch=shown.id, place__gte=first).order_by("place")
     found = list(rows[: most + 1])
+    sent = _transactions(found)
     done = shown.status == BatchStatus.DONE
-    views = tuple(_query(row, done=done) for row in found[:most])
+    views = tuple(_query(row, sent, done=done) for row in found[:most])
     return QueryPage(views, found[most].place if len(found) > most else None)
+
+
+def _transactions(rows: Iterable[Query]) -> Mapping[int, SentTransaction]:
+    """Those of all the rows, each once: hundreds of queries share one."""
+    ids = {getattr(row, column) for row in rows for column in _TRANSACTION_OF.values()} - {None}
+    return SentTransaction.objects.only(*_TRANSACTION_COLUMNS).in_bulk(ids) if ids else {}
 
 
 def _batch(row: Batch) -> BatchView:
@@ -96,7 +99,7 @@ def _error(row: Batch) -> ErrorView | None:
     )
 
 
-def _query(row: Query, *, done: bool) -> QueryView:
+def _query(row: Query, sent: Mapping[int, SentTransaction], *, done: bool) -> QueryView:
     return QueryView(
         place=row.place,
         source=row.source,
@@ -107,20 +110,20 @@ def _query(row: Query, *, done: bool) -> QueryView:
         props=tuple(each for each in AccountField if row.props >> each & 1),
         slots=tuple(f"0x{slot}" for slot in row.slots),
         header_fields=tuple(each for each in HeaderField if row.header_fields >> each & 1),
-        steps=tuple(_steps(row)),
+        steps=tuple(_steps(row, sent)),
         values=tuple(_values(row)) if done else (),
         cost=int(row.cost, 16) if row.cost else None,
     )
 
 
-def _steps(row: Query) -> Iterator[StepView]:
+def _steps(row: Query, transactions: Mapping[int, SentTransaction]) -> Iterator[StepView]:
     for name in StepName:
         if name is StepName.ACCOUNT_ACCUMULATED and row.header_fields:
             break
         began: datetime | None = getattr(row, name.began)
         completed: datetime | None = getattr(row, name.completed)
-        of = _TRANSACTION_OF.get(name)
-        sent: SentTransaction | None = getattr(row, of) if of else None
+        column = _TRANSACTION_OF.get(name)
+        sent = transactions.get(getattr(row, column)) if column else None
         yield StepView(
             name=name,
             status=_status(began, completed),

@@ -11,6 +11,7 @@ from django.views.decorators.http import require_safe
 
 from accounts.key_check import MINUTE
 from queries.api.endpoints import ENDPOINTS, Endpoint, by_status, every_refusal
+from queries.api.example_answers import EXAMPLE_ANSWERS
 from queries.api.openapi import document, meaning
 from queries.api.request_schema import EVERYTHING_EXAMPLE, SPECIFICATION_EXAMPLE
 from queries.schema.batch_rules import BatchLimits
@@ -38,7 +39,11 @@ def api_page(request: HttpRequest, limits: BatchLimits) -> HttpResponse:
         request,
         "api.html",
         {
-            "endpoints": [(each, _codes(each)) for each in ENDPOINTS],
+            "endpoints": [
+                (each, _codes(each), _written(EXAMPLE_ANSWERS.get(each.answer)))
+                for each in ENDPOINTS
+            ],
+            "refused": _written(EXAMPLE_ANSWERS["Error"]),
             "refusals": [
                 RefusalView(each.code, each.status.value, meaning(each), retryable=each.retryable)
                 for each in every_refusal()
@@ -48,11 +53,15 @@ def api_page(request: HttpRequest, limits: BatchLimits) -> HttpResponse:
             "seconds": MINUTE,
             "site_url": settings.SITE_URL,
             "examples": [
-                ("One balance", json.dumps(SPECIFICATION_EXAMPLE, indent=2)),
-                ("All that can be asked for", json.dumps(EVERYTHING_EXAMPLE, indent=2)),
+                ("One balance", _written(SPECIFICATION_EXAMPLE)),
+                ("All that can be asked for", _written(EVERYTHING_EXAMPLE)),
             ],
         },
     )
+
+
+def _written(content: object) -> str:
+    return json.dumps(content, indent=2) if content else ""
 
 
 def _codes(endpoint: Endpoint) -> list[tuple[int, list[str]]]:

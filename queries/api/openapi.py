@@ -9,6 +9,7 @@ from accounts.key_check import HEADER, PARAMETER
 from accounts.refusals import Refusal
 from queries.api.answer_schema import answer_schemas
 from queries.api.endpoints import ANYWHERE, ENDPOINTS, Endpoint, by_status, every_refusal
+from queries.api.example_answers import EXAMPLE_ANSWERS
 from queries.api.request_schema import (
     EVERYTHING_EXAMPLE,
     SPECIFICATION_EXAMPLE,
@@ -93,7 +94,7 @@ def _responses(endpoint: Endpoint) -> Schema:
         str(HTTPStatus.OK.value): {
             "description": "It worked.",
             "headers": _headers(_LEFT_OF_THE_MINUTE if endpoint.needs_key else ()),
-            "content": {"application/json": {"schema": _schema(endpoint.answer)}},
+            "content": {"application/json": _answered(endpoint.answer)},
         }
     }
     for status, refusals in by_status((*endpoint.refusals, *ANYWHERE)).items():
@@ -117,6 +118,12 @@ def _refused(refusals: list[type[Refusal]]) -> Schema:
             }
         },
     }
+
+
+def _answered(name: str) -> Schema:
+    example = EXAMPLE_ANSWERS.get(name)
+    content: Schema = {"schema": _schema(name)}
+    return content | {"example": example} if example else content
 
 
 def _headers(names: tuple[str, ...]) -> Schema:

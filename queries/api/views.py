@@ -20,7 +20,7 @@ from queries.statuses import BatchStatus
 
 BATCH_ID, DETAILS, FROM_QUERY = "batchQueryId", "details", "fromQuery"
 STATUS, CURSOR, LIMIT = "status", "cursor", "limit"
-QUERIES_SHOWN = 1_000
+QUERIES_SHOWN = 100  # so that whoever polls without `details=0` costs little too
 GREATEST_PLACE = 10**9 - 1
 BATCHES_SHOWN, MOST_BATCHES = 50, 100
 

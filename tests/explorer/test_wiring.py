@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+from django.conf import LazySettings
 
 from accounts.contract_wallets import WalletAnswer as ForSignIn
 from accounts.models import Account
@@ -69,3 +70,11 @@ def test_a_wrong_routes_file_is_one_sentence(manage: Manage, tmp_path: Path) -> 
     assert ended.returncode == 1
     assert ended.stderr.startswith("Tacitus cannot start. ROUTES_FILE, chains: x is no chain id;")
     assert len(ended.stderr.splitlines()) == 1
+
+
+@pytest.mark.no_database
+def test_the_settings_bound_what_a_batch_may_have(settings: LazySettings) -> None:
+    limits = wiring.LIMITS
+    told = (limits.body_bytes, limits.blocks, limits.accounts, limits.slots)
+    assert told == (1_048_576, 100, 1_000, 5_000)
+    assert limits.body_bytes <= settings.DATA_UPLOAD_MAX_MEMORY_SIZE

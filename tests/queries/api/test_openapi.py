@@ -14,6 +14,7 @@ from accounts.key_check import KeyRefused
 from accounts.refusals import Refusal
 from explorer.urls import API_PATHS
 from queries import errors
+from queries.api.example_answers import EXAMPLE_ANSWERS
 from queries.models import Query
 from queries.statuses import BatchStatus, StepName
 from tests.queries.api.json_schema import Schemas
@@ -139,6 +140,20 @@ def test_its_examples_are_accepted(name: str) -> None:
 
 
 @pytest.mark.no_database
+def test_its_examples_of_answers_are_such_answers() -> None:
+    told = document()
+    shown = 0
+    for operations in told["paths"].values():
+        for operation in operations.values():
+            content = operation["responses"]["200"]["content"]["application/json"]
+            if "example" in content:
+                assert Schemas(told).faults(content["example"], content["schema"]) == []
+                shown += 1
+    assert shown == len(told["paths"]) - 1  # it does not show itself in itself
+    assert faults(EXAMPLE_ANSWERS["Error"], "Error") == []
+
+
+@pytest.mark.no_database
 def test_what_existing_clients_send_fits_it() -> None:
     for body in (SPECIFICATION, LEGACY):
         assert faults(json.loads(body), "BatchRequest") == []
@@ -205,3 +220,4 @@ def test_the_page_tells_the_same(client: Client) -> None:
     )
     assert not re.findall(r"<script(?![^>]*src=\"/static/)", text)
     assert f"{settings.REQUESTS_PER_MINUTE} requests" in text
+    assert "at most 200,000 bytes, 600 blocks, 600 accounts and" in text

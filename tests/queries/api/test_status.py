@@ -197,7 +197,7 @@ def test_statements_do_not_grow_with_the_batch() -> None:
     for count in (1, 300):
         batch_id = submitted(key, big_batch(count))
         send_transaction(batch_id, nonce=count)
-        assert len(statements(key, batch_id)) == 2
+        assert len(statements(key, batch_id)) == 3
         (polled,) = statements(key, batch_id, details=0)
         assert '"queries_query"' not in polled
 

@@ -2,7 +2,6 @@
 
 import json
 import re
-from io import BytesIO
 from typing import Any
 
 import pytest
@@ -15,7 +14,6 @@ from accounts.models import Account
 from queries.models import Batch, Head, Query
 from tests.queries.api.served_api import (
     HERE,
-    LIMITS,
     OPTIMISM,
     SEPOLIA,
     WALLET,
@@ -105,63 +103,6 @@ def test_a_kind_of_json_is_taken(kind: str) -> None:
         headers={"api-key": make_key()},
     )
     assert answer.status_code == 200, answer.text
-
-
-@pytest.mark.parametrize(
-    "kind", ["text/plain;charset=UTF-8", "application/x-www-form-urlencoded", "multipart/form-data",
-             "application/jsonp", "text/html+json", "nonsense"]
-)  # fmt: skip
-def test_another_kind_is_refused(kind: str) -> None:
-    answer = Client().post(
-        "/submit-batch-query", SPECIFICATION, content_type=kind, headers={"api-key": make_key()}
-    )
-    told = answer.json()
-    assert (answer.status_code, told["code"]) == (415, "content_type_unsupported")
-    assert told["path"] == "Content-Type"
-    assert not Batch.objects.exists()
-
-
-class Unread(BytesIO):
-    """A body that must not be asked for."""
-
-    def read(self, *_: object) -> bytes:
-        raise AssertionError("the body was read")
-
-
-class CutOff(BytesIO):
-    """A body whose sender is gone."""
-
-    def read(self, *_: object) -> bytes:
-        raise OSError("the connection is gone")
-
-
-def submit_stream(stream: BytesIO, length: int) -> Any:
-    environment: dict[str, Any] = {"CONTENT_LENGTH": str(length), "wsgi.input": stream}
-    return Client().generic(
-        "POST",
-        "/submit-batch-query",
-        "{}",
-        content_type="application/json",
-        headers={"api-key": make_key()},
-        **environment,
-    )
-
-
-def test_a_body_that_is_too_large_is_not_read() -> None:
-    answer = submit_stream(Unread(), LIMITS.body_bytes + 1)
-    assert (answer.status_code, answer.json()["code"]) == (413, "body_too_large")
-    with pytest.raises(AssertionError, match="the body was read"):
-        submit_stream(Unread(), LIMITS.body_bytes)
-
-
-def test_a_body_that_ends_early_is_refused() -> None:
-    answer = submit_stream(CutOff(), 100)
-    assert (answer.status_code, answer.json()["code"]) == (400, "not_json")
-
-
-def test_a_body_in_chunks_is_asked_for_whole() -> None:
-    answer = submit(make_key(), SPECIFICATION, **{"transfer-encoding": "chunked"})
-    assert (answer.status_code, answer.json()["code"]) == (411, "length_required")
 
 
 @pytest.mark.parametrize("free", [True, False])

@@ -1,0 +1,74 @@
+"""What each endpoint answers when it worked, as an example; a test holds them to the schemas."""
+
+_BATCH: dict[str, object] = {
+    "queryStatus": "DONE",
+    "internalId": "01J2VM6JSA6VKKZ0ENWGYYPR18",
+    "status": "DONE",
+    "destinationChainId": "11155111",
+    "fee": "0",
+    "spent": "170480000000000",
+    "submitted": "2026-11-20T07:41:03.204Z",
+    "ended": "2026-11-20T07:41:31.870Z",
+    "waitsFor": None,
+}
+
+
+def _step(name: str, started: str, completed: str, **transaction: str) -> dict[str, object]:
+    return {
+        "step": name,
+        "status": "COMPLETED",
+        "started": f"2026-11-20T07:41:{started}Z",
+        "completed": f"2026-11-20T07:41:{completed}Z",
+        "transactionHash": None,
+        "transactionBlock": None,
+        "gasUsed": None,
+        **transaction,
+    }
+
+
+_TRANSACTION = {
+    "transactionHash": "0x5c504ed432cb51138bcf09aa5e8a410dd4a1e204ef84bfed1be16dfba1b22060",
+    "transactionBlock": "5186049",
+    "gasUsed": "170480",
+}
+_QUERY: dict[str, object] = {
+    "originChainId": "11155111",
+    "selector": "block:5186021",
+    "block": "5186021",
+    "account": "0xd8dA6BF26964aF9D7eEd9e03E53415D37aA96045",
+    "name": None,
+    "props": ["BALANCE"],
+    "slots": [],
+    "header": [],
+    "steps": [
+        _step("INITIAL_STATE", "03.204", "03.311"),
+        _step("BLOCKHASH_AVAILABLE", "03.311", "03.902"),
+        _step("HEADER_ACCUMULATED", "03.902", "16.240", **_TRANSACTION),
+        _step("ACCOUNT_ACCUMULATED", "03.902", "31.870", **_TRANSACTION),
+    ],
+    "values": {"BALANCE": f"0x{10**18:064x}"},
+    "cost": "170480000000000",
+}
+
+EXAMPLE_ANSWERS: dict[str, object] = {
+    "Submitted": {"internalId": _BATCH["internalId"], "warnings": []},
+    "BatchStatus": {**_BATCH, "queries": [_QUERY], "nextQuery": None},
+    "Batches": {"batches": [_BATCH], "cursor": None},
+    "Connections": {
+        "connections": [{"originChainId": "11155111", "destinationChainId": "11155111"}]
+    },
+    "ApiKey": {
+        "id": "qok33gj3fx",
+        "name": "Bridge",
+        "owner": "0xd8dA6BF26964aF9D7eEd9e03E53415D37aA96045",
+        "created": "2026-11-01T12:00:00Z",
+        "limits": {"requests": 600, "seconds": 60},
+        "use": {"today": 1, "total": 41, "last": "2026-11-20T07:41:03Z"},
+    },
+    "Error": {
+        "error": "fee is missing: the most that may be spent on the batch, in wei.",
+        "code": "missing_field",
+        "path": "fee",
+        "retryable": False,
+    },
+}

@@ -1,0 +1,23 @@
+"""The page that describes the API, in a browser."""
+
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Page, expect
+from pytest_django.live_server_helper import LiveServer
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("width", [360, 1200])
+def test_it_fits_and_its_codes_are_explained(
+    page: Page, live_server: LiveServer, screenshots: Path, width: int
+) -> None:
+    page.set_viewport_size({"width": width, "height": 900})
+    page.goto(f"{live_server.url}/docs/api")
+    expect(page.get_by_role("heading", level=1)).to_have_text("API")
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    page.screenshot(path=screenshots / f"api-{width}.png", full_page=True)
+    page.get_by_role("link", name="fee_too_low").first.click()
+    expect(page.locator("#fee_too_low dt")).to_be_in_viewport()
+    described = page.get_by_role("link", name="openapi.json")
+    expect(described).to_have_attribute("href", "/openapi.json")
