@@ -1,4 +1,4 @@
-"""A node that lies, stalls, refuses or is gone: no fact is ever wrong, and the wait has a reason."""
+"""A node that lies, stalls, refuses or is gone: no fact is wrong, and the wait has a reason."""
 
 import json
 import re
