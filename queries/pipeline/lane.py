@@ -113,8 +113,14 @@ class Lane:
                 row.gas_price = f"{mined.gas_price:064x}"
                 break
         else:
+            if row.mined_block is not None:
+                row.sent = None  # reorganised away: it is sent again at once
             row.mined_hash, row.mined_block, row.succeeded, row.gas_used = "", None, None, None
-        row.save(update_fields=["mined_hash", "mined_block", "succeeded", "gas_used", "gas_price"])
+        row.save(
+            update_fields=[
+                "mined_hash", "mined_block", "succeeded", "gas_used", "gas_price", "sent",
+            ]
+        )  # fmt: skip
 
     def _send_again(self, row: SentTransaction) -> None:
         now = shared_now()

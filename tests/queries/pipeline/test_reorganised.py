@@ -1,0 +1,86 @@
+"""Chains that reorganise: what was undone is done again, and DONE is only said of what stays."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from queries.chain.local_node import LocalNode, local_node
+from queries.models import SentTransaction
+from tests.queries.pipeline.service import ETHER, Service, running_service
+
+pytestmark = pytest.mark.django_db(transaction=True)
+HOLDER = "0xd8dA6BF26964aF9D7eEd9e03E53415D37aA96045"
+
+
+@pytest.fixture(scope="module")
+def node() -> Iterator[LocalNode]:
+    with local_node("--slots-in-an-epoch", "1") as running:
+        yield running
+
+
+@pytest.fixture
+def service(node: LocalNode) -> Iterator[Service]:
+    with running_service(node, confirmations=4) as running:
+        running.node.rpc.ask("anvil_setBalance", HOLDER, hex(7 * ETHER))
+        running.mine(8)
+        yield running
+
+
+def _proven_but_not_deep(service: Service, batch: str) -> None:
+    with pytest.raises(AssertionError, match="4 blocks are to confirm it"):
+        service.work(batch, seconds=1.5)
+
+
+def _is_right(service: Service, batch: str, block: int) -> None:
+    assert service.status(batch)["queryStatus"] == "DONE"
+    word = service.reads.account_field(bytes.fromhex(HOLDER[2:]), block, 1)
+    assert word is not None
+    assert int.from_bytes(word) == service.balance(HOLDER, block)
+
+
+def _reorganise(service: Service, depth: int) -> None:
+    service.node.rpc.ask("anvil_reorg", depth, [])
+
+
+def test_a_transaction_that_was_undone_is_sent_again(service: Service) -> None:
+    """On the destination alone: the proven block lies below what was undone."""
+    block = service.head() - 4
+    batch = service.ask_balance(HOLDER, block)
+    _proven_but_not_deep(service, batch)
+    _reorganise(service, 1)
+    assert service.reads.account_field(bytes.fromhex(HOLDER[2:]), block, 1) is None
+    _proven_but_not_deep(service, batch)
+    service.mine(4)
+    service.work(batch)
+    _is_right(service, batch, block)
+    assert SentTransaction.objects.count() == 1
+
+
+def test_a_block_that_was_replaced_is_proven_as_it_is_now(service: Service) -> None:
+    """On a native route both change together: the header that was proven is gone too."""
+    block = service.head()
+    before = service.header(block)["hash"]
+    batch = service.ask_balance(HOLDER, block)
+    _proven_but_not_deep(service, batch)
+    _reorganise(service, 3)
+    assert service.header(block)["hash"] != before
+    for _ in range(6):
+        service.mine(2)
+        try:
+            service.work(batch, seconds=1.5)
+            break
+        except AssertionError:
+            continue
+    _is_right(service, batch, block)
+    leaf = service.reads.accumulated(block)
+    assert leaf != bytes(32)
+
+
+def test_what_is_deep_enough_has_settled(service: Service) -> None:
+    block = service.head() - 4
+    batch = service.ask_balance(HOLDER, block)
+    _proven_but_not_deep(service, batch)
+    service.mine(4)
+    service.work(batch)
+    _is_right(service, batch, block)
+    assert set(SentTransaction.objects.values_list("settled", flat=True)) == {True}
