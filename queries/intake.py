@@ -7,7 +7,7 @@ that cannot decide is accepted and settled later.
 import hashlib
 import re
 from collections.abc import Iterable, Iterator
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from django.db import IntegrityError, transaction
 from django.utils import timezone
@@ -29,12 +29,17 @@ from queries.schema.batch_request import (
     BatchRequest,
     BlockNumber,
     BlockRequest,
+    BlockTimestamp,
     canonical,
 )
 
 IDEMPOTENCY_KEY = "Idempotency-Key"
 LONGEST_KEY = 255
 _KEY = re.compile(rf"[\x21-\x7e]{{1,{LONGEST_KEY}}}")
+# Provers look every second; what they saw longer ago decides nothing.
+HEAD_SAYS_SOMETHING = timedelta(seconds=10)
+# A client's node may know a little more than ours.
+AHEAD = {BlockNumber: 2, BlockTimestamp: 15}  # blocks, seconds
 _GREATEST = 2**63 - 1  # that a database keeps
 
 
@@ -99,7 +104,9 @@ def _check_fee(request: BatchRequest, *, free: bool) -> None:
 
 
 def _check_heads(blocks: Iterable[BlockRequest]) -> None:
-    heads = Head.objects.in_bulk({block.source for block in blocks})
+    heads = Head.objects.filter(recorded__gt=timezone.now() - HEAD_SAYS_SOMETHING).in_bulk(
+        {block.source for block in blocks}
+    )
     for block in blocks:
         _check_head(block, heads.get(block.source))
 
@@ -109,7 +116,8 @@ def _check_head(block: BlockRequest, head: Head | None) -> None:
         asked, last = block.selector.number, head.number if head else _GREATEST
     else:
         asked, last = block.selector.seconds, head.timestamp if head else _GREATEST
-    if asked > last:
+    ahead = AHEAD[type(block.selector)] if head else 0
+    if asked > last + ahead:
         latest = type(block.selector)(last)
         seen = "the last one seen there is" if head else "none can be beyond"
         raise BlockBeyondHead(

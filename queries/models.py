@@ -216,6 +216,7 @@ class Head(models.Model):
     timestamp = models.PositiveBigIntegerField()
     final_number = models.PositiveBigIntegerField()
     recorded = models.DateTimeField()
+    looked_at = models.DateTimeField(db_index=True)  # last tried, by whichever worker
 
     def __str__(self) -> str:
         return f"{self.chain}: {self.number}"

@@ -71,6 +71,7 @@ def test_settings_reads_the_environment_in_one_place(repository: Path) -> None:
 def test_the_readme_tells_of_what_the_tests_ask_for(repository: Path) -> None:
     contributing = (repository / "README.md").read_text().partition("## Contributing")[2]
     assert "`REQUIRE_BROWSER=1`" in contributing
+    assert "`REQUIRE_BROKERS=1`" in contributing
     assert "`REQUIRE_VENDOR`" in contributing
 
 

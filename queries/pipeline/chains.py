@@ -1,17 +1,20 @@
 """The chains as a worker knows them: connections that it keeps, and what it last saw of them."""
 
+import logging
 import time
 from dataclasses import dataclass, field
 
 from queries.chain.destination import Destination
+from queries.chain.errors import ChainError
 from queries.chain.heads import ChainHead
 from queries.chain.registry_facts import RegistryFacts
 from queries.chain.signer import Signer
 from queries.chain.source import SourceChain
-from queries.models import Head
-from queries.pipeline.clock import shared_now
+from queries.pipeline import heads
 from queries.pipeline.lane import Lane
 from queries.routes import Chain, Registry, Routes
+
+log = logging.getLogger("tacitus.prover")
 
 HEAD_IS_FRESH = 0.25  # seconds
 
@@ -55,18 +58,14 @@ class Chains:
             return known[1]
         head = self.source(chain_id).head()
         self._heads[chain_id] = (time.monotonic(), head)
-        if known is None or known[1].hash != head.hash:
-            _record(chain_id, head)
+        heads.record(chain_id, head)
         return head
 
-
-def _record(chain_id: int, head: ChainHead) -> None:
-    Head.objects.update_or_create(
-        chain=chain_id,
-        defaults={
-            "number": head.number,
-            "timestamp": head.timestamp,
-            "final_number": head.final_number,
-            "recorded": shared_now(),
-        },
-    )
+    def look_at_heads(self) -> None:
+        """Those of all source chains, where no worker has for a second."""
+        for source in {source for source, _ in self.routes.registries}:
+            if heads.claim(source):
+                try:
+                    self.head(source)
+                except ChainError as fault:
+                    log.warning("%s", fault)

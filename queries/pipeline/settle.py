@@ -11,6 +11,9 @@ from queries.pipeline.work import SOON, Wait
 from queries.statuses import BatchStatus, StepName
 from queries.transitions import Failure
 
+# How far ahead of the chain a batch may wait for it.
+BLOCKS_AHEAD, SECONDS_AHEAD = 300, 3_600
+
 
 @dataclass(frozen=True, slots=True)
 class Times:
@@ -34,6 +37,8 @@ def settle(lease: Lease[Batch], chains: Chains) -> Wait | None:
                 Failure("route_unsupported", sentence, StepName.INITIAL_STATE, retryable=False),
             )
             return None
+    if _asks_for_the_future(batch, chains):
+        return None
     times = _blocks_at_times(batch, chains)
     if times.waits_for:
         return Wait(SOON * 4, times.waits_for)
@@ -43,6 +48,25 @@ def settle(lease: Lease[Batch], chains: Chains) -> Wait | None:
     _attach(batch)
     transitions.accept(batch)
     return None
+
+
+def _asks_for_the_future(batch: Batch, chains: Chains) -> bool:
+    """What was accepted unseen, because no head was known then, and lies far ahead."""
+    named = Query.objects.filter(batch=batch).values_list("source", "block", "timestamp")
+    for source, block, seconds in named.distinct():
+        head = chains.head(source)
+        if seconds is not None:
+            beyond, latest = seconds > head.timestamp + SECONDS_AHEAD, f"timestamp:{head.timestamp}"
+        else:
+            beyond, latest = (block or 0) > head.number + BLOCKS_AHEAD, f"block:{head.number}"
+        if beyond:
+            sentence = f"Chain {source} has no such block yet: the last one seen there is {latest}."
+            transitions.reject(
+                [batch.pk],
+                Failure("block_beyond_head", sentence, StepName.INITIAL_STATE, retryable=True),
+            )
+            return True
+    return False
 
 
 def _blocks_at_times(batch: Batch, chains: Chains) -> Times:

@@ -26,6 +26,7 @@ TRIES = 2  # before what another try cannot mend is told to who asked
 
 def work_once(chains: Chains) -> bool:
     """Whether there was anything to do."""
+    chains.look_at_heads()
     batch = claim_batch()
     if batch is not None:
         _settle(batch, chains)

@@ -10,8 +10,7 @@ from django.test import Client
 
 from accounts import api_keys
 from accounts.models import Account, ApiKey
-from queries.models import Head
-from tests.queries.api.served_api import SEPOLIA, WALLET, ask, make_key, submit
+from tests.queries.api.served_api import SEPOLIA, WALLET, ask, make_key, record_head, submit
 from tests.queries.schema.example_batches import (
     ADDRESS,
     BALANCE,
@@ -61,9 +60,7 @@ def _used_up() -> Any:
 
 
 def _beyond_head() -> Any:
-    Head.objects.create(
-        chain=SEPOLIA, number=1, timestamp=1, final_number=1, recorded="2026-01-01T00:00Z"
-    )
+    record_head(SEPOLIA, number=1, timestamp=1)
     return submit(make_key(), SPECIFICATION)
 
 

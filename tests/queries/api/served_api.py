@@ -7,11 +7,13 @@ from typing import Any
 from django.http import HttpRequest, HttpResponse
 from django.test import Client
 from django.urls import path
+from django.utils import timezone
 
 from accounts import api_keys
 from accounts.models import Account
 from explorer import urls
 from queries.api import urls as api
+from queries.models import Head
 from queries.routes import Chain, Registry, RegistryKind, Routes
 from queries.schema.batch_rules import BatchLimits
 
@@ -92,3 +94,16 @@ def submitted(key: str, content: object, **headers: str) -> str:
 
 def ask(key: str, address: str, **parameters: str | int) -> Any:
     return Client().get(address, parameters, headers={"api-key": key})
+
+
+def record_head(chain: int, *, number: int, timestamp: int) -> None:
+    """As a worker that has just looked."""
+    now = timezone.now()
+    Head.objects.create(
+        chain=chain,
+        number=number,
+        timestamp=timestamp,
+        final_number=number,
+        recorded=now,
+        looked_at=now,
+    )

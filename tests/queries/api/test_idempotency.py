@@ -4,13 +4,14 @@ import json
 
 import pytest
 
-from queries.models import Batch, Head, Query
+from queries.models import Batch, Query
 from tests.accounts.concurrency import all_at_once
 from tests.queries.api.served_api import (
     HERE,
     OTHER_WALLET,
     SEPOLIA,
     make_key,
+    record_head,
     submit,
     submitted,
 )
@@ -28,9 +29,7 @@ def test_the_same_key_and_batch_is_the_same_id() -> None:
     # Of the same account with another key, spelled in another way, and after the chain moved on.
     spelled = json.loads(LEGACY)
     spelled["data"] = {"SN_SEPOLIA": spelled["data"]["11155111"]}
-    Head.objects.create(
-        chain=SEPOLIA, number=1, timestamp=1, final_number=1, recorded="2026-01-01T00:00Z"
-    )
+    record_head(SEPOLIA, number=1, timestamp=1)
     assert submitted(make_key(), spelled, **KEY) == first["internalId"]
     assert (Batch.objects.count(), Query.objects.count()) == (1, 3)
 

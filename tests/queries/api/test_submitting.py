@@ -2,6 +2,7 @@
 
 import json
 import re
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -9,6 +10,7 @@ from django.conf import LazySettings
 from django.db import DatabaseError, connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
 
 from accounts.models import Account
 from queries.models import Batch, Head, Query
@@ -18,6 +20,7 @@ from tests.queries.api.served_api import (
     SEPOLIA,
     WALLET,
     make_key,
+    record_head,
     submit,
     submitted,
 )
@@ -117,21 +120,15 @@ def test_no_fee_is_taken_where_proving_is_free(*, free: bool) -> None:
         submitted(make_key(), body | {"fee": "1"})
 
 
-def head() -> None:
-    Head.objects.create(
-        chain=SEPOLIA, number=100, timestamp=5_000, final_number=90, recorded="2026-01-01T00:00Z"
-    )
-
-
 @pytest.mark.parametrize(
     ("selector", "latest"),
-    [("block:101", "block:100"), ("timestamp:5001", "timestamp:5000"),
+    [("block:103", "block:100"), ("timestamp:5016", "timestamp:5000"),
      (f"block:{2**64 - 1}", "block:100")],
 )  # fmt: skip
 def test_a_block_beyond_the_last_head_is_told_with_the_latest_that_works(
     selector: str, latest: str
 ) -> None:
-    head()
+    record_head(SEPOLIA, number=100, timestamp=5_000)
     key = make_key()
     body = batch({"SN_SEPOLIA": {selector: {"header": ["NONCE"]}}})
     told = submit(key, body).json()
@@ -142,6 +139,18 @@ def test_a_block_beyond_the_last_head_is_told_with_the_latest_that_works(
     assert told["path"] == f"data.SN_SEPOLIA.{selector}"
     assert not Batch.objects.exists()
     submitted(key, block_batch({"header": ["NONCE"]}, latest))
+
+
+@pytest.mark.parametrize("selector", ["block:102", "timestamp:5015"])
+def test_a_clients_node_may_know_a_little_more(selector: str) -> None:
+    record_head(SEPOLIA, number=100, timestamp=5_000)
+    submitted(make_key(), block_batch({"header": ["NONCE"]}, selector))
+
+
+def test_a_head_that_was_seen_long_ago_decides_nothing() -> None:
+    record_head(SEPOLIA, number=100, timestamp=5_000)
+    Head.objects.update(recorded=timezone.now() - timedelta(seconds=11))
+    submitted(make_key(), block_batch({"header": ["NONCE"]}, "block:9999"))
 
 
 @pytest.mark.parametrize("kind", ["block", "timestamp"])
