@@ -8,9 +8,11 @@ from typing import Any
 
 from queries.chain.errors import (
     BatchTooLarge,
+    ChainAnswer,
     ChainError,
     NodesLimited,
     NodesOfAnotherChain,
+    NodesRefuse,
     NodesUnreachable,
 )
 from queries.chain.json_rpc import JsonRpc, NodeBusy, NodeRefused, NodeTakesOne, NodeUnreachable
@@ -99,7 +101,10 @@ class Node:
 
 
 def refusal_fault(refused: NodeRefused) -> NodeFault:
-    return NodeFault(meaning(refused), f": {quotable(refused.message)}")
+    """A refusal as the node's own; what only the chain can say of a question is not one."""
+    kind = meaning(refused)
+    why = f": {quotable(refused.message)}"
+    return NodeFault(NodesRefuse if issubclass(kind, ChainAnswer) else kind, why)
 
 
 def _seconds(retry_after: str) -> float:

@@ -159,6 +159,15 @@ def test_a_chain_id_that_is_none_is_not_taken(shared_node: LocalNode, said: obje
     assert type(error) in {NodesUnreachable, NodesOfAnotherChain}
 
 
+@pytest.mark.parametrize("told", ["execution reverted", "nonce too low", "already known"])
+def test_a_chain_id_refused_in_words_for_other_questions(shared_node: LocalNode, told: str) -> None:
+    def change(method: str, _: list[Any], answer: dict[str, Any]) -> dict[str, Any]:
+        return refusal(told) if method == "eth_chainId" else answer
+
+    with relay(shared_node.url, change) as address:
+        assert type(failure(impatient(chain_of(address)))) is NodesRefuse
+
+
 # Limits
 
 
