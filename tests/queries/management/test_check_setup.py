@@ -12,12 +12,13 @@ from eth_utils.address import to_checksum_address
 
 from queries.chain.artifacts import load_artifact
 from queries.chain.local_node import LocalNode, local_node
+from tests.commands import Manage
 from tests.local_chain import Deployed
 from tests.queries.attacks.attestations import SIGNERS
 from tests.queries.attacks.registry_attacks import L1_BLOCK, move_on, put_predeploy
 from tests.queries.chain.relay import refusal, relay
 from tests.queries.contracts.live_chain import LiveChain
-from tests.queries.management.local_setup import ADDRESS, CHAIN_ID, LocalSetup
+from tests.queries.management.local_setup import ADDRESS, CHAIN_ID, KEY, LocalSetup
 
 pytestmark = pytest.mark.no_database
 
@@ -344,3 +345,18 @@ def test_no_chain_and_a_broken_file_are_told(setup: LocalSetup) -> None:
     )
     setup.add("[chains]", "x = 1")
     assert setup.run("check_setup").startswith("FAILED: ROUTES_FILE, chains: x is no chain id")
+
+
+def test_the_exit_code_says_it_too(
+    manage: Manage, setup: LocalSetup, node: LocalNode, native: str, tmp_path: Path
+) -> None:
+    """As a process, with the key in a file."""
+    (tmp_path / "key").write_text(f"0x{KEY}\n")
+    setup.add_chain(CHAIN_ID, "Local", [node.url])
+    setup.add_registry("native", CHAIN_ID, CHAIN_ID, native)
+    variables = {"ROUTES_FILE": str(setup.file), "DEVELOPMENT": "1"}
+    done = manage("check_setup", SIGNER_KEY_FILE=str(tmp_path / "key"), **variables)
+    assert (done.returncode, done.stderr) == (0, "")
+    done = manage("check_setup", **variables)
+    assert done.returncode == 1
+    assert done.stderr == "CommandError: 1 of 4 checks are not ok.\n"
