@@ -2,9 +2,9 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from decimal import Decimal
 from functools import partial
 
+from queries.chain.amounts import gwei
 from queries.chain.errors import AlreadyKnown, CallReverted, ChainAnswer, FeesTooHigh, MethodMissing
 from queries.chain.heads import ChainHead, read_head
 from queries.chain.nodes import Nodes
@@ -14,7 +14,6 @@ from queries.proving.keccak import HASH_BYTES, keccak256
 from queries.routes import Chain
 
 LARGEST_ANSWER = 2**20  # bytes of a call's answer, or of a contract's code
-GWEI = 10**9
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,8 +75,7 @@ class Destination:
         bound = self.chain.dearest_gas
         if base > bound:
             raise FeesTooHigh(
-                f"Gas on {self.chain.name} costs {_gwei(base)} gwei; at most {_gwei(bound)} gwei "
-                "are paid here."
+                f"Gas on {self.chain.name} costs {gwei(base)}; at most {gwei(bound)} are paid here."
             )
         tip = self._tip(base)
         dearest = min(2 * base + tip, bound)
@@ -173,7 +171,3 @@ def _in(receipt: dict[str, object], key: str) -> int:
 
 def _hex(some: bytes) -> str:
     return f"0x{some.hex()}"
-
-
-def _gwei(wei: int) -> str:
-    return f"{(Decimal(wei) / GWEI).normalize():f}"

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from queries.chain.errors import BlockUnknown, QuestionRefused
 from queries.chain.nodes import Nodes
 from queries.proving.errors import AnswerMalformed
 from queries.proving.json_values import read_fixed_bytes, read_object, read_quantity
@@ -31,11 +32,14 @@ def read_head(nodes: Nodes) -> ChainHead:
     if finality is not None:
         newest = nodes.checked("eth_getBlockByNumber", ("latest", False), _tip)
         return _head(newest, newest.number - finality)
-    newest, final = nodes.checked_many(
-        "eth_getBlockByNumber",
-        [("latest", False), ("finalized", False)],
-        [_tip, _tip_or_beginning],
-    )
+    tags = [("latest", False), ("finalized", False)]
+    checks = [_tip, _tip_or_beginning]
+    try:
+        newest, final = nodes.checked_many("eth_getBlockByNumber", tags, checks)
+    except (BlockUnknown, QuestionRefused):
+        # So do nodes that have finalized nothing yet, or do not know the word.
+        newest = nodes.checked("eth_getBlockByNumber", tags[0], _tip)
+        return _head(newest, 0)
     return _head(newest, final.number)
 
 

@@ -1,5 +1,6 @@
 """One node of a chain, as it has behaved so far."""
 
+import logging
 import time
 from collections.abc import Sequence
 from datetime import UTC, datetime
@@ -8,9 +9,12 @@ from typing import Any
 
 from queries.chain.errors import (
     BatchTooLarge,
+    ChainAnswer,
     ChainError,
+    NodesLie,
     NodesLimited,
     NodesOfAnotherChain,
+    NodesRefuse,
     NodesUnreachable,
 )
 from queries.chain.json_rpc import JsonRpc, NodeBusy, NodeRefused, NodeTakesOne, NodeUnreachable
@@ -23,6 +27,9 @@ MOST_AT_ONCE = 100  # questions in a request
 LONGEST_REST = 3600.0  # seconds
 
 Question = Sequence[object]
+FAILURES = {NodesUnreachable, NodesLimited, NodesLie, NodesOfAnotherChain, NodesRefuse}
+
+log = logging.getLogger("tacitus")
 
 
 class NodeFault(Exception):  # noqa: N818
@@ -37,7 +44,9 @@ class NodeFault(Exception):  # noqa: N818
 class Node:
     """For one thread. Nothing is asked of a node that has not said that it is of the chain."""
 
-    def __init__(self, address: NodeAddress, chain: Chain, timeout: float) -> None:
+    def __init__(self, number: int, address: NodeAddress, chain: Chain, timeout: float) -> None:
+        self._number = number
+        self._fault: type[ChainError] | None = None
         self._rpc = JsonRpc(address.url, timeout)
         self._chain = chain
         self._its_chain: int | None = None
@@ -64,6 +73,21 @@ class Node:
                     raise
                 self._most_at_once = max(1, len(some) // 4)
         return answers
+
+    def note(self, fault: type[ChainError] | None) -> None:
+        """Tell the operator when it begins to fail, and when it is well again.
+
+        By its number, because its address may hold a key. What it does not have is no failure.
+        """
+        if fault is not None and fault not in FAILURES:
+            return
+        if fault is not self._fault:
+            self._fault = fault
+            name = f"Node {self._number} of {self._chain.name}"
+            if fault is None:
+                log.info("%s answers again.", name)
+            else:
+                log.warning("%s fails: %s.", name, fault.code)
 
     def _be_of_the_chain(self) -> None:
         if self._its_chain is None:
@@ -99,7 +123,10 @@ class Node:
 
 
 def refusal_fault(refused: NodeRefused) -> NodeFault:
-    return NodeFault(meaning(refused), f": {quotable(refused.message)}")
+    """A refusal as the node's own; what only the chain can say of a question is not one."""
+    kind = meaning(refused)
+    why = f": {quotable(refused.message)}"
+    return NodeFault(NodesRefuse if issubclass(kind, ChainAnswer) else kind, why)
 
 
 def _seconds(retry_after: str) -> float:

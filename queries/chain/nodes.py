@@ -68,7 +68,9 @@ class Nodes:
         self.chain = chain
         self._patience = patience
         # The one that answered last stands first.
-        self._nodes = [Node(address, chain, timeout) for address in chain.nodes]
+        self._nodes = [
+            Node(number, address, chain, timeout) for number, address in enumerate(chain.nodes, 1)
+        ]
 
     def ask(self, method: str, *params: object) -> Any:
         """The answer as a node gives it."""
@@ -150,15 +152,18 @@ class Nodes:
                 answers = node.ask(method, [questions[place] for place in places])
             except NodeFault as fault:
                 faults.append(fault)
+                node.note(fault.kind)
                 continue
             for place, answer in zip(places, answers, strict=True):
                 try:
                     settled[place] = self._read(method, answer, checks[place])
                 except NodeFault as fault:
                     faults.append(fault)
+                    node.note(fault.kind)
             if len(settled) == len(questions):
                 self._nodes.remove(node)
                 self._nodes.insert(0, node)
+                node.note(None)
                 break
         return faults
 

@@ -16,9 +16,9 @@ from queries.proving.headers import Header, header_from_json
 from queries.proving.trie_proofs import CheckedNodes
 from queries.routes import Chain
 
-# Paths through tries that one request asks for: some 4 KiB each, and a node walks each.
-MOST_PATHS = 500
-MOST_SLOTS = 250  # of one account in one question; geth takes 1024
+# Paths through tries that one request asks for: some 4 KiB each, and slow nodes need some 20 ms.
+MOST_PATHS = 200
+MOST_SLOTS = 150  # of one account in one question; geth takes 1024
 
 Asked = tuple[bytes, Sequence[int]]  # an account's address, and slots
 

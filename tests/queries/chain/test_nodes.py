@@ -130,6 +130,29 @@ def test_a_node_that_hangs_costs_its_time_once(shared_node: LocalNode) -> None:
     assert time.monotonic() - begin < 3
 
 
+def test_the_log_tells_when_a_node_begins_to_fail_and_when_it_is_well(
+    shared_node: LocalNode, caplog: pytest.LogCaptureFixture
+) -> None:
+    asked = Asked()
+
+    def down_twice(node: LyingNode, _: object) -> None:
+        if len(asked.requests) > 3:
+            raise NotMine
+        node.answer(b"", 502)
+
+    with relay(shared_node.url, asked=asked, first=down_twice) as address:
+        nodes = Nodes(chain_of(f"{address}/hunter2"))
+        with caplog.at_level("INFO", logger="tacitus"):
+            for _ in range(3):
+                nodes.ask("eth_blockNumber")
+        nodes.close()
+    assert [record.getMessage() for record in caplog.records if record.name == "tacitus"] == [
+        "Node 1 of Local fails: nodes_unreachable.",
+        "Node 1 of Local answers again.",
+    ]
+    assert "hunter2" not in caplog.text
+
+
 # Another chain's node
 
 
@@ -157,6 +180,15 @@ def test_a_chain_id_that_is_none_is_not_taken(shared_node: LocalNode, said: obje
     with relay(shared_node.url, change) as address:
         error = failure(impatient(chain_of(address)))
     assert type(error) in {NodesUnreachable, NodesOfAnotherChain}
+
+
+@pytest.mark.parametrize("told", ["execution reverted", "nonce too low", "already known"])
+def test_a_chain_id_refused_in_words_for_other_questions(shared_node: LocalNode, told: str) -> None:
+    def change(method: str, _: list[Any], answer: dict[str, Any]) -> dict[str, Any]:
+        return refusal(told) if method == "eth_chainId" else answer
+
+    with relay(shared_node.url, change) as address:
+        assert type(failure(impatient(chain_of(address)))) is NodesRefuse
 
 
 # Limits

@@ -82,11 +82,20 @@ def test_the_head_tells_what_is_final(
     assert head.final_number == (0 if behind is None else newest.number - behind)
 
 
-def test_a_chain_that_has_only_begun_has_a_final_block(story: Story) -> None:
-    def change(params: list[Any], block: Any) -> Any:
-        return None if params[0] == "finalized" else block
+@pytest.mark.parametrize(
+    "said",
+    [
+        {"result": None},
+        refusal("finalized block not found", -39001),
+        refusal("invalid argument 0: hex string without 0x prefix", -32602),
+    ],
+    ids=["null", "not found", "unknown tag"],
+)
+def test_a_chain_that_has_only_begun_has_a_final_block(story: Story, said: Answer) -> None:
+    def change(_: str, params: list[Any], answer: Answer) -> Answer:
+        return said if params[:1] == ["finalized"] else answer
 
-    with relay(story.node.url, changing("eth_getBlockByNumber", change)) as address:
+    with relay(story.node.url, change) as address:
         source = story.source(address)
         assert source.head().final_number == 0
         source.close()

@@ -1,0 +1,103 @@
+"""`manage.py deploy_registry`: puts a registry on a chain, and prints the lines that name it."""
+
+from argparse import ArgumentParser
+from contextlib import closing
+from typing import Any
+
+from django.conf import settings
+from django.core.management.base import BaseCommand, CommandError
+from eth_utils.address import is_checksum_address
+
+from queries.chain.deployment import DeploymentFailed, check_chain, deploy
+from queries.chain.destination import Destination
+from queries.chain.errors import ChainError
+from queries.chain.registry_code import deployment_code
+from queries.chain.signer import SignerUnusable, open_signer
+from queries.routes import Chain, RegistryKind, Routes, RoutesUnreadable, read_routes
+
+WAIT = 600.0  # seconds
+
+
+class Command(BaseCommand):
+    help = (
+        "Deploys a registry with the signer's key, and prints the lines for ROUTES_FILE. Not while "
+        "a worker sends transactions with the same key."
+    )
+    requires_system_checks = ()
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        kinds = [kind.value for kind in RegistryKind]
+        parser.add_argument("--source", type=int, required=True, help="whose facts it keeps: an id")
+        parser.add_argument("--destination", type=int, required=True, help="where it stands: an id")
+        parser.add_argument("--kind", choices=kinds, required=True, help="how it learns hashes")
+        parser.add_argument("--signers", default="", help="of an attested one: 0x…,0x…")
+        parser.add_argument("--threshold", type=int, default=0, help="how many of them must agree")
+        parser.add_argument(
+            "--wait", type=float, default=WAIT, help="seconds for a block (%(default)s)"
+        )
+
+    def handle(self, **options: Any) -> None:
+        kind = RegistryKind(options["kind"])
+        signers = [each.strip() for each in options["signers"].split(",") if each.strip()]
+        _check_signers(kind, signers, options["threshold"])
+        try:
+            routes = read_routes(settings.ROUTES_FILE)
+            source = _chain(routes, options["source"])
+            chain = _chain(routes, options["destination"])
+            _check_ends(kind, source, chain)
+            signer = open_signer(
+                settings.SIGNER_KEY, settings.SIGNER_KEYSTORE, settings.SIGNER_PASSWORD
+            )
+            with closing(Destination(chain)) as destination:
+                check_chain(destination, kind)
+                self.stdout.write(
+                    f"Deploying a registry of {source.name}'s facts on {chain.name}, paid for by "
+                    f"{signer.address} …"
+                )
+                code = deployment_code(kind, source.id, signers, options["threshold"])
+                done = deploy(destination, signer, kind, code, options["wait"], self.stdout.write)
+        except (RoutesUnreadable, SignerUnusable, DeploymentFailed) as error:
+            raise CommandError(str(error)) from None
+        except ChainError as error:
+            raise CommandError(error.sentence) from None
+        self.stdout.write(f"It stands in block {done.block}, for {done.gas_used:,} gas.\n")
+        self.stdout.write("Put this into ROUTES_FILE:\n")
+        self.stdout.write(_lines(kind, source.id, chain.id, done.address))
+
+
+def _lines(kind: RegistryKind, source: int, destination: int, address: str) -> str:
+    return (
+        f'[[registries]]\nkind = "{kind}"\nsource = {source}\ndestination = {destination}\n'
+        f'address = "{address}"'
+    )
+
+
+def _chain(routes: Routes, chain_id: int) -> Chain:
+    chain = routes.chains.get(chain_id)
+    if chain is None:
+        there = ", ".join(map(str, routes.chains)) or "none"
+        raise CommandError(f"ROUTES_FILE has no chain {chain_id}; there: {there}.")
+    return chain
+
+
+def _check_ends(kind: RegistryKind, source: Chain, destination: Chain) -> None:
+    if (kind is RegistryKind.NATIVE) != (source.id == destination.id):
+        raise CommandError(
+            "A native registry has one chain as source and destination, others have two."
+        )
+
+
+def _check_signers(kind: RegistryKind, signers: list[str], threshold: int) -> None:
+    if kind is not RegistryKind.ATTESTED:
+        if signers or threshold:
+            raise CommandError("Only an attested registry has signers and a threshold.")
+        return
+    wrong = next((each for each in signers if not is_checksum_address(each)), None)
+    if wrong is not None:
+        raise CommandError(f"--signers: {wrong} is no address with its checksum (EIP-55).")
+    if len(set(signers)) < len(signers):
+        raise CommandError("--signers: an address stands there twice.")
+    if not 1 <= threshold <= len(signers):
+        raise CommandError(
+            "An attested registry needs --signers, and a --threshold from 1 to their number."
+        )

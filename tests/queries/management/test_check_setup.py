@@ -1,0 +1,362 @@
+"""`check_setup` finds what is wrong with an installation, and only that."""
+
+from collections.abc import Iterator
+from contextlib import AbstractContextManager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.conf import LazySettings
+from eth_abi.abi import encode
+from eth_utils.address import to_checksum_address
+
+from queries.chain.artifacts import load_artifact
+from queries.chain.local_node import LocalNode, local_node
+from tests.commands import Manage
+from tests.local_chain import Deployed
+from tests.queries.attacks.attestations import SIGNERS
+from tests.queries.attacks.registry_attacks import L1_BLOCK, move_on, put_predeploy
+from tests.queries.chain.relay import refusal, relay
+from tests.queries.contracts.live_chain import LiveChain
+from tests.queries.management.local_setup import ADDRESS, CHAIN_ID, KEY, LocalSetup
+
+pytestmark = pytest.mark.no_database
+
+SOURCE = 900
+Answer = dict[str, Any]
+
+
+@pytest.fixture(scope="module")
+def node() -> Iterator[LocalNode]:
+    with local_node("--slots-in-an-epoch", "1") as one:
+        # First, because the newest block's header does not follow what is put into its state.
+        put_predeploy(one)
+        one.rpc.ask("anvil_mine", hex(10))
+        yield one
+
+
+@pytest.fixture(scope="module")
+def source() -> Iterator[LocalNode]:
+    with local_node("--slots-in-an-epoch", "1", "--chain-id", str(SOURCE)) as one:
+        one.rpc.ask("anvil_mine", hex(10))
+        yield one
+
+
+@pytest.fixture(scope="module")
+def native(node: LocalNode) -> str:
+    return checksummed(Deployed(node, "NativeRegistry"))
+
+
+@pytest.fixture
+def setup(settings: LazySettings, tmp_path: Path) -> LocalSetup:
+    return LocalSetup(settings, tmp_path)
+
+
+def checksummed(deployed: Deployed) -> str:
+    return str(to_checksum_address(deployed.address))
+
+
+def changed(node: LocalNode, method: str, change: Any) -> AbstractContextManager[str]:
+    def one(asked: str, params: list[Any], answer: Answer) -> Answer:
+        return change(params, answer) if asked == method else answer
+
+    return relay(node.url, one)
+
+
+def wrong(printed: str) -> list[str]:
+    """The lines that are not ok, and that the ending counts them."""
+    lines = [line for line in printed.splitlines() if line.startswith(("ok  ", "not ok  "))]
+    found = [line for line in lines if line.startswith("not ok")]
+    ending = printed.splitlines()[-1]
+    if found:
+        assert ending == f"FAILED: {len(found)} of {len(lines)} checks are not ok."
+    else:
+        assert ending == f"All {len(lines)} checks are ok."
+    return found
+
+
+def test_a_right_setup_is_ok(
+    setup: LocalSetup, node: LocalNode, source: LocalNode, native: str
+) -> None:
+    registries = attested_and_optimism(node, source)
+    with node.undone():
+        move_on(node, 7, LiveChain(source).header(7).hash)
+        setup.add_chain(CHAIN_ID, "Local", [node.url])
+        setup.add_chain(SOURCE, "Elsewhere", [source.url])
+        setup.add_registry("native", CHAIN_ID, CHAIN_ID, native)
+        setup.add_registry("optimism", SOURCE, CHAIN_ID, registries["OptimismRegistry"])
+        printed = setup.run("check_setup")
+    assert wrong(printed) == []
+    for part in (
+        f"signer                                        {ADDRESS}",
+        "Local, node 1 ",
+        "Local, node 1, proofs                         eth_getProof reaches back to the first",
+        "Elsewhere, node 1, proofs ",
+        "registry of Local on Local                    code as built; sees 8191 blocks",
+        "registry of Elsewhere on Local                code as built; sees Elsewhere up to block 7",
+        f"signer on Local                               {ADDRESS} has ",
+    ):
+        assert part in printed
+    assert "signer on Elsewhere" not in printed
+
+
+def attested_and_optimism(node: LocalNode, source: LocalNode) -> dict[str, str]:
+    assert source
+    signers = [signer.address for signer in SIGNERS[:3]]
+    arguments = encode(["uint256", "address[]", "uint256"], [SOURCE, signers, 2])
+    return {
+        "AttestedRegistry": checksummed(Deployed(node, "AttestedRegistry", arguments)),
+        "OptimismRegistry": checksummed(Deployed(node, "OptimismRegistry")),
+    }
+
+
+def test_an_attested_registry_tells_its_signers(
+    setup: LocalSetup, node: LocalNode, source: LocalNode
+) -> None:
+    setup.add_chain(CHAIN_ID, "Local", [node.url])
+    setup.add_chain(SOURCE, "Elsewhere", [source.url])
+    address = attested_and_optimism(node, source)["AttestedRegistry"]
+    setup.add_registry("attested", SOURCE, CHAIN_ID, address)
+    printed = setup.run("check_setup")
+    assert wrong(printed) == []
+    assert "code as built; 2 of 3 signers must agree" in printed
+
+
+def test_an_attested_registry_of_another_chain_is_told(
+    setup: LocalSetup, node: LocalNode, source: LocalNode
+) -> None:
+    setup.add_chain(CHAIN_ID, "Local", [node.url])
+    with relay(source.url, lambda m, _, a: {"result": "0x7"} if m == "eth_chainId" else a) as seven:
+        setup.add_chain(7, "Seven", [seven])
+        address = attested_and_optimism(node, source)["AttestedRegistry"]
+        setup.add_registry("attested", 7, CHAIN_ID, address)
+        (line,) = wrong(setup.run("check_setup"))
+    assert "It keeps the facts of another chain than 7." in line
+
+
+# What is wrong with nodes
+
+
+def only_wrong(setup: LocalSetup, native: str, *urls: str, lines: tuple[str, ...] = ()) -> str:
+    """The one finding that is not ok, where the chain has these nodes."""
+    setup.add_chain(CHAIN_ID, "Local", urls, *lines)
+    setup.add_registry("native", CHAIN_ID, CHAIN_ID, native)
+    found = wrong(setup.run("check_setup"))
+    assert len(found) == 1
+    return found[0]
+
+
+def test_a_node_that_is_gone_is_named_by_its_number(
+    setup: LocalSetup, node: LocalNode, native: str
+) -> None:
+    setup.add_chain(CHAIN_ID, "Local", [node.url, "http://127.0.0.1:1"])
+    setup.add_registry("native", CHAIN_ID, CHAIN_ID, native)
+    found = wrong(setup.run("check_setup"))
+    assert [line.split("  ")[1].strip() for line in found] == [
+        "Local, node 2",
+        "Local, node 2, proofs",
+    ]
+    assert "No node of Local answers." in found[0]
+
+
+def test_a_node_of_another_chain_is_told(
+    setup: LocalSetup, node: LocalNode, source: LocalNode, native: str
+) -> None:
+    setup.add_chain(CHAIN_ID, "Local", [node.url, source.url])
+    setup.add_registry("native", CHAIN_ID, CHAIN_ID, native)
+    found = wrong(setup.run("check_setup"))
+    assert len(found) == 2
+    assert all("Local, node 2" in line for line in found)
+    assert "The nodes of Local are of another chain." in found[0]
+
+
+def test_a_node_that_stands_still_is_told(setup: LocalSetup, node: LocalNode, native: str) -> None:
+    def change(_: list[Any], answer: Answer) -> Answer:
+        old = int(answer["result"]["timestamp"], 16) - 7200
+        return {"result": answer["result"] | {"timestamp": hex(old)}}
+
+    with changed(node, "eth_getBlockByNumber", change) as late:
+        setup.add_chain(CHAIN_ID, "Local", [node.url, late], "finality = 0")
+        setup.add_registry("native", CHAIN_ID, CHAIN_ID, native)
+        found = wrong(setup.run("check_setup"))
+    assert "Local, node 2 " in found[0]
+    assert "seconds old. Look whether the node keeps up" in found[0]
+
+
+def proving_only(blocks: int, newest: int) -> Any:
+    def change(params: list[Any], answer: Answer) -> Answer:
+        if isinstance(params[2], dict):
+            return refusal("invalid argument 2", -32602)
+        if int(params[2], 16) < newest - blocks:
+            return refusal("distance to target block exceeds maximum proof window", -32602)
+        return answer
+
+    return change
+
+
+@pytest.mark.parametrize(("window", "told"), [(0, 0), (3, 2), (4, 4), (5, 4)])
+def test_how_far_back_a_node_proves_is_told(
+    setup: LocalSetup, node: LocalNode, native: str, window: int, told: int
+) -> None:
+    change = proving_only(window, LiveChain(node).newest())
+    with changed(node, "eth_getProof", change) as short:
+        setup.add_chain(CHAIN_ID, "Local", [short], "finality = 0")
+        setup.add_registry("native", CHAIN_ID, CHAIN_ID, native)
+        printed = setup.run("check_setup")
+    assert wrong(printed) == []
+    assert f"eth_getProof reaches back {told} blocks, or some more" in printed
+
+
+@pytest.mark.parametrize(("window", "fits"), [(5, False), (6, True), (7, True)])
+def test_a_node_must_prove_as_far_back_as_blocks_are_final(
+    setup: LocalSetup, node: LocalNode, native: str, window: int, *, fits: bool
+) -> None:
+    change = proving_only(window, LiveChain(node).newest())
+    with changed(node, "eth_getProof", change) as short:
+        setup.add_chain(CHAIN_ID, "Local", [short], "finality = 6")
+        setup.add_registry("native", CHAIN_ID, CHAIN_ID, native)
+        found = wrong(setup.run("check_setup"))
+    if fits:
+        assert found == []
+    else:
+        assert "Local, node 1, proofs" in found[0]
+        assert "Blocks are final 6 back from the newest, and the node does not prove" in found[0]
+        assert "keep proofs only for newer blocks" in found[0]
+
+
+def test_a_node_that_calls_nothing_final_is_told(
+    setup: LocalSetup, node: LocalNode, native: str
+) -> None:
+    def change(params: list[Any], answer: Answer) -> Answer:
+        return {"result": None} if params[0] == "finalized" else answer
+
+    with changed(node, "eth_getBlockByNumber", change) as address:
+        line = only_wrong(setup, native, address)
+    assert "The node calls no block finalized. Set `finality` to a number" in line
+
+
+def test_a_node_without_proofs_is_told(setup: LocalSetup, node: LocalNode, native: str) -> None:
+    def change(*_: object) -> Answer:
+        return refusal("the method eth_getProof does not exist/is not available", -32601)
+
+    with changed(node, "eth_getProof", change) as address:
+        line = only_wrong(setup, native, address)
+    assert "do not offer eth_getProof" in line
+
+
+# What is wrong with registries
+
+
+def test_no_contract_or_another_one_is_told(setup: LocalSetup, node: LocalNode) -> None:
+    nowhere = "0x" + "66" * 20
+    line = only_wrong(setup, nowhere, node.url)
+    assert f"There is no contract at {nowhere}. Deploy one with manage.py deploy_regist" in line
+
+
+@pytest.mark.parametrize("other", ["OptimismRegistry", "one byte", "longer"])
+def test_code_that_is_not_as_built_is_told(setup: LocalSetup, node: LocalNode, other: str) -> None:
+    code = bytearray(load_artifact("NativeRegistry").deployed_bytecode)
+    if other == "one byte":
+        code[5000] ^= 1
+    elif other == "longer":
+        code += b"\x00"
+    else:
+        code = bytearray(load_artifact(other).deployed_bytecode)
+    place = "0x" + "65" * 20
+    with node.undone():
+        node.rpc.ask("anvil_setCode", place, f"0x{code.hex()}")
+        line = only_wrong(setup, place, node.url)
+    assert "is not this version's native registry" in line
+
+
+def test_a_chain_whose_contracts_see_other_hashes_is_told(
+    setup: LocalSetup, node: LocalNode, native: str
+) -> None:
+    def change(params: list[Any], answer: Answer) -> Answer:
+        return answer if "to" in params[0] else {"result": "0x" + "ab" * 32}
+
+    with changed(node, "eth_call", change) as address:
+        line = only_wrong(setup, native, address)
+    assert "do not see its own block hashes, so a native registry knows none" in line
+
+
+def test_a_chain_without_a_history_contract_is_ok_and_says_so(setup: LocalSetup) -> None:
+    with local_node("--slots-in-an-epoch", "1", hardfork="cancun") as old:
+        old.rpc.ask("anvil_mine", hex(3))
+        setup.add_chain(CHAIN_ID, "Local", [old.url])
+        setup.add_registry(
+            "native", CHAIN_ID, CHAIN_ID, checksummed(Deployed(old, "NativeRegistry"))
+        )
+        printed = setup.run("check_setup")
+    assert wrong(printed) == []
+    assert "sees 256 blocks (the chain has no history contract, EIP-2935)" in printed
+
+
+@pytest.mark.parametrize("case", ["no predeploy", "another hash", "a further block"])
+def test_an_l1_that_is_another_one_is_told(
+    setup: LocalSetup, node: LocalNode, source: LocalNode, case: str
+) -> None:
+    address = attested_and_optimism(node, source)["OptimismRegistry"]
+    setup.add_chain(CHAIN_ID, "Local", [node.url])
+    setup.add_chain(SOURCE, "Elsewhere", [source.url])
+    setup.add_registry("optimism", SOURCE, CHAIN_ID, address)
+    with node.undone():
+        if case == "no predeploy":
+            node.rpc.ask("anvil_setCode", L1_BLOCK, "0x")
+            node.rpc.ask("evm_mine")
+        else:
+            move_on(node, 7 if case == "another hash" else 700, b"\xab" * 32)
+        (line,) = wrong(setup.run("check_setup"))
+    told = "it is no OP-stack chain" if case == "no predeploy" else "than Elsewhere, or further"
+    assert told in line
+
+
+# What is wrong with the signer and the file
+
+
+def test_a_signer_without_funds_is_told(setup: LocalSetup, node: LocalNode, native: str) -> None:
+    setup.sign_with("11" * 32)
+    line = only_wrong(setup, native, node.url)
+    assert "signer on Local" in line
+    assert "has 0 coins, which may pay for 0 proofs at " in line
+
+
+def test_gas_above_the_bound_is_told(setup: LocalSetup, node: LocalNode, native: str) -> None:
+    line = only_wrong(setup, native, node.url, lines=("dearest_gas_gwei = 0.000000001",))
+    assert "at most 0.000000001 gwei are paid here. Wait, or raise `dearest_gas_gwei`" in line
+
+
+def test_no_signer_is_told(setup: LocalSetup, node: LocalNode, native: str) -> None:
+    setup.sign_with("")
+    assert "There is no signer: set SIGNER_KEY" in only_wrong(setup, native, node.url)
+
+
+def test_no_registry_is_told(setup: LocalSetup, node: LocalNode) -> None:
+    setup.add_chain(CHAIN_ID, "Local", [node.url])
+    (line,) = wrong(setup.run("check_setup"))
+    assert "registries" in line
+    assert "There is none. Deploy one" in line
+
+
+def test_no_chain_and_a_broken_file_are_told(setup: LocalSetup) -> None:
+    assert (
+        setup.run("check_setup")
+        == "FAILED: ROUTES_FILE names no chains: there is nothing to prove."
+    )
+    setup.add("[chains]", "x = 1")
+    assert setup.run("check_setup").startswith("FAILED: ROUTES_FILE, chains: x is no chain id")
+
+
+def test_the_exit_code_says_it_too(
+    manage: Manage, setup: LocalSetup, node: LocalNode, native: str, tmp_path: Path
+) -> None:
+    """As a process, with the key in a file."""
+    (tmp_path / "key").write_text(f"0x{KEY}\n")
+    setup.add_chain(CHAIN_ID, "Local", [node.url])
+    setup.add_registry("native", CHAIN_ID, CHAIN_ID, native)
+    variables = {"ROUTES_FILE": str(setup.file), "DEVELOPMENT": "1"}
+    done = manage("check_setup", SIGNER_KEY_FILE=str(tmp_path / "key"), **variables)
+    assert (done.returncode, done.stderr) == (0, "")
+    done = manage("check_setup", **variables)
+    assert done.returncode == 1
+    assert done.stderr == "CommandError: 1 of 4 checks are not ok.\n"

@@ -1,0 +1,190 @@
+"""`deploy_registry` puts a registry on a real chain, or says in a sentence why not."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.conf import LazySettings
+from eth_utils.address import to_checksum_address
+
+from queries.chain.deployment import created_address
+from queries.chain.local_node import LocalNode, local_node
+from queries.chain.registry_code import built_in_words
+from queries.chain.registry_reads import call_data
+from queries.routes import RegistryKind, read_routes
+from tests.queries.attacks.attestations import SIGNERS
+from tests.queries.attacks.registry_attacks import put_predeploy
+from tests.queries.chain.relay import relay
+from tests.queries.management.local_setup import ADDRESS, CHAIN_ID, LocalSetup
+
+pytestmark = pytest.mark.no_database
+
+SOURCE = 5
+NATIVE = ("--source", str(CHAIN_ID), "--destination", str(CHAIN_ID), "--kind", "native")
+OPTIMISM = ("--source", str(SOURCE), "--destination", str(CHAIN_ID), "--kind", "optimism")
+ATTESTED = ("--source", str(SOURCE), "--destination", str(CHAIN_ID), "--kind", "attested")
+TWO = ",".join(signer.address for signer in reversed(SIGNERS[:2]))
+
+
+@pytest.fixture(scope="module")
+def node() -> Iterator[LocalNode]:
+    with local_node("--slots-in-an-epoch", "1") as one:
+        one.rpc.ask("anvil_mine", hex(3))
+        yield one
+
+
+@pytest.fixture
+def setup(settings: LazySettings, tmp_path: Path, node: LocalNode) -> LocalSetup:
+    one = LocalSetup(settings, tmp_path)
+    one.add_chain(CHAIN_ID, "Local", [node.url])
+    one.add_chain(SOURCE, "Elsewhere", ["http://127.0.0.1:1"])
+    return one
+
+
+def deployed(setup: LocalSetup, printed: str) -> str:
+    """The address, once the printed lines are pasted into the routes file."""
+    assert f"paid for by {ADDRESS}" in printed
+    assert "waiting for a block" in printed
+    before, _, lines = printed.partition("[[registries]]")
+    assert before.endswith("Put this into ROUTES_FILE:\n")
+    setup.add(f"[[registries]]{lines}")
+    (registry,) = read_routes(setup.file).registries.values()
+    return registry.address
+
+
+def words(node: LocalNode, kind: RegistryKind, address: str) -> set[int] | None:
+    return built_in_words(kind, bytes.fromhex(node.rpc.ask("eth_getCode", address, "latest")[2:]))
+
+
+def test_a_native_registry_is_deployed(setup: LocalSetup, node: LocalNode) -> None:
+    address = deployed(setup, setup.run("deploy_registry", *NATIVE))
+    assert words(node, RegistryKind.NATIVE, address) == set()
+    assert node.call(address, call_data("accumulated(uint256)", 1)) == bytes(32)
+
+
+def test_an_optimism_registry_is_deployed_where_the_predeploy_is(
+    setup: LocalSetup, node: LocalNode
+) -> None:
+    said = setup.run("deploy_registry", *OPTIMISM)
+    assert "FAILED: Local has no L1Block contract at 0x4200000000000000000000000000" in said
+    with node.undone():
+        put_predeploy(node)
+        address = deployed(setup, setup.run("deploy_registry", *OPTIMISM))
+        assert words(node, RegistryKind.OPTIMISM, address) == set()
+
+
+def test_an_attested_registry_has_its_signers(setup: LocalSetup, node: LocalNode) -> None:
+    """In whatever order they are given."""
+    printed = setup.run("deploy_registry", *ATTESTED, "--signers", TWO, "--threshold", "2")
+    address = deployed(setup, printed)
+    assert words(node, RegistryKind.ATTESTED, address) == {SOURCE, 2}
+    for signer in SIGNERS[:2]:
+        assert node.call(address, call_data("isSigner(address)", signer.address))[31] == 1
+
+
+def test_the_same_command_deploys_another_one(setup: LocalSetup) -> None:
+    first = setup.run("deploy_registry", *NATIVE)
+    second = setup.run("deploy_registry", *NATIVE)
+    assert first.split("address = ")[1] != second.split("address = ")[1]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["--source", "7", *NATIVE[2:]], "ROUTES_FILE has no chain 7; there: 31337, 5."),
+        ([*NATIVE[:2], "--destination", "7", *NATIVE[4:]], "ROUTES_FILE has no chain 7"),
+        (["--source", "5", *NATIVE[2:]], "A native registry has one chain as source and dest"),
+        ([*NATIVE[:4], "--kind", "optimism"], "A native registry has one chain as source"),
+        ([*NATIVE, "--threshold", "1"], "Only an attested registry has signers and a thresh"),
+        ([*OPTIMISM, "--signers", TWO], "Only an attested registry has signers and a threshold."),
+        ([*ATTESTED], "An attested registry needs --signers, and a --threshold from 1 to"),
+        ([*ATTESTED, "--signers", TWO, "--threshold", "3"], "a --threshold from 1 to their number"),
+        ([*ATTESTED, "--signers", TWO], "a --threshold from 1 to their number"),
+        (
+            [*ATTESTED, "--signers", TWO.lower(), "--threshold", "1"],
+            "is no address with its checksum",
+        ),
+        ([*ATTESTED, "--signers", f"{TWO},{TWO}", "--threshold", "1"], "stands there twice"),
+    ],
+)
+def test_what_cannot_be_is_told_before_anything_is_sent(
+    setup: LocalSetup, node: LocalNode, arguments: list[str], sentence: str
+) -> None:
+    nonce = node.rpc.ask("eth_getTransactionCount", ADDRESS, "latest")
+    printed = setup.run("deploy_registry", *arguments)
+    assert printed.startswith("FAILED: ")
+    assert sentence in printed
+    assert node.rpc.ask("eth_getTransactionCount", ADDRESS, "latest") == nonce
+
+
+def test_without_a_signer_or_with_a_wrong_one_it_is_told(setup: LocalSetup) -> None:
+    setup.sign_with("")
+    assert "FAILED: There is no signer: set SIGNER_KEY" in setup.run("deploy_registry", *NATIVE)
+    setup.sign_with("hunter2")
+    said = setup.run("deploy_registry", *NATIVE)
+    assert said == "FAILED: SIGNER_KEY is no private key: that is 32 bytes in hex."
+
+
+def test_who_has_too_little_is_told_what_is_needed(setup: LocalSetup, node: LocalNode) -> None:
+    setup.sign_with("11" * 32)
+    said = setup.run("deploy_registry", *NATIVE)
+    assert (
+        "FAILED: The signer 0x19E7E376E7C213B7E7e7e46cc70A5dD086DAff2A has 0 coins on Loc" in said
+    )
+    assert "deploying may cost 0.0" in said
+    with node.undone():
+        node.rpc.ask("anvil_setBalance", "0x19E7E376E7C213B7E7e7e46cc70A5dD086DAff2A", hex(10**17))
+        assert "It stands in block" in setup.run("deploy_registry", *NATIVE)
+
+
+def test_a_node_that_is_gone_is_told(setup: LocalSetup) -> None:
+    setup.file.write_text(setup.file.read_text().replace(":1", ":2"))
+    setup.file.write_text("")
+    setup.add_chain(CHAIN_ID, "Local", ["http://127.0.0.1:1"])
+    assert setup.run("deploy_registry", *NATIVE) == "FAILED: No node of Local answers."
+
+
+def test_a_transaction_that_is_not_mined_is_named(setup: LocalSetup, node: LocalNode) -> None:
+    with node.undone():
+        node.rpc.ask("evm_setAutomine", False)  # noqa: FBT003
+        printed = setup.run("deploy_registry", *NATIVE, "--wait", "0.1")
+        node.rpc.ask("anvil_dropAllTransactions")
+        node.rpc.ask("evm_setAutomine", True)  # noqa: FBT003
+    sent = printed.split("Sent ")[1][:66]
+    assert f"FAILED: The transaction {sent} is not mined yet." in printed
+
+
+def test_a_chain_whose_contracts_see_other_hashes_gets_no_native_registry(
+    setup: LocalSetup, node: LocalNode
+) -> None:
+    def change(method: str, params: list[Any], answer: dict[str, Any]) -> dict[str, Any]:
+        asks_for_a_hash = method == "eth_call" and "to" not in params[0]
+        return {"result": "0x" + "ab" * 32} if asks_for_a_hash else answer
+
+    nonce = node.rpc.ask("eth_getTransactionCount", ADDRESS, "latest")
+    with relay(node.url, change) as address:
+        setup.file.write_text("")
+        setup.add_chain(CHAIN_ID, "Local", [address])
+        said = setup.run("deploy_registry", *NATIVE)
+    assert "FAILED: Contracts on Local do not see its own block hashes" in said
+    assert node.rpc.ask("eth_getTransactionCount", ADDRESS, "latest") == nonce
+
+
+def test_a_chain_that_has_not_begun_gets_no_native_registry(setup: LocalSetup) -> None:
+    with local_node() as fresh:
+        setup.file.write_text("")
+        setup.add_chain(CHAIN_ID, "Local", [fresh.url])
+        said = setup.run("deploy_registry", *NATIVE)
+    assert said == "FAILED: Local has no blocks yet. Wait for its first one."
+
+
+@pytest.mark.parametrize("nonce", [0, 1, 127, 128, 256, 2**32])
+def test_where_a_contract_comes_to_stand(node: LocalNode, nonce: int) -> None:
+    # One who has sent nothing yet, so that no contract of theirs is in the way.
+    sender = to_checksum_address(node.rpc.ask("eth_accounts")[1])
+    with node.undone():
+        node.rpc.ask("anvil_setNonce", sender, hex(nonce))
+        address = node.send(None, b"\x00", sender=sender).contract
+    assert address
+    assert created_address(sender, nonce) == to_checksum_address(address)
