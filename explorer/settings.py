@@ -181,6 +181,7 @@ ROUTES_FILE = Path(routes_file) if (routes_file := env.text("ROUTES_FILE")) else
 SIGNER_KEY = env.secret("SIGNER_KEY")
 SIGNER_KEYSTORE = env.secret("SIGNER_KEYSTORE")
 SIGNER_PASSWORD = env.secret("SIGNER_PASSWORD")
+ATTESTER_KEY = env.secret("ATTESTER_KEY")
 
 # Static files: hashed names and compressed, so that a browser keeps them for ever. In
 # development they are served from where they are written, without collecting.

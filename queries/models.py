@@ -102,6 +102,7 @@ class SentTransaction(models.Model):
     max_fee = models.CharField(max_length=64)  # wei for each gas
     gas_limit = models.PositiveBigIntegerField()
     proves_header = models.BooleanField(default=False)
+    brings_hash = models.BooleanField(default=False)  # has the registry learn one, proves nothing
     signed = models.DateTimeField()
     sent = models.DateTimeField(null=True)  # last time
     # Once it is mined:
@@ -181,6 +182,28 @@ class Query(models.Model):
 
     def __str__(self) -> str:
         return f"{self.batch_id}, {self.place}"
+
+
+class Attestation(models.Model):
+    """One signer's word that a block has this hash, until enough of them can be brought."""
+
+    source = models.PositiveBigIntegerField()
+    destination = models.PositiveBigIntegerField()
+    block = models.PositiveBigIntegerField()
+    block_hash = models.CharField(max_length=64)
+    signer = models.CharField(max_length=42)
+    signature = models.CharField(max_length=130)
+    received = models.DateTimeField()
+
+    class Meta:
+        constraints: ClassVar = [
+            models.UniqueConstraint(
+                name="one_word_a_signer", fields=["source", "destination", "block", "signer"]
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.source} → {self.destination}, block {self.block}, {self.signer}"
 
 
 class WebhookDelivery(Leased):

@@ -43,6 +43,7 @@ DEFAULT_RANGE, LONGEST_RANGE = 256, 2**16 - 1
 GWEI = 10**9
 DEAREST_GWEI = 10**6
 REGISTRY_KEYS = {"kind", "source", "destination", "address", "longest_range"}
+ATTESTED_KEYS = {"signers", "threshold"}
 ALIAS = "[A-Za-z][A-Za-z0-9_.-]{0,49}"
 
 
@@ -89,6 +90,9 @@ class Registry:
     destination: int
     address: str  # checksummed
     longest_range: int = DEFAULT_RANGE  # headers that may chain back to a block
+    # Of an attested one: who signs for the source's hashes, and how many of them must agree.
+    signers: tuple[str, ...] = ()
+    threshold: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -223,7 +227,8 @@ def _registries(entries: object, chains: Mapping[int, Chain]) -> dict[tuple[int,
 
 
 def _registry(place: str, table: Mapping[str, object], chains: Mapping[int, Chain]) -> Registry:
-    only(place, table, REGISTRY_KEYS)
+    attested = table.get("kind") == RegistryKind.ATTESTED
+    only(place, table, REGISTRY_KEYS | (ATTESTED_KEYS if attested else set()))
     kinds = [kind.value for kind in RegistryKind]
     kind = table.get("kind")
     if not isinstance(kind, str) or kind not in kinds:
@@ -244,7 +249,19 @@ def _registry(place: str, table: Mapping[str, object], chains: Mapping[int, Chai
             0,
             LONGEST_RANGE,
         ),
+        *(_signers(place, table) if attested else ()),
     )
+
+
+def _signers(place: str, table: Mapping[str, object]) -> tuple[tuple[str, ...], int]:
+    listed = table.get("signers")
+    if not isinstance(listed, list) or not listed:
+        refuse(f"{place}.signers", "an attested registry has a list of signers' addresses")
+    signers = tuple(contract_address(f"{place}.signers", each) for each in listed)
+    if len(set(signers)) < len(signers):
+        refuse(f"{place}.signers", "one of them stands there twice")
+    most = len(signers)
+    return signers, whole_number(f"{place}.threshold", table.get("threshold", 0), 1, most)
 
 
 def _chain_id(place: str, value: object, chains: Mapping[int, Chain]) -> int:

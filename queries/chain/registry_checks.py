@@ -79,4 +79,10 @@ def _attested(registry: Registry, words: set[int], destination: Destination) -> 
         raise NotOk("It does not tell its signers.")
     (addresses,) = decode(["address[]"], signers)
     needed = int.from_bytes(threshold, "big")
+    named = sorted(each.lower() for each in registry.signers)
+    if sorted(addresses) != named or needed != registry.threshold:
+        raise NotOk(
+            f"ROUTES_FILE names other signers or another threshold than the registry has: {needed} "
+            f"of {', '.join(addresses)}."
+        )
     return f"code as built; {needed} of {len(addresses)} signers must agree"

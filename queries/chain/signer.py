@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from eth_account import Account
 from eth_account.signers.local import LocalAccount
+from eth_typing import Hash32
 
 from queries.chain.destination import Fees
 
@@ -78,6 +79,10 @@ class Signer:
             }
         )
         return SignedTransaction(bytes(signed.raw_transaction), f"0x{bytes(signed.hash).hex()}")
+
+    def sign_digest(self, digest: bytes) -> bytes:
+        """A signature of 65 bytes; only for digests that were made here."""
+        return bytes(self._account.unsafe_sign_hash(Hash32(digest)).signature)
 
 
 def open_signer(key: str, keystore: str = "", password: str = "") -> Signer:

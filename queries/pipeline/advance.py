@@ -8,16 +8,23 @@ from queries import transitions
 from queries.chain.errors import RegistryAbsent
 from queries.chain.registry_facts import FactRead, TimestampRead
 from queries.models import BlockJob, SentTransaction
-from queries.pipeline.anchors import AnotherBlockAccumulated, NotKnownYet, OutOfReach, find_anchor
+from queries.pipeline.anchors import (
+    AnotherBlockAccumulated,
+    CanBeBrought,
+    NotKnownYet,
+    OutOfReach,
+    find_anchor,
+)
 from queries.pipeline.chains import Chains
 from queries.pipeline.costs import share_costs
 from queries.pipeline.lane import unsettled
 from queries.pipeline.leases import Lease
-from queries.pipeline.prove import prove
+from queries.pipeline.prove import bring, prove
 from queries.pipeline.wanted import TIMESTAMP
 from queries.pipeline.work import LATER, SOON, Wait, Work
 from queries.proving.headers import Header, decode_header
 from queries.proving.registry_calls import leaf_of
+from queries.routes import RegistryKind
 from queries.statuses import StepName
 from queries.transitions import Failure
 
@@ -62,6 +69,8 @@ def _prove(work: Work, header: Header, unproven: list[FactRead]) -> Wait | None:
         return None
     if isinstance(anchor, NotKnownYet):
         return Wait(SOON, anchor.waits_for)
+    if isinstance(anchor, CanBeBrought):
+        return bring(work, anchor.call)
     if isinstance(anchor, OutOfReach):
         work.reject(_out_of_reach(work, anchor))
         return None
@@ -74,21 +83,34 @@ def _prove(work: Work, header: Header, unproven: list[FactRead]) -> Wait | None:
 
 def _final_header(work: Work) -> Header | Wait:
     job = work.job
-    head = work.chains.head(job.source)
-    if job.block > head.final_number:
-        return Wait(
-            SOON,
-            f"Block {job.block:,} is not final yet: the last final one is {head.final_number:,}.",
-        )
+    last = _last_provable(work)
+    if job.block > last:
+        sentence = f"Block {job.block:,} is not final yet: the last final one is {last:,}."
+        return Wait(SOON, sentence)
     if job.header:
         kept = decode_header(bytes.fromhex(job.header))
-        # On a chain whose head may change, the block may have changed too.
-        if work.chains.chain(job.source).finality is None or _is_known(work, kept):
+        # A block that was not final to its chain's nodes may be another one by now.
+        if not _may_change(work) or _is_known(work, kept):
             return kept
     header = work.chains.source(job.source).header(job.block)
     job.header = header.encoded.hex()
     work.lease.held().update(header=job.header)
     return header
+
+
+def _last_provable(work: Work) -> int:
+    """Source and destination of a native route reorganise together, and what DONE waits for
+    covers both; so there one confirmation is enough unless the operator asks for more.
+    """
+    head = work.chains.head(work.job.source)
+    if work.registry.kind is RegistryKind.NATIVE:
+        return head.number - (work.chains.chain(work.job.source).finality or 0)
+    return head.final_number
+
+
+def _may_change(work: Work) -> bool:
+    finality = work.chains.chain(work.job.source).finality
+    return work.registry.kind is RegistryKind.NATIVE or finality is not None
 
 
 def _is_known(work: Work, header: Header) -> bool:

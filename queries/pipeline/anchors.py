@@ -3,7 +3,8 @@
 from dataclasses import dataclass
 
 from queries.chain.registry_facts import UNKNOWN, RegistryFacts
-from queries.pipeline.calls import Anchor
+from queries.pipeline.bringing import bringing
+from queries.pipeline.calls import Anchor, Call
 from queries.pipeline.chains import Chains
 from queries.proving.headers import Header
 from queries.proving.registry_calls import leaf_of
@@ -36,9 +37,16 @@ class NotKnownYet:
     waits_for: str
 
 
+@dataclass(frozen=True, slots=True)
+class CanBeBrought:
+    """The registry does not know such a block yet, and one transaction tells it."""
+
+    call: Call
+
+
 def find_anchor(
     chains: Chains, registry: Registry, header: Header, *, with_child: bool
-) -> Anchor | OutOfReach | NotKnownYet:
+) -> Anchor | OutOfReach | NotKnownYet | CanBeBrought:
     """`with_child`: the header after it is to be shown as well."""
     facts = chains.facts(registry)
     (leaf,) = facts.leaves([header.number])
@@ -65,7 +73,7 @@ def find_anchor(
 
 def _nearest_known(
     chains: Chains, registry: Registry, facts: RegistryFacts, first: int
-) -> int | OutOfReach | NotKnownYet:
+) -> int | OutOfReach | NotKnownYet | CanBeBrought:
     """The lowest block from `first` on that the registry knows."""
     window = None
     if registry.kind is RegistryKind.NATIVE:
@@ -80,4 +88,5 @@ def _nearest_known(
         return kept.number
     if window is not None:
         return window if window - first < registry.longest_range else OutOfReach(window - first)
-    return NotKnownYet(WAITS_FOR[registry.kind])
+    call = bringing(registry, facts, first)
+    return NotKnownYet(WAITS_FOR[registry.kind]) if call is None else CanBeBrought(call)

@@ -40,6 +40,12 @@ class Call:
     accounts: dict[bytes, int]
     header_weight: int  # of what is stored of the header itself
     proves_header: bool
+    brings_hash: bool = False
+
+
+def hash_call(data: bytes) -> Call:
+    """A call by which the registry learns a block's hash."""
+    return Call(data, {}, 0, proves_header=False, brings_hash=True)
 
 
 def calls_for(anchor: Anchor, missing: Missing, proofs: Sequence[AccountProof]) -> list[Call]:

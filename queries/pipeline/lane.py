@@ -73,6 +73,7 @@ class Lane:
                         max_fee=f"{priced.fees.dearest:064x}",
                         gas_limit=priced.gas_limit,
                         proves_header=priced.call.proves_header,
+                        brings_hash=priced.call.brings_hash,
                         signed=shared_now(),
                     )
                     _note_whose_it_is(lease.row, priced.call, row)

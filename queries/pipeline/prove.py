@@ -15,6 +15,7 @@ from queries.transitions import Failure
 TRIES = 5
 FAILED = 3
 SENT = "Its transaction is on its way."
+HASH_SENT = "The registry is being told a block's hash."
 
 
 def prove(work: Work, anchor: Anchor, unproven: Sequence[FactRead]) -> Wait | None:
@@ -42,6 +43,25 @@ def prove(work: Work, anchor: Anchor, unproven: Sequence[FactRead]) -> Wait | No
     for each in priced:
         lane.put_on_its_way(work.lease, work.registry.address, each)
     return Wait(SOON, SENT)
+
+
+def bring(work: Work, call: Call) -> Wait:
+    """Have the registry learn a hash; one transaction serves all jobs that wait for one."""
+    others = SentTransaction.objects.filter(
+        job__source=work.job.source,
+        job__destination=work.job.destination,
+        brings_hash=True,
+        settled=False,
+        mined_block=None,
+    )
+    if others.exists():
+        return Wait(SOON, HASH_SENT)
+    destination = work.chains.destination(work.job.destination)
+    fees = destination.fees()
+    needed = destination.gas_needed(work.chains.signer.address, work.registry.address, call.data)
+    lane = work.chains.lane(work.job.destination)
+    lane.put_on_its_way(work.lease, work.registry.address, Priced(call, needed, fees))
+    return Wait(SOON, HASH_SENT)
 
 
 def _failed_too_often(work: Work) -> bool:

@@ -50,6 +50,7 @@ BASE = {
     "SIGNER_KEY": "",
     "SIGNER_KEYSTORE": "",
     "SIGNER_PASSWORD": "",
+    "ATTESTER_KEY": "",
     "WHITENOISE_USE_FINDERS": False,
     "WHITENOISE_AUTOREFRESH": False,
     "database OPTIONS": {
@@ -108,6 +109,7 @@ CHANGES: list[tuple[dict[str, str], dict[str, object]]] = [
         {"PROVER_ENGINE": "celery", "CELERY_BROKER": "redis://h"},
         {"PROVER_ENGINE": "CELERY", "CELERY_BROKER": "redis://h"},
     ),
+    ({"ATTESTER_KEY": "0x1"}, {"ATTESTER_KEY": "0x1"}),
     ({"WEBHOOKS_TO_PRIVATE": "1"}, {"WEBHOOKS_TO_PRIVATE": True}),
     ({"LOG_LEVEL": "debug"}, {"LOG_LEVEL": "DEBUG", "level of root": "DEBUG"}),
     ({"ROUTES_FILE": "/routes.toml"}, {"ROUTES_FILE": Path("/routes.toml")}),

@@ -44,6 +44,10 @@ def _registry(*lines: str, **other: object) -> str:
     return "\n".join(["[[registries]]", *told, *lines])
 
 
+def _attested(lines: str) -> str:
+    return _registry(lines, kind='"attested"', source=10)
+
+
 def _registries(*tables: str) -> str:
     return "\n".join([TWO_CHAINS, *tables])
 
@@ -142,14 +146,19 @@ def test_registries_are_found_by_their_two_chains(routes_file: Path) -> None:
         _registries(
             _registry(),
             _registry("longest_range = 0", kind='"optimism"', destination=10),
-            _registry(kind='"attested"', source=10, address=f'"{OTHER}"'),
+            _registry(
+                f'signers = ["{OTHER}", "{ADDRESS}"]\nthreshold = 2',
+                kind='"attested"',
+                source=10,
+                address=f'"{OTHER}"',
+            ),
             _registry("longest_range = 65535", source=10, destination=10, address=f'"{OTHER}"'),
         )
     )
     assert read_routes(routes_file).registries == {
         (1, 1): Registry(RegistryKind.NATIVE, 1, 1, ADDRESS, 256),
         (1, 10): Registry(RegistryKind.OPTIMISM, 1, 10, ADDRESS, 0),
-        (10, 1): Registry(RegistryKind.ATTESTED, 10, 1, OTHER, 256),
+        (10, 1): Registry(RegistryKind.ATTESTED, 10, 1, OTHER, 256, (OTHER, ADDRESS), 2),
         (10, 10): Registry(RegistryKind.NATIVE, 10, 10, OTHER, 65535),
     }
 
@@ -290,12 +299,19 @@ WRONG_REGISTRIES = [
     (_registries(_registry("longest_range = -1")), f"{PLACE}.longest_range: it must be a whole"),
     (_registries(_registry("longest_range = 65536")), "a whole number from 0 to 65535"),
     (_registries(_registry("range = 1")), f"{PLACE}: range is not known; known: address, dest"),
+    (_registries(_attested("")), "registries, entry 1.signers: an attested registry has a list"),
+    (_registries(_attested("signers = []")), "signers: an attested registry has a list"),
+    (_registries(_attested('signers = ["x"]')), f"registries, entry 1.signers: {CHECKSUM}"),
+    (_registries(_attested(f'signers = ["{OTHER}", "{OTHER}"]')), "one of them stands there twice"),
+    (_registries(_attested(f'signers = ["{OTHER}"]')), "a whole number from 1 to 1"),
+    (_registries(_attested(f'signers = ["{OTHER}"]\nthreshold = 2')), "number from 1 to 1"),
+    (_registries(_registry("threshold = 1")), f"{PLACE}: threshold is not known"),
     (
         _registries(_registry(), _registry(address=f'"{OTHER}"')),
         "registries, entry 2: another registry has the same source and destination",
     ),
     (
-        _registries(_registry(), _registry(kind='"attested"', source=10)),
+        _registries(_registry(), _registry(kind='"optimism"', source=10)),
         "registries, entry 2.address: another registry has the same one on this chain",
     ),
 ]

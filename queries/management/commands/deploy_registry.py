@@ -62,14 +62,13 @@ class Command(BaseCommand):
             raise CommandError(error.sentence) from None
         self.stdout.write(f"It stands in block {done.block}, for {done.gas_used:,} gas.\n")
         self.stdout.write("Put this into ROUTES_FILE:\n")
-        self.stdout.write(_lines(kind, source.id, chain.id, done.address))
-
-
-def _lines(kind: RegistryKind, source: int, destination: int, address: str) -> str:
-    return (
-        f'[[registries]]\nkind = "{kind}"\nsource = {source}\ndestination = {destination}\n'
-        f'address = "{address}"'
-    )
+        self.stdout.write(
+            f'[[registries]]\nkind = "{kind}"\nsource = {source.id}\n'
+            f'destination = {chain.id}\naddress = "{done.address}"'
+        )
+        if kind is RegistryKind.ATTESTED:
+            listed = ", ".join(f'"{each}"' for each in signers)
+            self.stdout.write(f"signers = [{listed}]\nthreshold = {options['threshold']}")
 
 
 def _chain(routes: Routes, chain_id: int) -> Chain:

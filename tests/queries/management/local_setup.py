@@ -31,9 +31,11 @@ class LocalSetup:
         nodes = ", ".join(f'"{url}"' for url in urls)
         self.add(f'[chains.{chain_id}]\nname = "{name}"\nnodes = [{nodes}]', *lines)
 
-    def add_registry(self, kind: str, source: int, destination: int, address: str) -> None:
+    def add_registry(
+        self, kind: str, source: int, destination: int, address: str, *more: str
+    ) -> None:
         ends = f"source = {source}\ndestination = {destination}"
-        self.add(f'[[registries]]\nkind = "{kind}"\n{ends}\naddress = "{address}"')
+        self.add(f'[[registries]]\nkind = "{kind}"\n{ends}\naddress = "{address}"', *more)
 
     def add(self, *lines: str) -> None:
         self.file.write_text("\n".join([self.file.read_text(), *lines, ""]))

@@ -100,6 +100,15 @@ def test_a_right_setup_is_ok(
     assert "signer on Elsewhere" not in printed
 
 
+def signed_by(count: int, threshold: int) -> tuple[str, str]:
+    """The lines of a routes file that name the first of the signers."""
+    named = ", ".join(f'"{signer.address}"' for signer in SIGNERS[:count])
+    return f"signers = [{named}]", f"threshold = {threshold}"
+
+
+SIGNED_BY_TWO = signed_by(3, 2)
+
+
 def attested_and_optimism(node: LocalNode, source: LocalNode) -> dict[str, str]:
     assert source
     signers = [signer.address for signer in SIGNERS[:3]]
@@ -116,10 +125,22 @@ def test_an_attested_registry_tells_its_signers(
     setup.add_chain(CHAIN_ID, "Local", [node.url])
     setup.add_chain(SOURCE, "Elsewhere", [source.url])
     address = attested_and_optimism(node, source)["AttestedRegistry"]
-    setup.add_registry("attested", SOURCE, CHAIN_ID, address)
+    setup.add_registry("attested", SOURCE, CHAIN_ID, address, *SIGNED_BY_TWO)
     printed = setup.run("check_setup")
     assert wrong(printed) == []
     assert "code as built; 2 of 3 signers must agree" in printed
+
+
+@pytest.mark.parametrize(("count", "threshold"), [(3, 1), (3, 3), (2, 2)])
+def test_other_signers_than_the_registry_has_are_told(
+    setup: LocalSetup, node: LocalNode, source: LocalNode, count: int, threshold: int
+) -> None:
+    setup.add_chain(CHAIN_ID, "Local", [node.url])
+    setup.add_chain(SOURCE, "Elsewhere", [source.url])
+    address = attested_and_optimism(node, source)["AttestedRegistry"]
+    setup.add_registry("attested", SOURCE, CHAIN_ID, address, *signed_by(count, threshold))
+    (line,) = wrong(setup.run("check_setup"))
+    assert "ROUTES_FILE names other signers or another threshold" in line
 
 
 def test_an_attested_registry_of_another_chain_is_told(
@@ -129,7 +150,7 @@ def test_an_attested_registry_of_another_chain_is_told(
     with relay(source.url, lambda m, _, a: {"result": "0x7"} if m == "eth_chainId" else a) as seven:
         setup.add_chain(7, "Seven", [seven])
         address = attested_and_optimism(node, source)["AttestedRegistry"]
-        setup.add_registry("attested", 7, CHAIN_ID, address)
+        setup.add_registry("attested", 7, CHAIN_ID, address, *SIGNED_BY_TWO)
         (line,) = wrong(setup.run("check_setup"))
     assert "It keeps the facts of another chain than 7." in line
 

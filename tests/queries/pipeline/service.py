@@ -110,6 +110,13 @@ def running_service(node: LocalNode, **chain: Any) -> Iterator[Service]:
         {CHAIN_ID: Chain(CHAIN_ID, "Local", (NodeAddress(node.url),), **settings)},
         {(CHAIN_ID, CHAIN_ID): Registry(RegistryKind.NATIVE, CHAIN_ID, CHAIN_ID, address)},
     )
+    with serving(node, routes) as running:
+        yield running
+
+
+@contextmanager
+def serving(node: LocalNode, routes: Routes) -> Iterator[Service]:
+    """These routes, with an owner of a key; `node` is the destination's."""
     owner, _ = Account.objects.of_wallet(Key.create().address)
     text = api_keys.shown(api_keys.add_key(owner, "Tests"))
     assert text is not None

@@ -167,6 +167,15 @@ def test_a_block_that_is_not_final_waits_and_says_so(node: LocalNode) -> None:
         service.work(batch)
 
 
+def test_a_chains_own_newest_blocks_need_not_be_final(node: LocalNode) -> None:
+    """What reorganises the block reorganises its proof: DONE's confirmations cover both."""
+    with running_service(node, finality=None) as service:
+        service.mine(2)
+        batch = service.ask_balance(HOLDER, service.head())
+        service.work(batch)
+        assert service.status(batch)["queryStatus"] == "DONE"
+
+
 def test_who_offers_too_little_is_told_how_much_it_takes(node: LocalNode) -> None:
     with running_service(node, free=False) as service:
         service.mine(2)

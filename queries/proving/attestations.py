@@ -1,0 +1,51 @@
+"""What a signer of an attested registry signs: EIP-712, bound to the registry and its chain."""
+
+from dataclasses import dataclass
+
+from .errors import ArgumentMalformed
+from .keccak import HASH_BYTES, keccak256
+
+ADDRESS_BYTES = 20
+_DOMAIN_TYPE = keccak256(
+    b"EIP712Domain(string name,string version,uint256 chainId,address verifyingContract)"
+)
+_ATTESTATION_TYPE = keccak256(
+    b"BlockHash(uint256 sourceChainId,uint256 blockNumber,bytes32 blockHash)"
+)
+_NAME, _VERSION = keccak256(b"Tacitus block hashes"), keccak256(b"1")
+
+
+@dataclass(frozen=True, slots=True)
+class Attested:
+    """A block's hash, as a registry of another chain is told it."""
+
+    source: int
+    destination: int
+    registry: bytes
+    block: int
+    block_hash: bytes
+
+    @property
+    def digest(self) -> bytes:
+        """What is signed; the registry's `attestationDigest` makes the same."""
+        if len(self.registry) != ADDRESS_BYTES or len(self.block_hash) != HASH_BYTES:
+            raise ArgumentMalformed("a registry has 20 bytes, and a block's hash 32")
+        domain = keccak256(
+            b"".join(
+                (
+                    _DOMAIN_TYPE,
+                    _NAME,
+                    _VERSION,
+                    _word(self.destination),
+                    self.registry.rjust(HASH_BYTES, b"\0"),
+                )
+            )
+        )
+        content = keccak256(
+            b"".join((_ATTESTATION_TYPE, _word(self.source), _word(self.block), self.block_hash))
+        )
+        return keccak256(b"\x19\x01" + domain + content)
+
+
+def _word(number: int) -> bytes:
+    return number.to_bytes(HASH_BYTES, "big")
