@@ -54,18 +54,14 @@ def calls_for(anchor: Anchor, missing: Missing, proofs: Sequence[AccountProof]) 
         (_request(missing, proof) for proof in proofs), key=lambda each: each.proof.address_hash
     )
     if not requests:
-        return [_call(anchor, missing, ())]
+        return [_call(anchor, missing, (), first=True)]
 
     def build(group: Sequence[AccountRequest]) -> bytes:
-        return _call(anchor, missing, group).data
+        return _data(anchor, missing, build_witness(group), first=True)
 
     groups = pack(requests, build, MOST_ACCOUNTS)
-    bare = Missing(missing.accounts, frozenset(), ())
     # What is of the header alone is stored once, by the first.
-    return [
-        _call(anchor, missing if first else bare, group, first=first)
-        for first, group in zip([True, *([False] * len(groups))], groups, strict=False)
-    ]
+    return [_call(anchor, missing, group, first=place == 0) for place, group in enumerate(groups)]
 
 
 def _request(missing: Missing, proof: AccountProof) -> AccountRequest:
@@ -75,27 +71,36 @@ def _request(missing: Missing, proof: AccountProof) -> AccountRequest:
 
 
 def _call(
-    anchor: Anchor, missing: Missing, group: Sequence[AccountRequest], *, first: bool = True
+    anchor: Anchor, missing: Missing, group: Sequence[AccountRequest], *, first: bool
 ) -> Call:
-    header = anchor.header
     witness = build_witness(group) if group else b""
-    weights = {each.proof.address: len(build_witness([each])) for each in group}
-    of_header = bool(missing.header_fields or missing.timestamps)
-    if anchor.accumulated and not of_header:
+    shows_header = _shows_header(anchor, missing, first=first)
+    return Call(
+        _data(anchor, missing, witness, first=first),
+        {each.proof.address: len(build_witness([each])) for each in group if each.proof.address},
+        len(anchor.header.encoded) if shows_header else 0,
+        proves_header=first and not anchor.accumulated,
+    )
+
+
+def _shows_header(anchor: Anchor, missing: Missing, *, first: bool) -> bool:
+    """An accumulated block is named by its four words, unless something of its header is asked."""
+    of_header = first and bool(missing.header_fields or missing.timestamps)
+    return of_header or not anchor.accumulated
+
+
+def _data(anchor: Anchor, missing: Missing, witness: bytes, *, first: bool) -> bytes:
+    header = anchor.header
+    if not _shows_header(anchor, missing, first=first):
         section = accumulated_section(header.number, header.timestamp, header.hash, witness)
-        return Call(prove_call([section]), _named(weights), 0, proves_header=False)
+        return prove_call([section])
     step = HeaderStep(
         header,
         witness,
         accumulate=first and not anchor.accumulated,
-        fields=missing.header_fields,
+        fields=missing.header_fields if first else frozenset(),
     )
     steps = [step, *(HeaderStep(each) for each in anchor.above)]
-    if missing.timestamps:
+    if first and missing.timestamps:
         steps[1] = replace(steps[1], timestamps=missing.timestamps)
-    data = prove_call([headers_section(steps)])
-    return Call(data, _named(weights), len(header.encoded), proves_header=step.accumulate)
-
-
-def _named(weights: dict[bytes | None, int]) -> dict[bytes, int]:
-    return {address: weight for address, weight in weights.items() if address is not None}
+    return prove_call([headers_section(steps)])

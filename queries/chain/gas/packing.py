@@ -1,6 +1,7 @@
 """Many accounts or slots of one block, in the fewest transactions that a node takes."""
 
 from collections.abc import Callable, Sequence
+from functools import cache
 from itertools import pairwise
 from typing import TypeVar
 
@@ -11,6 +12,7 @@ CALLDATA_BYTES = TRANSACTION_BYTES - 256
 
 Item = TypeVar("Item")
 Build = Callable[[Sequence[Item]], bytes]
+Size = Callable[[int, int], int]  # bytes of the call for the items from one place to another
 
 _SHIFT = 8
 
@@ -21,56 +23,52 @@ def pack(items: Sequence[Item], build: Build[Item], most: int) -> list[Sequence[
     A call has at most `CALLDATA_BYTES`, and at most `most` items where it is their gas that would
     not fit.
     """
+
+    @cache  # the same groups are weighed again and again
+    def size(start: int, end: int) -> int:
+        return len(build(items[start:end]))
+
     cuts = [0]
     while cuts[-1] < len(items):
-        cuts.append(_furthest(items, cuts[-1], build, most))
-    return _groups(items, _evened(items, cuts, build, most))
+        cuts.append(_furthest(cuts[-1], min(len(items), cuts[-1] + most), size))
+    return [items[start:end] for start, end in pairwise(_evened(cuts, size, most))]
 
 
-def _furthest(items: Sequence[Item], start: int, build: Build[Item], most: int) -> int:
+def _furthest(start: int, last: int, size: Size) -> int:
     """The end of the longest group from `start` that fits; one item is always taken."""
-    fits, beyond = start + 1, min(len(items), start + most) + 1
+    fits, beyond = start + 1, last + 1
     while beyond - fits > 1:
         middle = (fits + beyond) // 2
-        if len(build(items[start:middle])) <= CALLDATA_BYTES:
+        if size(start, middle) <= CALLDATA_BYTES:
             fits = middle
         else:
             beyond = middle
     return fits
 
 
-def _evened(items: Sequence[Item], cuts: list[int], build: Build[Item], most: int) -> list[int]:
+def _evened(cuts: list[int], size: Size, most: int) -> list[int]:
     """The same number of groups, of one size where that fits, cut where it costs least.
 
     Neighbours share nodes, and what two groups share is sent twice: a cut between two subtrees is
     the cheapest.
     """
     groups = len(cuts) - 1
-    even = [len(items) * place // groups for place in range(groups + 1)]
-    if not _fit(items, even, build, most):
+    even = [cuts[-1] * place // groups for place in range(groups + 1)]
+    if not all(_fits(start, end, size, most) for start, end in pairwise(even)):
         return cuts
     for place in range(1, groups):
-        middle = even[place]
+        before, middle, behind = even[place - 1 : place + 2]
         # From the middle outwards: of equals the first is taken.
-        for shift in sorted(range(-_SHIFT, _SHIFT + 1), key=abs):
-            cuts = [*even[:place], middle + shift, *even[place + 1 :]]
-            if _fit(items, cuts, build, most) and (
-                _size(items, cuts, build) < _size(items, even, build)
-            ):
-                even = cuts
+        shifts = sorted(range(-_SHIFT, _SHIFT + 1), key=abs)
+        possible = [
+            middle + shift
+            for shift in shifts
+            if _fits(before, middle + shift, size, most)
+            and _fits(middle + shift, behind, size, most)
+        ]
+        even[place] = min(possible, key=lambda cut: size(before, cut) + size(cut, behind))
     return even
 
 
-def _size(items: Sequence[Item], cuts: list[int], build: Build[Item]) -> int:
-    return sum(len(build(group)) for group in _groups(items, cuts))
-
-
-def _fit(items: Sequence[Item], cuts: list[int], build: Build[Item], most: int) -> bool:
-    ascending = all(start < end for start, end in pairwise(cuts))
-    return ascending and all(
-        len(group) <= most and len(build(group)) <= CALLDATA_BYTES for group in _groups(items, cuts)
-    )
-
-
-def _groups(items: Sequence[Item], cuts: list[int]) -> list[Sequence[Item]]:
-    return [items[start:end] for start, end in pairwise(cuts)]
+def _fits(start: int, end: int, size: Size, most: int) -> bool:
+    return 0 < end - start <= most and size(start, end) <= CALLDATA_BYTES
