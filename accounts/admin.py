@@ -32,8 +32,8 @@ class AccountAdmin(KeptByItself):
     list_display = ("__str__", "is_active", "living_keys", "last_login", "created")
     list_filter = ("is_active",)
     search_fields = ("address", "username")
-    fields = ("address", "username", "is_active", "last_login", "created")
-    readonly_fields = ("address", "username", "last_login", "created")
+    fields = ("address", "chain_id", "username", "is_active", "last_login", "created")
+    readonly_fields = ("address", "chain_id", "username", "last_login", "created")
     actions = ("disable", "enable")
 
     @admin.display(description="keys")

@@ -10,6 +10,7 @@ from accounts.client_address import client_network
 from accounts.rate_limits import spend
 from accounts.sign_in_refusals import TooManyAttempts
 from accounts.wallet_login import browser_digest
+from accounts.wallets import Wallet
 
 WINDOW = 600  # seconds
 OF_A_NETWORK, OF_A_BROWSER, OF_A_WALLET = 200, 30, 30
@@ -28,8 +29,8 @@ def count_password(request: HttpRequest) -> None:
     _count(f"password from {client_network(request)}", OF_A_BROWSER, "from this network")
 
 
-def count_signed(address: str) -> None:
-    _count(f"sign-in as {address}", OF_A_WALLET, "with this wallet")
+def count_signed(wallet: Wallet) -> None:
+    _count(f"sign-in as {wallet}", OF_A_WALLET, "with this wallet")
 
 
 def _count(subject: str, most: int, whose: str) -> None:

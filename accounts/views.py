@@ -26,6 +26,7 @@ from accounts.sessions import account_of
 from accounts.sign_in_message import STATEMENT
 from accounts.sign_in_refusals import AccountDisabled, RequestMalformed
 from accounts.times import iso
+from accounts.wallets import wallet_address, wallet_chain_id
 
 MOST_BYTES = 65_536
 BACKEND = "django.contrib.auth.backends.ModelBackend"
@@ -51,8 +52,8 @@ def _sign_in_page(request: HttpRequest) -> HttpResponse:
 def message_to_sign(request: HttpRequest) -> HttpResponse:
     def issued(content: dict[str, Any]) -> dict[str, object]:
         count_message(request)
-        address = wallet_login.wallet_address(content.get("address"))
-        chain_id = wallet_login.wallet_chain_id(content.get("chainId"))
+        address = wallet_address(content.get("address"))
+        chain_id = wallet_chain_id(content.get("chainId"))
         message = wallet_login.issue(request, address, chain_id)
         return {"message": message.text, "address": address}
 
@@ -62,11 +63,11 @@ def message_to_sign(request: HttpRequest) -> HttpResponse:
 def _signed_in(request: HttpRequest, content: dict[str, Any], ask: AskWallet) -> dict[str, object]:
     count_attempt(request)
     text, signature = _text(content, "message"), _text(content, "signature")
-    address = wallet_login.verify(request, text, signature, ask)
-    count_signed(address)
+    signed = wallet_login.verify(request, text, signature, ask)
+    count_signed(signed.wallet)
     with transaction.atomic():
-        wallet_login.spend_nonce(request, text)
-        account, new = Account.objects.of_wallet(address)
+        wallet_login.spend_nonce(request, signed.nonce)
+        account, new = Account.objects.of_wallet(signed.wallet)
         if not account.is_active:
             raise AccountDisabled("The operator has disabled this account.")
         if new:
@@ -113,7 +114,9 @@ def about_api_key(_request: HttpRequest, key: ApiKey) -> HttpResponse:
         {
             "id": key.id,
             "name": key.name,
-            "owner": str(key.owner),
+            "owner": key.owner.owner_name,
+            # Another chain may have another wallet at this address.
+            "ownerChainId": None if (chain := key.owner.chain_id) is None else str(chain),
             "created": iso(key.created),
             "limits": {"requests": settings.REQUESTS_PER_MINUTE, "seconds": MINUTE},
             "use": {"today": use.today, "total": use.total, "last": iso(use.last)},

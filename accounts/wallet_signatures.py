@@ -25,19 +25,25 @@ def signature_bytes(text: str) -> bytes:
     return bytes.fromhex(text[2:])
 
 
-def check_signature(message: SiweMessage, text: str, signature: bytes, ask: AskWallet) -> None:
-    """Whoever has the account's key needs no chain; only else is the wallet asked."""
+def check_signature(
+    message: SiweMessage, text: str, signature: bytes, ask: AskWallet
+) -> int | None:
+    """On the word of which chain's nodes the signature is good.
+
+    Whoever has the account's key needs no chain, which is None; only else is the wallet asked.
+    """
     plain = len(signature) == PLAIN_BYTES
     if plain and _is_by(message, signature):
         if int.from_bytes(signature[32:64]) > ORDER // 2:
             raise refusals.SignatureHigh(
                 "The signature's s is in the upper half (EIP-2).", path="signature"
             )
-        return
+        return None
     digest = bytes(defunct_hash_message(text=text))
     answer = ask(message.chain_id, message.address, digest, signature)
     if answer is not WalletAnswer.ACCEPTED:
         raise _refusal(answer, message, plain=plain)
+    return int(message.chain_id)
 
 
 def _is_by(message: SiweMessage, signature: bytes) -> bool:

@@ -11,6 +11,7 @@ from django.test import Client
 from accounts import api_keys
 from accounts.key_text import KEY, KEY_PREFIX
 from accounts.models import Account, ApiKey
+from accounts.wallets import Wallet
 from tests.accounts.concurrency import all_at_once
 from tests.accounts.signers import Signer
 
@@ -20,7 +21,7 @@ HOUR = timedelta(hours=1)
 
 
 def owner() -> Account:
-    return Account.objects.of_wallet(WALLET)[0]
+    return Account.objects.of_wallet(Wallet(WALLET))[0]
 
 
 def make_key(name: str = "Bridge") -> tuple[ApiKey, str]:
@@ -72,6 +73,7 @@ def test_it_is_told_what_it_is() -> None:
         "id": key.id,
         "name": "Bridge",
         "owner": WALLET,
+        "ownerChainId": None,
         "created": key.created.strftime("%Y-%m-%dT%H:%M:%SZ"),
         "limits": {"requests": 600, "seconds": 60},
         "use": {"today": 1, "total": 1, "last": told["use"]["last"]},

@@ -15,8 +15,10 @@ from django.test import Client
 from accounts import api_keys, attempts
 from accounts.models import Account, ApiKey, Session
 from tests.accounts.signers import Signer
+from tests.commands import Manage
 
 pytestmark = pytest.mark.django_db
+WALLET = "0xd8dA6BF26964aF9D7eEd9e03E53415D37aA96045"
 PASSWORD = "correct horse battery staple"  # noqa: S105
 
 
@@ -89,6 +91,18 @@ def test_an_account_has_a_wallet_or_a_name() -> None:
         Account.objects.create()
 
 
+@pytest.mark.parametrize("chain", [None, 10])
+def test_a_wallet_has_one_account(chain: int | None) -> None:
+    Account.objects.create(address=WALLET, chain_id=chain)
+    with pytest.raises(IntegrityError):
+        Account.objects.create(address=WALLET, chain_id=chain)
+
+
+def test_who_has_a_name_is_of_no_chain() -> None:
+    with pytest.raises(IntegrityError):
+        Account.objects.create(username="keeper", chain_id=1)
+
+
 def test_no_page_shows_a_secret_or_a_digest(settings: LazySettings) -> None:
     operator = wallet_operator(settings)
     key = api_keys.rotate(Account.objects.get(), ApiKey.objects.get().pk, timedelta(days=1))
@@ -159,9 +173,6 @@ def test_nothing_is_added_or_deleted_by_hand(settings: LazySettings) -> None:
     assert Session.objects.count() == 1
 
 
-WALLET = "0xd8dA6BF26964aF9D7eEd9e03E53415D37aA96045"
-
-
 def _create(*arguments: str) -> str:
     out = StringIO()
     call_command("create_api_key", *arguments, stdout=out)
@@ -176,6 +187,35 @@ def test_a_key_is_made_without_a_browser(client: Client) -> None:
     _create("--owner", WALLET)
     assert Account.objects.count() == 1
     assert set(ApiKey.objects.values_list("name", flat=True)) == {"Relay", "Command line"}
+
+
+def test_a_contract_wallet_is_named_with_its_chain(client: Client) -> None:
+    text = _create("--owner", WALLET, "--chain", "10")
+    told = client.get("/api-key", headers={"api-key": text.strip()}).json()
+    assert (told["owner"], told["ownerChainId"]) == (WALLET, "10")
+    _create("--owner", WALLET)
+    assert [str(each) for each in Account.objects.order_by("pk")] == [
+        f"{WALLET} on chain 10",
+        WALLET,
+    ]
+
+
+@pytest.mark.parametrize("chain", ["0", "mainnet", "", "9223372036854775808"])
+def test_a_chain_that_is_none_makes_no_key(chain: str) -> None:
+    with pytest.raises(CommandError, match="chain id is a text such as"):
+        _create("--owner", WALLET, "--chain", chain)
+
+
+def test_without_an_owner_it_asks_for_one() -> None:
+    with pytest.raises(CommandError, match="Name a wallet: --owner 0x"):
+        _create()
+
+
+def test_without_tables_it_says_what_to_run(manage: Manage) -> None:
+    ended = manage("create_api_key", "--owner", WALLET, DEVELOPMENT="1")
+    assert (ended.returncode, ended.stdout) == (1, "")
+    assert "CommandError: The database has no tables yet. Run: manage.py migrate" in ended.stderr
+    assert "Traceback" not in ended.stderr
 
 
 def test_its_owner_finds_it_after_signing_in() -> None:

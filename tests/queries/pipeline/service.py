@@ -12,6 +12,7 @@ from eth_account import Account as Key
 
 from accounts import api_keys
 from accounts.models import Account
+from accounts.wallets import Wallet
 from explorer import urls, wiring
 from queries.api import urls as api
 from queries.chain.artifacts import load_artifact
@@ -109,7 +110,7 @@ def running_service(node: LocalNode, **chain: Any) -> Iterator[Service]:
         {CHAIN_ID: Chain(CHAIN_ID, "Local", (NodeAddress(node.url),), **settings)},
         {(CHAIN_ID, CHAIN_ID): Registry(RegistryKind.NATIVE, CHAIN_ID, CHAIN_ID, address)},
     )
-    owner, _ = Account.objects.of_wallet(Key.create().address)
+    owner, _ = Account.objects.of_wallet(Wallet(Key.create().address))
     text = api_keys.shown(api_keys.add_key(owner, "Tests"))
     assert text is not None
     with override_settings(ROOT_URLCONF=_addresses(routes)):
