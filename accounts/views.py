@@ -16,7 +16,7 @@ from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_POST, require_safe
 
 from accounts import api_keys, sessions, wallet_login
-from accounts.attempts import count_attempt, count_message, count_signed
+from accounts.attempts import count_attempt, count_message, count_question, count_signed
 from accounts.contract_wallets import AskWallet
 from accounts.key_check import MINUTE, with_api_key
 from accounts.models import Account, ApiKey
@@ -63,7 +63,9 @@ def message_to_sign(request: HttpRequest) -> HttpResponse:
 def _signed_in(request: HttpRequest, content: dict[str, Any], ask: AskWallet) -> dict[str, object]:
     count_attempt(request)
     text, signature = _text(content, "message"), _text(content, "signature")
-    signed = wallet_login.verify(request, text, signature, ask)
+    signed = wallet_login.verify(
+        request, text, signature, ask, before=lambda: count_question(request)
+    )
     count_signed(signed.wallet)
     with transaction.atomic():
         wallet_login.spend_nonce(request, signed.nonce)

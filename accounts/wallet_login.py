@@ -3,6 +3,7 @@
 import hashlib
 import secrets
 import string
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
 from urllib.parse import urlsplit
@@ -59,7 +60,9 @@ def issue(request: HttpRequest, address: str, chain_id: int) -> SignInMessage:
     return message
 
 
-def verify(request: HttpRequest, text: str, signature: str, ask: AskWallet) -> SignedIn:
+def verify(
+    request: HttpRequest, text: str, signature: str, ask: AskWallet, before: Callable[[], None]
+) -> SignedIn:
     """Whose wallet signed `text`, which is one of ours; its nonce is still to be spent."""
     now = timezone.now()
     place = origin(request)
@@ -69,7 +72,7 @@ def verify(request: HttpRequest, text: str, signature: str, ask: AskWallet) -> S
     held = _held(message.nonce, browser_digest(request), now)
     issued = SignInMessage(place, held.address, held.chain_id, held.nonce, held.issued)
     compare_with_issued(message, text, issued)
-    chain_id = check_signature(message, text, signature_bytes(signature), ask)
+    chain_id = check_signature(message, text, signature_bytes(signature), ask, before)
     return SignedIn(Wallet(held.address, chain_id), held.nonce)
 
 

@@ -1,6 +1,7 @@
 """Whose signature it is: an account's own, or one that a contract wallet takes for its own."""
 
 import re
+from collections.abc import Callable
 
 from eth_account.messages import defunct_hash_message
 
@@ -26,11 +27,12 @@ def signature_bytes(text: str) -> bytes:
 
 
 def check_signature(
-    message: SiweMessage, text: str, signature: bytes, ask: AskWallet
+    message: SiweMessage, text: str, signature: bytes, ask: AskWallet, before: Callable[[], None]
 ) -> int | None:
     """On the word of which chain's nodes the signature is good.
 
-    Whoever has the account's key needs no chain, which is None; only else is the wallet asked.
+    Whoever has the account's key needs no chain, which is None; only else is the wallet asked,
+    and `before` that it is counted.
     """
     plain = len(signature) == PLAIN_BYTES
     if plain and _is_by(message, signature):
@@ -40,7 +42,7 @@ def check_signature(
             )
         return None
     digest = bytes(defunct_hash_message(text=text))
-    answer = ask(message.chain_id, message.address, digest, signature)
+    answer = ask(message.chain_id, message.address, digest, signature, before)
     if answer is not WalletAnswer.ACCEPTED:
         raise _refusal(answer, message, plain=plain)
     return int(message.chain_id)
@@ -64,8 +66,8 @@ def _refusal(answer: WalletAnswer, message: SiweMessage, *, plain: bool) -> refu
         )
     if answer in {WalletAnswer.NODE_UNREACHABLE, WalletAnswer.NODES_DISAGREE}:
         return refusals.WalletUnreachable(
-            f"The contract wallet could not be asked: no trustworthy node of network "
-            f"{message.chain_id} answers. Try again in a minute.",
+            "The contract wallet could not be asked: another one is being asked, or no trustworthy "
+            f"node of network {message.chain_id} answers. Try again in a minute.",
             headers={"Retry-After": "60"},
         )
     if answer is WalletAnswer.CHAIN_UNKNOWN and not plain:

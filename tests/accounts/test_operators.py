@@ -71,7 +71,7 @@ def test_one_whom_createsuperuser_made_comes_in(monkeypatch: pytest.MonkeyPatch)
 
 
 def test_passwords_are_tried_so_often_and_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(attempts, "OF_A_BROWSER", 2)
+    monkeypatch.setattr(attempts, "PASSWORDS_OF_A_NETWORK", 2)
     client = Client()
     wrong = {"username": "keeper", "password": "wrong"}
     assert [client.post("/admin/login/", wrong).status_code for _ in range(3)] == [200, 200, 429]
