@@ -5,9 +5,8 @@ from typing import TYPE_CHECKING, Any
 from django.contrib import admin
 from django.db.models import QuerySet
 from django.http import HttpRequest
-from django.utils import timezone
 
-from accounts import sessions
+from accounts import api_keys, sessions
 from accounts.models import Account, ApiKey
 from accounts.sessions import account_of
 
@@ -68,7 +67,4 @@ class ApiKeyAdmin(KeptByItself):
 
     @admin.action(description="Revoke")
     def revoke(self, request: HttpRequest, chosen: QuerySet[ApiKey]) -> None:
-        count = chosen.filter(revoked=None).update(
-            revoked=timezone.now(), previous_digest="", previous_until=None
-        )
-        self.message_user(request, f"Revoked: {count}.")
+        self.message_user(request, f"Revoked: {api_keys.revoke_all(chosen)}.")

@@ -17,6 +17,7 @@ def addresses(ask: AskWallet) -> list[URLPattern]:
         path("keys", key_views.add, name="add-key"),
         path("keys/<str:key_id>/rename", key_views.rename, name="rename-key"),
         path("keys/<str:key_id>/rotate", key_views.rotate, name="rotate-key"),
+        path("keys/<str:key_id>/end-grace", key_views.end_grace, name="end-grace"),
         path("keys/<str:key_id>/revoke", key_views.revoke, name="revoke-key"),
         path("api-key", views.about_api_key, name="api-key"),
     ]

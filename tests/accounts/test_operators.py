@@ -105,7 +105,7 @@ def test_who_has_a_name_is_of_no_chain() -> None:
 
 def test_no_page_shows_a_secret_or_a_digest(settings: LazySettings) -> None:
     operator = wallet_operator(settings)
-    key = api_keys.rotate(Account.objects.get(), ApiKey.objects.get().pk, timedelta(days=1))
+    key = api_keys.rotate(Account.objects.get(), ApiKey.objects.get().pk, 1, timedelta(days=1))
     text = str(api_keys.shown(key))
     for path in (
         "account/",

@@ -7,6 +7,7 @@ from django.core.management.base import BaseCommand, CommandError
 from django.db import connection, transaction
 
 from accounts import api_keys
+from accounts.key_names import key_name
 from accounts.models import Account
 from accounts.refusals import Refusal
 from accounts.wallets import Wallet, wallet_address, wallet_chain_id
@@ -29,7 +30,7 @@ class Command(BaseCommand):
                 owner, _ = Account.objects.of_wallet(wallet)
                 if not owner.is_active:
                     raise CommandError(f"The account {owner} is disabled.")
-                key = api_keys.add_key(owner, api_keys.key_name(options["name"]))
+                key = api_keys.add_key(owner, key_name(options["name"]))
         except Refusal as refusal:
             raise CommandError(refusal.sentence) from None
         self.stdout.write(api_keys.shown(key) or "")
