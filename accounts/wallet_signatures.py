@@ -11,14 +11,15 @@ from accounts.eip4361 import SiweMessage
 
 ORDER = 0xFFFFFFFF_FFFFFFFF_FFFFFFFF_FFFFFFFE_BAAEDCE6_AF48A03B_BFD25E8C_D0364141  # of secp256k1
 PLAIN_BYTES = 65
-MOST_BYTES = 16_384  # a wallet that does not exist yet brings along what makes it (EIP-6492)
+# Bytes. A wallet that does not exist yet brings along what makes it (EIP-6492).
+LONGEST_SIGNATURE = 16_384
 RECOVERY = {0, 1, 27, 28}
 
 
 def signature_bytes(text: str) -> bytes:
-    if len(text) > 2 + 2 * MOST_BYTES:
+    if len(text) > 2 + 2 * LONGEST_SIGNATURE:
         raise refusals.SignatureTooLong(
-            f"The signature has more than {MOST_BYTES:,} bytes.", path="signature"
+            f"The signature has more than {LONGEST_SIGNATURE:,} bytes.", path="signature"
         )
     # Of no bytes where a wallet keeps on chain what its owners signed.
     if not re.fullmatch("0x(?:[0-9a-fA-F]{2})*", text):

@@ -109,6 +109,8 @@ MIDDLEWARE = [
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
+    # Inside of whoever is asking, whom the head of the page names.
+    "explorer.method_page.MethodPage",
 ]
 
 TEMPLATES = [

@@ -46,9 +46,31 @@ def test_a_visitor_and_a_stranger_are_kept_out(client: Client) -> None:
     assert stranger.client.get("/admin/accounts/account/").status_code == 302
 
 
-def test_the_way_in_tells_of_wallets(client: Client) -> None:
-    page = client.get("/admin/login/?next=/admin/").text
-    assert 'href="/sign-in?next=/admin/' in page
+@pytest.mark.parametrize(
+    ("asked", "next_page"),
+    [
+        ("?next=/admin/", "/admin/"),
+        ("?next=/admin/accounts/apikey/%3Fq%3Da", "/admin/accounts/apikey/%3Fq%3Da"),
+        ("", "/admin/"),
+        ("?next=https://evil.example/", ""),
+    ],
+)
+def test_the_way_in_tells_of_wallets_and_where_one_was_going(
+    client: Client, asked: str, next_page: str
+) -> None:
+    page = client.get(f"/admin/login/{asked}").text
+    assert f'href="/sign-in?next={next_page}"' in page
+
+
+def test_someone_signed_in_who_is_no_operator_is_told_and_can_sign_out() -> None:
+    person = Signer()
+    person.sign_in()
+    page = person.client.get("/admin/login/?next=/admin/").text
+    assert f"You are signed in as {person.address}, which is no operator here." in page
+    assert "/sign-in" not in page
+    token = {"csrfmiddlewaretoken": person.client.cookies["visit"].value}
+    assert person.client.post("/sign-out", token)["Location"] == "/"
+    assert "Sign in with a wallet" in person.client.get("/admin/login/").text
 
 
 def test_a_wallet_that_the_settings_name_comes_in_until_they_do_not(
