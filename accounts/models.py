@@ -10,7 +10,7 @@ from django.core.validators import RegexValidator
 from django.db import models
 from django.utils import timezone
 
-from accounts.wallets import Wallet
+from accounts.wallets import Wallet, shortened
 
 
 class AccountManager(BaseUserManager["Account"]):
@@ -49,7 +49,7 @@ class Account(AbstractBaseUser):
         null=True,
         blank=True,
         # No name may look like a wallet's.
-        validators=[RegexValidator("^(?!0[xX])[A-Za-z0-9._-]+$", "letters, digits, . _ and -")],
+        validators=[RegexValidator(r"\A(?!0[xX])[A-Za-z0-9._-]+\Z", "letters, digits, . _ and -")],
     )
     is_operator = models.BooleanField(default=False, editable=False)
     is_active = models.BooleanField(
@@ -89,6 +89,10 @@ class Account(AbstractBaseUser):
         if self.chain_id is not None:
             return f"{self.address} on chain {self.chain_id}"
         return self.owner_name
+
+    def get_short_name(self) -> str:
+        """As the admin greets one."""
+        return shortened(str(self.owner_name))
 
     @property
     def wallet(self) -> Wallet | None:

@@ -12,6 +12,7 @@ from eth_utils.address import is_checksum_address, to_checksum_address
 
 from accounts import sign_in_refusals as refusals
 
+SHORTEST_CUT = 16
 GREATEST_CHAIN_ID = 2**63 - 1  # that the database keeps
 
 
@@ -25,6 +26,11 @@ class Wallet:
     def __str__(self) -> str:
         """As the setting OPERATORS names one."""
         return self.address if self.chain_id is None else f"{self.chain_id}:{self.address}"
+
+
+def shortened(text: str) -> str:
+    """0xd8dA…6045: enough of both ends of an address, or a hash, to know it again."""
+    return text if len(text) < SHORTEST_CUT else f"{text[:6]}…{text[-4:]}"
 
 
 def wallet_address(given: object) -> str:
