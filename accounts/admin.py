@@ -1,30 +1,22 @@
 """The operator's view: who is there, and taking away what was given. Never a secret."""
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from django.contrib import admin
-from django.db.models import QuerySet
+from django.contrib.auth.models import Group
+from django.db.models import Count, Q, QuerySet
 from django.http import HttpRequest
-from django.utils import timezone
 
 from accounts import sessions
+from accounts.admin_keys import ApiKeyAdmin
+from accounts.admin_rows import KeptByItself
 from accounts.models import Account, ApiKey
 from accounts.sessions import account_of
 
-if TYPE_CHECKING:
-    Rows = admin.ModelAdmin[Any]
-else:  # which takes no type at run time
-    Rows = admin.ModelAdmin
+SHOWN = ("address", "chain_id", "username", "last_login", "created")
 
-
-class KeptByItself(Rows):
-    """Rows come and go by what people do, not by hand."""
-
-    def has_add_permission(self, _request: HttpRequest) -> bool:
-        return False
-
-    def has_delete_permission(self, _request: HttpRequest, _row: object = None) -> bool:
-        return False
+admin.site.unregister(Group)  # an operator may do everything here, and nobody else anything
+admin.site.register(ApiKey, ApiKeyAdmin)
 
 
 @admin.register(Account)
@@ -32,43 +24,57 @@ class AccountAdmin(KeptByItself):
     list_display = ("__str__", "is_active", "living_keys", "last_login", "created")
     list_filter = ("is_active",)
     search_fields = ("address", "username")
-    fields = ("address", "username", "is_active", "last_login", "created")
-    readonly_fields = ("address", "username", "last_login", "created")
+    fields = ("address", "chain_id", "username", "is_active", "last_login", "created")
     actions = ("disable", "enable")
 
-    @admin.display(description="keys")
-    def living_keys(self, account: Account) -> int:
-        return account.keys.filter(revoked=None).count()
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Account]:
+        living = Count("keys", filter=Q(keys__revoked=None))
+        rows: QuerySet[Account] = super().get_queryset(request).annotate(living_keys=living)
+        return rows
+
+    def get_readonly_fields(
+        self, request: HttpRequest, account: Account | None = None
+    ) -> tuple[str, ...]:
+        held = account is not None and not may_disable(account_of(request), account)
+        return (*SHOWN, "is_active") if held else SHOWN
+
+    @admin.display(description="keys", ordering="living_keys")
+    def living_keys(self, account: Any) -> int:
+        return int(account.living_keys)
 
     @admin.action(description="Disable: sign out and refuse keys")
     def disable(self, request: HttpRequest, chosen: QuerySet[Account]) -> None:
-        others = chosen.exclude(pk=account_of(request).pk)
-        for account in others:
-            sessions.end_all_sessions(account)
-        self.message_user(request, f"Disabled: {others.update(is_active=False)}.")
+        accounts = [each for each in chosen if may_disable(account_of(request), each)]
+        self._switch(request, accounts, on=False)
+        self.message_user(request, f"Disabled: {len(accounts)}.")
+        if left := len(chosen) - len(accounts):
+            self.message_user(
+                request,
+                f"Left as it was: {left}. Nobody disables himself, and a wallet no operator whom "
+                "createsuperuser made.",
+            )
 
     @admin.action(description="Enable")
     def enable(self, request: HttpRequest, chosen: QuerySet[Account]) -> None:
-        self.message_user(request, f"Enabled: {chosen.update(is_active=True)}.")
+        self._switch(request, list(chosen), on=True)
+        self.message_user(request, f"Enabled: {len(chosen)}.")
 
     def save_model(self, request: HttpRequest, account: Account, form: Any, change: Any) -> None:
         super().save_model(request, account, form, change)
-        if not account.is_active:
+        if "is_active" in form.changed_data:
             sessions.end_all_sessions(account)
 
+    def _switch(self, request: HttpRequest, accounts: list[Account], *, on: bool) -> None:
+        """Sessions end afterwards, since a sign-in between would otherwise be there when enabled.
 
-@admin.register(ApiKey)
-class ApiKeyAdmin(KeptByItself):
-    list_display = ("id", "name", "owner", "created", "revoked")
-    list_filter = (("revoked", admin.EmptyFieldListFilter),)
-    list_select_related = ("owner",)
-    search_fields = ("id", "name", "owner__address", "owner__username")
-    fields = readonly_fields = ("id", "name", "owner", "version", "created", "revoked")
-    actions = ("revoke",)
+        And they end again then, should one have come through all the same.
+        """
+        Account.objects.filter(pk__in=[each.pk for each in accounts]).update(is_active=on)
+        for each in accounts:
+            sessions.end_all_sessions(each)
+            self.log_change(request, each, "Enabled." if on else "Disabled.")
 
-    @admin.action(description="Revoke")
-    def revoke(self, request: HttpRequest, chosen: QuerySet[ApiKey]) -> None:
-        count = chosen.filter(revoked=None).update(
-            revoked=timezone.now(), previous_digest="", previous_until=None
-        )
-        self.message_user(request, f"Revoked: {count}.")
+
+def may_disable(operator: Account, account: Account) -> bool:
+    """So that somebody is left who comes in, and who was made on the server is not shut out."""
+    return account.pk != operator.pk and (operator.is_operator or not account.is_operator)

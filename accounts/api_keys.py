@@ -6,6 +6,7 @@ from typing import ClassVar
 
 from django.conf import settings
 from django.db import transaction
+from django.db.models import QuerySet
 from django.utils import timezone
 from django.utils.crypto import constant_time_compare
 
@@ -16,7 +17,6 @@ from accounts.refusals import Refusal
 
 KEYS_OF_AN_ACCOUNT = 20
 FIRST_NAME = "First key"
-LONGEST_NAME = 60
 # How long the old secret of a rotated key may still work.
 GRACE_PERIODS = {
     0: "at once",
@@ -90,38 +90,53 @@ def rename(owner: Account, key_id: str, name: str) -> None:
         raise _gone()
 
 
-def rotate(owner: Account, key_id: str, grace: timedelta) -> ApiKey:
-    """A new secret for the key. The old one works for `grace`; one older than that, no more."""
-    key = owner.keys.filter(pk=key_id, revoked=None).first()
+def rotate(owner: Account, key_id: str, seen: int, grace: timedelta) -> ApiKey:
+    """A new secret for the key. The old one works for `grace`; one older than that, no more.
+
+    `seen` is the version that the owner saw: another window may have rotated it since, and the
+    secret that was shown there, or was promised a grace, is not to end by a second click here.
+    """
+    living = owner.keys.filter(pk=key_id, revoked=None, version=seen)
+    key = living.first()
     if key is None:
         raise _gone()
-    version = key.version + 1
-    until = timezone.now() + grace if grace else None
-    changed = owner.keys.filter(pk=key_id, revoked=None, version=key.version).update(
-        version=version,
-        digest=key_digest(key_text(key.id, version, settings.SECRET_KEY)),
-        previous_digest=key.digest if grace else "",
-        previous_until=until,
+    key.version = seen + 1
+    key.previous_digest = key.digest if grace else ""
+    key.previous_until = timezone.now() + grace if grace else None
+    key.digest = key_digest(key_text(key.id, key.version, settings.SECRET_KEY))
+    changed = living.update(
+        version=key.version,
+        digest=key.digest,
+        previous_digest=key.previous_digest,
+        previous_until=key.previous_until,
     )
     if not changed:
         raise _gone()
-    key.refresh_from_db()
     return key
 
 
-def revoke(owner: Account, key_id: str) -> ApiKey:
-    """Every worker asks the database each time, so the key is refused from now on."""
-    if not owner.keys.filter(pk=key_id, revoked=None).update(
-        revoked=timezone.now(), previous_digest="", previous_until=None
-    ):
+def end_grace(owner: Account, key_id: str, seen: int) -> ApiKey:
+    """The secret before this one is refused from now on."""
+    living = owner.keys.filter(pk=key_id, revoked=None, version=seen)
+    if not living.update(previous_digest="", previous_until=None):
         raise _gone()
     return owner.keys.get(pk=key_id)
 
 
-def key_name(typed: str) -> str:
-    """As it was typed, without what cannot be seen or stored."""
-    kept = "".join(char if char.isprintable() else " " for char in typed)
-    return " ".join(kept.split())[:LONGEST_NAME] or "Unnamed key"
+def revoke(owner: Account, key_id: str) -> ApiKey:
+    if not revoke_all(owner.keys.filter(pk=key_id)):
+        raise _gone()
+    return owner.keys.get(pk=key_id)
+
+
+def revoke_all(keys: QuerySet[ApiKey]) -> int:
+    """How many were not revoked yet.
+
+    Every worker asks the database each time, so they are refused from now on.
+    """
+    return keys.filter(revoked=None).update(
+        revoked=timezone.now(), previous_digest="", previous_until=None
+    )
 
 
 def subject(key: ApiKey) -> str:

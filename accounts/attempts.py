@@ -1,7 +1,8 @@
 """How often someone may try to sign in.
 
-By network and by browser before anything is read. By wallet only after its signature was found
-valid, so that nobody can lock a stranger out of his own.
+By network and by browser before anything is read; messages to sign and passwords by network alone.
+Questions to the nodes of a chain, which cost the service seconds, are far fewer. By wallet only
+after its signature was found valid, so that nobody can lock a stranger out of his own.
 """
 
 from django.http import HttpRequest
@@ -10,9 +11,11 @@ from accounts.client_address import client_network
 from accounts.rate_limits import spend
 from accounts.sign_in_refusals import TooManyAttempts
 from accounts.wallet_login import browser_digest
+from accounts.wallets import Wallet
 
 WINDOW = 600  # seconds
 OF_A_NETWORK, OF_A_BROWSER, OF_A_WALLET = 200, 30, 30
+QUESTIONS_OF_A_NETWORK, PASSWORDS_OF_A_NETWORK = 20, 30
 
 
 def count_attempt(request: HttpRequest) -> None:
@@ -25,11 +28,17 @@ def count_message(request: HttpRequest) -> None:
 
 
 def count_password(request: HttpRequest) -> None:
-    _count(f"password from {client_network(request)}", OF_A_BROWSER, "from this network")
+    most = PASSWORDS_OF_A_NETWORK
+    _count(f"password from {client_network(request)}", most, "from this network")
 
 
-def count_signed(address: str) -> None:
-    _count(f"sign-in as {address}", OF_A_WALLET, "with this wallet")
+def count_question(request: HttpRequest) -> None:
+    most = QUESTIONS_OF_A_NETWORK
+    _count(f"question from {client_network(request)}", most, "with contract wallets from here")
+
+
+def count_signed(wallet: Wallet) -> None:
+    _count(f"sign-in as {wallet}", OF_A_WALLET, "with this wallet")
 
 
 def _count(subject: str, most: int, whose: str) -> None:

@@ -12,9 +12,10 @@ class WalletAnswer(Enum):
     REFUSED = auto()
     NO_CONTRACT = auto()  # nor one that the signature says how to make
     CHAIN_UNKNOWN = auto()  # no node of it is configured
-    NODE_UNREACHABLE = auto()
+    NODE_UNREACHABLE = auto()  # or not now, because of another question
     NODES_DISAGREE = auto()
 
 
-# (chain id, checksummed address, digest that was signed, signature)
-AskWallet = Callable[[int, str, bytes, bytes], WalletAnswer]
+# (chain id, checksummed address, digest that was signed, signature, what is done when a node is
+# about to be asked, which may refuse)
+AskWallet = Callable[[int, str, bytes, bytes, Callable[[], None]], WalletAnswer]

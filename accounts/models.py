@@ -10,6 +10,8 @@ from django.core.validators import RegexValidator
 from django.db import models
 from django.utils import timezone
 
+from accounts.wallets import Wallet, shortened
+
 
 class AccountManager(BaseUserManager["Account"]):
     def create_superuser(self, username: str, password: str | None = None) -> "Account":
@@ -20,27 +22,34 @@ class AccountManager(BaseUserManager["Account"]):
         account.save()
         return account
 
-    def of_wallet(self, address: str) -> tuple["Account", bool]:
-        """The account of this checksummed address, and whether it is new."""
-        account = self.filter(address=address).first()
+    def of_wallet(self, wallet: Wallet) -> tuple["Account", bool]:
+        """The account of this wallet, and whether it is new."""
+        address, chain_id = wallet.address, wallet.chain_id
+        account = self.filter(address=address, chain_id=chain_id).first()
         if account is not None:
             return account, False
         new = self.model(address=address)
         new.set_unusable_password()
-        return self.get_or_create(address=address, defaults={"password": new.password})
+        return self.get_or_create(
+            address=address, chain_id=chain_id, defaults={"password": new.password}
+        )
 
 
 class Account(AbstractBaseUser):
     """Someone with a wallet; or an operator whom `createsuperuser` made, with a password."""
 
-    address = models.CharField(max_length=42, unique=True, null=True, blank=True, editable=False)
+    address = models.CharField(  # noqa: DJ001  (no wallet is no address)
+        max_length=42, null=True, blank=True, editable=False
+    )
+    # Of a contract wallet: the chain whose nodes say what it accepts. None: the address's own key.
+    chain_id = models.PositiveBigIntegerField("chain", null=True, blank=True, editable=False)
     username = models.CharField(
         max_length=150,
         unique=True,
         null=True,
         blank=True,
         # No name may look like a wallet's.
-        validators=[RegexValidator("^(?!0[xX])[A-Za-z0-9._-]+$", "letters, digits, . _ and -")],
+        validators=[RegexValidator(r"\A(?!0[xX])[A-Za-z0-9._-]+\Z", "letters, digits, . _ and -")],
     )
     is_operator = models.BooleanField(default=False, editable=False)
     is_active = models.BooleanField(
@@ -56,22 +65,49 @@ class Account(AbstractBaseUser):
             models.CheckConstraint(
                 name="account_has_a_wallet_or_a_name",
                 condition=models.Q(address__isnull=False, username__isnull=True)
-                | models.Q(address__isnull=True, username__isnull=False, username__gt=""),
-            )
+                | models.Q(
+                    address__isnull=True,
+                    chain_id__isnull=True,
+                    username__isnull=False,
+                    username__gt="",
+                ),
+            ),
+            # Two, because to a database no NULL is another's equal.
+            models.UniqueConstraint(
+                name="one_account_of_a_key",
+                fields=["address"],
+                condition=models.Q(chain_id__isnull=True),
+            ),
+            models.UniqueConstraint(
+                name="one_account_of_a_contract_wallet",
+                fields=["address", "chain_id"],
+                condition=models.Q(chain_id__isnull=False),
+            ),
         ]
 
     def __str__(self) -> str:
-        return self.address or self.username or ""
+        if self.chain_id is not None:
+            return f"{self.address} on chain {self.chain_id}"
+        return self.owner_name
+
+    def get_short_name(self) -> str:
+        """As the admin greets one."""
+        return shortened(str(self.owner_name))
 
     @property
-    def label(self) -> str:
-        """Short enough for the head of a page."""
-        return f"{self.address[:6]}…{self.address[-4:]}" if self.address else str(self)
+    def wallet(self) -> Wallet | None:
+        return Wallet(self.address, self.chain_id) if self.address else None
+
+    @property
+    def owner_name(self) -> str:
+        """Without the chain, which programs read beside it."""
+        return self.address or self.username or ""
 
     @property
     def is_staff(self) -> bool:
         """Asked of the settings each time, so that a wallet taken out there is out at once."""
-        return self.is_operator or self.address in settings.OPERATORS
+        named = self.wallet is not None and str(self.wallet) in settings.OPERATORS
+        return self.is_operator or named
 
     def has_perm(self, _permission: str, _row: object = None) -> bool:
         return self.is_active and self.is_staff

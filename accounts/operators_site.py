@@ -4,7 +4,9 @@ from typing import Any
 
 from django.contrib.admin import AdminSite
 from django.http import HttpRequest, HttpResponse
+from django.middleware.csrf import rotate_token
 from django.shortcuts import render
+from django.template.response import TemplateResponse
 
 from accounts.attempts import count_password
 from accounts.refusals import Refusal
@@ -30,3 +32,11 @@ class OperatorsSite(AdminSite):
                     page.headers[name] = value
                 return page
         return super().login(request, extra_context)
+
+    def logout(
+        self, request: HttpRequest, extra_context: dict[str, Any] | None = None
+    ) -> TemplateResponse:
+        """As everywhere: the browser is another one afterwards."""
+        answer = super().logout(request, extra_context)
+        rotate_token(request)
+        return answer

@@ -15,6 +15,7 @@ class KeyView:
 
     id: str
     name: str
+    version: int
     key: str | None  # whole, or None where it cannot be shown any more
     created: datetime
     last_used: datetime | None
@@ -75,6 +76,7 @@ def _key(key: ApiKey, use: Use) -> KeyView:
     return KeyView(
         id=key.id,
         name=key.name,
+        version=key.version,
         key=None if key.revoked else api_keys.shown(key),
         created=key.created,
         last_used=None if use.last is None else datetime.fromtimestamp(use.last, UTC),

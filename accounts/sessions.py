@@ -12,6 +12,7 @@ from typing import Any
 
 from django.contrib.auth import SESSION_KEY as ACCOUNT
 from django.contrib.sessions.backends.db import SessionStore as DatabaseSessions
+from django.db.models import F
 from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
 from django.utils.dateparse import parse_datetime
@@ -19,6 +20,9 @@ from django.utils.dateparse import parse_datetime
 from accounts.models import Account, Session
 
 SEEN_EVERY = timedelta(minutes=5)
+# Being seen prolongs a session, and no further than this after the sign-in: a stolen one ends.
+LONGEST = timedelta(days=90)
+SESSIONS_OF_AN_ACCOUNT = 50
 SIGNED_IN, LAST_SEEN, BROWSER = "signed_in", "last_seen", "browser"
 
 
@@ -55,6 +59,8 @@ class SessionStore(DatabaseSessions):
         row.browser = data.get(BROWSER, "")
         row.signed_in = parse_datetime(data.get(SIGNED_IN, ""))
         row.last_seen = parse_datetime(data.get(LAST_SEEN, ""))
+        if row.signed_in is not None:
+            row.expire_date = min(row.expire_date, row.signed_in + LONGEST)
         return row
 
     def delete(self, session_key: str | None = None) -> None:
@@ -93,6 +99,13 @@ def account_of(request: HttpRequest) -> Account:
 def sessions_of(account: Account) -> list[Session]:
     living = account.sessions.filter(expire_date__gt=timezone.now())
     return list(living.order_by("-last_seen", "pk"))
+
+
+def make_room(account: Account) -> None:
+    """For one more session of the account: those that were not seen for longest go."""
+    newest_first = account.sessions.order_by(F("last_seen").desc(nulls_last=True), "pk")
+    too_many = list(newest_first.values_list("pk", flat=True)[SESSIONS_OF_AN_ACCOUNT - 1 :])
+    Session.objects.filter(pk__in=too_many).delete()
 
 
 def end_session(account: Account, key: str) -> bool:

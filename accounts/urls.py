@@ -3,6 +3,7 @@
 from django.urls import URLPattern, path
 
 from accounts import key_views, views
+from accounts.api_key_view import about_api_key
 from accounts.contract_wallets import AskWallet
 
 
@@ -17,6 +18,7 @@ def addresses(ask: AskWallet) -> list[URLPattern]:
         path("keys", key_views.add, name="add-key"),
         path("keys/<str:key_id>/rename", key_views.rename, name="rename-key"),
         path("keys/<str:key_id>/rotate", key_views.rotate, name="rotate-key"),
+        path("keys/<str:key_id>/end-grace", key_views.end_grace, name="end-grace"),
         path("keys/<str:key_id>/revoke", key_views.revoke, name="revoke-key"),
-        path("api-key", views.about_api_key, name="api-key"),
+        path("api-key", about_api_key, name="api-key"),
     ]

@@ -1,34 +1,36 @@
-"""Signing in and out, and `GET /api-key`."""
+"""Signing in and out."""
 
 import json
+from collections.abc import Callable
 from typing import Any
 
 from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth import login, logout
-from django.contrib.auth.decorators import login_required
 from django.db import transaction
 from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.middleware.csrf import rotate_token
 from django.shortcuts import redirect, render, resolve_url
 from django.utils.http import url_has_allowed_host_and_scheme
 from django.views.decorators.cache import never_cache
-from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_POST, require_safe
 
 from accounts import api_keys, sessions, wallet_login
-from accounts.attempts import count_attempt, count_message, count_signed
+from accounts.attempts import count_attempt, count_message, count_question, count_signed
 from accounts.contract_wallets import AskWallet
-from accounts.key_check import MINUTE, with_api_key
-from accounts.models import Account, ApiKey
-from accounts.rate_limits import uses
+from accounts.models import Account
 from accounts.refusals import Refusal, answer_of
 from accounts.sessions import account_of
 from accounts.sign_in_message import STATEMENT
 from accounts.sign_in_refusals import AccountDisabled, RequestMalformed
-from accounts.times import iso
+from accounts.signed_in_forms import form_of_someone_signed_in
+from accounts.wallets import wallet_address, wallet_chain_id
 
-MOST_BYTES = 65_536
+LONGEST_BODY = 65_536  # bytes
 BACKEND = "django.contrib.auth.backends.ModelBackend"
+
+Content = dict[str, Any]
+Made = Callable[[Content], dict[str, object]]
 
 
 @never_cache
@@ -49,50 +51,66 @@ def _sign_in_page(request: HttpRequest) -> HttpResponse:
 @require_POST
 @never_cache
 def message_to_sign(request: HttpRequest) -> HttpResponse:
-    def issued(content: dict[str, Any]) -> dict[str, object]:
+    def issued(content: Content) -> dict[str, object]:
         count_message(request)
-        address = wallet_login.wallet_address(content.get("address"))
-        chain_id = wallet_login.wallet_chain_id(content.get("chainId"))
+        address = wallet_address(content.get("address"))
+        chain_id = wallet_chain_id(content.get("chainId"))
         message = wallet_login.issue(request, address, chain_id)
         return {"message": message.text, "address": address}
 
     return _answer(request, issued)
 
 
-def _signed_in(request: HttpRequest, content: dict[str, Any], ask: AskWallet) -> dict[str, object]:
+def _signed_in(request: HttpRequest, content: Content, ask: AskWallet) -> dict[str, object]:
     count_attempt(request)
     text, signature = _text(content, "message"), _text(content, "signature")
-    address = wallet_login.verify(request, text, signature, ask)
-    count_signed(address)
+    signed = wallet_login.verify(
+        request, text, signature, ask, before=lambda: count_question(request)
+    )
+    count_signed(signed.wallet)
     with transaction.atomic():
-        wallet_login.spend_nonce(request, text)
-        account, new = Account.objects.of_wallet(address)
-        if not account.is_active:
-            raise AccountDisabled("The operator has disabled this account.")
+        wallet_login.spend_nonce(request, signed.nonce)
+        account, new = Account.objects.of_wallet(signed.wallet)
         if new:
             api_keys.add_key(account, api_keys.FIRST_NAME)
+    # Not before: what was refused inside would leave the nonce to be used again.
+    _refuse_disabled(account)
+    sessions.make_room(account)
     request.session.flush()  # Django keeps the key of someone who signs in a second time
     login(request, account, backend=BACKEND)
+    request.session.save()
+    # Who disables it ends its sessions afterwards, and may have missed this one.
+    account.refresh_from_db()
+    if not account.is_active:
+        request.session.flush()
+    _refuse_disabled(account)
     sessions.forget_ended()
     return {"next": _inside(request, content.get("next")) or resolve_url("dashboard")}
 
 
+def _refuse_disabled(account: Account) -> None:
+    if not account.is_active:
+        raise AccountDisabled("The operator has disabled this account.")
+
+
 @require_POST
 def sign_out(request: HttpRequest) -> HttpResponse:
-    logout(request)
-    return redirect("start")
+    return _signed_out(request)
 
 
-@require_POST
-@login_required
+@form_of_someone_signed_in
 def sign_out_everywhere(request: HttpRequest) -> HttpResponse:
     sessions.end_all_sessions(account_of(request))
+    return _signed_out(request)
+
+
+def _signed_out(request: HttpRequest) -> HttpResponse:
     logout(request)
+    rotate_token(request)  # so that the browser is another one to what it was shown before
     return redirect("start")
 
 
-@require_POST
-@login_required
+@form_of_someone_signed_in
 def end_session(request: HttpRequest, session_id: str) -> HttpResponse:
     if sessions.end_session(account_of(request), session_id):
         messages.success(request, "That browser is signed out.")
@@ -101,47 +119,27 @@ def end_session(request: HttpRequest, session_id: str) -> HttpResponse:
     return redirect("dashboard")
 
 
-@csrf_exempt
-@require_safe
-@never_cache
-@with_api_key
-def about_api_key(_request: HttpRequest, key: ApiKey) -> HttpResponse:
-    """What a key is and has done: where clients test theirs."""
-    subject = api_keys.subject(key)
-    use = uses([subject])[subject]
-    return JsonResponse(
-        {
-            "id": key.id,
-            "name": key.name,
-            "owner": str(key.owner),
-            "created": iso(key.created),
-            "limits": {"requests": settings.REQUESTS_PER_MINUTE, "seconds": MINUTE},
-            "use": {"today": use.today, "total": use.total, "last": iso(use.last)},
-        }
-    )
-
-
-def _answer(request: HttpRequest, made: Any) -> HttpResponse:
+def _answer(request: HttpRequest, made: Made) -> HttpResponse:
     try:
         return JsonResponse(made(_content(request)))
     except Refusal as refusal:
         return answer_of(refusal)
 
 
-def _content(request: HttpRequest) -> dict[str, Any]:
+def _content(request: HttpRequest) -> Content:
     try:
-        too_long = int(request.headers.get("Content-Length") or 0) > MOST_BYTES
+        too_long = int(request.headers.get("Content-Length") or 0) > LONGEST_BODY
         content = None if too_long else json.loads(request.body)
     except (ValueError, RecursionError):
         content = None
     if not isinstance(content, dict):
         raise RequestMalformed(
-            f"The request is a JSON object of at most {MOST_BYTES:,} bytes; this one is not."
+            f"The request is a JSON object of at most {LONGEST_BODY:,} bytes; this one is not."
         )
     return content
 
 
-def _text(content: dict[str, Any], name: str) -> str:
+def _text(content: Content, name: str) -> str:
     text = content.get(name)
     if not isinstance(text, str):
         raise RequestMalformed(f"The request lacks {name}, which is a text.", path=name)

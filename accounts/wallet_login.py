@@ -1,9 +1,10 @@
 """Sign-In with Ethereum: a message is issued, signed, checked, and its nonce used up."""
 
 import hashlib
-import re
 import secrets
 import string
+from collections.abc import Callable
+from dataclasses import dataclass
 from datetime import datetime
 from urllib.parse import urlsplit
 
@@ -11,7 +12,6 @@ from django.conf import settings
 from django.http import HttpRequest
 from django.middleware.csrf import get_token
 from django.utils import timezone
-from eth_utils.address import is_checksum_address, to_checksum_address
 
 from accounts import sign_in_refusals as refusals
 from accounts.contract_wallets import AskWallet
@@ -25,9 +25,17 @@ from accounts.sign_in_message import (
     read_message,
 )
 from accounts.wallet_signatures import check_signature, signature_bytes
+from accounts.wallets import Wallet
 
 NONCE_LENGTH = 16  # of 62 letters and digits: 95 bits
-GREATEST_CHAIN_ID = 2**63 - 1
+
+
+@dataclass(frozen=True, slots=True)
+class SignedIn:
+    """What a valid signature says."""
+
+    wallet: Wallet
+    nonce: str
 
 
 def issue(request: HttpRequest, address: str, chain_id: int) -> SignInMessage:
@@ -52,8 +60,10 @@ def issue(request: HttpRequest, address: str, chain_id: int) -> SignInMessage:
     return message
 
 
-def verify(request: HttpRequest, text: str, signature: str, ask: AskWallet) -> str:
-    """The checksummed address that signed `text`; its nonce is still to be spent."""
+def verify(
+    request: HttpRequest, text: str, signature: str, ask: AskWallet, before: Callable[[], None]
+) -> SignedIn:
+    """Whose wallet signed `text`, which is one of ours; its nonce is still to be spent."""
     now = timezone.now()
     place = origin(request)
     message = read_message(text)
@@ -62,14 +72,13 @@ def verify(request: HttpRequest, text: str, signature: str, ask: AskWallet) -> s
     held = _held(message.nonce, browser_digest(request), now)
     issued = SignInMessage(place, held.address, held.chain_id, held.nonce, held.issued)
     compare_with_issued(message, text, issued)
-    check_signature(message, text, signature_bytes(signature), ask)
-    return held.address
+    chain_id = check_signature(message, text, signature_bytes(signature), ask, before)
+    return SignedIn(Wallet(held.address, chain_id), held.nonce)
 
 
-def spend_nonce(request: HttpRequest, text: str) -> None:
+def spend_nonce(request: HttpRequest, nonce: str) -> None:
     """One statement, so that of two sign-ins with one nonce the second finds it used."""
     now = timezone.now()
-    nonce = read_message(text).nonce
     spent = SignInNonce.objects.filter(
         nonce=nonce,
         browser=browser_digest(request),
@@ -123,27 +132,3 @@ def origin(request: HttpRequest) -> str:
     if place in settings.SIGN_IN_ORIGINS or (settings.DEVELOPMENT and own_port):
         return place
     raise refusals.WrongPlace(f"Nobody signs in at {place}. Open {settings.SITE_URL}/sign-in.")
-
-
-def wallet_address(given: object) -> str:
-    """An address in any letter case, checksummed; a wrong checksum is a mistyped address."""
-    if isinstance(given, str) and re.fullmatch("0x[0-9a-fA-F]{40}", given):
-        digits = given[2:]
-        if digits in {digits.lower(), digits.upper()} or is_checksum_address(given):
-            return to_checksum_address(given)
-    raise refusals.WalletAddressMalformed(
-        "An account's address is 0x and 40 hex digits, with the right checksum if it is in mixed "
-        "case.",
-        path="address",
-    )
-
-
-def wallet_chain_id(given: object) -> int:
-    """A chain id as wallets tell it (0x-hex), or in decimal."""
-    if isinstance(given, str) and re.fullmatch("0x[0-9a-fA-F]{1,16}|[1-9][0-9]{0,18}", given):
-        chain_id = int(given, 0)
-        if 1 <= chain_id <= GREATEST_CHAIN_ID:
-            return chain_id
-    raise refusals.ChainIdMalformed(
-        "A network's chain id is a text such as 0x1 or 1.", path="chainId"
-    )

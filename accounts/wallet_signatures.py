@@ -1,6 +1,7 @@
 """Whose signature it is: an account's own, or one that a contract wallet takes for its own."""
 
 import re
+from collections.abc import Callable
 
 from eth_account.messages import defunct_hash_message
 
@@ -10,14 +11,15 @@ from accounts.eip4361 import SiweMessage
 
 ORDER = 0xFFFFFFFF_FFFFFFFF_FFFFFFFF_FFFFFFFE_BAAEDCE6_AF48A03B_BFD25E8C_D0364141  # of secp256k1
 PLAIN_BYTES = 65
-MOST_BYTES = 16_384  # a wallet that does not exist yet brings along what makes it (EIP-6492)
+# Bytes. A wallet that does not exist yet brings along what makes it (EIP-6492).
+LONGEST_SIGNATURE = 16_384
 RECOVERY = {0, 1, 27, 28}
 
 
 def signature_bytes(text: str) -> bytes:
-    if len(text) > 2 + 2 * MOST_BYTES:
+    if len(text) > 2 + 2 * LONGEST_SIGNATURE:
         raise refusals.SignatureTooLong(
-            f"The signature has more than {MOST_BYTES:,} bytes.", path="signature"
+            f"The signature has more than {LONGEST_SIGNATURE:,} bytes.", path="signature"
         )
     # Of no bytes where a wallet keeps on chain what its owners signed.
     if not re.fullmatch("0x(?:[0-9a-fA-F]{2})*", text):
@@ -25,19 +27,26 @@ def signature_bytes(text: str) -> bytes:
     return bytes.fromhex(text[2:])
 
 
-def check_signature(message: SiweMessage, text: str, signature: bytes, ask: AskWallet) -> None:
-    """Whoever has the account's key needs no chain; only else is the wallet asked."""
+def check_signature(
+    message: SiweMessage, text: str, signature: bytes, ask: AskWallet, before: Callable[[], None]
+) -> int | None:
+    """On the word of which chain's nodes the signature is good.
+
+    Whoever has the account's key needs no chain, which is None; only else is the wallet asked,
+    and `before` that it is counted.
+    """
     plain = len(signature) == PLAIN_BYTES
     if plain and _is_by(message, signature):
         if int.from_bytes(signature[32:64]) > ORDER // 2:
             raise refusals.SignatureHigh(
                 "The signature's s is in the upper half (EIP-2).", path="signature"
             )
-        return
+        return None
     digest = bytes(defunct_hash_message(text=text))
-    answer = ask(message.chain_id, message.address, digest, signature)
+    answer = ask(message.chain_id, message.address, digest, signature, before)
     if answer is not WalletAnswer.ACCEPTED:
         raise _refusal(answer, message, plain=plain)
+    return int(message.chain_id)
 
 
 def _is_by(message: SiweMessage, signature: bytes) -> bool:
@@ -58,8 +67,8 @@ def _refusal(answer: WalletAnswer, message: SiweMessage, *, plain: bool) -> refu
         )
     if answer in {WalletAnswer.NODE_UNREACHABLE, WalletAnswer.NODES_DISAGREE}:
         return refusals.WalletUnreachable(
-            f"The contract wallet could not be asked: no trustworthy node of network "
-            f"{message.chain_id} answers. Try again in a minute.",
+            "The contract wallet could not be asked: another one is being asked, or no trustworthy "
+            f"node of network {message.chain_id} answers. Try again in a minute.",
             headers={"Retry-After": "60"},
         )
     if answer is WalletAnswer.CHAIN_UNKNOWN and not plain:

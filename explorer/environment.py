@@ -5,6 +5,7 @@ repeats what may be a secret: not a value that holds an `@`, and not the name of
 a secret set by mistake in NAME_FILE is one. Nor is the fault behind a refusal chained to it.
 """
 
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -53,12 +54,23 @@ class Environment:
         return [self._host(name, part) for part in parts if part]
 
     def wallets(self, name: str) -> list[str]:
-        """Checksummed addresses; in another spelling a mistyped one would go unnoticed."""
-        addresses = [part.strip() for part in self.text(name).split(",") if part.strip()]
-        for each in addresses:
-            if not is_checksum_address(each):
-                raise _refusal(name, each, "set it to addresses with their checksums (EIP-55)")
-        return addresses
+        """Checksummed addresses; in another spelling a mistyped one would go unnoticed.
+
+        One of a contract wallet begins with its chain's id and a colon.
+        """
+        wallets = [part.strip() for part in self.text(name).split(",") if part.strip()]
+        for each in wallets:
+            chain, colon, address = each.rpartition(":")
+            if not is_checksum_address(address) or (
+                colon and not re.fullmatch("[1-9][0-9]{0,18}", chain)
+            ):
+                raise _refusal(
+                    name,
+                    each,
+                    "set it to addresses with their checksums (EIP-55), those of contract wallets "
+                    "with their chain before them, such as 1:0x…",
+                )
+        return wallets
 
     def secret(self, name: str, default: str = "") -> str:
         path = self.text(f"{name}_FILE")

@@ -109,6 +109,8 @@ MIDDLEWARE = [
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
+    # Inside of whoever is asking, whom the head of the page names.
+    "explorer.method_page.MethodPage",
 ]
 
 TEMPLATES = [
@@ -131,6 +133,7 @@ LANGUAGE_CODE = "en"
 TIME_ZONE = "UTC"
 USE_TZ = True
 USE_I18N = False
+FORMAT_MODULE_PATH = "explorer.formats"
 
 # The database
 

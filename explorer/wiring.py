@@ -1,11 +1,12 @@
 """What one part of the house needs of another, without the two knowing each other."""
 
+from collections.abc import Callable
+
 from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
 
 from accounts.contract_wallets import WalletAnswer as ForSignIn
-from queries.chain import contract_wallets
-from queries.chain.contract_wallets import WalletAnswer
+from queries.chain.contract_wallets import WalletAnswer, WalletQuestions
 from queries.routes import Routes, RoutesUnreadable, read_routes
 from queries.schema.batch_rules import BatchLimits
 
@@ -18,6 +19,7 @@ TOLD = {
     WalletAnswer.NODE_UNREACHABLE: ForSignIn.NODE_UNREACHABLE,
     WalletAnswer.WRONG_CHAIN: ForSignIn.NODE_UNREACHABLE,
     WalletAnswer.NODES_DISAGREE: ForSignIn.NODES_DISAGREE,
+    WalletAnswer.BUSY: ForSignIn.NODE_UNREACHABLE,
 }
 
 
@@ -40,6 +42,11 @@ LIMITS = BatchLimits(
 )
 
 
-def ask_wallet(chain_id: int, address: str, digest: bytes, signature: bytes) -> ForSignIn:
+WALLETS = WalletQuestions()  # of this process
+
+
+def ask_wallet(
+    chain_id: int, address: str, digest: bytes, signature: bytes, before: Callable[[], None]
+) -> ForSignIn:
     """How sign-in asks a contract wallet on its chain."""
-    return TOLD[contract_wallets.ask_wallet(ROUTES, chain_id, address, digest, signature)]
+    return TOLD[WALLETS.ask(ROUTES.chains.get(chain_id), address, digest, signature, before)]

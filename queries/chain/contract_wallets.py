@@ -3,10 +3,16 @@
 EIP-1271 asks the wallet, EIP-6492 makes one first that is not deployed yet; both is done by
 SignatureCheck.sol in one call that leaves nothing behind. The nodes are not believed any further
 than the operator has to: where there are two, two must say the same.
+
+Anyone can have it asked, with a signature that is made up. So a process asks one question at a
+time, the nodes together have a few seconds for it, and one that was silent is left alone for some
+time.
 """
 
 import re
-from collections.abc import Iterable
+import threading
+import time
+from collections.abc import Callable, Iterable
 from contextlib import closing
 from enum import Enum, auto
 
@@ -15,7 +21,7 @@ from eth_abi.abi import encode
 from queries.chain.artifacts import load_artifact
 from queries.chain.json_rpc import JsonRpc, NodeRefused, NodeUnreachable
 from queries.proving.keccak import keccak256
-from queries.routes import NodeAddress, Routes
+from queries.routes import Chain, NodeAddress
 
 # All that a call may use. It leaves SignatureCheck's own bounds room, and lies below the bound
 # that EIP-7825 sets for a transaction, which some nodes set for calls too.
@@ -23,7 +29,9 @@ GAS = 16_000_000
 # With the check's own code it stays below the 49,152 bytes that EIP-3860 allows.
 LONGEST_SIGNATURE = 40_000
 LARGEST_ANSWER = 10_000  # bytes: an answer is a word
-TIMEOUT = 5.0  # seconds, for each of a node's two answers
+TIMEOUT = 2.0  # seconds, for each of a node's two answers
+DEADLINE = 4.0  # seconds, for all that the nodes of a chain are asked
+SILENT_FOR = 30.0  # seconds in which a node that did not answer is not asked again
 ENOUGH_NODES = 2
 # Nobody's. Zero, which nodes take where none is named, is to some contracts the sign of a trial
 # in which they check less.
@@ -40,26 +48,68 @@ class WalletAnswer(Enum):
     NODE_UNREACHABLE = auto()
     WRONG_CHAIN = auto()
     NODES_DISAGREE = auto()
+    BUSY = auto()  # with another question
 
 
 # The words that SignatureCheck.sol answers with.
 WORDS = {1: WalletAnswer.ACCEPTED, 2: WalletAnswer.REFUSED, 3: WalletAnswer.NO_CONTRACT}
 
 
-def ask_wallet(
-    routes: Routes, chain_id: int, address: str, digest: bytes, signature: bytes
-) -> WalletAnswer:
-    """Whether the wallet at `address`, 0x and 40 hex digits, accepts the digest's signature."""
-    chain = routes.chains.get(chain_id)
-    if chain is None:
-        return WalletAnswer.CHAIN_UNKNOWN
-    if len(signature) > LONGEST_SIGNATURE:
-        return WalletAnswer.REFUSED
-    asked = [bytes.fromhex(address.removeprefix("0x")), digest, signature]
-    code = load_artifact("SignatureCheck").bytecode + encode(["address", "bytes32", "bytes"], asked)
-    # One after the other and not at once, so that a third node is asked only where it is needed.
-    answers = (_ask_node(node, chain.id, code) for node in chain.nodes)
-    return _agreed(answers, min(ENOUGH_NODES, len(chain.nodes)))
+class WalletQuestions:
+    """The questions of one process, one at a time, and the nodes that were silent lately."""
+
+    def __init__(self) -> None:
+        self._asking = threading.Lock()
+        self._silent_until: dict[str, float] = {}  # by the monotonic clock
+
+    def ask(
+        self,
+        chain: Chain | None,
+        address: str,
+        digest: bytes,
+        signature: bytes,
+        before: Callable[[], None],
+    ) -> WalletAnswer:
+        """Whether the wallet at `address`, 0x and 40 hex digits, accepts the digest's signature.
+
+        `before` is called when a node is about to be asked, and may raise.
+        """
+        if chain is None:
+            return WalletAnswer.CHAIN_UNKNOWN
+        if len(signature) > LONGEST_SIGNATURE:
+            return WalletAnswer.REFUSED
+        nodes = [node for node in chain.nodes if not self._is_silent(node)]
+        enough = min(ENOUGH_NODES, len(chain.nodes))
+        if len(nodes) < enough:
+            return WalletAnswer.NODE_UNREACHABLE
+        if not self._asking.acquire(blocking=False):
+            return WalletAnswer.BUSY
+        try:
+            before()
+            asked = [bytes.fromhex(address.removeprefix("0x")), digest, signature]
+            code = load_artifact("SignatureCheck").bytecode
+            code += encode(["address", "bytes32", "bytes"], asked)
+            until = time.monotonic() + DEADLINE
+            # One after the other and not at once, so that a third node is asked only where it is
+            # needed.
+            return _agreed((self._answer(node, chain.id, code, until) for node in nodes), enough)
+        finally:
+            self._asking.release()
+
+    def _is_silent(self, node: NodeAddress) -> bool:
+        return time.monotonic() < self._silent_until.get(node.url, 0.0)
+
+    def _answer(self, node: NodeAddress, chain_id: int, code: bytes, until: float) -> WalletAnswer:
+        left = until - time.monotonic()
+        if left <= 0:
+            return WalletAnswer.NODE_UNREACHABLE
+        try:
+            return _ask_node(node, chain_id, code, min(TIMEOUT, left / 2))
+        except NodeRefused:
+            return WalletAnswer.NODE_UNREACHABLE
+        except NodeUnreachable:
+            self._silent_until[node.url] = time.monotonic() + SILENT_FOR
+            return WalletAnswer.NODE_UNREACHABLE
 
 
 def _agreed(answers: Iterable[WalletAnswer], enough: int) -> WalletAnswer:
@@ -76,18 +126,15 @@ def _agreed(answers: Iterable[WalletAnswer], enough: int) -> WalletAnswer:
     return otherwise
 
 
-def _ask_node(node: NodeAddress, chain_id: int, code: bytes) -> WalletAnswer:
+def _ask_node(node: NodeAddress, chain_id: int, code: bytes, timeout: float) -> WalletAnswer:
     call = {"from": ASKER, "data": f"0x{code.hex()}", "gas": hex(GAS)}
-    with closing(JsonRpc(node.url, TIMEOUT, LARGEST_ANSWER)) as rpc:
-        try:
-            its_chain = _number(rpc.ask("eth_chainId"))
-            if its_chain is None:
-                return WalletAnswer.NODE_UNREACHABLE
-            if its_chain != chain_id:
-                return WalletAnswer.WRONG_CHAIN
-            word = _number(rpc.ask("eth_call", call, "latest"))
-        except (NodeUnreachable, NodeRefused):
+    with closing(JsonRpc(node.url, timeout, LARGEST_ANSWER)) as rpc:
+        its_chain = _number(rpc.ask("eth_chainId"))
+        if its_chain is None:
             return WalletAnswer.NODE_UNREACHABLE
+        if its_chain != chain_id:
+            return WalletAnswer.WRONG_CHAIN
+        word = _number(rpc.ask("eth_call", call, "latest"))
     return WORDS.get(word or 0, WalletAnswer.NODE_UNREACHABLE)
 
 

@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 
 from accounts.models import SignInNonce
 from accounts.sign_in_message import LONGEST_MESSAGE, VALID_FOR
-from accounts.wallet_signatures import MOST_BYTES, ORDER
+from accounts.wallet_signatures import LONGEST_SIGNATURE, ORDER
 from tests.accounts.signers import Signer
 
 
@@ -226,7 +226,7 @@ FORGED: dict[str, tuple[str, Forger]] = {
     "the signature's twin": ("signature_high_s", resigned(high_s)),
     "a signature that is too long": (
         "signature_too_long",
-        resigned(lambda _: bytes(MOST_BYTES + 1)),
+        resigned(lambda _: bytes(LONGEST_SIGNATURE + 1)),
     ),
     "a compact signature of no contract": ("wallet_says_no", on_chain("5", bytes(64))),
     "a contract wallet that says no": ("wallet_says_no", on_chain("5", b"\1" * 65)),

@@ -9,8 +9,10 @@ from django.conf import LazySettings
 from django.test import Client
 
 from accounts import api_keys
+from accounts.key_names import key_name
 from accounts.key_text import KEY, KEY_PREFIX
 from accounts.models import Account, ApiKey
+from accounts.wallets import Wallet
 from tests.accounts.concurrency import all_at_once
 from tests.accounts.signers import Signer
 
@@ -20,7 +22,7 @@ HOUR = timedelta(hours=1)
 
 
 def owner() -> Account:
-    return Account.objects.of_wallet(WALLET)[0]
+    return Account.objects.of_wallet(Wallet(WALLET))[0]
 
 
 def make_key(name: str = "Bridge") -> tuple[ApiKey, str]:
@@ -72,6 +74,7 @@ def test_it_is_told_what_it_is() -> None:
         "id": key.id,
         "name": "Bridge",
         "owner": WALLET,
+        "ownerChainId": None,
         "created": key.created.strftime("%Y-%m-%dT%H:%M:%SZ"),
         "limits": {"requests": 600, "seconds": 60},
         "use": {"today": 1, "total": 1, "last": told["use"]["last"]},
@@ -119,7 +122,7 @@ def test_another_text_is_no_key(change: Any, code: str) -> None:
 
 def test_rotated_at_once_the_old_secret_is_refused() -> None:
     key, old = make_key()
-    rotated = api_keys.rotate(owner(), key.id, timedelta(0))
+    rotated = api_keys.rotate(owner(), key.id, 1, timedelta(0))
     new = api_keys.shown(rotated)
     assert new is not None
     assert new != old
@@ -130,7 +133,7 @@ def test_rotated_at_once_the_old_secret_is_refused() -> None:
 
 def test_rotated_with_grace_both_work_until_it_ends() -> None:
     key, old = make_key()
-    new = api_keys.shown(api_keys.rotate(owner(), key.id, HOUR))
+    new = api_keys.shown(api_keys.rotate(owner(), key.id, 1, HOUR))
     assert new is not None
     assert [ask(text).status_code for text in (old, new)] == [200, 200]
     ApiKey.objects.update(previous_until=datetime.now(UTC) - timedelta(seconds=1))
@@ -139,8 +142,8 @@ def test_rotated_with_grace_both_work_until_it_ends() -> None:
 
 def test_rotated_again_only_the_last_secret_before_has_grace() -> None:
     key, first = make_key()
-    second = api_keys.shown(api_keys.rotate(owner(), key.id, HOUR))
-    third = api_keys.shown(api_keys.rotate(owner(), key.id, HOUR))
+    second = api_keys.shown(api_keys.rotate(owner(), key.id, 1, HOUR))
+    third = api_keys.shown(api_keys.rotate(owner(), key.id, 2, HOUR))
     assert second is not None
     assert third is not None
     assert [ask(text).status_code for text in (first, second, third)] == [401, 200, 200]
@@ -148,7 +151,7 @@ def test_rotated_again_only_the_last_secret_before_has_grace() -> None:
 
 def test_revoked_it_is_refused_at_once_with_both_secrets() -> None:
     key, old = make_key()
-    new = api_keys.shown(api_keys.rotate(owner(), key.id, HOUR))
+    new = api_keys.shown(api_keys.rotate(owner(), key.id, 1, HOUR))
     assert new is not None
     api_keys.revoke(owner(), key.id)
     assert ask(new).json()["code"] == "key_revoked"
@@ -166,7 +169,11 @@ def test_a_strangers_key_cannot_be_touched() -> None:
     key, text = make_key()
     stranger = Signer()
     stranger.sign_in()
-    for path, form in (("rename", {"name": "mine"}), ("rotate", {"grace": "0"}), ("revoke", {})):
+    for path, form in (
+        ("rename", {"name": "mine"}),
+        ("rotate", {"grace": "0", "version": "1"}),
+        ("revoke", {}),
+    ):
         token = stranger.client.cookies["visit"].value
         answer = stranger.client.post(
             f"/keys/{key.id}/{path}", {**form, "csrfmiddlewaretoken": token}, follow=True
@@ -190,9 +197,13 @@ def test_the_forms_of_the_dashboard() -> None:
     assert "called “Relay” now" in post(f"/keys/{key.id}/rename", name="Relay")
     first = api_keys.shown(key)
     assert first is not None
-    assert "The old one ends after 1 day." in post(f"/keys/{key.id}/rotate", grace="86400")
+    assert "The old one ends after 1 day." in post(
+        f"/keys/{key.id}/rotate", grace="86400", version="1"
+    )
     assert ask(first).status_code == 200
-    assert "The old one ends at once." in post(f"/keys/{key.id}/rotate", grace="nonsense")
+    assert "The old one ends at once." in post(
+        f"/keys/{key.id}/rotate", grace="nonsense", version="2"
+    )
     assert ask(first).status_code == 401
     assert "“Relay” is revoked" in post(f"/keys/{key.id}/revoke")
     assert "There is no such key" in post(f"/keys/{key.id}/revoke")
@@ -225,16 +236,58 @@ def test_so_many_also_when_they_are_made_at_once(monkeypatch: pytest.MonkeyPatch
 
 
 @pytest.mark.django_db(transaction=True)
-def test_rotated_twice_at_once_it_is_rotated_once() -> None:
+def test_rotated_many_times_at_once_it_is_rotated_once() -> None:
     key, _ = make_key()
     account = owner()
 
-    def rotate(_: int) -> bool:
+    def rotate(_: int) -> ApiKey | None:
         try:
-            return api_keys.rotate(account, key.id, HOUR).version == 2
+            return api_keys.rotate(account, key.id, 1, HOUR)
         except api_keys.KeyGone:
-            return False
+            return None
 
-    assert sum(all_at_once(rotate, 10)) == 1
+    (rotated,) = filter(None, all_at_once(rotate, 20))
     key.refresh_from_db()
+    assert (rotated.version, key.version) == (2, 2)
+    assert (rotated.digest, rotated.previous_digest) == (key.digest, key.previous_digest)
     assert ask(str(api_keys.shown(key))).status_code == 200
+
+
+def test_a_second_click_or_window_does_not_end_what_was_promised_a_grace() -> None:
+    """Both forms were made for the same version, and the second finds another."""
+    signer = Signer()
+    signer.sign_in()
+    key = ApiKey.objects.get()
+    first = str(api_keys.shown(key))
+
+    def post(path: str, **form: str) -> str:
+        token = signer.client.cookies["visit"].value
+        form["csrfmiddlewaretoken"] = token
+        return str(signer.client.post(f"/keys/{key.id}/{path}", form, follow=True).text)
+
+    assert "has a new secret" in post("rotate", grace="86400", version="1")
+    for late in ({"version": "1"}, {"version": "3"}, {"version": "x"}, {"version": "²"}, {}):
+        assert "changed in another window" in post("rotate", grace="0", **late)
+        assert "changed in another window" in post("end-grace", **late)
+    key.refresh_from_db()
+    assert (key.version, ask(first).status_code) == (2, 200)
+    assert "with its newest secret alone" in post("end-grace", version="2")
+    assert ask(first).status_code == 401
+    assert ask(str(api_keys.shown(key))).status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("typed", "name"),
+    [
+        ("  Two\n words\t", "Two words"),
+        ("Cafe\u0301", "Caf\u00e9"),
+        ("a" + 40 * "\u0335" + "b", "a\u0335\u0335b"),
+        ("ab\u202ecd\u2066e\u200df", "abcdef"),
+        ("\u202e\u200b", "Unnamed key"),
+        ("", "Unnamed key"),
+        ("w" * 59 + " ww", "w" * 59),
+        ("नमस्ते", "नमस्ते"),
+    ],
+)
+def test_a_name_neither_hides_nor_spoils_anything(typed: str, name: str) -> None:
+    assert key_name(typed) == name

@@ -7,16 +7,21 @@ from typing import Any
 
 import pytest
 from django.conf import LazySettings
+from django.contrib.admin.models import LogEntry
 from django.core.exceptions import ValidationError
 from django.core.management import CommandError, call_command
-from django.db import IntegrityError
+from django.db import IntegrityError, connection
 from django.test import Client
+from django.test.utils import CaptureQueriesContext
 
 from accounts import api_keys, attempts
 from accounts.models import Account, ApiKey, Session
 from tests.accounts.signers import Signer
+from tests.commands import Manage
 
 pytestmark = pytest.mark.django_db
+WALLET = "0xd8dA6BF26964aF9D7eEd9e03E53415D37aA96045"
+KEYS = "/admin/accounts/apikey/"
 PASSWORD = "correct horse battery staple"  # noqa: S105
 
 
@@ -44,9 +49,31 @@ def test_a_visitor_and_a_stranger_are_kept_out(client: Client) -> None:
     assert stranger.client.get("/admin/accounts/account/").status_code == 302
 
 
-def test_the_way_in_tells_of_wallets(client: Client) -> None:
-    page = client.get("/admin/login/?next=/admin/").text
-    assert 'href="/sign-in?next=/admin/' in page
+@pytest.mark.parametrize(
+    ("asked", "next_page"),
+    [
+        ("?next=/admin/", "/admin/"),
+        ("?next=/admin/accounts/apikey/%3Fq%3Da", "/admin/accounts/apikey/%3Fq%3Da"),
+        ("", "/admin/"),
+        ("?next=https://evil.example/", ""),
+    ],
+)
+def test_the_way_in_tells_of_wallets_and_where_one_was_going(
+    client: Client, asked: str, next_page: str
+) -> None:
+    page = client.get(f"/admin/login/{asked}").text
+    assert f'href="/sign-in?next={next_page}"' in page
+
+
+def test_someone_signed_in_who_is_no_operator_is_told_and_can_sign_out() -> None:
+    person = Signer()
+    person.sign_in()
+    page = person.client.get("/admin/login/?next=/admin/").text
+    assert f"You are signed in as {person.address}, which is no operator here." in page
+    assert "/sign-in" not in page
+    token = {"csrfmiddlewaretoken": person.client.cookies["visit"].value}
+    assert person.client.post("/sign-out", token)["Location"] == "/"
+    assert "Sign in with a wallet" in person.client.get("/admin/login/").text
 
 
 def test_a_wallet_that_the_settings_name_comes_in_until_they_do_not(
@@ -69,7 +96,7 @@ def test_one_whom_createsuperuser_made_comes_in(monkeypatch: pytest.MonkeyPatch)
 
 
 def test_passwords_are_tried_so_often_and_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(attempts, "OF_A_BROWSER", 2)
+    monkeypatch.setattr(attempts, "PASSWORDS_OF_A_NETWORK", 2)
     client = Client()
     wrong = {"username": "keeper", "password": "wrong"}
     assert [client.post("/admin/login/", wrong).status_code for _ in range(3)] == [200, 200, 429]
@@ -78,7 +105,7 @@ def test_passwords_are_tried_so_often_and_no_more(monkeypatch: pytest.MonkeyPatc
     assert 0 < int(refused["Retry-After"]) <= 600
 
 
-@pytest.mark.parametrize("name", ["0xd8dA6BF26964aF9D7eEd9e03E53415D37aA96045", "0Xabc", "", "a b"])
+@pytest.mark.parametrize("name", [WALLET, "0Xabc", "", "a b", "bob\n", "\nbob"])
 def test_no_name_looks_like_a_wallet(name: str) -> None:
     with pytest.raises(ValidationError):
         Account.objects.create_superuser(name, PASSWORD)
@@ -89,9 +116,21 @@ def test_an_account_has_a_wallet_or_a_name() -> None:
         Account.objects.create()
 
 
+@pytest.mark.parametrize("chain", [None, 10])
+def test_a_wallet_has_one_account(chain: int | None) -> None:
+    Account.objects.create(address=WALLET, chain_id=chain)
+    with pytest.raises(IntegrityError):
+        Account.objects.create(address=WALLET, chain_id=chain)
+
+
+def test_who_has_a_name_is_of_no_chain() -> None:
+    with pytest.raises(IntegrityError):
+        Account.objects.create(username="keeper", chain_id=1)
+
+
 def test_no_page_shows_a_secret_or_a_digest(settings: LazySettings) -> None:
     operator = wallet_operator(settings)
-    key = api_keys.rotate(Account.objects.get(), ApiKey.objects.get().pk, timedelta(days=1))
+    key = api_keys.rotate(Account.objects.get(), ApiKey.objects.get().pk, 1, timedelta(days=1))
     text = str(api_keys.shown(key))
     for path in (
         "account/",
@@ -105,7 +144,8 @@ def test_no_page_shows_a_secret_or_a_digest(settings: LazySettings) -> None:
         assert key.id in answer.text or "account" in path
         for secret in (text.rpartition("_")[2], key.digest, key.previous_digest):
             assert secret not in answer.text
-        assert not re.search("<script>|<style>", answer.text)
+        inline = r"<script(?![^>]*\ssrc=)|<style|\sstyle=|\son[a-z]+=|javascript:"
+        assert not re.search(inline, answer.text)
 
 
 def _act(operator: Signer, page: str, action: str, row: Any) -> str:
@@ -134,11 +174,106 @@ def test_an_account_is_disabled_and_enabled(settings: LazySettings) -> None:
     assert person.client.get("/dashboard").status_code == 302  # it signs in again
 
 
-def test_nobody_disables_himself_by_the_way(settings: LazySettings) -> None:
+def _save(client: Client, account: Account, **form: str) -> None:
+    """The form of an account's page, without the tick at `enabled`."""
+    token = client.cookies["visit"].value if "visit" in client.cookies else ""
+    path = f"/admin/accounts/account/{account.pk}/change/"
+    answer = client.post(path, {**form, "csrfmiddlewaretoken": token}, follow=True)
+    assert answer.status_code == 200
+
+
+def test_nobody_disables_himself_in_either_place(settings: LazySettings) -> None:
     operator = wallet_operator(settings)
     own = Account.objects.get(address=operator.address)
-    assert "Disabled: 0." in _act(operator, "account", "disable", own.pk)
-    assert operator.client.get("/admin/").status_code == 200
+    page = _act(operator, "account", "disable", own.pk)
+    assert "Disabled: 0." in page
+    assert "Left as it was: 1. Nobody disables himself" in page
+    _save(operator.client, own)
+    assert Account.objects.get().is_active
+
+
+def test_a_wallet_does_not_disable_who_was_made_on_the_server_but_the_other_way_round(
+    settings: LazySettings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    keeper = superuser(monkeypatch)
+    operator = wallet_operator(settings)
+    made = Account.objects.get(username="keeper")
+    named = Account.objects.get(address=operator.address)
+    assert "Disabled: 0." in _act(operator, "account", "disable", made.pk)
+    _save(operator.client, made)
+    assert keeper.get("/admin/").status_code == 200
+    _save(keeper, named)
+    named.refresh_from_db()
+    assert not named.is_active
+
+
+def test_saved_as_disabled_an_account_is_signed_out(settings: LazySettings) -> None:
+    operator, person = wallet_operator(settings), Signer()
+    person.sign_in()
+    account = Account.objects.get(address=person.address)
+    _save(operator.client, account)
+    account.refresh_from_db()
+    assert not account.is_active
+    assert not account.sessions.exists()
+
+
+def test_a_session_that_came_through_ends_when_an_account_is_enabled(
+    settings: LazySettings,
+) -> None:
+    operator, person = wallet_operator(settings), Signer()
+    person.sign_in()
+    account = Account.objects.get(address=person.address)
+    Account.objects.filter(pk=account.pk).update(is_active=False)
+    assert "Enabled: 1." in _act(operator, "account", "enable", account.pk)
+    assert not account.sessions.exists()
+    assert person.client.get("/dashboard").status_code == 302
+
+
+def test_what_an_operator_does_is_written_down(settings: LazySettings) -> None:
+    operator, person = wallet_operator(settings), Signer()
+    person.sign_in()
+    account = Account.objects.get(address=person.address)
+    key = account.keys.get()
+    _act(operator, "account", "disable", account.pk)
+    _act(operator, "account", "enable", account.pk)
+    _act(operator, "apikey", "revoke", key.pk)
+    _act(operator, "apikey", "revoke", key.pk)
+    by = Account.objects.get(address=operator.address)
+    done = LogEntry.objects.filter(user=by).order_by("pk")
+    assert [(each.object_id, each.change_message) for each in done] == [
+        (str(account.pk), "Disabled."),
+        (str(account.pk), "Enabled."),
+        (key.pk, "Revoked."),
+    ]
+
+
+def test_a_page_asks_the_database_as_often_for_many_rows_as_for_one(
+    settings: LazySettings, django_assert_num_queries: Any
+) -> None:
+    operator = wallet_operator(settings)
+    for path in ("account", "apikey"):
+        with CaptureQueriesContext(connection) as few:
+            operator.client.get(f"/admin/accounts/{path}/")
+        for number in range(5):
+            api_keys.add_key(Account.objects.get(address=operator.address), f"Key {number}")
+            Account.objects.create(address=f"{path}{number}")
+        with django_assert_num_queries(len(few)):
+            operator.client.get(f"/admin/accounts/{path}/")
+
+
+def test_keys_are_shown_with_their_use_and_in_utc(settings: LazySettings) -> None:
+    operator = wallet_operator(settings)
+    key = ApiKey.objects.get()
+    assert '<td class="field-requests_today">0</td>' in operator.client.get(KEYS).text
+    for _ in range(3):
+        Client().get("/api-key", headers={"api-key": str(api_keys.shown(key))})
+    page = operator.client.get(KEYS).text
+    assert '<td class="field-requests_today">3</td>' in page
+    moment = r"20\d\d-\d\d-\d\d \d\d:\d\d:\d\d UTC"
+    assert re.search(f'field-last_used nowrap">{moment}', page)
+    assert re.search(f'field-created nowrap">{moment}', page)
+    assert key.id in operator.client.get(f"{KEYS}?state=working").text
+    assert "0 API keys" in operator.client.get(f"{KEYS}?state=revoked").text
 
 
 def test_a_key_is_revoked(settings: LazySettings) -> None:
@@ -151,15 +286,46 @@ def test_a_key_is_revoked(settings: LazySettings) -> None:
     assert asked.json()["code"] == "key_revoked"
 
 
+def test_a_key_is_revoked_on_its_own_page_with_its_grace(settings: LazySettings) -> None:
+    operator, person = wallet_operator(settings), Signer()
+    person.sign_in()
+    owner = Account.objects.get(address=person.address)
+    key = owner.keys.get()
+    first = str(api_keys.shown(key))
+    key = api_keys.rotate(owner, key.pk, 1, timedelta(days=1))
+    page = operator.client.get(f"{KEYS}{key.pk}/change/").text
+    assert f'formaction="{KEYS}{key.pk}/revoke/"' in page
+    assert 'name="_save"' not in page
+
+    def revoke(**form: str) -> str:
+        form["csrfmiddlewaretoken"] = operator.client.cookies["visit"].value
+        answer = operator.client.post(f"{KEYS}{key.pk}/revoke/", form, follow=True)
+        return str(answer.text)
+
+    assert "Tick the box" in revoke()
+    assert Client().get("/api-key", headers={"api-key": first}).status_code == 200
+    page = revoke(sure="on")
+    assert "Revoked: 1." in page
+    assert "formaction" not in page
+    for text in (first, str(api_keys.shown(key))):
+        assert Client().get("/api-key", headers={"api-key": text}).status_code == 401
+    assert operator.client.get(f"{KEYS}{key.pk}/revoke/").status_code == 405
+    assert person.client.post(f"{KEYS}{key.pk}/revoke/").status_code == 403
+
+
+def test_no_groups_are_offered_and_one_is_greeted(settings: LazySettings) -> None:
+    operator = wallet_operator(settings)
+    page = operator.client.get("/admin/").text
+    assert "Groups" not in page
+    assert f"<strong>{operator.address[:6]}…{operator.address[-4:]}</strong>" in page
+
+
 def test_nothing_is_added_or_deleted_by_hand(settings: LazySettings) -> None:
     operator = wallet_operator(settings)
     account = Account.objects.get()
     for page in ("account/add/", "apikey/add/", f"account/{account.pk}/delete/"):
         assert operator.client.get(f"/admin/accounts/{page}").status_code == 403
     assert Session.objects.count() == 1
-
-
-WALLET = "0xd8dA6BF26964aF9D7eEd9e03E53415D37aA96045"
 
 
 def _create(*arguments: str) -> str:
@@ -176,6 +342,35 @@ def test_a_key_is_made_without_a_browser(client: Client) -> None:
     _create("--owner", WALLET)
     assert Account.objects.count() == 1
     assert set(ApiKey.objects.values_list("name", flat=True)) == {"Relay", "Command line"}
+
+
+def test_a_contract_wallet_is_named_with_its_chain(client: Client) -> None:
+    text = _create("--owner", WALLET, "--chain", "10")
+    told = client.get("/api-key", headers={"api-key": text.strip()}).json()
+    assert (told["owner"], told["ownerChainId"]) == (WALLET, "10")
+    _create("--owner", WALLET)
+    assert [str(each) for each in Account.objects.order_by("pk")] == [
+        f"{WALLET} on chain 10",
+        WALLET,
+    ]
+
+
+@pytest.mark.parametrize("chain", ["0", "mainnet", "", "9223372036854775808"])
+def test_a_chain_that_is_none_makes_no_key(chain: str) -> None:
+    with pytest.raises(CommandError, match="chain id is a text such as"):
+        _create("--owner", WALLET, "--chain", chain)
+
+
+def test_without_an_owner_it_asks_for_one() -> None:
+    with pytest.raises(CommandError, match="Name a wallet: --owner 0x"):
+        _create()
+
+
+def test_without_tables_it_says_what_to_run(manage: Manage) -> None:
+    ended = manage("create_api_key", "--owner", WALLET, DEVELOPMENT="1")
+    assert (ended.returncode, ended.stdout) == (1, "")
+    assert "CommandError: The database has no tables yet. Run: manage.py migrate" in ended.stderr
+    assert "Traceback" not in ended.stderr
 
 
 def test_its_owner_finds_it_after_signing_in() -> None:

@@ -11,13 +11,14 @@ from accounts import api_keys, rate_limits
 from accounts.client_address import client_network
 from accounts.models import Account, Allowance
 from accounts.rate_limits import DAY, KEY_SUBJECT, spend, uses
+from accounts.wallets import Wallet
 from tests.accounts.concurrency import all_at_once
 
 WALLET = "0xd8dA6BF26964aF9D7eEd9e03E53415D37aA96045"
 
 
 def make_key() -> str:
-    text = api_keys.shown(api_keys.add_key(Account.objects.of_wallet(WALLET)[0], "Bridge"))
+    text = api_keys.shown(api_keys.add_key(Account.objects.of_wallet(Wallet(WALLET))[0], "Bridge"))
     assert text is not None
     return text
 

@@ -6,6 +6,7 @@ from http.cookies import SimpleCookie
 import pytest
 from django.test import Client
 
+from accounts import sessions
 from accounts.models import Account, Session
 from accounts.sessions import browser_name, forget_ended, sessions_of, stored_key
 from tests.accounts.signers import Signer
@@ -130,6 +131,63 @@ def test_a_request_on_its_way_does_not_bring_an_ended_one_back() -> None:
     Session.objects.all().delete()
     assert not is_in(first)
     assert not Session.objects.exists()
+
+
+def test_being_seen_keeps_a_session_for_90_days_after_the_sign_in_and_no_longer() -> None:
+    first, _ = two_browsers()
+    key = stored_key(first.client.cookies["session"].value)
+    store = first.client.session
+    store["signed_in"] = (datetime.now(UTC) - timedelta(days=85)).isoformat()
+    store["last_seen"] = ""
+    store.save()
+    assert is_in(first)
+    left = Session.objects.get(pk=key).expire_date - datetime.now(UTC)
+    assert timedelta(days=4, hours=23) < left <= timedelta(days=5)
+    store["signed_in"] = (datetime.now(UTC) - timedelta(days=91)).isoformat()
+    store.save()
+    assert not is_in(first)
+
+
+def test_one_that_has_ended_is_not_listed_and_a_sign_in_forgets_it() -> None:
+    first, _ = two_browsers()
+    key = stored_key(first.client.cookies["session"].value)
+    Session.objects.filter(pk=key).update(expire_date=datetime.now(UTC) - timedelta(seconds=1))
+    assert key not in {row.session_key for row in sessions_of(Account.objects.get())}
+    Signer().sign_in()
+    assert not Session.objects.filter(pk=key).exists()
+
+
+def test_of_too_many_the_oldest_go_at_sign_in(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sessions, "SESSIONS_OF_AN_ACCOUNT", 2)
+    first, second = two_browsers()
+    stranger = Signer()
+    stranger.sign_in()
+    key = stored_key(first.client.cookies["session"].value)
+    Session.objects.filter(pk=key).update(last_seen=datetime.now(UTC) - timedelta(days=1))
+    third = Signer(key=first.key)
+    third.sign_in()
+    assert [is_in(each) for each in (first, second, third, stranger)] == [False, True, True, True]
+
+
+@pytest.mark.parametrize(
+    "path", ["/keys", "/keys/aaaaaaaaaa/revoke", "/sessions/x/end", "/sign-out-everywhere"]
+)
+def test_a_form_whose_session_has_ended_says_that_nothing_was_changed(path: str) -> None:
+    first, _ = two_browsers()
+    Session.objects.all().delete()
+    assert post(first, path) == "/sign-in?next=/dashboard"
+    page = first.client.get("/sign-in?next=/dashboard").text
+    assert "Nothing was changed: you had been signed out." in page
+
+
+def test_an_address_that_takes_forms_has_a_page_of_ours() -> None:
+    first, _ = two_browsers()
+    for path in ("/keys", "/sign-out", "/keys/aaaaaaaaaa/rotate", "/sign-in/message"):
+        page = first.client.get(path, headers={"Accept": "text/html"})
+        assert (page.status_code, page["Allow"]) == (405, "POST")
+        assert "Nothing opens at this address" in page.text
+        told = first.client.get(path, headers={"Accept": "application/json"})
+        assert (told.status_code, told.json()["code"]) == (405, "method_not_allowed")
 
 
 @pytest.mark.parametrize(

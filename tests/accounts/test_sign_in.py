@@ -6,10 +6,13 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
+from django.contrib.auth import login
+from django.http import HttpRequest
 from django.test import Client
 
-from accounts import attempts
+from accounts import attempts, views
 from accounts.models import Account, Allowance, Session, SignInNonce
+from accounts.sessions import end_all_sessions
 from accounts.sign_in_message import VALID_FOR
 from tests.accounts.concurrency import all_at_once
 from tests.accounts.signers import Signer
@@ -99,7 +102,41 @@ def test_a_disabled_account_cannot_sign_in_and_its_browsers_are_out() -> None:
     assert signer.client.get("/dashboard").status_code == 302
     answer = signer.sign_in()
     assert (answer.status_code, answer.json()["code"]) == (403, "account_disabled")
-    assert not SignInNonce.objects.filter(spent=None, address="").exists()
+    assert SignInNonce.objects.count() == 2
+    assert not SignInNonce.objects.filter(spent=None).exists()
+
+
+@pytest.mark.django_db
+def test_an_account_that_is_disabled_meanwhile_is_not_signed_in(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Whoever disables it has ended its sessions before this one was there."""
+    signer = Signer()
+    signer.sign_in()
+
+    def late(request: HttpRequest, account: Account, **rest: Any) -> None:
+        Account.objects.update(is_active=False)
+        end_all_sessions(account)
+        login(request, account, **rest)
+
+    monkeypatch.setattr(views, "login", late)
+    answer = signer.sign_in()
+    assert (answer.status_code, answer.json()["code"]) == (403, "account_disabled")
+    Account.objects.update(is_active=True)
+    assert signer.client.get("/dashboard").status_code == 302
+    assert not Session.objects.exclude(account=None).exists()
+
+
+@pytest.mark.django_db
+def test_signing_out_makes_the_browser_another_one() -> None:
+    signer = Signer()
+    signer.sign_in()
+    message = signer.message()
+    before = signer.client.cookies["visit"].value
+    signer.client.post("/sign-out", {"csrfmiddlewaretoken": before})
+    assert signer.client.cookies["visit"].value != before
+    answer = signer.show(message, signer.sign(message))
+    assert answer.json()["code"] == "nonce_of_another_browser"
 
 
 @pytest.mark.django_db

@@ -89,6 +89,23 @@ def test_a_host_that_is_not_ascii_is_told_its_ascii_form(host: str, form: str) -
         Environment({"SITE_URL": f"https://{host}"}).origin("SITE_URL", "", https=True)
 
 
+WALLET = "0xd8dA6BF26964aF9D7eEd9e03E53415D37aA96045"
+
+
+def test_wallets_are_addresses_and_those_of_contracts_name_their_chain() -> None:
+    env = Environment({"WALLETS": f" {WALLET},10:{WALLET} ,"})
+    assert env.wallets("WALLETS") == [WALLET, f"10:{WALLET}"]
+
+
+@pytest.mark.parametrize(
+    "wallet",
+    [WALLET.lower(), f":{WALLET}", f"0:{WALLET}", f"0x1:{WALLET}", f"eth:{WALLET}", "10:", "x"],
+)
+def test_what_is_no_wallet_is_refused(wallet: str) -> None:
+    with pytest.raises(ImproperlyConfigured, match="set it to addresses with their checksums"):
+        Environment({"WALLETS": wallet}).wallets("WALLETS")
+
+
 def test_a_secret_is_read_from_its_file(tmp_path: Path) -> None:
     file = tmp_path / "secret"
     file.write_text("the secret\n")

@@ -93,7 +93,7 @@ CHANGES: list[tuple[dict[str, str], dict[str, object]]] = [
         },
     ),
     ({"FORMER_SECRET_KEYS": "one two"}, {"SECRET_KEY_FALLBACKS": ["one", "two"]}),
-    ({"OPERATORS": f"{WALLET}, {WALLET}"}, {"OPERATORS": [WALLET, WALLET]}),
+    ({"OPERATORS": f"{WALLET}, 1:{WALLET}"}, {"OPERATORS": [WALLET, f"1:{WALLET}"]}),
     ({"REQUESTS_PER_MINUTE": "5"}, {"REQUESTS_PER_MINUTE": 5}),
     ({"BATCH_BODY_BYTES": "1000"}, {"BATCH_BODY_BYTES": 1_000}),
     (

@@ -2,8 +2,8 @@
 
 import pytest
 
+from accounts.wallets import shortened
 from explorer.templatetags.figures import grouped
-from explorer.templatetags.hashes import shortened
 
 pytestmark = pytest.mark.no_database
 

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 from django.conf import LazySettings
 
+from accounts import api_keys
 from accounts.contract_wallets import WalletAnswer as ForSignIn
 from accounts.models import Account
 from explorer import wiring
@@ -33,7 +34,28 @@ def test_a_contract_wallet_signs_in_with_its_owners_signature(shared_node: Local
     message = owner.message("31337", address=wallet)
     assert owner.show(message, Signer().sign(message)).json()["code"] == "wallet_says_no"
     assert owner.show(message, owner.sign(message)).status_code == 200
-    assert str(Account.objects.get().address).lower() == wallet
+    account = Account.objects.get()
+    assert (str(account.address).lower(), account.chain_id) == (wallet, 31337)
+    page = owner.client.get("/dashboard").text
+    assert "a contract wallet on chain 31337" in page
+    key = str(api_keys.shown(account.keys.get()))
+    told = owner.client.get("/api-key", headers={"api-key": key}).json()
+    assert (told["owner"], told["ownerChainId"]) == (account.address, "31337")
+
+
+@pytest.mark.django_db
+@pytest.mark.usefixtures("routes")
+def test_an_operator_may_be_a_contract_wallet_of_the_chain_that_is_named(
+    shared_node: LocalNode, settings: LazySettings
+) -> None:
+    owner = Signer()
+    wallet = deploy_wallet(shared_node, "OwnedWallet", ("address",), owner.address)
+    message = owner.message("31337", address=wallet)
+    assert owner.show(message, owner.sign(message)).status_code == 200
+    address = Account.objects.get().address
+    for operators, status in (([address, f"1:{address}"], 302), ([f"31337:{address}"], 200)):
+        settings.OPERATORS = operators
+        assert owner.client.get("/admin/").status_code == status
 
 
 @pytest.mark.django_db

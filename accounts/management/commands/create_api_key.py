@@ -4,29 +4,39 @@ from argparse import ArgumentParser
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
-from django.db import transaction
+from django.db import connection, transaction
 
 from accounts import api_keys
+from accounts.key_names import key_name
 from accounts.models import Account
 from accounts.refusals import Refusal
-from accounts.wallet_login import wallet_address
+from accounts.wallets import Wallet, wallet_address, wallet_chain_id
 
 
 class Command(BaseCommand):
     help = "Prints a new API key of a wallet's account, which is made where there is none."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("--owner", required=True, help="the wallet's address (0x…)")
+        parser.add_argument("--owner", default="", help="the wallet's address (0x…)")
+        parser.add_argument("--chain", help="chain id, where the wallet is a contract there")
         parser.add_argument("--name", default="Command line", help="of the key (%(default)s)")
 
     def handle(self, **options: Any) -> None:
+        if "accounts_account" not in connection.introspection.table_names():
+            raise CommandError("The database has no tables yet. Run: manage.py migrate")
         try:
-            address = wallet_address(options["owner"])
+            wallet = _wallet(options["owner"], options["chain"])
             with transaction.atomic():
-                owner, _ = Account.objects.of_wallet(address)
+                owner, _ = Account.objects.of_wallet(wallet)
                 if not owner.is_active:
-                    raise CommandError(f"The account {address} is disabled.")
-                key = api_keys.add_key(owner, api_keys.key_name(options["name"]))
+                    raise CommandError(f"The account {owner} is disabled.")
+                key = api_keys.add_key(owner, key_name(options["name"]))
         except Refusal as refusal:
             raise CommandError(refusal.sentence) from None
         self.stdout.write(api_keys.shown(key) or "")
+
+
+def _wallet(owner: str, chain: str | None) -> Wallet:
+    if not owner:
+        raise CommandError("Whose key shall it be? Name a wallet: --owner 0x…")
+    return Wallet(wallet_address(owner), None if chain is None else wallet_chain_id(chain))

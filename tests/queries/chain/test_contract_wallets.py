@@ -7,10 +7,10 @@ from eth_abi.abi import encode
 from eth_account import Account
 
 from queries.chain.artifacts import load_artifact
-from queries.chain.contract_wallets import LONGEST_SIGNATURE, WalletAnswer, ask_wallet
+from queries.chain.contract_wallets import LONGEST_SIGNATURE, WalletAnswer, WalletQuestions
 from queries.chain.local_node import LocalNode
 from queries.chain.registry_reads import call_data
-from queries.routes import Chain, NodeAddress, Routes
+from queries.routes import Chain, NodeAddress
 from tests.queries.contracts.wallets import (
     MAGIC,
     WRAPPER_END,
@@ -31,6 +31,10 @@ SIGNED = bytes(OWNER.unsafe_sign_hash(DIGEST).signature)
 NOBODY = "0x00000000000000000000000000000000000000Aa"
 
 
+def _unnoticed() -> None:
+    """Nothing is done before a node is asked."""
+
+
 @dataclass
 class Asking:
     """Questions to wallets on one node."""
@@ -38,9 +42,8 @@ class Asking:
     node: LocalNode
 
     def __call__(self, wallet: str, signature: bytes, digest: bytes = DIGEST) -> WalletAnswer:
-        nodes = (NodeAddress(self.node.url),)
-        routes = Routes({CHAIN_ID: Chain(CHAIN_ID, "Local", nodes)})
-        return ask_wallet(routes, CHAIN_ID, wallet, digest, signature)
+        chain = Chain(CHAIN_ID, "Local", (NodeAddress(self.node.url),))
+        return WalletQuestions().ask(chain, wallet, digest, signature, _unnoticed)
 
 
 @pytest.fixture(scope="module")

@@ -1,17 +1,19 @@
 """What nodes can do to the question about a wallet: lie, stall, babble, contradict each other."""
 
 import json
+import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from typing import Any
 
 import pytest
 
 from queries.chain import contract_wallets
-from queries.chain.contract_wallets import ASKER, WalletAnswer, ask_wallet
+from queries.chain.contract_wallets import ASKER, WalletAnswer, WalletQuestions
 from queries.chain.local_node import LocalNode
-from queries.routes import Chain, NodeAddress, Routes
+from queries.routes import Chain, NodeAddress
 from tests.queries.chain.lying_node import NO_ANSWERS, LyingNode, Say, lying_node, result
 from tests.queries.contracts.wallets import MAGIC, same_answer
 
@@ -26,10 +28,15 @@ WALLET = "0x" + 20 * "11"
 YES, NO, NOBODY = (f"0x{word:064x}" for word in (1, 2, 3))
 
 
-def _ask(*urls: str, wallet: str = WALLET) -> WalletAnswer:
+def _ask(
+    *urls: str,
+    wallet: str = WALLET,
+    questions: WalletQuestions | None = None,
+    before: Callable[[], None] = lambda: None,
+) -> WalletAnswer:
     nodes = tuple(NodeAddress(url) for url in urls)
-    routes = Routes({CHAIN_ID: Chain(CHAIN_ID, "Local", nodes)})
-    return ask_wallet(routes, CHAIN_ID, wallet, bytes(32), b"signed")
+    chain = Chain(CHAIN_ID, "Local", nodes)
+    return (questions or WalletQuestions()).ask(chain, wallet, bytes(32), b"signed", before)
 
 
 def says(word: object, chain: object = hex(CHAIN_ID)) -> Say:
@@ -67,8 +74,10 @@ def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_chain_that_no_route_names_is_unknown() -> None:
-    answer = ask_wallet(Routes({}), CHAIN_ID, WALLET, bytes(32), b"signed")
+    questions, asked = WalletQuestions(), ["nothing"]
+    answer = questions.ask(None, WALLET, bytes(32), b"signed", asked.clear)
     assert answer is WalletAnswer.CHAIN_UNKNOWN
+    assert asked
 
 
 def test_a_real_node_that_is_alone_is_believed(shared_node: LocalNode) -> None:
@@ -198,3 +207,92 @@ def test_real_nodes_agree_and_a_lying_one_is_found_out(
     liar = nodes.enter_context(lying_node(NO_SAYER))
     assert _ask(real, other_name, wallet=wallet) is ACCEPTED
     assert _ask(real, liar, wallet=wallet) is DISAGREE
+
+
+# Anyone can have questions asked
+
+
+def test_all_nodes_together_have_one_deadline(
+    nodes: ExitStack, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(contract_wallets, "TIMEOUT", 0.5)
+    monkeypatch.setattr(contract_wallets, "DEADLINE", 1.0)
+    stalling = after_its_chain(NO_ANSWERS["a stall"])
+    urls = [nodes.enter_context(lying_node(stalling)) for _ in range(8)]
+    begin = time.monotonic()
+    assert _ask(*urls) is UNREACHABLE
+    assert time.monotonic() < begin + 2
+
+
+def test_one_that_was_silent_is_left_alone_for_a_while(
+    nodes: ExitStack, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[object] = []
+
+    def remember(node: LyingNode, question: dict[str, Any]) -> None:
+        asked.append(question)
+        GONE(node, question)
+
+    questions = WalletQuestions()
+    silent, *others = (
+        nodes.enter_context(lying_node(say)) for say in (remember, YES_SAYER, YES_SAYER)
+    )
+    for _ in range(3):
+        assert _ask(silent, *others, questions=questions) is ACCEPTED
+    assert len(asked) == 1
+    assert _ask(silent, questions=questions) is UNREACHABLE
+    assert len(asked) == 1
+    monkeypatch.setattr(contract_wallets, "time", _Later())
+    assert _ask(silent, *others, questions=questions) is ACCEPTED
+    assert len(asked) == 2
+
+
+class _Later:
+    """The clock, half a minute on."""
+
+    def monotonic(self) -> float:
+        return time.monotonic() + contract_wallets.SILENT_FOR + 1
+
+
+def test_one_that_refuses_was_not_silent(nodes: ExitStack) -> None:
+    asked: list[object] = []
+
+    def remember(node: LyingNode, question: dict[str, Any]) -> None:
+        asked.append(question)
+        refuses(node, question)
+
+    questions = WalletQuestions()
+    url = nodes.enter_context(lying_node(remember))
+    for _ in range(2):
+        assert _ask(url, questions=questions) is UNREACHABLE
+    assert len(asked) == 2
+
+
+def test_one_question_at_a_time(nodes: ExitStack) -> None:
+    begun, may_end = threading.Event(), threading.Event()
+
+    def slow(node: LyingNode, question: dict[str, Any]) -> None:
+        begun.set()
+        may_end.wait(10)
+        YES_SAYER(node, question)
+
+    questions = WalletQuestions()
+    url = nodes.enter_context(lying_node(slow))
+    with ThreadPoolExecutor(1) as thread:
+        first = thread.submit(_ask, url, questions=questions)
+        assert begun.wait(10)
+        assert _ask(url, questions=questions) is WalletAnswer.BUSY
+        may_end.set()
+        assert first.result() is ACCEPTED
+    assert _ask(url, questions=questions) is ACCEPTED
+
+
+def test_what_is_done_before_may_refuse_and_the_next_question_is_asked(nodes: ExitStack) -> None:
+    def refuse() -> None:
+        raise PermissionError
+
+    questions = WalletQuestions()
+    url = nodes.enter_context(lying_node(YES_SAYER))
+    with pytest.raises(PermissionError):
+        _ask(url, questions=questions, before=refuse)
+    assert _ask(url, questions=questions) is ACCEPTED

@@ -44,9 +44,9 @@ def wrapped(factory: str, making: bytes, inner: bytes) -> bytes:
 class Maker:
     """A factory, and one wallet that it has not made yet."""
 
-    def __init__(self, node: LocalNode, owner: str, salt: bytes) -> None:
+    def __init__(self, node: LocalNode, owner: str, salt: bytes, factory: str = "Factory") -> None:
         self.node = node
-        self.address = deploy_wallet(node, "Factory")
+        self.address = deploy_wallet(node, factory)
         self._of = (salt, owner)
         self.wallet = "0x" + node.call(self.address, self.making())[-20:].hex()
 

@@ -13,6 +13,7 @@ from eth_utils.address import to_checksum_address
 
 from accounts import api_keys
 from accounts.models import Account
+from accounts.wallets import Wallet
 from explorer import urls, wiring
 from queries.api import urls as api
 from queries.chain.artifacts import load_artifact
@@ -117,7 +118,7 @@ def running_service(node: LocalNode, **chain: Any) -> Iterator[Service]:
 @contextmanager
 def serving(node: LocalNode, routes: Routes) -> Iterator[Service]:
     """These routes, with an owner of a key; `node` is the destination's."""
-    owner, _ = Account.objects.of_wallet(Key.create().address)
+    owner, _ = Account.objects.of_wallet(Wallet(Key.create().address))
     text = api_keys.shown(api_keys.add_key(owner, "Tests"))
     assert text is not None
     with override_settings(ROOT_URLCONF=_addresses(routes)):

@@ -111,6 +111,13 @@ contract TrialWallet {
     }
 }
 
+/// @title What makes wallets one after the other: the address of the next says nothing of its owner
+contract CountingFactory {
+    function make(bytes32, address owner) external returns (address) {
+        return address(new OwnedWallet(owner));
+    }
+}
+
 /// @title What makes wallets at addresses that are known beforehand
 contract Factory {
     function make(bytes32 salt, address owner) public returns (address) {

@@ -1,0 +1,85 @@
+"""The operator's pages in a real browser: under the strict policy, on a phone and on a desk."""
+
+import re
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Page, expect
+from pytest_django.live_server_helper import LiveServer
+
+from accounts import api_keys
+from accounts.models import Account
+from accounts.wallets import Wallet
+
+pytestmark = pytest.mark.browser
+WALLET = "0xd8dA6BF26964aF9D7eEd9e03E53415D37aA96045"
+PASSWORD = "correct horse battery staple"  # noqa: S105
+
+
+def _sign_in(page: Page, live_server: LiveServer) -> None:
+    Account.objects.create_superuser("keeper", PASSWORD)
+    page.goto(f"{live_server.url}/admin/")
+    page.get_by_label("Username").fill("keeper")
+    page.get_by_label("Password").fill(PASSWORD)
+    page.get_by_role("button", name="Log in").click()
+    expect(page.locator("#user-tools strong")).to_have_text("keeper")
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_every_page_fits_and_keeps_the_policy(
+    page: Page, live_server: LiveServer, screenshots: Path, scheme: str
+) -> None:
+    page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
+    page.goto(f"{live_server.url}/admin/")
+    wide = _too_wide(page, screenshots / f"admin-login-{scheme}")
+    _sign_in(page, live_server)
+    owner, _ = Account.objects.of_wallet(Wallet(WALLET, 10))
+    key = api_keys.add_key(owner, "a-name-without-any-space-that-goes-on-and-on-and-on-to-60")
+    keeper = Account.objects.get(username="keeper")
+    paths = {
+        "index": "",
+        "app": "accounts/",
+        "accounts": "accounts/account/",
+        "account": f"accounts/account/{owner.pk}/change/",
+        "own-account": f"accounts/account/{keeper.pk}/change/",
+        "keys": "accounts/apikey/",
+        "key": f"accounts/apikey/{key.pk}/change/",
+        "history": f"accounts/apikey/{key.pk}/history/",
+        "password": "password_change/",
+    }
+    for name, path in paths.items():
+        page.goto(f"{live_server.url}/admin/{path}")
+        wide += _too_wide(page, screenshots / f"admin-{name}-{scheme}")
+    assert wide == []
+
+
+def _too_wide(page: Page, picture: Path) -> list[str]:
+    found = []
+    for width in (360, 1200):
+        page.set_viewport_size({"width": width, "height": 800})
+        page.screenshot(path=f"{picture}-{width}.png", full_page=True)
+        if page.evaluate("document.documentElement.scrollWidth") > width:
+            found.append(f"{picture.name} at {width}")
+    return found
+
+
+def test_a_key_is_revoked_and_an_account_disabled_by_hand(
+    page: Page, live_server: LiveServer
+) -> None:
+    _sign_in(page, live_server)
+    owner, _ = Account.objects.of_wallet(Wallet(WALLET))
+    api_keys.add_key(owner, "Bridge")
+    page.get_by_role("link", name="API keys").click()
+    page.locator(".field-id a").click()
+    page.get_by_label("Refuse this key from now on").check()
+    page.get_by_role("button", name="Revoke").click()
+    expect(page.locator(".messagelist")).to_have_text("Revoked: 1.")
+    expect(page.get_by_role("button", name="Revoke")).to_have_count(0)
+    page.goto(f"{live_server.url}/admin/accounts/account/")
+    page.get_by_role("checkbox", name=re.compile(WALLET)).check()
+    page.get_by_label("Action:").select_option("Disable: sign out and refuse keys")
+    page.get_by_role("button", name=re.compile("Go|Run")).click()
+    expect(page.locator(".messagelist")).to_have_text("Disabled: 1.")
+    assert not Account.objects.get(pk=owner.pk).is_active
+    page.goto(f"{live_server.url}/admin/")
+    expect(page.locator("#recent-actions-module li")).to_have_count(2)

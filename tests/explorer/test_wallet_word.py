@@ -1,0 +1,103 @@
+"""What the nodes of a chain say of a wallet counts for that chain, and never for anyone's key."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.conf import LazySettings
+
+from accounts.models import Account
+from explorer import wiring
+from queries.chain.local_node import LocalNode, local_node
+from queries.routes import read_routes
+from tests.accounts.signers import Signer
+from tests.queries.chain.lying_node import LyingNode, lying_node, result
+from tests.queries.contracts.wallets import Maker
+
+pytestmark = pytest.mark.django_db
+HERE, ELSEWHERE = 31338, 31339
+
+
+@pytest.fixture
+def know(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[dict[int, str]], None]:
+    """Has the service know these chains by these nodes."""
+
+    def configure(nodes: dict[int, str]) -> None:
+        file = tmp_path / "routes.toml"
+        file.write_text(
+            "".join(
+                f'[chains.{chain}]\nname = "Chain {chain}"\nnodes = ["{url}"]\n'
+                for chain, url in nodes.items()
+            )
+        )
+        monkeypatch.setattr(wiring, "ROUTES", read_routes(file))
+
+    return configure
+
+
+def _sign_in(signer: Signer, maker: Maker, chain: int) -> Any:
+    message = signer.message(str(chain), address=maker.wallet)
+    signature = maker.sign(bytes.fromhex(signer.sign(message)[2:]))
+    return signer.show(message, f"0x{signature.hex()}")
+
+
+def test_the_same_address_on_another_chain_is_somebody_else(
+    know: Callable[[dict[int, str]], None],
+) -> None:
+    """A factory that counts makes the next wallet for whoever asks it first, on each chain."""
+    owner, stranger = Signer(), Signer()
+    with (
+        local_node("--chain-id", str(HERE)) as here,
+        local_node("--chain-id", str(ELSEWHERE)) as elsewhere,
+    ):
+        know({HERE: here.url, ELSEWHERE: elsewhere.url})
+        owners, strangers = (
+            Maker(node, who.address, bytes(32), "CountingFactory")
+            for node, who in ((here, owner), (elsewhere, stranger))
+        )
+        assert owners.wallet == strangers.wallet
+        here.send(owners.address, owners.making())
+        assert _sign_in(owner, owners, HERE).status_code == 200
+        assert _sign_in(stranger, strangers, HERE).status_code == 400
+        assert _sign_in(stranger, strangers, ELSEWHERE).status_code == 200
+    of_owner, of_stranger = Account.objects.order_by("chain_id")
+    assert (of_owner.chain_id, of_stranger.chain_id) == (HERE, ELSEWHERE)
+    assert of_owner.address == of_stranger.address
+    for signer, account in ((owner, of_owner), (stranger, of_stranger)):
+        page = signer.client.get("/dashboard").text
+        assert [key.id in page for key in (of_owner.keys.get(), of_stranger.keys.get())] == [
+            account == of_owner,
+            account == of_stranger,
+        ]
+
+
+def _says_yes(node: LyingNode, question: dict[str, Any]) -> None:
+    node.answer(result(hex(HERE) if question["method"] == "eth_chainId" else f"0x{1:064x}"))
+
+
+def test_a_lying_node_opens_no_account_of_a_key_and_makes_no_operator(
+    know: Callable[[dict[int, str]], None], settings: LazySettings
+) -> None:
+    victim, thief = Signer(), Signer()
+    settings.OPERATORS = [victim.address]
+    assert victim.sign_in().status_code == 200
+    with lying_node(_says_yes) as liar:
+        know({HERE: liar})
+        message = thief.message(str(HERE), address=victim.address)
+        assert thief.show(message, thief.sign(message)).status_code == 200
+    of_key = Account.objects.get(address=victim.address, chain_id=None)
+    assert of_key.keys.get().id not in thief.client.get("/dashboard").text
+    assert thief.client.get("/admin/").status_code == 302
+    assert victim.client.get("/admin/").status_code == 200
+
+
+def test_ones_own_key_is_one_account_whatever_network_the_wallet_is_on(
+    know: Callable[[dict[int, str]], None], shared_node: LocalNode
+) -> None:
+    know({31337: shared_node.url})
+    signer = Signer()
+    for chain in ("1", "31337", "10"):
+        message = signer.message(chain)
+        assert signer.show(message, signer.sign(message)).status_code == 200
+    assert Account.objects.get().chain_id is None
