@@ -1,5 +1,6 @@
 """The nodes of a chain: the next one is asked where one fails, and what they say is checked."""
 
+import math
 import time
 from collections.abc import Callable, Sequence
 from random import SystemRandom
@@ -59,16 +60,23 @@ _random = SystemRandom()
 class Nodes:
     """For one thread, which waits some ten seconds for an answer, where nodes hang a little more.
 
-    Every question may be asked twice, of two nodes or of one.
+    Every question may be asked twice, of two nodes or of one. `until` is the moment, by the
+    monotonic clock, after which it waits for nobody.
     """
 
     def __init__(
-        self, chain: Chain, *, timeout: float = TIMEOUT, patience: float = PATIENCE
+        self,
+        chain: Chain,
+        *,
+        timeout: float = TIMEOUT,
+        patience: float = PATIENCE,
+        until: float = math.inf,
     ) -> None:
         self.chain = chain
         self._patience = patience
+        self._until = until
         # The one that answered last stands first.
-        self._nodes = [Node(address, chain, timeout) for address in chain.nodes]
+        self._nodes = [Node(address, chain, timeout, until) for address in chain.nodes]
 
     def ask(self, method: str, *params: object) -> Any:
         """The answer as a node gives it."""
@@ -120,7 +128,7 @@ class Nodes:
     def _settled(
         self, method: str, questions: Sequence[Question], checks: Sequence[Check[Any]]
     ) -> list[Any]:
-        until = time.monotonic() + self._patience
+        until = min(time.monotonic() + self._patience, self._until)
         pause = FIRST_PAUSE
         settled: Settled = {}
         while True:

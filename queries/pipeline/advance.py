@@ -11,6 +11,7 @@ from queries.models import BlockJob, SentTransaction
 from queries.pipeline.anchors import AnotherBlockAccumulated, NotKnownYet, OutOfReach, find_anchor
 from queries.pipeline.chains import Chains
 from queries.pipeline.costs import share_costs
+from queries.pipeline.known import ask_what_is_known
 from queries.pipeline.lane import unsettled
 from queries.pipeline.leases import Lease
 from queries.pipeline.prove import prove
@@ -58,12 +59,26 @@ def _prove(work: Work, header: Header, unproven: list[FactRead]) -> Wait | None:
     try:
         anchor = find_anchor(work.chains, work.registry, header, with_child=with_child)
     except AnotherBlockAccumulated:
-        work.reject(_contradicted(header))
+        work.reject(
+            Failure(
+                AnotherBlockAccumulated.code,
+                AnotherBlockAccumulated.sentence(header.number),
+                StepName.HEADER_ACCUMULATED,
+                retryable=False,
+            )
+        )
         return None
     if isinstance(anchor, NotKnownYet):
         return Wait(SOON, anchor.waits_for)
     if isinstance(anchor, OutOfReach):
-        work.reject(_out_of_reach(work, anchor))
+        work.reject(
+            Failure(
+                anchor.code,
+                anchor.sentence(header.number, work.registry),
+                StepName.BLOCKHASH_AVAILABLE,
+                retryable=False,
+            )
+        )
         return None
     waiting = transitions.open_queries(work.job)
     transitions.complete(waiting, StepName.BLOCKHASH_AVAILABLE)
@@ -75,11 +90,8 @@ def _prove(work: Work, header: Header, unproven: list[FactRead]) -> Wait | None:
 def _final_header(work: Work) -> Header | Wait:
     job = work.job
     head = work.chains.head(job.source)
-    if job.block > head.final_number:
-        return Wait(
-            SOON,
-            f"Block {job.block:,} is not final yet: the last final one is {head.final_number:,}.",
-        )
+    if not head.is_final(job.block):
+        return Wait(SOON, head.why_not_final(job.block))
     if job.header:
         kept = decode_header(bytes.fromhex(job.header))
         # On a chain whose head may change, the block may have changed too.
@@ -107,16 +119,13 @@ def _look_after_transactions(job: BlockJob, chains: Chains) -> bool:
 
 def _unproven(work: Work, header: Header) -> list[FactRead] | None:
     """What the registry lacks, which may be the header alone; None: nothing."""
-    wanted = list({read: None for reads in work.reads.values() for read in reads.values()})
-    words = work.facts.words(wanted)
-    accumulated = work.facts.leaves([header.number]) == [leaf_of(header)]
-    if accumulated:
+    known = ask_what_is_known(work.facts, header, work.reads.values())
+    if known.accumulated:
         waiting = transitions.open_queries(work.job)
         mined = SentTransaction.objects.filter(job=work.job, proves_header=True, succeeded=True)
         transitions.complete(waiting.exclude(account=""), StepName.HEADER_ACCUMULATED, mined.last())
         transitions.begin(waiting.exclude(account=""), StepName.ACCOUNT_ACCUMULATED)
-    unproven = [read for read, word in zip(wanted, words, strict=True) if word is None]
-    return unproven if unproven or not accumulated else None
+    return None if known.whole else known.unproven
 
 
 def _read_back(work: Work, header: Header) -> Wait | None:
@@ -149,23 +158,3 @@ def _settle_the_rest(job: BlockJob, chains: Chains) -> Wait | None:
     if unsettled(job):
         return Wait(LATER, "Its last transaction is being confirmed.")
     return None
-
-
-def _out_of_reach(work: Work, found: OutOfReach) -> Failure:
-    return Failure(
-        "block_out_of_reach",
-        f"Block {work.job.block:,} lies {found.distance:,} blocks below the nearest one that the "
-        f"registry can know; at most {work.registry.longest_range:,} headers are chained.",
-        StepName.BLOCKHASH_AVAILABLE,
-        retryable=False,
-    )
-
-
-def _contradicted(header: Header) -> Failure:
-    return Failure(
-        "another_block_accumulated",
-        f"The registry holds another header of block {header.number:,} than the chain has now; "
-        "the first one stays.",
-        StepName.HEADER_ACCUMULATED,
-        retryable=False,
-    )
