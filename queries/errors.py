@@ -197,3 +197,27 @@ class ParameterMalformed(Refusal):
     """A parameter in the address has a value that means nothing there."""
 
     code = "parameter_malformed"
+
+
+class TooManyEstimates(Refusal):
+    """The API key has used up its estimates of this minute, of which it has fewer than requests."""
+
+    code = "too_many_estimates"
+    status = HTTPStatus.TOO_MANY_REQUESTS
+    retryable = True
+
+
+class EstimatesBusy(Refusal):
+    """As many estimates as run at once are already being made."""
+
+    code = "estimates_busy"
+    status = HTTPStatus.SERVICE_UNAVAILABLE
+    retryable = True
+
+
+class ChainUnavailable(Refusal):
+    """A chain's nodes do not answer in time, or its gas is dearer than is paid here right now."""
+
+    code = "chain_unavailable"
+    status = HTTPStatus.SERVICE_UNAVAILABLE
+    retryable = True

@@ -56,12 +56,12 @@ def accept(
     if earlier:
         return earlier
     _check_fee(request, free=free)
-    _check_heads(request.blocks)
+    check_heads(request.blocks)
     batch = _batch(owner, request, idempotency_key, digest)
     try:
         with durably():
             batch.save(force_insert=True)
-            Query.objects.bulk_create(_queries(batch, request.blocks))
+            Query.objects.bulk_create(queries_of(batch, request.blocks))
     except IntegrityError:
         # Sent twice at once: whoever was first has the key, and the other one finds it now.
         earlier = _earlier(owner, idempotency_key, digest)
@@ -103,7 +103,8 @@ def _check_fee(request: BatchRequest, *, free: bool) -> None:
         )
 
 
-def _check_heads(blocks: Iterable[BlockRequest]) -> None:
+def check_heads(blocks: Iterable[BlockRequest]) -> None:
+    """None is beyond the last head that a worker saw just now."""
     heads = Head.objects.filter(recorded__gt=timezone.now() - HEAD_SAYS_SOMETHING).in_bulk(
         {block.source for block in blocks}
     )
@@ -144,7 +145,8 @@ def _batch(owner: Account, request: BatchRequest, key: str | None, digest: str) 
     )
 
 
-def _queries(batch: Batch, blocks: Iterable[BlockRequest]) -> Iterator[Query]:
+def queries_of(batch: Batch, blocks: Iterable[BlockRequest]) -> Iterator[Query]:
+    """Rows that are not stored yet."""
     parts = ((block, part) for block in blocks for part in _parts(block))
     for place, (block, account) in enumerate(parts):
         query = _query(block, batch.submitted)

@@ -1,6 +1,7 @@
 """What the API answers, as JSON Schema, for its own description; a test compares real answers."""
 
 from queries.api.request_schema import DECIMAL, Schema
+from queries.pipeline.estimate import Readiness
 from queries.proving.header_fields import HeaderField
 from queries.proving.witnesses import AccountField
 from queries.statuses import BatchStatus, StepName, StepStatus
@@ -76,6 +77,15 @@ STEP: dict[str, Schema] = {
 }
 
 
+PRICE: dict[str, Schema] = {
+    "transactions": COUNT,
+    "bytes": COUNT,
+    "gas": NUMBER,
+    "gasPrice": NUMBER,
+    "cost": NUMBER,
+}
+
+
 def answer_schemas(codes: list[str]) -> dict[str, Schema]:
     """By the names under which the document holds them; `codes` are those of all refusals."""
     return {
@@ -91,7 +101,38 @@ def answer_schemas(codes: list[str]) -> dict[str, Schema]:
         "Connections": _whole({"connections": _list_of("Connection")}),
         "Connection": _whole({"originChainId": NUMBER, "destinationChainId": NUMBER}),
         "ApiKey": _api_key(),
+        **_estimate(),
         "Error": _whole({"error": TEXT, "code": {"enum": codes}, "path": TEXT, "retryable": FLAG}),
+    }
+
+
+def _estimate() -> dict[str, Schema]:
+    block: dict[str, Schema] = {
+        "originChainId": NUMBER,
+        "selectors": _texts(),
+        "block": NUMBER_OR_NULL,
+        "lastFinalBlock": NUMBER,
+        "readiness": {"enum": list(Readiness)},
+        "waitsFor": TEXT_OR_NULL,
+        "error": TEXT_OR_NULL,
+        "code": TEXT_OR_NULL,
+        "distance": NUMBER_OR_NULL,
+        "proven": _list_of("ProvenFacts"),
+        "price": _or_null(_whole(PRICE)),
+    }
+    whole: dict[str, Schema] = {
+        "destinationChainId": NUMBER,
+        "free": FLAG,
+        "feeNeeded": NUMBER,
+        "complete": FLAG,
+        **PRICE,
+        "warnings": _list_of("Warning"),
+        "blocks": _list_of("BlockEstimate"),
+    }
+    return {
+        "Estimate": _whole(whole),
+        "BlockEstimate": _whole(block),
+        "ProvenFacts": _whole({"account": TEXT_OR_NULL, "facts": _texts()}),
     }
 
 

@@ -59,13 +59,23 @@ OF_THE_KEY: tuple[type[Refusal], ...] = (
     keys.OwnerDisabled,
     keys.TooManyRequests,
 )
+OF_NODES = (errors.TooManyEstimates, errors.EstimatesBusy, errors.ChainUnavailable)
 OF_READING = (errors.MissingField, errors.ParameterMalformed, errors.BatchUnknown)
 OF_SUBMITTING = tuple(
     each
     for each in vars(errors).values()
     if isinstance(each, type)
     and each.__module__ == errors.__name__
-    and each not in {errors.ParameterMalformed, errors.BatchUnknown}
+    and each not in {errors.ParameterMalformed, errors.BatchUnknown, *OF_NODES}
+)
+OF_ESTIMATING = (
+    *(
+        each
+        for each in OF_SUBMITTING
+        if each
+        not in {errors.IdempotencyKeyMalformed, errors.IdempotencyKeyReused, errors.FeeTooLow}
+    ),
+    *OF_NODES,
 )
 
 ENDPOINTS = (
@@ -86,6 +96,16 @@ ENDPOINTS = (
         ),
         body="BatchRequest",
         refusals=(*OF_THE_KEY, http.BodyTooLarge, *OF_SUBMITTING),
+    ),
+    Endpoint(
+        "POST",
+        "/estimate",
+        "estimate",
+        "What a batch would take if it were submitted now: what is proven already, what is not "
+        "final yet or out of reach, and the fee. Nothing is stored.",
+        "Estimate",
+        body="BatchRequest",
+        refusals=(*OF_THE_KEY, http.BodyTooLarge, *OF_ESTIMATING),
     ),
     Endpoint(
         "GET",

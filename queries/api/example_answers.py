@@ -50,8 +50,39 @@ _QUERY: dict[str, object] = {
     "cost": "170480000000000",
 }
 
+_PRICE: dict[str, object] = {
+    "transactions": 1,
+    "bytes": 4_100,
+    "gas": "170480",
+    "gasPrice": "2000000000",
+    "cost": "340960000000001",
+}
+
 EXAMPLE_ANSWERS: dict[str, object] = {
     "Submitted": {"internalId": _BATCH["internalId"], "warnings": []},
+    "Estimate": {
+        "destinationChainId": "11155111",
+        "free": False,
+        "feeNeeded": "340960000000001",
+        "complete": True,
+        **_PRICE,
+        "warnings": [],
+        "blocks": [
+            {
+                "originChainId": "11155111",
+                "selectors": ["block:5186021"],
+                "block": "5186021",
+                "lastFinalBlock": "5186040",
+                "readiness": "READY",
+                "waitsFor": None,
+                "error": None,
+                "code": None,
+                "distance": None,
+                "proven": [],
+                "price": _PRICE,
+            }
+        ],
+    },
     "BatchStatus": {**_BATCH, "queries": [_QUERY], "nextQuery": None},
     "Batches": {"batches": [_BATCH], "cursor": None},
     "Connections": {

@@ -19,6 +19,7 @@ from queries.api.request_schema import (
 from queries.schema.batch_rules import BatchLimits
 
 _LEFT_OF_THE_MINUTE = ("RateLimit-Limit", "RateLimit-Remaining", "RateLimit-Reset")
+_WAITING = {HTTPStatus.TOO_MANY_REQUESTS, HTTPStatus.SERVICE_UNAVAILABLE}
 _ABOUT = (
     "Proves what a blockchain's state was, and makes it readable in a contract. Submit a batch, "
     "poll its status until it is DONE or REJECTED, then read the facts on chain. Each refusal has "
@@ -103,7 +104,7 @@ def _responses(endpoint: Endpoint) -> Schema:
 
 
 def _refused(refusals: list[type[Refusal]]) -> Schema:
-    waits = any(each.status == HTTPStatus.TOO_MANY_REQUESTS for each in refusals)
+    waits = any(each.status in _WAITING for each in refusals)
     return {
         "description": "\n".join(f"`{each.code}`: {meaning(each)}" for each in refusals),
         "headers": _headers(("Retry-After",) if waits else ()),

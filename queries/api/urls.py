@@ -2,7 +2,7 @@
 
 from django.urls import URLPattern, path
 
-from queries.api import documents, views
+from queries.api import documents, estimating, views
 from queries.routes import Routes
 from queries.schema.batch_rules import BatchLimits
 
@@ -15,6 +15,12 @@ def addresses(routes: Routes, limits: BatchLimits) -> list[URLPattern]:
             views.submit_batch_query,
             {"routes": routes, "limits": limits},
             name="submit-batch-query",
+        ),
+        path(
+            "estimate",
+            estimating.estimate_batch,
+            {"routes": routes, "limits": limits},
+            name="estimate",
         ),
         path("batch-query-status", views.batch_query_status, name="batch-query-status"),
         path("batch-queries", views.batch_queries, name="batch-queries"),

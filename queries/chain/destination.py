@@ -1,5 +1,6 @@
 """A chain that facts are brought to: what a contract answers there, and our transactions."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -39,9 +40,9 @@ class Mined:
 class Destination:
     """For one thread."""
 
-    def __init__(self, chain: Chain) -> None:
+    def __init__(self, chain: Chain, *, until: float = math.inf) -> None:
         self.chain = chain
-        self._nodes = Nodes(chain)
+        self._nodes = Nodes(chain, until=until)
 
     def head(self) -> ChainHead:
         """The newest block and the newest final one, as a node says."""

@@ -18,6 +18,12 @@ class ChainHead:
     hash: bytes
     final_number: int
 
+    def is_final(self, block: int) -> bool:
+        return block <= self.final_number
+
+    def why_not_final(self, block: int) -> str:
+        return f"Block {block:,} is not final yet: the last final one is {self.final_number:,}."
+
 
 @dataclass(frozen=True, slots=True)
 class _Tip:

@@ -2,6 +2,7 @@
 
 import itertools
 import json
+import math
 import time
 from collections.abc import Sequence
 from http import HTTPStatus
@@ -44,11 +45,21 @@ class NodeRefused(Exception):  # noqa: N818
 
 
 class JsonRpc:
-    """A connection to one node, for one thread. An answer comes whole within `timeout` seconds."""
+    """A connection to one node, for one thread. An answer comes whole within `timeout` seconds.
 
-    def __init__(self, url: str, timeout: float = 30, largest_answer: int = LARGEST_ANSWER) -> None:
+    `until`: after this moment, by the monotonic clock, nothing is asked or waited for.
+    """
+
+    def __init__(
+        self,
+        url: str,
+        timeout: float = 30,
+        largest_answer: int = LARGEST_ANSWER,
+        until: float = math.inf,
+    ) -> None:
         self._url = url
         self._timeout = timeout
+        self._until = until
         self._largest_answer = largest_answer
         self._session = new_session()
         # Uncompressed, so that what is counted is what it comes to.
@@ -90,9 +101,13 @@ class JsonRpc:
 
     def _answer(self, method: str, content: object) -> bytearray:
         """The answer as it came. A node is not believed, so neither its size nor its time is."""
-        until = time.monotonic() + self._timeout
+        begin = time.monotonic()
+        timeout = min(self._timeout, self._until - begin)
+        if timeout <= 0:
+            raise NodeUnreachable(f"{method}: there is no time left to ask")
+        until = begin + timeout
         with self._session.post(
-            self._url, json=content, timeout=self._timeout, stream=True, allow_redirects=False
+            self._url, json=content, timeout=timeout, stream=True, allow_redirects=False
         ) as answer:
             if answer.status_code // 100 == REDIRECT:
                 # What we ask is for the node that the operator named, and so is its key.

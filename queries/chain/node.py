@@ -1,6 +1,7 @@
 """One node of a chain, as it has behaved so far."""
 
 import logging
+import math
 import time
 from collections.abc import Sequence
 from datetime import UTC, datetime
@@ -44,10 +45,17 @@ class NodeFault(Exception):  # noqa: N818
 class Node:
     """For one thread. Nothing is asked of a node that has not said that it is of the chain."""
 
-    def __init__(self, number: int, address: NodeAddress, chain: Chain, timeout: float) -> None:
+    def __init__(
+        self,
+        number: int,
+        address: NodeAddress,
+        chain: Chain,
+        timeout: float,
+        until: float = math.inf,
+    ) -> None:
         self._number = number
         self._fault: type[ChainError] | None = None
-        self._rpc = JsonRpc(address.url, timeout)
+        self._rpc = JsonRpc(address.url, timeout, until=until)
         self._chain = chain
         self._its_chain: int | None = None
         self._most_at_once = MOST_AT_ONCE

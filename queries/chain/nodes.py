@@ -1,5 +1,6 @@
 """The nodes of a chain: the next one is asked where one fails, and what they say is checked."""
 
+import math
 import time
 from collections.abc import Callable, Sequence
 from random import SystemRandom
@@ -59,17 +60,25 @@ _random = SystemRandom()
 class Nodes:
     """For one thread, which waits some ten seconds for an answer, where nodes hang a little more.
 
-    Every question may be asked twice, of two nodes or of one.
+    Every question may be asked twice, of two nodes or of one. `until` is the moment, by the
+    monotonic clock, after which it waits for nobody.
     """
 
     def __init__(
-        self, chain: Chain, *, timeout: float = TIMEOUT, patience: float = PATIENCE
+        self,
+        chain: Chain,
+        *,
+        timeout: float = TIMEOUT,
+        patience: float = PATIENCE,
+        until: float = math.inf,
     ) -> None:
         self.chain = chain
         self._patience = patience
+        self._until = until
         # The one that answered last stands first.
         self._nodes = [
-            Node(number, address, chain, timeout) for number, address in enumerate(chain.nodes, 1)
+            Node(number, address, chain, timeout, until)
+            for number, address in enumerate(chain.nodes, 1)
         ]
 
     def ask(self, method: str, *params: object) -> Any:
@@ -122,7 +131,7 @@ class Nodes:
     def _settled(
         self, method: str, questions: Sequence[Question], checks: Sequence[Check[Any]]
     ) -> list[Any]:
-        until = time.monotonic() + self._patience
+        until = min(time.monotonic() + self._patience, self._until)
         pause = FIRST_PAUSE
         settled: Settled = {}
         while True:

@@ -1,5 +1,6 @@
 """A chain whose past is proven: its headers and proofs, each checked against its hash."""
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
@@ -26,9 +27,9 @@ Asked = tuple[bytes, Sequence[int]]  # an account's address, and slots
 class SourceChain:
     """For one thread."""
 
-    def __init__(self, chain: Chain) -> None:
+    def __init__(self, chain: Chain, *, until: float = math.inf) -> None:
         self.chain = chain
-        self._nodes = Nodes(chain)
+        self._nodes = Nodes(chain, until=until)
         self._by_hash = True
 
     def head(self) -> ChainHead:

@@ -17,6 +17,7 @@ from queries.pipeline.anchors import (
 )
 from queries.pipeline.chains import Chains
 from queries.pipeline.costs import share_costs
+from queries.pipeline.known import ask_what_is_known
 from queries.pipeline.lane import unsettled
 from queries.pipeline.leases import Lease
 from queries.pipeline.prove import bring, prove
@@ -65,14 +66,28 @@ def _prove(work: Work, header: Header, unproven: list[FactRead]) -> Wait | None:
     try:
         anchor = find_anchor(work.chains, work.registry, header, with_child=with_child)
     except AnotherBlockAccumulated:
-        work.reject(_contradicted(header))
+        work.reject(
+            Failure(
+                AnotherBlockAccumulated.code,
+                AnotherBlockAccumulated.sentence(header.number),
+                StepName.HEADER_ACCUMULATED,
+                retryable=False,
+            )
+        )
         return None
     if isinstance(anchor, NotKnownYet):
         return Wait(SOON, anchor.waits_for)
     if isinstance(anchor, CanBeBrought):
         return bring(work, anchor.call)
     if isinstance(anchor, OutOfReach):
-        work.reject(_out_of_reach(work, anchor))
+        work.reject(
+            Failure(
+                anchor.code,
+                anchor.sentence(header.number, work.registry),
+                StepName.BLOCKHASH_AVAILABLE,
+                retryable=False,
+            )
+        )
         return None
     waiting = transitions.open_queries(work.job)
     transitions.complete(waiting, StepName.BLOCKHASH_AVAILABLE)
@@ -83,10 +98,9 @@ def _prove(work: Work, header: Header, unproven: list[FactRead]) -> Wait | None:
 
 def _final_header(work: Work) -> Header | Wait:
     job = work.job
-    last = _last_provable(work)
-    if job.block > last:
-        sentence = f"Block {job.block:,} is not final yet: the last final one is {last:,}."
-        return Wait(SOON, sentence)
+    head = work.chains.provable_head(work.registry)
+    if not head.is_final(job.block):
+        return Wait(SOON, head.why_not_final(job.block))
     if job.header:
         kept = decode_header(bytes.fromhex(job.header))
         # A block that was not final to its chain's nodes may be another one by now.
@@ -96,16 +110,6 @@ def _final_header(work: Work) -> Header | Wait:
     job.header = header.encoded.hex()
     work.lease.held().update(header=job.header)
     return header
-
-
-def _last_provable(work: Work) -> int:
-    """Source and destination of a native route reorganise together, and what DONE waits for
-    covers both; so there one confirmation is enough unless the operator asks for more.
-    """
-    head = work.chains.head(work.job.source)
-    if work.registry.kind is RegistryKind.NATIVE:
-        return head.number - (work.chains.chain(work.job.source).finality or 0)
-    return head.final_number
 
 
 def _may_change(work: Work) -> bool:
@@ -129,16 +133,13 @@ def _look_after_transactions(job: BlockJob, chains: Chains) -> bool:
 
 def _unproven(work: Work, header: Header) -> list[FactRead] | None:
     """What the registry lacks, which may be the header alone; None: nothing."""
-    wanted = list({read: None for reads in work.reads.values() for read in reads.values()})
-    words = work.facts.words(wanted)
-    accumulated = work.facts.leaves([header.number]) == [leaf_of(header)]
-    if accumulated:
+    known = ask_what_is_known(work.facts, header, work.reads.values())
+    if known.accumulated:
         waiting = transitions.open_queries(work.job)
         mined = SentTransaction.objects.filter(job=work.job, proves_header=True, succeeded=True)
         transitions.complete(waiting.exclude(account=""), StepName.HEADER_ACCUMULATED, mined.last())
         transitions.begin(waiting.exclude(account=""), StepName.ACCOUNT_ACCUMULATED)
-    unproven = [read for read, word in zip(wanted, words, strict=True) if word is None]
-    return unproven if unproven or not accumulated else None
+    return None if known.whole else known.unproven
 
 
 def _read_back(work: Work, header: Header) -> Wait | None:
@@ -171,23 +172,3 @@ def _settle_the_rest(job: BlockJob, chains: Chains) -> Wait | None:
     if unsettled(job):
         return Wait(LATER, "Its last transaction is being confirmed.")
     return None
-
-
-def _out_of_reach(work: Work, found: OutOfReach) -> Failure:
-    return Failure(
-        "block_out_of_reach",
-        f"Block {work.job.block:,} lies {found.distance:,} blocks below the nearest one that the "
-        f"registry can know; at most {work.registry.longest_range:,} headers are chained.",
-        StepName.BLOCKHASH_AVAILABLE,
-        retryable=False,
-    )
-
-
-def _contradicted(header: Header) -> Failure:
-    return Failure(
-        "another_block_accumulated",
-        f"The registry holds another header of block {header.number:,} than the chain has now; "
-        "the first one stays.",
-        StepName.HEADER_ACCUMULATED,
-        retryable=False,
-    )

@@ -1,6 +1,7 @@
 """By what the registry can know a block: its own hash, or a known one above it."""
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 from queries.chain.registry_facts import UNKNOWN, RegistryFacts
 from queries.pipeline.bringing import bringing
@@ -22,12 +23,28 @@ WAITS_FOR = {
 class AnotherBlockAccumulated(Exception):  # noqa: N818
     """The registry holds another header of this number: the chain has contradicted itself."""
 
+    code: ClassVar[str] = "another_block_accumulated"
+
+    @staticmethod
+    def sentence(block: int) -> str:
+        return (
+            f"The registry holds another header of block {block:,} than the chain has now; the "
+            "first one stays."
+        )
+
 
 @dataclass(frozen=True, slots=True)
 class OutOfReach:
     """The nearest known block is too far above."""
 
+    code: ClassVar[str] = "block_out_of_reach"
     distance: int
+
+    def sentence(self, block: int, registry: Registry) -> str:
+        return (
+            f"Block {block:,} lies {self.distance:,} blocks below the nearest one that the "
+            f"registry can know; at most {registry.longest_range:,} headers are chained."
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +59,7 @@ class CanBeBrought:
     """The registry does not know such a block yet, and one transaction tells it."""
 
     call: Call
+    waits_for = "The registry is to be told a block's hash first."
 
 
 def find_anchor(

@@ -1,8 +1,9 @@
 """The chains as a worker knows them: connections that it keeps, and what it last saw of them."""
 
 import logging
+import math
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from queries.chain.destination import Destination
 from queries.chain.errors import ChainError
@@ -12,19 +13,27 @@ from queries.chain.signer import Signer
 from queries.chain.source import SourceChain
 from queries.pipeline import heads
 from queries.pipeline.lane import Lane
-from queries.routes import Chain, Registry, Routes
+from queries.proving.keccak import keccak256
+from queries.routes import Chain, Registry, RegistryKind, Routes
 
 log = logging.getLogger("tacitus.prover")
 
 HEAD_IS_FRESH = 0.25  # seconds
+# No node asks whether it could pay where no price is named.
+NOBODY = f"0x{keccak256(b'Tacitus asks what a proof would cost')[-20:].hex()}"
 
 
 @dataclass
 class Chains:
-    """For one thread: its connections are not shared."""
+    """For one thread: its connections are not shared.
+
+    Without a signer the chains are only asked: nothing is sent to them, and nothing written down.
+    """
 
     routes: Routes
-    signer: Signer
+    signer: Signer | None = None
+    until: float = math.inf  # by the monotonic clock: then nobody is asked any more
+    head_is_fresh: float = HEAD_IS_FRESH
     _sources: dict[int, SourceChain] = field(default_factory=dict)
     _destinations: dict[int, Destination] = field(default_factory=dict)
     _heads: dict[int, tuple[float, ChainHead]] = field(default_factory=dict)
@@ -37,15 +46,22 @@ class Chains:
 
     def source(self, chain_id: int) -> SourceChain:
         if chain_id not in self._sources:
-            self._sources[chain_id] = SourceChain(self.chain(chain_id))
+            self._sources[chain_id] = SourceChain(self.chain(chain_id), until=self.until)
         return self._sources[chain_id]
 
     def destination(self, chain_id: int) -> Destination:
         if chain_id not in self._destinations:
-            self._destinations[chain_id] = Destination(self.chain(chain_id))
+            self._destinations[chain_id] = Destination(self.chain(chain_id), until=self.until)
         return self._destinations[chain_id]
 
+    @property
+    def sender(self) -> str:
+        """Whose transactions are tried out: the signer's, or nobody's."""
+        return NOBODY if self.signer is None else self.signer.address
+
     def lane(self, chain_id: int) -> Lane:
+        if self.signer is None:
+            raise RuntimeError("without a signer nothing is sent")
         return Lane(self.destination(chain_id), chain_id, self.signer)
 
     def facts(self, registry: Registry) -> RegistryFacts:
@@ -54,12 +70,24 @@ class Chains:
     def head(self, chain_id: int) -> ChainHead:
         """The chain's head, not older than a moment; what submitting compares with is kept."""
         known = self._heads.get(chain_id)
-        if known and time.monotonic() < known[0] + HEAD_IS_FRESH:
+        if known and time.monotonic() < known[0] + self.head_is_fresh:
             return known[1]
         head = self.source(chain_id).head()
         self._heads[chain_id] = (time.monotonic(), head)
-        heads.record(chain_id, head)
+        if self.signer is not None:
+            heads.record(chain_id, head)
         return head
+
+    def provable_head(self, registry: Registry) -> ChainHead:
+        """With the last block that this registry may be shown as the final one.
+
+        Source and destination of a native route reorganise together, and what DONE waits for
+        covers both; so there one confirmation is enough, unless the operator asks for more.
+        """
+        head = self.head(registry.source)
+        if registry.kind is not RegistryKind.NATIVE:
+            return head
+        return replace(head, final_number=head.number - (self.chain(registry.source).finality or 0))
 
     def look_at_heads(self) -> None:
         """Those of all source chains, where no worker has for a second."""
@@ -69,3 +97,9 @@ class Chains:
                     self.head(source)
                 except ChainError as fault:
                     log.warning("%s", fault)
+
+    def close(self) -> None:
+        for source in self._sources.values():
+            source.close()
+        for destination in self._destinations.values():
+            destination.close()

@@ -4,9 +4,10 @@ from collections.abc import Sequence
 
 from queries.chain.errors import CallReverted
 from queries.chain.registry_facts import FactRead
-from queries.models import Query, SentTransaction
-from queries.pipeline.calls import Anchor, Call, calls_for
+from queries.models import SentTransaction
+from queries.pipeline.calls import Anchor, Call
 from queries.pipeline.lane import Priced
+from queries.pipeline.pricing import REFUSED, most_to_pay, priced, proving_calls, refusal_of
 from queries.pipeline.wanted import missing
 from queries.pipeline.work import SOON, Wait, Work
 from queries.statuses import StepName
@@ -22,25 +23,16 @@ def prove(work: Work, anchor: Anchor, unproven: Sequence[FactRead]) -> Wait | No
     if _failed_too_often(work):
         return None
     lacking = missing(unproven)
-    asked = [(account, slots) for account, (_, slots) in lacking.accounts.items()]
-    proofs = work.chains.source(work.job.source).account_proofs(anchor.header, asked)
+    calls = proving_calls(work.chains, work.registry, anchor, lacking)
     work.lease.keep()
-    calls = calls_for(anchor, lacking, proofs)
-    destination = work.chains.destination(work.job.destination)
-    fees = destination.fees()
-    priced: list[Priced] = []
-    for call in calls:
-        try:
-            needed = destination.gas_needed(
-                work.chains.signer.address, work.registry.address, call.data
-            )
-        except CallReverted as reverted:
-            return _refused(work, reverted)
-        priced.append(Priced(call, needed, fees))
-    if _some_cannot_pay(work, priced):
+    try:
+        offered = priced(work.chains, work.registry, calls)
+    except CallReverted as reverted:
+        return _refused(work, reverted)
+    if _some_cannot_pay(work, offered):
         return Wait(SOON, "")  # without those that offered too little
     lane = work.chains.lane(work.job.destination)
-    for each in priced:
+    for each in offered:
         lane.put_on_its_way(work.lease, work.registry.address, each)
     return Wait(SOON, SENT)
 
@@ -56,11 +48,10 @@ def bring(work: Work, call: Call) -> Wait:
     )
     if others.exists():
         return Wait(SOON, HASH_SENT)
-    destination = work.chains.destination(work.job.destination)
-    fees = destination.fees()
-    needed = destination.gas_needed(work.chains.signer.address, work.registry.address, call.data)
-    lane = work.chains.lane(work.job.destination)
-    lane.put_on_its_way(work.lease, work.registry.address, Priced(call, needed, fees))
+    (offered,) = priced(work.chains, work.registry, [call])
+    work.chains.lane(work.job.destination).put_on_its_way(
+        work.lease, work.registry.address, offered
+    )
     return Wait(SOON, HASH_SENT)
 
 
@@ -85,8 +76,8 @@ def _refused(work: Work, reverted: CallReverted) -> Wait | None:
         return Wait(SOON * 2**failures, sentence, failures)
     work.reject(
         Failure(
-            "registry_refuses",
-            f"The registry refuses the proof: 0x{reverted.data.hex()[:200]}",
+            REFUSED,
+            refusal_of(reverted),
             StepName.HEADER_ACCUMULATED,
             retryable=True,
         )
@@ -98,7 +89,7 @@ def _some_cannot_pay(work: Work, calls: Sequence[Priced]) -> bool:
     """Reject the batches that offer less than their share may come to, before anything is sent."""
     if work.chains.chain(work.job.destination).free:
         return False
-    most = _most_to_pay(work, calls)
+    most = most_to_pay(work.queries, calls)
     poor = {
         query.batch_id: most[query.batch_id]
         for query in work.queries
@@ -116,21 +107,3 @@ def _some_cannot_pay(work: Work, calls: Sequence[Priced]) -> bool:
             [query for query in work.queries if query.batch_id == batch],
         )
     return bool(poor)
-
-
-def _most_to_pay(work: Work, calls: Sequence[Priced]) -> dict[str, int]:
-    """Each batch's share by bytes, at the dearest gas that would be paid."""
-    shares: dict[str, int] = {query.batch_id: 0 for query in work.queries}
-    for each in calls:
-        price = each.gas_needed * each.fees.dearest
-        weights = {query: _weight(each.call, query) for query in work.queries}
-        whole = sum(weights.values())
-        for query, weight in weights.items():
-            shares[query.batch_id] += price * weight // whole + 1 if weight else 0
-    return shares
-
-
-def _weight(call: Call, query: Query) -> int:
-    if query.account:
-        return call.accounts.get(bytes.fromhex(query.account[2:]), 0)
-    return call.header_weight

@@ -77,14 +77,22 @@ def _blocks_at_times(batch: Batch, chains: Chains) -> Times:
     for source, seconds in named:
         if seconds is None:
             continue
-        head = chains.head(source)
-        if head.timestamp <= seconds:
-            return Times({}, f"Chain {source} has no block after {seconds} yet.")
-        block, _ = chains.source(source).last_block_at(seconds, head)
-        if block.number + 1 > head.final_number:
-            return Times({}, f"The block after {seconds} on chain {source} is not final yet.")
-        blocks[source, seconds] = block.number
+        block, waits_for = block_at(chains, source, seconds)
+        if block is None or waits_for:
+            return Times({}, waits_for)
+        blocks[source, seconds] = block
     return Times(blocks, "")
+
+
+def block_at(chains: Chains, source: int, seconds: int) -> tuple[int | None, str]:
+    """The last block at a time, where there is one after it; and why it is not settled yet."""
+    head = chains.head(source)
+    if head.timestamp <= seconds:
+        return None, f"Chain {source} has no block after {seconds} yet."
+    block, after = chains.source(source).last_block_at(seconds, head)
+    if not head.is_final(after.number):
+        return block.number, f"The block after {seconds} on chain {source} is not final yet."
+    return block.number, ""
 
 
 def _attach(batch: Batch) -> None:

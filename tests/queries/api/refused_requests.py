@@ -10,6 +10,7 @@ from django.test import Client
 
 from accounts import api_keys
 from accounts.models import Account, ApiKey
+from queries.api import estimating
 from tests.queries.api.served_api import SEPOLIA, WALLET, ask, make_key, record_head, submit
 from tests.queries.schema.example_batches import (
     ADDRESS,
@@ -83,6 +84,26 @@ def _without_database() -> Any:
         return submit(key, SPECIFICATION)
 
 
+def _estimated(key: str) -> Any:
+    """In no time, in which no node answers."""
+    with patch("queries.api.estimating.SECONDS", 0):
+        return Client().post(
+            "/estimate", SPECIFICATION, content_type="application/json", headers={"api-key": key}
+        )
+
+
+def _estimates_used_up() -> Any:
+    key = make_key()
+    with patch("queries.api.estimating.A_MINUTE", 1):
+        _estimated(key)
+        return _estimated(key)
+
+
+def _busy() -> Any:
+    with estimating._a_place(), estimating._a_place():
+        return _estimated(make_key())
+
+
 def _broken() -> Any:
     with patch("queries.reading.batches_of", side_effect=RuntimeError("hunter2")):
         return Client(raise_request_exception=False).get(
@@ -141,6 +162,9 @@ REFUSED: dict[str, Ask] = {
     "webhook_headers_too_large": _unlike(webhook_batch(HEADERS | {"headers": {"x": 4_096 * "a"}})),
     "idempotency_key_malformed": _unlike(SPECIFICATION, **{"idempotency-key": "a b"}),
     "idempotency_key_reused": _reused,
+    "chain_unavailable": lambda: _estimated(make_key()),
+    "too_many_estimates": _estimates_used_up,
+    "estimates_busy": _busy,
     "batch_unknown": lambda: ask(make_key(), "/batch-query-status", batchQueryId="x"),
     "parameter_malformed": lambda: ask(make_key(), "/batch-queries", limit="x"),
 }

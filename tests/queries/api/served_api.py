@@ -11,10 +11,11 @@ from django.utils import timezone
 
 from accounts import api_keys
 from accounts.models import Account
+from accounts.wallets import Wallet
 from explorer import urls
 from queries.api import urls as api
 from queries.models import Head
-from queries.routes import Chain, Registry, RegistryKind, Routes
+from queries.routes import Chain, NodeAddress, Registry, RegistryKind, Routes
 from queries.schema.batch_rules import BatchLimits
 
 HERE = __name__
@@ -35,10 +36,16 @@ def _registry(kind: RegistryKind, source: int, destination: int) -> tuple[Any, R
     return (source, destination), Registry(kind, source, destination, "0x" + 40 * "0")
 
 
+NODES = (NodeAddress("http://127.0.0.1:1"),)  # which are asked for estimates alone
 ROUTES = Routes(
     {
         SEPOLIA: Chain(
-            SEPOLIA, "Sepolia", (), ("SN_SEPOLIA",), free=True, ens_registry="0x" + 40 * "1"
+            SEPOLIA,
+            "Sepolia",
+            NODES,
+            ("SN_SEPOLIA",),
+            free=True,
+            ens_registry="0x" + 40 * "1",
         ),
         OPTIMISM: Chain(OPTIMISM, "OP Mainnet", ()),
         LONELY: Chain(LONELY, "Polygon", ()),
@@ -69,7 +76,7 @@ names = itertools.count()
 
 
 def make_key(wallet: str = WALLET) -> str:
-    account, _ = Account.objects.of_wallet(wallet)
+    account, _ = Account.objects.of_wallet(Wallet(wallet))
     text = api_keys.shown(api_keys.add_key(account, f"Key {next(names)}"))
     assert text is not None
     return text

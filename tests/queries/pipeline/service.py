@@ -60,6 +60,12 @@ class Service:
         assert answer.status_code == 200, answer.content
         return str(answer.json()["internalId"])
 
+    def estimate(self, data: dict[str, Any], **more: Any) -> Any:
+        content = {"destinationChainId": str(CHAIN_ID), "fee": "0", "data": data, **more}
+        return self.client.post(
+            "/estimate", content, content_type="application/json", headers={"api-key": self.key}
+        )
+
     def ask_balance(self, account: str, block: int) -> str:
         entry = {"accounts": {account: {"props": ["BALANCE"], "slots": []}}}
         return self.submit({str(CHAIN_ID): {f"block:{block}": entry}})

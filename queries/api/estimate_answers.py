@@ -1,0 +1,67 @@
+"""What the API says of an estimate: numbers of a chain as decimal text, as everywhere."""
+
+from collections.abc import Sequence
+
+from queries.models import Query
+from queries.pipeline.estimate import BlockEstimate, Price
+from queries.pipeline.wanted import TIMESTAMP
+from queries.proving.header_fields import HeaderField
+from queries.proving.witnesses import AccountField
+from queries.schema.batch_request import BatchRequest, BlockNumber, BlockTimestamp
+
+
+def told_estimate(
+    asked: BatchRequest, blocks: Sequence[BlockEstimate], *, free: bool
+) -> dict[str, object]:
+    """`complete`: each block's price is in the sum."""
+    whole = sum((each.price for each in blocks if each.price), Price())
+    return {
+        "destinationChainId": str(asked.destination),
+        "free": free,
+        "feeNeeded": "0" if free else str(whole.cost),
+        "complete": all(each.price is not None for each in blocks),
+        **_price(whole),
+        "warnings": [{"sentence": each.sentence, "path": each.path} for each in asked.warnings],
+        "blocks": [_block(each) for each in blocks],
+    }
+
+
+def _block(shown: BlockEstimate) -> dict[str, object]:
+    return {
+        "originChainId": str(shown.source),
+        "selectors": list(dict.fromkeys(_selector(query) for query in shown.queries)),
+        "block": None if shown.block is None else str(shown.block),
+        "lastFinalBlock": str(shown.last_final),
+        "readiness": shown.readiness.value,
+        "waitsFor": None if shown.code else shown.sentence or None,
+        "error": shown.sentence if shown.code else None,
+        "code": shown.code or None,
+        "distance": None if shown.distance is None else str(shown.distance),
+        "proven": [
+            {"account": query.account or None, "facts": facts}
+            for query, names in zip(shown.queries, shown.proven, strict=False)
+            if (facts := [_fact(name) for name in names if name != TIMESTAMP])
+        ],
+        "price": _price(shown.price) if shown.price else None,
+    }
+
+
+def _price(price: Price) -> dict[str, object]:
+    return {
+        "transactions": price.transactions,
+        "bytes": price.bytes,
+        "gas": str(price.gas),
+        "gasPrice": str(price.gas_price),
+        "cost": str(price.cost),
+    }
+
+
+def _selector(query: Query) -> str:
+    if query.timestamp is not None:
+        return str(BlockTimestamp(query.timestamp))
+    return str(BlockNumber(query.block or 0))
+
+
+def _fact(name: str) -> str:
+    of_a_field = name in AccountField.__members__ or name in HeaderField.__members__
+    return name if of_a_field else f"0x{name}"

@@ -1,0 +1,89 @@
+"""POST /estimate: what a batch would take. It asks nodes, so it is bounded in time and in load."""
+
+import time
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from threading import BoundedSemaphore
+
+from django.http import HttpRequest, HttpResponse
+from django.utils import timezone
+from django.views.decorators.csrf import csrf_exempt
+from django.views.decorators.http import require_POST
+
+from accounts.key_check import MINUTE, with_api_key
+from accounts.models import ApiKey
+from accounts.rate_limits import spend
+from queries import intake
+from queries.api.answers import answer
+from queries.api.bodies import json_body
+from queries.api.estimate_answers import told_estimate
+from queries.chain.errors import ChainError
+from queries.errors import ChainUnavailable, EstimatesBusy, TooManyEstimates
+from queries.models import Batch
+from queries.pipeline.chains import Chains
+from queries.pipeline.estimate import BlockEstimate, estimate
+from queries.routes import Routes
+from queries.rules_from_routes import rules_from
+from queries.schema.batch_request import BatchRequest
+from queries.schema.batch_rules import BatchLimits
+from queries.schema.batch_schema import read_batch
+
+AT_ONCE = 2  # in this process: the other threads serve what asks nobody
+A_MINUTE = 30  # for a key
+SECONDS = 10.0
+RETRY_AFTER = {"Retry-After": "5"}
+
+_places = BoundedSemaphore(AT_ONCE)
+
+
+@csrf_exempt
+@require_POST
+@with_api_key
+def estimate_batch(
+    request: HttpRequest, key: ApiKey, routes: Routes, limits: BatchLimits
+) -> HttpResponse:
+    content = json_body(request, limits.body_bytes)
+    asked = read_batch(content, rules_from(routes, limits))
+    intake.check_heads(asked.blocks)
+    _spend(key)
+    with _a_place():
+        blocks = _estimated(asked, routes)
+    return answer(told_estimate(asked, blocks, free=routes.chains[asked.destination].free))
+
+
+def _estimated(asked: BatchRequest, routes: Routes) -> list[BlockEstimate]:
+    batch = Batch(destination=asked.destination, submitted=timezone.now())
+    queries = list(intake.queries_of(batch, asked.blocks))
+    chains = Chains(routes, until=time.monotonic() + SECONDS, head_is_fresh=SECONDS)
+    with closing(chains):
+        try:
+            return list(estimate(chains, asked.destination, queries))
+        except ChainError as fault:
+            raise ChainUnavailable(
+                f"{fault} An estimate asks for {SECONDS:.0f} seconds at most; a batch that is "
+                "submitted waits as long as it takes.",
+                headers=RETRY_AFTER,
+            ) from fault
+
+
+def _spend(key: ApiKey) -> None:
+    spent = spend(f"estimates of {key.pk}", A_MINUTE, MINUTE)
+    if not spent.allowed:
+        raise TooManyEstimates(
+            f"A key has {A_MINUTE} estimates a minute, and these are used up. There are more in "
+            f"{spent.seconds_left} seconds.",
+            headers={"Retry-After": str(spent.seconds_left)},
+        )
+
+
+@contextmanager
+def _a_place() -> Iterator[None]:
+    if not _places.acquire(blocking=False):
+        raise EstimatesBusy(
+            "Others are being answered with estimates right now. Try again in a few seconds.",
+            headers=RETRY_AFTER,
+        )
+    try:
+        yield
+    finally:
+        _places.release()

@@ -1,0 +1,190 @@
+"""What a batch would take, as a prover would go about it now; nothing is sent or stored."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from enum import StrEnum
+
+from queries.chain.errors import CallReverted, ChainError
+from queries.chain.registry_facts import TimestampRead
+from queries.models import Query
+from queries.pipeline.anchors import (
+    AnotherBlockAccumulated,
+    CanBeBrought,
+    NotKnownYet,
+    OutOfReach,
+    find_anchor,
+)
+from queries.pipeline.calls import Anchor
+from queries.pipeline.chains import Chains
+from queries.pipeline.known import Known, ask_what_is_known
+from queries.pipeline.pricing import REFUSED, most_to_pay, priced, proving_calls, refusal_of
+from queries.pipeline.settle import block_at
+from queries.pipeline.wanted import missing, reads_of
+from queries.routes import Registry
+
+
+class Readiness(StrEnum):
+    """Whether what is asked of a block could be proven now."""
+
+    PROVEN = "PROVEN"
+    READY = "READY"
+    NOT_FINAL = "NOT_FINAL"
+    NOT_KNOWN = "NOT_KNOWN"  # by the destination, which will learn of it
+    OUT_OF_REACH = "OUT_OF_REACH"
+    FAILS = "FAILS"
+
+
+@dataclass(frozen=True, slots=True)
+class Price:
+    """What would be sent. `cost` is in wei, at the dearest gas that would be paid."""
+
+    transactions: int = 0
+    bytes: int = 0
+    gas: int = 0
+    gas_price: int = 0
+    cost: int = 0
+
+    def __add__(self, other: "Price") -> "Price":
+        return Price(
+            self.transactions + other.transactions,
+            self.bytes + other.bytes,
+            self.gas + other.gas,
+            max(self.gas_price, other.gas_price),
+            self.cost + other.cost,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class BlockEstimate:
+    """One block: what its job would do."""
+
+    source: int
+    queries: tuple[Query, ...]
+    last_final: int
+    readiness: Readiness = Readiness.READY
+    sentence: str = ""  # why it waits or fails
+    code: str = ""  # of what fails
+    distance: int | None = None  # of what is out of reach
+    proven: tuple[tuple[str, ...], ...] = ()  # of each query, the facts that are there already
+    price: Price | None = None  # None: it cannot be told
+
+    @property
+    def block(self) -> int | None:
+        return self.queries[0].block
+
+
+def estimate(chains: Chains, destination: int, queries: Sequence[Query]) -> Iterator[BlockEstimate]:
+    """Block for block; `ChainError` where another try may help, such as where no node answers.
+
+    The queries are of one batch, and not stored.
+    """
+    jobs: dict[tuple[int, int | None], list[Query]] = {}
+    for some in _by_selector(queries):
+        unsettled = _settle(chains, some)
+        if unsettled:
+            yield unsettled
+        else:
+            jobs.setdefault((some[0].source, some[0].block), []).extend(some)
+    for (source, _), served in jobs.items():
+        yield _of_block(chains, chains.routes.registries[source, destination], served)
+
+
+def _by_selector(queries: Sequence[Query]) -> list[list[Query]]:
+    named: dict[tuple[int, int | None, int | None], list[Query]] = {}
+    for query in queries:
+        named.setdefault((query.source, query.block, query.timestamp), []).append(query)
+    return list(named.values())
+
+
+def _settle(chains: Chains, queries: list[Query]) -> BlockEstimate | None:
+    """Find the block, where it is named by a time."""
+    source, seconds = queries[0].source, queries[0].timestamp
+    if seconds is None:
+        return None
+    job = BlockEstimate(source, tuple(queries), chains.head(source).final_number)
+    try:
+        block, waits_for = block_at(chains, source, seconds)
+    except ChainError as fault:
+        return _failed(job, fault)
+    if block is None:
+        return replace(job, readiness=Readiness.NOT_FINAL, sentence=waits_for)
+    for query in queries:
+        query.block = block
+    return None
+
+
+def _of_block(chains: Chains, registry: Registry, queries: list[Query]) -> BlockEstimate:
+    source = registry.source
+    job = BlockEstimate(source, tuple(queries), chains.provable_head(registry).final_number)
+    try:
+        return _tried(chains, registry, job)
+    except AnotherBlockAccumulated as found:
+        sentence = found.sentence(job.block or 0)
+        return replace(job, readiness=Readiness.FAILS, code=found.code, sentence=sentence)
+    except CallReverted as reverted:
+        sentence = refusal_of(reverted)
+        return replace(job, readiness=Readiness.FAILS, code=REFUSED, sentence=sentence)
+    except ChainError as fault:
+        return _failed(job, fault)
+
+
+def _failed(job: BlockEstimate, fault: ChainError) -> BlockEstimate:
+    if fault.retryable:
+        raise fault
+    return replace(job, readiness=Readiness.FAILS, code=fault.code, sentence=str(fault))
+
+
+def _tried(chains: Chains, registry: Registry, job: BlockEstimate) -> BlockEstimate:
+    reads = [reads_of(query) for query in job.queries]
+    head = chains.provable_head(registry)
+    # The block after it is shown where it is named by its time.
+    last = (job.block or 0) + any(query.timestamp is not None for query in job.queries)
+    if not head.is_final(last):
+        waits = head.why_not_final(last)
+        job = replace(job, readiness=Readiness.NOT_FINAL, sentence=waits)
+    if last > head.number:
+        return job
+    header = chains.source(job.source).header(job.block or 0)
+    known = ask_what_is_known(chains.facts(registry), header, reads)
+    proven = tuple(
+        tuple(name for name, read in named.items() if known.words[read] is not None)
+        for named in reads
+    )
+    job = replace(job, proven=proven)
+    if known.whole:
+        return replace(job, readiness=Readiness.PROVEN, sentence="", price=Price())
+    with_child = any(isinstance(read, TimestampRead) for read in known.unproven)
+    anchor = find_anchor(chains, registry, header, with_child=with_child)
+    if isinstance(anchor, Anchor):
+        return replace(job, price=_price(chains, registry, anchor, known, job.queries))
+    return _unreachable(job, anchor, registry)
+
+
+def _unreachable(
+    job: BlockEstimate, found: OutOfReach | NotKnownYet | CanBeBrought, registry: Registry
+) -> BlockEstimate:
+    if isinstance(found, OutOfReach):
+        return replace(
+            job,
+            readiness=Readiness.OUT_OF_REACH,
+            code=found.code,
+            sentence=found.sentence(job.block or 0, registry),
+            distance=found.distance,
+        )
+    if job.readiness is Readiness.NOT_FINAL:
+        return job
+    return replace(job, readiness=Readiness.NOT_KNOWN, sentence=found.waits_for)
+
+
+def _price(
+    chains: Chains, registry: Registry, anchor: Anchor, known: Known, queries: Sequence[Query]
+) -> Price:
+    calls = proving_calls(chains, registry, anchor, missing(known.unproven))
+    offered = priced(chains, registry, calls)
+    return Price(
+        transactions=len(calls),
+        bytes=sum(len(call.data) for call in calls),
+        gas=sum(each.gas_needed for each in offered),
+        gas_price=max(each.fees.dearest for each in offered),
+        cost=sum(most_to_pay(queries, offered).values()),
+    )

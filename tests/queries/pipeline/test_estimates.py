@@ -1,0 +1,188 @@
+"""What a batch would take is told before it is submitted, and submitting then takes just that."""
+
+import time
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from django.test import Client
+from eth_account import Account as Key
+
+from queries.api import estimating
+from queries.chain.local_node import LocalNode, local_node
+from queries.chain.signed_parts import parts_of
+from queries.models import Batch, BlockJob, Head, Query, SentTransaction
+from queries.pipeline import anchors
+from queries.routes import NodeAddress
+from tests.accounts.concurrency import all_at_once
+from tests.queries.api.json_schema import Schemas
+from tests.queries.chain.lying_node import drip_headers, lying_node, stall
+from tests.queries.pipeline.service import CHAIN_ID, ETHER, Service, running_service
+
+pytestmark = pytest.mark.django_db(transaction=True)
+HOLDER = "0xd8dA6BF26964aF9D7eEd9e03E53415D37aA96045"
+BALANCE = {"accounts": {HOLDER: {"props": ["BALANCE"]}}}
+
+
+@pytest.fixture(scope="module")
+def node() -> Iterator[LocalNode]:
+    with local_node("--slots-in-an-epoch", "1") as running:
+        running.rpc.ask("anvil_setBalance", HOLDER, hex(5 * ETHER))
+        yield running
+
+
+@pytest.fixture
+def service(node: LocalNode) -> Iterator[Service]:
+    with running_service(node, free=False) as running:
+        yield running
+
+
+def _at(*selectors: str) -> dict[str, Any]:
+    return {str(CHAIN_ID): dict.fromkeys(selectors, BALANCE)}
+
+
+def _estimated(service: Service, data: dict[str, Any]) -> dict[str, Any]:
+    answer = service.estimate(data)
+    assert answer.status_code == 200, answer.text
+    told: dict[str, Any] = answer.json()
+    document = service.client.get("/openapi.json").json()
+    assert Schemas(document).faults(told, document["components"]["schemas"]["Estimate"]) == []
+    return told
+
+
+def test_who_offers_what_is_told_is_served_for_it(service: Service) -> None:
+    service.mine(3)
+    block = service.head() - 1
+    people = {Key.create().address: {"props": ["BALANCE"], "slots": ["0x1"]} for _ in range(5)}
+    data = {str(CHAIN_ID): {f"block:{block}": {"header": ["STATE_ROOT"], "accounts": people}}}
+    told = _estimated(service, data)
+    assert (told["complete"], told["free"], told["feeNeeded"]) == (True, False, told["cost"])
+    assert not Batch.objects.exists()
+    batch = service.submit(data, fee=told["feeNeeded"])
+    service.work(batch)
+    assert service.status(batch)["queryStatus"] == "DONE"
+    row = SentTransaction.objects.get()
+    assert told["transactions"] == 1
+    assert told["bytes"] == len(parts_of(bytes.fromhex(row.raw)).data)
+    assert 0 <= int(told["gas"]) - (row.gas_used or 0) < 5_000
+    assert int(told["cost"]) >= int(told["gas"]) * int(told["gasPrice"])
+
+
+def test_nothing_is_written_and_no_key_is_needed_to_sign(service: Service) -> None:
+    service.mine(2)
+    before = int(service.node.rpc.ask("eth_blockNumber"), 16)
+    _estimated(service, _at(f"block:{before - 1}", "timestamp:1"))
+    for model in (Batch, Query, BlockJob, Head, SentTransaction):
+        assert not model._default_manager.exists()
+    assert service.head() == before
+
+
+def test_what_is_proven_is_named_and_costs_nothing(service: Service) -> None:
+    service.mine(2)
+    block = service.head() - 1
+    first = _estimated(service, _at(f"block:{block}"))
+    service.work(service.submit(_at(f"block:{block}"), fee=first["feeNeeded"]))
+    (told,) = _estimated(service, _at(f"block:{block}"))["blocks"]
+    assert (told["readiness"], told["price"]["cost"]) == ("PROVEN", "0")
+    assert told["proven"] == [{"account": HOLDER, "facts": ["BALANCE"]}]
+    more = {"accounts": {HOLDER: {"props": ["BALANCE", "NONCE"], "slots": ["0x5"]}}}
+    (told,) = _estimated(service, {str(CHAIN_ID): {f"block:{block}": more}})["blocks"]
+    assert (told["readiness"], told["price"]["transactions"]) == ("READY", 1)
+    assert told["proven"] == [{"account": HOLDER, "facts": ["NONCE", "BALANCE"]}]
+
+
+def test_two_names_of_one_block_cost_once(service: Service) -> None:
+    service.mine(3)
+    block = service.head() - 1
+    seconds = int(service.header(block)["timestamp"], 16)
+    (told,) = _estimated(service, _at(f"block:{block}", f"timestamp:{seconds}"))["blocks"]
+    assert told["selectors"] == [f"block:{block}", f"timestamp:{seconds}"]
+    assert (told["block"], told["price"]["transactions"]) == (str(block), 1)
+
+
+def test_what_is_not_final_is_told_with_the_last_one_that_is(node: LocalNode) -> None:
+    with running_service(node, finality=5) as service:
+        service.mine(8)
+        head = service.head()
+        seconds = int(service.header(head)["timestamp"], 16)
+        names = [f"block:{head}", f"block:{head + 9}", "timestamp:9999999999"]
+        told = _estimated(service, _at(*names))
+        there, beyond, late = sorted(told["blocks"], key=lambda each: int(each["block"] or 10**9))
+        for each in (there, beyond, late):
+            assert each["readiness"] == "NOT_FINAL"
+            assert each["lastFinalBlock"] == str(head - 5)
+        assert there["waitsFor"].startswith(f"Block {head:,} is not final yet")
+        assert int(there["price"]["gas"]) > 50_000
+        assert beyond["price"] is late["price"] is None
+        assert (told["complete"], told["free"], told["feeNeeded"]) == (False, True, "0")
+        # The block after it has to be final as well, where it is named by its time.
+        parent = int(service.header(head - 5)["timestamp"], 16)
+        assert seconds > parent
+        (told,) = _estimated(service, _at(f"timestamp:{parent}"))["blocks"]
+        assert (told["block"], told["readiness"]) == (str(head - 5), "NOT_FINAL")
+
+
+def test_what_is_out_of_reach_is_told_with_its_distance(
+    service: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(anchors, "NATIVE_REACH", 27)  # a node mines 8,127 blocks in a minute
+    service.mine(1)
+    block = service.head()
+    service.mine(27 + 300)
+    (told,) = _estimated(service, _at(f"block:{block}"))["blocks"]
+    assert (told["readiness"], told["code"]) == ("OUT_OF_REACH", "block_out_of_reach")
+    assert (told["distance"], told["price"]) == ("300", None)
+    batch = service.submit(_at(f"block:{block}"), fee="1")
+    service.work(batch)
+    assert service.status(batch)["error"] == told["error"]
+
+
+def test_a_time_before_the_chain_fails(service: Service) -> None:
+    (told,) = _estimated(service, _at("timestamp:1"))["blocks"]
+    assert (told["readiness"], told["code"]) == ("FAILS", "time_too_early")
+
+
+@pytest.mark.parametrize("say", [stall, drip_headers])
+def test_nodes_that_keep_us_waiting_are_given_up(
+    service: Service, monkeypatch: pytest.MonkeyPatch, say: Any
+) -> None:
+    monkeypatch.setattr(estimating, "SECONDS", 2.0)
+    with lying_node(say) as address:
+        _served_by(service, address)
+        begin = time.monotonic()
+        answer = service.estimate(_at("block:1", "block:2"))
+        assert time.monotonic() - begin < 4
+    told = answer.json()
+    assert (answer.status_code, told["code"], told["retryable"]) == (503, "chain_unavailable", True)
+    assert answer["Retry-After"] == "5"
+    assert told["error"].startswith("No node of Local answers.")
+
+
+def test_few_are_made_at_once(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(estimating, "SECONDS", 2.0)
+    codes: list[str] = []
+
+    def ask(_: int) -> None:
+        one = replace(service, client=Client())
+        codes.append(one.estimate(_at("block:1")).json()["code"])
+
+    with lying_node(stall) as address:
+        _served_by(service, address)
+        all_at_once(ask, 4)
+    assert sorted(codes) == 2 * ["chain_unavailable"] + 2 * ["estimates_busy"]
+
+
+def test_a_key_has_few_a_minute(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(estimating, "A_MINUTE", 2)
+    service.mine(2)
+    statuses = [service.estimate(_at("block:1")).status_code for _ in range(3)]
+    assert statuses == [200, 200, 429]
+    refused = service.estimate(_at("block:1"))
+    assert refused.json()["code"] == "too_many_estimates"
+    assert 1 <= int(refused["Retry-After"]) <= 60
+
+
+def _served_by(service: Service, address: str) -> None:
+    chain = replace(service.routes.chains[CHAIN_ID], nodes=(NodeAddress(address),))
+    service.routes.chains[CHAIN_ID] = chain  # type: ignore[index]
