@@ -235,6 +235,29 @@ def test_a_limited_node_is_left_alone_and_the_time_is_told() -> None:
         assert 3000 < error.retry_after <= 3600
 
 
+@pytest.mark.parametrize(
+    ("told", "least", "most"),
+    [
+        ("999999999", 3500, 3600),
+        (9 * "9" * 99, 3500, 3600),
+        ("Fri, 01 Jan 2100 00:00:00 GMT", 3500, 3600),
+        ("Fri, 01 Jan 2100 00:00:00", 3500, 3600),
+        ("Thu, 01 Jan 1970 00:00:00 GMT", 0, 0),
+        ("-5", 0, 1),
+        ("0", 0, 0),
+        ("nan", 0, 1),
+        ("soon", 0, 1),
+        ("Fri, 99 Foo 2100", 0, 1),
+    ],
+)
+def test_a_rest_is_bounded_whatever_the_node_says(told: str, least: int, most: int) -> None:
+    asked = Asked()
+    with relay(NOBODY, asked=asked, first=limiting(asked, 99, told)) as address:
+        error = failure(Nodes(chain_of(address), patience=0))
+    assert isinstance(error, NodesLimited)
+    assert least <= error.retry_after <= most
+
+
 def test_while_one_node_rests_another_is_asked(shared_node: LocalNode) -> None:
     asked = Asked()
     with relay(NOBODY, asked=asked, first=limiting(asked, 99, "60")) as address:

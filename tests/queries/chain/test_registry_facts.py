@@ -113,6 +113,18 @@ def test_where_there_is_no_registry_it_is_told(live: LiveChain) -> None:
             ask()
 
 
+def test_a_word_that_is_neither_proven_nor_unproven_is_no_registrys(
+    live: LiveChain, native: Deployed
+) -> None:
+    def change(method: str, _: list[Any], answer: dict[str, Any]) -> dict[str, Any]:
+        return {"result": f"0x{7:064x}{1:064x}"} if method == "eth_call" else answer
+
+    with relay(live.node.url, change) as address:
+        read = facts(live.node, native.address, RegistryKind.NATIVE, address)
+        with pytest.raises(RegistryAbsent):
+            read.words([TimestampRead(1)])
+
+
 # What a native registry can find
 
 
