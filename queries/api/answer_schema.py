@@ -142,6 +142,7 @@ def _api_key() -> Schema:
             "id": TEXT,
             "name": TEXT,
             "owner": TEXT,
+            "ownerChainId": NUMBER_OR_NULL,
             "created": MOMENT,
             "limits": _whole({"requests": COUNT, "seconds": COUNT}),
             "use": _whole({"today": COUNT, "total": COUNT, "last": MOMENT_OR_NULL}),

@@ -92,6 +92,7 @@ EXAMPLE_ANSWERS: dict[str, object] = {
         "id": "qok33gj3fx",
         "name": "Bridge",
         "owner": "0xd8dA6BF26964aF9D7eEd9e03E53415D37aA96045",
+        "ownerChainId": None,
         "created": "2026-11-01T12:00:00Z",
         "limits": {"requests": 600, "seconds": 60},
         "use": {"today": 1, "total": 41, "last": "2026-11-20T07:41:03Z"},
