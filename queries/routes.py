@@ -14,7 +14,8 @@ from pathlib import Path
 from typing import Any, NoReturn
 from urllib.parse import urlsplit
 
-GREATEST_CHAIN_ID = 2**63 - 1
+from accounts.wallets import GREATEST_CHAIN_ID
+
 LONGEST_NAME = 50
 
 
