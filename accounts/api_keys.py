@@ -1,7 +1,7 @@
-"""API keys: made, shown, found, renamed, rotated, revoked. What one looks like: key_text.py."""
+"""API keys: made, shown, renamed, rotated, revoked. What one looks like: key_text.py."""
 
-from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import timedelta
+from http import HTTPStatus
 from typing import ClassVar
 
 from django.conf import settings
@@ -10,12 +10,14 @@ from django.db.models import QuerySet
 from django.utils import timezone
 from django.utils.crypto import constant_time_compare
 
-from accounts.key_text import id_in, key_digest, key_text, new_id
-from accounts.models import Account, ApiKey
-from accounts.rate_limits import KEY_SUBJECT
+from accounts.key_text import key_digest, key_text, new_id
+from accounts.models import Account, Allowance, ApiKey
+from accounts.rate_limits import KEY_SUBJECT, spend
 from accounts.refusals import Refusal
 
 KEYS_OF_AN_ACCOUNT = 20
+CHANGES_AN_HOUR, HOUR = 20, 3_600
+REVOKED_KEPT = 50  # of an account
 FIRST_NAME = "First key"
 # How long the old secret of a rotated key may still work.
 GRACE_PERIODS = {
@@ -30,10 +32,30 @@ class TooManyKeys(Refusal):
     code: ClassVar[str] = "too_many_keys"
 
 
+class TooManyChanges(Refusal):
+    """Each new key or secret would otherwise be a way to more requests or rows."""
+
+    code: ClassVar[str] = "too_many_key_changes"
+    status: ClassVar[HTTPStatus] = HTTPStatus.TOO_MANY_REQUESTS
+    retryable: ClassVar[bool] = True
+
+
 class KeyGone(Refusal):
     """The key is another's, was revoked, or was rotated in another window meanwhile."""
 
     code: ClassVar[str] = "key_gone"
+
+
+def count_change(owner: Account) -> None:
+    """Before a key is made or rotated in a browser; together they have one allowance."""
+    spent = spend(f"keys of {owner.pk}", CHANGES_AN_HOUR, HOUR)
+    if not spent.allowed:
+        minutes = -(-spent.seconds_left // 60)
+        raise TooManyChanges(
+            f"An account makes or rotates {CHANGES_AN_HOUR} keys an hour. "
+            f"Try again in {minutes} {'minute' if minutes == 1 else 'minutes'}.",
+            headers={"Retry-After": str(spent.seconds_left)},
+        )
 
 
 def add_key(owner: Account, name: str) -> ApiKey:
@@ -58,31 +80,6 @@ def shown(key: ApiKey) -> str | None:
         if constant_time_compare(key_digest(text), key.digest):
             return text
     return None
-
-
-@dataclass(frozen=True, slots=True)
-class Held:
-    """A key that someone showed, and whether it may be used."""
-
-    key: ApiKey
-    revoked: bool
-    owner_disabled: bool
-
-
-def find(text: str) -> Held | None:
-    """The key that `text` is, if it is one. It is looked for by its name, then compared."""
-    key_id = id_in(text)
-    if key_id is None:
-        return None
-    key = ApiKey.objects.select_related("owner").filter(pk=key_id).first()
-    if key is None:
-        return None
-    digest = key_digest(text)
-    current = constant_time_compare(digest, key.digest)
-    previous = constant_time_compare(digest, key.previous_digest)
-    if not current and not (previous and _still(key.previous_until)):
-        return None
-    return Held(key, key.revoked is not None, not key.owner.is_active)
 
 
 def rename(owner: Account, key_id: str, name: str) -> None:
@@ -124,9 +121,10 @@ def end_grace(owner: Account, key_id: str, seen: int) -> ApiKey:
 
 
 def revoke(owner: Account, key_id: str) -> ApiKey:
-    if not revoke_all(owner.keys.filter(pk=key_id)):
+    key = owner.keys.filter(pk=key_id).first()
+    if key is None or not revoke_all(owner.keys.filter(pk=key_id)):
         raise _gone()
-    return owner.keys.get(pk=key_id)
+    return key
 
 
 def revoke_all(keys: QuerySet[ApiKey]) -> int:
@@ -134,18 +132,26 @@ def revoke_all(keys: QuerySet[ApiKey]) -> int:
 
     Every worker asks the database each time, so they are refused from now on.
     """
-    return keys.filter(revoked=None).update(
+    owners = list(Account.objects.filter(keys__in=keys).distinct())
+    count = keys.filter(revoked=None).update(
         revoked=timezone.now(), previous_digest="", previous_until=None
     )
+    for owner in owners:
+        _forget_the_oldest(owner)
+    return count
+
+
+def _forget_the_oldest(owner: Account) -> None:
+    """Making and revoking keys in turn would otherwise leave rows for ever."""
+    newest_first = owner.keys.exclude(revoked=None).order_by("-revoked", "pk")
+    old = list(newest_first[REVOKED_KEPT:])
+    Allowance.objects.filter(pk__in=[subject(key) for key in old]).delete()
+    ApiKey.objects.filter(pk__in=[key.pk for key in old]).delete()
 
 
 def subject(key: ApiKey) -> str:
     """What the key's use is counted under."""
     return f"{KEY_SUBJECT}{key.id}"
-
-
-def _still(until: datetime | None) -> bool:
-    return until is not None and timezone.now() < until
 
 
 def _gone() -> KeyGone:

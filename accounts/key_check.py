@@ -10,7 +10,7 @@ from django.db import Error as DatabaseFault
 from django.http import HttpRequest, HttpResponse
 from django.utils.cache import patch_vary_headers
 
-from accounts import api_keys
+from accounts import api_keys, key_lookup
 from accounts.http_refusals import Unavailable
 from accounts.models import ApiKey
 from accounts.rate_limits import Spent, spend
@@ -97,7 +97,7 @@ def _key_of(request: HttpRequest) -> ApiKey:
             f"Send your API key in the header {HEADER}. {settings.SITE_URL}/dashboard shows it."
         )
     try:
-        held = api_keys.find(text)
+        held = key_lookup.find(text)
     except DatabaseFault as fault:
         raise _unavailable() from fault
     if held is None:

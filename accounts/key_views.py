@@ -35,6 +35,7 @@ def _form(done: Done[Place]) -> Callable[Concatenate[HttpRequest, Place], HttpRe
 
 @_form
 def add(owner: Account, form: QueryDict) -> str:
+    api_keys.count_change(owner)
     key = api_keys.add_key(owner, key_name(form.get("name", "")))
     return f"The key “{key.name}” is ready."
 
@@ -50,6 +51,7 @@ def rename(owner: Account, form: QueryDict, key_id: str) -> str:
 def rotate(owner: Account, form: QueryDict, key_id: str) -> str:
     chosen = form.get("grace", "")
     seconds = next((each for each in api_keys.GRACE_PERIODS if str(each) == chosen), 0)
+    api_keys.count_change(owner)
     key = api_keys.rotate(owner, key_id, _seen(form), timedelta(seconds=seconds))
     return f"“{key.name}” has a new secret. The old one ends {api_keys.GRACE_PERIODS[seconds]}."
 

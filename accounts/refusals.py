@@ -13,7 +13,7 @@ from django.http import JsonResponse
 
 
 class Refusal(Exception):  # noqa: N818
-    """Raised where something is refused; one middleware makes the answer of it."""
+    """Raised where something is refused; who catches it answers with it, or shows its sentence."""
 
     code: ClassVar[str]
     status: ClassVar[HTTPStatus] = HTTPStatus.BAD_REQUEST

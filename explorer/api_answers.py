@@ -57,7 +57,7 @@ class ApiAnswers:
             log.error("The database does not answer.", exc_info=fault)
             return answer_of(_unavailable())
         if isinstance(fault, RequestDataTooBig):
-            return answer_of(http.BodyTooLarge("The body is larger than any that is read here."))
+            return answer_of(_too_large())
         return None
 
 
@@ -101,6 +101,8 @@ def _in_our_shape(request: HttpRequest, response: HttpResponse) -> HttpResponse:
 
 
 def _refusal(request: HttpRequest, response: HttpResponse) -> Refusal:
+    if response.status_code in PLAIN:
+        return PLAIN[response.status_code]()
     match response.status_code:
         case HTTPStatus.NOT_FOUND:
             return http.NothingHere(f"There is nothing at this address. {_where()}")
@@ -111,8 +113,6 @@ def _refusal(request: HttpRequest, response: HttpResponse) -> Refusal:
             )
         case HTTPStatus.FORBIDDEN:
             return http.NotAllowed("This is not for whoever asks so.")
-        case HTTPStatus.SERVICE_UNAVAILABLE:
-            return _unavailable()
         case status if status >= HTTPStatus.INTERNAL_SERVER_ERROR:
             return http.FaultOfOurs(
                 "Something broke on our side. It is logged, and the operator finds it by the "
@@ -126,8 +126,19 @@ def _where() -> str:
     return f"{settings.SITE_URL}/docs/api tells what there is."
 
 
+def _too_large() -> http.BodyTooLarge:
+    return http.BodyTooLarge("The body is larger than any that is read here.")
+
+
 def _unavailable() -> http.Unavailable:
     return http.Unavailable(
         "The service cannot reach its database at the moment. Try again in a few seconds.",
         headers={"Retry-After": "5"},
     )
+
+
+# What is told without looking at the request.
+PLAIN: dict[int, Callable[[], Refusal]] = {
+    HTTPStatus.REQUEST_ENTITY_TOO_LARGE: _too_large,
+    HTTPStatus.SERVICE_UNAVAILABLE: _unavailable,
+}

@@ -18,6 +18,7 @@ from explorer.host_names import host_name
 TRUE = {"1", "true", "yes", "on"}
 FALSE = {"0", "false", "no", "off"}
 GREATEST = 2**31 - 1
+OWN_PORTS = {"http": 80, "https": 443}
 
 
 class Environment:
@@ -108,7 +109,9 @@ class Environment:
         if parts.scheme != "https" and (https or parts.scheme != "http"):
             raise _refusal(name, value, "outside development it is https")
         host = self._host(name, named)
-        return f"{parts.scheme}://{host}{'' if port is None else f':{port}'}", host
+        # Browsers leave out a scheme's own port, so here it would be another place than theirs.
+        beyond = "" if port in {None, OWN_PORTS[parts.scheme]} else f":{port}"
+        return f"{parts.scheme}://{host}{beyond}", host
 
     def _host(self, name: str, text: str) -> str:
         try:

@@ -101,6 +101,8 @@ MIDDLEWARE = [
     # Outside of the host check, so that the page of a refusal has the policy too.
     "csp.middleware.CSPMiddleware",
     "django.middleware.security.SecurityMiddleware",
+    # Before anything reads a body, which is written to the disk whole where it is a form's.
+    "explorer.body_size.BodySize",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
@@ -151,7 +153,9 @@ AUTH_PASSWORD_VALIDATORS = [  # of operators whom createsuperuser makes
     for name in ("MinimumLengthValidator", "CommonPasswordValidator", "NumericPasswordValidator")
 ]
 # Where a wallet may be told that it signs in; a page at any other place is not ours.
-SIGN_IN_ORIGINS = [SITE_URL, *(f"https://{host}" for host in EXTRA_HOSTS)]
+scheme, _, place = SITE_URL.partition("://")
+port = place.removeprefix(SITE_HOST)
+SIGN_IN_ORIGINS = [f"{scheme}://{host}{port}" for host in (SITE_HOST, *EXTRA_HOSTS)]
 OPERATORS = env.wallets("OPERATORS")
 REQUESTS_PER_MINUTE = env.number("REQUESTS_PER_MINUTE", 600, least=1)
 

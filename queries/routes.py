@@ -11,6 +11,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from accounts.wallets import GREATEST_CHAIN_ID
 from queries.routes_file import (
     RoutesUnreadable,
     contract_address,
@@ -37,7 +38,6 @@ __all__ = [
     "read_routes",
 ]
 
-GREATEST_CHAIN_ID = 2**63 - 1
 MOST_BLOCKS = 100_000  # on top of another
 DEFAULT_RANGE, LONGEST_RANGE = 256, 2**16 - 1
 GWEI = 10**9

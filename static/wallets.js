@@ -23,8 +23,7 @@ function plain(text) {
 }
 
 function add({ provider, name, icon, uuid, rdns, announced }) {
-  const known = wallets.some((each) =>
-    each.provider === provider || (uuid && each.uuid === uuid) || (rdns && each.rdns === rdns));
+  const known = wallets.some((each) => each.provider === provider || (uuid && each.uuid === uuid));
   if (known || wallets.length >= MOST_WALLETS || typeof provider?.request !== "function") return;
   const item = pattern.content.cloneNode(true).firstElementChild;
   const button = item.querySelector("button");
@@ -37,8 +36,18 @@ function add({ provider, name, icon, uuid, rdns, announced }) {
   });
   wallets.push(wallet);
   list.append(item);
+  tellApart(wallets.filter((each) => each.name === shown));
   looking.hidden = noWallet.hidden = true;
   return wallet;
+}
+
+/** Two of one name, such as a wallet and its test version, say whose they are as well. */
+function tellApart(namesakes) {
+  if (namesakes.length < 2) return;
+  for (const { item, name, rdns } of namesakes) {
+    const whose = plain(typeof rdns === "string" ? rdns : "");
+    item.querySelector(".name").textContent = whose ? `${name} (${whose})` : name;
+  }
 }
 
 function showIcon(item, icon, name) {

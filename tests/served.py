@@ -17,12 +17,14 @@ STARTED_WITHIN = 60  # seconds
 
 
 @contextmanager
-def served(repository: Path, folder: Path, **variables: str) -> Iterator[str]:
+def served(
+    repository: Path, folder: Path, *, workers: str = "1", **variables: str
+) -> Iterator[str]:
     """The address of a running server; all that it said is in `folder`/log when it has ended."""
     address = f"http://127.0.0.1:{(port := free_port())}"
     with (folder / "log").open("w") as log:
         server = subprocess.Popen(
-            [sys.executable, "manage.py", "serve", f"--port={port}", "--workers=1"],
+            [sys.executable, "manage.py", "serve", f"--port={port}", f"--workers={workers}"],
             cwd=repository,
             env=clean_environment(folder, **variables),
             stdout=log,

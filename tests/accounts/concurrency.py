@@ -1,5 +1,6 @@
 """Many at once, each on a database connection of its own."""
 
+import os
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -7,7 +8,9 @@ from typing import TypeVar
 
 from django.db import connection
 
-AT_ONCE = 25  # connections; PostgreSQL has a hundred, for all workers of a test run
+# PostgreSQL has a hundred connections for all that runs, other workers of a test run as well.
+RUNNING = int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))
+AT_ONCE = 100 if connection.vendor == "sqlite" else min(60, 80 // RUNNING)
 Result = TypeVar("Result")
 
 
@@ -17,7 +20,7 @@ def all_at_once(work: Callable[[int], Result], count: int) -> list[Result]:
 
     def one(number: int) -> Result:
         if number < AT_ONCE:
-            begin.wait(timeout=30)
+            begin.wait(timeout=60)
         try:
             return work(number)
         finally:

@@ -179,6 +179,8 @@ FORGED: dict[str, tuple[str, Forger]] = {
     "a message without a beginning": ("not_before_missing", replaced("\nNot Before: .*", "")),
     "a message that is not valid yet": ("not_yet_valid", moved(1, "Not Before")),
     "a message of the future": ("issued_in_future", moved(1, "Issued At")),
+    "a message that is valid three minutes from now": ("not_yet_valid", moved(0.06, "Not Before")),
+    "a message of three minutes from now": ("issued_in_future", moved(0.06, "Issued At")),
     "a time that cannot be": (
         "time_malformed",
         replaced("Issued At: ....-..", "Issued At: 2026-13"),

@@ -11,7 +11,7 @@ from django.test import Client
 from accounts import api_keys
 from accounts.key_names import key_name
 from accounts.key_text import KEY, KEY_PREFIX
-from accounts.models import Account, ApiKey
+from accounts.models import Account, Allowance, ApiKey
 from accounts.wallets import Wallet
 from tests.accounts.concurrency import all_at_once
 from tests.accounts.signers import Signer
@@ -218,6 +218,41 @@ def test_an_account_has_so_many_keys(monkeypatch: pytest.MonkeyPatch) -> None:
         make_key()
     api_keys.revoke(owner(), key.id)
     make_key()
+
+
+def test_making_and_rotating_have_one_allowance_an_hour(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(api_keys, "CHANGES_AN_HOUR", 2)
+    signer = Signer()
+    signer.sign_in()
+    first = ApiKey.objects.get()  # which sign-in made, and nobody asked for
+
+    def post(path: str, **form: str) -> str:
+        form["csrfmiddlewaretoken"] = signer.client.cookies["visit"].value
+        return str(signer.client.post(path, form, follow=True).text)
+
+    assert "is ready" in post("/keys", name="One")
+    assert "has a new secret" in post(f"/keys/{first.pk}/rotate", version="1")
+    refused = "An account makes or rotates 2 keys an hour. Try again in 60 minutes."
+    assert refused in post("/keys", name="Two")
+    assert refused in post(f"/keys/{first.pk}/rotate", version="2")
+    assert "is revoked" in post(f"/keys/{first.pk}/revoke")  # which is never too much
+    assert ApiKey.objects.count() == 2
+
+
+def test_of_revoked_keys_the_newest_are_kept_with_their_use(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(api_keys, "REVOKED_KEPT", 2)
+    made = [make_key(str(number)) for number in range(4)]
+    other = api_keys.add_key(Account.objects.of_wallet(Wallet(WALLET, 10))[0], "Another's")
+    api_keys.revoke(Account.objects.get(chain_id=10), other.pk)
+    for key, text in made:
+        ask(text)
+        api_keys.revoke(owner(), key.pk)
+    kept = {made[2][0].pk, made[3][0].pk}
+    assert set(ApiKey.objects.values_list("pk", flat=True)) == kept | {other.pk}
+    used = Allowance.objects.values_list("subject", flat=True)
+    assert set(used) == {f"key {pk}" for pk in kept}
 
 
 @pytest.mark.django_db(transaction=True)

@@ -116,7 +116,8 @@ def test_a_grace_is_told_of_and_can_be_ended(
     page.get_by_role("button", name="Rotate").click()
     expect(page.get_by_text("The key before this one ends in 6 days")).to_be_visible()
     page.get_by_text("Rename, rotate or revoke").click()
-    expect(page.locator(".changes")).to_contain_text("The key before this one, which works until")
+    ends = "The key before this one ends at once, not in 6 days"
+    expect(page.locator(".changes")).to_contain_text(ends)
     assert _ask(live_server, first).status_code == 200
     page.get_by_role("button", name="End it now").click()
     expect(page.locator(".message.success")).to_contain_text("newest secret alone")
@@ -248,6 +249,8 @@ def test_the_dashboard_fits(
     for name in ("fresh", "several", "empty"):
         if name == "several":
             _keys_of_every_kind(account)
+            then = timezone.now() - timedelta(minutes=59)
+            account.sessions.update(signed_in=then - timedelta(days=330), last_seen=then)
         if name == "empty":
             account.keys.all().delete()
         page.reload()
@@ -256,6 +259,9 @@ def test_the_dashboard_fits(
         for width in (360, 1200, 1920):
             page.set_viewport_size({"width": width, "height": 900})
             assert page.evaluate("document.documentElement.scrollWidth") <= width
+            row = page.locator(".sessions > li").first.bounding_box()
+            assert row
+            assert row["height"] < (90 if width >= 1200 else 250)  # one line, or few
             page.screenshot(
                 path=screenshots / f"dashboard-{name}-{scheme}-{width}.png", full_page=True
             )

@@ -307,6 +307,8 @@ def test_a_key_is_revoked_on_its_own_page_with_its_grace(settings: LazySettings)
     page = revoke(sure="on")
     assert "Revoked: 1." in page
     assert "formaction" not in page
+    key.refresh_from_db()
+    assert (key.previous_digest, key.previous_until) == ("", None)
     for text in (first, str(api_keys.shown(key))):
         assert Client().get("/api-key", headers={"api-key": text}).status_code == 401
     assert operator.client.get(f"{KEYS}{key.pk}/revoke/").status_code == 405

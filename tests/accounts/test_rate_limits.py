@@ -1,5 +1,7 @@
 """Limits: exact for many at once, told in headers, and closed where they cannot be kept."""
 
+import sqlite3
+import time
 from typing import Any
 
 import pytest
@@ -107,7 +109,10 @@ def test_who_was_last_seen_yesterday_is_forgotten_but_for_keys() -> None:
 
 
 @pytest.mark.django_db(transaction=True)
-def test_of_a_hundred_at_once_exactly_the_limit_pass(settings: LazySettings) -> None:
+def test_of_a_hundred_at_once_exactly_the_limit_pass(
+    settings: LazySettings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(rate_limits, "PATIENCE", 60)  # a hundred threads on one machine wait
     settings.REQUESTS_PER_MINUTE = 37
     text = make_key()
     answers = all_at_once(lambda _: ask(text), 100)
@@ -136,6 +141,27 @@ def test_where_it_cannot_be_counted_nobody_is_let_in(statement: str) -> None:
     assert "the database is gone" not in answer.text
 
 
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.skipif(connection.vendor != "sqlite", reason="only SQLite has one lock for all")
+def test_a_lock_that_is_held_keeps_nobody_waiting_for_long() -> None:
+    text = make_key()
+    patience = connection.settings_dict["OPTIONS"]["timeout"] * 1_000
+    other = sqlite3.connect(connection.settings_dict["NAME"], isolation_level=None)
+    other.execute("BEGIN IMMEDIATE")
+    try:
+        begin = time.monotonic()
+        answer = ask(text)
+        assert time.monotonic() < begin + rate_limits.PATIENCE + 2
+    finally:
+        other.close()
+    assert (answer.status_code, answer["Retry-After"]) == (503, "5")
+    assert ask(text).status_code == 200
+    with connection.cursor() as cursor:
+        spend("one", 1, 60)
+        cursor.execute("PRAGMA busy_timeout")
+        assert cursor.fetchone() == (patience,)
+
+
 @pytest.mark.no_database
 @pytest.mark.parametrize(
     ("address", "forwarded", "behind", "network"),
@@ -145,7 +171,15 @@ def test_where_it_cannot_be_counted_nobody_is_let_in(statement: str) -> None:
         ("10.0.0.1", "198.51.100.1", True, "198.51.100.1"),
         ("10.0.0.1", "6.6.6.6, 198.51.100.1", True, "198.51.100.1"),
         ("10.0.0.1", "", True, "10.0.0.1"),
-        ("10.0.0.1", "nonsense", True, "unknown"),
+        ("10.0.0.1", "nonsense", True, "10.0.0.1"),
+        ("10.0.0.1", "198.51.100.1, ", True, "10.0.0.1"),
+        ("10.0.0.1", "198.51.100.1:4567", True, "198.51.100.1"),
+        ("10.0.0.1", "[2001:db8:1:2::3]:4567", True, "2001:db8:1:2::/64"),
+        ("10.0.0.1", "[2001:db8:1:2::3]", True, "2001:db8:1:2::/64"),
+        ("10.0.0.1", "2001:db8:1:2::3", True, "2001:db8:1:2::/64"),
+        ("10.0.0.1", "[]:1", True, "10.0.0.1"),
+        ("10.0.0.1", "999.1.1.1:5", True, "10.0.0.1"),
+        ("", "", False, "unknown"),
         ("2001:db8:1:2:3:4:5:6", "", False, "2001:db8:1:2::/64"),
         ("::ffff:203.0.113.7", "", False, "203.0.113.7"),
     ],

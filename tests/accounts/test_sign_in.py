@@ -1,6 +1,7 @@
 """Signing in as a server sees it: once for a nonce, a new session, never somewhere else."""
 
-from collections.abc import Iterator
+import re
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -8,12 +9,16 @@ from typing import Any
 import pytest
 from django.contrib.auth import login
 from django.http import HttpRequest
-from django.test import Client
+from django.middleware.csrf import get_token
+from django.test import Client, RequestFactory
 
-from accounts import attempts, views
+from accounts import attempts, rate_limits, views
 from accounts.models import Account, Allowance, Session, SignInNonce
 from accounts.sessions import end_all_sessions
 from accounts.sign_in_message import VALID_FOR
+from accounts.sign_in_refusals import NonceOfAnother, TooManyAttempts
+from accounts.wallet_login import spend_nonce
+from accounts.wallets import Wallet
 from tests.accounts.concurrency import all_at_once
 from tests.accounts.signers import Signer
 
@@ -140,6 +145,68 @@ def test_signing_out_makes_the_browser_another_one() -> None:
 
 
 @pytest.mark.django_db
+def test_a_message_is_good_for_five_minutes_and_its_nonce_cannot_be_guessed() -> None:
+    signer = Signer()
+    messages = [signer.message() for _ in range(3)]
+    fields = [
+        dict(re.findall("^([A-Z][A-Za-z ]+): (.*)$", each, re.MULTILINE)) for each in messages
+    ]
+    for each in fields:
+        issued, until = (
+            datetime.fromisoformat(each[name]) for name in ("Issued At", "Expiration Time")
+        )
+        assert until - issued == timedelta(minutes=5)
+        assert re.fullmatch("[A-Za-z0-9]{16}", each["Nonce"])
+    assert len({each["Nonce"] for each in fields}) == 3
+
+
+@pytest.mark.django_db
+def test_only_the_browser_that_asked_spends_its_nonce() -> None:
+    """Also where what was checked before would have let another one through."""
+    signer = Signer()
+    signer.message()
+    nonce = SignInNonce.objects.get().nonce
+    with pytest.raises(NonceOfAnother):
+        spend_nonce(RequestFactory().post("/sign-in"), nonce)
+    assert SignInNonce.objects.get().spent is None
+
+
+@pytest.mark.django_db
+def test_the_dashboard_is_kept_in_no_cache() -> None:
+    signer = Signer()
+    signer.sign_in()
+    kept = signer.client.get("/dashboard")["Cache-Control"]
+    assert {"no-store", "private", "no-cache"} <= set(kept.split(", "))
+
+
+def _allowed(count: Callable[[], None]) -> int:
+    """How often it may be done until it is refused."""
+    for times in range(1_000):
+        try:
+            count()
+        except TooManyAttempts:
+            return times
+    return 1_000
+
+
+@pytest.mark.django_db
+def test_how_often_anything_may_be_tried() -> None:
+    def visitor() -> HttpRequest:
+        return RequestFactory().post("/sign-in")
+
+    one = visitor()
+    get_token(one)
+    assert _allowed(lambda: attempts.count_attempt(one)) == 30
+    assert _allowed(lambda: attempts.count_attempt(visitor())) == 200 - 31
+    assert _allowed(lambda: attempts.count_message(one)) == 200
+    assert _allowed(lambda: attempts.count_password(one)) == 30
+    assert _allowed(lambda: attempts.count_question(one)) == 20
+    wallet = Wallet(Signer().address)
+    assert _allowed(lambda: attempts.count_signed(wallet)) == 30
+    assert Allowance.objects.exists()
+
+
+@pytest.mark.django_db
 def test_nonces_of_before_are_forgotten() -> None:
     signer = Signer()
     signer.message()
@@ -243,4 +310,5 @@ def limits_out_of_the_way() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patched:
         for name in ("OF_A_NETWORK", "OF_A_BROWSER", "OF_A_WALLET"):
             patched.setattr(attempts, name, 1_000)
+        patched.setattr(rate_limits, "PATIENCE", 60)  # a hundred threads on one machine wait
         yield

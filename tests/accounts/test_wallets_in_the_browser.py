@@ -52,8 +52,26 @@ def test_one_that_announces_itself_again_is_offered_once(
     _open(page, live_server, wallet)
     expect(page.locator(".wallet")).to_have_count(1)
     wallet.in_page("announce()")
-    _announce(page, f"{{uuid: 'new', name: 'Twin', rdns: 'test.{wallet.colour}'}}")
     assert _names(page) == [wallet.name]
+
+
+def test_two_of_one_maker_are_both_offered_and_two_of_one_name_told_apart(
+    page: Page, live_server: LiveServer, wallet: Wallet
+) -> None:
+    _open(page, live_server, wallet)
+    expect(page.locator(".wallet")).to_have_count(1)
+    _announce(page, f"{{uuid: 'new', name: 'Twin', rdns: 'test.{wallet.colour}'}}")
+    assert _names(page) == [wallet.name, "Twin"]
+    _announce(page, f"{{uuid: 'other', name: '{wallet.name}', rdns: 'evil\\u202e.example'}}")
+    _announce(page, "{uuid: 'third', name: 'Twin', rdns: 7}")
+    assert _names(page) == [
+        f"{wallet.name} (test.{wallet.colour})",
+        f"Twin (test.{wallet.colour})",
+        f"{wallet.name} (evil .example)",
+        "Twin",
+    ]
+    page.locator(".wallet").first.click()
+    expect(page.get_by_role("heading", name="Your first call")).to_be_visible()
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

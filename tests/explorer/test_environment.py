@@ -155,6 +155,20 @@ def test_an_origin(address: str, host: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("address", "origin"),
+    [
+        ("https://proofs.example.org:443", "https://proofs.example.org"),
+        ("https://[::1]:443/", "https://[::1]"),
+        ("http://127.0.0.1:80", "http://127.0.0.1"),
+        ("http://127.0.0.1:443", "http://127.0.0.1:443"),
+        ("https://proofs.example.org:80", "https://proofs.example.org:80"),
+    ],
+)
+def test_a_schemes_own_port_is_left_out_as_browsers_do(address: str, origin: str) -> None:
+    assert Environment({"SITE_URL": address}).origin("SITE_URL", "", https=False)[0] == origin
+
+
+@pytest.mark.parametrize(
     "address",
     [
         "proofs.example.org",

@@ -92,6 +92,15 @@ CHANGES: list[tuple[dict[str, str], dict[str, object]]] = [
             ],
         },
     ),
+    (
+        {"SITE_URL": "https://proofs.example.org:8443", "EXTRA_HOSTS": "a.example"},
+        {
+            "SITE_URL": "https://proofs.example.org:8443",
+            "EXTRA_HOSTS": ["a.example"],
+            "ALLOWED_HOSTS": ["proofs.example.org", "a.example"],
+            "SIGN_IN_ORIGINS": ["https://proofs.example.org:8443", "https://a.example:8443"],
+        },
+    ),
     ({"FORMER_SECRET_KEYS": "one two"}, {"SECRET_KEY_FALLBACKS": ["one", "two"]}),
     ({"OPERATORS": f"{WALLET}, 1:{WALLET}"}, {"OPERATORS": [WALLET, f"1:{WALLET}"]}),
     ({"REQUESTS_PER_MINUTE": "5"}, {"REQUESTS_PER_MINUTE": 5}),
