@@ -63,6 +63,7 @@ QUERY: dict[str, Schema] = {
     "slots": _texts(),
     "header": _texts([each.name for each in HeaderField]),
     "steps": _list_of("Step"),
+    "waitsFor": TEXT_OR_NULL,
     "values": {"type": ["object", "null"], "additionalProperties": TEXT},
     "cost": NUMBER_OR_NULL,
 }

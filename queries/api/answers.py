@@ -56,6 +56,7 @@ def _query(shown: QueryView) -> dict[str, object]:
         "slots": list(shown.slots),
         "header": [each.name for each in shown.header_fields],
         "steps": [_step(each) for each in shown.steps],
+        "waitsFor": shown.waits_for or None,
         "values": {each.name: each.word for each in shown.values} or None,
         "cost": _number(shown.cost),
     }

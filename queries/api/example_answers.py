@@ -46,6 +46,7 @@ _QUERY: dict[str, object] = {
         _step("HEADER_ACCUMULATED", "03.902", "16.240", **_TRANSACTION),
         _step("ACCOUNT_ACCUMULATED", "03.902", "31.870", **_TRANSACTION),
     ],
+    "waitsFor": None,
     "values": {"BALANCE": f"0x{10**18:064x}"},
     "cost": "170480000000000",
 }
