@@ -10,6 +10,7 @@ from django.db.models import CharField
 from django.db.models.expressions import RawSQL
 
 from accounts.models import Account
+from queries.fact_names import shown_values
 from queries.models import Batch, Query, SentTransaction
 from queries.proving.header_fields import HeaderField
 from queries.proving.witnesses import AccountField
@@ -125,7 +126,7 @@ def _query(row: Query, sent: Mapping[int, SentTransaction], *, done: bool) -> Qu
         header_fields=tuple(each for each in HeaderField if row.header_fields >> each & 1),
         steps=tuple(_steps(row, sent)),
         waits_for=row.job.waits_for if row.job and not row.ended else "",
-        values=tuple(_values(row)) if done else (),
+        values=_values(row) if done else (),
         cost=int(row.cost, 16) if row.cost else None,
     )
 
@@ -160,7 +161,5 @@ def _hash(sent: SentTransaction) -> str:
     return sent.mined_hash or (sent.hashes[-1] if sent.hashes else "")
 
 
-def _values(row: Query) -> Iterator[ValueView]:
-    for name, word in (row.values or {}).items():
-        of_a_field = name in AccountField.__members__ or name in HeaderField.__members__
-        yield ValueView(name if of_a_field else f"0x{name}", f"0x{word}")
+def _values(row: Query) -> tuple[ValueView, ...]:
+    return tuple(ValueView(name, word) for name, word in shown_values(row.values).items())
