@@ -17,7 +17,7 @@ from django.http import HttpRequest, HttpResponse
 from accounts import http_refusals as http
 from accounts.refusals import Refusal, answer_of
 from explorer.logs import request_id
-from explorer.urls import API_PATHS
+from explorer.urls import is_of_the_api
 
 log = logging.getLogger("tacitus.api")
 
@@ -62,7 +62,7 @@ class ApiAnswers:
 
 
 def _is_of_the_api(request: HttpRequest) -> bool:
-    return request.path in API_PATHS or request.path.rstrip("/") in API_PATHS
+    return is_of_the_api(request.path)
 
 
 def _is_preflight(request: HttpRequest) -> bool:

@@ -1,5 +1,7 @@
 """Every address of the service."""
 
+import re
+
 from django.contrib import admin
 from django.urls import path
 
@@ -10,7 +12,14 @@ from queries.api import urls as api
 
 API = api.addresses(ROUTES, LIMITS)
 # Where only programs come: each answer there is JSON.
-API_PATHS = {f"/{each.pattern}" for each in API} | {"/api-key"}
+API_PATHS = {re.sub(r"<\w+:(\w+)>", r"{\1}", f"/{each.pattern}") for each in API} | {"/api-key"}
+
+
+def is_of_the_api(address: str) -> bool:
+    """With a slash too many as well: nothing is there, and a program is told so."""
+    address = address.rstrip("/")
+    return address in API_PATHS or any(each.pattern.match(address[1:]) for each in API)
+
 
 urlpatterns = [
     path("", views.start, name="start"),

@@ -193,6 +193,13 @@ class BatchUnknown(Refusal):
     status = HTTPStatus.NOT_FOUND
 
 
+class DeliveryUnknown(Refusal):
+    """No webhook of yours was sent, or is to be sent, under this id."""
+
+    code = "delivery_unknown"
+    status = HTTPStatus.NOT_FOUND
+
+
 class ParameterMalformed(Refusal):
     """A parameter in the address has a value that means nothing there."""
 

@@ -68,6 +68,7 @@ class QueryView:
     slots: tuple[str, ...]
     header_fields: tuple[HeaderField, ...]
     steps: tuple[StepView, ...]
+    waits_for: str  # a sentence, or empty
     values: tuple[ValueView, ...]  # once the batch is done
     cost: int | None
 

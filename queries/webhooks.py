@@ -8,15 +8,19 @@ answers is followed or kept but its status.
 import hashlib
 import hmac
 import socket
+from contextlib import suppress
 from dataclasses import dataclass
 from ipaddress import IPv4Address, IPv6Address, ip_address
+from threading import Thread
 from urllib.parse import urlsplit
 
 import urllib3
 
-from queries.chain.connections import PlainPool, SecurePool
+from queries.chain.connections import WHOLE, PlainPoolWithAnEnd, SecurePoolWithAnEnd
 
-TIMEOUT = urllib3.Timeout(connect=5, read=10)
+# With the look-up of its name, an address has some 15 seconds in all.
+TIMEOUT = urllib3.Timeout(connect=3, read=WHOLE)
+LOOKUP = 4.0
 NAT64 = (0x64, 0xFF9B)  # the first two pairs of addresses that hide IPv4 ones
 
 
@@ -76,16 +80,27 @@ def _target(url: str) -> Target:
 
 
 def _address(target: Target, *, to_private: bool) -> str:
-    try:
-        found = socket.getaddrinfo(target.host, target.port, type=socket.SOCK_STREAM)
-    except (OSError, UnicodeError):
-        raise NotDelivered("The address's host is not found.") from None
-    addresses = [str(entry[4][0]) for entry in found]
+    addresses = _looked_up(target)
     if not addresses:
         raise NotDelivered("The address's host is not found.")
     if not to_private and not all(is_public(address) for address in addresses):
         raise NotDelivered("The address lies in a private network, where no webhook is sent.")
     return addresses[0]
+
+
+def _looked_up(target: Target) -> list[str]:
+    """Its owner's name server may keep us waiting; whoever looked then ends unheard."""
+    found: list[str] = []
+
+    def look() -> None:
+        with suppress(OSError, UnicodeError):
+            entries = socket.getaddrinfo(target.host, target.port, type=socket.SOCK_STREAM)
+            found.extend(str(entry[4][0]) for entry in entries)
+
+    looking = Thread(target=look, daemon=True)
+    looking.start()
+    looking.join(LOOKUP)
+    return list(found)
 
 
 def is_public(text: str) -> bool:
@@ -113,8 +128,8 @@ def _host_header(target: Target) -> str:
 
 def _connection(target: Target, address: str) -> urllib3.HTTPConnectionPool:
     if target.scheme == "http":
-        return PlainPool(address, target.port, timeout=TIMEOUT)
-    return SecurePool(
+        return PlainPoolWithAnEnd(address, target.port, timeout=TIMEOUT)
+    return SecurePoolWithAnEnd(
         address,
         target.port,
         timeout=TIMEOUT,

@@ -1,6 +1,7 @@
 """What the API answers, as JSON Schema, for its own description; a test compares real answers."""
 
 from queries.api.request_schema import DECIMAL, Schema
+from queries.deliveries import DeliveryState
 from queries.pipeline.estimate import Readiness
 from queries.proving.header_fields import HeaderField
 from queries.proving.witnesses import AccountField
@@ -63,6 +64,7 @@ QUERY: dict[str, Schema] = {
     "slots": _texts(),
     "header": _texts([each.name for each in HeaderField]),
     "steps": _list_of("Step"),
+    "waitsFor": TEXT_OR_NULL,
     "values": {"type": ["object", "null"], "additionalProperties": TEXT},
     "cost": NUMBER_OR_NULL,
 }
@@ -102,7 +104,48 @@ def answer_schemas(codes: list[str]) -> dict[str, Schema]:
         "Connection": _whole({"originChainId": NUMBER, "destinationChainId": NUMBER}),
         "ApiKey": _api_key(),
         **_estimate(),
+        **_webhooks(),
         "Error": _whole({"error": TEXT, "code": {"enum": codes}, "path": TEXT, "retryable": FLAG}),
+    }
+
+
+def _webhooks() -> dict[str, Schema]:
+    delivery: dict[str, Schema] = {
+        "event": ID,
+        "batchQueryId": ID,
+        "url": TEXT,
+        "state": {"enum": list(DeliveryState)},
+        "created": MOMENT,
+        "delivered": MOMENT_OR_NULL,
+        "nextAttempt": MOMENT_OR_NULL,
+        "attempts": _list_of("Attempt"),
+    }
+    event: dict[str, Schema] = {
+        "event": ID,
+        "batchQueryId": ID,
+        "queryStatus": {"enum": ["DONE", "REJECTED"]},
+        "destinationChainId": NUMBER,
+        "error": _or_null(
+            _whole({name: CAUSE[name] for name in ("code", "error", "step", "retryable")})
+        ),
+        "facts": _list_of("Facts"),
+    }
+    return {
+        "Deliveries": _whole({"deliveries": _list_of("Delivery"), "cursor": _or_null(ID)}),
+        "Delivery": _whole(delivery),
+        "Attempt": _whole(
+            {
+                "made": MOMENT,
+                "answered": _or_null(COUNT),
+                "fault": TEXT_OR_NULL,
+                "milliseconds": COUNT,
+            }
+        ),
+        "WebhookSecret": _whole({"secret": TEXT}),
+        "Event": _whole(event),
+        "Facts": _whole(
+            {name: QUERY[name] for name in ("originChainId", "block", "account", "name", "values")}
+        ),
     }
 
 

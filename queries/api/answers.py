@@ -26,8 +26,8 @@ def told_batch(shown: BatchView) -> dict[str, object]:
         "destinationChainId": str(shown.destination),
         "fee": str(shown.fee),
         "spent": str(shown.spent),
-        "submitted": _moment(shown.submitted),
-        "ended": _moment(shown.ended),
+        "submitted": moment(shown.submitted),
+        "ended": moment(shown.ended),
         "waitsFor": shown.waits_for or None,
     }
     if shown.error:
@@ -56,6 +56,7 @@ def _query(shown: QueryView) -> dict[str, object]:
         "slots": list(shown.slots),
         "header": [each.name for each in shown.header_fields],
         "steps": [_step(each) for each in shown.steps],
+        "waitsFor": shown.waits_for or None,
         "values": {each.name: each.word for each in shown.values} or None,
         "cost": _number(shown.cost),
     }
@@ -71,8 +72,8 @@ def _step(shown: StepView) -> dict[str, object]:
     return {
         "step": shown.name.value,
         "status": shown.status.value if shown.status else None,
-        "started": _moment(shown.began),
-        "completed": _moment(shown.completed),
+        "started": moment(shown.began),
+        "completed": moment(shown.completed),
         "transactionHash": shown.transaction_hash or None,
         "transactionBlock": _number(shown.transaction_block),
         "gasUsed": _number(shown.gas_used),
@@ -89,7 +90,7 @@ def _number(value: int | None) -> str | None:
     return None if value is None else str(value)
 
 
-def _moment(value: datetime | None) -> str | None:
+def moment(value: datetime | None) -> str | None:
     """In UTC and milliseconds, such as 2026-11-20T07:41:03.204Z: steps can be that short."""
     if value is None:
         return None

@@ -14,6 +14,8 @@ from queries.api.endpoints import ENDPOINTS, Endpoint, by_status, every_refusal
 from queries.api.example_answers import EXAMPLE_ANSWERS
 from queries.api.openapi import document, meaning
 from queries.api.request_schema import EVERYTHING_EXAMPLE, SPECIFICATION_EXAMPLE
+from queries.api.webhook_description import TOLD, pauses
+from queries.chain.connections import WHOLE
 from queries.schema.batch_rules import BatchLimits
 
 
@@ -48,6 +50,10 @@ def api_page(request: HttpRequest, limits: BatchLimits) -> HttpResponse:
                 RefusalView(each.code, each.status.value, meaning(each), retryable=each.retryable)
                 for each in every_refusal()
             ],
+            "webhook_headers": TOLD,
+            "webhook_pauses": pauses(),
+            "webhook_seconds": f"{WHOLE:.0f}",
+            "event": _written(EXAMPLE_ANSWERS["Event"]),
             "limits": limits,
             "requests": settings.REQUESTS_PER_MINUTE,
             "seconds": MINUTE,

@@ -10,8 +10,10 @@ from accounts import http_refusals as http
 from accounts import key_check as keys
 from accounts.refusals import Refusal
 from queries import errors
-from queries.api import views
+from queries.api import views, webhook_views
+from queries.api.parameters import CURSOR, LIMIT
 from queries.api.request_schema import Schema
+from queries.deliveries import ATTEMPTS_SHOWN
 from queries.intake import IDEMPOTENCY_KEY, LONGEST_KEY
 from queries.statuses import BatchStatus
 
@@ -66,7 +68,7 @@ OF_SUBMITTING = tuple(
     for each in vars(errors).values()
     if isinstance(each, type)
     and each.__module__ == errors.__name__
-    and each not in {errors.ParameterMalformed, errors.BatchUnknown, *OF_NODES}
+    and each not in {*OF_READING, errors.DeliveryUnknown, *OF_NODES} - {errors.MissingField}
 )
 OF_ESTIMATING = (
     *(
@@ -77,6 +79,19 @@ OF_ESTIMATING = (
     ),
     *OF_NODES,
 )
+
+
+def _pages(shown: int, most: int) -> tuple[Parameter, Parameter]:
+    limit: Schema = {"type": "integer", "minimum": 1, "maximum": most, "default": shown}
+    return (
+        Parameter(
+            CURSOR,
+            "The cursor of the answer before, for those that follow.",
+            {"type": "string", "pattern": ID_PATTERN},
+        ),
+        Parameter(LIMIT, "How many.", limit),
+    )
+
 
 ENDPOINTS = (
     Endpoint(
@@ -146,23 +161,44 @@ ENDPOINTS = (
                 "Only batches in this state.",
                 {"type": "string", "enum": BatchStatus.values},
             ),
-            Parameter(
-                views.CURSOR,
-                "The cursor of the answer before, for the batches that follow.",
-                {"type": "string", "pattern": ID_PATTERN},
-            ),
-            Parameter(
-                views.LIMIT,
-                "How many.",
-                {
-                    "type": "integer",
-                    "minimum": 1,
-                    "maximum": views.MOST_BATCHES,
-                    "default": views.BATCHES_SHOWN,
-                },
-            ),
+            *_pages(views.BATCHES_SHOWN, views.MOST_BATCHES),
         ),
         refusals=(*OF_THE_KEY, errors.ParameterMalformed),
+    ),
+    Endpoint(
+        "GET",
+        "/webhook-deliveries",
+        "webhookDeliveries",
+        "The webhooks of your batches, newest first, each with its last "
+        f"{ATTEMPTS_SHOWN} attempts.",
+        "Deliveries",
+        _pages(webhook_views.SHOWN, webhook_views.MOST),
+        refusals=(*OF_THE_KEY, errors.ParameterMalformed),
+    ),
+    Endpoint(
+        "POST",
+        "/webhook-deliveries/{event}/replay",
+        "replayWebhook",
+        "Send one of your webhooks again, at once; one still to be sent is brought forward.",
+        "Delivery",
+        (
+            Parameter(
+                "event",
+                "The event of a delivery; in the address.",
+                {"type": "string", "pattern": ID_PATTERN},
+                place="path",
+                required=True,
+            ),
+        ),
+        refusals=(*OF_THE_KEY, errors.DeliveryUnknown),
+    ),
+    Endpoint(
+        "GET",
+        "/webhook-secret",
+        "webhookSecret",
+        "The secret that signs your webhooks.",
+        "WebhookSecret",
+        refusals=OF_THE_KEY,
     ),
     Endpoint(
         "GET",

@@ -2,11 +2,10 @@
 
 from collections.abc import Sequence
 
+from queries.fact_names import shown_name
 from queries.models import Query
 from queries.pipeline.estimate import BlockEstimate, Price
 from queries.pipeline.wanted import TIMESTAMP
-from queries.proving.header_fields import HeaderField
-from queries.proving.witnesses import AccountField
 from queries.schema.batch_request import BatchRequest, BlockNumber, BlockTimestamp
 
 
@@ -40,7 +39,7 @@ def _block(shown: BlockEstimate) -> dict[str, object]:
         "proven": [
             {"account": query.account or None, "facts": facts}
             for query, names in zip(shown.queries, shown.proven, strict=False)
-            if (facts := [_fact(name) for name in names if name != TIMESTAMP])
+            if (facts := [shown_name(name) for name in names if name != TIMESTAMP])
         ],
         "price": _price(shown.price) if shown.price else None,
     }
@@ -60,8 +59,3 @@ def _selector(query: Query) -> str:
     if query.timestamp is not None:
         return str(BlockTimestamp(query.timestamp))
     return str(BlockNumber(query.block or 0))
-
-
-def _fact(name: str) -> str:
-    of_a_field = name in AccountField.__members__ or name in HeaderField.__members__
-    return name if of_a_field else f"0x{name}"

@@ -46,6 +46,7 @@ _QUERY: dict[str, object] = {
         _step("HEADER_ACCUMULATED", "03.902", "16.240", **_TRANSACTION),
         _step("ACCOUNT_ACCUMULATED", "03.902", "31.870", **_TRANSACTION),
     ],
+    "waitsFor": None,
     "values": {"BALANCE": f"0x{10**18:064x}"},
     "cost": "170480000000000",
 }
@@ -56,6 +57,40 @@ _PRICE: dict[str, object] = {
     "gas": "170480",
     "gasPrice": "2000000000",
     "cost": "340960000000001",
+}
+
+_DELIVERY: dict[str, object] = {
+    "event": "01J2VM7B5T3Q1Y8ZC4N6W0XKDE",
+    "batchQueryId": _BATCH["internalId"],
+    "url": "https://example.org/hook",
+    "state": "DELIVERED",
+    "created": "2026-11-20T07:41:31.870Z",
+    "delivered": "2026-11-20T07:41:37.101Z",
+    "nextAttempt": None,
+    "attempts": [
+        {
+            "made": "2026-11-20T07:41:37.101Z",
+            "answered": 200,
+            "fault": None,
+            "milliseconds": 84,
+        },
+        {
+            "made": "2026-11-20T07:41:31.902Z",
+            "answered": None,
+            "fault": "The address does not answer (NewConnectionError).",
+            "milliseconds": 12,
+        },
+    ],
+}
+EVENT: dict[str, object] = {
+    "event": _DELIVERY["event"],
+    "batchQueryId": _BATCH["internalId"],
+    "queryStatus": "DONE",
+    "destinationChainId": "11155111",
+    "error": None,
+    "facts": [
+        {name: _QUERY[name] for name in ("originChainId", "block", "account", "name", "values")}
+    ],
 }
 
 EXAMPLE_ANSWERS: dict[str, object] = {
@@ -85,6 +120,10 @@ EXAMPLE_ANSWERS: dict[str, object] = {
     },
     "BatchStatus": {**_BATCH, "queries": [_QUERY], "nextQuery": None},
     "Batches": {"batches": [_BATCH], "cursor": None},
+    "Deliveries": {"deliveries": [_DELIVERY], "cursor": None},
+    "Delivery": _DELIVERY,
+    "WebhookSecret": {"secret": "whs_6f1c0d5ab7e94f3288d1a05be2c47a93d0e16f52"},
+    "Event": EVENT,
     "Connections": {
         "connections": [{"originChainId": "11155111", "destinationChainId": "11155111"}]
     },

@@ -16,6 +16,7 @@ from queries.api.request_schema import (
     Schema,
     request_schemas,
 )
+from queries.api.webhook_description import webhooks
 from queries.schema.batch_rules import BatchLimits
 
 _LEFT_OF_THE_MINUTE = ("RateLimit-Limit", "RateLimit-Remaining", "RateLimit-Reset")
@@ -43,6 +44,7 @@ def document(limits: BatchLimits) -> dict[str, object]:
         "paths": {
             endpoint.path: {endpoint.method.lower(): _operation(endpoint)} for endpoint in ENDPOINTS
         },
+        "webhooks": webhooks(),
         "components": {
             "securitySchemes": {
                 "header": {"type": "apiKey", "in": "header", "name": HEADER},

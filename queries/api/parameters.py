@@ -5,8 +5,10 @@ import re
 from django.http import HttpRequest
 
 from queries.errors import ParameterMalformed
+from queries.reading import is_batch_id
 from queries.schema.wording import quoted
 
+CURSOR, LIMIT = "cursor", "limit"
 _NUMBER = re.compile(r"0|[1-9][0-9]{0,8}")
 
 
@@ -24,6 +26,14 @@ def flag(request: HttpRequest, name: str, *, default: bool) -> bool:
     if text not in {"0", "1"}:
         raise malformed(name, text, "1 or 0")
     return text == "1"
+
+
+def cursor(request: HttpRequest) -> str | None:
+    """Where a list goes on: an id of what it lists."""
+    text = request.GET.get(CURSOR)
+    if text is not None and not is_batch_id(text):
+        raise malformed(CURSOR, text, f"the {CURSOR} of the page before")
+    return text
 
 
 def malformed(name: str, text: str, wanted: str) -> ParameterMalformed:

@@ -2,7 +2,7 @@
 
 from django.urls import URLPattern, path
 
-from queries.api import documents, estimating, views
+from queries.api import documents, estimating, views, webhook_views
 from queries.routes import Routes
 from queries.schema.batch_rules import BatchLimits
 
@@ -24,6 +24,13 @@ def addresses(routes: Routes, limits: BatchLimits) -> list[URLPattern]:
         ),
         path("batch-query-status", views.batch_query_status, name="batch-query-status"),
         path("batch-queries", views.batch_queries, name="batch-queries"),
+        path("webhook-deliveries", webhook_views.webhook_deliveries, name="webhook-deliveries"),
+        path(
+            "webhook-deliveries/<str:event>/replay",
+            webhook_views.replay_webhook,
+            name="replay-webhook",
+        ),
+        path("webhook-secret", webhook_views.own_webhook_secret, name="webhook-secret"),
         path(
             "chain-connections",
             views.chain_connections,

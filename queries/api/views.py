@@ -9,7 +9,7 @@ from accounts.models import ApiKey
 from queries import intake, reading
 from queries.api.answers import answer, told_batch, told_queries
 from queries.api.bodies import json_body
-from queries.api.parameters import flag, malformed, number
+from queries.api.parameters import CURSOR, LIMIT, cursor, flag, malformed, number
 from queries.errors import BatchUnknown, MissingField
 from queries.routes import Routes
 from queries.rules_from_routes import rules_from
@@ -19,7 +19,7 @@ from queries.schema.wording import listed, quoted
 from queries.statuses import BatchStatus
 
 BATCH_ID, DETAILS, FROM_QUERY = "batchQueryId", "details", "fromQuery"
-STATUS, CURSOR, LIMIT = "status", "cursor", "limit"
+STATUS = "status"
 QUERIES_SHOWN = 100  # so that whoever polls without `details=0` costs little too
 GREATEST_PLACE = 10**9 - 1
 BATCHES_SHOWN, MOST_BATCHES = 50, 100
@@ -68,7 +68,7 @@ def batch_queries(request: HttpRequest, key: ApiKey) -> HttpResponse:
     page = reading.batches_of(
         key.owner,
         status=_asked_status(request),
-        before=_asked_cursor(request),
+        before=cursor(request),
         most=number(request, LIMIT, BATCHES_SHOWN, least=1, most=MOST_BATCHES),
     )
     return answer({"batches": [told_batch(each) for each in page.batches], CURSOR: page.next})
@@ -99,10 +99,3 @@ def _asked_status(request: HttpRequest) -> BatchStatus | None:
     if text not in BatchStatus.values:
         raise malformed(STATUS, text, f"one of {listed(BatchStatus.values)}")
     return BatchStatus(text)
-
-
-def _asked_cursor(request: HttpRequest) -> str | None:
-    text = request.GET.get(CURSOR)
-    if text is not None and not reading.is_batch_id(text):
-        raise malformed(CURSOR, text, f"the {CURSOR} of the page before")
-    return text

@@ -16,6 +16,9 @@ from urllib3.connection import HTTPConnection, HTTPSConnection
 from urllib3.connectionpool import HTTPConnectionPool, HTTPSConnectionPool
 from urllib3.response import HTTPResponse
 
+# Seconds of a connection with an end: what a stranger's server may take of a worker.
+WHOLE = 8.0
+
 
 def new_session() -> requests.Session:
     """A session whose answers begin within the timeout, headers and all; for one thread alone."""
@@ -53,6 +56,58 @@ class _Secure(HTTPSConnection):
     def getresponse(self) -> HTTPResponse:  # type: ignore[override]  # as urllib3's own is
         with _ended_in_time(self):
             return super().getresponse()
+
+
+class _WithAnEnd:
+    """Once it is connected it is over in `WHOLE` seconds, whatever the other side does.
+
+    From before its handshake on, which may come byte by byte as well. A second handle is kept,
+    because the handshake takes the first one away.
+    """
+
+    _handle: socket.socket | None = None
+    _watch: Timer | None = None
+    _is_over = False
+
+    def _new_conn(self) -> socket.socket:
+        sock: socket.socket = super()._new_conn()  # type: ignore[misc]
+        self._handle = sock.dup()
+        self._watch = Timer(WHOLE, self._leave, [self._handle])
+        self._watch.daemon = True
+        self._watch.start()
+        return sock
+
+    def getresponse(self) -> Any:
+        answer = super().getresponse()  # type: ignore[misc]
+        if self._is_over:  # cut off, which may look like the end of its headers
+            raise TimeoutError
+        return answer
+
+    def _leave(self, handle: socket.socket) -> None:
+        self._is_over = True
+        _end(handle)
+
+    def close(self) -> None:
+        super().close()  # type: ignore[misc]
+        if self._watch and self._handle:
+            self._watch.cancel()
+            self._handle.close()
+
+
+class _PlainWithAnEnd(_WithAnEnd, HTTPConnection):
+    pass
+
+
+class _SecureWithAnEnd(_WithAnEnd, HTTPSConnection):
+    pass
+
+
+class PlainPoolWithAnEnd(HTTPConnectionPool):
+    ConnectionCls = _PlainWithAnEnd
+
+
+class SecurePoolWithAnEnd(HTTPSConnectionPool):
+    ConnectionCls = _SecureWithAnEnd
 
 
 class PlainPool(HTTPConnectionPool):

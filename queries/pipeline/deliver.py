@@ -7,6 +7,7 @@ from datetime import timedelta
 from django.conf import settings
 
 from accounts.webhook_secrets import webhook_secret
+from queries.fact_names import shown_values
 from queries.models import Query, WebhookAttempt, WebhookDelivery
 from queries.pipeline.clock import shared_now
 from queries.pipeline.leases import Lease
@@ -14,6 +15,7 @@ from queries.pipeline.work import Wait
 from queries.statuses import BatchStatus
 from queries.webhooks import NotDelivered, post, signature
 
+EVENT_HEADER, SIGNATURE_HEADER = "Tacitus-Event", "Tacitus-Signature"
 # After each try that was not taken: about a day in all.
 PAUSES = [timedelta(seconds=s) for s in (5, 30, 120, 600, 1_800, 3_600, 7_200, 21_600, 43_200)]
 TAKEN = range(200, 300)
@@ -28,8 +30,8 @@ def deliver(lease: Lease[WebhookDelivery]) -> Wait | None:
     headers = {
         "Content-Type": "application/json",
         **dict(batch.webhook_headers),
-        "Tacitus-Event": delivery.pk,
-        "Tacitus-Signature": signature(webhook_secret(batch.owner), int(now.timestamp()), body),
+        EVENT_HEADER: delivery.pk,
+        SIGNATURE_HEADER: signature(webhook_secret(batch.owner), int(now.timestamp()), body),
     }
     begin = time.monotonic()
     answered, fault = None, ""
@@ -59,7 +61,7 @@ def body_of(delivery: WebhookDelivery) -> bytes:
     error = {
         "code": batch.error_code,
         "error": batch.error_sentence,
-        "step": batch.error_step,
+        "step": batch.error_step or None,
         "retryable": batch.error_retryable,
     }
     content = {
@@ -71,9 +73,10 @@ def body_of(delivery: WebhookDelivery) -> bytes:
         "facts": [
             {
                 "originChainId": str(query.source),
-                "block": query.block,
+                "block": None if query.block is None else str(query.block),
                 "account": query.account or None,
-                "values": query.values,
+                "name": query.name or None,
+                "values": shown_values(query.values) if batch.status == BatchStatus.DONE else None,
             }
             for query in queries
         ],

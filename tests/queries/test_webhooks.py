@@ -3,13 +3,17 @@
 import hashlib
 import hmac
 import socket
+import threading
+import time
 from typing import Any
 
 import pytest
 
 from queries import webhooks
+from queries.chain import connections
 from queries.webhooks import NotDelivered, is_public, post, signature
 from tests.queries.receiver import receiver
+from tests.queries.slow_receivers import DRIPPING, drip, slow_receiver
 
 pytestmark = pytest.mark.no_database
 
@@ -99,6 +103,42 @@ def test_nobody_there_is_told_without_the_address() -> None:
     with pytest.raises(NotDelivered, match="does not answer") as told:
         post(url, {}, b"{}", to_private=True)
     assert "127.0.0.1" not in str(told.value)
+
+
+@pytest.mark.parametrize("slow", DRIPPING)
+def test_a_receiver_that_drips_is_left(slow: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each byte comes soon enough for a socket's own timeout, which would never end."""
+    monkeypatch.setattr(connections, "WHOLE", 1.0)
+    with slow_receiver(*DRIPPING[slow]) as url:
+        begin = time.monotonic()
+        with pytest.raises(NotDelivered, match="does not answer"):
+            post(url, {}, 2**24 * b" " if slow == "never read" else b"{}", to_private=True)
+        assert 0.9 < time.monotonic() - begin < 4
+
+
+def test_a_body_that_drips_is_not_waited_for() -> None:
+    with slow_receiver("http", drip(b"HTTP/1.1 200 OK\r\n\r\n", b"a")) as url:
+        begin = time.monotonic()
+        assert post(url, {}, b"{}", to_private=True) == 200
+        assert time.monotonic() - begin < 4
+
+
+def test_a_name_that_nobody_answers_for_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No name server of ours can be made to keep silent here."""
+    ended = threading.Event()
+    monkeypatch.setattr(socket, "getaddrinfo", lambda *_, **__: [ended.wait(20)][:0])
+    monkeypatch.setattr(webhooks, "LOOKUP", 0.5)
+    begin = time.monotonic()
+    with pytest.raises(NotDelivered, match="not found"):
+        post("http://hook.example/", {}, b"{}")
+    assert time.monotonic() - begin < 4
+    ended.set()
+
+
+def test_all_that_a_receiver_can_take_is_bounded() -> None:
+    connecting = webhooks.TIMEOUT.connect_timeout
+    assert isinstance(connecting, float | int)
+    assert webhooks.LOOKUP + connecting + connections.WHOLE <= 15
 
 
 def test_the_receiver_can_tell_that_it_is_ours() -> None:

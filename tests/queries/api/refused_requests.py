@@ -166,5 +166,8 @@ REFUSED: dict[str, Ask] = {
     "too_many_estimates": _estimates_used_up,
     "estimates_busy": _busy,
     "batch_unknown": lambda: ask(make_key(), "/batch-query-status", batchQueryId="x"),
+    "delivery_unknown": lambda: Client().post(
+        "/webhook-deliveries/x/replay", headers={"api-key": make_key()}
+    ),
     "parameter_malformed": lambda: ask(make_key(), "/batch-queries", limit="x"),
 }

@@ -4,6 +4,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from types import ModuleType
 from typing import Any
 
@@ -20,7 +21,7 @@ from queries.chain.artifacts import load_artifact
 from queries.chain.local_node import LocalNode
 from queries.chain.registry_reads import RegistryReads
 from queries.chain.signer import Signer
-from queries.models import Batch, BlockJob
+from queries.models import Batch, BlockJob, WebhookDelivery
 from queries.pipeline.chains import Chains
 from queries.pipeline.leases import next_look
 from queries.pipeline.worker import work_once
@@ -29,6 +30,7 @@ from queries.routes import Chain, NodeAddress, Registry, RegistryKind, Routes
 CHAIN_ID = 31337
 SIGNER_KEY = "0x" + 32 * "5a"
 ETHER = 10**18
+HOLDER = "0xd8dA6BF26964aF9D7eEd9e03E53415D37aA96045"
 
 
 @dataclass
@@ -104,6 +106,27 @@ class Service:
 
     def head(self) -> int:
         return int(self.node.rpc.ask("eth_blockNumber"), 16)
+
+
+def deliver_all(service: Service) -> None:
+    """All webhooks that are still to be sent, whatever they wait for."""
+    chains = service.chains()
+    WebhookDelivery.objects.exclude(look_again=None).update(look_again=datetime.now(UTC))
+    while work_once(chains):
+        pass
+
+
+def ended_batch(service: Service, url: str) -> str:
+    """A balance that is proven, with a webhook that is not sent yet."""
+    service.mine(2)
+    service.chains().head(CHAIN_ID)  # seen, or the block would be one that nobody knows of
+    entry = {"accounts": {HOLDER: {"props": ["BALANCE"]}}}
+    batch = service.submit(
+        {str(CHAIN_ID): {f"block:{service.head() - 1}": entry}},
+        webhook={"url": url, "headers": {"X-Mine": "yes", "Content-Type": "text/x"}},
+    )
+    service.work(batch)
+    return batch
 
 
 @contextmanager

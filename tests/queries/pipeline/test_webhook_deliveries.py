@@ -14,12 +14,17 @@ from accounts.webhook_secrets import webhook_secret
 from queries.chain.local_node import LocalNode
 from queries.models import WebhookAttempt, WebhookDelivery
 from queries.pipeline import deliver
-from queries.pipeline.worker import work_once
-from tests.queries.pipeline.service import CHAIN_ID, Service, running_service
-from tests.queries.receiver import Receiver, receiver
+from tests.queries.pipeline.service import (
+    CHAIN_ID,
+    HOLDER,
+    Service,
+    deliver_all,
+    ended_batch,
+    running_service,
+)
+from tests.queries.receiver import receiver
 
 pytestmark = pytest.mark.django_db(transaction=True)
-HOLDER = "0xd8dA6BF26964aF9D7eEd9e03E53415D37aA96045"
 
 
 @pytest.fixture
@@ -29,29 +34,11 @@ def service(shared_node: LocalNode, settings: LazySettings) -> Iterator[Service]
         yield running
 
 
-def _ended_batch(service: Service, hook: Receiver) -> str:
-    service.mine(2)
-    entry = {"accounts": {HOLDER: {"props": ["BALANCE"]}}}
-    batch = service.submit(
-        {str(CHAIN_ID): {f"block:{service.head() - 1}": entry}},
-        webhook={"url": hook.url, "headers": {"X-Mine": "yes", "Content-Type": "text/x"}},
-    )
-    service.work(batch)
-    return batch
-
-
-def _deliver(service: Service) -> None:
-    chains = service.chains()
-    WebhookDelivery.objects.exclude(look_again=None).update(look_again=datetime.now(UTC))
-    while work_once(chains):
-        pass
-
-
 def test_it_is_told_once_with_facts_and_a_signature(service: Service) -> None:
     with receiver() as hook:
-        batch = _ended_batch(service, hook)
-        _deliver(service)
-        _deliver(service)
+        batch = ended_batch(service, hook.url)
+        deliver_all(service)
+        deliver_all(service)
     ((_, headers, body),) = hook.got
     told = json.loads(body)
     assert (told["batchQueryId"], told["queryStatus"]) == (batch, "DONE")
@@ -69,9 +56,9 @@ def test_it_is_told_once_with_facts_and_a_signature(service: Service) -> None:
 
 def test_it_is_told_again_until_it_is_taken_and_the_same_each_time(service: Service) -> None:
     with receiver(500, 302, 404, 204) as hook:
-        _ended_batch(service, hook)
+        ended_batch(service, hook.url)
         for _ in range(6):
-            _deliver(service)
+            deliver_all(service)
     assert len(hook.got) == 4
     assert len({body for _, _, body in hook.got}) == 1
     log = WebhookAttempt.objects.order_by("pk").values_list("answered", flat=True)
@@ -80,10 +67,10 @@ def test_it_is_told_again_until_it_is_taken_and_the_same_each_time(service: Serv
 
 def test_the_pauses_grow_to_a_day_and_end(service: Service) -> None:
     with receiver(500) as hook:
-        _ended_batch(service, hook)
+        ended_batch(service, hook.url)
         pauses = []
         for _ in range(len(deliver.PAUSES) + 3):
-            _deliver(service)
+            deliver_all(service)
             row = WebhookDelivery.objects.get()
             if row.look_again is not None:
                 pauses.append(row.look_again - datetime.now(UTC))
@@ -101,7 +88,7 @@ def test_a_rejected_batch_is_told_with_its_cause(service: Service) -> None:
         batch = service.submit(data, webhook={"url": hook.url})
         service.routes.registries.clear()  # type: ignore[attr-defined]
         service.work(batch)
-        _deliver(service)
+        deliver_all(service)
     told = json.loads(hook.got[0][2])
     assert told["queryStatus"] == "REJECTED"
     assert (told["error"]["code"], told["error"]["retryable"]) == ("route_unsupported", False)
@@ -110,7 +97,7 @@ def test_a_rejected_batch_is_told_with_its_cause(service: Service) -> None:
 def test_no_webhook_goes_into_private_networks(service: Service, settings: LazySettings) -> None:
     settings.WEBHOOKS_TO_PRIVATE = False
     with receiver() as hook:
-        _ended_batch(service, hook)
-        _deliver(service)
+        ended_batch(service, hook.url)
+        deliver_all(service)
     assert hook.got == []
     assert "private network" in WebhookAttempt.objects.get().fault

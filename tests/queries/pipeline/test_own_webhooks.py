@@ -1,0 +1,171 @@
+"""What was sent is listed for its owner, and sent again on demand."""
+
+import json
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+from django.conf import LazySettings
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+from eth_account import Account as Key
+
+from accounts import api_keys
+from accounts.models import Account
+from queries import deliveries
+from queries.chain.local_node import LocalNode
+from queries.models import WebhookAttempt, WebhookDelivery
+from queries.pipeline.leases import claim_delivery
+from tests.queries.api.json_schema import Schemas
+from tests.queries.pipeline.service import Service, deliver_all, ended_batch, running_service
+from tests.queries.receiver import receiver
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+@pytest.fixture
+def service(shared_node: LocalNode, settings: LazySettings) -> Iterator[Service]:
+    settings.WEBHOOKS_TO_PRIVATE = True
+    with running_service(shared_node) as running:
+        yield running
+
+
+def _get(service: Service, path: str, key: str = "", **parameters: str | int) -> dict[str, Any]:
+    answer = service.client.get(path, parameters, headers={"api-key": key or service.key})
+    assert answer.status_code == 200, answer.text
+    told: dict[str, Any] = answer.json()
+    return told
+
+
+def _listed(service: Service) -> list[dict[str, Any]]:
+    told = _get(service, "/webhook-deliveries")
+    _fits(service, told, "Deliveries")
+    found: list[dict[str, Any]] = told["deliveries"]
+    return found
+
+
+def _replay(service: Service, event: str, key: str = "") -> Any:
+    return service.client.post(
+        f"/webhook-deliveries/{event}/replay", headers={"api-key": key or service.key}
+    )
+
+
+def _fits(service: Service, told: object, name: str) -> None:
+    document = service.client.get("/openapi.json").json()
+    assert Schemas(document).faults(told, document["components"]["schemas"][name], name) == []
+
+
+def _strangers_key() -> str:
+    owner, _ = Account.objects.of_wallet(Key.create().address)
+    return api_keys.shown(api_keys.add_key(owner, "Tests")) or ""
+
+
+def test_each_attempt_is_listed_for_its_owner_alone(service: Service) -> None:
+    with receiver(500, 200) as hook:
+        batch = ended_batch(service, hook.url)
+        assert _listed(service)[0]["state"] == "PENDING"
+        deliver_all(service)
+        (told,) = _listed(service)
+        assert (told["state"], told["delivered"]) == ("PENDING", None)
+        assert told["nextAttempt"] > told["created"]
+        deliver_all(service)
+    (told,) = _listed(service)
+    assert (told["batchQueryId"], told["url"]) == (batch, hook.url)
+    assert (told["state"], told["nextAttempt"]) == ("DELIVERED", None)
+    assert [each["answered"] for each in told["attempts"]] == [200, 500]
+    _fits(service, json.loads(hook.got[0][2]), "Event")
+    assert _get(service, "/webhook-deliveries", _strangers_key())["deliveries"] == []
+
+
+def test_they_come_in_pages_newest_first_with_few_attempts(
+    service: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(deliveries, "ATTEMPTS_SHOWN", 2)
+    with receiver(500) as hook:
+        batches = [ended_batch(service, hook.url) for _ in range(3)]
+        for _ in range(3):
+            deliver_all(service)
+    first = _get(service, "/webhook-deliveries", limit=2)
+    rest = _get(service, "/webhook-deliveries", limit=2, cursor=first["cursor"])
+    told = first["deliveries"] + rest["deliveries"]
+    assert [each["batchQueryId"] for each in told] == batches[::-1]
+    assert rest["cursor"] is None
+    assert [len(each["attempts"]) for each in told] == [2, 2, 2]
+    assert all(one["made"] > other["made"] for one, other in [each["attempts"] for each in told])
+    counts = []
+    for limit in (1, 3):
+        with CaptureQueriesContext(connection) as captured:
+            _get(service, "/webhook-deliveries", limit=limit)
+        counts.append(len(captured))
+    assert counts == [4, 4]
+
+
+def test_what_was_taken_is_sent_again_at_once(service: Service) -> None:
+    with receiver() as hook:
+        ended_batch(service, hook.url)
+        deliver_all(service)
+        event = _listed(service)[0]["event"]
+        told = _replay(service, event)
+        assert (told.status_code, told.json()["state"]) == (200, "PENDING")
+        _fits(service, told.json(), "Delivery")
+        deliver_all(service)
+    assert len(hook.got) == 2
+    assert hook.got[0][2] == hook.got[1][2]
+    assert {headers["Tacitus-Event"] for _, headers, _ in hook.got} == {event}
+    assert _listed(service)[0]["state"] == "DELIVERED"
+
+
+def test_what_is_still_to_be_sent_is_brought_forward(service: Service) -> None:
+    with receiver(500, 200) as hook:
+        ended_batch(service, hook.url)
+        deliver_all(service)
+        WebhookDelivery.objects.update(look_again=datetime.now(UTC) + timedelta(hours=9))
+        assert _replay(service, _listed(service)[0]["event"]).status_code == 200
+        assert WebhookDelivery.objects.filter(look_again__lte=datetime.now(UTC)).exists()
+        deliver_all(service)
+        deliver_all(service)
+    assert len(hook.got) == 2
+
+
+def test_what_a_worker_sends_right_now_is_left_to_it(service: Service) -> None:
+    with receiver() as hook:
+        ended_batch(service, hook.url)
+    lease = claim_delivery()
+    assert lease is not None
+    later = datetime.now(UTC) + timedelta(hours=9)
+    WebhookDelivery.objects.update(look_again=later)
+    assert _replay(service, lease.row.pk).status_code == 200
+    assert WebhookDelivery.objects.get().look_again == later
+
+
+def test_what_was_given_up_has_all_its_attempts_again(service: Service) -> None:
+    with receiver(500) as hook:
+        ended_batch(service, hook.url)
+        for _ in range(12):
+            deliver_all(service)
+        given_up = len(hook.got)
+        (told,) = _listed(service)
+        assert (told["state"], len(told["attempts"])) == ("GIVEN_UP", deliveries.ATTEMPTS_SHOWN)
+        _replay(service, told["event"])
+        for _ in range(12):
+            deliver_all(service)
+    assert len(hook.got) == 2 * given_up == WebhookAttempt.objects.count()
+
+
+def test_nobody_sends_anothers_again(service: Service) -> None:
+    with receiver() as hook:
+        ended_batch(service, hook.url)
+        deliver_all(service)
+        event = _listed(service)[0]["event"]
+        for answer in (_replay(service, event, _strangers_key()), _replay(service, "x%00")):
+            assert (answer.status_code, answer.json()["code"]) == (404, "delivery_unknown")
+        deliver_all(service)
+    assert len(hook.got) == 1
+
+
+def test_each_owner_has_a_secret_of_their_own(service: Service) -> None:
+    secrets = [_get(service, "/webhook-secret", key) for key in (service.key, _strangers_key())]
+    for each in secrets:
+        _fits(service, each, "WebhookSecret")
+    assert secrets[0] != secrets[1]
