@@ -1,0 +1,128 @@
+"""The lane of a signer: stuck transactions get dearer, nonces are taken once, ours or not."""
+
+from collections.abc import Iterator
+from datetime import timedelta
+
+import pytest
+from eth_account import Account as Key
+
+from queries.chain.local_node import LocalNode, local_node
+from queries.chain.signed_parts import parts_of
+from queries.models import SentTransaction
+from queries.pipeline import lane
+from tests.queries.pipeline.service import CHAIN_ID, ETHER, SIGNER_KEY, Service, running_service
+
+pytestmark = pytest.mark.django_db(transaction=True)
+HOLDER = "0xd8dA6BF26964aF9D7eEd9e03E53415D37aA96045"
+SIGNER = Key.from_key(SIGNER_KEY)
+
+
+@pytest.fixture(scope="module")
+def node() -> Iterator[LocalNode]:
+    with local_node("--slots-in-an-epoch", "1") as running:
+        yield running
+
+
+@pytest.fixture
+def service(node: LocalNode) -> Iterator[Service]:
+    with running_service(node) as running:
+        running.mine(3)
+        yield running
+        node.rpc.ask_many("evm_setAutomine", [(True,)])
+
+
+def _sent_and_not_mined(service: Service) -> str:
+    block = service.head() - 1
+    service.node.rpc.ask_many("evm_setAutomine", [(False,)])
+    batch = service.ask_balance(HOLDER, block)
+    with pytest.raises(AssertionError, match="on its way"):
+        service.work(batch, seconds=1)
+    return batch
+
+
+def _mine(service: Service) -> None:
+    service.node.rpc.ask("evm_mine")
+    service.node.rpc.ask_many("evm_setAutomine", [(True,)])
+
+
+def test_what_is_stuck_is_replaced_at_a_higher_fee_and_mined_once(
+    service: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    batch = _sent_and_not_mined(service)
+    first = SentTransaction.objects.get()
+    monkeypatch.setattr(lane, "SENT_AGAIN_AFTER", timedelta(seconds=0.1))
+    monkeypatch.setattr(lane, "REPLACED_AFTER", timedelta(seconds=0.5))
+    with pytest.raises(AssertionError, match="on its way"):
+        service.work(batch, seconds=1)
+    second = SentTransaction.objects.get()
+    assert (second.nonce, len(second.hashes) > 1) == (first.nonce, True)
+    assert int(second.max_fee, 16) > int(first.max_fee, 16) * 112 // 100
+    was, now = (parts_of(bytes.fromhex(row.raw)) for row in (first, second))
+    assert now == was
+    pool = service.node.rpc.ask("txpool_content")["pending"]
+    ((held,),) = [list(by_nonce.values()) for by_nonce in pool.values()]
+    assert held["hash"] in second.hashes
+    _mine(service)
+    service.work(batch)
+    mined = SentTransaction.objects.get()
+    assert mined.mined_hash in second.hashes
+    assert service.status(batch)["queryStatus"] == "DONE"
+
+
+def test_what_the_node_forgot_is_sent_again_as_it_was(
+    service: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    batch = _sent_and_not_mined(service)
+    (sent,) = SentTransaction.objects.get().hashes
+    service.node.rpc.ask("anvil_dropTransaction", sent)
+    monkeypatch.setattr(lane, "SENT_AGAIN_AFTER", timedelta(seconds=0.1))
+    with pytest.raises(AssertionError, match="on its way"):
+        service.work(batch, seconds=1)
+    _mine(service)
+    service.work(batch)
+    assert SentTransaction.objects.get().mined_hash == sent
+
+
+def test_a_nonce_that_the_key_used_elsewhere_is_not_waited_for(
+    service: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    batch = _sent_and_not_mined(service)
+    ours = SentTransaction.objects.get()
+    service.node.rpc.ask("anvil_dropTransaction", ours.hashes[0])
+    other = SIGNER.sign_transaction(
+        {
+            "type": 2,
+            "chainId": CHAIN_ID,
+            "nonce": ours.nonce,
+            "to": HOLDER,
+            "value": 1,
+            "gas": 21_000,
+            "maxFeePerGas": 10**11,
+            "maxPriorityFeePerGas": 10**9,
+        }
+    )
+    service.node.rpc.ask("eth_sendRawTransaction", "0x" + bytes(other.raw_transaction).hex())
+    _mine(service)
+    monkeypatch.setattr(lane, "SENT_AGAIN_AFTER", timedelta(seconds=0.1))
+    service.work(batch)
+    assert service.status(batch)["queryStatus"] == "DONE"
+    nonces = list(SentTransaction.objects.order_by("nonce").values_list("nonce", flat=True))
+    assert nonces == [ours.nonce, ours.nonce + 1]
+
+
+def test_without_money_the_batch_waits_and_goes_on_when_there_is_some(service: Service) -> None:
+    service.node.rpc.ask("anvil_setBalance", SIGNER.address, "0x1")
+    batch = service.ask_balance(HOLDER, service.head() - 1)
+    with pytest.raises(AssertionError, match="too little to pay"):
+        service.work(batch, seconds=2)
+    assert service.status(batch)["queryStatus"] == "IN_PROGRESS"
+    service.node.rpc.ask("anvil_setBalance", SIGNER.address, hex(9 * ETHER))
+    service.work(batch)
+
+
+def test_gas_that_is_too_dear_is_waited_out(node: LocalNode) -> None:
+    with running_service(node, dearest_gas=1) as service:
+        service.mine(3)
+        batch = service.ask_balance(HOLDER, service.head() - 1)
+        with pytest.raises(AssertionError, match=r"at most 0\.000000001 gwei are paid here"):
+            service.work(batch, seconds=2)
