@@ -91,8 +91,9 @@ class Account(AbstractBaseUser):
         return self.owner_name
 
     def get_short_name(self) -> str:
-        """As the admin greets one."""
-        return shortened(str(self.owner_name))
+        """As the admin greets one, and lists a key's owner."""
+        chain = "" if self.chain_id is None else f" on chain {self.chain_id}"
+        return shortened(self.owner_name) + chain
 
     @property
     def wallet(self) -> Wallet | None:
