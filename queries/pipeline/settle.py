@@ -3,10 +3,12 @@
 from dataclasses import dataclass
 
 from queries import transitions
+from queries.chain.ens import EnsFault
 from queries.models import Batch, BlockJob, Query
 from queries.pipeline.chains import Chains
 from queries.pipeline.clock import shared_now
 from queries.pipeline.leases import Lease
+from queries.pipeline.names import failure_of, find_batchs_accounts
 from queries.pipeline.work import SOON, Wait
 from queries.statuses import BatchStatus, StepName
 from queries.transitions import Failure
@@ -40,6 +42,14 @@ def settle(lease: Lease[Batch], chains: Chains) -> Wait | None:
     lease.keep()
     for (source, seconds), block in times.blocks.items():
         queries.filter(source=source, timestamp=seconds).update(block=block)
+    try:
+        waits_for = find_batchs_accounts(chains, batch.pk)
+    except EnsFault as fault:
+        transitions.reject([batch.pk], failure_of(fault))
+        return None
+    if waits_for:
+        return Wait(SOON * 4, waits_for)
+    lease.keep()
     _attach(batch)
     transitions.accept(batch)
     return None
