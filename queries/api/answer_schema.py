@@ -175,7 +175,7 @@ def _estimate() -> dict[str, Schema]:
     return {
         "Estimate": _whole(whole),
         "BlockEstimate": _whole(block),
-        "ProvenFacts": _whole({"account": TEXT_OR_NULL, "facts": _texts()}),
+        "ProvenFacts": _whole({"account": TEXT_OR_NULL, "name": TEXT_OR_NULL, "facts": _texts()}),
     }
 
 

@@ -37,7 +37,7 @@ def _block(shown: BlockEstimate) -> dict[str, object]:
         "code": shown.code or None,
         "distance": None if shown.distance is None else str(shown.distance),
         "proven": [
-            {"account": query.account or None, "facts": facts}
+            {"account": query.account or None, "name": query.name or None, "facts": facts}
             for query, names in zip(shown.queries, shown.proven, strict=False)
             if (facts := [shown_name(name) for name in names if name != TIMESTAMP])
         ],

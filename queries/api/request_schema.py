@@ -111,7 +111,8 @@ def _block() -> Schema:
                 "type": "object",
                 "description": (
                     "By address in letters of any case, or by ENS name where the source chain has "
-                    "names."
+                    "names. What is proven is the state of the address that the nodes say the name "
+                    "stood for at the block; that it stood for it is not proven."
                 ),
                 "additionalProperties": {"$ref": "#/components/schemas/Account"},
             },

@@ -6,6 +6,7 @@ import time
 from dataclasses import dataclass, field, replace
 
 from queries.chain.destination import Destination
+from queries.chain.ens import EnsNames
 from queries.chain.errors import ChainError
 from queries.chain.heads import ChainHead
 from queries.chain.registry_facts import RegistryFacts
@@ -36,6 +37,7 @@ class Chains:
     head_is_fresh: float = HEAD_IS_FRESH
     _sources: dict[int, SourceChain] = field(default_factory=dict)
     _destinations: dict[int, Destination] = field(default_factory=dict)
+    _names: dict[int, EnsNames] = field(default_factory=dict)
     _heads: dict[int, tuple[float, ChainHead]] = field(default_factory=dict)
 
     def chain(self, chain_id: int) -> Chain:
@@ -53,6 +55,11 @@ class Chains:
         if chain_id not in self._destinations:
             self._destinations[chain_id] = Destination(self.chain(chain_id), until=self.until)
         return self._destinations[chain_id]
+
+    def names(self, chain_id: int) -> EnsNames:
+        if chain_id not in self._names:
+            self._names[chain_id] = EnsNames(self.chain(chain_id), until=self.until)
+        return self._names[chain_id]
 
     @property
     def sender(self) -> str:
@@ -103,3 +110,5 @@ class Chains:
             source.close()
         for destination in self._destinations.values():
             destination.close()
+        for names in self._names.values():
+            names.close()

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
+from queries.chain.ens import EnsFault
 from queries.chain.errors import CallReverted, ChainError
 from queries.chain.registry_facts import TimestampRead
 from queries.models import Query
@@ -17,6 +18,7 @@ from queries.pipeline.anchors import (
 from queries.pipeline.calls import Anchor
 from queries.pipeline.chains import Chains
 from queries.pipeline.known import Known, ask_what_is_known
+from queries.pipeline.names import find_accounts
 from queries.pipeline.pricing import REFUSED, most_to_pay, priced, proving_calls, refusal_of
 from queries.pipeline.settle import block_at
 from queries.pipeline.wanted import missing, reads_of
@@ -121,6 +123,8 @@ def _of_block(chains: Chains, registry: Registry, queries: list[Query]) -> Block
     except AnotherBlockAccumulated as found:
         sentence = found.sentence(job.block or 0)
         return replace(job, readiness=Readiness.FAILS, code=found.code, sentence=sentence)
+    except EnsFault as fault:
+        return replace(job, readiness=Readiness.FAILS, code=fault.code, sentence=str(fault))
     except CallReverted as reverted:
         sentence = refusal_of(reverted)
         return replace(job, readiness=Readiness.FAILS, code=REFUSED, sentence=sentence)
@@ -135,7 +139,6 @@ def _failed(job: BlockEstimate, fault: ChainError) -> BlockEstimate:
 
 
 def _tried(chains: Chains, registry: Registry, job: BlockEstimate) -> BlockEstimate:
-    reads = [reads_of(query) for query in job.queries]
     head = chains.provable_head(registry)
     # The block after it is shown where it is named by its time.
     last = (job.block or 0) + any(query.timestamp is not None for query in job.queries)
@@ -145,6 +148,8 @@ def _tried(chains: Chains, registry: Registry, job: BlockEstimate) -> BlockEstim
     if last > head.number:
         return job
     header = chains.source(job.source).header(job.block or 0)
+    find_accounts(chains, header, job.queries)
+    reads = [reads_of(query) for query in job.queries]
     known = ask_what_is_known(chains.facts(registry), header, reads)
     proven = tuple(
         tuple(name for name, read in named.items() if known.words[read] is not None)

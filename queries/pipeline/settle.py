@@ -3,10 +3,12 @@
 from dataclasses import dataclass
 
 from queries import transitions
+from queries.chain.ens import EnsFault
 from queries.models import Batch, BlockJob, Query
 from queries.pipeline.chains import Chains
 from queries.pipeline.clock import shared_now
 from queries.pipeline.leases import Lease
+from queries.pipeline.names import failure_of, find_batchs_accounts
 from queries.pipeline.work import SOON, Wait
 from queries.statuses import BatchStatus, StepName
 from queries.transitions import Failure
@@ -27,30 +29,33 @@ def settle(lease: Lease[Batch], chains: Chains) -> Wait | None:
     batch = lease.row
     if batch.status != BatchStatus.RECEIVED:
         return None
-    queries = Query.objects.filter(batch=batch)
-    sources = set(queries.values_list("source", flat=True))
-    for source in sources:
-        if chains.registry(source, batch.destination) is None:
-            sentence = f"This server no longer proves chain {source} on {batch.destination}."
-            transitions.reject(
-                [batch.pk],
-                Failure("route_unsupported", sentence, StepName.INITIAL_STATE, retryable=False),
-            )
-            return None
-    if _asks_for_the_future(batch, chains):
+    failure = _no_route(batch, chains) or _of_the_future(batch, chains)
+    if failure:
+        transitions.reject([batch.pk], failure)
         return None
-    times = _blocks_at_times(batch, chains)
-    if times.waits_for:
-        return Wait(SOON * 4, times.waits_for)
+    try:
+        waits_for = _find_blocks(lease, chains) or find_batchs_accounts(chains, batch.pk)
+    except EnsFault as fault:
+        transitions.reject([batch.pk], failure_of(fault))
+        return None
+    if waits_for:
+        return Wait(SOON * 4, waits_for)
     lease.keep()
-    for (source, seconds), block in times.blocks.items():
-        queries.filter(source=source, timestamp=seconds).update(block=block)
     _attach(batch)
     transitions.accept(batch)
     return None
 
 
-def _asks_for_the_future(batch: Batch, chains: Chains) -> bool:
+def _no_route(batch: Batch, chains: Chains) -> Failure | None:
+    """The routes file may have changed since the batch was taken."""
+    for source in set(Query.objects.filter(batch=batch).values_list("source", flat=True)):
+        if chains.registry(source, batch.destination) is None:
+            sentence = f"This server no longer proves chain {source} on {batch.destination}."
+            return Failure("route_unsupported", sentence, StepName.INITIAL_STATE, retryable=False)
+    return None
+
+
+def _of_the_future(batch: Batch, chains: Chains) -> Failure | None:
     """What was accepted unseen, because no head was known then, and lies far ahead."""
     named = Query.objects.filter(batch=batch).values_list("source", "block", "timestamp")
     for source, block, seconds in named.distinct():
@@ -61,12 +66,18 @@ def _asks_for_the_future(batch: Batch, chains: Chains) -> bool:
             beyond, latest = (block or 0) > head.number + BLOCKS_AHEAD, f"block:{head.number}"
         if beyond:
             sentence = f"Chain {source} has no such block yet: the last one seen there is {latest}."
-            transitions.reject(
-                [batch.pk],
-                Failure("block_beyond_head", sentence, StepName.INITIAL_STATE, retryable=True),
-            )
-            return True
-    return False
+            return Failure("block_beyond_head", sentence, StepName.INITIAL_STATE, retryable=True)
+    return None
+
+
+def _find_blocks(lease: Lease[Batch], chains: Chains) -> str:
+    """Those that are named by their time; or why they are not known yet."""
+    batch = lease.row
+    times = _blocks_at_times(batch, chains)
+    lease.keep()
+    for (source, seconds), block in times.blocks.items():
+        Query.objects.filter(batch=batch, source=source, timestamp=seconds).update(block=block)
+    return times.waits_for
 
 
 def _blocks_at_times(batch: Batch, chains: Chains) -> Times:

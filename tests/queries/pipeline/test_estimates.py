@@ -85,11 +85,11 @@ def test_what_is_proven_is_named_and_costs_nothing(service: Service) -> None:
     service.work(service.submit(_at(f"block:{block}"), fee=first["feeNeeded"]))
     (told,) = _estimated(service, _at(f"block:{block}"))["blocks"]
     assert (told["readiness"], told["price"]["cost"]) == ("PROVEN", "0")
-    assert told["proven"] == [{"account": HOLDER, "facts": ["BALANCE"]}]
+    assert told["proven"] == [{"account": HOLDER, "name": None, "facts": ["BALANCE"]}]
     more = {"accounts": {HOLDER: {"props": ["BALANCE", "NONCE"], "slots": ["0x5"]}}}
     (told,) = _estimated(service, {str(CHAIN_ID): {f"block:{block}": more}})["blocks"]
     assert (told["readiness"], told["price"]["transactions"]) == ("READY", 1)
-    assert told["proven"] == [{"account": HOLDER, "facts": ["NONCE", "BALANCE"]}]
+    assert told["proven"] == [{"account": HOLDER, "name": None, "facts": ["NONCE", "BALANCE"]}]
 
 
 def test_two_names_of_one_block_cost_once(service: Service) -> None:

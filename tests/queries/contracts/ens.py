@@ -1,0 +1,44 @@
+"""A small ENS on a local node: compiled on the spot, with names that mean whom a test says."""
+
+from functools import cache
+from pathlib import Path
+
+from eth_utils.address import to_checksum_address
+
+from queries.chain.ens import name_hash
+from queries.chain.local_node import LocalNode
+from queries.chain.registry_reads import call_data
+from queries.chain.solidity import run_compiler
+
+SOURCE = Path(__file__).parent / "sources" / "Ens.sol"
+SETTINGS = {"evmVersion": "cancun", "outputSelection": {"*": {"*": ["evm.bytecode.object"]}}}
+
+
+@cache
+def _compiled() -> dict[str, bytes]:
+    output = run_compiler({SOURCE.name: SOURCE.read_text()}, SETTINGS)
+    contracts = output["contracts"][SOURCE.name]
+    return {
+        name: bytes.fromhex(built["evm"]["bytecode"]["object"]) for name, built in contracts.items()
+    }
+
+
+class LocalEns:
+    """A registry and its resolvers."""
+
+    def __init__(self, node: LocalNode) -> None:
+        self._node = node
+        self.address, self.resolver, self.off_chain = (
+            to_checksum_address(node.deploy(_compiled()[name]))
+            for name in ("EnsRegistry", "Resolver", "OffChainResolver")
+        )
+
+    def set_resolver(self, name: str, resolver: str) -> None:
+        self._set(self.address, name, resolver)
+
+    def set_address(self, name: str, account: str) -> None:
+        self.set_resolver(name, self.resolver)
+        self._set(self.resolver, name, account)
+
+    def _set(self, where: str, name: str, value: str) -> None:
+        self._node.send(where, call_data("set(bytes32,address)", name_hash(name), value))
