@@ -155,7 +155,13 @@ def _estimate() -> dict[str, Schema]:
         "selectors": _texts(),
         "block": NUMBER_OR_NULL,
         "lastFinalBlock": NUMBER,
-        "readiness": {"enum": list(Readiness)},
+        "readiness": {
+            "enum": list(Readiness),
+            "description": (
+                "Whether it could be proven now. What is NOT_FINAL or NOT_KNOWN to the destination "
+                "waits if it is submitted; what is OUT_OF_REACH or FAILS is rejected."
+            ),
+        },
         "waitsFor": TEXT_OR_NULL,
         "error": TEXT_OR_NULL,
         "code": TEXT_OR_NULL,

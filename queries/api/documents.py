@@ -10,7 +10,8 @@ from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_safe
 
 from accounts.key_check import MINUTE
-from queries.api.endpoints import ENDPOINTS, Endpoint, by_status, every_refusal
+from queries.api.endpoint import Endpoint
+from queries.api.endpoints import ENDPOINTS, by_status, every_refusal
 from queries.api.example_answers import EXAMPLE_ANSWERS
 from queries.api.openapi import document, meaning
 from queries.api.request_schema import EVERYTHING_EXAMPLE, SPECIFICATION_EXAMPLE

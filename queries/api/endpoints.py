@@ -1,50 +1,18 @@
-"""What each endpoint is: how it is asked, and with which refusals it may answer.
+"""The endpoints: how each is asked, and with which refusals it may answer.
 
 The addresses themselves stand in `urls`; a test holds the two together.
 """
 
-from dataclasses import dataclass
 from http import HTTPStatus
 
 from accounts import http_refusals as http
-from accounts import key_check as keys
 from accounts.refusals import Refusal
 from queries import errors
-from queries.api import views, webhook_views
-from queries.api.parameters import CURSOR, LIMIT
-from queries.api.request_schema import Schema
-from queries.deliveries import ATTEMPTS_SHOWN
+from queries.api import views
+from queries.api.endpoint import ID_PATTERN, OF_THE_KEY, Endpoint, Parameter, pages
+from queries.api.webhook_endpoints import WEBHOOK_ENDPOINTS
 from queries.intake import IDEMPOTENCY_KEY, LONGEST_KEY
 from queries.statuses import BatchStatus
-
-ID_PATTERN = "^[0-7][0-9A-HJKMNP-TV-Z]{25}$"
-
-
-@dataclass(frozen=True, slots=True)
-class Parameter:
-    """Something beside the body: in the address, or a header."""
-
-    name: str
-    meaning: str
-    schema: Schema
-    place: str = "query"
-    required: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Endpoint:
-    """A method of an address."""
-
-    method: str
-    path: str
-    name: str
-    summary: str
-    answer: str  # the schema of its success
-    parameters: tuple[Parameter, ...] = ()
-    body: str = ""  # the schema of its body
-    refusals: tuple[type[Refusal], ...] = ()
-    needs_key: bool = True
-
 
 # What any endpoint may answer, before it is asked or because something broke.
 ANYWHERE: tuple[type[Refusal], ...] = (
@@ -53,13 +21,6 @@ ANYWHERE: tuple[type[Refusal], ...] = (
     http.MethodNotAllowed,
     http.FaultOfOurs,
     http.Unavailable,
-)
-OF_THE_KEY: tuple[type[Refusal], ...] = (
-    keys.KeyMissing,
-    keys.KeyUnknown,
-    keys.KeyRevoked,
-    keys.OwnerDisabled,
-    keys.TooManyRequests,
 )
 OF_NODES = (errors.TooManyEstimates, errors.EstimatesBusy, errors.ChainUnavailable)
 OF_READING = (errors.MissingField, errors.ParameterMalformed, errors.BatchUnknown)
@@ -79,18 +40,6 @@ OF_ESTIMATING = (
     ),
     *OF_NODES,
 )
-
-
-def _pages(shown: int, most: int) -> tuple[Parameter, Parameter]:
-    limit: Schema = {"type": "integer", "minimum": 1, "maximum": most, "default": shown}
-    return (
-        Parameter(
-            CURSOR,
-            "The cursor of the answer before, for those that follow.",
-            {"type": "string", "pattern": ID_PATTERN},
-        ),
-        Parameter(LIMIT, "How many.", limit),
-    )
 
 
 ENDPOINTS = (
@@ -161,45 +110,11 @@ ENDPOINTS = (
                 "Only batches in this state.",
                 {"type": "string", "enum": BatchStatus.values},
             ),
-            *_pages(views.BATCHES_SHOWN, views.MOST_BATCHES),
+            *pages(views.BATCHES_SHOWN, views.MOST_BATCHES),
         ),
         refusals=(*OF_THE_KEY, errors.ParameterMalformed),
     ),
-    Endpoint(
-        "GET",
-        "/webhook-deliveries",
-        "webhookDeliveries",
-        "The webhooks of your batches, newest first, each with its last "
-        f"{ATTEMPTS_SHOWN} attempts.",
-        "Deliveries",
-        _pages(webhook_views.SHOWN, webhook_views.MOST),
-        refusals=(*OF_THE_KEY, errors.ParameterMalformed),
-    ),
-    Endpoint(
-        "POST",
-        "/webhook-deliveries/{event}/replay",
-        "replayWebhook",
-        "Send one of your webhooks again, at once; one still to be sent is brought forward.",
-        "Delivery",
-        (
-            Parameter(
-                "event",
-                "The event of a delivery; in the address.",
-                {"type": "string", "pattern": ID_PATTERN},
-                place="path",
-                required=True,
-            ),
-        ),
-        refusals=(*OF_THE_KEY, errors.DeliveryUnknown),
-    ),
-    Endpoint(
-        "GET",
-        "/webhook-secret",
-        "webhookSecret",
-        "The secret that signs your webhooks.",
-        "WebhookSecret",
-        refusals=OF_THE_KEY,
-    ),
+    *WEBHOOK_ENDPOINTS,
     Endpoint(
         "GET",
         "/chain-connections",

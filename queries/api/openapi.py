@@ -8,7 +8,8 @@ from django.conf import settings
 from accounts.key_check import HEADER, PARAMETER
 from accounts.refusals import Refusal
 from queries.api.answer_schema import answer_schemas
-from queries.api.endpoints import ANYWHERE, ENDPOINTS, Endpoint, by_status, every_refusal
+from queries.api.endpoint import Endpoint
+from queries.api.endpoints import ANYWHERE, ENDPOINTS, by_status, every_refusal
 from queries.api.example_answers import EXAMPLE_ANSWERS
 from queries.api.request_schema import (
     EVERYTHING_EXAMPLE,

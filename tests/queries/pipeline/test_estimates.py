@@ -7,14 +7,17 @@ from typing import Any
 
 import pytest
 from django.test import Client
+from eth_abi.abi import encode
 from eth_account import Account as Key
+from eth_utils.address import to_checksum_address
 
 from queries.api import estimating
+from queries.chain.artifacts import load_artifact
 from queries.chain.local_node import LocalNode, local_node
 from queries.chain.signed_parts import parts_of
 from queries.models import Batch, BlockJob, Head, Query, SentTransaction
 from queries.pipeline import anchors
-from queries.routes import NodeAddress
+from queries.routes import NodeAddress, Registry, RegistryKind
 from tests.accounts.concurrency import all_at_once
 from tests.queries.api.json_schema import Schemas
 from tests.queries.chain.lying_node import drip_headers, lying_node, stall
@@ -141,6 +144,25 @@ def test_what_is_out_of_reach_is_told_with_its_distance(
 def test_a_time_before_the_chain_fails(service: Service) -> None:
     (told,) = _estimated(service, _at("timestamp:1"))["blocks"]
     assert (told["readiness"], told["code"]) == ("FAILS", "time_too_early")
+
+
+def test_what_the_destination_does_not_know_yet_waits(service: Service) -> None:
+    arguments = encode(["uint256", "address[]", "uint256"], [CHAIN_ID, [HOLDER], 1])
+    code = load_artifact("AttestedRegistry").bytecode
+    address = to_checksum_address(service.node.deploy(code, arguments))
+    attested = Registry(RegistryKind.ATTESTED, CHAIN_ID, CHAIN_ID, address)
+    service.routes.registries[CHAIN_ID, CHAIN_ID] = attested  # type: ignore[index]
+    (told,) = _estimated(service, _at(f"block:{service.head()}"))["blocks"]
+    assert (told["readiness"], told["price"], told["code"]) == ("NOT_KNOWN", None, None)
+    assert told["waitsFor"].startswith("No attestation at or above the block")
+
+
+def test_gas_that_is_too_dear_right_now_is_told(node: LocalNode) -> None:
+    with running_service(node, dearest_gas=1) as service:
+        service.mine(2)
+        told = service.estimate(_at(f"block:{service.head() - 1}")).json()
+        assert (told["code"], told["retryable"]) == ("chain_unavailable", True)
+        assert told["error"].startswith("Gas on Local costs ")
 
 
 @pytest.mark.parametrize("say", [stall, drip_headers])

@@ -74,7 +74,10 @@ def test_each_attempt_is_listed_for_its_owner_alone(service: Service) -> None:
     assert (told["batchQueryId"], told["url"]) == (batch, hook.url)
     assert (told["state"], told["nextAttempt"]) == ("DELIVERED", None)
     assert [each["answered"] for each in told["attempts"]] == [200, 500]
-    _fits(service, json.loads(hook.got[0][2]), "Event")
+    _, headers, body = hook.got[0]
+    _fits(service, json.loads(body), "Event")
+    described = service.client.get("/openapi.json").json()["webhooks"]["batchEnded"]["post"]
+    assert {each["name"] for each in described["parameters"]} <= set(headers)
     assert _get(service, "/webhook-deliveries", _strangers_key())["deliveries"] == []
 
 

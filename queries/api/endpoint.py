@@ -1,0 +1,57 @@
+"""What is told of an endpoint, and what most of them have in common."""
+
+from dataclasses import dataclass
+
+from accounts import key_check as keys
+from accounts.refusals import Refusal
+from queries.api.parameters import CURSOR, LIMIT
+from queries.api.request_schema import Schema
+
+ID_PATTERN = "^[0-7][0-9A-HJKMNP-TV-Z]{25}$"
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """Something beside the body: in the address, or a header."""
+
+    name: str
+    meaning: str
+    schema: Schema
+    place: str = "query"
+    required: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Endpoint:
+    """A method of an address."""
+
+    method: str
+    path: str
+    name: str
+    summary: str
+    answer: str  # the schema of its success
+    parameters: tuple[Parameter, ...] = ()
+    body: str = ""  # the schema of its body
+    refusals: tuple[type[Refusal], ...] = ()
+    needs_key: bool = True
+
+
+OF_THE_KEY: tuple[type[Refusal], ...] = (
+    keys.KeyMissing,
+    keys.KeyUnknown,
+    keys.KeyRevoked,
+    keys.OwnerDisabled,
+    keys.TooManyRequests,
+)
+
+
+def pages(shown: int, most: int) -> tuple[Parameter, Parameter]:
+    limit: Schema = {"type": "integer", "minimum": 1, "maximum": most, "default": shown}
+    return (
+        Parameter(
+            CURSOR,
+            "The cursor of the answer before, for those that follow.",
+            {"type": "string", "pattern": ID_PATTERN},
+        ),
+        Parameter(LIMIT, "How many.", limit),
+    )

@@ -1,0 +1,44 @@
+"""The endpoints for whoever gets webhooks."""
+
+from queries import errors
+from queries.api import webhook_views
+from queries.api.endpoint import ID_PATTERN, OF_THE_KEY, Endpoint, Parameter, pages
+from queries.deliveries import ATTEMPTS_SHOWN
+
+WEBHOOK_ENDPOINTS = (
+    Endpoint(
+        "GET",
+        "/webhook-deliveries",
+        "webhookDeliveries",
+        "The webhooks of your batches, newest first, each with its last "
+        f"{ATTEMPTS_SHOWN} attempts.",
+        "Deliveries",
+        pages(webhook_views.SHOWN, webhook_views.MOST),
+        refusals=(*OF_THE_KEY, errors.ParameterMalformed),
+    ),
+    Endpoint(
+        "POST",
+        "/webhook-deliveries/{event}/replay",
+        "replayWebhook",
+        "Send one of your webhooks again, at once; one still to be sent is brought forward.",
+        "Delivery",
+        (
+            Parameter(
+                "event",
+                "The event of a delivery; in the address.",
+                {"type": "string", "pattern": ID_PATTERN},
+                place="path",
+                required=True,
+            ),
+        ),
+        refusals=(*OF_THE_KEY, errors.DeliveryUnknown),
+    ),
+    Endpoint(
+        "GET",
+        "/webhook-secret",
+        "webhookSecret",
+        "The secret that signs your webhooks.",
+        "WebhookSecret",
+        refusals=OF_THE_KEY,
+    ),
+)
