@@ -7,7 +7,7 @@ import re
 
 from django.http import HttpRequest, UnreadablePostError
 
-from accounts.http_refusals import BodyTooLarge
+from accounts.http_refusals import BodyTooLarge, RequestNotUnderstood
 from queries.errors import ContentTypeUnsupported, LengthRequired, NotJson
 from queries.schema.strict_json import read_json
 from queries.schema.wording import quoted
@@ -24,7 +24,9 @@ def json_body(request: HttpRequest, most_bytes: int) -> object:
             "The body comes in chunks. Send it whole, with its length in Content-Length."
         )
     length = request.headers.get("Content-Length", "")
-    if length.isdecimal() and int(length) > most_bytes:
+    if not re.fullmatch("[0-9]{0,18}", length):
+        raise RequestNotUnderstood("Content-Length is not a number of bytes.")
+    if int(length or 0) > most_bytes:
         raise BodyTooLarge(f"The body has {int(length):,} bytes; at most {most_bytes:,} are read.")
     try:
         body = request.body

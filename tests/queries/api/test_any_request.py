@@ -114,6 +114,8 @@ def test_any_address_method_parameter_and_header(
     keyed: bool,
 ) -> None:
     method, address = asked
+    if headers.get("Content-Length", "").isdecimal():
+        del headers["Content-Length"]  # Django's client does not read beyond a body, as servers do
     parameters = {
         name.encode(errors="replace").decode(): value.encode(errors="replace").decode()
         for name, value in parameters.items()
