@@ -35,7 +35,7 @@ class AccountAdmin(KeptByItself):
     def get_readonly_fields(
         self, request: HttpRequest, account: Account | None = None
     ) -> tuple[str, ...]:
-        held = account is not None and not may_disable(account_of(request), account)
+        held = account is not None and not may_switch(account_of(request), account)
         return (*SHOWN, "is_active") if held else SHOWN
 
     @admin.display(description="keys", ordering="living_keys")
@@ -44,37 +44,40 @@ class AccountAdmin(KeptByItself):
 
     @admin.action(description="Disable: sign out and refuse keys")
     def disable(self, request: HttpRequest, chosen: QuerySet[Account]) -> None:
-        accounts = [each for each in chosen if may_disable(account_of(request), each)]
-        self._switch(request, accounts, on=False)
-        self.message_user(request, f"Disabled: {len(accounts)}.")
-        if left := len(chosen) - len(accounts):
-            self.message_user(
-                request,
-                f"Left as it was: {left}. Nobody disables himself, and a wallet no operator whom "
-                "createsuperuser made.",
-            )
+        self._switch(request, chosen, on=False)
 
     @admin.action(description="Enable")
     def enable(self, request: HttpRequest, chosen: QuerySet[Account]) -> None:
-        self._switch(request, list(chosen), on=True)
-        self.message_user(request, f"Enabled: {len(chosen)}.")
+        self._switch(request, chosen, on=True)
 
     def save_model(self, request: HttpRequest, account: Account, form: Any, change: Any) -> None:
         super().save_model(request, account, form, change)
         if "is_active" in form.changed_data:
             sessions.end_all_sessions(account)
 
-    def _switch(self, request: HttpRequest, accounts: list[Account], *, on: bool) -> None:
-        """Sessions end afterwards, since a sign-in between would otherwise be there when enabled.
+    def _switch(self, request: HttpRequest, chosen: QuerySet[Account], *, on: bool) -> None:
+        """Those that are not so already, and that this operator may.
+
+        Sessions end afterwards, since a sign-in between would otherwise be there when enabled.
 
         And they end again then, should one have come through all the same.
         """
+        operator, said = account_of(request), "Enabled" if on else "Disabled"
+        others = [each for each in chosen if each.is_active is not on]
+        accounts = [each for each in others if may_switch(operator, each)]
         Account.objects.filter(pk__in=[each.pk for each in accounts]).update(is_active=on)
         for each in accounts:
             sessions.end_all_sessions(each)
-            self.log_change(request, each, "Enabled." if on else "Disabled.")
+            self.log_change(request, each, f"{said}.")
+        self.message_user(request, f"{said}: {len(accounts)}.")
+        if left := len(others) - len(accounts):
+            self.message_user(
+                request,
+                f"Left as it was: {left}. Nobody disables himself, and a wallet no operator whom "
+                "createsuperuser made.",
+            )
 
 
-def may_disable(operator: Account, account: Account) -> bool:
+def may_switch(operator: Account, account: Account) -> bool:
     """So that somebody is left who comes in, and who was made on the server is not shut out."""
     return account.pk != operator.pk and (operator.is_operator or not account.is_operator)

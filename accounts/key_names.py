@@ -8,10 +8,21 @@ MOST_MARKS = 2  # on one letter: no language needs more, and a pile of them cove
 UNNAMED = "Unnamed key"
 
 
+# Composing takes longer than a text is long, so it is cut before; a letter may come in parts.
+MOST_READ = 4 * LONGEST_NAME
+# Letters and a symbol by their category, and nothing to the eye.
+BLANKS = set("\u115f\u1160\u2800\u3164\uffa0")
+
+
 def key_name(typed: str) -> str:
     """On one line, composed, and without characters that are not seen or turn others around."""
-    seen = "".join(filter(None, map(_seen, unicodedata.normalize("NFC", typed))))
-    return " ".join(_few_marks(seen).split())[:LONGEST_NAME].strip() or UNNAMED
+    seen = "".join(filter(None, map(_seen, unicodedata.normalize("NFC", typed[:MOST_READ]))))
+    name = " ".join(_few_marks(seen).split())[:LONGEST_NAME].strip()
+    return name if any(map(_shows, name)) else UNNAMED
+
+
+def _shows(char: str) -> bool:
+    return unicodedata.category(char)[0] in "LNPS" and char not in BLANKS
 
 
 def _seen(char: str) -> str:

@@ -6,17 +6,15 @@ so two that come together cannot both take the last one, and where the database 
 nothing is allowed. Time is the database's, because the clocks of workers differ.
 """
 
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from django.db import connection
-from django.db.backends.utils import CursorWrapper
 
 from accounts.models import Allowance
+from accounts.patience import waiting_briefly
 
 DAY = 86_400
-PATIENCE = 2  # seconds in which a use must have been counted
 
 CLOCK = {
     "sqlite": "CAST(strftime('%%s', 'now') AS INTEGER)",
@@ -63,7 +61,7 @@ class Spent:
 def spend(subject: str, most: int, seconds: int) -> Spent:
     """Use one of the `most` that `subject` has in a window, if one is left."""
     told: dict[str, str | int] = {"subject": subject, "most": most, "seconds": seconds}
-    with connection.cursor() as cursor, _waiting_briefly(cursor):
+    with waiting_briefly(), connection.cursor() as cursor:
         cursor.execute(SPEND.format(clock=CLOCK[connection.vendor]), told)
         row = cursor.fetchone()
     if row is None:
@@ -74,24 +72,6 @@ def spend(subject: str, most: int, seconds: int) -> Spent:
     return Spent(
         allowed=True, most=most, remaining=most - window_used, seconds_left=began + seconds - now
     )
-
-
-@contextmanager
-def _waiting_briefly(cursor: CursorWrapper) -> Iterator[None]:
-    """While something holds SQLite's one lock, every request, which is counted, keeps a thread.
-
-    With all of them waiting for 20 seconds the server would answer nobody, not even a probe. Who
-    is not counted is told to come again.
-    """
-    if connection.vendor != "sqlite" or connection.in_atomic_block:
-        yield
-        return
-    patience = connection.settings_dict["OPTIONS"].get("timeout", 5)
-    cursor.execute(f"PRAGMA busy_timeout = {PATIENCE * 1_000}")
-    try:
-        yield
-    finally:
-        cursor.execute(f"PRAGMA busy_timeout = {patience * 1_000}")
 
 
 def _left(subject: str, seconds: int) -> int:

@@ -5,25 +5,30 @@ with what he finds.
 """
 
 import hashlib
+import logging
 import re
 from collections.abc import Callable
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 from django.contrib.auth import SESSION_KEY as ACCOUNT
 from django.contrib.sessions.backends.db import SessionStore as DatabaseSessions
+from django.db import OperationalError
 from django.db.models import F
 from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
 from django.utils.dateparse import parse_datetime
 
 from accounts.models import Account, Session
+from accounts.patience import waiting_briefly
 
 SEEN_EVERY = timedelta(minutes=5)
 # Being seen prolongs a session, and no further than this after the sign-in: a stolen one ends.
 LONGEST = timedelta(days=90)
 SESSIONS_OF_AN_ACCOUNT = 50
-SIGNED_IN, LAST_SEEN, BROWSER = "signed_in", "last_seen", "browser"
+SIGNED_IN, BROWSER = "signed_in", "browser"
+
+log = logging.getLogger("tacitus.accounts")
 
 
 def stored_key(session_key: str | None) -> str:
@@ -38,6 +43,8 @@ class SessionStore(DatabaseSessions):
     def get_model_class(cls) -> type[Session]:
         return Session
 
+    last_seen: datetime | None = None  # as the row has it, once it is loaded
+
     def load(self) -> dict[str, Any]:
         row = Session.objects.filter(
             pk=stored_key(self.session_key), expire_date__gt=timezone.now()
@@ -45,6 +52,7 @@ class SessionStore(DatabaseSessions):
         if row is None:
             self._session_key = None
             return {}
+        self.last_seen = row.last_seen
         return self.decode(row.session_data)
 
     def exists(self, session_key: str) -> bool:
@@ -58,7 +66,7 @@ class SessionStore(DatabaseSessions):
         row.account_id = int(data[ACCOUNT]) if ACCOUNT in data else None
         row.browser = data.get(BROWSER, "")
         row.signed_in = parse_datetime(data.get(SIGNED_IN, ""))
-        row.last_seen = parse_datetime(data.get(LAST_SEEN, ""))
+        row.last_seen = self.last_seen or row.signed_in
         if row.signed_in is not None:
             row.expire_date = min(row.expire_date, row.signed_in + LONGEST)
         return row
@@ -79,14 +87,27 @@ class SeenSessions:
         response = self.get_response(request)
         session = request.session
         # Not asked of every visitor, since asking makes an answer vary by cookie.
-        if session.accessed and ACCOUNT in session:
+        if isinstance(session, SessionStore) and session.accessed and ACCOUNT in session:
             now = timezone.now()
-            seen = parse_datetime(session.get(LAST_SEEN, ""))
-            if seen is None or seen <= now - SEEN_EVERY:
-                session[LAST_SEEN] = now.isoformat()
-                session.setdefault(SIGNED_IN, now.isoformat())
-                session.setdefault(BROWSER, browser_name(request.headers.get("User-Agent", "")))
+            if SIGNED_IN not in session:
+                session[SIGNED_IN] = now.isoformat()
+                session[BROWSER] = browser_name(request.headers.get("User-Agent", ""))
+            elif session.last_seen is None or session.last_seen <= now - SEEN_EVERY:
+                _note_seen(session, now)
         return response
+
+
+def _note_seen(session: SessionStore, now: datetime) -> None:
+    """A note, and no more: where the database has no time for it, nobody waits or is told."""
+    signed_in = parse_datetime(session[SIGNED_IN]) or now
+    ends = min(session.get_expiry_date(), signed_in + LONGEST)
+    try:
+        with waiting_briefly():
+            Session.objects.filter(pk=stored_key(session.session_key)).update(
+                last_seen=now, expire_date=ends
+            )
+    except OperationalError:
+        log.warning("That a session was seen could not be noted.")
 
 
 def account_of(request: HttpRequest) -> Account:

@@ -1,5 +1,6 @@
 """Forms that only someone signed in sends, and what becomes of one whose session has ended."""
 
+import re
 from collections.abc import Callable
 from functools import wraps
 from typing import Concatenate, ParamSpec
@@ -22,7 +23,16 @@ def form_of_someone_signed_in(view: View[Place]) -> View[Place]:
     def checked(request: HttpRequest, /, *args: Place.args, **place: Place.kwargs) -> HttpResponse:
         if request.user.is_authenticated:
             return view(request, *args, **place)
-        messages.warning(request, "Nothing was changed: you had been signed out.")
-        return redirect_to_login(resolve_url("dashboard"))
+        return signed_out_meanwhile(request)
 
     return checked
+
+
+def signed_out_meanwhile(request: HttpRequest) -> HttpResponse:
+    messages.warning(request, "Nothing was changed: you had been signed out.")
+    return redirect_to_login(resolve_url("dashboard"))
+
+
+def is_for_accounts(path: str) -> bool:
+    """Whether only someone signed in sends forms there."""
+    return re.match("/(?:keys|sessions|sign-out-everywhere)(?:/|$)", path) is not None

@@ -13,6 +13,7 @@ from django.conf import settings
 from django.core.exceptions import DisallowedHost, RequestDataTooBig
 from django.db import InterfaceError, OperationalError
 from django.http import HttpRequest, HttpResponse
+from django.template.loader import render_to_string
 
 from accounts import http_refusals as http
 from accounts.refusals import Refusal, answer_of
@@ -51,14 +52,21 @@ class ApiAnswers:
 
     def process_exception(self, request: HttpRequest, fault: Exception) -> HttpResponse | None:
         """Of a view's faults, those that can be told better than as one of ours."""
-        if not _wants_json(request):
-            return None
+        json = _wants_json(request)
         if isinstance(fault, OperationalError | InterfaceError):
             log.error("The database does not answer.", exc_info=fault)
-            return answer_of(_unavailable())
+            return answer_of(_unavailable()) if json else _page_of(_unavailable())
+        if not json:
+            return None
         if isinstance(fault, RequestDataTooBig):
             return answer_of(_too_large())
         return None
+
+
+def _page_of(refusal: Refusal) -> HttpResponse:
+    # Without the request, as that of a fault: what shows who is signed in asks the database.
+    page = render_to_string("503.html", {"request_id": request_id.get()})
+    return HttpResponse(page, status=refusal.status, headers=refusal.headers)
 
 
 def _is_of_the_api(request: HttpRequest) -> bool:

@@ -13,6 +13,7 @@ from urllib.parse import urlsplit
 from django.core.exceptions import ImproperlyConfigured
 from eth_utils.address import is_checksum_address
 
+from accounts.wallets import GREATEST_CHAIN_ID
 from explorer.host_names import host_name
 
 TRUE = {"1", "true", "yes", "on"}
@@ -63,7 +64,8 @@ class Environment:
         for each in wallets:
             chain, colon, address = each.rpartition(":")
             if not is_checksum_address(address) or (
-                colon and not re.fullmatch("[1-9][0-9]{0,18}", chain)
+                colon
+                and (not re.fullmatch("[1-9][0-9]{0,18}", chain) or int(chain) > GREATEST_CHAIN_ID)
             ):
                 raise _refusal(
                     name,

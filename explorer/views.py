@@ -13,6 +13,7 @@ from django.views.decorators.http import require_safe
 
 from accounts import reading as accounts
 from accounts.sessions import account_of
+from accounts.signed_in_forms import is_for_accounts, signed_out_meanwhile
 from explorer.logs import request_id
 
 
@@ -46,6 +47,9 @@ def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
 
 
 def untrusted_form(request: HttpRequest, reason: str) -> HttpResponse:  # noqa: ARG001
+    """Signing out changes what a form is trusted by, and other windows do not know of it."""
+    if not request.user.is_authenticated and is_for_accounts(request.path):
+        return signed_out_meanwhile(request)
     return render(request, "403_csrf.html", status=403)
 
 

@@ -80,6 +80,7 @@ class _WithAnEnd:
     def getresponse(self) -> Any:
         answer = super().getresponse()  # type: ignore[misc]
         if self._is_over:  # cut off, which may look like the end of its headers
+            answer.close()
             raise TimeoutError
         return answer
 

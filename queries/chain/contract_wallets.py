@@ -103,13 +103,19 @@ class WalletQuestions:
         left = until - time.monotonic()
         if left <= 0:
             return WalletAnswer.NODE_UNREACHABLE
-        try:
-            return _ask_node(node, chain_id, code, min(TIMEOUT, left / 2))
-        except NodeRefused:
-            return WalletAnswer.NODE_UNREACHABLE
-        except NodeUnreachable:
-            self._silent_until[node.url] = time.monotonic() + SILENT_FOR
-            return WalletAnswer.NODE_UNREACHABLE
+        timeout = min(TIMEOUT, left / 2)
+        with closing(JsonRpc(node.url, timeout, LARGEST_ANSWER)) as rpc:
+            try:
+                its_chain = _number(rpc.ask("eth_chainId"))
+            except NodeRefused:
+                return WalletAnswer.NODE_UNREACHABLE
+            except NodeUnreachable:
+                # Only who had its time was silent, and only to what is easy to answer: how long
+                # the call takes is the choice of whoever made the signature up.
+                if timeout > TIMEOUT * 0.9:
+                    self._silent_until[node.url] = time.monotonic() + SILENT_FOR
+                return WalletAnswer.NODE_UNREACHABLE
+            return _its_word(rpc, its_chain, chain_id, code)
 
 
 def _agreed(answers: Iterable[WalletAnswer], enough: int) -> WalletAnswer:
@@ -126,15 +132,16 @@ def _agreed(answers: Iterable[WalletAnswer], enough: int) -> WalletAnswer:
     return otherwise
 
 
-def _ask_node(node: NodeAddress, chain_id: int, code: bytes, timeout: float) -> WalletAnswer:
+def _its_word(rpc: JsonRpc, its_chain: int | None, chain_id: int, code: bytes) -> WalletAnswer:
+    if its_chain is None:
+        return WalletAnswer.NODE_UNREACHABLE
+    if its_chain != chain_id:
+        return WalletAnswer.WRONG_CHAIN
     call = {"from": ASKER, "data": f"0x{code.hex()}", "gas": hex(GAS)}
-    with closing(JsonRpc(node.url, timeout, LARGEST_ANSWER)) as rpc:
-        its_chain = _number(rpc.ask("eth_chainId"))
-        if its_chain is None:
-            return WalletAnswer.NODE_UNREACHABLE
-        if its_chain != chain_id:
-            return WalletAnswer.WRONG_CHAIN
+    try:
         word = _number(rpc.ask("eth_call", call, "latest"))
+    except (NodeRefused, NodeUnreachable):
+        return WalletAnswer.NODE_UNREACHABLE
     return WORDS.get(word or 0, WalletAnswer.NODE_UNREACHABLE)
 
 

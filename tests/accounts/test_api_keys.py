@@ -1,6 +1,7 @@
 """API keys: shown again, found, renamed, rotated, revoked, and never in the database."""
 
 import re
+import time
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -9,7 +10,7 @@ from django.conf import LazySettings
 from django.test import Client
 
 from accounts import api_keys
-from accounts.key_names import key_name
+from accounts.key_names import LONGEST_NAME, UNNAMED, key_name
 from accounts.key_text import KEY, KEY_PREFIX
 from accounts.models import Account, Allowance, ApiKey
 from accounts.wallets import Wallet
@@ -326,3 +327,17 @@ def test_a_second_click_or_window_does_not_end_what_was_promised_a_grace() -> No
 )
 def test_a_name_neither_hides_nor_spoils_anything(typed: str, name: str) -> None:
     assert key_name(typed) == name
+
+
+@pytest.mark.parametrize(
+    "typed", ["\u3164", "\u2800", "\u115f\u1160", "\ufe0f", "\U000e0100", "\u0300", "\u200b \n"]
+)
+def test_a_name_that_nobody_sees_is_none(typed: str) -> None:
+    assert key_name(typed) == UNNAMED
+
+
+def test_a_name_of_a_million_marks_is_read_at_once() -> None:
+    """To compose them takes time that grows with their square, and stops the whole process."""
+    begin = time.monotonic()
+    assert len(key_name("a" + 1_000_000 * "\u0300\u0316")) <= LONGEST_NAME
+    assert time.monotonic() - begin < 0.5

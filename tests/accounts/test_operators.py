@@ -400,3 +400,29 @@ def test_a_disabled_account_gets_no_key() -> None:
     Account.objects.update(is_active=False)
     with pytest.raises(CommandError, match="is disabled"):
         _create("--owner", WALLET)
+
+
+def test_enable_leaves_alone_who_was_not_disabled(settings: LazySettings) -> None:
+    operator, person = wallet_operator(settings), Signer()
+    person.sign_in()
+    form = {
+        "action": "enable",
+        "_selected_action": list(Account.objects.values_list("pk", flat=True)),
+        "csrfmiddlewaretoken": operator.client.cookies["visit"].value,
+    }
+    answer = operator.client.post("/admin/accounts/account/", form, follow=True)
+    assert "Enabled: 0." in answer.text
+    assert person.client.get("/dashboard").status_code == 200
+    assert not LogEntry.objects.exists()
+
+
+def test_a_wallet_neither_disables_nor_enables_whom_createsuperuser_made(
+    settings: LazySettings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    superuser(monkeypatch)
+    keeper = Account.objects.get(username="keeper")
+    operator = wallet_operator(settings)
+    Account.objects.filter(pk=keeper.pk).update(is_active=False)
+    assert "Left as it was: 1." in _act(operator, "account", "enable", keeper.pk)
+    keeper.refresh_from_db()
+    assert not keeper.is_active

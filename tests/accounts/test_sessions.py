@@ -2,8 +2,10 @@
 
 from datetime import UTC, datetime, timedelta
 from http.cookies import SimpleCookie
+from typing import Any
 
 import pytest
+from django.db import OperationalError, connection
 from django.test import Client
 
 from accounts import sessions
@@ -102,10 +104,10 @@ def test_being_seen_is_noted_now_and_then_and_keeps_the_session() -> None:
     before = Session.objects.get(pk=key)
     assert is_in(first)
     assert Session.objects.get(pk=key).last_seen == before.last_seen
-    store = first.client.session
-    store["last_seen"] = (datetime.now(UTC) - timedelta(minutes=6)).isoformat()
-    store.save()
-    Session.objects.filter(pk=key).update(expire_date=datetime.now(UTC) + timedelta(minutes=1))
+    now = datetime.now(UTC)
+    Session.objects.filter(pk=key).update(
+        last_seen=now - timedelta(minutes=6), expire_date=now + timedelta(minutes=1)
+    )
     assert is_in(first)
     row = Session.objects.get(pk=key)
     assert row.last_seen is not None
@@ -138,8 +140,8 @@ def test_being_seen_keeps_a_session_for_90_days_after_the_sign_in_and_no_longer(
     key = stored_key(first.client.cookies["session"].value)
     store = first.client.session
     store["signed_in"] = (datetime.now(UTC) - timedelta(days=85)).isoformat()
-    store["last_seen"] = ""
     store.save()
+    Session.objects.filter(pk=key).update(last_seen=datetime.now(UTC) - timedelta(minutes=6))
     assert is_in(first)
     left = Session.objects.get(pk=key).expire_date - datetime.now(UTC)
     assert timedelta(days=4, hours=23) < left <= timedelta(days=5)
@@ -206,3 +208,33 @@ def test_an_address_that_takes_forms_has_a_page_of_ours() -> None:
 )  # fmt: skip
 def test_a_browser_has_a_name(user_agent: str, name: str) -> None:
     assert browser_name(user_agent) == name
+
+
+def test_another_window_is_told_that_one_has_signed_out() -> None:
+    """Its form is no longer trusted, because signing out renewed the browser."""
+    first, _ = two_browsers()
+    token = first.client.cookies["visit"].value
+    post(first, "/sign-out")
+    for path in ("/keys", "/sessions/x/end", "/sign-out-everywhere"):
+        answer = first.client.post(path, {"csrfmiddlewaretoken": token})
+        assert answer["Location"] == "/sign-in?next=/dashboard"
+    assert "you had been signed out" in first.client.get("/sign-in").text
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_note_that_cannot_be_made_keeps_nobody_waiting() -> None:
+    signer = Signer()
+    signer.sign_in()
+    Session.objects.update(last_seen=datetime.now(UTC) - timedelta(minutes=6))
+
+    def fail(execute: Any, sql: str, *rest: Any) -> Any:
+        if sql.startswith("UPDATE"):
+            raise OperationalError("database is locked")
+        return execute(sql, *rest)
+
+    with connection.execute_wrapper(fail):
+        assert is_in(signer)
+    assert is_in(signer)
+    seen = Session.objects.get().last_seen
+    assert seen is not None
+    assert datetime.now(UTC) - seen < timedelta(seconds=10)

@@ -12,7 +12,7 @@ from django.http import HttpRequest
 from django.middleware.csrf import get_token
 from django.test import Client, RequestFactory
 
-from accounts import attempts, rate_limits, views
+from accounts import attempts, patience, views
 from accounts.models import Account, Allowance, Session, SignInNonce
 from accounts.sessions import end_all_sessions
 from accounts.sign_in_message import VALID_FOR
@@ -310,5 +310,5 @@ def limits_out_of_the_way() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patched:
         for name in ("OF_A_NETWORK", "OF_A_BROWSER", "OF_A_WALLET"):
             patched.setattr(attempts, name, 1_000)
-        patched.setattr(rate_limits, "PATIENCE", 60)  # a hundred threads on one machine wait
+        patched.setattr(patience, "SECONDS", 60)  # a hundred threads on one machine wait
         yield

@@ -90,8 +90,13 @@ def test_a_fault_is_told_with_the_requests_id(
         assert answer["Retry-After"] == "5"
     assert "hunter2" in caplog.text  # with its trace
     page = client.get(address)
-    assert page.status_code == 500
-    assert "Something broke on our side" in page.text
+    if address == "/broken":
+        assert page.status_code == 500
+        assert "Something broke on our side" in page.text
+    else:
+        assert (page.status_code, page["Retry-After"]) == (503, "5")
+        assert "The service is busy" in page.text
+    assert "hunter2" not in page.text
 
 
 def test_more_parameters_than_are_read() -> None:

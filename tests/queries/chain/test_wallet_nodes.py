@@ -268,6 +268,25 @@ def test_one_that_refuses_was_not_silent(nodes: ExitStack) -> None:
     assert len(asked) == 2
 
 
+def test_a_call_that_takes_long_says_nothing_of_its_node(
+    nodes: ExitStack, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """How long it takes is the choice of whoever made the signature up: others go on."""
+    monkeypatch.setattr(contract_wallets, "TIMEOUT", 0.5)
+    monkeypatch.setattr(contract_wallets, "DEADLINE", 1.0)
+    stalling, asked = after_its_chain(NO_ANSWERS["a stall"]), []
+
+    def remember(node: LyingNode, question: dict[str, Any]) -> None:
+        asked.append(question["method"])
+        stalling(node, question)
+
+    questions = WalletQuestions()
+    url = nodes.enter_context(lying_node(remember))
+    for _ in range(2):
+        assert _ask(url, questions=questions) is UNREACHABLE
+    assert asked == 2 * ["eth_chainId", "eth_call"]
+
+
 def test_one_question_at_a_time(nodes: ExitStack) -> None:
     begun, may_end = threading.Event(), threading.Event()
 
