@@ -111,6 +111,7 @@ class SentTransaction(models.Model):
     succeeded = models.BooleanField(null=True)
     gas_used = models.PositiveBigIntegerField(null=True)
     gas_price = models.CharField(max_length=64, default="")
+    data_fee = models.CharField(max_length=64, default="")  # of an OP-stack chain, for its L1
     settled = models.BooleanField(default=False)  # mined, and deep enough to stay
 
     class Meta:

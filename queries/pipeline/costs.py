@@ -16,9 +16,13 @@ def share_costs(job: BlockJob) -> None:
 
 
 def _share(row: SentTransaction) -> None:
-    price = (row.gas_used or 0) * int(row.gas_price or "0", 16)
+    price = (row.gas_used or 0) * int(row.gas_price or "0", 16) + int(row.data_fee or "0", 16)
+    unpaid = Query.objects.filter(cost="")
     of_header = Q(header_transaction=row, account="")
-    sharing = list(Query.objects.filter(Q(account_transaction=row) | of_header, cost=""))
+    sharing = list(unpaid.filter(Q(account_transaction=row) | of_header)) or list(
+        # Whose facts were there already, but for the header.
+        unpaid.filter(header_transaction=row, account_transaction=None)
+    )
     whole = sum(query.weight for query in sharing)
     spent: dict[str, int] = defaultdict(int)
     for query in sharing:

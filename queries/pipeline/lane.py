@@ -112,6 +112,7 @@ class Lane:
                 row.mined_hash, row.mined_block = transaction_hash, mined.block
                 row.succeeded, row.gas_used = mined.succeeded, mined.gas_used
                 row.gas_price = f"{mined.gas_price:064x}"
+                row.data_fee = f"{mined.data_fee:064x}"
                 break
         else:
             if row.mined_block is not None:
@@ -119,7 +120,8 @@ class Lane:
             row.mined_hash, row.mined_block, row.succeeded, row.gas_used = "", None, None, None
         row.save(
             update_fields=[
-                "mined_hash", "mined_block", "succeeded", "gas_used", "gas_price", "sent",
+                "mined_hash", "mined_block", "succeeded", "gas_used", "gas_price", "data_fee",
+                "sent",
             ]
         )  # fmt: skip
 

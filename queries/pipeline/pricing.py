@@ -43,6 +43,8 @@ def most_to_pay(queries: Sequence[Query], calls: Sequence[Priced]) -> dict[str, 
     for each in calls:
         price = each.gas_needed * each.fees.dearest
         weights = [_weight(each.call, query) for query in queries]
+        if not any(weights):  # the header alone is new to the registry: all who wait for it share
+            weights = [1] * len(queries)
         whole = sum(weights)
         for query, weight in zip(queries, weights, strict=True):
             shares[query.batch_id] += price * weight // whole + 1 if weight else 0

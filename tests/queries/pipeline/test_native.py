@@ -10,6 +10,10 @@ from eth_account import Account as Key
 from queries.chain.local_node import LocalNode, local_node
 from queries.models import Batch, SentTransaction
 from queries.proving.keccak import EMPTY_CODE_HASH
+from queries.proving.registry_calls import HeaderStep, headers_section, prove_call
+from queries.proving.witness_building import build_witness
+from queries.proving.witnesses import AccountField
+from queries.proving.witnesses import AccountRequest as WitnessRequest
 from tests.accounts.concurrency import all_at_once
 from tests.queries.pipeline.service import CHAIN_ID, ETHER, Service, running_service
 
@@ -231,3 +235,23 @@ def test_many_batches_that_overlap_prove_each_fact_once(service: Service) -> Non
     )
     proven = [(log["topics"][0], *log["topics"][1:]) for log in logs]
     assert len(proven) == len(set(proven))
+
+
+def test_who_waits_for_the_header_alone_bears_what_it_costs(node: LocalNode) -> None:
+    """A stranger proved the account, with a header that he did not have accumulated."""
+    with running_service(node, free=False) as service:
+        service.mine(2)
+        block = service.head() - 1
+        source = service.chains().source(CHAIN_ID)
+        header = source.header(block)
+        (proof,) = source.account_proofs(header, [(bytes.fromhex(HOLDER[2:]), ())])
+        witness = build_witness([WitnessRequest(proof, frozenset({AccountField.BALANCE}))])
+        call = prove_call([headers_section([HeaderStep(header, witness)])])
+        node.send(service.registry.address, call)
+        poor = service.submit(_balance_at(block), fee="1")
+        service.work(poor)
+        assert service.status(poor)["code"] == "fee_too_low"
+        rich = service.submit(_balance_at(block), fee=str(ETHER))
+        service.work(rich)
+        row = SentTransaction.objects.get()
+        assert int(service.status(rich)["spent"]) == (row.gas_used or 0) * int(row.gas_price, 16)
