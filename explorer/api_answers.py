@@ -1,8 +1,8 @@
 """Whatever answers a program, it is JSON in the one shape of refusals, and browsers may read it.
 
 The framework answers some requests itself, in HTML or with nothing: unknown addresses, other
-methods, broken requests, faults. People keep those pages; the API's addresses, and whoever sends
-JSON or would rather have it, get the shape that `accounts.refusals` gives all others.
+methods, broken requests, faults. People keep those pages; the API's addresses, and whoever shows a
+key, sends JSON or would rather have it, get the shape that `accounts.refusals` gives all others.
 """
 
 import logging
@@ -16,6 +16,7 @@ from django.http import HttpRequest, HttpResponse
 from django.template.loader import render_to_string
 
 from accounts import http_refusals as http
+from accounts.key_check import HEADER
 from accounts.refusals import Refusal, answer_of
 from explorer.logs import request_id
 from explorer.urls import is_of_the_api
@@ -78,7 +79,7 @@ def _is_preflight(request: HttpRequest) -> bool:
 
 
 def _wants_json(request: HttpRequest) -> bool:
-    if _is_of_the_api(request) or request.content_type == JSON:
+    if _is_of_the_api(request) or request.content_type == JSON or HEADER in request.headers:
         return True
     return request.get_preferred_type([HTML, JSON]) == JSON
 

@@ -98,7 +98,7 @@ def _check_fee(request: BatchRequest, *, free: bool) -> None:
     if not request.fee and not free:
         raise FeeTooLow(
             f'fee is "0", but proving on chain {request.destination} is not free here. Offer the '
-            "most that may be spent on the batch, in wei.",
+            "most that may be spent on the batch, in wei; POST /estimate tells how much it takes.",
             path="fee",
         )
 

@@ -64,7 +64,7 @@ class Chain:
     aliases: tuple[str, ...] = ()  # what requests may call it beside its id
     # As a source: so many blocks on top make one final; None: what nodes call finalized.
     finality: int | None = None
-    # As a destination: blocks on top of a fact before it counts, the dearest gas that is paid for
+    # As a destination: how many blocks deep a fact must be to count, the dearest gas that is paid
     # (wei), and whether batches that offer no fee are taken.
     confirmations: int = 1
     dearest_gas: int = 100 * 10**9

@@ -4,6 +4,7 @@ Each change is one guarded statement: what has ended stays as it ended, a step c
 a step does not begin before the one in front of it is completed.
 """
 
+import logging
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
@@ -16,6 +17,8 @@ from ulid import ULID
 from queries.models import Batch, BlockJob, Query, SentTransaction, WebhookDelivery
 from queries.pipeline.clock import shared_now
 from queries.statuses import ENDED, BatchStatus, StepName
+
+log = logging.getLogger("tacitus.prover")
 
 ORDER = list(StepName)
 
@@ -108,13 +111,15 @@ def _end_batches(keys: set[str], moment: datetime) -> None:
     _announce(ended)
 
 
-def _announce(ended: Iterable[str]) -> None:
+def _announce(ended: list[str]) -> None:
     """In the transaction that ends them, so that none ends untold."""
     now = shared_now()
-    told = Batch.objects.filter(pk__in=list(ended)).exclude(webhook_url="")
+    told = Batch.objects.filter(pk__in=ended).exclude(webhook_url="")
     WebhookDelivery.objects.bulk_create(
         WebhookDelivery(id=str(ULID()), batch=batch, created=now, look_again=now) for batch in told
     )
+    for batch in ended:
+        log.info("Batch %s has ended.", batch)
 
 
 def attach(job: BlockJob, queries: QuerySet[Query]) -> None:

@@ -123,9 +123,9 @@ def test_ci_reads_no_file_for_its_database(begin: Begin) -> None:
     assert said == "Name the PostgreSQL in DATABASE_URL; DATABASE_URL_FILE is not read here.\n"
 
 
-def test_ci_tests_both_databases_and_needs_the_browser(repository: Path) -> None:
+def test_ci_tests_both_databases_and_needs_the_browser_and_the_brokers(repository: Path) -> None:
     script = (repository / ".ci" / "run").read_text()
-    assert "\nexport REQUIRE_BROWSER=1\n" in script
+    assert "\nexport REQUIRE_BROWSER=1 REQUIRE_BROKERS=1\n" in script
     assert "\nmake lint\n" in script
     assert "\nREQUIRE_VENDOR=sqlite make test\n" in script
     assert (

@@ -49,7 +49,10 @@ def check_chain(destination: Destination, kind: RegistryKind) -> None:
     if kind is RegistryKind.NATIVE:
         hashes = own_hashes(destination)
         if hashes is OwnHashes.NO_BLOCKS_YET:
-            raise DeploymentFailed(f"{chain} has no blocks yet. Wait for its first one.")
+            raise DeploymentFailed(
+                f"{chain} has no blocks yet. Wait for its first one; a development node makes it "
+                "on evm_mine."
+            )
         if hashes is OwnHashes.NONE:
             raise DeploymentFailed(
                 f"Contracts on {chain} do not see its own block hashes, so a native registry "

@@ -4,6 +4,7 @@ Signed bytes are stored before they are sent, and it is these that are sent agai
 take one nonce is stopped by the database.
 """
 
+import logging
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import timedelta
@@ -20,6 +21,8 @@ from queries.models import BlockJob, Query, SentTransaction
 from queries.pipeline.calls import Call
 from queries.pipeline.clock import shared_now
 from queries.pipeline.leases import Lease
+
+log = logging.getLogger("tacitus.prover")
 
 SENT_AGAIN_AFTER = timedelta(seconds=15)
 REPLACED_AFTER = timedelta(seconds=60)
@@ -80,6 +83,7 @@ class Lane:
             except IntegrityError:
                 continue
             self._send(row)
+            log.info("Sent %s for %s, nonce %s.", signed.hash, lease.row, nonce)
             return
         raise LaneBusy
 

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from queries.routes import (
+    ATTESTED_KEYS,
     CHAIN_KEYS,
     REGISTRY_KEYS,
     Chain,
@@ -362,7 +363,7 @@ def test_the_readmes_example_is_right_and_its_tables_name_every_key(
     assert routes.chains[1].explorer == "https://etherscan.io"
     assert routes.registries[1, 1].kind is RegistryKind.NATIVE
     _, of_chains, of_registries = re.split(r"\| a (?:chain|registry)'s key \|", section)
-    for table, keys in ((of_chains, CHAIN_KEYS), (of_registries, REGISTRY_KEYS)):
+    for table, keys in ((of_chains, CHAIN_KEYS), (of_registries, REGISTRY_KEYS | ATTESTED_KEYS)):
         rows = re.findall(r"^\| (`.*?) \|", table, re.MULTILINE)
         assert {key for row in rows for key in re.findall("`([a-z_]+)`", row)} == keys
 

@@ -41,6 +41,7 @@ class Command(BaseCommand):
         ALARM.stop()
         for worker in workers:
             worker.join()
+        self.stdout.write("The prover has ended; what it had in hand is finished or kept.")
 
 
 def _threads(text: str) -> int:
