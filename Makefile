@@ -30,8 +30,7 @@ help: ## this list
 
 demo: setup ## the service on this machine, at http://127.0.0.1:8000 (PORT=8001 for another port)
 	@$(MANAGE) migrate --verbosity 0
-	@LOG_LEVEL=$${LOG_LEVEL:-WARNING} SITE_URL=$${SITE_URL:-http://127.0.0.1:$(PORT)} \
-		exec $(MANAGE) serve --port "$(PORT)" --workers 1
+	@LOG_LEVEL=$${LOG_LEVEL:-WARNING} exec $(MANAGE) serve --port "$(PORT)" --workers 1
 
 test: setup ## all tests (DATABASE_URL=postgres://… for PostgreSQL, ARGS="-k name" for some)
 	@$(PYTEST) $(ARGS)
