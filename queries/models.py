@@ -93,7 +93,7 @@ class BlockJob(Leased):
 class SentTransaction(models.Model):
     """A signed transaction. It is stored before it is sent, and sent again as it is stored."""
 
-    job = models.ForeignKey(BlockJob, models.PROTECT, related_name="transactions")
+    jobs = models.ManyToManyField(BlockJob, through="TransactionOfJob", related_name="transactions")
     chain = models.PositiveBigIntegerField()
     sender = models.CharField(max_length=42)
     nonce = models.PositiveBigIntegerField()
@@ -101,7 +101,8 @@ class SentTransaction(models.Model):
     hashes = models.JSONField(default=list)  # of all that were sent under this nonce
     max_fee = models.CharField(max_length=64)  # wei for each gas
     gas_limit = models.PositiveBigIntegerField()
-    proves_header = models.BooleanField(default=False)
+    most = models.CharField(max_length=64)  # wei that it may cost
+    shares = models.JSONField(default=dict)  # batch → query → weight: who bears what it costs
     brings_hash = models.BooleanField(default=False)  # has the registry learn one, proves nothing
     signed = models.DateTimeField()
     sent = models.DateTimeField(null=True)  # last time
@@ -112,7 +113,9 @@ class SentTransaction(models.Model):
     gas_used = models.PositiveBigIntegerField(null=True)
     gas_price = models.CharField(max_length=64, default="")
     data_fee = models.CharField(max_length=64, default="")  # of an OP-stack chain, for its L1
-    settled = models.BooleanField(default=False)  # mined, and deep enough to stay
+    # Mined, and deep enough to stay; or its nonce was used for something else. Then its costs are
+    # borne.
+    settled = models.BooleanField(default=False)
 
     class Meta:
         constraints: ClassVar = [
@@ -130,6 +133,22 @@ class SentTransaction(models.Model):
 
     def __str__(self) -> str:
         return f"{self.chain}, {self.sender}, nonce {self.nonce}"
+
+
+class TransactionOfJob(models.Model):
+    """A transaction may serve several jobs, and a job may take several transactions."""
+
+    job = models.ForeignKey(BlockJob, models.PROTECT, related_name="+")
+    transaction = models.ForeignKey(SentTransaction, models.CASCADE, related_name="for_jobs")
+    proves_header = models.BooleanField(default=False)
+
+    class Meta:
+        constraints: ClassVar = [
+            models.UniqueConstraint(name="once_a_job", fields=["transaction", "job"])
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.transaction_id} of {self.job_id}"
 
 
 class Query(models.Model):
@@ -166,8 +185,7 @@ class Query(models.Model):
     account_transaction = models.ForeignKey(
         SentTransaction, models.PROTECT, null=True, related_name="+"
     )
-    weight = models.PositiveIntegerField(default=0)  # its bytes in that transaction, for its share
-    cost = models.CharField(max_length=64, default="")  # wei
+    cost = models.CharField(max_length=64, default="")  # wei, once it has ended
 
     class Meta:
         constraints: ClassVar = [

@@ -80,14 +80,20 @@ def complete(queries: QuerySet[Query], step: StepName, at: SentTransaction | Non
     uncompleted.update(**times)
 
 
-def finish(values: Mapping[int, Mapping[str, str]]) -> None:
+def finish(values: Mapping[int, Mapping[str, str]], costs: Mapping[str, int]) -> None:
     """These queries are done, with the words that were read back; so are batches without others."""
     with transaction.atomic():
         rows = Query.objects.filter(pk__in=values, ended=False).select_for_update(of=("self",))
+        # Batches before their queries, as whoever rejects one does. And one at a time for a batch:
+        # two jobs that end its last two queries at once must not both see the other's as open.
+        batches = Batch.objects.filter(queries__in=values).distinct().values("pk")
+        list(Batch.objects.filter(pk__in=batches).order_by("pk").select_for_update())
         queries = list(rows.order_by("pk"))
         for query in queries:
             query.values = dict(values[query.pk])
-        Query.objects.bulk_update(queries, ["values"], batch_size=200)
+            cost = costs.get(str(query.pk))
+            query.cost = "" if cost is None else f"{cost:064x}"
+        Query.objects.bulk_update(queries, ["values", "cost"], batch_size=200)
         for of_account, last in (
             (True, StepName.ACCOUNT_ACCUMULATED),
             (False, StepName.HEADER_ACCUMULATED),
@@ -99,9 +105,6 @@ def finish(values: Mapping[int, Mapping[str, str]]) -> None:
 
 
 def _end_batches(keys: set[str], moment: datetime) -> None:
-    # One at a time for a batch: two jobs that end its last two queries at once must not both
-    # see the other's as open.
-    list(Batch.objects.filter(pk__in=keys).order_by("pk").select_for_update().values_list("pk"))
     open_ones = Query.objects.filter(batch__in=keys, ended=False).values("batch")
     done = Batch.objects.filter(~Q(pk__in=open_ones), pk__in=keys).exclude(status__in=ENDED)
     ended = list(done.values_list("pk", flat=True))

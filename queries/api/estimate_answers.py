@@ -1,27 +1,22 @@
 """What the API says of an estimate: numbers of a chain as decimal text, as everywhere."""
 
-from collections.abc import Sequence
-
 from queries.fact_names import shown_name
 from queries.models import Query
-from queries.pipeline.estimate import BlockEstimate, Price
+from queries.pipeline.estimate import BlockEstimate, Estimate, Price
 from queries.pipeline.wanted import TIMESTAMP
 from queries.schema.batch_request import BatchRequest, BlockNumber, BlockTimestamp
 
 
-def told_estimate(
-    asked: BatchRequest, blocks: Sequence[BlockEstimate], *, free: bool
-) -> dict[str, object]:
+def told_estimate(asked: BatchRequest, found: Estimate, *, free: bool) -> dict[str, object]:
     """`complete`: each block's price is in the sum."""
-    whole = sum((each.price for each in blocks if each.price), Price())
     return {
         "destinationChainId": str(asked.destination),
         "free": free,
-        "feeNeeded": "0" if free else str(whole.cost),
-        "complete": all(each.price is not None for each in blocks),
-        **_price(whole),
+        "feeNeeded": "0" if free else str(found.needed),
+        "complete": found.complete,
+        **_price(found.together),
         "warnings": [{"sentence": each.sentence, "path": each.path} for each in asked.warnings],
-        "blocks": [_block(each) for each in blocks],
+        "blocks": [_block(each) for each in found.blocks],
     }
 
 

@@ -21,7 +21,7 @@ from queries.chain.errors import ChainError
 from queries.errors import ChainUnavailable, EstimatesBusy, TooManyEstimates
 from queries.models import Batch
 from queries.pipeline.chains import Chains
-from queries.pipeline.estimate import BlockEstimate, estimate
+from queries.pipeline.estimate import Estimate, estimate
 from queries.routes import Routes
 from queries.rules_from_routes import rules_from
 from queries.schema.batch_request import BatchRequest
@@ -47,17 +47,17 @@ def estimate_batch(
     intake.check_heads(asked.blocks)
     _spend(key)
     with _a_place():
-        blocks = _estimated(asked, routes)
-    return answer(told_estimate(asked, blocks, free=routes.chains[asked.destination].free))
+        found = _estimated(asked, routes)
+    return answer(told_estimate(asked, found, free=routes.chains[asked.destination].free))
 
 
-def _estimated(asked: BatchRequest, routes: Routes) -> list[BlockEstimate]:
+def _estimated(asked: BatchRequest, routes: Routes) -> Estimate:
     batch = Batch(destination=asked.destination, submitted=timezone.now())
     queries = list(intake.queries_of(batch, asked.blocks))
     chains = Chains(routes, until=time.monotonic() + SECONDS, head_is_fresh=SECONDS)
     with closing(chains):
         try:
-            return list(estimate(chains, asked.destination, queries))
+            return estimate(chains, asked.destination, queries)
         except ChainError as fault:
             raise ChainUnavailable(
                 f"{fault} An estimate asks for {SECONDS:.0f} seconds at most; a batch that is "

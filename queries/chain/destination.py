@@ -8,7 +8,8 @@ from functools import partial
 from queries.chain.amounts import gwei
 from queries.chain.errors import AlreadyKnown, CallReverted, ChainAnswer, FeesTooHigh, MethodMissing
 from queries.chain.heads import ChainHead, read_head
-from queries.chain.nodes import Nodes
+from queries.chain.node import Question
+from queries.chain.nodes import Check, Checked, Nodes
 from queries.proving.errors import AnswerMalformed
 from queries.proving.json_values import read_bytes, read_fixed_bytes, read_object, read_quantity
 from queries.proving.keccak import HASH_BYTES, keccak256
@@ -54,12 +55,7 @@ class Destination:
         """What a contract answers to each of the calls, at the newest block or another."""
         at = "latest" if block is None else hex(block)
         questions = [({"to": to, "data": _hex(call)}, at) for call in calls]
-        answers: list[bytes | CallReverted] = []
-        for answer in self._nodes.checked_or_refused("eth_call", questions, _bytes):
-            if isinstance(answer, ChainAnswer) and not isinstance(answer, CallReverted):
-                raise answer
-            answers.append(answer)
-        return answers
+        return self._answered_or_reverted("eth_call", questions, _bytes)
 
     def run(self, code: bytes) -> bytes:
         """What the code answers, run once where it leaves nothing behind."""
@@ -69,6 +65,13 @@ class Destination:
         """How much gas the transaction would use now; without `to` it deploys."""
         call = {"from": sender, "data": _hex(data)} | ({} if to is None else {"to": to})
         return self._nodes.checked("eth_estimateGas", (call,), _number)
+
+    def gas_needed_by_each(
+        self, sender: str, to: str, many: Sequence[bytes]
+    ) -> list[int | CallReverted]:
+        """The same for many calls, each as if it came alone."""
+        questions = [({"from": sender, "to": to, "data": _hex(data)},) for data in many]
+        return self._answered_or_reverted("eth_estimateGas", questions, _number)
 
     def fees(self) -> Fees:
         """What to offer now. The base fee may double meanwhile, as far as the operator's bound."""
@@ -115,6 +118,16 @@ class Destination:
 
     def close(self) -> None:
         self._nodes.close()
+
+    def _answered_or_reverted(
+        self, method: str, questions: Sequence[Question], check: Check[Checked]
+    ) -> list[Checked | CallReverted]:
+        answers: list[Checked | CallReverted] = []
+        for answer in self._nodes.checked_or_refused(method, questions, check):
+            if isinstance(answer, ChainAnswer) and not isinstance(answer, CallReverted):
+                raise answer
+            answers.append(answer)
+        return answers
 
     def _tip(self, base: int) -> int:
         try:

@@ -16,11 +16,11 @@ from queries.pipeline.anchors import (
     find_anchor,
 )
 from queries.pipeline.chains import Chains
-from queries.pipeline.costs import share_costs
+from queries.pipeline.costs import costs_of
+from queries.pipeline.following import look_after, unsettled
 from queries.pipeline.known import ask_what_is_known
-from queries.pipeline.lane import unsettled
 from queries.pipeline.leases import Lease
-from queries.pipeline.prove import bring, prove
+from queries.pipeline.prove import Ready, bring, make_ready
 from queries.pipeline.wanted import TIMESTAMP
 from queries.pipeline.work import LATER, SOON, Wait, Work
 from queries.proving.headers import Header, decode_header
@@ -30,7 +30,7 @@ from queries.statuses import StepName
 from queries.transitions import Failure
 
 
-def advance(lease: Lease[BlockJob], chains: Chains) -> Wait | None:
+def advance(lease: Lease[BlockJob], chains: Chains) -> Wait | Ready | None:
     """None: nobody waits for the job any more."""
     job = lease.row
     queries = list(transitions.open_queries(job).select_related("batch").order_by("pk"))
@@ -45,7 +45,7 @@ def advance(lease: Lease[BlockJob], chains: Chains) -> Wait | None:
     return _advance(Work(lease, chains, registry, queries))
 
 
-def _advance(work: Work) -> Wait | None:
+def _advance(work: Work) -> Wait | Ready | None:
     header = _final_header(work)
     if isinstance(header, Wait):
         return header
@@ -61,7 +61,7 @@ def _advance(work: Work) -> Wait | None:
     return _prove(work, header, unproven)
 
 
-def _prove(work: Work, header: Header, unproven: list[FactRead]) -> Wait | None:
+def _prove(work: Work, header: Header, unproven: list[FactRead]) -> Wait | Ready | None:
     with_child = any(isinstance(read, TimestampRead) for read in unproven)
     try:
         anchor = find_anchor(work.chains, work.registry, header, with_child=with_child)
@@ -93,7 +93,7 @@ def _prove(work: Work, header: Header, unproven: list[FactRead]) -> Wait | None:
     transitions.complete(waiting, StepName.BLOCKHASH_AVAILABLE)
     transitions.begin(waiting, StepName.HEADER_ACCUMULATED)
     work.lease.keep()
-    return prove(work, anchor, unproven)
+    return make_ready(work, anchor, unproven)
 
 
 def _final_header(work: Work) -> Header | Wait:
@@ -128,7 +128,7 @@ def _look_after_transactions(job: BlockJob, chains: Chains) -> bool:
     if not rows:
         return False
     depth = max(chains.chain(job.destination).confirmations, 1)
-    return chains.lane(job.destination).look_after(rows, depth)
+    return look_after(chains.lane(job.destination), rows, depth)
 
 
 def _unproven(work: Work, header: Header) -> list[FactRead] | None:
@@ -136,7 +136,9 @@ def _unproven(work: Work, header: Header) -> list[FactRead] | None:
     known = ask_what_is_known(work.facts, header, work.reads.values())
     if known.accumulated:
         waiting = transitions.open_queries(work.job)
-        mined = SentTransaction.objects.filter(job=work.job, proves_header=True, succeeded=True)
+        mined = SentTransaction.objects.filter(
+            for_jobs__job=work.job, for_jobs__proves_header=True, succeeded=True
+        )
         transitions.complete(waiting.exclude(account=""), StepName.HEADER_ACCUMULATED, mined.last())
         transitions.begin(waiting.exclude(account=""), StepName.ACCOUNT_ACCUMULATED)
     return None if known.whole else known.unproven
@@ -159,8 +161,8 @@ def _read_back(work: Work, header: Header) -> Wait | None:
                 name: word.hex() for name, word in found.items() if word and name != TIMESTAMP
             }
     work.lease.keep()
-    share_costs(work.job)
-    transitions.finish(values)
+    _look_after_transactions(work.job, work.chains)  # what they cost is known with the facts
+    transitions.finish(values, costs_of(work.job))
     if len(values) < len(work.queries):
         return Wait(SOON, f"Proven; {work.depth} blocks are to confirm it.")
     return _settle_the_rest(work.job, work.chains)

@@ -1,18 +1,25 @@
 """By what the registry can know a block: its own hash, or a known one above it."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 from typing import ClassVar
 
 from queries.chain.registry_facts import UNKNOWN, RegistryFacts
+from queries.chain.source import SourceChain
 from queries.pipeline.bringing import bringing
-from queries.pipeline.calls import Anchor, Call
 from queries.pipeline.chains import Chains
+from queries.pipeline.joining import Call
+from queries.pipeline.pieces import Anchor
 from queries.proving.headers import Header
 from queries.proving.registry_calls import leaf_of
 from queries.routes import Registry, RegistryKind
 
 # A native registry reaches so far back (EIP-2935), less some blocks that pass on the way.
 NATIVE_REACH = 8_191 - 64
+
+# What one transaction shows of a chain of headers; the rest of its 128 KiB is for proofs.
+MOST_HEADERS, HEADERS_BYTES = 150, 96 * 1024
 
 WAITS_FOR = {
     RegistryKind.OPTIMISM: "The destination has not recorded a hash at or above the block yet.",
@@ -62,9 +69,16 @@ class CanBeBrought:
     waits_for = "The registry is to be told a block's hash first."
 
 
+@dataclass(frozen=True, slots=True)
+class SteppingStone:
+    """The block is too far below for one transaction: headers that lead down to it first."""
+
+    headers: tuple[Header, ...]  # child after child, the last one known
+
+
 def find_anchor(
     chains: Chains, registry: Registry, header: Header, *, with_child: bool
-) -> Anchor | OutOfReach | NotKnownYet | CanBeBrought:
+) -> Anchor | SteppingStone | OutOfReach | NotKnownYet | CanBeBrought:
     """`with_child`: the header after it is to be shown as well."""
     facts = chains.facts(registry)
     (leaf,) = facts.leaves([header.number])
@@ -77,16 +91,31 @@ def find_anchor(
     known = _nearest_known(chains, registry, facts, first)
     if not isinstance(known, int):
         return known
-    distance = known - header.number
-    if distance > registry.longest_range:
-        return OutOfReach(distance)
-    above: tuple[Header, ...] = ()
-    if distance:
-        shown = chains.source(registry.source).headers(header.number, known)
-        if shown[0].hash != header.hash:
-            return NotKnownYet("The source chain is reorganising.")
-        above = tuple(shown[1:])
-    return Anchor(header, accumulated, above)
+    if known - header.number > registry.longest_range:
+        return OutOfReach(known - header.number)
+    if known == header.number:
+        return Anchor(header, accumulated)
+    return _chained(chains.source(registry.source), header, known, accumulated=accumulated)
+
+
+def _chained(
+    source: SourceChain, header: Header, known: int, *, accumulated: bool
+) -> Anchor | SteppingStone | NotKnownYet:
+    """By the headers up to a known one."""
+    lowest = max(header.number, known - MOST_HEADERS)
+    first_shown, *above = _that_fit(source.headers(lowest, known))
+    if first_shown.number > header.number:
+        return SteppingStone((first_shown, *above))
+    if first_shown.hash != header.hash:
+        return NotKnownYet("The source chain is reorganising.")
+    return Anchor(header, accumulated, tuple(above))
+
+
+def _that_fit(headers: Sequence[Header]) -> list[Header]:
+    """The last ones, two at least."""
+    sizes = accumulate(len(header.encoded) for header in reversed(headers))
+    fitting = sum(size <= HEADERS_BYTES for size in sizes)
+    return list(headers[-max(fitting, 2) :])
 
 
 def _nearest_known(

@@ -5,7 +5,7 @@ from collections import defaultdict
 from queries.chain.attestation_signatures import RECORD_HASH, attest_call
 from queries.chain.registry_facts import UNKNOWN, RegistryFacts
 from queries.models import Attestation
-from queries.pipeline.calls import Call, hash_call
+from queries.pipeline.joining import Call
 from queries.routes import Registry, RegistryKind
 
 
@@ -14,7 +14,7 @@ def bringing(registry: Registry, facts: RegistryFacts, first: int) -> Call | Non
     if registry.kind is RegistryKind.OPTIMISM:
         number, block_hash = facts.newest_l1_block()
         known = block_hash != UNKNOWN and first <= number <= first + registry.longest_range
-        return hash_call(RECORD_HASH) if known else None
+        return Call(RECORD_HASH) if known else None
     if registry.kind is RegistryKind.ATTESTED:
         return _attested(registry, first)
     return None
@@ -36,5 +36,5 @@ def _attested(registry: Registry, first: int) -> Call | None:
         if len(by_signer) >= registry.threshold:
             ordered = sorted(by_signer, key=lambda signer: int(signer, 16))
             signatures = [bytes.fromhex(by_signer[signer]) for signer in ordered]
-            return hash_call(attest_call(block, bytes.fromhex(block_hash), signatures))
+            return Call(attest_call(block, bytes.fromhex(block_hash), signatures))
     return None

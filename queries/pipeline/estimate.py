@@ -13,16 +13,28 @@ from queries.pipeline.anchors import (
     CanBeBrought,
     NotKnownYet,
     OutOfReach,
+    SteppingStone,
     find_anchor,
 )
-from queries.pipeline.calls import Anchor
 from queries.pipeline.chains import Chains
 from queries.pipeline.known import Known, ask_what_is_known
 from queries.pipeline.names import find_accounts
-from queries.pipeline.pricing import REFUSED, most_to_pay, priced, proving_calls, refusal_of
+from queries.pipeline.pieces import Anchor, Piece
+from queries.pipeline.pricing import (
+    REFUSED,
+    gas_alone,
+    priced_together,
+    proving_pieces,
+    refusal_of,
+)
 from queries.pipeline.settle import block_at
 from queries.pipeline.wanted import missing, reads_of
 from queries.routes import Registry
+
+FAR_BELOW = (
+    "The block lies so far below what the registry knows that headers are sent first, in "
+    "transactions of their own."
+)
 
 
 class Readiness(StrEnum):
@@ -44,7 +56,10 @@ class Price:
     bytes: int = 0
     gas: int = 0
     gas_price: int = 0
-    cost: int = 0
+
+    @property
+    def cost(self) -> int:
+        return self.gas * self.gas_price
 
     def __add__(self, other: "Price") -> "Price":
         return Price(
@@ -52,7 +67,6 @@ class Price:
             self.bytes + other.bytes,
             self.gas + other.gas,
             max(self.gas_price, other.gas_price),
-            self.cost + other.cost,
         )
 
 
@@ -68,18 +82,47 @@ class BlockEstimate:
     code: str = ""  # of what fails
     distance: int | None = None  # of what is out of reach
     proven: tuple[tuple[str, ...], ...] = ()  # of each query, the facts that are there already
-    price: Price | None = None  # None: it cannot be told
+    price: Price | None = None  # alone; None: it cannot be told
+    pieces: tuple[Piece, ...] = ()
+    gas: tuple[int, ...] = ()  # of each piece, in a transaction of its own
 
     @property
     def block(self) -> int | None:
         return self.queries[0].block
 
 
-def estimate(chains: Chains, destination: int, queries: Sequence[Query]) -> Iterator[BlockEstimate]:
-    """Block for block; `ChainError` where another try may help, such as where no node answers.
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """What a batch would take.
 
-    The queries are of one batch, and not stored.
+    Its blocks share transactions where they are ready together. Where they are not, or another
+    worker takes them, each may cost what it costs alone; so that is what is to be offered.
     """
+
+    blocks: tuple[BlockEstimate, ...]
+    together: Price
+
+    @property
+    def needed(self) -> int:
+        return sum(each.price.cost for each in self.blocks if each.price)
+
+    @property
+    def complete(self) -> bool:
+        return all(each.price is not None for each in self.blocks)
+
+
+def estimate(chains: Chains, destination: int, queries: Sequence[Query]) -> Estimate:
+    """`ChainError` where another try may help, such as where no node answers.
+
+    The queries are of one batch; nothing is stored.
+    """
+    blocks = tuple(_block_for_block(chains, destination, queries))
+    return Estimate(blocks, _together(chains, destination, blocks))
+
+
+def _block_for_block(
+    chains: Chains, destination: int, queries: Sequence[Query]
+) -> Iterator[BlockEstimate]:
     jobs: dict[tuple[int, int | None], list[Query]] = {}
     for some in _by_selector(queries):
         unsettled = _settle(chains, some)
@@ -89,6 +132,20 @@ def estimate(chains: Chains, destination: int, queries: Sequence[Query]) -> Iter
             jobs.setdefault((some[0].source, some[0].block), []).extend(some)
     for (source, _), served in jobs.items():
         yield _of_block(chains, chains.routes.registries[source, destination], served)
+
+
+def _together(chains: Chains, destination: int, blocks: Sequence[BlockEstimate]) -> Price:
+    whole = Price()
+    for source in {each.source for each in blocks}:
+        registry = chains.routes.registries[source, destination]
+        ready = [each for each in blocks if each.source == source and each.price]
+        alone = {
+            piece: gas for each in ready for piece, gas in zip(each.pieces, each.gas, strict=True)
+        }
+        served = {piece.job: each.queries for each in ready for piece in each.pieces}
+        for offered in priced_together(chains, registry, alone, served):
+            whole += Price(1, len(offered.call.data), offered.gas_needed, offered.fees.dearest)
+    return whole
 
 
 def _by_selector(queries: Sequence[Query]) -> list[list[Query]]:
@@ -160,8 +217,10 @@ def _tried(chains: Chains, registry: Registry, job: BlockEstimate) -> BlockEstim
         return replace(job, readiness=Readiness.PROVEN, sentence="", price=Price())
     with_child = any(isinstance(read, TimestampRead) for read in known.unproven)
     anchor = find_anchor(chains, registry, header, with_child=with_child)
+    if isinstance(anchor, SteppingStone):
+        return replace(job, sentence=FAR_BELOW) if not job.sentence else job
     if isinstance(anchor, Anchor):
-        return replace(job, price=_price(chains, registry, anchor, known, job.queries))
+        return _with_price(chains, registry, anchor, known, job)
     return _unreachable(job, anchor, registry)
 
 
@@ -181,15 +240,16 @@ def _unreachable(
     return replace(job, readiness=Readiness.NOT_KNOWN, sentence=found.waits_for)
 
 
-def _price(
-    chains: Chains, registry: Registry, anchor: Anchor, known: Known, queries: Sequence[Query]
-) -> Price:
-    calls = proving_calls(chains, registry, anchor, missing(known.unproven))
-    offered = priced(chains, registry, calls)
-    return Price(
-        transactions=len(calls),
-        bytes=sum(len(call.data) for call in calls),
-        gas=sum(each.gas_needed for each in offered),
-        gas_price=max(each.fees.dearest for each in offered),
-        cost=sum(most_to_pay(queries, offered).values()),
-    )
+def _with_price(
+    chains: Chains, registry: Registry, anchor: Anchor, known: Known, job: BlockEstimate
+) -> BlockEstimate:
+    pieces = proving_pieces(chains, registry, anchor.header.number, anchor, missing(known.unproven))
+    needed = gas_alone(chains, registry, pieces)
+    gas = []
+    for cost in needed.values():
+        if isinstance(cost, CallReverted):
+            raise cost
+        gas.append(cost)
+    dearest = chains.destination(registry.destination).fees().dearest
+    price = Price(len(pieces), sum(len(piece.data) for piece in pieces), sum(gas), dearest)
+    return replace(job, price=price, pieces=tuple(pieces), gas=tuple(gas))

@@ -5,47 +5,31 @@ take one nonce is stopped by the database.
 """
 
 import logging
-from collections.abc import Iterable
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import timedelta
 
 from django.db import IntegrityError
-from django.db.models import Max
+from django.db.models import Max, Q
 
-from queries.chain.destination import Destination, Fees
+from queries.chain.destination import Destination
 from queries.chain.errors import NonceUsed, Underpriced
-from queries.chain.signed_parts import parts_of
-from queries.chain.signer import Signer
+from queries.chain.signer import SignedTransaction, Signer
 from queries.durable import durably
-from queries.models import BlockJob, Query, SentTransaction
-from queries.pipeline.calls import Call
+from queries.models import BlockJob, Query, SentTransaction, TransactionOfJob
 from queries.pipeline.clock import shared_now
+from queries.pipeline.costs import check_that_they_pay, settle_costs
 from queries.pipeline.leases import Lease
+from queries.pipeline.offers import Offer
+from queries.pipeline.pieces import Piece
 
 log = logging.getLogger("tacitus.prover")
 
-SENT_AGAIN_AFTER = timedelta(seconds=15)
-REPLACED_AFTER = timedelta(seconds=60)
-MOST_GAS = 2**24  # of a transaction (EIP-7825)
 TRIES = 20
+AT_ONCE = 500  # rows that a statement names
 
 
 class LaneBusy(Exception):  # noqa: N818
     """Other workers took one nonce after another: try again in a moment."""
-
-
-@dataclass(frozen=True, slots=True)
-class Priced:
-    """A call with the gas it needs and what is paid for it."""
-
-    call: Call
-    gas_needed: int
-    fees: Fees
-
-    @property
-    def gas_limit(self) -> int:
-        """Some more than estimated, because the state moves on until it is mined."""
-        return min(self.gas_needed + self.gas_needed // 10, MOST_GAS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,34 +40,32 @@ class Lane:
     chain_id: int
     signer: Signer
 
-    def put_on_its_way(self, lease: Lease[BlockJob], to: str, priced: Priced) -> None:
-        """Signed, stored as long as the job is ours, then sent."""
+    def put_on_their_way(
+        self, leases: Mapping[int, Lease[BlockJob]], to: str, offered: Sequence[Offer]
+    ) -> None:
+        """Signed, stored as long as the jobs are ours and their batches pay, then sent."""
         for _ in range(TRIES):
             nonce = self._next_nonce()
-            signed = self.signer.sign(
-                self.chain_id, nonce, to, priced.call.data, priced.gas_limit, priced.fees
-            )
+            signed = [
+                self.signer.sign(
+                    self.chain_id, nonce + place, to, each.call.data, each.gas_limit, each.fees
+                )
+                for place, each in enumerate(offered)
+            ]
             try:
                 with durably():
-                    lease.keep()
-                    row = SentTransaction.objects.create(
-                        job=lease.row,
-                        chain=self.chain_id,
-                        sender=self.signer.address,
-                        nonce=nonce,
-                        raw=signed.raw.hex(),
-                        hashes=[signed.hash],
-                        max_fee=f"{priced.fees.dearest:064x}",
-                        gas_limit=priced.gas_limit,
-                        proves_header=priced.call.proves_header,
-                        brings_hash=priced.call.brings_hash,
-                        signed=shared_now(),
-                    )
-                    _note_whose_it_is(lease.row, priced.call, row)
+                    for _, lease in sorted(leases.items()):
+                        lease.keep()
+                    if not self.destination.chain.free:
+                        check_that_they_pay(self.chain_id, offered)
+                    rows = [
+                        self._store(leases, nonce + place, *each)
+                        for place, each in enumerate(zip(signed, offered, strict=True))
+                    ]
             except IntegrityError:
                 continue
-            self._send(row)
-            log.info("Sent %s for %s, nonce %s.", signed.hash, lease.row, nonce)
+            for row in rows:
+                self.send(row)
             return
         raise LaneBusy
 
@@ -93,51 +75,42 @@ class Lane:
         highest = ours.aggregate(Max("nonce"))["nonce__max"]
         return mined if highest is None else max(mined, int(highest) + 1)
 
-    def look_after(self, rows: Iterable[SentTransaction], depth: int) -> bool:
-        """What became of each; whether any is still on its way."""
-        head = self.destination.head().number
-        waiting = False
-        for row in rows:
-            self._look(row)
-            if row.settled:
-                continue
-            if row.mined_block is None:
-                self._send_again(row)
-                waiting = True
-            elif row.mined_block + depth - 1 <= head:
-                SentTransaction.objects.filter(pk=row.pk).update(settled=True)
-        return waiting
+    def _store(
+        self,
+        leases: Mapping[int, Lease[BlockJob]],
+        nonce: int,
+        signed: SignedTransaction,
+        offer: Offer,
+    ) -> SentTransaction:
+        pieces = offer.call.pieces
+        row = SentTransaction.objects.create(
+            chain=self.chain_id,
+            sender=self.signer.address,
+            nonce=nonce,
+            raw=signed.raw.hex(),
+            hashes=[signed.hash],
+            max_fee=f"{offer.fees.dearest:064x}",
+            gas_limit=offer.gas_limit,
+            most=f"{offer.most:064x}",
+            shares=offer.shares,
+            brings_hash=not pieces,
+            signed=shared_now(),
+        )
+        jobs = dict.fromkeys(piece.job for piece in pieces) or leases
+        TransactionOfJob.objects.bulk_create(
+            TransactionOfJob(
+                job=leases[job].row,
+                transaction=row,
+                proves_header=any(piece.job == job and piece.proves_header for piece in pieces),
+            )
+            for job in jobs
+        )
+        for piece in pieces:
+            _note_whose_it_is(piece, row)
+        return row
 
-    def _look(self, row: SentTransaction) -> None:
-        """Note where it was mined, or that it no longer is."""
-        for transaction_hash in row.hashes:
-            mined = self.destination.mined(transaction_hash)
-            if mined is not None:
-                row.mined_hash, row.mined_block = transaction_hash, mined.block
-                row.succeeded, row.gas_used = mined.succeeded, mined.gas_used
-                row.gas_price = f"{mined.gas_price:064x}"
-                row.data_fee = f"{mined.data_fee:064x}"
-                break
-        else:
-            if row.mined_block is not None:
-                row.sent = None  # reorganised away: it is sent again at once
-            row.mined_hash, row.mined_block, row.succeeded, row.gas_used = "", None, None, None
-        row.save(
-            update_fields=[
-                "mined_hash", "mined_block", "succeeded", "gas_used", "gas_price", "data_fee",
-                "sent",
-            ]
-        )  # fmt: skip
-
-    def _send_again(self, row: SentTransaction) -> None:
-        now = shared_now()
-        if row.sent is not None and now < row.sent + SENT_AGAIN_AFTER:
-            return
-        if row.sent is not None and now >= row.signed + REPLACED_AFTER * len(row.hashes):
-            self._replace(row)
-        self._send(row)
-
-    def _send(self, row: SentTransaction) -> None:
+    def send(self, row: SentTransaction) -> None:
+        """What is stored; also again."""
         try:
             self.destination.send(bytes.fromhex(row.raw))
         except Underpriced:
@@ -147,43 +120,30 @@ class Lane:
             return
         row.sent = shared_now()
         SentTransaction.objects.filter(pk=row.pk).update(sent=row.sent)
+        log.info("Sent %s to chain %s, nonce %s.", row.hashes[-1], row.chain, row.nonce)
 
     def _see_who_used_it(self, row: SentTransaction) -> None:
         """One of ours that was mined meanwhile, or something that the key signed elsewhere."""
         if any(self.destination.mined(each) for each in row.hashes):
             return
         if self.destination.nonce(row.sender) > row.nonce:
-            row.settled, row.succeeded = True, False
-            row.save(update_fields=["settled", "succeeded"])
-
-    def _replace(self, row: SentTransaction) -> None:
-        """The same call at a higher fee; whichever of them is mined, it is mined once."""
-        now = self.destination.fees()
-        dearest = max(now.dearest, int(row.max_fee, 16) * 9 // 8 + 1)  # what pools take for it
-        fees = Fees(dearest, min(max(now.priority * 9 // 8, dearest // 8), dearest))
-        was = parts_of(bytes.fromhex(row.raw))
-        signed = self.signer.sign(was.chain_id, was.nonce, was.to, was.data, was.gas_limit, fees)
-        row.raw, row.hashes = signed.raw.hex(), [*row.hashes, signed.hash]
-        row.max_fee = f"{dearest:064x}"
-        with durably():
-            row.save(update_fields=["raw", "hashes", "max_fee"])
+            SentTransaction.objects.filter(pk=row.pk).update(succeeded=False)
+            settle_costs(row, free=self.destination.chain.free)
+            row.settled = True
 
 
-def _note_whose_it_is(job: BlockJob, call: Call, row: SentTransaction) -> None:
-    """For the pages, and for who bears which share."""
-    queries = Query.objects.filter(job=job, ended=False)
-    of_header = queries.filter(account="", header_transaction=None)
-    if call.header_weight:
-        of_header.update(header_transaction=row, weight=call.header_weight)
-    if call.proves_header:
-        queries.filter(header_transaction=None).update(header_transaction=row)
-    weights = {f"0x{account.hex()}": weight for account, weight in call.accounts.items()}
-    mine = [query for query in queries if query.account.lower() in weights]
-    for query in mine:
-        query.account_transaction = row
-        query.weight = weights[query.account.lower()]
-    Query.objects.bulk_update(mine, ["account_transaction", "weight"], batch_size=200)
-
-
-def unsettled(job: BlockJob) -> list[SentTransaction]:
-    return list(SentTransaction.objects.filter(job=job, settled=False).order_by("nonce"))
+def _note_whose_it_is(piece: Piece, row: SentTransaction) -> None:
+    """For the pages."""
+    if piece.stone:
+        return
+    queries = Query.objects.filter(job=piece.job, ended=False)
+    unproven = queries.filter(Q(header_transaction=None) | Q(header_transaction__succeeded=False))
+    if piece.proves_header:
+        unproven.update(header_transaction=row)
+    elif not piece.by_words:
+        unproven.filter(account="").update(header_transaction=row)
+    named = queries.exclude(account="").values_list("pk", "account")
+    mine = [key for key, account in named if bytes.fromhex(account[2:]) in piece.accounts]
+    for start in range(0, len(mine), AT_ONCE):
+        some = mine[start : start + AT_ONCE]
+        Query.objects.filter(pk__in=some).update(account_transaction=row)

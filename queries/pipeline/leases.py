@@ -74,6 +74,11 @@ def claim_job() -> Lease[BlockJob] | None:
     return _claim(BlockJob.objects.all())
 
 
+def claim_job_beside(job: BlockJob) -> Lease[BlockJob] | None:
+    """One that goes the same way."""
+    return _claim(BlockJob.objects.filter(source=job.source, destination=job.destination))
+
+
 def _claim(rows: QuerySet[Row]) -> Lease[Row] | None:
     """The row that has waited longest, unless another worker is faster."""
     now = shared_now()

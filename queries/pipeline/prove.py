@@ -1,13 +1,29 @@
-"""What is missing is proven: proofs are fetched, checked, put into calls, and sent."""
+"""What is missing is proven: proofs are fetched, checked, put into calls, and sent.
 
-from collections.abc import Sequence
+Jobs that are ready together share transactions.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from django.db.models import QuerySet
 
 from queries.chain.errors import CallReverted
 from queries.chain.registry_facts import FactRead
-from queries.models import SentTransaction
-from queries.pipeline.calls import Anchor, Call
-from queries.pipeline.lane import Priced
-from queries.pipeline.pricing import REFUSED, most_to_pay, priced, proving_calls, refusal_of
+from queries.models import BlockJob, SentTransaction
+from queries.pipeline.anchors import SteppingStone
+from queries.pipeline.costs import TooLittleOffered
+from queries.pipeline.joining import Call
+from queries.pipeline.pieces import Anchor, Piece, stepping_stone
+from queries.pipeline.pricing import (
+    REFUSED,
+    gas_alone,
+    priced_alone,
+    priced_together,
+    proving_pieces,
+    refusal_of,
+)
+from queries.pipeline.too_little import reject_who_offer_too_little
 from queries.pipeline.wanted import missing
 from queries.pipeline.work import SOON, Wait, Work
 from queries.statuses import StepName
@@ -19,45 +35,105 @@ SENT = "Its transaction is on its way."
 HASH_SENT = "The registry is being told a block's hash."
 
 
-def prove(work: Work, anchor: Anchor, unproven: Sequence[FactRead]) -> Wait | None:
+@dataclass(frozen=True, slots=True)
+class Ready:
+    """A job whose proofs are at hand, checked and cut into pieces."""
+
+    work: Work
+    pieces: Sequence[Piece]
+
+    @property
+    def failed_before(self) -> bool:
+        """Then it goes alone: others are not to fail with it."""
+        return _failed(self.work.job).exists()
+
+    @property
+    def gas(self) -> int:
+        return sum(piece.gas for piece in self.pieces)
+
+
+def make_ready(
+    work: Work, anchor: Anchor | SteppingStone, unproven: Sequence[FactRead]
+) -> Ready | None:
     if _failed_too_often(work):
         return None
-    lacking = missing(unproven)
-    calls = proving_calls(work.chains, work.registry, anchor, lacking)
-    work.lease.keep()
-    try:
-        offered = priced(work.chains, work.registry, calls)
-    except CallReverted as reverted:
-        return _refused(work, reverted)
-    if _some_cannot_pay(work, offered):
-        return Wait(SOON, "")  # without those that offered too little
-    lane = work.chains.lane(work.job.destination)
-    for each in offered:
-        lane.put_on_its_way(work.lease, work.registry.address, each)
-    return Wait(SOON, SENT)
+    job = work.job.pk
+    if isinstance(anchor, SteppingStone):
+        return Ready(work, [stepping_stone(job, anchor.headers)])
+    return Ready(work, proving_pieces(work.chains, work.registry, job, anchor, missing(unproven)))
+
+
+def prove(ready: Sequence[Ready]) -> list[Wait | None]:
+    """What each of them waits for then. All are of one registry."""
+    chains, registry = ready[0].work.chains, ready[0].work.registry
+    for each in ready:
+        each.work.lease.keep()
+    gas = gas_alone(chains, registry, [piece for each in ready for piece in each.pieces])
+    refused = {
+        each.work.job.pk: why
+        for each in ready
+        for piece in each.pieces
+        if isinstance(why := gas[piece], CallReverted)
+    }
+    going = [each for each in ready if each.work.job.pk not in refused]
+    sent = _send(going, {piece: cost for piece, cost in gas.items() if isinstance(cost, int)})
+    return [
+        _refused(each.work, refused[each.work.job.pk]) if each.work.job.pk in refused else sent
+        for each in ready
+    ]
 
 
 def bring(work: Work, call: Call) -> Wait:
     """Have the registry learn a hash; one transaction serves all jobs that wait for one."""
     others = SentTransaction.objects.filter(
-        job__source=work.job.source,
-        job__destination=work.job.destination,
+        jobs__source=work.job.source,
+        jobs__destination=work.job.destination,
         brings_hash=True,
         settled=False,
         mined_block=None,
     )
     if others.exists():
         return Wait(SOON, HASH_SENT)
-    (offered,) = priced(work.chains, work.registry, [call])
-    work.chains.lane(work.job.destination).put_on_its_way(
-        work.lease, work.registry.address, offered
-    )
+    offered = priced_alone(work.chains, work.registry, call, work.queries)
+    lane = work.chains.lane(work.job.destination)
+    try:
+        lane.put_on_their_way({work.job.pk: work.lease}, work.registry.address, [offered])
+    except TooLittleOffered as poor:
+        reject_who_offer_too_little(work.chains, [work], poor)
     return Wait(SOON, HASH_SENT)
 
 
+def _send(ready: Sequence[Ready], alone: Mapping[Piece, int]) -> Wait:
+    if not ready:
+        return Wait(SOON, SENT)
+    works = [each.work for each in ready]
+    work, *others = works
+    pieces = {piece: alone[piece] for each in ready for piece in each.pieces}
+    served = {each.job.pk: each.queries for each in works}
+    try:
+        offered = priced_together(work.chains, work.registry, pieces, served)
+    except CallReverted:
+        if not others:
+            raise
+        return _send(ready[:1], alone)  # what some of them rest on has just moved
+    leases = {each.job.pk: each.lease for each in works}
+    try:
+        lane = work.chains.lane(work.job.destination)
+        lane.put_on_their_way(leases, work.registry.address, offered)
+    except TooLittleOffered as poor:
+        reject_who_offer_too_little(work.chains, works, poor)
+        return Wait(SOON, "")  # the others go on without them
+    return Wait(SOON, SENT)
+
+
+def _failed(job: BlockJob) -> QuerySet[SentTransaction]:
+    """What was mined and did nothing."""
+    return job.transactions.filter(succeeded=False, gas_used__isnull=False)
+
+
 def _failed_too_often(work: Work) -> bool:
-    """What was mined and did nothing has cost gas; that is not repeated for ever."""
-    failed = SentTransaction.objects.filter(job=work.job, succeeded=False, gas_used__isnull=False)
+    """It has cost gas, and that is not repeated for ever."""
+    failed = _failed(work.job)
     last = failed.last()
     if last is None or failed.count() < FAILED:
         return False
@@ -83,27 +159,3 @@ def _refused(work: Work, reverted: CallReverted) -> Wait | None:
         )
     )
     return None
-
-
-def _some_cannot_pay(work: Work, calls: Sequence[Priced]) -> bool:
-    """Reject the batches that offer less than their share may come to, before anything is sent."""
-    if work.chains.chain(work.job.destination).free:
-        return False
-    most = most_to_pay(work.queries, calls)
-    poor = {
-        query.batch_id: most[query.batch_id]
-        for query in work.queries
-        if most[query.batch_id] > int(query.batch.fee, 16) - int(query.batch.spent, 16)
-    }
-    for batch, price in poor.items():
-        work.reject(
-            Failure(
-                "fee_too_low",
-                f"Proving this may cost {price:,} wei, and less was offered. Submit it again with "
-                f"a fee of at least {price}.",
-                StepName.HEADER_ACCUMULATED,
-                retryable=False,
-            ),
-            [query for query in work.queries if query.batch_id == batch],
-        )
-    return bool(poor)

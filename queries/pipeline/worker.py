@@ -1,6 +1,9 @@
 """One look at what is due, and one piece of work where something is."""
 
 import logging
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from datetime import timedelta
 
 from queries import transitions
@@ -10,7 +13,16 @@ from queries.pipeline.advance import advance
 from queries.pipeline.chains import Chains
 from queries.pipeline.deliver import deliver
 from queries.pipeline.lane import LaneBusy
-from queries.pipeline.leases import Lease, LeaseLost, claim_batch, claim_delivery, claim_job
+from queries.pipeline.leases import (
+    Lease,
+    LeaseLost,
+    claim_batch,
+    claim_delivery,
+    claim_job,
+    claim_job_beside,
+)
+from queries.pipeline.pieces import MOST_GAS
+from queries.pipeline.prove import Ready, prove
 from queries.pipeline.settle import settle
 from queries.pipeline.work import SOON, Wait
 from queries.proving.errors import ProofError
@@ -21,6 +33,8 @@ log = logging.getLogger("tacitus.prover")
 
 Claimed = Lease[Batch] | Lease[BlockJob] | Lease[WebhookDelivery]
 LONGEST_WAIT = timedelta(seconds=60)
+# What shares transactions: so many jobs, gathered for so many seconds.
+MOST_READY, GATHERING = 64, 1.5
 TRIES = 2  # before what another try cannot mend is told to who asked
 
 
@@ -43,40 +57,66 @@ def work_once(chains: Chains) -> bool:
 
 
 def _settle(lease: Lease[Batch], chains: Chains) -> None:
-    try:
+    with _answered_for([lease]):
         _then(lease, settle(lease, chains))
-    except LeaseLost:
-        log.info("Another worker has gone on with batch %s.", lease.row.pk)
-    except (ChainError, ProofError) as fault:
-        _later(lease, fault, [lease.row.pk])
-    except Exception:
-        log.exception("Batch %s could not be settled.", lease.row.pk)
-        _back_off(lease, "A fault of ours, which the operator finds in the log.")
 
 
-def _advance(lease: Lease[BlockJob], chains: Chains) -> None:
-    try:
-        _then(lease, advance(lease, chains))
-    except LeaseLost:
-        log.info("Another worker has gone on with job %s.", lease.row.pk)
-    except LaneBusy:
-        lease.look_again(SOON, "Other transactions are being signed.")
-    except (ChainError, ProofError) as fault:
-        waiting = transitions.open_queries(lease.row).values_list("batch", flat=True).distinct()
-        _later(lease, fault, list(waiting))
-    except Exception:
-        log.exception("Job %s could not be advanced.", lease.row.pk)
-        _back_off(lease, "A fault of ours, which the operator finds in the log.")
+def _advance(first: Lease[BlockJob], chains: Chains) -> None:
+    """The job, and with it those of its kind that are ready to be proven as well."""
+    ready: list[Ready] = []
+    lease: Lease[BlockJob] | None = first
+    until = time.monotonic() + GATHERING
+    while lease is not None:
+        with _answered_for([lease]):
+            reached = advance(lease, chains)
+            if isinstance(reached, Ready):
+                ready.append(reached)
+            else:
+                _then(lease, reached)
+        if not ready or _is_enough(ready) or time.monotonic() > until:
+            break
+        lease = claim_job_beside(first.row)
+    alone = [each for each in ready if each.failed_before]
+    for some in [[each for each in ready if each not in alone], *([each] for each in alone)]:
+        leases = [each.work.lease for each in some]
+        with _answered_for(leases):
+            for held, wait in zip(leases, prove(some), strict=True):
+                _then(held, wait)
+
+
+def _is_enough(ready: Sequence[Ready]) -> bool:
+    """For a transaction, or for what a worker should hold."""
+    return len(ready) >= MOST_READY or sum(each.gas for each in ready) > MOST_GAS
 
 
 def _deliver(lease: Lease[WebhookDelivery]) -> None:
-    try:
+    with _answered_for([lease]):
         _then(lease, deliver(lease))
+
+
+@contextmanager
+def _answered_for(leases: Sequence[Claimed]) -> Iterator[None]:
+    """Whatever goes wrong inside, these rows are looked at again, or told why not."""
+    try:
+        yield
     except LeaseLost:
-        log.info("Another worker has gone on with delivery %s.", lease.row.pk)
+        log.info("Another worker has gone on with %s.", _named(leases))
+        for lease in leases:
+            lease.look_again(SOON)
+    except LaneBusy:
+        for lease in leases:
+            lease.look_again(SOON, "Other transactions are being signed.")
+    except (ChainError, ProofError) as fault:
+        for lease in leases:
+            _later(lease, fault)
     except Exception:
-        log.exception("Delivery %s could not be made.", lease.row.pk)
-        _back_off(lease, "A fault of ours, which the operator finds in the log.")
+        log.exception("A fault with %s.", _named(leases))
+        for lease in leases:
+            _back_off(lease, "A fault of ours, which the operator finds in the log.")
+
+
+def _named(leases: Sequence[Claimed]) -> str:
+    return ", ".join(str(lease.row) for lease in leases)
 
 
 def _then(lease: Claimed, wait: Wait | None) -> None:
@@ -86,8 +126,9 @@ def _then(lease: Claimed, wait: Wait | None) -> None:
         lease.look_again(wait.after, wait.waits_for, failures=wait.failures)
 
 
-def _later(lease: Claimed, fault: ChainError | ProofError, batches: list[str]) -> None:
+def _later(lease: Claimed, fault: ChainError | ProofError) -> None:
     """A chain that fails is asked again; what can never be better is told."""
+    batches = _waiting_for(lease.row)
     log.warning("%s: %s", lease.row, fault)
     retryable = isinstance(fault, ProofError) or fault.retryable
     if retryable or lease.row.failures < TRIES:
@@ -98,6 +139,13 @@ def _later(lease: Claimed, fault: ChainError | ProofError, batches: list[str]) -
         batches, Failure(code, str(fault), StepName.BLOCKHASH_AVAILABLE, retryable=False)
     )
     lease.close()
+
+
+def _waiting_for(row: Batch | BlockJob | WebhookDelivery) -> list[str]:
+    """The batches that are to be told."""
+    if isinstance(row, BlockJob):
+        return list(transitions.open_queries(row).values_list("batch", flat=True).distinct())
+    return [row.pk] if isinstance(row, Batch) else []
 
 
 def _back_off(lease: Claimed, waits_for: str) -> None:

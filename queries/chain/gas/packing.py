@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from functools import cache
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from typing import TypeVar
 
 # What a node's pool takes is the whole signed transaction: 128 KiB with its signature, fees and
@@ -12,41 +12,54 @@ CALLDATA_BYTES = TRANSACTION_BYTES - 256
 
 Item = TypeVar("Item")
 Build = Callable[[Sequence[Item]], bytes]
-Size = Callable[[int, int], int]  # bytes of the call for the items from one place to another
+Fits = Callable[[int, int], bool]  # whether one call takes the items from one place to another
+Size = Callable[[int, int], int]  # bytes of that call
 
 _SHIFT = 8
 
 
-def pack(items: Sequence[Item], build: Build[Item], most: int) -> list[Sequence[Item]]:
+def pack(
+    items: Sequence[Item], build: Build[Item], most: int, weigh: Callable[[Item], int] = lambda _: 1
+) -> list[Sequence[Item]]:
     """Split the items, in their order, into as few groups as `build` needs calls for.
 
-    A call has at most `CALLDATA_BYTES`, and at most `most` items where it is their gas that would
-    not fit.
+    A call has at most `CALLDATA_BYTES`, and items of at most the weight `most`, which stands for
+    the gas that would not fit.
     """
+    if not items:
+        return []
+    weight = [0, *accumulate(map(weigh, items))]
 
     @cache  # the same groups are weighed again and again
     def size(start: int, end: int) -> int:
         return len(build(items[start:end]))
 
+    def fits(start: int, end: int) -> bool:
+        return (
+            0 <= start < end <= len(items)
+            and weight[end] - weight[start] <= most
+            and size(start, end) <= CALLDATA_BYTES
+        )
+
     cuts = [0]
     while cuts[-1] < len(items):
-        cuts.append(_furthest(cuts[-1], min(len(items), cuts[-1] + most), size))
-    return [items[start:end] for start, end in pairwise(_evened(cuts, size, most))]
+        cuts.append(_furthest(cuts[-1], len(items), fits))
+    return [items[start:end] for start, end in pairwise(_evened(cuts, size, fits))]
 
 
-def _furthest(start: int, last: int, size: Size) -> int:
+def _furthest(start: int, last: int, fits: Fits) -> int:
     """The end of the longest group from `start` that fits; one item is always taken."""
-    fits, beyond = start + 1, last + 1
-    while beyond - fits > 1:
-        middle = (fits + beyond) // 2
-        if size(start, middle) <= CALLDATA_BYTES:
-            fits = middle
+    fitting, beyond = start + 1, last + 1
+    while beyond - fitting > 1:
+        middle = (fitting + beyond) // 2
+        if fits(start, middle):
+            fitting = middle
         else:
             beyond = middle
-    return fits
+    return fitting
 
 
-def _evened(cuts: list[int], size: Size, most: int) -> list[int]:
+def _evened(cuts: list[int], size: Size, fits: Fits) -> list[int]:
     """The same number of groups, of one size where that fits, cut where it costs least.
 
     Neighbours share nodes, and what two groups share is sent twice: a cut between two subtrees is
@@ -54,7 +67,7 @@ def _evened(cuts: list[int], size: Size, most: int) -> list[int]:
     """
     groups = len(cuts) - 1
     even = [cuts[-1] * place // groups for place in range(groups + 1)]
-    if not all(_fits(start, end, size, most) for start, end in pairwise(even)):
+    if not all(fits(start, end) for start, end in pairwise(even)):
         return cuts
     for place in range(1, groups):
         before, middle, behind = even[place - 1 : place + 2]
@@ -63,12 +76,7 @@ def _evened(cuts: list[int], size: Size, most: int) -> list[int]:
         possible = [
             middle + shift
             for shift in shifts
-            if _fits(before, middle + shift, size, most)
-            and _fits(middle + shift, behind, size, most)
+            if fits(before, middle + shift) and fits(middle + shift, behind)
         ]
         even[place] = min(possible, key=lambda cut: size(before, cut) + size(cut, behind))
     return even
-
-
-def _fits(start: int, end: int, size: Size, most: int) -> bool:
-    return 0 < end - start <= most and size(start, end) <= CALLDATA_BYTES

@@ -2,7 +2,7 @@
 
 from datetime import UTC, datetime, timedelta
 
-from queries.models import Batch, BlockJob, Query, SentTransaction
+from queries.models import Batch, BlockJob, Query, SentTransaction, TransactionOfJob
 from queries.statuses import StepName
 from tests.queries.api.served_api import SEPOLIA
 
@@ -28,18 +28,19 @@ def send_transaction(batch_id: str, nonce: int = 0, *, mined: bool = True) -> Se
     """One transaction that all queries of the batch went with."""
     job, _ = BlockJob.objects.get_or_create(source=SEPOLIA, destination=SEPOLIA, block=5186021)
     sent = SentTransaction.objects.create(
-        job=job,
         chain=SEPOLIA,
         sender="0x" + 40 * "a",
         nonce=nonce,
         raw="0x02",
         hashes=HASHES,
         max_fee=f"{1:064x}",
+        most=f"{200_000:064x}",
         gas_limit=200_000,
         signed=BEGIN,
         mined_hash=HASHES[0] if mined else "",
         mined_block=6_000_000 if mined else None,
         gas_used=170_480 if mined else None,
     )
+    TransactionOfJob.objects.create(job=job, transaction=sent, proves_header=True)
     Query.objects.filter(batch=batch_id).update(header_transaction=sent, account_transaction=sent)
     return sent

@@ -9,7 +9,7 @@ from eth_account import Account as Key
 from queries.chain.local_node import LocalNode, local_node
 from queries.chain.signed_parts import parts_of
 from queries.models import SentTransaction
-from queries.pipeline import lane
+from queries.pipeline import following
 from tests.queries.pipeline.service import CHAIN_ID, ETHER, SIGNER_KEY, Service, running_service
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -50,8 +50,8 @@ def test_what_is_stuck_is_replaced_at_a_higher_fee_and_mined_once(
 ) -> None:
     batch = _sent_and_not_mined(service)
     first = SentTransaction.objects.get()
-    monkeypatch.setattr(lane, "SENT_AGAIN_AFTER", timedelta(seconds=0.1))
-    monkeypatch.setattr(lane, "REPLACED_AFTER", timedelta(seconds=0.5))
+    monkeypatch.setattr(following, "SENT_AGAIN_AFTER", timedelta(seconds=0.1))
+    monkeypatch.setattr(following, "REPLACED_AFTER", timedelta(seconds=0.5))
     with pytest.raises(AssertionError, match="on its way"):
         service.work(batch, seconds=1)
     second = SentTransaction.objects.get()
@@ -75,7 +75,7 @@ def test_what_the_node_forgot_is_sent_again_as_it_was(
     batch = _sent_and_not_mined(service)
     (sent,) = SentTransaction.objects.get().hashes
     service.node.rpc.ask("anvil_dropTransaction", sent)
-    monkeypatch.setattr(lane, "SENT_AGAIN_AFTER", timedelta(seconds=0.1))
+    monkeypatch.setattr(following, "SENT_AGAIN_AFTER", timedelta(seconds=0.1))
     with pytest.raises(AssertionError, match="on its way"):
         service.work(batch, seconds=1)
     _mine(service)
@@ -103,7 +103,7 @@ def test_a_nonce_that_the_key_used_elsewhere_is_not_waited_for(
     )
     service.node.rpc.ask("eth_sendRawTransaction", "0x" + bytes(other.raw_transaction).hex())
     _mine(service)
-    monkeypatch.setattr(lane, "SENT_AGAIN_AFTER", timedelta(seconds=0.1))
+    monkeypatch.setattr(following, "SENT_AGAIN_AFTER", timedelta(seconds=0.1))
     service.work(batch)
     assert service.status(batch)["queryStatus"] == "DONE"
     nonces = list(SentTransaction.objects.order_by("nonce").values_list("nonce", flat=True))

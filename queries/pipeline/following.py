@@ -1,0 +1,91 @@
+"""What becomes of transactions that were sent: they are followed until they can no longer change.
+
+Several jobs may follow one transaction, each in another worker's hands; so what is written of it
+is what its chain says, or guarded by what was there before.
+"""
+
+from collections.abc import Iterable
+from datetime import timedelta
+
+from queries.chain.destination import Fees
+from queries.chain.signed_parts import parts_of
+from queries.durable import durably
+from queries.models import BlockJob, SentTransaction
+from queries.pipeline.clock import shared_now
+from queries.pipeline.costs import settle_costs
+from queries.pipeline.lane import Lane
+
+SENT_AGAIN_AFTER = timedelta(seconds=15)
+REPLACED_AFTER = timedelta(seconds=60)
+
+OF_THE_RECEIPT = ["mined_hash", "mined_block", "succeeded", "gas_used", "gas_price", "data_fee"]
+
+
+def unsettled(job: BlockJob) -> list[SentTransaction]:
+    return list(job.transactions.filter(settled=False).order_by("nonce"))
+
+
+def look_after(lane: Lane, rows: Iterable[SentTransaction], depth: int) -> bool:
+    """What became of each; whether any is still on its way."""
+    head = lane.destination.head().number
+    waiting = False
+    for row in rows:
+        _look(lane, row)
+        if row.mined_block is None:
+            _send_again(lane, row)
+            waiting = waiting or not row.settled
+        elif row.mined_block + depth - 1 <= head:
+            settle_costs(row, free=lane.destination.chain.free)
+    return waiting
+
+
+def _look(lane: Lane, row: SentTransaction) -> None:
+    """Note where it was mined, or that it no longer is."""
+    before = [getattr(row, name) for name in OF_THE_RECEIPT]
+    for transaction_hash in row.hashes:
+        mined = lane.destination.mined(transaction_hash)
+        if mined is not None:
+            row.mined_hash, row.mined_block = transaction_hash, mined.block
+            row.succeeded, row.gas_used = mined.succeeded, mined.gas_used
+            row.gas_price = f"{mined.gas_price:064x}"
+            row.data_fee = f"{mined.data_fee:064x}"
+            break
+    else:
+        if row.mined_block is not None:
+            row.sent = None  # reorganised away: it is sent again at once
+        row.mined_hash, row.mined_block, row.succeeded, row.gas_used = "", None, None, None
+    if [getattr(row, name) for name in OF_THE_RECEIPT] != before:
+        row.save(update_fields=[*OF_THE_RECEIPT, "sent"])
+
+
+def _send_again(lane: Lane, row: SentTransaction) -> None:
+    now = shared_now()
+    if row.sent is not None and now < row.sent + SENT_AGAIN_AFTER:
+        return
+    if row.sent is not None and now >= row.signed + REPLACED_AFTER * len(row.hashes):
+        _replace(lane, row)
+    lane.send(row)
+
+
+def _replace(lane: Lane, row: SentTransaction) -> None:
+    """The same call at a higher fee; whichever of them is mined, it is mined once."""
+    now, was_dearest = lane.destination.fees(), int(row.max_fee, 16)
+    dearest = max(now.dearest, was_dearest * 9 // 8 + 1)  # what pools take for it
+    if dearest > lane.destination.chain.dearest_gas:
+        return  # it waits until gas is as cheap as the operator wants it
+    fees = Fees(dearest, min(max(now.priority * 9 // 8, dearest // 8), dearest))
+    was = parts_of(bytes.fromhex(row.raw))
+    signed = lane.signer.sign(was.chain_id, was.nonce, was.to, was.data, was.gas_limit, fees)
+    changed = {
+        "raw": signed.raw.hex(),
+        "hashes": [*row.hashes, signed.hash],
+        "max_fee": f"{dearest:064x}",
+        "most": f"{int(row.most, 16) * dearest // was_dearest:064x}",
+    }
+    with durably():
+        # Another worker that replaces it now would otherwise forget our hash, or we its.
+        if not SentTransaction.objects.filter(pk=row.pk, raw=row.raw).update(**changed):
+            row.refresh_from_db()
+            return
+    for name, value in changed.items():
+        setattr(row, name, value)

@@ -1,0 +1,159 @@
+"""What is to be shown of one block, in pieces that each fit a transaction and stand alone.
+
+Each piece shows the header itself, so that none waits for another to be mined: beside a hundred
+proofs the header is half of one. Where many headers would be shown above it, they are shown once,
+and the rest follows when the block is accumulated.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from queries.chain.gas.packing import pack
+from queries.pipeline.wanted import Missing
+from queries.proving.account_proofs import AccountProof, SlotProof
+from queries.proving.headers import Header
+from queries.proving.registry_calls import (
+    HeaderStep,
+    accumulated_section,
+    headers_section,
+    prove_call,
+)
+from queries.proving.witness_building import build_witness
+from queries.proving.witnesses import AccountField, AccountRequest
+
+# A rough gas table, for what fits one transaction and for who bears which share of it. What is
+# sent is always tried out first.
+NEW_WORD = 22_100
+ACCOUNT = 20_000  # beside what is stored of it
+SLOT = 10_000
+BYTE = 40
+MOST_GAS = 13_000_000  # of 2^24, with room for 128 KiB of calldata
+
+FEW_HEADERS = 3  # above the block, that are shown again and again rather than waited for
+
+
+@dataclass(frozen=True, slots=True)
+class Anchor:
+    """How the registry knows the block: by what headers above it, the last one known."""
+
+    header: Header
+    accumulated: bool  # its four words are kept: then nothing above is shown
+    above: tuple[Header, ...] = ()  # child after child
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Piece:
+    """A part of what one job has proven."""
+
+    job: int
+    step: HeaderStep  # the block
+    by_words: bool = False  # it is accumulated: four words stand for its header
+    above: tuple[HeaderStep, ...] = ()  # child after child, up to one that the registry knows
+    accounts: Mapping[bytes, int] = field(default_factory=dict)  # what each weighs
+    gas: int = NEW_WORD  # by the rough table, beside its bytes
+    stone: bool = False  # it leads down to the block, and proves nothing of it yet
+
+    @property
+    def section(self) -> bytes:
+        if self.by_words:
+            header = self.step.header
+            words = (header.number, header.timestamp, header.hash)
+            return accumulated_section(*words, self.step.witness)
+        return headers_section([self.step, *self.above])
+
+    @property
+    def data(self) -> bytes:
+        """The call of this piece alone."""
+        return prove_call([self.section])
+
+    @property
+    def header_gas(self) -> int:
+        """By the rough table, of the headers that are shown."""
+        shown = () if self.by_words else (self.step, *self.above)
+        return BYTE * sum(len(step.header.encoded) for step in shown)
+
+    @property
+    def proves_header(self) -> bool:
+        return self.step.accumulate and not self.stone
+
+
+def stepping_stone(job: int, headers: Sequence[Header]) -> Piece:
+    """A block on the way down to one that is too far below for one transaction."""
+    step, *above = map(HeaderStep, headers)
+    return Piece(job, replace(step, accumulate=True), above=tuple(above), stone=True)
+
+
+def pieces_of(
+    job: int, anchor: Anchor, missing: Missing, proofs: Sequence[AccountProof]
+) -> list[Piece]:
+    """At least one, even for the header alone."""
+    parts = [_parts(anchor, missing, proof) for proof in proofs]
+    # Parts of one account cannot share a witness.
+    apart = [[part] for account in parts if len(account) > 1 for part in account]
+    whole = sorted(
+        (account[0] for account in parts if len(account) == 1),
+        key=lambda request: request.proof.address_hash,
+    )
+
+    def build(group: Sequence[AccountRequest]) -> bytes:
+        return _piece(job, anchor, missing, group, first=True).data
+
+    groups = [*apart, *pack(whole, build, MOST_GAS, _gas)]
+    if len(groups) > 1 and len(anchor.above) > FEW_HEADERS:
+        groups = []  # the block first; then its four words stand for all that is shown above it
+    # What is of the header alone is stored once, by the first.
+    return [
+        _piece(job, anchor, missing, group, first=place == 0)
+        for place, group in enumerate(groups or [[]])
+    ]
+
+
+def _parts(anchor: Anchor, missing: Missing, proof: AccountProof) -> list[AccountRequest]:
+    """An account with more slots than one transaction can store is proven in several parts."""
+    if proof.address is None:
+        raise ValueError("an account's proof is known by its address here")
+    fields, _ = missing.accounts[proof.address]
+    if not proof.slots:
+        return [AccountRequest(proof, fields)]
+
+    def part(slots: Sequence[SlotProof], fields: frozenset[AccountField]) -> AccountRequest:
+        return AccountRequest(replace(proof, slots=tuple(slots)), fields)
+
+    def build(slots: Sequence[SlotProof]) -> bytes:
+        return _piece(0, anchor, missing, [part(slots, fields)], first=True).data
+
+    slots = sorted(proof.slots, key=lambda each: each.path.key)
+    first, *more = pack(slots, build, MOST_GAS - _gas(part((), fields)), lambda _: NEW_WORD + SLOT)
+    return [part(first, fields), *(part(slots, frozenset()) for slots in more)]
+
+
+def _gas(request: AccountRequest) -> int:
+    words = len(request.fields) + len(request.proof.slots)
+    return ACCOUNT + SLOT * len(request.proof.slots) + NEW_WORD * words
+
+
+def _piece(
+    job: int, anchor: Anchor, missing: Missing, group: Sequence[AccountRequest], *, first: bool
+) -> Piece:
+    step = HeaderStep(anchor.header, build_witness(group) if group else b"")
+    above = tuple(HeaderStep(each) for each in anchor.above)
+    # An accumulated block is named by its four words, unless something of its header is asked.
+    by_words = anchor.accumulated
+    if first:
+        by_words = by_words and not (missing.header_fields or missing.timestamps)
+        step = replace(step, accumulate=not anchor.accumulated, fields=missing.header_fields)
+        if missing.timestamps:
+            above = (replace(above[0], timestamps=missing.timestamps), *above[1:])
+    stored = step.accumulate + len(step.fields) + len(missing.timestamps if first else ())
+    return Piece(
+        job,
+        step,
+        by_words,
+        () if by_words else above,
+        accounts={
+            each.proof.address: _gas(each) + BYTE * len(build_witness([each]))
+            for each in group
+            if each.proof.address
+        },
+        gas=stored * NEW_WORD + sum(map(_gas, group)),
+    )
