@@ -76,16 +76,13 @@ def _replace(lane: Lane, row: SentTransaction) -> None:
     fees = Fees(dearest, min(max(now.priority * 9 // 8, dearest // 8), dearest))
     was = parts_of(bytes.fromhex(row.raw))
     signed = lane.signer.sign(was.chain_id, was.nonce, was.to, was.data, was.gas_limit, fees)
-    changed = {
-        "raw": signed.raw.hex(),
-        "hashes": [*row.hashes, signed.hash],
-        "max_fee": f"{dearest:064x}",
-        "most": f"{int(row.most, 16) * dearest // was_dearest:064x}",
-    }
+    before = row.raw
+    row.raw, row.hashes = signed.raw.hex(), [*row.hashes, signed.hash]
+    row.max_fee = f"{dearest:064x}"
+    row.most = f"{int(row.most, 16) * dearest // was_dearest:064x}"
     with durably():
-        # Another worker that replaces it now would otherwise forget our hash, or we its.
-        if not SentTransaction.objects.filter(pk=row.pk, raw=row.raw).update(**changed):
-            row.refresh_from_db()
-            return
-    for name, value in changed.items():
-        setattr(row, name, value)
+        ours = SentTransaction.objects.filter(pk=row.pk, raw=before).update(
+            raw=row.raw, hashes=row.hashes, max_fee=row.max_fee, most=row.most
+        )
+    if not ours:  # another worker has just replaced it: that one is sent
+        row.refresh_from_db()

@@ -74,16 +74,17 @@ def claim_job() -> Lease[BlockJob] | None:
     return _claim(BlockJob.objects.all())
 
 
-def claim_job_beside(job: BlockJob) -> Lease[BlockJob] | None:
-    """One that goes the same way."""
-    return _claim(BlockJob.objects.filter(source=job.source, destination=job.destination))
+def claim_job_beside(job: BlockJob, early: timedelta) -> Lease[BlockJob] | None:
+    """One that goes the same way, and is due or soon will be."""
+    rows = BlockJob.objects.filter(source=job.source, destination=job.destination)
+    return _claim(rows, early)
 
 
-def _claim(rows: QuerySet[Row]) -> Lease[Row] | None:
+def _claim(rows: QuerySet[Row], early: timedelta = timedelta(0)) -> Lease[Row] | None:
     """The row that has waited longest, unless another worker is faster."""
     now = shared_now()
     free = Q(lease_until=None) | Q(lease_until__lte=now)
-    due = rows.filter(free, look_again__lte=now)
+    due = rows.filter(free, look_again__lte=now + early)
     for key in due.order_by("look_again").values_list("pk", flat=True)[:10]:
         token = secrets.token_hex(16)
         if due.filter(pk=key).update(lease_token=token, lease_until=now + _lease()):

@@ -75,9 +75,10 @@ def _advance(first: Lease[BlockJob], chains: Chains) -> None:
                 _then(lease, reached)
         if not ready or _is_enough(ready) or time.monotonic() > until:
             break
-        lease = claim_job_beside(first.row)
+        lease = claim_job_beside(first.row, SOON)
     alone = [each for each in ready if each.failed_before]
-    for some in [[each for each in ready if each not in alone], *([each] for each in alone)]:
+    together = [each for each in ready if each not in alone]
+    for some in filter(None, [together, *([each] for each in alone)]):
         leases = [each.work.lease for each in some]
         with _answered_for(leases):
             for held, wait in zip(leases, prove(some), strict=True):

@@ -1,11 +1,13 @@
 """The lane of a signer: stuck transactions get dearer, nonces are taken once, ours or not."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
 from eth_account import Account as Key
 
+from queries.chain.destination import Destination
 from queries.chain.local_node import LocalNode, local_node
 from queries.chain.signed_parts import parts_of
 from queries.models import SentTransaction
@@ -67,6 +69,29 @@ def test_what_is_stuck_is_replaced_at_a_higher_fee_and_mined_once(
     mined = SentTransaction.objects.get()
     assert mined.mined_hash in second.hashes
     assert service.status(batch)["queryStatus"] == "DONE"
+
+
+def test_two_workers_that_replace_one_at_once_forget_no_hash(service: Service) -> None:
+    _sent_and_not_mined(service)
+    lane = service.chains().lane(CHAIN_ID)
+    one, other = SentTransaction.objects.get(), SentTransaction.objects.get()
+    following._replace(lane, one)
+    following._replace(lane, other)
+    kept = SentTransaction.objects.get()
+    assert kept.hashes == one.hashes == other.hashes
+    assert (len(kept.hashes), kept.raw) == (2, other.raw)
+    _mine(service)
+
+
+def test_nothing_is_replaced_beyond_the_operators_bound(service: Service) -> None:
+    _sent_and_not_mined(service)
+    chains = service.chains()
+    lane, row = chains.lane(CHAIN_ID), SentTransaction.objects.get()
+    bound = int(row.max_fee, 16) * 9 // 8
+    chain = replace(chains.chain(CHAIN_ID), dearest_gas=bound)
+    following._replace(replace(lane, destination=Destination(chain)), row)
+    assert len(SentTransaction.objects.get().hashes) == 1
+    _mine(service)
 
 
 def test_what_the_node_forgot_is_sent_again_as_it_was(

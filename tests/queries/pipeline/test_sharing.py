@@ -1,0 +1,250 @@
+"""Jobs that are ready together share transactions, and nobody pays more for that than alone."""
+
+import re
+import time
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.db.models import QuerySet
+from eth_account import Account as Key
+
+from queries.chain.gas.packing import CALLDATA_BYTES
+from queries.chain.local_node import LocalNode, local_node
+from queries.chain.signed_parts import parts_of
+from queries.models import Batch, Query, SentTransaction
+from queries.pipeline import anchors, costs, offers, pricing
+from queries.pipeline.chains import Chains
+from queries.pipeline.leases import claim_job
+from queries.pipeline.pieces import Anchor, Piece, pieces_of
+from queries.pipeline.worker import work_once
+from tests.queries.pipeline.service import CHAIN_ID, ETHER, HOLDER, Service, running_service
+
+pytestmark = pytest.mark.django_db(transaction=True)
+BALANCE = {"accounts": {HOLDER: {"props": ["BALANCE"]}}}
+
+
+@pytest.fixture(scope="module")
+def node() -> Iterator[LocalNode]:
+    with local_node("--slots-in-an-epoch", "1") as running:
+        running.rpc.ask("anvil_setBalance", HOLDER, hex(5 * ETHER))
+        yield running
+
+
+@pytest.fixture
+def service(node: LocalNode) -> Iterator[Service]:
+    with running_service(node, free=False) as running:
+        running.mine(8)
+        yield running
+
+
+def _blocks(service: Service, count: int, entry: Any = None) -> dict[str, Any]:
+    newest = service.head() - 1
+    entry = BALANCE if entry is None else entry
+    return {str(CHAIN_ID): {f"block:{newest - number}": entry for number in range(count)}}
+
+
+def _price(row: SentTransaction) -> int:
+    return (row.gas_used or 0) * int(row.gas_price, 16)
+
+
+def _calldata(row: SentTransaction) -> bytes:
+    return parts_of(bytes.fromhex(row.raw)).data
+
+
+def test_blocks_of_one_batch_go_in_one_transaction_whose_cost_they_share(service: Service) -> None:
+    alone = service.submit(_blocks(service, 1), fee=str(ETHER))
+    service.work(alone)
+    single = SentTransaction.objects.get()
+    service.mine(8)
+    service.chains().head(CHAIN_ID)
+    batch = service.submit(_blocks(service, 5), fee=str(ETHER))
+    service.work(batch)
+    assert service.status(batch)["queryStatus"] == "DONE"
+    row = SentTransaction.objects.exclude(pk=single.pk).get()
+    assert row.jobs.count() == 5
+    # Four times the 21,000 of a transaction are spared.
+    assert (row.gas_used or 0) < 5 * (single.gas_used or 0) - 4 * 20_000
+    told = service.status(batch)
+    assert int(told["spent"]) == _price(row)
+    shares = [int(query.cost, 16) for query in Query.objects.filter(batch=batch)]
+    assert sum(shares) == _price(row)
+    assert max(shares) - min(shares) < max(shares) // 20
+
+
+def test_batches_of_two_people_share_and_pay_less_than_alone(service: Service) -> None:
+    """One shows much and stores little, the other stores much: neither pays for the other."""
+    newest = service.head() - 1
+    many = {Key.create().address: {"slots": [hex(n) for n in range(60)]}}
+    dear = {str(CHAIN_ID): {f"block:{newest}": {"accounts": many}}}
+    cheap = {str(CHAIN_ID): {f"block:{newest - 1}": BALANCE}}
+    told = [service.estimate(data).json() for data in (dear, cheap)]
+    batches = [
+        service.submit(data, fee=estimate["feeNeeded"])
+        for data, estimate in zip((dear, cheap), told, strict=True)
+    ]
+    service.work(*batches)
+    row = SentTransaction.objects.get()
+    spent = [int(service.status(batch)["spent"]) for batch in batches]
+    assert sum(spent) == _price(row)
+    for paid, estimate in zip(spent, told, strict=True):
+        assert 0 < paid < int(estimate["gas"]) * int(row.gas_price, 16)
+
+
+def test_what_is_told_before_is_what_it_takes_together(service: Service) -> None:
+    data = _blocks(service, 4, {"header": ["STATE_ROOT"], **BALANCE})
+    told = service.estimate(data).json()
+    assert told["transactions"] == 1
+    assert int(told["feeNeeded"]) > int(told["cost"])  # each block may have to go alone
+    batch = service.submit(data, fee=told["feeNeeded"])
+    service.work(batch)
+    row = SentTransaction.objects.get()
+    assert told["bytes"] == len(_calldata(row))
+    assert 0 <= int(told["gas"]) - (row.gas_used or 0) < 5_000
+
+
+def test_headers_that_several_blocks_rest_on_are_shown_once(
+    node: LocalNode, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(anchors, "NATIVE_REACH", 10)
+    with running_service(node) as service:
+        service.mine(30)
+        top = service.head() - 20
+        data = {str(CHAIN_ID): {f"block:{top - n}": BALANCE for n in range(0, 10, 3)}}
+        batch = service.submit(data)
+        service.work(batch)
+        assert service.status(batch)["queryStatus"] == "DONE"
+        row = SentTransaction.objects.get()
+        # From the lowest of them up to the window: some twenty headers, not sixty.
+        assert len(_calldata(row)) < 24 * 600
+
+
+def test_a_block_far_below_is_reached_by_stepping_stones(
+    node: LocalNode, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(anchors, "NATIVE_REACH", 10)
+    with running_service(node) as service:
+        service.mine(1)
+        block = service.head()
+        service.mine(260)
+        (told,) = service.estimate({str(CHAIN_ID): {f"block:{block}": BALANCE}}).json()["blocks"]
+        assert told["price"] is None
+        assert told["waitsFor"].startswith("The block lies so far below")
+        batch = service.ask_balance(HOLDER, block)
+        service.work(batch)
+        assert service.status(batch)["queryStatus"] == "DONE"
+        rows = list(SentTransaction.objects.order_by("nonce"))
+        assert len(rows) == 2
+        assert all(len(_calldata(row)) <= CALLDATA_BYTES for row in rows)
+        (query,) = Query.objects.filter(batch=batch)
+        assert query.header_transaction == query.account_transaction == rows[1]
+        assert int(query.cost, 16) == sum(map(_price, rows))
+
+
+def test_an_account_with_thousands_of_slots_takes_several_transactions(service: Service) -> None:
+    slots = {HOLDER: {"props": ["BALANCE"], "slots": [hex(n) for n in range(900)]}}
+    batch = service.submit(_blocks(service, 1, {"accounts": slots}), fee=str(10 * ETHER))
+    service.work(batch, seconds=60)
+    assert service.status(batch)["queryStatus"] == "DONE"
+    rows = list(SentTransaction.objects.all())
+    assert len(rows) > 1
+    for row in rows:
+        assert row.succeeded
+        assert (row.gas_used or 0) < row.gas_limit <= offers.MOST_GAS
+        assert len(_calldata(row)) <= CALLDATA_BYTES
+
+
+def test_what_one_of_them_cannot_prove_does_not_hold_up_the_others(
+    service: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The registry refuses one block's proof; the rest is proven in one transaction."""
+    data = _blocks(service, 3)
+    bad = min(int(name.removeprefix("block:")) for name in data[str(CHAIN_ID)])
+
+    def broken(job: int, anchor: Anchor, *more: Any) -> list[Piece]:
+        cut = pieces_of(job, anchor, *more)
+        if anchor.header.number != bad:
+            return cut
+        witness = cut[0].step.witness[:-1] + b"\xff"
+        return [replace(cut[0], step=replace(cut[0].step, witness=witness))]
+
+    monkeypatch.setattr(pricing, "pieces_of", broken)
+    batches = [service.submit({str(CHAIN_ID): {name: BALANCE}}, fee=str(ETHER))
+               for name in data[str(CHAIN_ID)]]  # fmt: skip
+    service.work(*batches, seconds=60)
+    told = [service.status(batch) for batch in batches]
+    assert sorted(each["queryStatus"] for each in told) == ["DONE", "DONE", "REJECTED"]
+    (rejected,) = [each for each in told if each["queryStatus"] == "REJECTED"]
+    assert rejected["code"] == "registry_refuses"
+    assert SentTransaction.objects.count() == 1
+
+
+def test_the_amount_that_is_told_is_enough_for_all_blocks(service: Service) -> None:
+    data = _blocks(service, 5)
+    poor = service.submit(data, fee="1")
+    service.work(poor)
+    told = service.status(poor)
+    assert told["code"] == "fee_too_low"
+    needed = re.search(r"a fee of at least (\d+)", told["error"])
+    assert needed
+    batch = service.submit(data, fee=needed[1])
+    service.work(batch)
+    assert service.status(batch)["queryStatus"] == "DONE"
+    assert int(service.status(batch)["spent"]) <= int(needed[1])
+
+
+def test_what_is_on_its_way_is_held_back_from_the_fee(service: Service) -> None:
+    """Two blocks, each of which the fee would pay, and not both."""
+    newest = service.head() - 1
+    one = {str(CHAIN_ID): {f"block:{newest}": BALANCE}}
+    price = int(service.estimate(one).json()["feeNeeded"])
+    service.node.rpc.ask_many("evm_setAutomine", [(False,)])
+    try:
+        batch = service.submit(_blocks(service, 2), fee=str(price + price // 2))
+        chains = service.chains()
+        _until(chains, Batch.objects.filter(pk=batch, status="ACCEPTED"))
+        other = claim_job()
+        assert other
+        _until(chains, SentTransaction.objects.all())
+        assert price <= costs.held_back(CHAIN_ID)[batch] < price + price // 10
+        other.look_again(timedelta(0))
+        _until(chains, Batch.objects.filter(pk=batch, status="REJECTED"))
+        assert service.status(batch)["code"] == "fee_too_low"
+        assert SentTransaction.objects.count() == 1
+    finally:
+        service.node.rpc.ask("evm_mine")
+        service.node.rpc.ask_many("evm_setAutomine", [(True,)])
+    _until(chains, SentTransaction.objects.filter(settled=True))
+    row = SentTransaction.objects.get()
+    assert int(service.status(batch)["spent"]) == _price(row) <= price + price // 2
+
+
+def test_what_was_mined_and_failed_is_borne_as_well(
+    service: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    enough = offers.Offer.gas_limit
+    monkeypatch.setattr(offers.Offer, "gas_limit", property(lambda offer: offer.gas_needed - 9_000))
+    batch = service.submit(_blocks(service, 2), fee=str(ETHER))
+    chains = service.chains()
+    _until(chains, SentTransaction.objects.all())
+    monkeypatch.setattr(offers.Offer, "gas_limit", enough)
+    service.work(batch)
+    assert service.status(batch)["queryStatus"] == "DONE"
+    rows = list(SentTransaction.objects.order_by("nonce"))
+    # What failed together is tried again apart.
+    assert [row.succeeded for row in rows] == [False, True, True]
+    paid = sum(map(_price, rows))
+    assert int(service.status(batch)["spent"]) == paid
+    assert sum(int(query.cost, 16) for query in Query.objects.filter(batch=batch)) == paid
+    for step in service.status(batch)["queries"][0]["steps"][2:]:
+        assert step["transactionHash"] != rows[0].mined_hash
+
+
+def _until(chains: Chains, there: QuerySet[Any]) -> None:
+    until = time.monotonic() + 20
+    while not there.exists():
+        assert time.monotonic() < until
+        if not work_once(chains):
+            time.sleep(0.05)
