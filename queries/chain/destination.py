@@ -10,11 +10,14 @@ from queries.chain.errors import AlreadyKnown, CallReverted, ChainAnswer, FeesTo
 from queries.chain.heads import ChainHead, read_head
 from queries.chain.node import Question
 from queries.chain.nodes import Check, Checked, Nodes
+from queries.chain.registry_reads import call_data
 from queries.proving.errors import AnswerMalformed
 from queries.proving.json_values import read_bytes, read_fixed_bytes, read_object, read_quantity
 from queries.proving.keccak import HASH_BYTES, keccak256
 from queries.routes import Chain
 
+GAS_PRICE_ORACLE = "0x420000000000000000000000000000000000000F"  # of an OP-stack chain
+REST_OF_TRANSACTION = 110  # bytes
 LARGEST_ANSWER = 2**20  # bytes of a call's answer, or of a contract's code
 
 
@@ -44,6 +47,7 @@ class Destination:
     def __init__(self, chain: Chain, *, until: float = math.inf) -> None:
         self.chain = chain
         self._nodes = Nodes(chain, until=until)
+        self._takes_data_fees: bool | None = None  # until it was asked
 
     def head(self) -> ChainHead:
         """The newest block and the newest final one, as a node says."""
@@ -84,6 +88,17 @@ class Destination:
         tip = self._tip(base)
         dearest = min(2 * base + tip, bound)
         return Fees(dearest, min(tip, dearest))
+
+    def data_fees(self, many: Sequence[bytes]) -> list[int]:
+        """What an OP-stack chain would take now for bringing each call to its L1, in wei."""
+        if self._takes_data_fees is None:
+            self._takes_data_fees = self.code(GAS_PRICE_ORACLE) != b""
+        if not self._takes_data_fees:
+            return [0] * len(many)
+        # It is asked about a transaction without its signature: the call and some hundred bytes.
+        calls = [call_data("getL1Fee(bytes)", data + bytes(REST_OF_TRANSACTION)) for data in many]
+        answers = self.call_many(GAS_PRICE_ORACLE, calls)
+        return [0 if isinstance(each, CallReverted) else int.from_bytes(each) for each in answers]
 
     def nonce(self, sender: str) -> int:
         """How many transactions of the sender are mined."""

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
+from queries.chain.destination import Fees
 from queries.chain.ens import EnsFault
 from queries.chain.errors import CallReverted, ChainError
 from queries.chain.registry_facts import TimestampRead
@@ -19,10 +20,11 @@ from queries.pipeline.anchors import (
 from queries.pipeline.chains import Chains
 from queries.pipeline.known import Known, ask_what_is_known
 from queries.pipeline.names import find_accounts
+from queries.pipeline.offers import Need
 from queries.pipeline.pieces import Anchor, Piece
 from queries.pipeline.pricing import (
     REFUSED,
-    gas_alone,
+    needs_alone,
     priced_together,
     proving_pieces,
     refusal_of,
@@ -56,10 +58,7 @@ class Price:
     bytes: int = 0
     gas: int = 0
     gas_price: int = 0
-
-    @property
-    def cost(self) -> int:
-        return self.gas * self.gas_price
+    cost: int = 0
 
     def __add__(self, other: "Price") -> "Price":
         return Price(
@@ -67,6 +66,7 @@ class Price:
             self.bytes + other.bytes,
             self.gas + other.gas,
             max(self.gas_price, other.gas_price),
+            self.cost + other.cost,
         )
 
 
@@ -84,7 +84,7 @@ class BlockEstimate:
     proven: tuple[tuple[str, ...], ...] = ()  # of each query, the facts that are there already
     price: Price | None = None  # alone; None: it cannot be told
     pieces: tuple[Piece, ...] = ()
-    gas: tuple[int, ...] = ()  # of each piece, in a transaction of its own
+    needs: tuple[Need, ...] = ()  # of each piece, in a transaction of its own
 
     @property
     def block(self) -> int | None:
@@ -140,11 +140,13 @@ def _together(chains: Chains, destination: int, blocks: Sequence[BlockEstimate])
         registry = chains.routes.registries[source, destination]
         ready = [each for each in blocks if each.source == source and each.price]
         alone = {
-            piece: gas for each in ready for piece, gas in zip(each.pieces, each.gas, strict=True)
+            piece: need
+            for each in ready
+            for piece, need in zip(each.pieces, each.needs, strict=True)
         }
         served = {piece.job: each.queries for each in ready for piece in each.pieces}
-        for offered in priced_together(chains, registry, alone, served):
-            whole += Price(1, len(offered.call.data), offered.gas_needed, offered.fees.dearest)
+        for offer in priced_together(chains, registry, alone, served):
+            whole += _price([offer.call.data], [offer.need], offer.fees)
     return whole
 
 
@@ -244,12 +246,22 @@ def _with_price(
     chains: Chains, registry: Registry, anchor: Anchor, known: Known, job: BlockEstimate
 ) -> BlockEstimate:
     pieces = proving_pieces(chains, registry, anchor.header.number, anchor, missing(known.unproven))
-    needed = gas_alone(chains, registry, pieces)
-    gas = []
-    for cost in needed.values():
-        if isinstance(cost, CallReverted):
-            raise cost
-        gas.append(cost)
-    dearest = chains.destination(registry.destination).fees().dearest
-    price = Price(len(pieces), sum(len(piece.data) for piece in pieces), sum(gas), dearest)
-    return replace(job, price=price, pieces=tuple(pieces), gas=tuple(gas))
+    needs = []
+    for need in needs_alone(chains, registry, pieces).values():
+        if isinstance(need, CallReverted):
+            raise need
+        needs.append(need)
+    price = _price(
+        [piece.data for piece in pieces], needs, chains.destination(registry.destination).fees()
+    )
+    return replace(job, price=price, pieces=tuple(pieces), needs=tuple(needs))
+
+
+def _price(calls: Sequence[bytes], needs: Sequence[Need], fees: Fees) -> Price:
+    return Price(
+        len(calls),
+        sum(map(len, calls)),
+        sum(need.gas for need in needs),
+        fees.dearest,
+        sum(need.most(fees) for need in needs),
+    )

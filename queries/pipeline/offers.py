@@ -1,4 +1,4 @@
-"""A transaction as it would be sent."""
+"""A transaction as it would be sent, and what is paid for it."""
 
 from dataclasses import dataclass
 
@@ -10,20 +10,32 @@ MOST_GAS = 2**24  # of a transaction (EIP-7825)
 
 
 @dataclass(frozen=True, slots=True)
+class Need:
+    """What a call needs: gas, and on an OP-stack chain wei beside it for its L1."""
+
+    gas: int
+    data_fee: int = 0
+
+    def most(self, fees: Fees) -> int:
+        """Wei, at the dearest gas that would be paid; the L1's gas may get as much dearer."""
+        return self.gas * fees.dearest + 2 * self.data_fee
+
+
+@dataclass(frozen=True, slots=True)
 class Offer:
-    """A call with the gas it needs, what is paid for it, and who bears that."""
+    """A call, what it needs, what is paid for its gas, and who bears that."""
 
     call: Call
-    gas_needed: int
+    need: Need
     fees: Fees
     shares: Shares
 
     @property
     def gas_limit(self) -> int:
         """Some more than estimated, because the state moves on until it is mined."""
-        return min(self.gas_needed + self.gas_needed // 10, MOST_GAS)
+        return min(self.need.gas + self.need.gas // 10, MOST_GAS)
 
     @property
     def most(self) -> int:
-        """Wei, at the dearest gas that would be paid."""
-        return self.gas_needed * self.fees.dearest
+        """Wei."""
+        return self.need.most(self.fees)

@@ -6,7 +6,7 @@ from queries.chain.errors import CallReverted
 from queries.models import Query
 from queries.pipeline.chains import Chains
 from queries.pipeline.joining import Call, join
-from queries.pipeline.offers import Offer
+from queries.pipeline.offers import Need, Offer
 from queries.pipeline.pieces import Anchor, Piece, pieces_of
 from queries.pipeline.shares import even_shares, shares_of
 from queries.pipeline.wanted import Missing
@@ -24,43 +24,35 @@ def proving_pieces(
     return pieces_of(job, anchor, lacking, proofs)
 
 
-def gas_alone(
+def needs_alone(
     chains: Chains, registry: Registry, pieces: Sequence[Piece]
-) -> dict[Piece, int | CallReverted]:
+) -> dict[Piece, Need | CallReverted]:
     """What each piece would need in a transaction of its own, or why the registry refuses it."""
-    destination = chains.destination(registry.destination)
     calls = [piece.data for piece in pieces]
-    needed = destination.gas_needed_by_each(chains.sender, registry.address, calls)
-    return dict(zip(pieces, needed, strict=True))
+    return dict(zip(pieces, _needs(chains, registry, calls), strict=True))
 
 
 def priced_together(
     chains: Chains,
     registry: Registry,
-    alone: Mapping[Piece, int],
+    alone: Mapping[Piece, Need],
     served: Mapping[int, Sequence[Query]],
 ) -> list[Offer]:
     """The pieces in as few transactions as they fit in; `CallReverted` where one is refused."""
-    destination = chains.destination(registry.destination)
+    fees = chains.destination(registry.destination).fees()
+    needs = {piece.data: need for piece, need in alone.items()}
     calls = join(list(alone))
-    joined = [call for call in calls if len(call.pieces) > 1]
-    needed: dict[tuple[Piece, ...], int] = {
-        call.pieces: alone[call.pieces[0]] for call in calls if len(call.pieces) == 1
-    }
-    found = destination.gas_needed_by_each(
-        chains.sender, registry.address, [call.data for call in joined]
-    )
-    for call, gas in zip(joined, found, strict=True):
-        if isinstance(gas, CallReverted):
-            raise gas
-        needed[call.pieces] = gas
-    fees = destination.fees()
+    joined = [call.data for call in calls if call.data not in needs]
+    for data, need in zip(joined, _needs(chains, registry, joined), strict=True):
+        if isinstance(need, CallReverted):
+            raise need
+        needs[data] = need
     return [
         Offer(
             call,
-            needed[call.pieces],
+            needs[call.data],
             fees,
-            shares_of({piece: alone[piece] for piece in call.pieces}, served),
+            shares_of({piece: alone[piece].most(fees) for piece in call.pieces}, served),
         )
         for call in calls
     ]
@@ -68,9 +60,23 @@ def priced_together(
 
 def priced_alone(chains: Chains, registry: Registry, call: Call, queries: Sequence[Query]) -> Offer:
     """A call that serves all of these queries alike."""
+    (need,) = _needs(chains, registry, [call.data])
+    if isinstance(need, CallReverted):
+        raise need
+    fees = chains.destination(registry.destination).fees()
+    return Offer(call, need, fees, even_shares(queries))
+
+
+def _needs(chains: Chains, registry: Registry, calls: Sequence[bytes]) -> list[Need | CallReverted]:
+    if not calls:
+        return []
     destination = chains.destination(registry.destination)
-    gas = destination.gas_needed(chains.sender, registry.address, call.data)
-    return Offer(call, gas, destination.fees(), even_shares(queries))
+    gas = destination.gas_needed_by_each(chains.sender, registry.address, calls)
+    data_fees = destination.data_fees(calls)
+    return [
+        each if isinstance(each, CallReverted) else Need(each, data_fee)
+        for each, data_fee in zip(gas, data_fees, strict=True)
+    ]
 
 
 def refusal_of(reverted: CallReverted) -> str:

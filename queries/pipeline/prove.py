@@ -14,10 +14,11 @@ from queries.models import BlockJob, SentTransaction
 from queries.pipeline.anchors import SteppingStone
 from queries.pipeline.costs import TooLittleOffered
 from queries.pipeline.joining import Call
+from queries.pipeline.offers import Need
 from queries.pipeline.pieces import Anchor, Piece, stepping_stone
 from queries.pipeline.pricing import (
     REFUSED,
-    gas_alone,
+    needs_alone,
     priced_alone,
     priced_together,
     proving_pieces,
@@ -68,15 +69,15 @@ def prove(ready: Sequence[Ready]) -> list[Wait | None]:
     chains, registry = ready[0].work.chains, ready[0].work.registry
     for each in ready:
         each.work.lease.keep()
-    gas = gas_alone(chains, registry, [piece for each in ready for piece in each.pieces])
+    needs = needs_alone(chains, registry, [piece for each in ready for piece in each.pieces])
     refused = {
         each.work.job.pk: why
         for each in ready
         for piece in each.pieces
-        if isinstance(why := gas[piece], CallReverted)
+        if isinstance(why := needs[piece], CallReverted)
     }
     going = [each for each in ready if each.work.job.pk not in refused]
-    sent = _send(going, {piece: cost for piece, cost in gas.items() if isinstance(cost, int)})
+    sent = _send(going, {piece: need for piece, need in needs.items() if isinstance(need, Need)})
     return [
         _refused(each.work, refused[each.work.job.pk]) if each.work.job.pk in refused else sent
         for each in ready
@@ -103,7 +104,7 @@ def bring(work: Work, call: Call) -> Wait:
     return Wait(SOON, HASH_SENT)
 
 
-def _send(ready: Sequence[Ready], alone: Mapping[Piece, int]) -> Wait:
+def _send(ready: Sequence[Ready], alone: Mapping[Piece, Need]) -> Wait:
     if not ready:
         return Wait(SOON, SENT)
     works = [each.work for each in ready]

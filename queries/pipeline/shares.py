@@ -13,14 +13,14 @@ Shares = dict[str, dict[str, int]]  # batch → query → weight; keys of JSON a
 
 
 def shares_of(pieces: Mapping[Piece, int], served: Mapping[int, Sequence[Query]]) -> Shares:
-    """`pieces` with what each costs alone; `served`: the queries of each job."""
+    """`pieces` with what each costs alone, in wei; `served`: the queries of each job."""
     shares: Shares = {}
-    for piece, gas in pieces.items():
+    for piece, cost in pieces.items():
         queries = served[piece.job]
         weights = [_weight(piece, query) for query in queries]
         if not any(weights):  # the header alone is new to the registry: all who wait for it share
             weights = [1] * len(queries)
-        _add(shares, queries, weights, gas)
+        _add(shares, queries, weights, cost)
     return shares
 
 
@@ -44,12 +44,12 @@ def split(price: int, shares: Shares) -> Shares:
     return costs
 
 
-def _add(shares: Shares, queries: Sequence[Query], weights: Sequence[int], gas: int) -> None:
+def _add(shares: Shares, queries: Sequence[Query], weights: Sequence[int], cost: int) -> None:
     whole = sum(weights)
     for query, weight in zip(queries, weights, strict=True):
         if weight:
             of_batch = shares.setdefault(query.batch_id, {})
-            of_batch[str(query.pk)] = of_batch.get(str(query.pk), 0) + gas * weight // whole
+            of_batch[str(query.pk)] = of_batch.get(str(query.pk), 0) + cost * weight // whole
 
 
 def _weight(piece: Piece, query: Query) -> int:

@@ -11,6 +11,7 @@ import pytest
 from django.db.models import QuerySet
 from eth_account import Account as Key
 
+from queries.chain.destination import GAS_PRICE_ORACLE
 from queries.chain.gas.packing import CALLDATA_BYTES
 from queries.chain.local_node import LocalNode, local_node
 from queries.chain.signed_parts import parts_of
@@ -225,7 +226,7 @@ def test_what_was_mined_and_failed_is_borne_as_well(
     service: Service, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     enough = offers.Offer.gas_limit
-    monkeypatch.setattr(offers.Offer, "gas_limit", property(lambda offer: offer.gas_needed - 9_000))
+    monkeypatch.setattr(offers.Offer, "gas_limit", property(lambda offer: offer.need.gas - 9_000))
     batch = service.submit(_blocks(service, 2), fee=str(ETHER))
     chains = service.chains()
     _until(chains, SentTransaction.objects.all())
@@ -240,6 +241,23 @@ def test_what_was_mined_and_failed_is_borne_as_well(
     assert sum(int(query.cost, 16) for query in Query.objects.filter(batch=batch)) == paid
     for step in service.status(batch)["queries"][0]["steps"][2:]:
         assert step["transactionHash"] != rows[0].mined_hash
+
+
+def test_an_op_stack_chains_fee_for_its_data_is_told_and_held_back(service: Service) -> None:
+    fee = 77 * 10**12
+    code = bytes((0x66, *fee.to_bytes(7), 0x5F, 0x52, 0x60, 0x20, 0x5F, 0xF3))  # answers the fee
+    service.node.rpc.ask("anvil_setCode", GAS_PRICE_ORACLE, f"0x{code.hex()}")
+    service.mine(2)
+    try:
+        told = service.estimate(_blocks(service, 1)).json()
+        gas = int(told["gas"]) * int(told["gasPrice"])
+        assert int(told["feeNeeded"]) == int(told["cost"]) == gas + 2 * fee
+        batch = service.submit(_blocks(service, 1), fee=str(gas + fee))
+        service.work(batch)
+        assert service.status(batch)["code"] == "fee_too_low"
+    finally:
+        service.node.rpc.ask("anvil_setCode", GAS_PRICE_ORACLE, "0x")
+        service.mine(1)
 
 
 def _until(chains: Chains, there: QuerySet[Any]) -> None:
