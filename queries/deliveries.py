@@ -14,7 +14,7 @@ from accounts.models import Account
 from queries.engines.waking import wake
 from queries.models import WebhookAttempt, WebhookDelivery
 from queries.pipeline.clock import shared_now
-from queries.reading import is_batch_id
+from queries.reading.batches import is_batch_id
 
 is_event = is_batch_id  # it is a ULID as well
 

@@ -8,9 +8,9 @@ from datetime import UTC, datetime
 
 from django.http import JsonResponse
 
+from queries.reading.views import BatchView, QueryPage, QueryView, StepView
 from queries.schema.batch_request import BlockNumber, BlockTimestamp
 from queries.statuses import BatchStatus
-from queries.views_of_batches import BatchView, QueryPage, QueryView, StepView
 
 
 def answer(content: dict[str, object]) -> JsonResponse:

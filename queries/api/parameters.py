@@ -5,7 +5,7 @@ import re
 from django.http import HttpRequest
 
 from queries.errors import ParameterMalformed
-from queries.reading import is_batch_id
+from queries.reading.batches import is_batch_id
 from queries.schema.wording import quoted
 
 CURSOR, LIMIT = "cursor", "limit"

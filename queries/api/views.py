@@ -6,11 +6,12 @@ from django.views.decorators.http import require_POST, require_safe
 
 from accounts.key_check import with_api_key
 from accounts.models import ApiKey
-from queries import intake, reading
+from queries import intake
 from queries.api.answers import answer, told_batch, told_queries
 from queries.api.bodies import json_body
 from queries.api.parameters import CURSOR, LIMIT, cursor, flag, malformed, number
 from queries.errors import BatchUnknown, MissingField
+from queries.reading import batches as reading
 from queries.routes import Routes
 from queries.rules_from_routes import rules_from
 from queries.schema.batch_rules import BatchLimits

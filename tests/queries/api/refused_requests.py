@@ -105,7 +105,7 @@ def _busy() -> Any:
 
 
 def _broken() -> Any:
-    with patch("queries.reading.batches_of", side_effect=RuntimeError("hunter2")):
+    with patch("queries.reading.batches.batches_of", side_effect=RuntimeError("hunter2")):
         return Client(raise_request_exception=False).get(
             "/batch-queries", headers={"api-key": make_key()}
         )

@@ -1,6 +1,4 @@
-"""Every read for pages and the API: frozen views, in as many statements for a million rows as for
-one.
-"""
+"""Batches and their queries, as they were asked for and as far as they are."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
@@ -14,8 +12,7 @@ from queries.fact_names import shown_values
 from queries.models import Batch, Query, SentTransaction
 from queries.proving.header_fields import HeaderField
 from queries.proving.witnesses import AccountField
-from queries.statuses import ENDED, BatchStatus, StepName, StepStatus
-from queries.views_of_batches import (
+from queries.reading.views import (
     BatchPage,
     BatchView,
     ErrorView,
@@ -24,6 +21,7 @@ from queries.views_of_batches import (
     StepView,
     ValueView,
 )
+from queries.statuses import ENDED, BatchStatus, StepName, StepStatus
 
 # A ULID: 128 bits in 26 characters of Crockford's alphabet.
 _ID = re.compile(r"[0-7][0-9A-HJKMNP-TV-Z]{25}")
