@@ -67,8 +67,8 @@ ENDPOINTS = (
         "estimate",
         "What a batch would take if it were submitted now: what is proven already, what is not "
         "final yet or out of reach, and the fee. Blocks that are ready together share "
-        "transactions: `cost` is what they take then, and the price of each block what it takes alone. "
-        "`feeNeeded` is enough even if each has to go alone. Nothing is stored.",
+        "transactions: `cost` is what they take then, and the price of each block what it takes "
+        "alone. `feeNeeded` is enough even if each has to go alone. Nothing is stored.",
         "Estimate",
         body="BatchRequest",
         refusals=(*OF_THE_KEY, http.BodyTooLarge, *OF_ESTIMATING),

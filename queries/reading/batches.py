@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
 
-from django.db.models import CharField
+from django.db.models import CharField, QuerySet
 from django.db.models.expressions import RawSQL
 
 from accounts.models import Account
@@ -75,8 +75,12 @@ def batches_of(
 
 def queries_of(shown: BatchView, *, first: int, most: int) -> QueryPage:
     """The batch's queries from the place `first` on, with their transactions."""
-    rows = Query.objects.filter(batch=shown.id, place__gte=first).select_related("job")
-    found = list(rows.defer("job__header").order_by("place")[: most + 1])
+    return page_of(Query.objects.filter(batch=shown.id), shown, first, most)
+
+
+def page_of(rows: QuerySet[Query], shown: BatchView, first: int, most: int) -> QueryPage:
+    rows = rows.filter(place__gte=first).select_related("job").defer("job__header")
+    found = list(rows.order_by("place")[: most + 1])
     sent = _transactions(found)
     done = shown.status == BatchStatus.DONE
     views = tuple(_query(row, sent, done=done) for row in found[:most])

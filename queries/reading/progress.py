@@ -1,0 +1,122 @@
+"""How far a batch is as a whole: block for block, step for step."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import reduce
+from typing import Any
+
+from django.db.models import Count, Max, Min, Q
+
+from queries.models import Query
+from queries.reading.batches import page_of
+from queries.reading.views import BatchView, QueryPage
+from queries.statuses import StepName
+
+
+@dataclass(frozen=True, slots=True)
+class StepCount:
+    """How many of some queries have begun a step, and how many have completed it."""
+
+    name: StepName
+    begun: int
+    completed: int
+    whole: int  # of those that have the step at all
+
+    @property
+    def mark(self) -> str:
+        """How it is shown; a step that none of them has is not."""
+        if self.whole and self.completed == self.whole:
+            return "proven"
+        return "moving" if self.begun else "waiting"
+
+    def __add__(self, other: "StepCount") -> "StepCount":
+        return StepCount(
+            self.name,
+            self.begun + other.begun,
+            self.completed + other.completed,
+            self.whole + other.whole,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class BlockProgress:
+    """The queries of a batch that are of one block."""
+
+    source: int
+    block: int | None  # not known before a timestamp is settled
+    timestamp: int | None
+    first: int  # the place of the first of them
+    queries: int
+    steps: tuple[StepCount, ...]
+    waits_for: str
+
+    @property
+    def key(self) -> str:
+        """Names the block within the batch, in addresses and on the page."""
+        return f"{self.source}-{self.block if self.timestamp is None else f't{self.timestamp}'}"
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """Each block, and all of them together."""
+
+    blocks: tuple[BlockProgress, ...]
+
+    @property
+    def queries(self) -> int:
+        return sum(each.queries for each in self.blocks)
+
+    @property
+    def steps(self) -> tuple[StepCount, ...]:
+        return tuple(
+            reduce(StepCount.__add__, counts)
+            for counts in zip(*(each.steps for each in self.blocks), strict=True)
+        )
+
+
+def progress_of(shown: BatchView) -> Progress:
+    """In one statement."""
+    counts = {column: Count(column) for step in StepName for column in (step.began, step.completed)}
+    rows = (
+        Query.objects.filter(batch=shown.id)
+        .values("source", "block", "timestamp")
+        .annotate(
+            first=Min("place"),
+            queries=Count("pk"),
+            of_accounts=Count("pk", filter=Q(header_fields=0)),
+            waits=Max("job__waits_for", filter=Q(ended=False)),
+            **{f"{column}_count": count for column, count in counts.items()},
+        )
+        .order_by("first")
+    )
+    return Progress(tuple(_block(row) for row in rows))
+
+
+def queries_of_block(shown: BatchView, block: BlockProgress, *, first: int, most: int) -> QueryPage:
+    """Of the batch's queries, those of one block, as it was named."""
+    rows = Query.objects.filter(batch=shown.id, source=block.source, timestamp=block.timestamp)
+    if block.timestamp is None:
+        rows = rows.filter(block=block.block)
+    return page_of(rows, shown, first, most)
+
+
+def _block(row: Mapping[str, Any]) -> BlockProgress:
+    return BlockProgress(
+        row["source"],
+        row["block"],
+        row["timestamp"],
+        row["first"],
+        row["queries"],
+        tuple(_count(row, step) for step in StepName),
+        row["waits"] or "",
+    )
+
+
+def _count(row: Mapping[str, Any], step: StepName) -> StepCount:
+    last = step is StepName.ACCOUNT_ACCUMULATED
+    return StepCount(
+        step,
+        row[f"{step.began}_count"],
+        row[f"{step.completed}_count"],
+        row["of_accounts" if last else "queries"],
+    )
