@@ -32,10 +32,10 @@ MAY_ALSO = {
 PAGES = re.compile(r"explorer/views")
 # Beside reading, what explorer wires together: addresses, and sign-in's question to a wallet.
 WIRING = {
-    "queries.api": "explorer/urls.py",
-    "queries.chain": "explorer/wiring.py",
-    "queries.routes": "explorer/wiring.py",
-    "queries.schema.batch_rules": "explorer/wiring.py",
+    "queries.api": {"explorer/urls.py"},
+    "queries.chain": {"explorer/wiring.py"},
+    "queries.routes": {"explorer/wiring.py", "explorer/urls.py", "explorer/page_links.py"},
+    "queries.schema.batch_rules": {"explorer/wiring.py"},
 }
 BY_NAME = {"importlib.import_module", "django.utils.module_loading", "django.apps.apps.get_model"}
 CELERY = {"celery", "kombu"}
@@ -65,7 +65,7 @@ def _reads_environment(each: Reference) -> bool:
 
 
 def _is_past_reading(each: Reference) -> bool:
-    wired = any(each.is_of(part) and each.file == file for part, file in WIRING.items())
+    wired = any(each.is_of(part) and each.file in files for part, files in WIRING.items())
     return each.is_of("queries", "accounts.models") and not (each.is_of("queries.reading") or wired)
 
 

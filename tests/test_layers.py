@@ -202,7 +202,12 @@ ALLOWED = [
     ("explorer/database.py", "import environ\nenviron.Env.db_url_config(x)"),
     ("explorer/views.py", "from queries import reading\nreading.batch(x)"),
     ("explorer/views.py", "render(request, 'x.html', status=400)"),
-    *((file, f"import {module}") for module, file in sorted(WIRING.items())),
+    *(
+        (file, f"import {module}")
+        for file, module in sorted(
+            (file, module) for module, files in WIRING.items() for file in files
+        )
+    ),
     *(("queries/proving/tries.py", f"import {module}") for module in sorted(PURE)),
 ]
 

@@ -9,3 +9,21 @@ register = template.Library()
 def grouped(number: int) -> str:
     """5,186,021."""
     return f"{number:,}"
+
+
+@register.filter
+def counted(number: int, forms: str) -> str:
+    """`3 queries` of "query,queries"; a word without a comma takes an s."""
+    one, _, many = forms.partition(",")
+    return f"{grouped(number)} {one if number == 1 else many or one + 's'}"
+
+
+@register.filter
+def wei(amount: int) -> str:
+    """In the unit that reads best: 0, 21,000 wei, 1.5 gwei, 0.0321 ETH."""
+    for unit, digits in (("ETH", 18), ("gwei", 9)):
+        if amount >= 10 ** (digits - 3):
+            whole, rest = divmod(amount, 10**digits)
+            decimals = f"{rest:0{digits}}"[:6].rstrip("0")
+            return f"{whole:,}{'.' if decimals else ''}{decimals} {unit}"
+    return f"{amount:,} wei" if amount else "0"

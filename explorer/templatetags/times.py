@@ -35,3 +35,27 @@ def in_words(seconds: float) -> str:
     count = far // length
     words = f"{count} {unit}{'' if count == 1 else 's'}"
     return f"{words} ago" if seconds > 0 else f"in {words}"
+
+
+@register.filter
+def utc(moment: datetime) -> str:
+    return f"{moment.astimezone(UTC):%Y-%m-%d %H:%M:%S} UTC"
+
+
+@register.filter
+def clock(moment: datetime | None) -> str:
+    """The time of day, which is enough beside a date; empty where there is none."""
+    return f"{moment.astimezone(UTC):%H:%M:%S}" if moment else ""
+
+
+@register.filter
+def since(moment: datetime, before: datetime) -> str:
+    """`0.6 s`, `12 s` or `3 min 20 s`."""
+    seconds = max((moment - before).total_seconds(), 0)
+    if seconds < 10:  # noqa: PLR2004
+        return f"{seconds:.1f} s"
+    minutes, rest = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    if hours:
+        return f"{hours:,} h {minutes} min"
+    return f"{minutes} min {rest} s" if minutes else f"{rest} s"

@@ -1,20 +1,16 @@
-"""The pages."""
+"""The start page, and what an account has of its own."""
 
 from dataclasses import fields
 
 from django.conf import settings
 from django.contrib.auth.decorators import login_required
-from django.core.exceptions import DisallowedHost
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
-from django.template.loader import render_to_string
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
 from accounts import reading as accounts
 from accounts.sessions import account_of
-from accounts.signed_in_forms import is_for_accounts, signed_out_meanwhile
-from explorer.logs import request_id
 
 
 @require_safe
@@ -39,21 +35,3 @@ def dashboard(request: HttpRequest) -> HttpResponse:
             "site_url": f"{request.scheme}://{request.get_host()}",
         },
     )
-
-
-def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
-    page = "400_host.html" if isinstance(exception, DisallowedHost) else "400.html"
-    return render(request, page, status=400)
-
-
-def untrusted_form(request: HttpRequest, reason: str) -> HttpResponse:  # noqa: ARG001
-    """Signing out changes what a form is trusted by, and other windows do not know of it."""
-    if not request.user.is_authenticated and is_for_accounts(request.path):
-        return signed_out_meanwhile(request)
-    return render(request, "403_csrf.html", status=403)
-
-
-def fault_of_ours(request: HttpRequest) -> HttpResponse:  # noqa: ARG001
-    # Without the request, so that no context processor runs: one may be what broke.
-    page = render_to_string("500.html", {"request_id": request_id.get()})
-    return HttpResponse(page, status=500)

@@ -1,0 +1,67 @@
+"""The batch page's parts, each with a mark of what it shows: what has not changed is not sent."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from hashlib import blake2s
+
+from queries.reading import batches, progress
+from queries.reading.progress import BlockProgress, Progress
+from queries.reading.views import BatchView, QueryPage
+
+ROWS = 50  # of a block, on one page of it
+OPEN_AT_FIRST = 12  # queries, in all blocks together: more are opened on demand
+
+
+@dataclass(frozen=True, slots=True)
+class BlockPart:
+    """One block with its queries, where it is open."""
+
+    progress: BlockProgress
+    rows: QueryPage | None
+    mark: str
+
+    @property
+    def key(self) -> str:
+        return self.progress.key
+
+
+@dataclass(frozen=True, slots=True)
+class BatchParts:
+    """All that the page shows of a batch."""
+
+    batch: BatchView
+    progress: Progress
+    blocks: tuple[BlockPart, ...]
+    mark: str  # of what is not in a block
+
+    @property
+    def ended(self) -> bool:
+        return self.batch.ended is not None
+
+
+def parts_of(batch_id: str, opened: Mapping[str, int] | None) -> BatchParts | None:
+    """`opened`: the keys of blocks, each with the place it is shown from; None at first."""
+    shown = batches.batch(batch_id)
+    if shown is None:
+        return None
+    whole = progress.progress_of(shown)
+    if opened is None:
+        opened = dict(_opened_at_first(whole))
+    blocks = tuple(_part(shown, block, opened.get(block.key)) for block in whole.blocks)
+    return BatchParts(shown, whole, blocks, _mark(shown, whole.steps))
+
+
+def _opened_at_first(whole: Progress) -> Iterator[tuple[str, int]]:
+    if whole.queries <= OPEN_AT_FIRST:
+        yield from ((block.key, block.first) for block in whole.blocks)
+
+
+def _part(shown: BatchView, block: BlockProgress, first: int | None) -> BlockPart:
+    rows = None
+    if first is not None:
+        rows = progress.queries_of_block(shown, block, first=first, most=ROWS)
+    return BlockPart(block, rows, _mark(block, rows, shown.ended))
+
+
+def _mark(*shown: object) -> str:
+    return blake2s(repr(shown).encode(), digest_size=4).hexdigest()

@@ -1,0 +1,30 @@
+"""What pages call a chain, and where else what they name can be looked at."""
+
+from dataclasses import dataclass
+
+from queries.routes import Routes
+
+
+@dataclass(frozen=True, slots=True)
+class PageLinks:
+    """Of the configured routes; a chain that is no longer among them has its number alone."""
+
+    routes: Routes
+
+    def chain_name(self, chain_id: int) -> str:
+        chain = self.routes.chains.get(chain_id)
+        return chain.name if chain else f"Chain {chain_id}"
+
+    def transaction(self, chain_id: int, transaction_hash: str) -> str:
+        return self._at(chain_id, f"tx/{transaction_hash}")
+
+    def account(self, chain_id: int, address: str) -> str:
+        return self._at(chain_id, f"address/{address}")
+
+    def block(self, chain_id: int, number: int) -> str:
+        return self._at(chain_id, f"block/{number}")
+
+    def _at(self, chain_id: int, what: str) -> str:
+        """Empty where the operator has named no explorer of the chain."""
+        chain = self.routes.chains.get(chain_id)
+        return f"{chain.explorer.rstrip('/')}/{what}" if chain and chain.explorer else ""

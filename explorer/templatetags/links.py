@@ -1,0 +1,33 @@
+"""Chains by their names, and ways to other explorers; a page has `links` in its context."""
+
+from django import template
+from django.template import Context
+
+from explorer.page_links import PageLinks
+
+register = template.Library()
+
+
+def _links(context: Context) -> PageLinks:
+    links: PageLinks = context["links"]
+    return links
+
+
+@register.simple_tag(takes_context=True)
+def chain_name(context: Context, chain_id: int) -> str:
+    return _links(context).chain_name(chain_id)
+
+
+@register.simple_tag(takes_context=True)
+def transaction_link(context: Context, chain_id: int, transaction_hash: str) -> str:
+    return _links(context).transaction(chain_id, transaction_hash)
+
+
+@register.simple_tag(takes_context=True)
+def account_link(context: Context, chain_id: int, address: str) -> str:
+    return _links(context).account(chain_id, address)
+
+
+@register.simple_tag(takes_context=True)
+def block_link(context: Context, chain_id: int, number: int) -> str:
+    return _links(context).block(chain_id, number)

@@ -1,0 +1,1 @@
+"""The pages. They read, and show."""

@@ -1,0 +1,32 @@
+// A page that refreshes itself: tells the server what is shown and open, so that only what has
+// changed comes back, and says whether the page is live.
+
+const live = document.getElementById("live");
+
+function shown() {
+  const parts = [...document.querySelectorAll("[data-part]")];
+  return parts.map((part) => `${part.dataset.part}:${part.dataset.mark}`).join(",");
+}
+
+function opened() {
+  const blocks = [...document.querySelectorAll("details[data-block][open]")];
+  return blocks
+    .map((block) => [block.dataset.block, block.querySelector("[data-from]")?.dataset.from])
+    .filter(([, from]) => from !== undefined)
+    .map(([block, from]) => `${block}:${from}`)
+    .join(",");
+}
+
+function say(words) {
+  const mark = document.querySelector("[data-live]");
+  if (mark && mark.textContent !== words) mark.textContent = words;
+}
+
+live?.addEventListener("htmx:configRequest", (event) => {
+  if (document.hidden) event.preventDefault();
+  event.detail.parameters.seen = shown();
+  event.detail.parameters.open = opened();
+});
+live?.addEventListener("htmx:afterRequest", (event) => {
+  say(event.detail.successful ? "live" : "not live: the server does not answer, trying again");
+});

@@ -1,0 +1,114 @@
+"""The batch page, and what it asks for while something moves."""
+
+import re
+from typing import Any
+
+import pytest
+from django.db import connection
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+
+from queries import transitions
+from queries.statuses import BatchStatus, StepName
+from queries.transitions import Failure
+from tests.queries.api.served_api import HERE, SEPOLIA, make_key, submitted
+from tests.queries.api.worked_batches import run_steps, send_transaction, set_status
+
+pytestmark = [pytest.mark.django_db, pytest.mark.urls(HERE)]
+
+
+def _submitted(blocks: int = 1, accounts: int = 2) -> str:
+    people = {f"0x{number + 1:040x}": {"props": ["BALANCE"]} for number in range(accounts)}
+    data = {f"block:{5186021 - number}": {"accounts": people} for number in range(blocks)}
+    content = {
+        "destinationChainId": str(SEPOLIA),
+        "fee": "0",
+        "data": {str(SEPOLIA): data},
+        "webhook": {"url": "https://example.org/hook", "headers": {"X-Mine": "hunter2"}},
+    }
+    return submitted(make_key(), content)
+
+
+def _page(batch_id: str, **parameters: str) -> Any:
+    return Client().get(f"/explorer/query/{batch_id}", parameters)
+
+
+def _changes(batch_id: str, seen: str, opened: str = "") -> Any:
+    return Client().get(f"/explorer/query/{batch_id}/changes", {"seen": seen, "open": opened})
+
+
+def _seen(text: str) -> str:
+    parts = re.findall(r'data-part="([^"]+)" data-mark="([^"]+)"', text)
+    return ",".join(":".join(part) for part in parts)
+
+
+def test_it_shows_the_six_things_and_keeps_what_is_private() -> None:
+    batch_id = _submitted()
+    run_steps(batch_id, StepName.INITIAL_STATE)
+    text = _page(batch_id).text
+    for shown in (batch_id, "submitted", "Sepolia", "fee 0", "RECEIVED", "INITIAL_STATE", "2/2"):
+        assert shown in text
+    assert "0x0000…0001" in text
+    assert "hunter2" not in text
+    assert "example.org" not in text
+
+
+@pytest.mark.parametrize("name", ["01J2VM6JSA6VKKZ0ENWGYYPR18", "x", "%00", "../..", "a" * 5_000])
+def test_a_batch_that_is_none_is_our_404(name: str) -> None:
+    for ending in ("", "/changes", "/block"):
+        answer = Client().get(f"/explorer/query/{name}{ending}")
+        assert answer.status_code == 404
+        assert "There is nothing at this address" in answer.text
+
+
+def test_its_statements_do_not_grow() -> None:
+    small, large = _submitted(), _submitted(blocks=30, accounts=20)
+    counts = []
+    for batch_id in (small, large):
+        send_transaction(batch_id, nonce=len(counts))
+        with CaptureQueriesContext(
+            connection,
+        ) as statements:
+            assert _page(batch_id, open=f"{SEPOLIA}-5186021").status_code == 200
+        counts.append(len(statements))
+    assert counts == [4, 4]  # the batch, its blocks, one block's queries, their transactions
+
+
+def test_a_large_batch_is_opened_on_demand() -> None:
+    batch_id = _submitted(blocks=3, accounts=60)
+    text = _page(batch_id).text
+    assert text.count('id="marks-') == 0
+    opened = Client().get(f"/explorer/query/{batch_id}/block", {"open": f"{SEPOLIA}-5186020"}).text
+    assert opened.count('id="marks-') == 50
+    (more,) = re.findall(r'hx-get="([^"]+)"', opened)
+    assert Client().get(more).text.count('id="marks-') == 10
+    assert Client().get(f"/explorer/query/{batch_id}/block", {"open": "5-5"}).status_code == 404
+
+
+def test_only_what_has_changed_comes_back_and_the_last_answer_stops_it() -> None:
+    batch_id = _submitted(blocks=2)
+    first = _page(batch_id).text
+    opened = f"{SEPOLIA}-5186021:0,{SEPOLIA}-5186020:2"
+    same = _changes(batch_id, _seen(first), opened)
+    assert (same.status_code, same.content) == (204, b"")
+    run_steps(batch_id, StepName.INITIAL_STATE)
+    changed = _changes(batch_id, _seen(first), opened)
+    assert changed.status_code == 200
+    assert 'id="state" data-part="state"' in changed.text
+    assert changed.text.count('hx-swap-oob="true"') == 1 + 2 + 2 * 4
+    seen = f"state:nothing,{_seen(changed.text)}"
+    assert _changes(batch_id, seen, opened).status_code == 204
+    failure = Failure("fee_too_low", "More.", StepName.HEADER_ACCUMULATED, retryable=False)
+    set_status(batch_id, BatchStatus.ACCEPTED)
+    transitions.reject([batch_id], failure)
+    last = _changes(batch_id, seen, opened)
+    assert last.status_code == 286
+    assert "More." in last.text
+    assert _changes(batch_id, _seen(last.text), opened).status_code == 286
+    assert 'id="live"' not in _page(batch_id).text
+
+
+@pytest.mark.parametrize("seen", ["", ",,,", "state", ":" * 900, "a:b:c", "\x00", "\u202e"])
+def test_whatever_it_is_told_was_seen_it_answers(seen: str) -> None:
+    batch_id = _submitted()
+    assert _changes(batch_id, seen, seen).status_code == 200
