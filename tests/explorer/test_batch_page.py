@@ -63,7 +63,7 @@ def test_a_batch_that_is_none_is_our_404(name: str) -> None:
 
 def test_its_statements_do_not_grow() -> None:
     small, large = _submitted(), _submitted(blocks=30, accounts=20)
-    counts = []
+    counts: list[int] = []
     for batch_id in (small, large):
         send_transaction(batch_id, nonce=len(counts))
         with CaptureQueriesContext(

@@ -67,6 +67,7 @@ def broken(_request: HttpRequest) -> HttpResponse:
 urlpatterns = [
     *api.addresses(ROUTES, LIMITS),
     *api.pages(LIMITS),
+    *urls.explorer(ROUTES),
     path("broken", broken),
     *urls.urlpatterns,
 ]
