@@ -1,0 +1,94 @@
+"""Which pieces go together in a call, and what of them is shown once."""
+
+from dataclasses import replace
+
+import pytest
+import rlp
+
+from queries.chain.gas.packing import CALLDATA_BYTES
+from queries.pipeline.joining import join
+from queries.pipeline.pieces import MOST_GAS, Piece, stepping_stone
+from queries.proving.header_fields import HeaderField
+from queries.proving.headers import Header, decode_header
+from queries.proving.registry_calls import HeaderStep, headers_section, prove_call
+
+pytestmark = pytest.mark.no_database
+
+WIDTHS = [32, 32, 20, 32, 32, 32, 256, 0, 4, 4, 4, 4, 3, 32, 8, 4, 32, 0, 0, 32, 32]
+
+
+def _chain(count: int) -> list[Header]:
+    headers: list[Header] = []
+    for number in range(count):
+        payloads = [bytes([place + 1]) * width for place, width in enumerate(WIDTHS)]
+        payloads[HeaderField.PARENT_HASH] = headers[-1].hash if headers else bytes(32)
+        payloads[HeaderField.BLOCK_NUMBER] = bytes([1, number])
+        headers.append(decode_header(rlp.encode(payloads)))
+    return headers
+
+
+CHAIN = _chain(250)
+
+
+def _piece(first: int, last: int, witness: bytes = b"", **of_step: object) -> Piece:
+    step = HeaderStep(CHAIN[first], witness, accumulate=True)
+    above = tuple(map(HeaderStep, CHAIN[first + 1 : last + 1]))
+    return Piece(first, replace(step, **of_step), above=above)
+
+
+def test_chains_that_meet_are_one_and_keep_what_each_wants() -> None:
+    lower, upper = _piece(3, 9, b"low"), _piece(5, 9, b"up", fields=frozenset({HeaderField.NONCE}))
+    (call,) = join([upper, lower])
+    steps = [HeaderStep(header) for header in CHAIN[3:10]]
+    steps[0], steps[2] = lower.step, upper.step
+    assert call.data == prove_call([headers_section(steps)])
+    assert set(call.pieces) == {lower, upper}
+
+
+def test_the_longer_chain_decides_how_far_up_is_shown() -> None:
+    for ends in ((9, 7), (7, 9)):
+        (call,) = join([_piece(3, ends[0]), _piece(5, ends[1])])
+        wanted = [HeaderStep(header) for header in CHAIN[3:10]]
+        for place in (0, 2):
+            wanted[place] = replace(wanted[place], accumulate=True)
+        assert call.data == prove_call([headers_section(wanted)])
+
+
+def test_chains_that_do_not_meet_stand_side_by_side() -> None:
+    lower, upper = _piece(3, 4), _piece(8, 9)
+    (call,) = join([lower, upper])
+    assert call.data == prove_call([lower.section, upper.section])
+
+
+def test_two_witnesses_of_one_block_are_told_apart() -> None:
+    one, other = _piece(3, 4, b"one"), _piece(3, 4, b"other")
+    (call,) = join([one, other])
+    assert call.data == prove_call([one.section, other.section])
+
+
+def test_a_header_of_another_fork_is_not_mixed_in() -> None:
+    payloads = list(CHAIN[5].payloads)
+    payloads[HeaderField.COINBASE] = bytes(20)
+    forked = Piece(5, HeaderStep(decode_header(rlp.encode(payloads)), accumulate=True))
+    lower = _piece(3, 9)
+    (call,) = join([lower, forked])
+    assert call.data == prove_call([lower.section, forked.section])
+
+
+def test_no_call_is_longer_or_costs_more_than_a_transaction_may() -> None:
+    calls = join([_piece(place, place, bytes(4_000)) for place in range(0, 200, 2)])
+    assert len(calls) > 1
+    assert all(len(call.data) <= CALLDATA_BYTES for call in calls)
+    assert sorted(piece.job for call in calls for piece in call.pieces) == list(range(0, 200, 2))
+    dear = [replace(_piece(place, place), gas=MOST_GAS // 2) for place in range(5)]
+    assert sorted(len(call.pieces) for call in join(dear)) == [1, 2, 2]
+
+
+def test_a_stepping_stone_accumulates_its_lowest_header_for_nobody() -> None:
+    stone = stepping_stone(7, CHAIN[2:6])
+    assert (stone.step.header, stone.step.accumulate) == (CHAIN[2], True)
+    assert not stone.proves_header
+    assert stone.data == prove_call(
+        [headers_section([replace(HeaderStep(CHAIN[2]), accumulate=True),
+                          *map(HeaderStep, CHAIN[3:6])])]
+    )  # fmt: skip
