@@ -1,6 +1,7 @@
 """Which pieces go together in a call, and what of them is shown once."""
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 import rlp
@@ -30,7 +31,7 @@ def _chain(count: int) -> list[Header]:
 CHAIN = _chain(250)
 
 
-def _piece(first: int, last: int, witness: bytes = b"", **of_step: object) -> Piece:
+def _piece(first: int, last: int, witness: bytes = b"", **of_step: Any) -> Piece:
     step = HeaderStep(CHAIN[first], witness, accumulate=True)
     above = tuple(map(HeaderStep, CHAIN[first + 1 : last + 1]))
     return Piece(first, replace(step, **of_step), above=above)
