@@ -60,6 +60,8 @@ SECRET_KEY_FALLBACKS = env.secret("FORMER_SECRET_KEYS").split()
 SITE_URL, SITE_HOST = env.origin(
     "SITE_URL", default="http://127.0.0.1:8000" if DEVELOPMENT else "", https=not DEVELOPMENT
 )
+# Then answers name the place that they were asked at; see accounts/site_address.py.
+SITE_URL_IS_GUESSED = not env.text("SITE_URL")
 BEHIND_PROXY = env.flag("BEHIND_PROXY")
 
 # A request for any other host is refused, so no link or redirect can name a stranger's. In

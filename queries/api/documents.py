@@ -10,6 +10,7 @@ from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_safe
 
 from accounts.key_check import MINUTE
+from accounts.site_address import site_address
 from queries.api.endpoint import Endpoint
 from queries.api.endpoints import ENDPOINTS, by_status, every_refusal
 from queries.api.example_answers import EXAMPLE_ANSWERS
@@ -32,8 +33,10 @@ class RefusalView:
 
 @csrf_exempt
 @require_safe
-def openapi(_request: HttpRequest, limits: BatchLimits) -> HttpResponse:
-    return JsonResponse(document(limits), headers={"Cache-Control": "no-cache"})
+def openapi(request: HttpRequest, limits: BatchLimits) -> HttpResponse:
+    return JsonResponse(
+        document(limits, site_address(request)), headers={"Cache-Control": "no-cache"}
+    )
 
 
 @require_safe
@@ -58,7 +61,7 @@ def api_page(request: HttpRequest, limits: BatchLimits) -> HttpResponse:
             "limits": limits,
             "requests": settings.REQUESTS_PER_MINUTE,
             "seconds": MINUTE,
-            "site_url": settings.SITE_URL,
+            "site_url": site_address(request),
             "examples": [
                 ("One balance", _written(SPECIFICATION_EXAMPLE)),
                 ("All that can be asked for", _written(EVERYTHING_EXAMPLE)),

@@ -30,7 +30,7 @@ _ABOUT = (
 )
 
 
-def document(limits: BatchLimits) -> dict[str, object]:
+def document(limits: BatchLimits, server: str) -> dict[str, object]:
     refusals = every_refusal()
     codes = sorted({each.code for each in refusals})
     return {
@@ -41,7 +41,7 @@ def document(limits: BatchLimits) -> dict[str, object]:
             "description": _ABOUT,
             "license": {"name": "MIT", "identifier": "MIT"},
         },
-        "servers": [{"url": settings.SITE_URL}],
+        "servers": [{"url": server}],
         "paths": {
             endpoint.path: {endpoint.method.lower(): _operation(endpoint)} for endpoint in ENDPOINTS
         },
