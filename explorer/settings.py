@@ -18,7 +18,7 @@ from django.core.checks.security.base import (
 from django.core.exceptions import ImproperlyConfigured
 
 from explorer.database import database
-from explorer.environment import Environment
+from explorer.environment import Environment, is_broker
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 VERSION: str = tomllib.loads((BASE_DIR / "pyproject.toml").read_text())["project"]["version"]
@@ -175,11 +175,13 @@ DATA_UPLOAD_MAX_MEMORY_SIZE = max(2_621_440, BATCH_BODY_BYTES)
 
 PROVER_ENGINE = env.choice("PROVER_ENGINE", "EMBEDDED", ("EMBEDDED", "CELERY"))
 CELERY_BROKER = env.secret("CELERY_BROKER")
+name_a_broker = "Set it to an address such as amqp://user:password@host// or redis://host:6379/0."
 if PROVER_ENGINE == "CELERY" and not CELERY_BROKER:
     raise ImproperlyConfigured(
-        "PROVER_ENGINE is celery, and CELERY_BROKER is not set. Set it to an address such as "
-        "amqp://user:password@host// or redis://host:6379/0."
+        f"PROVER_ENGINE is celery, and CELERY_BROKER is not set. {name_a_broker}"
     )
+if CELERY_BROKER and not is_broker(CELERY_BROKER):
+    raise ImproperlyConfigured(f"CELERY_BROKER is no broker's address. {name_a_broker}")
 PROVER_LEASE_SECONDS = env.number("PROVER_LEASE_SECONDS", 60, least=1)
 WEBHOOKS_TO_PRIVATE = env.flag("WEBHOOKS_TO_PRIVATE")
 ROUTES_FILE = Path(routes_file) if (routes_file := env.text("ROUTES_FILE")) else None
