@@ -12,6 +12,7 @@ from typing import Any
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 
+from accounts.database_state import refuse_unmigrated
 from queries.attestations import (
     AttestationRefused,
     SignedWord,
@@ -49,6 +50,8 @@ class Command(BaseCommand):
     def handle(self, **options: Any) -> None:
         try:
             routes = read_routes(settings.ROUTES_FILE)
+            if options["take"] or options["watch"] or options["keep"]:
+                refuse_unmigrated()
             if options["take"]:
                 self._take(routes)
                 return
