@@ -21,6 +21,7 @@ from queries.attestations import (
     take,
     wanted,
 )
+from queries.chain.advice import with_advice
 from queries.chain.errors import ChainError
 from queries.chain.signer import Signer, SignerUnusable
 from queries.chain.source import SourceChain
@@ -69,7 +70,7 @@ class Command(BaseCommand):
         except (RoutesUnreadable, SignerUnusable, AttestationRefused) as fault:
             raise CommandError(str(fault)) from None
         except ChainError as fault:
-            raise CommandError(fault.sentence) from None
+            raise CommandError(with_advice(fault)) from None
         except KeyboardInterrupt:
             self.stdout.write("Ended.")
 

@@ -13,6 +13,7 @@ from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 from eth_utils.address import is_checksum_address
 
+from queries.chain.advice import with_advice
 from queries.chain.deployment import DeploymentFailed, check_chain, deploy
 from queries.chain.destination import Destination
 from queries.chain.errors import ChainError
@@ -63,7 +64,7 @@ class Command(BaseCommand):
         except (RoutesUnreadable, SignerUnusable, DeploymentFailed) as error:
             raise CommandError(str(error)) from None
         except ChainError as error:
-            raise CommandError(error.sentence) from None
+            raise CommandError(with_advice(error)) from None
         self._tell(
             f"It stands in block {done.block}, for {done.gas_used:,} gas. These lines belong into "
             "ROUTES_FILE:"
