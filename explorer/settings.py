@@ -238,6 +238,12 @@ CSRF_COOKIE_NAME = "visit" if DEVELOPMENT else "__Host-visit"
 SESSION_COOKIE_SAMESITE = CSRF_COOKIE_SAMESITE = "Lax"
 SECURE_HSTS_SECONDS = 0 if DEVELOPMENT else env.number("HSTS_SECONDS", 31_536_000)
 SECURE_HSTS_INCLUDE_SUBDOMAINS = SECURE_HSTS_PRELOAD = env.flag("HSTS_SUBDOMAINS", default=True)
+# What these two leave out on purpose `check --deploy` counts as silenced, and does not warn of.
+SILENCED_SYSTEM_CHECKS = []
+if not DEVELOPMENT and not SECURE_HSTS_SECONDS:
+    SILENCED_SYSTEM_CHECKS += ["security.W004"]
+if not DEVELOPMENT and not SECURE_HSTS_INCLUDE_SUBDOMAINS:
+    SILENCED_SYSTEM_CHECKS += ["security.W005", "security.W021"]
 if BEHIND_PROXY:
     SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
 
