@@ -92,6 +92,7 @@ def take(routes: Routes, word: SignedWord) -> str:
     kept, _ = Attestation.objects.get_or_create(
         source=told.source,
         destination=told.destination,
+        registry=registry.address,
         block=told.block,
         signer=signer,
         defaults={

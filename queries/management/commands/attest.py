@@ -124,6 +124,7 @@ class Speaker:
         spoken = Attestation.objects.filter(
             source=self.registry.source,
             destination=self.registry.destination,
+            registry=self.registry.address,
             signer=self.signer.address,
         )
         waiting = set(wanted(self.registry)) - set(spoken.values_list("block", flat=True))

@@ -219,6 +219,27 @@ def test_a_strangers_word_is_not_kept(attested: Service, chains: TwoChains) -> N
     assert not Attestation.objects.exists()
 
 
+def test_a_registry_that_takes_anothers_place_is_spoken_to_anew(
+    attested: Service, chains: TwoChains
+) -> None:
+    """Words for the former one are no signatures to it."""
+    block = chains.final_block()
+    for signer in SIGNERS[:2]:
+        take(attested.routes, _word(attested, chains, signer, block))
+    addresses = [signer.address for signer in SIGNERS]
+    arguments = encode(["uint256", "address[]", "uint256"], [SOURCE, addresses, 2])
+    held = attested.routes.registries[SOURCE, CHAIN_ID]
+    other = replace(held, address=chains.deploy("AttestedRegistry", arguments))
+    with serving(chains.destination, chains.routes(other)) as service:
+        batch = _ask(service, block)
+        with pytest.raises(AssertionError, match="No attestation"):
+            service.work(batch, seconds=1.5)
+        for signer in SIGNERS[1:]:
+            take(service.routes, _word(service, chains, signer, block))
+        service.work(batch)
+        _is_right(service, chains, batch, block)
+
+
 @pytest.mark.parametrize(
     "line", ["", "{", "[]", "{}", '{"originChainId": 1}', "[" * 100_000, "null"]
 )
