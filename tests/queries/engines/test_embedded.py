@@ -11,7 +11,7 @@ from queries.engines.alarm import Alarm
 from queries.pipeline.chains import Chains
 from queries.routes import Routes
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.no_database
 
 
 def test_a_database_that_is_gone_is_one_line_without_a_trace(
@@ -27,6 +27,7 @@ def test_a_database_that_is_gone_is_one_line_without_a_trace(
         raise OperationalError("connection to server at\n h failed: refused")
 
     monkeypatch.setattr(embedded, "work_once", work)
+    monkeypatch.setattr(embedded, "next_look", lambda: None)
     monkeypatch.setattr(embedded, "AFTER_A_FAULT", 0.01)
     alarm = Alarm()
     with caplog.at_level(logging.INFO):
