@@ -4,7 +4,6 @@ import logging
 import threading
 from collections.abc import Callable
 
-from django.db import Error as DatabaseFault
 from django.db import InterfaceError, OperationalError, close_old_connections
 
 from queries.engines.alarm import Alarm
@@ -46,8 +45,9 @@ def _work(new_chains: Callable[[], Chains], alarm: Alarm, looks_every: float) ->
             # Gone, locked or full: where in our code that was found helps nobody.
             log.error("The database cannot be used: %s", " ".join(str(fault).split()))  # noqa: TRY400
             alarm.sleep(AFTER_A_FAULT, heard)
-        except DatabaseFault:
-            log.exception("The database refuses what it is asked.")
+        except Exception:
+            # A thread that ended here would leave a prover that runs and does nothing.
+            log.exception("A fault of ours, beside any piece of work.")
             alarm.sleep(AFTER_A_FAULT, heard)
         finally:
             close_old_connections()

@@ -8,6 +8,7 @@ from typing import Any
 
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
+from django.db import InterfaceError, OperationalError, close_old_connections
 
 from accounts.database_state import refuse_unmigrated
 from accounts.refusals import Refusal
@@ -120,6 +121,9 @@ class Command(BaseCommand):
                 self.stderr.write(with_advice(fault))
             except NotTaken as fault:
                 self.stderr.write(str(fault))
+            except (OperationalError, InterfaceError) as fault:
+                self.stderr.write(f"The database cannot be used: {' '.join(str(fault).split())}")
+                close_old_connections()
             time.sleep(LOOKS_EVERY if isinstance(to, Here) else ASKS_EVERY)
 
     def _give(self, word: SignedWord, to: Installation | Here, settled: set[int]) -> None:

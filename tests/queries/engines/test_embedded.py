@@ -1,4 +1,4 @@
-"""The loop that looks for work outlives a database that is gone, and says so in one line."""
+"""The loop that looks for work goes on, and a database that is gone is told in one line."""
 
 import logging
 import threading
@@ -14,8 +14,24 @@ from queries.routes import Routes
 pytestmark = pytest.mark.no_database
 
 
-def test_a_database_that_is_gone_is_one_line_without_a_trace(
-    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+@pytest.mark.parametrize(
+    ("fault", "said", "traced"),
+    [
+        (
+            OperationalError("connection to server at\n h failed: refused"),
+            "The database cannot be used: connection to server at h failed: refused",
+            False,
+        ),
+        (RuntimeError("ours"), "A fault of ours, beside any piece of work.", True),
+    ],
+)
+def test_a_prover_outlives_what_goes_wrong(
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+    fault: Exception,
+    said: str,
+    *,
+    traced: bool,
 ) -> None:
     looked, back = threading.Event(), threading.Event()
 
@@ -24,7 +40,7 @@ def test_a_database_that_is_gone_is_one_line_without_a_trace(
             back.set()
             return False
         looked.set()
-        raise OperationalError("connection to server at\n h failed: refused")
+        raise fault
 
     monkeypatch.setattr(embedded, "work_once", work)
     monkeypatch.setattr(embedded, "next_look", lambda: None)
@@ -35,8 +51,6 @@ def test_a_database_that_is_gone_is_one_line_without_a_trace(
         assert back.wait(10)
         alarm.stop()
         thread.join(10)
-    (said,) = [record for record in caplog.records if record.name == "tacitus.prover"]
-    assert said.getMessage() == (
-        "The database cannot be used: connection to server at h failed: refused"
-    )
-    assert said.exc_info is None
+    (told,) = [record for record in caplog.records if record.name == "tacitus.prover"]
+    assert told.getMessage() == said
+    assert bool(told.exc_info) is traced

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from django.core.management import CommandError, call_command
+from django.db import OperationalError
 from eth_abi.abi import encode
 from eth_account import Account as Key
 from eth_utils.address import to_checksum_address
@@ -317,6 +318,22 @@ def test_signers_elsewhere_post_their_words(
     monkeypatch.undo()
     attested.work(batch)
     _is_right(attested, chains, batch, block)
+
+
+def test_a_signer_who_watches_outlives_a_database_that_is_gone(
+    attested: Service, settings: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("queries.management.commands.attest.read_routes", lambda _: attested.routes)
+    looks = iter([OperationalError("server\n gone"), KeyboardInterrupt()])
+
+    def look(_: object) -> None:
+        raise next(looks)
+
+    monkeypatch.setattr("queries.management.commands.attest.wanted", look)
+    monkeypatch.setattr("queries.management.commands.attest.LOOKS_EVERY", 0)
+    with pytest.raises(AssertionError, match="The database cannot be used: server gone"):
+        _attest(settings, "0x" + 32 * "01", "--watch")
+    assert next(looks, None) is None
 
 
 def test_where_nobody_takes_words_it_is_told(
