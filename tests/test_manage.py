@@ -115,3 +115,5 @@ def test_what_serves_nobody_needs_no_settings(manage: Manage) -> None:
     ended = manage("build_contracts", "--check")
     assert (ended.returncode, ended.stderr) == (0, "")
     assert "NativeRegistry" in ended.stdout
+    ended = manage("attest", "--block", "1")
+    assert ended.stderr == "CommandError: Name the chains: --source ID --destination ID.\n"
