@@ -5,6 +5,7 @@ What an operator can cause is told in one sentence; `--traceback` shows where it
 """
 
 import os
+import re
 import sys
 
 try:
@@ -19,8 +20,13 @@ except ModuleNotFoundError as error:
     )
 
 
-# These build or measure and serve nobody, so what production needs is not asked of them.
-WITHOUT_PRODUCTION = {"build_contracts", "gas_report", "proof_speed"}
+# These build, measure or sign and serve nobody, so what production needs is not asked of them. A
+# signer may be on a machine that has no site.
+WITHOUT_PRODUCTION = {"attest", "build_contracts", "gas_report", "proof_speed"}
+
+# How SQLite and PostgreSQL say that a table or a column is not there.
+NO_TABLE = "no such (table|column)|(relation|column) .* does not exist"
+ENDED_BY_CTRL_C = 130  # as shells count it
 
 
 def main() -> None:
@@ -29,6 +35,11 @@ def main() -> None:
         os.environ["DEVELOPMENT"] = os.environ.get("DEVELOPMENT") or "1"
     try:
         execute_from_command_line(sys.argv)
+    except KeyboardInterrupt:
+        if "--traceback" in sys.argv:
+            raise
+        sys.stderr.write("Ended before it was done.\n")
+        sys.exit(ENDED_BY_CTRL_C)
     except (ImproperlyConfigured, DatabaseFault, OSError) as error:
         if "--traceback" in sys.argv:
             raise
@@ -40,6 +51,8 @@ def _sentence(error: Exception) -> str:
     if isinstance(error, ImproperlyConfigured):
         return f"Tacitus cannot start. {said}"
     if isinstance(error, DatabaseFault):
+        if re.search(NO_TABLE, said):
+            return "The database is not migrated. Run: manage.py migrate"
         return f"The database cannot be used: {said}. DATABASE_URL says which it is."
     return f"Tacitus cannot go on: {said}."
 

@@ -15,6 +15,7 @@ from accounts.http_refusals import Unavailable
 from accounts.models import ApiKey
 from accounts.rate_limits import Spent, spend
 from accounts.refusals import Refusal, answer_of
+from accounts.site_address import site_address
 
 HEADER, PARAMETER = "api-key", "apiKey"
 MINUTE = 60
@@ -92,10 +93,9 @@ def with_api_key(view: View[Rest]) -> Callable[..., HttpResponse]:
 
 def _key_of(request: HttpRequest) -> ApiKey:
     text = request.headers.get(HEADER) or request.GET.get(PARAMETER, "")
+    dashboard = f"{site_address(request)}/dashboard"
     if not text:
-        raise KeyMissing(
-            f"Send your API key in the header {HEADER}. {settings.SITE_URL}/dashboard shows it."
-        )
+        raise KeyMissing(f"Send your API key in the header {HEADER}. {dashboard} shows it.")
     try:
         held = key_lookup.find(text)
     except DatabaseFault as fault:
@@ -103,10 +103,10 @@ def _key_of(request: HttpRequest) -> ApiKey:
     if held is None:
         raise KeyUnknown(
             "This API key is not known: it may be mistyped, cut off, or rotated away. "
-            f"{settings.SITE_URL}/dashboard shows the one that works."
+            f"{dashboard} shows the one that works."
         )
     if held.revoked:
-        raise KeyRevoked(f"This API key was revoked. {settings.SITE_URL}/dashboard makes another.")
+        raise KeyRevoked(f"This API key was revoked. {dashboard} makes another.")
     if held.owner_disabled:
         raise OwnerDisabled("The operator has disabled the account that this API key belongs to.")
     return held.key

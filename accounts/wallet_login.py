@@ -24,6 +24,7 @@ from accounts.sign_in_message import (
     compare_with_issued,
     read_message,
 )
+from accounts.site_address import site_address
 from accounts.wallet_signatures import check_signature, signature_bytes
 from accounts.wallets import Wallet
 
@@ -131,4 +132,4 @@ def origin(request: HttpRequest) -> str:
     own_port = str(urlsplit(place).port or 80) == request.META.get("SERVER_PORT")
     if place in settings.SIGN_IN_ORIGINS or (settings.DEVELOPMENT and own_port):
         return place
-    raise refusals.WrongPlace(f"Nobody signs in at {place}. Open {settings.SITE_URL}/sign-in.")
+    raise refusals.WrongPlace(f"Nobody signs in at {place}. Open {site_address(request)}/sign-in.")

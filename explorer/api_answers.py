@@ -18,6 +18,7 @@ from django.template.loader import render_to_string
 from accounts import http_refusals as http
 from accounts.key_check import HEADER
 from accounts.refusals import Refusal, answer_of
+from accounts.site_address import site_address
 from explorer.logs import request_id
 from explorer.urls import is_of_the_api
 
@@ -114,7 +115,7 @@ def _refusal(request: HttpRequest, response: HttpResponse) -> Refusal:
         return PLAIN[response.status_code]()
     match response.status_code:
         case HTTPStatus.NOT_FOUND:
-            return http.NothingHere(f"There is nothing at this address. {_where()}")
+            return http.NothingHere(f"There is nothing at this address. {_where(request)}")
         case HTTPStatus.METHOD_NOT_ALLOWED:
             allowed = response.get("Allow", "")
             return http.MethodNotAllowed(
@@ -128,11 +129,13 @@ def _refusal(request: HttpRequest, response: HttpResponse) -> Refusal:
                 f"request's id, {request_id.get()}."
             )
         case _:
-            return http.RequestNotUnderstood(f"This request could not be understood. {_where()}")
+            return http.RequestNotUnderstood(
+                f"This request could not be understood. {_where(request)}"
+            )
 
 
-def _where() -> str:
-    return f"{settings.SITE_URL}/docs/api tells what there is."
+def _where(request: HttpRequest) -> str:
+    return f"{site_address(request)}/docs/api tells what there is."
 
 
 def _too_large() -> http.BodyTooLarge:

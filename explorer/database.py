@@ -61,6 +61,12 @@ def _parsed(url: str) -> dict[str, Any]:
             "sqlite:////folder/file.sqlite3; Tacitus runs on these two. Special characters in the "
             "password are percent-encoded, such as %40 for @."
         )
+    if named["ENGINE"] == SQLITE and not Path(named["NAME"]).is_absolute():
+        raise ImproperlyConfigured(
+            "DATABASE_URL names a file relative to the folder that a command runs in, so two "
+            "commands could have two databases. Name it from the root on, with four slashes: "
+            "sqlite:////folder/file.sqlite3."
+        )
     given = dict(parse_qsl(parts.query, keep_blank_values=True))
     if set(given) - known:
         raise ImproperlyConfigured(

@@ -19,6 +19,7 @@ from explorer.host_names import host_name
 TRUE = {"1", "true", "yes", "on"}
 FALSE = {"0", "false", "no", "off"}
 GREATEST = 2**31 - 1
+BROKERS = {"amqp", "amqps", "redis", "rediss"}
 OWN_PORTS = {"http": 80, "https": 443}
 
 
@@ -120,6 +121,15 @@ class Environment:
             return host_name(text)
         except ValueError as error:
             raise _refusal(name, text, str(error)) from None
+
+
+def is_broker(address: str) -> bool:
+    """One that Celery can take apart: what it says of another repeats the address."""
+    try:
+        parts = urlsplit(address)
+        return parts.scheme in BROKERS and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        return False
 
 
 def _refusal(name: str, value: str, wanted: str) -> ImproperlyConfigured:

@@ -8,8 +8,9 @@ import logging
 from collections.abc import Callable
 
 from django.db import Error, connection
-from django.db.migrations.executor import MigrationExecutor
 from django.http import HttpRequest, HttpResponse, HttpResponseNotAllowed, JsonResponse
+
+from accounts.database_state import is_migrated
 
 log = logging.getLogger("tacitus.health")
 
@@ -39,13 +40,8 @@ class HealthChecks:
             with connection.cursor() as cursor:
                 cursor.execute("SELECT 1")
             # Migrations are looked at until they are all there: they do not go away again.
-            self.migrated = self.migrated or _is_migrated()
+            self.migrated = self.migrated or is_migrated()
         except Error:
             log.exception("The database does not answer.")
             return "unreachable"
         return "ok" if self.migrated else "migrations are missing: run manage.py migrate"
-
-
-def _is_migrated() -> bool:
-    executor = MigrationExecutor(connection)
-    return not executor.migration_plan(executor.loader.graph.leaf_nodes())

@@ -18,7 +18,7 @@ from django.core.checks.security.base import (
 from django.core.exceptions import ImproperlyConfigured
 
 from explorer.database import database
-from explorer.environment import Environment
+from explorer.environment import Environment, is_broker
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 VERSION: str = tomllib.loads((BASE_DIR / "pyproject.toml").read_text())["project"]["version"]
@@ -60,6 +60,8 @@ SECRET_KEY_FALLBACKS = env.secret("FORMER_SECRET_KEYS").split()
 SITE_URL, SITE_HOST = env.origin(
     "SITE_URL", default="http://127.0.0.1:8000" if DEVELOPMENT else "", https=not DEVELOPMENT
 )
+# Then answers name the place that they were asked at; see accounts/site_address.py.
+SITE_URL_IS_GUESSED = not env.text("SITE_URL")
 BEHIND_PROXY = env.flag("BEHIND_PROXY")
 
 # A request for any other host is refused, so no link or redirect can name a stranger's. In
@@ -173,11 +175,13 @@ DATA_UPLOAD_MAX_MEMORY_SIZE = max(2_621_440, BATCH_BODY_BYTES)
 
 PROVER_ENGINE = env.choice("PROVER_ENGINE", "EMBEDDED", ("EMBEDDED", "CELERY"))
 CELERY_BROKER = env.secret("CELERY_BROKER")
+name_a_broker = "Set it to an address such as amqp://user:password@host// or redis://host:6379/0."
 if PROVER_ENGINE == "CELERY" and not CELERY_BROKER:
     raise ImproperlyConfigured(
-        "PROVER_ENGINE is celery, and CELERY_BROKER is not set. Set it to an address such as "
-        "amqp://user:password@host// or redis://host:6379/0."
+        f"PROVER_ENGINE is celery, and CELERY_BROKER is not set. {name_a_broker}"
     )
+if CELERY_BROKER and not is_broker(CELERY_BROKER):
+    raise ImproperlyConfigured(f"CELERY_BROKER is no broker's address. {name_a_broker}")
 PROVER_LEASE_SECONDS = env.number("PROVER_LEASE_SECONDS", 60, least=1)
 WEBHOOKS_TO_PRIVATE = env.flag("WEBHOOKS_TO_PRIVATE")
 ROUTES_FILE = Path(routes_file) if (routes_file := env.text("ROUTES_FILE")) else None
@@ -234,6 +238,12 @@ CSRF_COOKIE_NAME = "visit" if DEVELOPMENT else "__Host-visit"
 SESSION_COOKIE_SAMESITE = CSRF_COOKIE_SAMESITE = "Lax"
 SECURE_HSTS_SECONDS = 0 if DEVELOPMENT else env.number("HSTS_SECONDS", 31_536_000)
 SECURE_HSTS_INCLUDE_SUBDOMAINS = SECURE_HSTS_PRELOAD = env.flag("HSTS_SUBDOMAINS", default=True)
+# What these two leave out on purpose `check --deploy` counts as silenced, and does not warn of.
+SILENCED_SYSTEM_CHECKS = []
+if not DEVELOPMENT and not SECURE_HSTS_SECONDS:
+    SILENCED_SYSTEM_CHECKS += ["security.W004"]
+if not DEVELOPMENT and not SECURE_HSTS_INCLUDE_SUBDOMAINS:
+    SILENCED_SYSTEM_CHECKS += ["security.W005", "security.W021"]
 if BEHIND_PROXY:
     SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
 

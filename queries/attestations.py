@@ -8,57 +8,20 @@ import json
 import re
 from dataclasses import dataclass
 
+from django.db.models import QuerySet
+
 from queries.chain.attestation_signatures import signer_of
-from queries.models import Attestation, BlockJob
+from queries.errors import (
+    AttestationContradicted,
+    AttestationMalformed,
+    AttestationUntrusted,
+    AttestationUnwanted,
+    BlockBeyondHead,
+)
+from queries.models import Attestation, BlockJob, Head
 from queries.pipeline.clock import shared_now
 from queries.proving.attestations import Attested
 from queries.routes import Registry, RegistryKind, Routes
-
-
-class AttestationRefused(Exception):  # noqa: N818
-    """The word is not one that the registry would take."""
-
-
-@dataclass(frozen=True, slots=True)
-class SignedWord:
-    """What a signer hands over, as one line of JSON."""
-
-    attested: Attested
-    signature: bytes
-
-    def line(self) -> str:
-        return json.dumps(
-            {
-                "originChainId": str(self.attested.source),
-                "destinationChainId": str(self.attested.destination),
-                "registry": f"0x{self.attested.registry.hex()}",
-                "block": str(self.attested.block),
-                "blockHash": f"0x{self.attested.block_hash.hex()}",
-                "signature": f"0x{self.signature.hex()}",
-            }
-        )
-
-
-def read_line(line: str) -> SignedWord:
-    try:
-        told = json.loads(line)
-        texts = {name: told[name] for name in SHAPES}
-    except (ValueError, KeyError, TypeError, RecursionError):
-        raise AttestationRefused(
-            f"A word is a JSON object with {', '.join(SHAPES)}; this is none."
-        ) from None
-    for name, shape in SHAPES.items():
-        if not isinstance(texts[name], str) or not re.fullmatch(shape, texts[name]):
-            raise AttestationRefused(f"The word's {name} is not understood.")
-    attested = Attested(
-        int(texts["originChainId"]),
-        int(texts["destinationChainId"]),
-        bytes.fromhex(texts["registry"][2:]),
-        int(texts["block"]),
-        bytes.fromhex(texts["blockHash"][2:]),
-    )
-    return SignedWord(attested, bytes.fromhex(texts["signature"][2:]))
-
 
 NUMBER, HEX = "[1-9][0-9]{0,17}|0", "0x[0-9a-fA-F]"
 SHAPES = {
@@ -71,27 +34,80 @@ SHAPES = {
 }
 
 
+@dataclass(frozen=True, slots=True)
+class SignedWord:
+    """What a signer hands over, as a line of JSON or over HTTP."""
+
+    attested: Attested
+    signature: bytes
+
+    def content(self) -> dict[str, str]:
+        return {
+            "originChainId": str(self.attested.source),
+            "destinationChainId": str(self.attested.destination),
+            "registry": f"0x{self.attested.registry.hex()}",
+            "block": str(self.attested.block),
+            "blockHash": f"0x{self.attested.block_hash.hex()}",
+            "signature": f"0x{self.signature.hex()}",
+        }
+
+    def line(self) -> str:
+        return json.dumps(self.content())
+
+
+def read_line(line: str) -> SignedWord:
+    try:
+        return read_word(json.loads(line))
+    except (ValueError, RecursionError):
+        raise AttestationMalformed(f"The line is no JSON. {_WANTED}") from None
+
+
+def read_word(content: object) -> SignedWord:
+    if not isinstance(content, dict):
+        raise AttestationMalformed(f"This is no JSON object. {_WANTED}")
+    for name, shape in SHAPES.items():
+        text = content.get(name)
+        if not isinstance(text, str) or not re.fullmatch(shape, text):
+            raise AttestationMalformed(
+                f"The word's {name} is missing or not understood.", path=name
+            )
+    attested = Attested(
+        int(content["originChainId"]),
+        int(content["destinationChainId"]),
+        bytes.fromhex(content["registry"][2:]),
+        int(content["block"]),
+        bytes.fromhex(content["blockHash"][2:]),
+    )
+    return SignedWord(attested, bytes.fromhex(content["signature"][2:]))
+
+
+_WANTED = f"A word has {', '.join(SHAPES)}."
+
+
 def registry_of(routes: Routes, source: int, destination: int) -> Registry:
     registry = routes.registries.get((source, destination))
     if registry is None or registry.kind is not RegistryKind.ATTESTED:
-        raise AttestationRefused(
-            f"ROUTES_FILE has no attested registry of chain {source} on chain {destination}."
+        raise AttestationUntrusted(
+            f"The routes here have no attested registry of chain {source} on chain {destination}."
         )
     return registry
 
 
-def take(routes: Routes, word: SignedWord) -> str:
-    """Keep the word; who gave it."""
+def take(routes: Routes, word: SignedWord, *, wanted_alone: bool = False) -> str:
+    """Keep the word; who gave it.
+
+    `wanted_alone`: only where a query waits for it, so that whoever may send words cannot fill the
+    database with them.
+    """
     told = word.attested
     registry = registry_of(routes, told.source, told.destination)
-    if told.registry != bytes.fromhex(registry.address[2:]):
-        raise AttestationRefused("The word is for another registry than the one in ROUTES_FILE.")
-    signer = signer_of(told.digest, word.signature)
-    if signer is None or signer not in registry.signers:
-        raise AttestationRefused("The signature is of none of the registry's signers.")
-    kept, _ = Attestation.objects.get_or_create(
-        source=told.source,
-        destination=told.destination,
+    signer = _signer(registry, word)
+    if wanted_alone and told.block not in spoken_by(signer, registry, told.block):
+        _refuse_unwanted(registry, told.block)
+    kept, is_new = Attestation.objects.get_or_create(
+        source=registry.source,
+        destination=registry.destination,
+        registry=registry.address,
         block=told.block,
         signer=signer,
         defaults={
@@ -101,19 +117,62 @@ def take(routes: Routes, word: SignedWord) -> str:
         },
     )
     if kept.block_hash != told.block_hash.hex():
-        raise AttestationRefused(
-            f"{signer} has said another hash of block {told.block:,} before; the first one stays."
+        raise AttestationContradicted(
+            f"{signer} has said another hash of block {told.block:,} before; the first one stays.",
+            path="blockHash",
         )
-    waiting = BlockJob.objects.filter(source=told.source, destination=told.destination)
-    waiting.filter(block__lte=told.block, look_again__gt=shared_now()).update(
-        look_again=shared_now()
-    )
+    if is_new:
+        _waiting(registry).filter(block__lte=told.block, look_again__gt=shared_now()).update(
+            look_again=shared_now()
+        )
     return signer
 
 
-def wanted(registry: Registry) -> list[int]:
-    """Blocks that queries wait for and that nobody of the registry's signers speaks of yet."""
-    jobs = BlockJob.objects.filter(
-        source=registry.source, destination=registry.destination, queries__ended=False
+def wanted(registry: Registry) -> QuerySet[BlockJob, int]:
+    """The blocks that queries wait for, the newest first: from it headers lead back to others."""
+    waiting = _waiting(registry).filter(queries__ended=False)
+    return waiting.order_by("-block").values_list("block", flat=True).distinct()
+
+
+def spoken_by(signer: str, registry: Registry, *among: int) -> set[int]:
+    """The blocks of which this signer has spoken, of all or of these."""
+    spoken = Attestation.objects.filter(
+        source=registry.source,
+        destination=registry.destination,
+        registry=registry.address,
+        signer=signer,
     )
-    return sorted(set(jobs.values_list("block", flat=True)))
+    if among:
+        spoken = spoken.filter(block__in=among)
+    return set(spoken.values_list("block", flat=True))
+
+
+def _signer(registry: Registry, word: SignedWord) -> str:
+    if word.attested.registry != bytes.fromhex(registry.address[2:]):
+        raise AttestationUntrusted(
+            "The word is for another registry than the one in the routes here.", path="registry"
+        )
+    signer = signer_of(word.attested.digest, word.signature)
+    if signer is None or signer not in registry.signers:
+        raise AttestationUntrusted(
+            "The signature is of none of the registry's signers.", path="signature"
+        )
+    return signer
+
+
+def _refuse_unwanted(registry: Registry, block: int) -> None:
+    head = Head.objects.filter(chain=registry.source).first()
+    if head is None or block > head.number:
+        seen = f"the last one seen there is {head.number:,}" if head else "none was seen yet"
+        raise BlockBeyondHead(
+            f"Block {block:,} is no block of chain {registry.source} yet: {seen}.", path="block"
+        )
+    lowest = block - registry.longest_range
+    if not wanted(registry).filter(block__lte=block, block__gte=lowest).exists():
+        raise AttestationUnwanted(
+            f"No query waits for a block that block {block:,} leads back to.", path="block"
+        )
+
+
+def _waiting(registry: Registry) -> QuerySet[BlockJob]:
+    return BlockJob.objects.filter(source=registry.source, destination=registry.destination)

@@ -228,3 +228,41 @@ class ChainUnavailable(Refusal):
     code = "chain_unavailable"
     status = HTTPStatus.SERVICE_UNAVAILABLE
     retryable = True
+
+
+class AttestationRefused(Refusal):
+    """A signer's word, or a question about those that are wanted, is not taken."""
+
+
+class AttestationMalformed(AttestationRefused):
+    """A field of the attestation is missing, or not written as it is here."""
+
+    code = "attestation_malformed"
+
+
+class AttestationUntrusted(AttestationRefused):
+    """It is for no registry of this server, or signed by none of that registry's signers."""
+
+    code = "attestation_untrusted"
+
+
+class AttestationContradicted(AttestationRefused):
+    """The signer has said another hash of this block before, and the first one stays."""
+
+    code = "attestation_contradicted"
+    status = HTTPStatus.CONFLICT
+
+
+class AttestationUnwanted(AttestationRefused):
+    """No query waits for a block that this one leads back to."""
+
+    code = "attestation_unwanted"
+    status = HTTPStatus.CONFLICT
+
+
+class TooManyAttestations(AttestationRefused):
+    """This network has used up its requests about attestations of this minute."""
+
+    code = "too_many_attestations"
+    status = HTTPStatus.TOO_MANY_REQUESTS
+    retryable = True

@@ -204,10 +204,14 @@ class Query(models.Model):
 
 
 class Attestation(models.Model):
-    """One signer's word that a block has this hash, until enough of them can be brought."""
+    """One signer's word that a block has this hash, until enough of them can be brought.
+
+    It is signed for one registry; where another takes its place, signers speak again.
+    """
 
     source = models.PositiveBigIntegerField()
     destination = models.PositiveBigIntegerField()
+    registry = models.CharField(max_length=42)
     block = models.PositiveBigIntegerField()
     block_hash = models.CharField(max_length=64)
     signer = models.CharField(max_length=42)
@@ -217,7 +221,8 @@ class Attestation(models.Model):
     class Meta:
         constraints: ClassVar = [
             models.UniqueConstraint(
-                name="one_word_a_signer", fields=["source", "destination", "block", "signer"]
+                name="one_word_a_signer",
+                fields=["source", "destination", "registry", "block", "signer"],
             )
         ]
 

@@ -25,7 +25,12 @@ def parsed(path: Path) -> object:
     try:
         return tomllib.loads(path.read_text(encoding="utf-8"), parse_float=Decimal)
     except OSError as error:
-        raise RoutesUnreadable(f"ROUTES_FILE cannot be read: {error.strerror}.") from None
+        where = (
+            "Set it to the file that names the chains."
+            if path.is_absolute()
+            else "It is looked for in the folder that this runs in; name it from the root on."
+        )
+        raise RoutesUnreadable(f"ROUTES_FILE cannot be read: {error.strerror}. {where}") from None
     except tomllib.TOMLDecodeError as error:
         # Its place alone: the rest of the parser's sentence may repeat what stands there.
         place = re.search(r"line \d+, column \d+", str(error))

@@ -1,12 +1,16 @@
 """What an operator can cause is told in one sentence."""
 
+import signal
 import subprocess
 import sys
+import threading
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from tests.commands import PRODUCTION, Manage
+from tests.commands import PRODUCTION, Manage, clean_environment
+from tests.queries.chain.lying_node import LyingNode, lying_node, stall
 
 pytestmark = pytest.mark.no_database
 
@@ -51,6 +55,45 @@ def test_a_file_that_is_no_database_is_one_sentence(manage: Manage, tmp_path: Pa
     )
 
 
+def test_a_database_that_is_not_migrated_is_one_sentence(manage: Manage, tmp_path: Path) -> None:
+    """For those that look first, and those that only meet a table that is not there."""
+    routes = tmp_path / "routes.toml"
+    routes.write_text(
+        '[chains.1]\nname = "One"\nnodes = ["http://127.0.0.1:1"]\n[[registries]]\n'
+        f'kind = "native"\nsource = 1\ndestination = 1\naddress = "0x{40 * "0"}"\n'
+    )
+    own = {"DEVELOPMENT": "1", "ROUTES_FILE": str(routes), "SIGNER_KEY": 64 * "1"}
+    for command in (["run_prover"], ["attest", "--take"], ["changepassword", "x"]):
+        ended = manage(*command, **own)
+        assert ended.returncode == 1, command
+        assert ended.stderr.endswith("The database is not migrated. Run: manage.py migrate\n")
+        assert len(ended.stderr.splitlines()) == 1, ended.stderr
+
+
+def test_ctrl_c_ends_a_command_without_a_trace(repository: Path, tmp_path: Path) -> None:
+    asked = threading.Event()
+
+    def stall_and_tell(node: LyingNode, question: Any) -> None:
+        asked.set()
+        stall(node, question)
+
+    with lying_node(stall_and_tell) as address:
+        routes = tmp_path / "routes.toml"
+        routes.write_text(f'[chains.1]\nname = "One"\nnodes = ["{address}"]\n')
+        command = subprocess.Popen(
+            [sys.executable, "manage.py", "check_setup"],
+            cwd=repository,
+            env=clean_environment(tmp_path, DEVELOPMENT="1", ROUTES_FILE=str(routes)),
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        assert asked.wait(30)
+        command.send_signal(signal.SIGINT)
+        _, said = command.communicate(timeout=30)
+    assert (command.returncode, said) == (130, "Ended before it was done.\n")
+
+
 def test_who_asks_for_it_sees_where_it_came_from(manage: Manage) -> None:
     ended = manage("migrate", "--traceback", **PRODUCTION | {"STATIC_ROOT": "/", "SECRET_KEY": ""})
     assert "Traceback" in ended.stderr
@@ -72,3 +115,5 @@ def test_what_serves_nobody_needs_no_settings(manage: Manage) -> None:
     ended = manage("build_contracts", "--check")
     assert (ended.returncode, ended.stderr) == (0, "")
     assert "NativeRegistry" in ended.stdout
+    ended = manage("attest", "--block", "1")
+    assert ended.stderr == "CommandError: Name the chains: --source ID --destination ID.\n"

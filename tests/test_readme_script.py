@@ -8,25 +8,51 @@ from pathlib import Path
 import pytest
 
 from tests.commands import Manage
-from tests.installation import HOLDER, installation
+from tests.installation import HOLDER, Installation, installation
 from tests.queries.pipeline.service import CHAIN_ID
 
 pytestmark = pytest.mark.no_database
 
 
+SCRIPT = re.compile(r"```python\n(import sys.*?)```", re.DOTALL)
+
+
+def test_it_is_short_and_takes_nothing_but_requests(repository: Path) -> None:
+    lines = [line for line in _script(repository).splitlines() if line]
+    assert len(lines) <= 14
+    assert [line for line in lines if "import" in line] == ["import sys, time, requests"]
+
+
 def test_it_submits_waits_and_reads_the_same_balance(
     repository: Path, tmp_path: Path, manage: Manage
 ) -> None:
-    readme = (repository / "README.md").read_text()
-    script = re.search(r"```python\n(import sys.*?)```", readme, re.DOTALL)
-    assert script
+    """And says in a sentence what is refused, at once or later."""
     with installation(repository, tmp_path, manage) as it:
-        asked = [it.address, it.key, it.node.url, it.registry, str(CHAIN_ID), HOLDER]
-        ended = subprocess.run(
-            [sys.executable, "-c", script[1], *asked],
-            capture_output=True,
-            text=True,
-            timeout=60,
-            check=False,
-        )
-    assert (ended.stdout, ended.stderr) == ("DONE 123.0 123.0\n", "")
+        block = int(it.node.rpc.ask("eth_blockNumber"), 16) - 1
+        right = _run(repository, it, it.key, block)
+        unknown = _run(repository, it, "tct_wrong", block)
+        ahead = _run(repository, it, it.key, block + 10_000)
+    assert (right.stdout, right.stderr) == ("eth_call 123.0\neth_getBalance 123.0\n", "")
+    for refused, said in ((unknown, "This API key is not known"), (ahead, "is no block of chain")):
+        assert (refused.returncode, refused.stdout) == (1, "")
+        assert said in refused.stderr
+        assert len(refused.stderr.splitlines()) == 1
+
+
+def _script(repository: Path) -> str:
+    script = SCRIPT.search((repository / "README.md").read_text())
+    assert script
+    return script[1]
+
+
+def _run(
+    repository: Path, it: Installation, key: str, block: int
+) -> subprocess.CompletedProcess[str]:
+    asked = [it.address, key, it.node.url, it.registry, str(CHAIN_ID), HOLDER, str(block)]
+    return subprocess.run(
+        [sys.executable, "-c", _script(repository), *asked],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )

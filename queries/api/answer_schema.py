@@ -105,6 +105,16 @@ def answer_schemas(codes: list[str]) -> dict[str, Schema]:
         "ApiKey": _api_key(),
         **_estimate(),
         **_webhooks(),
+        "AttestationTaken": _whole({"signer": TEXT, "block": NUMBER}),
+        "WantedAttestations": _whole({"wanted": _list_of("Wanted")}),
+        "Wanted": _whole(
+            {
+                "originChainId": NUMBER,
+                "destinationChainId": NUMBER,
+                "registry": TEXT,
+                "blocks": {"type": "array", "items": NUMBER},
+            }
+        ),
         "Error": _whole({"error": TEXT, "code": {"enum": codes}, "path": TEXT, "retryable": FLAG}),
     }
 

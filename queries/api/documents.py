@@ -10,11 +10,11 @@ from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_safe
 
 from accounts.key_check import MINUTE
+from accounts.site_address import site_address
 from queries.api.endpoint import Endpoint
 from queries.api.endpoints import ENDPOINTS, by_status, every_refusal
 from queries.api.example_answers import EXAMPLE_ANSWERS
-from queries.api.openapi import document, meaning
-from queries.api.request_schema import EVERYTHING_EXAMPLE, SPECIFICATION_EXAMPLE
+from queries.api.openapi import EXAMPLES_OF_BODIES, document, meaning
 from queries.api.webhook_description import TOLD, pauses
 from queries.chain.connections import WHOLE
 from queries.schema.batch_rules import BatchLimits
@@ -32,8 +32,10 @@ class RefusalView:
 
 @csrf_exempt
 @require_safe
-def openapi(_request: HttpRequest, limits: BatchLimits) -> HttpResponse:
-    return JsonResponse(document(limits), headers={"Cache-Control": "no-cache"})
+def openapi(request: HttpRequest, limits: BatchLimits) -> HttpResponse:
+    return JsonResponse(
+        document(limits, site_address(request)), headers={"Cache-Control": "no-cache"}
+    )
 
 
 @require_safe
@@ -43,7 +45,7 @@ def api_page(request: HttpRequest, limits: BatchLimits) -> HttpResponse:
         "api.html",
         {
             "endpoints": [
-                (each, _codes(each), _written(EXAMPLE_ANSWERS.get(each.answer)))
+                (each, _codes(each), _bodies(each), _written(EXAMPLE_ANSWERS.get(each.answer)))
                 for each in ENDPOINTS
             ],
             "refused": _written(EXAMPLE_ANSWERS["Error"]),
@@ -58,17 +60,19 @@ def api_page(request: HttpRequest, limits: BatchLimits) -> HttpResponse:
             "limits": limits,
             "requests": settings.REQUESTS_PER_MINUTE,
             "seconds": MINUTE,
-            "site_url": settings.SITE_URL,
-            "examples": [
-                ("One balance", _written(SPECIFICATION_EXAMPLE)),
-                ("All that can be asked for", _written(EVERYTHING_EXAMPLE)),
-            ],
+            "site_url": site_address(request),
         },
     )
 
 
 def _written(content: object) -> str:
     return json.dumps(content, indent=2) if content else ""
+
+
+def _bodies(endpoint: Endpoint) -> list[tuple[str, str]]:
+    """What it may be sent, under a title each."""
+    examples = EXAMPLES_OF_BODIES.get(endpoint.body, {})
+    return [(each["summary"].rstrip("."), _written(each["value"])) for each in examples.values()]
 
 
 def _codes(endpoint: Endpoint) -> list[tuple[int, list[str]]]:

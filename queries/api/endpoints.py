@@ -9,6 +9,7 @@ from accounts import http_refusals as http
 from accounts.refusals import Refusal
 from queries import errors
 from queries.api import views
+from queries.api.attestation_endpoints import ATTESTATION_ENDPOINTS
 from queries.api.endpoint import ID_PATTERN, OF_THE_KEY, Endpoint, Parameter, pages
 from queries.api.webhook_endpoints import WEBHOOK_ENDPOINTS
 from queries.intake import IDEMPOTENCY_KEY, LONGEST_KEY
@@ -29,6 +30,7 @@ OF_SUBMITTING = tuple(
     for each in vars(errors).values()
     if isinstance(each, type)
     and each.__module__ == errors.__name__
+    and errors.AttestationRefused not in each.__mro__
     and each not in {*OF_READING, errors.DeliveryUnknown, *OF_NODES} - {errors.MissingField}
 )
 OF_ESTIMATING = (
@@ -117,6 +119,7 @@ ENDPOINTS = (
         refusals=(*OF_THE_KEY, errors.ParameterMalformed),
     ),
     *WEBHOOK_ENDPOINTS,
+    *ATTESTATION_ENDPOINTS,
     Endpoint(
         "GET",
         "/chain-connections",

@@ -127,6 +127,20 @@ EXAMPLE_ANSWERS: dict[str, object] = {
     "Connections": {
         "connections": [{"originChainId": "11155111", "destinationChainId": "11155111"}]
     },
+    "AttestationTaken": {
+        "signer": "0x69030ef8C2744b37a096fAf2A4C78B4dAec1308b",
+        "block": "5186021",
+    },
+    "WantedAttestations": {
+        "wanted": [
+            {
+                "originChainId": "11155111",
+                "destinationChainId": "10",
+                "registry": "0x5FbDB2315678afecb367f032d93F642f64180aa3",
+                "blocks": ["5186021"],
+            }
+        ]
+    },
     "ApiKey": {
         "id": "qok33gj3fx",
         "name": "Bridge",

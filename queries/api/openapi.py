@@ -2,12 +2,14 @@
 
 import inspect
 from http import HTTPStatus
+from typing import Any
 
 from django.conf import settings
 
 from accounts.key_check import HEADER, PARAMETER
 from accounts.refusals import Refusal
 from queries.api.answer_schema import answer_schemas
+from queries.api.attestation_schema import ATTESTATION_EXAMPLE, attestation_schema
 from queries.api.endpoint import Endpoint
 from queries.api.endpoints import ANYWHERE, ENDPOINTS, by_status, every_refusal
 from queries.api.example_answers import EXAMPLE_ANSWERS
@@ -22,6 +24,13 @@ from queries.schema.batch_rules import BatchLimits
 
 _LEFT_OF_THE_MINUTE = ("RateLimit-Limit", "RateLimit-Remaining", "RateLimit-Reset")
 _WAITING = {HTTPStatus.TOO_MANY_REQUESTS, HTTPStatus.SERVICE_UNAVAILABLE}
+EXAMPLES_OF_BODIES: dict[str, dict[str, dict[str, Any]]] = {
+    "BatchRequest": {
+        "specification": {"summary": "One balance.", "value": SPECIFICATION_EXAMPLE},
+        "everything": {"summary": "All that can be asked for.", "value": EVERYTHING_EXAMPLE},
+    },
+    "Attestation": {"word": {"summary": "A signer's word.", "value": ATTESTATION_EXAMPLE}},
+}
 _ABOUT = (
     "Proves what a blockchain's state was, and makes it readable in a contract. Submit a batch, "
     "poll its status until it is DONE or REJECTED, then read the facts on chain. Each refusal has "
@@ -30,7 +39,7 @@ _ABOUT = (
 )
 
 
-def document(limits: BatchLimits) -> dict[str, object]:
+def document(limits: BatchLimits, server: str) -> dict[str, object]:
     refusals = every_refusal()
     codes = sorted({each.code for each in refusals})
     return {
@@ -41,7 +50,7 @@ def document(limits: BatchLimits) -> dict[str, object]:
             "description": _ABOUT,
             "license": {"name": "MIT", "identifier": "MIT"},
         },
-        "servers": [{"url": settings.SITE_URL}],
+        "servers": [{"url": server}],
         "paths": {
             endpoint.path: {endpoint.method.lower(): _operation(endpoint)} for endpoint in ENDPOINTS
         },
@@ -53,6 +62,7 @@ def document(limits: BatchLimits) -> dict[str, object]:
             },
             "schemas": {
                 **request_schemas(limits),
+                "Attestation": attestation_schema(),
                 **answer_schemas(codes),
                 "Description": {"type": "object", "required": ["openapi", "info", "paths"]},
             },
@@ -85,11 +95,7 @@ def _operation(endpoint: Endpoint) -> Schema:
 
 
 def _body(endpoint: Endpoint) -> Schema:
-    examples = {
-        "specification": {"summary": "One balance.", "value": SPECIFICATION_EXAMPLE},
-        "everything": {"summary": "All that can be asked for.", "value": EVERYTHING_EXAMPLE},
-    }
-    content = {"schema": _schema(endpoint.body), "examples": examples}
+    content = {"schema": _schema(endpoint.body), "examples": EXAMPLES_OF_BODIES[endpoint.body]}
     return {"required": True, "content": {"application/json": content}}
 
 

@@ -2,7 +2,7 @@
 
 from django.urls import URLPattern, path
 
-from queries.api import documents, estimating, views, webhook_views
+from queries.api import attestation_views, documents, estimating, views, webhook_views
 from queries.routes import Routes
 from queries.schema.batch_rules import BatchLimits
 
@@ -36,6 +36,18 @@ def addresses(routes: Routes, limits: BatchLimits) -> list[URLPattern]:
             views.chain_connections,
             {"routes": routes},
             name="chain-connections",
+        ),
+        path(
+            "attestations",
+            attestation_views.give_attestation,
+            {"routes": routes},
+            name="attestations",
+        ),
+        path(
+            "attestations/wanted",
+            attestation_views.wanted_attestations,
+            {"routes": routes},
+            name="wanted-attestations",
         ),
         path("openapi.json", documents.openapi, {"limits": limits}, name="openapi"),
     ]

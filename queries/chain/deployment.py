@@ -100,7 +100,7 @@ def _check_funds(destination: Destination, signer: Signer, gas: int, fees: Fees)
     if balance < needed:
         raise DeploymentFailed(
             f"The signer {signer.address} has {coins(balance)} on {destination.chain.name}; "
-            f"deploying may cost {coins(needed)}."
+            f"deploying may cost {coins(needed)}. Send it more."
         )
 
 

@@ -8,9 +8,10 @@ from collections.abc import Callable, Iterator
 from contextlib import closing
 from dataclasses import dataclass, replace
 
+from queries.chain.advice import with_advice
 from queries.chain.amounts import coins, gwei
 from queries.chain.destination import Destination
-from queries.chain.errors import ChainError, FeesTooHigh
+from queries.chain.errors import ChainError
 from queries.chain.heads import ChainHead
 from queries.chain.registry_checks import NotOk, check_registry
 from queries.chain.signer import Signer
@@ -36,10 +37,14 @@ def findings(routes: Routes, signer: Signer | None) -> Iterator[Finding]:
     """Everything that can be looked at, one after the other; each takes a moment."""
     sources = {registry.source for registry in routes.registries.values()}
     destinations = {registry.destination for registry in routes.registries.values()}
+    seen_by_others = {source for source, destination in routes.registries if source != destination}
     for chain in routes.chains.values():
         for number, node in enumerate(chain.nodes, 1):
             subject = f"{chain.name}, node {number}"
             alone = replace(chain, nodes=(node,))
+            if chain.finality is None and chain.id not in seen_by_others:
+                # For itself alone nothing need be final, and contracts see the hash before theirs.
+                alone = replace(alone, finality=1)
             yield _found(subject, lambda c=alone: _node(c))  # type: ignore[misc]
             if chain.id in sources:
                 yield _found(f"{subject}, proofs", lambda c=alone: _reach(c))  # type: ignore[misc]
@@ -59,7 +64,7 @@ def _found(subject: str, look: Callable[[], str]) -> Finding:
     except NotOk as problem:
         return Finding(subject, ok=False, said=str(problem))
     except ChainError as error:
-        return Finding(subject, ok=False, said=error.sentence)
+        return Finding(subject, ok=False, said=with_advice(error))
 
 
 def _node(chain: Chain) -> str:
@@ -132,10 +137,7 @@ def _registry(registry: Registry, source: Chain, destination: Chain) -> str:
 def _funds(chain: Chain, signer: Signer) -> str:
     with closing(Destination(chain)) as destination:
         balance = destination.balance(signer.address)
-        try:
-            fees = destination.fees()
-        except FeesTooHigh as error:
-            raise NotOk(f"{error.sentence} Wait, or raise `dearest_gas_gwei`.") from None
+        fees = destination.fees()
     proofs = balance // (PROOF_GAS * max(fees.dearest, 1))
     if proofs < FEWEST_PROOFS:
         raise NotOk(

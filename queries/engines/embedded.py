@@ -4,8 +4,7 @@ import logging
 import threading
 from collections.abc import Callable
 
-from django.db import Error as DatabaseFault
-from django.db import close_old_connections
+from django.db import InterfaceError, OperationalError, close_old_connections
 
 from queries.engines.alarm import Alarm
 from queries.pipeline.chains import Chains
@@ -42,8 +41,13 @@ def _work(new_chains: Callable[[], Chains], alarm: Alarm, looks_every: float) ->
                 due = next_look()
                 pause = looks_every if due is None else min(max(due, 0.01), looks_every)
                 alarm.sleep(pause, heard)
-        except DatabaseFault:
-            log.exception("The database does not answer.")
+        except (OperationalError, InterfaceError) as fault:
+            # Gone, locked or full: where in our code that was found helps nobody.
+            log.error("The database cannot be used: %s", " ".join(str(fault).split()))  # noqa: TRY400
+            alarm.sleep(AFTER_A_FAULT, heard)
+        except Exception:
+            # A thread that ended here would leave a prover that runs and does nothing.
+            log.exception("A fault of ours, beside any piece of work.")
             alarm.sleep(AFTER_A_FAULT, heard)
         finally:
             close_old_connections()

@@ -24,6 +24,7 @@ app.conf.update(
     task_publish_retry=False,
     broker_connection_timeout=2,
     broker_connection_retry_on_startup=True,
+    broker_connection_max_retries=None,  # meanwhile provers work, as often as they look
     worker_prefetch_multiplier=1,
     worker_hijack_root_logger=False,
     broker_transport_options={"socket_connect_timeout": 2, "socket_timeout": 30},

@@ -25,6 +25,7 @@ def _attested(registry: Registry, first: int) -> Call | None:
     rows = Attestation.objects.filter(
         source=registry.source,
         destination=registry.destination,
+        registry=registry.address,
         block__gte=first,
         block__lte=first + registry.longest_range,
         signer__in=registry.signers,

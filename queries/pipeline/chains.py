@@ -20,6 +20,7 @@ from queries.routes import Chain, Registry, RegistryKind, Routes
 log = logging.getLogger("tacitus.prover")
 
 HEAD_IS_FRESH = 0.25  # seconds
+AFTER_A_FAULT = 5.0
 # No node asks whether it could pay where no price is named.
 NOBODY = f"0x{keccak256(b'Tacitus asks what a proof would cost')[-20:].hex()}"
 
@@ -39,6 +40,9 @@ class Chains:
     _destinations: dict[int, Destination] = field(default_factory=dict)
     _names: dict[int, EnsNames] = field(default_factory=dict)
     _heads: dict[int, tuple[float, ChainHead]] = field(default_factory=dict)
+    # Chains whose nodes failed, until when nobody looks at them unasked. A node of another chain
+    # fails at once, and where no head was ever recorded no claim keeps workers from asking again.
+    _resting: dict[int, float] = field(default_factory=dict)
 
     def chain(self, chain_id: int) -> Chain:
         return self.routes.chains[chain_id]
@@ -99,11 +103,13 @@ class Chains:
     def look_at_heads(self) -> None:
         """Those of all source chains, where no worker has for a second."""
         for source in {source for source, _ in self.routes.registries}:
-            if heads.claim(source):
-                try:
-                    self.head(source)
-                except ChainError as fault:
-                    log.warning("%s", fault)
+            if time.monotonic() < self._resting.get(source, 0.0) or not heads.claim(source):
+                continue
+            try:
+                self.head(source)
+            except ChainError as fault:
+                log.warning("%s", fault)
+                self._resting[source] = time.monotonic() + AFTER_A_FAULT
 
     def close(self) -> None:
         for source in self._sources.values():

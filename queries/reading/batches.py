@@ -4,10 +4,10 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
 
-from django.db.models import CharField, QuerySet
-from django.db.models.expressions import RawSQL
+from django.db.models import QuerySet
 
 from accounts.models import Account
+from queries import waiting
 from queries.fact_names import shown_values
 from queries.models import Batch, Query, SentTransaction
 from queries.proving.header_fields import HeaderField
@@ -21,24 +21,14 @@ from queries.reading.views import (
     StepView,
     ValueView,
 )
-from queries.statuses import ENDED, BatchStatus, StepName, StepStatus
+from queries.statuses import BatchStatus, StepName, StepStatus
 
 # A ULID: 128 bits in 26 characters of Crockford's alphabet.
 _ID = re.compile(r"[0-7][0-9A-HJKMNP-TV-Z]{25}")
 _BATCH_COLUMNS = (
-    "id", "status", "destination", "fee", "spent", "submitted", "ended", "waits_for",
-    "error_code", "error_sentence", "error_step", "error_retryable",
+    "id", "status", "destination", "fee", "spent", "submitted", "ended",
+    "error_code", "error_sentence", "error_step", "error_retryable", *waiting.COLUMNS,
 )  # fmt: skip
-# Once a batch is accepted, one of its jobs says what it waits for. In SQL's own words, because this
-# is what polling asks: put together by the ORM each time, it made the read half as long again.
-_WAITS_FOR = """
-    SELECT job.waits_for
-    FROM queries_query AS query JOIN queries_blockjob AS job ON job.id = query.job_id
-    WHERE query.batch_id = queries_batch.id AND NOT query.ended AND job.waits_for <> ''
-        AND queries_batch.status IN ('ACCEPTED', 'IN_PROGRESS')
-    ORDER BY query.place LIMIT 1
-"""
-_JOB = {"job_waits_for": RawSQL(_WAITS_FOR, (), CharField())}  # noqa: S611  (a constant)
 # Which of a query's transactions a step shows.
 _TRANSACTION_OF = {
     StepName.HEADER_ACCUMULATED: "header_transaction_id",
@@ -55,7 +45,12 @@ def batch(batch_id: str) -> BatchView | None:
     """The batch, in one statement that a primary key answers."""
     if not is_batch_id(batch_id):
         return None
-    row = Batch.objects.filter(pk=batch_id).only(*_BATCH_COLUMNS).annotate(**_JOB).first()
+    row = (
+        Batch.objects.filter(pk=batch_id)
+        .only(*_BATCH_COLUMNS)
+        .annotate(**waiting.ANNOTATIONS)
+        .first()
+    )
     return _batch(row) if row else None
 
 
@@ -68,7 +63,9 @@ def batches_of(
         rows = rows.filter(status=status)
     if before is not None:
         rows = rows.filter(pk__lt=before)
-    found = list(rows.only(*_BATCH_COLUMNS).annotate(**_JOB).order_by("-pk")[: most + 1])
+    found = list(
+        rows.only(*_BATCH_COLUMNS).annotate(**waiting.ANNOTATIONS).order_by("-pk")[: most + 1]
+    )
     shown = tuple(_batch(row) for row in found[:most])
     return BatchPage(shown, shown[-1].id if len(found) > most else None)
 
@@ -102,7 +99,7 @@ def _batch(row: Batch) -> BatchView:
         spent=int(row.spent, 16),
         submitted=row.submitted,
         ended=row.ended,
-        waits_for="" if row.status in ENDED else vars(row)["job_waits_for"] or row.waits_for,
+        waits_for=waiting.waits_for(row),
         error=_error(row),
     )
 

@@ -371,7 +371,7 @@ def test_without_an_owner_it_asks_for_one() -> None:
 def test_without_tables_it_says_what_to_run(manage: Manage) -> None:
     ended = manage("create_api_key", "--owner", WALLET, DEVELOPMENT="1")
     assert (ended.returncode, ended.stdout) == (1, "")
-    assert "CommandError: The database has no tables yet. Run: manage.py migrate" in ended.stderr
+    assert "CommandError: The database is not migrated. Run: manage.py migrate" in ended.stderr
     assert "Traceback" not in ended.stderr
 
 

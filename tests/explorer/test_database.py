@@ -25,6 +25,12 @@ def test_a_named_file_makes_no_folder(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.parametrize("file", ["file.sqlite3", "var/file.sqlite3", "../file.sqlite3"])
+def test_a_file_that_depends_on_where_a_command_runs_is_refused(tmp_path: Path, file: str) -> None:
+    with pytest.raises(ImproperlyConfigured, match="with four slashes: sqlite:////folder/file"):
+        database(f"sqlite:///{file}", tmp_path / "var" / "tacitus.sqlite3")
+
+
 @pytest.mark.parametrize("scheme", ["postgres", "postgresql"])
 def test_postgresql_with_its_options(tmp_path: Path, scheme: str) -> None:
     url = f"{scheme}://user:pass%40word@db.example:5433/name?sslmode=require&connect_timeout=9"

@@ -77,8 +77,16 @@ CHANGES: list[tuple[dict[str, str], dict[str, object]]] = [
     ),
     ({"HSTS_SECONDS": "60"}, {"SECURE_HSTS_SECONDS": 60}),
     (
+        {"HSTS_SECONDS": "0"},
+        {"SECURE_HSTS_SECONDS": 0, "SILENCED_SYSTEM_CHECKS": ["security.W004"]},
+    ),
+    (
         {"HSTS_SUBDOMAINS": "0"},
-        {"SECURE_HSTS_INCLUDE_SUBDOMAINS": False, "SECURE_HSTS_PRELOAD": False},
+        {
+            "SECURE_HSTS_INCLUDE_SUBDOMAINS": False,
+            "SECURE_HSTS_PRELOAD": False,
+            "SILENCED_SYSTEM_CHECKS": ["security.W005", "security.W021"],
+        },
     ),
     (
         {"EXTRA_HOSTS": "a.example,b.example"},

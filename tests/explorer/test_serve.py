@@ -107,6 +107,13 @@ def test_production(repository: Path, tmp_path: Path, manage: Manage) -> None:
     assert not [line for line in lines if "exception" in line]
 
 
+def test_a_database_that_is_not_migrated_is_told_at_once(repository: Path, tmp_path: Path) -> None:
+    with served(repository, tmp_path, DEVELOPMENT="1"):
+        pass
+    said = (tmp_path / "log").read_text()
+    assert said.count("WARNING  The database is not migrated. Run: manage.py migrate\n") == 1
+
+
 def test_nothing_is_said_below_the_level_that_was_set(repository: Path, tmp_path: Path) -> None:
     (tmp_path / "staticfiles.json").touch()
     variables = {**PRODUCTION, "BEHIND_PROXY": "1", "STATIC_ROOT": str(tmp_path)}

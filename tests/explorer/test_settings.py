@@ -51,6 +51,19 @@ def test_production_settings_pass_djangos_deployment_check(manage: Manage) -> No
     assert ended.stdout == "System check identified no issues (0 silenced).\n"
 
 
+@pytest.mark.no_database
+@pytest.mark.parametrize(
+    ("variables", "silenced"),
+    [({"HSTS_SECONDS": "0"}, 1), ({"HSTS_SUBDOMAINS": "0"}, 2), ({"HSTS_SECONDS": "60"}, 0)],
+)
+def test_what_the_operator_chose_of_hsts_is_no_warning(
+    manage: Manage, variables: dict[str, str], silenced: int
+) -> None:
+    ended = manage("check", "--deploy", "--fail-level", "WARNING", **PRODUCTION, **variables)
+    assert (ended.returncode, ended.stderr) == (0, "")
+    assert ended.stdout == f"System check identified no issues ({silenced} silenced).\n"
+
+
 # Two connections to one file, as two workers have them: the second waits at BEGIN for the first.
 TWO_WRITERS = """
 import threading, time

@@ -349,8 +349,12 @@ def test_what_is_no_toml_is_told_by_its_line(
 
 def test_a_file_that_is_not_there_is_told(tmp_path: Path) -> None:
     said = _refusal(tmp_path / "hunter2")
-    assert said == "ROUTES_FILE cannot be read: No such file or directory."
-    assert _refusal(tmp_path) == "ROUTES_FILE cannot be read: Is a directory."
+    assert said == (
+        "ROUTES_FILE cannot be read: No such file or directory. Set it to the file that names the "
+        "chains."
+    )
+    assert "in the folder that this runs in; name it from the root on" in _refusal(Path("hunter2"))
+    assert _refusal(tmp_path).startswith("ROUTES_FILE cannot be read: Is a directory. ")
 
 
 def test_the_readmes_example_is_right_and_its_tables_name_every_key(

@@ -4,9 +4,10 @@ from argparse import ArgumentParser
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
-from django.db import connection, transaction
+from django.db import transaction
 
 from accounts import api_keys
+from accounts.database_state import refuse_unmigrated
 from accounts.key_names import key_name
 from accounts.models import Account
 from accounts.refusals import Refusal
@@ -22,8 +23,7 @@ class Command(BaseCommand):
         parser.add_argument("--name", default="Command line", help="of the key (%(default)s)")
 
     def handle(self, **options: Any) -> None:
-        if "accounts_account" not in connection.introspection.table_names():
-            raise CommandError("The database has no tables yet. Run: manage.py migrate")
+        refuse_unmigrated()
         try:
             wallet = _wallet(options["owner"], options["chain"])
             with transaction.atomic():

@@ -2,23 +2,30 @@
 
 import copy
 import errno
+import logging
 import os
 import socket
 import threading
 import time
 from argparse import ArgumentParser
+from contextlib import suppress
 from ipaddress import ip_address
 from typing import Any
 
 from django.conf import settings
 from django.core.checks.security.base import SECRET_KEY_INSECURE_PREFIX
 from django.core.management.base import BaseCommand, CommandError
+from django.db import Error as DatabaseFault
+from django.db import connection
 from granian.constants import HTTPModes, Interfaces
 from granian.http import HTTP1Settings
 from granian.log import LogLevels
 
+from accounts.database_state import NOT_MIGRATED, is_migrated
 from explorer.logs import log_what_python_says
 from explorer.serving_process import WebServer, application, settle_each_fork
+
+log = logging.getLogger("tacitus.serve")
 
 GREATEST_PORT = 65_535
 MANY = 1_000
@@ -55,6 +62,7 @@ class Command(BaseCommand):
         if not ip_address(address[0]).is_loopback:
             _refuse_a_key_that_everyone_knows(options["host"])
         log_what_python_says()
+        _warn_of_missing_tables()
         settle_each_fork()
         if settings.DEVELOPMENT:
             threading.Thread(target=self._say_when_it_listens, args=address, daemon=True).start()
@@ -110,6 +118,15 @@ def _refuse_a_key_that_everyone_knows(host: str) -> None:
             f"At {host} others can reach this server, and the key that development sets is known "
             "to everyone. Set SECRET_KEY, or leave --host out."
         )
+
+
+def _warn_of_missing_tables() -> None:
+    """Alone: /readyz tells the same, and they may come while the server runs."""
+    with suppress(DatabaseFault):
+        if not is_migrated():
+            log.warning(NOT_MIGRATED)
+    # Processes that begin as copies of this one must not share its connection.
+    connection.close()
 
 
 def _free_address(host: str, port: int) -> tuple[str, int]:

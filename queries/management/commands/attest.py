@@ -1,40 +1,59 @@
-"""`manage.py attest`: a signer of an attested registry says which hash a block has.
-
-It asks the signer's own nodes, and speaks of final blocks alone: the registry keeps the first word
-for ever.
-"""
+"""`manage.py attest`: a signer of an attested registry says which hash a block has."""
 
 import sys
 import time
 from argparse import ArgumentParser
+from collections.abc import Mapping
 from typing import Any
 
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
+from django.db import InterfaceError, OperationalError, close_old_connections
 
+from accounts.database_state import refuse_unmigrated
+from accounts.refusals import Refusal
 from queries.attestations import (
-    AttestationRefused,
     SignedWord,
     read_line,
+    read_word,
     registry_of,
+    spoken_by,
     take,
     wanted,
 )
+from queries.chain.advice import with_advice
+from queries.chain.attestation_post import Installation, NotTaken
 from queries.chain.errors import ChainError
 from queries.chain.signer import Signer, SignerUnusable
-from queries.chain.source import SourceChain
-from queries.models import Attestation
-from queries.proving.attestations import Attested
 from queries.routes import Registry, Routes, RoutesUnreadable, read_routes
+from queries.speaker import Speaker
 
-LOOKS_EVERY = 1.0  # seconds
+LOOKS_EVERY, ASKS_EVERY = 1.0, 5.0  # seconds: of the database, of another installation
+
+
+class Here:
+    """This installation, whose provers look into the same database."""
+
+    def __init__(self, routes: Routes, signer: Signer) -> None:
+        self._routes = routes
+        self._signer = signer
+
+    def wanted(self, registry: Registry) -> set[int]:
+        return set(wanted(registry)) - spoken_by(self._signer.address, registry)
+
+    def give(self, word: Mapping[str, str]) -> None:
+        try:
+            take(self._routes, read_word(word))
+        except Refusal as refusal:
+            raise NotTaken(refusal.sentence, retryable=refusal.retryable) from None
 
 
 class Command(BaseCommand):
     help = (
         "Signs for the hash of a source chain's final block, with ATTESTER_KEY. Prints the word as "
-        "a line; --keep gives it to this installation's provers; --watch does so for every block "
-        "that queries wait for, until it is ended; --take reads others' lines."
+        "a line; --keep gives it to this installation's provers, --post to those of another one; "
+        "--watch does so for every block that queries there wait for, until it is ended; --take "
+        "reads others' lines."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
@@ -44,31 +63,43 @@ class Command(BaseCommand):
         what.add_argument("--block", type=int, help="its number")
         what.add_argument("--watch", action="store_true", help="all that queries wait for")
         what.add_argument("--take", action="store_true", help="lines of others, from stdin")
-        parser.add_argument("--keep", action="store_true", help="for this installation's provers")
+        to = parser.add_mutually_exclusive_group()
+        to.add_argument("--keep", action="store_true", help="for this installation's provers")
+        to.add_argument("--post", metavar="URL", default="", help="to the installation there")
 
     def handle(self, **options: Any) -> None:
         try:
-            routes = read_routes(settings.ROUTES_FILE)
-            if options["take"]:
-                self._take(routes)
-                return
-            if options["source"] is None or options["destination"] is None:
-                raise CommandError("Name the chains: --source ID --destination ID.")
-            registry = registry_of(routes, options["source"], options["destination"])
-            speaker = Speaker(routes, registry, _attester(registry))
-            if options["watch"]:
-                self._watch(speaker)
-            else:
-                word = speaker.word_on(options["block"])
-                if options["keep"]:
-                    take(routes, word)
-                self.stdout.write(word.line())
-        except (RoutesUnreadable, SignerUnusable, AttestationRefused) as fault:
+            self._handle(**options)
+        except (RoutesUnreadable, NotTaken) as fault:
             raise CommandError(str(fault)) from None
+        except Refusal as refusal:
+            raise CommandError(refusal.sentence) from None
         except ChainError as fault:
-            raise CommandError(fault.sentence) from None
+            raise CommandError(with_advice(fault)) from None
         except KeyboardInterrupt:
             self.stdout.write("Ended.")
+
+    def _handle(self, *, watch: bool, keep: bool, post: str, **options: Any) -> None:
+        routes = read_routes(settings.ROUTES_FILE)
+        if options["take"] and (keep or post):
+            raise CommandError("--take keeps what it reads; leave --keep and --post out.")
+        if options["take"] or keep or (watch and not post):
+            refuse_unmigrated()
+        if options["take"]:
+            self._take(routes)
+            return
+        if options["source"] is None or options["destination"] is None:
+            raise CommandError("Name the chains: --source ID --destination ID.")
+        registry = registry_of(routes, options["source"], options["destination"])
+        speaker = Speaker(routes, registry, _attester(registry))
+        to = Installation(post) if post else Here(routes, speaker.signer)
+        if watch:
+            self._watch(speaker, to)
+            return
+        word = speaker.word_on(options["block"])
+        if keep or post:
+            to.give(word.content())
+        self.stdout.write(word.line())
 
     def _take(self, routes: Routes) -> None:
         for line in filter(str.strip, sys.stdin):
@@ -76,61 +107,45 @@ class Command(BaseCommand):
             signer = take(routes, word)
             self.stdout.write(f"Block {word.attested.block:,}, by {signer}: taken.")
 
-    def _watch(self, speaker: "Speaker") -> None:
+    def _watch(self, speaker: Speaker, to: Installation | Here) -> None:
         self.stdout.write(f"Speaking as {speaker.signer.address} (Ctrl-C ends it)")
         self.stdout.flush()
+        settled: set[int] = set()  # taken, or never to be
         while True:
             try:
-                for word in speaker.words_that_are_wanted():
-                    take(speaker.routes, word)
-                    self.stdout.write(word.line())
-                    self.stdout.flush()
+                asked = set(to.wanted(speaker.registry))
+                settled &= asked
+                for word in speaker.words_on(asked - settled):
+                    self._give(word, to, settled)
             except ChainError as fault:
-                self.stderr.write(fault.sentence)
-            time.sleep(LOOKS_EVERY)
+                self.stderr.write(with_advice(fault))
+            except NotTaken as fault:
+                self.stderr.write(str(fault))
+            except (OperationalError, InterfaceError) as fault:
+                self.stderr.write(f"The database cannot be used: {' '.join(str(fault).split())}")
+                close_old_connections()
+            time.sleep(LOOKS_EVERY if isinstance(to, Here) else ASKS_EVERY)
 
-
-class Speaker:
-    """A signer with nodes of his own."""
-
-    def __init__(self, routes: Routes, registry: Registry, signer: Signer) -> None:
-        self.routes = routes
-        self.registry = registry
-        self.signer = signer
-        self._source = SourceChain(routes.chains[registry.source])
-
-    def word_on(self, block: int) -> SignedWord:
-        head = self._source.head()
-        if not 0 <= block <= head.final_number:
-            raise AttestationRefused(
-                f"Block {block:,} is not final: the last final one is {head.final_number:,}."
-            )
-        header = self._source.header(block)
-        told = Attested(
-            self.registry.source,
-            self.registry.destination,
-            bytes.fromhex(self.registry.address[2:]),
-            block,
-            header.hash,
-        )
-        return SignedWord(told, self.signer.sign_digest(told.digest))
-
-    def words_that_are_wanted(self) -> list[SignedWord]:
-        """Of each waiting block, once it is final, unless this signer has spoken."""
-        spoken = Attestation.objects.filter(
-            source=self.registry.source,
-            destination=self.registry.destination,
-            signer=self.signer.address,
-        )
-        waiting = set(wanted(self.registry)) - set(spoken.values_list("block", flat=True))
-        final = self._source.head().final_number
-        return [self.word_on(block) for block in sorted(waiting) if block <= final]
+    def _give(self, word: SignedWord, to: Installation | Here, settled: set[int]) -> None:
+        try:
+            to.give(word.content())
+        except NotTaken as fault:
+            if fault.retryable:
+                raise
+            self.stderr.write(f"Block {word.attested.block:,}: {fault}")
+        else:
+            self.stdout.write(word.line())
+            self.stdout.flush()
+        settled.add(word.attested.block)
 
 
 def _attester(registry: Registry) -> Signer:
     if not settings.ATTESTER_KEY:
         raise CommandError("ATTESTER_KEY is not set: the key of one of the registry's signers.")
-    signer = Signer(settings.ATTESTER_KEY)
+    try:
+        signer = Signer(settings.ATTESTER_KEY)
+    except SignerUnusable:
+        raise CommandError("ATTESTER_KEY is no private key: that is 32 bytes in hex.") from None
     if signer.address not in registry.signers:
         raise CommandError(f"{signer.address} is none of the registry's signers.")
     return signer

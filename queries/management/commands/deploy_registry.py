@@ -1,5 +1,10 @@
-"""`manage.py deploy_registry`: puts a registry on a chain, and prints the lines that name it."""
+"""`manage.py deploy_registry`: puts a registry on a chain, and prints the lines that name it.
 
+Only these lines are on stdout, so that `>> routes.toml` appends them; what it does meanwhile is
+told on stderr.
+"""
+
+import re
 from argparse import ArgumentParser
 from contextlib import closing
 from typing import Any
@@ -8,6 +13,7 @@ from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 from eth_utils.address import is_checksum_address
 
+from queries.chain.advice import with_advice
 from queries.chain.deployment import DeploymentFailed, check_chain, deploy
 from queries.chain.destination import Destination
 from queries.chain.errors import ChainError
@@ -15,7 +21,7 @@ from queries.chain.registry_code import deployment_code
 from queries.chain.signer import SignerUnusable, open_signer
 from queries.routes import Chain, RegistryKind, Routes, RoutesUnreadable, read_routes
 
-WAIT = 600.0  # seconds
+WAIT = 600  # seconds
 
 
 class Command(BaseCommand):
@@ -32,13 +38,12 @@ class Command(BaseCommand):
         parser.add_argument("--kind", choices=kinds, required=True, help="how it learns hashes")
         parser.add_argument("--signers", default="", help="of an attested one: 0x…,0x…")
         parser.add_argument("--threshold", type=int, default=0, help="how many of them must agree")
-        parser.add_argument(
-            "--wait", type=float, default=WAIT, help="seconds for a block (%(default)s)"
-        )
+        parser.add_argument("--wait", default=str(WAIT), help="seconds for a block (%(default)s)")
 
     def handle(self, **options: Any) -> None:
         kind = RegistryKind(options["kind"])
         signers = [each.strip() for each in options["signers"].split(",") if each.strip()]
+        patience = _seconds(options["wait"])
         _check_signers(kind, signers, options["threshold"])
         try:
             routes = read_routes(settings.ROUTES_FILE)
@@ -50,25 +55,32 @@ class Command(BaseCommand):
             )
             with closing(Destination(chain)) as destination:
                 check_chain(destination, kind)
-                self.stdout.write(
+                self._tell(
                     f"Deploying a registry of {source.name}'s facts on {chain.name}, paid for by "
                     f"{signer.address} …"
                 )
                 code = deployment_code(kind, source.id, signers, options["threshold"])
-                done = deploy(destination, signer, kind, code, options["wait"], self.stdout.write)
+                done = deploy(destination, signer, kind, code, patience, self._tell)
         except (RoutesUnreadable, SignerUnusable, DeploymentFailed) as error:
             raise CommandError(str(error)) from None
         except ChainError as error:
-            raise CommandError(error.sentence) from None
-        self.stdout.write(f"It stands in block {done.block}, for {done.gas_used:,} gas.\n")
-        self.stdout.write("Put this into ROUTES_FILE:\n")
+            raise CommandError(with_advice(error)) from None
+        self._tell(
+            f"It stands in block {done.block}, for {done.gas_used:,} gas. These lines belong into "
+            "ROUTES_FILE:"
+        )
+        # The empty line parts it from a file's last one, even where that is not ended.
         self.stdout.write(
-            f'[[registries]]\nkind = "{kind}"\nsource = {source.id}\n'
+            f'\n[[registries]]\nkind = "{kind}"\nsource = {source.id}\n'
             f'destination = {chain.id}\naddress = "{done.address}"'
         )
         if kind is RegistryKind.ATTESTED:
             listed = ", ".join(f'"{each}"' for each in signers)
             self.stdout.write(f"signers = [{listed}]\nthreshold = {options['threshold']}")
+
+    def _tell(self, sentence: str) -> None:
+        self.stderr.write(sentence, str)  # not in the colour of faults
+        self.stderr.flush()
 
 
 def _chain(routes: Routes, chain_id: int) -> Chain:
@@ -77,6 +89,12 @@ def _chain(routes: Routes, chain_id: int) -> Chain:
         there = ", ".join(map(str, routes.chains)) or "none"
         raise CommandError(f"ROUTES_FILE has no chain {chain_id}; there: {there}.")
     return chain
+
+
+def _seconds(text: str) -> float:
+    if re.fullmatch(r"\d{1,5}(\.\d{1,3})?", text, re.ASCII):
+        return float(text)
+    raise CommandError(f"--wait is {text!r}; take a number of seconds, such as {WAIT}.")
 
 
 def _check_ends(kind: RegistryKind, source: Chain, destination: Chain) -> None:

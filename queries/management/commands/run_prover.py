@@ -7,6 +7,7 @@ from typing import Any
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 
+from accounts.database_state import refuse_unmigrated
 from queries.chain.signer import Signer, SignerUnusable, open_signer
 from queries.engines import embedded
 from queries.engines.waking import ALARM, LOOKS_EVERY, listen
@@ -28,6 +29,7 @@ class Command(BaseCommand):
         threads = _threads(options["threads"])
         routes = _routes()
         signer = _signer()
+        refuse_unmigrated()
         for each in (signal.SIGTERM, signal.SIGINT):
             signal.signal(each, lambda *_: ALARM.stop())
         workers = embedded.run(lambda: Chains(routes, signer), threads, ALARM, LOOKS_EVERY)
@@ -37,10 +39,13 @@ class Command(BaseCommand):
             "(Ctrl-C ends it)"
         )
         self.stdout.flush()
-        listen()
-        ALARM.stop()
-        for worker in workers:
-            worker.join()
+        try:
+            listen()
+        finally:
+            # Also where the engine breaks: threads that went on would keep the process.
+            ALARM.stop()
+            for worker in workers:
+                worker.join()
         self.stdout.write("The prover has ended; what it had in hand is finished or kept.")
 
 

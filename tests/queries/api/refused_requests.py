@@ -11,7 +11,9 @@ from django.test import Client
 from accounts import api_keys
 from accounts.models import Account, ApiKey
 from queries.api import estimating
+from queries.chain.signer import Signer
 from tests.queries.api.served_api import SEPOLIA, WALLET, ask, make_key, record_head, submit
+from tests.queries.api.signed_words import BLOCK, give, wait_for, word
 from tests.queries.schema.example_batches import (
     ADDRESS,
     BALANCE,
@@ -104,6 +106,23 @@ def _busy() -> Any:
         return _estimated(make_key())
 
 
+def _contradicted() -> Any:
+    wait_for(BLOCK)
+    give(word())
+    return give(word(block_hash=bytes(32)))
+
+
+def _unwanted() -> Any:
+    wait_for(BLOCK)
+    return give(word(block=BLOCK - 1))
+
+
+def _attestations_used_up() -> Any:
+    with patch("queries.api.attestation_views.A_MINUTE", 1):
+        give({})
+        return give({})
+
+
 def _broken() -> Any:
     with patch("queries.reading.batches.batches_of", side_effect=RuntimeError("hunter2")):
         return Client(raise_request_exception=False).get(
@@ -169,5 +188,10 @@ REFUSED: dict[str, Ask] = {
     "delivery_unknown": lambda: Client().post(
         "/webhook-deliveries/x/replay", headers={"api-key": make_key()}
     ),
+    "attestation_malformed": lambda: give({}),
+    "attestation_untrusted": lambda: give(word(Signer(32 * "63"))),
+    "attestation_contradicted": _contradicted,
+    "attestation_unwanted": _unwanted,
+    "too_many_attestations": _attestations_used_up,
     "parameter_malformed": lambda: ask(make_key(), "/batch-queries", limit="x"),
 }

@@ -14,6 +14,7 @@ from accounts.models import Account
 from accounts.wallets import Wallet
 from explorer import urls
 from queries.api import urls as api
+from queries.chain.signer import Signer
 from queries.models import Head
 from queries.routes import Chain, NodeAddress, Registry, RegistryKind, Routes
 from queries.schema.batch_rules import BatchLimits
@@ -29,6 +30,16 @@ LIMITS = BatchLimits(
     webhook_headers=10,
     webhook_header_bytes=4_096,
     body_bytes=200_000,
+)
+
+SIGNERS = [Signer(32 * f"{n:02x}") for n in (1, 2)]
+ATTESTED = Registry(
+    RegistryKind.ATTESTED,
+    OPTIMISM,
+    SEPOLIA,
+    "0x5FbDB2315678afecb367f032d93F642f64180aa3",
+    signers=tuple(signer.address for signer in SIGNERS),
+    threshold=2,
 )
 
 
@@ -55,6 +66,7 @@ ROUTES = Routes(
             _registry(RegistryKind.NATIVE, SEPOLIA, SEPOLIA),
             _registry(RegistryKind.NATIVE, OPTIMISM, OPTIMISM),
             _registry(RegistryKind.OPTIMISM, SEPOLIA, OPTIMISM),
+            ((OPTIMISM, SEPOLIA), ATTESTED),
         ]
     ),
 )

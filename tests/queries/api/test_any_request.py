@@ -23,7 +23,7 @@ ADDRESSES = st.sampled_from(
     ["/submit-batch-query", "/batch-query-status", "/batch-queries", "/chain-connections",
      "/api-key", "/openapi.json", "/estimate", "/webhook-deliveries", "/webhook-secret",
      "/webhook-deliveries/01J2VM6JSA6VKKZ0ENWGYYPR18/replay", "/webhook-deliveries/%00/replay",
-     "/batch-queries/", "/submit-batch-query//"]
+     "/attestations", "/attestations/wanted", "/batch-queries/", "/submit-batch-query//"]
 )  # fmt: skip
 NAMES = st.sampled_from(
     ["apiKey", "batchQueryId", "details", "fromQuery", "status", "cursor", "limit", "\x00"]

@@ -101,6 +101,7 @@ def test_connections_are_for_everyone() -> None:
     assert answer.json() == {
         "connections": [
             {"originChainId": "10", "destinationChainId": "10"},
+            {"originChainId": "10", "destinationChainId": "11155111"},
             {"originChainId": "11155111", "destinationChainId": "10"},
             {"originChainId": "11155111", "destinationChainId": "11155111"},
         ]

@@ -41,13 +41,18 @@ class LocalSetup:
         self.file.write_text("\n".join([self.file.read_text(), *lines, ""]))
 
     def run(self, command: str, *arguments: str) -> str:
-        """What it prints; where it fails, its sentence comes last."""
-        out = StringIO()
+        """What it prints, of progress and result; where it fails, its sentence comes last."""
+        progress, result = self.run_apart(command, *arguments)
+        return progress + result
+
+    def run_apart(self, command: str, *arguments: str) -> tuple[str, str]:
+        """What is on stderr, and what is on stdout."""
+        out, err = StringIO(), StringIO()
         try:
-            call_command(command, *arguments, stdout=out)
+            call_command(command, *arguments, stdout=out, stderr=err)
         except CommandError as error:
             out.write(f"FAILED: {error}")
-        printed = out.getvalue()
+        printed = err.getvalue(), out.getvalue()
         for secret in (KEY, "http:", "127.0.0.1"):
-            assert secret not in printed
+            assert secret not in "".join(printed)
         return printed

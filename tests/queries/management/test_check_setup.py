@@ -177,7 +177,10 @@ def test_a_node_that_is_gone_is_named_by_its_number(
         "Local, node 2",
         "Local, node 2, proofs",
     ]
-    assert "No node of Local answers." in found[0]
+    assert found[0].endswith(
+        "No node of Local answers. Look whether it runs, and whether `nodes` in ROUTES_FILE has "
+        "its address."
+    )
 
 
 def test_a_node_of_another_chain_is_told(
@@ -188,7 +191,9 @@ def test_a_node_of_another_chain_is_told(
     found = wrong(setup.run("check_setup"))
     assert len(found) == 2
     assert all("Local, node 2" in line for line in found)
-    assert "The nodes of Local are of another chain." in found[0]
+    assert found[0].endswith(
+        "are of another chain. Correct `nodes` in ROUTES_FILE, or the chain's id."
+    )
 
 
 def test_a_node_that_stands_still_is_told(setup: LocalSetup, node: LocalNode, native: str) -> None:
@@ -245,15 +250,31 @@ def test_a_node_must_prove_as_far_back_as_blocks_are_final(
         assert "keep proofs only for newer blocks" in found[0]
 
 
-def test_a_node_that_calls_nothing_final_is_told(
+def nothing_final(params: list[Any], answer: Answer) -> Answer:
+    return {"result": None} if params[0] == "finalized" else answer
+
+
+def test_a_node_that_calls_nothing_final_is_told_where_others_wait_for_that(
+    setup: LocalSetup, node: LocalNode, source: LocalNode
+) -> None:
+    setup.add_chain(CHAIN_ID, "Local", [node.url])
+    address = attested_and_optimism(node, source)["AttestedRegistry"]
+    with changed(source, "eth_getBlockByNumber", nothing_final) as of_source:
+        setup.add_chain(SOURCE, "Elsewhere", [of_source])
+        setup.add_registry("attested", SOURCE, CHAIN_ID, address, *SIGNED_BY_TWO)
+        (line,) = wrong(setup.run("check_setup"))
+    assert "Elsewhere, node 1, proofs" in line
+    assert "The node calls no block finalized. Set `finality` to a number" in line
+
+
+def test_for_itself_alone_a_chain_needs_no_final_blocks(
     setup: LocalSetup, node: LocalNode, native: str
 ) -> None:
-    def change(params: list[Any], answer: Answer) -> Answer:
-        return {"result": None} if params[0] == "finalized" else answer
-
-    with changed(node, "eth_getBlockByNumber", change) as address:
-        line = only_wrong(setup, native, address)
-    assert "The node calls no block finalized. Set `finality` to a number" in line
+    """Nor proofs that reach as far back as the last one."""
+    with changed(node, "eth_getBlockByNumber", nothing_final) as address:
+        setup.add_chain(CHAIN_ID, "Local", [address])
+        setup.add_registry("native", CHAIN_ID, CHAIN_ID, native)
+        assert wrong(setup.run("check_setup")) == []
 
 
 def test_a_node_without_proofs_is_told(setup: LocalSetup, node: LocalNode, native: str) -> None:

@@ -47,7 +47,7 @@ def deployed(setup: LocalSetup, printed: str) -> str:
     assert f"paid for by {ADDRESS}" in printed
     assert "waiting for a block" in printed
     before, _, lines = printed.partition("[[registries]]")
-    assert before.endswith("Put this into ROUTES_FILE:\n")
+    assert before.endswith("These lines belong into ROUTES_FILE:\n\n")
     setup.add(f"[[registries]]{lines}")
     (registry,) = read_routes(setup.file).registries.values()
     return registry.address
@@ -83,6 +83,17 @@ def test_an_attested_registry_has_its_signers(setup: LocalSetup, node: LocalNode
         assert node.call(address, call_data("isSigner(address)", signer.address))[31] == 1
 
 
+def test_its_output_can_be_appended_to_the_routes_file(setup: LocalSetup) -> None:
+    """What it does meanwhile is on stderr, and the last line may be one without an end."""
+    setup.file.write_text(setup.file.read_text().rstrip())
+    progress, lines = setup.run_apart("deploy_registry", *NATIVE)
+    assert "It stands in block" in progress
+    with setup.file.open("a") as file:
+        file.write(lines)
+    (registry,) = read_routes(setup.file).registries.values()
+    assert registry.kind is RegistryKind.NATIVE
+
+
 def test_the_same_command_deploys_another_one(setup: LocalSetup) -> None:
     first = setup.run("deploy_registry", *NATIVE)
     second = setup.run("deploy_registry", *NATIVE)
@@ -106,6 +117,8 @@ def test_the_same_command_deploys_another_one(setup: LocalSetup) -> None:
             "is no address with its checksum",
         ),
         ([*ATTESTED, "--signers", f"{TWO},{TWO}", "--threshold", "1"], "stands there twice"),
+        ([*NATIVE, "--wait", "-1"], "--wait is '-1'; take a number of seconds, such as 600."),
+        ([*NATIVE, "--wait", "nan"], "--wait is 'nan'; take a number of seconds"),
     ],
 )
 def test_what_cannot_be_is_told_before_anything_is_sent(
@@ -133,6 +146,7 @@ def test_who_has_too_little_is_told_what_is_needed(setup: LocalSetup, node: Loca
         "FAILED: The signer 0x19E7E376E7C213B7E7e7e46cc70A5dD086DAff2A has 0 coins on Loc" in said
     )
     assert "deploying may cost 0.0" in said
+    assert said.endswith("coins. Send it more.")
     with node.undone():
         node.rpc.ask("anvil_setBalance", "0x19E7E376E7C213B7E7e7e46cc70A5dD086DAff2A", hex(10**17))
         assert "It stands in block" in setup.run("deploy_registry", *NATIVE)
@@ -142,7 +156,8 @@ def test_a_node_that_is_gone_is_told(setup: LocalSetup) -> None:
     setup.file.write_text(setup.file.read_text().replace(":1", ":2"))
     setup.file.write_text("")
     setup.add_chain(CHAIN_ID, "Local", ["http://127.0.0.1:1"])
-    assert setup.run("deploy_registry", *NATIVE) == "FAILED: No node of Local answers."
+    said = setup.run("deploy_registry", *NATIVE)
+    assert said.startswith("FAILED: No node of Local answers. Look whether it runs, and whether")
 
 
 def test_a_transaction_that_is_not_mined_is_named(setup: LocalSetup, node: LocalNode) -> None:

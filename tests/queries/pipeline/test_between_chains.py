@@ -8,16 +8,19 @@ from typing import Any
 
 import pytest
 from django.core.management import CommandError, call_command
+from django.db import OperationalError
 from eth_abi.abi import encode
 from eth_account import Account as Key
 from eth_utils.address import to_checksum_address
+from pytest_django.live_server_helper import LiveServer
 
-from queries.attestations import AttestationRefused, SignedWord, read_line, take
+from queries.attestations import SignedWord, read_line, take
 from queries.chain.artifacts import load_artifact
 from queries.chain.local_node import LocalNode, local_node
 from queries.chain.registry_facts import L1_BLOCK
 from queries.chain.registry_reads import RegistryReads, call_data
 from queries.chain.signer import Signer
+from queries.errors import AttestationRefused
 from queries.models import Attestation, SentTransaction
 from queries.proving.attestations import Attested
 from queries.routes import Chain, NodeAddress, Registry, RegistryKind, Routes
@@ -219,6 +222,27 @@ def test_a_strangers_word_is_not_kept(attested: Service, chains: TwoChains) -> N
     assert not Attestation.objects.exists()
 
 
+def test_a_registry_that_takes_anothers_place_is_spoken_to_anew(
+    attested: Service, chains: TwoChains
+) -> None:
+    """Words for the former one are no signatures to it."""
+    block = chains.final_block()
+    for signer in SIGNERS[:2]:
+        take(attested.routes, _word(attested, chains, signer, block))
+    addresses = [signer.address for signer in SIGNERS]
+    arguments = encode(["uint256", "address[]", "uint256"], [SOURCE, addresses, 2])
+    held = attested.routes.registries[SOURCE, CHAIN_ID]
+    other = replace(held, address=chains.deploy("AttestedRegistry", arguments))
+    with serving(chains.destination, chains.routes(other)) as service:
+        batch = _ask(service, block)
+        with pytest.raises(AssertionError, match="No attestation"):
+            service.work(batch, seconds=1.5)
+        for signer in SIGNERS[1:]:
+            take(service.routes, _word(service, chains, signer, block))
+        service.work(batch)
+        _is_right(service, chains, batch, block)
+
+
 @pytest.mark.parametrize(
     "line", ["", "{", "[]", "{}", '{"originChainId": 1}', "[" * 100_000, "null"]
 )
@@ -247,6 +271,81 @@ def test_the_command_signs_for_final_blocks_alone(
     settings.ATTESTER_KEY = "0x" + 32 * "99"
     with pytest.raises(CommandError, match="none of the registry's signers"):
         call_command("attest", *named, "--block", str(block))
+    settings.ATTESTER_KEY = "hunter2"
+    with pytest.raises(CommandError, match=r"^ATTESTER_KEY is no private key"):
+        call_command("attest", *named, "--block", str(block))
     settings.ATTESTER_KEY = ""
     with pytest.raises(CommandError, match="ATTESTER_KEY is not set"):
         call_command("attest", *named, "--block", str(block))
+
+
+def _attest(settings: Any, key: str, *arguments: str) -> str:
+    settings.ATTESTER_KEY = key
+    out, err = io.StringIO(), io.StringIO()
+    named = ["--source", str(SOURCE), "--destination", str(CHAIN_ID)]
+    call_command("attest", *named, *arguments, stdout=out, stderr=err)
+    assert err.getvalue() == ""
+    return out.getvalue()
+
+
+def test_signers_elsewhere_post_their_words(
+    attested: Service,
+    chains: TwoChains,
+    live_server: LiveServer,
+    settings: Any,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """One of a block that is named, one of all that queries of that installation wait for."""
+    monkeypatch.setattr("queries.management.commands.attest.read_routes", lambda _: attested.routes)
+    block = chains.final_block()
+    batch = _ask(attested, block)
+    with pytest.raises(AssertionError, match="No attestation"):
+        attested.work(batch, seconds=1.5)
+    to = ("--post", f"{live_server.url}/")
+    printed = _attest(settings, "0x" + 32 * "01", "--block", str(block), *to)
+    assert read_line(printed).attested.block == block
+    with pytest.raises(CommandError, match="No query waits for a block that block 1 leads back"):
+        _attest(settings, "0x" + 32 * "01", "--block", "1", *to)
+
+    def end(_: float) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("queries.management.commands.attest.time.sleep", end)
+    speaking, line, ended = _attest(settings, "0x" + 32 * "02", "--watch", *to).splitlines()
+    assert read_line(line).attested.block == block
+    assert speaking.startswith("Speaking as 0x")
+    assert ended == "Ended."
+    monkeypatch.undo()
+    attested.work(batch)
+    _is_right(attested, chains, batch, block)
+
+
+def test_a_signer_who_watches_outlives_a_database_that_is_gone(
+    attested: Service, settings: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("queries.management.commands.attest.read_routes", lambda _: attested.routes)
+    looks = iter([OperationalError("server\n gone"), KeyboardInterrupt()])
+
+    def look(_: object) -> None:
+        raise next(looks)
+
+    monkeypatch.setattr("queries.management.commands.attest.wanted", look)
+    monkeypatch.setattr("queries.management.commands.attest.LOOKS_EVERY", 0)
+    with pytest.raises(AssertionError, match="The database cannot be used: server gone"):
+        _attest(settings, "0x" + 32 * "01", "--watch")
+    assert next(looks, None) is None
+
+
+def test_where_nobody_takes_words_it_is_told(
+    attested: Service, chains: TwoChains, settings: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("queries.management.commands.attest.read_routes", lambda _: attested.routes)
+    block = str(chains.final_block())
+    for url, said in (
+        ("http://127.0.0.1:1", "does not answer as Tacitus does. Look whether the address"),
+        ("ftp://u:hunter2@h", "--post is no http or https address. Take that of"),
+        ("hunter2", "--post is no http or https address. Take that of"),
+    ):
+        with pytest.raises(CommandError, match=said) as refused:
+            _attest(settings, "0x" + 32 * "01", "--block", block, "--post", url)
+        assert "hunter2" not in str(refused.value)

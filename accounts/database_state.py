@@ -1,0 +1,18 @@
+"""Whether the database has the tables that this version works with."""
+
+from django.core.management.base import CommandError
+from django.db import connection
+from django.db.migrations.executor import MigrationExecutor
+
+NOT_MIGRATED = "The database is not migrated. Run: manage.py migrate"
+
+
+def is_migrated() -> bool:
+    executor = MigrationExecutor(connection)
+    return not executor.migration_plan(executor.loader.graph.leaf_nodes())
+
+
+def refuse_unmigrated() -> None:
+    """For commands, before they do anything."""
+    if not is_migrated():
+        raise CommandError(NOT_MIGRATED)

@@ -1,0 +1,75 @@
+"""Signers of attested registries hand their words over, and ask which blocks are waited for.
+
+No key is needed: a word says by its signature whose it is. So requests are counted by network.
+"""
+
+import functools
+from collections.abc import Callable
+
+from django.http import HttpRequest, HttpResponse
+from django.views.decorators.csrf import csrf_exempt
+from django.views.decorators.http import require_POST, require_safe
+
+from accounts.client_address import client_network
+from accounts.key_check import MINUTE
+from accounts.rate_limits import spend
+from accounts.refusals import Refusal, answer_of
+from queries import attestations
+from queries.api.answers import answer
+from queries.api.bodies import json_body
+from queries.errors import TooManyAttestations
+from queries.routes import RegistryKind, Routes
+
+A_MINUTE = 120
+MOST_BYTES = 2_000
+MOST_WANTED = 256  # of one registry
+
+View = Callable[[HttpRequest, Routes], HttpResponse]
+
+
+def _counted(view: View) -> View:
+    @functools.wraps(view)
+    def checked(request: HttpRequest, routes: Routes) -> HttpResponse:
+        try:
+            _spend(request)
+            return view(request, routes)
+        except Refusal as refusal:
+            return answer_of(refusal)
+
+    return checked
+
+
+@csrf_exempt
+@require_POST
+@_counted
+def give_attestation(request: HttpRequest, routes: Routes) -> HttpResponse:
+    word = attestations.read_word(json_body(request, MOST_BYTES))
+    signer = attestations.take(routes, word, wanted_alone=True)
+    return answer({"signer": signer, "block": str(word.attested.block)})
+
+
+@csrf_exempt
+@require_safe
+@_counted
+def wanted_attestations(_request: HttpRequest, routes: Routes) -> HttpResponse:
+    attested = [each for each in routes.registries.values() if each.kind is RegistryKind.ATTESTED]
+    told = [
+        {
+            "originChainId": str(registry.source),
+            "destinationChainId": str(registry.destination),
+            "registry": registry.address,
+            "blocks": [str(block) for block in attestations.wanted(registry)[:MOST_WANTED]],
+        }
+        for registry in attested
+    ]
+    return answer({"wanted": told})
+
+
+def _spend(request: HttpRequest) -> None:
+    spent = spend(f"attestations from {client_network(request)}", A_MINUTE, MINUTE)
+    if not spent.allowed:
+        raise TooManyAttestations(
+            f"A network has {A_MINUTE} requests about attestations a minute, and these are used "
+            f"up. There are more in {spent.seconds_left} seconds.",
+            headers={"Retry-After": str(spent.seconds_left)},
+        )

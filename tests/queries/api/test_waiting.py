@@ -1,0 +1,50 @@
+"""A batch that nobody works on says so."""
+
+from datetime import UTC, timedelta
+
+import pytest
+from django.utils import timezone
+
+from queries.models import Head
+from queries.statuses import BatchStatus
+from tests.queries.api.served_api import HERE, SEPOLIA, ask, make_key, record_head, submitted
+from tests.queries.api.worked_batches import set_status
+from tests.queries.schema.example_batches import SPECIFICATION
+
+pytestmark = [pytest.mark.django_db, pytest.mark.urls(HERE)]
+
+
+def seen(ago: timedelta) -> str:
+    """When a prover last looked, as it is told."""
+    moment = timezone.now() - ago
+    Head.objects.update(looked_at=moment)
+    return f"{moment.astimezone(UTC):%Y-%m-%d %H:%M} UTC"
+
+
+def test_a_batch_that_no_prover_has_taken_says_so() -> None:
+    key = make_key()
+    batch_id = submitted(key, SPECIFICATION)
+
+    def told() -> str | None:
+        (listed,) = ask(key, "/batch-queries").json()["batches"]
+        polled = ask(key, "/batch-query-status", batchQueryId=batch_id, details=0)
+        assert listed["waitsFor"] == polled.json()["waitsFor"]
+        waits_for: str | None = listed["waitsFor"]
+        return waits_for
+
+    start = "the operator starts one with manage.py run_prover."
+    assert told() == f"No prover has taken it yet, and none has been seen so far: {start}"
+    record_head(SEPOLIA, number=1, timestamp=1)
+    assert told() == "No prover has taken it yet."
+    since = seen(timedelta(minutes=3))
+    assert told() == f"No prover has taken it yet, and none has been seen since {since}: {start}"
+    set_status(batch_id, BatchStatus.RECEIVED, lease_token="x")  # noqa: S106
+    assert told() == f"No prover has been seen since {since}: {start}"
+    seen(timedelta(seconds=60))
+    assert told() is None
+    set_status(batch_id, BatchStatus.IN_PROGRESS, waits_for="It waits.", lease_token="")
+    assert told() == "It waits."
+    since = seen(timedelta(minutes=3))
+    assert told() == f"No prover has been seen since {since}: {start}"
+    set_status(batch_id, BatchStatus.DONE)
+    assert told() is None

@@ -1,0 +1,56 @@
+"""The loop that looks for work goes on, and a database that is gone is told in one line."""
+
+import logging
+import threading
+
+import pytest
+from django.db import OperationalError
+
+from queries.engines import embedded
+from queries.engines.alarm import Alarm
+from queries.pipeline.chains import Chains
+from queries.routes import Routes
+
+pytestmark = pytest.mark.no_database
+
+
+@pytest.mark.parametrize(
+    ("fault", "said", "traced"),
+    [
+        (
+            OperationalError("connection to server at\n h failed: refused"),
+            "The database cannot be used: connection to server at h failed: refused",
+            False,
+        ),
+        (RuntimeError("ours"), "A fault of ours, beside any piece of work.", True),
+    ],
+)
+def test_a_prover_outlives_what_goes_wrong(
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+    fault: Exception,
+    said: str,
+    *,
+    traced: bool,
+) -> None:
+    looked, back = threading.Event(), threading.Event()
+
+    def work(_: Chains) -> bool:
+        if looked.is_set():
+            back.set()
+            return False
+        looked.set()
+        raise fault
+
+    monkeypatch.setattr(embedded, "work_once", work)
+    monkeypatch.setattr(embedded, "next_look", lambda: None)
+    monkeypatch.setattr(embedded, "AFTER_A_FAULT", 0.01)
+    alarm = Alarm()
+    with caplog.at_level(logging.INFO):
+        (thread,) = embedded.run(lambda: Chains(Routes({})), 1, alarm, 0.01)
+        assert back.wait(10)
+        alarm.stop()
+        thread.join(10)
+    (told,) = [record for record in caplog.records if record.name == "tacitus.prover"]
+    assert told.getMessage() == said
+    assert bool(told.exc_info) is traced
