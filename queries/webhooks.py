@@ -52,7 +52,8 @@ def post(url: str, headers: dict[str, str], body: bytes, *, to_private: bool = F
     """The status that was answered."""
     target = _target(url)
     address = _address(target, to_private=to_private)
-    own = {"Host": _host_header(target), "User-Agent": "Tacitus", "Connection": "close"}
+    sent = urllib3.HTTPHeaderDict(headers)  # capitals make no difference in a header's name
+    sent.update({"Host": _host_header(target), "User-Agent": "Tacitus", "Connection": "close"})
     try:
         with (
             _connection(target, address) as pool,
@@ -60,7 +61,7 @@ def post(url: str, headers: dict[str, str], body: bytes, *, to_private: bool = F
                 "POST",
                 target.path,
                 body=body,
-                headers={**headers, **own},
+                headers=sent,
                 redirect=False,
                 retries=False,
                 preload_content=False,

@@ -8,7 +8,7 @@ from django.conf import settings
 
 from accounts.webhook_secrets import webhook_secret
 from queries.fact_names import shown_values
-from queries.models import Query, WebhookAttempt, WebhookDelivery
+from queries.models import Batch, Query, WebhookAttempt, WebhookDelivery
 from queries.pipeline.clock import shared_now
 from queries.pipeline.leases import Lease
 from queries.pipeline.work import Wait
@@ -28,8 +28,7 @@ def deliver(lease: Lease[WebhookDelivery]) -> Wait | None:
     body = body_of(delivery)
     now = shared_now()
     headers = {
-        "Content-Type": "application/json",
-        **dict(batch.webhook_headers),
+        **_asked_headers(batch),
         EVENT_HEADER: delivery.pk,
         SIGNATURE_HEADER: signature(webhook_secret(batch.owner), int(now.timestamp()), body),
     }
@@ -52,6 +51,13 @@ def deliver(lease: Lease[WebhookDelivery]) -> Wait | None:
         return None
     said = fault or f"The receiver answered {answered}."
     return Wait(PAUSES[tries - 1], said, failures=tries)
+
+
+def _asked_headers(batch: Batch) -> dict[str, str]:
+    """Those that came with the batch, in which any letters may be capitals."""
+    asked = dict(batch.webhook_headers)
+    names_its_kind = any(name.lower() == "content-type" for name in asked)
+    return asked if names_its_kind else {"Content-Type": "application/json", **asked}
 
 
 def body_of(delivery: WebhookDelivery) -> bytes:

@@ -12,7 +12,7 @@ from django.conf import LazySettings
 from accounts.models import Account
 from accounts.webhook_secrets import webhook_secret
 from queries.chain.local_node import LocalNode
-from queries.models import WebhookAttempt, WebhookDelivery
+from queries.models import Batch, WebhookAttempt, WebhookDelivery
 from queries.pipeline import deliver
 from tests.queries.pipeline.service import (
     CHAIN_ID,
@@ -92,6 +92,20 @@ def test_a_rejected_batch_is_told_with_its_cause(service: Service) -> None:
     told = json.loads(hook.got[0][2])
     assert told["queryStatus"] == "REJECTED"
     assert (told["error"]["code"], told["error"]["retryable"]) == ("route_unsupported", False)
+
+
+@pytest.mark.parametrize("name", ["content-type", "Content-Type", ""])
+def test_each_header_is_sent_once_however_its_name_is_written(service: Service, name: str) -> None:
+    asked = {"user-agent": "Mine", "x-mine": "yes"} | ({name: "text/x"} if name else {})
+    with receiver() as hook:
+        ended_batch(service, hook.url)
+        Batch.objects.update(webhook_headers=[list(each) for each in asked.items()])
+        deliver_all(service)
+    names = [each.lower() for each in hook.named[0]]
+    assert len(names) == len(set(names))
+    told = {each.lower(): value for each, value in hook.got[0][1].items()}
+    assert told["content-type"] == ("text/x" if name else "application/json")
+    assert (told["user-agent"], told["x-mine"]) == ("Tacitus", "yes")
 
 
 def test_no_webhook_goes_into_private_networks(service: Service, settings: LazySettings) -> None:
