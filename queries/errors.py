@@ -200,6 +200,14 @@ class DeliveryUnknown(Refusal):
     status = HTTPStatus.NOT_FOUND
 
 
+class TooManyReplays(Refusal):
+    """Your account has had as many webhooks sent again in this hour as it may."""
+
+    code = "too_many_replays"
+    status = HTTPStatus.TOO_MANY_REQUESTS
+    retryable = True
+
+
 class ParameterMalformed(Refusal):
     """A parameter in the address has a value that means nothing there."""
 

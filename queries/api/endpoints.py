@@ -10,7 +10,7 @@ from accounts.refusals import Refusal
 from queries import errors
 from queries.api import views
 from queries.api.endpoint import ID_PATTERN, OF_THE_KEY, Endpoint, Parameter, pages
-from queries.api.webhook_endpoints import WEBHOOK_ENDPOINTS
+from queries.api.webhook_endpoints import OF_REPLAYING, WEBHOOK_ENDPOINTS
 from queries.intake import IDEMPOTENCY_KEY, LONGEST_KEY
 from queries.statuses import BatchStatus
 
@@ -29,7 +29,7 @@ OF_SUBMITTING = tuple(
     for each in vars(errors).values()
     if isinstance(each, type)
     and each.__module__ == errors.__name__
-    and each not in {*OF_READING, errors.DeliveryUnknown, *OF_NODES} - {errors.MissingField}
+    and each not in {*OF_READING, *OF_REPLAYING, *OF_NODES} - {errors.MissingField}
 )
 OF_ESTIMATING = (
     *(

@@ -104,6 +104,16 @@ def _busy() -> Any:
         return _estimated(make_key())
 
 
+def _replayed(key: str) -> Any:
+    return Client().post("/webhook-deliveries/x/replay", headers={"api-key": key})
+
+
+def _replays_used_up() -> Any:
+    with patch("queries.api.webhook_views.REPLAYS_AN_HOUR", 1):
+        _replayed(make_key())
+        return _replayed(make_key())  # another key of the same account
+
+
 def _broken() -> Any:
     with patch("queries.reading.batches_of", side_effect=RuntimeError("hunter2")):
         return Client(raise_request_exception=False).get(
@@ -166,8 +176,7 @@ REFUSED: dict[str, Ask] = {
     "too_many_estimates": _estimates_used_up,
     "estimates_busy": _busy,
     "batch_unknown": lambda: ask(make_key(), "/batch-query-status", batchQueryId="x"),
-    "delivery_unknown": lambda: Client().post(
-        "/webhook-deliveries/x/replay", headers={"api-key": make_key()}
-    ),
+    "delivery_unknown": lambda: _replayed(make_key()),
+    "too_many_replays": _replays_used_up,
     "parameter_malformed": lambda: ask(make_key(), "/batch-queries", limit="x"),
 }
