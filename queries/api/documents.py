@@ -17,6 +17,7 @@ from queries.api.openapi import document, meaning
 from queries.api.request_schema import EVERYTHING_EXAMPLE, SPECIFICATION_EXAMPLE
 from queries.api.webhook_description import TOLD, pauses
 from queries.chain.connections import WHOLE
+from queries.pipeline.deliver import MOST_FACTS
 from queries.schema.batch_rules import BatchLimits
 
 
@@ -52,6 +53,7 @@ def api_page(request: HttpRequest, limits: BatchLimits) -> HttpResponse:
                 for each in every_refusal()
             ],
             "webhook_headers": TOLD,
+            "most_facts": MOST_FACTS,
             "webhook_pauses": pauses(),
             "webhook_seconds": f"{WHOLE:.0f}",
             "event": _written(EXAMPLE_ANSWERS["Event"]),

@@ -63,7 +63,7 @@ def _asked_headers(batch: Batch) -> dict[str, str]:
 def body_of(delivery: WebhookDelivery) -> bytes:
     """The same bytes at each try, so that a receiver can tell a repetition."""
     batch = delivery.batch
-    queries = Query.objects.filter(batch=batch).order_by("place")[:MOST_FACTS]
+    queries = list(Query.objects.filter(batch=batch).order_by("place")[: MOST_FACTS + 1])
     error = {
         "code": batch.error_code,
         "error": batch.error_sentence,
@@ -84,7 +84,9 @@ def body_of(delivery: WebhookDelivery) -> bytes:
                 "name": query.name or None,
                 "values": shown_values(query.values) if batch.status == BatchStatus.DONE else None,
             }
-            for query in queries
+            for query in queries[:MOST_FACTS]
         ],
+        # As in the status answer, which tells those that follow.
+        "nextQuery": queries[MOST_FACTS].place if len(queries) > MOST_FACTS else None,
     }
     return json.dumps(content, separators=(",", ":")).encode()

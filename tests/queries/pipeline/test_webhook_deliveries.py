@@ -54,6 +54,26 @@ def test_it_is_told_once_with_facts_and_a_signature(service: Service) -> None:
     assert WebhookDelivery.objects.get().delivered is not None
 
 
+def test_what_it_leaves_out_is_told_where_it_is_to_be_had(
+    service: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    service.mine(2)
+    block = f"block:{service.head() - 1}"
+    accounts = {f"0x{number:040x}": {"props": ["NONCE"]} for number in range(3)}
+    for most in (3, 2):
+        monkeypatch.setattr(deliver, "MOST_FACTS", most)
+        with receiver() as hook:
+            service.chains().head(CHAIN_ID)
+            data = {str(CHAIN_ID): {block: {"accounts": accounts}}}
+            batch = service.submit(data, webhook={"url": hook.url})
+            service.work(batch)
+            deliver_all(service)
+        told = json.loads(hook.got[0][2])
+        assert len(told["facts"]) == most
+        rest = service.status(batch)["queries"][most:]
+        assert told["nextQuery"] == (most if rest else None)
+
+
 def test_it_is_told_again_until_it_is_taken_and_the_same_each_time(service: Service) -> None:
     with receiver(500, 302, 404, 204) as hook:
         ended_batch(service, hook.url)
