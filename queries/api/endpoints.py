@@ -17,6 +17,8 @@ from queries.statuses import BatchStatus
 # What any endpoint may answer, before it is asked or because something broke.
 ANYWHERE: tuple[type[Refusal], ...] = (
     http.RequestNotUnderstood,
+    http.HostUnknown,
+    http.HttpsNeeded,
     http.NothingHere,
     http.MethodNotAllowed,
     http.FaultOfOurs,

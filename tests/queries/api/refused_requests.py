@@ -6,7 +6,7 @@ from typing import Any
 from unittest.mock import patch
 
 from django.db import OperationalError, connection
-from django.test import Client
+from django.test import Client, override_settings
 
 from accounts import api_keys
 from accounts.models import Account, ApiKey
@@ -104,6 +104,11 @@ def _busy() -> Any:
         return _estimated(make_key())
 
 
+def _over_http() -> Any:
+    with override_settings(SECURE_SSL_REDIRECT=True):
+        return Client().get("/batch-queries", headers={"api-key": make_key()})
+
+
 def _replayed(key: str) -> Any:
     return Client().post("/webhook-deliveries/x/replay", headers={"api-key": key})
 
@@ -131,6 +136,8 @@ REFUSED: dict[str, Ask] = {
     "too_many_requests": _used_up,
     "unavailable": _without_database,
     "fault_of_ours": _broken,
+    "host_unknown": lambda: Client().get("/batch-queries", headers={"host": "other.example"}),
+    "https_needed": _over_http,
     "nothing_here": lambda: Client().get(
         "/chain-connections/x", headers={"accept": "text/json,application/json"}
     ),
