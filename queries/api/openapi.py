@@ -49,7 +49,15 @@ def document(limits: BatchLimits) -> dict[str, object]:
         "components": {
             "securitySchemes": {
                 "header": {"type": "apiKey", "in": "header", "name": HEADER},
-                "parameter": {"type": "apiKey", "in": "query", "name": PARAMETER},
+                "parameter": {
+                    "type": "apiKey",
+                    "in": "query",
+                    "name": PARAMETER,
+                    "description": (
+                        "As existing clients send it. Take the header, which decides where both "
+                        "come: addresses end up in logs."
+                    ),
+                },
             },
             "schemas": {
                 **request_schemas(limits),
