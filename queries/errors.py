@@ -16,7 +16,7 @@ class LengthRequired(Refusal):
 
 
 class ContentTypeUnsupported(Refusal):
-    """The body says that it is something else than JSON."""
+    """The body says that it is something else than JSON, or compressed."""
 
     code = "content_type_unsupported"
     status = HTTPStatus.UNSUPPORTED_MEDIA_TYPE
