@@ -77,8 +77,15 @@ def batches_of(
 
 def queries_of(shown: BatchView, *, first: int, most: int) -> QueryPage:
     """The batch's queries from the place `first` on, with their transactions."""
-    rows = Query.objects.filter(batch=shown.id, place__gte=first).select_related("job")
-    found = list(rows.defer("job__header").order_by("place")[: most + 1])
+    found = list(
+        # In SQL's own words as well: putting them together took three times as long as the reading.
+        Query.objects.raw(
+            "SELECT query.*, job.waits_for AS job_waits_for FROM queries_query AS query "
+            "LEFT JOIN queries_blockjob AS job ON job.id = query.job_id "
+            "WHERE query.batch_id = %s AND query.place >= %s ORDER BY query.place LIMIT %s",
+            (shown.id, first, most + 1),
+        )
+    )
     sent = _transactions(found)
     done = shown.status == BatchStatus.DONE
     views = tuple(_query(row, sent, done=done) for row in found[:most])
@@ -125,7 +132,7 @@ def _query(row: Query, sent: Mapping[int, SentTransaction], *, done: bool) -> Qu
         slots=tuple(f"0x{slot}" for slot in row.slots),
         header_fields=tuple(each for each in HeaderField if row.header_fields >> each & 1),
         steps=tuple(_steps(row, sent)),
-        waits_for=row.job.waits_for if row.job and not row.ended else "",
+        waits_for="" if row.ended else vars(row)["job_waits_for"] or "",
         values=_values(row) if done else (),
         cost=int(row.cost, 16) if row.cost else None,
     )
