@@ -14,6 +14,7 @@ from queries.api.endpoint import Endpoint
 from queries.api.endpoints import ENDPOINTS, by_status, every_refusal
 from queries.api.example_answers import EXAMPLE_ANSWERS
 from queries.api.openapi import document, meaning
+from queries.api.request_fields import request_fields
 from queries.api.request_schema import EVERYTHING_EXAMPLE, SPECIFICATION_EXAMPLE
 from queries.api.webhook_description import TOLD, pauses
 from queries.chain.connections import WHOLE
@@ -57,6 +58,7 @@ def api_page(request: HttpRequest, limits: BatchLimits) -> HttpResponse:
             "webhook_pauses": pauses(),
             "webhook_seconds": f"{WHOLE:.0f}",
             "event": _written(EXAMPLE_ANSWERS["Event"]),
+            "fields": request_fields(limits),
             "limits": limits,
             "requests": settings.REQUESTS_PER_MINUTE,
             "seconds": MINUTE,

@@ -16,6 +16,8 @@ from explorer.urls import API_PATHS
 from queries import errors
 from queries.api.example_answers import EXAMPLE_ANSWERS
 from queries.models import Query
+from queries.proving.header_fields import HeaderField
+from queries.proving.witnesses import AccountField
 from queries.statuses import BatchStatus, StepName
 from tests.queries.api.json_schema import Schemas
 from tests.queries.api.refused_requests import REFUSED
@@ -215,6 +217,10 @@ def test_the_page_tells_the_same(client: Client) -> None:
                 assert f"<code>{each['name']}</code>" in text
     for code in known_codes():
         assert f'id="{code}"' in text
+    contents = re.findall(r'href="#(\w+)"', text.partition('class="contents"')[2].split("</ul>")[0])
+    assert contents == re.findall(r'<h2 id="(\w+)"', text)
+    for name in (*HeaderField.__members__, *AccountField.__members__):
+        assert re.search(rf"\b{name}\b", text)
     assert set(re.findall(r'href="#(\w+)"', text)) - {"content"} <= set(
         re.findall(r'id="(\w+)"', text)
     )
