@@ -8,6 +8,7 @@ from django.conf import settings
 from accounts.key_check import HEADER, PARAMETER
 from accounts.refusals import Refusal
 from queries.api.answer_schema import answer_schemas
+from queries.api.described_headers import headers_of
 from queries.api.endpoint import Endpoint
 from queries.api.endpoints import ANYWHERE, ENDPOINTS, by_status, every_refusal
 from queries.api.example_answers import EXAMPLE_ANSWERS
@@ -20,13 +21,13 @@ from queries.api.request_schema import (
 from queries.api.webhook_description import webhooks
 from queries.schema.batch_rules import BatchLimits
 
-_LEFT_OF_THE_MINUTE = ("RateLimit-Limit", "RateLimit-Remaining", "RateLimit-Reset")
-_WAITING = {HTTPStatus.TOO_MANY_REQUESTS, HTTPStatus.SERVICE_UNAVAILABLE}
 _ABOUT = (
     "Proves what a blockchain's state was, and makes it readable in a contract. Submit a batch, "
     "poll its status until it is DONE or REJECTED, then read the facts on chain. Each refusal has "
     "one shape: `error` is a sentence, `code` says the same to programs, `path` names the value at "
-    "fault, and where `retryable` is false, sending the same again will not help."
+    "fault, and where `retryable` is false, sending the same again will not help. "
+    "Where GET is taken, HEAD is too. Pages of other origins may ask with the key in the request, "
+    "unless the operator keeps them out; OPTIONS answers to browsers that ask first."
 )
 
 
@@ -105,20 +106,19 @@ def _responses(endpoint: Endpoint) -> Schema:
     told: Schema = {
         str(HTTPStatus.OK.value): {
             "description": "It worked.",
-            "headers": _headers(_LEFT_OF_THE_MINUTE if endpoint.needs_key else ()),
+            "headers": headers_of(HTTPStatus.OK, needs_key=endpoint.needs_key),
             "content": {"application/json": _answered(endpoint.answer)},
         }
     }
     for status, refusals in by_status((*endpoint.refusals, *ANYWHERE)).items():
-        told[str(status.value)] = _refused(refusals)
+        headers = headers_of(status, needs_key=endpoint.needs_key)
+        told[str(status.value)] = {"headers": headers} | _refused(refusals)
     return told
 
 
 def _refused(refusals: list[type[Refusal]]) -> Schema:
-    waits = any(each.status in _WAITING for each in refusals)
     return {
         "description": "\n".join(f"`{each.code}`: {meaning(each)}" for each in refusals),
-        "headers": _headers(("Retry-After",) if waits else ()),
         "content": {
             "application/json": {
                 "schema": {
@@ -136,10 +136,6 @@ def _answered(name: str) -> Schema:
     example = EXAMPLE_ANSWERS.get(name)
     content: Schema = {"schema": _schema(name)}
     return content | {"example": example} if example else content
-
-
-def _headers(names: tuple[str, ...]) -> Schema:
-    return {name: {"schema": {"type": "integer"}} for name in names}
 
 
 def _schema(name: str) -> Schema:
