@@ -14,6 +14,19 @@ class RequestNotUnderstood(Refusal):
     code: ClassVar[str] = "bad_request"
 
 
+class HostUnknown(Refusal):
+    """The request names a host that is none of this service's."""
+
+    code: ClassVar[str] = "host_unknown"
+
+
+class HttpsNeeded(Refusal):
+    """The request came over plain http, where a key can be read on its way."""
+
+    code: ClassVar[str] = "https_needed"
+    status: ClassVar[HTTPStatus] = HTTPStatus.FORBIDDEN
+
+
 class NotAllowed(Refusal):
     """What was asked for is not for whoever asks."""
 

@@ -26,9 +26,9 @@ class KeyRefused(Refusal):
     code: ClassVar[str] = "key_refused"
     status: ClassVar[HTTPStatus] = HTTPStatus.UNAUTHORIZED
 
-    def __init__(self, sentence: str) -> None:
+    def __init__(self, sentence: str, place: str) -> None:
         challenge = {"WWW-Authenticate": 'ApiKey realm="Tacitus"'}
-        super().__init__(sentence, path=HEADER, headers=challenge)
+        super().__init__(sentence, path=place, headers=challenge)
 
 
 class KeyMissing(KeyRefused):
@@ -92,10 +92,12 @@ def with_api_key(view: View[Rest]) -> Callable[..., HttpResponse]:
 
 
 def _key_of(request: HttpRequest) -> ApiKey:
-    text = request.headers.get(HEADER) or request.GET.get(PARAMETER, "")
+    in_header = request.headers.get(HEADER, "")
+    text = in_header or request.GET.get(PARAMETER, "")
     dashboard = f"{site_address(request)}/dashboard"
     if not text:
-        raise KeyMissing(f"Send your API key in the header {HEADER}. {dashboard} shows it.")
+        raise KeyMissing(f"Send your API key in the header {HEADER}. {dashboard} shows it.", HEADER)
+    place = HEADER if in_header else PARAMETER
     try:
         held = key_lookup.find(text)
     except DatabaseFault as fault:
@@ -103,12 +105,15 @@ def _key_of(request: HttpRequest) -> ApiKey:
     if held is None:
         raise KeyUnknown(
             "This API key is not known: it may be mistyped, cut off, or rotated away. "
-            f"{dashboard} shows the one that works."
+            f"{dashboard} shows the one that works.",
+            place,
         )
     if held.revoked:
-        raise KeyRevoked(f"This API key was revoked. {dashboard} makes another.")
+        raise KeyRevoked(f"This API key was revoked. {dashboard} makes another.", place)
     if held.owner_disabled:
-        raise OwnerDisabled("The operator has disabled the account that this API key belongs to.")
+        raise OwnerDisabled(
+            "The operator has disabled the account that this API key belongs to.", place
+        )
     return held.key
 
 

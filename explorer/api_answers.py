@@ -16,7 +16,7 @@ from django.http import HttpRequest, HttpResponse
 from django.template.loader import render_to_string
 
 from accounts import http_refusals as http
-from accounts.key_check import HEADER
+from accounts.key_check import HEADER, PARAMETER
 from accounts.refusals import Refusal, answer_of
 from accounts.site_address import site_address
 from explorer.logs import request_id
@@ -46,8 +46,10 @@ class ApiAnswers:
         if shared and _is_preflight(request):
             return HttpResponse(status=HTTPStatus.NO_CONTENT, headers=ANY_ORIGIN | PREFLIGHT)
         response = self.get_response(request)
-        if _is_the_frameworks(response) and _wants_json(request) and not _is_elsewhere(request):
+        if _is_the_frameworks(response) and _wants_json(request):
             response = _in_our_shape(request, response)
+        elif response.status_code == HTTPStatus.MOVED_PERMANENTLY and _is_of_the_api(request):
+            response = answer_of(_https_needed())
         for name, value in ANY_ORIGIN.items() if shared else ():
             response[name] = value
         return response
@@ -80,9 +82,14 @@ def _is_preflight(request: HttpRequest) -> bool:
 
 
 def _wants_json(request: HttpRequest) -> bool:
-    if _is_of_the_api(request) or request.content_type == JSON or HEADER in request.headers:
+    if _is_of_the_api(request) or request.content_type == JSON or _shows_a_key(request):
         return True
     return request.get_preferred_type([HTML, JSON]) == JSON
+
+
+def _shows_a_key(request: HttpRequest) -> bool:
+    # Not in request.GET, which refuses to read more parameters than are read.
+    return HEADER in request.headers or f"{PARAMETER}=" in request.META.get("QUERY_STRING", "")
 
 
 def _is_the_frameworks(response: HttpResponse) -> bool:
@@ -91,7 +98,7 @@ def _is_the_frameworks(response: HttpResponse) -> bool:
 
 
 def _is_elsewhere(request: HttpRequest) -> bool:
-    """Asked under a name that is not ours: its page says so, and serves nobody."""
+    """Asked under a name that is not ours, who is not told which ones are."""
     try:
         request.get_host()
     except DisallowedHost:
@@ -100,7 +107,9 @@ def _is_elsewhere(request: HttpRequest) -> bool:
 
 
 def _in_our_shape(request: HttpRequest, response: HttpResponse) -> HttpResponse:
-    answer = answer_of(_refusal(request, response))
+    # A probe comes by address, so not every refusal is one of the host.
+    elsewhere = response.status_code == HTTPStatus.BAD_REQUEST and _is_elsewhere(request)
+    answer = answer_of(_host_unknown() if elsewhere else _refusal(request, response))
     answer.status_code = response.status_code
     for name in KEPT:
         if name in response:
@@ -136,6 +145,21 @@ def _refusal(request: HttpRequest, response: HttpResponse) -> Refusal:
 
 def _where(request: HttpRequest) -> str:
     return f"{site_address(request)}/docs/api tells what there is."
+
+
+def _host_unknown() -> http.HostUnknown:
+    return http.HostUnknown(
+        "This service does not answer to the name that it was asked under. Its operator sets its "
+        "names with SITE_URL and EXTRA_HOSTS."
+    )
+
+
+def _https_needed() -> http.HttpsNeeded:
+    """And not sent on: a POST would come as a GET, and a key once more over http the next time."""
+    return http.HttpsNeeded(
+        "This was asked over plain http, where a key can be read on its way. Ask at "
+        f"{settings.SITE_URL}."
+    )
 
 
 def _too_large() -> http.BodyTooLarge:

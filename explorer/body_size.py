@@ -11,7 +11,7 @@ from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 
-from explorer.urls import API_PATHS
+from explorer.urls import is_of_the_api
 
 
 class BodySize:
@@ -21,7 +21,7 @@ class BodySize:
     def __call__(self, request: HttpRequest) -> HttpResponse:
         length = request.headers.get("Content-Length", "")
         most = settings.DATA_UPLOAD_MAX_MEMORY_SIZE
-        # The API has bounds of its own, and says which.
-        if request.path in API_PATHS or not length.isdecimal() or int(length) <= most:
+        # The API has bounds of its own, and says which; where it takes no body, it reads none.
+        if is_of_the_api(request.path) or not length.isdecimal() or int(length) <= most:
             return self.get_response(request)
         return render(request, "413.html", status=HTTPStatus.REQUEST_ENTITY_TOO_LARGE)

@@ -36,6 +36,8 @@ class HealthChecks:
         )
 
     def _database(self) -> str:
+        if connection.vendor == "sqlite" and not connection.in_atomic_block:
+            connection.close()  # an open file can be read where it is no longer there
         try:
             with connection.cursor() as cursor:
                 cursor.execute("SELECT 1")

@@ -85,7 +85,7 @@ def replay(owner: Account, event: str) -> DeliveryView | None:
 
 
 def _of(owner: Account) -> QuerySet[WebhookDelivery]:
-    return WebhookDelivery.objects.filter(batch__owner=owner).select_related("batch")
+    return WebhookDelivery.objects.filter(owner=owner).select_related("batch")
 
 
 def _views(rows: Iterable[WebhookDelivery]) -> tuple[DeliveryView, ...]:

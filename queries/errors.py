@@ -16,7 +16,7 @@ class LengthRequired(Refusal):
 
 
 class ContentTypeUnsupported(Refusal):
-    """The body says that it is something else than JSON."""
+    """The body says that it is something else than JSON, or compressed."""
 
     code = "content_type_unsupported"
     status = HTTPStatus.UNSUPPORTED_MEDIA_TYPE
@@ -198,6 +198,14 @@ class DeliveryUnknown(Refusal):
 
     code = "delivery_unknown"
     status = HTTPStatus.NOT_FOUND
+
+
+class TooManyReplays(Refusal):
+    """Your account has had as many webhooks sent again in this hour as it may."""
+
+    code = "too_many_replays"
+    status = HTTPStatus.TOO_MANY_REQUESTS
+    retryable = True
 
 
 class ParameterMalformed(Refusal):

@@ -32,7 +32,12 @@ class Batch(Leased):
     """One request, as it was accepted."""
 
     id = models.CharField(max_length=26, primary_key=True)  # a ULID
-    owner = models.ForeignKey(settings.AUTH_USER_MODEL, models.PROTECT, related_name="batches")
+    owner = models.ForeignKey(
+        settings.AUTH_USER_MODEL,
+        models.PROTECT,
+        related_name="batches",
+        db_index=False,  # those below begin with it
+    )
     destination = models.PositiveBigIntegerField()
     fee = models.CharField(max_length=64)
     spent = models.CharField(max_length=64, default=f"{0:064x}")
@@ -61,6 +66,7 @@ class Batch(Leased):
         ]
         indexes: ClassVar = [
             models.Index(name="batches_of_an_owner", fields=["owner", "-id"]),
+            models.Index(name="batches_of_an_owner_by_status", fields=["owner", "status", "-id"]),
             models.Index(name="batches_by_status", fields=["status", "-id"]),
         ]
 
@@ -157,7 +163,12 @@ class Query(models.Model):
     A step that has not begun has no time; one that failed has a beginning and no completion.
     """
 
-    batch = models.ForeignKey(Batch, models.CASCADE, related_name="queries")
+    batch = models.ForeignKey(
+        Batch,
+        models.CASCADE,
+        related_name="queries",
+        db_index=False,  # the constraint below has one
+    )
     job = models.ForeignKey(BlockJob, models.PROTECT, null=True, related_name="queries")
     place = models.PositiveIntegerField()  # in the request
     source = models.PositiveBigIntegerField()
@@ -235,8 +246,17 @@ class WebhookDelivery(Leased):
 
     id = models.CharField(max_length=26, primary_key=True)  # a ULID, which every attempt carries
     batch = models.ForeignKey(Batch, models.CASCADE, related_name="deliveries")
+    # The batch's, once more: through millions of batches nobody finds the few of an owner.
+    owner = models.ForeignKey(
+        settings.AUTH_USER_MODEL, models.PROTECT, related_name="+", db_index=False
+    )
     created = models.DateTimeField()
     delivered = models.DateTimeField(null=True)
+
+    class Meta:
+        indexes: ClassVar = [
+            models.Index(name="deliveries_of_an_owner", fields=["owner", "-id"]),
+        ]
 
     def __str__(self) -> str:
         return f"{self.batch_id}, {self.id}"

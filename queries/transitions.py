@@ -119,7 +119,10 @@ def _announce(ended: list[str]) -> None:
     now = shared_now()
     told = Batch.objects.filter(pk__in=ended).exclude(webhook_url="")
     WebhookDelivery.objects.bulk_create(
-        WebhookDelivery(id=str(ULID()), batch=batch, created=now, look_again=now) for batch in told
+        WebhookDelivery(
+            id=str(ULID()), batch=batch, owner_id=batch.owner_id, created=now, look_again=now
+        )
+        for batch in told
     )
     for batch in ended:
         log.info("Batch %s has ended.", batch)

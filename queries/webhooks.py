@@ -10,7 +10,7 @@ import hmac
 import socket
 from contextlib import suppress
 from dataclasses import dataclass
-from ipaddress import IPv4Address, IPv6Address, ip_address
+from ipaddress import IPv4Address, IPv6Network, ip_address
 from threading import Thread
 from urllib.parse import urlsplit
 
@@ -21,7 +21,11 @@ from queries.chain.connections import WHOLE, PlainPoolWithAnEnd, SecurePoolWithA
 # With the look-up of its name, an address has some 15 seconds in all.
 TIMEOUT = urllib3.Timeout(connect=3, read=WHOLE)
 LOOKUP = 4.0
-NAT64 = (0x64, 0xFF9B)  # the first two pairs of addresses that hide IPv4 ones
+# Of all IPv6 addresses only these are given to anyone. Beside them lie loopback, site-local ones
+# and several spellings of IPv4 (RFC 4291, RFC 2765), private or not, which Python calls global.
+GIVEN = IPv6Network("2000::/3")
+DOCUMENTATION = IPv6Network("3fff::/20")  # newer than some of the Pythons that this runs on
+NAT64 = IPv6Network("64:ff9b::/96")  # of the public internet: the last four bytes are IPv4
 
 
 class NotDelivered(Exception):  # noqa: N818
@@ -48,7 +52,8 @@ def post(url: str, headers: dict[str, str], body: bytes, *, to_private: bool = F
     """The status that was answered."""
     target = _target(url)
     address = _address(target, to_private=to_private)
-    own = {"Host": _host_header(target), "User-Agent": "Tacitus", "Connection": "close"}
+    sent = urllib3.HTTPHeaderDict(headers)  # capitals make no difference in a header's name
+    sent.update({"Host": _host_header(target), "User-Agent": "Tacitus", "Connection": "close"})
     try:
         with (
             _connection(target, address) as pool,
@@ -56,7 +61,7 @@ def post(url: str, headers: dict[str, str], body: bytes, *, to_private: bool = F
                 "POST",
                 target.path,
                 body=body,
-                headers={**headers, **own},
+                headers=sent,
                 redirect=False,
                 retries=False,
                 preload_content=False,
@@ -106,18 +111,13 @@ def _looked_up(target: Target) -> list[str]:
 def is_public(text: str) -> bool:
     """Whether an address is of the public internet, also where it hides one that is not."""
     address = ip_address(text.partition("%")[0])
-    if isinstance(address, IPv6Address):
-        inner = address.ipv4_mapped or address.sixtofour or _in_nat64(address)
-        if address.teredo is not None or (inner is not None and not is_public(str(inner))):
-            return False
-    return address.is_global and not address.is_multicast
-
-
-def _in_nat64(address: IPv6Address) -> IPv4Address | None:
-    pairs = address.packed
-    if (int.from_bytes(pairs[:2]), int.from_bytes(pairs[2:4])) != NAT64:
-        return None
-    return IPv4Address(pairs[12:])
+    if isinstance(address, IPv4Address):
+        return address.is_global and not address.is_multicast
+    if address in NAT64:
+        return is_public(str(IPv4Address(address.packed[12:])))
+    if address not in GIVEN or address in DOCUMENTATION or address.teredo is not None:
+        return False
+    return address.is_global and (address.sixtofour is None or is_public(str(address.sixtofour)))
 
 
 def _host_header(target: Target) -> str:

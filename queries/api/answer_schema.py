@@ -139,6 +139,7 @@ def _webhooks() -> dict[str, Schema]:
             _whole({name: CAUSE[name] for name in ("code", "error", "step", "retryable")})
         ),
         "facts": _list_of("Facts"),
+        "nextQuery": _or_null(COUNT),
     }
     return {
         "Deliveries": _whole({"deliveries": _list_of("Delivery"), "cursor": _or_null(ID)}),

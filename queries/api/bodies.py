@@ -19,6 +19,7 @@ _JSON = re.compile(r"application/(?:[\w.!#$&^-]+\+)?json", re.ASCII)
 def json_body(request: HttpRequest, most_bytes: int) -> object:
     """What the body says, or a refusal; a body that is too large is not read at all."""
     _check_kind(request.headers.get("Content-Type", ""))
+    _check_coding(request.headers.get("Content-Encoding", ""))
     if "Transfer-Encoding" in request.headers:
         raise LengthRequired(
             "The body comes in chunks. Send it whole, with its length in Content-Length."
@@ -42,4 +43,13 @@ def _check_kind(content_type: str) -> None:
         raise ContentTypeUnsupported(
             f"The body is sent as {quoted(kind)}; send it as application/json.",
             path="Content-Type",
+        )
+
+
+def _check_coding(coding: str) -> None:
+    """A small compressed body could be any size."""
+    if coding.strip().lower() not in {"", "identity"}:
+        raise ContentTypeUnsupported(
+            f"The body is sent in the coding {quoted(coding)}; send it as it is, uncompressed.",
+            path="Content-Encoding",
         )

@@ -15,8 +15,10 @@ from queries.api.endpoint import Endpoint
 from queries.api.endpoints import ENDPOINTS, by_status, every_refusal
 from queries.api.example_answers import EXAMPLE_ANSWERS
 from queries.api.openapi import EXAMPLES_OF_BODIES, document, meaning
+from queries.api.request_fields import request_fields
 from queries.api.webhook_description import TOLD, pauses
 from queries.chain.connections import WHOLE
+from queries.pipeline.deliver import MOST_FACTS
 from queries.schema.batch_rules import BatchLimits
 
 
@@ -54,9 +56,11 @@ def api_page(request: HttpRequest, limits: BatchLimits) -> HttpResponse:
                 for each in every_refusal()
             ],
             "webhook_headers": TOLD,
+            "most_facts": MOST_FACTS,
             "webhook_pauses": pauses(),
             "webhook_seconds": f"{WHOLE:.0f}",
             "event": _written(EXAMPLE_ANSWERS["Event"]),
+            "fields": request_fields(limits),
             "limits": limits,
             "requests": settings.REQUESTS_PER_MINUTE,
             "seconds": MINUTE,

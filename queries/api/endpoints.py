@@ -11,13 +11,15 @@ from queries import errors
 from queries.api import views
 from queries.api.attestation_endpoints import ATTESTATION_ENDPOINTS
 from queries.api.endpoint import ID_PATTERN, OF_THE_KEY, Endpoint, Parameter, pages
-from queries.api.webhook_endpoints import WEBHOOK_ENDPOINTS
+from queries.api.webhook_endpoints import OF_REPLAYING, WEBHOOK_ENDPOINTS
 from queries.intake import IDEMPOTENCY_KEY, LONGEST_KEY
 from queries.statuses import BatchStatus
 
 # What any endpoint may answer, before it is asked or because something broke.
 ANYWHERE: tuple[type[Refusal], ...] = (
     http.RequestNotUnderstood,
+    http.HostUnknown,
+    http.HttpsNeeded,
     http.NothingHere,
     http.MethodNotAllowed,
     http.FaultOfOurs,
@@ -31,7 +33,7 @@ OF_SUBMITTING = tuple(
     if isinstance(each, type)
     and each.__module__ == errors.__name__
     and errors.AttestationRefused not in each.__mro__
-    and each not in {*OF_READING, errors.DeliveryUnknown, *OF_NODES} - {errors.MissingField}
+    and each not in {*OF_READING, *OF_REPLAYING, *OF_NODES} - {errors.MissingField}
 )
 OF_ESTIMATING = (
     *(

@@ -91,6 +91,7 @@ EVENT: dict[str, object] = {
     "facts": [
         {name: _QUERY[name] for name in ("originChainId", "block", "account", "name", "values")}
     ],
+    "nextQuery": None,
 }
 
 EXAMPLE_ANSWERS: dict[str, object] = {

@@ -10,6 +10,7 @@ from accounts.key_check import HEADER, PARAMETER
 from accounts.refusals import Refusal
 from queries.api.answer_schema import answer_schemas
 from queries.api.attestation_schema import ATTESTATION_EXAMPLE, attestation_schema
+from queries.api.described_headers import headers_of
 from queries.api.endpoint import Endpoint
 from queries.api.endpoints import ANYWHERE, ENDPOINTS, by_status, every_refusal
 from queries.api.example_answers import EXAMPLE_ANSWERS
@@ -22,8 +23,6 @@ from queries.api.request_schema import (
 from queries.api.webhook_description import webhooks
 from queries.schema.batch_rules import BatchLimits
 
-_LEFT_OF_THE_MINUTE = ("RateLimit-Limit", "RateLimit-Remaining", "RateLimit-Reset")
-_WAITING = {HTTPStatus.TOO_MANY_REQUESTS, HTTPStatus.SERVICE_UNAVAILABLE}
 EXAMPLES_OF_BODIES: dict[str, dict[str, dict[str, Any]]] = {
     "BatchRequest": {
         "specification": {"summary": "One balance.", "value": SPECIFICATION_EXAMPLE},
@@ -35,7 +34,9 @@ _ABOUT = (
     "Proves what a blockchain's state was, and makes it readable in a contract. Submit a batch, "
     "poll its status until it is DONE or REJECTED, then read the facts on chain. Each refusal has "
     "one shape: `error` is a sentence, `code` says the same to programs, `path` names the value at "
-    "fault, and where `retryable` is false, sending the same again will not help."
+    "fault, and where `retryable` is false, sending the same again will not help. "
+    "Where GET is taken, HEAD is too. Pages of other origins may ask with the key in the request, "
+    "unless the operator keeps them out; OPTIONS answers to browsers that ask first."
 )
 
 
@@ -58,7 +59,15 @@ def document(limits: BatchLimits, server: str) -> dict[str, object]:
         "components": {
             "securitySchemes": {
                 "header": {"type": "apiKey", "in": "header", "name": HEADER},
-                "parameter": {"type": "apiKey", "in": "query", "name": PARAMETER},
+                "parameter": {
+                    "type": "apiKey",
+                    "in": "query",
+                    "name": PARAMETER,
+                    "description": (
+                        "As existing clients send it. Take the header, which decides where both "
+                        "come: addresses end up in logs."
+                    ),
+                },
             },
             "schemas": {
                 **request_schemas(limits),
@@ -103,20 +112,19 @@ def _responses(endpoint: Endpoint) -> Schema:
     told: Schema = {
         str(HTTPStatus.OK.value): {
             "description": "It worked.",
-            "headers": _headers(_LEFT_OF_THE_MINUTE if endpoint.needs_key else ()),
+            "headers": headers_of(HTTPStatus.OK, needs_key=endpoint.needs_key),
             "content": {"application/json": _answered(endpoint.answer)},
         }
     }
     for status, refusals in by_status((*endpoint.refusals, *ANYWHERE)).items():
-        told[str(status.value)] = _refused(refusals)
+        headers = headers_of(status, needs_key=endpoint.needs_key)
+        told[str(status.value)] = {"headers": headers} | _refused(refusals)
     return told
 
 
 def _refused(refusals: list[type[Refusal]]) -> Schema:
-    waits = any(each.status in _WAITING for each in refusals)
     return {
         "description": "\n".join(f"`{each.code}`: {meaning(each)}" for each in refusals),
-        "headers": _headers(("Retry-After",) if waits else ()),
         "content": {
             "application/json": {
                 "schema": {
@@ -134,10 +142,6 @@ def _answered(name: str) -> Schema:
     example = EXAMPLE_ANSWERS.get(name)
     content: Schema = {"schema": _schema(name)}
     return content | {"example": example} if example else content
-
-
-def _headers(names: tuple[str, ...]) -> Schema:
-    return {name: {"schema": {"type": "integer"}} for name in names}
 
 
 def _schema(name: str) -> Schema:

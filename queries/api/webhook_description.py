@@ -1,7 +1,7 @@
 """What a webhook brings, for the API's description: OpenAPI 3.1 has a place of its own for it."""
 
 from queries.api.request_schema import Schema
-from queries.pipeline.deliver import EVENT_HEADER, PAUSES, SIGNATURE_HEADER, TAKEN
+from queries.pipeline.deliver import EVENT_HEADER, MOST_FACTS, PAUSES, SIGNATURE_HEADER, TAKEN
 
 TOLD = {
     EVENT_HEADER: "The event's id, the same at each attempt: by it a repetition is known.",
@@ -32,7 +32,9 @@ def webhooks() -> Schema:
                 "summary": "A batch is DONE or REJECTED: sent to the webhook that it came with.",
                 "description": (
                     f"Any status from {TAKEN.start} to {TAKEN.stop - 1} takes it. It is sent again "
-                    f"after {', '.join(pauses())}, and then given up. Redirects are not followed."
+                    f"after {', '.join(pauses())}, and then given up. Redirects are not followed. "
+                    f"It tells of at most {MOST_FACTS:,} queries; where a batch has more, its "
+                    "status tells of those from nextQuery on."
                 ),
                 "parameters": [
                     {

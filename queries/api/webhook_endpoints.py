@@ -5,6 +5,8 @@ from queries.api import webhook_views
 from queries.api.endpoint import ID_PATTERN, OF_THE_KEY, Endpoint, Parameter, pages
 from queries.deliveries import ATTEMPTS_SHOWN
 
+OF_REPLAYING = (errors.DeliveryUnknown, errors.TooManyReplays)
+
 WEBHOOK_ENDPOINTS = (
     Endpoint(
         "GET",
@@ -20,7 +22,8 @@ WEBHOOK_ENDPOINTS = (
         "POST",
         "/webhook-deliveries/{event}/replay",
         "replayWebhook",
-        "Send one of your webhooks again, at once; one still to be sent is brought forward.",
+        "Send one of your webhooks again, at once; one still to be sent is brought forward. "
+        f"{webhook_views.REPLAYS_AN_HOUR} an hour are yours.",
         "Delivery",
         (
             Parameter(
@@ -31,7 +34,7 @@ WEBHOOK_ENDPOINTS = (
                 required=True,
             ),
         ),
-        refusals=(*OF_THE_KEY, errors.DeliveryUnknown),
+        refusals=(*OF_THE_KEY, *OF_REPLAYING),
     ),
     Endpoint(
         "GET",

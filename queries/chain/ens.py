@@ -7,57 +7,19 @@ two must say the same; and nothing is looked up off chain, where nobody could ch
 import math
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import ClassVar
 
+from queries.chain.ens_faults import EnsDisagreement, EnsFault
+from queries.chain.ens_resolvers import Answer, Call, Said, told
 from queries.chain.errors import CallReverted, ChainAnswer, ChainError, QuestionRefused
 from queries.chain.nodes import Nodes
-from queries.chain.registry_reads import call_data, selector
 from queries.proving.headers import Header
 from queries.proving.json_values import read_bytes
-from queries.proving.keccak import keccak256
 from queries.routes import Chain
+
+__all__ = ["EnsFault", "EnsNames"]
 
 ENOUGH_NODES = 2
 LARGEST_ANSWER = 10_000  # bytes: an answer is a word
-# What a resolver reverts with that wants a server to be asked (ERC-3668).
-OFF_CHAIN = selector("OffchainLookup(address,string[],bytes,bytes4,bytes)")
-Call = tuple[str, bytes]  # to whom, and what
-
-
-class EnsFault(Exception):  # noqa: N818
-    """A name means nobody, as far as may be believed."""
-
-    code: ClassVar[str]
-    retryable: ClassVar[bool] = False
-    says: ClassVar[str]
-
-    def __init__(self, name: str, block: int) -> None:
-        super().__init__(self.says.format(name=name, block=f"{block:,}"))
-
-
-class EnsUnresolved(EnsFault):
-    """The name has no resolver of its own, or the resolver no address for it."""
-
-    code = "ens_unresolved"
-    says = "{name} stands for no address at block {block}."
-
-
-class EnsOffChain(EnsFault):
-    """The resolver sends whoever asks to a server."""
-
-    code = "ens_off_chain"
-    says = "{name} is looked up off chain at block {block}, which is not done here."
-
-
-class EnsDisagreement(EnsFault):
-    """Two nodes say different things."""
-
-    code = "ens_disagreement"
-    retryable = True
-    says = "The nodes do not agree on the address that {name} stands for at block {block}."
-
-
-Said = bytes | type[EnsFault]
 
 
 class EnsNames:
@@ -73,8 +35,8 @@ class EnsNames:
 
     def addresses(self, header: Header, names: Sequence[str]) -> list[bytes]:
         """Whom each of the names means at this block, or the `EnsFault` of one of them."""
-        told = zip(names, *self._tellings(header, names), strict=True)
-        return [_agreed(name, header.number, said) for name, *said in told]
+        tellings = zip(names, *self._tellings(header, names), strict=True)
+        return [_agreed(name, header.number, said) for name, *said in tellings]
 
     def close(self) -> None:
         for nodes in self._nodes:
@@ -96,24 +58,7 @@ class EnsNames:
         raise max(faults, key=lambda fault: fault.retryable)
 
     def _told_by(self, nodes: Nodes, header: Header, names: Sequence[str]) -> list[Said]:
-        marks = [name_hash(name) for name in names]
-        asked = [(self._registry, call_data("resolver(bytes32)", mark)) for mark in marks]
-        said = [_address(answer) for answer in _ask(nodes, header, asked)]
-        resolvers = {
-            place: f"0x{each.hex()}" for place, each in enumerate(said) if isinstance(each, bytes)
-        }
-        asked = [(to, call_data("addr(bytes32)", marks[place])) for place, to in resolvers.items()]
-        for place, answer in zip(resolvers, _ask(nodes, header, asked), strict=True):
-            said[place] = _address(answer)
-        return said
-
-
-def name_hash(name: str) -> bytes:
-    """The name's place in the registry (EIP-137)."""
-    mark = bytes(32)
-    for label in reversed(name.split(".")):
-        mark = keccak256(mark + keccak256(label.encode()))
-    return mark
+        return told(lambda calls: _ask(nodes, header, calls), self._registry, names)
 
 
 def _agreed(name: str, block: int, said: Sequence[Said]) -> bytes:
@@ -125,16 +70,16 @@ def _agreed(name: str, block: int, said: Sequence[Said]) -> bytes:
     raise first(name, block)
 
 
-def _ask(nodes: Nodes, header: Header, calls: Sequence[Call]) -> list[bytes | CallReverted]:
+def _ask(nodes: Nodes, header: Header, calls: Sequence[Call]) -> list[Answer]:
     try:
         return _ask_at(nodes, {"blockHash": f"0x{header.hash.hex()}"}, calls)
     except QuestionRefused:  # older nodes take a number only
         return _ask_at(nodes, hex(header.number), calls)
 
 
-def _ask_at(nodes: Nodes, block: object, calls: Sequence[Call]) -> list[bytes | CallReverted]:
+def _ask_at(nodes: Nodes, block: object, calls: Sequence[Call]) -> list[Answer]:
     questions = [({"to": to, "data": f"0x{data.hex()}"}, block) for to, data in calls]
-    answers: list[bytes | CallReverted] = []
+    answers: list[Answer] = []
     for answer in nodes.checked_or_refused("eth_call", questions, _bytes):
         if isinstance(answer, ChainAnswer) and not isinstance(answer, CallReverted):
             raise answer
@@ -144,11 +89,3 @@ def _ask_at(nodes: Nodes, block: object, calls: Sequence[Call]) -> list[bytes | 
 
 def _bytes(answer: object) -> bytes:
     return read_bytes(answer, "the answer", LARGEST_ANSWER)
-
-
-def _address(answer: bytes | CallReverted) -> Said:
-    if isinstance(answer, CallReverted):
-        return EnsOffChain if answer.data[:4] == OFF_CHAIN else EnsUnresolved
-    if len(answer) != 32 or any(answer[:12]) or not any(answer):  # noqa: PLR2004  (a word)
-        return EnsUnresolved
-    return answer[12:]

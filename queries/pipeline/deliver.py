@@ -8,7 +8,7 @@ from django.conf import settings
 
 from accounts.webhook_secrets import webhook_secret
 from queries.fact_names import shown_values
-from queries.models import Query, WebhookAttempt, WebhookDelivery
+from queries.models import Batch, Query, WebhookAttempt, WebhookDelivery
 from queries.pipeline.clock import shared_now
 from queries.pipeline.leases import Lease
 from queries.pipeline.work import Wait
@@ -28,8 +28,7 @@ def deliver(lease: Lease[WebhookDelivery]) -> Wait | None:
     body = body_of(delivery)
     now = shared_now()
     headers = {
-        "Content-Type": "application/json",
-        **dict(batch.webhook_headers),
+        **_asked_headers(batch),
         EVENT_HEADER: delivery.pk,
         SIGNATURE_HEADER: signature(webhook_secret(batch.owner), int(now.timestamp()), body),
     }
@@ -54,10 +53,17 @@ def deliver(lease: Lease[WebhookDelivery]) -> Wait | None:
     return Wait(PAUSES[tries - 1], said, failures=tries)
 
 
+def _asked_headers(batch: Batch) -> dict[str, str]:
+    """Those that came with the batch, in which any letters may be capitals."""
+    asked = dict(batch.webhook_headers)
+    names_its_kind = any(name.lower() == "content-type" for name in asked)
+    return asked if names_its_kind else {"Content-Type": "application/json", **asked}
+
+
 def body_of(delivery: WebhookDelivery) -> bytes:
     """The same bytes at each try, so that a receiver can tell a repetition."""
     batch = delivery.batch
-    queries = Query.objects.filter(batch=batch).order_by("place")[:MOST_FACTS]
+    queries = list(Query.objects.filter(batch=batch).order_by("place")[: MOST_FACTS + 1])
     error = {
         "code": batch.error_code,
         "error": batch.error_sentence,
@@ -78,7 +84,9 @@ def body_of(delivery: WebhookDelivery) -> bytes:
                 "name": query.name or None,
                 "values": shown_values(query.values) if batch.status == BatchStatus.DONE else None,
             }
-            for query in queries
+            for query in queries[:MOST_FACTS]
         ],
+        # As in the status answer, which tells those that follow.
+        "nextQuery": queries[MOST_FACTS].place if len(queries) > MOST_FACTS else None,
     }
     return json.dumps(content, separators=(",", ":")).encode()

@@ -1,10 +1,8 @@
 """Batches and their queries, as they were asked for and as far as they are."""
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
-
-from django.db.models import QuerySet
 
 from accounts.models import Account
 from queries import waiting
@@ -72,12 +70,18 @@ def batches_of(
 
 def queries_of(shown: BatchView, *, first: int, most: int) -> QueryPage:
     """The batch's queries from the place `first` on, with their transactions."""
-    return page_of(Query.objects.filter(batch=shown.id), shown, first, most)
+    # In SQL's own words as well: putting them together took three times as long as the reading.
+    rows = Query.objects.raw(
+        "SELECT query.*, job.waits_for AS job_waits_for FROM queries_query AS query "
+        "LEFT JOIN queries_blockjob AS job ON job.id = query.job_id "
+        "WHERE query.batch_id = %s AND query.place >= %s ORDER BY query.place LIMIT %s",
+        (shown.id, first, most + 1),
+    )
+    return page_of(list(rows), shown, most)
 
 
-def page_of(rows: QuerySet[Query], shown: BatchView, first: int, most: int) -> QueryPage:
-    rows = rows.filter(place__gte=first).select_related("job").defer("job__header")
-    found = list(rows.order_by("place")[: most + 1])
+def page_of(found: Sequence[Query], shown: BatchView, most: int) -> QueryPage:
+    """Of rows with what their jobs wait for, one more than is shown where there are more."""
     sent = _transactions(found)
     done = shown.status == BatchStatus.DONE
     views = tuple(_query(row, sent, done=done) for row in found[:most])
@@ -124,7 +128,7 @@ def _query(row: Query, sent: Mapping[int, SentTransaction], *, done: bool) -> Qu
         slots=tuple(f"0x{slot}" for slot in row.slots),
         header_fields=tuple(each for each in HeaderField if row.header_fields >> each & 1),
         steps=tuple(_steps(row, sent)),
-        waits_for=row.job.waits_for if row.job and not row.ended else "",
+        waits_for="" if row.ended else vars(row)["job_waits_for"] or "",
         values=_values(row) if done else (),
         cost=int(row.cost, 16) if row.cost else None,
     )

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from functools import reduce
 from typing import Any
 
-from django.db.models import Count, Max, Min, Q
+from django.db.models import Count, F, Max, Min, Q
 
 from queries.models import Query
 from queries.reading.batches import page_of
@@ -97,7 +97,8 @@ def queries_of_block(shown: BatchView, block: BlockProgress, *, first: int, most
     rows = Query.objects.filter(batch=shown.id, source=block.source, timestamp=block.timestamp)
     if block.timestamp is None:
         rows = rows.filter(block=block.block)
-    return page_of(rows, shown, first, most)
+    rows = rows.filter(place__gte=first).annotate(job_waits_for=F("job__waits_for"))
+    return page_of(list(rows.order_by("place")[: most + 1]), shown, most)
 
 
 def _block(row: Mapping[str, Any]) -> BlockProgress:

@@ -93,6 +93,9 @@ def test_the_key_comes_in_the_header_or_the_url_and_the_header_decides() -> None
     assert both.json()["id"] == key.id
     wrong = Client().get("/api-key", {"apiKey": text}, headers={"api-key": "nonsense"})
     assert wrong.json()["code"] == "key_unknown"
+    assert wrong.json()["path"] == "api-key"
+    assert Client().get("/api-key", {"apiKey": "nonsense"}).json()["path"] == "apiKey"
+    assert Client().get("/api-key").json()["path"] == "api-key"
     assert "api-key" in both["Vary"]
 
 

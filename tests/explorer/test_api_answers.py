@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from django.conf import LazySettings
+from django.conf import LazySettings, settings
 from django.db import InterfaceError
 from django.http import HttpRequest, HttpResponse
 from django.test import Client
@@ -104,10 +104,32 @@ def test_more_parameters_than_are_read() -> None:
     check(Client().get("/batch-query-status", many), 400, "bad_request")
 
 
-def test_another_host_keeps_its_page() -> None:
-    answer = Client().get("/batch-query-status", headers={"Host": "hunter2.example"})
-    assert answer.status_code == 400
-    assert "This is not one of this service" in answer.text
+def test_under_another_host_people_get_a_page_and_programs_the_shape() -> None:
+    host = {"Host": "hunter2.example"}
+    page = Client().get("/", headers=host)
+    assert page.status_code == 400
+    assert "This is not one of this service" in page.text
+    for address in ("/batch-query-status", "/nowhere?apiKey=x"):
+        told = check(Client().get(address, headers=host), 400, "host_unknown")
+        assert settings.SITE_HOST not in told["error"]
+
+
+def test_who_shows_a_key_in_the_address_gets_json() -> None:
+    check(Client().get("/nowhere?apiKey=x"), 404, "nothing_here")
+
+
+def test_plain_http_is_refused_to_programs_and_sends_people_on(
+    settings: LazySettings,
+) -> None:
+    settings.SECURE_SSL_REDIRECT = True
+    assert Client().get("/").status_code == 301
+    for ask in (Client().post, Client().get):
+        answer = ask("/submit-batch-query")
+        told = check(answer, 403, "https_needed")
+        assert settings.SITE_URL in told["error"]
+        assert "Location" not in answer
+    answer = Client().get("/chain-connections", secure=True)
+    assert answer.status_code == 200
 
 
 def test_a_form_that_is_not_trusted() -> None:
@@ -117,9 +139,9 @@ def test_a_form_that_is_not_trusted() -> None:
 
 
 def test_a_probe_is_told_of_the_method_too() -> None:
-    check(
-        Client().post("/healthz", headers={"accept": "application/json"}), 405, "method_not_allowed"
-    )
+    for host in ("testserver", "10.0.0.7"):  # by address, as probes come
+        answer = Client().post("/healthz", headers={"accept": "application/json", "host": host})
+        check(answer, 405, "method_not_allowed")
 
 
 def test_a_head_request_has_no_body() -> None:

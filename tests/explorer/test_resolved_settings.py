@@ -58,6 +58,7 @@ BASE = {
         "timeout": 20,
         "init_command": "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL;",
     },
+    "database CONN_MAX_AGE": 5,
     "level of root": "INFO",
     "level of django": "NOTSET",
     "level of django.request": "ERROR",

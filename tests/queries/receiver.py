@@ -14,6 +14,7 @@ class Receiver:
     statuses: list[int] = field(default_factory=lambda: [200])
     port: int = 0
     got: list[tuple[str, dict[str, str], bytes]] = field(default_factory=list)
+    named: list[list[str]] = field(default_factory=list)  # its headers, also where two are one
 
     @property
     def url(self) -> str:
@@ -28,6 +29,7 @@ def receiver(*statuses: int) -> Iterator[Receiver]:
         def do_POST(self) -> None:
             body = self.rfile.read(int(self.headers["Content-Length"]))
             kept.got.append((self.path, dict(self.headers), body))
+            kept.named.append(self.headers.keys())
             status = kept.statuses.pop(0) if len(kept.statuses) > 1 else kept.statuses[0]
             self.send_response(status)
             self.send_header("Location", kept.url)

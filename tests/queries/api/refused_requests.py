@@ -6,7 +6,7 @@ from typing import Any
 from unittest.mock import patch
 
 from django.db import OperationalError, connection
-from django.test import Client
+from django.test import Client, override_settings
 
 from accounts import api_keys
 from accounts.models import Account, ApiKey
@@ -123,6 +123,21 @@ def _attestations_used_up() -> Any:
         return give({})
 
 
+def _over_http() -> Any:
+    with override_settings(SECURE_SSL_REDIRECT=True):
+        return Client().get("/batch-queries", headers={"api-key": make_key()})
+
+
+def _replayed(key: str) -> Any:
+    return Client().post("/webhook-deliveries/x/replay", headers={"api-key": key})
+
+
+def _replays_used_up() -> Any:
+    with patch("queries.api.webhook_views.REPLAYS_AN_HOUR", 1):
+        _replayed(make_key())
+        return _replayed(make_key())  # another key of the same account
+
+
 def _broken() -> Any:
     with patch("queries.reading.batches.batches_of", side_effect=RuntimeError("hunter2")):
         return Client(raise_request_exception=False).get(
@@ -140,6 +155,8 @@ REFUSED: dict[str, Ask] = {
     "too_many_requests": _used_up,
     "unavailable": _without_database,
     "fault_of_ours": _broken,
+    "host_unknown": lambda: Client().get("/batch-queries", headers={"host": "other.example"}),
+    "https_needed": _over_http,
     "nothing_here": lambda: Client().get(
         "/chain-connections/x", headers={"accept": "text/json,application/json"}
     ),
@@ -185,13 +202,12 @@ REFUSED: dict[str, Ask] = {
     "too_many_estimates": _estimates_used_up,
     "estimates_busy": _busy,
     "batch_unknown": lambda: ask(make_key(), "/batch-query-status", batchQueryId="x"),
-    "delivery_unknown": lambda: Client().post(
-        "/webhook-deliveries/x/replay", headers={"api-key": make_key()}
-    ),
     "attestation_malformed": lambda: give({}),
     "attestation_untrusted": lambda: give(word(Signer(32 * "63"))),
     "attestation_contradicted": _contradicted,
     "attestation_unwanted": _unwanted,
     "too_many_attestations": _attestations_used_up,
+    "delivery_unknown": lambda: _replayed(make_key()),
+    "too_many_replays": _replays_used_up,
     "parameter_malformed": lambda: ask(make_key(), "/batch-queries", limit="x"),
 }

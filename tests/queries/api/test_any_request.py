@@ -2,6 +2,7 @@
 
 import json
 from typing import Any
+from unittest.mock import patch
 
 import pytest
 from django.test import Client
@@ -70,9 +71,7 @@ def test_any_body(key: str, body: bytes) -> None:
     assert "code" in post(key, body)
 
 
-@some
-@given(data=st.data())
-def test_any_change_of_a_right_batch(key: str, data: st.DataObject) -> None:
+def changed_batch(data: st.DataObject) -> bytes:
     content = json.loads(LEGACY)
     for _ in range(data.draw(st.integers(1, 3))):
         holder, step = data.draw(st.sampled_from(list(places_in(content))))
@@ -80,8 +79,31 @@ def test_any_change_of_a_right_batch(key: str, data: st.DataObject) -> None:
             holder[step] = data.draw(anything)  # type: ignore[index]
         else:
             holder[data.draw(texts)] = holder.pop(str(step))
+    return json.dumps(content).encode()
+
+
+@some
+@given(data=st.data())
+def test_any_change_of_a_right_batch_is_estimated_or_refused(key: str, data: st.DataObject) -> None:
+    """Of no node, since none answers in no time: what is right is told just that."""
+    body = changed_batch(data)
+    with patch.multiple("queries.api.estimating", SECONDS=0, A_MINUTE=1_000_000):
+        answer = Client().post(
+            "/estimate", body, content_type="application/json", headers={"api-key": key}
+        )
+    if answer.status_code == 503:
+        assert answer.json()["code"] == "chain_unavailable"
+        assert "internalId" in post(key, body)
+    else:
+        assert "code" in check(answer)
+
+
+@some
+@given(data=st.data())
+def test_any_change_of_a_right_batch(key: str, data: st.DataObject) -> None:
+    body = changed_batch(data)
     before = Batch.objects.count(), Query.objects.count()
-    told = post(key, json.dumps(content).encode())
+    told = post(key, body)
     after = Batch.objects.count(), Query.objects.count()
     if "internalId" in told:
         held = Query.objects.filter(batch=told["internalId"]).count()

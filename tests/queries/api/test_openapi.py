@@ -14,8 +14,11 @@ from accounts.key_check import KeyRefused
 from accounts.refusals import Refusal
 from explorer.urls import API_PATHS
 from queries import errors
+from queries.api.described_headers import DESCRIBED
 from queries.api.example_answers import EXAMPLE_ANSWERS
 from queries.models import Query
+from queries.proving.header_fields import HeaderField
+from queries.proving.witnesses import AccountField
 from queries.statuses import BatchStatus, StepName
 from tests.queries.api.json_schema import Schemas
 from tests.queries.api.refused_requests import REFUSED
@@ -24,7 +27,7 @@ from tests.queries.api.worked_batches import run_steps, send_transaction, set_st
 from tests.queries.schema.example_batches import LEGACY, SPECIFICATION
 
 pytestmark = pytest.mark.urls(HERE)
-METHODS = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE"]
+LIMITS_OF_KEYS = {"RateLimit-Limit", "RateLimit-Remaining", "RateLimit-Reset"}
 
 
 def document() -> dict[str, Any]:
@@ -65,6 +68,15 @@ def test_it_has_every_address_and_method_and_no_other() -> None:
         assert refused.status_code == 405
         allowed = set(refused["Allow"].split(", ")) - {"HEAD"}
         assert allowed == {method.upper() for method in operations}
+
+
+@pytest.mark.django_db
+def test_it_tells_the_headers_of_answers() -> None:
+    for path, operations in document()["paths"].items():
+        for method, operation in operations.items():
+            for answer in (Client().generic(method.upper(), path), Client().put(path)):
+                told = operation["responses"][str(answer.status_code)]["headers"]
+                assert DESCRIBED & set(answer.headers) == set(told) - LIMITS_OF_KEYS
 
 
 @pytest.mark.django_db
@@ -125,8 +137,10 @@ def test_the_endpoint_that_refuses_says_so(code: str) -> None:
     request = answer.wsgi_request
     if request.path in document()["paths"] and answer.status_code != HTTPStatus.METHOD_NOT_ALLOWED:
         held = document()["paths"][request.path][request.method.lower()]["responses"]
-        schema = held[str(answer.status_code)]["content"]["application/json"]["schema"]
+        described = held[str(answer.status_code)]
+        schema = described["content"]["application/json"]["schema"]
         assert Schemas(document()).faults(answer.json(), schema) == []
+        assert DESCRIBED & set(answer.headers) <= set(described["headers"])
 
 
 @pytest.mark.django_db
@@ -215,6 +229,10 @@ def test_the_page_tells_the_same(client: Client) -> None:
                 assert f"<code>{each['name']}</code>" in text
     for code in known_codes():
         assert f'id="{code}"' in text
+    contents = re.findall(r'href="#(\w+)"', text.partition('class="contents"')[2].split("</ul>")[0])
+    assert contents == re.findall(r'<h2 id="(\w+)"', text)
+    for name in (*HeaderField.__members__, *AccountField.__members__):
+        assert re.search(rf"\b{name}\b", text)
     assert set(re.findall(r'href="#(\w+)"', text)) - {"content"} <= set(
         re.findall(r'id="(\w+)"', text)
     )

@@ -19,5 +19,7 @@ def test_it_fits_and_its_codes_are_explained(
     page.screenshot(path=screenshots / f"api-{width}.png", full_page=True)
     page.get_by_role("link", name="fee_too_low").first.click()
     expect(page.locator("#fee_too_low dt")).to_be_in_viewport()
-    described = page.get_by_role("link", name="openapi.json")
+    page.get_by_label("On this page").get_by_role("link", name="replay").click()
+    expect(page.locator("#replayWebhook")).to_be_in_viewport()
+    described = page.get_by_role("link", name="openapi.json", exact=True)
     expect(described).to_have_attribute("href", "/openapi.json")

@@ -229,7 +229,7 @@ def test_the_queries_of_a_large_batch_come_in_pages(monkeypatch: pytest.MonkeyPa
 def statements(key: str, batch_id: str, **parameters: str | int) -> list[str]:
     with CaptureQueriesContext(connection) as captured:
         assert status(key, batch_id, **parameters).status_code == 200
-    return [each["sql"] for each in captured if '"queries_' in each["sql"]]
+    return [each["sql"] for each in captured if "queries_" in each["sql"]]
 
 
 def test_statements_do_not_grow_with_the_batch() -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from eth_account import Account as Key
 
-from queries.chain.ens import name_hash
+from queries.chain.ens_resolvers import MOST_ABOVE, TAKES_WHOLE_NAMES, dns_name, name_hash
 from queries.chain.local_node import LocalNode
 from queries.models import SentTransaction
 from queries.routes import NodeAddress
@@ -74,6 +74,11 @@ def test_a_names_place_is_the_standards(name: str, mark: str) -> None:
     assert name_hash(name).hex() == mark
 
 
+def test_the_interface_of_resolvers_of_whole_names_is_the_standards() -> None:
+    assert TAKES_WHOLE_NAMES.hex() == "9061b923"
+    assert dns_name("foo.eth") == b"\x03foo\x03eth\x00"
+
+
 def test_it_means_whom_it_meant_at_the_proven_block(service: Service, ens: LocalEns) -> None:
     ens.set_address(NAME, HOLDER)
     then = service.head()
@@ -114,7 +119,7 @@ def test_two_nodes_are_asked_at_the_blocks_hash(service: Service, ens: LocalEns)
     with relay(service.node.url, see) as one, relay(service.node.url, see) as other:
         _served_by(service, one, other)
         assert _proven(service, block, NAME)["queryStatus"] == "DONE"
-    assert seen == 4 * [{"blockHash": service.header(block)["hash"]}]
+    assert seen == 6 * [{"blockHash": service.header(block)["hash"]}]
 
 
 def _told(of: str, word: int) -> Change:
@@ -191,12 +196,44 @@ def test_a_name_that_means_nobody_is_named(service: Service, ens: LocalEns, kind
     assert told["error"].startswith(f"{name} stands for no address at block ")
 
 
+def test_a_name_without_a_resolver_has_that_of_a_name_above_it(
+    service: Service, ens: LocalEns
+) -> None:
+    farthest = f"{'x.' * MOST_ABOVE}wild.eth"
+    names = ["a.wild.eth", "b.c.wild.eth", farthest, "wild.eth"]
+    beyond = f"x.{farthest}"
+    for name in (*names, beyond):
+        ens.set_below("wild.eth", name, HOLDER)
+    ens.set_address("own.wild.eth", HOLDER)
+    service.mine(2)
+    told = _proven(service, service.head() - 1, *names, "own.wild.eth")
+    assert told["queryStatus"] == "DONE"
+    assert [(each["name"], each["account"]) for each in told["queries"]] == [
+        (name, HOLDER) for name in (*names, "own.wild.eth")
+    ]
+    assert _rejected(service, service.head() - 1, beyond)["code"] == "ens_unresolved"
+
+
+def test_a_resolver_that_takes_no_whole_names_is_not_asked_for_those_below(
+    service: Service, ens: LocalEns
+) -> None:
+    ens.set_address("plain.eth", HOLDER)
+    ens.set_address("below.plain.eth", HOLDER)
+    ens.set_resolver("below.plain.eth", NOBODY)
+    service.mine(2)
+    told = _rejected(service, service.head() - 1, "below.plain.eth")
+    assert told["code"] == "ens_unresolved"
+
+
 def test_nothing_is_looked_up_off_chain(service: Service, ens: LocalEns) -> None:
     ens.set_resolver("far.eth", ens.off_chain)
     service.mine(2)
     told = _rejected(service, service.head() - 1, "far.eth")
     assert (told["code"], told["retryable"]) == ("ens_off_chain", False)
     assert "far.eth" in told["error"]
+    ens.set_resolver("wild.eth", ens.whole_names)
+    service.mine(2)
+    assert _rejected(service, service.head() - 1, "far.wild.eth")["code"] == "ens_off_chain"
 
 
 def test_a_name_waits_for_its_block_to_be_final(shared_node: LocalNode, ens: LocalEns) -> None:

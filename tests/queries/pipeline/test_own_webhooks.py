@@ -15,6 +15,7 @@ from accounts import api_keys
 from accounts.models import Account
 from accounts.wallets import Wallet
 from queries import deliveries
+from queries.api import webhook_views
 from queries.chain.local_node import LocalNode
 from queries.models import WebhookAttempt, WebhookDelivery
 from queries.pipeline.leases import claim_delivery
@@ -156,6 +157,26 @@ def test_what_was_given_up_has_all_its_attempts_again(service: Service) -> None:
         for _ in range(12):
             deliver_all(service)
     assert len(hook.got) == 2 * given_up == WebhookAttempt.objects.count()
+
+
+def test_replays_have_an_allowance_of_their_owner(
+    service: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(webhook_views, "REPLAYS_AN_HOUR", 2)
+    with receiver() as hook:
+        ended_batch(service, hook.url)
+        deliver_all(service)
+        event = _listed(service)[0]["event"]
+        answers = []
+        for _ in range(4):
+            answers.append(_replay(service, event))
+            deliver_all(service)
+    assert [each.status_code for each in answers] == [200, 200, 429, 429]
+    assert len(hook.got) == 3
+    told = answers[-1].json()
+    assert (told["code"], told["retryable"]) == ("too_many_replays", True)
+    assert 3_590 < int(answers[-1]["Retry-After"]) <= 3_600
+    assert _replay(service, event, _strangers_key()).json()["code"] == "delivery_unknown"
 
 
 def test_nobody_sends_anothers_again(service: Service) -> None:

@@ -12,7 +12,7 @@ from django.conf import LazySettings
 from accounts.models import Account
 from accounts.webhook_secrets import webhook_secret
 from queries.chain.local_node import LocalNode
-from queries.models import WebhookAttempt, WebhookDelivery
+from queries.models import Batch, WebhookAttempt, WebhookDelivery
 from queries.pipeline import deliver
 from tests.queries.pipeline.service import (
     CHAIN_ID,
@@ -54,6 +54,26 @@ def test_it_is_told_once_with_facts_and_a_signature(service: Service) -> None:
     assert WebhookDelivery.objects.get().delivered is not None
 
 
+def test_what_it_leaves_out_is_told_where_it_is_to_be_had(
+    service: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    service.mine(2)
+    block = f"block:{service.head() - 1}"
+    accounts = {f"0x{number:040x}": {"props": ["NONCE"]} for number in range(3)}
+    for most in (3, 2):
+        monkeypatch.setattr(deliver, "MOST_FACTS", most)
+        with receiver() as hook:
+            service.chains().head(CHAIN_ID)
+            data = {str(CHAIN_ID): {block: {"accounts": accounts}}}
+            batch = service.submit(data, webhook={"url": hook.url})
+            service.work(batch)
+            deliver_all(service)
+        told = json.loads(hook.got[0][2])
+        assert len(told["facts"]) == most
+        rest = service.status(batch)["queries"][most:]
+        assert told["nextQuery"] == (most if rest else None)
+
+
 def test_it_is_told_again_until_it_is_taken_and_the_same_each_time(service: Service) -> None:
     with receiver(500, 302, 404, 204) as hook:
         ended_batch(service, hook.url)
@@ -92,6 +112,20 @@ def test_a_rejected_batch_is_told_with_its_cause(service: Service) -> None:
     told = json.loads(hook.got[0][2])
     assert told["queryStatus"] == "REJECTED"
     assert (told["error"]["code"], told["error"]["retryable"]) == ("route_unsupported", False)
+
+
+@pytest.mark.parametrize("name", ["content-type", "Content-Type", ""])
+def test_each_header_is_sent_once_however_its_name_is_written(service: Service, name: str) -> None:
+    asked = {"user-agent": "Mine", "x-mine": "yes"} | ({name: "text/x"} if name else {})
+    with receiver() as hook:
+        ended_batch(service, hook.url)
+        Batch.objects.update(webhook_headers=[list(each) for each in asked.items()])
+        deliver_all(service)
+    names = [each.lower() for each in hook.named[0]]
+    assert len(names) == len(set(names))
+    told = {each.lower(): value for each, value in hook.got[0][1].items()}
+    assert told["content-type"] == ("text/x" if name else "application/json")
+    assert (told["user-agent"], told["x-mine"]) == ("Tacitus", "yes")
 
 
 def test_no_webhook_goes_into_private_networks(service: Service, settings: LazySettings) -> None:

@@ -29,3 +29,35 @@ contract OffChainResolver {
         revert OffchainLookup(address(this), urls, abi.encode(node), this.addr.selector, "");
     }
 }
+
+/// @title A resolver of all names below its own (ENSIP-10); for those that it lacks it wants a server to be asked
+contract WholeNamesResolver {
+    error OffchainLookup(address sender, string[] urls, bytes data, bytes4 callback, bytes extra);
+    error AnotherQuestion();
+
+    mapping(bytes32 node => address) private _its;
+
+    function set(bytes32 node, address its) external {
+        _its[node] = its;
+    }
+
+    function supportsInterface(bytes4 id) external pure returns (bool) {
+        return id == this.resolve.selector;
+    }
+
+    function resolve(bytes calldata name, bytes calldata question) external view returns (bytes memory) {
+        bytes32 node = _hashOf(name);
+        if (keccak256(question) != keccak256(abi.encodeWithSignature("addr(bytes32)", node))) {
+            revert AnotherQuestion();
+        }
+        if (_its[node] != address(0)) return abi.encode(_its[node]);
+        revert OffchainLookup(address(this), new string[](1), name, this.resolve.selector, "");
+    }
+
+    /// @dev A name as the domain name system writes it: labels with their lengths, and a zero.
+    function _hashOf(bytes calldata name) private pure returns (bytes32) {
+        uint256 length = uint8(name[0]);
+        if (length == 0) return 0;
+        return keccak256(abi.encode(_hashOf(name[length + 1:]), keccak256(name[1:length + 1])));
+    }
+}
