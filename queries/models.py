@@ -190,6 +190,7 @@ class Query(models.Model):
     account_accumulated_began = models.DateTimeField(null=True)
     account_accumulated_completed = models.DateTimeField(null=True)
     ended = models.BooleanField(default=False)  # done, or its batch is rejected
+    failed = models.BooleanField(default=False)  # it is why its batch is rejected
     header_transaction = models.ForeignKey(
         SentTransaction, models.PROTECT, null=True, related_name="+"
     )

@@ -39,8 +39,13 @@ def accept(batch: Batch) -> None:
     )
 
 
-def reject(batches: Iterable[str], failure: Failure) -> None:
-    """End these batches; their queries are no longer worked on."""
+def reject(
+    batches: Iterable[str], failure: Failure, failing: Iterable[Query] | None = None
+) -> None:
+    """End these batches; their queries are no longer worked on.
+
+    `failing`: those of the queries that cannot be proven; without it, all that are not done.
+    """
     with transaction.atomic():
         chosen = Batch.objects.filter(pk__in=list(batches)).exclude(status__in=ENDED)
         keys = list(chosen.select_for_update().values_list("pk", flat=True))
@@ -53,6 +58,10 @@ def reject(batches: Iterable[str], failure: Failure) -> None:
             error_retryable=failure.retryable,
             look_again=None,
         )
+        unproven = Query.objects.filter(batch__in=keys, ended=False)
+        if failing is not None:
+            unproven = unproven.filter(pk__in=[query.pk for query in failing])
+        unproven.update(failed=True)
         Query.objects.filter(batch__in=keys).update(ended=True)
         _announce(keys)
 

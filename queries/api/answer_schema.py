@@ -26,6 +26,10 @@ def _list_of(name: str) -> Schema:
     return {"type": "array", "items": {"$ref": f"#/components/schemas/{name}"}}
 
 
+def _or_null(schema: Schema) -> Schema:
+    return schema | {"type": [schema["type"], "null"]}
+
+
 def _whole(properties: dict[str, Schema], *, beside: dict[str, Schema] | None = None) -> Schema:
     """An object with all of these, and nothing but what may stand `beside` them."""
     return {
@@ -76,6 +80,7 @@ STEP: dict[str, Schema] = {
     "transactionHash": TEXT_OR_NULL,
     "transactionBlock": NUMBER_OR_NULL,
     "gasUsed": NUMBER_OR_NULL,
+    "error": _or_null(_whole({"error": TEXT, "code": TEXT, "retryable": FLAG})),
 }
 
 
@@ -208,7 +213,3 @@ def _api_key() -> Schema:
             "use": _whole({"today": COUNT, "total": COUNT, "last": MOMENT_OR_NULL}),
         }
     )
-
-
-def _or_null(schema: Schema) -> Schema:
-    return schema | {"type": [schema["type"], "null"]}

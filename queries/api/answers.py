@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 
 from django.http import JsonResponse
 
-from queries.reading.views import BatchView, QueryPage, QueryView, StepView
+from queries.reading.views import BatchView, ErrorView, QueryPage, QueryView, StepView
 from queries.schema.batch_request import BlockNumber, BlockTimestamp
 from queries.statuses import BatchStatus
 
@@ -77,7 +77,14 @@ def _step(shown: StepView) -> dict[str, object]:
         "transactionHash": shown.transaction_hash or None,
         "transactionBlock": _number(shown.transaction_block),
         "gasUsed": _number(shown.gas_used),
+        "error": _error(shown.error),
     }
+
+
+def _error(shown: ErrorView | None) -> dict[str, object] | None:
+    if shown is None:
+        return None
+    return {"error": shown.sentence, "code": shown.code, "retryable": shown.retryable}
 
 
 def _query_status(status: BatchStatus) -> str:

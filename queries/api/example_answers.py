@@ -22,6 +22,7 @@ def _step(name: str, started: str, completed: str, **transaction: str) -> dict[s
         "transactionHash": None,
         "transactionBlock": None,
         "gasUsed": None,
+        "error": None,
         **transaction,
     }
 

@@ -40,7 +40,7 @@ def advance(lease: Lease[BlockJob], chains: Chains) -> Wait | Ready | None:
     if registry is None:
         sentence = f"This server no longer proves chain {job.source} on {job.destination}."
         failure = Failure("route_unsupported", sentence, StepName.INITIAL_STATE, retryable=False)
-        transitions.reject({query.batch_id for query in queries}, failure)
+        transitions.reject({query.batch_id for query in queries}, failure, queries)
         return None
     return _advance(Work(lease, chains, registry, queries))
 

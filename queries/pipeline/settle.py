@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass
 
+from django.db.models import QuerySet
+
 from queries import transitions
 from queries.chain.ens import EnsFault
 from queries.models import Batch, BlockJob, Query
@@ -29,14 +31,15 @@ def settle(lease: Lease[Batch], chains: Chains) -> Wait | None:
     batch = lease.row
     if batch.status != BatchStatus.RECEIVED:
         return None
-    failure = _no_route(batch, chains) or _of_the_future(batch, chains)
-    if failure:
-        transitions.reject([batch.pk], failure)
+    impossible = _no_route(batch, chains) or _of_the_future(batch, chains)
+    if impossible:
+        transitions.reject([batch.pk], *impossible)
         return None
     try:
         waits_for = _find_blocks(lease, chains) or find_batchs_accounts(chains, batch.pk)
     except EnsFault as fault:
-        transitions.reject([batch.pk], failure_of(fault))
+        named = Query.objects.filter(batch=batch, account="").exclude(name="")
+        transitions.reject([batch.pk], failure_of(fault), named)
         return None
     if waits_for:
         return Wait(SOON * 4, waits_for)
@@ -46,16 +49,22 @@ def settle(lease: Lease[Batch], chains: Chains) -> Wait | None:
     return None
 
 
-def _no_route(batch: Batch, chains: Chains) -> Failure | None:
+Impossible = tuple[Failure, QuerySet[Query]]  # why, and for which queries
+
+
+def _no_route(batch: Batch, chains: Chains) -> Impossible | None:
     """The routes file may have changed since the batch was taken."""
     for source in set(Query.objects.filter(batch=batch).values_list("source", flat=True)):
         if chains.registry(source, batch.destination) is None:
             sentence = f"This server no longer proves chain {source} on {batch.destination}."
-            return Failure("route_unsupported", sentence, StepName.INITIAL_STATE, retryable=False)
+            failure = Failure(
+                "route_unsupported", sentence, StepName.INITIAL_STATE, retryable=False
+            )
+            return failure, Query.objects.filter(batch=batch, source=source)
     return None
 
 
-def _of_the_future(batch: Batch, chains: Chains) -> Failure | None:
+def _of_the_future(batch: Batch, chains: Chains) -> Impossible | None:
     """What was accepted unseen, because no head was known then, and lies far ahead."""
     named = Query.objects.filter(batch=batch).values_list("source", "block", "timestamp")
     for source, block, seconds in named.distinct():
@@ -66,7 +75,11 @@ def _of_the_future(batch: Batch, chains: Chains) -> Failure | None:
             beyond, latest = (block or 0) > head.number + BLOCKS_AHEAD, f"block:{head.number}"
         if beyond:
             sentence = f"Chain {source} has no such block yet: the last one seen there is {latest}."
-            return Failure("block_beyond_head", sentence, StepName.INITIAL_STATE, retryable=True)
+            failure = Failure("block_beyond_head", sentence, StepName.INITIAL_STATE, retryable=True)
+            of_source = Query.objects.filter(batch=batch, source=source)
+            if seconds is not None:
+                return failure, of_source.filter(timestamp=seconds)
+            return failure, of_source.filter(block=block)
     return None
 
 

@@ -54,6 +54,6 @@ class Work:
         """How many blocks, its own among them, a fact needs before it counts."""
         return max(self.chains.chain(self.job.destination).confirmations, 1)
 
-    def reject(self, failure: Failure, queries: list[Query] | None = None) -> None:
-        """All batches that wait for the job, or those of these queries."""
-        transitions.reject({each.batch_id for each in queries or self.queries}, failure)
+    def reject(self, failure: Failure) -> None:
+        """All batches that wait for the job."""
+        transitions.reject({each.batch_id for each in self.queries}, failure, self.queries)

@@ -83,8 +83,7 @@ def queries_of(shown: BatchView, *, first: int, most: int) -> QueryPage:
 def page_of(found: Sequence[Query], shown: BatchView, most: int) -> QueryPage:
     """Of rows with what their jobs wait for, one more than is shown where there are more."""
     sent = _transactions(found)
-    done = shown.status == BatchStatus.DONE
-    views = tuple(_query(row, sent, done=done) for row in found[:most])
+    views = tuple(_query(row, sent, shown) for row in found[:most])
     return QueryPage(views, found[most].place if len(found) > most else None)
 
 
@@ -116,7 +115,7 @@ def _error(row: Batch) -> ErrorView | None:
     )
 
 
-def _query(row: Query, sent: Mapping[int, SentTransaction], *, done: bool) -> QueryView:
+def _query(row: Query, sent: Mapping[int, SentTransaction], batch: BatchView) -> QueryView:
     return QueryView(
         place=row.place,
         source=row.source,
@@ -127,14 +126,17 @@ def _query(row: Query, sent: Mapping[int, SentTransaction], *, done: bool) -> Qu
         props=tuple(each for each in AccountField if row.props >> each & 1),
         slots=tuple(f"0x{slot}" for slot in row.slots),
         header_fields=tuple(each for each in HeaderField if row.header_fields >> each & 1),
-        steps=tuple(_steps(row, sent)),
+        steps=tuple(_steps(row, sent, batch.error if row.failed else None)),
         waits_for="" if row.ended else vars(row)["job_waits_for"] or "",
-        values=_values(row) if done else (),
+        values=_values(row) if batch.status == BatchStatus.DONE else (),
         cost=int(row.cost, 16) if row.cost else None,
     )
 
 
-def _steps(row: Query, transactions: Mapping[int, SentTransaction]) -> Iterator[StepView]:
+def _steps(
+    row: Query, transactions: Mapping[int, SentTransaction], error: ErrorView | None
+) -> Iterator[StepView]:
+    """An error stands at the step that was not completed."""
     for name in StepName:
         if name is StepName.ACCOUNT_ACCUMULATED and row.header_fields:
             break
@@ -142,6 +144,7 @@ def _steps(row: Query, transactions: Mapping[int, SentTransaction]) -> Iterator[
         completed: datetime | None = getattr(row, name.completed)
         column = _TRANSACTION_OF.get(name)
         sent = transactions.get(getattr(row, column)) if column else None
+        stopped = began is not None and completed is None
         yield StepView(
             name=name,
             status=_status(began, completed),
@@ -150,6 +153,7 @@ def _steps(row: Query, transactions: Mapping[int, SentTransaction]) -> Iterator[
             transaction_hash=_hash(sent) if sent else "",
             transaction_block=sent.mined_block if sent else None,
             gas_used=sent.gas_used if sent else None,
+            error=error if stopped else None,
         )
 
 

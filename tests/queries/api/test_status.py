@@ -6,12 +6,15 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
+from queries import transitions
 from queries.models import BlockJob, Query
 from queries.statuses import BatchStatus, StepName
+from queries.transitions import Failure
 from tests.queries.api.served_api import (
     HERE,
     OTHER_WALLET,
     SEPOLIA,
+    WALLET,
     ask,
     make_key,
     submit,
@@ -99,6 +102,7 @@ def test_a_new_batch_has_begun_its_first_step() -> None:
     first = {
         "step": "INITIAL_STATE", "status": "IN_PROGRESS", "started": told["submitted"],
         "completed": None, "transactionHash": None, "transactionBlock": None, "gasUsed": None,
+        "error": None,
     }  # fmt: skip
     nothing = {"status": None, "started": None, "transactionHash": None}
     for query in (header, balance, slot):
@@ -156,6 +160,22 @@ def test_values_are_told_once_the_batch_is_done() -> None:
         {"BALANCE": "0x" + 64 * "f"},
         {f"0x{1:064x}": "0x" + 64 * "0"},
     ]
+
+
+def test_the_query_that_fails_tells_so_at_the_step_that_it_did_not_complete() -> None:
+    key = make_key()
+    batch_id = submitted(key, block_batch({"accounts": {WALLET: BALANCE, OTHER_WALLET: BALANCE}}))
+    run_steps(batch_id, StepName.INITIAL_STATE)
+    run_steps(batch_id, StepName.BLOCKHASH_AVAILABLE, completed=False)
+    failure = Failure(
+        "block_out_of_reach", "Too far.", StepName.BLOCKHASH_AVAILABLE, retryable=False
+    )
+    transitions.reject([batch_id], failure, Query.objects.filter(batch=batch_id, place=1))
+    whole, failing = status(key, batch_id).json()["queries"]
+    assert [step["error"] for step in whole["steps"]] == 4 * [None]
+    told = {"error": "Too far.", "code": "block_out_of_reach", "retryable": False}
+    assert [step["error"] for step in failing["steps"]] == [None, told, None, None]
+    assert failing["steps"][1]["status"] == "IN_PROGRESS"
 
 
 def test_a_rejected_batch_tells_its_cause_in_the_one_shape() -> None:
