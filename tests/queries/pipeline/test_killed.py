@@ -15,9 +15,10 @@ from typing import Any
 import pytest
 
 from queries.chain.local_node import LocalNode, local_node
-from queries.models import Batch, SentTransaction
+from queries.models import Batch
 from tests.queries.chain.lying_node import LyingNode
 from tests.queries.pipeline.between import between, methods
+from tests.queries.pipeline.proven_once import assert_nothing_is_twice
 from tests.queries.pipeline.provers import prover, routes_file
 from tests.queries.pipeline.service import Service, running_service
 
@@ -87,19 +88,7 @@ def test_a_killed_prover_loses_nothing_and_pays_nothing_twice(
                 _wait(lambda: not Batch.objects.filter(pk__in=batches, ended=None).exists())
     assert kill.done
     assert [service.status(batch)["queryStatus"] for batch in batches] == ["DONE", "DONE"]
-    _nothing_is_twice(service)
-
-
-def _nothing_is_twice(service: Service) -> None:
-    """Each fact was proven by one transaction, each nonce used once, none skipped."""
-    logs = service.node.rpc.ask(
-        "eth_getLogs", {"address": service.registry.address, "fromBlock": "0x0"}
-    )
-    assert len({tuple(log["topics"]) for log in logs}) == len(logs)
-    paid = {log["transactionHash"] for log in logs}
-    rows = list(SentTransaction.objects.order_by("nonce"))
-    assert len(rows) == len(paid)
-    assert [row.nonce for row in rows] == list(range(rows[0].nonce, rows[0].nonce + len(rows)))
+    assert_nothing_is_twice(service)
 
 
 def _wait(ready: Callable[[], bool], seconds: float = 40) -> None:
