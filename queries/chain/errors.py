@@ -124,6 +124,13 @@ class StateNotAvailable(ChainError):
     says = "The nodes of {chain} no longer have the state of that block."
 
 
+class StateOfAnotherBlock(ChainError):
+    """The nodes prove another block's state: mostly today's, where they keep no older one."""
+
+    code = "state_of_another_block"
+    says = "The nodes of {chain} answer {method} with the state of another block than was asked."
+
+
 class ProofWindowExceeded(ChainError):
     """The nodes prove newer blocks only."""
 

@@ -17,6 +17,7 @@ from queries.chain.errors import (
     NodesOfAnotherChain,
     NodesRefuse,
     NodesUnreachable,
+    StateOfAnotherBlock,
 )
 from queries.chain.json_rpc import JsonRpc, NodeBusy, NodeRefused, NodeTakesOne, NodeUnreachable
 from queries.chain.node_messages import meaning, quotable
@@ -28,7 +29,9 @@ MOST_AT_ONCE = 100  # questions in a request
 LONGEST_REST = 3600.0  # seconds
 
 Question = Sequence[object]
-FAILURES = {NodesUnreachable, NodesLimited, NodesLie, NodesOfAnotherChain, NodesRefuse}
+FAILURES = {
+    NodesUnreachable, NodesLimited, NodesLie, NodesOfAnotherChain, NodesRefuse, StateOfAnotherBlock
+}  # fmt: skip
 
 log = logging.getLogger("tacitus")
 
