@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
@@ -13,10 +12,10 @@ from queries.models import Batch, BlockJob, SentTransaction
 from queries.pipeline import lane
 from queries.pipeline.clock import shared_now
 from queries.pipeline.worker import TRIES_OF_LIES, work_once
-from queries.routes import NodeAddress
 from tests.queries.chain.lying_node import LyingNode
 from tests.queries.pipeline.between import between, methods, passed_on
-from tests.queries.pipeline.service import CHAIN_ID, ETHER, HOLDER, Service, running_service
+from tests.queries.pipeline.provers import through
+from tests.queries.pipeline.service import ETHER, HOLDER, Service, running_service
 
 pytestmark = pytest.mark.django_db(transaction=True)
 PassOn = Callable[[], bytes]
@@ -64,13 +63,6 @@ class Saying:
         connection.answer(json.dumps(told if isinstance(question, list) else told[0]).encode())
 
 
-def _through(service: Service, *addresses: str) -> Service:
-    """The same service, whose prover knows the chain by these addresses alone."""
-    nodes = tuple(NodeAddress(address) for address in addresses)
-    chain = replace(service.routes.chains[CHAIN_ID], nodes=nodes)
-    return replace(service, routes=replace(service.routes, chains={CHAIN_ID: chain}))
-
-
 def _tries(service: Service, batch: str, most: int = 40) -> int:
     """How often the work was tried until the batch ended, without the pauses."""
     chains = service.chains()
@@ -94,7 +86,7 @@ def test_a_node_that_proves_todays_state_of_an_old_block_is_told_as_that(service
         between(service.node.url, _with_todays_state) as (first, _),
         between(service.node.url, _with_todays_state) as (second, _),
     ):
-        prover = _through(service, first, second)
+        prover = through(service, first, second)
         assert TRIES_OF_LIES < _tries(prover, batch) < TRIES_OF_LIES + 5
     told = service.status(batch)
     assert (told["queryStatus"], told["code"]) == ("REJECTED", "state_of_another_block")
@@ -113,7 +105,7 @@ def test_a_node_that_proves_todays_state_of_an_old_block_is_told_as_that(service
 def test_a_node_that_has_the_state_is_enough(service: Service) -> None:
     batch = service.ask_balance(HOLDER, service.head() - 3)
     with between(service.node.url, _with_todays_state) as (pruned, _):
-        _through(service, pruned, service.node.url).work(batch)
+        through(service, pruned, service.node.url).work(batch)
     assert service.status(batch)["queryStatus"] == "DONE"
 
 
@@ -125,7 +117,7 @@ def test_lies_of_many_kinds_are_counted_together(service: Service, method: str, 
     lies = Saying(method, *[{}, 7, [], "0x", {"accountProof": []}] * 9)
     batch = service.ask_balance(HOLDER, service.head() - 3)
     with between(service.node.url, lies) as (address, _):
-        assert TRIES_OF_LIES < _tries(_through(service, address), batch) < TRIES_OF_LIES + 5
+        assert TRIES_OF_LIES < _tries(through(service, address), batch) < TRIES_OF_LIES + 5
     told = service.status(batch)
     assert (told["queryStatus"], told["code"]) == ("REJECTED", "nodes_lie")
     assert (told["retryable"], told["step"]) == (True, step)
@@ -136,7 +128,7 @@ def test_nodes_that_are_away_are_waited_for_and_one_lie_after_it_is_not_the_last
 ) -> None:
     batch = service.ask_balance(HOLDER, service.head() - 3)
     with between(service.node.url, _refused) as (address, proxy):
-        prover = _through(service, address)
+        prover = through(service, address)
         assert _tries(prover, batch) == 40
         proxy.handle = _with_todays_state
         assert _tries(prover, batch, most=2) == 2
@@ -162,7 +154,7 @@ def test_a_transaction_is_followed_although_its_batch_is_rejected(
     with pytest.raises(AssertionError, match="on its way"):
         service.work(batch, seconds=1)
     with between(service.node.url, Saying("eth_call", "0xzz")) as (address, _):
-        _tries(_through(service, address), batch)
+        _tries(through(service, address), batch)
     assert service.status(batch)["code"] == "nodes_lie"
     (sent,) = SentTransaction.objects.get().hashes
     service.node.rpc.ask("anvil_dropTransaction", sent)
