@@ -201,6 +201,27 @@ def test_signers_who_differ_convince_nobody(attested: Service, chains: TwoChains
     _is_right(attested, chains, batch, block)
 
 
+def test_a_source_that_reorganises_is_proven_as_it_is_now(
+    attested: Service, chains: TwoChains
+) -> None:
+    """What was undone held another balance, under a header that was read already."""
+    before = chains.source.rpc.ask("evm_snapshot")
+    chains.source.rpc.ask("anvil_setBalance", HOLDER, "0x1")
+    block = chains.final_block()
+    undone = chains.hash_of(block)
+    batch = _ask(attested, block)
+    with pytest.raises(AssertionError, match="No attestation"):
+        attested.work(batch, seconds=1.5)
+    chains.source.rpc.ask("evm_revert", before)
+    chains.source.rpc.ask("evm_setTime", 2_000_000_000)
+    assert chains.final_block() == block
+    assert chains.hash_of(block) != undone
+    for signer in SIGNERS[:2]:
+        take(attested.routes, _word(attested, chains, signer, block))
+    attested.work(batch)
+    _is_right(attested, chains, batch, block)
+
+
 def test_a_strangers_word_is_not_kept(attested: Service, chains: TwoChains) -> None:
     block = chains.final_block()
     stranger = Signer("0x" + 32 * "99")

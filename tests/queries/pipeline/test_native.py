@@ -139,7 +139,7 @@ def test_a_block_that_only_the_history_contract_knows(service: Service) -> None:
     assert service.reads.account_field(bytes.fromhex(HOLDER[2:]), block, 1) is not None
 
 
-def test_a_stranger_who_proves_it_first_saves_us_the_gas(service: Service) -> None:
+def test_two_batches_of_one_fact_take_one_transaction(service: Service) -> None:
     service.mine(2)
     block = service.head() - 1
     batch = service.ask_balance(HOLDER, block)
