@@ -2,15 +2,26 @@
 
 import json
 import re
+import time
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 import pytest
 
 from queries.chain.local_node import LocalNode, local_node
+from queries.chain.nodes import Nodes
 from queries.models import BlockJob
-from tests.queries.chain.lying_node import LyingNode
-from tests.queries.pipeline.between import between, methods
+from tests.queries.chain.lying_node import (
+    LyingNode,
+    Say,
+    drip_headers,
+    drip_trailers,
+    endless,
+    many_values,
+    stall,
+)
+from tests.queries.pipeline.between import between, methods, passed_on
 from tests.queries.pipeline.provers import through
 from tests.queries.pipeline.service import ETHER, running_service
 
@@ -141,6 +152,30 @@ def test_a_node_that_does_not_serve_is_waited_for(
         with pytest.raises(AssertionError, match=r"No node of Local|take no more questions"):
             prover.work(batch, seconds=2)
         proxy.handle = lambda connection, _, pass_on: connection.answer(pass_on())
+        prover.work(batch)
+        assert service.status(batch)["queryStatus"] == "DONE"
+
+
+@pytest.mark.parametrize("never", [stall, drip_headers, drip_trailers, many_values, endless])
+def test_a_node_that_never_comes_to_an_end_is_waited_for(
+    node: LocalNode, monkeypatch: pytest.MonkeyPatch, never: Say
+) -> None:
+    """It holds a prover for the time that one answer may take, and no longer."""
+    for module in ("source", "destination"):
+        impatient = partial(Nodes, timeout=0.5, patience=0.0)
+        monkeypatch.setattr(f"queries.chain.{module}.Nodes", impatient)
+    with (
+        between(node.url, lambda it, asked, _: never(it, asked)) as (address, proxy),
+        running_service(node) as service,
+    ):
+        service.mine(3)
+        batch = service.ask_balance(HOLDER, service.head() - 1)
+        prover = through(service, address)
+        begin = time.monotonic()
+        with pytest.raises(AssertionError, match="No node of Local answers"):
+            prover.work(batch, seconds=2)
+        assert time.monotonic() < begin + 6
+        proxy.handle = passed_on
         prover.work(batch)
         assert service.status(batch)["queryStatus"] == "DONE"
 
