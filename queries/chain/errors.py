@@ -203,6 +203,12 @@ class FeesTooHigh(ChainError):
     code = "fees_too_high"
 
 
+class SourceReorganises(ChainError):
+    """A header that was read is not of the chain that the blocks above it are of."""
+
+    code = "source_reorganises"
+
+
 class RegistryAbsent(ChainError):
     """At the registry's address nothing answers as a registry does."""
 

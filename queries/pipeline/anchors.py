@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import ClassVar
 
+from queries.chain.errors import SourceReorganises
 from queries.chain.registry_facts import UNKNOWN, RegistryFacts
 from queries.pipeline.bringing import bringing
 from queries.pipeline.calls import Anchor, Call
@@ -84,7 +85,7 @@ def find_anchor(
     if distance:
         shown = chains.source(registry.source).headers(header.number, known)
         if shown[0].hash != header.hash:
-            return NotKnownYet("The source chain is reorganising.")
+            raise SourceReorganises("The source chain is reorganising.")
         above = tuple(shown[1:])
     return Anchor(header, accumulated, above)
 

@@ -94,6 +94,10 @@ def _later(lease: Claimed, fault: ChainError | ProofError, batches: list[str]) -
     log.warning("%s: %s", lease.row, fault)
     lasts = isinstance(fault, LASTING)
     retryable = isinstance(fault, ProofError) or fault.retryable
+    job = lease.row if isinstance(lease.row, BlockJob) else None
+    if job:
+        # Its header may be what is wrong: it was undone since, or a node made it up.
+        BlockJob.objects.filter(pk=job.pk, lease_token=lease.token).update(header="")
     if retryable and not lasts:
         # However long nodes were away: a lie when they are back is not the last of many.
         lease.row.failures = min(lease.row.failures, LONGEST_AWAY)
@@ -101,7 +105,6 @@ def _later(lease: Claimed, fault: ChainError | ProofError, batches: list[str]) -
         _back_off(lease, str(fault))
         return
     code = fault.code if isinstance(fault, ChainError) else NodesLie.code
-    job = lease.row if isinstance(lease.row, BlockJob) else None
     queries = Query.objects.filter(batch__in=batches, ended=False)
     step = transitions.step_of(queries.filter(job=job) if job else queries)
     transitions.reject(batches, Failure(code, str(fault), step, retryable=retryable))
