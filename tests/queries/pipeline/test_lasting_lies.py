@@ -167,3 +167,24 @@ def test_a_transaction_is_followed_although_its_batch_is_rejected(
     row = SentTransaction.objects.get()
     assert (row.settled, row.mined_hash) == (True, sent)
     assert not BlockJob.objects.exclude(look_again=None).exists()
+
+
+def test_a_transaction_that_nodes_refused_is_sent_when_they_take_it(service: Service) -> None:
+    """Also after its batch was rejected for that: those behind it wait for its nonce."""
+
+    def refuse(connection: LyingNode, question: Any, pass_on: PassOn) -> None:
+        if "eth_sendRawTransaction" not in methods(question):
+            connection.answer(pass_on())
+            return
+        error = {"code": -32000, "message": "exceeds block gas limit"}
+        connection.answer(json.dumps({"id": question["id"], "error": error}).encode())
+
+    batch = service.ask_balance(HOLDER, service.head() - 3)
+    with between(service.node.url, refuse) as (address, _):
+        _tries(through(service, address), batch)
+    assert service.status(batch)["code"] == "transaction_refused"
+    assert SentTransaction.objects.get().sent is None
+    other = service.ask_balance(HOLDER, service.head() - 1)
+    _tries(service, other)
+    assert service.status(other)["queryStatus"] == "DONE"
+    assert list(SentTransaction.objects.values_list("settled", flat=True)) == [True, True]
