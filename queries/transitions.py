@@ -141,5 +141,13 @@ def attach(job: BlockJob, queries: QuerySet[Query]) -> None:
     queries.filter(ended=False).update(job=job, block=job.block)
 
 
+def step_of(queries: QuerySet[Query]) -> StepName:
+    """The step that these are at: the first one that some of them have not completed."""
+    return next(
+        (step for step in ORDER if queries.filter(**{f"{step.completed}__isnull": True}).exists()),
+        ORDER[-1],
+    )
+
+
 def open_queries(job: BlockJob) -> QuerySet[Query]:
     return Query.objects.filter(job=job, ended=False)

@@ -1,12 +1,13 @@
 """Connections to nodes, none of which keeps us waiting for ever.
 
-A socket's timeout begins again with every byte, so a node that sends its headers byte by byte
-could hold a thread for days.
+A socket's timeout begins again with every byte, so a node that sends its headers byte by byte, or
+the size of a chunk, could hold a thread for days.
 """
 
 import socket
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from http.cookiejar import DefaultCookiePolicy
 from threading import TIMEOUT_MAX, Timer
 from typing import Any
 
@@ -23,9 +24,29 @@ WHOLE = 8.0
 def new_session() -> requests.Session:
     """A session whose answers begin within the timeout, headers and all; for one thread alone."""
     session = requests.Session()
+    # Or a node could fill our memory with them, and tell who asks.
+    session.cookies.set_policy(DefaultCookiePolicy(allowed_domains=[]))
     for scheme in ("http://", "https://"):
         session.mount(scheme, _Adapter())
     return session
+
+
+@contextmanager
+def read_in_time(answer: requests.Response, seconds: float) -> Iterator[None]:
+    """Whoever reads the answer's body in here gets nothing more after so many seconds."""
+    watch = Timer(min(seconds, TIMEOUT_MAX), _end_answer, [answer])
+    watch.daemon = True
+    watch.start()
+    try:
+        yield
+    finally:
+        watch.cancel()
+
+
+def _end_answer(answer: requests.Response) -> None:
+    # Where it was read to its end already, there is nothing left to shut.
+    with suppress(OSError, ValueError, RuntimeError):
+        answer.raw.shutdown()
 
 
 @contextmanager

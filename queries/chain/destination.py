@@ -6,9 +6,16 @@ from dataclasses import dataclass
 from functools import partial
 
 from queries.chain.amounts import gwei
-from queries.chain.errors import AlreadyKnown, CallReverted, ChainAnswer, FeesTooHigh, MethodMissing
+from queries.chain.errors import (
+    AlreadyKnown,
+    BlockUnknown,
+    CallReverted,
+    ChainAnswer,
+    FeesTooHigh,
+    MethodMissing,
+)
 from queries.chain.heads import ChainHead, read_head
-from queries.chain.node import Question
+from queries.chain.node import NodeFault, Question
 from queries.chain.nodes import Check, Checked, Nodes
 from queries.chain.registry_reads import call_data
 from queries.proving.errors import AnswerMalformed
@@ -46,6 +53,9 @@ class Destination:
 
     def __init__(self, chain: Chain, *, until: float = math.inf) -> None:
         self.chain = chain
+        # A node that does not know this block is not asked what is there now: it would deny what
+        # was done up to it. Behind one address there may be several nodes.
+        self.known_up_to = 0
         self._nodes = Nodes(chain, until=until)
         self._takes_data_fees: bool | None = None  # until it was asked
 
@@ -57,7 +67,7 @@ class Destination:
         self, to: str, calls: Sequence[bytes], block: int | None = None
     ) -> list[bytes | CallReverted]:
         """What a contract answers to each of the calls, at the newest block or another."""
-        at = "latest" if block is None else hex(block)
+        at = self._newest() if block is None else hex(block)
         questions = [({"to": to, "data": _hex(call)}, at) for call in calls]
         return self._answered_or_reverted("eth_call", questions, _bytes)
 
@@ -144,6 +154,12 @@ class Destination:
             answers.append(answer)
         return answers
 
+    def _newest(self) -> str:
+        if not self.known_up_to:
+            return "latest"
+        newest = self._nodes.checked("eth_blockNumber", (), partial(_at_least, self.known_up_to))
+        return hex(newest)
+
     def _tip(self, base: int) -> int:
         try:
             return self._nodes.checked("eth_maxPriorityFeePerGas", (), _number)
@@ -157,6 +173,12 @@ def _bytes(answer: object) -> bytes:
 
 def _number(answer: object) -> int:
     return read_quantity(answer, "the answer")
+
+
+def _at_least(known: int, answer: object) -> int:
+    if _number(answer) < known:
+        raise NodeFault(BlockUnknown)
+    return _number(answer)
 
 
 def _base_fee(answer: object) -> int:

@@ -124,6 +124,13 @@ class StateNotAvailable(ChainError):
     says = "The nodes of {chain} no longer have the state of that block."
 
 
+class StateOfAnotherBlock(ChainError):
+    """The nodes prove another block's state: mostly today's, where they keep no older one."""
+
+    code = "state_of_another_block"
+    says = "The nodes of {chain} answer {method} with the state of another block than was asked."
+
+
 class ProofWindowExceeded(ChainError):
     """The nodes prove newer blocks only."""
 
@@ -194,6 +201,12 @@ class FeesTooHigh(ChainError):
     """Gas costs more than the operator is willing to pay."""
 
     code = "fees_too_high"
+
+
+class SourceReorganises(ChainError):
+    """A header that was read is not of the chain that the blocks above it are of."""
+
+    code = "source_reorganises"
 
 
 class RegistryAbsent(ChainError):

@@ -11,9 +11,13 @@ from typing import Any
 import requests
 import urllib3
 
-from queries.chain.connections import new_session
+from queries.chain.connections import new_session, read_in_time
 
 LARGEST_ANSWER = 64 * 2**20  # bytes
+# Each begins after one of these; as objects they take thirty times their bytes.
+MOST_VALUES, BEFORE_VALUES = 2**20, (b"[", b"{", b",")
+# What is said to several questions at once by who takes fewer, where it is not said in JSON.
+TOO_MANY = {HTTPStatus.BAD_REQUEST, HTTPStatus.REQUEST_ENTITY_TOO_LARGE}
 PIECE = 2**16
 REDIRECT = 3  # the first digit of its status
 
@@ -67,8 +71,8 @@ class JsonRpc:
         self._ids = itertools.count(1)
 
     def ask(self, method: str, *parameters: object) -> Any:
-        answer = self._post(method, self._question(method, parameters))
-        return _result(method, answer)
+        question = self._question(method, parameters)
+        return _result(method, self._post(method, question), question["id"])
 
     def ask_many(
         self, method: str, parameters: Sequence[Sequence[object]]
@@ -76,7 +80,7 @@ class JsonRpc:
         """The same question with many parameters, sent at once; a refusal stands in its place."""
         questions = [self._question(method, each) for each in parameters]
         answers = self._post(method, questions)
-        if isinstance(answers, dict) and "error" in answers:
+        if isinstance(answers, dict) and answers.get("error") is not None:
             _result(method, answers)  # a refusal of all of them together
         if not isinstance(answers, list) or len(answers) != len(questions):
             raise NodeTakesOne(f"{method}: the node does not answer {len(questions)} at once")
@@ -115,24 +119,41 @@ class JsonRpc:
             if answer.status_code == HTTPStatus.TOO_MANY_REQUESTS:
                 told = answer.headers.get("Retry-After", "")
                 raise NodeBusy(f"{method}: the node takes no more questions for now", told)
-            whole = bytearray()
-            while piece := answer.raw.read1(PIECE, decode_content=False):
-                whole += piece
-                if len(whole) > self._largest_answer:
-                    raise NodeUnreachable(f"{method}: the node's answer is too large")
-                if time.monotonic() > until:
-                    raise NodeUnreachable(f"{method}: the node does not come to an end")
+            with read_in_time(answer, until - time.monotonic()):
+                whole = self._whole(method, answer)
+            if time.monotonic() >= until:  # cut off, which may look like its end
+                raise NodeUnreachable(f"{method}: the node does not come to an end")
+            if answer.status_code in TOO_MANY and not whole.lstrip().startswith((b"{", b"[")):
+                raise NodeTakesOne(f"{method}: the node takes no such request")
             return whole
+
+    def _whole(self, method: str, answer: requests.Response) -> bytearray:
+        whole = bytearray()
+        while piece := answer.raw.read1(PIECE, decode_content=False):
+            whole += piece
+            if len(whole) > self._largest_answer:
+                raise NodeTakesOne(f"{method}: the node's answer is too large")
+        if sum(map(whole.count, BEFORE_VALUES)) > MOST_VALUES:
+            raise NodeTakesOne(f"{method}: the node's answer is too large")
+        return whole
 
     def close(self) -> None:
         self._session.close()
 
 
-def _result(method: str, answer: object) -> Any:
-    if not isinstance(answer, dict) or ("error" not in answer and "result" not in answer):
+def _result(method: str, answer: object, asked: object = None) -> Any:
+    """`asked`: the question's id, where it is not known yet that this is its answer."""
+    if not isinstance(answer, dict):
         raise NodeUnreachable(f"{method}: the node's answer is no JSON-RPC")
-    if "error" in answer:
-        refusal = answer["error"] if isinstance(answer["error"], dict) else {}
+    error = answer.get("error")
+    if error is None and "result" not in answer:
+        raise NodeUnreachable(f"{method}: the node's answer is no JSON-RPC")
+    # Whoever cannot read a question refuses it without its id.
+    unread = error is not None and answer.get("id") is None
+    if asked is not None and not unread and str(answer.get("id")) != str(asked):
+        raise NodeUnreachable(f"{method}: the node answers another question")
+    if error is not None:
+        refusal = error if isinstance(error, dict) else {}
         message = str(refusal.get("message", "no reason given"))[:500]
         raise NodeRefused(method, message, refusal.get("data"), refusal.get("code"))
     return answer["result"]

@@ -17,6 +17,7 @@ from queries.chain.errors import (
     NodesOfAnotherChain,
     NodesRefuse,
     NodesUnreachable,
+    StateOfAnotherBlock,
 )
 from queries.chain.json_rpc import JsonRpc, NodeBusy, NodeRefused, NodeTakesOne, NodeUnreachable
 from queries.chain.node_messages import meaning, quotable
@@ -25,10 +26,13 @@ from queries.proving.json_values import read_quantity
 from queries.routes import Chain, NodeAddress
 
 MOST_AT_ONCE = 100  # questions in a request
+STAYS_OF_ITS_CHAIN = 60.0  # seconds for which it is not asked again what it is of
 LONGEST_REST = 3600.0  # seconds
 
 Question = Sequence[object]
-FAILURES = {NodesUnreachable, NodesLimited, NodesLie, NodesOfAnotherChain, NodesRefuse}
+FAILURES = {
+    NodesUnreachable, NodesLimited, NodesLie, NodesOfAnotherChain, NodesRefuse, StateOfAnotherBlock
+}  # fmt: skip
 
 log = logging.getLogger("tacitus")
 
@@ -58,8 +62,9 @@ class Node:
         self._rpc = JsonRpc(address.url, timeout, until=until)
         self._chain = chain
         self._its_chain: int | None = None
+        self._its_chain_until = 0.0  # by the monotonic clock, as the next one
         self._most_at_once = MOST_AT_ONCE
-        self._rests_until = 0.0  # by the monotonic clock
+        self._rests_until = 0.0
 
     @property
     def rests_for(self) -> float:
@@ -98,7 +103,9 @@ class Node:
                 log.warning("%s fails: %s.", name, fault.code)
 
     def _be_of_the_chain(self) -> None:
-        if self._its_chain is None:
+        """Its address may come to lead to another chain's node, mostly after it was away."""
+        if self._its_chain is None or time.monotonic() > self._its_chain_until:
+            self._its_chain = None
             (said,) = self._at_once("eth_chainId", [()])
             if isinstance(said, NodeRefused):
                 raise refusal_fault(said)
@@ -106,6 +113,7 @@ class Node:
                 self._its_chain = read_quantity(said, "eth_chainId")
             except ProofError:
                 raise NodeFault(NodesUnreachable) from None
+            self._its_chain_until = time.monotonic() + STAYS_OF_ITS_CHAIN
         if self._its_chain != self._chain.id:
             raise NodeFault(NodesOfAnotherChain)
 
@@ -118,8 +126,10 @@ class Node:
             self._rests_until = time.monotonic() + _seconds(busy.retry_after)
             raise NodeFault(NodesLimited) from None
         except NodeTakesOne:
-            raise NodeFault(BatchTooLarge) from None
+            fewer = len(questions) > 1
+            raise NodeFault(BatchTooLarge if fewer else NodesUnreachable) from None
         except NodeUnreachable:
+            self._its_chain = None
             raise NodeFault(NodesUnreachable) from None
         except NodeRefused as refused:
             if len(questions) > 1:  # of all of them together

@@ -21,6 +21,7 @@ from queries.chain.errors import (
     ProofWindowExceeded,
     QuestionRefused,
     StateNotAvailable,
+    StateOfAnotherBlock,
 )
 from queries.chain.json_rpc import NodeRefused
 from queries.chain.node import MOST_AT_ONCE, Node, NodeFault, Question, refusal_fault
@@ -43,6 +44,7 @@ WORST_LAST: tuple[type[ChainError], ...] = (
     NodesRefuse,
     BlockUnknown,
     NodesOfAnotherChain,
+    StateOfAnotherBlock,
     StateNotAvailable,
     ProofWindowExceeded,
     MethodMissing,

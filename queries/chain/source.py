@@ -7,12 +7,12 @@ from functools import partial
 from typing import Any
 
 from queries.chain.block_search import last_block_at
-from queries.chain.errors import BlockUnknown, QuestionRefused
+from queries.chain.errors import BlockUnknown, QuestionRefused, StateOfAnotherBlock
 from queries.chain.heads import ChainHead, read_head
 from queries.chain.node import NodeFault
 from queries.chain.nodes import Nodes
-from queries.proving.account_proofs import AccountProof, check_account_proof
-from queries.proving.errors import AnswerMalformed
+from queries.proving.account_proofs import AccountProof, check_account_proof, root_of_answer
+from queries.proving.errors import AnswerMalformed, NodeHashMismatch, ProofError
 from queries.proving.headers import Header, header_from_json
 from queries.proving.trie_proofs import CheckedNodes
 from queries.routes import Chain
@@ -94,7 +94,7 @@ class SourceChain:
                 ],
                 [
                     partial(
-                        check_account_proof,
+                        _proof,
                         state_root=header.state_root,
                         account=account,
                         slots=slots,
@@ -104,6 +104,26 @@ class SourceChain:
                 ],
             )
         return list(_joined(asked, proofs))
+
+
+def _proof(
+    answer: Any, state_root: bytes, account: bytes, slots: Sequence[int], checked: CheckedNodes
+) -> AccountProof:
+    try:
+        return check_account_proof(answer, state_root, account, slots, checked)
+    except NodeHashMismatch:
+        if _is_right_elsewhere(answer, account, slots):
+            raise NodeFault(StateOfAnotherBlock) from None
+        raise
+
+
+def _is_right_elsewhere(answer: Any, account: bytes, slots: Sequence[int]) -> bool:
+    """Whether it is a whole proof, of another root than was asked for."""
+    try:
+        check_account_proof(answer, root_of_answer(answer), account, slots)
+    except ProofError:
+        return False
+    return True
 
 
 def _portions(asked: Sequence[Asked]) -> Iterator[Asked]:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from itertools import accumulate
 from typing import ClassVar
 
+from queries.chain.errors import SourceReorganises
 from queries.chain.registry_facts import UNKNOWN, RegistryFacts
 from queries.chain.source import SourceChain
 from queries.pipeline.bringing import bringing
@@ -100,14 +101,14 @@ def find_anchor(
 
 def _chained(
     source: SourceChain, header: Header, known: int, *, accumulated: bool
-) -> Anchor | SteppingStone | NotKnownYet:
+) -> Anchor | SteppingStone:
     """By the headers up to a known one."""
     lowest = max(header.number, known - MOST_HEADERS)
     first_shown, *above = _that_fit(source.headers(lowest, known))
     if first_shown.number > header.number:
         return SteppingStone((first_shown, *above))
     if first_shown.hash != header.hash:
-        return NotKnownYet("The source chain is reorganising.")
+        raise SourceReorganises("The source chain is reorganising.")
     return Anchor(header, accumulated, tuple(above))
 
 

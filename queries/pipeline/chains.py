@@ -14,6 +14,7 @@ from queries.chain.signer import Signer
 from queries.chain.source import SourceChain
 from queries.pipeline import heads
 from queries.pipeline.lane import Lane
+from queries.pipeline.mined import last_mined_block
 from queries.proving.keccak import keccak256
 from queries.routes import Chain, Registry, RegistryKind, Routes
 
@@ -76,7 +77,11 @@ class Chains:
         return Lane(self.destination(chain_id), chain_id, self.signer)
 
     def facts(self, registry: Registry) -> RegistryFacts:
-        return RegistryFacts(self.destination(registry.destination), registry)
+        destination = self.destination(registry.destination)
+        if self.signer is not None:
+            # Or what one of ours proved would be proven and paid for once more.
+            destination.known_up_to = last_mined_block(destination.chain.id, self.signer.address)
+        return RegistryFacts(destination, registry)
 
     def head(self, chain_id: int) -> ChainHead:
         """The chain's head, not older than a moment; what submitting compares with is kept."""

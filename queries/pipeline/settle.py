@@ -131,9 +131,11 @@ def _attach(batch: Batch) -> None:
         ],
         ignore_conflicts=True,
     )
-    now = shared_now()
     for source, block in blocks:
         job = BlockJob.objects.get(source=source, destination=batch.destination, block=block)
         transitions.attach(job, queries.filter(source=source, block=block))
-        # After the queries are there: a worker that closes the job now finds them, or this.
-        BlockJob.objects.filter(pk=job.pk).update(look_again=now)
+    # After the queries are there: a worker that closes a job now finds them, or this. For all of
+    # the batch, because whoever died here may have attached some already.
+    BlockJob.objects.filter(pk__in=Query.objects.filter(batch=batch).values("job")).update(
+        look_again=shared_now()
+    )

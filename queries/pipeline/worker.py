@@ -7,11 +7,12 @@ from contextlib import contextmanager
 from datetime import timedelta
 
 from queries import transitions
-from queries.chain.errors import ChainError
-from queries.models import Batch, BlockJob, WebhookDelivery
+from queries.chain.errors import ChainError, NodesLie, StateOfAnotherBlock
+from queries.models import Batch, BlockJob, Query, WebhookDelivery
 from queries.pipeline.advance import advance
 from queries.pipeline.chains import Chains
 from queries.pipeline.deliver import deliver
+from queries.pipeline.following import unsettled
 from queries.pipeline.lane import LaneBusy
 from queries.pipeline.leases import (
     Lease,
@@ -26,7 +27,6 @@ from queries.pipeline.prove import Ready, prove
 from queries.pipeline.settle import settle
 from queries.pipeline.work import SOON, Wait
 from queries.proving.errors import ProofError
-from queries.statuses import StepName
 from queries.transitions import Failure
 
 log = logging.getLogger("tacitus.prover")
@@ -36,6 +36,10 @@ LONGEST_WAIT = timedelta(seconds=60)
 # What shares transactions: so many jobs, gathered for so many seconds.
 MOST_READY, GATHERING = 64, 1.5
 TRIES = 2  # before what another try cannot mend is told to who asked
+# What a node may stop doing by itself, but does not when it has done it so often in a row, which
+# takes some four minutes; and some two where nodes were away before.
+LASTING = (NodesLie, StateOfAnotherBlock, ProofError)
+TRIES_OF_LIES, LONGEST_AWAY = 10, 7
 
 
 def work_once(chains: Chains) -> bool:
@@ -128,18 +132,30 @@ def _then(lease: Claimed, wait: Wait | None) -> None:
 
 
 def _later(lease: Claimed, fault: ChainError | ProofError) -> None:
-    """A chain that fails is asked again; what can never be better is told."""
+    """A chain that fails is asked again; what can never be better is told, and what lasts."""
     batches = _waiting_for(lease.row)
     log.warning("%s: %s", lease.row, fault)
+    lasts = isinstance(fault, LASTING)
     retryable = isinstance(fault, ProofError) or fault.retryable
-    if retryable or lease.row.failures < TRIES:
+    job = lease.row if isinstance(lease.row, BlockJob) else None
+    if job:
+        # Its header may be what is wrong: it was undone since, or a node made it up.
+        BlockJob.objects.filter(pk=job.pk, lease_token=lease.token).update(header="")
+    if retryable and not lasts:
+        # However long nodes were away: a lie when they are back is not the last of many.
+        lease.row.failures = min(lease.row.failures, LONGEST_AWAY)
+    if (retryable and not lasts) or lease.row.failures < (TRIES_OF_LIES if lasts else TRIES):
         _back_off(lease, str(fault))
         return
-    code = fault.code if isinstance(fault, ChainError) else "nodes_lie"
-    transitions.reject(
-        batches, Failure(code, str(fault), StepName.BLOCKHASH_AVAILABLE, retryable=False)
-    )
-    lease.close()
+    code = fault.code if isinstance(fault, ChainError) else NodesLie.code
+    queries = Query.objects.filter(batch__in=batches, ended=False)
+    failing = queries.filter(job=job) if job else queries
+    step = transitions.step_of(failing)
+    transitions.reject(batches, Failure(code, str(fault), step, retryable=retryable), failing)
+    if job and unsettled(job):
+        _back_off(lease, str(fault))  # a nonce that is left out would hold up all after it
+    else:
+        lease.close()
 
 
 def _waiting_for(row: Batch | BlockJob | WebhookDelivery) -> list[str]:

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from .accounts import ABSENT_ACCOUNT, AccountState, decode_account, decode_slot_value
-from .errors import AccountMismatch, ArgumentMalformed, SlotMismatch
+from .errors import AccountMismatch, AnswerMalformed, ArgumentMalformed, SlotMismatch
 from .json_values import read_bytes, read_fixed_bytes, read_list, read_object, read_quantity
 from .keccak import HASH_BYTES, keccak256
 from .trie_nodes import MAX_NODE_BYTES
@@ -71,6 +71,15 @@ def check_account_proof(
     _compare_state(fields, state, exists=exists)
     proven_slots = _check_slots(fields, state.storage_root, slots)
     return AccountProof(state_root, address, address_hash, exists, state, path, proven_slots)
+
+
+def root_of_answer(answer: object) -> bytes:
+    """The state root that the answer speaks of: trusted for nothing but telling which it is."""
+    fields = read_object(answer, "an eth_getProof answer")
+    proof = _read_proof(fields.get("accountProof"), "accountProof")
+    if not proof:
+        raise AnswerMalformed("a proof without nodes is of no root")
+    return keccak256(proof[0])
 
 
 def _check_slots(

@@ -73,7 +73,8 @@ def test_the_same_address_on_another_chain_is_somebody_else(
 
 
 def _says_yes(node: LyingNode, question: dict[str, Any]) -> None:
-    node.answer(result(hex(HERE) if question["method"] == "eth_chainId" else f"0x{1:064x}"))
+    told = hex(HERE) if question["method"] == "eth_chainId" else f"0x{1:064x}"
+    node.answer(result(told, question["id"]))
 
 
 def test_a_lying_node_opens_no_account_of_a_key_and_makes_no_operator(

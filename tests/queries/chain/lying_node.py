@@ -1,5 +1,6 @@
 """Nodes that lie, stall or babble: real HTTP servers that answer whatever a test tells them to."""
 
+import gzip
 import json
 import threading
 import time
@@ -71,9 +72,9 @@ def as_json(content: object) -> bytes:
     return json.dumps(content).encode()
 
 
-def result(value: object) -> bytes:
-    """A JSON-RPC answer."""
-    return as_json({"jsonrpc": "2.0", "id": 1, "result": value})
+def result(value: object, asked: int = 1) -> bytes:
+    """A JSON-RPC answer, to the first question of a connection or another."""
+    return as_json({"jsonrpc": "2.0", "id": asked, "result": value})
 
 
 # Answers that are none
@@ -99,6 +100,28 @@ def drip_headers(node: LyingNode, _: object) -> None:
 def drip_body(node: LyingNode, _: object) -> None:
     node.wfile.write(b"HTTP/1.1 200 OK\r\n\r\n")
     node.drip(b" ")
+
+
+def in_chunks(node: LyingNode, content: bytes) -> None:
+    """A body in chunks, of which no end is told."""
+    node.wfile.write(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n")
+    node.wfile.write(b"%x\r\n%b\r\n" % (len(content), content))
+
+
+def drip_chunk_size(node: LyingNode, _: object) -> None:
+    in_chunks(node, result("0x1"))
+    node.drip(b"0")
+
+
+def drip_trailers(node: LyingNode, _: object) -> None:
+    in_chunks(node, result("0x1"))
+    node.wfile.write(b"0\r\n")
+    node.drip(b"X-Long: a\r\n")
+
+
+def many_values(node: LyingNode, _: object) -> None:
+    """Small as text, and large once it is read."""
+    node.answer(b'{"jsonrpc": "2.0", "id": 1, "result": [[]' + b",[]" * 2**20 + b"]}")
 
 
 def endless(node: LyingNode, _: object) -> None:
@@ -131,6 +154,9 @@ NO_ANSWERS: dict[str, Say] = {
     "nothing at all": hang_up,
     "headers byte by byte": drip_headers,
     "a body byte by byte": drip_body,
+    "a chunk's size byte by byte": drip_chunk_size,
+    "lines after a body without end": drip_trailers,
+    "a million of nothing": many_values,
     "an endless body": endless,
     "a body cut off": cut_off,
     "brackets without end": nested,
@@ -138,6 +164,13 @@ NO_ANSWERS: dict[str, Say] = {
     "no text": lambda node, _: node.answer(b"\xff\xfe\xfa"),
     "a number too long": lambda node, _: node.answer(b"9" * 5000),
     "no HTTP": no_http,
+    "another question's answer": lambda node, _: node.answer(result("0x1", 999)),
+    "an answer to no question": lambda node, _: node.answer(b'{"result": "0x1"}'),
+    "another question's refusal": lambda node, _: node.answer(b'{"id": 999, "error": {}}'),
+    "neither result nor error but null": lambda node, _: node.answer(b'{"id": 1, "error": null}'),
+    "gzip without being asked for it": lambda node, _: node.answer(
+        gzip.compress(b" " * 2**24 + result("0x1")), Content_Encoding="gzip"
+    ),
     "a list": lambda node, _: node.answer(b"[]"),
     "null": lambda node, _: node.answer(b"null"),
     "neither result nor error": lambda node, _: node.answer(b'{"id": 1}'),

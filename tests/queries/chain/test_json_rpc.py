@@ -3,6 +3,7 @@
 import logging
 import time
 import traceback
+from typing import Any
 
 import pytest
 
@@ -10,6 +11,7 @@ from queries.chain.json_rpc import JsonRpc, NodeRefused, NodeUnreachable
 from tests.queries.chain.lying_node import (
     NO_ANSWERS,
     LyingNode,
+    as_json,
     drip_headers,
     endless,
     lying_node,
@@ -111,9 +113,9 @@ def test_a_nodes_own_error_is_a_refusal(error: bytes, sentence: str) -> None:
 def test_a_connection_is_used_again_after_an_answer() -> None:
     ports: list[int] = []
 
-    def answer(node: LyingNode, _: object) -> None:
+    def answer(node: LyingNode, question: Any) -> None:
         ports.append(node.client_address[1])
-        node.answer(result("0x1"))
+        node.answer(result("0x1", question["id"]))
 
     with lying_node(answer) as address:
         node = JsonRpc(address)
@@ -137,3 +139,36 @@ def test_answers_to_several_questions_are_all_there_or_none(answers: bytes) -> N
         with pytest.raises(NodeUnreachable, match="eth_getBalance: the node"):
             node.ask_many("eth_getBalance", [["0x1"], ["0x2"]])
         node.close()
+
+
+def test_a_node_that_says_there_is_no_error_has_answered() -> None:
+    with lying_node(lambda node, _: node.answer(b'{"id": "1", "error": null, "result": 7}')) as url:
+        node = JsonRpc(url)
+        assert node.ask("eth_blockNumber") == 7
+        node.close()
+
+
+def test_answers_in_another_order_stand_in_their_places() -> None:
+    def answer(node: LyingNode, questions: Any) -> None:
+        told = [{"id": each["id"], "result": each["params"][0]} for each in questions]
+        node.answer(as_json(told[::-1]))
+
+    with lying_node(answer) as address:
+        node = JsonRpc(address)
+        assert node.ask_many("eth_getBalance", [["0x1"], ["0x2"], ["0x3"]]) == ["0x1", "0x2", "0x3"]
+        node.close()
+
+
+def test_what_a_node_wants_kept_is_not_sent_back() -> None:
+    cookies: list[str | None] = []
+
+    def answer(node: LyingNode, question: Any) -> None:
+        cookies.append(node.headers["Cookie"])
+        node.answer(result("0x1", question["id"]), Set_Cookie="you=" + "x" * 4_000)
+
+    with lying_node(answer) as address:
+        node = JsonRpc(address)
+        for _ in range(2):
+            node.ask("eth_blockNumber")
+        node.close()
+    assert cookies == [None, None]

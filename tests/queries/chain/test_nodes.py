@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from queries.chain import node as node_module
 from queries.chain.errors import (
     BlockUnknown,
     CallReverted,
@@ -170,6 +171,49 @@ def test_a_node_of_another_chain_is_asked_nothing(shared_node: LocalNode) -> Non
 
 def foreign(method: str, _: list[Any], answer: dict[str, Any]) -> dict[str, Any]:
     return {"result": "0x5"} if method == "eth_chainId" else answer
+
+
+def test_an_address_that_comes_to_lead_to_another_chain_is_asked_nothing(
+    shared_node: LocalNode, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """After a while, and at once when it was away."""
+    own: list[str] = []
+
+    def change(method: str, _: list[Any], answer: dict[str, Any]) -> dict[str, Any]:
+        return {"result": own[0]} if own and method == "eth_chainId" else answer
+
+    with relay(shared_node.url, change) as address:
+        nodes = impatient(chain_of(address))
+        nodes.ask("eth_blockNumber")
+        monkeypatch.setattr(node_module, "STAYS_OF_ITS_CHAIN", 0.0)
+        own.append("0x1")
+        nodes.ask("eth_blockNumber")  # it has said so less than a minute ago
+        nodes.close()
+        nodes = impatient(chain_of(address))
+        own.clear()
+        nodes.ask("eth_blockNumber")
+        own.append("0x1")
+        assert type(failure(nodes)) is NodesOfAnotherChain
+        nodes.close()
+
+
+def test_a_node_that_was_away_is_asked_again_what_it_is_of(shared_node: LocalNode) -> None:
+    story = iter([None, None, b"", None])  # its chain, an answer, a fault, its chain
+    asked = Asked()
+
+    def away(node: LyingNode, _: object) -> None:
+        said = next(story, None)
+        if said is None:
+            raise NotMine
+        node.answer(said, 502)
+
+    with relay(shared_node.url, asked=asked, first=away) as address:
+        nodes = Nodes(chain_of(address))
+        for _ in range(2):
+            nodes.ask("eth_blockNumber")
+        nodes.close()
+    of_its_chain, number = "eth_chainId", "eth_blockNumber"
+    assert asked.methods == [of_its_chain, number, number, of_its_chain, number]
 
 
 @pytest.mark.parametrize("said", [None, 31_337, "31337", "0x", [], "0x7a690"])
@@ -381,7 +425,9 @@ def test_a_revert_stands_in_its_place(shared_node: LocalNode) -> None:
     assert answers[2].data == bytes(31) + b"\xbb"
 
 
-@pytest.mark.parametrize("way", ["refusal", "single answer", "nothing for some"])
+@pytest.mark.parametrize(
+    "way", ["refusal", "single answer", "nothing for some", "too large", "413", "400"]
+)
 def test_a_node_that_takes_few_at_once_is_asked_few(shared_node: LocalNode, way: str) -> None:
     asked = Asked()
 
@@ -392,6 +438,10 @@ def test_a_node_that_takes_few_at_once_is_asked_few(shared_node: LocalNode, way:
             node.answer(as_json(refusal("batch of more than 10 requests is not allowed")))
         elif way == "single answer":
             node.answer(result("0x1"))
+        elif way == "too large":
+            node.answer(b"[" + b"[]," * 2**20 + b"[]]")
+        elif way.isdigit():
+            node.answer(b"<h1>no</h1>", int(way))
         else:
             few = [{"jsonrpc": "2.0", "id": each["id"], "result": "0x1"} for each in question[:10]]
             node.answer(as_json(few))

@@ -43,7 +43,8 @@ def says(word: object, chain: object = hex(CHAIN_ID)) -> Say:
     """A node that answers as one does, with these."""
 
     def answer(node: LyingNode, question: dict[str, Any]) -> None:
-        node.answer(result(chain if question["method"] == "eth_chainId" else word))
+        told = chain if question["method"] == "eth_chainId" else word
+        node.answer(result(told, question["id"]))
 
     return answer
 
@@ -57,9 +58,9 @@ def after_its_chain(say: Say) -> Say:
     return answer
 
 
-def refuses(node: LyingNode, _: object) -> None:
+def refuses(node: LyingNode, question: dict[str, Any]) -> None:
     error = {"code": -32000, "message": "execution reverted", "data": YES}
-    node.answer(json.dumps({"jsonrpc": "2.0", "id": 1, "error": error}).encode())
+    node.answer(json.dumps({"jsonrpc": "2.0", "id": question["id"], "error": error}).encode())
 
 
 @pytest.fixture
@@ -142,7 +143,9 @@ def test_whatever_else_a_node_does_is_no_answer_and_in_time(nodes: ExitStack, sa
 
 
 def test_an_answer_far_larger_than_a_word_is_none(nodes: ExitStack) -> None:
-    padded = after_its_chain(lambda node, _: node.answer(result(YES).ljust(20_000)))
+    padded = after_its_chain(
+        lambda node, asked: node.answer(result(YES, asked["id"]).ljust(20_000))
+    )
     assert _ask(nodes.enter_context(lying_node(padded))) is UNREACHABLE
 
 

@@ -1,16 +1,17 @@
-"""Provers as processes of their own, on the database under test."""
+"""Provers on the database under test, which know the chain by other addresses."""
 
 import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 from django.db import connection
 
-from queries.routes import Routes
+from queries.routes import NodeAddress, Routes
 from tests.commands import clean_environment
-from tests.queries.pipeline.service import CHAIN_ID, SIGNER_KEY
+from tests.queries.pipeline.service import CHAIN_ID, SIGNER_KEY, Service
 
 REPOSITORY = Path(__file__).parents[3]
 
@@ -21,6 +22,13 @@ def database_url() -> str:
         return f"sqlite:///{held['NAME']}"
     user = f"{held['USER']}:{held['PASSWORD']}" if held["PASSWORD"] else held["USER"]
     return f"postgres://{user}@{held['HOST']}:{held['PORT'] or 5432}/{held['NAME']}"
+
+
+def through(service: Service, *addresses: str) -> Service:
+    """The same service, whose prover knows the chain by these addresses alone."""
+    nodes = tuple(NodeAddress(address) for address in addresses)
+    chain = replace(service.routes.chains[CHAIN_ID], nodes=nodes)
+    return replace(service, routes=replace(service.routes, chains={CHAIN_ID: chain}))
 
 
 def routes_file(folder: Path, routes: Routes, node: str) -> Path:
@@ -37,7 +45,7 @@ def routes_file(folder: Path, routes: Routes, node: str) -> Path:
 
 @contextmanager
 def prover(folder: Path, routes: Path, *, lease: int = 2) -> Iterator[subprocess.Popen[bytes]]:
-    """A running one; what it says is appended to `folder`/log."""
+    """One that runs as a process of its own; what it says is appended to `folder`/log."""
     variables = {
         "DEVELOPMENT": "1",
         "DATABASE_URL": database_url(),

@@ -23,7 +23,11 @@ from queries.chain.signer import Signer
 from queries.errors import AttestationRefused
 from queries.models import Attestation, SentTransaction
 from queries.proving.attestations import Attested
+from queries.proving.header_fields import HeaderField
+from queries.proving.headers import decode_header, header_from_json, header_to_json
+from queries.proving.rlp_items import encode_list, encode_string, split_list
 from queries.routes import Chain, NodeAddress, Registry, RegistryKind, Routes
+from tests.queries.chain.relay import relay
 from tests.queries.pipeline.service import (
     CHAIN_ID,
     ETHER,
@@ -201,6 +205,81 @@ def test_signers_who_differ_convince_nobody(attested: Service, chains: TwoChains
         take(attested.routes, _word(attested, chains, SIGNERS[1], block))
     take(attested.routes, _word(attested, chains, SIGNERS[2], block))
     attested.work(batch)
+    _is_right(attested, chains, batch, block)
+
+
+def test_a_source_that_reorganises_is_proven_as_it_is_now(
+    attested: Service, chains: TwoChains
+) -> None:
+    """What was undone held another balance, under a header that was read already."""
+    before = chains.source.rpc.ask("evm_snapshot")
+    chains.source.rpc.ask("anvil_setBalance", HOLDER, "0x1")
+    block = chains.final_block()
+    undone = chains.hash_of(block)
+    batch = _ask(attested, block)
+    with pytest.raises(AssertionError, match="No attestation"):
+        attested.work(batch, seconds=1.5)
+    chains.source.rpc.ask("evm_revert", before)
+    chains.source.rpc.ask("evm_setTime", 2_000_000_000)
+    assert chains.final_block() == block
+    assert chains.hash_of(block) != undone
+    for signer in SIGNERS[:2]:
+        take(attested.routes, _word(attested, chains, signer, block))
+    attested.work(batch)
+    _is_right(attested, chains, batch, block)
+
+
+def test_a_source_that_reorganises_what_was_accumulated_is_told(
+    attested: Service, chains: TwoChains
+) -> None:
+    block = chains.final_block()
+    for signer in SIGNERS[:2]:
+        take(attested.routes, _word(attested, chains, signer, block))
+    batch = _ask(attested, block)
+    attested.work(batch)
+    undone = chains.hash_of(block)
+    chains.source.rpc.ask("anvil_reorg", 4, [])
+    assert chains.hash_of(block) != undone
+    chains.final_block()
+    nobody = {"accounts": {Key.create().address: {"props": ["NONCE"]}}}
+    other = attested.submit({str(SOURCE): {f"block:{block}": nobody}})
+    attested.work(other)
+    told = attested.status(other)
+    assert (told["queryStatus"], told["code"]) == ("REJECTED", "another_block_accumulated")
+    assert attested.status(batch)["queryStatus"] == "DONE"
+
+
+def _made_up(block: dict[str, str]) -> dict[str, str]:
+    """Another state root, under the hash that comes out: it checks until one knows the hash."""
+    fields = split_list(header_from_json(block).encoded)
+    fields[HeaderField.STATE_ROOT] = encode_string(32 * b"\x11")
+    return header_to_json(decode_header(encode_list(fields)))
+
+
+@pytest.mark.parametrize("above", [0, 1])
+def test_a_header_that_a_node_made_up_is_not_kept(
+    attested: Service, chains: TwoChains, above: int
+) -> None:
+    """Once is enough: of a final block, nobody asks again where all is well."""
+    block = chains.final_block()
+    chains.source.rpc.ask("anvil_mine", "0x60")
+    for signer in SIGNERS[:2]:
+        take(attested.routes, _word(attested, chains, signer, block + above))
+    lies = [block]
+
+    def lie(method: str, params: list[Any], answer: dict[str, Any]) -> dict[str, Any]:
+        if method == "eth_getBlockByNumber" and params[0] in [hex(each) for each in lies]:
+            lies.clear()
+            return {"result": _made_up(answer["result"])}
+        return answer
+
+    with relay(chains.source.url, lie) as address:
+        honest = attested.routes.chains[SOURCE]
+        lying = replace(honest, finality=None, nodes=(NodeAddress(address),))
+        routes = replace(attested.routes, chains={**attested.routes.chains, SOURCE: lying})
+        batch = _ask(attested, block)
+        replace(attested, routes=routes).work(batch)
+    assert not lies
     _is_right(attested, chains, batch, block)
 
 

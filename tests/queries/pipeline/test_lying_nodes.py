@@ -2,18 +2,28 @@
 
 import json
 import re
+import time
 from collections.abc import Callable, Iterator
-from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import pytest
 
 from queries.chain.local_node import LocalNode, local_node
+from queries.chain.nodes import Nodes
 from queries.models import BlockJob
-from queries.routes import NodeAddress
-from tests.queries.chain.lying_node import LyingNode
-from tests.queries.pipeline.between import between, methods
-from tests.queries.pipeline.service import CHAIN_ID, ETHER, Service, running_service
+from tests.queries.chain.lying_node import (
+    LyingNode,
+    Say,
+    drip_headers,
+    drip_trailers,
+    endless,
+    many_values,
+    stall,
+)
+from tests.queries.pipeline.between import between, methods, passed_on
+from tests.queries.pipeline.provers import through
+from tests.queries.pipeline.service import ETHER, running_service
 
 pytestmark = pytest.mark.django_db(transaction=True)
 HOLDER = "0xd8dA6BF26964aF9D7eEd9e03E53415D37aA96045"
@@ -93,7 +103,7 @@ def test_a_lie_is_found_and_waited_out(node: LocalNode, method: str, change: Cha
         service.mine(3)
         block = service.head() - 1
         batch = service.ask_balance(HOLDER, block)
-        prover = _through(service, address)
+        prover = through(service, address)
         with pytest.raises(AssertionError, match="not done in"):
             prover.work(batch, seconds=2)
         assert lying.lied
@@ -105,12 +115,6 @@ def test_a_lie_is_found_and_waited_out(node: LocalNode, method: str, change: Cha
         word = service.reads.account_field(bytes.fromhex(HOLDER[2:]), block, 1)
         assert word is not None
         assert int.from_bytes(word) == service.balance(HOLDER, block)
-
-
-def _through(service: Service, address: str) -> Service:
-    """The same service, whose prover knows the chain by another address alone."""
-    chain = replace(service.routes.chains[CHAIN_ID], nodes=(NodeAddress(address),))
-    return replace(service, routes=replace(service.routes, chains={CHAIN_ID: chain}))
 
 
 def _refusing(status: int, **headers: str) -> Callable[..., None]:
@@ -144,10 +148,34 @@ def test_a_node_that_does_not_serve_is_waited_for(
     with between(node.url, refuse) as (address, proxy), running_service(node) as service:
         service.mine(3)
         batch = service.ask_balance(HOLDER, service.head() - 1)
-        prover = _through(service, address)
+        prover = through(service, address)
         with pytest.raises(AssertionError, match=r"No node of Local|take no more questions"):
             prover.work(batch, seconds=2)
         proxy.handle = lambda connection, _, pass_on: connection.answer(pass_on())
+        prover.work(batch)
+        assert service.status(batch)["queryStatus"] == "DONE"
+
+
+@pytest.mark.parametrize("never", [stall, drip_headers, drip_trailers, many_values, endless])
+def test_a_node_that_never_comes_to_an_end_is_waited_for(
+    node: LocalNode, monkeypatch: pytest.MonkeyPatch, never: Say
+) -> None:
+    """It holds a prover for the time that one answer may take, and no longer."""
+    for module in ("source", "destination"):
+        impatient = partial(Nodes, timeout=0.5, patience=0.0)
+        monkeypatch.setattr(f"queries.chain.{module}.Nodes", impatient)
+    with (
+        between(node.url, lambda it, asked, _: never(it, asked)) as (address, proxy),
+        running_service(node) as service,
+    ):
+        service.mine(3)
+        batch = service.ask_balance(HOLDER, service.head() - 1)
+        prover = through(service, address)
+        begin = time.monotonic()
+        with pytest.raises(AssertionError, match="No node of Local answers"):
+            prover.work(batch, seconds=2)
+        assert time.monotonic() < begin + 6
+        proxy.handle = passed_on
         prover.work(batch)
         assert service.status(batch)["queryStatus"] == "DONE"
 
@@ -157,7 +185,7 @@ def test_a_node_that_is_gone_is_waited_for(node: LocalNode) -> None:
         service.mine(3)
         batch = service.ask_balance(HOLDER, service.head() - 1)
         with pytest.raises(AssertionError, match="No node of Local answers"):
-            _through(service, "http://127.0.0.1:1").work(batch, seconds=2)
+            through(service, "http://127.0.0.1:1").work(batch, seconds=2)
         service.work(batch)
 
 
@@ -166,10 +194,7 @@ def test_where_one_lies_the_other_is_asked(node: LocalNode) -> None:
     with between(node.url, lying) as (address, _), running_service(node) as service:
         service.mine(3)
         batch = service.ask_balance(HOLDER, service.head() - 1)
-        nodes = (NodeAddress(address), NodeAddress(node.url))
-        chain = replace(service.routes.chains[CHAIN_ID], nodes=nodes)
-        both = replace(service, routes=replace(service.routes, chains={CHAIN_ID: chain}))
-        both.work(batch, seconds=10)
+        through(service, address, node.url).work(batch, seconds=10)
         assert lying.lied
 
 
@@ -186,7 +211,7 @@ def test_proofs_that_no_node_keeps_are_told_as_that(
     with between(node.url, _saying(message)) as (address, _), running_service(node) as service:
         service.mine(3)
         batch = service.ask_balance(HOLDER, service.head() - 1)
-        _through(service, address).work(batch)
+        through(service, address).work(batch)
         told = service.status(batch)
         assert (told["queryStatus"], told["code"]) == ("REJECTED", code)
         assert re.fullmatch(r"[A-Z].*\.", told["error"])

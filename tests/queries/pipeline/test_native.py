@@ -8,13 +8,12 @@ import pytest
 from eth_account import Account as Key
 
 from queries.chain.local_node import LocalNode, local_node
-from queries.models import Batch, SentTransaction
+from queries.models import SentTransaction
 from queries.proving.keccak import EMPTY_CODE_HASH
 from queries.proving.registry_calls import HeaderStep, headers_section, prove_call
 from queries.proving.witness_building import build_witness
 from queries.proving.witnesses import AccountField
 from queries.proving.witnesses import AccountRequest as WitnessRequest
-from tests.accounts.concurrency import all_at_once
 from tests.queries.pipeline.service import CHAIN_ID, ETHER, Service, running_service
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -140,7 +139,7 @@ def test_a_block_that_only_the_history_contract_knows(service: Service) -> None:
     assert service.reads.account_field(bytes.fromhex(HOLDER[2:]), block, 1) is not None
 
 
-def test_a_stranger_who_proves_it_first_saves_us_the_gas(service: Service) -> None:
+def test_two_batches_of_one_fact_take_one_transaction(service: Service) -> None:
     service.mine(2)
     block = service.head() - 1
     batch = service.ask_balance(HOLDER, block)
@@ -202,39 +201,6 @@ def test_who_offers_too_little_is_told_how_much_it_takes(node: LocalNode) -> Non
 
 def _balance_at(block: int) -> dict[str, Any]:
     return {str(CHAIN_ID): {f"block:{block}": {"accounts": {HOLDER: {"props": ["BALANCE"]}}}}}
-
-
-def test_many_batches_that_overlap_prove_each_fact_once(service: Service) -> None:
-    service.mine(6)
-    newest = service.head() - 1
-    people = [Key.create().address for _ in range(6)]
-    batches = [
-        service.submit(
-            {
-                str(CHAIN_ID): {
-                    f"block:{newest - number % 5}": {
-                        "accounts": {
-                            people[number % 6]: {"props": ["BALANCE"]},
-                            people[(number + 1) % 6]: {"props": ["NONCE"]},
-                        }
-                    }
-                }
-            }
-        )
-        for number in range(200)
-    ]
-    chains = [service.chains() for _ in range(4)]
-
-    def prove(number: int) -> None:
-        service.work(*batches, seconds=60, chains=chains[number])
-
-    all_at_once(prove, 4)
-    assert set(Batch.objects.values_list("status", flat=True)) == {"DONE"}
-    logs = service.node.rpc.ask(
-        "eth_getLogs", {"address": service.registry.address, "fromBlock": "0x0"}
-    )
-    proven = [(log["topics"][0], *log["topics"][1:]) for log in logs]
-    assert len(proven) == len(set(proven))
 
 
 def test_who_waits_for_the_header_alone_bears_what_it_costs(node: LocalNode) -> None:
