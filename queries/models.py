@@ -119,9 +119,10 @@ class SentTransaction(models.Model):
     gas_used = models.PositiveBigIntegerField(null=True)
     gas_price = models.CharField(max_length=64, default="")
     data_fee = models.CharField(max_length=64, default="")  # of an OP-stack chain, for its L1
-    # Mined, and deep enough to stay; or its nonce was used for something else. Then its costs are
-    # borne.
+    # Mined, and deep enough to count; or its nonce was used for something else.
     settled = models.BooleanField(default=False)
+    borne = models.BooleanField(default=False)  # its costs, by the batches that share them
+    final = models.BooleanField(default=False)  # looked at again when its block was final
 
     class Meta:
         constraints: ClassVar = [
@@ -134,7 +135,12 @@ class SentTransaction(models.Model):
                 name="transactions_on_their_way",
                 fields=["chain", "sender", "nonce"],
                 condition=models.Q(settled=False),
-            )
+            ),
+            models.Index(
+                name="transactions_not_final",
+                fields=["chain", "sender", "mined_block"],
+                condition=models.Q(settled=True, final=False),
+            ),
         ]
 
     def __str__(self) -> str:

@@ -203,6 +203,12 @@ class FeesTooHigh(ChainError):
     code = "fees_too_high"
 
 
+class RegistryMisread(NodesLie):
+    """A node says that a registry holds what was never proven to it."""
+
+    code = "registry_misread"
+
+
 class SourceReorganises(ChainError):
     """A header that was read is not of the chain that the blocks above it are of."""
 

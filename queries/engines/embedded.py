@@ -2,14 +2,15 @@
 
 import logging
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from django.db import InterfaceError, OperationalError, close_old_connections
 
 from queries.engines.alarm import Alarm
+from queries.models import Batch, BlockJob, Leased, WebhookDelivery
 from queries.pipeline.chains import Chains
 from queries.pipeline.leases import next_look
-from queries.pipeline.worker import work_once
+from queries.pipeline.worker import deliver_once, work_once
 
 log = logging.getLogger("tacitus.prover")
 
@@ -20,25 +21,39 @@ AFTER_A_FAULT = 2.0
 def run(
     new_chains: Callable[[], Chains], threads: int, alarm: Alarm, looks_every: float = LOOKS_EVERY
 ) -> list[threading.Thread]:
-    """Begin to work, until the alarm is stopped; what is in hand then is finished."""
+    """Begin to work, until the alarm is stopped; what is in hand then is finished.
+
+    Webhooks have a thread of their own, because their receivers may be slow.
+    """
     workers = [
         threading.Thread(
-            target=_work, args=(new_chains, alarm, looks_every), name=f"prover-{number}"
+            target=_prove, args=(new_chains, alarm, looks_every), name=f"prover-{each}"
         )
-        for number in range(threads)
+        for each in range(threads)
     ]
+    workers.append(threading.Thread(target=_deliver, args=(alarm, looks_every), name="webhooks"))
     for worker in workers:
         worker.start()
     return workers
 
 
-def _work(new_chains: Callable[[], Chains], alarm: Alarm, looks_every: float) -> None:
+def _prove(new_chains: Callable[[], Chains], alarm: Alarm, looks_every: float) -> None:
     chains = new_chains()
+    _work(lambda: work_once(chains), (Batch, BlockJob), alarm, looks_every)
+
+
+def _deliver(alarm: Alarm, looks_every: float) -> None:
+    _work(deliver_once, (WebhookDelivery,), alarm, looks_every)
+
+
+def _work(
+    once: Callable[[], bool], kinds: Sequence[type[Leased]], alarm: Alarm, looks_every: float
+) -> None:
     while not alarm.stopped:
         heard = alarm.heard()
         try:
-            if not work_once(chains):
-                due = next_look()
+            if not once():
+                due = next_look(*kinds)
                 pause = looks_every if due is None else min(max(due, 0.01), looks_every)
                 alarm.sleep(pause, heard)
         except (OperationalError, InterfaceError) as fault:

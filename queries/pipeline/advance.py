@@ -21,6 +21,7 @@ from queries.pipeline.following import look_after, unsettled
 from queries.pipeline.known import ask_what_is_known
 from queries.pipeline.leases import Lease
 from queries.pipeline.prove import Ready, bring, make_ready
+from queries.pipeline.truth import check_against_proofs
 from queries.pipeline.wanted import TIMESTAMP
 from queries.pipeline.work import LATER, SOON, Wait, Work
 from queries.proving.headers import Header, decode_header
@@ -153,6 +154,8 @@ def _read_back(work: Work, header: Header) -> Wait | None:
         kept = work.facts.leaves([header.number], deep) == [leaf_of(header)]
     except RegistryAbsent:  # it was deployed since
         return Wait(SOON, f"Proven; {work.depth} blocks are to confirm it.")
+    told = {read: word for read, word in words.items() if word is not None}
+    check_against_proofs(work.chains.source(work.job.source), header, told)
     values: dict[int, dict[str, str]] = {}
     for query, reads in work.reads.items():
         found = {name: words[read] for name, read in reads.items()}

@@ -48,8 +48,9 @@ def settle_costs(row: SentTransaction, *, free: bool) -> None:
     borne = _by_batch([(_price(row), row.shares)])
     with transaction.atomic():
         batches = list(Batch.objects.filter(pk__in=borne).order_by("pk").select_for_update())
-        if not SentTransaction.objects.filter(pk=row.pk, settled=False).update(settled=True):
-            return  # another worker did
+        SentTransaction.objects.filter(pk=row.pk).update(settled=True)
+        if not SentTransaction.objects.filter(pk=row.pk, borne=False).update(borne=True):
+            return  # another worker did, or it was settled before
         for batch in batches:
             spent = int(batch.spent, 16) + borne[batch.pk]
             batch.spent = f"{spent if free else min(spent, _fee(batch)):064x}"

@@ -7,6 +7,7 @@ take one nonce is stopped by the database.
 import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import timedelta
 
 from django.db import IntegrityError
 from django.db.models import Max, Q
@@ -25,6 +26,7 @@ from queries.pipeline.pieces import Piece
 log = logging.getLogger("tacitus.prover")
 
 TRIES = 20
+LOST_AFTER = timedelta(seconds=60)
 AT_ONCE = 500  # rows that a statement names
 
 
@@ -123,8 +125,13 @@ class Lane:
         log.info("Sent %s to chain %s, nonce %s.", row.hashes[-1], row.chain, row.nonce)
 
     def _see_who_used_it(self, row: SentTransaction) -> None:
-        """One of ours that was mined meanwhile, or something that the key signed elsewhere."""
-        if any(self.destination.mined(each) for each in row.hashes):
+        """One of ours that was mined meanwhile, or something that the key signed elsewhere.
+
+        A node that is behind may know of a nonce from the pool and of no receipt yet.
+        """
+        if shared_now() < row.signed + LOST_AFTER or any(
+            self.destination.mined(each) for each in row.hashes
+        ):
             return
         if self.destination.nonce(row.sender) > row.nonce:
             SentTransaction.objects.filter(pk=row.pk).update(succeeded=False)

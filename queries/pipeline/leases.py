@@ -12,6 +12,7 @@ from datetime import timedelta
 from typing import Generic, TypeVar
 
 from django.conf import settings
+from django.db import transaction
 from django.db.models import Exists, OuterRef, Q, QuerySet
 
 from queries.models import Batch, BlockJob, Leased, Query, WebhookDelivery
@@ -54,12 +55,15 @@ class Lease(Generic[Row]):
 
     def close(self) -> None:
         """Nobody needs to look again; a job only as long as no query was added meanwhile."""
-        rows = self.held()
-        if isinstance(self.row, BlockJob):
-            waiting = Query.objects.filter(job=OuterRef("pk"), ended=False)
-            rows = rows.filter(~Exists(waiting))
-        if not rows.update(lease_token="", lease_until=None, look_again=None, waits_for=""):
-            self.look_again(timedelta(0))
+        with transaction.atomic():
+            # Locked first: who adds a query now writes to the row afterwards, and finds it closed.
+            self.held().select_for_update().first()
+            rows = self.held()
+            if isinstance(self.row, BlockJob):
+                waiting = Query.objects.filter(job=OuterRef("pk"), ended=False)
+                rows = rows.filter(~Exists(waiting))
+            if not rows.update(lease_token="", lease_until=None, look_again=None, waits_for=""):
+                self.look_again(timedelta(0))
 
 
 def claim_batch() -> Lease[Batch] | None:
@@ -96,12 +100,12 @@ def _lease() -> timedelta:
     return timedelta(seconds=settings.PROVER_LEASE_SECONDS)
 
 
-def next_look() -> float | None:
-    """Seconds until something is due, if anything is."""
+def next_look(*kinds: type[Leased]) -> float | None:
+    """Seconds until something of these kinds is due, if anything is."""
     now = shared_now()
     times = [
         time
-        for rows in (Batch.objects, BlockJob.objects, WebhookDelivery.objects)
+        for rows in (kind._default_manager for kind in kinds)  # noqa: SLF001
         for time in rows.exclude(look_again=None)
         .order_by("look_again")
         .values_list("look_again", flat=True)[:1]

@@ -9,6 +9,7 @@ from queries.pipeline.joining import Call, join
 from queries.pipeline.offers import Need, Offer
 from queries.pipeline.pieces import Anchor, Piece, pieces_of
 from queries.pipeline.shares import even_shares, shares_of
+from queries.pipeline.truth import TRUTHS
 from queries.pipeline.wanted import Missing
 from queries.routes import Registry
 
@@ -21,6 +22,7 @@ def proving_pieces(
     """The proofs are fetched and checked here."""
     asked = [(account, slots) for account, (_, slots) in lacking.accounts.items()]
     proofs = chains.source(registry.source).account_proofs(anchor.header, asked)
+    TRUTHS.remember(anchor.header, proofs)
     return pieces_of(job, anchor, lacking, proofs)
 
 

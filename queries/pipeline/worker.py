@@ -12,6 +12,7 @@ from queries.models import Batch, BlockJob, Query, WebhookDelivery
 from queries.pipeline.advance import advance
 from queries.pipeline.chains import Chains
 from queries.pipeline.deliver import deliver
+from queries.pipeline.finality import look_at_final
 from queries.pipeline.following import unsettled
 from queries.pipeline.lane import LaneBusy
 from queries.pipeline.leases import (
@@ -35,6 +36,7 @@ Claimed = Lease[Batch] | Lease[BlockJob] | Lease[WebhookDelivery]
 LONGEST_WAIT = timedelta(seconds=60)
 # What shares transactions: so many jobs, gathered for so many seconds.
 MOST_READY, GATHERING = 64, 1.5
+FINAL_EVERY = 15  # seconds
 TRIES = 2  # before what another try cannot mend is told to who asked
 # What a node may stop doing by itself, but does not when it has done it so often in a row, which
 # takes some four minutes; and some two where nodes were away before.
@@ -45,6 +47,7 @@ TRIES_OF_LIES, LONGEST_AWAY = 10, 7
 def work_once(chains: Chains) -> bool:
     """Whether there was anything to do."""
     chains.look_at_heads()
+    _look_at_final(chains)
     batch = claim_batch()
     if batch is not None:
         _settle(batch, chains)
@@ -53,11 +56,29 @@ def work_once(chains: Chains) -> bool:
     if job is not None:
         _advance(job, chains)
         return True
-    delivery = claim_delivery()
-    if delivery is not None:
-        _deliver(delivery)
-        return True
     return False
+
+
+def deliver_once() -> bool:
+    """Whether a webhook was due. Receivers may be slow, so no proof waits for one."""
+    delivery = claim_delivery()
+    if delivery is None:
+        return False
+    with _answered_for([delivery]):
+        _then(delivery, deliver(delivery))
+    return True
+
+
+def _look_at_final(chains: Chains) -> None:
+    """Every now and then."""
+    if time.monotonic() < chains.looks_at_final:
+        return
+    chains.looks_at_final = time.monotonic() + FINAL_EVERY
+    for destination in {destination for _, destination in chains.routes.registries}:
+        try:
+            look_at_final(chains, destination)
+        except ChainError as fault:
+            log.warning("%s", fault)
 
 
 def _settle(lease: Lease[Batch], chains: Chains) -> None:
@@ -92,11 +113,6 @@ def _advance(first: Lease[BlockJob], chains: Chains) -> None:
 def _is_enough(ready: Sequence[Ready]) -> bool:
     """For a transaction, or for what a worker should hold."""
     return len(ready) >= MOST_READY or sum(each.gas for each in ready) > MOST_GAS
-
-
-def _deliver(lease: Lease[WebhookDelivery]) -> None:
-    with _answered_for([lease]):
-        _then(lease, deliver(lease))
 
 
 @contextmanager

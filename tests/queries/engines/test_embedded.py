@@ -43,14 +43,42 @@ def test_a_prover_outlives_what_goes_wrong(
         raise fault
 
     monkeypatch.setattr(embedded, "work_once", work)
-    monkeypatch.setattr(embedded, "next_look", lambda: None)
+    monkeypatch.setattr(embedded, "deliver_once", lambda: False)
+    monkeypatch.setattr(embedded, "next_look", lambda *_: None)
     monkeypatch.setattr(embedded, "AFTER_A_FAULT", 0.01)
     alarm = Alarm()
     with caplog.at_level(logging.INFO):
-        (thread,) = embedded.run(lambda: Chains(Routes({})), 1, alarm, 0.01)
+        threads = embedded.run(lambda: Chains(Routes({})), 1, alarm, 0.01)
         assert back.wait(10)
         alarm.stop()
-        thread.join(10)
+        for thread in threads:
+            thread.join(10)
     (told,) = [record for record in caplog.records if record.name == "tacitus.prover"]
     assert told.getMessage() == said
     assert bool(told.exc_info) is traced
+
+
+def test_a_receiver_that_hangs_keeps_no_proof_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
+    proven, answered = threading.Event(), threading.Event()
+
+    def hang() -> bool:
+        return answered.wait(10)
+
+    def work(_: Chains) -> bool:
+        proven.set()
+        return False
+
+    monkeypatch.setattr(embedded, "deliver_once", hang)
+    monkeypatch.setattr(embedded, "work_once", work)
+    monkeypatch.setattr(embedded, "next_look", lambda *_: None)
+    alarm = Alarm()
+    threads = embedded.run(lambda: Chains(Routes({})), 1, alarm, 0.01)
+    try:
+        for _ in range(3):
+            proven.clear()
+            assert proven.wait(5)
+    finally:
+        answered.set()
+        alarm.stop()
+        for thread in threads:
+            thread.join(10)

@@ -24,7 +24,7 @@ from queries.chain.signer import Signer
 from queries.models import Batch, BlockJob, WebhookDelivery
 from queries.pipeline.chains import Chains
 from queries.pipeline.leases import next_look
-from queries.pipeline.worker import work_once
+from queries.pipeline.worker import deliver_once, work_once
 from queries.routes import Chain, NodeAddress, Registry, RegistryKind, Routes
 
 CHAIN_ID = 31337
@@ -90,7 +90,7 @@ class Service:
                 jobs = BlockJob.objects.values("block", "waits_for", "failures")
                 raise AssertionError(f"not done in {seconds} s: {list(rows)}, {list(jobs)}")
             if not work_once(held):
-                time.sleep(min(max(next_look() or 0.01, 0.01), 0.1))
+                time.sleep(min(max(next_look(Batch, BlockJob) or 0.01, 0.01), 0.1))
 
     def balance(self, account: str, block: int) -> int:
         """What the source node says."""
@@ -112,7 +112,7 @@ def deliver_all(service: Service) -> None:
     """All webhooks that are still to be sent, whatever they wait for."""
     chains = service.chains()
     WebhookDelivery.objects.exclude(look_again=None).update(look_again=datetime.now(UTC))
-    while work_once(chains):
+    while work_once(chains) or deliver_once():
         pass
 
 

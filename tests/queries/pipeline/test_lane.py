@@ -11,7 +11,7 @@ from queries.chain.destination import Destination
 from queries.chain.local_node import LocalNode, local_node
 from queries.chain.signed_parts import parts_of
 from queries.models import SentTransaction
-from queries.pipeline import following
+from queries.pipeline import following, lane
 from tests.queries.pipeline.service import CHAIN_ID, ETHER, SIGNER_KEY, Service, running_service
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -73,10 +73,10 @@ def test_what_is_stuck_is_replaced_at_a_higher_fee_and_mined_once(
 
 def test_two_workers_that_replace_one_at_once_forget_no_hash(service: Service) -> None:
     _sent_and_not_mined(service)
-    lane = service.chains().lane(CHAIN_ID)
+    way = service.chains().lane(CHAIN_ID)
     one, other = SentTransaction.objects.get(), SentTransaction.objects.get()
-    following._replace(lane, one)
-    following._replace(lane, other)
+    following._replace(way, one)
+    following._replace(way, other)
     kept = SentTransaction.objects.get()
     assert kept.hashes == one.hashes == other.hashes
     assert (len(kept.hashes), kept.raw) == (2, other.raw)
@@ -86,10 +86,10 @@ def test_two_workers_that_replace_one_at_once_forget_no_hash(service: Service) -
 def test_nothing_is_replaced_beyond_the_operators_bound(service: Service) -> None:
     _sent_and_not_mined(service)
     chains = service.chains()
-    lane, row = chains.lane(CHAIN_ID), SentTransaction.objects.get()
+    way, row = chains.lane(CHAIN_ID), SentTransaction.objects.get()
     bound = int(row.max_fee, 16) * 9 // 8
     chain = replace(chains.chain(CHAIN_ID), dearest_gas=bound)
-    following._replace(replace(lane, destination=Destination(chain)), row)
+    following._replace(replace(way, destination=Destination(chain)), row)
     assert len(SentTransaction.objects.get().hashes) == 1
     _mine(service)
 
@@ -128,6 +128,7 @@ def test_a_nonce_that_the_key_used_elsewhere_is_not_waited_for(
     )
     service.node.rpc.ask("eth_sendRawTransaction", "0x" + bytes(other.raw_transaction).hex())
     _mine(service)
+    monkeypatch.setattr(lane, "LOST_AFTER", timedelta(0))
     monkeypatch.setattr(following, "SENT_AGAIN_AFTER", timedelta(seconds=0.1))
     service.work(batch)
     assert service.status(batch)["queryStatus"] == "DONE"

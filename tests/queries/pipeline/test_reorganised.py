@@ -1,11 +1,14 @@
 """Chains that reorganise: what was undone is done again, and DONE is only said of what stays."""
 
+import time
 from collections.abc import Iterator
 
 import pytest
 
 from queries.chain.local_node import LocalNode, local_node
 from queries.models import SentTransaction
+from queries.pipeline.chains import Chains
+from queries.pipeline.worker import work_once
 from tests.queries.pipeline.service import ETHER, Service, running_service
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -84,3 +87,38 @@ def test_what_is_deep_enough_has_settled(service: Service) -> None:
     service.work(batch)
     _is_right(service, batch, block)
     assert set(SentTransaction.objects.values_list("settled", flat=True)) == {True}
+
+
+def test_a_deeper_reorganisation_is_seen_at_finality_and_what_it_undid_is_sent_again() -> None:
+    """The batch was DONE, as deep as its operator asked for; the fact is to be there after all."""
+    with local_node() as slow, running_service(slow, confirmations=2, finality=None) as service:
+        service.mine(8)
+        block = service.head() - 4
+        batch = service.ask_balance(HOLDER, block)
+        chains = service.chains()
+        _mining(service, chains, 10)
+        spent = service.status(batch)["spent"]
+        row = SentTransaction.objects.get()
+        assert (row.settled, row.final) == (True, False)
+        _reorganise(service, service.head() - (row.mined_block or 0) + 1)
+        assert service.reads.account_field(bytes.fromhex(HOLDER[2:]), block, 1) is None
+        service.mine(70)
+        _mining(service, chains, 20)
+        _is_right(service, batch, block)
+        row.refresh_from_db()
+        assert (row.settled, row.borne) == (True, True)
+        assert service.status(batch)["spent"] == spent
+        service.mine(70)
+        _mining(service, chains, 1)
+        row.refresh_from_db()
+        assert row.final
+
+
+def _mining(service: Service, chains: Chains, times: int) -> None:
+    """A prover works while blocks come."""
+    for _ in range(times):
+        chains.looks_at_final = 0
+        while work_once(chains):
+            pass
+        service.mine(1)
+        time.sleep(0.3)

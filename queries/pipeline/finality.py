@@ -1,0 +1,43 @@
+"""Transactions that were deep enough to count are looked at once more when their blocks are final.
+
+One that a deeper reorganisation took away is sent again. Its batch stays DONE: it was, as deep as
+the operator asked for; so the log says it.
+"""
+
+import logging
+
+from queries.models import BlockJob, SentTransaction
+from queries.pipeline.chains import Chains
+from queries.pipeline.clock import shared_now
+
+log = logging.getLogger("tacitus.prover")
+
+AT_ONCE = 50
+
+
+def look_at_final(chains: Chains, destination: int) -> None:
+    """Those of this signer on one chain, some at a time."""
+    lane = chains.lane(destination)
+    rows = SentTransaction.objects.filter(
+        chain=destination, sender=lane.signer.address, settled=True, final=False
+    )
+    final = lane.destination.head().final_number
+    # One whose nonce was used for something else was never mined.
+    for row in rows.filter(mined_block__lte=final).order_by("mined_block")[:AT_ONCE]:
+        if lane.destination.mined(row.mined_hash):
+            SentTransaction.objects.filter(pk=row.pk).update(final=True)
+        else:
+            _reopen(row)
+
+
+def _reopen(row: SentTransaction) -> None:
+    log.error(
+        "Chain %s took transaction %s away after it had been confirmed. It is sent again.",
+        row.chain,
+        row.mined_hash,
+    )
+    SentTransaction.objects.filter(pk=row.pk).update(
+        settled=False, sent=None, mined_hash="", mined_block=None, succeeded=None, gas_used=None
+    )
+    jobs = BlockJob.objects.filter(transactions=row.pk).values("pk")
+    BlockJob.objects.filter(pk__in=jobs).update(look_again=shared_now())

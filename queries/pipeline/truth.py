@@ -1,0 +1,116 @@
+"""What the source's own proofs say of facts: what a registry is said to hold is held against it.
+
+A registry keeps nothing false, but a node of its chain may say that it does. Proofs that were
+checked for a transaction are remembered until its facts are read back; those of facts that were
+there already are fetched for that.
+"""
+
+import threading
+from collections import OrderedDict
+from collections.abc import Iterable, Mapping, Sequence
+
+from queries.chain.errors import (
+    MethodMissing,
+    ProofWindowExceeded,
+    RegistryMisread,
+    StateNotAvailable,
+)
+from queries.chain.registry_facts import (
+    AccountFieldRead,
+    FactRead,
+    HeaderFieldRead,
+    SlotRead,
+    TimestampRead,
+)
+from queries.chain.source import SourceChain
+from queries.pipeline.wanted import missing
+from queries.proving.account_proofs import AccountProof
+from queries.proving.header_fields import HeaderField
+from queries.proving.headers import Header
+from queries.proving.witnesses import AccountField
+
+# The nodes keep no state so old; then the registry's word, which was proven once, has to do.
+TOO_OLD = (StateNotAvailable, ProofWindowExceeded, MethodMissing)
+MOST_REMEMBERED = 50_000  # words, some hundred bytes each
+
+
+class Truths:
+    """The words of accounts' facts that were proven here lately, for all threads."""
+
+    def __init__(self) -> None:
+        self._words: OrderedDict[tuple[bytes, FactRead], bytes] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def remember(self, header: Header, proofs: Iterable[AccountProof]) -> None:
+        told = {
+            (header.hash, read): word
+            for proof in proofs
+            for read, word in _words(header.number, proof)
+        }
+        with self._lock:
+            self._words.update(told)
+            while len(self._words) > MOST_REMEMBERED:
+                self._words.popitem(last=False)
+
+    def known(self, header: Header, reads: Iterable[FactRead]) -> dict[FactRead, bytes]:
+        with self._lock:
+            found = {read: self._words.get((header.hash, read)) for read in reads}
+        return {read: word for read, word in found.items() if word is not None}
+
+
+TRUTHS = Truths()  # of this process
+
+
+def check_against_proofs(
+    source: SourceChain, header: Header, told: Mapping[FactRead, bytes]
+) -> None:
+    """`RegistryMisread` where what was read of a registry is not what the source proves."""
+    of_state = [read for read in told if isinstance(read, AccountFieldRead | SlotRead)]
+    truth: dict[FactRead, bytes] = {
+        read: _of_header(header, read)
+        for read in told
+        if isinstance(read, HeaderFieldRead | TimestampRead)
+    }
+    truth |= _of_accounts(source, header, of_state)
+    for read, word in told.items():
+        if read in truth and truth[read] != word:
+            raise RegistryMisread(
+                f"A node says that the registry holds 0x{word.hex()} where 0x{truth[read].hex()} "
+                f"was proven, for block {header.number:,}."
+            )
+
+
+def _of_header(header: Header, read: HeaderFieldRead | TimestampRead) -> bytes:
+    if isinstance(read, TimestampRead):
+        return header.number.to_bytes(32, "big")
+    return header.word(HeaderField(read.field))
+
+
+def _of_accounts(
+    source: SourceChain, header: Header, reads: Sequence[FactRead]
+) -> Mapping[FactRead, bytes]:
+    known = TRUTHS.known(header, reads)
+    unknown = missing(read for read in reads if read not in known).accounts
+    if not unknown:
+        return known
+    try:
+        asked = [(account, slots) for account, (_, slots) in unknown.items()]
+        proofs = source.account_proofs(header, asked)
+    except TOO_OLD:
+        return known
+    TRUTHS.remember(header, proofs)
+    return known | dict(pair for proof in proofs for pair in _words(header.number, proof))
+
+
+def _words(block: int, proof: AccountProof) -> Iterable[tuple[FactRead, bytes]]:
+    account, state = proof.address or b"", proof.state
+    yield AccountFieldRead(account, block, AccountField.NONCE), _word(state.nonce)
+    yield AccountFieldRead(account, block, AccountField.BALANCE), _word(state.balance)
+    yield AccountFieldRead(account, block, AccountField.STORAGE_ROOT), state.storage_root
+    yield AccountFieldRead(account, block, AccountField.CODE_HASH), state.code_hash
+    for slot in proof.slots:
+        yield SlotRead(account, block, slot.slot), _word(slot.value)
+
+
+def _word(number: int) -> bytes:
+    return number.to_bytes(32, "big")
