@@ -3,7 +3,7 @@
 from queries import errors
 from queries.api import webhook_views
 from queries.api.endpoint import ID_PATTERN, OF_THE_KEY, Endpoint, Parameter, pages
-from queries.deliveries import ATTEMPTS_SHOWN
+from queries.reading.deliveries import ATTEMPTS_SHOWN
 
 WEBHOOK_ENDPOINTS = (
     Endpoint(

@@ -7,11 +7,11 @@ from django.views.decorators.http import require_POST, require_safe
 from accounts.key_check import with_api_key
 from accounts.models import ApiKey
 from accounts.webhook_secrets import webhook_secret
-from queries import deliveries
 from queries.api.answers import answer, moment
 from queries.api.parameters import CURSOR, LIMIT, cursor, number
-from queries.deliveries import AttemptView, DeliveryView
+from queries.deliveries import replay
 from queries.errors import DeliveryUnknown
+from queries.reading.deliveries import AttemptView, DeliveryView, deliveries_of
 from queries.schema.wording import quoted
 
 SHOWN, MOST = 50, 100
@@ -21,7 +21,7 @@ SHOWN, MOST = 50, 100
 @require_safe
 @with_api_key
 def webhook_deliveries(request: HttpRequest, key: ApiKey) -> HttpResponse:
-    page = deliveries.deliveries_of(
+    page = deliveries_of(
         key.owner,
         before=cursor(request),
         most=number(request, LIMIT, SHOWN, least=1, most=MOST),
@@ -33,8 +33,7 @@ def webhook_deliveries(request: HttpRequest, key: ApiKey) -> HttpResponse:
 @require_POST
 @with_api_key
 def replay_webhook(_request: HttpRequest, key: ApiKey, event: str) -> HttpResponse:
-    # A database refuses some texts that no id is.
-    shown = deliveries.replay(key.owner, event) if deliveries.is_event(event) else None
+    shown = replay(key.owner, event)
     if shown is None:
         raise DeliveryUnknown(f"None of your batches has a delivery {quoted(event)}.", path="event")
     return answer(_delivery(shown))

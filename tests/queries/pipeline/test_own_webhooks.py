@@ -14,10 +14,10 @@ from eth_account import Account as Key
 from accounts import api_keys
 from accounts.models import Account
 from accounts.wallets import Wallet
-from queries import deliveries
 from queries.chain.local_node import LocalNode
 from queries.models import WebhookAttempt, WebhookDelivery
 from queries.pipeline.leases import claim_delivery
+from queries.reading import deliveries
 from tests.queries.api.json_schema import Schemas
 from tests.queries.pipeline.service import Service, deliver_all, ended_batch, running_service
 from tests.queries.receiver import receiver
