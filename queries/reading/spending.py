@@ -17,7 +17,6 @@ class ChainSpending:
     destination: int
     batches: int = 0
     spent: int = 0  # wei
-    offered: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,12 +30,11 @@ class Spending:
 def spending_of(owner: Account) -> Spending:
     """In one statement, which an index answers from the newest batch on."""
     rows = Batch.objects.filter(owner=owner).order_by("-pk")
-    found = list(rows.values_list("destination", "spent", "fee")[: MOST_ADDED + 1])
+    found = list(rows.values_list("destination", "spent")[: MOST_ADDED + 1])
     chains: dict[int, ChainSpending] = defaultdict(lambda: ChainSpending(0))
-    for destination, spent, fee in found[:MOST_ADDED]:
+    for destination, spent in found[:MOST_ADDED]:
         chain = chains[destination]
         chain.destination = destination
         chain.batches += 1
         chain.spent += int(spent, 16)
-        chain.offered += int(fee, 16)
     return Spending(tuple(chains.values()), whole=len(found) <= MOST_ADDED)
