@@ -44,7 +44,8 @@ class NewBatchPage:
     heads: Mapping[int, HeadView]
     refusal: Refusal | None = None
     estimate: EstimateView | None = None
-    warnings: Mapping[str, str] = field(default_factory=dict)  # by field
+    faults: Mapping[str, str] = field(default_factory=dict)  # what was refused, by field
+    warnings: Mapping[str, str] = field(default_factory=dict)  # likewise
     newest: int | None = None  # the number of a part that was just added
     # Whether the browser shall ask what is said to it as soon as it shows the form.
     check_at_once: bool = False
@@ -64,14 +65,6 @@ class NewBatchPage:
     def curl_data(self) -> str:
         """As a shell takes it, whatever was typed."""
         return shlex.quote(json.dumps(self.written.content))
-
-    @property
-    def faults(self) -> Mapping[str, str]:
-        """What was refused, by the field that it is about."""
-        if self.refusal is None:
-            return {}
-        name = self.written.field_at(self.refusal.path, self.refusal.code, path_of)
-        return {name: self.refusal.sentence} if name else {}
 
     @property
     def field_names(self) -> tuple[str, ...]:
@@ -110,6 +103,16 @@ class NewBatchPage:
 
     def _head(self, source: Chain | None) -> HeadView | None:
         return self.heads.get(source.id) if source else None
+
+    def refused(self, refusal: Refusal) -> "NewBatchPage":
+        name = self.written.field_at(refusal.path, refusal.code, path_of)
+        faults = {name: refusal.sentence} if name else {}
+        return replace(self, refusal=refusal, faults=faults)
+
+    @property
+    def is_begun(self) -> bool:
+        """Whether what was refused is more than that a part is still blank."""
+        return not (self.refusal and self.refusal.code == "nothing_asked" and self.has_blank_part)
 
     def with_fee_of(self, estimate: EstimateView) -> "NewBatchPage":
         """The fee that is needed, where none of the person's own stands there."""

@@ -53,8 +53,11 @@ def check_new_batch(request: HttpRequest, desk: BatchDesk, links: PageLinks) -> 
     """While one types: what is said to the form, and nothing of the form itself."""
     if not request.user.is_authenticated:
         return render(request, "new_batch/signed_out.html")
-    page = _checked(request, _page(request, desk, _form(request)))
-    return render(request, "new_batch/said.html", {"page": page, "links": links})
+    page = _page(request, desk, _form(request))
+    checked = _checked(request, page)
+    # Who has only begun to type knows that there is more to come.
+    shown = {"page": checked if checked.is_begun else page, "links": links}
+    return render(request, "new_batch/said.html", shown)
 
 
 def _form(request: HttpRequest) -> NewBatch:
@@ -85,7 +88,7 @@ def _checked(request: HttpRequest, page: NewBatchPage) -> NewBatchPage:
             return page
         told = page.desk.estimate(request, page.form.key, content)
     except Refusal as refusal:
-        return replace(page, refusal=refusal)
+        return page.refused(refusal)
     warnings = {
         page.written.field_at(each["path"], "", path_of): each["sentence"]
         for each in told["warnings"]
@@ -101,7 +104,7 @@ def _submitted(request: HttpRequest, page: NewBatchPage, links: PageLinks) -> Ht
         # Under a key that another batch came with, nothing else could ever be submitted.
         if refusal.code.startswith("idempotency_key"):
             page = replace(page, form=replace(form, idempotency_key=new_idempotency_key()))
-        return _shown(request, replace(page, refusal=refusal), links)
+        return _shown(request, page.refused(refusal), links)
     for sentence in taken.warnings[:MOST_WARNINGS]:
         messages.warning(request, sentence)
     return redirect("batch", taken.batch)
@@ -130,7 +133,7 @@ def _with_a_key(request: HttpRequest, page: NewBatchPage) -> NewBatchPage:
     try:
         made = page.desk.make_key(request)
     except Refusal as refusal:
-        return replace(page, refusal=refusal)
+        return page.refused(refusal)
     keys = keys_to_choose(account_of(request))
     return replace(page, keys=keys, form=replace(page.form, key=made))
 
