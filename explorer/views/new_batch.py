@@ -76,7 +76,8 @@ def _shown(request: HttpRequest, page: NewBatchPage, links: PageLinks) -> HttpRe
     """The whole page, or the form alone where a script asks for it."""
     if request.headers.get("HX-Request") != "true":
         return render(request, "new_batch/page.html", {"page": page, "links": links})
-    page = replace(page, check_at_once=not page.has_blank_part and page.refusal is None)
+    # At once, because what is typed while the form is exchanged is noticed by nobody else.
+    page = replace(page, check_at_once=page.refusal is None)
     return render(request, "new_batch/form.html", {"page": page, "links": links})
 
 

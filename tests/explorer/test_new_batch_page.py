@@ -69,6 +69,14 @@ def test_it_begins_with_the_last_final_block_and_only_chains_with_a_registry() -
     assert _options(other.text, "source-0") == [str(SEPOLIA), str(OPTIMISM)]
 
 
+@pytest.mark.urls("explorer.urls")
+def test_without_routes_it_says_who_can_change_that() -> None:
+    make_key()
+    for answer in (signed_in().get(ADDRESS), send(signed_in(), "check"), send(signed_in())):
+        assert "Nothing can be proven here yet." in answer.text
+        assert "<form class=" not in answer.text
+
+
 def test_submitting_is_what_the_api_does() -> None:
     make_key()
     client = signed_in()
