@@ -12,7 +12,7 @@ from django.utils.cache import patch_vary_headers
 
 from accounts import api_keys, key_lookup
 from accounts.http_refusals import Unavailable
-from accounts.models import ApiKey
+from accounts.models import Account, ApiKey
 from accounts.rate_limits import Spent, spend
 from accounts.refusals import Refusal, answer_of
 from accounts.site_address import site_address
@@ -115,6 +115,29 @@ def _key_of(request: HttpRequest) -> ApiKey:
             "The operator has disabled the account that this API key belongs to.", place
         )
     return held.key
+
+
+def count_request(owner: Account, key_id: str) -> ApiKey:
+    """The owner's key, with a request of its allowance used, as if it had been shown."""
+    key = owner.keys.select_related("owner").filter(pk=key_id, revoked=None).first()
+    if key is None:
+        raise KeyRevoked(
+            "This key is none of yours, or was revoked meanwhile. Choose another.", HEADER
+        )
+    spent = _spend(key)
+    if not spent.allowed:
+        raise _too_many(spent)
+    return key
+
+
+def count_form(owner: Account) -> None:
+    """Before a form has something done that no key was chosen for: as often as with one key."""
+    spent = spend(f"forms of {owner.pk}", settings.REQUESTS_PER_MINUTE, MINUTE)
+    if not spent.allowed:
+        raise TooManyRequests(
+            f"An account sends {spent.most} such forms a minute, and these are used up. "
+            f"There are more in {spent.seconds_left} seconds."
+        )
 
 
 def _spend(key: ApiKey) -> Spent:

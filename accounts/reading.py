@@ -20,6 +20,7 @@ class KeyView:
     created: datetime
     last_used: datetime | None
     requests_today: int
+    requests_total: int
     previous_until: datetime | None
     revoked: datetime | None
 
@@ -46,7 +47,22 @@ class Dashboard:
     grace_periods: list[tuple[int, str]]
 
 
+@dataclass(frozen=True, slots=True)
+class KeyChoice:
+    """A key that works, where one is to be chosen."""
+
+    id: str
+    name: str
+    text: str | None  # whole, or None where it cannot be shown any more
+
+
 REVOKED_SHOWN = 20
+
+
+def keys_to_choose(account: Account) -> tuple[KeyChoice, ...]:
+    """In one statement."""
+    living = account.keys.filter(revoked=None).order_by("created", "pk")
+    return tuple(KeyChoice(key.id, key.name, api_keys.shown(key)) for key in living)
 
 
 def dashboard(account: Account, session_key: str | None) -> Dashboard:
@@ -81,6 +97,7 @@ def _key(key: ApiKey, use: Use) -> KeyView:
         created=key.created,
         last_used=None if use.last is None else datetime.fromtimestamp(use.last, UTC),
         requests_today=use.today,
+        requests_total=use.total,
         previous_until=until if until and until > datetime.now(UTC) else None,
         revoked=key.revoked,
     )

@@ -35,4 +35,4 @@ def signed_out_meanwhile(request: HttpRequest) -> HttpResponse:
 
 def is_for_accounts(path: str) -> bool:
     """Whether only someone signed in sends forms there."""
-    return re.match("/(?:keys|sessions|sign-out-everywhere)(?:/|$)", path) is not None
+    return re.match("/(?:keys|sessions|sign-out-everywhere|dashboard)(?:/|$)", path) is not None

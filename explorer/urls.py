@@ -6,11 +6,13 @@ from django.contrib import admin
 from django.urls import URLPattern, path
 
 from accounts import urls as accounts
+from explorer.batch_desk import BatchDesk
 from explorer.page_links import PageLinks
-from explorer.views import batches, home
+from explorer.views import batches, dashboard, home, new_batch
 from explorer.wiring import LIMITS, ROUTES, ask_wallet
 from queries.api import urls as api
 from queries.routes import Routes
+from queries.schema.batch_rules import BatchLimits
 
 API = api.addresses(ROUTES, LIMITS)
 # Where only programs come: each answer there is JSON.
@@ -38,10 +40,28 @@ def explorer(routes: Routes) -> list[URLPattern]:
     ]
 
 
+def of_accounts(routes: Routes, limits: BatchLimits) -> list[URLPattern]:
+    """The pages of someone who is signed in."""
+    links = {"links": PageLinks(routes)}
+    new = {"desk": BatchDesk(routes, limits), **links}
+    return [
+        path("dashboard", dashboard.dashboard, links, name="dashboard"),
+        path("dashboard/batches", dashboard.own_batches, links, name="own-batches"),
+        path("dashboard/webhooks", dashboard.own_webhooks, name="own-webhooks"),
+        path(
+            "dashboard/webhooks/<str:event>/replay",
+            dashboard.replay_delivery,
+            name="replay-delivery",
+        ),
+        path("dashboard/new-batch", new_batch.new_batch, new, name="new-batch"),
+        path("dashboard/new-batch/check", new_batch.check_new_batch, new, name="check-new-batch"),
+    ]
+
+
 urlpatterns = [
     path("", home.start, name="start"),
-    path("dashboard", home.dashboard, name="dashboard"),
     *explorer(ROUTES),
+    *of_accounts(ROUTES, LIMITS),
     *accounts.addresses(ask_wallet),
     *API,
     *api.pages(LIMITS),

@@ -7,6 +7,7 @@ from django.core.exceptions import ImproperlyConfigured
 
 from accounts.contract_wallets import WalletAnswer as ForSignIn
 from queries.chain.contract_wallets import WalletAnswer, WalletQuestions
+from queries.deliveries import replay
 from queries.routes import Routes, RoutesUnreadable, read_routes
 from queries.schema.batch_rules import BatchLimits
 
@@ -29,6 +30,8 @@ def _configured() -> Routes:
     except RoutesUnreadable as fault:
         raise ImproperlyConfigured(str(fault)) from None
 
+
+__all__ = ["LIMITS", "ROUTES", "WALLETS", "ask_wallet", "replay"]
 
 ROUTES = _configured()
 

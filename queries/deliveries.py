@@ -1,77 +1,28 @@
-"""The webhooks that were sent, for whom they were sent to: a log, and once more on demand."""
-
-from collections import defaultdict
-from collections.abc import Iterable
-from dataclasses import dataclass
-from datetime import datetime
-from enum import StrEnum
+"""A webhook sent once more, for whom it was sent to."""
 
 from django.db import transaction
-from django.db.models import F, Q, QuerySet, Window
-from django.db.models.functions import RowNumber
+from django.db.models import Q
 
 from accounts.models import Account
+from accounts.rate_limits import spend
 from queries.engines.waking import wake
-from queries.models import WebhookAttempt, WebhookDelivery
+from queries.errors import TooManyReplays
+from queries.models import WebhookDelivery
 from queries.pipeline.clock import shared_now
-from queries.reading.batches import is_batch_id
+from queries.reading.deliveries import DeliveryView, is_event, rows_of, views_of
 
-is_event = is_batch_id  # it is a ULID as well
-
-ATTEMPTS_SHOWN = 10  # of each delivery, the last ones
-
-
-class DeliveryState(StrEnum):
-    PENDING = "PENDING"
-    DELIVERED = "DELIVERED"
-    GIVEN_UP = "GIVEN_UP"
-
-
-@dataclass(frozen=True, slots=True)
-class AttemptView:
-    """One try: what was answered, or why nothing was."""
-
-    made: datetime
-    answered: int | None
-    fault: str
-    milliseconds: int
-
-
-@dataclass(frozen=True, slots=True)
-class DeliveryView:
-    """A batch's end, and how telling it went."""
-
-    event: str
-    batch: str
-    url: str
-    state: DeliveryState
-    created: datetime
-    delivered: datetime | None  # the last time
-    next_attempt: datetime | None
-    attempts: tuple[AttemptView, ...]  # newest first
-
-
-@dataclass(frozen=True, slots=True)
-class DeliveryPage:
-    deliveries: tuple[DeliveryView, ...]
-    next: str | None  # the cursor of the next page
-
-
-def deliveries_of(owner: Account, *, before: str | None, most: int) -> DeliveryPage:
-    """Those of an account's batches, newest first; `before` is the cursor of the page before."""
-    rows = _of(owner)
-    if before is not None:
-        rows = rows.filter(pk__lt=before)
-    found = list(rows.order_by("-pk")[: most + 1])
-    shown = _views(found[:most])
-    return DeliveryPage(shown, shown[-1].event if len(found) > most else None)
+# Of an account: each has a prover ask a stranger's server, which may take its time, ten times.
+REPLAYS_AN_HOUR, HOUR = 100, 3_600
 
 
 def replay(owner: Account, event: str) -> DeliveryView | None:
     """Send it again at once; one that is still to be sent is brought forward. None: not theirs."""
+    _spend(owner)
+    if not is_event(event):  # a database refuses some texts that no id is
+        return None
     now = shared_now()
     with transaction.atomic():
-        row = _of(owner).filter(pk=event).select_for_update(of=("self",)).first()
+        row = rows_of(owner).filter(pk=event).select_for_update(of=("self",)).first()
         if row is None:
             return None
         # One that a worker sends right now is left to it.
@@ -80,44 +31,15 @@ def replay(owner: Account, event: str) -> DeliveryView | None:
         WebhookDelivery.objects.filter(free & later, pk=row.pk).update(look_again=now, failures=0)
         row.refresh_from_db()
         transaction.on_commit(lambda: wake(row.batch_id))
-    (view,) = _views([row])
+    (view,) = views_of([row])
     return view
 
 
-def _of(owner: Account) -> QuerySet[WebhookDelivery]:
-    return WebhookDelivery.objects.filter(owner=owner).select_related("batch")
-
-
-def _views(rows: Iterable[WebhookDelivery]) -> tuple[DeliveryView, ...]:
-    found = list(rows)
-    attempts = _attempts([row.pk for row in found])
-    return tuple(
-        DeliveryView(
-            event=row.pk,
-            batch=row.batch_id,
-            url=row.batch.webhook_url,
-            state=_state(row),
-            created=row.created,
-            delivered=row.delivered,
-            next_attempt=row.look_again,
-            attempts=tuple(attempts[row.pk]),
+def _spend(owner: Account) -> None:
+    spent = spend(f"replays of {owner.pk}", REPLAYS_AN_HOUR, HOUR)
+    if not spent.allowed:
+        raise TooManyReplays(
+            f"An account has {REPLAYS_AN_HOUR} webhooks an hour sent again, and these are used up. "
+            f"There are more in {spent.seconds_left} seconds.",
+            headers={"Retry-After": str(spent.seconds_left)},
         )
-        for row in found
-    )
-
-
-def _state(row: WebhookDelivery) -> DeliveryState:
-    if row.look_again is not None:
-        return DeliveryState.PENDING
-    return DeliveryState.DELIVERED if row.delivered else DeliveryState.GIVEN_UP
-
-
-def _attempts(events: list[str]) -> dict[str, list[AttemptView]]:
-    """In one statement, and few of each however often it was sent."""
-    number = Window(RowNumber(), partition_by="delivery", order_by=F("pk").desc())
-    rows = WebhookAttempt.objects.filter(delivery__in=events).annotate(number=number)
-    found: dict[str, list[AttemptView]] = defaultdict(list)
-    for row in rows.filter(number__lte=ATTEMPTS_SHOWN).order_by("-pk"):
-        view = AttemptView(row.made, row.answered, row.fault, row.milliseconds)
-        found[row.delivery_id].append(view)
-    return found

@@ -39,11 +39,17 @@ def free_port() -> int:
 
 @pytest.fixture
 def manage(repository: Path, tmp_path: Path) -> Manage:
+    return managing(repository, tmp_path)
+
+
+def managing(repository: Path, folder: Path) -> Manage:
+    """`manage.py` with a database and all else in this folder."""
+
     def run(*arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
             [sys.executable, "manage.py", *arguments],
             cwd=repository,
-            env=clean_environment(tmp_path, **variables),
+            env=clean_environment(folder, **variables),
             capture_output=True,
             text=True,
             timeout=60,

@@ -32,10 +32,21 @@ MAY_ALSO = {
 PAGES = re.compile(r"explorer/views")
 # Beside reading, what explorer wires together: addresses, and sign-in's question to a wallet.
 WIRING = {
-    "queries.api": {"explorer/urls.py"},
+    "queries.api": {"explorer/urls.py", "explorer/batch_desk.py"},
     "queries.chain": {"explorer/wiring.py"},
-    "queries.routes": {"explorer/wiring.py", "explorer/urls.py", "explorer/page_links.py"},
-    "queries.schema.batch_rules": {"explorer/wiring.py"},
+    "queries.deliveries": {"explorer/wiring.py"},
+    "queries.proving.header_fields": {"explorer/batch_desk.py"},
+    "queries.proving.witnesses": {"explorer/batch_desk.py"},
+    "queries.routes": {
+        "explorer/wiring.py",
+        "explorer/urls.py",
+        "explorer/page_links.py",
+        "explorer/batch_desk.py",
+        "explorer/new_batch_page.py",
+    },
+    "queries.rules_from_routes": {"explorer/batch_desk.py"},
+    "queries.schema": {"explorer/wiring.py", "explorer/urls.py", "explorer/batch_desk.py"},
+    "queries.statuses": {"explorer/views/dashboard.py"},
 }
 BY_NAME = {"importlib.import_module", "django.utils.module_loading", "django.apps.apps.get_model"}
 CELERY = {"celery", "kombu"}

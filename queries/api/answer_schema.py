@@ -1,10 +1,10 @@
 """What the API answers, as JSON Schema, for its own description; a test compares real answers."""
 
 from queries.api.request_schema import DECIMAL, Schema
-from queries.deliveries import DeliveryState
 from queries.pipeline.estimate import Readiness
 from queries.proving.header_fields import HeaderField
 from queries.proving.witnesses import AccountField
+from queries.reading.deliveries import DeliveryState
 from queries.statuses import BatchStatus, StepName, StepStatus
 
 NUMBER: Schema = {"type": "string", "pattern": DECIMAL}

@@ -42,13 +42,19 @@ _places = BoundedSemaphore(AT_ONCE)
 def estimate_batch(
     request: HttpRequest, key: ApiKey, routes: Routes, limits: BatchLimits
 ) -> HttpResponse:
-    content = json_body(request, limits.body_bytes)
+    return answer(estimated(key, json_body(request, limits.body_bytes), routes, limits))
+
+
+def estimated(
+    key: ApiKey, content: object, routes: Routes, limits: BatchLimits
+) -> dict[str, object]:
+    """What is told of it: the same for whoever asks over the API, and for a page."""
     asked = read_batch(content, rules_from(routes, limits))
     intake.check_heads(asked.blocks)
     _spend(key)
     with _a_place():
         found = _estimated(asked, routes)
-    return answer(told_estimate(asked, found, free=routes.chains[asked.destination].free))
+    return told_estimate(asked, found, free=routes.chains[asked.destination].free)
 
 
 def _estimated(asked: BatchRequest, routes: Routes) -> Estimate:

@@ -6,16 +6,15 @@ from django.views.decorators.http import require_POST, require_safe
 
 from accounts.key_check import with_api_key
 from accounts.models import ApiKey
-from queries import intake
 from queries.api.answers import answer, told_batch, told_queries
 from queries.api.bodies import json_body
 from queries.api.parameters import CURSOR, LIMIT, cursor, flag, malformed, number
+from queries.api.submitting import submitted
 from queries.errors import BatchUnknown, MissingField
+from queries.intake import IDEMPOTENCY_KEY
 from queries.reading import batches as reading
 from queries.routes import Routes
-from queries.rules_from_routes import rules_from
 from queries.schema.batch_rules import BatchLimits
-from queries.schema.batch_schema import read_batch
 from queries.schema.wording import listed, quoted
 from queries.statuses import BatchStatus
 
@@ -33,13 +32,7 @@ def submit_batch_query(
     request: HttpRequest, key: ApiKey, routes: Routes, limits: BatchLimits
 ) -> HttpResponse:
     content = json_body(request, limits.body_bytes)
-    batch_request = read_batch(content, rules_from(routes, limits))
-    batch = intake.accept(
-        key.owner,
-        batch_request,
-        request.headers.get(intake.IDEMPOTENCY_KEY),
-        free=routes.chains[batch_request.destination].free,
-    )
+    batch = submitted(key, content, request.headers.get(IDEMPOTENCY_KEY), routes, limits)
     return answer({"internalId": batch.id, "warnings": batch.warnings})
 
 

@@ -3,7 +3,8 @@
 from queries import errors
 from queries.api import webhook_views
 from queries.api.endpoint import ID_PATTERN, OF_THE_KEY, Endpoint, Parameter, pages
-from queries.deliveries import ATTEMPTS_SHOWN
+from queries.deliveries import REPLAYS_AN_HOUR
+from queries.reading.deliveries import ATTEMPTS_SHOWN
 
 OF_REPLAYING = (errors.DeliveryUnknown, errors.TooManyReplays)
 
@@ -23,7 +24,7 @@ WEBHOOK_ENDPOINTS = (
         "/webhook-deliveries/{event}/replay",
         "replayWebhook",
         "Send one of your webhooks again, at once; one still to be sent is brought forward. "
-        f"{webhook_views.REPLAYS_AN_HOUR} an hour are yours.",
+        f"{REPLAYS_AN_HOUR} an hour are yours.",
         "Delivery",
         (
             Parameter(

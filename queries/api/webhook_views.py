@@ -5,26 +5,23 @@ from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_POST, require_safe
 
 from accounts.key_check import with_api_key
-from accounts.models import Account, ApiKey
-from accounts.rate_limits import spend
+from accounts.models import ApiKey
 from accounts.webhook_secrets import webhook_secret
-from queries import deliveries
 from queries.api.answers import answer, moment
 from queries.api.parameters import CURSOR, LIMIT, cursor, number
-from queries.deliveries import AttemptView, DeliveryView
-from queries.errors import DeliveryUnknown, TooManyReplays
+from queries.deliveries import replay
+from queries.errors import DeliveryUnknown
+from queries.reading.deliveries import AttemptView, DeliveryView, deliveries_of
 from queries.schema.wording import quoted
 
 SHOWN, MOST = 50, 100
-# Of an account: each has a prover ask a stranger's server, which may take its time, ten times.
-REPLAYS_AN_HOUR, HOUR = 100, 3_600
 
 
 @csrf_exempt
 @require_safe
 @with_api_key
 def webhook_deliveries(request: HttpRequest, key: ApiKey) -> HttpResponse:
-    page = deliveries.deliveries_of(
+    page = deliveries_of(
         key.owner,
         before=cursor(request),
         most=number(request, LIMIT, SHOWN, least=1, most=MOST),
@@ -36,9 +33,7 @@ def webhook_deliveries(request: HttpRequest, key: ApiKey) -> HttpResponse:
 @require_POST
 @with_api_key
 def replay_webhook(_request: HttpRequest, key: ApiKey, event: str) -> HttpResponse:
-    _spend(key.owner)
-    # A database refuses some texts that no id is.
-    shown = deliveries.replay(key.owner, event) if deliveries.is_event(event) else None
+    shown = replay(key.owner, event)
     if shown is None:
         raise DeliveryUnknown(f"None of your batches has a delivery {quoted(event)}.", path="event")
     return answer(_delivery(shown))
@@ -49,16 +44,6 @@ def replay_webhook(_request: HttpRequest, key: ApiKey, event: str) -> HttpRespon
 @with_api_key
 def own_webhook_secret(_request: HttpRequest, key: ApiKey) -> HttpResponse:
     return answer({"secret": webhook_secret(key.owner)})
-
-
-def _spend(owner: Account) -> None:
-    spent = spend(f"replays of {owner.pk}", REPLAYS_AN_HOUR, HOUR)
-    if not spent.allowed:
-        raise TooManyReplays(
-            f"An account has {REPLAYS_AN_HOUR} webhooks an hour sent again, and these are used up. "
-            f"There are more in {spent.seconds_left} seconds.",
-            headers={"Retry-After": str(spent.seconds_left)},
-        )
 
 
 def _delivery(shown: DeliveryView) -> dict[str, object]:

@@ -11,9 +11,9 @@ from ulid import ULID
 
 from accounts.models import Account
 from accounts.wallets import Wallet
-from queries import deliveries
 from queries.models import Batch, WebhookDelivery
 from queries.reading import batches as reading
+from queries.reading import deliveries
 from queries.statuses import BatchStatus
 from tests.queries.api.served_api import OTHER_WALLET, WALLET
 

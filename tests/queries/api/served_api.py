@@ -80,6 +80,7 @@ urlpatterns = [
     *api.addresses(ROUTES, LIMITS),
     *api.pages(LIMITS),
     *urls.explorer(ROUTES),
+    *urls.of_accounts(ROUTES, LIMITS),
     path("broken", broken),
     *urls.urlpatterns,
 ]

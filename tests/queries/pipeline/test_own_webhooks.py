@@ -14,11 +14,11 @@ from eth_account import Account as Key
 from accounts import api_keys
 from accounts.models import Account
 from accounts.wallets import Wallet
-from queries import deliveries
-from queries.api import webhook_views
+from queries import deliveries as sent_again
 from queries.chain.local_node import LocalNode
 from queries.models import WebhookAttempt, WebhookDelivery
 from queries.pipeline.leases import claim_delivery
+from queries.reading import deliveries
 from tests.queries.api.json_schema import Schemas
 from tests.queries.pipeline.service import Service, deliver_all, ended_batch, running_service
 from tests.queries.receiver import receiver
@@ -162,7 +162,7 @@ def test_what_was_given_up_has_all_its_attempts_again(service: Service) -> None:
 def test_replays_have_an_allowance_of_their_owner(
     service: Service, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(webhook_views, "REPLAYS_AN_HOUR", 2)
+    monkeypatch.setattr(sent_again, "REPLAYS_AN_HOUR", 2)
     with receiver() as hook:
         ended_batch(service, hook.url)
         deliver_all(service)

@@ -1,0 +1,102 @@
+"""What an account has of its own: keys, batches, usage, webhooks, sessions."""
+
+from dataclasses import fields
+
+from django.conf import settings
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_safe
+
+from accounts import reading as accounts
+from accounts.key_check import count_form
+from accounts.refusals import Refusal
+from accounts.sessions import account_of
+from accounts.signed_in_forms import form_of_someone_signed_in
+from accounts.webhook_secrets import webhook_secret
+from explorer.page_links import PageLinks
+from explorer.wiring import replay
+from queries.reading.batches import batches_of, is_batch_id
+from queries.reading.deliveries import deliveries_of
+from queries.reading.spending import MOST_ADDED, spending_of
+from queries.statuses import BatchStatus
+
+NEWEST_BATCHES, NEWEST_DELIVERIES = 10, 5
+BATCHES_A_PAGE, DELIVERIES_A_PAGE = 50, 25
+
+
+@require_safe
+@never_cache
+@login_required
+def dashboard(request: HttpRequest, links: PageLinks) -> HttpResponse:
+    account = account_of(request)
+    held = accounts.dashboard(account, request.session.session_key)
+    context = {field.name: getattr(held, field.name) for field in fields(held)}
+    return render(
+        request,
+        "dashboard.html",
+        {
+            **context,
+            # For the call that is ready to be copied: the first that can be shown.
+            "shown_key": next((each.key for each in held.keys if each.key), None),
+            "limit": settings.REQUESTS_PER_MINUTE,
+            "site_url": f"{request.scheme}://{request.get_host()}",
+            "links": links,
+            "batches": batches_of(account, status=None, before=None, most=NEWEST_BATCHES),
+            "deliveries": deliveries_of(account, before=None, most=NEWEST_DELIVERIES),
+            "spending": spending_of(account),
+            "most_added": MOST_ADDED,
+        },
+    )
+
+
+@require_safe
+@never_cache
+@login_required
+def own_batches(request: HttpRequest, links: PageLinks) -> HttpResponse:
+    status = request.GET.get("status", "")
+    if status and status not in BatchStatus.values:
+        raise Http404
+    page = batches_of(
+        account_of(request),
+        status=BatchStatus(status) if status else None,
+        before=_cursor(request),
+        most=BATCHES_A_PAGE,
+    )
+    shown = {"batches": page, "status": status, "statuses": BatchStatus.values, "links": links}
+    return render(request, "own_batches.html", {**shown, "cursor": _cursor(request)})
+
+
+@require_safe
+@never_cache
+@login_required
+def own_webhooks(request: HttpRequest) -> HttpResponse:
+    account, cursor = account_of(request), _cursor(request)
+    page = deliveries_of(account, before=cursor, most=DELIVERIES_A_PAGE)
+    shown = {"deliveries": page, "secret": webhook_secret(account), "cursor": cursor}
+    return render(request, "own_webhooks.html", shown)
+
+
+@form_of_someone_signed_in
+def replay_delivery(request: HttpRequest, event: str) -> HttpResponse:
+    account = account_of(request)
+    try:
+        count_form(account)
+        sent = replay(account, event)
+    except Refusal as refusal:
+        messages.error(request, refusal.sentence)
+        return redirect("own-webhooks")
+    if sent is None:
+        raise Http404
+    messages.success(request, "It is being sent again.")
+    return redirect("own-webhooks")
+
+
+def _cursor(request: HttpRequest) -> str | None:
+    """Where a list goes on."""
+    text = request.GET.get("cursor")
+    if text is not None and not is_batch_id(text):
+        raise Http404
+    return text

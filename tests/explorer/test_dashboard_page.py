@@ -1,0 +1,260 @@
+"""What an account sees of its batches, its use and its webhooks, and that nobody else sees it."""
+
+import itertools
+import re
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.db import connection
+from django.test import Client
+from django.test.utils import CaptureQueriesContext, override_settings
+from django.utils import timezone
+from ulid import ULID
+
+from accounts.webhook_secrets import webhook_secret
+from queries.models import Batch, WebhookAttempt, WebhookDelivery
+from queries.reading import spending
+from tests.explorer.form_of_a_batch import account_of, signed_in
+from tests.queries.api.served_api import (
+    HERE,
+    OPTIMISM,
+    OTHER_WALLET,
+    SEPOLIA,
+    WALLET,
+    ask,
+    make_key,
+)
+
+pytestmark = [pytest.mark.django_db, pytest.mark.urls(HERE)]
+HOSTILE = "<script>alert(1)</script>\u202ehunter2"
+PAGES = ("/dashboard", "/dashboard/batches", "/dashboard/webhooks")
+times = itertools.count()
+
+
+def _batch(wallet: str = WALLET, **changes: Any) -> Batch:
+    now = timezone.now() - timedelta(days=2) + timedelta(seconds=next(times))
+    return Batch.objects.create(
+        **{
+            "id": str(ULID.from_datetime(now)),
+            "owner": account_of(wallet),
+            "destination": SEPOLIA,
+            "fee": f"{0:064x}",
+            "spent": f"{2 * 10**15:064x}",
+            "submitted": now,
+            "request_digest": "",
+            **changes,
+        }
+    )
+
+
+def _delivery(batch: Batch, *, attempts: int = 1, **changes: Any) -> WebhookDelivery:
+    now = timezone.now() + timedelta(seconds=next(times))
+    row = WebhookDelivery.objects.create(
+        owner=batch.owner, id=str(ULID.from_datetime(now)), batch=batch, created=now, **changes
+    )
+    for _ in range(attempts):
+        WebhookAttempt.objects.create(
+            delivery=row, made=now, answered=500, fault="", milliseconds=12
+        )
+    return row
+
+
+def test_empty_it_says_what_to_do_next() -> None:
+    client = signed_in()
+    text = client.get("/dashboard").text
+    for said in ("You have no key.", "You have submitted no batch.", "No webhook was sent yet."):
+        assert said in text
+    assert 'href="/dashboard/new-batch"' in text
+    assert "You have submitted no batch." in client.get("/dashboard/batches").text
+    assert "No webhook was sent yet." in client.get("/dashboard/webhooks").text
+
+
+def test_batches_are_shown_newest_first_with_their_causes() -> None:
+    done = _batch(status="DONE")
+    rejected = _batch(status="REJECTED", error_sentence=HOSTILE, error_retryable=False)
+    waiting = _batch(waits_for="Block 7 is not final yet.")
+    for address in ("/dashboard", "/dashboard/batches"):
+        text = signed_in().get(address).text
+        assert _shown(signed_in().get(address)) == [waiting.pk, rejected.pk, done.pk]
+        assert "Block 7 is not final yet." in text
+        assert "&lt;script&gt;alert(1)" in text
+        assert "<script>alert" not in text
+        assert "0.002 ETH" in text
+
+
+def test_the_dashboard_has_the_newest_ten_and_the_list_has_pages_and_a_filter() -> None:
+    rows = [_batch(status="DONE") for _ in range(54)] + [_batch(status="ACCEPTED")]
+    client = signed_in()
+    assert len(_shown(client.get("/dashboard"))) == 10
+    first = client.get("/dashboard/batches")
+    assert len(_shown(first)) == 50
+    older = re.search(r'href="(\?[^"]*)" rel="next"', first.text)
+    assert older
+    second = client.get(f"/dashboard/batches{older[1]}")
+    assert _shown(first) + _shown(second) == [row.pk for row in reversed(rows)]
+    assert _shown(client.get("/dashboard/batches?status=ACCEPTED")) == [rows[-1].pk]
+    filtered = client.get("/dashboard/batches?status=DONE")
+    assert f"?status=DONE&amp;cursor={_shown(filtered)[-1]}" in filtered.text
+
+
+def _shown(answer: Any) -> list[str]:
+    return re.findall(r'href="/explorer/query/(\w+)"', answer.text)
+
+
+@pytest.mark.parametrize("query", ["status=x", "status=%00", "cursor=x", "cursor=%00", "cursor="])
+def test_a_page_that_is_none_is_our_404(query: str) -> None:
+    addresses = ["/dashboard/batches"] + ["/dashboard/webhooks"] * query.startswith("cursor")
+    for address in addresses:
+        answer = signed_in().get(f"{address}?{query}")
+        assert answer.status_code == 404
+        assert "There is nothing at this address" in answer.text
+
+
+def test_use_and_cost_are_told_of_each_key_and_chain(monkeypatch: pytest.MonkeyPatch) -> None:
+    key = make_key()
+    account_of().keys.update(name=HOSTILE)
+    for _ in range(3):
+        ask(key, "/api-key")
+    for _ in range(2):
+        _batch()
+    _batch(destination=OPTIMISM, spent=f"{5:064x}")
+    text = signed_in().get("/dashboard").text
+    usage = re.sub(r"\s+", " ", re.sub("<[^>]*>", " ", text.partition('id="usage-title"')[2]))
+    assert "of at most 600 a minute" in usage
+    assert "hunter2 3 3" in usage
+    assert "Sepolia 2 0.004 ETH" in usage
+    assert "OP Mainnet 1 5 wei" in usage
+    assert "What your batches have cost" in usage
+    assert "<bdi>&lt;script&gt;" in text
+    monkeypatch.setattr(spending, "MOST_ADDED", 2)
+    assert spending.spending_of(account_of()).whole is False
+    assert sum(chain.batches for chain in spending.spending_of(account_of()).chains) == 2
+
+
+def test_the_log_tells_of_each_webhook_and_its_attempts() -> None:
+    url = f"https://example.org/{HOSTILE}"
+    later = timezone.now() + timedelta(minutes=5)
+    pending = _delivery(_batch(webhook_url=url), attempts=2, look_again=later)
+    _delivery(_batch(webhook_url=url), delivered=timezone.now())
+    _delivery(_batch(webhook_url=url))
+    text = signed_in().get("/dashboard/webhooks").text
+    for said in (
+        "to be sent",
+        "delivered",
+        "given up",
+        "in 4 minutes",
+        "answered 500",
+        "2 attempts",
+    ):
+        assert said in text
+    assert "<bdi><code>https://example.org/&lt;script&gt;" in text
+    assert "<script>alert" not in text
+    assert f'action="/dashboard/webhooks/{pending.pk}/replay"' in text
+
+
+def test_the_log_has_pages() -> None:
+    rows = [_delivery(_batch(webhook_url="https://example.org")) for _ in range(27)]
+    client = signed_in()
+    assert client.get("/dashboard").text.count("/replay") == 5
+    first = client.get("/dashboard/webhooks").text
+    assert first.count("/replay") == 25
+    older = client.get(f"/dashboard/webhooks?cursor={rows[2].pk}").text
+    assert f"cursor={rows[2].pk}" in first
+    assert older.count("/replay") == 2
+
+
+def test_replaying_sends_it_again_within_an_allowance() -> None:
+    row = _delivery(_batch(webhook_url="https://example.org"))
+    client = signed_in()
+    address = f"/dashboard/webhooks/{row.pk}/replay"
+    with override_settings(REQUESTS_PER_MINUTE=1):
+        answer = client.post(address, follow=True)
+        assert "It is being sent again." in answer.text
+        row.refresh_from_db()
+        assert row.look_again is not None
+        row.look_again = None
+        row.save()
+        assert "these are used up" in client.post(address, follow=True).text
+    row.refresh_from_db()
+    assert row.look_again is None
+    assert client.get(address).status_code == 405
+    forged = signed_in(enforce_csrf_checks=True).post(address)
+    assert forged.status_code == 403
+    signed_out = Client().post(address)
+    assert signed_out["Location"].startswith("/sign-in")
+
+
+@pytest.mark.parametrize("event", ["x", "%00", "01J2VM6JSA6VKKZ0ENWGYYPR18", "another's"])
+def test_what_is_not_theirs_to_send_is_our_404(event: str) -> None:
+    row = _delivery(_batch(OTHER_WALLET, webhook_url="https://example.org"))
+    event = row.pk if event == "another's" else event
+    assert signed_in().post(f"/dashboard/webhooks/{event}/replay").status_code == 404
+    row.refresh_from_db()
+    assert row.look_again is None
+
+
+def test_nothing_of_another_account_is_shown() -> None:
+    make_key(OTHER_WALLET)
+    account_of(OTHER_WALLET).keys.update(name="their-label")
+    batch = _batch(OTHER_WALLET, webhook_url="https://their.example/hook")
+    delivery = _delivery(batch)
+    client = signed_in()
+    addresses = (*PAGES, "/dashboard/new-batch")
+    for address in addresses:
+        text = client.get(address).text
+        for private in (batch.pk, delivery.pk, "their.example", "their-label"):
+            assert private not in text
+    assert batch.pk in signed_in(OTHER_WALLET).get("/dashboard").text
+
+
+def test_the_secret_stands_on_one_page_alone_behind_a_disclosure() -> None:
+    make_key()
+    batch = _batch(webhook_url="https://example.org")
+    _delivery(batch)
+    client, secret = signed_in(), webhook_secret(account_of())
+    for address in (
+        "/",
+        "/dashboard",
+        "/dashboard/batches",
+        "/dashboard/new-batch",
+        f"/explorer/query/{batch.pk}",
+    ):
+        assert secret not in client.get(address).text
+    page = client.get("/dashboard/webhooks")
+    assert page.text.count(secret) == 1
+    assert re.search(
+        rf'<details class="sheet secret">\s*<summary>.*?{secret}', page.text, re.DOTALL
+    )
+    assert "no-store" in page["Cache-Control"]
+    assert webhook_secret(account_of(OTHER_WALLET)) not in page.text
+
+
+def test_whoever_is_not_signed_in_comes_to_sign_in() -> None:
+    for address in PAGES:
+        assert Client().get(address)["Location"] == f"/sign-in?next={address}"
+
+
+@pytest.mark.parametrize(
+    ("address", "statements"),
+    [
+        # The session and who it is of; then keys, revoked ones, their use, the clock, sessions,
+        # batches, deliveries, their attempts, and costs.
+        ("/dashboard", 11),
+        ("/dashboard/batches", 3),
+        ("/dashboard/webhooks", 4),
+    ],
+)
+def test_their_statements_do_not_grow(address: str, statements: int) -> None:
+    client = signed_in()
+    client.get(address)  # by which its session is seen, and written
+    counts = []
+    for rows in (1, 8):
+        for _ in range(rows):
+            make_key()
+            _delivery(_batch(webhook_url="https://example.org"), attempts=3)
+            signed_in()
+        with CaptureQueriesContext(connection) as asked:
+            assert client.get(address).status_code == 200
+        counts.append(len(asked))
+    assert counts == [statements, statements]

@@ -1,0 +1,172 @@
+"""A first batch without a terminal: server, prover and chain as processes, and a person."""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.accessibility import grave_faults
+from tests.accounts.wallet import Wallet, install
+from tests.commands import managing
+from tests.installation import HOLDER, Installation, installation
+
+pytestmark = [pytest.mark.browser, pytest.mark.no_database]
+WIDTHS = (360, 1200, 1920)
+CAN_BE_SUBMITTED = re.compile("This can be submitted|All of this is proven already")
+
+
+@pytest.fixture(scope="module")
+def running(repository: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Installation]:
+    folder = tmp_path_factory.mktemp("installation")
+    manage = managing(repository, folder)
+    with installation(repository, folder, manage, WEBHOOKS_TO_PRIVATE="1") as it:
+        yield it
+
+
+def _open_form(page: Page, running: Installation, wallet: Wallet) -> None:
+    """Signed in, with a last final block that the prover saw."""
+    running.node.rpc.ask("anvil_mine", "0x2", "0x2")
+    install(page, wallet)
+    page.goto(f"{running.address}/sign-in?next=/dashboard/new-batch")
+    page.get_by_role("button", name=wallet.name).click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("New batch")
+    expect(page.get_by_label("Block", exact=True)).to_have_value(re.compile(r"^\d+$"))
+
+
+def test_someone_types_sees_what_it_takes_and_submits(
+    page: Page, running: Installation, wallet: Wallet
+) -> None:
+    _open_form(page, running, wallet)
+    page.get_by_label("Account", exact=True).press_sequentially(HOLDER[:-1], delay=5)
+    fault = page.locator("#fault-account-0")
+    expect(fault).to_contain_text("an address has 40 hex digits after 0x, and this has 39")
+    expect(page.get_by_label("Account", exact=True)).to_be_focused()
+    page.get_by_label("Account", exact=True).press_sequentially(HOLDER[-1])
+    expect(page.locator("#verdict")).to_contain_text("This can be submitted")
+    expect(fault).to_be_empty()
+    expect(page.locator("#request-json")).to_contain_text(HOLDER)
+    expect(page.locator("#verdict")).to_contain_text(re.compile(r"Gas\s*[1-9][0-9,]+"))
+    page.get_by_role("button", name="Submit the batch").click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("Batch")
+    assert re.search(r"/explorer/query/[0-9A-Z]{26}$", page.url)
+    expect(page.locator("#state .standing .mark")).to_have_text("DONE")
+
+    page.goto(f"{running.address}/dashboard")
+    own = page.locator(".own-batches > li").first
+    expect(own).to_contain_text("DONE")
+    expect(own.get_by_role("link")).to_have_count(1)
+
+
+def test_parts_come_and_go_without_a_reload(
+    page: Page, running: Installation, wallet: Wallet
+) -> None:
+    _open_form(page, running, wallet)
+    page.evaluate("window.stays = true")
+    page.get_by_label("Account", exact=True).fill(HOLDER)
+    page.get_by_role("button", name="Add another part").click()
+    second = page.locator("#part-1")
+    expect(second.get_by_label("Account", exact=True)).to_be_focused()
+    second.get_by_label("Account", exact=True).fill(running.registry)
+    second.get_by_label("CODE_HASH").check()
+    second.get_by_text("Storage slots").click()
+    second.get_by_label("Slots of the account").fill("0x0 0x1")
+    expect(page.locator("#request-json")).to_contain_text("CODE_HASH")
+    expect(page.locator("#verdict")).to_contain_text(CAN_BE_SUBMITTED)
+    expect(second.get_by_label("Slots of the account")).to_be_visible()  # nothing was folded
+    page.get_by_role("button", name="Remove part 1").click()
+    expect(page.locator(".part")).to_have_count(1)
+    expect(page.get_by_label("Account", exact=True)).to_have_value(running.registry)
+    expect(page.locator("#verdict")).to_contain_text(CAN_BE_SUBMITTED)
+    assert page.evaluate("window.stays") is True
+
+
+def test_enter_checks_and_two_clicks_are_one_batch(
+    page: Page, running: Installation, wallet: Wallet
+) -> None:
+    _open_form(page, running, wallet)
+    page.get_by_label("Account", exact=True).fill(HOLDER)
+    page.get_by_label("Account", exact=True).press("Enter")
+    expect(page.locator("#verdict")).to_contain_text(CAN_BE_SUBMITTED)
+    assert page.url.endswith("/dashboard/new-batch")
+    page.get_by_role("button", name="Submit the batch").dblclick()
+    expect(page.get_by_role("heading", level=1)).to_have_text("Batch")
+    batch = page.url.rpartition("/")[2]
+    page.goto(f"{running.address}/dashboard")
+    newest = page.locator(".own-batches > li").get_by_role("link").all_inner_texts()
+    assert newest.index(batch) == 0
+    assert newest.count(batch) == 1
+
+
+def test_the_webhook_is_in_the_log_and_sent_again(
+    page: Page, running: Installation, wallet: Wallet
+) -> None:
+    _open_form(page, running, wallet)
+    page.get_by_label("Account", exact=True).fill(HOLDER)
+    page.get_by_label(re.compile("^Webhook")).fill("http://127.0.0.1:9/hook")
+    page.get_by_role("button", name="Submit the batch").click()
+    expect(page.locator("#state .standing .mark")).to_have_text("DONE")
+    page.goto(f"{running.address}/dashboard/webhooks")
+    row = page.locator(".deliveries > li").first
+    expect(row).to_contain_text("http://127.0.0.1:9/hook")
+    row.get_by_role("button", name=re.compile("^Send")).click()
+    expect(page.locator(".message.success")).to_have_text("It is being sent again.")
+    secret = page.locator("#webhook-secret")
+    expect(secret).to_be_hidden()
+    page.get_by_text("The secret that signs your webhooks").click()
+    expect(secret).to_have_text(re.compile("^whs_[0-9a-f]{40}$"))
+
+
+def test_without_scripts_it_all_works(page: Page, running: Installation, wallet: Wallet) -> None:
+    _open_form(page, running, wallet)
+    assert page.context.browser is not None
+    context = page.context.browser.new_context(
+        java_script_enabled=False, storage_state=page.context.storage_state()
+    )
+    plain = context.new_page()
+    plain.goto(f"{running.address}/dashboard/new-batch")
+    plain.get_by_label("Account", exact=True).fill("0x12")
+    plain.get_by_role("button", name="Add another part").click()
+    expect(plain.locator(".part")).to_have_count(2)
+    plain.get_by_role("button", name="Remove part 2").click()
+    expect(plain.get_by_label("Account", exact=True)).to_have_value("0x12")
+    plain.get_by_role("button", name="Check").click()
+    expect(plain.locator("#fault-account-0")).to_contain_text("this has 2")
+    expect(plain.get_by_label("Account", exact=True)).to_have_attribute("aria-invalid", "true")
+    plain.get_by_label("Account", exact=True).fill(HOLDER)
+    plain.get_by_role("button", name="Check").click()
+    expect(plain.locator("#verdict")).to_contain_text(CAN_BE_SUBMITTED)
+    expect(plain.locator("#request-json")).to_contain_text(HOLDER)
+    plain.get_by_role("button", name="Submit the batch").click()
+    expect(plain.get_by_role("heading", level=1)).to_have_text("Batch")
+    context.close()
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_they_fit_and_keep_nobody_out(
+    page: Page, running: Installation, wallet: Wallet, screenshots: Path, scheme: str
+) -> None:
+    page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
+    _open_form(page, running, wallet)
+    addresses = {
+        "new-batch": "/dashboard/new-batch",
+        "own-batches": "/dashboard/batches",
+        "own-webhooks": "/dashboard/webhooks",
+        "dashboard-used": "/dashboard",
+    }
+    for name, address in addresses.items():
+        page.goto(running.address + address)
+        if name == "new-batch":
+            page.get_by_label("Account", exact=True).fill(HOLDER)
+            page.get_by_role("button", name="Add another part").click()
+            page.locator("#part-1").get_by_label("Account", exact=True).fill("0x" + 41 * "a")
+            expect(page.locator("#fault-account-1")).to_contain_text("this has 41")
+        for folded in page.locator("details").all():
+            folded.locator("summary").click()
+        assert grave_faults(page) == []
+        for width in WIDTHS:
+            page.set_viewport_size({"width": width, "height": 900})
+            assert page.evaluate("document.documentElement.scrollWidth") <= width
+            picture = screenshots / f"{name}-{scheme}-{width}.png"
+            page.screenshot(path=picture, full_page=True)

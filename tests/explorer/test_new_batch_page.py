@@ -1,0 +1,312 @@
+"""The form of a new batch: what is sent, what is refused, and that nothing typed is lost."""
+
+import json
+import re
+from html import unescape
+from typing import Any
+
+import pytest
+from django.db import connection
+from django.test import Client
+from django.test.utils import CaptureQueriesContext, override_settings
+
+from accounts import api_keys
+from accounts.models import Allowance
+from queries.api import estimating
+from queries.models import Batch, Query
+from tests.explorer.form_of_a_batch import (
+    ADDRESS,
+    TYPED,
+    account_of,
+    check,
+    fault_at,
+    send,
+    signed_in,
+)
+from tests.queries.api.served_api import (
+    HERE,
+    LONELY,
+    OPTIMISM,
+    OTHER_WALLET,
+    SEPOLIA,
+    WALLET,
+    make_key,
+    record_head,
+)
+
+pytestmark = [pytest.mark.django_db, pytest.mark.urls(HERE)]
+HOSTILE = "<script>alert(1)</script>\u202ehunter2"
+
+
+@pytest.fixture(autouse=True)
+def _no_time_for_nodes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The chains of these tests have none that answers."""
+    monkeypatch.setattr(estimating, "SECONDS", 0.0)
+
+
+def _options(text: str, name: str) -> list[str]:
+    found = re.search(rf'<select id="{name}".*?</select>', text, re.DOTALL)
+    assert found
+    return re.findall(r'<option value="([^"]*)"', found[0])
+
+
+def _json(answer: Any) -> Any:
+    found = re.search(r'<code id="request-json"[^>]*>(.*?)</code>', answer.text, re.DOTALL)
+    assert found
+    return json.loads(unescape(found[1]))
+
+
+def test_it_begins_with_the_last_final_block_and_only_chains_with_a_registry() -> None:
+    make_key()
+    record_head(SEPOLIA, number=5186021, timestamp=1)
+    text = signed_in().get(ADDRESS).text
+    assert _options(text, "destination") == [str(SEPOLIA), str(OPTIMISM)]
+    assert _options(text, "source-0") == [str(SEPOLIA), str(OPTIMISM)]
+    assert str(LONELY) not in text
+    assert 'value="5186021"' in text
+    assert "5,186,021 was the last final block when this page was made" in text
+    other = send(signed_in(), "check", destination=str(OPTIMISM), source__0="")
+    assert _options(other.text, "source-0") == [str(SEPOLIA), str(OPTIMISM)]
+
+
+@pytest.mark.urls("explorer.urls")
+def test_without_routes_it_says_who_can_change_that() -> None:
+    make_key()
+    for answer in (signed_in().get(ADDRESS), send(signed_in(), "check"), send(signed_in())):
+        assert "Nothing can be proven here yet." in answer.text
+        assert "<form class=" not in answer.text
+
+
+def test_submitting_is_what_the_api_does() -> None:
+    make_key()
+    client = signed_in()
+    answer = send(client, slots__0="0x1", webhook="https://example.org/hook")
+    batch = Batch.objects.get()
+    assert answer["Location"] == f"/explorer/query/{batch.pk}"
+    assert (batch.owner, batch.webhook_url) == (account_of(), "https://example.org/hook")
+    query = Query.objects.get()
+    assert (query.account, query.block, query.slots) == (WALLET, 5186021, [f"{1:064x}"])
+    again = send(client, slots__0="0x1", webhook="https://example.org/hook")
+    assert (again["Location"], Batch.objects.count()) == (answer["Location"], 1)
+
+
+def test_what_was_sent_before_is_told_and_can_then_be_sent_as_a_new_batch() -> None:
+    make_key()
+    client = signed_in()
+    send(client)
+    refused = send(client, block__0="5186020")
+    assert f"came before with another batch, {Batch.objects.get().pk}" in refused.text
+    found = re.search('name="idempotency-key" value="([^"]+)"', refused.text)
+    assert found
+    assert send(client, block__0="5186020", idempotency__key=found[1]).status_code == 302
+    assert Batch.objects.count() == 2
+
+
+def test_it_spends_the_chosen_keys_allowance_and_no_more_than_there_is() -> None:
+    make_key()
+    key = account_of().keys.get()
+    subject = api_keys.subject(key)
+    client = signed_in()
+    send(client)
+    assert Allowance.objects.get(subject=subject).used == 1
+    with override_settings(REQUESTS_PER_MINUTE=1):
+        refused = send(client, block__0="7")
+    assert "A key has 1 requests a minute, and these are used up" in refused.text
+    assert Batch.objects.count() == 1
+
+
+@pytest.mark.parametrize("whose", ["another's", "revoked", "nobody's"])
+def test_no_key_but_a_living_one_of_ones_own(whose: str) -> None:
+    make_key()
+    make_key(OTHER_WALLET)
+    key = account_of(OTHER_WALLET).keys.get().pk
+    if whose == "revoked":
+        key = account_of().keys.get().pk
+        api_keys.revoke(account_of(), key)
+        make_key()
+    refused = send(signed_in(), key="x\u202e" if whose == "nobody's" else key)
+    assert fault_at(refused, "key").startswith("Wrong: This key is none of yours")
+    assert not Batch.objects.exists()
+
+
+def test_without_a_key_one_is_made_and_nothing_typed_is_lost() -> None:
+    client = signed_in()
+    first = client.get(ADDRESS).text
+    assert "You have no key." in first
+    assert 'value="submit"' not in first
+    made = send(client, "key", slots__0="0xabc")
+    assert account_of().keys.count() == 1
+    assert f'value="{WALLET}"' in made.text
+    assert ">0xabc</textarea>" in made.text
+    assert 'value="submit"' in made.text
+    assert send(client, slots__0="0xabc").status_code == 302
+
+
+REFUSED: list[tuple[dict[str, Any], str, str]] = [
+    ({"account__0": "0x12"}, "account-0", "an address has 40 hex digits"),
+    ({"account__0": ""}, "account-0", "asks for nothing"),
+    ({"props__0": []}, "props-0", "asks for nothing"),
+    ({"block__0": "latest"}, "block-0", "names no block"),
+    ({"slots__0": "0x0 5"}, "slots-0", "slot 5 is &quot;0x5&quot;"),
+    ({"header__0": ["HASH"]}, "header-0", "a header&#x27;s fields are"),
+    ({"source__0": str(LONELY)}, "source-0", "are not proven to chain"),
+    ({"destination": "5"}, "destination", "no chain &quot;5&quot; is configured"),
+    ({"fee": "1.5"}, "fee", "it is an amount in wei"),
+    ({"webhook": "ftp://x"}, "webhook", "must be a whole http or https address"),
+]
+
+
+@pytest.mark.parametrize(("typed", "field", "sentence"), REFUSED)
+def test_a_refusal_stands_beside_its_field_and_everything_typed_survives(
+    typed: dict[str, Any], field: str, sentence: str
+) -> None:
+    make_key()
+    client = signed_in()
+    asked = [send] if typed.get("account__0") == "" else [send, check]
+    for answer in (ask(client, **typed) for ask in asked):
+        assert answer.status_code == 200
+        assert sentence in fault_at(answer, field)
+    refused = send(client, **typed).text
+    for name, value in ({"account__0": WALLET, "block__0": "5186021"} | typed).items():
+        if isinstance(value, str) and name not in {"destination", "source__0", "slots__0"}:
+            written = f'name="{name.replace("__", "-")}" value="{value}"'
+            assert written in refused
+    assert not Batch.objects.exists()
+
+
+def test_who_has_only_begun_to_type_is_told_what_is_missing_and_not_refused() -> None:
+    make_key()
+    said = check(signed_in(), account__0="", block__0="7")
+    assert fault_at(said, "account-0") == ""
+    assert "Name an account" in said.text
+
+
+def test_fees_that_are_too_low_are_refused_beside_the_fee() -> None:
+    make_key()
+    refused = send(signed_in(), destination=str(OPTIMISM), source__0=str(OPTIMISM))
+    assert "is not free here" in fault_at(refused, "fee")
+
+
+def test_what_is_probably_a_mistake_is_said_on_the_batchs_page() -> None:
+    make_key()
+    client = signed_in()
+    odd = WALLET.replace("dA6B", "da6B")
+    answer = send(client, account__0=odd)
+    page = client.get(answer["Location"])
+    assert "its capitals do not fit its digits" in page.text
+
+
+def test_parts_come_and_go_without_a_script() -> None:
+    make_key()
+    client = signed_in()
+    two = send(client, "add", slots__0="0x7").text
+    assert re.findall('name="part" value="([^"]+)"', two) == ["0", "1"]
+    assert 'name="block-1" value="5186021"' in two
+    assert f'value="{WALLET}"' in two
+    assert "autofocus" in two.partition('id="part-1"')[2]
+    fields = {"part": ["0", "1"], "source__1": str(SEPOLIA), "block__1": "7"}
+    one = send(client, "remove-0", **fields).text
+    assert re.findall('name="part" value="([^"]+)"', one) == ["1"]
+    assert 'name="block-1" value="7"' in one
+    many = send(client, "add", part=[str(number) for number in range(30)]).text
+    assert many.count('name="part"') == 30
+    assert "A form has at most 30 parts" in many
+    assert 'value="add"' not in many
+
+
+def test_another_destination_is_another_choice_but_never_behind_ones_back() -> None:
+    """What is submitted is what stood there, even where it cannot be chosen."""
+    make_key()
+    record_head(SEPOLIA, number=77, timestamp=1)
+    record_head(LONELY, number=99, timestamp=1)
+    client = signed_in()
+    typed = {"source__0": str(LONELY), "block__0": "99", "filled__0": "99"}
+    changed = send(client, "check", **typed).text
+    assert 'name="block-0" value="77"' in changed
+    assert 'name="block-0" value="98"' in send(client, "check", **typed | {"block__0": "98"}).text
+    assert "are not proven to chain" in fault_at(send(client, **typed), "source-0")
+
+
+def test_the_request_is_shown_and_its_command_is_safe_in_a_shell() -> None:
+    make_key()
+    answer = check(signed_in(), webhook="https://example.org/'$(reboot)'")
+    assert _json(answer)["data"] == {
+        str(SEPOLIA): {"block:5186021": {"accounts": {WALLET: {"props": ["BALANCE"]}}}}
+    }
+    found = re.search(r'<code id="request-command"[^>]*>(.*?)</code>', answer.text, re.DOTALL)
+    assert found
+    assert """'"'"'$(reboot)'"'"'""" in unescape(found[1])
+
+
+@pytest.mark.parametrize(
+    "field", ["account__0", "block__0", "webhook", "fee", "slots__0", "source__0", "destination"]
+)
+def test_what_is_hostile_is_escaped(field: str) -> None:
+    make_key()
+    client = signed_in()
+    for text in (HOSTILE, "\x00", 9_000 * "x"):
+        for answer in (
+            send(client, **{field: text}),
+            send(client, "check", **{field: text}),
+            check(client, **{field: text}),
+        ):
+            assert answer.status_code == 200
+            assert "<script>alert" not in answer.text
+    assert not Batch.objects.exists()
+
+
+def test_hostile_names_of_keys_are_escaped() -> None:
+    account_of().keys.create(id="a" * 10, name=HOSTILE, digest="0" * 64)
+    assert "<script>alert" not in signed_in().get(ADDRESS).text
+
+
+@pytest.mark.parametrize(
+    ("fields", "status", "said"),
+    [
+        ({"part": [str(number) for number in range(31)]}, 400, "could not be understood"),
+        ({f"a{number}": "" for number in range(1_001)}, 400, "could not be understood"),
+        ({"account-0": 3_000_000 * "x"}, 413, "larger than anything that is read"),
+    ],
+)
+def test_what_no_form_of_ours_sends_is_our_page(
+    fields: dict[str, Any], status: int, said: str
+) -> None:
+    make_key()
+    for address in (ADDRESS, f"{ADDRESS}/check"):
+        answer = signed_in().post(address, TYPED | fields)
+        assert answer.status_code == status
+        assert said in answer.text
+
+
+def test_a_batch_above_the_limits_is_refused_as_over_the_api() -> None:
+    make_key()
+    slots = " ".join(hex(number) for number in range(601))
+    answer = send(signed_in(), slots__0=slots)
+    assert "at most 600 slots" in fault_at(answer, "slots-0")
+    long = send(signed_in(), slots__0=200_000 * "7")
+    assert "at most 200,000 are read here" in long.text
+
+
+def test_whoever_is_not_signed_in_comes_to_sign_in() -> None:
+    for answer in (Client().get(ADDRESS), Client().post(ADDRESS, TYPED)):
+        assert answer["Location"] == f"/sign-in?next={ADDRESS}"
+    said = Client().post(f"{ADDRESS}/check", TYPED)
+    assert "You have been signed out" in said.text
+    assert Client(enforce_csrf_checks=True).post(ADDRESS, TYPED).status_code in {302, 403}
+    forged = signed_in(enforce_csrf_checks=True).post(ADDRESS, TYPED | {"do": "submit"})
+    assert forged.status_code == 403
+
+
+def test_its_statements_do_not_grow() -> None:
+    make_key()
+    client = signed_in()
+    client.get(ADDRESS)
+    counts = []
+    for _ in range(2):
+        with CaptureQueriesContext(connection) as asked:
+            client.get(ADDRESS)
+        counts.append(len(asked))
+        for _ in range(9):
+            make_key()
+    # The session, who it is of, their keys, and the heads of the chains.
+    assert counts == [4, 4]
