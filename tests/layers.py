@@ -34,7 +34,12 @@ PAGES = re.compile(r"explorer/views")
 WIRING = {
     "queries.api": {"explorer/urls.py"},
     "queries.chain": {"explorer/wiring.py"},
-    "queries.routes": {"explorer/wiring.py", "explorer/urls.py", "explorer/page_links.py"},
+    "queries.routes": {
+        "explorer/wiring.py",
+        "explorer/urls.py",
+        "explorer/page_links.py",
+        "explorer/trust.py",
+    },
     "queries.schema.batch_rules": {"explorer/wiring.py"},
 }
 BY_NAME = {"importlib.import_module", "django.utils.module_loading", "django.apps.apps.get_model"}

@@ -31,3 +31,9 @@ def account_link(context: Context, chain_id: int, address: str) -> str:
 @register.simple_tag(takes_context=True)
 def block_link(context: Context, chain_id: int, number: int) -> str:
     return _links(context).block(chain_id, number)
+
+
+@register.simple_tag(takes_context=True)
+def registry_of(context: Context, source: int, destination: int | None) -> object:
+    """The route's registry; None where there is none any more."""
+    return None if destination is None else _links(context).registry(source, destination)
