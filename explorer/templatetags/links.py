@@ -34,6 +34,8 @@ def block_link(context: Context, chain_id: int, number: int) -> str:
 
 
 @register.simple_tag(takes_context=True)
-def registry_of(context: Context, source: int, destination: int | None) -> object:
-    """The route's registry; None where there is none any more."""
-    return None if destination is None else _links(context).registry(source, destination)
+def registry_of(context: Context, source: object, destination: object) -> object:
+    """The route's registry; None where there is none any more, or none is known yet."""
+    if not isinstance(source, int) or not isinstance(destination, int):
+        return None
+    return _links(context).registry(source, destination)

@@ -188,7 +188,8 @@ def test_a_transaction_shows_what_it_served_and_cost() -> None:
     assert "170,480 gwei" in words
     assert f"{batch} whose share of the cost is 170,480 gwei" in words
     assert f"Sepolia, block {BLOCK:,} with its header" in words
-    assert f'href="{ACCOUNT}?chain={SEPOLIA}"' in _get(TRANSACTION).text
+    for address in (f"{ACCOUNT}?chain={SEPOLIA}", PAGE, REGISTRY):
+        assert f'href="{address}"' in _get(TRANSACTION).text
 
 
 def test_a_replaced_hash_says_which_was_mined() -> None:
@@ -311,3 +312,13 @@ def test_nothing_private_is_on_a_page() -> None:
         text = _get(address).text
         for private in ("hunter2", "hook.example", key, owner, OTHER[:6], "Key "):
             assert private not in text
+
+
+def test_the_batch_page_leads_to_the_pages_around_it() -> None:
+    batch = ask_balances()
+    prove(batch, nonce=1)
+    text = _get(f"/explorer/query/{batch}").text
+    for address in (f"{ACCOUNT}?chain={SEPOLIA}", PAGE, TRANSACTION):
+        assert f'href="{address}"' in text
+    for outside in (f"block/{BLOCK}", f"address/{ADDRESS}", f"tx/{HASHES[0]}"):
+        assert f'href="https://scan.example/{outside}" rel="noreferrer"' in text

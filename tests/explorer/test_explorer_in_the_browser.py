@@ -5,7 +5,7 @@ from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page, expect
 from pytest_django.live_server_helper import LiveServer
 
-from queries.models import SentTransaction
+from queries.models import Batch, SentTransaction
 from tests.explorer.on_record import ADDRESS, BLOCK, ask, ask_balances, prove
 from tests.queries.api.served_api import HERE, ROUTES, SEPOLIA, record_head
 from tests.queries.api.worked_batches import HASHES, send_transaction
@@ -54,7 +54,8 @@ def _faults(page: Page) -> list[str]:
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_every_page_fits_and_keeps_nobody_out(page: Page, served: str, scheme: str) -> None:
     page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
-    for name, address in PAGES.items():
+    batch = Batch.objects.earliest("id").pk
+    for name, address in {**PAGES, "batch": f"/explorer/query/{batch}"}.items():
         page.goto(served + address)
         expect(page.get_by_role("search")).to_have_count(1)
         for width in WIDTHS:
