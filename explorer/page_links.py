@@ -1,8 +1,9 @@
 """What pages call a chain, and where else what they name can be looked at."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
-from queries.routes import Routes
+from queries.routes import Registry, Routes
 
 
 @dataclass(frozen=True, slots=True)
@@ -14,6 +15,30 @@ class PageLinks:
     def chain_name(self, chain_id: int) -> str:
         chain = self.routes.chains.get(chain_id)
         return chain.name if chain else f"Chain {chain_id}"
+
+    def chains_called(self) -> Mapping[str, int]:
+        """Ids by all that a chain is called, in lower case and with single spaces."""
+        called = {
+            " ".join(name.lower().split()): chain.id
+            for chain in self.routes.chains.values()
+            for name in (*chain.aliases, chain.name)
+        }
+        return called | {str(chain): chain for chain in self.routes.chains}
+
+    def registry(self, source: int, destination: int) -> Registry | None:
+        return self.routes.registries.get((source, destination))
+
+    def registries_of(self, source: int) -> tuple[Registry, ...]:
+        """Which bring the chain's facts to others, or to itself."""
+        return tuple(each for each in self.routes.registries.values() if each.source == source)
+
+    def registries_at(self, address: str, destination: int | None = None) -> tuple[Registry, ...]:
+        """`address`: 40 hex digits in lower case."""
+        return tuple(
+            each
+            for each in self.routes.registries.values()
+            if each.address[2:].lower() == address and destination in {None, each.destination}
+        )
 
     def transaction(self, chain_id: int, transaction_hash: str) -> str:
         return self._at(chain_id, f"tx/{transaction_hash}")

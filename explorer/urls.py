@@ -3,16 +3,33 @@
 import re
 
 from django.contrib import admin
-from django.urls import URLPattern, path
+from django.urls import URLPattern, path, register_converter
+from django.views.generic import RedirectView
 
 from accounts import urls as accounts
+from explorer.address_parts import AccountAddress, TransactionHash, WholeNumber
 from explorer.batch_desk import BatchDesk
 from explorer.page_links import PageLinks
-from explorer.views import batches, dashboard, home, new_batch
+from explorer.views import accounts as account_pages
+from explorer.views import (
+    batch_list,
+    batches,
+    blocks,
+    dashboard,
+    home,
+    new_batch,
+    registries,
+    search,
+    transactions,
+)
 from explorer.wiring import LIMITS, ROUTES, ask_wallet
 from queries.api import urls as api
 from queries.routes import Routes
 from queries.schema.batch_rules import BatchLimits
+
+register_converter(WholeNumber, "number")
+register_converter(AccountAddress, "account")
+register_converter(TransactionHash, "hash")
 
 API = api.addresses(ROUTES, LIMITS)
 # Where only programs come: each answer there is JSON.
@@ -37,6 +54,24 @@ def explorer(routes: Routes) -> list[URLPattern]:
             name="batch-changes",
         ),
         path("explorer/query/<str:batch_id>/block", batches.batch_block, links, name="batch-block"),
+        path("explorer", RedirectView.as_view(pattern_name="batches"), name="explorer"),
+        path("explorer/batches", batch_list.batches, links, name="batches"),
+        path("explorer/block/<number:chain>/<number:number>", blocks.block, links, name="block"),
+        path("explorer/account/<account:address>", account_pages.account, links, name="account"),
+        path(
+            "explorer/transaction/<number:chain>/<hash:digits>",
+            transactions.transaction,
+            links,
+            name="transaction",
+        ),
+        path(
+            "explorer/registry/<number:destination>/<account:address>",
+            registries.registry,
+            links,
+            name="registry",
+        ),
+        path("explorer/routes", registries.routes, links, name="routes"),
+        path("search", search.search, links, name="search"),
     ]
 
 

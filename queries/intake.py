@@ -58,10 +58,12 @@ def accept(
     _check_fee(request, free=free)
     check_heads(request.blocks)
     batch = _batch(owner, request, idempotency_key, digest)
+    queries = list(queries_of(batch, request.blocks))
+    batch.asked_queries = len(queries)
     try:
         with durably():
             batch.save(force_insert=True)
-            Query.objects.bulk_create(queries_of(batch, request.blocks))
+            Query.objects.bulk_create(queries)
     except IntegrityError:
         # Sent twice at once: whoever was first has the key, and the other one finds it now.
         earlier = _earlier(owner, idempotency_key, digest)
@@ -142,6 +144,7 @@ def _batch(owner: Account, request: BatchRequest, key: str | None, digest: str) 
         request_digest=digest,
         webhook_url=webhook.url if webhook else "",
         webhook_headers=[list(each) for each in webhook.headers] if webhook else [],
+        asked_blocks=len(request.blocks),
     )
 
 

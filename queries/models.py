@@ -52,6 +52,9 @@ class Batch(Leased):
     request_digest = models.CharField(max_length=64)
     webhook_url = models.CharField(max_length=2_000, default="")
     webhook_headers = models.JSONField(default=list)
+    # Counted once: lists of batches show them.
+    asked_queries = models.PositiveIntegerField(default=0)
+    asked_blocks = models.PositiveIntegerField(default=0)
     # Why it was rejected.
     error_code = models.CharField(max_length=60, default="")
     error_sentence = models.CharField(max_length=1_000, default="")
@@ -68,6 +71,8 @@ class Batch(Leased):
             models.Index(name="batches_of_an_owner", fields=["owner", "-id"]),
             models.Index(name="batches_of_an_owner_by_status", fields=["owner", "status", "-id"]),
             models.Index(name="batches_by_status", fields=["status", "-id"]),
+            models.Index(name="batches_to_a_chain", fields=["destination", "-id"]),
+            models.Index(name="batches_to_by_status", fields=["destination", "status", "-id"]),
         ]
 
     def __str__(self) -> str:
@@ -84,12 +89,20 @@ class BlockJob(Leased):
     destination = models.PositiveBigIntegerField()
     block = models.PositiveBigIntegerField()
     header = models.TextField(default="")  # its RLP in hex, once the block is final
+    block_hash = models.CharField(max_length=64, default="")  # of that header
 
     class Meta:
         constraints: ClassVar = [
             models.UniqueConstraint(
                 name="one_job_a_block", fields=["source", "destination", "block"]
             )
+        ]
+        # For whoever looks a block up.
+        indexes: ClassVar = [
+            models.Index(name="jobs_of_a_block", fields=["source", "block"]),
+            models.Index(
+                name="jobs_by_hash", fields=["block_hash"], condition=~models.Q(block_hash="")
+            ),
         ]
 
     def __str__(self) -> str:
@@ -113,7 +126,7 @@ class SentTransaction(models.Model):
     signed = models.DateTimeField()
     sent = models.DateTimeField(null=True)  # last time
     # Once it is mined:
-    mined_hash = models.CharField(max_length=66, default="", db_index=True)
+    mined_hash = models.CharField(max_length=66, default="")
     mined_block = models.PositiveBigIntegerField(null=True)
     succeeded = models.BooleanField(null=True)
     gas_used = models.PositiveBigIntegerField(null=True)
@@ -145,6 +158,21 @@ class SentTransaction(models.Model):
 
     def __str__(self) -> str:
         return f"{self.chain}, {self.sender}, nonce {self.nonce}"
+
+
+class SentHash(models.Model):
+    """A hash that a transaction was sent under: how one is found by any of them."""
+
+    transaction = models.ForeignKey(SentTransaction, models.CASCADE, related_name="sent_hashes")
+    hash = models.CharField(max_length=66)
+
+    class Meta:
+        constraints: ClassVar = [
+            models.UniqueConstraint(name="once_a_transaction", fields=["hash", "transaction"])
+        ]
+
+    def __str__(self) -> str:
+        return self.hash
 
 
 class TransactionOfJob(models.Model):
@@ -214,7 +242,15 @@ class Query(models.Model):
                 name="queries_a_job_serves", fields=["job"], condition=models.Q(ended=False)
             ),
             models.Index(name="queries_of_an_account", fields=["account", "-id"]),
-            models.Index(name="queries_of_a_block", fields=["source", "block"]),
+            models.Index(name="queries_of_a_block", fields=["source", "block", "id"]),
+            models.Index(
+                name="facts_of_an_account",
+                fields=["account", "source", "-block", "-id"],
+                condition=models.Q(values__isnull=False) & ~models.Q(account=""),
+            ),
+            models.Index(
+                name="queries_by_name", fields=["name", "-id"], condition=~models.Q(name="")
+            ),
         ]
 
     def __str__(self) -> str:
@@ -280,6 +316,24 @@ class WebhookAttempt(models.Model):
 
     def __str__(self) -> str:
         return f"{self.delivery_id}, {self.made}"
+
+
+class RouteRecord(models.Model):
+    """How much was proven from one chain to another: counted as it comes, so that no page counts
+    rows.
+    """
+
+    source = models.PositiveBigIntegerField()
+    destination = models.PositiveBigIntegerField()
+    facts = models.PositiveBigIntegerField(default=0)  # each once, however often it is asked for
+
+    class Meta:
+        constraints: ClassVar = [
+            models.UniqueConstraint(name="one_record_a_route", fields=["source", "destination"])
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.source} → {self.destination}"
 
 
 class Head(models.Model):

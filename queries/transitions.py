@@ -16,6 +16,7 @@ from ulid import ULID
 
 from queries.models import Batch, BlockJob, Query, SentTransaction, WebhookDelivery
 from queries.pipeline.clock import shared_now
+from queries.route_records import count_new_facts
 from queries.statuses import ENDED, BatchStatus, StepName
 
 log = logging.getLogger("tacitus.prover")
@@ -98,6 +99,7 @@ def finish(values: Mapping[int, Mapping[str, str]], costs: Mapping[str, int]) ->
         batches = Batch.objects.filter(queries__in=values).distinct().values("pk")
         list(Batch.objects.filter(pk__in=batches).order_by("pk").select_for_update())
         queries = list(rows.order_by("pk"))
+        count_new_facts(queries, values)
         for query in queries:
             query.values = dict(values[query.pk])
             cost = costs.get(str(query.pk))

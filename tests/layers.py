@@ -43,6 +43,7 @@ WIRING = {
         "explorer/page_links.py",
         "explorer/batch_desk.py",
         "explorer/new_batch_page.py",
+        "explorer/trust.py",
     },
     "queries.rules_from_routes": {"explorer/batch_desk.py"},
     "queries.schema": {"explorer/wiring.py", "explorer/urls.py", "explorer/batch_desk.py"},

@@ -1,5 +1,7 @@
 """Numbers as a page shows them."""
 
+from urllib.parse import urlsplit
+
 from django import template
 
 register = template.Library()
@@ -27,3 +29,15 @@ def wei(amount: int) -> str:
             decimals = f"{rest:0{digits}}"[:6].rstrip("0")
             return f"{whole:,}{'.' if decimals else ''}{decimals} {unit}"
     return f"{amount:,} wei" if amount else "0"
+
+
+@register.filter
+def number_of(word: str) -> int:
+    """The number that a proven word is."""
+    return int(word, 16)
+
+
+@register.filter
+def host(address: str) -> str:
+    """Of a page elsewhere, as its link says it."""
+    return urlsplit(address).hostname or ""

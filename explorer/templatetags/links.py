@@ -31,3 +31,11 @@ def account_link(context: Context, chain_id: int, address: str) -> str:
 @register.simple_tag(takes_context=True)
 def block_link(context: Context, chain_id: int, number: int) -> str:
     return _links(context).block(chain_id, number)
+
+
+@register.simple_tag(takes_context=True)
+def registry_of(context: Context, source: object, destination: object) -> object:
+    """The route's registry; None where there is none any more, or none is known yet."""
+    if not isinstance(source, int) or not isinstance(destination, int):
+        return None
+    return _links(context).registry(source, destination)

@@ -43,6 +43,15 @@ def utc(moment: datetime) -> str:
 
 
 @register.filter
+def moment_of(seconds: int) -> datetime | None:
+    """A block's timestamp as a moment; none that a calendar has where a chain claims nonsense."""
+    try:
+        return datetime.fromtimestamp(seconds, UTC)
+    except (OverflowError, ValueError, OSError):
+        return None
+
+
+@register.filter
 def clock(moment: datetime | None) -> str:
     """The time of day, which is enough beside a date; empty where there is none."""
     return f"{moment.astimezone(UTC):%H:%M:%S}" if moment else ""

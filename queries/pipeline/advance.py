@@ -108,8 +108,8 @@ def _final_header(work: Work) -> Header | Wait:
         if not _may_change(work) or _is_known(work, kept):
             return kept
     header = work.chains.source(job.source).header(job.block)
-    job.header = header.encoded.hex()
-    work.lease.held().update(header=job.header)
+    job.header, job.block_hash = header.encoded.hex(), header.hash.hex()
+    work.lease.held().update(header=job.header, block_hash=job.block_hash)
     return header
 
 

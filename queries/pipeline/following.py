@@ -10,7 +10,7 @@ from datetime import timedelta
 from queries.chain.destination import Fees
 from queries.chain.signed_parts import parts_of
 from queries.durable import durably
-from queries.models import BlockJob, SentTransaction
+from queries.models import BlockJob, SentHash, SentTransaction
 from queries.pipeline.clock import shared_now
 from queries.pipeline.costs import settle_costs
 from queries.pipeline.lane import Lane
@@ -84,5 +84,7 @@ def _replace(lane: Lane, row: SentTransaction) -> None:
         ours = SentTransaction.objects.filter(pk=row.pk, raw=before).update(
             raw=row.raw, hashes=row.hashes, max_fee=row.max_fee, most=row.most
         )
+        if ours:
+            SentHash.objects.create(transaction=row, hash=signed.hash)
     if not ours:  # another worker has just replaced it: that one is sent
         row.refresh_from_db()

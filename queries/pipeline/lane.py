@@ -16,7 +16,7 @@ from queries.chain.destination import Destination
 from queries.chain.errors import NonceUsed, Underpriced
 from queries.chain.signer import SignedTransaction, Signer
 from queries.durable import durably
-from queries.models import BlockJob, Query, SentTransaction, TransactionOfJob
+from queries.models import BlockJob, Query, SentHash, SentTransaction, TransactionOfJob
 from queries.pipeline.clock import shared_now
 from queries.pipeline.costs import check_that_they_pay, settle_costs
 from queries.pipeline.leases import Lease
@@ -98,6 +98,7 @@ class Lane:
             brings_hash=not pieces,
             signed=shared_now(),
         )
+        SentHash.objects.create(transaction=row, hash=signed.hash)
         jobs = dict.fromkeys(piece.job for piece in pieces) or leases
         TransactionOfJob.objects.bulk_create(
             TransactionOfJob(

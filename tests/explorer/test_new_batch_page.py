@@ -74,7 +74,7 @@ def test_without_routes_it_says_who_can_change_that() -> None:
     make_key()
     for answer in (signed_in().get(ADDRESS), send(signed_in(), "check"), send(signed_in())):
         assert "Nothing can be proven here yet." in answer.text
-        assert "<form class=" not in answer.text
+        assert '<form class="new-batch' not in answer.text
 
 
 def test_submitting_is_what_the_api_does() -> None:

@@ -44,7 +44,8 @@ ATTESTED = Registry(
 
 
 def _registry(kind: RegistryKind, source: int, destination: int) -> tuple[Any, Registry]:
-    return (source, destination), Registry(kind, source, destination, "0x" + 40 * "0")
+    address = f"0x{source + destination * 10**9:040}"  # without a letter: any case is the right one
+    return (source, destination), Registry(kind, source, destination, address)
 
 
 NODES = (NodeAddress("http://127.0.0.1:1"),)  # which are asked for estimates alone
@@ -56,6 +57,7 @@ ROUTES = Routes(
             NODES,
             ("SN_SEPOLIA",),
             free=True,
+            explorer="https://scan.example",
             ens_registry="0x" + 40 * "1",
         ),
         OPTIMISM: Chain(OPTIMISM, "OP Mainnet", ()),

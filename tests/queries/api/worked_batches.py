@@ -2,7 +2,7 @@
 
 from datetime import UTC, datetime, timedelta
 
-from queries.models import Batch, BlockJob, Query, SentTransaction, TransactionOfJob
+from queries.models import Batch, BlockJob, Query, SentHash, SentTransaction, TransactionOfJob
 from queries.statuses import StepName
 from tests.queries.api.served_api import SEPOLIA
 
@@ -41,6 +41,7 @@ def send_transaction(batch_id: str, nonce: int = 0, *, mined: bool = True) -> Se
         mined_block=6_000_000 if mined else None,
         gas_used=170_480 if mined else None,
     )
+    SentHash.objects.bulk_create(SentHash(transaction=sent, hash=each) for each in HASHES)
     TransactionOfJob.objects.create(job=job, transaction=sent, proves_header=True)
     Query.objects.filter(batch=batch_id).update(header_transaction=sent, account_transaction=sent)
     return sent

@@ -68,6 +68,7 @@ def test_what_is_stuck_is_replaced_at_a_higher_fee_and_mined_once(
     service.work(batch)
     mined = SentTransaction.objects.get()
     assert mined.mined_hash in second.hashes
+    assert {each.hash for each in mined.sent_hashes.all()} == set(second.hashes)
     assert service.status(batch)["queryStatus"] == "DONE"
 
 

@@ -1,0 +1,106 @@
+"""What a person may have meant by what was typed into the search box.
+
+Only what has the exact form of a thing is looked for, so nothing else comes near the database.
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from urllib.parse import unquote, urlsplit
+
+LONGEST = 300
+_GREATEST = 2**63 - 1  # that the database keeps
+# A ULID, of Crockford's alphabet; O, I and L are read as the digits they look like.
+_BATCH = re.compile(r"[0-7][0-9A-HJKMNP-TV-Z]{25}")
+_LOOKALIKES = str.maketrans("OIL", "011")
+_HASH = re.compile(r"(?:0x)?([0-9a-f]{64})")
+_ADDRESS = re.compile(r"(?:0x)?([0-9a-f]{40})")
+_NAME = re.compile(r"[a-z0-9-]{1,63}(\.[a-z0-9-]{1,63})+")
+_LONGEST_NAME = 255
+_NUMBER = re.compile(r"[0-9]{1,3}(?:[ ,_.'][0-9]{3})+|[0-9]{1,19}")
+_BETWEEN_WORDS = re.compile(r"[\s:#/]+")
+_MOST_WORDS = 12
+
+
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """Each form that the text has; most have none."""
+
+    text: str
+    batch: str = ""
+    hash: str = ""  # 64 hex digits in lower case
+    address: str = ""  # 40 hex digits in lower case
+    name: str = ""
+    number: int | None = None
+    number_chain: int | None = None  # on which chain the block is looked for; None: on all
+    chain: int | None = None  # the text names a chain
+
+    @property
+    def kinds(self) -> tuple[str, ...]:
+        """What it has the form of, in words."""
+        found = {
+            "the id of a batch": self.batch,
+            "the hash of a transaction or of a block": self.hash,
+            "the address of an account or of a registry": self.address,
+            "the name of an account": self.name,
+            "the number of a block": self.number is not None,
+            "a chain": self.chain is not None,
+        }
+        return tuple(kind for kind, there in found.items() if there)
+
+
+def terms_of(typed: str, chains: Mapping[str, int]) -> Terms:
+    """`chains`: ids by what they are called, in lower case."""
+    text = typed.strip()
+    if not text or len(text) > LONGEST:
+        return Terms(text[:LONGEST])
+    meant = _of_an_address_of_the_web(text)
+    lower = meant.lower()
+    batch = meant.upper().translate(_LOOKALIKES)
+    hashed, address = _HASH.fullmatch(lower), _ADDRESS.fullmatch(lower)
+    is_name = len(lower) <= _LONGEST_NAME and _NAME.fullmatch(lower)
+    number, number_chain = next(_numbers(meant, chains), (None, None))
+    return Terms(
+        text,
+        batch=batch if _BATCH.fullmatch(batch) else "",
+        hash=hashed[1] if hashed else "",
+        address=address[1] if address else "",
+        name=lower if is_name and number is None else "",
+        number=number,
+        number_chain=number_chain,
+        chain=chains.get(lower),
+    )
+
+
+def _of_an_address_of_the_web(text: str) -> str:
+    """The end of a pasted link, of ours or of another explorer; and a block's chain before it."""
+    if not re.match(r"https?://", text, re.IGNORECASE):
+        return text
+    try:
+        parts = [unquote(part) for part in urlsplit(text).path.split("/") if part]
+    except ValueError:
+        return text
+    match parts[-4:]:
+        case [_, "block", chain, number] | ["block", chain, number]:
+            return f"{chain} {number}"
+        case [*_, last]:
+            return last
+    return text
+
+
+def _numbers(text: str, chains: Mapping[str, int]) -> Iterator[tuple[int, int | None]]:
+    """5186021, 5,186,021, block:123, sepolia 123, sepolia block #123, 11155111:123."""
+    words = [word for word in _BETWEEN_WORDS.split(text.lower()) if word not in {"", "block"}]
+    if len(words) > _MOST_WORDS:
+        return
+    for end in (*range(len(words) - 1, 0, -1), 0):
+        called, number = " ".join(words[:end]), " ".join(words[end:])
+        if _NUMBER.fullmatch(number) and (not called or called in chains):
+            found = int(re.sub("[^0-9]", "", number))
+            if found <= _GREATEST:
+                yield found, chains[called] if called else None
+
+
+def legible(text: str) -> str:
+    """To be shown: what has no shape of its own, or turns what stands beside it, is a mark."""
+    return "".join(each if each.isprintable() else "\N{REPLACEMENT CHARACTER}" for each in text)

@@ -1,0 +1,68 @@
+"""The page of an account: what was proven of it."""
+
+import re
+
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_safe
+
+from explorer.address_parts import GREATEST
+from explorer.balance_chart import balance_chart
+from explorer.list_pages import cursor_of, numbers, ways
+from explorer.page_links import PageLinks
+from queries.reading import accounts
+from queries.reading.spellings import checksummed
+
+ROWS = 25
+
+
+@require_safe
+@never_cache
+def account(request: HttpRequest, address: str, links: PageLinks) -> HttpResponse:
+    """An address that nobody asked for has a page too: it can be asked for."""
+    spelled = checksummed(address)
+    if request.path.rpartition("/")[2] != spelled:
+        query = request.GET.urlencode()
+        return redirect(reverse("account", args=[spelled]) + (f"?{query}" if query else ""))
+    sources = sorted({source for source, _ in links.routes.registries})
+    shown = accounts.account(spelled, sources)
+    chain = _chain(request)
+    if chain is None:
+        chain = _first_shown(shown)
+    if chain is None:
+        return render(request, "account.html", {"links": links, "shown": shown})
+    facts = accounts.facts_of(spelled, chain, cursor_of(request, numbers(2)), ROWS)
+    balances = accounts.balances_of(spelled, chain)
+    return render(
+        request,
+        "account.html",
+        {
+            "links": links,
+            "shown": shown,
+            "chain": chain,
+            "chains": sorted({chain, *shown.chains}),
+            "facts": facts,
+            "ways": ways(request, facts),
+            "balances": balances[::-1],
+            "chart": balance_chart(balances),
+        },
+    )
+
+
+def _first_shown(shown: accounts.AccountView) -> int | None:
+    """Where it was asked for last, if anything is proven there or nowhere."""
+    if shown.newest in shown.chains or not shown.chains:
+        return shown.newest
+    return shown.chains[0]
+
+
+def _chain(request: HttpRequest) -> int | None:
+    """None: the one it was asked on last."""
+    text = request.GET.get("chain", "")
+    if not text:
+        return None
+    if not re.fullmatch("[0-9]{1,19}", text) or int(text) > GREATEST:
+        raise Http404
+    return int(text)

@@ -1,0 +1,62 @@
+"""Where something that a person typed is on record. Each search is answered by an index."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from queries.models import Batch, BlockJob, Query, SentHash
+
+MOST = 50  # of one kind
+NEWEST = 500  # queries of a name: who it stood for
+
+
+@dataclass(frozen=True, slots=True)
+class BlockFound:
+    """A block that was asked for."""
+
+    chain: int
+    number: int
+
+
+@dataclass(frozen=True, slots=True)
+class TransactionFound:
+    """One of ours."""
+
+    chain: int
+    hash: str
+
+
+def is_batch(batch_id: str) -> bool:
+    return Batch.objects.filter(pk=batch_id).exists()
+
+
+def is_account(address: str) -> bool:
+    """Whether anything was asked of the address, which is checksummed."""
+    return Query.objects.filter(account=address).exists()
+
+
+def accounts_named(name: str) -> tuple[str, ...]:
+    """Whom the name stood for where it was asked for; the newest first."""
+    # The index holds no empty names, and SQLite uses it only where that is said.
+    asked = Query.objects.filter(name=name).exclude(name="").order_by("-id")
+    rows = asked.values_list("account", flat=True)
+    return tuple(dict.fromkeys(each for each in rows[:NEWEST] if each))[:MOST]
+
+
+def transactions_of(transaction_hash: str) -> tuple[TransactionFound, ...]:
+    rows = SentHash.objects.filter(hash=transaction_hash).order_by("pk")
+    columns = ("transaction__chain", "hash")
+    return tuple(TransactionFound(*each) for each in rows.values_list(*columns)[:MOST])
+
+
+def blocks_with_hash(digits: str) -> tuple[BlockFound, ...]:
+    """Of headers that are kept: the hash in 64 hex digits."""
+    rows = BlockJob.objects.filter(block_hash=digits).exclude(block_hash="").order_by("pk")
+    found = rows.values_list("source", "block")[:MOST]
+    return tuple(dict.fromkeys(BlockFound(*each) for each in found))
+
+
+def blocks_numbered(number: int, chains: Iterable[int]) -> tuple[BlockFound, ...]:
+    """Those that were asked for on any of these chains."""
+    jobs = BlockJob.objects.filter(source__in=sorted(chains), block=number)
+    found = jobs.order_by("source").values_list("source", "block")[:MOST]
+    return tuple(dict.fromkeys(BlockFound(*each) for each in found))

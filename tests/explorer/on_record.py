@@ -1,0 +1,86 @@
+"""Batches whose facts are proven, as the pipeline leaves them."""
+
+import itertools
+from collections.abc import Mapping
+
+from queries import transitions
+from queries.models import Batch, BlockJob, Query
+from queries.proving.header_fields import FIELD_RULES, Form, HeaderField
+from queries.proving.headers import Header, decode_header
+from queries.proving.rlp_items import encode_integer, encode_list, encode_string
+from queries.proving.witnesses import AccountField
+from tests.queries.api.served_api import SEPOLIA, make_key, submitted
+from tests.queries.api.worked_batches import send_transaction
+
+ADDRESS = "0xd8dA6BF26964aF9D7eEd9e03E53415D37aA96045"
+OTHER = "0x69030ef8C2744b37a096fAf2A4C78B4dAec1308b"
+BLOCK = 5_186_021
+ETHER = 10**18
+wallets = itertools.count(7 * 10**30)  # an account has only so many keys
+
+
+def header_of(number: int, *, extra: bytes = b"") -> Header:
+    """A header of today's fork, whose number decides all that differs."""
+    numbers = {
+        HeaderField.BLOCK_NUMBER: number,
+        HeaderField.TIMESTAMP: 1_700_000_000 + 12 * number,
+        HeaderField.GAS_LIMIT: 30_000_000,
+        HeaderField.BASE_FEE_PER_GAS: 1_234_567_890,
+    }
+    items = []
+    for field, rule in enumerate(FIELD_RULES):
+        if rule.form is Form.INTEGER:
+            items.append(encode_integer(numbers.get(HeaderField(field), 0)))
+        elif rule.form is Form.FIXED:
+            items.append(encode_string(bytes([field]) * rule.width))
+        else:
+            items.append(encode_string(extra))
+    return decode_header(encode_list(items))
+
+
+def ask(accounts: Mapping[str, object], *blocks: int, source: int = SEPOLIA, **more: object) -> str:
+    """A batch to Sepolia that asks for these accounts of each block."""
+    data = {f"block:{number}": {"accounts": accounts, **more} for number in blocks or (BLOCK,)}
+    content = {"destinationChainId": str(SEPOLIA), "fee": "0", "data": {str(source): data}}
+    return submitted(make_key(f"0x{next(wallets):040}"), content)
+
+
+def ask_balances(count: int = 1, blocks: int = 1) -> str:
+    """The first account is `ADDRESS`."""
+    others = {f"0x{number:040x}": {"props": ["BALANCE"]} for number in range(1, count)}
+    accounts = {ADDRESS: {"props": ["BALANCE", "NONCE"], "slots": ["0x1"]}, **others}
+    return ask(accounts, *(BLOCK + number for number in range(blocks)))
+
+
+def attach(batch_id: str) -> None:
+    """To jobs that keep their headers."""
+    batch = Batch.objects.get(pk=batch_id)
+    for source, block in set(batch.queries.values_list("source", "block")):
+        assert block is not None
+        header = header_of(block)
+        job, _ = BlockJob.objects.get_or_create(
+            source=source,
+            destination=batch.destination,
+            block=block,
+            defaults={"header": header.encoded.hex(), "block_hash": header.hash.hex()},
+        )
+        transitions.attach(job, batch.queries.filter(source=source, block=block))
+
+
+def prove(batch_id: str, nonce: int | None = None) -> None:
+    """All that the batch asks; a balance is as many ether as the block's number ends with."""
+    attach(batch_id)
+    if nonce is not None:
+        send_transaction(batch_id, nonce)
+    transitions.accept(Batch.objects.get(pk=batch_id))
+    queries = list(Query.objects.filter(batch=batch_id))
+    transitions.finish({query.pk: _values(query) for query in queries}, {})
+
+
+def _values(query: Query) -> dict[str, str]:
+    names = [each.name for each in AccountField if query.props >> each & 1]
+    names += [each.name for each in HeaderField if query.header_fields >> each & 1]
+    words = dict.fromkeys([*names, *query.slots], f"{1:064x}")
+    if "BALANCE" in words:
+        words["BALANCE"] = f"{(query.block or 0) % 1000 * ETHER:064x}"
+    return words

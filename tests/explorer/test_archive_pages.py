@@ -1,0 +1,324 @@
+"""The pages of blocks, accounts, transactions, registries and routes."""
+
+import re
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from django.db import connection
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+
+from accounts.models import Account
+from explorer.page_links import PageLinks
+from explorer.trust import trust_of
+from explorer.views import accounts, blocks
+from queries.models import Query, SentTransaction
+from queries.proving.registry_calls import leaf_of
+from queries.routes import RegistryKind
+from tests.explorer.on_record import (
+    ADDRESS,
+    BLOCK,
+    OTHER,
+    ask,
+    ask_balances,
+    attach,
+    header_of,
+    prove,
+)
+from tests.queries.api.served_api import (
+    HERE,
+    LONELY,
+    OPTIMISM,
+    ROUTES,
+    SEPOLIA,
+    make_key,
+    record_head,
+    submitted,
+)
+from tests.queries.api.worked_batches import HASHES, send_transaction
+
+pytestmark = [pytest.mark.django_db, pytest.mark.urls(HERE)]
+
+ACCOUNT = f"/explorer/account/{ADDRESS}"
+TRANSACTION = f"/explorer/transaction/{SEPOLIA}/{HASHES[0]}"
+REGISTRY = f"/explorer/registry/{SEPOLIA}/{ROUTES.registries[SEPOLIA, SEPOLIA].address}"
+PAGE = f"/explorer/block/{SEPOLIA}/{BLOCK}"
+
+
+def _get(address: str) -> Any:
+    return Client().get(address)
+
+
+def _words(address: str) -> str:
+    """What a reader sees, in one line."""
+    answer = _get(address)
+    assert answer.status_code == 200
+    return " ".join(re.sub("<[^>]*>", " ", answer.text).split())
+
+
+def test_a_block_shows_its_header_its_leaf_and_who_asked() -> None:
+    batch = ask_balances(count=3)
+    prove(batch, nonce=1)
+    SentTransaction.objects.update(succeeded=True)
+    header, text = header_of(BLOCK), _get(PAGE).text
+    for shown in (header.hash, header.parent_hash, header.state_root, leaf_of(header)):
+        assert f"0x{shown.hex()}" in text
+    words = _words(PAGE)
+    assert "1,234,567,890 wei" in words
+    assert "GAS_LIMIT 30,000,000" in words
+    assert "✓" not in words
+    assert 'class="mark proven">accumulated' in text
+    assert f'href="/explorer/transaction/{SEPOLIA}/{HASHES[0]}"' in text
+    assert f'href="{REGISTRY}"' in text
+    assert f'href="{ACCOUNT}?chain={SEPOLIA}"' in text
+    assert f'href="/explorer/query/{batch}#query-0"' in text
+    assert f'href="https://scan.example/block/{BLOCK}" rel="noreferrer"' in text
+
+
+def test_a_block_that_is_not_final_yet_and_one_that_nobody_asked_for() -> None:
+    ask_balances()
+    assert "Its header is not kept yet." in _words(PAGE)
+    assert "being proven" in _words(PAGE)
+    nobody = _words(f"/explorer/block/{LONELY}/5")
+    assert "Nobody has asked for this block here." in nobody
+    assert "submit a batch" in nobody
+
+
+def test_the_first_block_has_no_parent_page() -> None:
+    prove(ask({ADDRESS: {"props": ["NONCE"]}}, 0))
+    assert "/explorer/block/11155111/-1" not in _get(f"/explorer/block/{SEPOLIA}/0").text
+
+
+def test_a_timestamp_that_no_calendar_has_is_a_number() -> None:
+    prove(ask({ADDRESS: {"props": ["NONCE"]}}, 2**60))
+    assert str(1_700_000_000 + 12 * 2**60) in _words(f"/explorer/block/{SEPOLIA}/{2**60}")
+
+
+def test_an_account_shows_all_facts_newest_block_first_and_its_balance_as_a_chart() -> None:
+    prove(ask_balances(blocks=3))
+    prove(ask({OTHER: {"props": ["BALANCE"]}}, BLOCK + 9))
+    text = _get(ACCOUNT).text
+    listed = re.findall(rf'data-name="Block"><a href="/explorer/block/{SEPOLIA}/(\d+)"', text)
+    assert listed == [str(BLOCK + number) for number in (2, 1, 0)]
+    words = _words(ACCOUNT)
+    assert f"rose by 2 ETH from block {BLOCK:,} to block {BLOCK + 2:,}, to 23 ETH" in words
+    assert text.count("<svg class=") == 2
+    assert "21 ETH 21,000,000,000,000,000,000" in words  # in the table under the drawing
+    assert 'href="https://scan.example/address/' in text
+    assert "style=" not in text
+
+
+def test_names_are_shown_with_what_they_are_worth() -> None:
+    batch = ask({"example.eth": {"props": ["BALANCE"]}})
+    Query.objects.filter(batch=batch).update(account=ADDRESS)
+    prove(batch)
+    words = _words(ACCOUNT)
+    assert "Asked for as example.eth . What is proven is the address" in words
+    hostile = "<b>\u202ex</b>"
+    Query.objects.filter(batch=batch).update(name=hostile)
+    for address in (ACCOUNT, PAGE, f"/explorer/query/{batch}"):
+        text = _get(address).text
+        assert "<b>" not in text
+        assert hostile not in text
+    assert "<bdi>&lt;b&gt;" in _get(ACCOUNT).text
+
+
+def test_an_account_of_several_chains_has_each_on_its_own() -> None:
+    prove(ask_balances())
+    data = {str(OPTIMISM): {"block:9": {"accounts": {ADDRESS: {"props": ["NONCE"]}}}}}
+    far = submitted(make_key(), {"destinationChainId": str(OPTIMISM), "fee": "1", "data": data})
+    prove(far)
+    assert "Proven on OP Mainnet" in _words(ACCOUNT)
+    assert "Proven on Sepolia" in _words(f"{ACCOUNT}?chain={SEPOLIA}")
+    assert f'<a href="?chain={OPTIMISM}" aria-current="page">' in _get(ACCOUNT).text
+    assert "Nothing is proven of this account on Polygon yet." in _words(f"{ACCOUNT}?chain=137")
+
+
+def test_an_account_that_was_not_asked_for_or_not_proven_says_what_to_do() -> None:
+    assert "Nobody has asked for this account here." in _words(ACCOUNT)
+    ask_balances()
+    assert "Nothing is proven of this account on Sepolia yet." in _words(ACCOUNT)
+
+
+def test_an_address_in_other_letters_leads_to_its_own_spelling() -> None:
+    answer = _get(f"/explorer/account/{ADDRESS.lower()}?chain=10")
+    assert (answer.status_code, answer["Location"]) == (302, f"{ACCOUNT}?chain=10")
+
+
+def test_facts_come_in_pages(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(accounts, "ROWS", 2)
+    prove(ask_balances(blocks=2))
+    prove(ask_balances(blocks=3))
+    seen, address = [], ACCOUNT
+    for _ in range(9):
+        text = _get(address).text
+        seen += re.findall(rf'data-name="Block"><a href="/explorer/block/{SEPOLIA}/(\d+)"', text)
+        older = re.search(r'<a href="([^"]+)" rel="next"', text)
+        if not older:
+            break
+        address = ACCOUNT + older[1].replace("&amp;", "&")
+    assert seen == [str(BLOCK + number) for number in (2, 1, 1, 0, 0)]
+    assert 'rel="prev"' in text
+
+
+def test_a_blocks_queries_come_in_pages(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(blocks, "ROWS", 2)
+    prove(ask_balances(count=5))
+    first = _get(PAGE).text
+    (older,) = re.findall(r'<a href="([^"]+)" rel="next"', first)
+    second = _get(PAGE + older).text
+    (newer,) = re.findall(r'<a href="([^"]+)" rel="prev"', second)
+    rows = re.compile(r"#query-(\d+)")
+    assert (rows.findall(first), rows.findall(second)) == (["4", "3"], ["2", "1"])
+    assert rows.findall(_get(PAGE + newer).text) == ["4", "3"]
+
+
+def test_a_transaction_shows_what_it_served_and_cost() -> None:
+    batch = ask_balances(count=2)
+    attach(batch)
+    sent = send_transaction(batch)
+    queries = Query.objects.filter(batch=batch).values_list("pk", flat=True)
+    sent.shares = {batch: {str(query): 1 for query in queries}}
+    sent.gas_price, sent.succeeded, sent.settled = f"{10**9:064x}", True, True
+    sent.save()
+    words = _words(TRANSACTION)
+    assert "mined and confirmed" in words
+    assert "170,480 of at most 200,000, at 1 gwei each" in words
+    assert "170,480 gwei" in words
+    assert f"{batch} whose share of the cost is 170,480 gwei" in words
+    assert f"Sepolia, block {BLOCK:,} with its header" in words
+    for address in (f"{ACCOUNT}?chain={SEPOLIA}", PAGE, REGISTRY):
+        assert f'href="{address}"' in _get(TRANSACTION).text
+
+
+def test_a_replaced_hash_says_which_was_mined() -> None:
+    send_transaction(ask_balances())
+    text = _words(f"/explorer/transaction/{SEPOLIA}/{HASHES[1]}")
+    assert f"Another one was mined in the place of {HASHES[1]}" in text
+    assert "in the place of" not in _words(TRANSACTION)
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"mined_block": None, "mined_hash": "", "gas_used": None}, "signed, not sent yet"),
+        ({"succeeded": False}, "mined, and failed"),
+        ({"succeeded": True}, "mined, being confirmed"),
+        (
+            {"mined_block": None, "mined_hash": "", "gas_used": None, "settled": True},
+            "never mined: its nonce was used by another",
+        ),
+    ],
+)
+def test_a_transactions_standing(changes: dict[str, object], said: str) -> None:
+    send_transaction(ask_balances())
+    SentTransaction.objects.update(**changes)
+    assert said in _words(TRANSACTION)
+
+
+def test_a_registry_says_who_is_trusted_and_how_far_it_is() -> None:
+    record_head(SEPOLIA, number=BLOCK + 70, timestamp=1)
+    prove(ask_balances(count=2, blocks=2))
+    prove(ask_balances(count=2))  # the same facts once more
+    words = _words(REGISTRY)
+    assert "Nobody: the contract takes block hashes from Sepolia itself." in words
+    assert "8 facts in 2 blocks by our record" in words
+    assert f"block {BLOCK + 70:,}, final up to {BLOCK + 70:,} seen now" in words
+    assert f'href="{PAGE}"' in _get(REGISTRY).text
+    far = ROUTES.registries[SEPOLIA, OPTIMISM].address
+    empty = _words(f"/explorer/registry/{OPTIMISM}/{far}")
+    assert "OP Mainnet alone" in empty
+    assert "Nobody has asked for a block of Sepolia here yet." in empty
+    assert "no worker has seen one yet" in empty
+
+
+def test_signers_are_named_with_their_threshold() -> None:
+    attested = replace(
+        ROUTES.registries[SEPOLIA, OPTIMISM],
+        kind=RegistryKind.ATTESTED,
+        signers=(ADDRESS, OTHER),
+        threshold=2,
+    )
+    assert trust_of(attested, PageLinks(ROUTES)).startswith("2 of 2 signers")
+
+
+def test_routes_list_chains_and_registries() -> None:
+    words = _words("/explorer/routes")
+    for shown in ("Sepolia → OP Mainnet", "SN_SEPOLIA", "free", "for a fee", "Nobody", "native"):
+        assert shown in words
+    assert "127.0.0.1" not in words  # a node's address may hold a key
+
+
+LARGE = "9" * 5_000
+NOWHERE = [
+    f"/explorer/{page}"
+    for page in (
+        "block/424242/1", f"block/{SEPOLIA}/-1", f"block/{SEPOLIA}/{LARGE}", f"block/{LARGE}/1",
+        f"block/{SEPOLIA}/{2**63}", f"block/{SEPOLIA}/007", f"block/{SEPOLIA}/٣", "block/x/1",
+        f"block/{SEPOLIA}/1%00", f"block/{SEPOLIA}/%E2%80%AE1", f"block/{SEPOLIA}/1?before=x",
+        f"block/{SEPOLIA}/1?after={LARGE}", "account/0x12", f"account/{ADDRESS}0",
+        f"account/{ADDRESS[:-1]}%00", f"account/{ADDRESS}?chain=x", f"account/{ADDRESS}?chain=-1",
+        f"account/{ADDRESS}?chain={LARGE}", f"account/{ADDRESS}?chain={SEPOLIA}&before=1",
+        f"account/{ADDRESS}?chain={SEPOLIA}&after=1.%00", f"account/0x{'g' * 40}",
+        f"transaction/{SEPOLIA}/0x{'a' * 64}", f"transaction/424242/{HASHES[0]}",
+        f"transaction/{SEPOLIA}/0x12", f"transaction/{SEPOLIA}/{HASHES[0]}?before=-1",
+        f"transaction/{LARGE}/{HASHES[0]}", f"registry/{SEPOLIA}/{ADDRESS}",
+        f"registry/424242/0x{'0' * 40}", f"registry/{SEPOLIA}/0x1", "nothing",
+    )
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("address", NOWHERE)
+def test_what_is_nowhere_is_our_404(address: str) -> None:
+    send_transaction(ask_balances())
+    answer = _get(address)
+    assert answer.status_code == 404
+    assert "There is nothing at this address" in answer.text
+
+
+@pytest.mark.parametrize(
+    ("address", "most"),
+    [
+        (PAGE, 3),  # its jobs, what brought their headers, its queries
+        (ACCOUNT, 4),  # where it was asked, its names, a page of its facts, its balances
+        (TRANSACTION, 3),  # itself, its blocks, its queries
+        (REGISTRY, 4),  # heads, facts, blocks counted, a page of them
+        ("/explorer/routes", 2),  # heads, facts
+    ],
+)
+def test_statements_do_not_grow(address: str, most: int) -> None:
+    prove(ask_balances(), nonce=1)
+    for _ in range(2):
+        with CaptureQueriesContext(connection) as statements:
+            assert _get(address).status_code == 200
+        assert len(statements) == most
+        prove(ask_balances(count=30, blocks=8))
+
+
+def test_nothing_private_is_on_a_page() -> None:
+    content = {
+        "destinationChainId": str(SEPOLIA),
+        "fee": "0",
+        "data": {str(SEPOLIA): {f"block:{BLOCK}": {"accounts": {ADDRESS: {"props": ["NONCE"]}}}}},
+        "webhook": {"url": "https://hook.example/secret", "headers": {"X-Mine": "hunter2"}},
+    }
+    key = make_key(OTHER)
+    batch = submitted(key, content)
+    prove(batch, nonce=1)
+    owner = Account.objects.get().address
+    pages = (PAGE, ACCOUNT, TRANSACTION, REGISTRY, "/explorer/routes", "/explorer/batches")
+    for address in (*pages, f"/explorer/query/{batch}"):
+        text = _get(address).text
+        for private in ("hunter2", "hook.example", key, owner, OTHER[:6], "Key "):
+            assert private not in text
+
+
+def test_the_batch_page_leads_to_the_pages_around_it() -> None:
+    batch = ask_balances()
+    prove(batch, nonce=1)
+    text = _get(f"/explorer/query/{batch}").text
+    for address in (f"{ACCOUNT}?chain={SEPOLIA}", PAGE, TRANSACTION):
+        assert f'href="{address}"' in text
+    for outside in (f"block/{BLOCK}", f"address/{ADDRESS}", f"tx/{HASHES[0]}"):
+        assert f'href="https://scan.example/{outside}" rel="noreferrer"' in text
