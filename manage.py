@@ -20,7 +20,7 @@ except ModuleNotFoundError as error:
 
 
 # These build or measure and serve nobody, so what production needs is not asked of them.
-WITHOUT_PRODUCTION = {"build_contracts", "gas_report", "proof_speed"}
+WITHOUT_PRODUCTION = {"build_contracts", "gas_report", "page_speed", "proof_speed"}
 
 
 def main() -> None:
