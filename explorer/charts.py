@@ -6,6 +6,7 @@ Colours and type come from the stylesheet by class. A chart is drawn for the nar
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
@@ -185,19 +186,20 @@ def _axis(plot: _Plot, measure: Measure) -> SafeString:
 
 
 def _labels(wanted: Sequence[tuple[float, str]]) -> SafeString:
-    """As many as fit, and the last one always."""
-    widest = max((len(label) for _, label in wanted), default=0) * LETTER
-    kept: list[tuple[float, str]] = []
-    for place, label in reversed(wanted):
-        inside = _inside(place, label)
-        if not kept or kept[-1][0] - inside >= widest + GAP:
-            kept.append((inside, label))
-    return format_html_join("", "{}", ((_text(*each),) for each in _placed(kept)))
+    """As many as fit at even distances, and the last one always."""
+    inside = [(_inside(place, label), label) for place, label in reversed(wanted)]
+    steps = range(1, len(inside) + 1)
+    kept = next((inside[::step] for step in steps if _fit(inside[::step])), [])
+    return format_html_join(
+        "", "{}", ((_text(place, HEIGHT - 6, label, "label"),) for place, label in kept)
+    )
 
 
-def _placed(labels: Sequence[tuple[float, str]]) -> Iterator[tuple[float, float, str, str]]:
-    for place, label in labels:
-        yield place, HEIGHT - 6, label, "label"
+def _fit(labels: Sequence[tuple[float, str]]) -> bool:
+    return all(
+        right - left >= (len(words) + len(others)) * LETTER / 2 + GAP
+        for (right, words), (left, others) in pairwise(labels)
+    )
 
 
 def _inside(place: float, label: str) -> float:
