@@ -100,7 +100,10 @@ def bar_chart(name: str, title: str, bars: Sequence[Bar], measure: Measure) -> S
     told = SafeString("")
     if tallest is not None:
         top = plot.height_of(values[tallest]) - 5
-        told = _text(places[tallest], top, measure.shown(values[tallest]), "value")
+        words = measure.shown(values[tallest])
+        # Right of the axis, whose own figures stand there.
+        beside = max(places[tallest], plot.left + len(words) * LETTER / 2)
+        told = _text(beside, top, words, "value")
     labels = _labels([(place, bar.short) for bar, place in zip(bars, places, strict=True)])
     parts = (_axis(plot, measure), drawn, told, labels)
     said = _described([(bar.label, bar.value) for bar in bars], measure)

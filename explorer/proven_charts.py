@@ -5,7 +5,7 @@ from datetime import date
 
 from explorer.charts import Bar, Chart, Measure, bar_chart, grouped
 from explorer.templatetags.figures import counted
-from queries.reading.figures import DayFigures, Figures, Took, within_which
+from queries.reading.figures import WITHIN, DayFigures, Figures, Took, within_which
 
 LONGEST = "longer"
 
@@ -75,10 +75,16 @@ def _took(took: Sequence[Took]) -> Chart:
 
 
 def _how_long(took: Sequence[Took]) -> str:
+    """Where half of the batches and nine of ten were DONE, as far as the bounds tell."""
     count = sum(each.batches for each in took)
     half, most, longest = (within_which(took, share) for share in (0.5, 0.9, 1))
+    beyond = f"more than {in_time(WITHIN[-1])}"
     if not count:
         return "No batch was DONE in these days"
+    if half is None:
+        return f"Most batches took {beyond} to be DONE" if count > 1 else f"The batch took {beyond}"
+    if most is None:
+        return f"Half of the batches were DONE {_span(half)}, the slowest tenth took {beyond}"
     if half == longest:
         return f"{'All batches were' if count > 1 else 'The batch was'} DONE {_span(half)}"
     if half == most:
@@ -134,4 +140,4 @@ def _long(day: date) -> str:
 
 
 def _span(bound: int | None) -> str:
-    return "in a longer time" if bound is None else f"within {in_time(bound)}"
+    return LONGEST if bound is None else f"within {in_time(bound)}"

@@ -10,6 +10,8 @@ from django.db.models import Min, Sum
 from queries.daily_counts import DONE, FACTS, GAS, LONGER, REJECTED, WITHIN, done_within
 from queries.models import DailyCount
 
+__all__ = ["WITHIN", "Brought", "DayFigures", "Figures", "Took", "figures", "within_which"]
+
 DAYS = 30
 FEWEST_DAYS = 7  # of a young service, so that a day among others can be seen
 

@@ -120,6 +120,32 @@ def _titles(*days: Brought, took: tuple[int, ...] = ()) -> list[str]:
     return [chart.title for chart in charts_of(shown)]
 
 
+@pytest.mark.parametrize(
+    ("took", "title"),
+    [
+        ((9, 1, 0), "Nine of ten batches were DONE within 15 s"),
+        ((9, 0, 0), "All batches were DONE within 15 s"),
+        (
+            (5, 3, 2),
+            "Half of the batches were DONE within 15 s, the slowest tenth took more than 4 h",
+        ),
+        ((1, 1, 3), "Most batches took more than 4 h to be DONE"),
+        ((0, 0, 1), "The batch took more than 4 h"),
+    ],
+)
+def test_how_long_it_took_is_told_as_far_as_it_is_known(
+    took: tuple[int, int, int], title: str
+) -> None:
+    assert _titles(Brought(1, 0, 1, 1), took=took)[2] == title
+
+
+def test_a_value_does_not_stand_on_the_axis() -> None:
+    svg = _read(bar_chart("a", "A title", _bars(*[75_000] * 30), FACTS))
+    (value,) = (each for each in svg.iter("text") if each.get("class") == "value")
+    ticks = [float(each.get("x", 0)) for each in svg.iter("text") if each.get("class") == "tick"]
+    assert float(value.get("x", 0)) - len("75,000") * 3.5 > max(ticks)
+
+
 def test_titles_say_the_finding() -> None:
     assert _titles(*7 * [Brought(0, 0, 0, 0)]) == [
         "No fact in the last 7 days",
