@@ -15,7 +15,7 @@ from tests.queries.api.worked_batches import set_status
 
 pytestmark = [pytest.mark.browser, pytest.mark.urls(HERE)]
 WIDTHS = [360, 1200, 1920]
-PAGES = {"start": "/", "how-it-works": "/how-it-works"}
+PAGES = {"start-with-figures": "/", "how-it-works": "/how-it-works"}
 
 
 def _submitted(key: str) -> str:
