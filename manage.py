@@ -22,7 +22,7 @@ except ModuleNotFoundError as error:
 
 # These build, measure or sign and serve nobody, so what production needs is not asked of them. A
 # signer may be on a machine that has no site.
-WITHOUT_PRODUCTION = {"attest", "build_contracts", "gas_report", "proof_speed"}
+WITHOUT_PRODUCTION = {"attest", "build_contracts", "gas_report", "page_speed", "proof_speed"}
 
 # How SQLite and PostgreSQL say that a table or a column is not there.
 NO_TABLE = "no such (table|column)|(relation|column) .* does not exist"

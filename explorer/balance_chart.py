@@ -1,33 +1,36 @@
-"""An account's balance from block to block: drawn, and in the sentence that it comes to."""
+"""An account's balance from block to block, and the sentence that it comes to."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
-from django.utils.safestring import SafeString, mark_safe
-
-from explorer.charts import NARROW, WIDE, Axis, Size, even_marks, step_chart
+from explorer.charts import Chart, Measure, Point, step_chart
 from explorer.templatetags.figures import grouped, wei
 from queries.reading.accounts import Balance
 
-UNITS = (("ETH", 18), ("gwei", 9), ("wei", 0))
-MARKS_UP = 5
-TOO_LONG = 10**9  # to be written out beside an axis
+NAME = "balance"
+LONGEST_LABEL = 14
+BETWEEN = "Each dot is proven. What the balance was between two of them is not."
 
 
-@dataclass(frozen=True, slots=True)
-class BalanceChart:
-    """`finding` is its title, and what those hear who cannot see it."""
-
-    finding: str
-    drawings: SafeString
-
-
-def balance_chart(balances: Sequence[Balance]) -> BalanceChart | None:
+def balance_chart(balances: Sequence[Balance]) -> Chart | None:
     """None where there is nothing to compare."""
     if len({each.block for each in balances}) < 2:  # noqa: PLR2004
         return None
-    drawn = [_drawing(balances, size) for size in (WIDE, NARROW)]
-    return BalanceChart(_finding(balances), mark_safe("".join(drawn)))  # noqa: S308
+    title, measure = _finding(balances), Measure("Balance", wei, _on_axis)
+    points = [Point(each.block, f"block {grouped(each.block)}", each.wei) for each in balances]
+    return Chart(
+        NAME,
+        title,
+        step_chart(NAME, title, points, measure),
+        ("Block", "Balance", "in wei"),
+        tuple((grouped(each.block), wei(each.wei), grouped(each.wei)) for each in balances[::-1]),
+        BETWEEN,
+    )
+
+
+def _on_axis(amount: int) -> str:
+    """What would be too long to stand there is told by its size."""
+    text = wei(amount)
+    return text if len(text) <= LONGEST_LABEL else f"{amount / 10**18:.1e} ETH"
 
 
 def _finding(balances: Sequence[Balance]) -> str:
@@ -42,36 +45,3 @@ def _finding(balances: Sequence[Balance]) -> str:
         return f"The balance moved between {wei(least)} and {wei(most)} {blocks}"
     verb = "rose" if change > 0 else "fell"
     return f"The balance {verb} by {wei(abs(change))} {blocks}, to {wei(last.wei)}"
-
-
-def _drawing(balances: Sequence[Balance], size: Size) -> str:
-    unit, digits = _unit(max(each.wei for each in balances))
-    points = [(float(each.block), each.wei / 10**digits) for each in balances]
-    heights = even_marks(min(0, *(y for _, y in points)), max(y for _, y in points), MARKS_UP)
-    up = Axis(f"Balance, {unit}", _labelled(heights), heights[0], heights[-1])
-    return step_chart(points, _blocks(balances, size), up, size)
-
-
-def _blocks(balances: Sequence[Balance], size: Size) -> Axis:
-    """Marks at round numbers between the first block and the last."""
-    first, last = balances[0].block, balances[-1].block
-    inside = [each for each in even_marks(first, last, size.ticks) if first <= each <= last]
-    marks = tuple((each, grouped(int(each))) for each in inside if each == int(each))
-    return Axis("Block", marks, first, last)
-
-
-def _labelled(values: Sequence[float]) -> tuple[tuple[float, str], ...]:
-    return tuple((value, _label(value)) for value in values)
-
-
-def _label(value: float) -> str:
-    if value >= TOO_LONG:
-        return f"{value:.2g}"
-    return f"{value:,.6f}".rstrip("0").rstrip(".")
-
-
-def _unit(most: int) -> tuple[str, int]:
-    """The largest unit in which the chart's figures have few digits."""
-    return next(
-        ((unit, digits) for unit, digits in UNITS if most >= 10 ** max(digits - 3, 0)), UNITS[-1]
-    )

@@ -1,142 +1,257 @@
-"""Charts as SVG, drawn from numbers alone.
+"""Charts as SVG: figures in, markup out, and the same figures as a table.
 
-Every element goes through `_element`, which escapes what it is given, so that no text can become
-markup. Colours come from the stylesheet by class; there is no style in the drawing, because the
-pages' policy forbids it.
+Colours and type come from the stylesheet by class. A chart is drawn for the narrowest telephone,
+320 pixels, and grows from there. All values are whole numbers of 0 or more.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from django.utils.html import conditional_escape, format_html
-from django.utils.safestring import SafeString, mark_safe
+from django.utils.html import format_html, format_html_join
+from django.utils.safestring import SafeString
 
-LETTER = 0.62  # of the font's size: about as wide as a digit is
+WIDTH, HEIGHT = 320, 200
+TOP, RIGHT, BOTTOM = 30, 6, 24  # the unit stands above the plot, the labels below it
+LETTER = 7  # about as wide as a digit
+GAP = 10  # between two labels
+WIDEST_BAR = 34
+MOST_DOTS = 60  # of a line; more of them hide it
 
-
-@dataclass(frozen=True, slots=True)
-class Size:
-    """Of a drawing, in its own units; the page shows it about so large."""
-
-    name: str  # the class that the stylesheet shows or hides it by
-    width: int
-    height: int
-    font: int
-    ticks: int  # at most, along the lower edge
-
-
-WIDE = Size("for-wide", 720, 280, 13, 6)
-NARROW = Size("for-narrow", 340, 260, 12, 3)
+Shown = Callable[[int], str]
 
 
 @dataclass(frozen=True, slots=True)
-class Axis:
-    """What an axis measures: the name with its unit, and its marks as (value, label)."""
+class Bar:
+    """One value; None where there is none, which is not 0."""
 
-    title: str
-    marks: tuple[tuple[float, str], ...]
-    least: float
-    greatest: float
-
-    def part(self, value: float) -> float:
-        """Where the value lies, from 0 to 1; in the middle where there is but one."""
-        extent = self.greatest - self.least
-        return (value - self.least) / extent if extent else 0.5
+    label: str  # whole, as in the table
+    short: str  # as below the axis
+    value: int | None
 
 
 @dataclass(frozen=True, slots=True)
-class Field:
-    """The part of a drawing between its axes."""
+class Point:
+    """From `at` on the value holds, until the next point."""
+
+    at: int
+    label: str
+    value: int
+
+
+@dataclass(frozen=True, slots=True)
+class Chart:
+    """A picture and the table that says the same; `parts/figure.html` shows both."""
+
+    name: str  # unique on its page: ids begin with it
+    title: str  # what the figures say
+    picture: SafeString
+    heads: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    note: str = ""
+
+
+def grouped(value: int) -> str:
+    return f"{value:,}"
+
+
+def compact(value: int) -> str:
+    """12,000 as 12k: for an axis, where room is short."""
+    for size, letter in ((10**9, "G"), (10**6, "M"), (10**3, "k")):
+        if value >= size:
+            return f"{value / size:.3g}{letter}"
+    return str(value)
+
+
+@dataclass(frozen=True, slots=True)
+class Measure:
+    """What the values are, and how they are written."""
+
+    unit: str
+    shown: Shown = grouped
+    on_axis: Shown = compact
+
+
+def bar_chart(name: str, title: str, bars: Sequence[Bar], measure: Measure) -> SafeString:
+    """A bar for each value; the tallest is told in digits."""
+    values = [bar.value or 0 for bar in bars]
+    plot = _Plot.for_values(values, measure)
+    slot = (plot.right - plot.left) / max(len(bars), 1)
+    places = [plot.left + slot * (number + 0.5) for number in range(len(bars))]
+    width = min(slot * 0.72, WIDEST_BAR)
+    tallest = max(range(len(bars)), key=lambda number: values[number]) if any(values) else None
+    drawn = format_html_join(
+        "",
+        '<rect class="bar{}" x="{}" y="{}" width="{}" height="{}"><title>{}: {}</title></rect>',
+        (
+            (
+                " most" if number == tallest else "",
+                _round(place - width / 2),
+                _round(plot.height_of(bar.value)),
+                _round(width),
+                _round(plot.bottom - plot.height_of(bar.value)),
+                bar.label,
+                measure.shown(bar.value),
+            )
+            for number, (bar, place) in enumerate(zip(bars, places, strict=True))
+            if bar.value
+        ),
+    )
+    told = SafeString("")
+    if tallest is not None:
+        top = plot.height_of(values[tallest]) - 5
+        words = measure.shown(values[tallest])
+        # Right of the axis, whose own figures stand there.
+        beside = max(places[tallest], plot.left + len(words) * LETTER / 2)
+        told = _text(beside, top, words, "value")
+    labels = _labels([(place, bar.short) for bar, place in zip(bars, places, strict=True)])
+    parts = (_axis(plot, measure), drawn, told, labels)
+    said = _described([(bar.label, bar.value) for bar in bars], measure)
+    return _picture(name, title, said, parts)
+
+
+def step_chart(name: str, title: str, points: Sequence[Point], measure: Measure) -> SafeString:
+    """A line that keeps its height from one point, in the order of `at`, to the next."""
+    plot = _Plot.for_values([point.value for point in points], measure)
+    first, last = (points[0].at, points[-1].at) if points else (0, 0)
+    length = (plot.right - plot.left) / max(last - first, 1)
+    places = [
+        (plot.left + (point.at - first) * length, plot.height_of(point.value)) for point in points
+    ]
+    path = "".join(_steps(places, plot.right))
+    line = format_html('<path class="line" d="{}"/>', path) if path else SafeString("")
+    dots = format_html_join(
+        "",
+        '<circle class="dot" cx="{}" cy="{}" r="3"><title>{}: {}</title></circle>',
+        (
+            (_round(x), _round(y), point.label, measure.shown(point.value))
+            for point, (x, y) in zip(points, places, strict=True)
+            if len(points) <= MOST_DOTS
+        ),
+    )
+    ends = {place: point.label for point, (place, _) in zip(points, places, strict=True)}
+    outer = [each for each in ends.items() if each[0] in (min(ends), max(ends))]
+    parts = (_axis(plot, measure), line, dots, _labels(outer))
+    said = _described([(point.label, point.value) for point in points], measure)
+    return _picture(name, title, said, parts)
+
+
+@dataclass(frozen=True, slots=True)
+class _Plot:
+    """The rectangle inside the axes, and what its height stands for."""
 
     left: float
-    top: float
-    right: float
-    bottom: float
+    step: int
+    top_value: int
+    right: float = WIDTH - RIGHT
+    bottom: float = HEIGHT - BOTTOM
 
-    def x(self, part: float) -> float:
-        return self.left + (self.right - self.left) * part
+    @classmethod
+    def for_values(cls, values: Sequence[int], measure: Measure) -> "_Plot":
+        most = max(values, default=0)
+        step = _step(most)
+        top = max(-(-most // step), 1) * step
+        longest = max(len(measure.on_axis(value)) for value in range(0, top + 1, step))
+        return cls(longest * LETTER + 8, step, top)
 
-    def y(self, part: float) -> float:
-        return self.bottom - (self.bottom - self.top) * part
+    def height_of(self, value: int) -> float:
+        return self.bottom - (self.bottom - TOP) * value / self.top_value
 
 
-def step_chart(points: Sequence[tuple[float, float]], across: Axis, up: Axis, size: Size) -> str:
-    """A value that is known at some places, and drawn as it was until the next one."""
-    left = max((len(label) for _, label in up.marks), default=1) * size.font * LETTER + 12
-    field = Field(left, size.font * 2.2, size.width - 14, size.height - size.font * 3.6)
-    placed = [(field.x(across.part(x)), field.y(up.part(y))) for x, y in points]
-    return _element(
-        "svg",
-        {
-            "class": f"chart {size.name}",
-            "viewBox": f"0 0 {size.width} {size.height}",
-            "font-size": size.font,
-            "aria-hidden": "true",
-        },
-        *_grid(up, field, size),
-        *_marks_across(across, field, size),
-        _text(up.title, 0, size.font, "title", "start"),
-        _text(across.title, field.right, size.height - 4, "title", "end"),
-        *_line(placed),
-        *_points(placed),
+def _step(most: int) -> int:
+    """1, 2 or 5 and zeros, so that four lines or fewer reach above the greatest value."""
+    power = 1
+    while True:
+        for factor in (1, 2, 5):
+            if factor * power * 4 >= most:
+                return factor * power
+        power *= 10
+
+
+def _axis(plot: _Plot, measure: Measure) -> SafeString:
+    ticks = range(0, plot.top_value + 1, plot.step)
+    lines = format_html_join(
+        "",
+        '<path class="grid" d="M{} {}H{}"/><text class="tick" x="{}" y="{}">{}</text>',
+        (
+            (
+                _round(plot.left),
+                _round(plot.height_of(value)),
+                _round(plot.right),
+                _round(plot.left - 6),
+                _round(plot.height_of(value) + 4),
+                measure.on_axis(value),
+            )
+            for value in ticks
+        ),
+    )
+    return format_html('{}<text class="unit" x="0" y="12">{}</text>', lines, measure.unit)
+
+
+def _labels(wanted: Sequence[tuple[float, str]]) -> SafeString:
+    """As many as fit at even distances, and the last one always."""
+    inside = [(_inside(place, label), label) for place, label in reversed(wanted)]
+    steps = range(1, len(inside) + 1)
+    kept = next((inside[::step] for step in steps if _fit(inside[::step])), [])
+    return format_html_join(
+        "", "{}", ((_text(place, HEIGHT - 6, label, "label"),) for place, label in kept)
     )
 
 
-def even_marks(least: float, greatest: float, most: int) -> tuple[float, ...]:
-    """Round values that hold all from `least` to `greatest` between the first and the last."""
-    extent = max(greatest - least, 0) or abs(greatest) or 1
-    step = next(
-        step
-        for power in range(-30, 80)
-        for step in (10.0**power, 2 * 10.0**power, 5 * 10.0**power)
-        if extent / step <= most - 1
+def _fit(labels: Sequence[tuple[float, str]]) -> bool:
+    return all(
+        right - left >= (len(words) + len(others)) * LETTER / 2 + GAP
+        for (right, words), (left, others) in pairwise(labels)
     )
-    first, last = least // step, -(-greatest // step)
-    return tuple(step * place for place in range(int(first), int(max(last, first + 1)) + 1))
 
 
-def _grid(up: Axis, field: Field, size: Size) -> Iterator[SafeString]:
-    for value, label in up.marks:
-        y = field.y(up.part(value))
-        line = f"M{_n(field.left)} {_n(y)}H{_n(field.right)}"
-        yield _element("path", {"class": "grid", "d": line})
-        yield _text(label, field.left - 6, y + size.font * 0.35, "mark-label", "end")
+def _inside(place: float, label: str) -> float:
+    """Where a text is centred so that none of it is cut off."""
+    half = len(label) * LETTER / 2
+    return min(max(place, half), WIDTH - half)
 
 
-def _marks_across(across: Axis, field: Field, size: Size) -> Iterator[SafeString]:
-    for value, label in across.marks:
-        x = field.x(across.part(value))
-        half = len(label) * size.font * LETTER / 2
-        anchor = "end" if x + half > size.width else "start" if x < half else "middle"
-        yield _element("path", {"class": "tick", "d": f"M{_n(x)} {_n(field.bottom)}v5"})
-        yield _text(label, x, field.bottom + 6 + size.font, "mark-label", anchor)
+def _text(place: float, height: float, words: str, kind: str) -> SafeString:
+    return format_html(
+        '<text class="{}" x="{}" y="{}">{}</text>',
+        kind,
+        _round(_inside(place, words)),
+        _round(height),
+        words,
+    )
 
 
-def _points(placed: Sequence[tuple[float, float]]) -> Iterator[SafeString]:
-    for x, y in placed:
-        yield _element("circle", {"class": "point", "cx": _n(x), "cy": _n(y), "r": 3.5})
+def _steps(places: Sequence[tuple[float, float]], end: float) -> Iterator[str]:
+    for number, (x, y) in enumerate(places):
+        yield f"M{_round(x)} {_round(y)}" if number == 0 else f"H{_round(x)}V{_round(y)}"
+    if len(places) == 1:  # what is known of once is drawn as if it stayed
+        yield f"H{_round(end)}"
 
 
-def _line(placed: Sequence[tuple[float, float]]) -> list[SafeString]:
-    """To each point straight across, then up or down."""
-    if not placed:
-        return []
-    x, y = placed[0]
-    steps = "".join(f"H{_n(to[0])}V{_n(to[1])}" for _, to in pairwise(placed))
-    return [_element("path", {"class": "line", "d": f"M{_n(x)} {_n(y)}{steps}"})]
+def _described(values: Sequence[tuple[str, int | None]], measure: Measure) -> str:
+    known = [(label, value) for label, value in values if value is not None]
+    if not known:
+        return f"{measure.unit}. There is nothing to show yet."
+    least, most = (choose(known, key=lambda each: each[1]) for choose in (min, max))
+    return (
+        f"{measure.unit}, from {values[0][0]} to {values[-1][0]}. "
+        f"Least: {measure.shown(least[1])}, {least[0]}. Most: {measure.shown(most[1])}, {most[0]}."
+    )
 
 
-def _text(words: str, x: float, y: float, name: str, anchor: str) -> SafeString:
-    return _element("text", {"class": name, "x": _n(x), "y": _n(y), "text-anchor": anchor}, words)
+def _picture(name: str, title: str, said: str, parts: Sequence[SafeString]) -> SafeString:
+    return format_html(
+        '<svg class="chart" viewBox="0 0 {width} {height}" role="img"'
+        ' aria-labelledby="{name}-title {name}-said">'
+        '<title id="{name}-title">{title}</title><desc id="{name}-said">{said}</desc>{parts}</svg>',
+        width=WIDTH,
+        height=HEIGHT,
+        name=name,
+        title=title,
+        said=said,
+        parts=format_html_join("", "{}", ((part,) for part in parts)),
+    )
 
 
-def _element(name: str, attributes: dict[str, object], *inside: str) -> SafeString:
-    """`name` and the attributes' names are ours; all else is escaped unless it was made here."""
-    told = (format_html(' {}="{}"', key, value) for key, value in attributes.items())
-    within = (conditional_escape(each) for each in inside)
-    return mark_safe(f"<{name}{''.join(told)}>{''.join(within)}</{name}>")  # noqa: S308
-
-
-def _n(number: float) -> str:
-    return f"{number:.1f}"
+def _round(number: float) -> str:
+    return f"{number:.1f}".removesuffix(".0")

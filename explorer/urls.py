@@ -46,6 +46,8 @@ def explorer(routes: Routes) -> list[URLPattern]:
     """The pages that show what the service does."""
     links = {"links": PageLinks(routes)}
     return [
+        path("", home.start, links, name="start"),
+        path("explorer/newest", home.newest_changes, links, name="newest"),
         path("explorer/query/<str:batch_id>", batches.batch, links, name="batch"),
         path(
             "explorer/query/<str:batch_id>/changes",
@@ -94,7 +96,7 @@ def of_accounts(routes: Routes, limits: BatchLimits) -> list[URLPattern]:
 
 
 urlpatterns = [
-    path("", home.start, name="start"),
+    path("how-it-works", home.how_it_works, name="how-it-works"),
     *explorer(ROUTES),
     *of_accounts(ROUTES, LIMITS),
     *accounts.addresses(ask_wallet),

@@ -348,3 +348,19 @@ class Head(models.Model):
 
     def __str__(self) -> str:
         return f"{self.chain}: {self.number}"
+
+
+class DailyCount(models.Model):
+    """How much of something a day (UTC) has brought; see daily_counts.py."""
+
+    day = models.DateField()
+    what = models.CharField(max_length=20)
+    amount = models.PositiveBigIntegerField()
+
+    class Meta:
+        constraints: ClassVar = [
+            models.UniqueConstraint(name="one_count_a_day", fields=["day", "what"])
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.day}, {self.what}: {self.amount}"

@@ -7,13 +7,14 @@ a step does not begin before the one in front of it is completed.
 import logging
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from django.db import transaction
 from django.db.models import F, Q, QuerySet
 from django.db.models.functions import Coalesce
 from ulid import ULID
 
+from queries.daily_counts import FACTS, REJECTED, count, of_done_batches
 from queries.models import Batch, BlockJob, Query, SentTransaction, WebhookDelivery
 from queries.pipeline.clock import shared_now
 from queries.route_records import count_new_facts
@@ -50,9 +51,10 @@ def reject(
     with transaction.atomic():
         chosen = Batch.objects.filter(pk__in=list(batches)).exclude(status__in=ENDED)
         keys = list(chosen.select_for_update().values_list("pk", flat=True))
+        now = shared_now()
         Batch.objects.filter(pk__in=keys).update(
             status=BatchStatus.REJECTED,
-            ended=shared_now(),
+            ended=now,
             error_code=failure.code,
             error_sentence=failure.sentence[:1_000],
             error_step=failure.step,
@@ -65,6 +67,7 @@ def reject(
         unproven.update(failed=True)
         Query.objects.filter(batch__in=keys).update(ended=True)
         _announce(keys)
+        count(now, {REJECTED: len(keys)})
 
 
 def begin(queries: QuerySet[Query], step: StepName) -> None:
@@ -112,17 +115,22 @@ def finish(values: Mapping[int, Mapping[str, str]], costs: Mapping[str, int]) ->
             keys = [query.pk for query in queries if bool(query.account) is of_account]
             complete(Query.objects.filter(pk__in=keys), last)
             Query.objects.filter(pk__in=keys).update(ended=True)
-        _end_batches({query.batch_id for query in queries}, shared_now())
+        now = shared_now()
+        durations = _end_batches({query.batch_id for query in queries}, now)
+        facts = sum(len(values[query.pk]) for query in queries)
+        count(now, {FACTS: facts, **of_done_batches(durations)})
 
 
-def _end_batches(keys: set[str], moment: datetime) -> None:
+def _end_batches(keys: set[str], moment: datetime) -> list[timedelta]:
+    """How long each took that is DONE now."""
     open_ones = Query.objects.filter(batch__in=keys, ended=False).values("batch")
     done = Batch.objects.filter(~Q(pk__in=open_ones), pk__in=keys).exclude(status__in=ENDED)
-    ended = list(done.values_list("pk", flat=True))
+    ended = dict(done.values_list("pk", "submitted"))
     Batch.objects.filter(pk__in=ended).update(
         status=BatchStatus.DONE, ended=moment, look_again=None
     )
-    _announce(ended)
+    _announce(list(ended))
+    return [moment - submitted for submitted in ended.values()]
 
 
 def _announce(ended: list[str]) -> None:

@@ -45,7 +45,6 @@ def account(request: HttpRequest, address: str, links: PageLinks) -> HttpRespons
             "chains": sorted({chain, *shown.chains}),
             "facts": facts,
             "ways": ways(request, facts),
-            "balances": balances[::-1],
             "chart": balance_chart(balances),
         },
     )

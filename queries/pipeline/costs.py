@@ -10,7 +10,9 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from django.db import transaction
 
+from queries.daily_counts import GAS, count
 from queries.models import Batch, BlockJob, SentTransaction
+from queries.pipeline.clock import shared_now
 from queries.pipeline.offers import Offer
 from queries.pipeline.shares import Shares, split
 
@@ -55,6 +57,7 @@ def settle_costs(row: SentTransaction, *, free: bool) -> None:
             spent = int(batch.spent, 16) + borne[batch.pk]
             batch.spent = f"{spent if free else min(spent, _fee(batch)):064x}"
             batch.save(update_fields=["spent"])
+        count(shared_now(), {GAS: row.gas_used or 0})
 
 
 def costs_of(job: BlockJob) -> Mapping[str, int]:

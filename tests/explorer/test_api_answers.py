@@ -177,7 +177,7 @@ def test_a_browser_reads_answers_refusals_and_what_is_left() -> None:
         }  # fmt: skip
 
 
-@pytest.mark.parametrize("address", ["/", "/sign-in", "/docs/api", "/nowhere"])
+@pytest.mark.parametrize("address", ["/how-it-works", "/sign-in", "/docs/api", "/nowhere"])
 def test_pages_are_for_their_own_origin(address: str) -> None:
     asked = {"access-control-request-method": "GET"}
     for answer in (

@@ -1,0 +1,61 @@
+"""`manage.py page_speed`: how long public pages take, with many queries in the database."""
+
+import logging
+from argparse import ArgumentParser
+from time import perf_counter
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError
+from django.db import connection
+
+from queries.management.many_queries import LARGEST, fill
+from queries.management.page_times import MOST_MS, PageRefused, PageTime, page_times
+from queries.management.scratch_database import scratch_database
+
+
+class Command(BaseCommand):
+    help = "Fills a scratch database and times each public page; the configured one stays as it is."
+    requires_system_checks = ()
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("--queries", type=int, default=1_000_000, help="rows (1,000,000)")
+        parser.add_argument("--rounds", type=int, default=40, help="of each page (40)")
+
+    def handle(self, **options: Any) -> None:
+        queries, rounds = options["queries"], options["rounds"]
+        if queries < 2 * LARGEST or rounds < 2:  # noqa: PLR2004
+            raise CommandError(f"At least {2 * LARGEST:,} queries and 2 rounds are needed.")
+        logging.disable(logging.WARNING)  # a line for each request
+        try:
+            with scratch_database():
+                slow = self._measure(queries, rounds)
+        except PageRefused as fault:
+            raise CommandError(str(fault)) from fault
+        finally:
+            logging.disable(logging.NOTSET)
+        if slow:
+            raise CommandError(f"{MOST_MS} ms or more: {', '.join(slow)}.")
+
+    def _measure(self, queries: int, rounds: int) -> list[str]:
+        start = perf_counter()
+        named = fill(queries)
+        connection.close()
+        took = perf_counter() - start
+        self.stdout.write(
+            f"{connection.vendor}, {queries:,} queries, filled in {took:,.0f} s; "
+            f"{rounds} rounds of each page\n\n"
+            f"{'page':32} {'SQL':>4} {'median ms':>10} {'p90 ms':>8} {'bytes':>9}"
+        )
+        slow = []
+        for each in page_times(named, rounds):
+            self.stdout.write(_line(each))
+            if each.too_long:
+                slow.append(f"{each.page.name} takes {each.median_ms:.1f} ms")
+        return slow
+
+
+def _line(each: PageTime) -> str:
+    return (
+        f"{each.page.name:32} {each.statements:4} {each.median_ms:10.1f} {each.p90_ms:8.1f} "
+        f"{each.bytes:9,}"
+    )

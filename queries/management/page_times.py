@@ -1,0 +1,97 @@
+"""How long the server takes for each public page, asked as a browser asks."""
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from statistics import median, quantiles
+from time import perf_counter
+from urllib.parse import urlencode
+
+from django.conf import settings
+from django.db import connection
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+
+MOST_MS = 50
+WELL = {200, 204, 286}
+WARM_UP = 3
+
+
+@dataclass(frozen=True, slots=True)
+class PublicPage:
+    """A page that needs no sign-in. In its address, `many_queries.fill` says what may stand."""
+
+    name: str
+    address: str
+    bounded: bool = False  # it must take less than MOST_MS
+    then: Callable[[str, str], str] | None = None  # its address and answer → what is measured
+
+
+@dataclass(frozen=True, slots=True)
+class PageTime:
+    """What one page took."""
+
+    page: PublicPage
+    statements: int
+    median_ms: float
+    p90_ms: float
+    bytes: int
+
+    @property
+    def too_long(self) -> bool:
+        return self.page.bounded and self.median_ms >= MOST_MS
+
+
+class PageRefused(Exception):  # noqa: N818
+    """A page answered something else than itself."""
+
+
+def unchanged_batch(address: str, answer: str) -> str:
+    """What a batch's page asks for while nothing moves."""
+    seen = re.findall(r'data-part="([^"]+)" data-mark="([^"]+)"', answer)
+    opened = re.findall(r'<details[^>]* data-block="([^"]+)"[^>]* open', answer)
+    asked = {"seen": ",".join(":".join(each) for each in seen), "open": ",".join(opened)}
+    return f"{address}/changes?{urlencode(asked)}"
+
+
+def unchanged_newest(_address: str, answer: str) -> str:
+    (found,) = re.findall(r'hx-get="(/explorer/newest[^"]*)"', answer)
+    return str(found)
+
+
+PAGES = (
+    PublicPage("start", "/"),
+    PublicPage("newest batches, unchanged", "/", then=unchanged_newest),
+    PublicPage("batch of 1 query", "/explorer/query/{small}", bounded=True),
+    PublicPage("batch of 1,000 queries", "/explorer/query/{large}", bounded=True),
+    PublicPage("one of its blocks", "/explorer/query/{large}/block?open={source}-{block}"),
+    PublicPage("batch in progress, unchanged", "/explorer/query/{moving}", then=unchanged_batch),
+    PublicPage("how it works", "/how-it-works"),
+    PublicPage("API", "/docs/api"),
+    PublicPage("sign in", "/sign-in"),
+)
+
+
+def page_times(named: Mapping[str, str], rounds: int) -> Iterator[PageTime]:
+    client = Client(SERVER_NAME=settings.SITE_HOST)
+    for page in PAGES:
+        address = page.address.format_map(named)
+        if page.then:
+            address = page.then(address, _ask(client, address)[1].decode())
+        for _ in range(WARM_UP):
+            _ask(client, address)
+        with CaptureQueriesContext(connection) as statements:
+            _, content = _ask(client, address)
+        count = len(statements)  # the next request begins the log again
+        times = [_ask(client, address)[0] for _ in range(rounds)]
+        yield PageTime(page, count, median(times), quantiles(times, n=10)[-1], len(content))
+
+
+def _ask(client: Client, address: str) -> tuple[float, bytes]:
+    """Milliseconds from the request to the whole answer."""
+    start = perf_counter()
+    answer = client.get(address, secure=settings.SECURE_SSL_REDIRECT)
+    took = (perf_counter() - start) * 1_000
+    if answer.status_code not in WELL:
+        raise PageRefused(f"{address} answers {answer.status_code}.")
+    return took, answer.content

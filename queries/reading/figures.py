@@ -1,0 +1,102 @@
+"""What the service has proven, from what was counted day for day: two statements."""
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date, timedelta
+
+from django.db.models import Min, Sum
+
+from queries.daily_counts import DONE, FACTS, GAS, LONGER, REJECTED, WITHIN, done_within
+from queries.models import DailyCount
+
+__all__ = ["WITHIN", "Brought", "DayFigures", "Figures", "Took", "figures", "within_which"]
+
+DAYS = 30
+FEWEST_DAYS = 7  # of a young service, so that a day among others can be seen
+
+
+@dataclass(frozen=True, slots=True)
+class Brought:
+    """What some time has brought."""
+
+    done: int  # batches
+    rejected: int
+    facts: int
+    gas: int
+
+    @property
+    def gas_of_a_fact(self) -> int | None:
+        return round(self.gas / self.facts) if self.facts else None
+
+
+@dataclass(frozen=True, slots=True)
+class DayFigures:
+    """One UTC day."""
+
+    day: date
+    brought: Brought
+
+
+@dataclass(frozen=True, slots=True)
+class Took:
+    """How many batches were DONE within so many seconds, and not within the bound before."""
+
+    within: int | None  # None: longer than any bound
+    batches: int
+
+
+@dataclass(frozen=True, slots=True)
+class Figures:
+    """Of all time, and of each of the last days."""
+
+    whole: Brought
+    days: tuple[DayFigures, ...]  # oldest first
+    took: tuple[Took, ...]  # in these days
+
+    @property
+    def empty(self) -> bool:
+        return not (self.whole.done or self.whole.facts)
+
+
+def figures(today: date) -> Figures:
+    sums = DailyCount.objects.values("what").annotate(of_all_days=Sum("amount"), first=Min("day"))
+    rows = list(sums)
+    began = min((row["first"] for row in rows), default=today)
+    length = min(max((today - began).days + 1, FEWEST_DAYS), DAYS)
+    first = today - timedelta(days=length - 1)
+    counts = _counts(first, today)
+    return Figures(
+        _brought({row["what"]: int(row["of_all_days"]) for row in rows}),
+        days=tuple(
+            DayFigures(day, _brought(counts[day]))
+            for day in (first + timedelta(days=number) for number in range(length))
+        ),
+        took=tuple(
+            Took(bound, sum(of_day.get(name, 0) for of_day in counts.values()))
+            for bound, name in [*((each, done_within(each)) for each in WITHIN), (None, LONGER)]
+        ),
+    )
+
+
+def within_which(took: Sequence[Took], share: float) -> int | None:
+    """The bound within which that share of the batches was DONE; None: they took longer."""
+    needed = share * sum(each.batches for each in took)
+    passed = 0
+    for each in took:
+        passed += each.batches
+        if passed >= needed:
+            return each.within
+    return None
+
+
+def _brought(counts: Mapping[str, int]) -> Brought:
+    return Brought(*(counts.get(what, 0) for what in (DONE, REJECTED, FACTS, GAS)))
+
+
+def _counts(first: date, last: date) -> Mapping[date, Mapping[str, int]]:
+    counts: defaultdict[date, dict[str, int]] = defaultdict(dict)
+    rows = DailyCount.objects.filter(day__range=(first, last))
+    for day, what, amount in rows.values_list("day", "what", "amount"):
+        counts[day][what] = amount
+    return counts

@@ -1,0 +1,86 @@
+"""The pages that tell of the service, in a real browser: wide and narrow, light and dark."""
+
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Page, expect
+from pytest_django.live_server_helper import LiveServer
+
+from queries import daily_counts
+from queries.statuses import BatchStatus
+from tests.axe import serious_faults
+from tests.queries.api.served_api import HERE, SEPOLIA, make_key, submitted
+from tests.queries.api.worked_batches import set_status
+
+pytestmark = [pytest.mark.browser, pytest.mark.urls(HERE)]
+WIDTHS = [360, 1200, 1920]
+PAGES = {"start-with-figures": "/", "how-it-works": "/how-it-works"}
+
+
+def _submitted(key: str) -> str:
+    asked = {"0x" + 40 * "1": {"props": ["BALANCE"]}}
+    data = {str(SEPOLIA): {"block:5186021": {"accounts": asked}}}
+    return submitted(key, {"destinationChainId": str(SEPOLIA), "fee": "0", "data": data})
+
+
+@pytest.fixture
+def batch_id(live_server: LiveServer) -> str:  # noqa: ARG001  (its database)
+    """The newest of a service that has proven something on most days."""
+    for day in range(20):
+        counts = {"facts": 12 * day, "gas": day * 900_000, "batches_done": day, "done_later": day}
+        daily_counts.count(datetime.now(UTC) - timedelta(days=day), counts)
+    return _submitted(make_key())
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("name", PAGES)
+@pytest.mark.usefixtures("batch_id")
+def test_a_page_is_whole_at_every_width(
+    page: Page, live_server: LiveServer, screenshots: Path, scheme: str, name: str
+) -> None:
+    page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
+    page.goto(f"{live_server.url}{PAGES[name]}")
+    for details in page.locator("summary").all():
+        details.click()
+    _look_at(page, screenshots / f"{name}-{scheme}")
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_so_is_the_page_of_an_address_of_nothing(
+    page: Page, complaints: list[str], live_server: LiveServer, screenshots: Path, scheme: str
+) -> None:
+    page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
+    page.goto(f"{live_server.url}/nowhere")
+    _look_at(page, screenshots / f"not-found-{scheme}")
+    complaints.pop()  # that the page is a 404
+
+
+def _look_at(page: Page, picture: Path) -> None:
+    for width in WIDTHS:
+        page.set_viewport_size({"width": width, "height": 900})
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+        page.screenshot(path=picture.with_name(f"{picture.name}-{width}.png"), full_page=True)
+        assert serious_faults(page) == []
+
+
+def test_the_newest_batches_move_without_a_reload(
+    page: Page, live_server: LiveServer, batch_id: str
+) -> None:
+    page.goto(live_server.url)
+    page.evaluate("window.stays = true")
+    line = page.locator("#newest > li").first
+    expect(line).to_contain_text("RECEIVED")
+    line.get_by_role("link").focus()
+    set_status(batch_id, BatchStatus.DONE)
+    expect(line).to_contain_text("DONE")
+    expect(line.get_by_role("link")).to_be_focused()
+    assert page.evaluate("window.stays")
+
+
+def test_the_search_box_goes_to_the_search(page: Page, live_server: LiveServer) -> None:
+    page.route("**/search?*", lambda route: route.fulfill(body="found"))
+    page.goto(live_server.url)
+    page.locator("#find").fill("0xd8dA 6045")
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/search?q=0xd8dA+6045")
