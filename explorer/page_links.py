@@ -15,6 +15,16 @@ class PageLinks:
         chain = self.routes.chains.get(chain_id)
         return chain.name if chain else f"Chain {chain_id}"
 
+    def currency(self, chain_id: int) -> str:
+        """What its balances are counted in."""
+        chain = self.routes.chains.get(chain_id)
+        return chain.currency if chain else "ETH"
+
+    def registry(self, source: int, destination: int) -> str:
+        """The address of the registry that a route's facts are in; empty where it has none now."""
+        registry = self.routes.registries.get((source, destination))
+        return registry.address if registry else ""
+
     def transaction(self, chain_id: int, transaction_hash: str) -> str:
         return self._at(chain_id, f"tx/{transaction_hash}")
 

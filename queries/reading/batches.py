@@ -78,16 +78,21 @@ def queries_of(shown: BatchView, *, first: int, most: int) -> QueryPage:
     return page_of(Query.objects.filter(batch=shown.id), shown, first, most)
 
 
+def query_at(shown: BatchView, place: int) -> QueryView | None:
+    found = queries_of(shown, first=place, most=1).queries
+    return found[0] if found and found[0].place == place else None
+
+
 def page_of(rows: QuerySet[Query], shown: BatchView, first: int, most: int) -> QueryPage:
     rows = rows.filter(place__gte=first).select_related("job").defer("job__header")
     found = list(rows.order_by("place")[: most + 1])
-    sent = _transactions(found)
+    sent = transactions_of(found)
     done = shown.status == BatchStatus.DONE
-    views = tuple(_query(row, sent, done=done) for row in found[:most])
+    views = tuple(query_view(row, sent, done=done) for row in found[:most])
     return QueryPage(views, found[most].place if len(found) > most else None)
 
 
-def _transactions(rows: Iterable[Query]) -> Mapping[int, SentTransaction]:
+def transactions_of(rows: Iterable[Query]) -> Mapping[int, SentTransaction]:
     """Those of all the rows, each once: hundreds of queries share one."""
     ids = {getattr(row, column) for row in rows for column in _TRANSACTION_OF.values()} - {None}
     return SentTransaction.objects.only(*_TRANSACTION_COLUMNS).in_bulk(ids) if ids else {}
@@ -115,7 +120,7 @@ def _error(row: Batch) -> ErrorView | None:
     )
 
 
-def _query(row: Query, sent: Mapping[int, SentTransaction], *, done: bool) -> QueryView:
+def query_view(row: Query, sent: Mapping[int, SentTransaction], *, done: bool) -> QueryView:
     return QueryView(
         place=row.place,
         source=row.source,
