@@ -12,6 +12,7 @@ from explorer.page_links import PageLinks
 
 HTMX_STOPS = 286  # its status for an answer that is the last one
 OPENED = re.compile(r"(\d{1,20}-t?\d{1,20})(?::(\d{1,9}))?")
+PLACE = re.compile("[0-9]{1,9}")
 MOST_OPENED = 100
 
 
@@ -26,7 +27,7 @@ def batch(request: HttpRequest, batch_id: str, links: PageLinks) -> HttpResponse
 @never_cache
 def batch_changes(request: HttpRequest, batch_id: str, links: PageLinks) -> HttpResponse:
     """Only what is not as it was `seen`; nothing where all is."""
-    page = _parts(batch_id, _opened(request))
+    page = _parts(batch_id, _opened(request), _shown_queries(request))
     seen = dict(each.rpartition(":")[::2] for each in request.GET.get("seen", "").split(","))
     blocks = [each for each in page.blocks if seen.get(each.key) != each.mark]
     state_changed = seen.get("state") != page.mark
@@ -50,8 +51,10 @@ def batch_block(request: HttpRequest, batch_id: str, links: PageLinks) -> HttpRe
     raise Http404
 
 
-def _parts(batch_id: str, opened: dict[str, int] | None) -> BatchParts:
-    page = parts_of(batch_id, opened)
+def _parts(
+    batch_id: str, opened: dict[str, int] | None, shown: frozenset[int] | None = None
+) -> BatchParts:
+    page = parts_of(batch_id, opened, shown)
     if page is None:
         raise Http404
     return page
@@ -62,3 +65,8 @@ def _opened(request: HttpRequest) -> dict[str, int]:
     named = request.GET.get("open", "").split(",")[:MOST_OPENED]
     found = [OPENED.fullmatch(each) for each in named]
     return {each[1]: int(each[2] or 0) for each in found if each}
+
+
+def _shown_queries(request: HttpRequest) -> frozenset[int]:
+    named = request.GET.get("rows", "").split(",")[:MOST_OPENED]
+    return frozenset(int(each) for each in named if PLACE.fullmatch(each))

@@ -33,8 +33,9 @@ def _page(batch_id: str, **parameters: str) -> Any:
     return Client().get(f"/explorer/query/{batch_id}", parameters)
 
 
-def _changes(batch_id: str, seen: str, opened: str = "") -> Any:
-    return Client().get(f"/explorer/query/{batch_id}/changes", {"seen": seen, "open": opened})
+def _changes(batch_id: str, seen: str, opened: str = "", rows: str = "") -> Any:
+    told = {"seen": seen, "open": opened, "rows": rows}
+    return Client().get(f"/explorer/query/{batch_id}/changes", told)
 
 
 def _seen(text: str) -> str:
@@ -80,7 +81,7 @@ def test_a_large_batch_is_opened_on_demand() -> None:
     assert text.count('id="marks-') == 0
     opened = Client().get(f"/explorer/query/{batch_id}/block", {"open": f"{SEPOLIA}-5186020"}).text
     assert opened.count('id="marks-') == 50
-    (more,) = re.findall(r'hx-get="([^"]+)"', opened)
+    (more,) = re.findall(r'hx-get="([^"]+/block[^"]+)"', opened)
     assert Client().get(more).text.count('id="marks-') == 10
     assert Client().get(f"/explorer/query/{batch_id}/block", {"open": "5-5"}).status_code == 404
 
@@ -92,10 +93,11 @@ def test_only_what_has_changed_comes_back_and_the_last_answer_stops_it() -> None
     same = _changes(batch_id, _seen(first), opened)
     assert (same.status_code, same.content) == (204, b"")
     run_steps(batch_id, StepName.INITIAL_STATE)
-    changed = _changes(batch_id, _seen(first), opened)
+    changed = _changes(batch_id, _seen(first), opened, rows="0,3")
     assert changed.status_code == 200
     assert 'id="state" data-part="state"' in changed.text
-    assert changed.text.count('hx-swap-oob="true"') == 1 + 2 + 2 * 4
+    # The state, two blocks, each query's marks, and those two that are open.
+    assert changed.text.count('hx-swap-oob="true"') == 1 + 2 + 4 + 2
     seen = f"state:nothing,{_seen(changed.text)}"
     assert _changes(batch_id, seen, opened).status_code == 204
     failure = Failure("fee_too_low", "More.", StepName.HEADER_ACCUMULATED, retryable=False)
@@ -111,4 +113,4 @@ def test_only_what_has_changed_comes_back_and_the_last_answer_stops_it() -> None
 @pytest.mark.parametrize("seen", ["", ",,,", "state", ":" * 900, "a:b:c", "\x00", "\u202e"])
 def test_whatever_it_is_told_was_seen_it_answers(seen: str) -> None:
     batch_id = _submitted()
-    assert _changes(batch_id, seen, seen).status_code == 200
+    assert _changes(batch_id, seen, seen, seen).status_code == 200

@@ -157,5 +157,9 @@ def serving(node: LocalNode, routes: Routes) -> Iterator[Service]:
 def _addresses(routes: Routes) -> ModuleType:
     """Those of the house, with these routes."""
     module = ModuleType("urls_of_the_test")
-    vars(module)["urlpatterns"] = [*api.addresses(routes, wiring.LIMITS), *urls.urlpatterns]
+    vars(module)["urlpatterns"] = [
+        *api.addresses(routes, wiring.LIMITS),
+        *urls.explorer(routes),
+        *urls.urlpatterns,
+    ]
     return module
