@@ -89,4 +89,4 @@ def _part(shown: BatchView, block: BlockProgress, first: int | None) -> BlockPar
 
 
 def _mark(*shown: object) -> str:
-    return blake2s(repr(shown).encode(), digest_size=4).hexdigest()
+    return blake2s(repr(shown).encode(), digest_size=3).hexdigest()

@@ -70,7 +70,7 @@ def snippets(fact: FactView, registry: str) -> tuple[Snippet, ...]:
 def _cast(call: RegistryCall, registry: str) -> str:
     values = " ".join(each.value for each in call.arguments)
     signature = f"{call.function}({call.types})({call.returns})"
-    return f'cast call {registry} "{signature}" {values} --rpc-url $RPC'
+    return f'cast call {registry} \\\n  "{signature}" \\\n  {values} \\\n  --rpc-url "$RPC"'
 
 
 def _web3_py(call: RegistryCall, registry: str, chain: int) -> str:

@@ -4,8 +4,7 @@
 const live = document.getElementById("live");
 
 function shown() {
-  const parts = [...document.querySelectorAll("[data-part]")];
-  return parts.map((part) => `${part.dataset.part}:${part.dataset.mark}`).join(",");
+  return [...document.querySelectorAll("[data-mark]")].map((part) => part.dataset.mark).join(".");
 }
 
 function opened() {

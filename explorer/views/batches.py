@@ -1,6 +1,7 @@
 """The page of a batch, and what it asks for while something moves."""
 
 import re
+from itertools import zip_longest
 
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
@@ -28,9 +29,12 @@ def batch(request: HttpRequest, batch_id: str, links: PageLinks) -> HttpResponse
 def batch_changes(request: HttpRequest, batch_id: str, links: PageLinks) -> HttpResponse:
     """Only what is not as it was `seen`; nothing where all is."""
     page = _parts(batch_id, _opened(request), _shown_queries(request))
-    seen = dict(each.rpartition(":")[::2] for each in request.GET.get("seen", "").split(","))
-    blocks = [each for each in page.blocks if seen.get(each.key) != each.mark]
-    state_changed = seen.get("state") != page.mark
+    # The marks alone, in the order of the page: a batch may have hundreds of blocks.
+    state, *seen = request.GET.get("seen", "").split(".")
+    blocks = [
+        block for block, mark in zip_longest(page.blocks, seen) if block and block.mark != mark
+    ]
+    state_changed = state != page.mark
     if not blocks and not state_changed:
         return HttpResponse(status=HTMX_STOPS if page.ended else 204)
     changed = {"page": page, "links": links, "blocks": blocks, "state_changed": state_changed}
