@@ -63,7 +63,10 @@ def decoded(fact: FactView, currency: str) -> Decoded:
             return _slot(number)
         case FactKind.BLOCK_AT_TIME:
             shown = f"block {number:,}"
-            return Decoded(shown, shown, remark="The last block at the time that was asked for.")
+            asked = _moment(fact.key)
+            return Decoded(
+                shown, shown, asked.readings, f"The last block at {asked.exact}.", asked.moment
+            )
         case FactKind.ACCOUNT_FIELD:
             return _account_field(fact.name, number, currency)
         case _:

@@ -8,6 +8,7 @@ from queries.reading.facts import FactView, facts_of
 from queries.reading.views import QueryView
 
 NO_SUCH_ACCOUNT = "no such account"
+MOST_TO_SUM_UP = 20  # a list of rows with thousands of slots each is not gone through
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,13 +28,6 @@ class FactLines:
     next: int | None
     absent: bool  # that there is no such account is proven
 
-    @property
-    def short(self) -> str:
-        """What the query has come to, where that fits a line."""
-        if self.absent:
-            return NO_SUCH_ACCOUNT
-        return self.lines[0].decoded.short if self.whole == 1 else ""
-
 
 def fact_line(fact: FactView, links: PageLinks) -> FactLine:
     return FactLine(fact, decoded(fact, links.currency(fact.source)))
@@ -51,3 +45,13 @@ def fact_lines(
         first + most if first + most < len(facts) else None,
         no_such_account(facts),
     )
+
+
+def in_a_line(query: QueryView, destination: int, links: PageLinks) -> str:
+    """What the query has come to, where that fits a line; empty where it does not."""
+    if len(query.values) > MOST_TO_SUM_UP:
+        return ""
+    facts = facts_of(query, destination)
+    if no_such_account(facts):
+        return NO_SUCH_ACCOUNT
+    return fact_line(facts[0], links).decoded.short if len(facts) == 1 else ""

@@ -20,6 +20,12 @@ def fact_lines(context: Context, query: QueryView) -> lines.FactLines:
     return lines.fact_lines(query, destination, context["links"], first=first, most=SHOWN)
 
 
+@register.simple_tag(takes_context=True)
+def come_to(context: Context, query: QueryView) -> str:
+    """In a few words, beside its name."""
+    return lines.in_a_line(query, context["page"].batch.destination, context["links"])
+
+
 @register.filter
 def advice(code: str) -> str:
     """What to do about a batch that was rejected for this; empty where that is not known."""

@@ -14,7 +14,7 @@ from queries.reading.views import QueryView
 from queries.statuses import BatchStatus
 
 BLOCK_AT_TIME = "BLOCK_AT_TIMESTAMP"
-AT_ONCE = 200  # queries that are held in memory
+AT_ONCE = 50  # queries that are held in memory, each of which may have thousands of slots
 
 
 class FactKind(Enum):

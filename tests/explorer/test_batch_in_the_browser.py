@@ -12,7 +12,7 @@ from pytest_django.live_server_helper import LiveServer
 
 from queries import transitions
 from queries.chain.local_node import LocalNode, local_node
-from queries.models import Batch, Query
+from queries.models import Batch, BlockJob, Query
 from queries.pipeline.worker import work_once
 from queries.statuses import StepName
 from queries.transitions import Failure
@@ -85,8 +85,14 @@ def test_a_batch_is_watched_until_it_is_done(
     expect(rail.nth(2)).to_have_class("moving")
     expect(page.get_by_text("live", exact=True)).to_be_visible()
     _look(page, screenshots, "batch-moving")
-    # Whoever reads on has a focus, and has closed or opened something.
-    page.locator("details.block > summary").focus()
+    # Whoever reads on has a focus, also in what is replaced, and has closed or opened something.
+    steps = page.get_by_role("region", name="Steps")
+    steps.focus()
+    was = steps.evaluate_handle("element => element")
+    BlockJob.objects.update(waits_for="It waits for this test.")
+    expect(page.locator(".body .remark")).to_have_text("It waits for this test.")
+    assert was.evaluate("element => element.isConnected") is False
+    expect(steps).to_be_focused()
     page.locator(".queries summary").first.click()
     _mine_at_once(service.node, at_once=True)
     service.mine()
@@ -226,7 +232,9 @@ def test_times_go_on(page: Page, live_server: LiveServer, service: Service) -> N
     page.clock.install()
     page.goto(_address(live_server, batch))
     time = page.locator("time.moment").first
+    below = page.locator(".rail").bounding_box()
     page.clock.run_for(125_000)
     expect(time).to_contain_text("2 minutes ago")
     page.clock.run_for(3_600_000)
     expect(time).to_contain_text("1 hour ago")
+    assert page.locator(".rail").bounding_box() == below
