@@ -44,3 +44,12 @@ live?.addEventListener("htmx:afterRequest", (event) => {
   say(event.detail.successful ? "live" : "not live: the server does not answer, trying again");
   tell();
 });
+
+// What a click on a fact's links asked for did not come.
+for (const failure of ["htmx:sendError", "htmx:responseError"]) {
+  document.addEventListener(failure, (event) => {
+    const { elt, target } = event.detail;
+    if (!elt.matches(".ways a")) return;
+    target.textContent = "The server does not answer as it should. Try again in a moment.";
+  });
+}

@@ -129,6 +129,17 @@ def test_people_see_for_themselves(
     _look(page, screenshots, "batch-done")
 
 
+def test_a_server_that_fails_is_told(
+    page: Page, live_server: LiveServer, service: Service, complaints: list[str]
+) -> None:
+    batch = proven_batch(service)
+    page.goto(_address(live_server, batch))
+    page.route("**/check", lambda route: route.fulfill(status=503))
+    page.get_by_role("link", name="Check it now").first.click()
+    expect(page.locator(".checked").first).to_contain_text("Try again in a moment")
+    complaints.clear()
+
+
 def test_a_rejected_batch_says_why_and_what_to_do(
     page: Page, live_server: LiveServer, service: Service, screenshots: Path
 ) -> None:
