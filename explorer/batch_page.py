@@ -9,6 +9,7 @@ from queries.reading.progress import BlockProgress, Progress
 from queries.reading.views import BatchView, QueryPage, QueryView
 
 ROWS = 50  # of a block, on one page of it
+BLOCKS = 50  # of a batch, on one page of it
 OPEN_AT_FIRST = 12  # queries, in all blocks together: more are opened on demand
 SHOWN_AT_FIRST = 3  # queries: where there are no more, each is open
 
@@ -35,6 +36,13 @@ class BatchParts:
     blocks: tuple[BlockPart, ...]
     mark: str  # of what is not in a block
     shown: frozenset[int] | None  # places of queries whose rows are open; None at first
+    first_block: int  # which of all blocks the page begins with
+
+    @property
+    def next_block(self) -> int | None:
+        """Which the next page begins with."""
+        following = self.first_block + BLOCKS
+        return following if following < len(self.progress.blocks) else None
 
     @property
     def few(self) -> bool:
@@ -63,7 +71,10 @@ def alone(batch_id: str, place: int) -> QueryAlone | None:
 
 
 def parts_of(
-    batch_id: str, opened: Mapping[str, int] | None, shown_queries: frozenset[int] | None = None
+    batch_id: str,
+    opened: Mapping[str, int] | None,
+    shown_queries: frozenset[int] | None = None,
+    first_block: int = 0,
 ) -> BatchParts | None:
     """`opened`: the keys of blocks, each with the place it is shown from; None at first."""
     shown = batches.batch(batch_id)
@@ -72,8 +83,10 @@ def parts_of(
     whole = progress.progress_of(shown)
     if opened is None:
         opened = dict(_opened_at_first(whole))
-    blocks = tuple(_part(shown, block, opened.get(block.key)) for block in whole.blocks)
-    return BatchParts(shown, whole, blocks, _mark(shown, whole.steps), shown_queries)
+    on_page = whole.blocks[first_block : first_block + BLOCKS]
+    blocks = tuple(_part(shown, block, opened.get(block.key)) for block in on_page)
+    mark = _mark(shown, whole.steps)
+    return BatchParts(shown, whole, blocks, mark, shown_queries, first_block)
 
 
 def _opened_at_first(whole: Progress) -> Iterator[tuple[str, int]]:

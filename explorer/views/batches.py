@@ -21,14 +21,16 @@ MOST_OPENED = 100
 @never_cache
 def batch(request: HttpRequest, batch_id: str, links: PageLinks) -> HttpResponse:
     opened = _opened(request) if "open" in request.GET else None
-    return render(request, "batch.html", {"page": _parts(batch_id, opened), "links": links})
+    return render(
+        request, "batch.html", {"page": _parts(request, batch_id, opened), "links": links}
+    )
 
 
 @require_safe
 @never_cache
 def batch_changes(request: HttpRequest, batch_id: str, links: PageLinks) -> HttpResponse:
     """Only what is not as it was `seen`; nothing where all is."""
-    page = _parts(batch_id, _opened(request), _shown_queries(request))
+    page = _parts(request, batch_id, _opened(request), _shown_queries(request))
     # The marks alone, in the order of the page: a batch may have hundreds of blocks.
     state, *seen = request.GET.get("seen", "").split(".")
     blocks = [
@@ -46,7 +48,7 @@ def batch_changes(request: HttpRequest, batch_id: str, links: PageLinks) -> Http
 @never_cache
 def batch_block(request: HttpRequest, batch_id: str, links: PageLinks) -> HttpResponse:
     """One block's queries, where it is opened."""
-    page = _parts(batch_id, _opened(request))
+    page = _parts(request, batch_id, _opened(request))
     for block in page.blocks:
         if block.rows:
             return render(
@@ -56,9 +58,13 @@ def batch_block(request: HttpRequest, batch_id: str, links: PageLinks) -> HttpRe
 
 
 def _parts(
-    batch_id: str, opened: dict[str, int] | None, shown: frozenset[int] | None = None
+    request: HttpRequest,
+    batch_id: str,
+    opened: dict[str, int] | None,
+    shown: frozenset[int] | None = None,
 ) -> BatchParts:
-    page = parts_of(batch_id, opened, shown)
+    first = request.GET.get("blocks", "")
+    page = parts_of(batch_id, opened, shown, int(first) if PLACE.fullmatch(first) else 0)
     if page is None:
         raise Http404
     return page

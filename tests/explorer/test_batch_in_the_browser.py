@@ -215,11 +215,11 @@ MOST_AT_FIRST, MOST_UNCHANGED = 100_000, 2_000  # bytes
 
 def test_little_is_transferred(page: Page, live_server: LiveServer, service: Service) -> None:
     """What is static is counted as it is served, which is compressed: here it is not."""
-    service.mine(30)
+    service.mine(110)
     service.chains().head(CHAIN_ID)
     answers: list[Response] = []
     page.on("response", lambda answer: answers.append(answer))  # noqa: PLW0108  (no builtin)
-    for batch in (_large_batch(service, 1, 12), _large_batch(service, 25, 20)):
+    for batch in (_large_batch(service, 1, 12), _large_batch(service, 100, 10)):
         answers.clear()
         with page.expect_response(re.compile("/changes")) as unchanged:
             page.goto(_address(live_server, batch))

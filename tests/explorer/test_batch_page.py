@@ -87,6 +87,23 @@ def test_a_large_batch_is_opened_on_demand() -> None:
     assert Client().get(f"/explorer/query/{batch_id}/block", {"open": "5-5"}).status_code == 404
 
 
+def test_a_batch_of_many_blocks_is_shown_some_at_a_time() -> None:
+    batch_id = _submitted(blocks=60, accounts=3)
+    first = _page(batch_id).text
+    assert first.count("data-block=") == 50
+    assert "180 queries, 60 blocks" in first
+    (more,) = re.findall(r'href="([^"]+)">The next blocks', first)
+    second = Client().get(f"/explorer/query/{batch_id}{more}").text
+    assert second.count("data-block=") == 10
+    (changes,) = re.findall(r'hx-get="([^"]+/changes[^"]+)"', second)
+    assert Client().get(changes, {"blocks": "50", "seen": _seen(second)}).status_code == 204
+    opened = {"blocks": "50", "open": f"{SEPOLIA}-{5186021 - 55}"}
+    rows = Client().get(f"/explorer/query/{batch_id}/block", opened)
+    assert rows.text.count('id="marks-') == 3
+    for odd in ("9" * 9, "-1", "x", "9" * 30):
+        assert _page(batch_id, blocks=odd).status_code == 200
+
+
 def test_only_what_has_changed_comes_back_and_the_last_answer_stops_it() -> None:
     batch_id = _submitted(blocks=2)
     first = _page(batch_id).text
