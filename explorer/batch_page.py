@@ -84,7 +84,9 @@ def parts_of(
     if opened is None:
         opened = dict(_opened_at_first(whole))
     on_page = whole.blocks[first_block : first_block + BLOCKS]
-    blocks = tuple(_part(shown, block, opened.get(block.key)) for block in on_page)
+    firsts = {block: opened[block.key] for block in on_page if block.key in opened}
+    rows = progress.queries_of_blocks(shown, firsts, most=ROWS)
+    blocks = tuple(_part(shown, block, rows.get(block.key)) for block in on_page)
     mark = _mark(shown, whole.steps)
     return BatchParts(shown, whole, blocks, mark, shown_queries, first_block)
 
@@ -94,10 +96,7 @@ def _opened_at_first(whole: Progress) -> Iterator[tuple[str, int]]:
         yield from ((block.key, block.first) for block in whole.blocks)
 
 
-def _part(shown: BatchView, block: BlockProgress, first: int | None) -> BlockPart:
-    rows = None
-    if first is not None:
-        rows = progress.queries_of_block(shown, block, first=first, most=ROWS)
+def _part(shown: BatchView, block: BlockProgress, rows: QueryPage | None) -> BlockPart:
     return BlockPart(block, rows, _mark(block, rows, shown.ended))
 
 

@@ -75,7 +75,8 @@ def batches_of(
 
 def queries_of(shown: BatchView, *, first: int, most: int) -> QueryPage:
     """The batch's queries from the place `first` on, with their transactions."""
-    return page_of(Query.objects.filter(batch=shown.id), shown, first, most)
+    found = views_of(rows_of(shown).filter(place__gte=first)[: most + 1], shown)
+    return QueryPage(found[:most], found[most].place if len(found) > most else None)
 
 
 def query_at(shown: BatchView, place: int) -> QueryView | None:
@@ -83,13 +84,18 @@ def query_at(shown: BatchView, place: int) -> QueryView | None:
     return found[0] if found and found[0].place == place else None
 
 
-def page_of(rows: QuerySet[Query], shown: BatchView, first: int, most: int) -> QueryPage:
-    rows = rows.filter(place__gte=first).select_related("job").defer("job__header")
-    found = list(rows.order_by("place")[: most + 1])
+def views_of(rows: QuerySet[Query], shown: BatchView) -> tuple[QueryView, ...]:
+    """Some of the batch's queries, in their order."""
+    found = list(rows)
     sent = transactions_of(found)
     done = shown.status == BatchStatus.DONE
-    views = tuple(query_view(row, sent, done=done) for row in found[:most])
-    return QueryPage(views, found[most].place if len(found) > most else None)
+    return tuple(query_view(row, sent, done=done) for row in found)
+
+
+def rows_of(shown: BatchView) -> QuerySet[Query]:
+    """The batch's queries with their jobs."""
+    rows = Query.objects.filter(batch=shown.id).order_by("place")
+    return rows.select_related("job").defer("job__header")
 
 
 def transactions_of(rows: Iterable[Query]) -> Mapping[int, SentTransaction]:

@@ -74,6 +74,10 @@ def test_its_statements_do_not_grow() -> None:
             assert _page(batch_id, open=f"{SEPOLIA}-5186021").status_code == 200
         counts.append(len(statements))
     assert counts == [4, 4]  # the batch, its blocks, one block's queries, their transactions
+    keys = ",".join(f"{SEPOLIA}-{5186021 - number}" for number in range(30))
+    with CaptureQueriesContext(connection) as statements:
+        assert _page(large, open=keys).text.count('id="marks-') == 600
+    assert len(statements) == 4  # however many blocks are open
 
 
 def test_a_large_batch_is_opened_on_demand() -> None:
