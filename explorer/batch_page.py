@@ -6,10 +6,12 @@ from hashlib import blake2s
 
 from queries.reading import batches, progress
 from queries.reading.progress import BlockProgress, Progress
-from queries.reading.views import BatchView, QueryPage
+from queries.reading.views import BatchView, QueryPage, QueryView
 
 ROWS = 50  # of a block, on one page of it
+BLOCKS = 50  # of a batch, on one page of it
 OPEN_AT_FIRST = 12  # queries, in all blocks together: more are opened on demand
+SHOWN_AT_FIRST = 3  # queries: where there are no more, each is open
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,13 +35,47 @@ class BatchParts:
     progress: Progress
     blocks: tuple[BlockPart, ...]
     mark: str  # of what is not in a block
+    shown: frozenset[int] | None  # places of queries whose rows are open; None at first
+    first_block: int  # which of all blocks the page begins with
+
+    @property
+    def next_block(self) -> int | None:
+        """Which the next page begins with."""
+        following = self.first_block + BLOCKS
+        return following if following < len(self.progress.blocks) else None
+
+    @property
+    def few(self) -> bool:
+        return self.progress.queries <= SHOWN_AT_FIRST
+
+    def shows(self, place: int) -> bool:
+        return self.few if self.shown is None else place in self.shown
 
     @property
     def ended(self) -> bool:
         return self.batch.ended is not None
 
 
-def parts_of(batch_id: str, opened: Mapping[str, int] | None) -> BatchParts | None:
+@dataclass(frozen=True, slots=True)
+class QueryAlone:
+    """A query on a page of its own."""
+
+    batch: BatchView
+    query: QueryView
+
+
+def alone(batch_id: str, place: int) -> QueryAlone | None:
+    batch = batches.batch(batch_id)
+    query = batches.query_at(batch, place) if batch else None
+    return QueryAlone(batch, query) if batch and query else None
+
+
+def parts_of(
+    batch_id: str,
+    opened: Mapping[str, int] | None,
+    shown_queries: frozenset[int] | None = None,
+    first_block: int = 0,
+) -> BatchParts | None:
     """`opened`: the keys of blocks, each with the place it is shown from; None at first."""
     shown = batches.batch(batch_id)
     if shown is None:
@@ -47,8 +83,12 @@ def parts_of(batch_id: str, opened: Mapping[str, int] | None) -> BatchParts | No
     whole = progress.progress_of(shown)
     if opened is None:
         opened = dict(_opened_at_first(whole))
-    blocks = tuple(_part(shown, block, opened.get(block.key)) for block in whole.blocks)
-    return BatchParts(shown, whole, blocks, _mark(shown, whole.steps))
+    on_page = whole.blocks[first_block : first_block + BLOCKS]
+    firsts = {block: opened[block.key] for block in on_page if block.key in opened}
+    rows = progress.queries_of_blocks(shown, firsts, most=ROWS)
+    blocks = tuple(_part(shown, block, rows.get(block.key)) for block in on_page)
+    mark = _mark(shown, whole.steps)
+    return BatchParts(shown, whole, blocks, mark, shown_queries, first_block)
 
 
 def _opened_at_first(whole: Progress) -> Iterator[tuple[str, int]]:
@@ -56,12 +96,9 @@ def _opened_at_first(whole: Progress) -> Iterator[tuple[str, int]]:
         yield from ((block.key, block.first) for block in whole.blocks)
 
 
-def _part(shown: BatchView, block: BlockProgress, first: int | None) -> BlockPart:
-    rows = None
-    if first is not None:
-        rows = progress.queries_of_block(shown, block, first=first, most=ROWS)
+def _part(shown: BatchView, block: BlockProgress, rows: QueryPage | None) -> BlockPart:
     return BlockPart(block, rows, _mark(block, rows, shown.ended))
 
 
 def _mark(*shown: object) -> str:
-    return blake2s(repr(shown).encode(), digest_size=4).hexdigest()
+    return blake2s(repr(shown).encode(), digest_size=3).hexdigest()

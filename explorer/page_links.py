@@ -40,6 +40,16 @@ class PageLinks:
             if each.address[2:].lower() == address and destination in {None, each.destination}
         )
 
+    def currency(self, chain_id: int) -> str:
+        """What its balances are counted in."""
+        chain = self.routes.chains.get(chain_id)
+        return chain.currency if chain else "ETH"
+
+    def registry_address(self, source: int, destination: int) -> str:
+        """The address of the registry that a route's facts are in; empty where it has none now."""
+        registry = self.routes.registries.get((source, destination))
+        return registry.address if registry else ""
+
     def transaction(self, chain_id: int, transaction_hash: str) -> str:
         return self._at(chain_id, f"tx/{transaction_hash}")
 

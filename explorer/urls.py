@@ -4,6 +4,7 @@ import re
 
 from django.contrib import admin
 from django.urls import URLPattern, path, register_converter
+from django.urls.converters import IntConverter
 from django.views.generic import RedirectView
 
 from accounts import urls as accounts
@@ -16,13 +17,15 @@ from explorer.views import (
     batches,
     blocks,
     dashboard,
+    facts,
     home,
     new_batch,
+    queries,
     registries,
     search,
     transactions,
 )
-from explorer.wiring import LIMITS, ROUTES, ask_wallet
+from explorer.wiring import LIMITS, ROUTES, ask_registry, ask_wallet
 from queries.api import urls as api
 from queries.routes import Routes
 from queries.schema.batch_rules import BatchLimits
@@ -42,9 +45,18 @@ def is_of_the_api(address: str) -> bool:
     return address in API_PATHS or any(each.pattern.match(address[1:]) for each in API)
 
 
+class Place(IntConverter):
+    """Of a query in its batch; no longer than a column holds."""
+
+    regex = "[0-9]{1,9}"
+
+
+register_converter(Place, "place")
+
+
 def explorer(routes: Routes) -> list[URLPattern]:
     """The pages that show what the service does."""
-    links = {"links": PageLinks(routes)}
+    links: dict[str, object] = {"links": PageLinks(routes)}
     return [
         path("", home.start, links, name="start"),
         path("explorer/newest", home.newest_changes, links, name="newest"),
@@ -56,6 +68,31 @@ def explorer(routes: Routes) -> list[URLPattern]:
             name="batch-changes",
         ),
         path("explorer/query/<str:batch_id>/block", batches.batch_block, links, name="batch-block"),
+        path(
+            "explorer/query/<str:batch_id>/facts.csv",
+            facts.batch_facts,
+            links | {"form": "csv"},
+            name="batch-facts-csv",
+        ),
+        path(
+            "explorer/query/<str:batch_id>/facts.json",
+            facts.batch_facts,
+            links | {"form": "json"},
+            name="batch-facts-json",
+        ),
+        path("explorer/query/<str:batch_id>/<place:place>", queries.query, links, name="query"),
+        path(
+            "explorer/query/<str:batch_id>/<place:place>/<str:name>",
+            facts.fact,
+            links,
+            name="fact",
+        ),
+        path(
+            "explorer/query/<str:batch_id>/<place:place>/<str:name>/check",
+            facts.check,
+            links | {"ask": ask_registry(routes)},
+            name="fact-check",
+        ),
         path("explorer", RedirectView.as_view(pattern_name="batches"), name="explorer"),
         path("explorer/batches", batch_list.batches, links, name="batches"),
         path("explorer/block/<number:chain>/<number:number>", blocks.block, links, name="block"),

@@ -6,8 +6,19 @@ from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
 
 from accounts.contract_wallets import WalletAnswer as ForSignIn
+from explorer.live_check import AskRegistry, Outcome, RegistryWord, compared
 from queries.chain.contract_wallets import WalletAnswer, WalletQuestions
+from queries.chain.errors import ChainError, RegistryAbsent
+from queries.chain.live_reads import LiveReads, TooManyReads
+from queries.chain.registry_facts import (
+    AccountFieldRead,
+    FactRead,
+    HeaderFieldRead,
+    SlotRead,
+    TimestampRead,
+)
 from queries.deliveries import replay
+from queries.reading.facts import FactKind, FactView
 from queries.routes import Routes, RoutesUnreadable, read_routes
 from queries.schema.batch_rules import BatchLimits
 
@@ -53,3 +64,40 @@ def ask_wallet(
 ) -> ForSignIn:
     """How sign-in asks a contract wallet on its chain."""
     return TOLD[WALLETS.ask(ROUTES.chains.get(chain_id), address, digest, signature, before)]
+
+
+LIVE_READS = LiveReads()  # of this process
+
+
+def ask_registry(routes: Routes) -> AskRegistry:
+    """How a page asks the registries of these routes what they say now."""
+
+    def ask(fact: FactView) -> RegistryWord:
+        registry = routes.registries.get((fact.source, fact.destination))
+        if registry is None:
+            return RegistryWord(Outcome.NO_REGISTRY)
+        chain = routes.chains[fact.destination]
+        try:
+            found = LIVE_READS.words(chain, registry, [_read_of(fact)])
+        except TooManyReads:
+            return RegistryWord(Outcome.BUSY)
+        except RegistryAbsent:
+            return RegistryWord(Outcome.NO_REGISTRY)
+        except ChainError:
+            return RegistryWord(Outcome.NO_ANSWER)
+        return compared(fact, found.words[0], found.block)
+
+    return ask
+
+
+def _read_of(fact: FactView) -> FactRead:
+    account = bytes.fromhex(fact.account[2:])
+    match fact.kind:
+        case FactKind.ACCOUNT_FIELD:
+            return AccountFieldRead(account, fact.block, fact.key)
+        case FactKind.STORAGE_SLOT:
+            return SlotRead(account, fact.block, fact.key)
+        case FactKind.HEADER_FIELD:
+            return HeaderFieldRead(fact.block, fact.key)
+        case _:
+            return TimestampRead(fact.key)

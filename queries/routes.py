@@ -45,6 +45,7 @@ DEAREST_GWEI = 10**6
 REGISTRY_KEYS = {"kind", "source", "destination", "address", "longest_range"}
 ATTESTED_KEYS = {"signers", "threshold"}
 ALIAS = "[A-Za-z][A-Za-z0-9_.-]{0,49}"
+CURRENCY = "[A-Za-z][A-Za-z0-9.]{0,9}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +72,7 @@ class Chain:
     free: bool = False
     explorer: str = ""  # such as https://etherscan.io, for links
     ens_registry: str = ""
+    currency: str = "ETH"  # what 10^18 of its smallest unit are called
 
 
 class RegistryKind(StrEnum):
@@ -161,6 +163,12 @@ def _aliases(place: str, value: object) -> tuple[str, ...]:
     return tuple(aliases)
 
 
+def _currency(place: str, value: object) -> str:
+    if not isinstance(value, str) or not re.fullmatch(CURRENCY, value):
+        refuse(place, 'it must be a symbol of up to 10 letters and digits, such as "ETH"')
+    return value
+
+
 def _finality(place: str, value: object) -> int | None:
     if value == "finalized":
         return None
@@ -194,6 +202,7 @@ CHAIN_OPTIONS: Mapping[str, tuple[str, Callable[[str, object], Any]]] = {
     "free": ("free", flag),
     "explorer": ("explorer", site_address),
     "ens_registry": ("ens_registry", contract_address),
+    "currency": ("currency", _currency),
 }
 
 CHAIN_KEYS = {"name", "nodes", *CHAIN_OPTIONS}

@@ -4,8 +4,7 @@
 const live = document.getElementById("live");
 
 function shown() {
-  const parts = [...document.querySelectorAll("[data-part]")];
-  return parts.map((part) => `${part.dataset.part}:${part.dataset.mark}`).join(",");
+  return [...document.querySelectorAll("[data-mark]")].map((part) => part.dataset.mark).join(".");
 }
 
 function opened() {
@@ -17,6 +16,19 @@ function opened() {
     .join(",");
 }
 
+// Queries whose steps and values are shown; of the others only the marks are refreshed.
+function rows() {
+  return [...document.querySelectorAll("[data-row]")].map((row) => row.dataset.row).join(",");
+}
+
+// The title, and once the batch has ended a sentence for those who do not look at the page.
+function tell() {
+  const state = document.getElementById("state");
+  if (document.title !== state.dataset.title) document.title = state.dataset.title;
+  const said = state.dataset.said;
+  if (said) document.getElementById("announcement").textContent = said;
+}
+
 function say(words) {
   const mark = document.querySelector("[data-live]");
   if (mark && mark.textContent !== words) mark.textContent = words;
@@ -26,7 +38,18 @@ live?.addEventListener("htmx:configRequest", (event) => {
   if (document.hidden) event.preventDefault();
   event.detail.parameters.seen = shown();
   event.detail.parameters.open = opened();
+  event.detail.parameters.rows = rows();
 });
 live?.addEventListener("htmx:afterRequest", (event) => {
   say(event.detail.successful ? "live" : "not live: the server does not answer, trying again");
+  tell();
 });
+
+// What a click on a fact's links asked for did not come.
+for (const failure of ["htmx:sendError", "htmx:responseError"]) {
+  document.addEventListener(failure, (event) => {
+    const { elt, target } = event.detail;
+    if (!elt.matches(".ways a")) return;
+    target.textContent = "The server does not answer as it should. Try again in a moment.";
+  });
+}

@@ -1,5 +1,6 @@
 """What keeps people with other senses out of a page, as axe-core finds it."""
 
+import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page
 
@@ -15,3 +16,9 @@ def grave_faults(page: Page) -> list[str]:
         if fault["impact"] in GRAVE
         for node in fault["nodes"]
     ]
+
+
+def assert_open_to_all(page: Page) -> None:
+    faults = grave_faults(page)
+    if faults:
+        pytest.fail("\n".join(faults))

@@ -21,9 +21,9 @@ def counted(number: int, forms: str) -> str:
 
 
 @register.filter
-def wei(amount: int) -> str:
+def wei(amount: int, currency: str = "ETH") -> str:
     """In the unit that reads best: 0, 21,000 wei, 1.5 gwei, 0.0321 ETH."""
-    for unit, digits in (("ETH", 18), ("gwei", 9)):
+    for unit, digits in ((currency, 18), ("gwei", 9)):
         if amount >= 10 ** (digits - 3):
             whole, rest = divmod(amount, 10**digits)
             decimals = f"{rest:0{digits}}"[:6].rstrip("0")

@@ -19,6 +19,11 @@ def chain_name(context: Context, chain_id: int) -> str:
 
 
 @register.simple_tag(takes_context=True)
+def currency(context: Context, chain_id: int) -> str:
+    return _links(context).currency(chain_id)
+
+
+@register.simple_tag(takes_context=True)
 def transaction_link(context: Context, chain_id: int, transaction_hash: str) -> str:
     return _links(context).transaction(chain_id, transaction_hash)
 

@@ -1,6 +1,7 @@
 """The page of a batch, and what it asks for while something moves."""
 
 import re
+from itertools import zip_longest
 
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
@@ -12,6 +13,7 @@ from explorer.page_links import PageLinks
 
 HTMX_STOPS = 286  # its status for an answer that is the last one
 OPENED = re.compile(r"(\d{1,20}-t?\d{1,20})(?::(\d{1,9}))?")
+PLACE = re.compile("[0-9]{1,9}")
 MOST_OPENED = 100
 
 
@@ -19,17 +21,22 @@ MOST_OPENED = 100
 @never_cache
 def batch(request: HttpRequest, batch_id: str, links: PageLinks) -> HttpResponse:
     opened = _opened(request) if "open" in request.GET else None
-    return render(request, "batch.html", {"page": _parts(batch_id, opened), "links": links})
+    return render(
+        request, "batch.html", {"page": _parts(request, batch_id, opened), "links": links}
+    )
 
 
 @require_safe
 @never_cache
 def batch_changes(request: HttpRequest, batch_id: str, links: PageLinks) -> HttpResponse:
     """Only what is not as it was `seen`; nothing where all is."""
-    page = _parts(batch_id, _opened(request))
-    seen = dict(each.rpartition(":")[::2] for each in request.GET.get("seen", "").split(","))
-    blocks = [each for each in page.blocks if seen.get(each.key) != each.mark]
-    state_changed = seen.get("state") != page.mark
+    page = _parts(request, batch_id, _opened(request), _shown_queries(request))
+    # The marks alone, in the order of the page: a batch may have hundreds of blocks.
+    state, *seen = request.GET.get("seen", "").split(".")
+    blocks = [
+        block for block, mark in zip_longest(page.blocks, seen) if block and block.mark != mark
+    ]
+    state_changed = state != page.mark
     if not blocks and not state_changed:
         return HttpResponse(status=HTMX_STOPS if page.ended else 204)
     changed = {"page": page, "links": links, "blocks": blocks, "state_changed": state_changed}
@@ -41,7 +48,7 @@ def batch_changes(request: HttpRequest, batch_id: str, links: PageLinks) -> Http
 @never_cache
 def batch_block(request: HttpRequest, batch_id: str, links: PageLinks) -> HttpResponse:
     """One block's queries, where it is opened."""
-    page = _parts(batch_id, _opened(request))
+    page = _parts(request, batch_id, _opened(request))
     for block in page.blocks:
         if block.rows:
             return render(
@@ -50,8 +57,14 @@ def batch_block(request: HttpRequest, batch_id: str, links: PageLinks) -> HttpRe
     raise Http404
 
 
-def _parts(batch_id: str, opened: dict[str, int] | None) -> BatchParts:
-    page = parts_of(batch_id, opened)
+def _parts(
+    request: HttpRequest,
+    batch_id: str,
+    opened: dict[str, int] | None,
+    shown: frozenset[int] | None = None,
+) -> BatchParts:
+    first = request.GET.get("blocks", "")
+    page = parts_of(batch_id, opened, shown, int(first) if PLACE.fullmatch(first) else 0)
     if page is None:
         raise Http404
     return page
@@ -62,3 +75,8 @@ def _opened(request: HttpRequest) -> dict[str, int]:
     named = request.GET.get("open", "").split(",")[:MOST_OPENED]
     found = [OPENED.fullmatch(each) for each in named]
     return {each[1]: int(each[2] or 0) for each in found if each}
+
+
+def _shown_queries(request: HttpRequest) -> frozenset[int]:
+    named = request.GET.get("rows", "").split(",")[:MOST_OPENED]
+    return frozenset(int(each) for each in named if PLACE.fullmatch(each))

@@ -1,8 +1,10 @@
 """Batches and their queries, as they were asked for and as far as they are."""
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
+
+from django.db.models import F, QuerySet
 
 from accounts.models import Account
 from queries import waiting
@@ -77,17 +79,30 @@ def queries_of(shown: BatchView, *, first: int, most: int) -> QueryPage:
         "WHERE query.batch_id = %s AND query.place >= %s ORDER BY query.place LIMIT %s",
         (shown.id, first, most + 1),
     )
-    return page_of(list(rows), shown, most)
+    found = views_of(rows, shown)
+    return QueryPage(found[:most], found[most].place if len(found) > most else None)
 
 
-def page_of(found: Sequence[Query], shown: BatchView, most: int) -> QueryPage:
-    """Of rows with what their jobs wait for, one more than is shown where there are more."""
-    sent = _transactions(found)
-    views = tuple(_query(row, sent, shown) for row in found[:most])
-    return QueryPage(views, found[most].place if len(found) > most else None)
+def query_at(shown: BatchView, place: int) -> QueryView | None:
+    found = queries_of(shown, first=place, most=1).queries
+    return found[0] if found and found[0].place == place else None
 
 
-def _transactions(rows: Iterable[Query]) -> Mapping[int, SentTransaction]:
+def views_of(rows: Iterable[Query], shown: BatchView) -> tuple[QueryView, ...]:
+    """Some of the batch's queries, in their order."""
+    found = list(rows)
+    sent = transactions_of(found)
+    done = shown.status == BatchStatus.DONE
+    return tuple(query_view(row, sent, done=done, error=shown.error) for row in found)
+
+
+def rows_of(shown: BatchView) -> QuerySet[Query]:
+    """The batch's queries with what their jobs wait for."""
+    rows = Query.objects.filter(batch=shown.id).order_by("place")
+    return rows.annotate(job_waits_for=F("job__waits_for"))
+
+
+def transactions_of(rows: Iterable[Query]) -> Mapping[int, SentTransaction]:
     """Those of all the rows, each once: hundreds of queries share one."""
     ids = {getattr(row, column) for row in rows for column in _TRANSACTION_OF.values()} - {None}
     return SentTransaction.objects.only(*_TRANSACTION_COLUMNS).in_bulk(ids) if ids else {}
@@ -115,7 +130,13 @@ def _error(row: Batch) -> ErrorView | None:
     )
 
 
-def _query(row: Query, sent: Mapping[int, SentTransaction], batch: BatchView) -> QueryView:
+def query_view(
+    row: Query,
+    sent: Mapping[int, SentTransaction],
+    *,
+    done: bool,
+    error: ErrorView | None = None,
+) -> QueryView:
     return QueryView(
         place=row.place,
         source=row.source,
@@ -126,9 +147,9 @@ def _query(row: Query, sent: Mapping[int, SentTransaction], batch: BatchView) ->
         props=tuple(each for each in AccountField if row.props >> each & 1),
         slots=tuple(f"0x{slot}" for slot in row.slots),
         header_fields=tuple(each for each in HeaderField if row.header_fields >> each & 1),
-        steps=tuple(_steps(row, sent, batch.error if row.failed else None)),
-        waits_for="" if row.ended else vars(row)["job_waits_for"] or "",
-        values=_values(row) if batch.status == BatchStatus.DONE else (),
+        steps=tuple(_steps(row, sent, error if row.failed else None)),
+        waits_for="" if row.ended else vars(row).get("job_waits_for") or "",
+        values=_values(row) if done else (),
         cost=int(row.cost, 16) if row.cost else None,
     )
 

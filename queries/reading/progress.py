@@ -3,12 +3,13 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import reduce
+from operator import or_
 from typing import Any
 
-from django.db.models import Count, F, Max, Min, Q
+from django.db.models import Count, Max, Min, Q
 
 from queries.models import Query
-from queries.reading.batches import page_of
+from queries.reading.batches import rows_of, views_of
 from queries.reading.views import BatchView, QueryPage
 from queries.statuses import StepName
 
@@ -92,13 +93,33 @@ def progress_of(shown: BatchView) -> Progress:
     return Progress(tuple(_block(row) for row in rows))
 
 
-def queries_of_block(shown: BatchView, block: BlockProgress, *, first: int, most: int) -> QueryPage:
-    """Of the batch's queries, those of one block, as it was named."""
-    rows = Query.objects.filter(batch=shown.id, source=block.source, timestamp=block.timestamp)
-    if block.timestamp is None:
-        rows = rows.filter(block=block.block)
-    rows = rows.filter(place__gte=first).annotate(job_waits_for=F("job__waits_for"))
-    return page_of(list(rows.order_by("place")[: most + 1]), shown, most)
+def queries_of_blocks(
+    shown: BatchView, firsts: Mapping[BlockProgress, int], *, most: int
+) -> Mapping[str, QueryPage]:
+    """Some queries of each of these blocks, from the place on that stands beside it, by its key.
+
+    All in as many statements as one: a block's queries stand one behind the other.
+    """
+    ranges = {block: _places(block, first, most) for block, first in firsts.items()}
+    chosen = [Q(place__range=(places[0], places[-1])) for places in ranges.values() if places]
+    if not chosen:
+        return {}
+    found = {
+        view.place: view for view in views_of(rows_of(shown).filter(reduce(or_, chosen)), shown)
+    }
+    return {
+        block.key: QueryPage(
+            tuple(found[place] for place in places if place in found),
+            places.stop if places.stop < block.first + block.queries else None,
+        )
+        for block, places in ranges.items()
+        if places
+    }
+
+
+def _places(block: BlockProgress, first: int, most: int) -> range:
+    first = max(first, block.first)
+    return range(first, min(first + most, block.first + block.queries))
 
 
 def _block(row: Mapping[str, Any]) -> BlockProgress:

@@ -1,5 +1,6 @@
 """The batch page, and what it asks for while something moves."""
 
+import json
 import re
 from typing import Any
 
@@ -9,10 +10,11 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
 from queries import transitions
+from queries.models import BlockJob, Query
 from queries.statuses import BatchStatus, StepName
 from queries.transitions import Failure
 from tests.queries.api.served_api import HERE, SEPOLIA, make_key, submitted
-from tests.queries.api.worked_batches import run_steps, send_transaction, set_status
+from tests.queries.api.worked_batches import BEGIN, run_steps, send_transaction, set_status
 
 pytestmark = [pytest.mark.django_db, pytest.mark.urls(HERE)]
 
@@ -33,13 +35,13 @@ def _page(batch_id: str, **parameters: str) -> Any:
     return Client().get(f"/explorer/query/{batch_id}", parameters)
 
 
-def _changes(batch_id: str, seen: str, opened: str = "") -> Any:
-    return Client().get(f"/explorer/query/{batch_id}/changes", {"seen": seen, "open": opened})
+def _changes(batch_id: str, seen: str, opened: str = "", rows: str = "") -> Any:
+    told = {"seen": seen, "open": opened, "rows": rows}
+    return Client().get(f"/explorer/query/{batch_id}/changes", told)
 
 
 def _seen(text: str) -> str:
-    parts = re.findall(r'data-part="([^"]+)" data-mark="([^"]+)"', text)
-    return ",".join(":".join(part) for part in parts)
+    return ".".join(re.findall(r'data-mark="([^"]+)"', text))
 
 
 def test_it_shows_the_six_things_and_keeps_what_is_private() -> None:
@@ -55,7 +57,7 @@ def test_it_shows_the_six_things_and_keeps_what_is_private() -> None:
 
 @pytest.mark.parametrize("name", ["01J2VM6JSA6VKKZ0ENWGYYPR18", "x", "%00", "../..", "a" * 5_000])
 def test_a_batch_that_is_none_is_our_404(name: str) -> None:
-    for ending in ("", "/changes", "/block"):
+    for ending in ("", "/changes", "/block", "/0", "/0/BALANCE", "/facts.csv", "/facts.json"):
         answer = Client().get(f"/explorer/query/{name}{ending}")
         assert answer.status_code == 404
         assert "There is nothing at this address" in answer.text
@@ -72,6 +74,10 @@ def test_its_statements_do_not_grow() -> None:
             assert _page(batch_id, open=f"{SEPOLIA}-5186021").status_code == 200
         counts.append(len(statements))
     assert counts == [4, 4]  # the batch, its blocks, one block's queries, their transactions
+    keys = ",".join(f"{SEPOLIA}-{5186021 - number}" for number in range(30))
+    with CaptureQueriesContext(connection) as statements:
+        assert _page(large, open=keys).text.count('id="marks-') == 600
+    assert len(statements) == 4  # however many blocks are open
 
 
 def test_a_large_batch_is_opened_on_demand() -> None:
@@ -80,9 +86,26 @@ def test_a_large_batch_is_opened_on_demand() -> None:
     assert text.count('id="marks-') == 0
     opened = Client().get(f"/explorer/query/{batch_id}/block", {"open": f"{SEPOLIA}-5186020"}).text
     assert opened.count('id="marks-') == 50
-    (more,) = re.findall(r'hx-get="([^"]+)"', opened)
+    (more,) = re.findall(r'hx-get="([^"]+/block[^"]+)"', opened)
     assert Client().get(more).text.count('id="marks-') == 10
     assert Client().get(f"/explorer/query/{batch_id}/block", {"open": "5-5"}).status_code == 404
+
+
+def test_a_batch_of_many_blocks_is_shown_some_at_a_time() -> None:
+    batch_id = _submitted(blocks=60, accounts=3)
+    first = _page(batch_id).text
+    assert first.count("data-block=") == 50
+    assert "180 queries, 60 blocks" in first
+    (more,) = re.findall(r'href="([^"]+)">The next blocks', first)
+    second = Client().get(f"/explorer/query/{batch_id}{more}").text
+    assert second.count("data-block=") == 10
+    (changes,) = re.findall(r'hx-get="([^"]+/changes[^"]+)"', second)
+    assert Client().get(changes, {"blocks": "50", "seen": _seen(second)}).status_code == 204
+    opened = {"blocks": "50", "open": f"{SEPOLIA}-{5186021 - 55}"}
+    rows = Client().get(f"/explorer/query/{batch_id}/block", opened)
+    assert rows.text.count('id="marks-') == 3
+    for odd in ("9" * 9, "-1", "x", "9" * 30):
+        assert _page(batch_id, blocks=odd).status_code == 200
 
 
 def test_only_what_has_changed_comes_back_and_the_last_answer_stops_it() -> None:
@@ -92,11 +115,12 @@ def test_only_what_has_changed_comes_back_and_the_last_answer_stops_it() -> None
     same = _changes(batch_id, _seen(first), opened)
     assert (same.status_code, same.content) == (204, b"")
     run_steps(batch_id, StepName.INITIAL_STATE)
-    changed = _changes(batch_id, _seen(first), opened)
+    changed = _changes(batch_id, _seen(first), opened, rows="0,3")
     assert changed.status_code == 200
-    assert 'id="state" data-part="state"' in changed.text
-    assert changed.text.count('hx-swap-oob="true"') == 1 + 2 + 2 * 4
-    seen = f"state:nothing,{_seen(changed.text)}"
+    assert 'id="state" data-mark="' in changed.text
+    # The state, two blocks, each query's marks, and those two that are open.
+    assert changed.text.count('hx-swap-oob="true"') == 1 + 2 + 4 + 2
+    seen = _seen(changed.text)
     assert _changes(batch_id, seen, opened).status_code == 204
     failure = Failure("fee_too_low", "More.", StepName.HEADER_ACCUMULATED, retryable=False)
     set_status(batch_id, BatchStatus.ACCEPTED)
@@ -108,7 +132,79 @@ def test_only_what_has_changed_comes_back_and_the_last_answer_stops_it() -> None
     assert 'id="live"' not in _page(batch_id).text
 
 
-@pytest.mark.parametrize("seen", ["", ",,,", "state", ":" * 900, "a:b:c", "\x00", "\u202e"])
+@pytest.mark.parametrize("seen", ["", "...", "state", "." * 900, "a.b:c,d", "\x00", "\u202e"])
 def test_whatever_it_is_told_was_seen_it_answers(seen: str) -> None:
     batch_id = _submitted()
-    assert _changes(batch_id, seen, seen).status_code == 200
+    assert _changes(batch_id, seen, seen, seen).status_code == 200
+
+
+def _done(batch_id: str) -> None:
+    """Each balance is 123 whole units, and each slot what it is called."""
+    balance = f"{123 * 10**18:064x}"
+    for query in Query.objects.filter(batch=batch_id):
+        query.values = {"BALANCE": balance} | {slot: slot for slot in query.slots}
+        query.save()
+    run_steps(batch_id, *StepName)
+    set_status(batch_id, BatchStatus.DONE, ended=BEGIN)
+
+
+def test_a_done_batch_shows_values_in_as_many_statements() -> None:
+    small, large = _submitted(accounts=1), _submitted(blocks=30, accounts=20)
+    for number, batch_id in enumerate((small, large)):
+        send_transaction(batch_id, nonce=number)
+        _done(batch_id)
+        with CaptureQueriesContext(connection) as statements:
+            text = _page(batch_id, open=f"{SEPOLIA}-5186021").text
+        assert len(statements) == 4
+        assert text.count("123 ETH") >= 1
+        with CaptureQueriesContext(connection) as statements:
+            query = Client().get(f"/explorer/query/{batch_id}/0")
+        assert "123 ETH" in query.text
+        assert len(statements) == 3  # the batch, the query, its transactions
+
+
+def test_facts_are_read_some_at_a_time() -> None:
+    small, large = _submitted(accounts=1), _submitted(blocks=9, accounts=25)
+    for number, batch_id in enumerate((small, large)):
+        send_transaction(batch_id, nonce=number)
+        Query.objects.filter(batch=batch_id).update(job=BlockJob.objects.get())
+        assert len(_file(batch_id).splitlines()) == 1  # it is not done
+        _done(batch_id)
+        with CaptureQueriesContext(connection) as statements:
+            lines = _file(batch_id).splitlines()
+        # The batch; of 50 queries each they, their transactions, their blocks' headers; the end.
+        assert len(statements) == 1 + 3 * (5 if batch_id == large else 1) + 1
+        assert len(lines) == 1 + Query.objects.filter(batch=batch_id).count()
+        assert lines[1].split(",")[5:8] == ["BALANCE", f"0x{123 * 10**18:064x}", "123 ETH"]
+        assert len(json.loads(_file(batch_id, "json"))) == len(lines) - 1
+
+
+def _file(batch_id: str, form: str = "csv") -> str:
+    answer = Client().get(f"/explorer/query/{batch_id}/facts.{form}")
+    assert f'filename="tacitus-{batch_id}.{form}"' in answer["Content-Disposition"]
+    return b"".join(answer).decode()
+
+
+def test_a_query_of_thousands_of_slots_is_shown_some_at_a_time() -> None:
+    batch_id = _submitted(accounts=1)
+    slots = [f"{number:064x}" for number in range(3_000)]
+    Query.objects.filter(batch=batch_id).update(slots=slots)
+    _done(batch_id)
+    text = _page(batch_id).text
+    assert len(text) < 40_000
+    assert "3,001 facts" in text
+    more = f"/explorer/query/{batch_id}/0"
+    following = Client().get(more, {"from": "10"}, headers={"HX-Request": "true"}).text
+    assert f"{slots[9]}</code>" in following
+    assert following.count("Check it now") == 10
+    last = Client().get(more, {"from": "3000"}).text
+    assert last.count("Check it now") == 1
+    for odd in ("9" * 30, "-1", "x", "٣", "5000"):
+        assert Client().get(more, {"from": odd}).status_code == 200
+
+
+@pytest.mark.parametrize("place", ["1", "999999999", "1" * 30, "-1", "x"])
+def test_a_query_that_is_none_is_our_404(place: str) -> None:
+    batch_id = _submitted(accounts=1)
+    for ending in ("", "/BALANCE", "/BALANCE/check"):
+        assert Client().get(f"/explorer/query/{batch_id}/{place}{ending}").status_code == 404

@@ -9,7 +9,7 @@ from pytest_django.live_server_helper import LiveServer
 
 from queries import daily_counts
 from queries.statuses import BatchStatus
-from tests.axe import serious_faults
+from tests.accessibility import grave_faults
 from tests.queries.api.served_api import HERE, SEPOLIA, make_key, submitted
 from tests.queries.api.worked_batches import set_status
 
@@ -61,7 +61,7 @@ def _look_at(page: Page, picture: Path) -> None:
         page.set_viewport_size({"width": width, "height": 900})
         assert page.evaluate("document.documentElement.scrollWidth") <= width
         page.screenshot(path=picture.with_name(f"{picture.name}-{width}.png"), full_page=True)
-        assert serious_faults(page) == []
+        assert grave_faults(page) == []
 
 
 def test_the_newest_batches_move_without_a_reload(

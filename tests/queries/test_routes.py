@@ -116,6 +116,7 @@ def test_a_chain_is_told_in_full(routes_file: Path) -> None:
         free = true
         explorer = "https://explorer.example/chain/"
         ens_registry = "{ADDRESS}"
+        currency = "xDAI"
         [chains.10]
         name = "OP"
         {NODES}
@@ -136,6 +137,7 @@ def test_a_chain_is_told_in_full(routes_file: Path) -> None:
         free=True,
         explorer="https://explorer.example/chain",
         ens_registry=ADDRESS,
+        currency="xDAI",
     )
     second = Chain(10, "OP", nodes, finality=None, dearest_gas=7 * 10**9, free=False)
     assert read_routes(routes_file) == Routes({1: first, 10: second})
@@ -188,7 +190,7 @@ WRONG = [
     ("[chains.ethereum]", "chains: ethereum is no chain id"),
     (
         f'{CHAIN}\nnodse = "hunter2"',
-        "chains.1: nodse is not known; known: aliases, confirmations, dearest_gas_gwei, ens_reg",
+        "chains.1: nodse is not known; known: aliases, confirmations, currency, dearest_gas_gw",
     ),
     (f"[chains.1]\n{NODES}", "chains.1.name: it must be a text"),
     (f"[chains.1]\nname = 1\n{NODES}", "chains.1.name: it must be a text"),
@@ -236,6 +238,7 @@ ALIAS_A = 'aliases = ["A"]'
 ALIAS = "chains.1.aliases: an alias is a letter"
 FINALITY = 'chains.1.finality: it must be "finalized" or a number of blocks from 0 to 100000'
 CONFIRMATIONS = "chains.1.confirmations: it must be a whole number from 0 to 100000"
+CURRENCY = "chains.1.currency: it must be a symbol of up to 10 letters and digits"
 DEAREST = "chains.1.dearest_gas_gwei: it must be a number of gwei, more than 0 and at most 1000000"
 EXPLORER = "chains.1.explorer: it must be an http or https address"
 WRONG_OPTIONS = [
@@ -274,6 +277,10 @@ WRONG_OPTIONS = [
     (_with('explorer = "javascript:hunter2"'), EXPLORER),
     (_with('explorer = "https://u:hunter2@explorer.example"'), EXPLORER),
     (_with('explorer = "https://explorer.example/?a=b"'), EXPLORER),
+    (_with("currency = 1"), CURRENCY),
+    (_with('currency = ""'), CURRENCY),
+    (_with('currency = "12345678901"'), CURRENCY),
+    (_with('currency = "=1+1"'), CURRENCY),
     (_with('ens_registry = "0x1"'), "chains.1.ens_registry: it must be an address with its check"),
 ]
 PLACE = "registries, entry 1"
@@ -379,6 +386,7 @@ def test_the_readme_tells_the_defaults(repository: Path) -> None:
     assert '| `finality` | `"finalized"` |' in readme
     assert f"| `confirmations` | `{chain.confirmations}` |" in readme
     assert f"| `dearest_gas_gwei` | `{chain.dearest_gas // 10**9}` |" in readme
+    assert f'| `currency` | `"{chain.currency}"` |' in readme
     assert f"| `free` | `{str(chain.free).lower()}` |" in readme
     registry = Registry(RegistryKind.NATIVE, 1, 1, ADDRESS)
     assert f"| `longest_range` | `{registry.longest_range}` |" in readme

@@ -160,6 +160,7 @@ def _addresses(routes: Routes) -> ModuleType:
     vars(module)["urlpatterns"] = [
         *api.addresses(routes, wiring.LIMITS),
         *urls.of_accounts(routes, wiring.LIMITS),
+        *urls.explorer(routes),
         *urls.urlpatterns,
     ]
     return module

@@ -1,0 +1,60 @@
+"""What to do about a batch that was rejected, by the code of why. A test keeps it complete."""
+
+ADVICE = {
+    # Found when the batch is settled
+    "route_unsupported": (
+        "The operator has taken this route out since the batch was accepted. Ask for a source and "
+        "destination that GET /chain-connections lists."
+    ),
+    "block_beyond_head": (
+        "Ask for a block that exists, or submit the batch again once the chain has come that far."
+    ),
+    "ens_unresolved": (
+        "Check the spelling, or name the account by its address: a name counts as it stood at the "
+        "proven block, which may be older than the name."
+    ),
+    "ens_off_chain": (
+        "Look the name up where it is kept, and name the account by the address it gives."
+    ),
+    "ens_disagreement": (
+        "Submit it again in a few minutes, or name the account by its address, about which nobody "
+        "has to agree."
+    ),
+    "time_too_early": "Ask for a time after the chain's first block, or for a block by its number.",
+    # Found while it is proven
+    "fee_too_low": "Submit it again with the fee named above; POST /estimate tells it beforehand.",
+    "block_out_of_reach": (
+        "Ask for a newer block, or first for one in between: each accumulated header is a stepping "
+        "stone for those below it. The operator can allow longer ranges of headers."
+    ),
+    "another_block_accumulated": (
+        "Nothing can be done here: this registry does not take back what it learned first. Ask "
+        "for another block, and tell the operator."
+    ),
+    "registry_refuses": (
+        "Submit it again. If the registry refuses it again, tell the operator this batch's id."
+    ),
+    "transaction_failed": (
+        "Submit it again. If its transactions fail again, tell the operator this batch's id."
+    ),
+    # Of the nodes that are asked
+    "state_not_available": (
+        "Ask for a newer block, or ask the operator to add an archive node of this chain."
+    ),
+    "proof_window_exceeded": (
+        "Ask for a newer block, or ask the operator to add a node whose proofs reach further back."
+    ),
+    "method_missing": (
+        "Ask the operator to add a node of this chain that offers eth_getProof and the other "
+        "methods that the README names."
+    ),
+    "question_refused": (
+        "Tell the operator: the nodes of this chain do not understand what they are asked."
+    ),
+    "call_reverted": (
+        "Tell the operator this batch's id: a contract on the chain refused to be asked."
+    ),
+    "transaction_refused": (
+        "Tell the operator this batch's id: the destination does not take the transaction at all."
+    ),
+}

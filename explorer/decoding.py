@@ -1,0 +1,266 @@
+"""What a proven word says to a person. Pure: it knows the word, and what it is the word of."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+
+from eth_utils.address import to_checksum_address
+
+from accounts.wallets import shortened
+from queries.reading.facts import FactKind, FactView
+
+UNIT, GWEI = 18, 9  # digits
+BLOB = 131_072  # units of gas
+NUMBER_SHOWN = 10**15  # a greater one is shown as hex where there is little room
+DECIMALS_SHOWN = 6
+# Hashes of nothing.
+EMPTY_TRIE = "56e81f171bcc55a6ff8345e692c0f86e5b48e01b996cadc001622fb5e363b421"
+EMPTY_CODE = "c5d2460186f7233c927e7db2dcc703c0e500b653ca82273b7bfad8045d85a470"
+EMPTY_HEADERS = {
+    "UNCLES_HASH": (
+        "1dcc4de8dec75d7aab85b567b6ccd41ad312451b948a7413f0a142fd40d49347",
+        "no uncles",
+    ),
+    "TRANSACTIONS_ROOT": (EMPTY_TRIE, "no transactions"),
+    "RECEIPTS_ROOT": (EMPTY_TRIE, "no receipts"),
+    "WITHDRAWALS_ROOT": (EMPTY_TRIE, "no withdrawals"),
+    "LOGS_BLOOM": ("d397b3b043d87fcd6fad1291ff0bfd16401c274896d8c63a923727f077b8e0b5", "no logs"),
+    "REQUESTS_HASH": (
+        "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855",
+        "no requests",
+    ),
+}
+GREATEST = 2**256 - 1
+LARGE = 2**128  # from here on a word is rather a hash, or several values beside each other
+# A word that is an address begins with twelve zeros; so do amounts, which are seldom this large.
+PLAUSIBLE_ADDRESSES = range(2**112, 2**160)
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """The word in one more way."""
+
+    label: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Decoded:
+    """What is read first, and what stands beside it."""
+
+    short: str  # fits a line
+    exact: str
+    readings: tuple[Reading, ...] = ()
+    remark: str = ""  # a sentence
+    moment: datetime | None = None
+    address: str = ""  # where the word is one for certain
+
+
+def decoded(fact: FactView, currency: str) -> Decoded:
+    number = int(fact.word, 16)
+    match fact.kind:
+        case FactKind.STORAGE_SLOT:
+            return _slot(number)
+        case FactKind.BLOCK_AT_TIME:
+            shown = f"block {number:,}"
+            asked = _moment(fact.key)
+            return Decoded(
+                shown, shown, asked.readings, f"The last block at {asked.exact}.", asked.moment
+            )
+        case FactKind.ACCOUNT_FIELD:
+            return _account_field(fact.name, number, currency)
+        case _:
+            return _header_field(fact.name, number)
+
+
+def no_such_account(facts: Sequence[FactView]) -> bool:
+    """Whether an account's four fields are all proven, and those of an address where nothing is.
+
+    Fewer do not show it: one with neither nonce nor balance may have code, and a few contracts
+    from before EIP-161 have neither, and no code, but storage.
+    """
+    words = {
+        fact.name: fact.word.removeprefix("0x")
+        for fact in facts
+        if fact.kind is FactKind.ACCOUNT_FIELD
+    }
+    zero = f"{0:064x}"
+    return words == {
+        "NONCE": zero,
+        "BALANCE": zero,
+        "STORAGE_ROOT": EMPTY_TRIE,
+        "CODE_HASH": EMPTY_CODE,
+    }
+
+
+def in_units(amount: int, digits: int, decimals: int | None = None) -> str:
+    """1,234.5; with an ellipsis where more decimals follow than are shown."""
+    whole, rest = divmod(amount, 10**digits)
+    shown = f"{rest:0{digits}}".rstrip("0")
+    if decimals is not None and len(shown) > decimals:
+        shown = f"{shown[:decimals]}…"
+    return f"{whole:,}.{shown}" if shown else f"{whole:,}"
+
+
+def _account_field(name: str, number: int, currency: str) -> Decoded:
+    if name == "BALANCE":
+        return _amount(number, currency)
+    if name == "NONCE":
+        shown = f"{number:,}"
+        return Decoded(shown, shown)
+    digits = f"{number:064x}"
+    if name == "STORAGE_ROOT" and digits == EMPTY_TRIE:
+        return Decoded("empty storage", "empty storage")
+    if name == "CODE_HASH" and digits == EMPTY_CODE:
+        remark = "A wallet without code, or no account at all."
+        return Decoded("empty code", "empty code", remark=remark)
+    return _hash(digits)
+
+
+def _amount(wei: int, currency: str) -> Decoded:
+    exact = f"{in_units(wei, UNIT)} {currency}"
+    short = f"{in_units(wei, UNIT, DECIMALS_SHOWN)} {currency}"
+    if 0 < wei < 10 ** (UNIT - DECIMALS_SHOWN):
+        short = f"{wei:,} wei"
+    return Decoded(short, exact, (Reading("wei", f"{wei:,}"),))
+
+
+def _hash(digits: str, remark: str = "") -> Decoded:
+    return Decoded(shortened(f"0x{digits}"), f"0x{digits}", remark=remark)
+
+
+def _header_field(name: str, number: int) -> Decoded:
+    digits = f"{number:064x}"
+    nothing = EMPTY_HEADERS.get(name)
+    if nothing and digits == nothing[0]:
+        return replace(Decoded(nothing[1], nothing[1]), remark=HASHES.get(name, ""))
+    read = HEADER_FIELDS.get(name)
+    return read(number) if read else _hash(digits, HASHES.get(name, ""))
+
+
+def _grouped(number: int) -> Decoded:
+    return Decoded(f"{number:,}", f"{number:,}")
+
+
+def _gas(number: int) -> Decoded:
+    return Decoded(f"{number:,} gas", f"{number:,} gas")
+
+
+def _blob_gas(number: int) -> Decoded:
+    blobs, rest = divmod(number, BLOB)
+    readings = (Reading("blobs", f"{blobs:,}"),) if not rest else ()
+    return replace(_gas(number), readings=readings)
+
+
+def _base_fee(wei: int) -> Decoded:
+    gwei = f"{in_units(wei, GWEI)} gwei"
+    return Decoded(gwei, gwei, (Reading("wei", f"{wei:,}"),))
+
+
+def _address(number: int) -> Decoded:
+    if number >= PLAUSIBLE_ADDRESSES.stop:
+        return _hash(f"{number:064x}")
+    address = to_checksum_address(number.to_bytes(20, "big"))
+    return Decoded(shortened(address), address, address=address)
+
+
+def _moment(seconds: int) -> Decoded:
+    try:
+        moment = datetime.fromtimestamp(seconds, UTC)
+    except (ValueError, OverflowError, OSError):  # a time that no calendar has
+        return _grouped(seconds)
+    shown = f"{moment:%Y-%m-%d %H:%M:%S} UTC"
+    return Decoded(shown, shown, (Reading("unix seconds", f"{seconds}"),), moment=moment)
+
+
+def _seal(number: int) -> Decoded:
+    """Eight bytes, which nobody counts with."""
+    if number >= 2**64:
+        return _hash(f"{number:064x}")
+    remark = "Zero since blocks are no longer mined." if number == 0 else ""
+    return Decoded(f"0x{number:016x}", f"0x{number:016x}", remark=remark)
+
+
+def _extra_data(number: int) -> Decoded:
+    remark = "Up to 32 bytes as they are; of longer ones, as some chains have, their keccak256."
+    if number == 0:
+        return Decoded("empty", "empty", remark=remark)
+    content = number.to_bytes((number.bit_length() + 7) // 8, "big")
+    text = _printable(content)
+    exact = f"0x{content.hex()}"
+    if text:
+        return Decoded(f"“{text}”", f"“{text}”", (Reading("bytes", exact),), remark)
+    return Decoded(shortened(exact), exact, remark=remark)
+
+
+HEADER_FIELDS: Mapping[str, Callable[[int], Decoded]] = {
+    "COINBASE": _address,
+    "DIFFICULTY": _grouped,
+    "BLOCK_NUMBER": _grouped,
+    "GAS_LIMIT": _gas,
+    "GAS_USED": _gas,
+    "TIMESTAMP": _moment,
+    "EXTRA_DATA": _extra_data,
+    "NONCE": _seal,
+    "BASE_FEE_PER_GAS": _base_fee,
+    "BLOB_GAS_USED": _blob_gas,
+    "EXCESS_BLOB_GAS": _blob_gas,
+}
+# What a hash is the hash of, where its name does not say.
+HASHES = {
+    "LOGS_BLOOM": "The keccak256 of the bloom filter's 256 bytes, which no word can hold.",
+    "MIX_HASH": "The beacon chain's randomness (prevRandao), since blocks are no longer mined.",
+}
+
+
+def _slot(number: int) -> Decoded:
+    if number == 0:
+        remark = "Nothing was ever stored, or it was cleared."
+        return Decoded("zero", "zero", remark=remark)
+    return _text(number) or _plausible_address(number) or _plain(number)
+
+
+def _text(number: int) -> Decoded | None:
+    text = _short_string(number)
+    if not text:
+        return None
+    as_number = Reading("number", f"{number:,}")
+    return Decoded(f"“{text}”", f"“{text}”", (as_number,), "If it is a short string.")
+
+
+def _plausible_address(number: int) -> Decoded | None:
+    if number not in PLAUSIBLE_ADDRESSES or not number & (number + 1):  # all of its bits are set
+        return None
+    address = to_checksum_address(number.to_bytes(20, "big"))
+    readings = Reading("number", f"{number:,}"), Reading("hex", f"0x{number:x}")
+    return Decoded(shortened(address), address, readings, "If it is an address.")
+
+
+def _plain(number: int) -> Decoded:
+    decimal, plain = f"{number:,}", f"0x{number:x}"
+    if number == GREATEST:
+        readings = (Reading("number", decimal),)
+        remark = "The greatest number that a slot holds."
+        return Decoded("2^256 - 1", "2^256 - 1", readings, remark)
+    if number >= LARGE:
+        return Decoded(shortened(plain), f"0x{number:064x}", (Reading("number", decimal),))
+    short = decimal if number < NUMBER_SHOWN else shortened(plain)
+    return Decoded(short, decimal, (Reading("hex", plain),))
+
+
+def _short_string(number: int) -> str:
+    """Solidity's own form for up to 31 bytes: they stand first, twice their count last."""
+    word = number.to_bytes(32, "big")
+    length, odd = divmod(word[31], 2)
+    if odd or not 0 < length <= 31 or any(word[length:31]):  # noqa: PLR2004
+        return ""
+    return _printable(word[:length])
+
+
+def _printable(content: bytes) -> str:
+    """Empty where it is no text, or holds what moves or hides text."""
+    try:
+        text = content.decode()
+    except UnicodeDecodeError:
+        return ""
+    return text if text.isprintable() and text.strip() else ""

@@ -1,0 +1,127 @@
+"""Proven facts, each with what a contract takes to read it."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from datetime import datetime
+from enum import Enum, auto
+
+from django.db.models import QuerySet
+
+from queries.models import BlockJob, Query
+from queries.proving.keccak import keccak256
+from queries.reading.batches import query_view, transactions_of
+from queries.reading.views import QueryView
+from queries.statuses import BatchStatus
+
+BLOCK_AT_TIME = "BLOCK_AT_TIMESTAMP"
+AT_ONCE = 50  # queries that are held in memory, each of which may have thousands of slots
+
+
+class FactKind(Enum):
+    """Which function of the registry reads it."""
+
+    ACCOUNT_FIELD = auto()
+    STORAGE_SLOT = auto()
+    HEADER_FIELD = auto()
+    BLOCK_AT_TIME = auto()
+
+
+@dataclass(frozen=True, slots=True)
+class FactView:
+    """One word that a registry holds, and of what."""
+
+    kind: FactKind
+    source: int
+    destination: int
+    block: int
+    account: str  # empty where it is of a header
+    ens_name: str
+    name: str  # of the field, or the slot with 0x
+    key: int  # the field's number, the slot, or the seconds: as the registry takes it
+    word: str
+
+    def with_word(self, word: str) -> "FactView":
+        """The same fact, if it were this."""
+        return replace(self, word=word)
+
+
+@dataclass(frozen=True, slots=True)
+class ProvenFact:
+    """A fact, and how it came to be one."""
+
+    fact: FactView
+    block_hash: str  # empty where it is no longer known
+    transaction_hash: str  # empty where it was in the registry already
+    proven: datetime
+
+
+def facts_of(query: QueryView, destination: int) -> tuple[FactView, ...]:
+    """In an order of their own; none before the batch is done."""
+    words = {value.name: value.word for value in query.values}
+    if not words:
+        return ()
+    block = query.block or 0
+    found: list[FactView] = []
+
+    def add(kind: FactKind, name: str, key: int) -> None:
+        if name in words:
+            found.append(
+                FactView(
+                    kind,
+                    query.source,
+                    destination,
+                    block,
+                    query.account,
+                    query.name,
+                    name,
+                    key,
+                    words[name],
+                )
+            )
+
+    if query.timestamp is not None:
+        # It is read back with the others, and its value is the block itself.
+        words[BLOCK_AT_TIME] = f"0x{block:064x}"
+        add(FactKind.BLOCK_AT_TIME, BLOCK_AT_TIME, query.timestamp)
+    for header_field in query.header_fields:
+        add(FactKind.HEADER_FIELD, header_field.name, header_field)
+    for prop in query.props:
+        add(FactKind.ACCOUNT_FIELD, prop.name, prop)
+    for slot in query.slots:
+        add(FactKind.STORAGE_SLOT, slot, int(slot, 16))
+    return tuple(found)
+
+
+def proven_facts(rows: QuerySet[Query]) -> Iterator[ProvenFact]:
+    """Those of these queries whose batches are done, in the order in which they were asked for.
+
+    Some queries at a time, each time in as many statements.
+    """
+    rows = rows.filter(batch__status=BatchStatus.DONE).select_related("batch", "job")
+    rows = rows.defer("job__header").order_by("pk")
+    last = 0
+    while some := list(rows.filter(pk__gt=last)[:AT_ONCE]):
+        last = some[-1].pk
+        sent = transactions_of(some)
+        hashes = _block_hashes(some)
+        for row in some:
+            view = query_view(row, sent, done=True)
+            step = view.steps[-1]
+            transaction_hash = step.transaction_hash or view.steps[-2].transaction_hash
+            for fact in facts_of(view, row.batch.destination):
+                yield ProvenFact(
+                    fact,
+                    hashes.get(row.job_id or 0, ""),
+                    transaction_hash,
+                    step.completed or row.batch.submitted,
+                )
+
+
+def facts_of_batch(batch_id: str) -> Iterator[ProvenFact]:
+    return proven_facts(Query.objects.filter(batch=batch_id))
+
+
+def _block_hashes(rows: list[Query]) -> Mapping[int, str]:
+    jobs = BlockJob.objects.filter(pk__in={row.job_id for row in rows}).exclude(header="")
+    headers = jobs.values_list("pk", "header")
+    return {pk: f"0x{keccak256(bytes.fromhex(header)).hex()}" for pk, header in headers}

@@ -1,0 +1,36 @@
+// Relative times go on while a page is open. The words are those of `ago` on the server.
+
+(() => {
+  const UNITS = [
+    [31_536_000, "year"],
+    [2_592_000, "month"],
+    [86_400, "day"],
+    [3_600, "hour"],
+    [60, "minute"],
+    [1, "second"],
+  ];
+
+  function inWords(seconds) {
+    const far = Math.floor(Math.abs(seconds));
+    if (far < 1) return "now";
+    const [length, unit] = UNITS.find(([length]) => far >= length);
+    const count = Math.floor(far / length);
+    const words = `${count} ${unit}${count === 1 ? "" : "s"}`;
+    return seconds > 0 ? `${words} ago` : `in ${words}`;
+  }
+
+  function refresh() {
+    if (document.hidden) return;
+    for (const time of document.querySelectorAll("time.moment")) {
+      const text = time.firstChild;
+      let seconds = (Date.now() - Date.parse(time.dateTime)) / 1_000;
+      // What the server knows to be over is not to come because a visitor's clock is late.
+      if (!text?.data?.startsWith("in ")) seconds = Math.max(seconds, 0);
+      const words = inWords(seconds);
+      if (text?.nodeType === Node.TEXT_NODE && text.data !== words) text.data = words;
+    }
+  }
+
+  setInterval(refresh, 1_000);
+  document.addEventListener("visibilitychange", refresh);
+})();

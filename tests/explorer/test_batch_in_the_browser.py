@@ -1,0 +1,251 @@
+"""The batch page before people's eyes, with a real chain, server and prover behind it."""
+
+import gzip
+import re
+from collections.abc import Iterator
+from itertools import product
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, Page, Response, expect
+from pytest_django.live_server_helper import LiveServer
+
+from queries import transitions
+from queries.chain.local_node import LocalNode, local_node
+from queries.models import Batch, BlockJob, Query
+from queries.pipeline.worker import work_once
+from queries.statuses import StepName
+from queries.transitions import Failure
+from tests.accessibility import assert_open_to_all
+from tests.explorer.proven import HOLDER, proven_batch
+from tests.queries.pipeline.service import CHAIN_ID, ETHER, Service, running_service
+
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.browser]
+
+LOOKS = list(product(("light", "dark"), (360, 1200)))
+HOSTILE = "<script>alert(1)</script>\u202egpj.eth" + 200 * "w"
+FAILURE = Failure(
+    "block_out_of_reach",
+    f"Block 1 of {HOSTILE} lies 9 blocks below.",
+    StepName.BLOCKHASH_AVAILABLE,
+    retryable=False,
+)
+
+
+@pytest.fixture(scope="module")
+def node() -> Iterator[LocalNode]:
+    with local_node("--slots-in-an-epoch", "1") as running:
+        yield running
+
+
+@pytest.fixture
+def service(node: LocalNode) -> Iterator[Service]:
+    node.rpc.ask("anvil_setBalance", HOLDER, hex(123 * ETHER))
+    with running_service(node) as running:
+        running.mine(4)  # what was set by hand is in no block before
+        running.chains().head(CHAIN_ID)
+        yield running
+        _mine_at_once(node, at_once=True)
+
+
+def _mine_at_once(node: LocalNode, *, at_once: bool) -> None:
+    node.rpc.ask("evm_setAutomine", at_once)
+
+
+def _address(server: LiveServer, batch: str, ending: str = "") -> str:
+    return f"{server.url}/explorer/query/{batch}{ending}"
+
+
+def _look(page: Page, screenshots: Path, name: str) -> None:
+    """In every scheme and width: nothing keeps anyone out, and nothing is cut off."""
+    for scheme, width in LOOKS:
+        page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
+        page.set_viewport_size({"width": width, "height": 900})
+        page.screenshot(path=screenshots / f"{name}-{scheme}-{width}.png", full_page=True)
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+        assert_open_to_all(page)
+
+
+def test_a_batch_is_watched_until_it_is_done(
+    page: Page, live_server: LiveServer, service: Service, screenshots: Path
+) -> None:
+    batch = service.ask_balance(HOLDER, service.head() - 1)
+    page.goto(_address(live_server, batch))
+    expect(page).to_have_title(re.compile(f"^RECEIVED · Batch {batch}"))
+    page.evaluate("window.stays = true")
+    rail = page.locator(".rail li")
+    expect(rail).to_have_count(4)
+    expect(rail.first).to_have_class("moving")
+    # The transaction is sent, and not mined yet.
+    _mine_at_once(service.node, at_once=False)
+    chains = service.chains()
+    while not Query.objects.exclude(header_accumulated_began=None).exists():
+        work_once(chains)
+    expect(rail.nth(1)).to_have_class("proven")
+    expect(rail.nth(2)).to_have_class("moving")
+    expect(page.get_by_text("live", exact=True)).to_be_visible()
+    _look(page, screenshots, "batch-moving")
+    # Whoever reads on has a focus, also in what is replaced, and has closed or opened something.
+    steps = page.get_by_role("region", name="Steps")
+    steps.focus()
+    was = steps.evaluate_handle("element => element")
+    BlockJob.objects.update(waits_for="It waits for this test.")
+    expect(page.locator(".body .remark")).to_have_text("It waits for this test.")
+    assert was.evaluate("element => element.isConnected") is False
+    expect(steps).to_be_focused()
+    page.locator(".queries summary").first.click()
+    _mine_at_once(service.node, at_once=True)
+    service.mine()
+    service.work(batch, chains=chains)
+    for place in range(4):
+        expect(rail.nth(place)).to_have_class("proven")
+    expect(page).to_have_title(re.compile(f"^DONE · Batch {batch}"))
+    expect(page.locator("#announcement")).to_have_text("The batch is DONE.")
+    expect(page.locator(".come-to")).to_have_text("123 ETH")
+    assert page.evaluate("document.activeElement.closest('.queries') !== null")
+    assert page.evaluate("document.querySelector('.queries details').open") is False
+    assert page.evaluate("window.stays") is True
+    page.locator(".queries summary").first.press("Enter")
+    expect(page.locator(".said-value")).to_contain_text("123 ETH")
+    expect(page.locator(".step-table th[scope=row]")).to_have_count(4)
+
+
+def test_people_see_for_themselves(
+    page: Page, live_server: LiveServer, service: Service, screenshots: Path
+) -> None:
+    batch = proven_batch(service)
+    page.goto(_address(live_server, batch))
+    balance = page.locator(".values > div").filter(has_text="BALANCE")
+    balance.get_by_role("link", name="Check it now").click()
+    expect(balance.locator(".checked")).to_contain_text("The registry says 123 ETH at block")
+    expect(balance.locator(".checked")).to_contain_text("of Local: the same.")
+    balance.get_by_role("link", name="Read it yourself").click()
+    expect(balance.locator(".pane").first).to_contain_text("cast call")
+    balance.get_by_role("radio", name="cast").focus()
+    page.keyboard.press("ArrowRight")
+    expect(balance.locator("pre:visible")).to_contain_text("from web3 import Web3")
+    expect(balance.locator(".pane:visible .copy")).to_be_visible()
+    assert page.url == _address(live_server, batch)
+    _look(page, screenshots, "batch-done")
+
+
+def test_a_server_that_fails_is_told(
+    page: Page, live_server: LiveServer, service: Service, complaints: list[str]
+) -> None:
+    batch = proven_batch(service)
+    page.goto(_address(live_server, batch))
+    page.route("**/check", lambda route: route.fulfill(status=503))
+    page.get_by_role("link", name="Check it now").first.click()
+    expect(page.locator(".checked").first).to_contain_text("Try again in a moment")
+    complaints.clear()
+
+
+def test_a_rejected_batch_says_why_and_what_to_do(
+    page: Page, live_server: LiveServer, service: Service, screenshots: Path
+) -> None:
+    """With hostile names wherever one may choose them."""
+    batch = service.ask_balance(HOLDER, service.head() - 1)
+    Query.objects.filter(batch=batch).update(name=HOSTILE)
+    page.goto(_address(live_server, batch))
+    expect(page.locator(".queries .name")).to_contain_text("<script>alert(1)</script>")
+    Batch.objects.filter(pk=batch).update(waits_for=f"For {HOSTILE}"[:300])
+    expect(page.locator("#state .info")).to_contain_text("For <script>")
+    _look(page, screenshots, "batch-hostile")
+    transitions.reject([batch], FAILURE)
+    cause = page.locator(".cause")
+    expect(cause).to_contain_text("<script>alert(1)</script>")
+    expect(cause).to_contain_text("Ask for a newer block")
+    expect(cause).to_contain_text("It stopped at BLOCKHASH_AVAILABLE")
+    expect(page).to_have_title(re.compile("^REJECTED · "))
+    expect(page.locator("#announcement")).to_contain_text("The batch is REJECTED. Block 1")
+    assert page.locator("main script").count() == 0
+    assert "\u202e" not in page.content()  # what turns text around
+    _look(page, screenshots, "batch-rejected")
+
+
+def test_without_javascript_it_is_a_plain_page(
+    browser: Browser, live_server: LiveServer, service: Service
+) -> None:
+    context = browser.new_context(java_script_enabled=False)
+    page = context.new_page()
+    waiting = service.ask_balance(HOLDER, service.head() - 1)
+    page.goto(_address(live_server, waiting))
+    expect(page.get_by_role("link", name="Load it again")).to_be_visible()
+    service.work(waiting)
+    page.get_by_role("link", name="Load it again").click()
+    expect(page.locator(".said-value")).to_contain_text("123 ETH")
+    page.get_by_role("link", name="Check it now").click()
+    expect(page.locator(".message")).to_contain_text("The registry says 123 ETH")
+    page.get_by_text("Solidity", exact=True).click()
+    expect(page.locator("pre:visible")).to_contain_text("interface IFactsRegistry")
+    page.get_by_role("link", name=f"batch {waiting}").click()
+    expect(page.locator(".said-value")).to_contain_text("123 ETH")
+    with page.expect_download() as download:
+        page.goto(_address(live_server, waiting))
+        page.get_by_role("link", name="CSV").click()
+    assert "123 ETH" in Path(download.value.path()).read_text()
+    context.close()
+
+
+def _large_batch(service: Service, blocks: int, accounts: int) -> str:
+    people = {f"0x{number + 1:040x}": {"props": ["BALANCE"]} for number in range(accounts)}
+    first = service.head() - 1
+    selectors = {f"block:{max(first - place, 0)}": {"accounts": people} for place in range(blocks)}
+    return service.submit({str(CHAIN_ID): selectors})
+
+
+def test_rows_fetch_what_they_show_and_large_blocks_are_paged(
+    page: Page, live_server: LiveServer, service: Service
+) -> None:
+    batch = _large_batch(service, 1, 60)
+    service.work(batch)
+    page.goto(_address(live_server, batch))
+    expect(page.locator(".queries > li")).to_have_count(0)
+    page.locator(".block > summary").click()
+    expect(page.locator(".queries > li")).to_have_count(50)
+    expect(page.locator(".queries .values")).to_have_count(0)
+    page.locator(".queries summary").nth(2).click()
+    expect(page.locator(".queries .values")).to_have_count(1)
+    page.get_by_role("link", name="The next queries").click()
+    expect(page.locator(".queries > li")).to_have_count(10)
+
+
+MOST_AT_FIRST, MOST_UNCHANGED = 100_000, 2_000  # bytes
+
+
+def test_little_is_transferred(page: Page, live_server: LiveServer, service: Service) -> None:
+    """What is static is counted as it is served, which is compressed: here it is not."""
+    service.mine(110)
+    service.chains().head(CHAIN_ID)
+    answers: list[Response] = []
+    page.on("response", lambda answer: answers.append(answer))  # noqa: PLW0108  (no builtin)
+    for batch in (_large_batch(service, 1, 12), _large_batch(service, 100, 10)):
+        answers.clear()
+        with page.expect_response(re.compile("/changes")) as unchanged:
+            page.goto(_address(live_server, batch))
+        first = [each for each in answers if "/changes" not in each.url]
+        assert {each.status for each in first} == {200}
+        assert sum(map(_transferred, first)) < MOST_AT_FIRST
+        assert unchanged.value.status == 204
+        sizes = unchanged.value.request.sizes()
+        assert sizes["responseHeadersSize"] + sizes["responseBodySize"] < MOST_UNCHANGED
+
+
+def _transferred(answer: Response) -> int:
+    body = answer.body()
+    if "/static/" in answer.url:
+        body = gzip.compress(body)
+    return len(body) + answer.request.sizes()["responseHeadersSize"]
+
+
+def test_times_go_on(page: Page, live_server: LiveServer, service: Service) -> None:
+    batch = service.ask_balance(HOLDER, service.head() - 1)
+    page.clock.install()
+    page.goto(_address(live_server, batch))
+    time = page.locator("time.moment").first
+    below = page.locator(".rail").bounding_box()
+    page.clock.run_for(125_000)
+    expect(time).to_contain_text("2 minutes ago")
+    page.clock.run_for(3_600_000)
+    expect(time).to_contain_text("1 hour ago")
+    assert page.locator(".rail").bounding_box() == below

@@ -1,0 +1,143 @@
+"""What words say to people."""
+
+import hashlib
+from itertools import combinations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from explorer.decoding import EMPTY_HEADERS, decoded, no_such_account
+from queries.proving.accounts import ABSENT_ACCOUNT
+from queries.proving.header_fields import HeaderField
+from queries.proving.keccak import (
+    EMPTY_CODE_HASH,
+    EMPTY_TRIE_ROOT,
+    EMPTY_UNCLES_HASH,
+    keccak256,
+)
+from queries.reading.facts import FactView
+from tests.explorer.facts import ACCOUNT, account_field, block_at_time, header_field, slot
+
+pytestmark = pytest.mark.no_database
+
+ETHER = 10**18
+NUMBER_OF_ACCOUNT = int(ACCOUNT, 16)
+
+
+def _text_slot(text: str) -> int:
+    content = text.encode()
+    return int.from_bytes(content.ljust(31, b"\0") + bytes([2 * len(content)]), "big")
+
+
+@pytest.mark.parametrize(
+    ("wei", "short", "exact"),
+    [
+        (123 * ETHER, "123 ETH", "123 ETH"),
+        (0, "0 ETH", "0 ETH"),
+        (1, "1 wei", "0.000000000000000001 ETH"),
+        (1234 * ETHER + ETHER // 2, "1,234.5 ETH", "1,234.5 ETH"),
+        (ETHER + 1, "1.000000… ETH", "1.000000000000000001 ETH"),
+    ],
+)
+def test_a_balance_is_in_whole_units_and_wei(wei: int, short: str, exact: str) -> None:
+    shown = decoded(account_field("BALANCE", wei), "ETH")
+    assert (shown.short, shown.exact) == (short, exact)
+    assert [(each.label, each.text) for each in shown.readings] == [("wei", f"{wei:,}")]
+
+
+def test_a_balance_is_in_the_chains_own_currency() -> None:
+    assert decoded(account_field("BALANCE", 5 * ETHER), "xDAI").short == "5 xDAI"
+
+
+@pytest.mark.parametrize(
+    ("fact", "short"),
+    [
+        (account_field("NONCE", 1_234), "1,234"),
+        (account_field("STORAGE_ROOT", int.from_bytes(EMPTY_TRIE_ROOT)), "empty storage"),
+        (account_field("CODE_HASH", int.from_bytes(EMPTY_CODE_HASH)), "empty code"),
+        (account_field("CODE_HASH", 2**255), "0x8000…0000"),
+        (header_field("BLOCK_NUMBER", 5_186_021), "5,186,021"),
+        (header_field("TIMESTAMP", 1_700_000_000), "2023-11-14 22:13:20 UTC"),
+        (header_field("TIMESTAMP", 2**63), "9,223,372,036,854,775,808"),
+        (header_field("COINBASE", NUMBER_OF_ACCOUNT), "0xd8dA…6045"),
+        (header_field("GAS_LIMIT", 30_000_000), "30,000,000 gas"),
+        (header_field("BASE_FEE_PER_GAS", 1_500_000_000), "1.5 gwei"),
+        (header_field("BLOB_GAS_USED", 131_072 * 3), "393,216 gas"),
+        (header_field("NONCE", 0), "0x0000000000000000"),
+        (
+            header_field("EXTRA_DATA", int.from_bytes(b"Titan (titanbuilder.xyz)")),
+            "“Titan (titanbuilder.xyz)”",
+        ),
+        (header_field("EXTRA_DATA", int.from_bytes(b"\xff\x01")), "0xff01"),
+        (header_field("EXTRA_DATA", 0), "empty"),
+        (header_field("UNCLES_HASH", int.from_bytes(EMPTY_UNCLES_HASH)), "no uncles"),
+        (header_field("LOGS_BLOOM", int.from_bytes(keccak256(bytes(256)))), "no logs"),
+        (block_at_time(1_700_000_000, 18_573_000), "block 18,573,000"),
+        (slot(0), "zero"),
+        (slot(123_456_789), "123,456,789"),
+        (slot(2**256 - 1), "2^256 - 1"),
+        (slot(NUMBER_OF_ACCOUNT), "0xd8dA…6045"),
+        (slot(2**128 - 1), "0xffff…ffff"),
+        (slot(_text_slot("Tether USD")), "“Tether USD”"),
+        (slot(_text_slot("\u202eDSU")), "0xe280…000c"),
+    ],
+)
+def test_what_is_read_first(fact: FactView, short: str) -> None:
+    assert decoded(fact, "ETH").short == short
+
+
+def test_the_date_is_told_beside_the_seconds() -> None:
+    shown = decoded(header_field("TIMESTAMP", 1_700_000_000), "ETH")
+    assert shown.moment is not None
+    assert shown.moment.timestamp() == 1_700_000_000
+    assert shown.readings[0].text == "1700000000"
+
+
+def test_an_address_is_checksummed() -> None:
+    assert decoded(header_field("COINBASE", NUMBER_OF_ACCOUNT), "ETH").address == ACCOUNT
+    plausible = decoded(slot(NUMBER_OF_ACCOUNT), "ETH")
+    assert plausible.exact == ACCOUNT
+    assert plausible.address == ""  # it may be something else
+    assert plausible.remark == "If it is an address."
+
+
+def test_what_it_takes_for_empty_is_the_hash_of_nothing() -> None:
+    digests = {digest for digest, _ in EMPTY_HEADERS.values()}
+    nothing = {EMPTY_TRIE_ROOT, EMPTY_UNCLES_HASH, keccak256(bytes(256)), hashlib.sha256().digest()}
+    assert digests == {each.hex() for each in nothing}
+    assert set(EMPTY_HEADERS) <= set(HeaderField.__members__)
+
+
+STATE = {
+    "NONCE": ABSENT_ACCOUNT.nonce,
+    "BALANCE": ABSENT_ACCOUNT.balance,
+    "STORAGE_ROOT": int.from_bytes(ABSENT_ACCOUNT.storage_root),
+    "CODE_HASH": int.from_bytes(ABSENT_ACCOUNT.code_hash),
+}
+ABSENT = [account_field(name, value) for name, value in STATE.items()]
+
+
+def test_that_there_is_no_account_takes_all_four_fields() -> None:
+    assert no_such_account(ABSENT)
+    assert no_such_account([*ABSENT, slot(0)])
+    for count in range(4):
+        assert not any(no_such_account(some) for some in combinations(ABSENT, count))
+    for changed in range(4):
+        others = [each for place, each in enumerate(ABSENT) if place != changed]
+        assert not no_such_account([*others, ABSENT[changed].with_word(f"0x{9:064x}")])
+
+
+WORDS = st.integers(0, 2**256 - 1) | st.binary(max_size=31).map(
+    lambda some: int.from_bytes(some.ljust(31, b"\0") + bytes([2 * len(some)]), "big")
+)
+
+
+@given(WORDS, st.sampled_from(sorted(HeaderField.__members__)))
+def test_any_word_is_shown_on_a_line_without_what_moves_text(number: int, name: str) -> None:
+    for fact in (slot(number), header_field(name, number), account_field("BALANCE", number)):
+        shown = decoded(fact, "ETH")
+        assert shown.short
+        assert shown.exact
+        for text in (shown.short, shown.exact, *(each.text for each in shown.readings)):
+            assert text.isprintable()

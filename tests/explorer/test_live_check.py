@@ -1,0 +1,120 @@
+"""A page asks the registry what it says right now."""
+
+import re
+import time
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from explorer import wiring
+from explorer.views.facts import CHECKS
+from queries.chain.live_reads import AT_ONCE, DEADLINE
+from queries.chain.local_node import LocalNode, local_node
+from queries.models import Query
+from queries.routes import NodeAddress, Routes
+from tests.explorer.proven import page_of_fact, proven_batch
+from tests.queries.chain.lying_node import lying_node, stall
+from tests.queries.pipeline.service import CHAIN_ID, Service, running_service, serving
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+@pytest.fixture(scope="module")
+def node() -> Iterator[LocalNode]:
+    with local_node("--slots-in-an-epoch", "1") as running:
+        yield running
+
+
+@pytest.fixture
+def service(node: LocalNode) -> Iterator[Service]:
+    with running_service(node) as running:
+        yield running
+
+
+def _checked(batch: str, place: int = 0, name: str = "BALANCE") -> str:
+    answer: Any = page_of_fact(batch, place, name, "/check")
+    assert answer.status_code == 200
+    assert answer["Cache-Control"].count("no-store")
+    return re.sub(r"\s+", " ", re.sub("<[^>]+>", "", answer.text))
+
+
+def _with_nodes(service: Service, *urls: str) -> Routes:
+    nodes = tuple(map(NodeAddress, urls))
+    chain = replace(service.routes.chains[CHAIN_ID], nodes=nodes)
+    return replace(service.routes, chains={CHAIN_ID: chain})
+
+
+def test_every_kind_of_fact_is_the_same(service: Service) -> None:
+    batch = proven_batch(service)
+    head = service.head()
+    assert f"The registry says 123 ETH at block {head} of Local: the same." in _checked(batch)
+    said = f"at block {head} of Local: the same."
+    for place, name in (
+        (0, "CODE_HASH"),
+        (0, f"0x{5:064x}"),
+        (1, "TIMESTAMP"),
+        (1, "BLOCK_AT_TIMESTAMP"),
+    ):
+        assert said in _checked(batch, place, name)
+
+
+def test_what_differs_is_told(service: Service) -> None:
+    batch = proven_batch(service)
+    query = Query.objects.get(batch=batch, place=0)
+    changed = {**(query.values or {}), "BALANCE": f"{7 * 10**18:064x}"}
+    Query.objects.filter(pk=query.pk).update(values=changed)
+    said = _checked(batch)
+    assert "The registry says 123 ETH" in said
+    assert "where 7 ETH is shown here" in said
+    Query.objects.filter(pk=query.pk).update(block=1)
+    assert "The registry knows no such fact" in _checked(batch)
+
+
+def test_a_registry_that_is_gone_is_told(service: Service) -> None:
+    batch = proven_batch(service)
+    gone = replace(service.registry, address="0x" + 40 * "1")
+    with serving(service.node, replace(service.routes, registries={(CHAIN_ID, CHAIN_ID): gone})):
+        assert "no registry answers now" in _checked(batch)
+    with serving(service.node, replace(service.routes, registries={})):
+        assert "no registry answers now" in _checked(batch)
+        assert "no longer has a route" in page_of_fact(batch, 0, "BALANCE").text
+
+
+def test_nodes_that_hang_are_waited_for_some_seconds(service: Service) -> None:
+    batch = proven_batch(service)
+    with lying_node(stall) as silent, serving(service.node, _with_nodes(service, silent)):
+        begin = time.monotonic()
+        assert "No node of Local answers in time" in _checked(batch)
+        assert time.monotonic() - begin < DEADLINE + 2
+
+
+def test_a_visitor_checks_so_often_and_few_check_at_once(service: Service) -> None:
+    batch = proven_batch(service)
+    for _ in range(AT_ONCE):
+        assert wiring.LIVE_READS._places.acquire(blocking=False)
+    try:
+        assert "Others are checking facts right now" in _checked(batch)
+    finally:
+        for _ in range(AT_ONCE):
+            wiring.LIVE_READS._places.release()
+    for _ in range(CHECKS - 1):
+        assert "the same" in _checked(batch)
+    assert re.search(r"That was often. Check again in \d+ seconds?\.", _checked(batch))
+
+
+def test_what_is_no_fact_is_our_404(service: Service) -> None:
+    batch = proven_batch(service)
+    for name in ("NONCE", "x", "BALANCE/", "%00", "0x5", "<b>"):
+        for ending in ("", "/check"):
+            assert page_of_fact(batch, 0, name, ending).status_code == 404
+    assert page_of_fact(batch, 999_999_999, "BALANCE").status_code == 404
+    assert page_of_fact(batch, 10**30, "BALANCE").status_code == 404
+
+
+def test_before_a_batch_is_done_there_is_no_fact(service: Service) -> None:
+    service.mine(3)
+    service.chains().head(CHAIN_ID)
+    batch = service.ask_balance("0x" + 40 * "1", service.head() - 1)
+    assert page_of_fact(batch, 0, "BALANCE").status_code == 404

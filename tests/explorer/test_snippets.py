@@ -1,0 +1,107 @@
+"""What a page tells people to copy does what it says."""
+
+import os
+import shlex
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from eth_abi.abi import encode
+
+from explorer.snippets import snippets
+from queries.chain.local_node import LocalNode, local_node
+from queries.chain.registry_reads import selector
+from queries.chain.solidity import SETTINGS, run_compiler
+from queries.reading.facts import FactView
+from tests.explorer.proven import FACTS, facts_in, proven_batch
+from tests.queries.pipeline.service import Service, running_service
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+@pytest.fixture(scope="module")
+def node() -> Iterator[LocalNode]:
+    with local_node("--slots-in-an-epoch", "1") as running:
+        yield running
+
+
+@pytest.fixture
+def service(node: LocalNode) -> Iterator[Service]:
+    with running_service(node) as running:
+        yield running
+
+
+@pytest.fixture
+def facts(service: Service) -> list[FactView]:
+    found = facts_in(proven_batch(service))
+    assert set(found) == FACTS
+    return list(found.values())
+
+
+def _snippet(fact: FactView, service: Service, key: str) -> str:
+    (text,) = [each.text for each in snippets(fact, service.registry.address) if each.key == key]
+    return text
+
+
+def test_web3_py_prints_the_number(facts: list[FactView], service: Service) -> None:
+    environment = {**os.environ, "RPC": service.node.url}
+    for fact in facts:
+        ran = subprocess.run(
+            [sys.executable, "-c", _snippet(fact, service, "web3py")],
+            env=environment, capture_output=True, text=True, timeout=60, check=False,
+        )  # fmt: skip
+        assert ran.returncode == 0, ran.stderr
+        assert int(ran.stdout) == int(fact.word, 16)
+
+
+def _encoded(types: str, values: list[str]) -> bytes:
+    given: list[object] = []
+    for kind, value in zip(types.split(","), values, strict=True):
+        given.append(
+            bytes.fromhex(value[2:]) if kind == "bytes32" else
+            value if kind == "address" else int(value)
+        )  # fmt: skip
+    return encode(types.split(","), given)
+
+
+def test_cast_calls_what_returns_the_word(facts: list[FactView], service: Service) -> None:
+    """There is no cast here: its arguments are taken as it takes them."""
+    for fact in facts:
+        cast, call, address, signature, *values, flag, rpc = shlex.split(
+            _snippet(fact, service, "cast").replace("\\\n", "")
+        )
+        assert (cast, call, flag, rpc) == ("cast", "call", "--rpc-url", "$RPC")
+        name, types, returns = signature.replace(")", "").split("(")
+        assert returns in {"bytes32", "uint256"}
+        data = selector(f"{name}({types})") + _encoded(types, values)
+        assert f"0x{service.node.call(address, data).hex()}" == fact.word
+
+
+def test_solidity_compiles_and_reads_it(facts: list[FactView], service: Service) -> None:
+    sources = {
+        f"{place}.sol": _snippet(fact, service, "solidity") for place, fact in enumerate(facts)
+    }
+    output = run_compiler(sources, SETTINGS)
+    assert output.get("errors", []) == []
+    for place, fact in enumerate(facts):
+        bytecode = output["contracts"][f"{place}.sol"]["Reader"]["evm"]["bytecode"]["object"]
+        reader = service.node.deploy(bytes.fromhex(bytecode))
+        assert f"0x{service.node.call(reader, selector('read()')).hex()}" == fact.word
+
+
+def test_viem_is_javascript(facts: list[FactView], service: Service, tmp_path: Path) -> None:
+    """There is no viem here: its syntax alone is looked at, and that all numbers are in it."""
+    node = shutil.which("node", path=str(Path(sys.executable).parent)) or shutil.which("node")
+    assert node is not None
+    for place, fact in enumerate(facts):
+        text = _snippet(fact, service, "viem")
+        file = tmp_path / f"{place}.mjs"
+        file.write_text(text)
+        checked = subprocess.run(
+            [node, "--check", str(file)], capture_output=True, text=True, timeout=60, check=False
+        )
+        assert checked.returncode == 0, checked.stderr
+        assert service.registry.address in text
