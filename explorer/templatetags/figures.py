@@ -22,11 +22,11 @@ def counted(number: int, forms: str) -> str:
 
 @register.filter
 def wei(amount: int, currency: str = "ETH") -> str:
-    """In the unit that reads best: 0, 21,000 wei, 1.5 gwei, 0.0321 ETH."""
+    """In the unit that reads best: 0, 21,000 wei, 1.5 gwei, 0.000338 ETH."""
     for unit, digits in ((currency, 18), ("gwei", 9)):
-        if amount >= 10 ** (digits - 3):
+        if amount >= 10 ** (digits - 5):
             whole, rest = divmod(amount, 10**digits)
-            decimals = f"{rest:0{digits}}"[:6].rstrip("0")
+            decimals = f"{rest:0{digits}}"[: 6 if amount >= 10 ** (digits - 3) else 8].rstrip("0")
             return f"{whole:,}{'.' if decimals else ''}{decimals} {unit}"
     return f"{amount:,} wei" if amount else "0"
 

@@ -185,8 +185,8 @@ def test_a_transaction_shows_what_it_served_and_cost() -> None:
     words = _words(TRANSACTION)
     assert "mined and confirmed" in words
     assert "170,480 of at most 200,000, at 1 gwei each" in words
-    assert "170,480 gwei" in words
-    assert f"{batch} whose share of the cost is 170,480 gwei" in words
+    assert "0.00017048 ETH" in words
+    assert f"{batch} whose share of the cost is 0.00017048 ETH" in words
     assert f"Sepolia, block {BLOCK:,} with its header" in words
     for address in (f"{ACCOUNT}?chain={SEPOLIA}", PAGE, REGISTRY):
         assert f'href="{address}"' in _get(TRANSACTION).text
