@@ -10,7 +10,7 @@ from django.db.models import QuerySet
 
 from queries.chain.errors import CallReverted
 from queries.chain.registry_facts import FactRead
-from queries.models import BlockJob, SentTransaction
+from queries.models import BlockJob, Query, SentTransaction
 from queries.pipeline.anchors import SteppingStone
 from queries.pipeline.costs import TooLittleOffered
 from queries.pipeline.joining import Call
@@ -42,6 +42,7 @@ class Ready:
 
     work: Work
     pieces: Sequence[Piece]
+    lacking: Sequence[Query]  # who pays: nobody who has all that was asked
 
     @property
     def failed_before(self) -> bool:
@@ -59,9 +60,13 @@ def make_ready(
     if _failed_too_often(work):
         return None
     job = work.job.pk
+    lacking = _lacking(work, anchor, unproven)
+    if not lacking:
+        return None  # what was missing a moment ago is there by now
     if isinstance(anchor, SteppingStone):
-        return Ready(work, [stepping_stone(job, anchor.headers)])
-    return Ready(work, proving_pieces(work.chains, work.registry, job, anchor, missing(unproven)))
+        return Ready(work, [stepping_stone(job, anchor.headers)], lacking)
+    pieces = proving_pieces(work.chains, work.registry, job, anchor, missing(unproven))
+    return Ready(work, pieces, lacking)
 
 
 def prove(ready: Sequence[Ready]) -> list[Wait | None]:
@@ -110,7 +115,7 @@ def _send(ready: Sequence[Ready], alone: Mapping[Piece, Need]) -> Wait:
     works = [each.work for each in ready]
     work, *others = works
     pieces = {piece: alone[piece] for each in ready for piece in each.pieces}
-    served = {each.job.pk: each.queries for each in works}
+    served = {each.work.job.pk: each.lacking for each in ready}
     try:
         offered = priced_together(work.chains, work.registry, pieces, served)
     except CallReverted:
@@ -125,6 +130,15 @@ def _send(ready: Sequence[Ready], alone: Mapping[Piece, Need]) -> Wait:
         reject_who_offer_too_little(work.chains, works, poor)
         return Wait(SOON, "")  # the others go on without them
     return Wait(SOON, SENT)
+
+
+def _lacking(
+    work: Work, anchor: Anchor | SteppingStone, unproven: Sequence[FactRead]
+) -> Sequence[Query]:
+    if isinstance(anchor, SteppingStone) or not anchor.accumulated:
+        return work.queries  # all of them want the header
+    lacks = set(unproven)
+    return [each for each in work.queries if lacks & set(work.reads[each.pk].values())]
 
 
 def _failed(job: BlockJob) -> QuerySet[SentTransaction]:

@@ -94,6 +94,57 @@ def test_batches_of_two_people_share_and_pay_less_than_alone(service: Service) -
         assert 0 < paid < int(estimate["gas"]) * int(row.gas_price, 16)
 
 
+def test_who_asks_little_of_an_account_does_not_pay_for_who_asks_much_of_it(
+    service: Service,
+) -> None:
+    """One block, one account: else any stranger could use up a fee that was enough."""
+    block = f"block:{service.head() - 1}"
+    cheap = {str(CHAIN_ID): {block: BALANCE}}
+    slots = {HOLDER: {"props": ["NONCE"], "slots": [hex(n) for n in range(80)]}}
+    dear = {str(CHAIN_ID): {block: {"accounts": slots}}}
+    told = [service.estimate(data).json() for data in (cheap, dear)]
+    batches = [
+        service.submit(data, fee=estimate["feeNeeded"])
+        for data, estimate in zip((cheap, dear), told, strict=True)
+    ]
+    service.work(*batches)
+    assert [service.status(batch)["queryStatus"] for batch in batches] == ["DONE", "DONE"]
+    row = SentTransaction.objects.get()
+    spent = [int(service.status(batch)["spent"]) for batch in batches]
+    assert sum(spent) == _price(row)
+    for paid, estimate in zip(spent, told, strict=True):
+        assert 0 < paid < int(estimate["gas"]) * int(row.gas_price, 16)
+
+
+def test_who_has_all_that_was_asked_pays_nothing_more(node: LocalNode) -> None:
+    """Its facts are on chain and are being confirmed, when others ask for more of the block."""
+    with running_service(node, free=False, confirmations=6) as service:
+        service.mine(8)
+        block = f"block:{service.head() - 1}"
+        header = {"header": ["STATE_ROOT"]}
+        first = [
+            service.submit({str(CHAIN_ID): {block: entry}}, fee=str(ETHER))
+            for entry in (BALANCE, header)
+        ]
+        chains = service.chains()
+        _until(chains, SentTransaction.objects.exclude(mined_block=None))
+        slots = {HOLDER: {"slots": [hex(n) for n in range(40)]}}
+        more = {"header": ["COINBASE"], "accounts": slots}
+        later = service.submit({str(CHAIN_ID): {block: more}}, fee=str(ETHER))
+        _until(chains, SentTransaction.objects.filter(nonce__gt=_one().nonce))
+        assert set(SentTransaction.objects.latest("nonce").shares) == {later}
+        service.mine(8)
+        service.work(*first, later)
+        (row, _) = SentTransaction.objects.order_by("nonce")
+        assert sum(int(service.status(batch)["spent"]) for batch in first) == _price(row)
+
+
+def _one() -> SentTransaction:
+    row = SentTransaction.objects.order_by("nonce").first()
+    assert row
+    return row
+
+
 def test_what_is_told_before_is_what_it_takes_together(service: Service) -> None:
     data = _blocks(service, 4, {"header": ["STATE_ROOT"], **BALANCE})
     told = service.estimate(data).json()
