@@ -15,7 +15,7 @@ from django.conf import settings
 from django.db import transaction
 from django.db.models import Exists, OuterRef, Q, QuerySet
 
-from queries.models import Batch, BlockJob, Leased, Query, WebhookDelivery
+from queries.models import Batch, BlockJob, Leased, Query, TransactionOfJob, WebhookDelivery
 from queries.pipeline.clock import shared_now
 
 Row = TypeVar("Row", bound=Leased)
@@ -54,14 +54,21 @@ class Lease(Generic[Row]):
         )
 
     def close(self) -> None:
-        """Nobody needs to look again; a job only as long as no query was added meanwhile."""
+        """Nobody needs to look again; a job only where no query was added meanwhile.
+
+        Nor as long as a transaction of it may change: one that is dropped and not sent again would
+        hold up all that have the nonces after it.
+        """
         with transaction.atomic():
             # Locked first: who adds a query now writes to the row afterwards, and finds it closed.
             self.held().select_for_update().first()
             rows = self.held()
             if isinstance(self.row, BlockJob):
                 waiting = Query.objects.filter(job=OuterRef("pk"), ended=False)
-                rows = rows.filter(~Exists(waiting))
+                changing = TransactionOfJob.objects.filter(
+                    job=OuterRef("pk"), transaction__settled=False
+                )
+                rows = rows.filter(~Exists(waiting), ~Exists(changing))
             if not rows.update(lease_token="", lease_until=None, look_again=None, waits_for=""):
                 self.look_again(timedelta(0))
 
