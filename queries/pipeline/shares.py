@@ -47,6 +47,7 @@ def split(price: int, shares: Shares) -> Shares:
 
 def _add(shares: Shares, queries: Sequence[Query], weights: Sequence[int], cost: int) -> None:
     whole = sum(weights)
+    cost = cost or whole  # where gas is free, all who share it are still to be told apart
     for query, weight in zip(queries, weights, strict=True):
         if weight:
             of_batch = shares.setdefault(query.batch_id, {})
