@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from datetime import timedelta
 
 from queries.chain.destination import Fees
+from queries.chain.errors import FeesTooHigh
 from queries.chain.signed_parts import parts_of
 from queries.durable import durably
 from queries.models import BlockJob, SentTransaction
@@ -69,7 +70,13 @@ def _send_again(lane: Lane, row: SentTransaction) -> None:
 
 def _replace(lane: Lane, row: SentTransaction) -> None:
     """The same call at a higher fee; whichever of them is mined, it is mined once."""
-    now, was_dearest = lane.destination.fees(), int(row.max_fee, 16)
+    if row.sender != lane.signer.address:
+        return  # of a key that was in use before: under this one it would take another's nonce
+    try:
+        now = lane.destination.fees()
+    except FeesTooHigh:
+        return  # as below
+    was_dearest = int(row.max_fee, 16)
     dearest = max(now.dearest, was_dearest * 9 // 8 + 1)  # what pools take for it
     if dearest > lane.destination.chain.dearest_gas:
         return  # it waits until gas is as cheap as the operator wants it
@@ -79,7 +86,7 @@ def _replace(lane: Lane, row: SentTransaction) -> None:
     before = row.raw
     row.raw, row.hashes = signed.raw.hex(), [*row.hashes, signed.hash]
     row.max_fee = f"{dearest:064x}"
-    row.most = f"{int(row.most, 16) * dearest // was_dearest:064x}"
+    row.most = f"{int(row.most, 16) * dearest // max(was_dearest, 1):064x}"
     with durably():
         ours = SentTransaction.objects.filter(pk=row.pk, raw=before).update(
             raw=row.raw, hashes=row.hashes, max_fee=row.max_fee, most=row.most
