@@ -5,7 +5,7 @@ the first one writes afterwards, should it live on, carries a token that is no l
 """
 
 import secrets
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import timedelta
@@ -85,10 +85,12 @@ def claim_job() -> Lease[BlockJob] | None:
     return _claim(BlockJob.objects.all())
 
 
-def claim_job_beside(job: BlockJob, early: timedelta) -> Lease[BlockJob] | None:
-    """One that goes the same way, and is due or soon will be."""
+def claim_job_beside(
+    job: BlockJob, early: timedelta, seen: Collection[int] = ()
+) -> Lease[BlockJob] | None:
+    """One that goes the same way, and is due or soon will be; none that was just seen."""
     rows = BlockJob.objects.filter(source=job.source, destination=job.destination)
-    return _claim(rows, early)
+    return _claim(rows.exclude(pk__in=seen), early)
 
 
 def _claim(rows: QuerySet[Row], early: timedelta = timedelta(0)) -> Lease[Row] | None:

@@ -31,6 +31,7 @@ from queries.statuses import StepName
 from queries.transitions import Failure
 
 TRIES = 5
+TRIES_TOGETHER = 2  # fewer than after which a fault is told to who asked: it may be another job's
 FAILED = 3
 SENT = "Its transaction is on its way."
 HASH_SENT = "The registry is being told a block's hash."
@@ -47,7 +48,7 @@ class Ready:
     @property
     def failed_before(self) -> bool:
         """Then it goes alone: others are not to fail with it."""
-        return _failed(self.work.job).exists()
+        return self.work.job.failures >= TRIES_TOGETHER or _failed(self.work.job).exists()
 
     @property
     def gas(self) -> int:
