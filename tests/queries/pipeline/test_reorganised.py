@@ -10,12 +10,13 @@ import pytest
 from queries import transitions
 from queries.chain.local_node import LocalNode, local_node
 from queries.models import BlockJob, SentTransaction
+from queries.pipeline import costs, finality
 from queries.pipeline.chains import Chains
 from queries.pipeline.leases import claim_job, claim_job_beside
 from queries.pipeline.worker import work_once
 from queries.statuses import StepName
 from queries.transitions import Failure
-from tests.queries.pipeline.service import ETHER, Service, running_service
+from tests.queries.pipeline.service import CHAIN_ID, ETHER, Service, running_service
 
 pytestmark = pytest.mark.django_db(transaction=True)
 HOLDER = "0xd8dA6BF26964aF9D7eEd9e03E53415D37aA96045"
@@ -93,6 +94,19 @@ def test_what_is_deep_enough_has_settled(service: Service) -> None:
     service.work(batch)
     _is_right(service, batch, block)
     assert set(SentTransaction.objects.values_list("settled", flat=True)) == {True}
+
+
+def test_what_is_sent_again_after_it_was_paid_for_is_not_held_back_once_more(
+    service: Service,
+) -> None:
+    batch = service.ask_balance(HOLDER, service.head() - 4)
+    _proven_but_not_deep(service, batch)
+    assert costs.held_back(CHAIN_ID)[batch] > 0
+    service.mine(4)
+    service.work(batch)
+    assert int(service.status(batch)["spent"]) > 0
+    finality._reopen(SentTransaction.objects.get())
+    assert costs.held_back(CHAIN_ID) == {}
 
 
 def test_what_is_not_deep_is_followed_although_its_route_was_taken_away(service: Service) -> None:
