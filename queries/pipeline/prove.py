@@ -104,7 +104,8 @@ def bring(work: Work, call: Call) -> Wait:
     offered = priced_alone(work.chains, work.registry, call, work.queries)
     lane = work.chains.lane(work.job.destination)
     try:
-        lane.put_on_their_way({work.job.pk: work.lease}, work.registry.address, [offered])
+        leases = {work.job.pk: work.lease}
+        lane.put_on_their_way(leases, work.registry.address, [offered], unless=others)
     except TooLittleOffered as poor:
         reject_who_offer_too_little(work.chains, [work], poor)
     return Wait(SOON, HASH_SENT)
