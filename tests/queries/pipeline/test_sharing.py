@@ -16,11 +16,14 @@ from queries.chain.gas.packing import CALLDATA_BYTES
 from queries.chain.local_node import LocalNode, local_node
 from queries.chain.signed_parts import parts_of
 from queries.models import Batch, Query, SentTransaction
-from queries.pipeline import anchors, costs, offers, pricing
+from queries.pipeline import anchors, costs, offers, pricing, too_little, worker
 from queries.pipeline.chains import Chains
 from queries.pipeline.leases import claim_job
 from queries.pipeline.pieces import Anchor, Piece, pieces_of
 from queries.pipeline.worker import work_once
+from tests.queries.chain.lying_node import LyingNode
+from tests.queries.pipeline.between import PassOn, between, methods
+from tests.queries.pipeline.provers import through
 from tests.queries.pipeline.service import CHAIN_ID, ETHER, HOLDER, Service, running_service
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -245,6 +248,28 @@ def test_the_amount_that_is_told_is_enough_for_all_blocks(service: Service) -> N
     service.work(batch)
     assert service.status(batch)["queryStatus"] == "DONE"
     assert int(service.status(batch)["spent"]) <= int(needed[1])
+
+
+def test_how_much_it_takes_is_not_asked_for_long_while_others_wait(
+    service: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A stranger's batch of many blocks that pays too little, and nodes that are slow."""
+    seen: list[float] = []
+
+    def slow(connection: LyingNode, question: Any, pass_on: PassOn) -> None:
+        if "eth_getProof" in methods(question):
+            time.sleep(2 if seen else 0)
+            seen.append(time.monotonic())
+        connection.answer(pass_on())
+
+    monkeypatch.setattr(too_little, "SECONDS", 1.0)
+    monkeypatch.setattr(worker, "GATHERING", 0)
+    poor = service.submit(_blocks(service, 3), fee="1")
+    with between(service.node.url, slow) as (address, _):
+        through(service, address).work(poor)
+    told = service.status(poor)
+    assert told["code"] == "fee_too_low"
+    assert told["error"].endswith(", and more for blocks whose price is not known yet.")
 
 
 def test_what_is_on_its_way_is_held_back_from_the_fee(service: Service) -> None:
