@@ -50,7 +50,8 @@ def reject(
     """
     with transaction.atomic():
         chosen = Batch.objects.filter(pk__in=list(batches)).exclude(status__in=ENDED)
-        keys = list(chosen.select_for_update().values_list("pk", flat=True))
+        # In their order, as all who lock several do.
+        keys = list(chosen.order_by("pk").select_for_update().values_list("pk", flat=True))
         now = shared_now()
         Batch.objects.filter(pk__in=keys).update(
             status=BatchStatus.REJECTED,

@@ -23,7 +23,7 @@ from queries.pipeline.leases import Lease
 from queries.pipeline.prove import Ready, bring, make_ready
 from queries.pipeline.truth import check_against_proofs
 from queries.pipeline.wanted import TIMESTAMP
-from queries.pipeline.work import LATER, SOON, Wait, Work
+from queries.pipeline.work import LATER, MUCH_LATER, SOON, Wait, Work
 from queries.proving.headers import Header, decode_header
 from queries.proving.registry_calls import leaf_of
 from queries.routes import RegistryKind
@@ -42,7 +42,7 @@ def advance(lease: Lease[BlockJob], chains: Chains) -> Wait | Ready | None:
         sentence = f"This server no longer proves chain {job.source} on {job.destination}."
         failure = Failure("route_unsupported", sentence, StepName.INITIAL_STATE, retryable=False)
         transitions.reject({query.batch_id for query in queries}, failure, queries)
-        return None
+        return _settle_the_rest(job, chains)
     return _advance(Work(lease, chains, registry, queries))
 
 
@@ -173,6 +173,8 @@ def _read_back(work: Work, header: Header) -> Wait | None:
 
 def _settle_the_rest(job: BlockJob, chains: Chains) -> Wait | None:
     """Transactions are followed until they stay, also where nobody waits for them any more."""
+    if job.destination not in chains.routes.chains:
+        return Wait(MUCH_LATER, f"Chain {job.destination} is not one of this server's any more.")
     _look_after_transactions(job, chains)
     if unsettled(job):
         return Wait(LATER, "Its last transaction is being confirmed.")

@@ -38,6 +38,7 @@ class Chains:
     until: float = math.inf  # by the monotonic clock: then nobody is asked any more
     head_is_fresh: float = HEAD_IS_FRESH
     looks_at_final: float = 0.0  # by the monotonic clock
+    settles_until: float = math.inf  # likewise: then a job has its turn
     _sources: dict[int, SourceChain] = field(default_factory=dict)
     _destinations: dict[int, Destination] = field(default_factory=dict)
     _names: dict[int, EnsNames] = field(default_factory=dict)

@@ -40,8 +40,11 @@ def check_that_they_pay(chain: int, offered: Sequence[Offer]) -> None:
 
 
 def held_back(chain: int) -> Mapping[str, int]:
-    """By batch, what transactions that are not settled may cost at most."""
-    rows = SentTransaction.objects.filter(chain=chain, settled=False)
+    """By batch, what transactions that are not settled may cost at most.
+
+    One that a deep reorganisation took away again is in what was spent.
+    """
+    rows = SentTransaction.objects.filter(chain=chain, settled=False, borne=False)
     return _by_batch((int(row.most, 16), row.shares) for row in rows)
 
 

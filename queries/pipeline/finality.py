@@ -8,7 +8,7 @@ import logging
 
 from queries.models import BlockJob, SentTransaction
 from queries.pipeline.chains import Chains
-from queries.pipeline.clock import shared_now
+from queries.pipeline.leases import look_now
 
 log = logging.getLogger("tacitus.prover")
 
@@ -40,4 +40,4 @@ def _reopen(row: SentTransaction) -> None:
         settled=False, sent=None, mined_hash="", mined_block=None, succeeded=None, gas_used=None
     )
     jobs = BlockJob.objects.filter(transactions=row.pk).values("pk")
-    BlockJob.objects.filter(pk__in=jobs).update(look_again=shared_now())
+    look_now(BlockJob.objects.filter(pk__in=jobs))

@@ -4,19 +4,25 @@ Several jobs may follow one transaction, each in another worker's hands; so what
 is what its chain says, or guarded by what was there before.
 """
 
+import logging
 from collections.abc import Iterable
+from dataclasses import replace
 from datetime import timedelta
 
 from queries.chain.destination import Fees
-from queries.chain.signed_parts import parts_of
+from queries.chain.errors import FeesTooHigh, TransactionRefused
+from queries.chain.signed_parts import SignedParts, parts_of
 from queries.durable import durably
-from queries.models import BlockJob, SentHash, SentTransaction
+from queries.models import BlockJob, Query, SentHash, SentTransaction
 from queries.pipeline.clock import shared_now
 from queries.pipeline.costs import settle_costs
 from queries.pipeline.lane import Lane
 
 SENT_AGAIN_AFTER = timedelta(seconds=15)
 REPLACED_AFTER = timedelta(seconds=60)
+GIVEN_UP_AFTER = timedelta(seconds=60)  # where every node says that it never takes it
+
+log = logging.getLogger("tacitus.prover")
 
 OF_THE_RECEIPT = ["mined_hash", "mined_block", "succeeded", "gas_used", "gas_price", "data_fee"]
 
@@ -64,22 +70,54 @@ def _send_again(lane: Lane, row: SentTransaction) -> None:
         return
     if row.sent is not None and now >= row.signed + REPLACED_AFTER * len(row.hashes):
         _replace(lane, row)
-    lane.send(row)
+    try:
+        lane.send(row)
+    except TransactionRefused:
+        if now < row.signed + GIVEN_UP_AFTER or not parts_of(bytes.fromhex(row.raw)).data:
+            raise
+        _give_up(lane, row)
+        lane.send(row)
 
 
 def _replace(lane: Lane, row: SentTransaction) -> None:
     """The same call at a higher fee; whichever of them is mined, it is mined once."""
-    now, was_dearest = lane.destination.fees(), int(row.max_fee, 16)
+    if row.sender != lane.signer.address:
+        return  # of a key that was in use before: under this one it would take another's nonce
+    try:
+        now = lane.destination.fees()
+    except FeesTooHigh:
+        return  # as below
+    was_dearest = int(row.max_fee, 16)
     dearest = max(now.dearest, was_dearest * 9 // 8 + 1)  # what pools take for it
     if dearest > lane.destination.chain.dearest_gas:
         return  # it waits until gas is as cheap as the operator wants it
     fees = Fees(dearest, min(max(now.priority * 9 // 8, dearest // 8), dearest))
-    was = parts_of(bytes.fromhex(row.raw))
-    signed = lane.signer.sign(was.chain_id, was.nonce, was.to, was.data, was.gas_limit, fees)
+    most = int(row.most, 16) * dearest // max(was_dearest, 1)
+    _sign_anew(lane, row, parts_of(bytes.fromhex(row.raw)), fees, most)
+
+
+def _give_up(lane: Lane, row: SentTransaction) -> None:
+    """An empty one takes the nonce of one that no node takes: all that come after wait for it.
+
+    Whoever waited for it was told that it was refused, or has it signed anew.
+    """
+    if row.sender != lane.signer.address:
+        return
+    log.error("No node takes the transaction with nonce %s: an empty one takes it.", row.nonce)
+    was, dearest = parts_of(bytes.fromhex(row.raw)), int(row.max_fee, 16)
+    gas = lane.destination.gas_needed(row.sender, row.sender, b"")
+    empty = replace(was, to=row.sender, data=b"", gas_limit=gas)
+    _sign_anew(lane, row, empty, Fees(dearest, dearest // 8), int(row.most, 16))
+    row.for_jobs.update(proves_header=False)
+    Query.objects.filter(header_transaction=row).update(header_transaction=None)
+    Query.objects.filter(account_transaction=row).update(account_transaction=None)
+
+
+def _sign_anew(lane: Lane, row: SentTransaction, call: SignedParts, fees: Fees, most: int) -> None:
+    signed = lane.signer.sign(call.chain_id, call.nonce, call.to, call.data, call.gas_limit, fees)
     before = row.raw
     row.raw, row.hashes = signed.raw.hex(), [*row.hashes, signed.hash]
-    row.max_fee = f"{dearest:064x}"
-    row.most = f"{int(row.most, 16) * dearest // was_dearest:064x}"
+    row.max_fee, row.most = f"{fees.dearest:064x}", f"{most:064x}"
     with durably():
         ours = SentTransaction.objects.filter(pk=row.pk, raw=before).update(
             raw=row.raw, hashes=row.hashes, max_fee=row.max_fee, most=row.most

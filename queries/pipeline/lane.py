@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 
 from django.db import IntegrityError
-from django.db.models import Max, Q
+from django.db.models import Max, Q, QuerySet
 
 from queries.chain.destination import Destination
 from queries.chain.errors import NonceUsed, Underpriced
@@ -43,9 +43,16 @@ class Lane:
     signer: Signer
 
     def put_on_their_way(
-        self, leases: Mapping[int, Lease[BlockJob]], to: str, offered: Sequence[Offer]
+        self,
+        leases: Mapping[int, Lease[BlockJob]],
+        to: str,
+        offered: Sequence[Offer],
+        unless: QuerySet[SentTransaction] | None = None,
     ) -> None:
-        """Signed, stored as long as the jobs are ours and their batches pay, then sent."""
+        """Signed, stored as long as the jobs are ours and their batches pay, then sent.
+
+        `unless`: those that do the same for other jobs of the way, one of which is enough.
+        """
         for _ in range(TRIES):
             nonce = self._next_nonce()
             signed = [
@@ -56,6 +63,8 @@ class Lane:
             ]
             try:
                 with durably():
+                    if unless is not None and _is_done_by(unless, leases):
+                        return
                     for _, lease in sorted(leases.items()):
                         lease.keep()
                     if not self.destination.chain.free:
@@ -138,6 +147,14 @@ class Lane:
             SentTransaction.objects.filter(pk=row.pk).update(succeeded=False)
             settle_costs(row, free=self.destination.chain.free)
             row.settled = True
+
+
+def _is_done_by(others: QuerySet[SentTransaction], leases: Mapping[int, Lease[BlockJob]]) -> bool:
+    """Asked by one worker at a time, until it has stored its own."""
+    job = next(iter(leases.values())).row
+    of_the_way = BlockJob.objects.filter(source=job.source, destination=job.destination)
+    of_the_way.order_by("pk").select_for_update().first()
+    return others.exists()
 
 
 def _note_whose_it_is(piece: Piece, row: SentTransaction) -> None:

@@ -5,7 +5,7 @@ the first one writes afterwards, should it live on, carries a token that is no l
 """
 
 import secrets
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import timedelta
@@ -15,7 +15,7 @@ from django.conf import settings
 from django.db import transaction
 from django.db.models import Exists, OuterRef, Q, QuerySet
 
-from queries.models import Batch, BlockJob, Leased, Query, WebhookDelivery
+from queries.models import Batch, BlockJob, Leased, Query, TransactionOfJob, WebhookDelivery
 from queries.pipeline.clock import shared_now
 
 Row = TypeVar("Row", bound=Leased)
@@ -54,14 +54,21 @@ class Lease(Generic[Row]):
         )
 
     def close(self) -> None:
-        """Nobody needs to look again; a job only as long as no query was added meanwhile."""
+        """Nobody needs to look again; a job only where no query was added meanwhile.
+
+        Nor as long as a transaction of it may change: one that is dropped and not sent again would
+        hold up all that have the nonces after it.
+        """
         with transaction.atomic():
             # Locked first: who adds a query now writes to the row afterwards, and finds it closed.
             self.held().select_for_update().first()
             rows = self.held()
             if isinstance(self.row, BlockJob):
                 waiting = Query.objects.filter(job=OuterRef("pk"), ended=False)
-                rows = rows.filter(~Exists(waiting))
+                changing = TransactionOfJob.objects.filter(
+                    job=OuterRef("pk"), transaction__settled=False
+                )
+                rows = rows.filter(~Exists(waiting), ~Exists(changing))
             if not rows.update(lease_token="", lease_until=None, look_again=None, waits_for=""):
                 self.look_again(timedelta(0))
 
@@ -78,10 +85,12 @@ def claim_job() -> Lease[BlockJob] | None:
     return _claim(BlockJob.objects.all())
 
 
-def claim_job_beside(job: BlockJob, early: timedelta) -> Lease[BlockJob] | None:
-    """One that goes the same way, and is due or soon will be."""
+def claim_job_beside(
+    job: BlockJob, early: timedelta, seen: Collection[int] = ()
+) -> Lease[BlockJob] | None:
+    """One that goes the same way, and is due or soon will be; none that was just seen."""
     rows = BlockJob.objects.filter(source=job.source, destination=job.destination)
-    return _claim(rows, early)
+    return _claim(rows.exclude(pk__in=seen), early)
 
 
 def _claim(rows: QuerySet[Row], early: timedelta = timedelta(0)) -> Lease[Row] | None:
@@ -94,6 +103,17 @@ def _claim(rows: QuerySet[Row], early: timedelta = timedelta(0)) -> Lease[Row] |
         if due.filter(pk=key).update(lease_token=token, lease_until=now + _lease()):
             return Lease(rows.get(pk=key), token)
     return None
+
+
+def look_now(rows: QuerySet[Row]) -> None:
+    """Have someone look at all of these. They are locked in their order, as all who lock several
+    do: else two could wait for each other.
+    """
+    with transaction.atomic():
+        keys = list(rows.order_by("pk").select_for_update().values_list("pk", flat=True))
+        rows.model._default_manager.filter(pk__in=keys).update(  # noqa: SLF001
+            look_again=shared_now()
+        )
 
 
 def _lease() -> timedelta:

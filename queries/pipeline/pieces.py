@@ -41,6 +41,23 @@ class Anchor:
     above: tuple[Header, ...] = ()  # child after child
 
 
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """What a piece proves of one account, and what that weighs by the rough table."""
+
+    fields: frozenset[AccountField]
+    slots: frozenset[int]
+    account: int  # for all who ask for anything of it
+    slot: int  # each, for who asks for it
+
+    def weight(self, fields: frozenset[AccountField], slots: frozenset[int]) -> int:
+        """Of what is asked; none where nothing of it is proven here."""
+        words, values = len(fields & self.fields), len(slots & self.slots)
+        if not words + values:
+            return 0
+        return self.account + NEW_WORD * words + self.slot * values
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Piece:
     """A part of what one job has proven."""
@@ -49,7 +66,7 @@ class Piece:
     step: HeaderStep  # the block
     by_words: bool = False  # it is accumulated: four words stand for its header
     above: tuple[HeaderStep, ...] = ()  # child after child, up to one that the registry knows
-    accounts: Mapping[bytes, int] = field(default_factory=dict)  # what each weighs
+    accounts: Mapping[bytes, Shown] = field(default_factory=dict)
     gas: int = NEW_WORD  # by the rough table, beside its bytes
     stone: bool = False  # it leads down to the block, and proves nothing of it yet
 
@@ -150,10 +167,17 @@ def _piece(
         step,
         by_words,
         () if by_words else above,
-        accounts={
-            each.proof.address: _gas(each) + BYTE * len(build_witness([each]))
-            for each in group
-            if each.proof.address
-        },
+        accounts={each.proof.address: _shown(each) for each in group if each.proof.address},
         gas=stored * NEW_WORD + sum(map(_gas, group)),
     )
+
+
+def _shown(request: AccountRequest) -> Shown:
+    slots = frozenset(each.slot for each in request.proof.slots)
+    whole = account = len(build_witness([request]))
+    slot = 0
+    if slots:
+        without = AccountRequest(replace(request.proof, slots=()), request.fields)
+        account = len(build_witness([without]))
+        slot = NEW_WORD + SLOT + BYTE * max(whole - account, 0) // len(slots)
+    return Shown(request.fields, slots, ACCOUNT + BYTE * account, slot)

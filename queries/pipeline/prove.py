@@ -10,7 +10,7 @@ from django.db.models import QuerySet
 
 from queries.chain.errors import CallReverted
 from queries.chain.registry_facts import FactRead
-from queries.models import BlockJob, SentTransaction
+from queries.models import BlockJob, Query, SentTransaction
 from queries.pipeline.anchors import SteppingStone
 from queries.pipeline.costs import TooLittleOffered
 from queries.pipeline.joining import Call
@@ -31,6 +31,7 @@ from queries.statuses import StepName
 from queries.transitions import Failure
 
 TRIES = 5
+TRIES_TOGETHER = 2  # fewer than after which a fault is told to who asked: it may be another job's
 FAILED = 3
 SENT = "Its transaction is on its way."
 HASH_SENT = "The registry is being told a block's hash."
@@ -42,11 +43,12 @@ class Ready:
 
     work: Work
     pieces: Sequence[Piece]
+    lacking: Sequence[Query]  # who pays: nobody who has all that was asked
 
     @property
     def failed_before(self) -> bool:
         """Then it goes alone: others are not to fail with it."""
-        return _failed(self.work.job).exists()
+        return self.work.job.failures >= TRIES_TOGETHER or _failed(self.work.job).exists()
 
     @property
     def gas(self) -> int:
@@ -59,9 +61,13 @@ def make_ready(
     if _failed_too_often(work):
         return None
     job = work.job.pk
+    lacking = _lacking(work, anchor, unproven)
+    if not lacking:
+        return None  # what was missing a moment ago is there by now
     if isinstance(anchor, SteppingStone):
-        return Ready(work, [stepping_stone(job, anchor.headers)])
-    return Ready(work, proving_pieces(work.chains, work.registry, job, anchor, missing(unproven)))
+        return Ready(work, [stepping_stone(job, anchor.headers)], lacking)
+    pieces = proving_pieces(work.chains, work.registry, job, anchor, missing(unproven))
+    return Ready(work, pieces, lacking)
 
 
 def prove(ready: Sequence[Ready]) -> list[Wait | None]:
@@ -98,7 +104,8 @@ def bring(work: Work, call: Call) -> Wait:
     offered = priced_alone(work.chains, work.registry, call, work.queries)
     lane = work.chains.lane(work.job.destination)
     try:
-        lane.put_on_their_way({work.job.pk: work.lease}, work.registry.address, [offered])
+        leases = {work.job.pk: work.lease}
+        lane.put_on_their_way(leases, work.registry.address, [offered], unless=others)
     except TooLittleOffered as poor:
         reject_who_offer_too_little(work.chains, [work], poor)
     return Wait(SOON, HASH_SENT)
@@ -110,7 +117,7 @@ def _send(ready: Sequence[Ready], alone: Mapping[Piece, Need]) -> Wait:
     works = [each.work for each in ready]
     work, *others = works
     pieces = {piece: alone[piece] for each in ready for piece in each.pieces}
-    served = {each.job.pk: each.queries for each in works}
+    served = {each.work.job.pk: each.lacking for each in ready}
     try:
         offered = priced_together(work.chains, work.registry, pieces, served)
     except CallReverted:
@@ -125,6 +132,15 @@ def _send(ready: Sequence[Ready], alone: Mapping[Piece, Need]) -> Wait:
         reject_who_offer_too_little(work.chains, works, poor)
         return Wait(SOON, "")  # the others go on without them
     return Wait(SOON, SENT)
+
+
+def _lacking(
+    work: Work, anchor: Anchor | SteppingStone, unproven: Sequence[FactRead]
+) -> Sequence[Query]:
+    if isinstance(anchor, SteppingStone) or not anchor.accumulated:
+        return work.queries  # all of them want the header
+    lacks = set(unproven)
+    return [each for each in work.queries if lacks & set(work.reads[each.pk].values())]
 
 
 def _failed(job: BlockJob) -> QuerySet[SentTransaction]:

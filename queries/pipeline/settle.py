@@ -8,8 +8,7 @@ from queries import transitions
 from queries.chain.ens import EnsFault
 from queries.models import Batch, BlockJob, Query
 from queries.pipeline.chains import Chains
-from queries.pipeline.clock import shared_now
-from queries.pipeline.leases import Lease
+from queries.pipeline.leases import Lease, look_now
 from queries.pipeline.names import failure_of, find_batchs_accounts
 from queries.pipeline.work import SOON, Wait
 from queries.statuses import BatchStatus, StepName
@@ -123,7 +122,9 @@ def _attach(batch: Batch) -> None:
     """Jobs for the batch's blocks, which may serve others already, and someone to look at them."""
     queries = Query.objects.filter(batch=batch, job=None)
     named = set(queries.values_list("source", "block"))
-    blocks = [(source, block) for source, block in named if block is not None]
+    # In one order for all: of two who add the same jobs the other way round, each would wait for
+    # the other.
+    blocks = sorted((source, block) for source, block in named if block is not None)
     BlockJob.objects.bulk_create(
         [
             BlockJob(source=source, destination=batch.destination, block=block)
@@ -136,6 +137,4 @@ def _attach(batch: Batch) -> None:
         transitions.attach(job, queries.filter(source=source, block=block))
     # After the queries are there: a worker that closes a job now finds them, or this. For all of
     # the batch, because whoever died here may have attached some already.
-    BlockJob.objects.filter(pk__in=Query.objects.filter(batch=batch).values("job")).update(
-        look_again=shared_now()
-    )
+    look_now(BlockJob.objects.filter(pk__in=Query.objects.filter(batch=batch).values("job")))

@@ -1,19 +1,20 @@
 """Who bears what of a transaction: each query its share, each batch the sum of its queries'.
 
 A piece weighs what it would cost alone, so that nobody pays more for sharing; what a piece weighs
-is borne by the queries it serves.
+is borne by the queries that ask for what it proves, each as much as it asks for.
 """
 
 from collections.abc import Mapping, Sequence
 
 from queries.models import Query
 from queries.pipeline.pieces import Piece
+from queries.proving.witnesses import AccountField
 
 Shares = dict[str, dict[str, int]]  # batch → query → weight; keys of JSON are text
 
 
 def shares_of(pieces: Mapping[Piece, int], served: Mapping[int, Sequence[Query]]) -> Shares:
-    """`pieces` with what each costs alone, in wei; `served`: the queries of each job."""
+    """`pieces` with what each costs alone, in wei; `served`: by job, the queries that lack some."""
     shares: Shares = {}
     for piece, cost in pieces.items():
         queries = served[piece.job]
@@ -46,6 +47,7 @@ def split(price: int, shares: Shares) -> Shares:
 
 def _add(shares: Shares, queries: Sequence[Query], weights: Sequence[int], cost: int) -> None:
     whole = sum(weights)
+    cost = cost or whole  # where gas is free, all who share it are still to be told apart
     for query, weight in zip(queries, weights, strict=True):
         if weight:
             of_batch = shares.setdefault(query.batch_id, {})
@@ -53,6 +55,10 @@ def _add(shares: Shares, queries: Sequence[Query], weights: Sequence[int], cost:
 
 
 def _weight(piece: Piece, query: Query) -> int:
-    if query.account:
-        return piece.accounts.get(bytes.fromhex(query.account[2:]), 0)
-    return piece.header_gas
+    if not query.account:
+        return piece.header_gas
+    shown = piece.accounts.get(bytes.fromhex(query.account[2:]))
+    if shown is None:
+        return 0
+    fields = frozenset(each for each in AccountField if query.props >> each & 1)
+    return shown.weight(fields, frozenset(int(slot, 16) for slot in query.slots))

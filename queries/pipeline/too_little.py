@@ -1,6 +1,8 @@
 """Batches that offer less than proving them may cost are told how much it takes in all."""
 
+import time
 from collections.abc import Sequence
+from contextlib import closing
 
 from queries import transitions
 from queries.chain.errors import ChainError
@@ -12,14 +14,23 @@ from queries.pipeline.work import Work
 from queries.statuses import StepName
 from queries.transitions import Failure
 
+SECONDS = 5.0  # for what the rest of all these batches would cost
+
 
 def reject_who_offer_too_little(
     chains: Chains, works: Sequence[Work], poor: TooLittleOffered
 ) -> None:
+    # Those who share the transaction wait meanwhile; so it takes so long and no longer.
+    asking = Chains(chains.routes, until=time.monotonic() + SECONDS, head_is_fresh=SECONDS)
+    with closing(asking):
+        _reject(asking, works, poor)
+
+
+def _reject(asking: Chains, works: Sequence[Work], poor: TooLittleOffered) -> None:
     for batch, needed in poor.needed.items():
         rest = Query.objects.filter(batch=batch, ended=False)
         rest = rest.exclude(job__in=[work.job for work in works])
-        more = _more(chains, works[0].job.destination, list(rest))
+        more = _more(asking, works[0].job.destination, list(rest))
         price = needed + (more or 0)
         beside = "" if more is not None else ", and more for blocks whose price is not known yet"
         sentence = (

@@ -16,6 +16,7 @@ from queries.transitions import Failure
 
 SOON = timedelta(seconds=0.25)
 LATER = timedelta(seconds=2)
+MUCH_LATER = timedelta(minutes=1)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,7 @@
 """One look at what is due, and one piece of work where something is."""
 
 import logging
+import math
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -36,6 +37,7 @@ Claimed = Lease[Batch] | Lease[BlockJob] | Lease[WebhookDelivery]
 LONGEST_WAIT = timedelta(seconds=60)
 # What shares transactions: so many jobs, gathered for so many seconds.
 MOST_READY, GATHERING = 64, 1.5
+SETTLING = 1.5  # seconds for batches before a job has its turn
 FINAL_EVERY = 15  # seconds
 TRIES = 2  # before what another try cannot mend is told to who asked
 # What a node may stop doing by itself, but does not when it has done it so often in a row, which
@@ -45,13 +47,20 @@ TRIES_OF_LIES, LONGEST_AWAY = 10, 7
 
 
 def work_once(chains: Chains) -> bool:
-    """Whether there was anything to do."""
+    """Whether there was anything to do.
+
+    Batches first, so that their jobs go together, but only for so long: those that wait for their
+    blocks are looked at again and again, and many would leave no time for what is ready.
+    """
     chains.look_at_heads()
     _look_at_final(chains)
-    batch = claim_batch()
+    now = time.monotonic()
+    batch = claim_batch() if now < chains.settles_until else None
     if batch is not None:
+        chains.settles_until = min(chains.settles_until, now + SETTLING)
         _settle(batch, chains)
         return True
+    chains.settles_until = math.inf
     job = claim_job()
     if job is not None:
         _advance(job, chains)
@@ -89,9 +98,11 @@ def _settle(lease: Lease[Batch], chains: Chains) -> None:
 def _advance(first: Lease[BlockJob], chains: Chains) -> None:
     """The job, and with it those of its kind that are ready to be proven as well."""
     ready: list[Ready] = []
+    seen: set[int] = set()  # one that waits would be due soon, and soon, and soon again
     lease: Lease[BlockJob] | None = first
     until = time.monotonic() + GATHERING
     while lease is not None:
+        seen.add(lease.row.pk)
         with _answered_for([lease]):
             reached = advance(lease, chains)
             if isinstance(reached, Ready):
@@ -100,7 +111,7 @@ def _advance(first: Lease[BlockJob], chains: Chains) -> None:
                 _then(lease, reached)
         if not ready or _is_enough(ready) or time.monotonic() > until:
             break
-        lease = claim_job_beside(first.row, SOON)
+        lease = claim_job_beside(first.row, SOON, seen)
     alone = [each for each in ready if each.failed_before]
     together = [each for each in ready if each not in alone]
     for some in filter(None, [together, *([each] for each in alone)]):

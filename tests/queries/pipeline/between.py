@@ -12,7 +12,8 @@ import requests
 from tests.queries.chain.lying_node import LyingNode, lying_node
 
 # What happens at a question: `pass_on` asks the node, and returns what it answers.
-Handle = Callable[[LyingNode, Any, Callable[[], bytes]], None]
+PassOn = Callable[[], bytes]
+Handle = Callable[[LyingNode, Any, PassOn], None]
 
 
 @dataclass

@@ -21,7 +21,11 @@ from queries.chain.registry_facts import L1_BLOCK
 from queries.chain.registry_reads import RegistryReads, call_data
 from queries.chain.signer import Signer
 from queries.errors import AttestationRefused
-from queries.models import Attestation, SentTransaction
+from queries.models import Attestation, BlockJob, SentTransaction
+from queries.pipeline import prove
+from queries.pipeline.clock import shared_now
+from queries.pipeline.pricing import priced_alone
+from queries.pipeline.worker import work_once
 from queries.proving.attestations import Attested
 from queries.proving.header_fields import HeaderField
 from queries.proving.headers import decode_header, header_from_json, header_to_json
@@ -128,6 +132,37 @@ def test_the_l2s_own_knowledge_is_recorded_and_headers_chain_back(
     _tell_the_l2(chains, block + 3)
     optimism.work(batch)
     _is_right(optimism, chains, batch, block)
+    assert SentTransaction.objects.filter(brings_hash=True).count() == 1
+
+
+def test_two_workers_that_bring_a_hash_at_once_send_one_transaction(
+    optimism: Service, chains: TwoChains, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Both saw that none is on its way; one of them is the first to store what it signed."""
+    block = chains.final_block()
+    chains.final_block()
+    _tell_the_l2(chains, block + 3)
+    batches = [_ask(optimism, block), _ask(optimism, block - 1)]
+    other = optimism.chains()
+
+    def slowly(*arguments: Any) -> Any:
+        monkeypatch.setattr(prove, "priced_alone", priced_alone)
+        chains.destination.rpc.ask_many("evm_setAutomine", [(False,)])
+        job = BlockJob.objects.get(lease_until=None)
+        BlockJob.objects.filter(pk=job.pk).update(look_again=shared_now())
+        assert work_once(other)
+        assert SentTransaction.objects.filter(brings_hash=True).exists()
+        return priced_alone(*arguments)
+
+    monkeypatch.setattr(prove, "priced_alone", slowly)
+    try:
+        with pytest.raises(AssertionError, match="being told a block's hash"):
+            optimism.work(*batches, seconds=1.5)
+        assert SentTransaction.objects.filter(brings_hash=True).count() == 1
+        chains.destination.rpc.ask("evm_mine")
+    finally:
+        chains.destination.rpc.ask_many("evm_setAutomine", [(True,)])
+    optimism.work(*batches)
     assert SentTransaction.objects.filter(brings_hash=True).count() == 1
 
 

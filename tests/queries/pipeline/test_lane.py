@@ -10,6 +10,7 @@ from eth_account import Account as Key
 from queries.chain.destination import Destination
 from queries.chain.local_node import LocalNode, local_node
 from queries.chain.signed_parts import parts_of
+from queries.chain.signer import Signer
 from queries.models import SentTransaction
 from queries.pipeline import following, lane
 from tests.queries.pipeline.service import CHAIN_ID, ETHER, SIGNER_KEY, Service, running_service
@@ -92,6 +93,35 @@ def test_nothing_is_replaced_beyond_the_operators_bound(service: Service) -> Non
     chain = replace(chains.chain(CHAIN_ID), dearest_gas=bound)
     following._replace(replace(way, destination=Destination(chain)), row)
     assert len(SentTransaction.objects.get().hashes) == 1
+    _mine(service)
+
+
+def test_what_is_stuck_where_gas_got_too_dear_is_kept_as_it_is(service: Service) -> None:
+    """And what else the job waits for is looked at."""
+    _sent_and_not_mined(service)
+    chains = service.chains()
+    way, row = chains.lane(CHAIN_ID), SentTransaction.objects.get()
+    too_dear = Destination(replace(chains.chain(CHAIN_ID), dearest_gas=1))
+    following._replace(replace(way, destination=too_dear), row)
+    assert len(SentTransaction.objects.get().hashes) == 1
+    _mine(service)
+
+
+def test_what_another_key_signed_is_not_signed_again_with_this_one(service: Service) -> None:
+    """It would take a nonce of this one's, for a transaction that is not told as its."""
+    _sent_and_not_mined(service)
+    other = replace(service.chains().lane(CHAIN_ID), signer=Signer("0x" + 32 * "5b"))
+    following._replace(other, SentTransaction.objects.get())
+    assert len(SentTransaction.objects.get().hashes) == 1
+    _mine(service)
+
+
+def test_what_was_sent_where_gas_was_free_is_replaced(service: Service) -> None:
+    _sent_and_not_mined(service)
+    row = SentTransaction.objects.get()
+    row.max_fee = row.most = f"{0:064x}"
+    following._replace(service.chains().lane(CHAIN_ID), row)
+    assert len(row.hashes) == 2
     _mine(service)
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from queries.chain.local_node import LocalNode, local_node
-from queries.models import Batch, BlockJob, SentTransaction
+from queries.models import Batch, BlockJob, Query, SentTransaction
 from queries.pipeline import following
 from queries.pipeline.clock import shared_now
 from queries.pipeline.worker import TRIES_OF_LIES, work_once
@@ -188,3 +188,39 @@ def test_a_transaction_that_nodes_refused_is_sent_when_they_take_it(service: Ser
     _tries(service, other)
     assert service.status(other)["queryStatus"] == "DONE"
     assert list(SentTransaction.objects.values_list("settled", flat=True)) == [True, True]
+
+
+def test_a_transaction_that_nodes_never_take_leaves_its_nonce_to_those_behind_it(
+    service: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As where it costs more in all than nodes let pass, which no time makes better."""
+
+    def refuse(connection: LyingNode, question: Any, pass_on: PassOn) -> None:
+        if "eth_sendRawTransaction" not in methods(question):
+            connection.answer(pass_on())
+            return
+        (raw,) = question["params"]
+        if len(raw) < 1_000 or raw != refused.setdefault("raw", raw):
+            connection.answer(pass_on())
+            return
+        message = "tx fee (1.50 ether) exceeds the configured cap (1.00 ether)"
+        error = {"code": -32000, "message": message}
+        connection.answer(json.dumps({"id": question["id"], "error": error}).encode())
+
+    refused: dict[str, str] = {}
+    monkeypatch.setattr(following, "GIVEN_UP_AFTER", timedelta(seconds=2))
+    with between(service.node.url, refuse) as (address, _):
+        prover = through(service, address)
+        block = service.head() - 3
+        batch = service.ask_balance(HOLDER, block)
+        _tries(prover, batch)
+        assert service.status(batch)["code"] == "transaction_refused"
+        other = service.ask_balance(HOLDER, block + 2)
+        prover.work(other, seconds=30)
+        again = service.ask_balance(HOLDER, block)
+        prover.work(again, seconds=30)
+    told = [service.status(each)["queryStatus"] for each in (other, again)]
+    assert told == ["DONE", "DONE"]
+    first = SentTransaction.objects.earliest("nonce")
+    assert (first.settled, first.gas_used) == (True, 21_000)
+    assert not Query.objects.filter(header_transaction=first).exists()

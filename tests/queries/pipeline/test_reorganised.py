@@ -2,14 +2,21 @@
 
 import time
 from collections.abc import Iterator
+from dataclasses import replace
+from datetime import timedelta
 
 import pytest
 
+from queries import transitions
 from queries.chain.local_node import LocalNode, local_node
-from queries.models import SentTransaction
+from queries.models import BlockJob, SentTransaction
+from queries.pipeline import costs, finality
 from queries.pipeline.chains import Chains
+from queries.pipeline.leases import claim_job, claim_job_beside
 from queries.pipeline.worker import work_once
-from tests.queries.pipeline.service import ETHER, Service, running_service
+from queries.statuses import StepName
+from queries.transitions import Failure
+from tests.queries.pipeline.service import CHAIN_ID, ETHER, Service, running_service
 
 pytestmark = pytest.mark.django_db(transaction=True)
 HOLDER = "0xd8dA6BF26964aF9D7eEd9e03E53415D37aA96045"
@@ -87,6 +94,49 @@ def test_what_is_deep_enough_has_settled(service: Service) -> None:
     service.work(batch)
     _is_right(service, batch, block)
     assert set(SentTransaction.objects.values_list("settled", flat=True)) == {True}
+
+
+def test_what_is_sent_again_after_it_was_paid_for_is_not_held_back_once_more(
+    service: Service,
+) -> None:
+    batch = service.ask_balance(HOLDER, service.head() - 4)
+    _proven_but_not_deep(service, batch)
+    assert costs.held_back(CHAIN_ID)[batch] > 0
+    service.mine(4)
+    service.work(batch)
+    assert int(service.status(batch)["spent"]) > 0
+    finality._reopen(SentTransaction.objects.get())
+    assert costs.held_back(CHAIN_ID) == {}
+
+
+def test_what_is_not_deep_is_followed_although_its_route_was_taken_away(service: Service) -> None:
+    """Undone and not sent again, it would hold up every transaction of the signer after it."""
+    block = service.head() - 4
+    batch = service.ask_balance(HOLDER, block)
+    _proven_but_not_deep(service, batch)
+    without = replace(service.chains(), routes=replace(service.routes, registries={}))
+    service.work(batch, chains=without)
+    assert service.status(batch)["code"] == "route_unsupported"
+    _reorganise(service, 1)
+    row = SentTransaction.objects.get()
+    assert service.node.rpc.ask("eth_getTransactionReceipt", row.mined_hash) is None
+    _mining(service, without, 24)
+    row.refresh_from_db()
+    assert (row.settled, row.succeeded) == (True, True)
+
+
+def test_a_job_that_ends_unproven_is_kept_until_its_transactions_stay(service: Service) -> None:
+    block = service.head() - 4
+    batch = service.ask_balance(HOLDER, block)
+    _proven_but_not_deep(service, batch)
+    lease = claim_job() or claim_job_beside(BlockJob.objects.get(), timedelta(seconds=9))
+    assert lease
+    failure = Failure("block_out_of_reach", "…", StepName.BLOCKHASH_AVAILABLE, retryable=False)
+    transitions.reject([batch], failure)
+    lease.close()
+    _mining(service, service.chains(), 12)
+    assert SentTransaction.objects.get().settled
+    assert BlockJob.objects.get().look_again is None
 
 
 def test_a_deeper_reorganisation_is_seen_at_finality_and_what_it_undid_is_sent_again() -> None:

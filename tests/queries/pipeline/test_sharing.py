@@ -16,11 +16,14 @@ from queries.chain.gas.packing import CALLDATA_BYTES
 from queries.chain.local_node import LocalNode, local_node
 from queries.chain.signed_parts import parts_of
 from queries.models import Batch, Query, SentTransaction
-from queries.pipeline import anchors, costs, offers, pricing
+from queries.pipeline import anchors, costs, offers, pricing, too_little, worker
 from queries.pipeline.chains import Chains
 from queries.pipeline.leases import claim_job
 from queries.pipeline.pieces import Anchor, Piece, pieces_of
 from queries.pipeline.worker import work_once
+from tests.queries.chain.lying_node import LyingNode
+from tests.queries.pipeline.between import PassOn, between, methods
+from tests.queries.pipeline.provers import through
 from tests.queries.pipeline.service import CHAIN_ID, ETHER, HOLDER, Service, running_service
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -92,6 +95,57 @@ def test_batches_of_two_people_share_and_pay_less_than_alone(service: Service) -
     assert sum(spent) == _price(row)
     for paid, estimate in zip(spent, told, strict=True):
         assert 0 < paid < int(estimate["gas"]) * int(row.gas_price, 16)
+
+
+def test_who_asks_little_of_an_account_does_not_pay_for_who_asks_much_of_it(
+    service: Service,
+) -> None:
+    """One block, one account: else any stranger could use up a fee that was enough."""
+    block = f"block:{service.head() - 1}"
+    cheap = {str(CHAIN_ID): {block: BALANCE}}
+    slots = {HOLDER: {"props": ["NONCE"], "slots": [hex(n) for n in range(80)]}}
+    dear = {str(CHAIN_ID): {block: {"accounts": slots}}}
+    told = [service.estimate(data).json() for data in (cheap, dear)]
+    batches = [
+        service.submit(data, fee=estimate["feeNeeded"])
+        for data, estimate in zip((cheap, dear), told, strict=True)
+    ]
+    service.work(*batches)
+    assert [service.status(batch)["queryStatus"] for batch in batches] == ["DONE", "DONE"]
+    row = SentTransaction.objects.get()
+    spent = [int(service.status(batch)["spent"]) for batch in batches]
+    assert sum(spent) == _price(row)
+    for paid, estimate in zip(spent, told, strict=True):
+        assert 0 < paid < int(estimate["gas"]) * int(row.gas_price, 16)
+
+
+def test_who_has_all_that_was_asked_pays_nothing_more(node: LocalNode) -> None:
+    """Its facts are on chain and are being confirmed, when others ask for more of the block."""
+    with running_service(node, free=False, confirmations=6) as service:
+        service.mine(8)
+        block = f"block:{service.head() - 1}"
+        header = {"header": ["STATE_ROOT"]}
+        first = [
+            service.submit({str(CHAIN_ID): {block: entry}}, fee=str(ETHER))
+            for entry in (BALANCE, header)
+        ]
+        chains = service.chains()
+        _until(chains, SentTransaction.objects.exclude(mined_block=None))
+        slots = {HOLDER: {"slots": [hex(n) for n in range(40)]}}
+        more = {"header": ["COINBASE"], "accounts": slots}
+        later = service.submit({str(CHAIN_ID): {block: more}}, fee=str(ETHER))
+        _until(chains, SentTransaction.objects.filter(nonce__gt=_one().nonce))
+        assert set(SentTransaction.objects.latest("nonce").shares) == {later}
+        service.mine(8)
+        service.work(*first, later)
+        (row, _) = SentTransaction.objects.order_by("nonce")
+        assert sum(int(service.status(batch)["spent"]) for batch in first) == _price(row)
+
+
+def _one() -> SentTransaction:
+    row = SentTransaction.objects.order_by("nonce").first()
+    assert row
+    return row
 
 
 def test_what_is_told_before_is_what_it_takes_together(service: Service) -> None:
@@ -194,6 +248,28 @@ def test_the_amount_that_is_told_is_enough_for_all_blocks(service: Service) -> N
     service.work(batch)
     assert service.status(batch)["queryStatus"] == "DONE"
     assert int(service.status(batch)["spent"]) <= int(needed[1])
+
+
+def test_how_much_it_takes_is_not_asked_for_long_while_others_wait(
+    service: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A stranger's batch of many blocks that pays too little, and nodes that are slow."""
+    seen: list[float] = []
+
+    def slow(connection: LyingNode, question: Any, pass_on: PassOn) -> None:
+        if "eth_getProof" in methods(question):
+            time.sleep(2 if seen else 0)
+            seen.append(time.monotonic())
+        connection.answer(pass_on())
+
+    monkeypatch.setattr(too_little, "SECONDS", 1.0)
+    monkeypatch.setattr(worker, "GATHERING", 0)
+    poor = service.submit(_blocks(service, 3), fee="1")
+    with between(service.node.url, slow) as (address, _):
+        through(service, address).work(poor)
+    told = service.status(poor)
+    assert told["code"] == "fee_too_low"
+    assert told["error"].endswith(", and more for blocks whose price is not known yet.")
 
 
 def test_what_is_on_its_way_is_held_back_from_the_fee(service: Service) -> None:

@@ -1,0 +1,68 @@
+"""Rows that several workers want are locked in one order: none waits for one that waits for it."""
+
+import re
+from collections.abc import Iterator
+
+import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+
+from queries import transitions
+from queries.chain.local_node import LocalNode, local_node
+from queries.models import Batch, BlockJob
+from queries.pipeline.leases import claim_batch, look_now
+from queries.pipeline.settle import settle
+from queries.statuses import StepName
+from queries.transitions import Failure
+from tests.queries.pipeline.service import CHAIN_ID, HOLDER, Service, running_service
+
+pytestmark = pytest.mark.django_db(transaction=True)
+FAILURE = Failure("registry_refuses", "It does not.", StepName.HEADER_ACCUMULATED, retryable=False)
+
+
+@pytest.fixture(scope="module")
+def node() -> Iterator[LocalNode]:
+    with local_node("--slots-in-an-epoch", "1") as running:
+        yield running
+
+
+@pytest.fixture
+def service(node: LocalNode) -> Iterator[Service]:
+    with running_service(node) as running:
+        running.mine(80)
+        running.chains().head(CHAIN_ID)
+        yield running
+
+
+def _submit(service: Service, blocks: list[int]) -> str:
+    entry = {"accounts": {HOLDER: {"props": ["BALANCE"]}}}
+    return service.submit({str(CHAIN_ID): {f"block:{block}": entry for block in blocks}})
+
+
+def test_jobs_are_added_in_the_order_of_their_blocks(service: Service) -> None:
+    top = service.head()
+    blocks = [top - (place * 37) % 71 for place in range(12)]
+    _submit(service, blocks)
+    lease = claim_batch()
+    assert lease
+    with CaptureQueriesContext(connection) as told:
+        settle(lease, service.chains())
+    (added,) = [
+        each["sql"]
+        for each in told.captured_queries
+        if each["sql"].startswith("INSERT") and "queries_blockjob" in each["sql"]
+    ]
+    assert list(BlockJob.objects.order_by("pk").values_list("block", flat=True)) == sorted(blocks)
+    named = [int(number) for number in re.findall(r"\b\d+\b", added) if int(number) in blocks]
+    assert named == sorted(blocks)
+
+
+@pytest.mark.skipif("connection.vendor != 'postgresql'", reason="SQLite has one writer at a time")
+def test_batches_and_jobs_are_locked_in_their_order(service: Service) -> None:
+    _submit(service, [service.head() - 1])
+    with CaptureQueriesContext(connection) as told:
+        transitions.reject(Batch.objects.values_list("pk", flat=True), FAILURE)
+        look_now(BlockJob.objects.all())
+    locking = [each["sql"] for each in told.captured_queries if "FOR UPDATE" in each["sql"]]
+    assert len(locking) == 2
+    assert all("ORDER BY" in each for each in locking)
