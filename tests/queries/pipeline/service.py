@@ -53,12 +53,16 @@ class Service:
     def chains(self) -> Chains:
         return Chains(self.routes, Signer(SIGNER_KEY))
 
-    def submit(self, data: dict[str, Any], **more: Any) -> str:
+    def ask(self, data: dict[str, Any], **more: Any) -> Any:
+        """The answer to a submission."""
         content = {"destinationChainId": str(CHAIN_ID), "fee": "0", "data": data, **more}
-        answer = self.client.post(
+        return self.client.post(
             "/submit-batch-query", content, content_type="application/json",
             headers={"api-key": self.key},
         )  # fmt: skip
+
+    def submit(self, data: dict[str, Any], **more: Any) -> str:
+        answer = self.ask(data, **more)
         assert answer.status_code == 200, answer.content
         return str(answer.json()["internalId"])
 
