@@ -1,6 +1,6 @@
 """Proven facts, each with what a contract takes to read it."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import Enum, auto
@@ -102,19 +102,32 @@ def proven_facts(rows: QuerySet[Query]) -> Iterator[ProvenFact]:
     last = 0
     while some := list(rows.filter(pk__gt=last)[:AT_ONCE]):
         last = some[-1].pk
-        sent = transactions_of(some)
-        hashes = _block_hashes(some)
-        for row in some:
-            view = query_view(row, sent, done=True)
-            step = view.steps[-1]
-            transaction_hash = step.transaction_hash or view.steps[-2].transaction_hash
-            for fact in facts_of(view, row.batch.destination):
-                yield ProvenFact(
-                    fact,
-                    hashes.get(row.job_id or 0, ""),
-                    transaction_hash,
-                    step.completed or row.batch.submitted,
-                )
+        yield from _facts_of_rows(some)
+
+
+def proven_facts_of(keys: Sequence[int]) -> Iterator[ProvenFact]:
+    """The same of the queries with these keys, in the order of the keys."""
+    rows = Query.objects.filter(batch__status=BatchStatus.DONE).select_related("batch", "job")
+    rows = rows.defer("job__header")
+    for first in range(0, len(keys), AT_ONCE):
+        some = rows.in_bulk(keys[first : first + AT_ONCE])
+        yield from _facts_of_rows([some[key] for key in keys[first:][:AT_ONCE] if key in some])
+
+
+def _facts_of_rows(some: list[Query]) -> Iterator[ProvenFact]:
+    sent = transactions_of(some)
+    hashes = _block_hashes(some)
+    for row in some:
+        view = query_view(row, sent, done=True)
+        step = view.steps[-1]
+        transaction_hash = step.transaction_hash or view.steps[-2].transaction_hash
+        for fact in facts_of(view, row.batch.destination):
+            yield ProvenFact(
+                fact,
+                hashes.get(row.job_id or 0, ""),
+                transaction_hash,
+                step.completed or row.batch.submitted,
+            )
 
 
 def facts_of_batch(batch_id: str) -> Iterator[ProvenFact]:
