@@ -172,8 +172,8 @@ def test_facts_are_read_some_at_a_time() -> None:
         _done(batch_id)
         with CaptureQueriesContext(connection) as statements:
             lines = _file(batch_id).splitlines()
-        # The batch; of 50 queries each they, their transactions, their blocks' headers; the end.
-        assert len(statements) == 1 + 3 * (5 if batch_id == large else 1) + 1
+        # The batch; of 50 queries each they and their transactions; the end.
+        assert len(statements) == 1 + 2 * (5 if batch_id == large else 1) + 1
         assert len(lines) == 1 + Query.objects.filter(batch=batch_id).count()
         assert lines[1].split(",")[5:8] == ["BALANCE", f"0x{123 * 10**18:064x}", "123 ETH"]
         assert len(json.loads(_file(batch_id, "json"))) == len(lines) - 1
