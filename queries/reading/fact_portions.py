@@ -17,8 +17,8 @@ from queries.reading.facts import ProvenFact, proven_facts_of
 from queries.reading.slices import Cursor, Slice, slice_of
 from queries.statuses import BatchStatus
 
-MOST_QUERIES = 2_000
-MOST_FACTS = 10_000  # and then the rest of the last query's
+MOST_QUERIES = 1_000
+MOST_FACTS = 5_000  # and then the rest of the last query's
 AT_ONCE = 500  # queries that one statement finds
 KEY = ("block", "id")
 
