@@ -19,7 +19,7 @@ export DEVELOPMENT ?= 1
 NPM_BIN := queries/contracts/node_modules/.bin
 export PATH := $(CURDIR)/$(BIN):$(CURDIR)/$(NPM_BIN):$(PATH)
 
-.PHONY: help demo test fuzz lint format serve contracts pins setup clean
+.PHONY: help demo test fuzz lint format serve screenshots contracts pins setup clean
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 
@@ -53,6 +53,9 @@ format: setup ## write the code as lint wants it
 serve: setup ## the development server, which restarts when the code changes
 	@$(MANAGE) migrate --verbosity 0
 	@DEBUG=1 exec $(MANAGE) runserver $(PORT)
+
+screenshots: setup ## the README's pictures again, of a service that runs and proves here (needs Chromium)
+	@$(BIN)/python -m tests.screenshots
 
 contracts: setup ## the contracts' committed build output again, from the Solidity sources
 	@$(MANAGE) build_contracts

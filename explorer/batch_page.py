@@ -20,6 +20,7 @@ class BlockPart:
 
     progress: BlockProgress
     rows: QueryPage | None
+    waits_for: str  # where the batch as a whole does not say the same
     mark: str
 
     @property
@@ -97,7 +98,8 @@ def _opened_at_first(whole: Progress) -> Iterator[tuple[str, int]]:
 
 
 def _part(shown: BatchView, block: BlockProgress, rows: QueryPage | None) -> BlockPart:
-    return BlockPart(block, rows, _mark(block, rows, shown.ended))
+    waits_for = "" if block.waits_for == shown.waits_for else block.waits_for
+    return BlockPart(block, rows, waits_for, _mark(block, rows, waits_for, shown.ended))
 
 
 def _mark(*shown: object) -> str:

@@ -25,6 +25,11 @@ class PageLinks:
         }
         return called | {str(chain): chain for chain in self.routes.chains}
 
+    @property
+    def sources(self) -> list[int]:
+        """Chains whose past is proven."""
+        return sorted({source for source, _ in self.routes.registries})
+
     def registry(self, source: int, destination: int) -> Registry | None:
         return self.routes.registries.get((source, destination))
 

@@ -1,8 +1,10 @@
 """Every address of the service."""
 
 import re
+from collections.abc import Callable
 
 from django.contrib import admin
+from django.http.response import HttpResponseBase
 from django.urls import URLPattern, path, register_converter
 from django.urls.converters import IntConverter
 from django.views.generic import RedirectView
@@ -17,6 +19,7 @@ from explorer.views import (
     batches,
     blocks,
     dashboard,
+    fact_files,
     facts,
     home,
     new_batch,
@@ -34,6 +37,7 @@ register_converter(WholeNumber, "number")
 register_converter(AccountAddress, "account")
 register_converter(TransactionHash, "hash")
 
+View = Callable[..., HttpResponseBase]
 API = api.addresses(ROUTES, LIMITS)
 # Where only programs come: each answer there is JSON.
 API_PATHS = {re.sub(r"<\w+:(\w+)>", r"{\1}", f"/{each.pattern}") for each in API} | {"/api-key"}
@@ -68,18 +72,7 @@ def explorer(routes: Routes) -> list[URLPattern]:
             name="batch-changes",
         ),
         path("explorer/query/<str:batch_id>/block", batches.batch_block, links, name="batch-block"),
-        path(
-            "explorer/query/<str:batch_id>/facts.csv",
-            facts.batch_facts,
-            links | {"form": "csv"},
-            name="batch-facts-csv",
-        ),
-        path(
-            "explorer/query/<str:batch_id>/facts.json",
-            facts.batch_facts,
-            links | {"form": "json"},
-            name="batch-facts-json",
-        ),
+        *_fact_files(links),
         path("explorer/query/<str:batch_id>/<place:place>", queries.query, links, name="query"),
         path(
             "explorer/query/<str:batch_id>/<place:place>/<str:name>",
@@ -111,6 +104,29 @@ def explorer(routes: Routes) -> list[URLPattern]:
         ),
         path("explorer/routes", registries.routes, links, name="routes"),
         path("search", search.search, links, name="search"),
+    ]
+
+
+def _fact_files(links: dict[str, object]) -> list[URLPattern]:
+    """Each page's facts for other programs, below the page's own address."""
+    files: dict[str, tuple[str, View]] = {
+        "batch": ("query/<str:batch_id>", fact_files.batch_facts),
+        "account": ("account/<account:address>", fact_files.account_facts),
+        "block": ("block/<number:chain>/<number:number>", fact_files.block_facts),
+        "registry": (
+            "registry/<number:destination>/<account:address>",
+            fact_files.registry_facts,
+        ),
+    }
+    return [
+        path(
+            f"explorer/{page}/facts.{form}",
+            view,
+            links | {"form": form},
+            name=f"{name}-facts-{form}",
+        )
+        for name, (page, view) in files.items()
+        for form in fact_files.WRITERS
     ]
 
 

@@ -3,6 +3,7 @@
 import os
 import shutil
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -14,18 +15,30 @@ NAMES = ("chromium", "chromium-browser", "google-chrome")
 ARGUMENTS = ["--no-sandbox", "--disable-background-networking", "--disable-gpu"]
 
 
+ABSENT = "no Chromium on this machine: apt-get install chromium"
+
+
+def installed() -> str | None:
+    return next(filter(None, map(shutil.which, NAMES)), None)
+
+
+@contextmanager
+def running(executable: str) -> Iterator[Browser]:
+    with sync_playwright() as playwright:
+        launched = playwright.chromium.launch(executable_path=executable, args=ARGUMENTS)
+        yield launched
+        launched.close()
+
+
 @pytest.fixture(scope="session")
 def browser() -> Iterator[Browser]:
-    executable = next(filter(None, map(shutil.which, NAMES)), None)
+    executable = installed()
     if executable is None:
-        reason = "no Chromium on this machine: apt-get install chromium"
         if Environment(os.environ).flag("REQUIRE_BROWSER"):
-            pytest.fail(reason)
-        pytest.skip(reason)
-    with sync_playwright() as playwright:
-        running = playwright.chromium.launch(executable_path=executable, args=ARGUMENTS)
-        yield running
-        running.close()
+            pytest.fail(ABSENT)
+        pytest.skip(ABSENT)
+    with running(executable) as launched:
+        yield launched
 
 
 @pytest.fixture

@@ -14,10 +14,11 @@ from eth_utils.address import to_checksum_address
 from queries.chain.artifacts import load_artifact
 from queries.chain.local_node import LocalNode, local_node
 from tests.commands import Manage, clean_environment
-from tests.queries.pipeline.service import CHAIN_ID, ETHER, SIGNER_KEY
+from tests.local_chain import CHAIN_ID, ETHER, HOLDER, SIGNER_KEY
 from tests.served import served
 
-HOLDER = "0xd8dA6BF26964aF9D7eEd9e03E53415D37aA96045"
+__all__ = ["HOLDER", "Installation", "installation"]
+
 ROUTES = """
 [chains.{chain}]
 name = "Local"

@@ -9,6 +9,11 @@ from queries.chain.artifacts import load_artifact
 from queries.chain.local_node import LocalNode, local_node
 from queries.chain.registry_reads import RegistryReads, selector
 
+CHAIN_ID = 31337
+ETHER = 10**18
+HOLDER = "0xd8dA6BF26964aF9D7eEd9e03E53415D37aA96045"
+SIGNER_KEY = "0x" + 32 * "5a"
+
 
 class Deployed:
     """A contract on a local node."""

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from tests import screenshots
 from tests.layers import ENVIRONMENT_NAMES
 from tests.references import read
 
@@ -84,6 +85,15 @@ def test_every_make_target_is_explained(repository: Path) -> None:
     readme = (repository / "README.md").read_text()
     assert set(re.findall(r"`make ([a-z]+)", readme)) <= explained
     assert {"demo", "test"} <= set(re.findall(r"^make ([a-z]+)", readme, re.MULTILINE))
+
+
+def test_the_readmes_pictures_are_there_and_small(repository: Path) -> None:
+    shown = re.findall(r"!\[[^]]+\]\(([^)]+)\)", (repository / "README.md").read_text())
+    assert [repository / each for each in sorted(shown)] == sorted(screenshots.PICTURES.iterdir())
+    for each in shown:
+        content = (repository / each).read_bytes()
+        assert len(content) <= screenshots.MOST_BYTES
+        assert int.from_bytes(content[16:20]) == screenshots.WIDTH  # as its header says it
 
 
 def test_make_help_lists_them(repository: Path) -> None:

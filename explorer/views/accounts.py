@@ -26,11 +26,8 @@ def account(request: HttpRequest, address: str, links: PageLinks) -> HttpRespons
     if request.path.rpartition("/")[2] != spelled:
         query = request.GET.urlencode()
         return redirect(reverse("account", args=[spelled]) + (f"?{query}" if query else ""))
-    sources = sorted({source for source, _ in links.routes.registries})
-    shown = accounts.account(spelled, sources)
-    chain = _chain(request)
-    if chain is None:
-        chain = _first_shown(shown)
+    shown = accounts.account(spelled, links.sources)
+    chain = chain_of(request, shown)
     if chain is None:
         return render(request, "account.html", {"links": links, "shown": shown})
     facts = accounts.facts_of(spelled, chain, cursor_of(request, numbers(2)), ROWS)
@@ -50,15 +47,19 @@ def account(request: HttpRequest, address: str, links: PageLinks) -> HttpRespons
     )
 
 
-def _first_shown(shown: accounts.AccountView) -> int | None:
-    """Where it was asked for last, if anything is proven there or nowhere."""
+def chain_of(request: HttpRequest, shown: accounts.AccountView) -> int | None:
+    """The one that is named, or where it was asked for last, if anything is proven there or
+    nowhere. None: nobody asked for it.
+    """
+    chain = _chain(request)
+    if chain is not None:
+        return chain
     if shown.newest in shown.chains or not shown.chains:
         return shown.newest
     return shown.chains[0]
 
 
 def _chain(request: HttpRequest) -> int | None:
-    """None: the one it was asked on last."""
     text = request.GET.get("chain", "")
     if not text:
         return None

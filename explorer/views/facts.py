@@ -1,28 +1,20 @@
-"""One fact: what it says, how anyone reads it, and what its registry says right now; and all facts
-of a batch as a file.
-"""
+"""One fact: what it says, how anyone reads it, and what its registry says right now."""
 
-from collections.abc import Callable, Iterable, Iterator
-
-from django.http import Http404, HttpRequest, HttpResponse, StreamingHttpResponse
+from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
 from accounts.client_address import client_network
 from accounts.rate_limits import spend
-from explorer.fact_files import csv_pieces, json_pieces
 from explorer.fact_lines import fact_line
 from explorer.live_check import AskRegistry, Outcome, RegistryWord
 from explorer.page_links import PageLinks
 from explorer.snippets import snippets
 from queries.reading import batches
-from queries.reading.facts import FactView, ProvenFact, facts_of, facts_of_batch
+from queries.reading.facts import FactView, facts_of
 
 CHECKS, WINDOW = 20, 60  # of a visitor's network, in so many seconds
-MEDIA_TYPES = {"csv": "text/csv; charset=utf-8", "json": "application/json"}
-Pieces = Callable[[Iterable[ProvenFact], PageLinks], Iterator[str]]
-WRITERS: dict[str, Pieces] = {"csv": csv_pieces, "json": json_pieces}
 
 
 @require_safe
@@ -44,27 +36,6 @@ def check(  # noqa: PLR0913, PLR0917  (the address's parts, and what urls wires)
     if answer.outcome is Outcome.DIFFERS:
         shown["said"] = fact_line(found.with_word(answer.word), links)
     return render(request, _template(request, "check_answer"), shown)
-
-
-@require_safe
-def batch_facts(
-    request: HttpRequest,  # noqa: ARG001
-    batch_id: str,
-    form: str,
-    links: PageLinks,
-) -> StreamingHttpResponse:
-    if batches.batch(batch_id) is None:
-        raise Http404
-    return facts_file(facts_of_batch(batch_id), links, form, f"tacitus-{batch_id}")
-
-
-def facts_file(
-    facts: Iterable[ProvenFact], links: PageLinks, form: str, name: str
-) -> StreamingHttpResponse:
-    """`form`: csv or json."""
-    answer = StreamingHttpResponse(WRITERS[form](facts, links), content_type=MEDIA_TYPES[form])
-    answer["Content-Disposition"] = f'attachment; filename="{name}.{form}"'
-    return answer
 
 
 def _fact(batch_id: str, place: int, name: str) -> FactView:

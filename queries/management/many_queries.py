@@ -12,14 +12,20 @@ from ulid import ULID
 from accounts.models import Account
 from accounts.wallets import Wallet
 from queries.daily_counts import DONE, FACTS, GAS, REJECTED, WITHIN, count, done_within
+from queries.management.many_jobs import (
+    DESTINATION,
+    FIRST_BLOCK,
+    REGISTRY,
+    SOURCE,
+    transaction_hash,
+    write_jobs,
+)
 from queries.management.scratch_rows import Table, without_indexes
-from queries.models import Batch, BlockJob, Query, SentTransaction, TransactionOfJob
+from queries.models import Batch, Head, Query, RouteRecord
 from queries.proving.keccak import keccak256
 from queries.proving.witnesses import AccountField
 from queries.statuses import BatchStatus, StepName
 
-SOURCE, DESTINATION = 1, 10
-FIRST_BLOCK = 18_000_000
 LARGEST = 1_000
 SIZES = (*[1] * 12, *[2] * 4, 3, 5, 8, 10, 20, 50, 120)
 ONE_IN = 200  # batches is of the largest size, the first one among them
@@ -47,10 +53,11 @@ def fill(queries: int) -> Mapping[str, str]:
     """At least so many; what pages can be asked for, by the names that stand in their addresses."""
     batches = list(_batches(queries))
     with without_indexes(Query), transaction.atomic():
-        jobs = _write_jobs(max(queries // 20, OF_A_BLOCK))
+        jobs = write_jobs(max(queries // 20, OF_A_BLOCK), NOW)
         _write_batches(batches)
         Table(Query).write(_queries(batches, jobs, _addresses(min(queries, 20_000))))
         _count_days(batches)
+        _record_route(jobs, queries * 2)
     if connection.vendor == "postgresql":  # as it does by itself, a little later
         with connection.cursor() as cursor:
             cursor.execute("ANALYZE")
@@ -59,10 +66,14 @@ def fill(queries: int) -> Mapping[str, str]:
         "small": next(each.id for each in reversed(done) if each.size == 1),
         "large": next(each.id for each in done if each.size == LARGEST),
         "moving": batches[-1].id,
+        "past": batches[len(batches) // 2].id,
         "account": BUSY,
         "source": str(SOURCE),
         "destination": str(DESTINATION),
         "block": str(FIRST_BLOCK),
+        "middle": str(FIRST_BLOCK + jobs // 2),
+        "transaction": transaction_hash(1),
+        "registry": REGISTRY,
     }
 
 
@@ -85,32 +96,6 @@ def _batches(queries: int) -> Iterator[MadeBatch]:
 
 def _addresses(count: int) -> list[str]:
     return [to_checksum_address(keccak256(b"account %d" % number)[:20]) for number in range(count)]
-
-
-def _write_jobs(count: int) -> int:
-    """Each with the transaction that proved it: numbered alike, from 1 on."""
-    jobs, sent, of_job = Table(BlockJob), Table(SentTransaction), Table(TransactionOfJob)
-    job = jobs.row(
-        BlockJob(pk=1, source=SOURCE, destination=DESTINATION, block=0, header="f9" * 600)
-    )
-    jobs.write(jobs.like(job, id=key, block=FIRST_BLOCK + key - 1) for key in range(1, count + 1))
-    transaction_row = sent.row(
-        SentTransaction(
-            pk=1, chain=DESTINATION, sender=BUSY, nonce=0, raw="02" * 1_000,
-            max_fee=f"{10**9:064x}", gas_limit=500_000, most=f"{10**15:064x}", signed=NOW, sent=NOW,
-            mined_block=1, succeeded=True, gas_used=170_480, gas_price=f"{10**9:064x}",
-            settled=True,
-        )
-    )  # fmt: skip
-    sent.write(
-        sent.like(transaction_row, id=key, nonce=key, mined_hash=f"0x{key:064x}", mined_block=key)
-        for key in range(1, count + 1)
-    )
-    link = of_job.row(TransactionOfJob(pk=1, job_id=1, transaction_id=1, proves_header=True))
-    of_job.write(
-        of_job.like(link, id=key, job_id=key, transaction_id=key) for key in range(1, count + 1)
-    )
-    return count
 
 
 def _write_batches(batches: list[MadeBatch]) -> None:
@@ -185,3 +170,17 @@ def _count_days(batches: list[MadeBatch]) -> None:
         took = {done_within(bound): of_day // len(WITHIN) + 1 for bound in WITHIN}
         brought = {DONE: of_day, REJECTED: 1, FACTS: of_day * 30, GAS: of_day * 30 * 87_684}
         count(NOW - timedelta(days=day), took | brought)
+
+
+def _record_route(blocks: int, facts: int) -> None:
+    RouteRecord.objects.create(source=SOURCE, destination=DESTINATION, facts=facts)
+    for chain in (SOURCE, DESTINATION):
+        number = FIRST_BLOCK + blocks + 100
+        Head.objects.create(
+            chain=chain,
+            number=number,
+            timestamp=int(NOW.timestamp()),
+            final_number=number - 64,
+            recorded=NOW,
+            looked_at=NOW,
+        )

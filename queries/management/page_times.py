@@ -13,7 +13,9 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
 MOST_MS = 50
-WELL = {200, 204, 286}
+WELL = {200, 204, 286, 302}
+BY_STATUS = "/explorer/batches?status=REJECTED&to={destination}"
+ACCOUNT = "/explorer/account/{account}?chain={source}"
 WARM_UP = 3
 
 
@@ -47,10 +49,13 @@ class PageRefused(Exception):  # noqa: N818
 
 
 def unchanged_batch(address: str, answer: str) -> str:
-    """What a batch's page asks for while nothing moves."""
-    seen = re.findall(r'data-part="([^"]+)" data-mark="([^"]+)"', answer)
-    opened = re.findall(r'<details[^>]* data-block="([^"]+)"[^>]* open', answer)
-    asked = {"seen": ",".join(":".join(each) for each in seen), "open": ",".join(opened)}
+    """What a batch's page asks for while nothing moves, as `static/live.js` says it."""
+    blocks = re.findall(r'data-block="([^"]+)" open.*?data-from="(\d+)"', answer, re.DOTALL)
+    asked = {
+        "seen": ".".join(re.findall(r'data-mark="([^"]+)"', answer)),
+        "open": ",".join(":".join(each) for each in blocks),
+        "rows": ",".join(re.findall(r'data-row="(\d+)"', answer)),
+    }
     return f"{address}/changes?{urlencode(asked)}"
 
 
@@ -62,10 +67,24 @@ def unchanged_newest(_address: str, answer: str) -> str:
 PAGES = (
     PublicPage("start", "/"),
     PublicPage("newest batches, unchanged", "/", then=unchanged_newest),
+    PublicPage("batches", "/explorer/batches", bounded=True),
+    PublicPage("batches, an old page", "/explorer/batches?before={past}", bounded=True),
+    PublicPage("batches by status and chain", BY_STATUS, bounded=True),
     PublicPage("batch of 1 query", "/explorer/query/{small}", bounded=True),
     PublicPage("batch of 1,000 queries", "/explorer/query/{large}", bounded=True),
     PublicPage("one of its blocks", "/explorer/query/{large}/block?open={source}-{block}"),
+    PublicPage("one of its queries", "/explorer/query/{large}/7"),
     PublicPage("batch in progress, unchanged", "/explorer/query/{moving}", then=unchanged_batch),
+    PublicPage("fact", "/explorer/query/{small}/0/BALANCE"),
+    PublicPage("account", "/explorer/account/{account}"),
+    PublicPage("its facts, an old page", ACCOUNT + "&before={middle}.1"),
+    PublicPage("its facts as a file", "/explorer/account/{account}/facts.csv?chain={source}"),
+    PublicPage("block", "/explorer/block/{source}/{block}"),
+    PublicPage("transaction", "/explorer/transaction/{destination}/{transaction}"),
+    PublicPage("registry", "/explorer/registry/{destination}/{registry}"),
+    PublicPage("routes", "/explorer/routes"),
+    PublicPage("search, found", "/search?q={account}"),
+    PublicPage("search, nothing found", "/search?q=nobody.eth"),
     PublicPage("how it works", "/how-it-works"),
     PublicPage("API", "/docs/api"),
     PublicPage("sign in", "/sign-in"),
@@ -91,7 +110,8 @@ def _ask(client: Client, address: str) -> tuple[float, bytes]:
     """Milliseconds from the request to the whole answer."""
     start = perf_counter()
     answer = client.get(address, secure=settings.SECURE_SSL_REDIRECT)
+    content = b"".join(answer)  # a file is written while it is read
     took = (perf_counter() - start) * 1_000
     if answer.status_code not in WELL:
         raise PageRefused(f"{address} answers {answer.status_code}.")
-    return took, answer.content
+    return took, content

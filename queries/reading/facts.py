@@ -1,14 +1,13 @@
 """Proven facts, each with what a contract takes to read it."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import Enum, auto
 
 from django.db.models import QuerySet
 
-from queries.models import BlockJob, Query
-from queries.proving.keccak import keccak256
+from queries.models import Query
 from queries.reading.batches import query_view, transactions_of
 from queries.reading.views import QueryView
 from queries.statuses import BatchStatus
@@ -102,26 +101,32 @@ def proven_facts(rows: QuerySet[Query]) -> Iterator[ProvenFact]:
     last = 0
     while some := list(rows.filter(pk__gt=last)[:AT_ONCE]):
         last = some[-1].pk
-        sent = transactions_of(some)
-        hashes = _block_hashes(some)
-        for row in some:
-            view = query_view(row, sent, done=True)
-            step = view.steps[-1]
-            transaction_hash = step.transaction_hash or view.steps[-2].transaction_hash
-            for fact in facts_of(view, row.batch.destination):
-                yield ProvenFact(
-                    fact,
-                    hashes.get(row.job_id or 0, ""),
-                    transaction_hash,
-                    step.completed or row.batch.submitted,
-                )
+        yield from _facts_of_rows(some)
+
+
+def proven_facts_of(keys: Sequence[int]) -> Iterator[ProvenFact]:
+    """The same of the queries with these keys, in the order of the keys."""
+    rows = Query.objects.filter(batch__status=BatchStatus.DONE).select_related("batch", "job")
+    rows = rows.defer("job__header")
+    for first in range(0, len(keys), AT_ONCE):
+        some = rows.in_bulk(keys[first : first + AT_ONCE])
+        yield from _facts_of_rows([some[key] for key in keys[first:][:AT_ONCE] if key in some])
+
+
+def _facts_of_rows(some: list[Query]) -> Iterator[ProvenFact]:
+    sent = transactions_of(some)
+    for row in some:
+        view = query_view(row, sent, done=True)
+        step = view.steps[-1]
+        transaction_hash = step.transaction_hash or view.steps[-2].transaction_hash
+        for fact in facts_of(view, row.batch.destination):
+            yield ProvenFact(
+                fact,
+                f"0x{row.job.block_hash}" if row.job and row.job.block_hash else "",
+                transaction_hash,
+                step.completed or row.batch.submitted,
+            )
 
 
 def facts_of_batch(batch_id: str) -> Iterator[ProvenFact]:
     return proven_facts(Query.objects.filter(batch=batch_id))
-
-
-def _block_hashes(rows: list[Query]) -> Mapping[int, str]:
-    jobs = BlockJob.objects.filter(pk__in={row.job_id for row in rows}).exclude(header="")
-    headers = jobs.values_list("pk", "header")
-    return {pk: f"0x{keccak256(bytes.fromhex(header)).hex()}" for pk, header in headers}

@@ -90,7 +90,7 @@ def test_a_batch_is_watched_until_it_is_done(
     steps.focus()
     was = steps.evaluate_handle("element => element")
     BlockJob.objects.update(waits_for="It waits for this test.")
-    expect(page.locator(".body .remark")).to_have_text("It waits for this test.")
+    expect(page.get_by_text("It waits for this test.")).to_have_count(1)
     assert was.evaluate("element => element.isConnected") is False
     expect(steps).to_be_focused()
     page.locator(".queries summary").first.click()

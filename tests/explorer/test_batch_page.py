@@ -13,7 +13,7 @@ from queries import transitions
 from queries.models import BlockJob, Query
 from queries.statuses import BatchStatus, StepName
 from queries.transitions import Failure
-from tests.queries.api.served_api import HERE, SEPOLIA, make_key, submitted
+from tests.queries.api.served_api import HERE, SEPOLIA, make_key, record_head, submitted
 from tests.queries.api.worked_batches import BEGIN, run_steps, send_transaction, set_status
 
 pytestmark = [pytest.mark.django_db, pytest.mark.urls(HERE)]
@@ -132,6 +132,42 @@ def test_only_what_has_changed_comes_back_and_the_last_answer_stops_it() -> None
     assert 'id="live"' not in _page(batch_id).text
 
 
+def _waiting(batch_id: str, *sentences: str) -> None:
+    """A job for each block, which waits for this."""
+    for number, sentence in enumerate(sentences):
+        block = 5186021 - number
+        job = BlockJob.objects.create(
+            source=SEPOLIA, destination=SEPOLIA, block=block, waits_for=sentence
+        )
+        Query.objects.filter(batch=batch_id, block=block).update(job=job)
+    set_status(batch_id, BatchStatus.IN_PROGRESS)
+    record_head(SEPOLIA, number=5186021, timestamp=1)
+
+
+def test_what_it_waits_for_is_said_once() -> None:
+    batch_id = _submitted()
+    _waiting(batch_id, "Its transaction is on its way.")
+    text = _page(batch_id).text
+    assert text.count("Its transaction is on its way.") == 1
+    assert text.index("is on its way") < text.index('class="rail"')
+    alone = Client().get(f"/explorer/query/{batch_id}/0").text
+    assert alone.count("Its transaction is on its way.") == 1
+
+
+def test_a_block_says_what_the_batch_as_a_whole_does_not() -> None:
+    batch_id = _submitted(blocks=3)
+    _waiting(batch_id, "It is sent.", "Block 5 is not final yet.", "It is sent.")
+    text = _page(batch_id).text
+    assert text.count("It is sent.") == 1
+    assert text.count("Block 5 is not final yet.") == 1
+    # As soon as another block speaks for the whole, the first one's head is sent again.
+    BlockJob.objects.filter(block=5186021).update(waits_for="Block 5 is not final yet.")
+    changed = _changes(batch_id, _seen(text))
+    assert changed.text.count("Block 5 is not final yet.") == 1
+    assert changed.text.count("It is sent.") == 1
+    assert changed.text.count('<span class="block-head"') == 3
+
+
 @pytest.mark.parametrize("seen", ["", "...", "state", "." * 900, "a.b:c,d", "\x00", "\u202e"])
 def test_whatever_it_is_told_was_seen_it_answers(seen: str) -> None:
     batch_id = _submitted()
@@ -172,8 +208,8 @@ def test_facts_are_read_some_at_a_time() -> None:
         _done(batch_id)
         with CaptureQueriesContext(connection) as statements:
             lines = _file(batch_id).splitlines()
-        # The batch; of 50 queries each they, their transactions, their blocks' headers; the end.
-        assert len(statements) == 1 + 3 * (5 if batch_id == large else 1) + 1
+        # The batch; of 50 queries each they and their transactions; the end.
+        assert len(statements) == 1 + 2 * (5 if batch_id == large else 1) + 1
         assert len(lines) == 1 + Query.objects.filter(batch=batch_id).count()
         assert lines[1].split(",")[5:8] == ["BALANCE", f"0x{123 * 10**18:064x}", "123 ETH"]
         assert len(json.loads(_file(batch_id, "json"))) == len(lines) - 1

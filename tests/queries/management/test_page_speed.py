@@ -12,7 +12,7 @@ from queries.management import page_times
 from tests.commands import Manage
 
 ABSENT = "a_database_that_is_not_there"
-MEASURED = r"^([\w, ]+?) +(\d+) +[\d.]+ +[\d.]+ +[\d,]+$"
+MEASURED = r"^(\w[\w, ]+?) +(\d+) +[\d.]+ +[\d.]+ +[\d,]+$"
 
 
 @pytest.mark.django_db

@@ -26,11 +26,9 @@ from queries.pipeline.chains import Chains
 from queries.pipeline.leases import next_look
 from queries.pipeline.worker import deliver_once, work_once
 from queries.routes import Chain, NodeAddress, Registry, RegistryKind, Routes
+from tests.local_chain import CHAIN_ID, ETHER, HOLDER, SIGNER_KEY
 
-CHAIN_ID = 31337
-SIGNER_KEY = "0x" + 32 * "5a"
-ETHER = 10**18
-HOLDER = "0xd8dA6BF26964aF9D7eEd9e03E53415D37aA96045"
+__all__ = ["CHAIN_ID", "ETHER", "HOLDER", "SIGNER_KEY", "Service", "running_service"]
 
 
 @dataclass

@@ -13,6 +13,7 @@ from queries.reading import (
     accounts,
     batch_list,
     blocks,
+    fact_portions,
     registries,
     searches,
     transactions,
@@ -102,9 +103,24 @@ PAGES: dict[str, Read] = {
 }
 
 
+def _facts(portion: fact_portions.Portion) -> object:
+    return list(portion.facts)
+
+
+FILES: dict[str, Read] = {
+    f"facts of {name}, {which}": lambda read=read, cursor=cursor: _facts(read(cursor))  # type: ignore[misc]
+    for which, cursor in {"first": None, "next": Cursor((BLOCK + 1, 9))}.items()
+    for name, read in {
+        "an account": lambda cursor: fact_portions.of_account(ADDRESS, SEPOLIA, cursor),
+        "a block": lambda cursor: fact_portions.of_block(SEPOLIA, BLOCK, cursor),
+        "a registry": lambda cursor: fact_portions.of_registry(SEPOLIA, SEPOLIA, cursor),
+    }.items()
+}
+
+
 NEVER_SORTED = {
-    *LISTS, "its queries", "its newer queries", "its facts", "its newer facts", "its balances",
-    "blocks of a registry",
+    *LISTS, *FILES, "its queries", "its newer queries", "its facts", "its newer facts",
+    "its balances", "blocks of a registry",
 }  # fmt: skip
 
 
@@ -116,7 +132,7 @@ def crowded() -> None:
 
 @pytest.mark.usefixtures("crowded")
 def test_all_of_it_is_sought_and_lists_are_not_sorted() -> None:
-    for name, read in (SEARCHES | LISTS | PAGES).items():
+    for name, read in (SEARCHES | LISTS | PAGES | FILES).items():
         with _statements() as asked:
             read()
         assert asked, name
