@@ -117,7 +117,6 @@ def test_every_page_leads_on_and_none_complains(
         answer = page.goto(address)
         assert answer
         assert answer.status == 200, address
-        page.wait_for_load_state("networkidle")
         seen.add(address)
         links = page.locator("a[href]:not([download])")
         for link in links.evaluate_all("found => found.map(each => each.href.split('#')[0])"):
