@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from django.db.models import QuerySet
 
-from queries.chain.errors import CallReverted
+from queries.chain.errors import CallReverted, TransactionRefused
 from queries.chain.registry_facts import FactRead
 from queries.models import BlockJob, Query, SentTransaction
 from queries.pipeline.anchors import SteppingStone
@@ -18,6 +18,7 @@ from queries.pipeline.offers import Need
 from queries.pipeline.pieces import Anchor, Piece, stepping_stone
 from queries.pipeline.pricing import (
     REFUSED,
+    Refusal,
     needs_alone,
     priced_alone,
     priced_together,
@@ -80,7 +81,7 @@ def prove(ready: Sequence[Ready]) -> list[Wait | None]:
         each.work.job.pk: why
         for each in ready
         for piece in each.pieces
-        if isinstance(why := needs[piece], CallReverted)
+        if not isinstance(why := needs[piece], Need)
     }
     going = [each for each in ready if each.work.job.pk not in refused]
     sent = _send(going, {piece: need for piece, need in needs.items() if isinstance(need, Need)})
@@ -161,18 +162,17 @@ def _failed_too_often(work: Work) -> bool:
     return True
 
 
-def _refused(work: Work, reverted: CallReverted) -> Wait | None:
-    """The registry's own word on a call that is not sent: what it rests on may just have moved."""
+def _refused(work: Work, why: Refusal) -> Wait | None:
+    """What is not sent: what the call rests on may just have moved."""
     failures = work.job.failures + 1
-    if failures < TRIES:
+    step = StepName.HEADER_ACCUMULATED
+    if isinstance(why, TransactionRefused):
+        code, sentence = why.code, why.sentence
+        failure = Failure(code, sentence, step, retryable=False)
+    else:
         sentence = "The registry does not take the proof yet."
+        failure = Failure(REFUSED, refusal_of(why), step, retryable=True)
+    if failures < TRIES:
         return Wait(SOON * 2**failures, sentence, failures)
-    work.reject(
-        Failure(
-            REFUSED,
-            refusal_of(reverted),
-            StepName.HEADER_ACCUMULATED,
-            retryable=True,
-        )
-    )
+    work.reject(failure)
     return None
