@@ -19,6 +19,7 @@ from queries.models import Batch, BlockJob, Query, SentTransaction, WebhookDeliv
 from queries.pipeline.clock import shared_now
 from queries.route_records import count_new_facts
 from queries.statuses import ENDED, BatchStatus, StepName
+from queries.webhook_turns import give_turns
 
 log = logging.getLogger("tacitus.prover")
 
@@ -137,13 +138,15 @@ def _end_batches(keys: set[str], moment: datetime) -> list[timedelta]:
 def _announce(ended: list[str]) -> None:
     """In the transaction that ends them, so that none ends untold."""
     now = shared_now()
-    told = Batch.objects.filter(pk__in=ended).exclude(webhook_url="")
+    told = list(Batch.objects.filter(pk__in=ended).exclude(webhook_url=""))
     WebhookDelivery.objects.bulk_create(
         WebhookDelivery(
             id=str(ULID()), batch=batch, owner_id=batch.owner_id, created=now, look_again=now
         )
         for batch in told
     )
+    if told:
+        give_turns((batch.owner_id for batch in told), now)
     for batch in ended:
         log.info("Batch %s has ended.", batch)
 
