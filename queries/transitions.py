@@ -48,9 +48,11 @@ def reject(
     """End these batches; their queries are no longer worked on.
 
     `failing`: those of the queries that cannot be proven; without it, all that are not done.
+    One that has ended stays as it is; what was undone of it is left undone.
     """
     with transaction.atomic():
-        chosen = Batch.objects.filter(pk__in=list(batches)).exclude(status__in=ENDED)
+        named = list(batches)
+        chosen = Batch.objects.filter(pk__in=named).exclude(status__in=ENDED)
         # In their order, as all who lock several do.
         keys = list(chosen.order_by("pk").select_for_update().values_list("pk", flat=True))
         now = shared_now()
@@ -63,10 +65,12 @@ def reject(
             error_retryable=failure.retryable,
             look_again=None,
         )
-        unproven = Query.objects.filter(batch__in=keys, ended=False)
+        unproven = Query.objects.filter(batch__in=named, ended=False)
         if failing is not None:
             unproven = unproven.filter(pk__in=[query.pk for query in failing])
-        unproven.update(failed=True)
+        unproven.filter(batch__in=keys).update(failed=True)
+        if unproven.exclude(batch__in=keys).update(ended=True):
+            log.error("What was undone after it was DONE stays undone: %s", failure.sentence)
         Query.objects.filter(batch__in=keys).update(ended=True)
         _announce(keys)
         count(now, {REJECTED: len(keys)})
@@ -105,6 +109,7 @@ def finish(values: Mapping[int, Mapping[str, str]], costs: Mapping[str, int]) ->
         list(Batch.objects.filter(pk__in=batches).order_by("pk").select_for_update())
         queries = list(rows.order_by("pk"))
         count_new_facts(queries, values)
+        facts = sum(len(values[query.pk]) for query in queries if query.values is None)
         for query in queries:
             query.values = dict(values[query.pk])
             cost = costs.get(str(query.pk))
@@ -119,7 +124,6 @@ def finish(values: Mapping[int, Mapping[str, str]], costs: Mapping[str, int]) ->
             Query.objects.filter(pk__in=keys).update(ended=True)
         now = shared_now()
         durations = _end_batches({query.batch_id for query in queries}, now)
-        facts = sum(len(values[query.pk]) for query in queries)
         count(now, {FACTS: facts, **of_done_batches(durations)})
 
 

@@ -28,7 +28,7 @@ from queries.pipeline.pricing import (
 from queries.pipeline.too_little import reject_who_offer_too_little
 from queries.pipeline.wanted import missing
 from queries.pipeline.work import SOON, Wait, Work
-from queries.statuses import StepName
+from queries.statuses import ENDED, StepName
 from queries.transitions import Failure
 
 TRIES = 5
@@ -102,7 +102,7 @@ def bring(work: Work, call: Call) -> Wait:
     )
     if others.exists():
         return Wait(SOON, HASH_SENT)
-    offered = priced_alone(work.chains, work.registry, call, work.queries)
+    offered = priced_alone(work.chains, work.registry, call, who_pay(work.queries))
     lane = work.chains.lane(work.job.destination)
     try:
         leases = {work.job.pk: work.lease}
@@ -112,13 +112,18 @@ def bring(work: Work, call: Call) -> Wait:
     return Wait(SOON, HASH_SENT)
 
 
+def who_pay(queries: Sequence[Query]) -> list[Query]:
+    """None of a batch that was DONE before its facts were undone: it has paid."""
+    return [query for query in queries if query.batch.status not in ENDED]
+
+
 def _send(ready: Sequence[Ready], alone: Mapping[Piece, Need]) -> Wait:
     if not ready:
         return Wait(SOON, SENT)
     works = [each.work for each in ready]
     work, *others = works
     pieces = {piece: alone[piece] for each in ready for piece in each.pieces}
-    served = {each.work.job.pk: each.lacking for each in ready}
+    served = {each.work.job.pk: who_pay(each.lacking) for each in ready}
     try:
         offered = priced_together(work.chains, work.registry, pieces, served)
     except CallReverted:
