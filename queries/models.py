@@ -181,6 +181,8 @@ class TransactionOfJob(models.Model):
     job = models.ForeignKey(BlockJob, models.PROTECT, related_name="+")
     transaction = models.ForeignKey(SentTransaction, models.CASCADE, related_name="for_jobs")
     proves_header = models.BooleanField(default=False)
+    # The block that its headers lead down to, where the job's own lies too far below.
+    stone = models.PositiveBigIntegerField(null=True)
 
     class Meta:
         constraints: ClassVar = [

@@ -15,11 +15,23 @@ from queries.chain.destination import GAS_PRICE_ORACLE
 from queries.chain.gas.packing import CALLDATA_BYTES
 from queries.chain.local_node import LocalNode, local_node
 from queries.chain.signed_parts import parts_of
-from queries.models import Batch, Query, SentTransaction
-from queries.pipeline import anchors, costs, joining, offers, pieces, pricing, too_little, worker
+from queries.models import Batch, BlockJob, Query, SentTransaction
+from queries.pipeline import (
+    anchors,
+    costs,
+    joining,
+    offers,
+    pieces,
+    pricing,
+    prove,
+    too_little,
+    worker,
+)
 from queries.pipeline.chains import Chains
+from queries.pipeline.clock import shared_now
 from queries.pipeline.leases import claim_job
 from queries.pipeline.pieces import Anchor, Piece, pieces_of
+from queries.pipeline.pricing import priced_together
 from queries.pipeline.worker import work_once
 from tests.queries.chain.lying_node import LyingNode
 from tests.queries.pipeline.between import PassOn, between, methods
@@ -196,6 +208,43 @@ def test_a_block_far_below_is_reached_by_stepping_stones(
         (query,) = Query.objects.filter(batch=batch)
         assert query.header_transaction == query.account_transaction == rows[1]
         assert int(query.cost, 16) == sum(map(_price, rows))
+
+
+def test_two_workers_send_the_headers_down_to_blocks_far_below_once(
+    node: LocalNode, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Both saw that none are on their way; one of them is the first to store what it signed."""
+    monkeypatch.setattr(anchors, "NATIVE_REACH", 10)
+    with running_service(node) as service:
+        service.mine(1)
+        block = service.head()
+        service.mine(260)
+        batches = [service.ask_balance(HOLDER, block + place) for place in (0, 3)]
+        other = service.chains()
+
+        def slowly(*arguments: Any) -> Any:
+            monkeypatch.setattr(prove, "priced_together", priced_together)
+            service.node.rpc.ask_many("evm_setAutomine", [(False,)])
+            BlockJob.objects.filter(lease_until=None).update(look_again=shared_now())
+            until = time.monotonic() + 10
+            while not SentTransaction.objects.exists():
+                assert time.monotonic() < until
+                work_once(other)
+            return priced_together(*arguments)
+
+        monkeypatch.setattr(worker, "MOST_READY", 1)
+        monkeypatch.setattr(prove, "priced_together", slowly)
+        try:
+            with pytest.raises(AssertionError, match="on their way"):
+                service.work(*batches, seconds=1.5)
+            assert SentTransaction.objects.count() == 1
+            service.node.rpc.ask("evm_mine")
+        finally:
+            service.node.rpc.ask_many("evm_setAutomine", [(True,)])
+        service.work(*batches)
+        assert [service.status(batch)["queryStatus"] for batch in batches] == ["DONE", "DONE"]
+        stones = SentTransaction.objects.exclude(for_jobs__stone=None)
+        assert len(stones) == 1
 
 
 def test_an_account_with_thousands_of_slots_takes_several_transactions(service: Service) -> None:
