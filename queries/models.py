@@ -181,6 +181,8 @@ class TransactionOfJob(models.Model):
     job = models.ForeignKey(BlockJob, models.PROTECT, related_name="+")
     transaction = models.ForeignKey(SentTransaction, models.CASCADE, related_name="for_jobs")
     proves_header = models.BooleanField(default=False)
+    # The block that its headers lead down to, where the job's own lies too far below.
+    stone = models.PositiveBigIntegerField(null=True)
 
     class Meta:
         constraints: ClassVar = [
@@ -299,10 +301,29 @@ class WebhookDelivery(Leased):
     class Meta:
         indexes: ClassVar = [
             models.Index(name="deliveries_of_an_owner", fields=["owner", "-id"]),
+            models.Index(
+                name="deliveries_to_be_sent",
+                fields=["owner", "look_again"],
+                condition=models.Q(look_again__isnull=False),
+            ),
         ]
 
     def __str__(self) -> str:
         return f"{self.batch_id}, {self.id}"
+
+
+class WebhookTurn(Leased):
+    """An account's turn to have a webhook sent, in the order in which their last ones ended.
+
+    Each has one sent at a time: receivers that hang keep nobody waiting but who named them.
+    """
+
+    owner = models.OneToOneField(
+        settings.AUTH_USER_MODEL, models.CASCADE, primary_key=True, related_name="+"
+    )
+
+    def __str__(self) -> str:
+        return f"webhooks of account {self.owner_id}"
 
 
 class WebhookAttempt(models.Model):

@@ -19,6 +19,7 @@ from queries.models import Batch, BlockJob, Query, SentTransaction, WebhookDeliv
 from queries.pipeline.clock import shared_now
 from queries.route_records import count_new_facts
 from queries.statuses import ENDED, BatchStatus, StepName
+from queries.webhook_turns import give_turns
 
 log = logging.getLogger("tacitus.prover")
 
@@ -47,9 +48,11 @@ def reject(
     """End these batches; their queries are no longer worked on.
 
     `failing`: those of the queries that cannot be proven; without it, all that are not done.
+    One that has ended stays as it is; what was undone of it is left undone.
     """
     with transaction.atomic():
-        chosen = Batch.objects.filter(pk__in=list(batches)).exclude(status__in=ENDED)
+        named = list(batches)
+        chosen = Batch.objects.filter(pk__in=named).exclude(status__in=ENDED)
         # In their order, as all who lock several do.
         keys = list(chosen.order_by("pk").select_for_update().values_list("pk", flat=True))
         now = shared_now()
@@ -62,10 +65,12 @@ def reject(
             error_retryable=failure.retryable,
             look_again=None,
         )
-        unproven = Query.objects.filter(batch__in=keys, ended=False)
+        unproven = Query.objects.filter(batch__in=named, ended=False)
         if failing is not None:
             unproven = unproven.filter(pk__in=[query.pk for query in failing])
-        unproven.update(failed=True)
+        unproven.filter(batch__in=keys).update(failed=True)
+        if unproven.exclude(batch__in=keys).update(ended=True):
+            log.error("What was undone after it was DONE stays undone: %s", failure.sentence)
         Query.objects.filter(batch__in=keys).update(ended=True)
         _announce(keys)
         count(now, {REJECTED: len(keys)})
@@ -104,6 +109,7 @@ def finish(values: Mapping[int, Mapping[str, str]], costs: Mapping[str, int]) ->
         list(Batch.objects.filter(pk__in=batches).order_by("pk").select_for_update())
         queries = list(rows.order_by("pk"))
         count_new_facts(queries, values)
+        facts = sum(len(values[query.pk]) for query in queries if query.values is None)
         for query in queries:
             query.values = dict(values[query.pk])
             cost = costs.get(str(query.pk))
@@ -118,7 +124,6 @@ def finish(values: Mapping[int, Mapping[str, str]], costs: Mapping[str, int]) ->
             Query.objects.filter(pk__in=keys).update(ended=True)
         now = shared_now()
         durations = _end_batches({query.batch_id for query in queries}, now)
-        facts = sum(len(values[query.pk]) for query in queries)
         count(now, {FACTS: facts, **of_done_batches(durations)})
 
 
@@ -137,13 +142,15 @@ def _end_batches(keys: set[str], moment: datetime) -> list[timedelta]:
 def _announce(ended: list[str]) -> None:
     """In the transaction that ends them, so that none ends untold."""
     now = shared_now()
-    told = Batch.objects.filter(pk__in=ended).exclude(webhook_url="")
+    told = list(Batch.objects.filter(pk__in=ended).exclude(webhook_url=""))
     WebhookDelivery.objects.bulk_create(
         WebhookDelivery(
             id=str(ULID()), batch=batch, owner_id=batch.owner_id, created=now, look_again=now
         )
         for batch in told
     )
+    if told:
+        give_turns((batch.owner_id for batch in told), now)
     for batch in ended:
         log.info("Batch %s has ended.", batch)
 

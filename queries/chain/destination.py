@@ -13,6 +13,7 @@ from queries.chain.errors import (
     ChainAnswer,
     FeesTooHigh,
     MethodMissing,
+    TransactionRefused,
 )
 from queries.chain.heads import ChainHead, read_head
 from queries.chain.node import NodeFault, Question
@@ -82,10 +83,15 @@ class Destination:
 
     def gas_needed_by_each(
         self, sender: str, to: str, many: Sequence[bytes]
-    ) -> list[int | CallReverted]:
+    ) -> list[int | CallReverted | TransactionRefused]:
         """The same for many calls, each as if it came alone."""
         questions = [({"from": sender, "to": to, "data": _hex(data)},) for data in many]
-        return self._answered_or_reverted("eth_estimateGas", questions, _number)
+        answers: list[int | CallReverted | TransactionRefused] = []
+        for answer in self._nodes.checked_or_refused("eth_estimateGas", questions, _number):
+            if not isinstance(answer, int | CallReverted | TransactionRefused):
+                raise answer
+            answers.append(answer)
+        return answers
 
     def fees(self) -> Fees:
         """What to offer now. The base fee may double meanwhile, as far as the operator's bound."""

@@ -53,8 +53,8 @@ NODE_MESSAGES: tuple[tuple[str, type[ChainError]], ...] = (
     (r"insufficient ?funds|upfront cost exceeds|not enough funds", InsufficientFunds),
     # Calls
     (r"revert|(vm execution|evm) error|invalid opcode|out ?of ?gas|stack underflow", CallReverted),
-    (r"gas required exceeds", CallReverted),
     # Transactions that no time makes better
+    (r"gas required exceeds", TransactionRefused),
     (r"intrinsic gas|gas ?limit|oversized|max(imum)? ?(init)?code", TransactionRefused),
     (r"invalid (sender|signature|chain)", TransactionRefused),
     (r"type not supported|exceeds the configured cap", TransactionRefused),

@@ -4,10 +4,10 @@ import logging
 import threading
 from collections.abc import Callable, Sequence
 
-from django.db import InterfaceError, OperationalError, close_old_connections
+from django.db import InterfaceError, OperationalError, close_old_connections, connections
 
 from queries.engines.alarm import Alarm
-from queries.models import Batch, BlockJob, Leased, WebhookDelivery
+from queries.models import Batch, BlockJob, Leased, WebhookTurn
 from queries.pipeline.chains import Chains
 from queries.pipeline.leases import next_look
 from queries.pipeline.worker import deliver_once, work_once
@@ -16,6 +16,7 @@ log = logging.getLogger("tacitus.prover")
 
 LOOKS_EVERY = 0.25  # seconds, where nothing is known to be due sooner and nobody else wakes us
 AFTER_A_FAULT = 2.0
+WEBHOOKS_AT_ONCE = 4  # of as many accounts
 
 
 def run(
@@ -23,7 +24,7 @@ def run(
 ) -> list[threading.Thread]:
     """Begin to work, until the alarm is stopped; what is in hand then is finished.
 
-    Webhooks have a thread of their own, because their receivers may be slow.
+    Webhooks have threads of their own, because their receivers may be slow.
     """
     workers = [
         threading.Thread(
@@ -31,7 +32,10 @@ def run(
         )
         for each in range(threads)
     ]
-    workers.append(threading.Thread(target=_deliver, args=(alarm, looks_every), name="webhooks"))
+    workers += [
+        threading.Thread(target=_deliver, args=(alarm, looks_every), name=f"webhooks-{each}")
+        for each in range(WEBHOOKS_AT_ONCE)
+    ]
     for worker in workers:
         worker.start()
     return workers
@@ -43,7 +47,7 @@ def _prove(new_chains: Callable[[], Chains], alarm: Alarm, looks_every: float) -
 
 
 def _deliver(alarm: Alarm, looks_every: float) -> None:
-    _work(deliver_once, (WebhookDelivery,), alarm, looks_every)
+    _work(deliver_once, (WebhookTurn,), alarm, looks_every)
 
 
 def _work(
@@ -66,3 +70,4 @@ def _work(
             alarm.sleep(AFTER_A_FAULT, heard)
         finally:
             close_old_connections()
+    connections.close_all()

@@ -4,6 +4,8 @@ Nothing is remembered of what was done but what the chain and the database show,
 that died in the middle left nothing that the next one would not find.
 """
 
+from datetime import timedelta
+
 from queries import transitions
 from queries.chain.errors import RegistryAbsent
 from queries.chain.registry_facts import FactRead, TimestampRead
@@ -16,6 +18,7 @@ from queries.pipeline.anchors import (
     find_anchor,
 )
 from queries.pipeline.chains import Chains
+from queries.pipeline.clock import shared_now
 from queries.pipeline.costs import costs_of
 from queries.pipeline.following import look_after, unsettled
 from queries.pipeline.known import ask_what_is_known
@@ -29,6 +32,9 @@ from queries.proving.registry_calls import leaf_of
 from queries.routes import RegistryKind
 from queries.statuses import StepName
 from queries.transitions import Failure
+
+# A sixteenth of what a block has waited: within a block of twelve seconds that is no second.
+LATE_BY, LONGEST_PAUSE = 16, timedelta(seconds=4)
 
 
 def advance(lease: Lease[BlockJob], chains: Chains) -> Wait | Ready | None:
@@ -77,7 +83,7 @@ def _prove(work: Work, header: Header, unproven: list[FactRead]) -> Wait | Ready
         )
         return None
     if isinstance(anchor, NotKnownYet):
-        return Wait(SOON, anchor.waits_for)
+        return Wait(_until_it_is_known(work), anchor.waits_for)
     if isinstance(anchor, CanBeBrought):
         return bring(work, anchor.call)
     if isinstance(anchor, OutOfReach):
@@ -95,6 +101,17 @@ def _prove(work: Work, header: Header, unproven: list[FactRead]) -> Wait | Ready
     transitions.begin(waiting, StepName.HEADER_ACCUMULATED)
     work.lease.keep()
     return make_ready(work, anchor, unproven)
+
+
+def _until_it_is_known(work: Work) -> timedelta:
+    """Looking may read thousands of words: longer, the longer nothing has come.
+
+    So a block is late by little of what it has waited; who asks for it anew is not.
+    """
+    begun = [each.blockhash_available_began for each in work.queries]
+    last = max((moment for moment in begun if moment), default=None)
+    waited = timedelta(0) if None in begun or last is None else shared_now() - last
+    return min(max(waited / LATE_BY, SOON), LONGEST_PAUSE)
 
 
 def _final_header(work: Work) -> Header | Wait:

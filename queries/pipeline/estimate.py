@@ -248,7 +248,7 @@ def _with_price(
     pieces = proving_pieces(chains, registry, anchor.header.number, anchor, missing(known.unproven))
     needs = []
     for need in needs_alone(chains, registry, pieces).values():
-        if isinstance(need, CallReverted):
+        if not isinstance(need, Need):
             raise need
         needs.append(need)
     price = _price(

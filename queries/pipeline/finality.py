@@ -1,12 +1,16 @@
 """Transactions that were deep enough to count are looked at once more when their blocks are final.
 
-One that a deeper reorganisation took away is sent again. Its batch stays DONE: it was, as deep as
-the operator asked for; so the log says it.
+One that a deeper reorganisation took away is sent again, and what one proved that was mined anew
+and failed is proven again. Its batch stays DONE: it was, as deep as the operator asked for; so the
+log says it.
 """
 
 import logging
 
-from queries.models import BlockJob, SentTransaction
+from django.db import transaction
+from django.db.models import Q
+
+from queries.models import BlockJob, Query, SentTransaction
 from queries.pipeline.chains import Chains
 from queries.pipeline.leases import look_now
 
@@ -24,20 +28,25 @@ def look_at_final(chains: Chains, destination: int) -> None:
     final = lane.destination.head().final_number
     # One whose nonce was used for something else was never mined.
     for row in rows.filter(mined_block__lte=final).order_by("mined_block")[:AT_ONCE]:
-        if lane.destination.mined(row.mined_hash):
+        mined = lane.destination.mined(row.mined_hash)
+        if mined is not None and mined.succeeded == row.succeeded:
             SentTransaction.objects.filter(pk=row.pk).update(final=True)
         else:
             _reopen(row)
 
 
 def _reopen(row: SentTransaction) -> None:
+    """Those whose facts it proved are asked again, and end again when they are there again."""
     log.error(
-        "Chain %s took transaction %s away after it had been confirmed. It is sent again.",
+        "Chain %s undid transaction %s after it had been confirmed. What it proved is seen to.",
         row.chain,
         row.mined_hash,
     )
-    SentTransaction.objects.filter(pk=row.pk).update(
-        settled=False, sent=None, mined_hash="", mined_block=None, succeeded=None, gas_used=None
-    )
-    jobs = BlockJob.objects.filter(transactions=row.pk).values("pk")
-    look_now(BlockJob.objects.filter(pk__in=jobs))
+    with transaction.atomic():
+        SentTransaction.objects.filter(pk=row.pk).update(
+            settled=False, sent=None, mined_hash="", mined_block=None, succeeded=None, gas_used=None
+        )
+        proven = Query.objects.filter(Q(header_transaction=row) | Q(account_transaction=row))
+        proven.filter(values__isnull=False).update(ended=False)
+        jobs = BlockJob.objects.filter(transactions=row.pk).values("pk")
+        look_now(BlockJob.objects.filter(pk__in=jobs))

@@ -108,7 +108,7 @@ def _give_up(lane: Lane, row: SentTransaction) -> None:
     gas = lane.destination.gas_needed(row.sender, row.sender, b"")
     empty = replace(was, to=row.sender, data=b"", gas_limit=gas)
     _sign_anew(lane, row, empty, Fees(dearest, dearest // 8), int(row.most, 16))
-    row.for_jobs.update(proves_header=False)
+    row.for_jobs.update(proves_header=False, stone=None)
     Query.objects.filter(header_transaction=row).update(header_transaction=None)
     Query.objects.filter(account_transaction=row).update(account_transaction=None)
 

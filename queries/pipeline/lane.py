@@ -114,6 +114,7 @@ class Lane:
                 job=leases[job].row,
                 transaction=row,
                 proves_header=any(piece.job == job and piece.proves_header for piece in pieces),
+                stone=next((piece.stone_at for piece in pieces if piece.job == job), None),
             )
             for job in jobs
         )

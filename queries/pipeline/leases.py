@@ -15,7 +15,15 @@ from django.conf import settings
 from django.db import transaction
 from django.db.models import Exists, OuterRef, Q, QuerySet
 
-from queries.models import Batch, BlockJob, Leased, Query, TransactionOfJob, WebhookDelivery
+from queries.models import (
+    Batch,
+    BlockJob,
+    Leased,
+    Query,
+    TransactionOfJob,
+    WebhookDelivery,
+    WebhookTurn,
+)
 from queries.pipeline.clock import shared_now
 
 Row = TypeVar("Row", bound=Leased)
@@ -77,8 +85,25 @@ def claim_batch() -> Lease[Batch] | None:
     return _claim(Batch.objects.all())
 
 
-def claim_delivery() -> Lease[WebhookDelivery] | None:
-    return _claim(WebhookDelivery.objects.all())
+def claim_turn() -> Lease[WebhookTurn] | None:
+    return _claim(WebhookTurn.objects.all())
+
+
+def claim_delivery(turn: Lease[WebhookTurn]) -> Lease[WebhookDelivery] | None:
+    return _claim(WebhookDelivery.objects.filter(owner=turn.row.pk))
+
+
+def pass_on(turn: Lease[WebhookTurn], pause: timedelta) -> None:
+    """To all others whose turn has come by now; after the pause, where more is to be sent."""
+    with transaction.atomic():
+        # Locked first: who makes a delivery due now gives a turn afterwards.
+        turn.held().select_for_update().first()
+        to_send = WebhookDelivery.objects.filter(owner=turn.row.pk, look_again__isnull=False)
+        due = to_send.order_by("look_again").values_list("look_again", flat=True).first()
+        if due is None:
+            turn.close()
+        else:
+            turn.look_again(max(due - shared_now(), pause))
 
 
 def claim_job() -> Lease[BlockJob] | None:

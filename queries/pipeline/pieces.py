@@ -93,6 +93,10 @@ class Piece:
     def proves_header(self) -> bool:
         return self.step.accumulate and not self.stone
 
+    @property
+    def stone_at(self) -> int | None:
+        return self.step.header.number if self.stone else None
+
 
 def stepping_stone(job: int, headers: Sequence[Header]) -> Piece:
     """A block on the way down to one that is too far below for one transaction."""

@@ -2,11 +2,11 @@
 
 from collections.abc import Mapping, Sequence
 
-from queries.chain.errors import CallReverted
+from queries.chain.errors import CallReverted, TransactionRefused
 from queries.models import Query
 from queries.pipeline.chains import Chains
 from queries.pipeline.joining import Call, join
-from queries.pipeline.offers import Need, Offer
+from queries.pipeline.offers import MOST_GAS, Need, Offer
 from queries.pipeline.pieces import Anchor, Piece, pieces_of
 from queries.pipeline.shares import even_shares, shares_of
 from queries.pipeline.truth import TRUTHS
@@ -14,6 +14,8 @@ from queries.pipeline.wanted import Missing
 from queries.routes import Registry
 
 REFUSED = "registry_refuses"
+
+Refusal = CallReverted | TransactionRefused
 
 
 def proving_pieces(
@@ -28,8 +30,8 @@ def proving_pieces(
 
 def needs_alone(
     chains: Chains, registry: Registry, pieces: Sequence[Piece]
-) -> dict[Piece, Need | CallReverted]:
-    """What each piece would need in a transaction of its own, or why the registry refuses it."""
+) -> dict[Piece, Need | Refusal]:
+    """What each piece would need in a transaction of its own, or why there can be none."""
     calls = [piece.data for piece in pieces]
     return dict(zip(pieces, _needs(chains, registry, calls), strict=True))
 
@@ -42,43 +44,65 @@ def priced_together(
 ) -> list[Offer]:
     """The pieces in as few transactions as they fit in; `CallReverted` where one is refused."""
     fees = chains.destination(registry.destination).fees()
-    needs = {piece.data: need for piece, need in alone.items()}
-    calls = join(list(alone))
-    joined = [call.data for call in calls if call.data not in needs]
-    for data, need in zip(joined, _needs(chains, registry, joined), strict=True):
-        if isinstance(need, CallReverted):
-            raise need
-        needs[data] = need
     return [
         Offer(
             call,
-            needs[call.data],
+            need,
             fees,
             shares_of({piece: alone[piece].most(fees) for piece in call.pieces}, served),
         )
-        for call in calls
+        for call, need in _joined(chains, registry, alone)
     ]
+
+
+def _joined(
+    chains: Chains, registry: Registry, alone: Mapping[Piece, Need]
+) -> list[tuple[Call, Need]]:
+    apart = {piece.data: need for piece, need in alone.items()}
+    calls = join(list(alone))
+    tried = [call.data for call in calls if call.data not in apart]
+    needs = apart | dict(zip(tried, _needs(chains, registry, tried), strict=True))
+    fitting: list[tuple[Call, Need]] = []
+    for call in calls:
+        need = needs[call.data]
+        if isinstance(need, CallReverted):
+            raise need
+        if isinstance(need, TransactionRefused):  # together they are too much
+            fitting += [(Call(piece.data, (piece,)), alone[piece]) for piece in call.pieces]
+        else:
+            fitting.append((call, need))
+    return fitting
 
 
 def priced_alone(chains: Chains, registry: Registry, call: Call, queries: Sequence[Query]) -> Offer:
     """A call that serves all of these queries alike."""
     (need,) = _needs(chains, registry, [call.data])
-    if isinstance(need, CallReverted):
+    if not isinstance(need, Need):
         raise need
     fees = chains.destination(registry.destination).fees()
     return Offer(call, need, fees, even_shares(queries))
 
 
-def _needs(chains: Chains, registry: Registry, calls: Sequence[bytes]) -> list[Need | CallReverted]:
+def _needs(chains: Chains, registry: Registry, calls: Sequence[bytes]) -> list[Need | Refusal]:
     if not calls:
         return []
     destination = chains.destination(registry.destination)
     gas = destination.gas_needed_by_each(chains.sender, registry.address, calls)
     data_fees = destination.data_fees(calls)
     return [
-        each if isinstance(each, CallReverted) else Need(each, data_fee)
+        _fitting(Need(each, data_fee)) if isinstance(each, int) else each
         for each, data_fee in zip(gas, data_fees, strict=True)
     ]
+
+
+def _fitting(need: Need) -> Need | TransactionRefused:
+    """With less gas than it needs it would run out of it, and be paid for."""
+    if need.gas <= MOST_GAS:
+        return need
+    return TransactionRefused(
+        f"The proof takes a transaction of {need.gas:,} gas, and none may have more than "
+        f"{MOST_GAS:,}."
+    )
 
 
 def refusal_of(reverted: CallReverted) -> str:

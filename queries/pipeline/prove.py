@@ -6,9 +6,9 @@ Jobs that are ready together share transactions.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from django.db.models import QuerySet
+from django.db.models import Q, QuerySet
 
-from queries.chain.errors import CallReverted
+from queries.chain.errors import CallReverted, TransactionRefused
 from queries.chain.registry_facts import FactRead
 from queries.models import BlockJob, Query, SentTransaction
 from queries.pipeline.anchors import SteppingStone
@@ -18,6 +18,7 @@ from queries.pipeline.offers import Need
 from queries.pipeline.pieces import Anchor, Piece, stepping_stone
 from queries.pipeline.pricing import (
     REFUSED,
+    Refusal,
     needs_alone,
     priced_alone,
     priced_together,
@@ -27,7 +28,7 @@ from queries.pipeline.pricing import (
 from queries.pipeline.too_little import reject_who_offer_too_little
 from queries.pipeline.wanted import missing
 from queries.pipeline.work import SOON, Wait, Work
-from queries.statuses import StepName
+from queries.statuses import ENDED, StepName
 from queries.transitions import Failure
 
 TRIES = 5
@@ -35,6 +36,7 @@ TRIES_TOGETHER = 2  # fewer than after which a fault is told to who asked: it ma
 FAILED = 3
 SENT = "Its transaction is on its way."
 HASH_SENT = "The registry is being told a block's hash."
+STONE_SENT = "Headers that lead down to its block are on their way."
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,10 +56,14 @@ class Ready:
     def gas(self) -> int:
         return sum(piece.gas for piece in self.pieces)
 
+    @property
+    def is_stone(self) -> bool:
+        return self.pieces[0].stone
+
 
 def make_ready(
     work: Work, anchor: Anchor | SteppingStone, unproven: Sequence[FactRead]
-) -> Ready | None:
+) -> Ready | Wait | None:
     if _failed_too_often(work):
         return None
     job = work.job.pk
@@ -65,7 +71,9 @@ def make_ready(
     if not lacking:
         return None  # what was missing a moment ago is there by now
     if isinstance(anchor, SteppingStone):
-        return Ready(work, [stepping_stone(job, anchor.headers)], lacking)
+        stone = Ready(work, [stepping_stone(job, anchor.headers)], lacking)
+        on_their_way = _stones_between([stone]).exists()
+        return Wait(SOON, STONE_SENT) if on_their_way else stone
     pieces = proving_pieces(work.chains, work.registry, job, anchor, missing(unproven))
     return Ready(work, pieces, lacking)
 
@@ -80,12 +88,16 @@ def prove(ready: Sequence[Ready]) -> list[Wait | None]:
         each.work.job.pk: why
         for each in ready
         for piece in each.pieces
-        if isinstance(why := needs[piece], CallReverted)
+        if not isinstance(why := needs[piece], Need)
     }
     going = [each for each in ready if each.work.job.pk not in refused]
-    sent = _send(going, {piece: need for piece, need in needs.items() if isinstance(need, Need)})
+    alone = {piece: need for piece, need in needs.items() if isinstance(need, Need)}
+    stones = _send([each for each in going if each.is_stone], alone)
+    sent = _send([each for each in going if not each.is_stone], alone)
     return [
-        _refused(each.work, refused[each.work.job.pk]) if each.work.job.pk in refused else sent
+        _refused(each.work, refused[each.work.job.pk])
+        if each.work.job.pk in refused
+        else (stones if each.is_stone else sent)
         for each in ready
     ]
 
@@ -101,7 +113,7 @@ def bring(work: Work, call: Call) -> Wait:
     )
     if others.exists():
         return Wait(SOON, HASH_SENT)
-    offered = priced_alone(work.chains, work.registry, call, work.queries)
+    offered = priced_alone(work.chains, work.registry, call, who_pay(work.queries))
     lane = work.chains.lane(work.job.destination)
     try:
         leases = {work.job.pk: work.lease}
@@ -111,13 +123,18 @@ def bring(work: Work, call: Call) -> Wait:
     return Wait(SOON, HASH_SENT)
 
 
+def who_pay(queries: Sequence[Query]) -> list[Query]:
+    """None of a batch that was DONE before its facts were undone: it has paid."""
+    return [query for query in queries if query.batch.status not in ENDED]
+
+
 def _send(ready: Sequence[Ready], alone: Mapping[Piece, Need]) -> Wait:
     if not ready:
         return Wait(SOON, SENT)
     works = [each.work for each in ready]
     work, *others = works
     pieces = {piece: alone[piece] for each in ready for piece in each.pieces}
-    served = {each.work.job.pk: each.lacking for each in ready}
+    served = {each.work.job.pk: who_pay(each.lacking) for each in ready}
     try:
         offered = priced_together(work.chains, work.registry, pieces, served)
     except CallReverted:
@@ -127,11 +144,31 @@ def _send(ready: Sequence[Ready], alone: Mapping[Piece, Need]) -> Wait:
     leases = {each.job.pk: each.lease for each in works}
     try:
         lane = work.chains.lane(work.job.destination)
-        lane.put_on_their_way(leases, work.registry.address, offered)
+        stones = _stones_between(ready) if ready[0].is_stone else None
+        lane.put_on_their_way(leases, work.registry.address, offered, unless=stones)
     except TooLittleOffered as poor:
         reject_who_offer_too_little(work.chains, works, poor)
         return Wait(SOON, "")  # the others go on without them
     return Wait(SOON, SENT)
+
+
+def _stones_between(ready: Sequence[Ready]) -> QuerySet[SentTransaction]:
+    """Those on their way that lie between one of these blocks and what is known above it.
+
+    Each is a step down for the block as well, although another job asked for it.
+    """
+    between = Q()
+    for each in ready:
+        known = each.pieces[0].above[-1].header.number
+        between |= Q(for_jobs__stone__gte=each.work.job.block, for_jobs__stone__lt=known)
+    job = ready[0].work.job
+    return SentTransaction.objects.filter(
+        between,
+        for_jobs__job__source=job.source,
+        chain=job.destination,
+        settled=False,
+        mined_block=None,
+    )
 
 
 def _lacking(
@@ -161,18 +198,17 @@ def _failed_too_often(work: Work) -> bool:
     return True
 
 
-def _refused(work: Work, reverted: CallReverted) -> Wait | None:
-    """The registry's own word on a call that is not sent: what it rests on may just have moved."""
+def _refused(work: Work, why: Refusal) -> Wait | None:
+    """What is not sent: what the call rests on may just have moved."""
     failures = work.job.failures + 1
-    if failures < TRIES:
+    step = StepName.HEADER_ACCUMULATED
+    if isinstance(why, TransactionRefused):
+        code, sentence = why.code, why.sentence
+        failure = Failure(code, sentence, step, retryable=False)
+    else:
         sentence = "The registry does not take the proof yet."
+        failure = Failure(REFUSED, refusal_of(why), step, retryable=True)
+    if failures < TRIES:
         return Wait(SOON * 2**failures, sentence, failures)
-    work.reject(
-        Failure(
-            REFUSED,
-            refusal_of(reverted),
-            StepName.HEADER_ACCUMULATED,
-            retryable=True,
-        )
-    )
+    work.reject(failure)
     return None

@@ -9,7 +9,7 @@ from datetime import timedelta
 
 from queries import transitions
 from queries.chain.errors import ChainError, NodesLie, StateOfAnotherBlock
-from queries.models import Batch, BlockJob, Query, WebhookDelivery
+from queries.models import Batch, BlockJob, Query, WebhookDelivery, WebhookTurn
 from queries.pipeline.advance import advance
 from queries.pipeline.chains import Chains
 from queries.pipeline.deliver import deliver
@@ -23,6 +23,8 @@ from queries.pipeline.leases import (
     claim_delivery,
     claim_job,
     claim_job_beside,
+    claim_turn,
+    pass_on,
 )
 from queries.pipeline.pieces import MOST_GAS
 from queries.pipeline.prove import Ready, prove
@@ -33,7 +35,7 @@ from queries.transitions import Failure
 
 log = logging.getLogger("tacitus.prover")
 
-Claimed = Lease[Batch] | Lease[BlockJob] | Lease[WebhookDelivery]
+Claimed = Lease[Batch] | Lease[BlockJob] | Lease[WebhookDelivery] | Lease[WebhookTurn]
 LONGEST_WAIT = timedelta(seconds=60)
 # What shares transactions: so many jobs, gathered for so many seconds.
 MOST_READY, GATHERING = 64, 1.5
@@ -69,12 +71,19 @@ def work_once(chains: Chains) -> bool:
 
 
 def deliver_once() -> bool:
-    """Whether a webhook was due. Receivers may be slow, so no proof waits for one."""
-    delivery = claim_delivery()
-    if delivery is None:
+    """Whether a webhook was due. Receivers may be slow, so no proof waits for one.
+
+    Nor does a webhook wait for those of another account.
+    """
+    turn = claim_turn()
+    if turn is None:
         return False
-    with _answered_for([delivery]):
-        _then(delivery, deliver(delivery))
+    with _answered_for([turn]):
+        delivery = claim_delivery(turn)
+        if delivery is not None:
+            with _answered_for([delivery]):
+                _then(delivery, deliver(delivery))
+        pass_on(turn, SOON if delivery is None else timedelta(0))
     return True
 
 
@@ -185,7 +194,7 @@ def _later(lease: Claimed, fault: ChainError | ProofError) -> None:
         lease.close()
 
 
-def _waiting_for(row: Batch | BlockJob | WebhookDelivery) -> list[str]:
+def _waiting_for(row: Batch | BlockJob | WebhookDelivery | WebhookTurn) -> list[str]:
     """The batches that are to be told."""
     if isinstance(row, BlockJob):
         return list(transitions.open_queries(row).values_list("batch", flat=True).distinct())

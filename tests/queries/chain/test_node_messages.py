@@ -54,7 +54,7 @@ SAYINGS: list[tuple[type[ChainError], int, str]] = [
     (NodesLimited, -32000, "txpool is full"),
     (CallReverted, 3, "execution reverted: no"),
     (CallReverted, -32000, "execution reverted"),
-    (CallReverted, -32000, "gas required exceeds allowance (16777216)"),
+    (TransactionRefused, -32000, "gas required exceeds allowance (16777216)"),
     (CallReverted, -32000, "out of gas"),
     (CallReverted, -32000, "invalid opcode: INVALID"),
     (MethodMissing, -32601, "the method eth_getProof does not exist/is not available"),

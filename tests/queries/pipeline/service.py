@@ -21,7 +21,7 @@ from queries.chain.artifacts import load_artifact
 from queries.chain.local_node import LocalNode
 from queries.chain.registry_reads import RegistryReads
 from queries.chain.signer import Signer
-from queries.models import Batch, BlockJob, WebhookDelivery
+from queries.models import Batch, BlockJob, WebhookDelivery, WebhookTurn
 from queries.pipeline.chains import Chains
 from queries.pipeline.leases import next_look
 from queries.pipeline.worker import deliver_once, work_once
@@ -114,6 +114,7 @@ def deliver_all(service: Service) -> None:
     """All webhooks that are still to be sent, whatever they wait for."""
     chains = service.chains()
     WebhookDelivery.objects.exclude(look_again=None).update(look_again=datetime.now(UTC))
+    WebhookTurn.objects.exclude(look_again=None).update(look_again=datetime.now(UTC))
     while work_once(chains) or deliver_once():
         pass
 

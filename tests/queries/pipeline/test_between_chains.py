@@ -4,6 +4,7 @@ import io
 from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -21,7 +22,7 @@ from queries.chain.registry_facts import L1_BLOCK
 from queries.chain.registry_reads import RegistryReads, call_data
 from queries.chain.signer import Signer
 from queries.errors import AttestationRefused
-from queries.models import Attestation, BlockJob, SentTransaction
+from queries.models import Attestation, BlockJob, Query, SentTransaction
 from queries.pipeline import prove
 from queries.pipeline.clock import shared_now
 from queries.pipeline.pricing import priced_alone
@@ -133,6 +134,29 @@ def test_the_l2s_own_knowledge_is_recorded_and_headers_chain_back(
     optimism.work(batch)
     _is_right(optimism, chains, batch, block)
     assert SentTransaction.objects.filter(brings_hash=True).count() == 1
+
+
+def test_what_is_not_known_for_long_is_looked_at_less_often(
+    optimism: Service, chains: TwoChains
+) -> None:
+    """Each look reads as many words as headers may be chained."""
+    block = chains.final_block()
+    batch = _ask(optimism, block)
+    for seconds, least, most in ((0, 0.2, 0.3), (16, 0.9, 1.3), (3_600, 3.9, 4.0)):
+        with pytest.raises(AssertionError, match="has not recorded a hash"):
+            optimism.work(batch, seconds=0.5)
+        began = shared_now() - timedelta(seconds=seconds)
+        Query.objects.update(blockhash_available_began=began)
+        BlockJob.objects.update(look_again=shared_now())
+        assert work_once(optimism.chains())
+        look_again = BlockJob.objects.get().look_again
+        assert look_again
+        pause = (look_again - shared_now()).total_seconds()
+        assert least - 0.1 < pause <= most
+    chains.final_block()
+    _tell_the_l2(chains, block + 3)
+    _ask(optimism, block)  # who asks anew does not wait for so long
+    optimism.work(batch, seconds=2)
 
 
 def test_two_workers_that_bring_a_hash_at_once_send_one_transaction(

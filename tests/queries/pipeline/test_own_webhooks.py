@@ -17,7 +17,7 @@ from accounts.wallets import Wallet
 from queries import deliveries as sent_again
 from queries.chain.local_node import LocalNode
 from queries.models import WebhookAttempt, WebhookDelivery
-from queries.pipeline.leases import claim_delivery
+from queries.pipeline.leases import claim_delivery, claim_turn
 from queries.reading import deliveries
 from tests.queries.api.json_schema import Schemas
 from tests.queries.pipeline.service import Service, deliver_all, ended_batch, running_service
@@ -137,7 +137,9 @@ def test_what_is_still_to_be_sent_is_brought_forward(service: Service) -> None:
 def test_what_a_worker_sends_right_now_is_left_to_it(service: Service) -> None:
     with receiver() as hook:
         ended_batch(service, hook.url)
-    lease = claim_delivery()
+    turn = claim_turn()
+    assert turn
+    lease = claim_delivery(turn)
     assert lease is not None
     later = datetime.now(UTC) + timedelta(hours=9)
     WebhookDelivery.objects.update(look_again=later)

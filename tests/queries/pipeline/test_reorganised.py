@@ -9,7 +9,7 @@ import pytest
 
 from queries import transitions
 from queries.chain.local_node import LocalNode, local_node
-from queries.models import BlockJob, SentTransaction
+from queries.models import BlockJob, Query, SentTransaction, WebhookDelivery
 from queries.pipeline import costs, finality
 from queries.pipeline.chains import Chains
 from queries.pipeline.leases import claim_job, claim_job_beside
@@ -162,6 +162,53 @@ def test_a_deeper_reorganisation_is_seen_at_finality_and_what_it_undid_is_sent_a
         _mining(service, chains, 1)
         row.refresh_from_db()
         assert row.final
+
+
+def test_what_was_mined_anew_and_failed_is_proven_again() -> None:
+    """Its nonce is used; so another transaction proves it, which the batch does not pay for."""
+    with local_node() as slow, running_service(slow, confirmations=2, finality=None) as service:
+        service.mine(8)
+        block = service.head() - 4
+        batch = service.ask_balance(HOLDER, block)
+        chains = service.chains()
+        _mining(service, chains, 10)
+        told = service.status(batch)
+        row = SentTransaction.objects.get()
+        _reorganise(service, service.head() - (row.mined_block or 0) + 1)
+        registry = service.registry.address
+        code = service.node.rpc.ask("eth_getCode", registry, "latest")
+        service.node.rpc.ask("anvil_setCode", registry, "0x5f5ffd")  # it reverts
+        service.node.rpc.ask("eth_sendRawTransaction", f"0x{row.raw}")
+        service.mine(1)
+        service.node.rpc.ask("anvil_setCode", registry, code)
+        service.mine(70)
+        _mining(service, chains, 20)
+        _is_right(service, batch, block)
+        failed, again = SentTransaction.objects.order_by("nonce")
+        assert (failed.settled, failed.succeeded) == (True, False)
+        assert (again.settled, again.succeeded, again.shares) == (True, True, {})
+        assert service.status(batch)["spent"] == told["spent"]
+        query = Query.objects.get()
+        assert query.ended
+        assert query.header_transaction == query.account_transaction == again
+        assert WebhookDelivery.objects.count() == 0
+        service.mine(70)
+        _mining(service, chains, 1)
+        assert set(SentTransaction.objects.values_list("final", flat=True)) == {True}
+
+
+def test_what_cannot_be_proven_again_stays_undone_and_its_batch_done(service: Service) -> None:
+    batch = service.ask_balance(HOLDER, service.head() - 4)
+    _proven_but_not_deep(service, batch)
+    service.mine(4)
+    service.work(batch)
+    finality._reopen(SentTransaction.objects.get())
+    assert not Query.objects.get().ended
+    failure = Failure("block_out_of_reach", "…", StepName.BLOCKHASH_AVAILABLE, retryable=False)
+    transitions.reject([batch], failure, Query.objects.all())
+    assert service.status(batch)["queryStatus"] == "DONE"
+    query = Query.objects.get()
+    assert (query.ended, query.failed) == (True, False)
 
 
 def _mining(service: Service, chains: Chains, times: int) -> None:

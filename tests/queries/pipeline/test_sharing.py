@@ -15,11 +15,23 @@ from queries.chain.destination import GAS_PRICE_ORACLE
 from queries.chain.gas.packing import CALLDATA_BYTES
 from queries.chain.local_node import LocalNode, local_node
 from queries.chain.signed_parts import parts_of
-from queries.models import Batch, Query, SentTransaction
-from queries.pipeline import anchors, costs, offers, pricing, too_little, worker
+from queries.models import Batch, BlockJob, Query, SentTransaction
+from queries.pipeline import (
+    anchors,
+    costs,
+    joining,
+    offers,
+    pieces,
+    pricing,
+    prove,
+    too_little,
+    worker,
+)
 from queries.pipeline.chains import Chains
+from queries.pipeline.clock import shared_now
 from queries.pipeline.leases import claim_job
 from queries.pipeline.pieces import Anchor, Piece, pieces_of
+from queries.pipeline.pricing import priced_together
 from queries.pipeline.worker import work_once
 from tests.queries.chain.lying_node import LyingNode
 from tests.queries.pipeline.between import PassOn, between, methods
@@ -198,6 +210,43 @@ def test_a_block_far_below_is_reached_by_stepping_stones(
         assert int(query.cost, 16) == sum(map(_price, rows))
 
 
+def test_two_workers_send_the_headers_down_to_blocks_far_below_once(
+    node: LocalNode, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Both saw that none are on their way; one of them is the first to store what it signed."""
+    monkeypatch.setattr(anchors, "NATIVE_REACH", 10)
+    with running_service(node) as service:
+        service.mine(1)
+        block = service.head()
+        service.mine(260)
+        batches = [service.ask_balance(HOLDER, block + place) for place in (0, 3)]
+        other = service.chains()
+
+        def slowly(*arguments: Any) -> Any:
+            monkeypatch.setattr(prove, "priced_together", priced_together)
+            service.node.rpc.ask_many("evm_setAutomine", [(False,)])
+            BlockJob.objects.filter(lease_until=None).update(look_again=shared_now())
+            until = time.monotonic() + 10
+            while not SentTransaction.objects.exists():
+                assert time.monotonic() < until
+                work_once(other)
+            return priced_together(*arguments)
+
+        monkeypatch.setattr(worker, "MOST_READY", 1)
+        monkeypatch.setattr(prove, "priced_together", slowly)
+        try:
+            with pytest.raises(AssertionError, match="on their way"):
+                service.work(*batches, seconds=1.5)
+            assert SentTransaction.objects.count() == 1
+            service.node.rpc.ask("evm_mine")
+        finally:
+            service.node.rpc.ask_many("evm_setAutomine", [(True,)])
+        service.work(*batches)
+        assert [service.status(batch)["queryStatus"] for batch in batches] == ["DONE", "DONE"]
+        stones = SentTransaction.objects.exclude(for_jobs__stone=None)
+        assert len(stones) == 1
+
+
 def test_an_account_with_thousands_of_slots_takes_several_transactions(service: Service) -> None:
     slots = {HOLDER: {"props": ["BALANCE"], "slots": [hex(n) for n in range(900)]}}
     batch = service.submit(_blocks(service, 1, {"accounts": slots}), fee=str(10 * ETHER))
@@ -209,6 +258,38 @@ def test_an_account_with_thousands_of_slots_takes_several_transactions(service: 
         assert row.succeeded
         assert (row.gas_used or 0) < row.gas_limit <= offers.MOST_GAS
         assert len(_calldata(row)) <= CALLDATA_BYTES
+
+
+def test_what_no_transaction_has_the_gas_for_is_not_sent_and_the_others_are(
+    service: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The rough table may be wrong about what is in a proof; it is tried out before."""
+    monkeypatch.setattr(pieces, "MOST_GAS", 10**8)
+    slots = {HOLDER: {"props": ["BALANCE"], "slots": [hex(n) for n in range(900)]}}
+    newest = service.head() - 1
+    dear = {str(CHAIN_ID): {f"block:{newest}": {"accounts": slots}}}
+    cheap = {str(CHAIN_ID): {f"block:{newest - 1}": BALANCE}}
+    told = service.estimate(dear).json()["blocks"][0]
+    assert (told["readiness"], told["code"]) == ("FAILS", "transaction_refused")
+    batches = [service.submit(data, fee=str(10 * ETHER)) for data in (dear, cheap)]
+    service.work(*batches, seconds=60)
+    refused, done = map(service.status, batches)
+    assert (refused["queryStatus"], refused["code"]) == ("REJECTED", "transaction_refused")
+    assert re.search(r"of \d\d,\d{3},\d{3} gas, and none may .* 16,777,216\.$", refused["error"])
+    assert refused["spent"] == "0"
+    assert done["queryStatus"] == "DONE"
+    assert SentTransaction.objects.count() == 1
+
+
+def test_blocks_that_are_too_much_together_go_apart(
+    service: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(joining, "MOST_GAS", 10**8)
+    slots = {HOLDER: {"slots": [hex(n) for n in range(390)]}}
+    batch = service.submit(_blocks(service, 2, {"accounts": slots}), fee=str(10 * ETHER))
+    service.work(batch)
+    assert service.status(batch)["queryStatus"] == "DONE"
+    assert [row.succeeded for row in SentTransaction.objects.all()] == [True, True]
 
 
 def test_what_one_of_them_cannot_prove_does_not_hold_up_the_others(
