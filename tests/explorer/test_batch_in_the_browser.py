@@ -156,6 +156,7 @@ def test_a_rejected_batch_says_why_and_what_to_do(
     expect(cause).to_contain_text("<script>alert(1)</script>")
     expect(cause).to_contain_text("Ask for a newer block")
     expect(cause).to_contain_text("It stopped at BLOCKHASH_AVAILABLE")
+    expect(page.locator(".step-table .rejected")).to_have_text(re.compile("^stopped$"))
     expect(page).to_have_title(re.compile("^REJECTED · "))
     expect(page.locator("#announcement")).to_contain_text("The batch is REJECTED. Block 1")
     assert page.locator("main script").count() == 0
