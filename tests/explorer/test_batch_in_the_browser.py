@@ -89,8 +89,13 @@ def test_a_batch_is_watched_until_it_is_done(
     steps = page.get_by_role("region", name="Steps")
     steps.focus()
     was = steps.evaluate_handle("element => element")
+    stands = steps.bounding_box()
+    BlockJob.objects.update(waits_for="")
+    expect(page.locator("#state .told")).to_be_empty()
+    assert steps.bounding_box() == stands  # nothing jumps
     BlockJob.objects.update(waits_for="It waits for this test.")
     expect(page.get_by_text("It waits for this test.")).to_have_count(1)
+    assert steps.bounding_box() == stands
     assert was.evaluate("element => element.isConnected") is False
     expect(steps).to_be_focused()
     page.locator(".queries summary").first.click()
