@@ -70,6 +70,8 @@ def test_a_block_shows_its_header_its_leaf_and_who_asked() -> None:
     assert "GAS_LIMIT 30,000,000" in words
     assert "✓" not in words
     assert 'class="mark proven">accumulated' in text
+    for digits in (header.hash, header.state_root, leaf_of(header)):
+        assert f'data-copy="0x{digits.hex()}"' in text
     assert f'href="/explorer/transaction/{SEPOLIA}/{HASHES[0]}"' in text
     assert f'href="{REGISTRY}"' in text
     assert f'href="{ACCOUNT}?chain={SEPOLIA}"' in text
