@@ -132,6 +132,16 @@ def test_people_see_for_themselves(
     expect(balance.locator(".pane:visible .copy")).to_be_visible()
     assert page.url == _address(live_server, batch)
     _look(page, screenshots, "batch-done")
+    place = balance.get_by_role("link", name="Check it now").get_attribute("href") or ""
+    fact = f"{live_server.url}{place.removesuffix('/check')}"
+    for name, address in (
+        ("fact", fact),
+        ("fact-checked", f"{fact}/check"),
+        ("query", fact.rpartition("/")[0]),
+    ):
+        page.goto(address)
+        expect(page.locator(".said-value").first).to_contain_text("123 ETH")
+        _look(page, screenshots, name)
 
 
 def test_a_server_that_fails_is_told(
