@@ -3,6 +3,7 @@
 import gzip
 import re
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from itertools import product
 from pathlib import Path
 
@@ -90,12 +91,18 @@ def test_a_batch_is_watched_until_it_is_done(
     steps.focus()
     was = steps.evaluate_handle("element => element")
     stands = steps.bounding_box()
+    steps.locator("tbody th").first.evaluate("cell => getSelection().selectAllChildren(cell)")
     BlockJob.objects.update(waits_for="")
     expect(page.locator("#state .told")).to_be_empty()
     assert steps.bounding_box() == stands  # nothing jumps
     BlockJob.objects.update(waits_for="It waits for this test.")
     expect(page.get_by_text("It waits for this test.")).to_have_count(1)
     assert steps.bounding_box() == stands
+    # What has not changed is not replaced, so that a selection in it stays too.
+    assert was.evaluate("element => element.isConnected") is True
+    assert page.evaluate("getSelection().toString()") == "INITIAL_STATE"
+    Query.objects.update(header_accumulated_began=datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC))
+    expect(steps).to_contain_text("03:04:05")
     assert was.evaluate("element => element.isConnected") is False
     expect(steps).to_be_focused()
     page.locator(".queries summary").first.click()
