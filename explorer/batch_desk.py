@@ -58,6 +58,11 @@ class BatchDesk:
     def is_free(self, destination: str) -> bool:
         return any(chain.free for chain in self.destinations() if str(chain.id) == destination)
 
+    def currency(self, destination: str) -> str:
+        """What a fee is counted in there."""
+        named = (chain for chain in self.destinations() if str(chain.id) == destination)
+        return next((chain.currency for chain in named), "ETH")
+
     def read(self, content: dict[str, object]) -> None:
         """Refuse what submitting would refuse whoever asks."""
         read_batch(self._as_sent(content), rules_from(self.routes, self.limits))

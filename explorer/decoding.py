@@ -73,6 +73,14 @@ def decoded(fact: FactView, currency: str) -> Decoded:
             return _header_field(fact.name, number)
 
 
+def decoded_value(name: str, word: str, currency: str, *, of_account: bool) -> Decoded:
+    """By what it is called: a nonce may be an account's or a header's."""
+    number = int(word, 16)
+    if name.startswith("0x"):
+        return _slot(number)
+    return _account_field(name, number, currency) if of_account else _header_field(name, number)
+
+
 def no_such_account(facts: Sequence[FactView]) -> bool:
     """Whether an account's four fields are all proven, and those of an address where nothing is.
 

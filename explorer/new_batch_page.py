@@ -78,6 +78,10 @@ class NewBatchPage:
         return self.desk.is_free(self.form.destination)
 
     @property
+    def currency(self) -> str:
+        return self.desk.currency(self.form.destination)
+
+    @property
     def destinations(self) -> tuple[Chain, ...]:
         return self.desk.destinations()
 

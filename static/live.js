@@ -45,6 +45,12 @@ live?.addEventListener("htmx:afterRequest", (event) => {
   tell();
 });
 
+// What comes as it was stays as it is: a selection in it lives on.
+document.addEventListener("htmx:oobBeforeSwap", (event) => {
+  const { target, fragment } = event.detail;
+  if (target.isEqualNode(fragment.firstElementChild)) event.detail.shouldSwap = false;
+});
+
 // What a click on a fact's links asked for did not come.
 for (const failure of ["htmx:sendError", "htmx:responseError"]) {
   document.addEventListener(failure, (event) => {

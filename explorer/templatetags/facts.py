@@ -5,7 +5,9 @@ from django.template import Context
 
 from explorer import fact_lines as lines
 from explorer.advice import ADVICE
-from queries.reading.views import QueryView
+from explorer.decoding import Decoded, decoded_value
+from queries.reading.lines import QueryLine
+from queries.reading.views import QueryView, ValueView
 
 register = template.Library()
 
@@ -24,6 +26,14 @@ def fact_lines(context: Context, query: QueryView) -> lines.FactLines:
 def come_to(context: Context, query: QueryView) -> str:
     """In a few words, beside its name."""
     return lines.in_a_line(query, context["page"].batch.destination, context["links"])
+
+
+@register.simple_tag(takes_context=True)
+def said_by(context: Context, query: QueryLine, value: ValueView) -> Decoded:
+    """What a word in a list says."""
+    currency = context["links"].currency(query.source)
+    of_account = bool(query.account or query.name)
+    return decoded_value(value.name, value.word, currency, of_account=of_account)
 
 
 @register.filter

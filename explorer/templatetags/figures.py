@@ -32,12 +32,6 @@ def wei(amount: int, currency: str = "ETH") -> str:
 
 
 @register.filter
-def number_of(word: str) -> int:
-    """The number that a proven word is."""
-    return int(word, 16)
-
-
-@register.filter
 def host(address: str) -> str:
     """Of a page elsewhere, as its link says it."""
     return urlsplit(address).hostname or ""

@@ -4,6 +4,7 @@ from django import template
 from django.template import Context
 
 from explorer.page_links import PageLinks
+from explorer.templatetags.figures import wei
 
 register = template.Library()
 
@@ -21,6 +22,12 @@ def chain_name(context: Context, chain_id: int) -> str:
 @register.simple_tag(takes_context=True)
 def currency(context: Context, chain_id: int) -> str:
     return _links(context).currency(chain_id)
+
+
+@register.simple_tag(takes_context=True)
+def amount_on(context: Context, chain_id: int, amount: int) -> str:
+    """In what the chain itself counts in."""
+    return wei(amount, _links(context).currency(chain_id))
 
 
 @register.simple_tag(takes_context=True)

@@ -25,6 +25,7 @@ WRITERS: dict[str, Pieces] = {"csv": csv_pieces, "json": json_pieces}
 
 
 @require_safe
+@never_cache
 def batch_facts(
     request: HttpRequest,  # noqa: ARG001
     batch_id: str,

@@ -10,6 +10,7 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
 from accounts.models import Account
+from accounts.wallets import shortened
 from explorer.page_links import PageLinks
 from explorer.trust import trust_of
 from explorer.views import accounts, blocks
@@ -69,6 +70,8 @@ def test_a_block_shows_its_header_its_leaf_and_who_asked() -> None:
     assert "GAS_LIMIT 30,000,000" in words
     assert "✓" not in words
     assert 'class="mark proven">accumulated' in text
+    for digits in (header.hash, header.state_root, leaf_of(header)):
+        assert f'data-copy="0x{digits.hex()}"' in text
     assert f'href="/explorer/transaction/{SEPOLIA}/{HASHES[0]}"' in text
     assert f'href="{REGISTRY}"' in text
     assert f'href="{ACCOUNT}?chain={SEPOLIA}"' in text
@@ -107,6 +110,28 @@ def test_an_account_shows_all_facts_newest_block_first_and_its_balance_as_a_char
     assert "21 ETH 21,000,000,000,000,000,000" in words  # in the table under the drawing
     assert 'href="https://scan.example/address/' in text
     assert "style=" not in text
+
+
+def test_what_lists_show_is_decoded_with_the_word_where_one_points(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    named = replace(ROUTES.chains[SEPOLIA], currency="xDAI")
+    monkeypatch.setitem(ROUTES.chains, SEPOLIA, named)
+    asked = {"props": ["BALANCE", "CODE_HASH"], "slots": ["0x1"]}
+    batch = ask({ADDRESS: asked}, header=["TIMESTAMP", "COINBASE", "NONCE"])
+    prove(batch)
+    words_of_header = {
+        "TIMESTAMP": f"{1_700_000_000:064x}",
+        "COINBASE": f"{int(OTHER, 16):064x}",
+        "NONCE": f"{1:064x}",
+    }
+    Query.objects.filter(batch=batch, account="").update(values=words_of_header)
+    words = _words(PAGE)
+    assert "BALANCE 21 xDAI wei 21,000,000,000,000,000,000" in words
+    assert "TIMESTAMP 2023-11-14 22:13:20 UTC unix seconds 1700000000" in words
+    assert f"COINBASE {shortened(OTHER)} {OTHER}" in words
+    assert "NONCE 0x0000000000000001" in words  # a header's is eight bytes
+    assert "BALANCE 21 xDAI" in _words(ACCOUNT)
 
 
 def test_names_are_shown_with_what_they_are_worth() -> None:

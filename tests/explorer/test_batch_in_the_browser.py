@@ -3,6 +3,7 @@
 import gzip
 import re
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from itertools import product
 from pathlib import Path
 
@@ -89,8 +90,19 @@ def test_a_batch_is_watched_until_it_is_done(
     steps = page.get_by_role("region", name="Steps")
     steps.focus()
     was = steps.evaluate_handle("element => element")
+    stands = steps.bounding_box()
+    steps.locator("tbody th").first.evaluate("cell => getSelection().selectAllChildren(cell)")
+    BlockJob.objects.update(waits_for="")
+    expect(page.locator("#state .told")).to_be_empty()
+    assert steps.bounding_box() == stands  # nothing jumps
     BlockJob.objects.update(waits_for="It waits for this test.")
     expect(page.get_by_text("It waits for this test.")).to_have_count(1)
+    assert steps.bounding_box() == stands
+    # What has not changed is not replaced, so that a selection in it stays too.
+    assert was.evaluate("element => element.isConnected") is True
+    assert page.evaluate("getSelection().toString()") == "INITIAL_STATE"
+    Query.objects.update(header_accumulated_began=datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC))
+    expect(steps).to_contain_text("03:04:05")
     assert was.evaluate("element => element.isConnected") is False
     expect(steps).to_be_focused()
     page.locator(".queries summary").first.click()
@@ -127,6 +139,16 @@ def test_people_see_for_themselves(
     expect(balance.locator(".pane:visible .copy")).to_be_visible()
     assert page.url == _address(live_server, batch)
     _look(page, screenshots, "batch-done")
+    place = balance.get_by_role("link", name="Check it now").get_attribute("href") or ""
+    fact = f"{live_server.url}{place.removesuffix('/check')}"
+    for name, address in (
+        ("fact", fact),
+        ("fact-checked", f"{fact}/check"),
+        ("query", fact.rpartition("/")[0]),
+    ):
+        page.goto(address)
+        expect(page.locator(".said-value").first).to_contain_text("123 ETH")
+        _look(page, screenshots, name)
 
 
 def test_a_server_that_fails_is_told(
@@ -156,6 +178,7 @@ def test_a_rejected_batch_says_why_and_what_to_do(
     expect(cause).to_contain_text("<script>alert(1)</script>")
     expect(cause).to_contain_text("Ask for a newer block")
     expect(cause).to_contain_text("It stopped at BLOCKHASH_AVAILABLE")
+    expect(page.locator(".step-table .rejected")).to_have_text(re.compile("^stopped$"))
     expect(page).to_have_title(re.compile("^REJECTED · "))
     expect(page.locator("#announcement")).to_contain_text("The batch is REJECTED. Block 1")
     assert page.locator("main script").count() == 0

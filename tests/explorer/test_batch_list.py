@@ -1,6 +1,7 @@
 """The list of all batches: filters, pages, and what it keeps to itself."""
 
 import re
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -11,9 +12,10 @@ from django.test.utils import CaptureQueriesContext
 from accounts.models import Account
 from accounts.wallets import shortened
 from explorer.views import batch_list
+from queries.models import Batch
 from queries.statuses import BatchStatus
 from tests.explorer.on_record import ask_balances, prove
-from tests.queries.api.served_api import HERE, OPTIMISM, SEPOLIA, make_key, submitted
+from tests.queries.api.served_api import HERE, OPTIMISM, ROUTES, SEPOLIA, make_key, submitted
 from tests.queries.api.worked_batches import set_status
 
 pytestmark = [pytest.mark.django_db, pytest.mark.urls(HERE)]
@@ -47,6 +49,13 @@ def test_newest_first_with_what_was_counted_once() -> None:
     text = " ".join(re.sub("<[^>]*>", " ", answer.text).split())
     assert re.search(rf"{new} RECEIVED now .* OP Mainnet 1 1 1,000 wei 0", text)
     assert re.search(rf"{old} DONE now .* Sepolia 6 2 0 0", text)
+
+
+def test_amounts_are_in_what_the_destination_counts_in(monkeypatch: pytest.MonkeyPatch) -> None:
+    named = replace(ROUTES.chains[OPTIMISM], currency="WORLD")
+    monkeypatch.setitem(ROUTES.chains, OPTIMISM, named)
+    Batch.objects.filter(pk=_to_optimism()).update(fee=f"{10**18:064x}")
+    assert ">1 WORLD</td>" in _list().text
 
 
 def test_filters() -> None:

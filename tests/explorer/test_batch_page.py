@@ -197,6 +197,10 @@ def test_a_done_batch_shows_values_in_as_many_statements() -> None:
             query = Client().get(f"/explorer/query/{batch_id}/0")
         assert "123 ETH" in query.text
         assert len(statements) == 3  # the batch, the query, its transactions
+        with CaptureQueriesContext(connection) as statements:
+            fact = Client().get(f"/explorer/query/{batch_id}/0/BALANCE")
+        assert "123 ETH" in fact.text
+        assert len(statements) == 3
 
 
 def test_facts_are_read_some_at_a_time() -> None:

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from django.test import Client
 
 from explorer import wiring
 from explorer.views.facts import CHECKS
@@ -14,7 +15,7 @@ from queries.chain.live_reads import AT_ONCE, DEADLINE
 from queries.chain.local_node import LocalNode, local_node
 from queries.models import Query
 from queries.routes import NodeAddress, Routes
-from tests.explorer.proven import page_of_fact, proven_batch
+from tests.explorer.proven import HOLDER, facts_in, page_of_fact, proven_batch
 from tests.queries.chain.lying_node import lying_node, stall
 from tests.queries.pipeline.service import CHAIN_ID, Service, running_service, serving
 
@@ -80,6 +81,23 @@ def test_a_registry_that_is_gone_is_told(service: Service) -> None:
     with serving(service.node, replace(service.routes, registries={})):
         assert "no registry answers now" in _checked(batch)
         assert "no longer has a route" in page_of_fact(batch, 0, "BALANCE").text
+
+
+def test_a_facts_page_leads_on_and_nobody_goes_back_to_a_part_of_it(service: Service) -> None:
+    batch = proven_batch(service)
+    page = page_of_fact(batch, 0, "BALANCE")
+    block = facts_in(batch)["BALANCE"].block
+    for address in (
+        f"account/{HOLDER}",
+        f"block/{CHAIN_ID}/{block}",
+        f"registry/{CHAIN_ID}/{service.registry.address}",
+    ):
+        assert f'href="/explorer/{address}"' in page.text
+    address = f"/explorer/query/{batch}/0/BALANCE"
+    part = Client().get(address, headers={"HX-Request": "true"})
+    assert "<html" not in part.text  # of the same address as the page
+    assert "no-store" in page["Cache-Control"]
+    assert "no-store" in part["Cache-Control"]
 
 
 def test_nodes_that_hang_are_waited_for_some_seconds(service: Service) -> None:

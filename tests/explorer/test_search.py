@@ -81,6 +81,7 @@ def test_nothing_found_says_what_was_looked_for_and_what_can_be() -> None:
     text = _search(f"0x{'ab' * 32}").text
     assert "It has the form of the hash of a transaction or of a block" in text
     assert "What can be searched for" in text
+    assert 'href="/dashboard/new-batch"' in text  # no terminal is needed
     assert f"/explorer/account/0x{'ab' * 20}" in _search("ab" * 20).text
     assert "It does not have the form of anything" in _search("hello").text
     assert "longer than anything" in _search("x" * 301).text
