@@ -2,13 +2,21 @@
 
 PYTHON ?= python3
 PORT ?= 8000
-WORKERS ?= auto
+# Three for two processors: many tests wait for a chain or a program more than they compute.
+WORKERS ?= $(shell echo $$((($$(nproc 2>/dev/null || getconf _NPROCESSORS_ONLN) * 3 + 1) / 2)))
 ARGS ?=
+SECONDS ?=
+DATABASE ?=
+ENGINE ?=
 COUNT ?= 5000
 SEED ?=
+ROWS ?=
+JSON ?=
 BIN := .venv/bin
 # Each marker lies in what it speaks of, so that it goes when that is deleted.
 PYTHON_READY := .venv/python-ready
+ANALYSER := .venv-analyser
+ANALYSER_READY := $(ANALYSER)/python-ready
 NPM_READY := queries/contracts/node_modules/.tacitus-ready
 MANAGE := $(BIN)/python manage.py
 # `-n0` where one test is looked at, for example make test ARGS="-k health -n0"
@@ -19,7 +27,7 @@ export DEVELOPMENT ?= 1
 NPM_BIN := queries/contracts/node_modules/.bin
 export PATH := $(CURDIR)/$(BIN):$(CURDIR)/$(NPM_BIN):$(PATH)
 
-.PHONY: help demo test fuzz lint format serve screenshots contracts pins setup clean
+.PHONY: help demo test bench chaos fuzz analyse lint format serve screenshots contracts pins setup clean
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 
@@ -28,18 +36,37 @@ help: ## this list
 	@echo
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1|\2/p' $(MAKEFILE_LIST) | while IFS='|' read -r target says; do printf '%-18s %s\n' "$$target" "$$says"; done
 
-demo: setup ## the service on this machine, at http://127.0.0.1:8000 (PORT=8001 for another port)
-	@$(MANAGE) migrate --verbosity 0
-	@LOG_LEVEL=$${LOG_LEVEL:-WARNING} exec $(MANAGE) serve --port "$(PORT)" --workers 1
+demo: setup ## two chains and the service on this machine, and a tour (PORT=8001, ONCE=1 to end after it)
+	@exec $(MANAGE) demo --port "$(PORT)" $(if $(filter-out 0,$(ONCE)),--once)
 
 test: setup ## all tests (DATABASE_URL=postgres://… for PostgreSQL, ARGS="-k name" for some)
 	@$(PYTEST) $(ARGS)
 
-FUZZED := $(addprefix tests/queries/, contracts/test_differential.py \
+FUZZED_PROOFS := $(addprefix tests/queries/, contracts/test_differential.py contracts/test_no_untrue_fact.py \
 	contracts/test_reader_is_the_contracts_mirror.py proving/test_no_lie_is_read.py)
-# Without SEED= each run takes new ones.
-fuzz: setup ## COUNT=5000 random tries and broken witnesses (SEED=… repeats a run)
-	@FUZZ_COUNT=$(COUNT) FUZZ_SEED=$(SEED) $(BIN)/python -m pytest -n0 -q $(FUZZED)
+# That these find what is wrong: a round of a campaign need not show it again.
+FUZZED_FAULTS := tests/queries/contracts/test_untrue_facts_are_found.py
+FUZZED_REQUESTS := tests/explorer/test_any_page.py tests/queries/api/test_surface.py
+# Without SEED= each run takes new ones. With SECONDS= contracts and proofs are tried until these are
+# over, in rounds of new seeds, and what was done is recorded for /docs/security.
+fuzz: setup ## COUNT=5000 random tries, witnesses, calls and requests (SEED=… repeats; SECONDS=3600 a campaign)
+ifeq ($(SECONDS),)
+	@FUZZ_COUNT=$(COUNT) FUZZ_SEED=$(SEED) $(BIN)/python -m pytest -n0 -q $(FUZZED_REQUESTS) $(FUZZED_PROOFS) $(FUZZED_FAULTS)
+else
+	@exec $(BIN)/python -m tests.campaign --seconds "$(SECONDS)" $(FUZZED_PROOFS)
+endif
+
+analyse: setup $(ANALYSER_READY) ## Slither over the contracts: each finding is explained at /docs/security
+	@exec $(BIN)/python -m tests.analysis
+
+bench: setup ## what the service bears, beside references (ROWS="submit_1 gas", JSON=1, COUNT=5000 batches)
+	@exec $(MANAGE) bench $(ROWS) $(if $(JSON),--json) --batches "$(COUNT)" $(ARGS)
+
+# Each database with each engine by turns, but those that are named. Other servers than those of this
+# machine are named by DATABASE_URL and CELERY_BROKER.
+chaos: setup ## the service under faults (SECONDS=600, SEED=…, DATABASE=sqlite|postgres, ENGINE=embedded|celery)
+	@exec $(BIN)/python -m tests.chaos --seed "$(SEED)" $(if $(SECONDS),--seconds $(SECONDS)) \
+		--database "$(DATABASE)" --engine "$(ENGINE)"
 
 lint: setup ## ruff check, ruff format --check, mypy
 	@$(BIN)/ruff check .
@@ -62,11 +89,13 @@ contracts: setup ## the contracts' committed build output again, from the Solidi
 
 # The pins are made for every platform and Python that pyproject.toml allows, with hashes and
 # without the address of an index.
-COMPILE := $(BIN)/uv pip compile pyproject.toml --quiet --universal --python-version 3.11 \
-	--generate-hashes --no-header --no-annotate --extra postgres --extra celery
+COMPILE_GROUP := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
+	--no-header --no-annotate
+COMPILE := $(COMPILE_GROUP) pyproject.toml --extra postgres --extra celery
 pins: setup ## the pinned requirements again, from pyproject.toml and package.json
 	@$(COMPILE) --upgrade --output-file requirements.txt
 	@$(COMPILE) --upgrade --constraint requirements.txt --group dev --output-file requirements-dev.txt
+	@$(COMPILE_GROUP) --upgrade --group analyser --output-file requirements-analyser.txt
 	@cd queries/contracts && npm install --package-lock-only >/dev/null
 	@$(BIN)/python -c "$$STRIP_FUNDING" queries/contracts/package-lock.json
 
@@ -92,9 +121,15 @@ setup:
 $(PYTHON_READY): requirements-dev.txt
 	@[ -w . ] || { echo "Tacitus cannot write in this folder: $(CURDIR)"; exit 1; }
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Tacitus needs Python 3.11 or newer; this is %d.%d. Name another: make PYTHON=python3.12" % sys.version_info[:2])'
-	@echo "Setting up Python packages in .venv …"
+	@echo "Setting up Python packages in .venv, which takes a minute or two …"
 	@$(PYTHON) -m venv --clear .venv || { echo "Python could not make .venv. On Debian: apt-get install python3-venv"; exit 1; }
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes --requirement requirements-dev.txt
+	@$(BIN)/python -m pip install --quiet --retries 2 --disable-pip-version-check --require-hashes --requirement requirements-dev.txt || { echo "The Python packages could not be had. Is PyPI, or the index that pip is told of, within reach?"; exit 1; }
+	@touch $@
+
+$(ANALYSER_READY): requirements-analyser.txt $(PYTHON_READY)
+	@echo "Setting up the analyser of contracts in $(ANALYSER) …"
+	@$(PYTHON) -m venv --clear $(ANALYSER)
+	@$(ANALYSER)/bin/python -m pip install --quiet --retries 2 --disable-pip-version-check --require-hashes --requirement requirements-analyser.txt || { echo "The analyser could not be had. Is PyPI, or the index that pip is told of, within reach?"; exit 1; }
 	@touch $@
 
 # `npm install` and not `npm ci`: a lock made where an index offers anvil for one platform only
@@ -102,9 +137,9 @@ $(PYTHON_READY): requirements-dev.txt
 # hashes hold in both.
 $(NPM_READY): queries/contracts/package.json queries/contracts/package-lock.json $(PYTHON_READY)
 	@echo "Setting up the Solidity compiler and the local node …"
-	@cd queries/contracts && npm install --no-save --loglevel=error >/dev/null
+	@cd queries/contracts && npm install --no-save --loglevel=error >/dev/null || { echo "The compiler and the node could not be had. Is npm's registry within reach?"; exit 1; }
 	@touch $@
 
 clean: ## removes what the first call set up and what the tools keep; var/, with the database, stays
-	rm -rf .venv queries/contracts/node_modules .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf .venv $(ANALYSER) queries/contracts/node_modules .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

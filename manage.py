@@ -20,18 +20,24 @@ except ModuleNotFoundError as error:
     )
 
 
-# These build, measure or sign and serve nobody, so what production needs is not asked of them. A
-# signer may be on a machine that has no site.
-WITHOUT_PRODUCTION = {"attest", "build_contracts", "gas_report", "page_speed", "proof_speed"}
+# These build, measure, check or sign and serve nobody, so what production needs is not asked of
+# them. A signer, or who checks a proof, may be on a machine that has no site.
+WITHOUT_PRODUCTION = {
+    "attest", "bench", "build_contracts", "gas_report", "growth", "page_speed", "proof_speed",
+    "publish_proof", "verify_proof",
+}  # fmt: skip
+
+# Nor of who only asks which commands there are, or what one takes.
+HELP = {"help", "--help", "-h"}
 
 # How SQLite and PostgreSQL say that a table or a column is not there.
 NO_TABLE = "no such (table|column)|(relation|column) .* does not exist"
-ENDED_BY_CTRL_C = 130  # as shells count it
+ENDED_BY_CTRL_C, READ_NO_FURTHER = 130, 141  # as shells count them
 
 
 def main() -> None:
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "explorer.settings")
-    if WITHOUT_PRODUCTION & set(sys.argv[1:2]):
+    if _takes_no_settings(sys.argv[1:]):
         os.environ["DEVELOPMENT"] = os.environ.get("DEVELOPMENT") or "1"
     try:
         execute_from_command_line(sys.argv)
@@ -40,10 +46,18 @@ def main() -> None:
             raise
         sys.stderr.write("Ended before it was done.\n")
         sys.exit(ENDED_BY_CTRL_C)
+    except BrokenPipeError:  # who read it has read enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(READ_NO_FURTHER)
     except (ImproperlyConfigured, DatabaseFault, OSError) as error:
         if "--traceback" in sys.argv:
             raise
         sys.exit(_sentence(error))
+
+
+def _takes_no_settings(arguments: list[str]) -> bool:
+    command = arguments[0] if arguments else "help"
+    return command in WITHOUT_PRODUCTION | HELP or arguments[1:2] in (["--help"], ["-h"])
 
 
 def _sentence(error: Exception) -> str:

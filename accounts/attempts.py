@@ -8,6 +8,7 @@ after its signature was found valid, so that nobody can lock a stranger out of h
 from django.http import HttpRequest
 
 from accounts.client_address import client_network
+from accounts.counting import counted
 from accounts.rate_limits import spend
 from accounts.sign_in_refusals import TooManyAttempts
 from accounts.wallet_login import browser_digest
@@ -46,6 +47,6 @@ def _count(subject: str, most: int, whose: str) -> None:
     if not spent.allowed:
         raise TooManyAttempts(
             f"There were {most} attempts {whose} in ten minutes. "
-            f"Try again in {spent.seconds_left} seconds.",
+            f"Try again in {counted(spent.seconds_left, 'second')}.",
             headers={"Retry-After": str(spent.seconds_left)},
         )

@@ -55,6 +55,14 @@ class BodyTooLarge(Refusal):
     status: ClassVar[HTTPStatus] = HTTPStatus.REQUEST_ENTITY_TOO_LARGE
 
 
+class BodyTooSlow(Refusal):
+    """The body did not come in time. Nothing was done."""
+
+    code: ClassVar[str] = "body_too_slow"
+    status: ClassVar[HTTPStatus] = HTTPStatus.REQUEST_TIMEOUT
+    retryable: ClassVar[bool] = True
+
+
 class FaultOfOurs(Refusal):
     """Something broke here. It is logged under the request's id."""
 
@@ -64,7 +72,7 @@ class FaultOfOurs(Refusal):
 
 
 class Unavailable(Refusal):
-    """The database does not answer at the moment."""
+    """The service is too busy, or does not reach its database, at the moment."""
 
     code: ClassVar[str] = "unavailable"
     status: ClassVar[HTTPStatus] = HTTPStatus.SERVICE_UNAVAILABLE

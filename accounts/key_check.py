@@ -7,10 +7,12 @@ from typing import ClassVar, Concatenate, ParamSpec
 
 from django.conf import settings
 from django.db import Error as DatabaseFault
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest
+from django.http.response import HttpResponseBase
 from django.utils.cache import patch_vary_headers
 
 from accounts import api_keys, key_lookup
+from accounts.counting import counted
 from accounts.http_refusals import Unavailable
 from accounts.models import Account, ApiKey
 from accounts.rate_limits import Spent, spend
@@ -63,21 +65,21 @@ class TooManyRequests(Refusal):
     retryable: ClassVar[bool] = True
 
 
-View = Callable[Concatenate[HttpRequest, ApiKey, Rest], HttpResponse]
+View = Callable[Concatenate[HttpRequest, ApiKey, Rest], HttpResponseBase]
 
 
-def with_api_key(view: View[Rest]) -> Callable[..., HttpResponse]:
+def with_api_key(view: View[Rest]) -> Callable[..., HttpResponseBase]:
     """Hands the view the key that the request shows; its answer tells what is left."""
 
     @functools.wraps(view)
-    def checked(request: HttpRequest, *args: Rest.args, **kwargs: Rest.kwargs) -> HttpResponse:
+    def checked(request: HttpRequest, *args: Rest.args, **kwargs: Rest.kwargs) -> HttpResponseBase:
         try:
             key = _key_of(request)
             spent = _spend(key)
         except Refusal as refusal:
             return answer_of(refusal)
         if not spent.allowed:
-            answer: HttpResponse = answer_of(_too_many(spent))
+            answer: HttpResponseBase = answer_of(_too_many(spent))
         else:
             try:
                 answer = view(request, key, *args, **kwargs)
@@ -135,8 +137,8 @@ def count_form(owner: Account) -> None:
     spent = spend(f"forms of {owner.pk}", settings.REQUESTS_PER_MINUTE, MINUTE)
     if not spent.allowed:
         raise TooManyRequests(
-            f"An account sends {spent.most} such forms a minute, and these are used up. "
-            f"There are more in {spent.seconds_left} seconds."
+            f"An account sends {counted(spent.most, 'such form')} a minute, and these are used up. "
+            f"There are more in {counted(spent.seconds_left, 'second')}."
         )
 
 
@@ -149,8 +151,8 @@ def _spend(key: ApiKey) -> Spent:
 
 def _too_many(spent: Spent) -> TooManyRequests:
     return TooManyRequests(
-        f"A key has {spent.most} requests a minute, and these are used up. "
-        f"There are more in {spent.seconds_left} seconds.",
+        f"A key has {counted(spent.most, 'request')} a minute, and these are used up. "
+        f"There are more in {counted(spent.seconds_left, 'second')}.",
     )
 
 

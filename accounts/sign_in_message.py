@@ -7,12 +7,15 @@ The service writes the whole of it, so what a signed one must say is known to th
 import re
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 from pydantic import ValidationError
 
 from accounts import sign_in_refusals as refusals
-from accounts.eip4361 import ISO8601Datetime, SiweMessage
+from accounts.eip4361 import siwe
+
+if TYPE_CHECKING:
+    from siwe import SiweMessage
 
 STATEMENT = "Sign in to Tacitus and see your API keys. This costs nothing and moves nothing."
 VALID_FOR = timedelta(minutes=5)
@@ -37,7 +40,7 @@ class SignInMessage:
 
     @property
     def text(self) -> str:
-        message: str = SiweMessage(
+        message = siwe().SiweMessage(
             domain=self.domain,
             address=self.address,
             statement=STATEMENT,
@@ -48,15 +51,15 @@ class SignInMessage:
             issued_at=stamp(self.issued),
             expiration_time=stamp(self.issued + VALID_FOR),
             not_before=stamp(self.issued),
-        ).prepare_message()
-        return message
+        )
+        return str(message.prepare_message())
 
 
-def stamp(moment: datetime) -> ISO8601Datetime:
-    return ISO8601Datetime.from_datetime(moment, timespec="seconds")
+def stamp(moment: datetime) -> str:
+    return str(siwe().siwe.ISO8601Datetime.from_datetime(moment, timespec="seconds"))
 
 
-def read_message(text: str) -> SiweMessage:
+def read_message(text: str) -> "SiweMessage":
     """`text` as fields, if it is one message in plain letters; a refusal says what it is not."""
     if len(text) > LONGEST_MESSAGE:
         raise refusals.MessageTooLong(
@@ -69,7 +72,7 @@ def read_message(text: str) -> SiweMessage:
             path="message",
         )
     try:
-        return SiweMessage.from_message(text)
+        return siwe().SiweMessage.from_message(text)
     except ValidationError as error:
         _refuse_field(str(error.errors()[0]["loc"][0]))
     except Exception:  # noqa: BLE001  (siwe lets its parser's and others' through)
@@ -96,7 +99,7 @@ def _refuse_field(name: str) -> NoReturn:
     ) from None
 
 
-def compare_places(message: SiweMessage, origin: str) -> None:
+def compare_places(message: "SiweMessage", origin: str) -> None:
     """For whom the message was signed: a page elsewhere gets its own signed, never ours."""
     domain = origin.partition("://")[2]
     if message.scheme is not None:
@@ -116,7 +119,7 @@ def compare_places(message: SiweMessage, origin: str) -> None:
         )
 
 
-def compare_times(message: SiweMessage, now: datetime) -> None:
+def compare_times(message: "SiweMessage", now: datetime) -> None:
     if message.expiration_time is None:
         raise refusals.ExpiryMissing("The message never expires.", path="message")
     if message.not_before is None:
@@ -129,14 +132,14 @@ def compare_times(message: SiweMessage, now: datetime) -> None:
         raise refusals.IssuedInFuture("The message was issued in the future.", path="message")
 
 
-def _moment(stamp: ISO8601Datetime) -> datetime:
+def _moment(stamp: str) -> datetime:
     moment = datetime.fromisoformat(stamp)
     if moment.tzinfo is None:
         raise refusals.TimeMalformed("A time in the message has no zone.", path="message")
     return moment
 
 
-def compare_with_issued(message: SiweMessage, text: str, issued: SignInMessage) -> None:
+def compare_with_issued(message: "SiweMessage", text: str, issued: SignInMessage) -> None:
     """Field by field, so that each has its reason; at the end all of it."""
     if message.address != issued.address:
         raise refusals.WrongAddress(

@@ -61,10 +61,23 @@ def issue(request: HttpRequest, address: str, chain_id: int) -> SignInMessage:
     return message
 
 
+def check_issued(request: HttpRequest, text: str) -> Wallet:
+    """Whose signature the text waits for; it is the very message that this browser was given."""
+    _, held = _issued(request, text)
+    return Wallet(held.address, held.chain_id)
+
+
 def verify(
     request: HttpRequest, text: str, signature: str, ask: AskWallet, before: Callable[[], None]
 ) -> SignedIn:
     """Whose wallet signed `text`, which is one of ours; its nonce is still to be spent."""
+    message, held = _issued(request, text)
+    chain_id = check_signature(message, text, signature_bytes(signature), ask, before)
+    return SignedIn(Wallet(held.address, chain_id), held.nonce)
+
+
+def _issued(request: HttpRequest, text: str) -> tuple[SignInMessage, SignInNonce]:
+    """What the text says, and what is kept of it; refused where it is not one of ours, unused."""
     now = timezone.now()
     place = origin(request)
     message = read_message(text)
@@ -73,8 +86,7 @@ def verify(
     held = _held(message.nonce, browser_digest(request), now)
     issued = SignInMessage(place, held.address, held.chain_id, held.nonce, held.issued)
     compare_with_issued(message, text, issued)
-    chain_id = check_signature(message, text, signature_bytes(signature), ask, before)
-    return SignedIn(Wallet(held.address, chain_id), held.nonce)
+    return message, held
 
 
 def spend_nonce(request: HttpRequest, nonce: str) -> None:

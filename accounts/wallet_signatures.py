@@ -2,12 +2,15 @@
 
 import re
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from eth_account.messages import defunct_hash_message
 
 from accounts import sign_in_refusals as refusals
 from accounts.contract_wallets import AskWallet, WalletAnswer
-from accounts.eip4361 import SiweMessage
+
+if TYPE_CHECKING:
+    from siwe import SiweMessage
 
 ORDER = 0xFFFFFFFF_FFFFFFFF_FFFFFFFF_FFFFFFFE_BAAEDCE6_AF48A03B_BFD25E8C_D0364141  # of secp256k1
 PLAIN_BYTES = 65
@@ -28,7 +31,7 @@ def signature_bytes(text: str) -> bytes:
 
 
 def check_signature(
-    message: SiweMessage, text: str, signature: bytes, ask: AskWallet, before: Callable[[], None]
+    message: "SiweMessage", text: str, signature: bytes, ask: AskWallet, before: Callable[[], None]
 ) -> int | None:
     """On the word of which chain's nodes the signature is good.
 
@@ -49,7 +52,7 @@ def check_signature(
     return int(message.chain_id)
 
 
-def _is_by(message: SiweMessage, signature: bytes) -> bool:
+def _is_by(message: "SiweMessage", signature: bytes) -> bool:
     r, s = int.from_bytes(signature[:32]), int.from_bytes(signature[32:64])
     if not (0 < r < ORDER and 0 < s < ORDER and signature[64] in RECOVERY):
         return False
@@ -60,7 +63,9 @@ def _is_by(message: SiweMessage, signature: bytes) -> bool:
     return True
 
 
-def _refusal(answer: WalletAnswer, message: SiweMessage, *, plain: bool) -> refusals.SignInRefused:
+def _refusal(
+    answer: WalletAnswer, message: "SiweMessage", *, plain: bool
+) -> refusals.SignInRefused:
     if answer is WalletAnswer.REFUSED:
         return refusals.WalletSaysNo(
             "The contract wallet does not take this signature for its own.", path="signature"

@@ -38,6 +38,18 @@ ADVICE = {
         "Submit it again. If its transactions fail again, tell the operator this batch's id."
     ),
     # Of the nodes that are asked
+    "nodes_lie": (
+        "Submit it again in a while. If it is rejected again, tell the operator: every node of "
+        "this chain answered what does not check, so another node is needed."
+    ),
+    "state_of_another_block": (
+        "Ask for a newer block, or ask the operator to add an archive node of this chain: those "
+        "there are answer with the state of another block."
+    ),
+    "registry_misread": (
+        "Submit it again in a while. If it is rejected again, tell the operator: nodes of the "
+        "destination do not agree on what its registry holds."
+    ),
     "state_not_available": (
         "Ask for a newer block, or ask the operator to add an archive node of this chain."
     ),
@@ -53,6 +65,10 @@ ADVICE = {
     ),
     "call_reverted": (
         "Tell the operator this batch's id: a contract on the chain refused to be asked."
+    ),
+    "too_much_gas": (
+        "Ask for fewer accounts or storage slots of a block in one batch, and for the rest in the "
+        "next ones: no transaction may have the gas that all of it takes."
     ),
     "transaction_refused": (
         "Tell the operator this batch's id: the destination does not take the transaction at all."

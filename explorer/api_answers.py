@@ -1,8 +1,9 @@
 """Whatever answers a program, it is JSON in the one shape of refusals, and browsers may read it.
 
 The framework answers some requests itself, in HTML or with nothing: unknown addresses, other
-methods, broken requests, faults. People keep those pages; the API's addresses, and whoever shows a
-key, sends JSON or would rather have it, get the shape that `accounts.refusals` gives all others.
+methods, broken requests, faults. Browsers, which name HTML as what they take, keep those pages;
+the API's addresses, whoever shows a key or sends JSON, and whoever takes anything, as programs do,
+get the shape that `accounts.refusals` gives all others.
 """
 
 import logging
@@ -19,20 +20,13 @@ from accounts import http_refusals as http
 from accounts.key_check import HEADER, PARAMETER
 from accounts.refusals import Refusal, answer_of
 from accounts.site_address import site_address
+from explorer.any_origin import ANY_ORIGIN, PREFLIGHT
 from explorer.logs import request_id
 from explorer.urls import is_of_the_api
 
 log = logging.getLogger("tacitus.api")
 
 HTML, JSON = "text/html", "application/json"
-EXPOSED = "RateLimit-Limit, RateLimit-Remaining, RateLimit-Reset, Retry-After, X-Request-ID"
-# `*` without credentials: the key is in the request itself, and a cookie counts nothing.
-ANY_ORIGIN = {"Access-Control-Allow-Origin": "*", "Access-Control-Expose-Headers": EXPOSED}
-PREFLIGHT = {
-    "Access-Control-Allow-Methods": "GET, HEAD, POST",
-    "Access-Control-Allow-Headers": "api-key, content-type, idempotency-key",
-    "Access-Control-Max-Age": "86400",
-}
 # Of the framework's own answer, what a program still needs.
 KEPT = ("Allow", "Retry-After")
 
@@ -84,7 +78,10 @@ def _is_preflight(request: HttpRequest) -> bool:
 def _wants_json(request: HttpRequest) -> bool:
     if _is_of_the_api(request) or request.content_type == JSON or _shows_a_key(request):
         return True
-    return request.get_preferred_type([HTML, JSON]) == JSON
+    if "HX-Request" in request.headers:  # a page of ours, which does not say what it takes
+        return False
+    # To what takes anything, JSON is the first.
+    return request.get_preferred_type([JSON, HTML]) != HTML
 
 
 def _shows_a_key(request: HttpRequest) -> bool:
@@ -166,6 +163,10 @@ def _too_large() -> http.BodyTooLarge:
     return http.BodyTooLarge("The body is larger than any that is read here.")
 
 
+def _too_slow() -> http.BodyTooSlow:
+    return http.BodyTooSlow("The body did not come in time. Nothing was done; send it again.")
+
+
 def _unavailable() -> http.Unavailable:
     return http.Unavailable(
         "The service cannot reach its database at the moment. Try again in a few seconds.",
@@ -176,5 +177,6 @@ def _unavailable() -> http.Unavailable:
 # What is told without looking at the request.
 PLAIN: dict[int, Callable[[], Refusal]] = {
     HTTPStatus.REQUEST_ENTITY_TOO_LARGE: _too_large,
+    HTTPStatus.REQUEST_TIMEOUT: _too_slow,
     HTTPStatus.SERVICE_UNAVAILABLE: _unavailable,
 }

@@ -7,6 +7,7 @@ from hashlib import blake2s
 from queries.reading import batches, progress
 from queries.reading.progress import BlockProgress, Progress
 from queries.reading.views import BatchView, QueryPage, QueryView
+from queries.wait_reasons import Reason
 
 ROWS = 50  # of a block, on one page of it
 BLOCKS = 50  # of a batch, on one page of it
@@ -20,8 +21,14 @@ class BlockPart:
 
     progress: BlockProgress
     rows: QueryPage | None
-    waits_for: str  # where the batch as a whole does not say the same
+    waits_for: Reason | None  # where the batch as a whole does not say the same
     mark: str
+
+    @property
+    def before(self) -> int | None:
+        """The place that the rows before these begin with."""
+        first = self.rows.queries[0].place if self.rows and self.rows.queries else 0
+        return max(first - ROWS, self.progress.first) if first > self.progress.first else None
 
     @property
     def key(self) -> str:
@@ -76,14 +83,23 @@ def parts_of(
     opened: Mapping[str, int] | None,
     shown_queries: frozenset[int] | None = None,
     first_block: int = 0,
+    wanted: int | None = None,
 ) -> BatchParts | None:
-    """`opened`: the keys of blocks, each with the place it is shown from; None at first."""
+    """`opened`: the keys of blocks, each with the place it is shown from; None at first.
+
+    `wanted`: the place of a query which is shown open, wherever in the batch it is.
+    """
     shown = batches.batch(batch_id)
     if shown is None:
         return None
     whole = progress.progress_of(shown)
     if opened is None:
         opened = dict(_opened_at_first(whole))
+    for number, block in enumerate(whole.blocks):
+        if wanted is not None and 0 <= wanted - block.first < block.queries:
+            first_block = number - number % BLOCKS
+            opened = {**opened, block.key: wanted - (wanted - block.first) % ROWS}
+            shown_queries = frozenset({wanted})
     on_page = whole.blocks[first_block : first_block + BLOCKS]
     firsts = {block: opened[block.key] for block in on_page if block.key in opened}
     rows = progress.queries_of_blocks(shown, firsts, most=ROWS)
@@ -98,7 +114,7 @@ def _opened_at_first(whole: Progress) -> Iterator[tuple[str, int]]:
 
 
 def _part(shown: BatchView, block: BlockProgress, rows: QueryPage | None) -> BlockPart:
-    waits_for = "" if block.waits_for == shown.waits_for else block.waits_for
+    waits_for = None if block.waits_for == shown.waits_for else block.waits_for
     return BlockPart(block, rows, waits_for, _mark(block, rows, waits_for, shown.ended))
 
 

@@ -222,10 +222,14 @@ def _text(place: float, height: float, words: str, kind: str) -> SafeString:
 
 
 def _steps(places: Sequence[tuple[float, float]], end: float) -> Iterator[str]:
+    """Only where the height changes: a line of hundreds of points often hardly does."""
     for number, (x, y) in enumerate(places):
-        yield f"M{_round(x)} {_round(y)}" if number == 0 else f"H{_round(x)}V{_round(y)}"
-    if len(places) == 1:  # what is known of once is drawn as if it stayed
-        yield f"H{_round(end)}"
+        if number == 0:
+            yield f"M{_round(x)} {_round(y)}"
+        elif _round(y) != _round(places[number - 1][1]):
+            yield f"H{_round(x)}V{_round(y)}"
+    if places:  # what is known of once is drawn as if it stayed
+        yield f"H{_round(places[-1][0] if len(places) > 1 else end)}"
 
 
 def _described(values: Sequence[tuple[str, int | None]], measure: Measure) -> str:

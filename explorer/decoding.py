@@ -87,13 +87,15 @@ def no_such_account(facts: Sequence[FactView]) -> bool:
     Fewer do not show it: one with neither nonce nor balance may have code, and a few contracts
     from before EIP-161 have neither, and no code, but storage.
     """
-    words = {
-        fact.name: fact.word.removeprefix("0x")
-        for fact in facts
-        if fact.kind is FactKind.ACCOUNT_FIELD
-    }
+    return is_absent(
+        {fact.name: fact.word for fact in facts if fact.kind is FactKind.ACCOUNT_FIELD}
+    )
+
+
+def is_absent(fields: Mapping[str, str]) -> bool:
+    """The same by what an account's fields are called."""
     zero = f"{0:064x}"
-    return words == {
+    return {name: word.removeprefix("0x") for name, word in fields.items()} == {
         "NONCE": zero,
         "BALANCE": zero,
         "STORAGE_ROOT": EMPTY_TRIE,

@@ -20,6 +20,7 @@ TRUE = {"1", "true", "yes", "on"}
 FALSE = {"0", "false", "no", "off"}
 GREATEST = 2**31 - 1
 BROKERS = {"amqp", "amqps", "redis", "rediss"}
+LOCAL_NODE = re.compile(r"http://127\.0\.0\.1:[0-9]{1,5}", re.ASCII)
 OWN_PORTS = {"http": 80, "https": 443}
 
 
@@ -92,6 +93,19 @@ class Environment:
         if not content:
             raise ImproperlyConfigured(f"{file} is empty.")
         return content
+
+    def local_node(self, name: str, *, allowed: bool) -> str:
+        """A node of this machine: whoever it signs for is nobody elsewhere."""
+        value = self.text(name)
+        if not value:
+            return ""
+        if not allowed:
+            raise ImproperlyConfigured(
+                f"{name} lets everyone here sign in as one account. Unset it; it is for the demo."
+            )
+        if not LOCAL_NODE.fullmatch(value):
+            raise _refusal(name, value, "set it to http://127.0.0.1:port")
+        return value
 
     def origin(self, name: str, default: str, *, https: bool) -> tuple[str, str]:
         """The (origin, host) of an address such as https://proofs.example.org."""

@@ -10,6 +10,7 @@ from accounts.reading import KeyChoice
 from accounts.refusals import Refusal
 from explorer.batch_desk import HEADER_FIELDS, PROPS, BatchDesk, path_of
 from explorer.estimate_view import EstimateView
+from explorer.form_words import in_words
 from explorer.new_batch import NewBatch, Part, Written, write
 from queries.reading.heads import HeadView, heads_of
 from queries.routes import Chain
@@ -43,6 +44,7 @@ class NewBatchPage:
     keys: tuple[KeyChoice, ...]
     heads: Mapping[int, HeadView]
     refusal: Refusal | None = None
+    refused_with: str = ""  # its sentence, in the form's words
     estimate: EstimateView | None = None
     faults: Mapping[str, str] = field(default_factory=dict)  # what was refused, by field
     warnings: Mapping[str, str] = field(default_factory=dict)  # likewise
@@ -110,8 +112,9 @@ class NewBatchPage:
 
     def refused(self, refusal: Refusal) -> "NewBatchPage":
         name = self.written.field_at(refusal.path, refusal.code, path_of)
-        faults = {name: refusal.sentence} if name else {}
-        return replace(self, refusal=refusal, faults=faults)
+        sentence = in_words(refusal.sentence, refusal.code, refusal.path, name)
+        faults = {name: sentence} if name else {}
+        return replace(self, refusal=refusal, refused_with=sentence, faults=faults)
 
     @property
     def is_begun(self) -> bool:

@@ -1,4 +1,6 @@
-"""What each process of the web server does before it serves: it settles when it ends."""
+"""What each process of the web server does before it serves: it settles how it asks Django, and
+when it ends.
+"""
 
 import logging
 import multiprocessing
@@ -6,17 +8,19 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import Callable
-from typing import Any
+import time
 
+from django.conf import settings
 from django.core.servers.basehttp import get_internal_wsgi_application
 from granian.server.mp import MPServer
 
+from explorer.gate import Gate
 from explorer.logs import log_what_python_says
 
 log = logging.getLogger("tacitus.serve")
 
 ENDINGS = {signal.SIGHUP, signal.SIGINT, signal.SIGTERM}
+END_WITHIN = 30  # seconds, for requests that run when the end is ordered
 
 
 class WebServer(MPServer):
@@ -54,17 +58,18 @@ def _begin_a_worker() -> None:
     signal.pthread_sigmask(signal.SIG_UNBLOCK, ENDINGS)
 
 
-def application(_target: str) -> Callable[..., Any]:
+def application(_target: str, *, threads: int) -> Gate:
     """Granian's loader of the application, called in every worker."""
     _begin_a_worker()
     log_what_python_says()
     threading.Thread(target=_end_with_the_server, daemon=True).start()
     try:
-        return get_internal_wsgi_application()
+        django = get_internal_wsgi_application()
     except Exception:
         # Its process would write this to stderr itself, and not as a log line.
         log.exception("The application cannot be loaded.")
         sys.exit(1)
+    return Gate(django, threads=threads, longest=settings.DATA_UPLOAD_MAX_MEMORY_SIZE)
 
 
 def _end_with_the_server() -> None:
@@ -73,3 +78,5 @@ def _end_with_the_server() -> None:
     if server is not None:
         server.join()
         os.kill(os.getpid(), signal.SIGTERM)
+        time.sleep(END_WITHIN)
+        os._exit(1)

@@ -24,6 +24,7 @@ BASE_DIR = Path(__file__).resolve().parent.parent
 VERSION: str = tomllib.loads((BASE_DIR / "pyproject.toml").read_text())["project"]["version"]
 
 env = Environment(os.environ)
+LEAST_OF_A_TOKEN = 20  # characters
 
 # What kind of place this is
 
@@ -98,13 +99,14 @@ MIDDLEWARE = [
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     # Outside of all that answers with a page of its own, where a program gets JSON instead.
     "explorer.api_answers.ApiAnswers",
-    # Before the host check and the redirect to https: a probe comes by address, over http.
+    # Before the host check and the redirect to https: probes come by address, over http.
     "explorer.health.HealthChecks",
+    "explorer.monitoring.endpoint.Metrics",
     # Outside of the host check, so that the page of a refusal has the policy too.
     "csp.middleware.CSPMiddleware",
     "django.middleware.security.SecurityMiddleware",
     # Before anything reads a body, which is written to the disk whole where it is a form's.
-    "explorer.body_size.BodySize",
+    "explorer.request_bodies.RequestBodies",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
@@ -151,14 +153,20 @@ SESSION_ENGINE = "accounts.sessions"
 LOGIN_URL = "sign-in"
 LOGIN_REDIRECT_URL = "dashboard"
 AUTH_PASSWORD_VALIDATORS = [  # of operators whom createsuperuser makes
-    {"NAME": f"django.contrib.auth.password_validation.{name}"}
-    for name in ("MinimumLengthValidator", "CommonPasswordValidator", "NumericPasswordValidator")
+    {"NAME": f"django.contrib.auth.password_validation.{name}", "OPTIONS": options}
+    for name, options in (
+        ("MinimumLengthValidator", {"min_length": 12}),
+        ("CommonPasswordValidator", {}),
+        ("NumericPasswordValidator", {}),
+    )
 ]
 # Where a wallet may be told that it signs in; a page at any other place is not ours.
 scheme, _, place = SITE_URL.partition("://")
 port = place.removeprefix(SITE_HOST)
 SIGN_IN_ORIGINS = [f"{scheme}://{host}{port}" for host in (SITE_HOST, *EXTRA_HOSTS)]
 OPERATORS = env.wallets("OPERATORS")
+# The demo's alone: signs in whoever asks from this machine, as the node's first account.
+DEMO_WALLET_NODE = env.local_node("DEMO_WALLET_NODE", allowed=DEVELOPMENT)
 REQUESTS_PER_MINUTE = env.number("REQUESTS_PER_MINUTE", 600, least=1)
 
 # What the API takes, and from where. A batch is counted while it is read.
@@ -246,6 +254,15 @@ if not DEVELOPMENT and not SECURE_HSTS_INCLUDE_SUBDOMAINS:
     SILENCED_SYSTEM_CHECKS += ["security.W005", "security.W021"]
 if BEHIND_PROXY:
     SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
+
+# Who may read /metrics from elsewhere than this machine; see monitoring/endpoint.py.
+
+METRICS_TOKEN = env.secret("METRICS_TOKEN")
+if METRICS_TOKEN and len(METRICS_TOKEN) < LEAST_OF_A_TOKEN:
+    raise ImproperlyConfigured(
+        f"METRICS_TOKEN can be guessed. Take at least {LEAST_OF_A_TOKEN} random characters; "
+        f"{make_a_key}"
+    )
 
 # Logs: one JSON object a line for machines, a readable line in development; see logs.py.
 

@@ -2,7 +2,9 @@
 
 import re
 from collections.abc import Callable
+from functools import partial
 
+from django.conf import settings
 from django.contrib import admin
 from django.http.response import HttpResponseBase
 from django.urls import URLPattern, path, register_converter
@@ -19,10 +21,13 @@ from explorer.views import (
     batches,
     blocks,
     dashboard,
+    demo_wallet,
     fact_files,
     facts,
+    guides,
     home,
     new_batch,
+    proofs,
     queries,
     registries,
     search,
@@ -30,6 +35,7 @@ from explorer.views import (
 )
 from explorer.wiring import LIMITS, ROUTES, ask_registry, ask_wallet
 from queries.api import urls as api
+from queries.reading.proofs import proof_of
 from queries.routes import Routes
 from queries.schema.batch_rules import BatchLimits
 
@@ -72,6 +78,12 @@ def explorer(routes: Routes) -> list[URLPattern]:
             name="batch-changes",
         ),
         path("explorer/query/<str:batch_id>/block", batches.batch_block, links, name="batch-block"),
+        path(
+            "explorer/query/<str:batch_id>/proof.json",
+            proofs.batch_proof,
+            {"proof_of": partial(proof_of, routes=routes)},
+            name="batch-proof-file",
+        ),
         *_fact_files(links),
         path("explorer/query/<str:batch_id>/<place:place>", queries.query, links, name="query"),
         path(
@@ -148,13 +160,30 @@ def of_accounts(routes: Routes, limits: BatchLimits) -> list[URLPattern]:
     ]
 
 
+def of_the_demo() -> list[URLPattern]:
+    """Its wallet's addresses, which are nowhere else."""
+    return [
+        path("demo-wallet", demo_wallet.account, name="demo-wallet"),
+        path("demo-wallet/signature", demo_wallet.sign, name="demo-wallet-signature"),
+    ]
+
+
 urlpatterns = [
     path("how-it-works", home.how_it_works, name="how-it-works"),
+    path("docs", guides.first_fact, name="docs"),
+    path("docs/operating", guides.operating, name="operating"),
+    path("docs/security", guides.security, name="security"),
+    *(
+        path(f"docs/monitoring/{name}", guides.monitoring, {"name": name}, name=name)
+        for name in guides.MONITORING_FILES
+    ),
+    path("docs/growth", guides.how_it_grows, name="growth"),
     *explorer(ROUTES),
     *of_accounts(ROUTES, LIMITS),
     *accounts.addresses(ask_wallet),
     *API,
     *api.pages(LIMITS),
+    *(of_the_demo() if settings.DEMO_WALLET_NODE else []),
     path("admin/", admin.site.urls),
 ]
 

@@ -7,7 +7,9 @@ from django.core.exceptions import ImproperlyConfigured
 
 from accounts.contract_wallets import WalletAnswer as ForSignIn
 from explorer.live_check import AskRegistry, Outcome, RegistryWord, compared
+from queries.chain import demo_wallet
 from queries.chain.contract_wallets import WalletAnswer, WalletQuestions
+from queries.chain.demo_wallet import DemoAccount, DemoWalletGone
 from queries.chain.errors import ChainError, RegistryAbsent
 from queries.chain.live_reads import LiveReads, TooManyReads
 from queries.chain.registry_facts import (
@@ -42,7 +44,7 @@ def _configured() -> Routes:
         raise ImproperlyConfigured(str(fault)) from None
 
 
-__all__ = ["LIMITS", "ROUTES", "WALLETS", "ask_wallet", "replay"]
+__all__ = ["LIMITS", "ROUTES", "WALLETS", "DemoWalletGone", "ask_wallet", "replay"]
 
 ROUTES = _configured()
 
@@ -64,6 +66,15 @@ def ask_wallet(
 ) -> ForSignIn:
     """How sign-in asks a contract wallet on its chain."""
     return TOLD[WALLETS.ask(ROUTES.chains.get(chain_id), address, digest, signature, before)]
+
+
+def demo_account() -> DemoAccount:
+    """Whom the demo's wallet signs for."""
+    return demo_wallet.demo_account(settings.DEMO_WALLET_NODE)
+
+
+def demo_signature(address: str, text: str) -> str:
+    return demo_wallet.demo_signature(settings.DEMO_WALLET_NODE, address, text)
 
 
 LIVE_READS = LiveReads()  # of this process

@@ -8,7 +8,7 @@ import json
 import re
 from dataclasses import dataclass
 
-from django.db.models import QuerySet
+from django.db.models import Case, Exists, F, OuterRef, Q, QuerySet, When
 
 from queries.chain.attestation_signatures import signer_of
 from queries.errors import (
@@ -18,7 +18,7 @@ from queries.errors import (
     AttestationUnwanted,
     BlockBeyondHead,
 )
-from queries.models import Attestation, BlockJob, Head
+from queries.models import Attestation, BlockJob, Head, Query
 from queries.pipeline.clock import shared_now
 from queries.proving.attestations import Attested
 from queries.routes import Registry, RegistryKind, Routes
@@ -129,9 +129,16 @@ def take(routes: Routes, word: SignedWord, *, wanted_alone: bool = False) -> str
 
 
 def wanted(registry: Registry) -> QuerySet[BlockJob, int]:
-    """The blocks that queries wait for, the newest first: from it headers lead back to others."""
-    waiting = _waiting(registry).filter(queries__ended=False)
-    return waiting.order_by("-block").values_list("block", flat=True).distinct()
+    """The blocks to speak of, the newest first: from it headers lead back to others.
+
+    They are those that queries wait for; but the next one where a query names its block by a time,
+    because that it was the last one then is shown by the header after it.
+    """
+    waiting = Query.objects.filter(job=OuterRef("pk"), ended=False)
+    by_time = Exists(waiting.filter(timestamp__isnull=False))
+    needed = F("block") + Case(When(by_time, then=1), default=0)
+    rows = _waiting(registry).filter(Exists(waiting)).annotate(needed=needed)
+    return rows.order_by("-needed").values_list("needed", flat=True).distinct()
 
 
 def spoken_by(signer: str, registry: Registry, *among: int) -> set[int]:
@@ -168,7 +175,7 @@ def _refuse_unwanted(registry: Registry, block: int) -> None:
             f"Block {block:,} is no block of chain {registry.source} yet: {seen}.", path="block"
         )
     lowest = block - registry.longest_range
-    if not wanted(registry).filter(block__lte=block, block__gte=lowest).exists():
+    if not wanted(registry).filter(Q(needed__lte=block, needed__gte=lowest)).exists():
         raise AttestationUnwanted(
             f"No query waits for a block that block {block:,} leads back to.", path="block"
         )

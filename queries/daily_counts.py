@@ -17,6 +17,7 @@ GAS = "gas"  # of transactions that can no longer change
 # A batch that is DONE is also counted by how long that took: so many seconds at most, or longer.
 WITHIN = (5, 15, 30, 60, 120, 300, 900, 1_800, 3_600, 14_400)
 LONGER = "done_later"
+TOOK = "done_seconds"  # all of them together
 
 
 def done_within(seconds: int) -> str:
@@ -31,6 +32,7 @@ def of_done_batches(durations: Iterable[timedelta]) -> Mapping[str, int]:
         bound = next(bounds, None)
         counts[DONE] += 1
         counts[LONGER if bound is None else done_within(bound)] += 1
+        counts[TOOK] += max(round(duration.total_seconds()), 0)
     return counts
 
 

@@ -3,6 +3,7 @@
 from django.db import transaction
 from django.db.models import Q
 
+from accounts.counting import counted
 from accounts.models import Account
 from accounts.rate_limits import spend
 from queries.engines.waking import wake
@@ -42,6 +43,6 @@ def _spend(owner: Account) -> None:
     if not spent.allowed:
         raise TooManyReplays(
             f"An account has {REPLAYS_AN_HOUR} webhooks an hour sent again, and these are used up. "
-            f"There are more in {spent.seconds_left} seconds.",
+            f"There are more in {counted(spent.seconds_left, 'second')}.",
             headers={"Retry-After": str(spent.seconds_left)},
         )

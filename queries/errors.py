@@ -193,6 +193,36 @@ class BatchUnknown(Refusal):
     status = HTTPStatus.NOT_FOUND
 
 
+class BatchNotDone(Refusal):
+    """The batch is still being proven, or was undone by a reorganisation and is proven again."""
+
+    code = "batch_not_done"
+    status = HTTPStatus.CONFLICT
+    retryable = True
+
+
+class BatchRejected(Refusal):
+    """The batch was rejected, so there is no proof of it."""
+
+    code = "batch_rejected"
+    status = HTTPStatus.CONFLICT
+
+
+class ProofUnavailable(Refusal):
+    """A fact is in the registry, but what proves it is not kept here; the sentence says why."""
+
+    code = "proof_unavailable"
+    status = HTTPStatus.CONFLICT
+
+
+class ProofsBusy(Refusal):
+    """As many proofs as are put together at once are already being put together."""
+
+    code = "proofs_busy"
+    status = HTTPStatus.SERVICE_UNAVAILABLE
+    retryable = True
+
+
 class DeliveryUnknown(Refusal):
     """No webhook of yours was sent, or is to be sent, under this id."""
 
@@ -215,7 +245,7 @@ class ParameterMalformed(Refusal):
 
 
 class TooManyEstimates(Refusal):
-    """The API key has used up its estimates of this minute, of which it has fewer than requests."""
+    """Your account has used up its estimates of this minute, fewer than a key has requests."""
 
     code = "too_many_estimates"
     status = HTTPStatus.TOO_MANY_REQUESTS
@@ -223,7 +253,7 @@ class TooManyEstimates(Refusal):
 
 
 class EstimatesBusy(Refusal):
-    """As many estimates as run at once are already being made."""
+    """As many estimates as run at once, or one of your account, are already being made."""
 
     code = "estimates_busy"
     status = HTTPStatus.SERVICE_UNAVAILABLE

@@ -23,6 +23,7 @@ from queries.errors import (
     IdempotencyKeyReused,
 )
 from queries.models import Batch, Head, Query
+from queries.new_queries import insert
 from queries.schema.addresses import Address
 from queries.schema.batch_request import (
     AccountRequest,
@@ -63,7 +64,7 @@ def accept(
     try:
         with durably():
             batch.save(force_insert=True)
-            Query.objects.bulk_create(queries)
+            insert(queries)
     except IntegrityError:
         # Sent twice at once: whoever was first has the key, and the other one finds it now.
         earlier = _earlier(owner, idempotency_key, digest)

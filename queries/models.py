@@ -22,6 +22,7 @@ class Leased(models.Model):
     # When it is worth looking at again; null: nobody needs to.
     look_again = models.DateTimeField(null=True, db_index=True, editable=False)
     waits_for = models.CharField(max_length=300, default="")  # a sentence for people
+    wait_code = models.CharField(max_length=40, default="")  # the same for programs
     failures = models.PositiveIntegerField(default=0)  # in a row, of nodes
 
     class Meta:
@@ -193,6 +194,19 @@ class TransactionOfJob(models.Model):
         return f"{self.transaction_id} of {self.job_id}"
 
 
+class KeptProof(models.Model):
+    """What no transaction of ours shows of a job's facts, because others had proven them before.
+
+    It is the calldata that would prove them, and was never sent.
+    """
+
+    job = models.ForeignKey(BlockJob, models.CASCADE, related_name="kept_proofs")
+    call = models.TextField()  # in hex
+
+    def __str__(self) -> str:
+        return f"of {self.job_id}"
+
+
 class Query(models.Model):
     """One account of one block, or one block's header fields, and its four steps.
 
@@ -210,6 +224,8 @@ class Query(models.Model):
     source = models.PositiveBigIntegerField()
     timestamp = models.PositiveBigIntegerField(null=True)  # where the block was named so
     block = models.PositiveBigIntegerField(null=True)  # null until a timestamp is settled
+    # How often the block that was found for the timestamp turned out not to be the one.
+    misplaced = models.PositiveSmallIntegerField(default=0)
     account = models.CharField(max_length=42, default="")  # checksummed; empty: header fields
     name = models.CharField(max_length=255, default="")  # ENS, where the account was named so
     props = models.PositiveSmallIntegerField(default=0)  # a bit for each AccountField
@@ -385,3 +401,52 @@ class DailyCount(models.Model):
 
     def __str__(self) -> str:
         return f"{self.day}, {self.what}: {self.amount}"
+
+
+class ChainRecord(models.Model):
+    """What a worker saw of a chain lately, for whoever watches the service."""
+
+    chain = models.PositiveBigIntegerField(primary_key=True)
+    looked_at = models.DateTimeField()  # last tried, by whichever worker
+    # As a source: how many blocks back its routes need proofs.
+    needed_window = models.PositiveBigIntegerField(null=True)
+    # As a destination:
+    signer = models.CharField(max_length=42, default="")
+    balance = models.CharField(max_length=64, default="")  # wei
+
+    def __str__(self) -> str:
+        return f"{self.chain}, seen {self.looked_at}"
+
+
+class NodeRecord(models.Model):
+    """The same of one of its nodes, by its place in the routes file: its address may hold a key."""
+
+    chain = models.PositiveBigIntegerField()
+    place = models.PositiveSmallIntegerField()
+    recorded = models.DateTimeField()
+    fault = models.CharField(max_length=60, default="")  # the code of what it failed with
+    number = models.PositiveBigIntegerField(null=True)  # of its newest block; null: it failed
+    lag = models.PositiveBigIntegerField(null=True)  # blocks behind the furthest node
+    # How many blocks back it proves; -1: not even its newest one.
+    proof_window = models.BigIntegerField(null=True)
+    measured = models.DateTimeField(null=True)  # that window
+
+    class Meta:
+        constraints: ClassVar = [
+            models.UniqueConstraint(name="one_record_a_node", fields=["chain", "place"])
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.chain}, node {self.place}"
+
+
+class ChainCost(models.Model):
+    """What transactions to a chain have cost, counted when they can no longer change."""
+
+    chain = models.PositiveBigIntegerField(primary_key=True)
+    transactions = models.PositiveBigIntegerField(default=0)
+    gas = models.PositiveBigIntegerField(default=0)
+    spent = models.CharField(max_length=64, default=f"{0:064x}")  # wei
+
+    def __str__(self) -> str:
+        return f"{self.chain}: {self.transactions}"

@@ -19,6 +19,7 @@ from queries.models import Batch, BlockJob, Query, SentTransaction, WebhookDeliv
 from queries.pipeline.clock import shared_now
 from queries.route_records import count_new_facts
 from queries.statuses import ENDED, BatchStatus, StepName
+from queries.wait_reasons import Reason
 from queries.webhook_turns import give_turns
 
 log = logging.getLogger("tacitus.prover")
@@ -55,6 +56,8 @@ def reject(
         chosen = Batch.objects.filter(pk__in=named).exclude(status__in=ENDED)
         # In their order, as all who lock several do.
         keys = list(chosen.order_by("pk").select_for_update().values_list("pk", flat=True))
+        theirs = Query.objects.filter(batch__in=named, ended=False).order_by("pk")
+        list(theirs.select_for_update().values_list("pk", flat=True))
         now = shared_now()
         Batch.objects.filter(pk__in=keys).update(
             status=BatchStatus.REJECTED,
@@ -157,6 +160,33 @@ def _announce(ended: list[str]) -> None:
 
 def attach(job: BlockJob, queries: QuerySet[Query]) -> None:
     queries.filter(ended=False).update(job=job, block=job.block)
+
+
+def misplace(batch: str, queries: Iterable[Query], pause: timedelta, why: Reason) -> None:
+    """The blocks of these are not those of their times: the batch is to be settled anew for them.
+
+    What they had begun was of another block, and begins anew.
+    """
+    steps = {column: None for step in ORDER for column in (step.began, step.completed)}
+    del steps[StepName.INITIAL_STATE.began]
+    with transaction.atomic():
+        # Locked first: whoever closes the batch now has done so, or finds these without a job.
+        held = Batch.objects.filter(pk=batch).exclude(status__in=ENDED)
+        if not held.select_for_update().exists():
+            return
+        moved = Query.objects.filter(pk__in=[query.pk for query in queries], ended=False)
+        moved.update(
+            job=None,
+            block=None,
+            header_transaction=None,
+            account_transaction=None,
+            misplaced=F("misplaced") + 1,
+            **steps,
+        )
+        due = shared_now() + pause
+        # What waits longer already, because it was misplaced more often, goes on waiting.
+        sooner = held.filter(Q(look_again=None) | Q(look_again__lt=due))
+        sooner.update(look_again=due, wait_code=why.code, waits_for=why.sentence[:300])
 
 
 def step_of(queries: QuerySet[Query]) -> StepName:

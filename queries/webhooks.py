@@ -10,7 +10,7 @@ import hmac
 import socket
 from contextlib import suppress
 from dataclasses import dataclass
-from ipaddress import IPv4Address, IPv6Network, ip_address
+from ipaddress import IPv4Address, IPv4Network, IPv6Network, ip_address
 from threading import Thread
 from urllib.parse import urlsplit
 
@@ -21,6 +21,9 @@ from queries.chain.connections import WHOLE, PlainPoolWithAnEnd, SecurePoolWithA
 # With the look-up of its name, an address has some 15 seconds in all.
 TIMEOUT = urllib3.Timeout(connect=3, read=WHOLE)
 LOOKUP = 4.0
+# Kept for protocols (RFC 6890). Clouds answer their machines there, and older Pythons call most of
+# it global.
+OF_PROTOCOLS = IPv4Network("192.0.0.0/24")
 # Of all IPv6 addresses only these are given to anyone. Beside them lie loopback, site-local ones
 # and several spellings of IPv4 (RFC 4291, RFC 2765), private or not, which Python calls global.
 GIVEN = IPv6Network("2000::/3")
@@ -112,7 +115,7 @@ def is_public(text: str) -> bool:
     """Whether an address is of the public internet, also where it hides one that is not."""
     address = ip_address(text.partition("%")[0])
     if isinstance(address, IPv4Address):
-        return address.is_global and not address.is_multicast
+        return address.is_global and not address.is_multicast and address not in OF_PROTOCOLS
     if address in NAT64:
         return is_public(str(IPv4Address(address.packed[12:])))
     if address not in GIVEN or address in DOCUMENTATION or address.teredo is not None:

@@ -1,6 +1,9 @@
 // Copy buttons: <button type="button" class="copy" data-copy="#id-or-text" hidden>.
 // A text stands shortened in the <code> beside its button. Where a page may not write to the
 // clipboard (http), what is shown is selected for the keyboard.
+//
+// A hash that stands shortened in a list has no button of its own: one for all of them goes where
+// its whole text shows, with the pointer and with the focus.
 
 (() => {
   const COPIED_FOR = 2_000; // milliseconds
@@ -9,6 +12,21 @@
   spoken.className = "unseen";
   spoken.setAttribute("role", "status");
   document.body.append(spoken);
+
+  const guest = document.createElement("button");
+  guest.type = "button";
+  guest.className = "copy guest";
+  guest.innerHTML = '<span class="label">Copy</span>';
+
+  function visit({ target }) {
+    const short = target.closest?.(".short");
+    const whole = short?.querySelector("code.exact");
+    if (!whole || whole.contains(guest) || short.parentElement.querySelector(":scope > .copy")) return;
+    if (guest.matches(":focus-visible")) return; // whoever is about to press it keeps it
+    unanswer(guest);
+    guest.setAttribute("aria-label", `Copy ${whole.textContent}`);
+    whole.append(guest);
+  }
 
   function show(place) {
     for (const button of place.querySelectorAll(".copy[hidden]")) button.hidden = false;
@@ -28,16 +46,24 @@
     label.textContent = word;
     spoken.textContent = sentence;
     clearTimeout(button.answered);
-    button.answered = setTimeout(() => {
-      label.textContent = button.dataset.was;
-      spoken.textContent = "";
-    }, COPIED_FOR);
+    button.answered = setTimeout(() => unanswer(button), COPIED_FOR);
+  }
+
+  function unanswer(button) {
+    clearTimeout(button.answered);
+    button.querySelector(".label").textContent = button.dataset.was ?? "Copy";
+    spoken.textContent = "";
+  }
+
+  function sourceOf(button) {
+    if (button === guest) return guest.previousSibling;
+    const said = button.dataset.copy;
+    return said.startsWith("#") ? document.querySelector(said) : null;
   }
 
   async function copy(button) {
-    const said = button.dataset.copy;
-    const source = said.startsWith("#") ? document.querySelector(said) : null;
-    const text = source ? source.textContent.trim() : said;
+    const source = sourceOf(button);
+    const text = source ? source.textContent.trim() : button.dataset.copy;
     try {
       await navigator.clipboard.writeText(text);
       answer(button, "Copied", "Copied.");
@@ -49,10 +75,19 @@
     }
   }
 
+  // A click beside the guest is one on it, unless it ends a selection.
+  function pressed(target) {
+    const button = target.closest(".copy");
+    if (button) return button;
+    return target.contains(guest) && target.matches(".exact") && getSelection().isCollapsed ? guest : null;
+  }
+
   document.addEventListener("click", (event) => {
-    const button = event.target.closest(".copy");
+    const button = pressed(event.target);
     if (button) copy(button);
   });
+  document.addEventListener("pointerover", visit);
+  document.addEventListener("focusin", visit);
   document.addEventListener("htmx:load", (event) => show(event.target));
   show(document);
 })();

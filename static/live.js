@@ -45,10 +45,21 @@ live?.addEventListener("htmx:afterRequest", (event) => {
   tell();
 });
 
-// What comes as it was stays as it is: a selection in it lives on.
+// What comes as it was stays as it is: a selection in it lives on. The copy button that visits it
+// (copy.js) is no part of it; where it had the focus, the hash has it afterwards.
+let left = "";
 document.addEventListener("htmx:oobBeforeSwap", (event) => {
   const { target, fragment } = event.detail;
-  if (target.isEqualNode(fragment.firstElementChild)) event.detail.shouldSwap = false;
+  const was = target.cloneNode(true);
+  was.querySelector(".guest")?.remove();
+  const same = was.isEqualNode(fragment.firstElementChild);
+  if (same) event.detail.shouldSwap = false;
+  else left = target.querySelector(".guest:focus")?.closest("[id]").id ?? left;
+});
+live?.addEventListener("htmx:afterRequest", () => {
+  const hash = left && document.getElementById(left);
+  left = "";
+  if (hash) (hash.querySelector("a") ?? hash).focus();
 });
 
 // What a click on a fact's links asked for did not come.

@@ -49,6 +49,13 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     That a `no_database` test really touches none is held by pytest-django, which blocks the
     database for every test without `django_db`.
     """
+    needless = [
+        item.nodeid
+        for item in items
+        if item.get_closest_marker("either_database") and not _touches_database(item)
+    ]
+    if needless:
+        raise pytest.UsageError("either_database marks what needs none: " + ", ".join(needless))
     undecided = [
         item.nodeid
         for item in items

@@ -1,9 +1,10 @@
 """All of it as an operator runs it: a chain, a registry, a server and a prover, as processes."""
 
+import json
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,14 +18,23 @@ from tests.commands import Manage, clean_environment
 from tests.local_chain import CHAIN_ID, ETHER, HOLDER, SIGNER_KEY
 from tests.served import served
 
-__all__ = ["HOLDER", "Installation", "installation"]
+__all__ = [
+    "HOLDER",
+    "Installation",
+    "Prepared",
+    "installation",
+    "installed_on",
+    "prepared",
+    "proving",
+]
 
 ROUTES = """
 [chains.{chain}]
 name = "Local"
-nodes = ["{node}"]
+nodes = {nodes}
 finality = 0
 free = true
+aliases = {aliases}
 
 [[registries]]
 kind = "native"
@@ -44,31 +54,93 @@ class Installation:
     registry: str
 
 
+@dataclass(frozen=True)
+class Prepared:
+    """All that a server and a prover begin with."""
+
+    settings: dict[str, str]
+    key: str
+    node: LocalNode
+    registry: str
+
+
+@dataclass(frozen=True)
+class Told:
+    """What the routes file says of the one chain, beside its own node."""
+
+    nodes: Callable[[str], list[str]] = lambda node: [node]
+    aliases: Sequence[str] = ()
+
+
+ITSELF = Told()
+
+
 @contextmanager
 def installation(
-    repository: Path, folder: Path, manage: Manage, **variables: str
+    repository: Path, folder: Path, manage: Manage, told: Told = ITSELF, /, **variables: str
 ) -> Iterator[Installation]:
-    """`HOLDER` has 123 ether; logs are in `folder`."""
-    with local_node("--slots-in-an-epoch", "1") as node:
-        registry = to_checksum_address(node.deploy(load_artifact("NativeRegistry").bytecode))
-        for account, amount in ((HOLDER, 123), (Key.from_key(SIGNER_KEY).address, 9)):
-            node.rpc.ask("anvil_setBalance", account, hex(amount * ETHER))
-        node.rpc.ask("anvil_mine", "0x3")
-        routes = folder / "routes.toml"
-        routes.write_text(ROUTES.format(chain=CHAIN_ID, node=node.url, registry=registry))
-        own = {"DEVELOPMENT": "1", "ROUTES_FILE": str(routes), "SIGNER_KEY": SIGNER_KEY}
-        settings = own | variables
-        assert manage("migrate", **settings).returncode == 0
-        key = manage("create_api_key", "--owner", HOLDER, **settings).stdout.strip()
-        with (
-            _prover(repository, folder, settings),
-            served(repository, folder, **settings) as address,
-        ):
-            yield Installation(address, key, node, registry)
+    """All of it, running, on a node of its own."""
+    with (
+        local_node("--slots-in-an-epoch", "1") as node,
+        installed_on(node, repository, folder, manage, told, **variables) as running,
+    ):
+        yield running
 
 
 @contextmanager
-def _prover(repository: Path, folder: Path, settings: dict[str, str]) -> Iterator[None]:
+def installed_on(
+    node: LocalNode,
+    repository: Path,
+    folder: Path,
+    manage: Manage,
+    told: Told = ITSELF,
+    /,
+    **variables: str,
+) -> Iterator[Installation]:
+    """The same, on a node that goes on when all else has stopped; logs are in `folder`."""
+    it = _prepared_on(node, folder, manage, 3, told, **variables)
+    with (
+        proving(repository, folder, it.settings),
+        served(repository, folder, **it.settings) as address,
+    ):
+        yield Installation(address, it.key, it.node, it.registry)
+
+
+@contextmanager
+def prepared(
+    folder: Path, manage: Manage, blocks: int = 3, /, **variables: str
+) -> Iterator[Prepared]:
+    with local_node("--slots-in-an-epoch", "1") as node:
+        yield _prepared_on(node, folder, manage, blocks, ITSELF, **variables)
+
+
+def _prepared_on(
+    node: LocalNode,
+    folder: Path,
+    manage: Manage,
+    blocks: int,
+    told: Told,
+    /,
+    **variables: str,
+) -> Prepared:
+    """`HOLDER` has 123 ether; the database has its tables and a key."""
+    registry = to_checksum_address(node.deploy(load_artifact("NativeRegistry").bytecode))
+    for account, amount in ((HOLDER, 123), (Key.from_key(SIGNER_KEY).address, 9)):
+        node.rpc.ask("anvil_setBalance", account, hex(amount * ETHER))
+    node.rpc.ask("anvil_mine", hex(blocks))
+    routes = folder / "routes.toml"
+    shown = {"aliases": list(told.aliases), "nodes": json.dumps(told.nodes(node.url))}
+    routes.write_text(ROUTES.format(chain=CHAIN_ID, registry=registry, **shown))
+    own = {"DEVELOPMENT": "1", "ROUTES_FILE": str(routes), "SIGNER_KEY": SIGNER_KEY}
+    settings = own | variables
+    assert manage("migrate", **settings).returncode == 0
+    key = manage("create_api_key", "--owner", HOLDER, **settings).stdout.strip()
+    return Prepared(settings, key, node, registry)
+
+
+@contextmanager
+def proving(repository: Path, folder: Path, settings: dict[str, str]) -> Iterator[None]:
+    """A prover, from when it works until it has ended as it was told to."""
     with (folder / "prover").open("w") as log:
         prover = subprocess.Popen(
             [sys.executable, "manage.py", "run_prover"],

@@ -5,6 +5,7 @@
 
 import ast
 import re
+import sys
 from collections.abc import Callable, Iterator, Mapping
 
 from tests.references import Module, Reference, read
@@ -12,9 +13,9 @@ from tests.status_writes import status_writes
 
 # queries/proving is pure: arithmetic on bytes, nothing that could ask anyone or know the time.
 PURE = {
-    "__future__", "abc", "binascii", "bisect", "collections", "dataclasses", "enum", "functools",
-    "hashlib", "itertools", "json", "math", "operator", "re", "struct", "types", "typing",
-    "rlp", "eth_hash", "queries.proving",
+    "__future__", "abc", "binascii", "bisect", "collections", "contextlib", "dataclasses", "enum",
+    "functools", "hashlib", "itertools", "json", "math", "operator", "re", "struct", "types",
+    "typing", "rlp", "eth_hash", "queries.proving",
 }  # fmt: skip
 IMPURE_CALLS = {"open", "__import__", "eval", "exec"}
 NETWORK = {
@@ -23,12 +24,25 @@ NETWORK = {
     "socket", "socketserver", "ssl", "subprocess", "urllib.request", "urllib.robotparser",
     "urllib3", "web3", "websockets", "xmlrpc",
 }  # fmt: skip
-TALKS = re.compile(r"queries/(chain/|webhooks\.py)")
-# What listens opens a socket, and a command may start a program; neither asks anyone.
+# Served as it stands, to run on the machines of others; nothing of the service runs it.
+CLIENT, CLIENT_MODULE = "queries/tacitus.py", "queries.tacitus"
+TALKS = re.compile(rf"queries/(chain/|webhooks\.py)|{CLIENT}")
+# What listens opens a socket or waits on a loop, and a command may start a program; none of them
+# asks anyone. The bench finds a free port, and asks the server that it started faster than requests
+# can.
 MAY_ALSO = {
-    "socket": re.compile(r"explorer/management/commands/serve\.py"),
-    "subprocess": re.compile(r"\w+/management/commands/"),
+    "asyncio": re.compile(r"explorer/gate\.py"),
+    "socket": re.compile(
+        r"explorer/management/commands/(serve|demo)\.py|explorer/bench/(server|load)\.py"
+    ),
+    "subprocess": re.compile(r"\w+/management/commands/|explorer/demo/processes\.py"),
+    # The demo does what a wallet, a dApp and an operator do, and asks its own server.
+    "requests": re.compile(r"explorer/demo/"),
 }
+# The demo and the bench: nothing of the service runs them.
+STANDS_IN_FOR_USERS = re.compile(
+    r"explorer/(demo/|bench/|management/commands/(demo|bench|bench_server)\.py)"
+)
 PAGES = re.compile(r"explorer/views")
 # Beside reading, what explorer wires together: addresses, and sign-in's question to a wallet.
 WIRING = {
@@ -48,18 +62,23 @@ WIRING = {
     "queries.rules_from_routes": {"explorer/batch_desk.py"},
     "queries.schema": {"explorer/wiring.py", "explorer/urls.py", "explorer/batch_desk.py"},
     "queries.statuses": {"explorer/views/dashboard.py"},
+    "queries.wait_reasons": {"explorer/batch_page.py"},
 }
 BY_NAME = {"importlib.import_module", "django.utils.module_loading", "django.apps.apps.get_model"}
 CELERY = {"celery", "kombu"}
 ENVIRONMENT = {"environ.Env", "environ.FileAwareEnv"}
 ENVIRONMENT_NAMES = {"environ", "environb", "getenv", "getenvb"}
-# The one writer of a status, and made-up rows of a scratch database, which went through nothing.
+# The one writer of a status; what inserts queries, which have none, in SQL of its own; and made-up
+# rows of a scratch database, which went through nothing.
 MAY_WRITE_STATUS = {
     "queries/transitions.py",
+    "queries/new_queries.py",
     "queries/management/scratch_rows.py",
     "queries/management/many_queries.py",
 }
-STARTERS = {"manage.py", "explorer/wsgi.py"}
+# What takes so long to load that only who signs someone in waits for it.
+LOADED_WHEN_USED = {"siwe": {"accounts/eip4361.py"}}
+STARTERS = {"manage.py", "explorer/wsgi.py", "explorer/demo/processes.py"}
 
 
 def _talks(each: Reference) -> bool:
@@ -72,8 +91,13 @@ def _talks(each: Reference) -> bool:
     )
 
 
+def _imports_inside(each: Reference) -> bool:
+    late = any(each.is_of(name) and each.file in files for name, files in LOADED_WHEN_USED.items())
+    return each.inside_function and not late
+
+
 def _reads_environment(each: Reference) -> bool:
-    if each.file == "explorer/settings.py" or each.file in STARTERS:
+    if each.file in {"explorer/settings.py", CLIENT, *STARTERS}:
         return False
     _, *parts = each.name.split(".")
     # db_url_config takes an address apart and reads nothing.
@@ -108,13 +132,23 @@ RULES: dict[str, Callable[[Reference], bool]] = {
         bool(PAGES.match(each.file)) and (_is_past_reading(each) or each.is_of("django.db"))
     ),
     "explorer only wires what is not for pages": lambda each: (
-        each.file.startswith("explorer/") and _is_past_reading(each)
+        each.file.startswith("explorer/")
+        and not STANDS_IN_FOR_USERS.match(each.file)
+        and _is_past_reading(each)
+    ),
+    "the client needs nothing but requests": lambda each: (
+        each.file == CLIENT
+        and each.imported
+        and not each.is_of("requests", *sys.stdlib_module_names)
+    ),
+    "the client is for others": lambda each: (
+        each.is_of(CLIENT_MODULE) and not STANDS_IN_FOR_USERS.match(each.file)
     ),
     "no Django signals": lambda each: (
         each.is_of("django.dispatch") or "signals" in each.name.split(".")
     ),
     "an import names what it takes": lambda each: each.imported and each.name.endswith(".*"),
-    "no import inside a function": lambda each: each.inside_function,
+    "no import inside a function": _imports_inside,
     "nothing is imported by its name in a text": _is_by_name,
     "only settings reads the environment": _reads_environment,
 }

@@ -1,6 +1,6 @@
 """Local nodes and registries for tests that need a real chain."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import pytest
@@ -41,6 +41,14 @@ def shared_node() -> Iterator[LocalNode]:
         yield node
 
 
+@pytest.fixture(scope="session")
+def aged_node() -> Iterator[LocalNode]:
+    """One whose first blocks have left the window of BLOCKHASH."""
+    with local_node() as node:
+        node.rpc.ask("anvil_mine", hex(400), hex(12))
+        yield node
+
+
 def error_name(contract: str, revert_data: bytes) -> str:
     """What a contract reverted with, by the errors of its ABI."""
     for entry in load_artifact(contract).abi:
@@ -49,6 +57,6 @@ def error_name(contract: str, revert_data: bytes) -> str:
     return f"0x{revert_data.hex()}"
 
 
-def signature_of(entry: dict[str, Any]) -> str:
+def signature_of(entry: Mapping[str, Any]) -> str:
     """An ABI entry's name and types."""
     return f"{entry['name']}({','.join(argument['type'] for argument in entry['inputs'])})"

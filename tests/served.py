@@ -18,11 +18,11 @@ STARTED_WITHIN = 60  # seconds
 
 @contextmanager
 def served(
-    repository: Path, folder: Path, *, workers: str = "1", **variables: str
+    repository: Path, folder: Path, *, workers: str = "1", port: str = "", **variables: str
 ) -> Iterator[str]:
     """The address of a running server; all that it said is in `folder`/log when it has ended."""
-    address = f"http://127.0.0.1:{(port := free_port())}"
-    with (folder / "log").open("w") as log:
+    address = f"http://127.0.0.1:{(port := port or str(free_port()))}"
+    with (folder / "log").open("a") as log:
         server = subprocess.Popen(
             [sys.executable, "manage.py", "serve", f"--port={port}", f"--workers={workers}"],
             cwd=repository,

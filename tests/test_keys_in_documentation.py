@@ -27,6 +27,7 @@ def test_no_example_puts_it_into_the_address(repository: Path, client: Client) -
     told = {
         "README": (repository / "README.md").read_text(),
         "docs": client.get("/docs/api").text,
+        "guide": client.get("/docs").text,
         "dashboard": client.get("/dashboard").text,
     }
     for place, text in told.items():

@@ -51,23 +51,11 @@ def begin(repository: Path, tmp_path: Path) -> Iterator[Begin]:
         process.communicate(timeout=10)
 
 
-def test_a_demo_that_is_ended_leaves_no_server(begin: Begin) -> None:
-    port = free_port()
-    demo = begin("make", "demo", f"PORT={port}")
-    assert demo.stdout
-    assert demo.stdout.readline() == f"Tacitus is at http://127.0.0.1:{port}/ (Ctrl-C ends it)\n"
-    assert requests.get(f"http://127.0.0.1:{port}/", timeout=5).status_code == 200
-    demo.terminate()
-    # Whatever is left would hold the other end of its output.
-    demo.communicate(timeout=15)
-    with pytest.raises(requests.ConnectionError):
-        requests.get(f"http://127.0.0.1:{port}/", timeout=5)
-
-
 def test_a_demo_at_no_port_says_so(begin: Begin) -> None:
     said, _ = begin("make", "demo", "PORT=none").communicate(timeout=30)
     assert said.startswith(
-        "CommandError: --port is 'none'; take a whole number from 1 to 65535.\nmake: "
+        "CommandError: --port is 'none'; take a whole number from 1 to 65535, such as make demo "
+        "PORT=8001\nmake: "
     )
 
 
@@ -130,8 +118,15 @@ def test_ci_tests_both_databases_and_needs_the_browser_and_the_brokers(repositor
     assert "\nREQUIRE_VENDOR=sqlite make test\n" in script
     assert (
         "\nDATABASE_URL=$postgres REQUIRE_VENDOR=postgresql "
-        "make test ARGS='-m \"not no_database\"'\n"
+        "make test ARGS='-m \"not no_database and not either_database\"'\n"
     ) in script
+
+
+def test_there_are_three_workers_for_two_processors_unless_told_otherwise(begin: Begin) -> None:
+    show = ("make", "--eval", "shown: ; @echo $(WORKERS)", "shown")
+    usual = begin(*show).communicate(timeout=10)[0]
+    assert int(usual) == (len(os.sched_getaffinity(0)) * 3 + 1) // 2
+    assert begin(*show, WORKERS="7").communicate(timeout=10)[0] == "7\n"
 
 
 @pytest.mark.parametrize(("variables", "value"), [({}, "1"), ({"DEVELOPMENT": "0"}, "0")])

@@ -117,3 +117,21 @@ def test_what_serves_nobody_needs_no_settings(manage: Manage) -> None:
     assert "NativeRegistry" in ended.stdout
     ended = manage("attest", "--block", "1")
     assert ended.stderr == "CommandError: Name the chains: --source ID --destination ID.\n"
+
+
+@pytest.mark.parametrize("asked", [[], ["help"], ["--help"]])
+def test_our_commands_are_listed_without_any_settings(manage: Manage, asked: list[str]) -> None:
+    listed = manage(*asked)
+    assert listed.returncode == 0
+    for part in ("[accounts]", "create_api_key", "[explorer]", "serve", "[queries]", "check_setup"):
+        assert part in listed.stdout
+    assert "settings are not properly configured" not in listed.stdout + listed.stderr
+
+
+def test_what_a_command_takes_is_told_without_any_settings(manage: Manage) -> None:
+    for asked in (["check_setup", "--help"], ["help", "run_prover"]):
+        told = manage(*asked)
+        assert (told.returncode, told.stderr) == (0, "")
+        assert "usage: manage.py" in told.stdout
+    ended = manage("create_api_key", "--owner", "help")
+    assert ended.stderr.startswith("Tacitus cannot start. SECRET_KEY is not set.")

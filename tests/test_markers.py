@@ -28,6 +28,14 @@ def test_a_test_makes_exactly_one_claim(run_tests: RunTests, marks: str, *, acce
     assert ("exactly one of no_database and django_db" in ended.stderr) is not accepted
 
 
+@pytest.mark.parametrize(("need", "accepted"), [("no_database", False), ("django_db", True)])
+def test_either_database_needs_one(run_tests: RunTests, need: str, *, accepted: bool) -> None:
+    marks = f"@pytest.mark.either_database\n@pytest.mark.{need}"
+    ended = run_tests(f"import pytest\n\n{marks}\ndef test_it():\n    pass\n", "--collect-only")
+    assert (ended.returncode == 0) is accepted, ended.stdout + ended.stderr
+    assert ("either_database marks what needs none" in ended.stderr) is not accepted
+
+
 def test_what_the_developer_has_set_is_not_seen(run_tests: RunTests) -> None:
     source = """
 import pytest

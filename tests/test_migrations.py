@@ -1,4 +1,4 @@
-"""No model is without its migration, in an app that has no migrations yet either."""
+"""No model is without its migration, and the version before goes on with what a migration does."""
 
 import os
 import subprocess
@@ -8,6 +8,9 @@ from pathlib import Path
 import pytest
 from django.apps import apps
 from django.core.management import call_command
+from django.db import migrations, models
+from django.db.migrations.loader import MigrationLoader
+from django.db.migrations.operations.base import Operation
 
 from tests.commands import clean_environment
 
@@ -55,3 +58,43 @@ def test_an_app_without_migrations_is_noticed(repository: Path, tmp_path: Path) 
     )
     assert (ended.returncode, ended.stderr) == (1, "")
     assert "+ Create model Late" in ended.stdout
+
+
+def _only_adds(operation: Operation) -> bool:
+    """So that a version that does not know of it reads and writes as before."""
+    if isinstance(operation, migrations.AddField):
+        field = operation.field
+        return field.null or field.has_db_default()
+    return isinstance(operation, migrations.CreateModel | migrations.AddIndex)
+
+
+@pytest.mark.no_database
+def test_a_migration_after_the_first_only_adds() -> None:
+    loader = MigrationLoader(None, ignore_no_migrations=True)
+    later = {
+        key: each
+        for key, each in loader.disk_migrations.items()
+        if key[0] in {"accounts", "queries"} and key[1] != "0001_initial"
+    }
+    for key, migration in later.items():
+        assert all(map(_only_adds, migration.operations)), key
+
+
+@pytest.mark.no_database
+@pytest.mark.parametrize(
+    ("operation", "adds"),
+    [
+        (migrations.AddField("batch", "a", models.TextField(null=True)), True),
+        (migrations.AddField("batch", "a", models.TextField(db_default="")), True),
+        (migrations.AddField("batch", "a", models.TextField(default="")), False),
+        (migrations.AddIndex("batch", models.Index(name="a", fields=["fee"])), True),
+        (migrations.CreateModel("A", []), True),
+        (migrations.RemoveField("batch", "fee"), False),
+        (migrations.RenameField("batch", "fee", "offer"), False),
+        (migrations.AlterField("batch", "fee", models.TextField()), False),
+        (migrations.DeleteModel("Batch"), False),
+        (migrations.RunSQL("DELETE FROM queries_batch"), False),
+    ],
+)
+def test_what_only_adds_is_told_from_the_rest(operation: Operation, *, adds: bool) -> None:
+    assert _only_adds(operation) is adds

@@ -28,6 +28,8 @@ def _pins(file: Path) -> dict[str, str]:
 def _wanted(repository: Path, file: str) -> list[Requirement]:
     """What pyproject.toml asks for, and what is pinned in `file`."""
     project = tomllib.loads((repository / "pyproject.toml").read_text())
+    if file == "requirements-analyser.txt":
+        return [Requirement(each) for each in project["dependency-groups"]["analyser"]]
     wanted = [*project["project"]["dependencies"]]
     for extra in project["project"]["optional-dependencies"].values():
         wanted += extra
@@ -36,7 +38,9 @@ def _wanted(repository: Path, file: str) -> list[Requirement]:
     return [Requirement(each) for each in wanted]
 
 
-@pytest.mark.parametrize("file", ["requirements.txt", "requirements-dev.txt"])
+@pytest.mark.parametrize(
+    "file", ["requirements.txt", "requirements-dev.txt", "requirements-analyser.txt"]
+)
 def test_every_dependency_has_a_range_and_a_pin_in_it(repository: Path, file: str) -> None:
     pins = _pins(repository / file)
     for requirement in _wanted(repository, file):
@@ -93,6 +97,7 @@ def test_the_npm_lock_holds_what_package_json_names(repository: Path) -> None:
     [
         "requirements.txt",
         "requirements-dev.txt",
+        "requirements-analyser.txt",
         "queries/contracts/package.json",
         "queries/contracts/.npmrc",
         "queries/contracts/package-lock.json",

@@ -1,6 +1,5 @@
 """The README's script, run as it stands there, against a server and a prover as they are run."""
 
-import re
 import subprocess
 import sys
 from pathlib import Path
@@ -9,18 +8,17 @@ import pytest
 
 from tests.commands import Manage
 from tests.installation import HOLDER, Installation, installation
-from tests.queries.pipeline.service import CHAIN_ID
+from tests.local_chain import ETHER
+from tests.readme import batch_of, script
 
 pytestmark = pytest.mark.no_database
 
 
-SCRIPT = re.compile(r"```python\n(import sys.*?)```", re.DOTALL)
-
-
 def test_it_is_short_and_takes_nothing_but_requests(repository: Path) -> None:
-    lines = [line for line in _script(repository).splitlines() if line]
-    assert len(lines) <= 14
-    assert [line for line in lines if "import" in line] == ["import sys, time, requests"]
+    lines = [line for line in script(repository).splitlines() if line]
+    assert len(lines) == 10
+    assert max(map(len, lines)) <= 100
+    assert [line for line in lines if "import" in line] == ["import json, sys, time, requests as r"]
 
 
 def test_it_submits_waits_and_reads_the_same_balance(
@@ -32,25 +30,20 @@ def test_it_submits_waits_and_reads_the_same_balance(
         right = _run(repository, it, it.key, block)
         unknown = _run(repository, it, "tct_wrong", block)
         ahead = _run(repository, it, it.key, block + 10_000)
-    assert (right.stdout, right.stderr) == ("eth_call 123.0\neth_getBalance 123.0\n", "")
+    assert (right.stdout, right.stderr) == (2 * f"{123 * ETHER}\n", "")
     for refused, said in ((unknown, "This API key is not known"), (ahead, "is no block of chain")):
         assert (refused.returncode, refused.stdout) == (1, "")
         assert said in refused.stderr
         assert len(refused.stderr.splitlines()) == 1
 
 
-def _script(repository: Path) -> str:
-    script = SCRIPT.search((repository / "README.md").read_text())
-    assert script
-    return script[1]
-
-
 def _run(
     repository: Path, it: Installation, key: str, block: int
 ) -> subprocess.CompletedProcess[str]:
-    asked = [it.address, key, it.node.url, it.registry, str(CHAIN_ID), HOLDER, str(block)]
+    named = [it.address, key, it.node.url, it.registry, HOLDER, str(block)]
     return subprocess.run(
-        [sys.executable, "-c", _script(repository), *asked],
+        [sys.executable, "-c", script(repository), *named],
+        input=batch_of(repository, HOLDER, block),
         capture_output=True,
         text=True,
         timeout=60,

@@ -5,7 +5,8 @@ from django.template import Context
 
 from explorer import fact_lines as lines
 from explorer.advice import ADVICE
-from explorer.decoding import Decoded, decoded_value
+from explorer.decoding import Decoded, decoded_value, is_absent
+from queries.reading.blocks import FieldView
 from queries.reading.lines import QueryLine
 from queries.reading.views import QueryView, ValueView
 
@@ -34,6 +35,19 @@ def said_by(context: Context, query: QueryLine, value: ValueView) -> Decoded:
     currency = context["links"].currency(query.source)
     of_account = bool(query.account or query.name)
     return decoded_value(value.name, value.word, currency, of_account=of_account)
+
+
+@register.filter
+def says_no_such_account(query: QueryLine) -> bool:
+    """Whether a line's values prove that."""
+    fields = {each.name: each.word for each in query.values if not each.name.startswith("0x")}
+    return bool(query.account) and is_absent(fields)
+
+
+@register.filter
+def said(field: FieldView) -> Decoded:
+    """What a header's field says, as it does where it is proven."""
+    return decoded_value(field.name, field.word, "", of_account=False)
 
 
 @register.filter

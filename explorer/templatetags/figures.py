@@ -4,6 +4,8 @@ from urllib.parse import urlsplit
 
 from django import template
 
+from accounts import counting
+
 register = template.Library()
 
 
@@ -17,7 +19,7 @@ def grouped(number: int) -> str:
 def counted(number: int, forms: str) -> str:
     """`3 queries` of "query,queries"; a word without a comma takes an s."""
     one, _, many = forms.partition(",")
-    return f"{grouped(number)} {one if number == 1 else many or one + 's'}"
+    return counting.counted(number, one, many)
 
 
 @register.filter

@@ -16,6 +16,8 @@ from queries.reading import accounts
 from queries.reading.spellings import checksummed
 
 ROWS = 25
+LINES = 50  # of the chart's table that come with the page; more of them come when they are wanted
+TABLE = "table"
 
 
 @require_safe
@@ -30,8 +32,12 @@ def account(request: HttpRequest, address: str, links: PageLinks) -> HttpRespons
     chain = chain_of(request, shown)
     if chain is None:
         return render(request, "account.html", {"links": links, "shown": shown})
+    chart = balance_chart(accounts.balances_of(spelled, chain))
+    asked = TABLE in request.GET
+    if asked and chart and request.headers.get("HX-Request"):
+        return render(request, "parts/figure_table.html", {"chart": chart})
     facts = accounts.facts_of(spelled, chain, cursor_of(request, numbers(2)), ROWS)
-    balances = accounts.balances_of(spelled, chain)
+    later = chart and len(chart.rows) > LINES and not asked
     return render(
         request,
         "account.html",
@@ -42,7 +48,9 @@ def account(request: HttpRequest, address: str, links: PageLinks) -> HttpRespons
             "chains": sorted({chain, *shown.chains}),
             "facts": facts,
             "ways": ways(request, facts),
-            "chart": balance_chart(balances),
+            "chart": chart,
+            "table_open": asked,
+            "table_at": f"?chain={chain}&{TABLE}=whole" if later else "",
         },
     )
 

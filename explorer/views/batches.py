@@ -21,9 +21,9 @@ MOST_OPENED = 100
 @never_cache
 def batch(request: HttpRequest, batch_id: str, links: PageLinks) -> HttpResponse:
     opened = _opened(request) if "open" in request.GET else None
-    return render(
-        request, "batch.html", {"page": _parts(request, batch_id, opened), "links": links}
-    )
+    place = request.GET.get("query", "")
+    page = _parts(request, batch_id, opened, wanted=int(place) if PLACE.fullmatch(place) else None)
+    return render(request, "batch.html", {"page": page, "links": links})
 
 
 @require_safe
@@ -62,9 +62,10 @@ def _parts(
     batch_id: str,
     opened: dict[str, int] | None,
     shown: frozenset[int] | None = None,
+    wanted: int | None = None,
 ) -> BatchParts:
     first = request.GET.get("blocks", "")
-    page = parts_of(batch_id, opened, shown, int(first) if PLACE.fullmatch(first) else 0)
+    page = parts_of(batch_id, opened, shown, int(first) if PLACE.fullmatch(first) else 0, wanted)
     if page is None:
         raise Http404
     return page

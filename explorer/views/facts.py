@@ -1,5 +1,7 @@
 """One fact: what it says, how anyone reads it, and what its registry says right now."""
 
+from collections.abc import Sequence
+
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.cache import never_cache
@@ -7,6 +9,7 @@ from django.views.decorators.http import require_safe
 
 from accounts.client_address import client_network
 from accounts.rate_limits import spend
+from explorer.decoding import no_such_account
 from explorer.fact_lines import fact_line
 from explorer.live_check import AskRegistry, Outcome, RegistryWord
 from explorer.page_links import PageLinks
@@ -22,8 +25,9 @@ CHECKS, WINDOW = 20, 60  # of a visitor's network, in so many seconds
 def fact(
     request: HttpRequest, batch_id: str, place: int, name: str, links: PageLinks
 ) -> HttpResponse:
-    found = _fact(batch_id, place, name)
-    return render(request, _template(request, "read_it"), _shown(found, batch_id, place, links))
+    found, of_query = _fact(batch_id, place, name)
+    shown = _shown(found, batch_id, place, links) | {"absent": no_such_account(of_query)}
+    return render(request, _template(request, "read_it"), shown)
 
 
 @require_safe
@@ -31,21 +35,25 @@ def fact(
 def check(  # noqa: PLR0913, PLR0917  (the address's parts, and what urls wires)
     request: HttpRequest, batch_id: str, place: int, name: str, links: PageLinks, ask: AskRegistry
 ) -> HttpResponse:
-    found = _fact(batch_id, place, name)
+    found, of_query = _fact(batch_id, place, name)
     answer = _asked(request, found, ask)
-    shown = _shown(found, batch_id, place, links) | {"check": answer}
+    shown = _shown(found, batch_id, place, links) | {
+        "absent": no_such_account(of_query),
+        "check": answer,
+    }
     if answer.outcome is Outcome.DIFFERS:
         shown["said"] = fact_line(found.with_word(answer.word), links)
     return render(request, _template(request, "check_answer"), shown)
 
 
-def _fact(batch_id: str, place: int, name: str) -> FactView:
+def _fact(batch_id: str, place: int, name: str) -> tuple[FactView, Sequence[FactView]]:
+    """It, among all of its query's."""
     batch = batches.batch(batch_id)
     query = batches.query_at(batch, place) if batch else None
     facts = facts_of(query, batch.destination) if batch and query else ()
     for each in facts:
         if each.name == name:
-            return each
+            return each, facts
     raise Http404
 
 

@@ -4,6 +4,7 @@ from django.core.exceptions import DisallowedHost
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.template.loader import render_to_string
+from django.urls import reverse
 
 from accounts.signed_in_forms import is_for_accounts, signed_out_meanwhile
 from explorer.logs import request_id
@@ -15,10 +16,20 @@ def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
 
 
 def untrusted_form(request: HttpRequest, reason: str) -> HttpResponse:  # noqa: ARG001
-    """Signing out changes what a form is trusted by, and other windows do not know of it."""
+    """Signing in or out changes what a form is trusted by, and other windows do not know of it."""
+    if request.path.startswith(reverse("new-batch")) and request.headers.get("HX-Request"):
+        return _to_an_open_form(request)
     if not request.user.is_authenticated and is_for_accounts(request.path):
         return signed_out_meanwhile(request)
     return render(request, "403_csrf.html", status=403)
+
+
+def _to_an_open_form(request: HttpRequest) -> HttpResponse:
+    """Said where its estimate stands; the script shows no answer that is an error by its status."""
+    said = "signed_in_anew" if request.user.is_authenticated else "signed_out"
+    answer = render(request, f"new_batch/{said}.html")
+    answer["HX-Retarget"], answer["HX-Reswap"] = "#verdict", "innerHTML"
+    return answer
 
 
 def fault_of_ours(request: HttpRequest) -> HttpResponse:  # noqa: ARG001

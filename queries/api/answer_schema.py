@@ -1,5 +1,7 @@
 """What the API answers, as JSON Schema, for its own description; a test compares real answers."""
 
+from queries.api.batch_codes import rejection_codes, wait_codes
+from queries.api.proof_endpoints import proof_schema
 from queries.api.request_schema import DECIMAL, Schema
 from queries.pipeline.estimate import Readiness
 from queries.proving.header_fields import HeaderField
@@ -40,6 +42,13 @@ def _whole(properties: dict[str, Schema], *, beside: dict[str, Schema] | None = 
     }
 
 
+WAITS: dict[str, Schema] = {
+    "waitsFor": TEXT_OR_NULL,
+    "waitCode": {
+        "enum": [*wait_codes(), None],
+        "description": "What waitsFor says, for programs.",
+    },
+}
 BATCH: dict[str, Schema] = {
     "queryStatus": {"enum": ["IN_PROGRESS", "DONE", "REJECTED"]},
     "internalId": ID,
@@ -49,11 +58,11 @@ BATCH: dict[str, Schema] = {
     "spent": NUMBER,
     "submitted": MOMENT,
     "ended": MOMENT_OR_NULL,
-    "waitsFor": TEXT_OR_NULL,
+    **WAITS,
 }
 CAUSE: dict[str, Schema] = {
     "error": TEXT,
-    "code": TEXT,
+    "code": {"enum": rejection_codes()},
     "path": TEXT,
     "retryable": FLAG,
     "step": {"enum": [*StepName.values, None]},
@@ -68,7 +77,7 @@ QUERY: dict[str, Schema] = {
     "slots": _texts(),
     "header": _texts([each.name for each in HeaderField]),
     "steps": _list_of("Step"),
-    "waitsFor": TEXT_OR_NULL,
+    **WAITS,
     "values": {"type": ["object", "null"], "additionalProperties": TEXT},
     "cost": NUMBER_OR_NULL,
 }
@@ -80,7 +89,7 @@ STEP: dict[str, Schema] = {
     "transactionHash": TEXT_OR_NULL,
     "transactionBlock": NUMBER_OR_NULL,
     "gasUsed": NUMBER_OR_NULL,
-    "error": _or_null(_whole({"error": TEXT, "code": TEXT, "retryable": FLAG})),
+    "error": _or_null(_whole({name: CAUSE[name] for name in ("error", "code", "retryable")})),
 }
 
 
@@ -105,6 +114,7 @@ def answer_schemas(codes: list[str]) -> dict[str, Schema]:
         "Batches": _whole({"batches": _list_of("Batch"), "cursor": _or_null(ID)}),
         "Query": _whole(QUERY),
         "Step": _whole(STEP),
+        "Proof": proof_schema(),
         "Connections": _whole({"connections": _list_of("Connection")}),
         "Connection": _whole({"originChainId": NUMBER, "destinationChainId": NUMBER}),
         "ApiKey": _api_key(),

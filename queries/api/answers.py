@@ -11,6 +11,7 @@ from django.http import JsonResponse
 from queries.reading.views import BatchView, ErrorView, QueryPage, QueryView, StepView
 from queries.schema.batch_request import BlockNumber, BlockTimestamp
 from queries.statuses import BatchStatus
+from queries.wait_reasons import Reason
 
 
 def answer(content: dict[str, object]) -> JsonResponse:
@@ -28,7 +29,7 @@ def told_batch(shown: BatchView) -> dict[str, object]:
         "spent": str(shown.spent),
         "submitted": moment(shown.submitted),
         "ended": moment(shown.ended),
-        "waitsFor": shown.waits_for or None,
+        **_told_reason(shown.waits_for),
     }
     if shown.error:
         told |= {
@@ -56,9 +57,16 @@ def _query(shown: QueryView) -> dict[str, object]:
         "slots": list(shown.slots),
         "header": [each.name for each in shown.header_fields],
         "steps": [_step(each) for each in shown.steps],
-        "waitsFor": shown.waits_for or None,
+        **_told_reason(shown.waits_for),
         "values": {each.name: each.word for each in shown.values} or None,
         "cost": _number(shown.cost),
+    }
+
+
+def _told_reason(why: Reason | None) -> dict[str, object]:
+    return {
+        "waitsFor": why.sentence if why else None,
+        "waitCode": (why.code or None) if why else None,
     }
 
 

@@ -11,6 +11,7 @@ from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_POST, require_safe
 
 from accounts.client_address import client_network
+from accounts.counting import counted
 from accounts.key_check import MINUTE
 from accounts.rate_limits import spend
 from accounts.refusals import Refusal, answer_of
@@ -70,6 +71,6 @@ def _spend(request: HttpRequest) -> None:
     if not spent.allowed:
         raise TooManyAttestations(
             f"A network has {A_MINUTE} requests about attestations a minute, and these are used "
-            f"up. There are more in {spent.seconds_left} seconds.",
+            f"up. There are more in {counted(spent.seconds_left, 'second')}.",
             headers={"Retry-After": str(spent.seconds_left)},
         )

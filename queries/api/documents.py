@@ -11,10 +11,12 @@ from django.views.decorators.http import require_safe
 
 from accounts.key_check import MINUTE
 from accounts.site_address import site_address
+from queries.api.batch_codes import batch_codes
 from queries.api.endpoint import Endpoint
 from queries.api.endpoints import ENDPOINTS, by_status, every_refusal
 from queries.api.example_answers import EXAMPLE_ANSWERS
 from queries.api.openapi import EXAMPLES_OF_BODIES, document, meaning
+from queries.api.proof_endpoints import PROOF_PARTS
 from queries.api.request_fields import request_fields
 from queries.api.webhook_description import TOLD, pauses
 from queries.chain.connections import WHOLE
@@ -55,6 +57,8 @@ def api_page(request: HttpRequest, limits: BatchLimits) -> HttpResponse:
                 RefusalView(each.code, each.status.value, meaning(each), retryable=each.retryable)
                 for each in every_refusal()
             ],
+            "batch_codes": batch_codes(),
+            "proof_parts": PROOF_PARTS,
             "webhook_headers": TOLD,
             "most_facts": MOST_FACTS,
             "webhook_pauses": pauses(),

@@ -22,6 +22,15 @@ class Parameter:
 
 
 @dataclass(frozen=True, slots=True)
+class Link:
+    """What an answer can be followed by."""
+
+    endpoint: str  # by its name
+    parameter: str
+    place: str  # of the parameter's value in the answer, as a JSON pointer
+
+
+@dataclass(frozen=True, slots=True)
 class Endpoint:
     """A method of an address."""
 
@@ -34,6 +43,7 @@ class Endpoint:
     body: str = ""  # the schema of its body
     refusals: tuple[type[Refusal], ...] = ()
     needs_key: bool = True
+    links: tuple[Link, ...] = ()
 
 
 OF_THE_KEY: tuple[type[Refusal], ...] = (

@@ -10,7 +10,8 @@ from accounts.refusals import Refusal
 from queries import errors
 from queries.api import views
 from queries.api.attestation_endpoints import ATTESTATION_ENDPOINTS
-from queries.api.endpoint import ID_PATTERN, OF_THE_KEY, Endpoint, Parameter, pages
+from queries.api.endpoint import ID_PATTERN, OF_THE_KEY, Endpoint, Link, Parameter, pages
+from queries.api.proof_endpoints import OF_PROOFS, PROOF_ENDPOINT
 from queries.api.webhook_endpoints import OF_REPLAYING, WEBHOOK_ENDPOINTS
 from queries.intake import IDEMPOTENCY_KEY, LONGEST_KEY
 from queries.statuses import BatchStatus
@@ -22,6 +23,7 @@ ANYWHERE: tuple[type[Refusal], ...] = (
     http.HttpsNeeded,
     http.NothingHere,
     http.MethodNotAllowed,
+    http.BodyTooSlow,
     http.FaultOfOurs,
     http.Unavailable,
 )
@@ -33,7 +35,7 @@ OF_SUBMITTING = tuple(
     if isinstance(each, type)
     and each.__module__ == errors.__name__
     and errors.AttestationRefused not in each.__mro__
-    and each not in {*OF_READING, *OF_REPLAYING, *OF_NODES} - {errors.MissingField}
+    and each not in {*OF_READING, *OF_REPLAYING, *OF_NODES, *OF_PROOFS} - {errors.MissingField}
 )
 OF_ESTIMATING = (
     *(
@@ -64,6 +66,7 @@ ENDPOINTS = (
         ),
         body="BatchRequest",
         refusals=(*OF_THE_KEY, http.BodyTooLarge, *OF_SUBMITTING),
+        links=(Link("batchQueryStatus", views.BATCH_ID, "/internalId"),),
     ),
     Endpoint(
         "POST",
@@ -72,7 +75,9 @@ ENDPOINTS = (
         "What a batch would take if it were submitted now: what is proven already, what is not "
         "final yet or out of reach, and the fee. Blocks that are ready together share "
         "transactions: `cost` is what they take then, and the price of each block what it takes "
-        "alone. `feeNeeded` is enough even if each has to go alone. Nothing is stored.",
+        "alone. `feeNeeded` is enough even if each has to go alone, and if gas gets dearer: a fee "
+        "is taken that covers the base fee of the moment of sending and an eighth more, and this "
+        "one covers twice that of now. Nothing is stored.",
         "Estimate",
         body="BatchRequest",
         refusals=(*OF_THE_KEY, http.BodyTooLarge, *OF_ESTIMATING),
@@ -119,7 +124,9 @@ ENDPOINTS = (
             *pages(views.BATCHES_SHOWN, views.MOST_BATCHES),
         ),
         refusals=(*OF_THE_KEY, errors.ParameterMalformed),
+        links=(Link("batchQueryStatus", views.BATCH_ID, "/batches/0/internalId"),),
     ),
+    PROOF_ENDPOINT,
     *WEBHOOK_ENDPOINTS,
     *ATTESTATION_ENDPOINTS,
     Endpoint(

@@ -3,21 +3,23 @@
 import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
-from threading import BoundedSemaphore
+from threading import Lock
 
 from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
 from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_POST
 
+from accounts.counting import counted
 from accounts.key_check import MINUTE, with_api_key
-from accounts.models import ApiKey
+from accounts.models import Account, ApiKey
 from accounts.rate_limits import spend
 from queries import intake
 from queries.api.answers import answer
 from queries.api.bodies import json_body
 from queries.api.estimate_answers import told_estimate
 from queries.chain.errors import ChainError
+from queries.chain.waiting import place_to_wait
 from queries.errors import ChainUnavailable, EstimatesBusy, TooManyEstimates
 from queries.models import Batch
 from queries.pipeline.chains import Chains
@@ -29,11 +31,12 @@ from queries.schema.batch_rules import BatchLimits
 from queries.schema.batch_schema import read_batch
 
 AT_ONCE = 2  # in this process: the other threads serve what asks nobody
-A_MINUTE = 30  # for a key
+A_MINUTE = 30  # for an account, whichever of its keys asks
 SECONDS = 10.0
 RETRY_AFTER = {"Retry-After": "5"}
 
-_places = BoundedSemaphore(AT_ONCE)
+_asking: set[int] = set()  # the accounts whose estimates are being made
+_changing = Lock()
 
 
 @csrf_exempt
@@ -51,8 +54,10 @@ def estimated(
     """What is told of it: the same for whoever asks over the API, and for a page."""
     asked = read_batch(content, rules_from(routes, limits))
     intake.check_heads(asked.blocks)
-    _spend(key)
-    with _a_place():
+    _spend(key.owner)
+    with _a_place(key.owner), place_to_wait() as there_is_one:
+        if not there_is_one:
+            raise _busy("Others wait for nodes")
         found = _estimated(asked, routes)
     return told_estimate(asked, found, free=routes.chains[asked.destination].free)
 
@@ -72,24 +77,30 @@ def _estimated(asked: BatchRequest, routes: Routes) -> Estimate:
             ) from fault
 
 
-def _spend(key: ApiKey) -> None:
-    spent = spend(f"estimates of {key.pk}", A_MINUTE, MINUTE)
+def _spend(owner: Account) -> None:
+    spent = spend(f"estimates of {owner.pk}", A_MINUTE, MINUTE)
     if not spent.allowed:
         raise TooManyEstimates(
-            f"A key has {A_MINUTE} estimates a minute, and these are used up. There are more in "
-            f"{spent.seconds_left} seconds.",
+            f"An account has {A_MINUTE} estimates a minute, and these are used up. There are more "
+            f"in {counted(spent.seconds_left, 'second')}.",
             headers={"Retry-After": str(spent.seconds_left)},
         )
 
 
+def _busy(why: str) -> EstimatesBusy:
+    return EstimatesBusy(f"{why} right now. Try again in a few seconds.", headers=RETRY_AFTER)
+
+
 @contextmanager
-def _a_place() -> Iterator[None]:
-    if not _places.acquire(blocking=False):
-        raise EstimatesBusy(
-            "Others are being answered with estimates right now. Try again in a few seconds.",
-            headers=RETRY_AFTER,
-        )
+def _a_place(owner: Account) -> Iterator[None]:
+    """One for an account, so that whoever asks what hangs leaves a place to others."""
+    with _changing:
+        if owner.pk in _asking or len(_asking) == AT_ONCE:
+            whose = "One of yours" if owner.pk in _asking else "One of somebody else"
+            raise _busy(f"{whose} is being made")
+        _asking.add(owner.pk)
     try:
         yield
     finally:
-        _places.release()
+        with _changing:
+            _asking.remove(owner.pk)

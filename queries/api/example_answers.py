@@ -1,5 +1,7 @@
 """What each endpoint answers when it worked, as an example; a test holds them to the schemas."""
 
+from queries.api.proof_endpoints import PROOF_EXAMPLE
+
 _BATCH: dict[str, object] = {
     "queryStatus": "DONE",
     "internalId": "01J2VM6JSA6VKKZ0ENWGYYPR18",
@@ -10,6 +12,17 @@ _BATCH: dict[str, object] = {
     "submitted": "2026-11-20T07:41:03.204Z",
     "ended": "2026-11-20T07:41:31.870Z",
     "waitsFor": None,
+    "waitCode": None,
+}
+_WAITING: dict[str, object] = {
+    **_BATCH,
+    "queryStatus": "IN_PROGRESS",
+    "internalId": "01J2VM7D0ZB6M2T4KQ8N1XW5RC",
+    "status": "IN_PROGRESS",
+    "spent": "0",
+    "ended": None,
+    "waitsFor": "Block 5,186,047 is not final yet: the last final one is 5,186,040.",
+    "waitCode": "block_not_final",
 }
 
 
@@ -48,6 +61,7 @@ _QUERY: dict[str, object] = {
         _step("ACCOUNT_ACCUMULATED", "03.902", "31.870", **_TRANSACTION),
     ],
     "waitsFor": None,
+    "waitCode": None,
     "values": {"BALANCE": f"0x{10**18:064x}"},
     "cost": "170480000000000",
 }
@@ -121,11 +135,12 @@ EXAMPLE_ANSWERS: dict[str, object] = {
         ],
     },
     "BatchStatus": {**_BATCH, "queries": [_QUERY], "nextQuery": None},
-    "Batches": {"batches": [_BATCH], "cursor": None},
+    "Batches": {"batches": [_WAITING, _BATCH], "cursor": None},
     "Deliveries": {"deliveries": [_DELIVERY], "cursor": None},
     "Delivery": _DELIVERY,
     "WebhookSecret": {"secret": "whs_6f1c0d5ab7e94f3288d1a05be2c47a93d0e16f52"},
     "Event": EVENT,
+    "Proof": PROOF_EXAMPLE,
     "Connections": {
         "connections": [{"originChainId": "11155111", "destinationChainId": "11155111"}]
     },

@@ -109,13 +109,20 @@ def _body(endpoint: Endpoint) -> Schema:
 
 
 def _responses(endpoint: Endpoint) -> Schema:
-    told: Schema = {
-        str(HTTPStatus.OK.value): {
-            "description": "It worked.",
-            "headers": headers_of(HTTPStatus.OK, needs_key=endpoint.needs_key),
-            "content": {"application/json": _answered(endpoint.answer)},
-        }
+    worked: Schema = {
+        "description": "It worked.",
+        "headers": headers_of(HTTPStatus.OK, needs_key=endpoint.needs_key),
+        "content": {"application/json": _answered(endpoint.answer)},
     }
+    if endpoint.links:
+        worked["links"] = {
+            each.endpoint: {
+                "operationId": each.endpoint,
+                "parameters": {each.parameter: f"$response.body#{each.place}"},
+            }
+            for each in endpoint.links
+        }
+    told: Schema = {str(HTTPStatus.OK.value): worked}
     for status, refusals in by_status((*endpoint.refusals, *ANYWHERE)).items():
         headers = headers_of(status, needs_key=endpoint.needs_key)
         told[str(status.value)] = {"headers": headers} | _refused(refusals)

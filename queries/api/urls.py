@@ -2,7 +2,15 @@
 
 from django.urls import URLPattern, path
 
-from queries.api import attestation_views, documents, estimating, views, webhook_views
+from queries.api import (
+    attestation_views,
+    client_file,
+    documents,
+    estimating,
+    proof_views,
+    views,
+    webhook_views,
+)
 from queries.routes import Routes
 from queries.schema.batch_rules import BatchLimits
 
@@ -24,6 +32,12 @@ def addresses(routes: Routes, limits: BatchLimits) -> list[URLPattern]:
         ),
         path("batch-query-status", views.batch_query_status, name="batch-query-status"),
         path("batch-queries", views.batch_queries, name="batch-queries"),
+        path(
+            "batch-queries/<str:batch>/proof",
+            proof_views.batch_proof,
+            {"routes": routes},
+            name="batch-proof",
+        ),
         path("webhook-deliveries", webhook_views.webhook_deliveries, name="webhook-deliveries"),
         path(
             "webhook-deliveries/<str:event>/replay",
@@ -54,5 +68,8 @@ def addresses(routes: Routes, limits: BatchLimits) -> list[URLPattern]:
 
 
 def pages(limits: BatchLimits) -> list[URLPattern]:
-    """For people: what the API takes and answers."""
-    return [path("docs/api", documents.api_page, {"limits": limits}, name="api-docs")]
+    """For people: what the API takes and answers, and a client of it."""
+    return [
+        path("docs/api", documents.api_page, {"limits": limits}, name="api-docs"),
+        path("tacitus.py", client_file.client_file, name="client"),
+    ]

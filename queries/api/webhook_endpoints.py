@@ -2,7 +2,7 @@
 
 from queries import errors
 from queries.api import webhook_views
-from queries.api.endpoint import ID_PATTERN, OF_THE_KEY, Endpoint, Parameter, pages
+from queries.api.endpoint import ID_PATTERN, OF_THE_KEY, Endpoint, Link, Parameter, pages
 from queries.deliveries import REPLAYS_AN_HOUR
 from queries.reading.deliveries import ATTEMPTS_SHOWN
 
@@ -18,6 +18,7 @@ WEBHOOK_ENDPOINTS = (
         "Deliveries",
         pages(webhook_views.SHOWN, webhook_views.MOST),
         refusals=(*OF_THE_KEY, errors.ParameterMalformed),
+        links=(Link("replayWebhook", "event", "/deliveries/0/event"),),
     ),
     Endpoint(
         "POST",
@@ -36,6 +37,7 @@ WEBHOOK_ENDPOINTS = (
             ),
         ),
         refusals=(*OF_THE_KEY, *OF_REPLAYING),
+        links=(Link("batchQueryStatus", "batchQueryId", "/batchQueryId"),),
     ),
     Endpoint(
         "GET",

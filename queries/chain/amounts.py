@@ -12,11 +12,11 @@ def gwei(wei: int) -> str:
     return f"{_shortest(Decimal(wei) / GWEI)} gwei"
 
 
-def coins(wei: int) -> str:
-    """Such as `0.25 coins`, because chains call theirs by many names; rounded down."""
+def whole_units(wei: int, currency: str) -> str:
+    """Such as `0.25 ETH`, rounded down."""
     if 0 < wei < SMALLEST:
-        return "less than 0.000001 coins"
-    return f"{_shortest(Decimal(wei // SMALLEST) / 10**6)} coins"
+        return f"less than 0.000001 {currency}"
+    return f"{_shortest(Decimal(wei // SMALLEST) / 10**6)} {currency}"
 
 
 def _shortest(number: Decimal) -> str:

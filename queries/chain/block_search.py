@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import Protocol
 
+from accounts.times import spoken
 from queries.chain.errors import NodesLie, TimeTooEarly, TimeTooLate
 from queries.chain.heads import ChainHead
 from queries.proving.headers import Header
@@ -71,14 +72,15 @@ def _earliest(chain: Headers, seconds: int, head: ChainHead) -> Header:
     if seconds >= head.timestamp:
         raise TimeTooLate(
             f"No block after that time is known yet; {head.timestamp - 1} is the latest time "
-            "that works.",
+            f"that works ({spoken(head.timestamp - 1)}).",
             head.timestamp - 1,
         )
     # Some chains' first block has no time, which would make every guess a bad one.
     first = chain.headers(0, min(1, head.number))
     if seconds < first[0].timestamp:
         raise TimeTooEarly(
-            f"The chain began at {first[0].timestamp}, which is the earliest time that works.",
+            f"The chain began at {first[0].timestamp}, which is the earliest time that works "
+            f"({spoken(first[0].timestamp)}).",
             first[0].timestamp,
         )
     return first[-1] if first[-1].timestamp <= seconds else first[0]

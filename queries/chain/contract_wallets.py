@@ -4,22 +4,23 @@ EIP-1271 asks the wallet, EIP-6492 makes one first that is not deployed yet; bot
 SignatureCheck.sol in one call that leaves nothing behind. The nodes are not believed any further
 than the operator has to: where there are two, two must say the same.
 
-Anyone can have it asked, with a signature that is made up. So a process asks one question at a
-time, the nodes together have a few seconds for it, and one that was silent is left alone for some
-time.
+Anyone can have it asked, with a signature that is made up. So a process asks a chain one question
+at a time, and few chains at once; the nodes together have a few seconds for it, and one that was
+silent is left alone for some time.
 """
 
 import re
 import threading
 import time
-from collections.abc import Callable, Iterable
-from contextlib import closing
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import closing, contextmanager
 from enum import Enum, auto
 
 from eth_abi.abi import encode
 
 from queries.chain.artifacts import load_artifact
 from queries.chain.json_rpc import JsonRpc, NodeRefused, NodeUnreachable
+from queries.chain.waiting import place_to_wait
 from queries.proving.keccak import keccak256
 from queries.routes import Chain, NodeAddress
 
@@ -33,6 +34,9 @@ TIMEOUT = 2.0  # seconds, for each of a node's two answers
 DEADLINE = 4.0  # seconds, for all that the nodes of a chain are asked
 SILENT_FOR = 30.0  # seconds in which a node that did not answer is not asked again
 ENOUGH_NODES = 2
+# Chains: one whose nodes hang refuses nobody who asks another one. And one place to wait is left
+# for what else a process asks nodes.
+CHAINS_AT_ONCE = 2
 # Nobody's. Zero, which nodes take where none is named, is to some contracts the sign of a trial
 # in which they check less.
 ASKER = f"0x{keccak256(b'Tacitus asks whether a wallet accepts a signature')[-20:].hex()}"
@@ -48,7 +52,7 @@ class WalletAnswer(Enum):
     NODE_UNREACHABLE = auto()
     WRONG_CHAIN = auto()
     NODES_DISAGREE = auto()
-    BUSY = auto()  # with another question
+    BUSY = auto()  # with other questions
 
 
 # The words that SignatureCheck.sol answers with.
@@ -56,10 +60,11 @@ WORDS = {1: WalletAnswer.ACCEPTED, 2: WalletAnswer.REFUSED, 3: WalletAnswer.NO_C
 
 
 class WalletQuestions:
-    """The questions of one process, one at a time, and the nodes that were silent lately."""
+    """The questions of one process, one a chain, and the nodes that were silent lately."""
 
     def __init__(self) -> None:
-        self._asking = threading.Lock()
+        self._lock = threading.Lock()
+        self._asked: set[int] = set()  # chains, at this moment
         self._silent_until: dict[str, float] = {}  # by the monotonic clock
 
     def ask(
@@ -82,19 +87,32 @@ class WalletQuestions:
         enough = min(ENOUGH_NODES, len(chain.nodes))
         if len(nodes) < enough:
             return WalletAnswer.NODE_UNREACHABLE
-        if not self._asking.acquire(blocking=False):
-            return WalletAnswer.BUSY
-        try:
+        with self._place_of(chain.id) as there_is_one:
+            if not there_is_one:
+                return WalletAnswer.BUSY
             before()
-            asked = [bytes.fromhex(address.removeprefix("0x")), digest, signature]
-            code = load_artifact("SignatureCheck").bytecode
-            code += encode(["address", "bytes32", "bytes"], asked)
+            code = _question(address, digest, signature)
             until = time.monotonic() + DEADLINE
             # One after the other and not at once, so that a third node is asked only where it is
             # needed.
             return _agreed((self._answer(node, chain.id, code, until) for node in nodes), enough)
+
+    @contextmanager
+    def _place_of(self, chain_id: int) -> Iterator[bool]:
+        """Whether there is one: the chain is not asked now, and not too much else."""
+        with self._lock:
+            free = chain_id not in self._asked and len(self._asked) < CHAINS_AT_ONCE
+            if free:
+                self._asked.add(chain_id)
+        if not free:
+            yield False
+            return
+        try:
+            with place_to_wait() as there_is_one:
+                yield there_is_one
         finally:
-            self._asking.release()
+            with self._lock:
+                self._asked.remove(chain_id)
 
     def _is_silent(self, node: NodeAddress) -> bool:
         return time.monotonic() < self._silent_until.get(node.url, 0.0)
@@ -116,6 +134,12 @@ class WalletQuestions:
                     self._silent_until[node.url] = time.monotonic() + SILENT_FOR
                 return WalletAnswer.NODE_UNREACHABLE
             return _its_word(rpc, its_chain, chain_id, code)
+
+
+def _question(address: str, digest: bytes, signature: bytes) -> bytes:
+    asked = [bytes.fromhex(address.removeprefix("0x")), digest, signature]
+    code = load_artifact("SignatureCheck").bytecode
+    return code + encode(["address", "bytes32", "bytes"], asked)
 
 
 def _agreed(answers: Iterable[WalletAnswer], enough: int) -> WalletAnswer:

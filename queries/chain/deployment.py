@@ -1,14 +1,12 @@
 """Deploying a registry: what must hold before gas is spent, the transaction, and its receipt."""
 
-import time
-from collections.abc import Callable
 from dataclasses import dataclass
 
 from eth_utils.address import to_checksum_address
 
-from queries.chain.amounts import coins
-from queries.chain.destination import Destination, Fees, Mined
+from queries.chain.destination import Destination
 from queries.chain.errors import CallReverted
+from queries.chain.one_transaction import Say, TransactionFailed, send_and_wait
 from queries.chain.own_hashes import OwnHashes, own_hashes
 from queries.chain.registry_code import built_in_words
 from queries.chain.registry_facts import L1_BLOCK
@@ -16,11 +14,6 @@ from queries.chain.signer import Signer
 from queries.proving.keccak import keccak256
 from queries.proving.rlp_items import encode_integer, encode_list, encode_string
 from queries.routes import RegistryKind
-
-POLLED_EVERY = 1.0  # seconds
-SPARE_GAS = 10  # percent on top of the estimate
-
-Say = Callable[[str], None]
 
 
 class DeploymentFailed(Exception):  # noqa: N818
@@ -74,45 +67,13 @@ def deploy(  # noqa: PLR0913, PLR0917  (what is deployed, where, by whom, and ho
     say: Say,
 ) -> Deployed:
     """Send the transaction, and wait for its receipt as many seconds as `patience`."""
-    chain = destination.chain
     try:
-        gas = destination.gas_needed(signer.address, None, code)
+        sent = send_and_wait(destination, signer, None, code, patience, say)
     except CallReverted:
-        raise DeploymentFailed(f"{chain.name} would not take this contract.") from None
-    gas += gas * SPARE_GAS // 100
-    fees = destination.fees()
-    _check_funds(destination, signer, gas, fees)
-    nonce = destination.nonce(signer.address)
-    signed = signer.sign(chain.id, nonce, None, code, gas, fees)
-    destination.send(signed.raw)
-    say(f"Sent {signed.hash} with nonce {nonce}; waiting for a block …")
-    mined = _mined(destination, signed.hash, patience)
-    if not mined.succeeded:
-        raise DeploymentFailed(f"The transaction {signed.hash} was mined and failed.")
-    address = created_address(signer.address, nonce)
+        raise DeploymentFailed(f"{destination.chain.name} would not take this contract.") from None
+    except TransactionFailed as failed:
+        raise DeploymentFailed(str(failed)) from None
+    address = created_address(signer.address, sent.nonce)
     if built_in_words(kind, destination.code(address)) is None:
         raise DeploymentFailed(f"At {address} stands another contract than the one sent.")
-    return Deployed(address, mined.block, mined.gas_used)
-
-
-def _check_funds(destination: Destination, signer: Signer, gas: int, fees: Fees) -> None:
-    balance, needed = destination.balance(signer.address), gas * fees.dearest
-    if balance < needed:
-        raise DeploymentFailed(
-            f"The signer {signer.address} has {coins(balance)} on {destination.chain.name}; "
-            f"deploying may cost {coins(needed)}. Send it more."
-        )
-
-
-def _mined(destination: Destination, transaction: str, patience: float) -> Mined:
-    until = time.monotonic() + patience
-    while True:
-        mined = destination.mined(transaction)
-        if mined is not None:
-            return mined
-        if time.monotonic() > until:
-            raise DeploymentFailed(
-                f"The transaction {transaction} is not mined yet. Look for it before you try "
-                "again; the same command then takes its place."
-            )
-        time.sleep(min(POLLED_EVERY, patience))
+    return Deployed(address, sent.mined.block, sent.mined.gas_used)

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 
@@ -13,13 +14,18 @@ from queries.chain.errors import (
     ChainAnswer,
     FeesTooHigh,
     MethodMissing,
+    NodesLie,
+    QuestionRefused,
     TransactionRefused,
 )
 from queries.chain.heads import ChainHead, read_head
 from queries.chain.node import NodeFault, Question
 from queries.chain.nodes import Check, Checked, Nodes
 from queries.chain.registry_reads import call_data
+from queries.chain.registry_storage import AsIf
+from queries.chain.source import checked_header
 from queries.proving.errors import AnswerMalformed
+from queries.proving.header_fields import HeaderField
 from queries.proving.json_values import read_bytes, read_fixed_bytes, read_object, read_quantity
 from queries.proving.keccak import HASH_BYTES, keccak256
 from queries.routes import Chain
@@ -27,14 +33,20 @@ from queries.routes import Chain
 GAS_PRICE_ORACLE = "0x420000000000000000000000000000000000000F"  # of an OP-stack chain
 REST_OF_TRANSACTION = 110  # bytes
 LARGEST_ANSWER = 2**20  # bytes of a call's answer, or of a contract's code
+# What no chain comes to, and a database keeps: of blocks, nonces and gas, and of wei.
+MOST_COUNTED, MOST_WEI = 2**63, 2**128
 
 
 @dataclass(frozen=True, slots=True)
 class Fees:
-    """What a transaction offers, in wei a gas: maxFeePerGas and maxPriorityFeePerGas."""
+    """What a transaction offers, in wei a gas: maxFeePerGas and maxPriorityFeePerGas.
+
+    `enough`: what the next block takes as maxFeePerGas, whose base fee rises by an eighth at most.
+    """
 
     dearest: int
     priority: int
+    enough: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,16 +61,37 @@ class Mined:
     data_fee: int = 0  # wei that an OP-stack chain takes on top, for its L1
 
 
+@dataclass(frozen=True, slots=True)
+class InItsBlock:
+    """What became of it, and what gas cost at least in its block: None where headers of the chain
+    do not hash as Ethereum's do, and so show nothing.
+    """
+
+    mined: Mined
+    base_fee: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """What a transaction has by its own signed words, which no receipt can go beyond."""
+
+    gas: int
+    gas_price: int  # wei
+
+
 class Destination:
     """For one thread."""
 
-    def __init__(self, chain: Chain, *, until: float = math.inf) -> None:
+    def __init__(
+        self, chain: Chain, *, until: float = math.inf, nodes: Nodes | None = None
+    ) -> None:
         self.chain = chain
         # A node that does not know this block is not asked what is there now: it would deny what
         # was done up to it. Behind one address there may be several nodes.
         self.known_up_to = 0
-        self._nodes = Nodes(chain, until=until)
+        self._nodes = nodes or Nodes(chain, until=until)
         self._takes_data_fees: bool | None = None  # until it was asked
+        self._seen_to_hash = False
 
     def head(self) -> ChainHead:
         """The newest block and the newest final one, as a node says."""
@@ -82,10 +115,11 @@ class Destination:
         return self._nodes.checked("eth_estimateGas", (call,), _number)
 
     def gas_needed_by_each(
-        self, sender: str, to: str, many: Sequence[bytes]
+        self, sender: str, to: str, many: Sequence[bytes], as_if: AsIf | None = None
     ) -> list[int | CallReverted | TransactionRefused]:
-        """The same for many calls, each as if it came alone."""
-        questions = [({"from": sender, "to": to, "data": _hex(data)},) for data in many]
+        """The same for many calls, each as if it came alone; and as if that were the state."""
+        supposed = () if as_if is None else ("latest", as_if)
+        questions = [({"from": sender, "to": to, "data": _hex(data)}, *supposed) for data in many]
         answers: list[int | CallReverted | TransactionRefused] = []
         for answer in self._nodes.checked_or_refused("eth_estimateGas", questions, _number):
             if not isinstance(answer, int | CallReverted | TransactionRefused):
@@ -103,22 +137,26 @@ class Destination:
             )
         tip = self._tip(base)
         dearest = min(2 * base + tip, bound)
-        return Fees(dearest, min(tip, dearest))
+        enough = min(base + -(-base // 8) + tip, dearest)
+        return Fees(dearest, min(tip, dearest), enough)
 
     def data_fees(self, many: Sequence[bytes]) -> list[int]:
         """What an OP-stack chain would take now for bringing each call to its L1, in wei."""
-        if self._takes_data_fees is None:
-            self._takes_data_fees = self.code(GAS_PRICE_ORACLE) != b""
-        if not self._takes_data_fees:
+        if not self._has_data_fees():
             return [0] * len(many)
         # It is asked about a transaction without its signature: the call and some hundred bytes.
         calls = [call_data("getL1Fee(bytes)", data + bytes(REST_OF_TRANSACTION)) for data in many]
         answers = self.call_many(GAS_PRICE_ORACLE, calls)
         return [0 if isinstance(each, CallReverted) else int.from_bytes(each) for each in answers]
 
+    def _has_data_fees(self) -> bool:
+        if self._takes_data_fees is None:
+            self._takes_data_fees = self.code(GAS_PRICE_ORACLE) != b""
+        return self._takes_data_fees
+
     def nonce(self, sender: str) -> int:
         """How many transactions of the sender are mined."""
-        return self._nodes.checked("eth_getTransactionCount", (sender, "latest"), _number)
+        return self._nodes.checked("eth_getTransactionCount", (sender, "latest"), _counted)
 
     def send(self, raw: bytes) -> None:
         """Hand a signed transaction to a node; that it is there already is fine."""
@@ -129,11 +167,45 @@ class Destination:
         except AlreadyKnown:
             return
 
-    def mined(self, transaction_hash: str) -> Mined | None:
+    def mined(self, transaction_hash: str, within: Bounds | None = None) -> Mined | None:
         """The transaction's receipt, or None while it is not mined."""
-        return self._nodes.checked(
-            "eth_getTransactionReceipt", (transaction_hash,), partial(_receipt, transaction_hash)
-        )
+        check = partial(_receipt, transaction_hash, within)
+        return self._nodes.checked("eth_getTransactionReceipt", (transaction_hash,), check)
+
+    def mined_in_its_block(self, transaction_hash: str, within: Bounds) -> InItsBlock | None:
+        """The receipt again, where the header of its block is shown; else another node is asked."""
+
+        def check(answer: object) -> InItsBlock | None:
+            mined = _receipt(transaction_hash, within, answer)
+            if mined and mined.data_fee and not self._has_data_fees():
+                raise AnswerMalformed("the receipt has a fee for an L1, and the chain takes none")
+            return None if mined is None else InItsBlock(mined, self._base_fee_of(mined))
+
+        return self._nodes.checked("eth_getTransactionReceipt", (transaction_hash,), check)
+
+    def _base_fee_of(self, mined: Mined) -> int | None:
+        """Of the block that a receipt names, by its header; 0 where that has none."""
+        asked = (f"0x{mined.block_hash.hex()}", False)
+        check = partial(checked_header, expected_hash=mined.block_hash, expected_number=mined.block)
+        try:
+            header = self._nodes.checked("eth_getBlockByHash", asked, check)
+        except (MethodMissing, QuestionRefused):
+            return None
+        except (NodesLie, BlockUnknown) as fault:
+            if not self._headers_are_ethereums():
+                return None
+            raise NodeFault(type(fault)) from None
+        if not header.has(HeaderField.BASE_FEE_PER_GAS):
+            return 0
+        return int.from_bytes(header.payload(HeaderField.BASE_FEE_PER_GAS))
+
+    def _headers_are_ethereums(self) -> bool:
+        """Whether one was ever seen that hashes so."""
+        if not self._seen_to_hash:
+            with suppress(NodesLie, MethodMissing, QuestionRefused):
+                self._nodes.checked("eth_getBlockByNumber", ("latest", False), checked_header)
+                self._seen_to_hash = True
+        return self._seen_to_hash
 
     def code(self, address: str) -> bytes:
         """The contract at the address; no bytes where there is none."""
@@ -181,10 +253,22 @@ def _number(answer: object) -> int:
     return read_quantity(answer, "the answer")
 
 
+def _counted(answer: object) -> int:
+    return _below(MOST_COUNTED, answer, "the answer")
+
+
+def _below(bound: int, value: object, name: str) -> int:
+    number = read_quantity(value, name)
+    if number >= bound:
+        raise AnswerMalformed(f"{name} is larger than any that there is")
+    return number
+
+
 def _at_least(known: int, answer: object) -> int:
-    if _number(answer) < known:
+    newest = _counted(answer)
+    if newest < known:
         raise NodeFault(BlockUnknown)
-    return _number(answer)
+    return newest
 
 
 def _base_fee(answer: object) -> int:
@@ -202,28 +286,27 @@ def _same_hash(expected: bytes, answer: object) -> None:
         raise AnswerMalformed("a transaction was sent, and another one's hash answered")
 
 
-def _receipt(transaction_hash: str, answer: object) -> Mined | None:
+def _receipt(transaction_hash: str, within: Bounds | None, answer: object) -> Mined | None:
     if answer is None:
         return None
     receipt = read_object(answer, "a receipt")
     stated = read_fixed_bytes(receipt.get("transactionHash"), "transactionHash", HASH_BYTES)
     if _hex(stated) != transaction_hash.lower():
         raise AnswerMalformed("the receipt is another transaction's")
-    status = _in(receipt, "status")
+    status = _below(MOST_COUNTED, receipt.get("status"), "status")
     if status > 1:
         raise AnswerMalformed(f"a receipt's status is 0 or 1, not {status}")
-    return Mined(
-        block=_in(receipt, "blockNumber"),
+    mined = Mined(
+        block=_below(MOST_COUNTED, receipt.get("blockNumber"), "blockNumber"),
         block_hash=read_fixed_bytes(receipt.get("blockHash"), "blockHash", HASH_BYTES),
         succeeded=status == 1,
-        gas_used=_in(receipt, "gasUsed"),
-        gas_price=_in(receipt, "effectiveGasPrice"),
-        data_fee=0 if receipt.get("l1Fee") is None else _in(receipt, "l1Fee"),
+        gas_used=_below(MOST_COUNTED, receipt.get("gasUsed"), "gasUsed"),
+        gas_price=_below(MOST_WEI, receipt.get("effectiveGasPrice"), "effectiveGasPrice"),
+        data_fee=_below(MOST_WEI, receipt.get("l1Fee") or "0x0", "l1Fee"),
     )
-
-
-def _in(receipt: dict[str, object], key: str) -> int:
-    return read_quantity(receipt.get(key), key)
+    if within and (mined.gas_used > within.gas or mined.gas_price > within.gas_price):
+        raise AnswerMalformed("the receipt tells of more than the transaction has")
+    return mined
 
 
 def _hex(some: bytes) -> str:

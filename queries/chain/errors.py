@@ -194,6 +194,16 @@ class TransactionRefused(ChainAnswer):
     says = "{chain} does not take the transaction{why}."
 
 
+class TooMuchGas(TransactionRefused):
+    """It takes more gas than any transaction, or any block of the chain, may have."""
+
+    code = "too_much_gas"
+    says = (
+        "{chain} lets no transaction have the gas that this one takes{why}. Ask for fewer accounts "
+        "or slots in a batch."
+    )
+
+
 # What we find ourselves
 
 

@@ -12,10 +12,9 @@ import requests
 import urllib3
 
 from queries.chain.connections import new_session, read_in_time
+from queries.proving.json_values import has_too_many_values
 
 LARGEST_ANSWER = 64 * 2**20  # bytes
-# Each begins after one of these; as objects they take thirty times their bytes.
-MOST_VALUES, BEFORE_VALUES = 2**20, (b"[", b"{", b",")
 # What is said to several questions at once by who takes fewer, where it is not said in JSON.
 TOO_MANY = {HTTPStatus.BAD_REQUEST, HTTPStatus.REQUEST_ENTITY_TOO_LARGE}
 PIECE = 2**16
@@ -133,7 +132,7 @@ class JsonRpc:
             whole += piece
             if len(whole) > self._largest_answer:
                 raise NodeTakesOne(f"{method}: the node's answer is too large")
-        if sum(map(whole.count, BEFORE_VALUES)) > MOST_VALUES:
+        if has_too_many_values(whole):
             raise NodeTakesOne(f"{method}: the node's answer is too large")
         return whole
 

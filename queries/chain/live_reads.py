@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from queries.chain.destination import Destination
 from queries.chain.registry_facts import FactRead, RegistryFacts
+from queries.chain.waiting import place_to_wait
 from queries.routes import Chain, Registry
 
 AT_ONCE = 2
@@ -41,10 +42,17 @@ class LiveReads:
         if not self._places.acquire(blocking=False):
             raise TooManyReads
         try:
-            until = time.monotonic() + DEADLINE
-            with closing(Destination(chain, until=until)) as destination:
-                block = destination.head().number
-                facts = RegistryFacts(destination, registry)
-                return LiveWords(block, tuple(facts.words(reads, block)))
+            with place_to_wait() as there_is_one:
+                if not there_is_one:
+                    raise TooManyReads
+                return _read(chain, registry, reads)
         finally:
             self._places.release()
+
+
+def _read(chain: Chain, registry: Registry, reads: Sequence[FactRead]) -> LiveWords:
+    until = time.monotonic() + DEADLINE
+    with closing(Destination(chain, until=until)) as destination:
+        block = destination.head().number
+        facts = RegistryFacts(destination, registry)
+        return LiveWords(block, tuple(facts.words(reads, block)))

@@ -14,6 +14,9 @@ from queries.chain.json_rpc import JsonRpc, NodeRefused, NodeUnreachable
 PACKAGES = Path(__file__).parent.parent / "contracts" / "node_modules" / "@foundry-rs"
 GAS_LIMIT = 16_777_216  # of one transaction, by EIP-7825
 MINED_WITHIN, WOKEN_AFTER = 60, 20  # seconds
+# Of a chain that is proven from while it goes on: it is final at once, and keeps the states of so
+# many blocks, which is five hours and a half of one a second.
+KEEPS_ITS_PAST = ("--slots-in-an-epoch", "1", "--max-persisted-states", "20000")
 
 
 class LocalNodeMissing(Exception):  # noqa: N818
@@ -42,8 +45,9 @@ class Receipt:
 class LocalNode:
     """A running node, with an unlocked account that pays for everything."""
 
-    def __init__(self, url: str) -> None:
+    def __init__(self, url: str, process: subprocess.Popen[bytes] | None = None) -> None:
         self.url = url
+        self.process = process
         self.rpc = JsonRpc(url)
         self.payer: str = self.rpc.ask("eth_accounts")[0]
 
@@ -62,13 +66,20 @@ class LocalNode:
         mined = self._mined(self.rpc.ask("eth_sendTransaction", transaction))
         if mined["status"] != "0x1":
             raise TransactionReverted(self._reason(transaction))
-        return Receipt(
-            mined["transactionHash"],
-            int(mined["blockNumber"], 16),
-            int(mined["gasUsed"], 16),
-            mined["contractAddress"],
-            tuple(mined["logs"]),
-        )
+        return _receipt(mined)
+
+    def send_together(self, many: Sequence[tuple[str | None, bytes, int]]) -> list[Receipt]:
+        """Send several at once, each to whom, with what data and how much wei; all must succeed."""
+        nonce = int(self.rpc.ask("eth_getTransactionCount", self.payer, "latest"), 16)
+        sent = []
+        for place, (to, data, amount) in enumerate(many):
+            transaction = {"from": self.payer, "nonce": hex(nonce + place), "value": hex(amount)}
+            transaction |= {"data": f"0x{data.hex()}"} | ({} if to is None else {"to": to})
+            sent.append(self.rpc.ask("eth_sendTransaction", transaction))
+        receipts = [self._mined(each) for each in sent]
+        if any(each["status"] != "0x1" for each in receipts):
+            raise TransactionReverted(b"")
+        return [_receipt(each) for each in receipts]
 
     def deploy(self, bytecode: bytes, arguments: bytes = b"") -> str:
         contract = self.send(None, bytecode + arguments).contract
@@ -122,14 +133,28 @@ def local_node(*options: str, hardfork: str = "osaka") -> Iterator[LocalNode]:
     port = _free_port()
     command: Sequence[str] = [
         str(program), "--port", str(port), "--silent", "--hardfork", hardfork,
-        "--enable-tx-gas-limit", *options,
+        # Its accounts are unlocked: no page that someone looks at may ask it.
+        "--enable-tx-gas-limit", "--no-cors", *options,
     ]  # fmt: skip
-    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)  # noqa: S603
+    # In a session of its own: a terminal's Ctrl-C is for who started it, and who ends it last.
+    process = subprocess.Popen(  # noqa: S603
+        command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True
+    )
     try:
         yield _when_it_answers(process, f"http://127.0.0.1:{port}")
     finally:
         process.terminate()
         process.wait(timeout=30)
+
+
+def _receipt(mined: dict[str, Any]) -> Receipt:
+    return Receipt(
+        mined["transactionHash"],
+        int(mined["blockNumber"], 16),
+        int(mined["gasUsed"], 16),
+        mined["contractAddress"],
+        tuple(mined["logs"]),
+    )
 
 
 def _program() -> Path:
@@ -150,7 +175,7 @@ def _when_it_answers(process: subprocess.Popen[bytes], url: str) -> LocalNode:
     until = time.monotonic() + 30
     while time.monotonic() < until and process.poll() is None:
         try:
-            return LocalNode(url)
+            return LocalNode(url, process)
         except NodeUnreachable:
             time.sleep(0.02)
     raise LocalNodeMissing("The local Ethereum node did not start.")

@@ -20,6 +20,7 @@ from queries.chain.errors import (
     ProofWindowExceeded,
     QuestionRefused,
     StateNotAvailable,
+    TooMuchGas,
     TransactionRefused,
     Underpriced,
 )
@@ -51,10 +52,12 @@ NODE_MESSAGES: tuple[tuple[str, type[ChainError]], ...] = (
     (r"underpriced|fee ?too ?low|(gas price|tip) .*(too low|below|minimum)", Underpriced),
     (r"max fee per gas less than|fee cap (less|too low)|less than block base ?fee", Underpriced),
     (r"insufficient ?funds|upfront cost exceeds|not enough funds", InsufficientFunds),
+    # Gas beyond what one may have; before the calls that ran out of theirs
+    (r"gas required exceeds|exceed.*block gas ?limit|gas ?limit ?exceeded", TooMuchGas),
+    (r"gas limit .*(too high|greater than the cap)", TooMuchGas),
     # Calls
     (r"revert|(vm execution|evm) error|invalid opcode|out ?of ?gas|stack underflow", CallReverted),
     # Transactions that no time makes better
-    (r"gas required exceeds", TransactionRefused),
     (r"intrinsic gas|gas ?limit|oversized|max(imum)? ?(init)?code", TransactionRefused),
     (r"invalid (sender|signature|chain)", TransactionRefused),
     (r"type not supported|exceeds the configured cap", TransactionRefused),

@@ -63,7 +63,8 @@ class Nodes:
     """For one thread, which waits some ten seconds for an answer, where nodes hang a little more.
 
     Every question may be asked twice, of two nodes or of one. `until` is the moment, by the
-    monotonic clock, after which it waits for nobody.
+    monotonic clock, after which it waits for nobody; `first` what the operator's log calls the
+    first one, where these are not all nodes of the chain.
     """
 
     def __init__(
@@ -73,6 +74,7 @@ class Nodes:
         timeout: float = TIMEOUT,
         patience: float = PATIENCE,
         until: float = math.inf,
+        first: int = 1,
     ) -> None:
         self.chain = chain
         self._patience = patience
@@ -80,7 +82,7 @@ class Nodes:
         # The one that answered last stands first.
         self._nodes = [
             Node(number, address, chain, timeout, until)
-            for number, address in enumerate(chain.nodes, 1)
+            for number, address in enumerate(chain.nodes, first)
         ]
 
     def ask(self, method: str, *params: object) -> Any:

@@ -5,6 +5,8 @@ from dataclasses import dataclass
 from eth_account.typed_transactions.typed_transaction import TypedTransaction
 from hexbytes import HexBytes
 
+from queries.chain.destination import Fees
+
 
 @dataclass(frozen=True, slots=True)
 class SignedParts:
@@ -26,3 +28,9 @@ def parts_of(raw: bytes) -> SignedParts:
         bytes(parts["data"]),
         int(parts["gas"]),
     )
+
+
+def fees_of(raw: bytes) -> Fees:
+    """What it offers for its gas."""
+    parts = TypedTransaction.from_bytes(HexBytes(raw)).as_dict()
+    return Fees(int(parts["maxFeePerGas"]), int(parts["maxPriorityFeePerGas"]))

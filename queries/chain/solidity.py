@@ -12,8 +12,8 @@ from typing import Any
 CONTRACTS = Path(__file__).parent.parent / "contracts"
 COMPILER = CONTRACTS / "node_modules" / "solc" / "solc.js"
 
-# What is built, and from which file. The last two are for trials; nobody deploys these, nor the
-# check of signatures, which runs within a call.
+# What is built, and from which file. Those of trials/ are for tests and the demo; nobody deploys
+# these, nor the check of signatures, which runs within a call.
 SOURCES = {
     "NativeRegistry": "NativeRegistry.sol",
     "OptimismRegistry": "OptimismRegistry.sol",
@@ -21,6 +21,7 @@ SOURCES = {
     "SignatureCheck": "SignatureCheck.sol",
     "SettableRegistry": "trials/SettableRegistry.sol",
     "L1BlockStandIn": "trials/L1BlockStandIn.sol",
+    "DemoToken": "trials/DemoToken.sol",
 }
 
 # Cancun and not Osaka, so that chains a fork behind can deploy it. No metadata: a comment does
@@ -64,6 +65,12 @@ def _build_output(contract: dict[str, Any]) -> dict[str, Any]:
         "deployedBytecode": contract["evm"]["deployedBytecode"]["object"],
         "settings": {key: value for key, value in SETTINGS.items() if key != "outputSelection"},
     }
+
+
+def compiler_version() -> str:
+    """Of the compiler that package.json names."""
+    packages = json.loads((CONTRACTS / "package.json").read_text())
+    return str(packages["devDependencies"]["solc"])
 
 
 def run_compiler(sources: Mapping[str, str], settings: Mapping[str, Any]) -> dict[str, Any]:

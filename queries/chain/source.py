@@ -27,9 +27,11 @@ Asked = tuple[bytes, Sequence[int]]  # an account's address, and slots
 class SourceChain:
     """For one thread."""
 
-    def __init__(self, chain: Chain, *, until: float = math.inf) -> None:
+    def __init__(
+        self, chain: Chain, *, until: float = math.inf, nodes: Nodes | None = None
+    ) -> None:
         self.chain = chain
-        self._nodes = Nodes(chain, until=until)
+        self._nodes = nodes or Nodes(chain, until=until)
         self._by_hash = True
 
     def head(self) -> ChainHead:
@@ -45,7 +47,7 @@ class SourceChain:
         """The block of this hash."""
         asked = (f"0x{block_hash.hex()}", False)
         return self._nodes.checked(
-            "eth_getBlockByHash", asked, partial(_header, expected_hash=block_hash)
+            "eth_getBlockByHash", asked, partial(checked_header, expected_hash=block_hash)
         )
 
     def headers(self, first: int, last: int) -> list[Header]:
@@ -78,7 +80,7 @@ class SourceChain:
         return self._nodes.checked_many(
             "eth_getBlockByNumber",
             [(hex(number), False) for number in numbers],
-            [partial(_header, expected_number=number) for number in numbers],
+            [partial(checked_header, expected_number=number) for number in numbers],
         )
 
     def _proofs(self, header: Header, asked: Sequence[Asked], block: object) -> list[AccountProof]:
@@ -157,7 +159,7 @@ def _key(slot: int) -> str:
     return f"0x{slot:064x}"
 
 
-def _header(
+def checked_header(
     answer: Any, expected_hash: bytes | None = None, expected_number: int | None = None
 ) -> Header:
     if answer is None:

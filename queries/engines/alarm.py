@@ -31,5 +31,8 @@ class Alarm:
             self._changed.wait_for(lambda: self.stopped or self._rung != heard, seconds)
 
     def until_stopped(self) -> None:
+        """A second at a time: an order that comes as the main thread goes to wait, or by another
+        thread, is handled only when that wait is over.
+        """
         while not self.stopped:
-            self.sleep(3_600, self.heard())
+            self.sleep(1, self.heard())

@@ -10,6 +10,7 @@ from queries.engines.alarm import Alarm
 from queries.models import Batch, BlockJob, Leased, WebhookTurn
 from queries.pipeline.chains import Chains
 from queries.pipeline.leases import next_look
+from queries.pipeline.watching import Watch
 from queries.pipeline.worker import deliver_once, work_once
 
 log = logging.getLogger("tacitus.prover")
@@ -17,6 +18,7 @@ log = logging.getLogger("tacitus.prover")
 LOOKS_EVERY = 0.25  # seconds, where nothing is known to be due sooner and nobody else wakes us
 AFTER_A_FAULT = 2.0
 WEBHOOKS_AT_ONCE = 4  # of as many accounts
+WATCHES_EVERY = 5.0
 
 
 def run(
@@ -36,6 +38,7 @@ def run(
         threading.Thread(target=_deliver, args=(alarm, looks_every), name=f"webhooks-{each}")
         for each in range(WEBHOOKS_AT_ONCE)
     ]
+    workers.append(threading.Thread(target=_watch, args=(new_chains, alarm), name="watch"))
     for worker in workers:
         worker.start()
     return workers
@@ -48,6 +51,13 @@ def _prove(new_chains: Callable[[], Chains], alarm: Alarm, looks_every: float) -
 
 def _deliver(alarm: Alarm, looks_every: float) -> None:
     _work(deliver_once, (WebhookTurn,), alarm, looks_every)
+
+
+def _watch(new_chains: Callable[[], Chains], alarm: Alarm) -> None:
+    known = new_chains()
+    watch = Watch(known.routes, known.signer, lambda: alarm.stopped)
+    _work(watch.once, (), alarm, WATCHES_EVERY)
+    watch.close()
 
 
 def _work(

@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
+from accounts.counting import counted
 from queries.chain.gas.chains import RegistryKind
 from queries.chain.gas.trials import Measured
 
@@ -93,9 +94,9 @@ def _remark(measured: Measured) -> str:
     if measured.per_account is not None:
         count = measured.transactions
         remarks.append(f"{measured.per_account:,} each")
-        remarks.append("1 transaction" if count == 1 else f"{count} transactions")
+        remarks.append(counted(count, "transaction"))
     elif measured.transactions > 1:
-        remarks.append(f"{measured.transactions} transactions")
+        remarks.append(counted(measured.transactions, "transaction"))
     return ", ".join(remarks)
 
 

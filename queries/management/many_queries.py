@@ -51,7 +51,8 @@ class MadeBatch:
 
 def fill(queries: int) -> Mapping[str, str]:
     """At least so many; what pages can be asked for, by the names that stand in their addresses."""
-    batches = list(_batches(queries))
+    largest = min(LARGEST, queries // 2)
+    batches = list(_batches(queries, largest))
     with without_indexes(Query), transaction.atomic():
         jobs = write_jobs(max(queries // 20, OF_A_BLOCK), NOW)
         _write_batches(batches)
@@ -64,7 +65,7 @@ def fill(queries: int) -> Mapping[str, str]:
     done = [each for each in batches if each.status == BatchStatus.DONE]
     return {
         "small": next(each.id for each in reversed(done) if each.size == 1),
-        "large": next(each.id for each in done if each.size == LARGEST),
+        "large": next(each.id for each in done if each.size == largest),
         "moving": batches[-1].id,
         "past": batches[len(batches) // 2].id,
         "account": BUSY,
@@ -77,11 +78,11 @@ def fill(queries: int) -> Mapping[str, str]:
     }
 
 
-def _batches(queries: int) -> Iterator[MadeBatch]:
+def _batches(queries: int, largest: int) -> Iterator[MadeBatch]:
     sizes, first, made = cycle(SIZES), 0, list[MadeBatch]()
     while first < queries:
         number = len(made)
-        size = LARGEST if number % ONE_IN == 0 else next(sizes)
+        size = largest if number % ONE_IN == 0 else next(sizes)
         made.append(MadeBatch(number, first, size, NOW, "", BatchStatus.DONE))
         first += size
     for each in made:

@@ -4,12 +4,18 @@ Nothing is remembered of what was done but what the chain and the database show,
 that died in the middle left nothing that the next one would not find.
 """
 
+from collections.abc import Sequence
+from dataclasses import replace
 from datetime import timedelta
 
+from django.db import transaction
+
+from accounts.counting import counted
 from queries import transitions
-from queries.chain.errors import RegistryAbsent
-from queries.chain.registry_facts import FactRead, TimestampRead
-from queries.models import BlockJob, SentTransaction
+from queries.chain.errors import BlockUnknown, RegistryAbsent, SourceReorganises
+from queries.chain.registry_facts import UNKNOWN, FactRead, TimestampRead
+from queries.chain.second_words import Said
+from queries.models import BlockJob, KeptProof, SentTransaction
 from queries.pipeline.anchors import (
     AnotherBlockAccumulated,
     CanBeBrought,
@@ -21,9 +27,13 @@ from queries.pipeline.chains import Chains
 from queries.pipeline.clock import shared_now
 from queries.pipeline.costs import costs_of
 from queries.pipeline.following import look_after, unsettled
+from queries.pipeline.keeping import call_to_keep
 from queries.pipeline.known import ask_what_is_known
+from queries.pipeline.last_looks import Look
 from queries.pipeline.leases import Lease
-from queries.pipeline.prove import Ready, bring, make_ready
+from queries.pipeline.pieces import Anchor
+from queries.pipeline.prove import HASH_SENT, SENT, STONE_SENT, Ready, bring, make_ready
+from queries.pipeline.times import WITHOUT_THEM, misplaced
 from queries.pipeline.truth import check_against_proofs
 from queries.pipeline.wanted import TIMESTAMP
 from queries.pipeline.work import LATER, MUCH_LATER, SOON, Wait, Work
@@ -32,9 +42,21 @@ from queries.proving.registry_calls import leaf_of
 from queries.routes import RegistryKind
 from queries.statuses import StepName
 from queries.transitions import Failure
+from queries.wait_reasons import Reason, WaitCode
 
 # A sixteenth of what a block has waited: within a block of twelve seconds that is no second.
 LATE_BY, LONGEST_PAUSE = 16, timedelta(seconds=4)
+ANOTHER_BLOCK = Reason(
+    WaitCode.ANOTHER_BLOCK_SUSPECTED,
+    "Whether the registry holds another header of the block is looked at.",
+)
+NODE_BEHIND = Reason(
+    WaitCode.OTHER_NODE_BEHIND, "Another node of the destination is not so far yet."
+)
+PROVEN_NODE_BEHIND = Reason(
+    WaitCode.OTHER_NODE_BEHIND, "Proven; another node of the destination is not so far yet."
+)
+LAST_CONFIRMED = Reason(WaitCode.CONFIRMING, "Its last transaction is being confirmed.")
 
 
 def advance(lease: Lease[BlockJob], chains: Chains) -> Wait | Ready | None:
@@ -49,23 +71,39 @@ def advance(lease: Lease[BlockJob], chains: Chains) -> Wait | Ready | None:
         failure = Failure("route_unsupported", sentence, StepName.INITIAL_STATE, retryable=False)
         transitions.reject({query.batch_id for query in queries}, failure, queries)
         return _settle_the_rest(job, chains)
-    return _advance(Work(lease, chains, registry, queries))
+    named = [query.pk for query in queries]
+    look = chains.last_looks.of(job.pk, named)
+    if look and chains.newest(job.destination).hash == look.since:
+        return Wait(SOON, look.why)
+    chains.last_looks.forget(job.pk)
+    reached = _advance(Work(lease, chains, registry, queries))
+    if isinstance(reached, Wait) and reached.since is not None:
+        chains.last_looks.keep(job.pk, Look(named, reached.since, reached.why))
+    return reached
 
 
 def _advance(work: Work) -> Wait | Ready | None:
-    header = _final_header(work)
-    if isinstance(header, Wait):
-        return header
+    final = _final_headers(work)
+    if isinstance(final, Wait):
+        return final
+    header, *child = final
+    if child and misplaced(work, header.timestamp, child[0].timestamp):
+        return WITHOUT_THEM
     waiting = transitions.open_queries(work.job)
     transitions.complete(waiting, StepName.INITIAL_STATE)
     transitions.begin(waiting, StepName.BLOCKHASH_AVAILABLE)
+    newest = work.chains.newest(work.job.destination)
     on_its_way = _look_after_transactions(work.job, work.chains)
     unproven = _unproven(work, header)
     if unproven is None:
         return _read_back(work, header)
     if on_its_way:
-        return Wait(SOON, "Its transaction is on its way.")
-    return _prove(work, header, unproven)
+        return Wait(SOON, SENT, since=newest.hash)
+    reached = _prove(work, header, unproven)
+    if isinstance(reached, Wait) and reached.why in {HASH_SENT, STONE_SENT}:
+        # Another job's transaction is waited for; its own is followed from the next look on.
+        return reached if unsettled(work.job) else replace(reached, since=newest.hash)
+    return reached
 
 
 def _prove(work: Work, header: Header, unproven: list[FactRead]) -> Wait | Ready | None:
@@ -73,17 +111,9 @@ def _prove(work: Work, header: Header, unproven: list[FactRead]) -> Wait | Ready
     try:
         anchor = find_anchor(work.chains, work.registry, header, with_child=with_child)
     except AnotherBlockAccumulated:
-        work.reject(
-            Failure(
-                AnotherBlockAccumulated.code,
-                AnotherBlockAccumulated.sentence(header.number),
-                StepName.HEADER_ACCUMULATED,
-                retryable=False,
-            )
-        )
-        return None
+        return _contradicted(work, header)
     if isinstance(anchor, NotKnownYet):
-        return Wait(_until_it_is_known(work), anchor.waits_for)
+        return Wait(_until_it_is_known(work), anchor.why)
     if isinstance(anchor, CanBeBrought):
         return bring(work, anchor.call)
     if isinstance(anchor, OutOfReach):
@@ -96,11 +126,37 @@ def _prove(work: Work, header: Header, unproven: list[FactRead]) -> Wait | Ready
             )
         )
         return None
+    if with_child and isinstance(anchor, Anchor):
+        child = anchor.above[0]  # the one that leads up to what the registry knows
+        if misplaced(work, header.timestamp, child.timestamp):
+            return WITHOUT_THEM
     waiting = transitions.open_queries(work.job)
     transitions.complete(waiting, StepName.BLOCKHASH_AVAILABLE)
     transitions.begin(waiting, StepName.HEADER_ACCUMULATED)
     work.lease.keep()
     return make_ready(work, anchor, unproven)
+
+
+def _contradicted(work: Work, header: Header) -> Wait | None:
+    """Nobody is rejected for what one node says, nor for what may still be undone."""
+    deep = work.chains.destination(work.job.destination).head().number - work.depth + 1
+    (leaf,) = work.facts.leaves([header.number], deep)
+    if leaf in {UNKNOWN, leaf_of(header)}:
+        return Wait(SOON, ANOTHER_BLOCK)
+    said = Said(deep, {}, header.number, leaf)
+    try:
+        work.chains.second_words(work.job.destination).check(work.registry, said)
+    except BlockUnknown:
+        return Wait(SOON, NODE_BEHIND)
+    work.reject(
+        Failure(
+            AnotherBlockAccumulated.code,
+            AnotherBlockAccumulated.sentence(header.number),
+            StepName.HEADER_ACCUMULATED,
+            retryable=False,
+        )
+    )
+    return None
 
 
 def _until_it_is_known(work: Work) -> timedelta:
@@ -114,20 +170,33 @@ def _until_it_is_known(work: Work) -> timedelta:
     return min(max(waited / LATE_BY, SOON), LONGEST_PAUSE)
 
 
-def _final_header(work: Work) -> Header | Wait:
+def _final_headers(work: Work) -> Sequence[Header] | Wait:
+    """The block's; and its child's where it is named by a time, which takes both to prove."""
     job = work.job
     head = work.chains.provable_head(work.registry)
-    if not head.is_final(job.block):
-        return Wait(SOON, head.why_not_final(job.block))
+    last = job.block + int(any(query.timestamp is not None for query in work.queries))
+    source = work.chains.source(job.source)
+    if not head.is_final(last):
+        # What was final when the time was looked up: or its block lies below the last final one.
+        if last > job.block and misplaced(work, source.header(head.final_number).timestamp):
+            return WITHOUT_THEM
+        return Wait(SOON, Reason(WaitCode.BLOCK_NOT_FINAL, head.why_not_final(last)))
+    kept = None
     if job.header:
         kept = decode_header(bytes.fromhex(job.header))
         # A block that was not final to its chain's nodes may be another one by now.
-        if not _may_change(work) or _is_known(work, kept):
-            return kept
-    header = work.chains.source(job.source).header(job.block)
-    job.header, job.block_hash = header.encoded.hex(), header.hash.hex()
-    work.lease.held().update(header=job.header, block_hash=job.block_hash)
-    return header
+        if _may_change(work) and not _is_known(work, kept):
+            kept = None
+        elif last == job.block:
+            return [kept]
+    headers = source.headers(job.block, last)
+    header = headers[0]
+    if kept is None:
+        job.header, job.block_hash = header.encoded.hex(), header.hash.hex()
+        work.lease.held().update(header=job.header, block_hash=job.block_hash)
+    elif kept.hash != header.hash:
+        raise SourceReorganises("The source chain is reorganising.")
+    return headers
 
 
 def _may_change(work: Work) -> bool:
@@ -146,7 +215,8 @@ def _look_after_transactions(job: BlockJob, chains: Chains) -> bool:
     if not rows:
         return False
     depth = max(chains.chain(job.destination).confirmations, 1)
-    return look_after(chains.lane(job.destination), rows, depth)
+    head = chains.newest(job.destination).number
+    return look_after(chains.lane(job.destination), rows, depth, head)
 
 
 def _unproven(work: Work, header: Header) -> list[FactRead] | None:
@@ -164,15 +234,18 @@ def _unproven(work: Work, header: Header) -> list[FactRead] | None:
 
 def _read_back(work: Work, header: Header) -> Wait | None:
     """DONE is what the registry says where it no longer changes."""
-    deep = work.chains.destination(work.job.destination).head().number - work.depth + 1
+    newest = work.chains.newest(work.job.destination)
+    deep = newest.number - work.depth + 1
+    to_be_confirmed = Wait(SOON, _to_be_confirmed(work), since=newest.hash)
     wanted = list({read: None for reads in work.reads.values() for read in reads.values()})
     try:
         words = dict(zip(wanted, work.facts.words(wanted, deep), strict=True))
         kept = work.facts.leaves([header.number], deep) == [leaf_of(header)]
     except RegistryAbsent:  # it was deployed since
-        return Wait(SOON, f"Proven; {work.depth} blocks are to confirm it.")
+        return to_be_confirmed
     told = {read: word for read, word in words.items() if word is not None}
-    check_against_proofs(work.chains.source(work.job.source), header, told)
+    source = work.chains.source(work.job.source)
+    fetched = check_against_proofs(source, header, told)
     values: dict[int, dict[str, str]] = {}
     for query, reads in work.reads.items():
         found = {name: words[read] for name, read in reads.items()}
@@ -180,19 +253,37 @@ def _read_back(work: Work, header: Header) -> Wait | None:
             values[query] = {
                 name: word.hex() for name, word in found.items() if word and name != TIMESTAMP
             }
+    if values:
+        said = Said(deep, told, header.number, leaf_of(header))
+        try:
+            work.chains.second_words(work.job.destination).check(work.registry, said)
+        except BlockUnknown:
+            return Wait(SOON, PROVEN_NODE_BEHIND)
+    finished = {read for query in values for read in work.reads[query].values()}
+    call = call_to_keep(work.job, source, header, finished, fetched)
     work.lease.keep()
     _look_after_transactions(work.job, work.chains)  # what they cost is known with the facts
-    transitions.finish(values, costs_of(work.job))
+    with transaction.atomic():
+        if call:
+            KeptProof.objects.create(job=work.job, call=call.hex())
+        free = work.chains.chain(work.job.destination).free
+        transitions.finish(values, costs_of(work.job, free=free))
     if len(values) < len(work.queries):
-        return Wait(SOON, f"Proven; {work.depth} blocks are to confirm it.")
+        return to_be_confirmed
     return _settle_the_rest(work.job, work.chains)
+
+
+def _to_be_confirmed(work: Work) -> Reason:
+    depth, verb = work.depth, "is" if work.depth == 1 else "are"
+    return Reason(WaitCode.CONFIRMING, f"Proven; {counted(depth, 'block')} {verb} to confirm it.")
 
 
 def _settle_the_rest(job: BlockJob, chains: Chains) -> Wait | None:
     """Transactions are followed until they stay, also where nobody waits for them any more."""
     if job.destination not in chains.routes.chains:
-        return Wait(MUCH_LATER, f"Chain {job.destination} is not one of this server's any more.")
+        sentence = f"Chain {job.destination} is not one of this server's any more."
+        return Wait(MUCH_LATER, Reason(WaitCode.CHAIN_LEFT, sentence))
     _look_after_transactions(job, chains)
     if unsettled(job):
-        return Wait(LATER, "Its last transaction is being confirmed.")
+        return Wait(LATER, LAST_CONFIRMED)
     return None

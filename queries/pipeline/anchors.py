@@ -1,13 +1,12 @@
 """By what the registry can know a block: its own hash, or a known one above it."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 from typing import ClassVar
 
 from queries.chain.errors import SourceReorganises
 from queries.chain.registry_facts import UNKNOWN, RegistryFacts
-from queries.chain.source import SourceChain
 from queries.pipeline.bringing import bringing
 from queries.pipeline.chains import Chains
 from queries.pipeline.joining import Call
@@ -15,6 +14,7 @@ from queries.pipeline.pieces import Anchor
 from queries.proving.headers import Header
 from queries.proving.registry_calls import leaf_of
 from queries.routes import Registry, RegistryKind
+from queries.wait_reasons import Reason, WaitCode
 
 # A native registry reaches so far back (EIP-2935), less some blocks that pass on the way.
 NATIVE_REACH = 8_191 - 64
@@ -23,9 +23,16 @@ NATIVE_REACH = 8_191 - 64
 MOST_HEADERS, HEADERS_BYTES = 150, 96 * 1024
 
 WAITS_FOR = {
-    RegistryKind.OPTIMISM: "The destination has not recorded a hash at or above the block yet.",
-    RegistryKind.ATTESTED: "No attestation at or above the block was brought to the registry yet.",
+    RegistryKind.OPTIMISM: Reason(
+        WaitCode.HASH_NOT_RECORDED,
+        "The destination has not recorded a hash at or above the block yet.",
+    ),
+    RegistryKind.ATTESTED: Reason(
+        WaitCode.NOT_ATTESTED,
+        "No attestation at or above the block was brought to the registry yet.",
+    ),
 }
+NEXT_BLOCK_MISSING = Reason(WaitCode.NEXT_BLOCK_MISSING, "The next block is not there yet.")
 
 
 class AnotherBlockAccumulated(Exception):  # noqa: N818
@@ -59,7 +66,7 @@ class OutOfReach:
 class NotKnownYet:
     """Nothing at or above the block is known, and something will be."""
 
-    waits_for: str
+    why: Reason
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +74,7 @@ class CanBeBrought:
     """The registry does not know such a block yet, and one transaction tells it."""
 
     call: Call
-    waits_for = "The registry is to be told a block's hash first."
+    sentence: ClassVar[str] = "The registry is to be told a block's hash first."
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,34 +84,77 @@ class SteppingStone:
     headers: tuple[Header, ...]  # child after child, the last one known
 
 
-def find_anchor(
-    chains: Chains, registry: Registry, header: Header, *, with_child: bool
-) -> Anchor | SteppingStone | OutOfReach | NotKnownYet | CanBeBrought:
-    """`with_child`: the header after it is to be shown as well."""
+# From one block to another, child after child.
+Headers = Callable[[int, int], Sequence[Header]]
+
+
+@dataclass(frozen=True, slots=True)
+class Ground:
+    """Where an anchor is looked for: what the registry knows, and what leads down from there."""
+
+    registry: Registry
+    facts: RegistryFacts
+    newest: Callable[[], int]  # block of the destination
+    headers: Headers
+    bring: Callable[[int], Call | None]  # what tells the registry of a block or one above it
+
+
+Found = Anchor | SteppingStone | OutOfReach | NotKnownYet | CanBeBrought
+
+
+def find_anchor(chains: Chains, registry: Registry, header: Header, *, with_child: bool) -> Found:
     facts = chains.facts(registry)
-    (leaf,) = facts.leaves([header.number])
+    ground = Ground(
+        registry,
+        facts,
+        lambda: chains.destination(registry.destination).head().number,
+        lambda first, last: chains.source(registry.source).headers(first, last),
+        lambda first: bringing(registry, facts, first),
+    )
+    found = anchor_on(ground, header, with_child=with_child)
+    if isinstance(found, NotKnownYet) and registry.kind is RegistryKind.OPTIMISM:
+        return _left_behind(chains, registry, facts, header.number + int(with_child)) or found
+    return found
+
+
+def _left_behind(
+    chains: Chains, registry: Registry, facts: RegistryFacts, first: int
+) -> OutOfReach | None:
+    """An OP-stack chain tells of its newest L1 block alone, so that what lies too far below it is
+    waited for in vain. Nobody is rejected for a block that a node made up.
+    """
+    newest, block_hash = facts.newest_l1_block()
+    if newest <= first + registry.longest_range:
+        return None
+    is_of_the_l1 = chains.source(registry.source).header(newest).hash == block_hash
+    return OutOfReach(newest - first) if is_of_the_l1 else None
+
+
+def anchor_on(ground: Ground, header: Header, *, with_child: bool) -> Found:
+    """`with_child`: the header after it is to be shown as well."""
+    (leaf,) = ground.facts.leaves([header.number])
     accumulated = leaf == leaf_of(header)
     if not accumulated and leaf != UNKNOWN:
         raise AnotherBlockAccumulated
     if accumulated and not with_child:
         return Anchor(header, accumulated=True)
     first = header.number + int(with_child)
-    known = _nearest_known(chains, registry, facts, first)
+    known = _nearest_known(ground, first)
     if not isinstance(known, int):
         return known
-    if known - header.number > registry.longest_range:
+    if known - header.number > ground.registry.longest_range:
         return OutOfReach(known - header.number)
     if known == header.number:
         return Anchor(header, accumulated)
-    return _chained(chains.source(registry.source), header, known, accumulated=accumulated)
+    return chained(ground.headers, header, known, accumulated=accumulated)
 
 
-def _chained(
-    source: SourceChain, header: Header, known: int, *, accumulated: bool
+def chained(
+    headers: Headers, header: Header, known: int, *, accumulated: bool
 ) -> Anchor | SteppingStone:
     """By the headers up to a known one."""
     lowest = max(header.number, known - MOST_HEADERS)
-    first_shown, *above = _that_fit(source.headers(lowest, known))
+    first_shown, *above = _that_fit(headers(lowest, known))
     if first_shown.number > header.number:
         return SteppingStone((first_shown, *above))
     if first_shown.hash != header.hash:
@@ -119,22 +169,20 @@ def _that_fit(headers: Sequence[Header]) -> list[Header]:
     return list(headers[-max(fitting, 2) :])
 
 
-def _nearest_known(
-    chains: Chains, registry: Registry, facts: RegistryFacts, first: int
-) -> int | OutOfReach | NotKnownYet | CanBeBrought:
+def _nearest_known(ground: Ground, first: int) -> int | OutOfReach | NotKnownYet | CanBeBrought:
     """The lowest block from `first` on that the registry knows."""
-    window = None
+    registry, window = ground.registry, None
     if registry.kind is RegistryKind.NATIVE:
-        head = chains.destination(registry.destination).head().number
+        head = ground.newest()
         if first > head:
-            return NotKnownYet("The next block is not there yet.")
+            return NotKnownYet(NEXT_BLOCK_MISSING)
         window = max(first, head - NATIVE_REACH)
         if window == first:
             return first
-    kept = facts.nearest_above(first, registry.longest_range)
+    kept = ground.facts.nearest_above(first, registry.longest_range)
     if kept is not None:
         return kept.number
     if window is not None:
         return window if window - first < registry.longest_range else OutOfReach(window - first)
-    call = bringing(registry, facts, first)
+    call = ground.bring(first)
     return NotKnownYet(WAITS_FOR[registry.kind]) if call is None else CanBeBrought(call)

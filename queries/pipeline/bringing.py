@@ -11,13 +11,18 @@ from queries.routes import Registry, RegistryKind
 
 def bringing(registry: Registry, facts: RegistryFacts, first: int) -> Call | None:
     """None where there is nothing to bring yet."""
-    if registry.kind is RegistryKind.OPTIMISM:
-        number, block_hash = facts.newest_l1_block()
-        known = block_hash != UNKNOWN and first <= number <= first + registry.longest_range
-        return Call(RECORD_HASH) if known else None
     if registry.kind is RegistryKind.ATTESTED:
         return _attested(registry, first)
-    return None
+    return recording(registry, facts, first)
+
+
+def recording(registry: Registry, facts: RegistryFacts, first: int) -> Call | None:
+    """What anyone can have it learn: the L1's hash that an OP-stack chain holds now."""
+    if registry.kind is not RegistryKind.OPTIMISM:
+        return None
+    number, block_hash = facts.newest_l1_block()
+    known = block_hash != UNKNOWN and first <= number <= first + registry.longest_range
+    return Call(RECORD_HASH) if known else None
 
 
 def _attested(registry: Registry, first: int) -> Call | None:

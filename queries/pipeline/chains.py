@@ -8,12 +8,15 @@ from dataclasses import dataclass, field, replace
 from queries.chain.destination import Destination
 from queries.chain.ens import EnsNames
 from queries.chain.errors import ChainError
-from queries.chain.heads import ChainHead
+from queries.chain.heads import ChainHead, read_head
+from queries.chain.nodes import Nodes
 from queries.chain.registry_facts import RegistryFacts
+from queries.chain.second_words import SecondWords
 from queries.chain.signer import Signer
 from queries.chain.source import SourceChain
 from queries.pipeline import heads
 from queries.pipeline.lane import Lane
+from queries.pipeline.last_looks import LastLooks
 from queries.pipeline.mined import last_mined_block
 from queries.proving.keccak import keccak256
 from queries.routes import Chain, Registry, RegistryKind, Routes
@@ -21,6 +24,8 @@ from queries.routes import Chain, Registry, RegistryKind, Routes
 log = logging.getLogger("tacitus.prover")
 
 HEAD_IS_FRESH = 0.25  # seconds
+NEWEST_IS_FRESH = 0.1  # seconds: for jobs that are looked at one after the other
+ALONE_WITHIN = 2.0  # seconds, for the answer of one node that is asked beside the others
 AFTER_A_FAULT = 5.0
 # No node asks whether it could pay where no price is named.
 NOBODY = f"0x{keccak256(b'Tacitus asks what a proof would cost')[-20:].hex()}"
@@ -39,10 +44,13 @@ class Chains:
     head_is_fresh: float = HEAD_IS_FRESH
     looks_at_final: float = 0.0  # by the monotonic clock
     settles_until: float = math.inf  # likewise: then a job has its turn
+    last_looks: LastLooks = field(default_factory=LastLooks)
     _sources: dict[int, SourceChain] = field(default_factory=dict)
     _destinations: dict[int, Destination] = field(default_factory=dict)
     _names: dict[int, EnsNames] = field(default_factory=dict)
+    _second_words: dict[int, SecondWords] = field(default_factory=dict)
     _heads: dict[int, tuple[float, ChainHead]] = field(default_factory=dict)
+    _newest: dict[int, tuple[float, ChainHead]] = field(default_factory=dict)
     # Chains whose nodes failed, until when nobody looks at them unasked. A node of another chain
     # fails at once, and where no head was ever recorded no claim keeps workers from asking again.
     _resting: dict[int, float] = field(default_factory=dict)
@@ -67,6 +75,12 @@ class Chains:
         if chain_id not in self._names:
             self._names[chain_id] = EnsNames(self.chain(chain_id), until=self.until)
         return self._names[chain_id]
+
+    def second_words(self, chain_id: int) -> SecondWords:
+        if chain_id not in self._second_words:
+            chain = self.chain(chain_id)
+            self._second_words[chain_id] = SecondWords(chain, until=self.until)
+        return self._second_words[chain_id]
 
     @property
     def sender(self) -> str:
@@ -95,6 +109,33 @@ class Chains:
         if self.signer is not None:
             heads.record(chain_id, head)
         return head
+
+    def newest(self, destination: int) -> ChainHead:
+        """The head that transactions are followed by, not older than a moment; kept nowhere."""
+        known = self._newest.get(destination)
+        if known and time.monotonic() < known[0] + NEWEST_IS_FRESH:
+            return known[1]
+        head = self.destination(destination).head()
+        self._newest[destination] = (time.monotonic(), head)
+        return head
+
+    def furthest_head(self, chain_id: int) -> ChainHead:
+        """Of all that its nodes say one by one, as far as they answer: nothing can be checked of
+        a head, and that a block is not there is no one node's word.
+        """
+        found = [self.head(chain_id)]
+        chain = self.chain(chain_id)
+        for address in chain.nodes if len(chain.nodes) > 1 else ():
+            alone = Nodes(
+                replace(chain, nodes=(address,)), timeout=ALONE_WITHIN, patience=0, until=self.until
+            )
+            try:
+                found.append(read_head(alone))
+            except ChainError:
+                continue
+            finally:
+                alone.close()
+        return max(found, key=lambda each: each.number)
 
     def provable_head(self, registry: Registry) -> ChainHead:
         """With the last block that this registry may be shown as the final one.
@@ -125,3 +166,5 @@ class Chains:
             destination.close()
         for names in self._names.values():
             names.close()
+        for words in self._second_words.values():
+            words.close()

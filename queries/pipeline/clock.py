@@ -1,4 +1,11 @@
-"""What time it is for everyone: the database's, because the clocks of workers differ."""
+"""What time it is for everyone: one clock, because those of workers differ.
+
+It is the database server's. SQLite has no server, and needs none for this: its write-ahead log is
+memory that processes share, so all of them are on one machine, and of one kernel, whose clock all
+its processes and containers read. Where an operator sets that clock, leases last so much longer or
+shorter, once; and whoever is taken for dead meanwhile writes nothing, because its token is no
+longer the row's.
+"""
 
 from datetime import datetime
 
@@ -7,7 +14,6 @@ from django.utils import timezone
 
 
 def shared_now() -> datetime:
-    """Where the database is a file, all workers are on its machine and their clock is one."""
     if connection.vendor != "postgresql":
         return timezone.now()
     with connection.cursor() as cursor:

@@ -1,19 +1,21 @@
 """What batches have spent, what their transactions may still cost, and that neither is too much.
 
 A batch's fee is a ceiling: its share of a transaction is held back before the transaction is
-signed, and borne once the transaction can no longer change. What a replacement at a higher fee
-costs beyond the ceilings is the operator's.
+signed, and borne once the transaction can no longer change. What a replacement may cost is held
+back likewise, and an empty one that takes the nonce of what is no longer covered is theirs as well.
 """
 
+from bisect import bisect_left
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 
 from django.db import transaction
 
 from queries.daily_counts import GAS, count
-from queries.models import Batch, BlockJob, SentTransaction
+from queries.models import Batch, BlockJob, ChainCost, Query, SentTransaction
 from queries.pipeline.clock import shared_now
-from queries.pipeline.offers import Offer
+from queries.pipeline.offers import WHOLE, Offer
 from queries.pipeline.shares import Shares, split
 
 
@@ -25,18 +27,44 @@ class TooLittleOffered(Exception):  # noqa: N818
         self.needed = needed
 
 
-def check_that_they_pay(chain: int, offered: Sequence[Offer]) -> None:
-    """In the transaction that stores what is sent, so that two workers cannot both take a fee."""
-    asked = _by_batch((each.most, each.shares) for each in offered)
-    batches = list(Batch.objects.filter(pk__in=asked).order_by("pk").select_for_update())
-    held = held_back(chain)
-    needed = {
-        batch.pk: int(batch.spent, 16) + held.get(batch.pk, 0) + asked[batch.pk]
-        for batch in batches
-    }
-    poor = {batch.pk: needed[batch.pk] for batch in batches if needed[batch.pk] > _fee(batch)}
-    if poor:
-        raise TooLittleOffered(poor)
+class HeldBack(TooLittleOffered):
+    """They may be above it when it is known what is spent, which may be less than is held back."""
+
+
+def that_they_cover(chain: int, offered: Sequence[Offer]) -> Sequence[Offer]:
+    """As offered; or with less room for fees to rise, where their batches cover no more.
+
+    Who offered what `POST /estimate` told is served for it until gas is nearly twice as dear. In
+    the transaction that stores what is sent, so that two workers cannot both take a fee.
+    """
+    asked = _asked(offered)
+    left = _left(chain, asked)
+
+    def poor(room: int) -> list[str]:
+        narrow = _asked([each.with_room(room) for each in offered])
+        return [batch for batch in left if narrow[batch] > left[batch].amount]
+
+    if not poor(WHOLE):
+        return offered
+    if short := poor(0):
+        narrow = _asked([each.with_room(0) for each in offered])
+        never = [key for key in short if narrow[key] > left[key].amount + left[key].held]
+        kind = TooLittleOffered if never else HeldBack
+        raise kind({key: left[key].gone + asked[key] for key in never or short})
+    rooms = range(1, WHOLE + 1)
+    room = bisect_left(rooms, x=True, key=lambda each: bool(poor(each)))
+    return [each.with_room(room) for each in offered]
+
+
+def still_cover(row: SentTransaction, most: int) -> bool:
+    """Whether the batches that share it would, if it were to cost as much as this; as above, in the
+    transaction that stores it.
+
+    What a deep reorganisation took away again is in what was spent, and is not asked for twice.
+    """
+    asked, holds = _by_batch([(most, row.shares)]), _by_batch([(int(row.most, 16), row.shares)])
+    left = _left(row.chain, asked)
+    return row.borne or all(asked[key] <= each.amount + holds[key] for key, each in left.items())
 
 
 def held_back(chain: int) -> Mapping[str, int]:
@@ -60,20 +88,75 @@ def settle_costs(row: SentTransaction, *, free: bool) -> None:
             spent = int(batch.spent, 16) + borne[batch.pk]
             batch.spent = f"{spent if free else min(spent, _fee(batch)):064x}"
             batch.save(update_fields=["spent"])
+        _add_to_the_chains(row)
         count(shared_now(), {GAS: row.gas_used or 0})
 
 
-def costs_of(job: BlockJob) -> Mapping[str, int]:
-    """By query, its shares of the job's transactions; a fact that was there already cost nothing.
+def _add_to_the_chains(row: SentTransaction) -> None:
+    """One at a time for a chain: databases do not add amounts of 256 bits."""
+    ChainCost.objects.get_or_create(chain=row.chain)
+    whole = ChainCost.objects.select_for_update().get(chain=row.chain)
+    whole.transactions += 1
+    whole.gas += row.gas_used or 0
+    whole.spent = f"{int(whole.spent, 16) + _price(row):064x}"
+    whole.save()
 
-    Whoever brought the registry a hash, and what was mined and failed, are among them.
+
+def costs_of(job: BlockJob, *, free: bool) -> Mapping[str, int]:
+    """By query that is open, its shares of the job's transactions; a fact that was there already
+    cost nothing.
+
+    Whoever brought the registry a hash, and what was mined and failed, are among them. A batch's
+    queries together cost no more than it offered, as in what it has spent. In the transaction that
+    ends them, so that the last two jobs of a batch do not both have what is left of its fee.
     """
-    costs: dict[str, int] = defaultdict(int)
+    opened = Query.objects.filter(job=job, ended=False)
+    open_ones = {str(key) for key in opened.values_list("pk", flat=True)}
+    costs: Shares = defaultdict(lambda: defaultdict(int))
     for row in job.transactions.filter(gas_used__isnull=False):
-        for of_batch in split(_price(row), row.shares).values():
-            for query, cost in of_batch.items():
-                costs[query] += cost
-    return costs
+        for batch, of_batch in split(_price(row), row.shares).items():
+            for query in of_batch.keys() & open_ones:
+                costs[batch][query] += of_batch[query]
+    if not free:
+        # All that are to be locked then, in their order.
+        whose = Batch.objects.filter(pk__in=opened.values("batch"))
+        for who in whose.order_by("pk").select_for_update():
+            here = costs.get(who.pk)
+            left = max(_fee(who) - _cost_of_others(who, open_ones), 0) if here else 0
+            if here and sum(here.values()) > left:
+                costs |= split(left, {who.pk: here})
+    return {query: cost for of_batch in costs.values() for query, cost in of_batch.items()}
+
+
+def _cost_of_others(batch: Batch, queries: Collection[str]) -> int:
+    """What the batch's other queries are known to have cost."""
+    known = Query.objects.filter(batch=batch).exclude(cost="").values_list("pk", "cost")
+    return sum(int(cost, 16) for key, cost in known if str(key) not in queries)
+
+
+def _asked(offered: Sequence[Offer]) -> dict[str, int]:
+    return _by_batch((each.most, each.shares) for each in offered)
+
+
+@dataclass(frozen=True, slots=True)
+class _Left:
+    """Of a batch's fee; the amount is below zero where more is gone than was offered."""
+
+    amount: int
+    gone: int  # spent or held back
+    held: int  # of that, what may be less in the end
+
+
+def _left(chain: int, named: Iterable[str]) -> Mapping[str, _Left]:
+    """The batches are locked, until the transaction ends."""
+    batches = list(Batch.objects.filter(pk__in=list(named)).order_by("pk").select_for_update())
+    held = held_back(chain)
+    left = {}
+    for batch in batches:
+        of_batch = held.get(batch.pk, 0)
+        gone = int(batch.spent, 16) + of_batch
+        left[batch.pk] = _Left(_fee(batch) - gone, gone, of_batch)
+    return left
 
 
 def _price(row: SentTransaction) -> int:

@@ -49,8 +49,7 @@ def deliver(lease: Lease[WebhookDelivery]) -> Wait | None:
     tries = delivery.failures + 1
     if tries > len(PAUSES):
         return None
-    said = fault or f"The receiver answered {answered}."
-    return Wait(PAUSES[tries - 1], said, failures=tries)
+    return Wait(PAUSES[tries - 1], failures=tries)  # the attempts tell why
 
 
 def _asked_headers(batch: Batch) -> dict[str, str]:

@@ -1,6 +1,6 @@
 """What a batch would take, as a prover would go about it now; nothing is sent or stored."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
@@ -30,6 +30,7 @@ from queries.pipeline.pricing import (
     refusal_of,
 )
 from queries.pipeline.settle import block_at
+from queries.pipeline.stones import needs_by_stones
 from queries.pipeline.wanted import missing, reads_of
 from queries.routes import Registry
 
@@ -37,6 +38,7 @@ FAR_BELOW = (
     "The block lies so far below what the registry knows that headers are sent first, in "
     "transactions of their own."
 )
+NOT_PRICED = "What that takes cannot be tried out beforehand, and is not in the fee that is told."
 
 
 class Readiness(StrEnum):
@@ -135,10 +137,11 @@ def _block_for_block(
 
 
 def _together(chains: Chains, destination: int, blocks: Sequence[BlockEstimate]) -> Price:
-    whole = Price()
+    apart = [each.price for each in blocks if each.price and not each.pieces]
+    whole = sum(apart, Price())
     for source in {each.source for each in blocks}:
         registry = chains.routes.registries[source, destination]
-        ready = [each for each in blocks if each.source == source and each.price]
+        ready = [each for each in blocks if each.source == source and each.pieces]
         alone = {
             piece: need
             for each in ready
@@ -168,7 +171,8 @@ def _settle(chains: Chains, queries: list[Query]) -> BlockEstimate | None:
     except ChainError as fault:
         return _failed(job, fault)
     if block is None:
-        return replace(job, readiness=Readiness.NOT_FINAL, sentence=waits_for)
+        sentence = waits_for.sentence if waits_for else ""
+        return replace(job, readiness=Readiness.NOT_FINAL, sentence=sentence)
     for query in queries:
         query.block = block
     return None
@@ -220,7 +224,8 @@ def _tried(chains: Chains, registry: Registry, job: BlockEstimate) -> BlockEstim
     with_child = any(isinstance(read, TimestampRead) for read in known.unproven)
     anchor = find_anchor(chains, registry, header, with_child=with_child)
     if isinstance(anchor, SteppingStone):
-        return replace(job, sentence=FAR_BELOW) if not job.sentence else job
+        needs = needs_by_stones(chains, registry, header, anchor, missing(known.unproven))
+        return _by_stones(job, needs, chains.destination(registry.destination).fees())
     if isinstance(anchor, Anchor):
         return _with_price(chains, registry, anchor, known, job)
     return _unreachable(job, anchor, registry)
@@ -239,7 +244,20 @@ def _unreachable(
         )
     if job.readiness is Readiness.NOT_FINAL:
         return job
-    return replace(job, readiness=Readiness.NOT_KNOWN, sentence=found.waits_for)
+    if isinstance(found, CanBeBrought):
+        sentence = f"{found.sentence} {NOT_PRICED}"
+    else:
+        sentence = found.why.sentence
+    return replace(job, readiness=Readiness.NOT_KNOWN, sentence=sentence)
+
+
+def _by_stones(job: BlockEstimate, needs: Mapping[Piece, Need] | None, fees: Fees) -> BlockEstimate:
+    sentence = FAR_BELOW if needs else f"{FAR_BELOW} {NOT_PRICED}"
+    job = replace(job, sentence=job.sentence or sentence)
+    if needs is None:
+        return job
+    # Without its pieces: they cannot be tried out together with others.
+    return replace(job, price=_price([each.data for each in needs], [*needs.values()], fees))
 
 
 def _with_price(

@@ -9,18 +9,23 @@ from collections.abc import Iterable
 from dataclasses import replace
 from datetime import timedelta
 
-from queries.chain.destination import Fees
+from django.db import IntegrityError
+
+from queries.chain.destination import Bounds, Fees, Mined
 from queries.chain.errors import FeesTooHigh, TransactionRefused
 from queries.chain.signed_parts import SignedParts, parts_of
 from queries.durable import durably
 from queries.models import BlockJob, Query, SentHash, SentTransaction
 from queries.pipeline.clock import shared_now
-from queries.pipeline.costs import settle_costs
+from queries.pipeline.costs import settle_costs, still_cover
+from queries.pipeline.gas_prices import gas_price_by_its_block
 from queries.pipeline.lane import Lane
+from queries.pipeline.mined import FURTHEST_BEHIND
 
 SENT_AGAIN_AFTER = timedelta(seconds=15)
 REPLACED_AFTER = timedelta(seconds=60)
 GIVEN_UP_AFTER = timedelta(seconds=60)  # where every node says that it never takes it
+LEFT_BEHIND_AFTER = FURTHEST_BEHIND  # where a nonce before its own is nobody's
 
 log = logging.getLogger("tacitus.prover")
 
@@ -31,30 +36,49 @@ def unsettled(job: BlockJob) -> list[SentTransaction]:
     return list(job.transactions.filter(settled=False).order_by("nonce"))
 
 
-def look_after(lane: Lane, rows: Iterable[SentTransaction], depth: int) -> bool:
-    """What became of each; whether any is still on its way."""
-    head = lane.destination.head().number
+def look_after(lane: Lane, rows: Iterable[SentTransaction], depth: int, head: int) -> bool:
+    """What became of each; whether any is still on its way. `head`: a block that there is."""
     waiting = False
     for row in rows:
-        _look(lane, row)
-        if row.mined_block is None:
+        mined = _look(lane, row)
+        if mined is None or row.mined_block is None:
             _send_again(lane, row)
             waiting = waiting or not row.settled
         elif row.mined_block + depth - 1 <= head:
-            settle_costs(row, free=lane.destination.chain.free)
+            _settle(lane, row, head - depth + 1)
     return waiting
 
 
-def _look(lane: Lane, row: SentTransaction) -> None:
+def _settle(lane: Lane, row: SentTransaction, deep: int) -> None:
+    """By a receipt of a block that is shown, which may be another node's than the one so far."""
+    shown = lane.destination.mined_in_its_block(row.mined_hash, _bounds(row))
+    if shown is None or shown.mined.block > deep:
+        return  # nodes do not agree: it is looked at again
+    _note(row, row.mined_hash, shown.mined)
+    row.gas_price = f"{gas_price_by_its_block(row, shown):064x}"
+    row.save(update_fields=OF_THE_RECEIPT)
+    settle_costs(row, free=lane.destination.chain.free)
+
+
+def _bounds(row: SentTransaction) -> Bounds:
+    return Bounds(row.gas_limit, int(row.max_fee, 16))
+
+
+def _note(row: SentTransaction, transaction_hash: str, mined: Mined) -> None:
+    row.mined_hash, row.mined_block = transaction_hash, mined.block
+    row.succeeded, row.gas_used = mined.succeeded, mined.gas_used
+    row.gas_price = f"{mined.gas_price:064x}"
+    row.data_fee = f"{mined.data_fee:064x}"
+
+
+def _look(lane: Lane, row: SentTransaction) -> Mined | None:
     """Note where it was mined, or that it no longer is."""
     before = [getattr(row, name) for name in OF_THE_RECEIPT]
+    mined = None
     for transaction_hash in row.hashes:
-        mined = lane.destination.mined(transaction_hash)
+        mined = lane.destination.mined(transaction_hash, _bounds(row))
         if mined is not None:
-            row.mined_hash, row.mined_block = transaction_hash, mined.block
-            row.succeeded, row.gas_used = mined.succeeded, mined.gas_used
-            row.gas_price = f"{mined.gas_price:064x}"
-            row.data_fee = f"{mined.data_fee:064x}"
+            _note(row, transaction_hash, mined)
             break
     else:
         if row.mined_block is not None:
@@ -62,12 +86,15 @@ def _look(lane: Lane, row: SentTransaction) -> None:
         row.mined_hash, row.mined_block, row.succeeded, row.gas_used = "", None, None, None
     if [getattr(row, name) for name in OF_THE_RECEIPT] != before:
         row.save(update_fields=[*OF_THE_RECEIPT, "sent"])
+    return mined
 
 
 def _send_again(lane: Lane, row: SentTransaction) -> None:
     now = shared_now()
     if row.sent is not None and now < row.sent + SENT_AGAIN_AFTER:
         return
+    if row.sent is not None and now >= row.signed + LEFT_BEHIND_AFTER:
+        _close_gap(lane, row)
     if row.sent is not None and now >= row.signed + REPLACED_AFTER * len(row.hashes):
         _replace(lane, row)
     try:
@@ -75,12 +102,31 @@ def _send_again(lane: Lane, row: SentTransaction) -> None:
     except TransactionRefused:
         if now < row.signed + GIVEN_UP_AFTER or not parts_of(bytes.fromhex(row.raw)).data:
             raise
-        _give_up(lane, row)
+        dearest = int(row.max_fee, 16)
+        _give_up(lane, row, Fees(dearest, dearest // 8), "No node takes what was signed")
         lane.send(row)
 
 
+def _close_gap(lane: Lane, row: SentTransaction) -> None:
+    """Its nonce was a node's wrong word: it takes the first that was left out before it."""
+    if row.sender != lane.signer.address:
+        return
+    nonce = lane.left_out(lane.destination.nonce(row.sender))
+    if nonce is None or nonce > row.nonce:
+        return
+    log.error("Nobody has nonce %s: the transaction of nonce %s takes it.", nonce, row.nonce)
+    dearest = int(row.max_fee, 16)
+    call = replace(parts_of(bytes.fromhex(row.raw)), nonce=nonce)
+    try:
+        _sign_anew(lane, row, call, Fees(dearest, dearest // 8), int(row.most, 16))
+    except IntegrityError:  # another one has taken it
+        row.refresh_from_db()
+
+
 def _replace(lane: Lane, row: SentTransaction) -> None:
-    """The same call at a higher fee; whichever of them is mined, it is mined once."""
+    """The same call at a higher fee, as far as its batches cover that; whichever of them is mined,
+    it is mined once.
+    """
     if row.sender != lane.signer.address:
         return  # of a key that was in use before: under this one it would take another's nonce
     try:
@@ -88,41 +134,57 @@ def _replace(lane: Lane, row: SentTransaction) -> None:
     except FeesTooHigh:
         return  # as below
     was_dearest = int(row.max_fee, 16)
-    dearest = max(now.dearest, was_dearest * 9 // 8 + 1)  # what pools take for it
-    if dearest > lane.destination.chain.dearest_gas:
-        return  # it waits until gas is as cheap as the operator wants it
-    fees = Fees(dearest, min(max(now.priority * 9 // 8, dearest // 8), dearest))
-    most = int(row.most, 16) * dearest // max(was_dearest, 1)
-    _sign_anew(lane, row, parts_of(bytes.fromhex(row.raw)), fees, most)
+    least = was_dearest * 9 // 8 + 1  # what pools take for it
+    dearest = [max(each, least) for each in (now.dearest, now.enough)]
+    dearest = [each for each in dearest if each <= lane.destination.chain.dearest_gas]
+    call = parts_of(bytes.fromhex(row.raw))
+    # An empty one frees the nonce for all, so it is not held against those whose call it replaced.
+    ceiling = call.data and not lane.destination.chain.free
+    with durably():
+        for each in dearest:
+            most = int(row.most, 16) * each // max(was_dearest, 1)
+            if not ceiling or still_cover(row, most):
+                _sign_anew(lane, row, call, _fees(each, now), most)
+                return
+    # Else it waits until gas is as cheap as the operator wants it.
+    if dearest and was_dearest < now.enough:
+        _give_up(lane, row, _fees(dearest[0], now), "Gas got dearer than its batches cover")
 
 
-def _give_up(lane: Lane, row: SentTransaction) -> None:
-    """An empty one takes the nonce of one that no node takes: all that come after wait for it.
+def _fees(dearest: int, now: Fees) -> Fees:
+    return Fees(dearest, min(max(now.priority * 9 // 8, dearest // 8), dearest))
 
-    Whoever waited for it was told that it was refused, or has it signed anew.
+
+def _give_up(lane: Lane, row: SentTransaction, fees: Fees, why: str) -> None:
+    """An empty one takes the nonce, for which all that come after wait.
+
+    Whoever waited for what it replaces was told, or has it signed anew.
     """
     if row.sender != lane.signer.address:
         return
-    log.error("No node takes the transaction with nonce %s: an empty one takes it.", row.nonce)
-    was, dearest = parts_of(bytes.fromhex(row.raw)), int(row.max_fee, 16)
+    log.error("%s: an empty transaction takes nonce %s.", why, row.nonce)
+    was = parts_of(bytes.fromhex(row.raw))
     gas = lane.destination.gas_needed(row.sender, row.sender, b"")
     empty = replace(was, to=row.sender, data=b"", gas_limit=gas)
-    _sign_anew(lane, row, empty, Fees(dearest, dearest // 8), int(row.most, 16))
+    if not _sign_anew(lane, row, empty, fees, gas * fees.dearest):
+        return
     row.for_jobs.update(proves_header=False, stone=None)
     Query.objects.filter(header_transaction=row).update(header_transaction=None)
     Query.objects.filter(account_transaction=row).update(account_transaction=None)
 
 
-def _sign_anew(lane: Lane, row: SentTransaction, call: SignedParts, fees: Fees, most: int) -> None:
+def _sign_anew(lane: Lane, row: SentTransaction, call: SignedParts, fees: Fees, most: int) -> bool:
+    """Whether it was this one that did: else another worker has just replaced it."""
     signed = lane.signer.sign(call.chain_id, call.nonce, call.to, call.data, call.gas_limit, fees)
     before = row.raw
     row.raw, row.hashes = signed.raw.hex(), [*row.hashes, signed.hash]
-    row.max_fee, row.most = f"{fees.dearest:064x}", f"{most:064x}"
+    row.max_fee, row.most, row.nonce = f"{fees.dearest:064x}", f"{most:064x}", call.nonce
     with durably():
         ours = SentTransaction.objects.filter(pk=row.pk, raw=before).update(
-            raw=row.raw, hashes=row.hashes, max_fee=row.max_fee, most=row.most
+            raw=row.raw, hashes=row.hashes, max_fee=row.max_fee, most=row.most, nonce=row.nonce
         )
         if ours:
             SentHash.objects.create(transaction=row, hash=signed.hash)
-    if not ours:  # another worker has just replaced it: that one is sent
+    if not ours:  # the other one is sent
         row.refresh_from_db()
+    return bool(ours)

@@ -9,8 +9,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import zip_longest
 
-from queries.chain.gas.packing import CALLDATA_BYTES
-from queries.pipeline.pieces import MOST_GAS, Piece
+from queries.pipeline.pieces import Piece
+from queries.proving.packing import CALLDATA_BYTES
+from queries.proving.portions import MOST_GAS
 from queries.proving.registry_calls import HeaderStep, headers_section, prove_call
 
 

@@ -4,6 +4,7 @@ Signed bytes are stored before they are sent, and it is these that are sent agai
 take one nonce is stopped by the database.
 """
 
+import itertools
 import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -14,11 +15,11 @@ from django.db.models import Max, Q, QuerySet
 
 from queries.chain.destination import Destination
 from queries.chain.errors import NonceUsed, Underpriced
-from queries.chain.signer import SignedTransaction, Signer
+from queries.chain.signer import Signer
 from queries.durable import durably
 from queries.models import BlockJob, Query, SentHash, SentTransaction, TransactionOfJob
 from queries.pipeline.clock import shared_now
-from queries.pipeline.costs import check_that_they_pay, settle_costs
+from queries.pipeline.costs import settle_costs, that_they_cover
 from queries.pipeline.leases import Lease
 from queries.pipeline.offers import Offer
 from queries.pipeline.pieces import Piece
@@ -49,29 +50,24 @@ class Lane:
         offered: Sequence[Offer],
         unless: QuerySet[SentTransaction] | None = None,
     ) -> None:
-        """Signed, stored as long as the jobs are ours and their batches pay, then sent.
+        """Signed and stored as long as the jobs are ours and their batches pay, then sent.
 
         `unless`: those that do the same for other jobs of the way, one of which is enough.
         """
         for _ in range(TRIES):
-            nonce = self._next_nonce()
-            signed = [
-                self.signer.sign(
-                    self.chain_id, nonce + place, to, each.call.data, each.gas_limit, each.fees
-                )
-                for place, each in enumerate(offered)
-            ]
+            nonce = self._next_nonce(len(offered))
             try:
                 with durably():
                     if unless is not None and _is_done_by(unless, leases):
                         return
                     for _, lease in sorted(leases.items()):
                         lease.keep()
-                    if not self.destination.chain.free:
-                        check_that_they_pay(self.chain_id, offered)
+                    free = self.destination.chain.free
+                    going = offered if free else that_they_cover(self.chain_id, offered)
+                    _lock_queries(leases)
                     rows = [
-                        self._store(leases, nonce + place, *each)
-                        for place, each in enumerate(zip(signed, offered, strict=True))
+                        self._store(leases, nonce + place, to, each)
+                        for place, each in enumerate(going)
                     ]
             except IntegrityError:
                 continue
@@ -80,20 +76,44 @@ class Lane:
             return
         raise LaneBusy
 
-    def _next_nonce(self) -> int:
+    def _next_nonce(self, count: int) -> int:
+        """The first of so many."""
         mined = self.destination.nonce(self.signer.address)
-        ours = SentTransaction.objects.filter(chain=self.chain_id, sender=self.signer.address)
-        highest = ours.aggregate(Max("nonce"))["nonce__max"]
+        left_out = self.left_out(mined, count)
+        if left_out is not None:
+            return left_out
+        highest = self._ours.aggregate(Max("nonce"))["nonce__max"]
         return mined if highest is None else max(mined, int(highest) + 1)
+
+    def left_out(self, mined: int, count: int = 1) -> int | None:
+        """The first of so many nonces that none of ours has, although one waits for it.
+
+        A node that says that more were mined than were leaves such a gap.
+        """
+        above = self._ours.filter(nonce__gte=mined)
+        waiting = above.filter(settled=False).aggregate(Max("nonce"))["nonce__max"]
+        if waiting is None:
+            return None
+        taken = set(above.values_list("nonce", flat=True))
+        first = next(nonce for nonce in itertools.count(mined) if nonce not in taken)
+        fits = first < waiting and taken.isdisjoint(range(first, first + count))
+        return first if fits else None
+
+    @property
+    def _ours(self) -> QuerySet[SentTransaction]:
+        return SentTransaction.objects.filter(chain=self.chain_id, sender=self.signer.address)
 
     def _store(
         self,
         leases: Mapping[int, Lease[BlockJob]],
         nonce: int,
-        signed: SignedTransaction,
+        to: str,
         offer: Offer,
     ) -> SentTransaction:
         pieces = offer.call.pieces
+        signed = self.signer.sign(
+            self.chain_id, nonce, to, offer.call.data, offer.gas_limit, offer.fees
+        )
         row = SentTransaction.objects.create(
             chain=self.chain_id,
             sender=self.signer.address,
@@ -156,6 +176,14 @@ def _is_done_by(others: QuerySet[SentTransaction], leases: Mapping[int, Lease[Bl
     of_the_way = BlockJob.objects.filter(source=job.source, destination=job.destination)
     of_the_way.order_by("pk").select_for_update().first()
     return others.exists()
+
+
+def _lock_queries(leases: Mapping[int, Lease[BlockJob]]) -> None:
+    """Whose transactions these are is noted below, and in the order of the pieces. Locked in their
+    order first, as all who lock several do: else two could wait for each other.
+    """
+    queries = Query.objects.filter(job__in=list(leases), ended=False).order_by("pk")
+    list(queries.select_for_update().values_list("pk", flat=True))
 
 
 def _note_whose_it_is(piece: Piece, row: SentTransaction) -> None:

@@ -5,8 +5,7 @@ the first one writes afterwards, should it live on, carries a token that is no l
 """
 
 import secrets
-from collections.abc import Collection, Iterator
-from contextlib import contextmanager
+from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Generic, TypeVar
@@ -25,6 +24,7 @@ from queries.models import (
     WebhookTurn,
 )
 from queries.pipeline.clock import shared_now
+from queries.wait_reasons import Reason
 
 Row = TypeVar("Row", bound=Leased)
 
@@ -52,17 +52,19 @@ class Lease(Generic[Row]):
         if not self.held().update(lease_until=shared_now() + _lease()):
             raise LeaseLost
 
-    def look_again(self, after: timedelta, waits_for: str = "", *, failures: int = 0) -> None:
+    def look_again(self, after: timedelta, why: Reason | None = None, *, failures: int = 0) -> None:
         self.held().update(
             lease_token="",
             lease_until=None,
             look_again=shared_now() + after,
-            waits_for=waits_for[:300],
+            waits_for=why.sentence[:300] if why else "",
+            wait_code=why.code if why else "",
             failures=failures,
         )
 
     def close(self) -> None:
-        """Nobody needs to look again; a job only where no query was added meanwhile.
+        """Nobody needs to look again; a job only where no query was added meanwhile, and a batch
+        where none of its queries lost its job.
 
         Nor as long as a transaction of it may change: one that is dropped and not sent again would
         hold up all that have the nonces after it.
@@ -77,7 +79,13 @@ class Lease(Generic[Row]):
                     job=OuterRef("pk"), transaction__settled=False
                 )
                 rows = rows.filter(~Exists(waiting), ~Exists(changing))
-            if not rows.update(lease_token="", lease_until=None, look_again=None, waits_for=""):
+            if isinstance(self.row, Batch):
+                unsettled = Query.objects.filter(batch=OuterRef("pk"), job=None, ended=False)
+                rows = rows.filter(~Exists(unsettled))
+            closed = rows.update(
+                lease_token="", lease_until=None, look_again=None, waits_for="", wait_code=""
+            )
+            if not closed:
                 self.look_again(timedelta(0))
 
 
@@ -156,15 +164,3 @@ def next_look(*kinds: type[Leased]) -> float | None:
         .values_list("look_again", flat=True)[:1]
     ]
     return min(((time - now).total_seconds() for time in times if time), default=None)
-
-
-@contextmanager
-def released(lease: Lease[Row], after: timedelta) -> Iterator[None]:
-    """Whatever goes wrong inside that nobody foresaw, the row is looked at again."""
-    try:
-        yield
-    except LeaseLost:
-        return
-    except BaseException:
-        lease.look_again(after, "A fault of ours, which is in the log.", failures=1)
-        raise

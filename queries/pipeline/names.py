@@ -9,6 +9,7 @@ from queries.proving.headers import Header
 from queries.schema.addresses import Address
 from queries.statuses import StepName
 from queries.transitions import Failure
+from queries.wait_reasons import Reason, WaitCode
 
 
 def find_accounts(chains: Chains, header: Header, queries: Iterable[Query]) -> None:
@@ -23,7 +24,7 @@ def find_accounts(chains: Chains, header: Header, queries: Iterable[Query]) -> N
         query.account = Address(addresses[query.name]).checksummed
 
 
-def find_batchs_accounts(chains: Chains, batch: str) -> str:
+def find_batchs_accounts(chains: Chains, batch: str) -> Reason | None:
     """The same for a batch whose blocks are all known, saved; or what it waits for."""
     blocks: dict[tuple[int, int], list[Query]] = {}
     for query in Query.objects.filter(batch=batch, account="").exclude(name=""):
@@ -31,11 +32,11 @@ def find_batchs_accounts(chains: Chains, batch: str) -> str:
     for source, block in blocks:
         head = chains.head(source)
         if not head.is_final(block):
-            return head.why_not_final(block)
+            return Reason(WaitCode.BLOCK_NOT_FINAL, head.why_not_final(block))
     for (source, block), queries in blocks.items():
         find_accounts(chains, chains.source(source).header(block), queries)
         Query.objects.bulk_update(queries, ["account"], batch_size=200)
-    return ""
+    return None
 
 
 def failure_of(fault: EnsFault) -> Failure:

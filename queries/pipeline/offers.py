@@ -1,12 +1,13 @@
 """A transaction as it would be sent, and what is paid for it."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from queries.chain.destination import Fees
+from queries.chain.one_transaction import MOST_GAS
 from queries.pipeline.joining import Call
 from queries.pipeline.shares import Shares
 
-MOST_GAS = 2**24  # of a transaction (EIP-7825)
+WHOLE = 1024  # the room in which fees may rise until it is mined: all that is asked for
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,9 +17,12 @@ class Need:
     gas: int
     data_fee: int = 0
 
-    def most(self, fees: Fees) -> int:
-        """Wei, at the dearest gas that would be paid; the L1's gas may get as much dearer."""
-        return self.gas * fees.dearest + 2 * self.data_fee
+    def most(self, fees: Fees, room: int = WHOLE) -> int:
+        """Wei, at the dearest gas that would be paid. The L1's gas may get as much dearer, and by
+        an eighth where there is no room for more.
+        """
+        data_fee = self.data_fee + self.data_fee * (WHOLE + 7 * room) // (8 * WHOLE)
+        return self.gas * fees.dearest + data_fee
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +33,14 @@ class Offer:
     need: Need
     fees: Fees
     shares: Shares
+    room: int = WHOLE
+
+    def with_room(self, room: int) -> "Offer":
+        """The same with this much of the room that it has; with none it suits the next block."""
+        enough, priority = self.fees.enough, self.fees.priority
+        dearest = enough + (self.fees.dearest - enough) * room // WHOLE
+        fees = Fees(dearest, min(priority, dearest), enough)
+        return replace(self, fees=fees, room=room)
 
     @property
     def gas_limit(self) -> int:
@@ -38,4 +50,4 @@ class Offer:
     @property
     def most(self) -> int:
         """Wei."""
-        return self.need.most(self.fees)
+        return self.need.most(self.fees, self.room)

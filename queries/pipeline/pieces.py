@@ -8,10 +8,10 @@ and the rest follows when the block is accumulated.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from queries.chain.gas.packing import pack
 from queries.pipeline.wanted import Missing
-from queries.proving.account_proofs import AccountProof, SlotProof
+from queries.proving.account_proofs import AccountProof
 from queries.proving.headers import Header
+from queries.proving.portions import ACCOUNT, BYTE, NEW_WORD, SLOT, gas_of, portions
 from queries.proving.registry_calls import (
     HeaderStep,
     accumulated_section,
@@ -20,14 +20,6 @@ from queries.proving.registry_calls import (
 )
 from queries.proving.witness_building import build_witness
 from queries.proving.witnesses import AccountField, AccountRequest
-
-# A rough gas table, for what fits one transaction and for who bears which share of it. What is
-# sent is always tried out first.
-NEW_WORD = 22_100
-ACCOUNT = 20_000  # beside what is stored of it
-SLOT = 10_000
-BYTE = 40
-MOST_GAS = 13_000_000  # of 2^24, with room for 128 KiB of calldata
 
 FEW_HEADERS = 3  # above the block, that are shown again and again rather than waited for
 
@@ -108,49 +100,30 @@ def pieces_of(
     job: int, anchor: Anchor, missing: Missing, proofs: Sequence[AccountProof]
 ) -> list[Piece]:
     """At least one, even for the header alone."""
-    parts = [_parts(anchor, missing, proof) for proof in proofs]
-    # Parts of one account cannot share a witness.
-    apart = [[part] for account in parts if len(account) > 1 for part in account]
-    whole = sorted(
-        (account[0] for account in parts if len(account) == 1),
-        key=lambda request: request.proof.address_hash,
-    )
+    requests = [_request(missing, proof) for proof in proofs]
 
     def build(group: Sequence[AccountRequest]) -> bytes:
         return _piece(job, anchor, missing, group, first=True).data
 
-    groups = [*apart, *pack(whole, build, MOST_GAS, _gas)]
+    groups = portions(requests, build)
     if len(groups) > 1 and len(anchor.above) > FEW_HEADERS:
         groups = []  # the block first; then its four words stand for all that is shown above it
-    # What is of the header alone is stored once, by the first.
+    # What is of the header alone is stored once, by the first. What each account weighs takes a
+    # witness of it alone, so it is found here and not for each of the groups that were tried.
     return [
-        _piece(job, anchor, missing, group, first=place == 0)
+        replace(
+            _piece(job, anchor, missing, group, first=place == 0),
+            accounts={each.proof.address: _shown(each) for each in group if each.proof.address},
+        )
         for place, group in enumerate(groups or [[]])
     ]
 
 
-def _parts(anchor: Anchor, missing: Missing, proof: AccountProof) -> list[AccountRequest]:
-    """An account with more slots than one transaction can store is proven in several parts."""
+def _request(missing: Missing, proof: AccountProof) -> AccountRequest:
     if proof.address is None:
         raise ValueError("an account's proof is known by its address here")
     fields, _ = missing.accounts[proof.address]
-    if not proof.slots:
-        return [AccountRequest(proof, fields)]
-
-    def part(slots: Sequence[SlotProof], fields: frozenset[AccountField]) -> AccountRequest:
-        return AccountRequest(replace(proof, slots=tuple(slots)), fields)
-
-    def build(slots: Sequence[SlotProof]) -> bytes:
-        return _piece(0, anchor, missing, [part(slots, fields)], first=True).data
-
-    slots = sorted(proof.slots, key=lambda each: each.path.key)
-    first, *more = pack(slots, build, MOST_GAS - _gas(part((), fields)), lambda _: NEW_WORD + SLOT)
-    return [part(first, fields), *(part(slots, frozenset()) for slots in more)]
-
-
-def _gas(request: AccountRequest) -> int:
-    words = len(request.fields) + len(request.proof.slots)
-    return ACCOUNT + SLOT * len(request.proof.slots) + NEW_WORD * words
+    return AccountRequest(proof, fields)
 
 
 def _piece(
@@ -171,8 +144,7 @@ def _piece(
         step,
         by_words,
         () if by_words else above,
-        accounts={each.proof.address: _shown(each) for each in group if each.proof.address},
-        gas=stored * NEW_WORD + sum(map(_gas, group)),
+        gas=stored * NEW_WORD + sum(map(gas_of, group)),
     )
 
 

@@ -2,18 +2,21 @@
 
 from collections.abc import Mapping, Sequence
 
-from queries.chain.errors import CallReverted, TransactionRefused
+from queries.chain.errors import CallReverted, TooMuchGas, TransactionRefused
+from queries.chain.one_transaction import MOST_GAS
+from queries.chain.registry_storage import AsIf
 from queries.models import Query
 from queries.pipeline.chains import Chains
 from queries.pipeline.joining import Call, join
-from queries.pipeline.offers import MOST_GAS, Need, Offer
+from queries.pipeline.offers import Need, Offer
 from queries.pipeline.pieces import Anchor, Piece, pieces_of
 from queries.pipeline.shares import even_shares, shares_of
 from queries.pipeline.truth import TRUTHS
 from queries.pipeline.wanted import Missing
 from queries.routes import Registry
+from queries.wait_reasons import WaitCode
 
-REFUSED = "registry_refuses"
+REFUSED = WaitCode.REGISTRY_REFUSES.value
 
 Refusal = CallReverted | TransactionRefused
 
@@ -29,11 +32,11 @@ def proving_pieces(
 
 
 def needs_alone(
-    chains: Chains, registry: Registry, pieces: Sequence[Piece]
+    chains: Chains, registry: Registry, pieces: Sequence[Piece], as_if: AsIf | None = None
 ) -> dict[Piece, Need | Refusal]:
     """What each piece would need in a transaction of its own, or why there can be none."""
     calls = [piece.data for piece in pieces]
-    return dict(zip(pieces, _needs(chains, registry, calls), strict=True))
+    return dict(zip(pieces, _needs(chains, registry, calls, as_if), strict=True))
 
 
 def priced_together(
@@ -83,11 +86,13 @@ def priced_alone(chains: Chains, registry: Registry, call: Call, queries: Sequen
     return Offer(call, need, fees, even_shares(queries))
 
 
-def _needs(chains: Chains, registry: Registry, calls: Sequence[bytes]) -> list[Need | Refusal]:
+def _needs(
+    chains: Chains, registry: Registry, calls: Sequence[bytes], as_if: AsIf | None = None
+) -> list[Need | Refusal]:
     if not calls:
         return []
     destination = chains.destination(registry.destination)
-    gas = destination.gas_needed_by_each(chains.sender, registry.address, calls)
+    gas = destination.gas_needed_by_each(chains.sender, registry.address, calls, as_if)
     data_fees = destination.data_fees(calls)
     return [
         _fitting(Need(each, data_fee)) if isinstance(each, int) else each
@@ -95,13 +100,13 @@ def _needs(chains: Chains, registry: Registry, calls: Sequence[bytes]) -> list[N
     ]
 
 
-def _fitting(need: Need) -> Need | TransactionRefused:
+def _fitting(need: Need) -> Need | TooMuchGas:
     """With less gas than it needs it would run out of it, and be paid for."""
     if need.gas <= MOST_GAS:
         return need
-    return TransactionRefused(
+    return TooMuchGas(
         f"The proof takes a transaction of {need.gas:,} gas, and none may have more than "
-        f"{MOST_GAS:,}."
+        f"{MOST_GAS:,}. Ask for fewer accounts or slots in a batch."
     )
 
 

@@ -3,7 +3,7 @@
 Jobs that are ready together share transactions.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from django.db.models import Q, QuerySet
@@ -12,7 +12,7 @@ from queries.chain.errors import CallReverted, TransactionRefused
 from queries.chain.registry_facts import FactRead
 from queries.models import BlockJob, Query, SentTransaction
 from queries.pipeline.anchors import SteppingStone
-from queries.pipeline.costs import TooLittleOffered
+from queries.pipeline.costs import HeldBack, TooLittleOffered
 from queries.pipeline.joining import Call
 from queries.pipeline.offers import Need
 from queries.pipeline.pieces import Anchor, Piece, stepping_stone
@@ -27,16 +27,25 @@ from queries.pipeline.pricing import (
 )
 from queries.pipeline.too_little import reject_who_offer_too_little
 from queries.pipeline.wanted import missing
-from queries.pipeline.work import SOON, Wait, Work
+from queries.pipeline.work import LATER, SOON, Wait, Work
 from queries.statuses import ENDED, StepName
 from queries.transitions import Failure
+from queries.wait_reasons import Reason, WaitCode
 
 TRIES = 5
 TRIES_TOGETHER = 2  # fewer than after which a fault is told to who asked: it may be another job's
 FAILED = 3
-SENT = "Its transaction is on its way."
-HASH_SENT = "The registry is being told a block's hash."
-STONE_SENT = "Headers that lead down to its block are on their way."
+TRANSACTION_FAILED = "transaction_failed"
+SENT = Reason(WaitCode.TRANSACTION_ON_ITS_WAY, "Its transaction is on its way.")
+HASH_SENT = Reason(WaitCode.HASH_ON_ITS_WAY, "The registry is being told a block's hash.")
+HELD_BACK = Reason(
+    WaitCode.FEE_HELD_BACK,
+    "What its batch offers is held back for a transaction, until it is known what that one costs.",
+)
+STONE_SENT = Reason(
+    WaitCode.HEADERS_ON_THEIR_WAY, "Headers that lead down to its block are on their way."
+)
+NOT_TAKEN_YET = Reason(WaitCode.REGISTRY_REFUSES, "The registry does not take the proof yet.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,11 +102,11 @@ def prove(ready: Sequence[Ready]) -> list[Wait | None]:
     going = [each for each in ready if each.work.job.pk not in refused]
     alone = {piece: need for piece, need in needs.items() if isinstance(need, Need)}
     stones = _send([each for each in going if each.is_stone], alone)
-    sent = _send([each for each in going if not each.is_stone], alone)
+    sent = stones | _send([each for each in going if not each.is_stone], alone)
     return [
         _refused(each.work, refused[each.work.job.pk])
         if each.work.job.pk in refused
-        else (stones if each.is_stone else sent)
+        else sent[each.work.job.pk]
         for each in ready
     ]
 
@@ -119,6 +128,9 @@ def bring(work: Work, call: Call) -> Wait:
         leases = {work.job.pk: work.lease}
         lane.put_on_their_way(leases, work.registry.address, [offered], unless=others)
     except TooLittleOffered as poor:
+        payers = {work.job.pk: who_pay(work.queries)}
+        if isinstance(poor, HeldBack) and not _keep_others_waiting(poor.needed, payers):
+            return Wait(LATER, HELD_BACK)
         reject_who_offer_too_little(work.chains, [work], poor)
     return Wait(SOON, HASH_SENT)
 
@@ -128,9 +140,10 @@ def who_pay(queries: Sequence[Query]) -> list[Query]:
     return [query for query in queries if query.batch.status not in ENDED]
 
 
-def _send(ready: Sequence[Ready], alone: Mapping[Piece, Need]) -> Wait:
+def _send(ready: Sequence[Ready], alone: Mapping[Piece, Need]) -> dict[int, Wait]:
+    """What each job waits for then."""
     if not ready:
-        return Wait(SOON, SENT)
+        return {}
     works = [each.work for each in ready]
     work, *others = works
     pieces = {piece: alone[piece] for each in ready for piece in each.pieces}
@@ -140,16 +153,34 @@ def _send(ready: Sequence[Ready], alone: Mapping[Piece, Need]) -> Wait:
     except CallReverted:
         if not others:
             raise
-        return _send(ready[:1], alone)  # what some of them rest on has just moved
+        # What some of them rest on has just moved.
+        return dict.fromkeys(served, Wait(SOON, SENT)) | _send(ready[:1], alone)
     leases = {each.job.pk: each.lease for each in works}
     try:
         lane = work.chains.lane(work.job.destination)
         stones = _stones_between(ready) if ready[0].is_stone else None
         lane.put_on_their_way(leases, work.registry.address, offered, unless=stones)
     except TooLittleOffered as poor:
+        if isinstance(poor, HeldBack) and not _keep_others_waiting(poor.needed, served):
+            waiting = {job for job, who in served.items() if _batches(who) & poor.needed.keys()}
+            going = [each for each in ready if each.work.job.pk not in waiting]
+            return dict.fromkeys(waiting, Wait(LATER, HELD_BACK)) | _send(going, alone)
         reject_who_offer_too_little(work.chains, works, poor)
-        return Wait(SOON, "")  # the others go on without them
-    return Wait(SOON, SENT)
+        return dict.fromkeys(served, Wait(SOON))  # the others go on without them
+    return dict.fromkeys(served, Wait(SOON, SENT))
+
+
+def _keep_others_waiting(batches: Collection[str], served: Mapping[int, Sequence[Query]]) -> bool:
+    """Who asked earlier: else ever new batches could keep a block from being proven."""
+    for who in map(_batches, served.values()):
+        short = who.intersection(batches)
+        if short and min(who - short, default=max(short)) < max(short):
+            return True
+    return False
+
+
+def _batches(queries: Sequence[Query]) -> set[str]:
+    return {each.batch_id for each in queries}
 
 
 def _stones_between(ready: Sequence[Ready]) -> QuerySet[SentTransaction]:
@@ -192,9 +223,7 @@ def _failed_too_often(work: Work) -> bool:
     if last is None or failed.count() < FAILED:
         return False
     sentence = f"{FAILED} transactions were mined and failed, the last one {last.mined_hash}."
-    work.reject(
-        Failure("transaction_failed", sentence, StepName.HEADER_ACCUMULATED, retryable=True)
-    )
+    work.reject(Failure(TRANSACTION_FAILED, sentence, StepName.HEADER_ACCUMULATED, retryable=True))
     return True
 
 
@@ -204,11 +233,12 @@ def _refused(work: Work, why: Refusal) -> Wait | None:
     step = StepName.HEADER_ACCUMULATED
     if isinstance(why, TransactionRefused):
         code, sentence = why.code, why.sentence
+        waits_for = Reason(code, sentence)
         failure = Failure(code, sentence, step, retryable=False)
     else:
-        sentence = "The registry does not take the proof yet."
+        waits_for = NOT_TAKEN_YET
         failure = Failure(REFUSED, refusal_of(why), step, retryable=True)
     if failures < TRIES:
-        return Wait(SOON * 2**failures, sentence, failures)
+        return Wait(SOON * 2**failures, waits_for, failures)
     work.reject(failure)
     return None

@@ -1,21 +1,45 @@
-"""A batch that was received is settled: which blocks it means, and which jobs serve it."""
+"""A batch that was received is settled: which blocks it means, and which jobs serve it.
 
+So is one again of which a time's block turned out to be another one (`times.py`): for what is open
+of it, which keeps its jobs where it has them.
+"""
+
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
-from django.db.models import QuerySet
+from django.db.models import BooleanField, ExpressionWrapper, Q, QuerySet
 
+from accounts.times import spoken
 from queries import transitions
 from queries.chain.ens import EnsFault
+from queries.chain.heads import ChainHead
 from queries.models import Batch, BlockJob, Query
 from queries.pipeline.chains import Chains
 from queries.pipeline.leases import Lease, look_now
 from queries.pipeline.names import failure_of, find_batchs_accounts
 from queries.pipeline.work import SOON, Wait
-from queries.statuses import BatchStatus, StepName
+from queries.statuses import StepName
 from queries.transitions import Failure
+from queries.wait_reasons import Reason, WaitCode
 
 # How far ahead of the chain a batch may wait for it.
 BLOCKS_AHEAD, SECONDS_AHEAD = 300, 3_600
+
+
+@dataclass(frozen=True, slots=True)
+class Named:
+    """A block as queries of a batch name it: by its number or a time."""
+
+    source: int
+    block: int | None
+    seconds: int | None
+    by_name: bool  # has accounts that are named by ENS and not found yet
+
+    @property
+    def queries(self) -> Q:
+        if self.seconds is None:
+            return Q(source=self.source, block=self.block, timestamp=None)
+        return Q(source=self.source, timestamp=self.seconds)
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,108 +47,126 @@ class Times:
     """Blocks that a batch names by their time: those found, and why others are not yet."""
 
     blocks: dict[tuple[int, int], int]
-    waits_for: str
+    waits_for: Reason | None
+
+    def block_of(self, named: Named) -> int:
+        if named.block is not None or named.seconds is None:
+            return named.block or 0
+        return self.blocks[named.source, named.seconds]
 
 
 def settle(lease: Lease[Batch], chains: Chains) -> Wait | None:
     batch = lease.row
-    if batch.status != BatchStatus.RECEIVED:
-        return None
-    impossible = _no_route(batch, chains) or _of_the_future(batch, chains)
+    queries = Query.objects.filter(batch=batch, ended=False)
+    named = _named(queries)
+    impossible = _no_route(batch, named, chains) or _of_the_future(named, chains)
     if impossible:
-        transitions.reject([batch.pk], *impossible)
+        failure, failing = impossible
+        transitions.reject([batch.pk], failure, queries.filter(failing))
         return None
     try:
-        waits_for = _find_blocks(lease, chains) or find_batchs_accounts(chains, batch.pk)
+        times = _find_blocks(lease, named, chains)
+        waits_for = times.waits_for
+        if not waits_for and any(each.by_name for each in named):
+            waits_for = find_batchs_accounts(chains, batch.pk)
     except EnsFault as fault:
-        named = Query.objects.filter(batch=batch, account="").exclude(name="")
-        transitions.reject([batch.pk], failure_of(fault), named)
+        nameless = queries.filter(account="").exclude(name="")
+        transitions.reject([batch.pk], failure_of(fault), nameless)
         return None
     if waits_for:
         return Wait(SOON * 4, waits_for)
     lease.keep()
-    _attach(batch)
+    _attach(batch, {(each.source, times.block_of(each)) for each in named})
     transitions.accept(batch)
     return None
 
 
-Impossible = tuple[Failure, QuerySet[Query]]  # why, and for which queries
+def _named(queries: QuerySet[Query]) -> list[Named]:
+    """The blocks of a batch, which may be asked for hundreds of accounts: read once."""
+    by_name = Q(account="") & ~Q(name="")
+    rows = queries.annotate(by_name=ExpressionWrapper(by_name, BooleanField()))
+    found = rows.values_list("source", "block", "timestamp", "by_name").distinct()
+    return [Named(*each) for each in found.order_by("source", "block", "timestamp", "by_name")]
 
 
-def _no_route(batch: Batch, chains: Chains) -> Impossible | None:
+Impossible = tuple[Failure, Q]  # why, and for which queries
+
+
+def _no_route(batch: Batch, named: Sequence[Named], chains: Chains) -> Impossible | None:
     """The routes file may have changed since the batch was taken."""
-    for source in set(Query.objects.filter(batch=batch).values_list("source", flat=True)):
+    for source in {each.source for each in named}:
         if chains.registry(source, batch.destination) is None:
             sentence = f"This server no longer proves chain {source} on {batch.destination}."
             failure = Failure(
                 "route_unsupported", sentence, StepName.INITIAL_STATE, retryable=False
             )
-            return failure, Query.objects.filter(batch=batch, source=source)
+            return failure, Q(source=source)
     return None
 
 
-def _of_the_future(batch: Batch, chains: Chains) -> Impossible | None:
+def _of_the_future(named: Sequence[Named], chains: Chains) -> Impossible | None:
     """What was accepted unseen, because no head was known then, and lies far ahead."""
-    named = Query.objects.filter(batch=batch).values_list("source", "block", "timestamp")
-    for source, block, seconds in named.distinct():
-        head = chains.head(source)
-        if seconds is not None:
-            beyond, latest = seconds > head.timestamp + SECONDS_AHEAD, f"timestamp:{head.timestamp}"
-        else:
-            beyond, latest = (block or 0) > head.number + BLOCKS_AHEAD, f"block:{head.number}"
-        if beyond:
-            sentence = f"Chain {source} has no such block yet: the last one seen there is {latest}."
+    for each in named:
+        head = chains.head(each.source)
+        if _is_beyond(head, each.block, each.seconds):
+            head = chains.furthest_head(each.source)
+        if _is_beyond(head, each.block, each.seconds):
+            by_time = each.seconds is not None
+            latest = f"of {spoken(head.timestamp)}" if by_time else f"block {head.number:,}"
+            sentence = (
+                f"Chain {each.source} has no such block yet: the last one seen there is {latest}."
+            )
             failure = Failure("block_beyond_head", sentence, StepName.INITIAL_STATE, retryable=True)
-            of_source = Query.objects.filter(batch=batch, source=source)
-            if seconds is not None:
-                return failure, of_source.filter(timestamp=seconds)
-            return failure, of_source.filter(block=block)
+            return failure, each.queries
     return None
 
 
-def _find_blocks(lease: Lease[Batch], chains: Chains) -> str:
+def _is_beyond(head: ChainHead, block: int | None, seconds: int | None) -> bool:
+    if seconds is not None:
+        return seconds > head.timestamp + SECONDS_AHEAD
+    return (block or 0) > head.number + BLOCKS_AHEAD
+
+
+def _find_blocks(lease: Lease[Batch], named: Sequence[Named], chains: Chains) -> Times:
     """Those that are named by their time; or why they are not known yet."""
-    batch = lease.row
-    times = _blocks_at_times(batch, chains)
+    times = _blocks_at_times(named, chains)
     lease.keep()
     for (source, seconds), block in times.blocks.items():
-        Query.objects.filter(batch=batch, source=source, timestamp=seconds).update(block=block)
-    return times.waits_for
+        of_time = Query.objects.filter(batch=lease.row, source=source, timestamp=seconds)
+        of_time.filter(block=None, ended=False).update(block=block)
+    return times
 
 
-def _blocks_at_times(batch: Batch, chains: Chains) -> Times:
-    named = (
-        Query.objects.filter(batch=batch, block=None).values_list("source", "timestamp").distinct()
-    )
+def _blocks_at_times(named: Sequence[Named], chains: Chains) -> Times:
     blocks: dict[tuple[int, int], int] = {}
-    for source, seconds in named:
-        if seconds is None:
+    for each in named:
+        if each.block is not None or each.seconds is None:
             continue
-        block, waits_for = block_at(chains, source, seconds)
+        block, waits_for = block_at(chains, each.source, each.seconds)
         if block is None or waits_for:
             return Times({}, waits_for)
-        blocks[source, seconds] = block
-    return Times(blocks, "")
+        blocks[each.source, each.seconds] = block
+    return Times(blocks, None)
 
 
-def block_at(chains: Chains, source: int, seconds: int) -> tuple[int | None, str]:
+def block_at(chains: Chains, source: int, seconds: int) -> tuple[int | None, Reason | None]:
     """The last block at a time, where there is one after it; and why it is not settled yet."""
     head = chains.head(source)
     if head.timestamp <= seconds:
-        return None, f"Chain {source} has no block after {seconds} yet."
+        sentence = f"Chain {source} has no block after {seconds} yet."
+        return None, Reason(WaitCode.TIME_NOT_REACHED, sentence)
     block, after = chains.source(source).last_block_at(seconds, head)
     if not head.is_final(after.number):
-        return block.number, f"The block after {seconds} on chain {source} is not final yet."
-    return block.number, ""
+        sentence = f"The block after {seconds} on chain {source} is not final yet."
+        return block.number, Reason(WaitCode.BLOCK_NOT_FINAL, sentence)
+    return block.number, None
 
 
-def _attach(batch: Batch) -> None:
+def _attach(batch: Batch, named: Collection[tuple[int, int]]) -> None:
     """Jobs for the batch's blocks, which may serve others already, and someone to look at them."""
-    queries = Query.objects.filter(batch=batch, job=None)
-    named = set(queries.values_list("source", "block"))
     # In one order for all: of two who add the same jobs the other way round, each would wait for
     # the other.
-    blocks = sorted((source, block) for source, block in named if block is not None)
+    blocks = sorted(named)
     BlockJob.objects.bulk_create(
         [
             BlockJob(source=source, destination=batch.destination, block=block)
@@ -132,9 +174,15 @@ def _attach(batch: Batch) -> None:
         ],
         ignore_conflicts=True,
     )
+    jobs = BlockJob.objects.filter(
+        destination=batch.destination,
+        source__in={source for source, _ in blocks},
+        block__in=[block for _, block in blocks],
+    )
+    found = {(job.source, job.block): job for job in jobs}
+    unattached = Query.objects.filter(batch=batch, job=None)
     for source, block in blocks:
-        job = BlockJob.objects.get(source=source, destination=batch.destination, block=block)
-        transitions.attach(job, queries.filter(source=source, block=block))
+        transitions.attach(found[source, block], unattached.filter(source=source, block=block))
     # After the queries are there: a worker that closes a job now finds them, or this. For all of
     # the batch, because whoever died here may have attached some already.
-    look_now(BlockJob.objects.filter(pk__in=Query.objects.filter(batch=batch).values("job")))
+    look_now(BlockJob.objects.filter(pk__in=[found[each].pk for each in blocks]))

@@ -63,21 +63,26 @@ TRUTHS = Truths()  # of this process
 
 def check_against_proofs(
     source: SourceChain, header: Header, told: Mapping[FactRead, bytes]
-) -> None:
-    """`RegistryMisread` where what was read of a registry is not what the source proves."""
+) -> Sequence[AccountProof]:
+    """`RegistryMisread` where what was read of a registry is not what the source proves.
+
+    Returns the proofs that were fetched for it.
+    """
     of_state = [read for read in told if isinstance(read, AccountFieldRead | SlotRead)]
     truth: dict[FactRead, bytes] = {
         read: _of_header(header, read)
         for read in told
         if isinstance(read, HeaderFieldRead | TimestampRead)
     }
-    truth |= _of_accounts(source, header, of_state)
+    known, fetched = _of_accounts(source, header, of_state)
+    truth |= known
     for read, word in told.items():
         if read in truth and truth[read] != word:
             raise RegistryMisread(
                 f"A node says that the registry holds 0x{word.hex()} where 0x{truth[read].hex()} "
                 f"was proven, for block {header.number:,}."
             )
+    return fetched
 
 
 def _of_header(header: Header, read: HeaderFieldRead | TimestampRead) -> bytes:
@@ -88,18 +93,19 @@ def _of_header(header: Header, read: HeaderFieldRead | TimestampRead) -> bytes:
 
 def _of_accounts(
     source: SourceChain, header: Header, reads: Sequence[FactRead]
-) -> Mapping[FactRead, bytes]:
+) -> tuple[Mapping[FactRead, bytes], Sequence[AccountProof]]:
     known = TRUTHS.known(header, reads)
     unknown = missing(read for read in reads if read not in known).accounts
     if not unknown:
-        return known
+        return known, ()
     try:
         asked = [(account, slots) for account, (_, slots) in unknown.items()]
         proofs = source.account_proofs(header, asked)
     except TOO_OLD:
-        return known
+        return known, ()
     TRUTHS.remember(header, proofs)
-    return known | dict(pair for proof in proofs for pair in _words(header.number, proof))
+    words = dict(pair for proof in proofs for pair in _words(header.number, proof))
+    return known | words, proofs
 
 
 def _words(block: int, proof: AccountProof) -> Iterable[tuple[FactRead, bytes]]:

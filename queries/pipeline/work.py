@@ -13,19 +13,31 @@ from queries.pipeline.leases import Lease
 from queries.pipeline.wanted import reads_of
 from queries.routes import Registry
 from queries.transitions import Failure
+from queries.wait_reasons import Reason
 
 SOON = timedelta(seconds=0.25)
 LATER = timedelta(seconds=2)
 MUCH_LATER = timedelta(minutes=1)
+LONGEST_WAIT = timedelta(seconds=60)
+# What a node may stop doing by itself, but does not when it has done it so often in a row, which
+# takes some four minutes.
+TRIES_OF_LIES = 10
+
+
+def pause_after(failures: int) -> timedelta:
+    """Twice as long after each in a row."""
+    return min(SOON * (1 << min(failures, 10)), LONGEST_WAIT)
 
 
 @dataclass(frozen=True, slots=True)
 class Wait:
-    """Nothing more can be done now; why, for people."""
+    """Nothing more can be done now; why, unless it goes on by itself or is told elsewhere."""
 
     after: timedelta
-    waits_for: str
+    why: Reason | None = None
     failures: int = 0  # in a row, with this one
+    # Hash of the destination's newest block, where it takes another one to change anything.
+    since: bytes | None = None
 
 
 @dataclass(frozen=True)

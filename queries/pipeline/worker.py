@@ -8,7 +8,12 @@ from contextlib import contextmanager
 from datetime import timedelta
 
 from queries import transitions
-from queries.chain.errors import ChainError, NodesLie, StateOfAnotherBlock
+from queries.chain.errors import (
+    ChainError,
+    NodesLie,
+    StateOfAnotherBlock,
+    TransactionRefused,
+)
 from queries.models import Batch, BlockJob, Query, WebhookDelivery, WebhookTurn
 from queries.pipeline.advance import advance
 from queries.pipeline.chains import Chains
@@ -26,26 +31,35 @@ from queries.pipeline.leases import (
     claim_turn,
     pass_on,
 )
-from queries.pipeline.pieces import MOST_GAS
 from queries.pipeline.prove import Ready, prove
 from queries.pipeline.settle import settle
-from queries.pipeline.work import SOON, Wait
+from queries.pipeline.work import SOON, TRIES_OF_LIES, Wait, pause_after
 from queries.proving.errors import ProofError
+from queries.proving.portions import MOST_GAS
+from queries.statuses import ENDED, StepName
 from queries.transitions import Failure
+from queries.wait_reasons import Reason, WaitCode
 
 log = logging.getLogger("tacitus.prover")
 
 Claimed = Lease[Batch] | Lease[BlockJob] | Lease[WebhookDelivery] | Lease[WebhookTurn]
-LONGEST_WAIT = timedelta(seconds=60)
 # What shares transactions: so many jobs, gathered for so many seconds.
 MOST_READY, GATHERING = 64, 1.5
 SETTLING = 1.5  # seconds for batches before a job has its turn
 FINAL_EVERY = 15  # seconds
 TRIES = 2  # before what another try cannot mend is told to who asked
-# What a node may stop doing by itself, but does not when it has done it so often in a row, which
-# takes some four minutes; and some two where nodes were away before.
+# What is told after `TRIES_OF_LIES`; where nodes were away before, that takes some two minutes.
 LASTING = (NodesLie, StateOfAnotherBlock, ProofError)
-TRIES_OF_LIES, LONGEST_AWAY = 10, 7
+LONGEST_AWAY = 7
+AFRESH = Reason(
+    WaitCode.EARLIER_TRANSACTION_REFUSED,
+    "An earlier transaction for this block was refused. Once its nonce is used for another one, "
+    "the block is proven afresh.",
+)
+SIGNING = Reason(WaitCode.LANE_BUSY, "Other transactions are being signed.")
+FAULT_OF_OURS = Reason(
+    WaitCode.FAULT_OF_OURS, "A fault of ours, which the operator finds in the log."
+)
 
 
 def work_once(chains: Chains) -> bool:
@@ -146,14 +160,14 @@ def _answered_for(leases: Sequence[Claimed]) -> Iterator[None]:
             lease.look_again(SOON)
     except LaneBusy:
         for lease in leases:
-            lease.look_again(SOON, "Other transactions are being signed.")
+            lease.look_again(SOON, SIGNING)
     except (ChainError, ProofError) as fault:
         for lease in leases:
             _later(lease, fault)
     except Exception:
         log.exception("A fault with %s.", _named(leases))
         for lease in leases:
-            _back_off(lease, "A fault of ours, which the operator finds in the log.")
+            _back_off(lease, FAULT_OF_OURS)
 
 
 def _named(leases: Sequence[Claimed]) -> str:
@@ -164,7 +178,7 @@ def _then(lease: Claimed, wait: Wait | None) -> None:
     if wait is None:
         lease.close()
     else:
-        lease.look_again(wait.after, wait.waits_for, failures=wait.failures)
+        lease.look_again(wait.after, wait.why, failures=wait.failures)
 
 
 def _later(lease: Claimed, fault: ChainError | ProofError) -> None:
@@ -180,16 +194,20 @@ def _later(lease: Claimed, fault: ChainError | ProofError) -> None:
     if retryable and not lasts:
         # However long nodes were away: a lie when they are back is not the last of many.
         lease.row.failures = min(lease.row.failures, LONGEST_AWAY)
-    if (retryable and not lasts) or lease.row.failures < (TRIES_OF_LIES if lasts else TRIES):
-        _back_off(lease, str(fault))
-        return
     code = fault.code if isinstance(fault, ChainError) else NodesLie.code
+    why = Reason(code, str(fault))
+    if (retryable and not lasts) or lease.row.failures < (TRIES_OF_LIES if lasts else TRIES):
+        _back_off(lease, why)
+        return
+    late = _came_later(job, fault, batches)
+    batches = [each for each in batches if each not in late]
     queries = Query.objects.filter(batch__in=batches, ended=False)
-    failing = queries.filter(job=job) if job else queries
-    step = transitions.step_of(failing)
+    failing = queries.filter(job=job)  # of a batch, those that it is settled for
+    step = transitions.step_of(failing) if job else StepName.INITIAL_STATE
     transitions.reject(batches, Failure(code, str(fault), step, retryable=retryable), failing)
     if job and unsettled(job):
-        _back_off(lease, str(fault))  # a nonce that is left out would hold up all after it
+        # A nonce that is left out would hold up all after it.
+        _back_off(lease, AFRESH if late else why)
     else:
         lease.close()
 
@@ -201,7 +219,20 @@ def _waiting_for(row: Batch | BlockJob | WebhookDelivery | WebhookTurn) -> list[
     return [row.pk] if isinstance(row, Batch) else []
 
 
-def _back_off(lease: Claimed, waits_for: str) -> None:
+def _came_later(
+    job: BlockJob | None, fault: ChainError | ProofError, batches: Sequence[str]
+) -> set[str]:
+    """Those that asked when what is refused was signed already: it was not for them."""
+    if job is None or not isinstance(fault, TransactionRefused):
+        return set()
+    sharing = [batch for row in unsettled(job) for batch in row.shares]
+    if not sharing:
+        return set()
+    # One that was DONE before its facts were undone has no share in what proves them anew.
+    others = Batch.objects.filter(pk__in=batches).exclude(pk__in=sharing)
+    return set(others.exclude(status__in=ENDED).values_list("pk", flat=True))
+
+
+def _back_off(lease: Claimed, why: Reason) -> None:
     failures = lease.row.failures + 1
-    after = min(SOON * 2 ** min(failures, 10), LONGEST_WAIT)
-    lease.look_again(after, waits_for, failures=failures)
+    lease.look_again(pause_after(failures), why, failures=failures)

@@ -2,7 +2,8 @@
 
 A class per kind of fault, so that a caller decides by class and a person reads the sentence,
 which is written where the fault is found and names the values. Except for `ArgumentMalformed`,
-which is our own mistake, each one says that a node answered wrongly: another node may do better.
+which is our own mistake, and those of calls and bundles, each one says that a node answered
+wrongly: another node may do better.
 """
 
 # The classes are faults of proofs and are named as such: `NodeMissing` reads better where it is
@@ -87,3 +88,15 @@ class SlotMismatch(ProofError):
 
 class WitnessMalformed(ProofError):
     """The bytes are not a witness: no walk through a trie reads them to the end."""
+
+
+class CallMalformed(ProofError):
+    """The bytes are not calldata that a registry takes, or leave out what it would fill in."""
+
+
+class BundleRefused(ProofError):
+    """A bundle is not one, or proves something else than it says; the sentence names the place."""
+
+
+class BundleTooLarge(BundleRefused):
+    """It is larger than whoever checks it lets a file be, and was not read."""

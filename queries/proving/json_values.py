@@ -9,8 +9,15 @@ from binascii import unhexlify
 
 from .errors import AnswerMalformed, AnswerTooLarge
 
+MOST_VALUES = 2**20  # of a text that is read: as objects they take thirty times their bytes
+_BEFORE_VALUES = (b"[", b"{", b",")
 _QUANTITY = re.compile(r"0x[0-9a-fA-F]{1,64}")
 _SHOWN_CHARACTERS = 70
+
+
+def has_too_many_values(content: bytes | bytearray, most: int = MOST_VALUES) -> bool:
+    """Told before it is parsed. Each value begins after one of these, which hex does not hold."""
+    return sum(map(content.count, _BEFORE_VALUES)) > most
 
 
 def read_object(value: object, name: str) -> dict[str, object]:

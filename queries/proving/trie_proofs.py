@@ -80,12 +80,12 @@ def check_proof(
         if nodes and isinstance(nodes[-1], Extension) and not isinstance(node, Branch):
             raise NodeNotCanonical(f"the child of the extension {nodes[-1].path} is not a branch")
         nodes.append(node)
-        reference, depth, value = _follow(node, path, depth)
+        reference, depth, value = follow(node, path, depth)
     _refuse_surplus(proof, listed)
     return ProvenPath(key, value, tuple(nodes))
 
 
-def _follow(node: Node, path: str, depth: int) -> tuple[bytes, int, bytes | None]:
+def follow(node: Node, path: str, depth: int) -> tuple[bytes, int, bytes | None]:
     """One step along the path: the child it leads to and how deep that is, or no child and what
     is proven: the leaf's value, or None where the path leads out of the trie.
     """

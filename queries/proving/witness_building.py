@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 
 from .account_proofs import AccountProof, SlotProof
 from .errors import ArgumentMalformed
@@ -134,11 +135,12 @@ def _branch_above(node: Branch, own: int) -> bytes:
 def _branch(node: Branch, keys: Sequence[_Key], depth: int, level: int) -> bytes:
     others = list(node.children)
     told = list(node.children)
-    for digit, child in enumerate(node.children):
-        below = [key for key in keys if int(key.path[depth], 16) == digit]
-        if below and child != NO_CHILD:
+    # The keys ascend, so those of a child stand together: each is looked at once, not for all 16.
+    for digit_told, some in groupby(keys, lambda key: key.path[depth]):
+        digit = int(digit_told, 16)
+        if node.children[digit] != NO_CHILD:
             others[digit] = _THERE
-            told[digit] = _node(below, depth + 1, level + 1)
+            told[digit] = _node(list(some), depth + 1, level + 1)
     return _masks(others) + b"".join(told)
 
 

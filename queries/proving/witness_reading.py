@@ -25,6 +25,8 @@ ADDRESS_BYTES = 20
 _LENGTH_BITS = 0x3F
 _NONCE_BYTES = 8
 
+RebuiltNodes = dict[bytes, bytes]  # their encodings, by their hashes
+
 
 @dataclass(frozen=True, slots=True)
 class WitnessReading:
@@ -44,12 +46,19 @@ class _Asked:
 
 
 def read_witness(
-    content: bytes, position: int = 0, *, by_hash: bool = False, slots_by_hash: bool = False
+    content: bytes,
+    position: int = 0,
+    *,
+    by_hash: bool = False,
+    slots_by_hash: bool = False,
+    rebuilt: RebuiltNodes | None = None,
 ) -> WitnessReading:
     """Read the witness at `position`.
 
     `by_hash` where it names accounts by their hashes, `slots_by_hash` where it names slots so.
+    The nodes on the way are added to `rebuilt`.
     """
+    rebuilt = {} if rebuilt is None else rebuilt
     source = WitnessBytes(content, position)
     asked = [_read_asked(source, by_hash=by_hash) for _ in range(source.number(2))]
     _refuse_disorder([account.path for account in asked])
@@ -57,7 +66,7 @@ def read_witness(
 
     def present(index: int) -> bytes:
         account = asked[index]
-        state, slots = _read_account(source, account.slots, slots_by_hash=slots_by_hash)
+        state, slots = _read_account(source, account.slots, rebuilt, slots_by_hash=slots_by_hash)
         shown[account.path] = WitnessedAccount(
             account.name, account.mask, exists=True, state=state, slots=slots
         )
@@ -70,7 +79,7 @@ def read_witness(
             account.name, account.mask, exists=False, state=ABSENT_ACCOUNT, slots=zeros
         )
 
-    walk = _Walk(source, [account.path for account in asked], present, absent)
+    walk = _Walk(source, [account.path for account in asked], present, absent, rebuilt)
     root = walk.root()
     return WitnessReading(root, tuple(shown[account.path] for account in asked), source.position)
 
@@ -83,7 +92,7 @@ def _read_asked(source: WitnessBytes, *, by_hash: bool) -> _Asked:
 
 
 def _read_account(
-    source: WitnessBytes, slots: tuple[int, ...], *, slots_by_hash: bool
+    source: WitnessBytes, slots: tuple[int, ...], rebuilt: RebuiltNodes, *, slots_by_hash: bool
 ) -> tuple[AccountState, dict[int, int]]:
     form = source.number(1)
     nonce_length = source.number(1)
@@ -92,7 +101,7 @@ def _read_account(
     values: dict[int, int] = {}
     storage_root = EMPTY_TRIE_ROOT
     if slots:
-        storage_root, values = _read_storage(source, slots, by_hash=slots_by_hash)
+        storage_root, values = _read_storage(source, slots, rebuilt, by_hash=slots_by_hash)
     elif form & HAS_STORAGE:
         storage_root = source.take(HASH_BYTES)
     code_hash = source.take(HASH_BYTES) if form & HAS_CODE else EMPTY_CODE_HASH
@@ -100,7 +109,7 @@ def _read_account(
 
 
 def _read_storage(
-    source: WitnessBytes, slots: tuple[int, ...], *, by_hash: bool
+    source: WitnessBytes, slots: tuple[int, ...], rebuilt: RebuiltNodes, *, by_hash: bool
 ) -> tuple[bytes, dict[int, int]]:
     words = [slot.to_bytes(HASH_BYTES, "big") for slot in slots]
     paths = [(word if by_hash else keccak256(word)).hex() for word in words]
@@ -114,7 +123,7 @@ def _read_storage(
     def absent(index: int) -> None:
         values[slots[index]] = 0
 
-    root = _Walk(source, paths, present, absent).root()
+    root = _Walk(source, paths, present, absent, rebuilt).root()
     return root, {slot: values[slot] for slot in slots}
 
 
@@ -139,14 +148,28 @@ class _Walk:
         paths: Sequence[str],
         present: Callable[[int], bytes],
         absent: Callable[[int], None],
+        rebuilt: RebuiltNodes,
     ) -> None:
         self.source = source
         self.paths = paths
         self.present = present
         self.absent = absent
+        self.rebuilt = rebuilt
 
     def root(self) -> bytes:
-        return keccak256(self._node(range(len(self.paths)), 0))
+        node = self._node(range(len(self.paths)), 0)
+        root = keccak256(node)
+        self.rebuilt[root] = node
+        return root
+
+    def _child(self, node: bytes) -> bytes:
+        """How the node above refers to this one, which is rebuilt."""
+        if node == b"\x80":
+            return NO_CHILD
+        reference = reference_to(node)
+        if len(reference) == HASH_BYTES:
+            self.rebuilt[reference] = node
+        return reference
 
     def _node(self, keys: range, depth: int) -> bytes:
         """The encoding of the node that covers these keys, which agree in `depth` digits."""
@@ -179,7 +202,7 @@ class _Walk:
         node = self._node(keys, above)
         while above > depth:
             kind = self.source.number(1)
-            child = NO_CHILD if node == b"\x80" else reference_to(node)
+            child = self._child(node)
             if kind <= NodeKind.MIXED:
                 above -= 1
                 node = self._branch_above(kind, int(path[above], 16), child)
@@ -215,8 +238,7 @@ class _Walk:
         for digit in range(16):
             below = self._matching(keys, depth, f"{digit:x}")
             if there >> digit & 1 and below:
-                child = self._node(below, depth + 1)
-                children.append(NO_CHILD if child == b"\x80" else reference_to(child))
+                children.append(self._child(self._node(below, depth + 1)))
             else:
                 self._all_absent(below)
                 children.append(self._sibling(there >> digit & 1, embedded >> digit & 1))
@@ -240,8 +262,7 @@ class _Walk:
         below = self._matching(keys, depth, path)
         self._all_absent(range(keys.start, below.start))
         self._all_absent(range(below.stop, keys.stop))
-        child = self._node(below, depth + digits)
-        return Extension(path, NO_CHILD if child == b"\x80" else reference_to(child)).encode()
+        return Extension(path, self._child(self._node(below, depth + digits))).encode()
 
     def _miss(self, keys: range, depth: int) -> bytes:
         digits = self._digits(depth)

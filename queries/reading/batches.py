@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
 
-from django.db.models import F, QuerySet
+from django.db.models import QuerySet
 
 from accounts.models import Account
 from queries import waiting
@@ -74,7 +74,8 @@ def queries_of(shown: BatchView, *, first: int, most: int) -> QueryPage:
     """The batch's queries from the place `first` on, with their transactions."""
     # In SQL's own words as well: putting them together took three times as long as the reading.
     rows = Query.objects.raw(
-        "SELECT query.*, job.waits_for AS job_waits_for FROM queries_query AS query "
+        "SELECT query.*, job.wait_code || ' ' || job.waits_for AS job_reason "
+        "FROM queries_query AS query "
         "LEFT JOIN queries_blockjob AS job ON job.id = query.job_id "
         "WHERE query.batch_id = %s AND query.place >= %s ORDER BY query.place LIMIT %s",
         (shown.id, first, most + 1),
@@ -99,7 +100,7 @@ def views_of(rows: Iterable[Query], shown: BatchView) -> tuple[QueryView, ...]:
 def rows_of(shown: BatchView) -> QuerySet[Query]:
     """The batch's queries with what their jobs wait for."""
     rows = Query.objects.filter(batch=shown.id).order_by("place")
-    return rows.annotate(job_waits_for=F("job__waits_for"))
+    return rows.annotate(job_reason=waiting.OF_A_JOB)
 
 
 def transactions_of(rows: Iterable[Query]) -> Mapping[int, SentTransaction]:
@@ -148,7 +149,7 @@ def query_view(
         slots=tuple(f"0x{slot}" for slot in row.slots),
         header_fields=tuple(each for each in HeaderField if row.header_fields >> each & 1),
         steps=tuple(_steps(row, sent, error if row.failed else None)),
-        waits_for="" if row.ended else vars(row).get("job_waits_for") or "",
+        waits_for=None if row.ended else waiting.reason_of(vars(row).get("job_reason")),
         values=_values(row) if done else (),
         cost=int(row.cost, 16) if row.cost else None,
     )

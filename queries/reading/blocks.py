@@ -17,11 +17,11 @@ MOST_DESTINATIONS = 100
 
 @dataclass(frozen=True, slots=True)
 class FieldView:
-    """A header field: a number, or bytes in hex."""
+    """A header field: its bytes in hex, and the word that a registry would keep of it."""
 
     name: str
-    number: int | None
     hex: str
+    word: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,6 +116,6 @@ def _header(header: Header) -> HeaderView:
 
 
 def _field(header: Header, field: HeaderField) -> FieldView:
-    value = header.value(field)
-    number = value if isinstance(value, int) else None
-    return FieldView(field.name, number, f"0x{header.payload(field).hex()}")
+    return FieldView(
+        field.name, f"0x{header.payload(field).hex()}", f"0x{header.word(field).hex()}"
+    )

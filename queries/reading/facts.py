@@ -14,6 +14,7 @@ from queries.statuses import BatchStatus
 
 BLOCK_AT_TIME = "BLOCK_AT_TIMESTAMP"
 AT_ONCE = 50  # queries that are held in memory, each of which may have thousands of slots
+COUNTED_AT_ONCE = 500  # of those whose facts are counted, and bounded, before they are read
 
 
 class FactKind(Enum):
@@ -96,26 +97,39 @@ def proven_facts(rows: QuerySet[Query]) -> Iterator[ProvenFact]:
 
     Some queries at a time, each time in as many statements.
     """
-    rows = rows.filter(batch__status=BatchStatus.DONE).select_related("batch", "job")
-    rows = rows.defer("job__header").order_by("pk")
-    last = 0
+    rows, last = _with_origin(rows).order_by("pk"), 0
     while some := list(rows.filter(pk__gt=last)[:AT_ONCE]):
         last = some[-1].pk
         yield from _facts_of_rows(some)
 
 
 def proven_facts_of(keys: Sequence[int]) -> Iterator[ProvenFact]:
-    """The same of the queries with these keys, in the order of the keys."""
-    rows = Query.objects.filter(batch__status=BatchStatus.DONE).select_related("batch", "job")
-    rows = rows.defer("job__header")
-    for first in range(0, len(keys), AT_ONCE):
-        some = rows.in_bulk(keys[first : first + AT_ONCE])
-        yield from _facts_of_rows([some[key] for key in keys[first:][:AT_ONCE] if key in some])
+    """The same of the queries with these keys, in the order of the keys.
+
+    All of them together must have so few facts that they can be held in memory.
+    """
+    rows = _with_origin(Query.objects.all())
+    for first in range(0, len(keys), COUNTED_AT_ONCE):
+        part = keys[first : first + COUNTED_AT_ONCE]
+        some = rows.in_bulk(part)
+        yield from _facts_of_rows([some[key] for key in part if key in some])
+
+
+def _with_origin(rows: QuerySet[Query]) -> QuerySet[Query]:
+    """With what is said of their batches and jobs.
+
+    Whether a batch is done is not asked here: SQLite would go through all that are.
+    """
+    return rows.select_related("batch", "job").defer(
+        "job__header",
+        *(f"batch__{column}" for column in ("warnings", "webhook_url", "webhook_headers")),
+    )
 
 
 def _facts_of_rows(some: list[Query]) -> Iterator[ProvenFact]:
-    sent = transactions_of(some)
-    for row in some:
+    done = [row for row in some if row.batch.status == BatchStatus.DONE]
+    sent = transactions_of(done)
+    for row in done:
         view = query_view(row, sent, done=True)
         step = view.steps[-1]
         transaction_hash = step.transaction_hash or view.steps[-2].transaction_hash
@@ -129,4 +143,4 @@ def _facts_of_rows(some: list[Query]) -> Iterator[ProvenFact]:
 
 
 def facts_of_batch(batch_id: str) -> Iterator[ProvenFact]:
-    return proven_facts(Query.objects.filter(batch=batch_id))
+    return proven_facts(Query.objects.filter(batch=batch_id, batch__status=BatchStatus.DONE))

@@ -12,6 +12,8 @@ from queries.models import Query
 from queries.reading.batches import rows_of, views_of
 from queries.reading.views import BatchView, QueryPage
 from queries.statuses import StepName
+from queries.wait_reasons import Reason
+from queries.waiting import OF_A_JOB, reason_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +51,7 @@ class BlockProgress:
     first: int  # the place of the first of them
     queries: int
     steps: tuple[StepCount, ...]
-    waits_for: str
+    waits_for: Reason | None
 
     @property
     def key(self) -> str:
@@ -85,7 +87,7 @@ def progress_of(shown: BatchView) -> Progress:
             first=Min("place"),
             queries=Count("pk"),
             of_accounts=Count("pk", filter=Q(header_fields=0)),
-            waits=Max("job__waits_for", filter=Q(ended=False)),
+            waits=Max(OF_A_JOB, filter=Q(ended=False)),
             **{f"{column}_count": count for column, count in counts.items()},
         )
         .order_by("first")
@@ -130,7 +132,7 @@ def _block(row: Mapping[str, Any]) -> BlockProgress:
         row["first"],
         row["queries"],
         tuple(_count(row, step) for step in StepName),
-        row["waits"] or "",
+        reason_of(row["waits"]),
     )
 
 

@@ -6,6 +6,7 @@ from datetime import datetime
 from queries.proving.header_fields import HeaderField
 from queries.proving.witnesses import AccountField
 from queries.statuses import BatchStatus, StepName, StepStatus
+from queries.wait_reasons import Reason
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +30,7 @@ class BatchView:
     spent: int
     submitted: datetime
     ended: datetime | None
-    waits_for: str  # a sentence, or empty
+    waits_for: Reason | None
     error: ErrorView | None
 
 
@@ -69,7 +70,7 @@ class QueryView:
     slots: tuple[str, ...]
     header_fields: tuple[HeaderField, ...]
     steps: tuple[StepView, ...]
-    waits_for: str  # a sentence, or empty
+    waits_for: Reason | None
     values: tuple[ValueView, ...]  # once the batch is done
     cost: int | None
 

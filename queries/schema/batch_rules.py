@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 
+from accounts.counting import counted
 from queries.errors import TooManyAccounts, TooManyBlocks, TooManySlots
 
 from .batch_request import BatchWarning
@@ -65,5 +66,5 @@ class BatchSoFar:
 
 
 def _too_many(what: str, limit: int) -> str:
-    counted = f"{limit:,} {what}s" if limit != 1 else f"1 {what}"
-    return f"A batch may ask for at most {counted} in all here. Split it into several batches."
+    most = counted(limit, what)
+    return f"A batch may ask for at most {most} in all here. Split it into several batches."

@@ -7,6 +7,7 @@ Neither the address nor a header's value is repeated in a refusal: both may hold
 import re
 from ipaddress import IPv6Address
 
+from accounts.counting import counted
 from queries.errors import (
     DuplicateKey,
     TooManyWebhookHeaders,
@@ -116,7 +117,8 @@ def _read_headers(value: object, place: Place, limits: BatchLimits) -> tuple[tup
 def _check_limits(count: int, length: int, place: Place, limits: BatchLimits) -> None:
     if count > limits.webhook_headers:
         raise TooManyWebhookHeaders(
-            f"A webhook may have at most {limits.webhook_headers:,} headers here.", path=place.path
+            f"A webhook may have at most {counted(limits.webhook_headers, 'header')} here.",
+            path=place.path,
         )
     if length > limits.webhook_header_bytes:
         raise WebhookHeadersTooLarge(

@@ -11,7 +11,7 @@ from accounts import api_keys
 from accounts.models import Account
 from accounts.wallets import Wallet
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.either_database]
 WALLET = "0xd8dA6BF26964aF9D7eEd9e03E53415D37aA96045"
 PASSWORD = "correct horse battery staple"  # noqa: S105
 

@@ -12,8 +12,9 @@ from pytest_django.live_server_helper import LiveServer
 
 from accounts.models import Account, ApiKey
 from tests.accounts.wallet import Wallet, install
+from tests.placeholders import fits
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.either_database]
 
 
 def _sign_in(page: Page, live_server: LiveServer, wallet: Wallet) -> None:
@@ -256,12 +257,13 @@ def test_the_dashboard_fits(
         page.reload()
         for folded in page.locator("details").all():
             folded.locator("summary").click()
-        for width in (360, 1200, 1920):
+        for width in (360, 1200, 1280, 1920):
             page.set_viewport_size({"width": width, "height": 900})
             assert page.evaluate("document.documentElement.scrollWidth") <= width
             row = page.locator(".sessions > li").first.bounding_box()
             assert row
             assert row["height"] < (90 if width >= 1200 else 250)  # one line, or few
+            assert fits(page, "#search")
             page.screenshot(
                 path=screenshots / f"dashboard-{name}-{scheme}-{width}.png", full_page=True
             )

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from django.conf import LazySettings
 from django.contrib.admin.models import LogEntry
+from django.contrib.auth.password_validation import validate_password
 from django.core.exceptions import ValidationError
 from django.core.management import CommandError, call_command
 from django.db import IntegrityError, connection
@@ -95,9 +96,23 @@ def test_one_whom_createsuperuser_made_comes_in(monkeypatch: pytest.MonkeyPatch)
     assert superuser(monkeypatch).get("/admin/").status_code == 200
 
 
+def test_a_short_password_is_refused() -> None:
+    with pytest.raises(ValidationError, match="12 characters"):
+        validate_password("kelp4-Stoat")
+    validate_password("kelp4-Stoat!")
+
+
+def test_a_password_is_kept_as_slow_hashes_are(monkeypatch: pytest.MonkeyPatch) -> None:
+    superuser(monkeypatch)
+    kept = Account.objects.get(username="keeper").password
+    algorithm, iterations, salt, _ = kept.split("$")
+    assert (algorithm, len(salt)) == ("pbkdf2_sha256", 22)
+    assert int(iterations) >= 310_000
+
+
 def test_passwords_are_tried_so_often_and_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(attempts, "PASSWORDS_OF_A_NETWORK", 2)
-    client = Client()
+    client = Client(headers={"Accept": "text/html"})
     wrong = {"username": "keeper", "password": "wrong"}
     assert [client.post("/admin/login/", wrong).status_code for _ in range(3)] == [200, 200, 429]
     refused = client.post("/admin/login/", wrong)

@@ -6,7 +6,7 @@ from playwright.sync_api import Page, Route, expect
 from tests.accounts.sign_in_page import Visit
 from tests.accounts.wallet import Wallet
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.either_database]
 
 DECLINED = "You declined in the wallet. Nothing was signed"
 ODD = "gave an answer that is not understood"

@@ -9,7 +9,7 @@ from pytest_django.live_server_helper import LiveServer
 
 from tests.accounts.wallet import ICON, Wallet, install
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.either_database]
 
 NONE = "No wallet was found in this browser."
 

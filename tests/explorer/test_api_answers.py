@@ -57,8 +57,10 @@ JSON_FIRST = [
     "application/json",
     "application/json, text/plain, */*",
     "application/json;q=.9,*/*;q=.1",
+    "*/*",
+    "",
 ]
-HTML_FIRST = ["", "*/*", "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"]
+HTML_FIRST = ["text/html", "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"]
 
 
 @pytest.mark.parametrize("accept", JSON_FIRST + HTML_FIRST)
@@ -89,7 +91,7 @@ def test_a_fault_is_told_with_the_requests_id(
         check(answer, 503, "unavailable", retryable=True)
         assert answer["Retry-After"] == "5"
     assert "hunter2" in caplog.text  # with its trace
-    page = client.get(address)
+    page = client.get(address, headers={"accept": "text/html"})
     if address == "/broken":
         assert page.status_code == 500
         assert "Something broke on our side" in page.text
@@ -106,7 +108,7 @@ def test_more_parameters_than_are_read() -> None:
 
 def test_under_another_host_people_get_a_page_and_programs_the_shape() -> None:
     host = {"Host": "hunter2.example"}
-    page = Client().get("/", headers=host)
+    page = Client().get("/", headers=host | {"Accept": "text/html"})
     assert page.status_code == 400
     assert "This is not one of this service" in page.text
     for address in ("/batch-query-status", "/nowhere?apiKey=x"):
@@ -196,3 +198,8 @@ def test_an_operator_may_keep_other_origins_out(settings: LazySettings) -> None:
     ):
         assert "Access-Control-Allow-Origin" not in answer
     check(answer, 405, "method_not_allowed")
+
+
+def test_what_a_page_of_ours_asks_for_is_a_page() -> None:
+    answer = Client().get("/nowhere", headers={"accept": "*/*", "HX-Request": "true"})
+    assert (answer.status_code, answer["Content-Type"]) == (404, "text/html; charset=utf-8")

@@ -2,6 +2,7 @@
 
 import re
 from dataclasses import replace
+from html import unescape
 from typing import Any
 
 import pytest
@@ -15,6 +16,7 @@ from explorer.page_links import PageLinks
 from explorer.trust import trust_of
 from explorer.views import accounts, blocks
 from queries.models import Query, SentTransaction
+from queries.proving.keccak import EMPTY_CODE_HASH, EMPTY_TRIE_ROOT, keccak256
 from queries.proving.registry_calls import leaf_of
 from queries.routes import RegistryKind
 from tests.explorer.on_record import (
@@ -66,17 +68,46 @@ def test_a_block_shows_its_header_its_leaf_and_who_asked() -> None:
     for shown in (header.hash, header.parent_hash, header.state_root, leaf_of(header)):
         assert f"0x{shown.hex()}" in text
     words = _words(PAGE)
-    assert "1,234,567,890 wei" in words
-    assert "GAS_LIMIT 30,000,000" in words
     assert "✓" not in words
     assert 'class="mark proven">accumulated' in text
-    for digits in (header.hash, header.state_root, leaf_of(header)):
+    for digits in (header.hash, header.parent_hash, header.state_root, leaf_of(header)):
         assert f'data-copy="0x{digits.hex()}"' in text
     assert f'href="/explorer/transaction/{SEPOLIA}/{HASHES[0]}"' in text
     assert f'href="{REGISTRY}"' in text
     assert f'href="{ACCOUNT}?chain={SEPOLIA}"' in text
-    assert f'href="/explorer/query/{batch}#query-0"' in text
+    assert f'href="/explorer/query/{batch}?query=0#query-0"' in text
     assert f'href="https://scan.example/block/{BLOCK}" rel="noreferrer"' in text
+
+
+def test_the_fields_of_a_header_say_what_they_say_where_they_are_proven() -> None:
+    prove(ask_balances())
+    words, bloom = _words(PAGE), "06" * 256
+    for shown in (
+        "All 21 fields of the header",
+        f"COINBASE 0x{'02' * 20} STATE_ROOT",  # once, where it says no more than its bytes
+        f"LOGS_BLOOM 0x{keccak256(bytes.fromhex(bloom)).hex()} bytes 0x{bloom} ",
+        "DIFFICULTY 0 bytes none",
+        f"BLOCK_NUMBER {BLOCK:,} bytes 0x{BLOCK:x} ",
+        "GAS_LIMIT 30,000,000 gas bytes 0x01c9c380 ",
+        "TIMESTAMP 2025-11-04 04:57:32 UTC unix seconds 1762232252 bytes 0x69098",
+        "EXTRA_DATA empty bytes none",
+        f"MIX_HASH 0x{'0d' * 32} NONCE 0x{'0e' * 8} BASE",
+        "BASE_FEE_PER_GAS 1.23456789 gwei wei 1,234,567,890 bytes 0x499602d2 ",
+    ):
+        assert shown in words
+
+
+@pytest.mark.parametrize("page", [ACCOUNT, PAGE, TRANSACTION, "fact", "query"])
+def test_that_there_is_no_such_account_is_said_wherever_it_is_shown(page: str) -> None:
+    nothing, storage, code = f"{0:064x}", EMPTY_TRIE_ROOT.hex(), EMPTY_CODE_HASH.hex()
+    words = {"NONCE": nothing, "BALANCE": nothing, "STORAGE_ROOT": storage, "CODE_HASH": code}
+    batch = ask({ADDRESS: {"props": list(words)}})
+    prove(batch, nonce=0)
+    place = {"fact": f"/explorer/query/{batch}/0/NONCE", "query": f"/explorer/query/{batch}/0"}
+    for there in (True, False):
+        words["NONCE"] = f"{there:064x}"
+        Query.objects.filter(batch=batch).update(values=words)
+        assert ("No such account" in _words(place.get(page, page))) is not there
 
 
 def test_a_block_that_is_not_final_yet_and_one_that_nobody_asked_for() -> None:
@@ -112,6 +143,22 @@ def test_an_account_shows_all_facts_newest_block_first_and_its_balance_as_a_char
     assert "style=" not in text
 
 
+def test_a_long_table_comes_when_it_is_wanted(monkeypatch: pytest.MonkeyPatch) -> None:
+    prove(ask_balances(blocks=4))
+    line = '<th scope="row">'
+    whole = _get(ACCOUNT).text
+    assert whole.count(line) == 4
+    monkeypatch.setattr(accounts, "LINES", 3)
+    light = _get(ACCOUNT).text
+    assert light.count(line) == 0
+    (address,) = set(re.findall(r'(?:hx-get|href)="(\?[^"]*table[^"]*)"', light))
+    table = Client().get(f"{ACCOUNT}{unescape(address)}", headers={"HX-Request": "true"}).text
+    assert (table.count(line), "<html" in table) == (4, False)
+    alone = _get(f"{ACCOUNT}{unescape(address)}").text  # without a script
+    assert alone.count(line) == 4
+    assert '<details class="folded" open>' in alone
+
+
 def test_what_lists_show_is_decoded_with_the_word_where_one_points(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -145,8 +192,14 @@ def test_names_are_shown_with_what_they_are_worth() -> None:
     for address in (ACCOUNT, PAGE, f"/explorer/query/{batch}"):
         text = _get(address).text
         assert "<b>" not in text
-        assert hostile not in text
+        assert "\u202e" not in text
     assert "<bdi>&lt;b&gt;" in _get(ACCOUNT).text
+
+
+def test_an_accounts_headings_leave_out_no_level() -> None:
+    prove(ask_balances(blocks=2))
+    levels = [int(level) for level in re.findall(r"<h(\d)", _get(ACCOUNT).text)]
+    assert levels == [1, 2, 2]
 
 
 def test_an_account_of_several_chains_has_each_on_its_own() -> None:

@@ -12,8 +12,9 @@ from playwright.sync_api import Browser, Page, Response, expect
 from pytest_django.live_server_helper import LiveServer
 
 from queries import transitions
-from queries.chain.local_node import LocalNode, local_node
+from queries.chain.local_node import LocalNode
 from queries.models import Batch, BlockJob, Query
+from queries.pipeline.chains import Chains
 from queries.pipeline.worker import work_once
 from queries.statuses import StepName
 from queries.transitions import Failure
@@ -31,12 +32,6 @@ FAILURE = Failure(
     StepName.BLOCKHASH_AVAILABLE,
     retryable=False,
 )
-
-
-@pytest.fixture(scope="module")
-def node() -> Iterator[LocalNode]:
-    with local_node("--slots-in-an-epoch", "1") as running:
-        yield running
 
 
 @pytest.fixture
@@ -64,7 +59,18 @@ def _look(page: Page, screenshots: Path, name: str) -> None:
         page.set_viewport_size({"width": width, "height": 900})
         page.screenshot(path=screenshots / f"{name}-{scheme}-{width}.png", full_page=True)
         assert page.evaluate("document.documentElement.scrollWidth") <= width
+        for steps in page.get_by_role("region", name="Steps").all():
+            assert steps.evaluate("element => element.scrollWidth <= element.clientWidth")
         assert_open_to_all(page)
+
+
+def _send(service: Service) -> Chains:
+    """The transaction, which is not mined yet."""
+    _mine_at_once(service.node, at_once=False)
+    chains = service.chains()
+    while not Query.objects.exclude(header_accumulated_began=None).exists():
+        work_once(chains)
+    return chains
 
 
 def test_a_batch_is_watched_until_it_is_done(
@@ -77,11 +83,7 @@ def test_a_batch_is_watched_until_it_is_done(
     rail = page.locator(".rail li")
     expect(rail).to_have_count(4)
     expect(rail.first).to_have_class("moving")
-    # The transaction is sent, and not mined yet.
-    _mine_at_once(service.node, at_once=False)
-    chains = service.chains()
-    while not Query.objects.exclude(header_accumulated_began=None).exists():
-        work_once(chains)
+    chains = _send(service)
     expect(rail.nth(1)).to_have_class("proven")
     expect(rail.nth(2)).to_have_class("moving")
     expect(page.get_by_text("live", exact=True)).to_be_visible()
@@ -120,6 +122,54 @@ def test_a_batch_is_watched_until_it_is_done(
     page.locator(".queries summary").first.press("Enter")
     expect(page.locator(".said-value")).to_contain_text("123 ETH")
     expect(page.locator(".step-table th[scope=row]")).to_have_count(4)
+
+
+def test_a_refresh_leaves_the_button_that_copies(
+    page: Page, live_server: LiveServer, service: Service
+) -> None:
+    batch = service.ask_balance(HOLDER, service.head() - 1)
+    _send(service)
+    page.goto(_address(live_server, batch))
+    steps = page.get_by_role("region", name="Steps")
+    steps.locator("a").first.focus()
+    page.keyboard.press("Tab")
+    button = steps.get_by_role("button", name="Copy 0x")
+    expect(button).to_be_focused()
+    was = button.evaluate_handle("element => element.closest('table')")
+    BlockJob.objects.update(waits_for="Something came.")
+    expect(page.get_by_text("Something came.")).to_have_count(1)
+    assert was.evaluate("element => element.isConnected") is True
+    expect(button).to_be_focused()
+    Query.objects.update(header_accumulated_began=datetime(2026, 1, 2, 5, 4, 3, tzinfo=UTC))
+    expect(steps).to_contain_text("05:04:03")
+    expect(steps.locator("a").first).to_be_focused()
+
+
+@pytest.mark.parametrize("width", [360, 1200])
+def test_what_a_block_waits_for_moves_nothing(
+    page: Page, live_server: LiveServer, service: Service, width: int
+) -> None:
+    batch = _large_batch(service, 2, 1)
+    _send(service)
+    BlockJob.objects.update(waits_for="")
+    page.set_viewport_size({"width": width, "height": 900})
+    page.goto(_address(live_server, batch))
+    block = page.locator(".block").last
+    stands = block.locator(".block-rows").bounding_box()
+    for sentence in ("It waits.", 40 * "It waits."):
+        first, last = BlockJob.objects.order_by("block")
+        BlockJob.objects.filter(pk=last.pk).update(waits_for="Of the whole batch.")
+        BlockJob.objects.filter(pk=first.pk).update(waits_for=sentence[:300])
+        expect(block.locator(".waits")).to_have_text(sentence[:300])
+        assert block.locator(".block-rows").bounding_box() == stands
+    summary = block.locator("summary").first
+    high = summary.evaluate("element => element.offsetHeight")
+    summary.hover()
+    shown = block.locator(".waits bdi").bounding_box()
+    assert shown is not None
+    assert shown["height"] > 30  # all of it
+    assert summary.evaluate("element => element.offsetHeight") == high
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
 
 
 def test_people_see_for_themselves(
@@ -252,6 +302,26 @@ def test_little_is_transferred(page: Page, live_server: LiveServer, service: Ser
         assert unchanged.value.status == 204
         sizes = unchanged.value.request.sizes()
         assert sizes["responseHeadersSize"] + sizes["responseBodySize"] < MOST_UNCHANGED
+
+
+def test_little_is_transferred_of_a_batch_that_is_done(
+    page: Page, live_server: LiveServer, service: Service
+) -> None:
+    """With the values of the first queries open, of which these have many."""
+    service.mine(3)
+    service.chains().head(CHAIN_ID)
+    asked = {
+        "props": ["NONCE", "BALANCE", "STORAGE_ROOT", "CODE_HASH"],
+        "slots": [hex(slot) for slot in range(30)],
+    }
+    accounts = {f"0x{number:040x}": asked for number in range(1, 31)}
+    batch = service.submit({str(CHAIN_ID): {f"block:{service.head() - 1}": {"accounts": accounts}}})
+    service.work(batch)
+    answers: list[Response] = []
+    page.on("response", lambda answer: answers.append(answer))  # noqa: PLW0108  (no builtin)
+    page.goto(_address(live_server, batch))
+    expect(page.locator("#state .standing .mark")).to_have_text("DONE")
+    assert sum(map(_transferred, answers)) < MOST_AT_FIRST
 
 
 def _transferred(answer: Response) -> int:

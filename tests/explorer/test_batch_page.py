@@ -55,6 +55,19 @@ def test_it_shows_the_six_things_and_keeps_what_is_private() -> None:
     assert "example.org" not in text
 
 
+def test_a_screen_reader_tells_the_steps_of_one_query_from_another() -> None:
+    labels = re.findall('aria-label="(Steps of query[^"]*)"', _page(_submitted(accounts=3)).text)
+    assert (len(labels), len(set(labels))) == (3, 3)
+
+
+def test_an_account_is_shown_whole_and_can_be_copied() -> None:
+    batch_id, address = _submitted(), f"0x{1:040x}"
+    for text in (_page(batch_id).text, Client().get(f"/explorer/query/{batch_id}/0").text):
+        assert f"<code>{address}</code>" in text
+        assert f'data-copy="{address}"' in text
+        assert f'href="/explorer/account/{address}?chain={SEPOLIA}"' in text
+
+
 @pytest.mark.parametrize("name", ["01J2VM6JSA6VKKZ0ENWGYYPR18", "x", "%00", "../..", "a" * 5_000])
 def test_a_batch_that_is_none_is_our_404(name: str) -> None:
     for ending in ("", "/changes", "/block", "/0", "/0/BALANCE", "/facts.csv", "/facts.json"):
@@ -89,6 +102,27 @@ def test_a_large_batch_is_opened_on_demand() -> None:
     (more,) = re.findall(r'hx-get="([^"]+/block[^"]+)"', opened)
     assert Client().get(more).text.count('id="marks-') == 10
     assert Client().get(f"/explorer/query/{batch_id}/block", {"open": "5-5"}).status_code == 404
+
+
+@pytest.mark.parametrize(("blocks", "accounts", "place"), [(3, 60, 172), (60, 3, 170)])
+def test_a_query_that_is_asked_for_is_open(blocks: int, accounts: int, place: int) -> None:
+    batch_id = _submitted(blocks, accounts)
+    text = _page(batch_id, query=str(place)).text
+    assert f'<details id="query-{place}" open>' in text
+    assert re.findall(r'data-row="(\d+)"', text) == [str(place)]
+    assert f'id="query-{place}"' not in _page(batch_id).text
+    for odd in ("180", "9" * 9, "9" * 30, "-1", "x", ""):
+        assert _page(batch_id, query=odd).text.count('id="marks-') == 0
+
+
+def test_the_queries_before_those_that_are_shown_are_a_link_away() -> None:
+    batch_id = _submitted(accounts=60)
+    text = _page(batch_id, query="55").text
+    assert 'id="query-49"' not in text
+    (before,) = re.findall(r'href="([^"#]+)#[^>]+>The queries before', text)
+    first = Client().get(f"/explorer/query/{batch_id}{before}").text
+    assert first.count('id="marks-') == 50
+    assert "The queries before" not in first
 
 
 def test_a_batch_of_many_blocks_is_shown_some_at_a_time() -> None:
@@ -132,12 +166,12 @@ def test_only_what_has_changed_comes_back_and_the_last_answer_stops_it() -> None
     assert 'id="live"' not in _page(batch_id).text
 
 
-def _waiting(batch_id: str, *sentences: str) -> None:
+def _waiting(batch_id: str, *sentences: str, code: str = "confirming") -> None:
     """A job for each block, which waits for this."""
     for number, sentence in enumerate(sentences):
         block = 5186021 - number
         job = BlockJob.objects.create(
-            source=SEPOLIA, destination=SEPOLIA, block=block, waits_for=sentence
+            source=SEPOLIA, destination=SEPOLIA, block=block, waits_for=sentence, wait_code=code
         )
         Query.objects.filter(batch=batch_id, block=block).update(job=job)
     set_status(batch_id, BatchStatus.IN_PROGRESS)
@@ -146,12 +180,14 @@ def _waiting(batch_id: str, *sentences: str) -> None:
 
 def test_what_it_waits_for_is_said_once() -> None:
     batch_id = _submitted()
-    _waiting(batch_id, "Its transaction is on its way.")
+    _waiting(batch_id, "Its transaction is on its way.", code="transaction_on_its_way")
     text = _page(batch_id).text
     assert text.count("Its transaction is on its way.") == 1
+    assert text.count("transaction_on_its_way</code>") == 1
     assert text.index("is on its way") < text.index('class="rail"')
     alone = Client().get(f"/explorer/query/{batch_id}/0").text
     assert alone.count("Its transaction is on its way.") == 1
+    assert alone.count("transaction_on_its_way</code>") == 1
 
 
 def test_a_block_says_what_the_batch_as_a_whole_does_not() -> None:
@@ -172,6 +208,18 @@ def test_a_block_says_what_the_batch_as_a_whole_does_not() -> None:
 def test_whatever_it_is_told_was_seen_it_answers(seen: str) -> None:
     batch_id = _submitted()
     assert _changes(batch_id, seen, seen, seen).status_code == 200
+
+
+def test_the_statements_of_one_opened_block_do_not_grow() -> None:
+    counts: list[int] = []
+    for number, batch_id in enumerate((_submitted(accounts=1), _submitted(blocks=30, accounts=20))):
+        send_transaction(batch_id, nonce=number)
+        with CaptureQueriesContext(connection) as statements:
+            part = Client().get(f"/explorer/query/{batch_id}/block", {"open": f"{SEPOLIA}-5186021"})
+        assert part.status_code == 200
+        counts.append(len(statements))
+    assert counts == [counts[0], counts[0]]
+    assert counts[0] <= 4
 
 
 def _done(batch_id: str) -> None:

@@ -90,11 +90,18 @@ def test_labels_do_not_run_into_each_other_and_the_last_is_there() -> None:
     assert labels[0].text == "29 Nov"
 
 
+def test_a_line_that_stays_is_drawn_in_one_stroke() -> None:
+    points = [Point(at, f"block {at}", 2 * 10**18) for at in range(500)]
+    svg = _read(step_chart("a", "Balance", points, Measure("ETH", wei, wei)))
+    (line,) = (each.get("d", "") for each in svg.iter("path") if each.get("class") == "line")
+    assert re.fullmatch(r"M[\d.]+ [\d.]+H[\d.]+", line)
+
+
 def test_a_step_keeps_its_height_until_the_next_point() -> None:
     points = [Point(100, "100", 10**18), Point(200, "200", 0), Point(300, "300", 2 * 10**18)]
     svg = _read(step_chart("a", "Balance", points, Measure("ETH", wei, wei)))
     (line,) = (each.get("d", "") for each in svg.iter("path") if each.get("class") == "line")
-    assert re.fullmatch(r"M[\d.]+ [\d.]+(H[\d.]+V[\d.]+){2}", line)
+    assert re.fullmatch(r"M[\d.]+ [\d.]+(H[\d.]+V[\d.]+){2}H[\d.]+", line)
     assert _words(svg, "label") == ["300", "100"]
     assert _words(svg, "tick")[-1] == "2 ETH"
 

@@ -80,6 +80,7 @@ def test_batches_are_shown_newest_first_with_their_causes() -> None:
         assert "Block 7 is not final yet." in text
         assert "&lt;script&gt;alert(1)" in text
         assert "<script>alert" not in text
+        assert "\u202e" not in text  # what turns text around
         assert "0.002 ETH" in text
 
 
@@ -150,6 +151,7 @@ def test_the_log_tells_of_each_webhook_and_its_attempts() -> None:
         assert said in text
     assert "<bdi><code>https://example.org/&lt;script&gt;" in text
     assert "<script>alert" not in text
+    assert "\u202e" not in text
     assert f'action="/dashboard/webhooks/{pending.pk}/replay"' in text
 
 

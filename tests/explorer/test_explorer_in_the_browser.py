@@ -5,12 +5,18 @@ from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page, expect
 from pytest_django.live_server_helper import LiveServer
 
+from explorer.views import accounts
 from queries.models import Batch, SentTransaction
 from tests.explorer.on_record import ADDRESS, BLOCK, ask, ask_balances, prove
 from tests.queries.api.served_api import HERE, ROUTES, SEPOLIA, record_head
 from tests.queries.api.worked_batches import HASHES, send_transaction
 
-pytestmark = [pytest.mark.browser, pytest.mark.urls(HERE), pytest.mark.django_db(transaction=True)]
+pytestmark = [
+    pytest.mark.browser,
+    pytest.mark.either_database,
+    pytest.mark.urls(HERE),
+    pytest.mark.django_db(transaction=True),
+]
 
 WIDTHS = [360, 1200, 1920]
 PAGES = {
@@ -65,6 +71,18 @@ def test_every_page_fits_and_keeps_nobody_out(page: Page, served: str, scheme: s
                 assert _faults(page) == [], (name, width)
 
 
+def test_the_frame_is_as_wide_as_the_screen_allows_and_the_same_everywhere(
+    page: Page, served: str
+) -> None:
+    for screen, wide in ((360, 328), (1200, 1088), (1920, 1344), (2560, 1344)):
+        page.set_viewport_size({"width": screen, "height": 900})
+        for address in ("/explorer/batches", "/"):
+            page.goto(served + address)
+            frames = page.locator(".frame")
+            assert frames.count() == 3
+            assert {round(each.bounding_box()["width"]) for each in frames.all()} == {wide}  # type: ignore[index]
+
+
 def test_the_box_finds_and_the_keyboard_is_enough(page: Page, served: str) -> None:
     page.goto(served)
     page.get_by_label("Search for").fill(ADDRESS.lower())
@@ -87,6 +105,50 @@ def test_the_whole_value_shows_where_one_points_and_moves_nothing(page: Page, se
     expect(amount.locator(".exact")).to_be_visible()
     assert page.evaluate("document.documentElement.scrollWidth") <= 360
     assert page.evaluate("document.documentElement.scrollHeight") == tall
+
+
+def test_a_long_table_of_a_chart_comes_when_it_is_opened(
+    page: Page, served: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(accounts, "LINES", 3)
+    page.goto(served + PAGES["account"])
+    page.get_by_text("The same in a table").click()
+    expect(page.locator("figure tbody tr")).to_have_count(5)
+    assert _faults(page) == []
+
+
+@pytest.mark.parametrize("where", ["block", "account", "registry", "transaction"])
+def test_a_shortened_hash_in_a_list_is_copied_whole(page: Page, served: str, where: str) -> None:
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    page.set_viewport_size({"width": 360, "height": 900})
+    page.goto(served + PAGES[where])
+    listed = page.locator(".list .short:has(code.exact)")
+    whole = listed.last.locator("code.exact").text_content()
+    tall = page.evaluate("document.documentElement.scrollHeight")
+    assert page.locator(".guest").count() == 0
+    link = listed.last.locator("a")
+    (link if link.count() else listed.last).focus()
+    page.keyboard.press("Tab")
+    button = page.get_by_role("button", name=f"Copy {whole}")
+    expect(button).to_be_focused()
+    assert page.evaluate("document.documentElement.scrollWidth") <= 360
+    assert page.evaluate("document.documentElement.scrollHeight") == tall
+    assert _faults(page) == []
+    page.keyboard.press("Enter")
+    expect(button).to_have_text("Copied")
+    assert page.evaluate("navigator.clipboard.readText()") == whole
+    page.set_viewport_size({"width": 1200, "height": 900})
+    page.get_by_role("heading", level=1).click()
+    listed.first.hover()
+    button = page.get_by_role("button", name="Copy 0")  # the one that the pointer called
+    here, there = listed.first.bounding_box(), button.bounding_box()
+    assert here is not None
+    assert there is not None
+    page.mouse.move(here["x"] + 20, there["y"] + 5, steps=20)
+    page.mouse.move(there["x"] + 5, there["y"] + 5, steps=20)
+    page.mouse.down()
+    page.mouse.up()
+    expect(listed.first.locator(".guest")).to_have_text("Copied")
 
 
 def test_filters_and_search_work_without_a_script(page: Page, served: str) -> None:

@@ -3,28 +3,14 @@
 import csv
 import io
 import json
-from collections.abc import Iterator
 
 import pytest
 from django.test import Client
 
-from queries.chain.local_node import LocalNode, local_node
 from tests.explorer.proven import FACTS, HOLDER, proven_batch
-from tests.queries.pipeline.service import CHAIN_ID, Service, running_service
+from tests.queries.pipeline.service import CHAIN_ID, Service
 
 pytestmark = pytest.mark.django_db(transaction=True)
-
-
-@pytest.fixture(scope="module")
-def node() -> Iterator[LocalNode]:
-    with local_node("--slots-in-an-epoch", "1") as running:
-        yield running
-
-
-@pytest.fixture
-def service(node: LocalNode) -> Iterator[Service]:
-    with running_service(node) as running:
-        yield running
 
 
 def _file(batch: str, form: str) -> str:

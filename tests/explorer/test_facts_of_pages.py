@@ -173,6 +173,15 @@ def test_statements_do_not_grow(page: str) -> None:
     assert counts[0] == counts[1]
 
 
+def test_a_thousand_queries_take_a_dozen_statements() -> None:
+    for nonce in range(4):
+        prove(ask_balances(count=25, blocks=10), nonce=nonce + 1)
+    with CaptureQueriesContext(connection) as statements:
+        queries = {(row["account"], row["block"]) for row in _rows(_get(f"{REGISTRY}/facts.csv"))}
+    assert len(queries) == 250
+    assert len(statements) <= 12
+
+
 LARGE = "9" * 5_000
 
 

@@ -13,9 +13,10 @@ pytestmark = pytest.mark.no_database
 GAS = r"^\| (header and account.*|the same, and a storage.*|100 accounts.*) \| ([\d,]+) \|$"
 
 
-def test_its_costs_are_the_readmes(client: Client, repository: Path) -> None:
+@pytest.mark.parametrize("address", ["/how-it-works", "/docs"])
+def test_its_costs_are_the_readmes(client: Client, repository: Path, address: str) -> None:
     readme = re.findall(GAS, (repository / "README.md").read_text(), re.MULTILINE)
-    page = client.get("/how-it-works").text
+    page = client.get(address).text
     rows = re.findall(r'<tr><td>(.*?)</td><td class="number">([\d,]+)</td></tr>', page)
     assert len(rows) == 3
     assert rows == readme

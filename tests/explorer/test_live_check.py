@@ -2,7 +2,6 @@
 
 import re
 import time
-from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -12,26 +11,13 @@ from django.test import Client
 from explorer import wiring
 from explorer.views.facts import CHECKS
 from queries.chain.live_reads import AT_ONCE, DEADLINE
-from queries.chain.local_node import LocalNode, local_node
 from queries.models import Query
 from queries.routes import NodeAddress, Routes
 from tests.explorer.proven import HOLDER, facts_in, page_of_fact, proven_batch
 from tests.queries.chain.lying_node import lying_node, stall
-from tests.queries.pipeline.service import CHAIN_ID, Service, running_service, serving
+from tests.queries.pipeline.service import CHAIN_ID, Service, serving
 
 pytestmark = pytest.mark.django_db(transaction=True)
-
-
-@pytest.fixture(scope="module")
-def node() -> Iterator[LocalNode]:
-    with local_node("--slots-in-an-epoch", "1") as running:
-        yield running
-
-
-@pytest.fixture
-def service(node: LocalNode) -> Iterator[Service]:
-    with running_service(node) as running:
-        yield running
 
 
 def _checked(batch: str, place: int = 0, name: str = "BALANCE") -> str:

@@ -95,7 +95,7 @@ def test_a_block_beyond_the_head_stands_beside_the_block(node: LocalNode) -> Non
         _seen(service)
         text = _check(_visitor(), 10**9)
         fault = text.partition('id="fault-block-0"')[2].partition("</p>")[0]
-        assert "is no block of chain 31337 yet" in fault
+        assert "The chain has no such block yet" in fault
 
 
 def _seen(service: Service) -> None:

@@ -42,10 +42,13 @@ def test_someone_types_sees_what_it_takes_and_submits(
     page.get_by_label("Account", exact=True).press_sequentially(HOLDER[:-1], delay=5)
     fault = page.locator("#fault-account-0")
     expect(fault).to_contain_text("an address has 40 hex digits after 0x, and this has 39")
-    expect(page.get_by_label("Account", exact=True)).to_be_focused()
-    page.get_by_label("Account", exact=True).press_sequentially(HOLDER[-1])
+    account = page.get_by_label("Account", exact=True)
+    expect(account).to_be_focused()
+    expect(account).to_have_attribute("aria-invalid", "true")
+    account.press_sequentially(HOLDER[-1])
     expect(page.locator("#verdict")).to_contain_text("This can be submitted")
     expect(fault).to_be_empty()
+    expect(account).not_to_have_attribute("aria-invalid", "true")
     expect(page.locator("#request-json")).to_contain_text(HOLDER)
     expect(page.locator("#verdict")).to_contain_text(re.compile(r"Gas\s*[1-9][0-9,]+"))
     page.get_by_role("button", name="Submit the batch").click()
@@ -116,6 +119,30 @@ def test_the_webhook_is_in_the_log_and_sent_again(
     expect(secret).to_be_hidden()
     page.get_by_text("The secret that signs your webhooks").click()
     expect(secret).to_have_text(re.compile("^whs_[0-9a-f]{40}$"))
+
+
+def test_a_form_from_before_another_sign_in_says_so_and_keeps_what_was_typed(
+    page: Page, running: Installation, wallet: Wallet
+) -> None:
+    _open_form(page, running, wallet)
+    other = page.context.new_page()
+    install(other, wallet)
+    page.context.clear_cookies(name="session")
+    other.goto(f"{running.address}/sign-in")
+    other.get_by_role("button", name=wallet.name).click()
+    expect(other).to_have_url(re.compile("/dashboard"))
+    account = page.get_by_label("Account", exact=True)
+    for act in (
+        lambda: account.fill(HOLDER),
+        lambda: page.get_by_role("button", name="Add another part").click(),
+    ):
+        page.locator("#verdict").evaluate("element => element.replaceChildren()")
+        act()
+        expect(page.locator("#verdict")).to_contain_text("from before you signed in again")
+        expect(account).to_have_value(HOLDER)
+    page.get_by_role("link", name="Load the page again").click()
+    page.get_by_label("Account", exact=True).fill(HOLDER)
+    expect(page.locator("#verdict")).to_contain_text(CAN_BE_SUBMITTED)
 
 
 def test_without_scripts_it_all_works(page: Page, running: Installation, wallet: Wallet) -> None:

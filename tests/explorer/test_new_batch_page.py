@@ -95,7 +95,8 @@ def test_what_was_sent_before_is_told_and_can_then_be_sent_as_a_new_batch() -> N
     client = signed_in()
     send(client)
     refused = send(client, block__0="5186020")
-    assert f"came before with another batch, {Batch.objects.get().pk}" in refused.text
+    told = f"This form came before with another batch, {Batch.objects.get().pk}. Submit it again "
+    assert told in refused.text
     found = re.search('name="idempotency-key" value="([^"]+)"', refused.text)
     assert found
     assert send(client, block__0="5186020", idempotency__key=found[1]).status_code == 302
@@ -111,7 +112,7 @@ def test_it_spends_the_chosen_keys_allowance_and_no_more_than_there_is() -> None
     assert Allowance.objects.get(subject=subject).used == 1
     with override_settings(REQUESTS_PER_MINUTE=1):
         refused = send(client, block__0="7")
-    assert "A key has 1 requests a minute, and these are used up" in refused.text
+    assert "A key has 1 request a minute, and these are used up" in refused.text
     assert Batch.objects.count() == 1
 
 
@@ -144,15 +145,16 @@ def test_without_a_key_one_is_made_and_nothing_typed_is_lost() -> None:
 
 REFUSED: list[tuple[dict[str, Any], str, str]] = [
     ({"account__0": "0x12"}, "account-0", "an address has 40 hex digits"),
-    ({"account__0": ""}, "account-0", "asks for nothing"),
-    ({"props__0": []}, "props-0", "asks for nothing"),
-    ({"block__0": "latest"}, "block-0", "names no block"),
+    ({"account__0": ""}, "account-0", "Name an account, or choose fields of the block"),
+    ({"props__0": []}, "props-0", "Choose what is to be proven of the account"),
+    ({"block__0": "latest"}, "block-0", "A block is a number, such as 5186021, or a time in"),
+    ({"slots__0": "0x0 5"}, "slots-0", "One of the slots is &quot;5&quot;, but a slot is"),
     ({"slots__0": "0x0 5"}, "slots-0", "slot 5 is &quot;0x5&quot;"),
-    ({"header__0": ["HASH"]}, "header-0", "a header&#x27;s fields are"),
+    ({"header__0": ["HASH"]}, "header-0", "One of the header&#x27;s fields is &quot;HASH&quot;"),
     ({"source__0": str(LONELY)}, "source-0", "are not proven to chain"),
-    ({"destination": "5"}, "destination", "no chain &quot;5&quot; is configured"),
-    ({"fee": "1.5"}, "fee", "it is an amount in wei"),
-    ({"webhook": "ftp://x"}, "webhook", "must be a whole http or https address"),
+    ({"destination": "5"}, "destination", "No chain &quot;5&quot; is configured"),
+    ({"fee": "1.5"}, "fee", "The fee is &quot;1.5&quot;, but it is an amount in wei"),
+    ({"webhook": "ftp://x"}, "webhook", "The webhook must be a whole http or https address"),
 ]
 
 
@@ -166,6 +168,7 @@ def test_a_refusal_stands_beside_its_field_and_everything_typed_survives(
     for answer in (ask(client, **typed) for ask in asked):
         assert answer.status_code == 200
         assert sentence in fault_at(answer, field)
+        assert re.findall(r"data\.\w+[.:][^<]*|webhook\.url", answer.text) == []  # places of JSON
     refused = send(client, **typed).text
     for name, value in ({"account__0": WALLET, "block__0": "5186021"} | typed).items():
         if isinstance(value, str) and name not in {"destination", "source__0", "slots__0"}:
@@ -273,7 +276,7 @@ def test_what_no_form_of_ours_sends_is_our_page(
 ) -> None:
     make_key()
     for address in (ADDRESS, f"{ADDRESS}/check"):
-        answer = signed_in().post(address, TYPED | fields)
+        answer = signed_in().post(address, TYPED | fields, headers={"Accept": "text/html"})
         assert answer.status_code == status
         assert said in answer.text
 
@@ -297,6 +300,20 @@ def test_whoever_is_not_signed_in_comes_to_sign_in() -> None:
     assert forged.status_code == 403
 
 
+@pytest.mark.parametrize("address", [ADDRESS, f"{ADDRESS}/check"])
+def test_a_form_from_before_another_sign_in_says_so(address: str) -> None:
+    for client, said in (
+        (signed_in(enforce_csrf_checks=True), "This form is from before you signed in again."),
+        (Client(enforce_csrf_checks=True), "You have been signed out."),
+    ):
+        typed = TYPED | {"csrfmiddlewaretoken": 64 * "a"}
+        answer = client.post(address, typed, headers={"HX-Request": "true"})
+        assert said in answer.text
+        assert "<html" not in answer.text
+        assert (answer["HX-Retarget"], answer["HX-Reswap"]) == ("#verdict", "innerHTML")
+    assert not Batch.objects.exists()
+
+
 def test_its_statements_do_not_grow() -> None:
     make_key()
     client = signed_in()
@@ -310,3 +327,37 @@ def test_its_statements_do_not_grow() -> None:
             make_key()
     # The session, who it is of, their keys, and the heads of the chains.
     assert counts == [4, 4]
+
+
+def test_the_statements_of_a_check_do_not_grow() -> None:
+    make_key()
+    client = signed_in()
+    counts = []
+    for accounts in (1, 20):
+        parts = {f"account-{number}": f"0x{number + 1:040x}" for number in range(accounts)}
+        typed = TYPED | parts | {"part": [str(number) for number in range(accounts)]}
+        client.post(f"{ADDRESS}/check", typed, headers={"HX-Request": "true"})
+        with CaptureQueriesContext(connection) as asked:
+            client.post(f"{ADDRESS}/check", typed, headers={"HX-Request": "true"})
+        counts.append(len(asked))
+    assert counts == [5, 5]
+
+
+def test_signing_in_asks_for_nothing_before_a_wallet_is_chosen() -> None:
+    with CaptureQueriesContext(connection) as asked:
+        assert Client().get("/sign-in").status_code == 200
+    assert len(asked) == 0
+
+
+@pytest.mark.parametrize(
+    ("block", "told"),
+    [
+        ("5187000", "The chain has no such block yet: the last one seen there is block 5,186,021."),
+        ("2026-11-20 07:41", "the last one seen there is of 2023-12-28 21:37:00 UTC."),
+        ("timestamp:18446744073709551615", "no such block yet: the last one seen there is of 2023"),
+    ],
+)
+def test_a_block_that_is_none_yet_is_told_as_it_was_typed(block: str, told: str) -> None:
+    make_key()
+    record_head(SEPOLIA, number=5186021, timestamp=1703799420)
+    assert told in fault_at(send(signed_in(), block__0=block), "block-0")

@@ -24,6 +24,12 @@ def odd(_request: HttpRequest) -> HttpResponse:
     raise BadRequest("hunter2")
 
 
+@pytest.fixture
+def client() -> Client:
+    """Asks as a browser does."""
+    return Client(headers={"Accept": "text/html"})
+
+
 # Of a service that has a page which not everyone may see, and one which few ask for rightly.
 urlpatterns = [*urls.urlpatterns, path("closed", closed), path("odd", odd)]
 handler400 = urls.handler400
@@ -82,7 +88,8 @@ def test_what_is_not_allowed_is_our_page(client: Client) -> None:
 
 @pytest.mark.no_database
 def test_a_form_from_elsewhere_is_our_page() -> None:
-    answer = Client(enforce_csrf_checks=True).post("/", {"said": "hunter2"})
+    client = Client(enforce_csrf_checks=True, headers={"Accept": "text/html"})
+    answer = client.post("/", {"said": "hunter2"})
     assert answer.status_code == 403
     assert "This form could not be trusted" in answer.text
     assert f"Tacitus {settings.VERSION}" in answer.text
@@ -128,6 +135,7 @@ def _least_contrast(page: Page) -> float:
 
 
 @pytest.mark.browser
+@pytest.mark.either_database
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_the_start_page(
     page: Page, live_server: LiveServer, screenshots: Path, scheme: str
@@ -154,6 +162,7 @@ def test_the_start_page(
 
 
 @pytest.mark.browser
+@pytest.mark.either_database
 def test_the_policy_lets_nothing_in_that_is_not_ours(page: Page, live_server: LiveServer) -> None:
     """htmx is there, puts no style into the page, and evaluates nothing."""
     page.goto(live_server.url)
@@ -169,6 +178,7 @@ def test_the_policy_lets_nothing_in_that_is_not_ours(page: Page, live_server: Li
 
 
 @pytest.mark.browser
+@pytest.mark.either_database
 def test_the_keyboard_reaches_the_content(page: Page, live_server: LiveServer) -> None:
     page.goto(live_server.url)
     page.keyboard.press("Tab")

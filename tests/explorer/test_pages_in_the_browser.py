@@ -8,14 +8,25 @@ from playwright.sync_api import Page, expect
 from pytest_django.live_server_helper import LiveServer
 
 from queries import daily_counts
+from queries.models import Batch
 from queries.statuses import BatchStatus
 from tests.accessibility import grave_faults
+from tests.placeholders import fits
 from tests.queries.api.served_api import HERE, SEPOLIA, make_key, submitted
 from tests.queries.api.worked_batches import set_status
 
-pytestmark = [pytest.mark.browser, pytest.mark.urls(HERE)]
+pytestmark = [pytest.mark.browser, pytest.mark.either_database, pytest.mark.urls(HERE)]
 WIDTHS = [360, 1200, 1920]
-PAGES = {"start-with-figures": "/", "how-it-works": "/how-it-works"}
+PAGES = {
+    "start-with-figures": "/",
+    "how-it-works": "/how-it-works",
+    "first-fact": "/docs",
+    "operating": "/docs/operating",
+    "api": "/docs/api",
+    "sign-in": "/sign-in",
+    "security": "/docs/security",
+    "growth": "/docs/growth",
+}
 
 
 def _submitted(key: str) -> str:
@@ -56,6 +67,37 @@ def test_so_is_the_page_of_an_address_of_nothing(
     complaints.pop()  # that the page is a 404
 
 
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_so_is_the_page_of_a_fault(
+    page: Page, complaints: list[str], live_server: LiveServer, screenshots: Path, scheme: str
+) -> None:
+    page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
+    page.goto(f"{live_server.url}/broken")
+    expect(page.get_by_role("heading", level=1)).to_have_text("Something broke on our side")
+    _look_at(page, screenshots / f"fault-{scheme}")
+    assert all("500" in each for each in complaints)
+    complaints.clear()
+
+
+TOO_MANY = "&".join(f"a{number}=" for number in range(1_001))
+
+
+@pytest.mark.parametrize("refused", [("/keys", 405), (f"/search?{TOO_MANY}", 400)])
+def test_so_is_the_page_of_a_refusal(
+    page: Page,
+    complaints: list[str],
+    live_server: LiveServer,
+    screenshots: Path,
+    refused: tuple[str, int],
+) -> None:
+    address, status = refused
+    answer = page.goto(f"{live_server.url}{address}")
+    assert answer
+    assert answer.status == status
+    _look_at(page, screenshots / f"refused-{status}")
+    complaints.clear()
+
+
 def _look_at(page: Page, picture: Path) -> None:
     for width in WIDTHS:
         page.set_viewport_size({"width": width, "height": 900})
@@ -76,6 +118,67 @@ def test_the_newest_batches_move_without_a_reload(
     expect(line).to_contain_text("DONE")
     expect(line.get_by_role("link")).to_be_focused()
     assert page.evaluate("window.stays")
+
+
+def test_a_narrow_screen_has_room_for_when_a_batch_came(
+    page: Page, live_server: LiveServer, batch_id: str
+) -> None:
+    Batch.objects.filter(pk=batch_id).update(submitted=datetime.now(UTC) - timedelta(seconds=49))
+    page.set_viewport_size({"width": 360, "height": 740})
+    page.goto(live_server.url)
+    line = page.locator("#newest > li").first
+    expect(line).to_contain_text("seconds ago")
+    when, link = line.locator(".when").bounding_box(), line.get_by_role("link").bounding_box()
+    assert when
+    assert link
+    assert when["y"] + when["height"] <= link["y"]  # beside the status
+    assert when["height"] < 30  # one line
+    assert when["x"] + when["width"] > 300
+
+
+def test_the_figures_of_growth_are_read_without_scrolling(
+    page: Page, live_server: LiveServer
+) -> None:
+    page.set_viewport_size({"width": 1200, "height": 900})
+    page.goto(f"{live_server.url}/docs/growth")
+    for table in page.get_by_role("region").all():
+        assert table.evaluate("each => each.scrollWidth <= each.clientWidth")
+    page.set_viewport_size({"width": 360, "height": 900})
+    for row in page.locator(".list tbody tr").all():
+        lefts = row.evaluate(
+            """row => [row, row.querySelector('th').firstChild].map(each => {
+              const range = document.createRange()
+              range.selectNodeContents(each)
+              return range.getBoundingClientRect().x
+            })"""
+        )
+        assert abs(lefts[0] - lefts[1]) < 2  # a row's name stands above what is said of it
+
+
+@pytest.mark.parametrize("path", ["/", "/no-such-page"])
+@pytest.mark.parametrize("width", [360, 1200])
+def test_what_the_searches_give_as_examples_can_be_read(
+    page: Page, complaints: list[str], live_server: LiveServer, path: str, width: int
+) -> None:
+    page.set_viewport_size({"width": width, "height": 900})
+    page.goto(f"{live_server.url}{path}")
+    assert fits(page, "#find")
+    assert fits(page, "#search")
+    if path != "/":
+        complaints.pop()  # that the page is a 404
+
+
+@pytest.mark.usefixtures("batch_id")
+@pytest.mark.parametrize(("width", "columns"), [(360, 1), (1200, 2), (1920, 2)])
+def test_no_chart_stands_alone_in_its_row(
+    page: Page, live_server: LiveServer, width: int, columns: int
+) -> None:
+    page.set_viewport_size({"width": width, "height": 900})
+    page.goto(live_server.url)
+    figures = page.locator(".charts .figure")
+    expect(figures).to_have_count(4)
+    lefts = figures.evaluate_all("all => all.map(each => each.getBoundingClientRect().x)")
+    assert len(set(lefts)) == columns
 
 
 def test_the_search_box_goes_to_the_search(page: Page, live_server: LiveServer) -> None:

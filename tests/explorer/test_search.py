@@ -81,10 +81,25 @@ def test_nothing_found_says_what_was_looked_for_and_what_can_be() -> None:
     text = _search(f"0x{'ab' * 32}").text
     assert "It has the form of the hash of a transaction or of a block" in text
     assert "What can be searched for" in text
-    assert 'href="/dashboard/new-batch"' in text  # no terminal is needed
     assert f"/explorer/account/0x{'ab' * 20}" in _search("ab" * 20).text
     assert "It does not have the form of anything" in _search("hello").text
     assert "longer than anything" in _search("x" * 301).text
+
+
+@pytest.mark.parametrize(
+    ("text", "is_offered"),
+    [
+        ("ab" * 20, True),
+        ("nobody.eth", True),
+        ("5,186,099", True),
+        ("ab" * 32, False),
+        ("01J2VM6JSA6VKKZ0ENWGYYPR18", False),
+        ("hello", False),
+        ("5" * 301, False),
+    ],
+)
+def test_what_a_batch_can_ask_for_is_a_form_away(text: str, *, is_offered: bool) -> None:
+    assert ('href="/dashboard/new-batch"' in _search(text).text) is is_offered
 
 
 @pytest.mark.parametrize("text", [*HOSTILE, "<img src=x onerror=alert(1)>"])
@@ -110,12 +125,12 @@ def test_its_statements(text: str, most: int) -> None:
 
 def test_the_box_is_on_every_page_and_works_without_a_script() -> None:
     for address in ("/", "/nowhere", "/explorer/batches", "/search"):
-        text = Client().get(address).text
+        text = Client(headers={"Accept": "text/html"}).get(address).text
         assert '<form class="search" role="search" action="/search" method="get">' in text
 
 
 def test_the_box_is_on_the_page_of_a_fault() -> None:
-    client = Client(raise_request_exception=False)
+    client = Client(raise_request_exception=False, headers={"Accept": "text/html"})
     text = client.get("/broken").text
     assert "Something broke on our side" in text
     assert 'action="/search"' in text

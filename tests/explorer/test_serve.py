@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 import requests
 from django.core.management import CommandError, call_command
+from django.template.loader import render_to_string
 
 from tests.commands import PRODUCTION, Manage, free_port
 from tests.served import PROXY, served
@@ -84,7 +85,7 @@ def test_production(repository: Path, tmp_path: Path, manage: Manage) -> None:
         assert unsafe.status_code == 301
 
         # The page of a fault knows no hash, because what looks these up may be what broke.
-        fault = (repository / "templates" / "500.html").read_text()
+        fault = render_to_string("500.html")
         (sheet,) = re.findall(r'rel="stylesheet" href="([^"]+)"', fault)
         assert requests.get(f"{address}{sheet}", headers=PROXY, timeout=5).status_code == 200
 
@@ -169,6 +170,17 @@ def test_it_does_not_share_a_port(manage: Manage) -> None:
     )
 
 
+def test_the_demo_wallet_is_for_this_machine(manage: Manage) -> None:
+    """Also with a key of one's own."""
+    named = {"DEMO_WALLET_NODE": "http://127.0.0.1:8545", "SECRET_KEY": PRODUCTION["SECRET_KEY"]}
+    ended = manage("serve", "--host=0.0.0.0", f"--port={free_port()}", DEVELOPMENT="1", **named)
+    assert ended.returncode == 1
+    assert ended.stderr == (
+        "CommandError: At 0.0.0.0 others can reach this server, and the demo wallet would sign "
+        "them in. Unset DEMO_WALLET_NODE, or leave --host out.\n"
+    )
+
+
 def test_in_development_only_this_machine_isserved(manage: Manage) -> None:
     """The key is in the source: who knows it signs what sessions are made of."""
     ended = manage("serve", "--host=0.0.0.0", f"--port={free_port()}", DEVELOPMENT="1")
@@ -183,9 +195,10 @@ EVERYWHERE = "0.0.0.0"  # noqa: S104 (nothing is bound to it)
 SHOW = """
 from django.core.management import call_command
 from explorer.management.commands import serve
-serve.WebServer.serve = lambda server, **_: print(
-    server.bind_addr, server.workers, server.blocking_threads, server.respawn_failed_workers,
-    server.workers_kill_timeout, server.http1_settings.max_buffer_size,
+serve.WebServer.serve = lambda server, target_loader: print(
+    server.bind_addr, server.workers, target_loader.keywords["threads"],
+    server.respawn_failed_workers, server.workers_kill_timeout,
+    server.http1_settings.max_buffer_size,
 )
 call_command("serve", "--host={host}", "--port={port}", "--workers=3", "--threads=5")
 """

@@ -84,13 +84,12 @@ def test_ctrl_c_ends_it_at_once(start: Start) -> None:
 
 
 def test_ctrl_c_ends_one_that_only_begins(start: Start) -> None:
-    """At the latest when its workers are killed: rarely, one loses the order in the moment in
-    which Granian takes over its signals.
-    """
-    server, address = start("--workers=2")
-    assert _answers(address)
-    os.killpg(server.pid, signal.SIGINT)
-    assert server.wait(timeout=45) == 0
+    """No worker loses the order in the moment in which Granian takes over its signals."""
+    for _ in range(5):
+        server, address = start("--workers=2")
+        assert _answers(address)
+        os.killpg(server.pid, signal.SIGINT)
+        assert server.wait(timeout=15) == 0
 
 
 def _wait_for_both_workers(server: subprocess.Popen[str]) -> None:

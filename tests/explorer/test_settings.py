@@ -30,6 +30,11 @@ from tests.commands import PRODUCTION, Manage, RunTests
         ({**PRODUCTION, "SECRET_KEY": "", "SECRET_KEY_FILE": "hunter2"}, "SECRET_KEY_FILE names"),
         ({**PRODUCTION, "SITE_URL": "https://u:hunter2@h"}, "SITE_URL is not understood; set it"),
         ({**PRODUCTION, "HSTS_SECONDS": 20 * "9"}, "a whole number from 0 to 2147483647"),
+        (
+            {**PRODUCTION, "DEMO_WALLET_NODE": "http://127.0.0.1:8545"},
+            "Unset it; it is for the demo",
+        ),
+        ({"DEVELOPMENT": "1", "DEMO_WALLET_NODE": "http://10.0.0.1:8545"}, "http://127.0.0.1:port"),
         ({**PRODUCTION, "EXTRA_HOSTS": "*"}, "EXTRA_HOSTS is '*'; a host is letters"),
     ],
 )

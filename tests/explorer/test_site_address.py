@@ -30,7 +30,7 @@ def test_a_demo_at_another_port_names_that_port() -> None:
 def test_what_the_operator_set_is_told_wherever_it_is_asked(settings: LazySettings) -> None:
     settings.SITE_URL, settings.SITE_URL_IS_GUESSED = SITE, False
     said = told(DEMO)
-    assert said.count(SITE) == 4
+    assert said.count(SITE) == 7
     assert ":8700" not in said
 
 

@@ -5,33 +5,19 @@ import shlex
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from eth_abi.abi import encode
 
 from explorer.snippets import snippets
-from queries.chain.local_node import LocalNode, local_node
 from queries.chain.registry_reads import selector
 from queries.chain.solidity import SETTINGS, run_compiler
 from queries.reading.facts import FactView
 from tests.explorer.proven import FACTS, facts_in, proven_batch
-from tests.queries.pipeline.service import Service, running_service
+from tests.queries.pipeline.service import Service
 
-pytestmark = pytest.mark.django_db(transaction=True)
-
-
-@pytest.fixture(scope="module")
-def node() -> Iterator[LocalNode]:
-    with local_node("--slots-in-an-epoch", "1") as running:
-        yield running
-
-
-@pytest.fixture
-def service(node: LocalNode) -> Iterator[Service]:
-    with running_service(node) as running:
-        yield running
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.either_database]
 
 
 @pytest.fixture

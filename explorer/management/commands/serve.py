@@ -9,6 +9,7 @@ import threading
 import time
 from argparse import ArgumentParser
 from contextlib import suppress
+from functools import partial
 from ipaddress import ip_address
 from typing import Any
 
@@ -22,8 +23,9 @@ from granian.http import HTTP1Settings
 from granian.log import LogLevels
 
 from accounts.database_state import NOT_MIGRATED, is_migrated
+from accounts.eip4361 import siwe
 from explorer.logs import log_what_python_says
-from explorer.serving_process import WebServer, application, settle_each_fork
+from explorer.serving_process import END_WITHIN, WebServer, application, settle_each_fork
 
 log = logging.getLogger("tacitus.serve")
 
@@ -58,9 +60,11 @@ class Command(BaseCommand):
         threads = _number("threads", options["threads"], MANY)
         if not settings.DEVELOPMENT:
             _refuse_what_production_lacks()
+            siwe()  # loaded once for all its processes, and no visitor waits for that
         address = _free_address(options["host"], port)
         if not ip_address(address[0]).is_loopback:
             _refuse_a_key_that_everyone_knows(options["host"])
+            _refuse_a_wallet_that_everyone_has(options["host"])
         log_what_python_says()
         _warn_of_missing_tables()
         settle_each_fork()
@@ -70,19 +74,18 @@ class Command(BaseCommand):
             settings.WSGI_APPLICATION,
             address=address[0],
             port=port,
-            interface=Interfaces.WSGI,
+            interface=Interfaces.ASGINL,
             http=HTTPModes.http1,
             # A request's line and headers are smaller, and a proxy has them whole when it asks.
             # A worker that waits for the rest of one could not end.
             http1_settings=HTTP1Settings(max_buffer_size=32_768, header_read_timeout=5_000),
             workers=workers,
-            blocking_threads=threads,
             log_level=LogLevels(settings.LOG_LEVEL.lower()),
             log_dictconfig=copy.deepcopy(settings.LOGGING),
             respawn_failed_workers=True,
-            workers_kill_timeout=30,
+            workers_kill_timeout=END_WITHIN,
             websockets=False,
-        ).serve(target_loader=application)
+        ).serve(target_loader=partial(application, threads=threads))
 
     def _say_when_it_listens(self, host: str, port: int) -> None:
         while True:
@@ -117,6 +120,14 @@ def _refuse_a_key_that_everyone_knows(host: str) -> None:
         raise CommandError(
             f"At {host} others can reach this server, and the key that development sets is known "
             "to everyone. Set SECRET_KEY, or leave --host out."
+        )
+
+
+def _refuse_a_wallet_that_everyone_has(host: str) -> None:
+    if settings.DEMO_WALLET_NODE:
+        raise CommandError(
+            f"At {host} others can reach this server, and the demo wallet would sign them in. "
+            "Unset DEMO_WALLET_NODE, or leave --host out."
         )
 
 

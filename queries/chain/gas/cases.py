@@ -6,11 +6,11 @@ from dataclasses import dataclass, replace
 from queries.chain.gas.chains import BlockWords, RegistryKind, block_words
 from queries.chain.gas.corpus import RecordedAccount, RecordedFile
 from queries.chain.gas.facts import Fact, account_facts, accumulated_fact
-from queries.chain.gas.packing import pack
 from queries.proving.account_proofs import AccountProof, SlotProof
 from queries.proving.header_fields import HeaderField
 from queries.proving.headers import Header
 from queries.proving.keccak import EMPTY_CODE_HASH
+from queries.proving.packing import pack
 from queries.proving.registry_calls import (
     HeaderStep,
     accumulated_section,

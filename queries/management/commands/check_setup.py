@@ -40,7 +40,8 @@ class Command(BaseCommand):
             self._write(finding)
         wrong = sum(not finding.ok for finding in everything)
         if wrong:
-            raise CommandError(f"{wrong} of {len(everything)} checks are not ok.")
+            are = "is" if wrong == 1 else "are"
+            raise CommandError(f"{wrong} of {len(everything)} checks {are} not ok.")
         self.stdout.write(f"All {len(everything)} checks are ok.")
 
     def _signer(self) -> tuple[Signer | None, Finding]:

@@ -12,6 +12,7 @@ from queries.chain.signer import Signer, SignerUnusable, open_signer
 from queries.engines import embedded
 from queries.engines.waking import ALARM, LOOKS_EVERY, listen
 from queries.pipeline.chains import Chains
+from queries.pipeline.last_looks import LastLooks
 from queries.routes import Routes, RoutesUnreadable, read_routes
 
 MOST_THREADS = 64
@@ -32,7 +33,10 @@ class Command(BaseCommand):
         refuse_unmigrated()
         for each in (signal.SIGTERM, signal.SIGINT):
             signal.signal(each, lambda *_: ALARM.stop())
-        workers = embedded.run(lambda: Chains(routes, signer), threads, ALARM, LOOKS_EVERY)
+        looks = LastLooks()
+        workers = embedded.run(
+            lambda: Chains(routes, signer, last_looks=looks), threads, ALARM, LOOKS_EVERY
+        )
         count = len(routes.registries)
         self.stdout.write(
             f"Proving on {count} {'route' if count == 1 else 'routes'} as {signer.address} "

@@ -10,10 +10,23 @@ from django.test import Client, override_settings
 
 from accounts import api_keys
 from accounts.models import Account, ApiKey
+from explorer.wsgi_call import BODY_CAME_LATE
 from queries.api import estimating
 from queries.chain.signer import Signer
-from tests.queries.api.served_api import SEPOLIA, WALLET, ask, make_key, record_head, submit
+from queries.reading import proofs
+from queries.statuses import BatchStatus
+from tests.explorer.on_record import ask_balances, prove
+from tests.queries.api.served_api import (
+    SEPOLIA,
+    WALLET,
+    ask,
+    make_key,
+    record_head,
+    submit,
+    submitted,
+)
 from tests.queries.api.signed_words import BLOCK, give, wait_for, word
+from tests.queries.api.worked_batches import set_status
 from tests.queries.schema.example_batches import (
     ADDRESS,
     BALANCE,
@@ -40,6 +53,11 @@ def _posted(kind: str) -> Ask:
 
 def _with_key(key: str) -> Ask:
     return lambda: ask(key, "/api-key")
+
+
+def _too_slow() -> Any:
+    marked: Any = {BODY_CAME_LATE: True}
+    return Client().post("/submit-batch-query", **marked)
 
 
 def _revoked() -> Any:
@@ -102,8 +120,31 @@ def _estimates_used_up() -> Any:
 
 
 def _busy() -> Any:
-    with estimating._a_place(), estimating._a_place():
+    with estimating._a_place(Account(pk=-1)), estimating._a_place(Account(pk=-2)):
         return _estimated(make_key())
+
+
+def _proof_of(batch_id: str) -> Any:
+    return ask(make_key(), f"/batch-queries/{batch_id}/proof")
+
+
+def _proof_of_a_rejected_one() -> Any:
+    batch_id = submitted(make_key(), SPECIFICATION)
+    set_status(batch_id, BatchStatus.REJECTED, error_sentence="No.", error_retryable=False)
+    return _proof_of(batch_id)
+
+
+def _proof_that_is_not_kept() -> Any:
+    """Of facts that no transaction of ours has proven."""
+    batch_id = ask_balances()
+    prove(batch_id)
+    return _proof_of(batch_id)
+
+
+def _proofs_busy() -> Any:
+    batch_id = submitted(make_key(), SPECIFICATION)
+    with proofs._places, proofs._places:
+        return _proof_of(batch_id)
 
 
 def _contradicted() -> Any:
@@ -163,6 +204,7 @@ REFUSED: dict[str, Ask] = {
     "method_not_allowed": lambda: Client().get("/submit-batch-query"),
     "bad_request": lambda: Client().get("/batch-queries", {f"a{n}": "" for n in range(1_001)}),
     "body_too_large": _unlike("{" + 200_000 * " "),
+    "body_too_slow": _too_slow,
     "length_required": _unlike(SPECIFICATION, **{"transfer-encoding": "chunked"}),
     "content_type_unsupported": _posted("text/plain"),
     "not_json": _unlike("{'"),
@@ -202,6 +244,10 @@ REFUSED: dict[str, Ask] = {
     "too_many_estimates": _estimates_used_up,
     "estimates_busy": _busy,
     "batch_unknown": lambda: ask(make_key(), "/batch-query-status", batchQueryId="x"),
+    "batch_not_done": lambda: _proof_of(submitted(make_key(), SPECIFICATION)),
+    "batch_rejected": _proof_of_a_rejected_one,
+    "proof_unavailable": _proof_that_is_not_kept,
+    "proofs_busy": _proofs_busy,
     "attestation_malformed": lambda: give({}),
     "attestation_untrusted": lambda: give(word(Signer(32 * "63"))),
     "attestation_contradicted": _contradicted,

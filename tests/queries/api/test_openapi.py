@@ -126,7 +126,10 @@ def test_every_code_is_answered_with_its_status_in_the_one_shape(code: str) -> N
         if f"`{code}`" in held["description"]
     }
     assert documented == {str(answer.status_code)}
-    retries = answer.status_code in {429, 500, 503} or code == "block_beyond_head"
+    retries = answer.status_code in {408, 429, 500, 503} or code in {
+        "block_beyond_head",
+        "batch_not_done",
+    }
     assert told["retryable"] is retries
 
 
@@ -184,7 +187,11 @@ def test_real_answers_fit_it() -> None:
     batch_id = told["internalId"]
     rejected = submitted(key, SPECIFICATION)
     set_status(
-        rejected, BatchStatus.REJECTED, error_code="x", error_sentence="X.", error_retryable=True
+        rejected,
+        BatchStatus.REJECTED,
+        error_code="nodes_lie",
+        error_sentence="X.",
+        error_retryable=True,
     )
     run_steps(batch_id, *StepName)
     send_transaction(batch_id)

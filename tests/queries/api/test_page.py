@@ -8,6 +8,7 @@ from pytest_django.live_server_helper import LiveServer
 
 
 @pytest.mark.browser
+@pytest.mark.either_database
 @pytest.mark.parametrize("width", [360, 1200])
 def test_it_fits_and_its_codes_are_explained(
     page: Page, live_server: LiveServer, screenshots: Path, width: int
@@ -17,6 +18,9 @@ def test_it_fits_and_its_codes_are_explained(
     expect(page.get_by_role("heading", level=1)).to_have_text("API")
     assert page.evaluate("document.documentElement.scrollWidth") <= width
     page.screenshot(path=screenshots / f"api-{width}.png", full_page=True)
+    expect(page.locator("#estimate + p code", has_text="feeNeeded")).to_be_visible()
+    told = page.locator("p, dd").all_inner_texts()
+    assert [each for each in told if "`" in each] == []
     page.get_by_role("link", name="fee_too_low").first.click()
     expect(page.locator("#fee_too_low dt")).to_be_in_viewport()
     page.get_by_label("On this page").get_by_role("link", name="replay").click()

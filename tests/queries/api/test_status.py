@@ -182,15 +182,17 @@ def test_a_rejected_batch_tells_its_cause_in_the_one_shape() -> None:
     key = make_key()
     batch_id = submitted(key, SPECIFICATION)
     cause = {
-        "error_code": "block_unreachable", "error_sentence": "It is too far away.",
+        "error_code": "block_out_of_reach", "error_sentence": "It is too far away.",
         "error_step": "BLOCKHASH_AVAILABLE", "error_retryable": False,
     }  # fmt: skip
-    set_status(batch_id, BatchStatus.IN_PROGRESS, waits_for="It waits.")
+    waits = {"waits_for": "It waits.", "wait_code": "lane_busy"}
+    set_status(batch_id, BatchStatus.IN_PROGRESS, **waits)
     assert not {"error", "code"} & set(status(key, batch_id).json())
     assert status(key, batch_id).json()["waitsFor"] == "It waits."
+    assert status(key, batch_id).json()["waitCode"] == "lane_busy"
     set_status(batch_id, BatchStatus.REJECTED, **cause)
     told = {
-        "error": "It is too far away.", "code": "block_unreachable", "path": "",
+        "error": "It is too far away.", "code": "block_out_of_reach", "path": "",
         "step": "BLOCKHASH_AVAILABLE", "retryable": False,
     }  # fmt: skip
     assert told.items() <= status(key, batch_id, details=0).json().items()
@@ -201,31 +203,40 @@ def test_what_one_of_its_jobs_waits_for_is_told() -> None:
     batch_id = submitted(key, LEGACY)
     first, second = (
         BlockJob.objects.create(
-            source=SEPOLIA, destination=SEPOLIA, block=number, waits_for=f"Block {number} waits."
+            source=SEPOLIA,
+            destination=SEPOLIA,
+            block=number,
+            waits_for=f"Block {number} waits.",
+            wait_code=code,
         )
-        for number in (1, 2)
+        for number, code in ((1, "block_not_final"), (2, "confirming"))
     )
     queries = Query.objects.filter(batch=batch_id)
     queries.update(job=second)
     queries.filter(place=0).update(job=first)
 
-    def told(status_now: BatchStatus) -> list[str | None]:
+    def told(status_now: BatchStatus, name: str = "waitsFor") -> list[str | None]:
         set_status(batch_id, status_now)
         shown = status(key, batch_id).json()
         listed = ask(key, "/batch-queries").json()["batches"][0]
         polled = status(key, batch_id, details=0).json()
-        assert shown["waitsFor"] == listed["waitsFor"] == polled["waitsFor"]
-        return [shown["waitsFor"], *(each["waitsFor"] for each in shown["queries"])]
+        assert shown[name] == listed[name] == polled[name]
+        return [shown[name], *(each[name] for each in shown["queries"])]
 
     both = ["Block 1 waits.", "Block 2 waits.", "Block 2 waits."]
+    codes = ["block_not_final", "confirming", "confirming"]
     assert told(BatchStatus.ACCEPTED) == ["Block 1 waits.", *both]
+    assert told(BatchStatus.ACCEPTED, "waitCode") == ["block_not_final", *codes]
     queries.filter(place=0).update(ended=True)
     assert told(BatchStatus.IN_PROGRESS) == ["Block 2 waits.", None, *both[1:]]
-    BlockJob.objects.update(waits_for="")
+    assert told(BatchStatus.IN_PROGRESS, "waitCode") == ["confirming", None, *codes[1:]]
+    BlockJob.objects.update(waits_for="", wait_code="")
     assert told(BatchStatus.IN_PROGRESS) == 4 * [None]
-    BlockJob.objects.update(waits_for="It waits.")
+    assert told(BatchStatus.IN_PROGRESS, "waitCode") == 4 * [None]
+    BlockJob.objects.update(waits_for="It waits.", wait_code="confirming")
     queries.update(ended=True)
     assert told(BatchStatus.REJECTED) == 4 * [None]
+    assert told(BatchStatus.REJECTED, "waitCode") == 4 * [None]
 
 
 def big_batch(count: int) -> dict[str, object]:

@@ -177,15 +177,10 @@ def statements(key: str, count: int) -> int:
 
 
 def test_statements_do_not_grow_with_accounts() -> None:
-    """But for SQLite, to which Django gives at most 999 values in one statement."""
     key = make_key()
     statements(key, 1)
     one, hundred, many = (statements(key, count) for count in (1, 100, 500))
-    if connection.vendor == "sqlite":
-        assert hundred <= one + 3
-        assert many <= one + 14
-    else:
-        assert one == hundred == many
+    assert one == hundred == many
     assert one <= 8
 
 

@@ -25,26 +25,30 @@ def test_a_batch_that_no_prover_has_taken_says_so() -> None:
     key = make_key()
     batch_id = submitted(key, SPECIFICATION)
 
-    def told() -> str | None:
+    def told() -> tuple[str | None, str | None]:
         (listed,) = ask(key, "/batch-queries").json()["batches"]
         polled = ask(key, "/batch-query-status", batchQueryId=batch_id, details=0)
-        assert listed["waitsFor"] == polled.json()["waitsFor"]
-        waits_for: str | None = listed["waitsFor"]
-        return waits_for
+        parts = ("waitCode", "waitsFor")
+        code, sentence = (polled.json()[name] for name in parts)
+        assert (code, sentence) == tuple(listed[name] for name in parts)
+        return code, sentence
 
     start = "the operator starts one with manage.py run_prover."
-    assert told() == f"No prover has taken it yet, and none has been seen so far: {start}"
+    never = f"No prover has taken it yet, and none has been seen so far: {start}"
+    assert told() == ("no_prover", never)
     record_head(SEPOLIA, number=1, timestamp=1)
-    assert told() == "No prover has taken it yet."
+    assert told() == ("not_taken", "No prover has taken it yet.")
     since = seen(timedelta(minutes=3))
-    assert told() == f"No prover has taken it yet, and none has been seen since {since}: {start}"
+    lately = f"No prover has taken it yet, and none has been seen since {since}: {start}"
+    assert told() == ("no_prover", lately)
     set_status(batch_id, BatchStatus.RECEIVED, lease_token="x")  # noqa: S106
-    assert told() == f"No prover has been seen since {since}: {start}"
+    assert told() == ("no_prover", f"No prover has been seen since {since}: {start}")
     seen(timedelta(seconds=60))
-    assert told() is None
-    set_status(batch_id, BatchStatus.IN_PROGRESS, waits_for="It waits.", lease_token="")
-    assert told() == "It waits."
+    assert told() == (None, None)
+    waits = {"waits_for": "It waits.", "wait_code": "lane_busy", "lease_token": ""}
+    set_status(batch_id, BatchStatus.IN_PROGRESS, **waits)
+    assert told() == ("lane_busy", "It waits.")
     since = seen(timedelta(minutes=3))
-    assert told() == f"No prover has been seen since {since}: {start}"
+    assert told() == ("no_prover", f"No prover has been seen since {since}: {start}")
     set_status(batch_id, BatchStatus.DONE)
-    assert told() is None
+    assert told() == (None, None)

@@ -12,6 +12,9 @@ from tests.local_chain import Deployed
 
 SOURCE_CHAIN = 5
 DESTINATION_CHAIN = 31_337
+# For whom and of what the signers say something else.
+OTHER_SOURCE, OTHER_DESTINATION = 6, 1
+OTHER_REGISTRY = "0x00000000000000000000000000000000000000C3"
 
 SIGNERS: list[LocalAccount] = sorted(
     (Account.from_key(bytes([place]) * 32) for place in range(1, 5)),

@@ -5,6 +5,7 @@ not: without them the same input fails by the root that comes out, by checked ar
 running out of gas. They give the refusal its name and keep work within bounds.
 """
 
+from tests.queries.attacks.attestations import OTHER_DESTINATION, OTHER_REGISTRY, OTHER_SOURCE
 from tests.queries.attacks.switched_checks import Check
 
 CHECKS = (
@@ -156,6 +157,12 @@ CHECKS = (
           "a_signature_with_a_byte_too_many"),
     Check("AttestedRegistry", "_recover", "uint256(s) > HALF_ORDER", "false",
           "a_signature_turned_around", error="SignatureMalformed"),
+    Check("AttestedRegistry", "attestationDigest", "block.chainid", f"uint256({OTHER_DESTINATION})",
+          "words_for_another_chain"),
+    Check("AttestedRegistry", "attestationDigest", "address(this)", f"address({OTHER_REGISTRY})",
+          "words_for_another_registry"),
+    Check("AttestedRegistry", "attestationDigest", "sourceChainId", f"uint256({OTHER_SOURCE})",
+          "words_of_another_chain"),
 )  # fmt: skip
 
 GUARDS = (
@@ -188,3 +195,5 @@ GUARDS = (
           "if (signer == address(0)) revert SignatureMalformed(index);", "",
           "zero is no signer"),
 )  # fmt: skip
+
+ROWS = (*CHECKS, *GUARDS)

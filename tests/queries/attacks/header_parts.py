@@ -20,9 +20,13 @@ class MadeUpHeader:
     state_root: bytes = EMPTY_TRIE_ROOT
 
     @property
-    def hash(self) -> bytes:
+    def encoded(self) -> bytes:
         front = (self.parent, EMPTY_UNCLES_HASH, _COINBASE, self.state_root, *_ROOTS_AND_BLOOM)
-        return keccak256(encode_list([*map(encode_string, front), self.tail]))
+        return encode_list([*map(encode_string, front), self.tail])
+
+    @property
+    def hash(self) -> bytes:
+        return keccak256(self.encoded)
 
     def told(
         self,

@@ -14,6 +14,9 @@ from queries.proving.registry_calls import HeaderFlag, prove_call
 from tests.local_chain import Deployed
 from tests.queries.attacks.attestations import (
     FOREIGNER,
+    OTHER_DESTINATION,
+    OTHER_REGISTRY,
+    OTHER_SOURCE,
     SIGNERS,
     SOURCE_CHAIN,
     attest,
@@ -259,3 +262,24 @@ def a_signature_of_another_v(deploy: Deploy) -> bool:
     return _believed(
         registry, [signatures[0], signatures[1][:64] + bytes((signatures[1][64] - 27,))]
     )
+
+
+def _signed_elsewhere(deploy: Deploy, **other: object) -> bool:
+    registry = attested(deploy)
+    words = [sign(signer, registry, NUMBER, FIRST, **other) for signer in SIGNERS[:2]]
+    return _believed(registry, words)
+
+
+@attack
+def words_for_another_chain(deploy: Deploy) -> bool:
+    return _signed_elsewhere(deploy, chainId=OTHER_DESTINATION)
+
+
+@attack
+def words_for_another_registry(deploy: Deploy) -> bool:
+    return _signed_elsewhere(deploy, verifyingContract=OTHER_REGISTRY)
+
+
+@attack
+def words_of_another_chain(deploy: Deploy) -> bool:
+    return _signed_elsewhere(deploy, sourceChainId=OTHER_SOURCE)

@@ -5,11 +5,13 @@ every mutant, constructors too, and a mutant is an eth_call or two.
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
+from typing import Any
 
-from queries.chain.solidity import SETTINGS, SOURCES, CompilerFailed, read_sources, run_compiler
+from queries.chain.solidity import SETTINGS, SOURCES, CompilerFailed, read_sources
+from tests.queries.attacks.kept_builds import compiled
 
 SWITCH = "0x00000000000000000000000000000000c4Ec0ff0"
 _SWITCH_SOURCE = f"""
@@ -77,7 +79,7 @@ def switched_build(checks: Sequence[Check]) -> dict[str, bytes]:
         sources[file] = f'{head}pragma solidity 0.8.37;\nimport {{intact}} from "{switch}";\n{rest}'
     sources["Switch.sol"] = _SWITCH_SOURCE
     selection = {file: {name: ["evm.bytecode.object"]} for name, file in SOURCES.items()}
-    output = run_compiler(
+    output: Mapping[str, Any] = compiled(
         sources, {**SETTINGS, "optimizer": _OPTIMIZER, "outputSelection": selection}
     )
     refused = [m["formattedMessage"] for m in output["errors"] if m["severity"] == "error"]

@@ -138,20 +138,21 @@ def with_base_fee(node: LocalNode, base: int, **chain: Any) -> Destination:
 
 
 @pytest.mark.parametrize(
-    ("base", "bound", "dearest", "priority"),
+    ("base", "bound", "fees"),
     [
-        (10 * GWEI, 100 * GWEI, 21 * GWEI, GWEI),
-        (10 * GWEI, 15 * GWEI, 15 * GWEI, GWEI),
-        (10 * GWEI, 10 * GWEI, 10 * GWEI, GWEI),
-        (7, GWEI // 2, GWEI // 2, GWEI // 2),
+        (10 * GWEI, 100 * GWEI, Fees(21 * GWEI, GWEI, 12_250_000_000)),
+        (10 * GWEI, 15 * GWEI, Fees(15 * GWEI, GWEI, 12_250_000_000)),
+        (10 * GWEI, 10 * GWEI, Fees(10 * GWEI, GWEI, 10 * GWEI)),
+        (7, GWEI // 2, Fees(GWEI // 2, GWEI // 2, GWEI // 2)),
+        (7, GWEI * 2, Fees(GWEI + 14, GWEI, GWEI + 8)),
     ],
 )
 def test_fees_stay_within_the_operators_bound(
-    node: LocalNode, base: int, bound: int, dearest: int, priority: int
+    node: LocalNode, base: int, bound: int, fees: Fees
 ) -> None:
     with node.undone():
         destination = with_base_fee(node, base, dearest_gas=bound)
-        assert destination.fees() == Fees(dearest, priority)
+        assert destination.fees() == fees
         destination.close()
 
 
@@ -176,7 +177,7 @@ def test_a_node_that_suggests_no_tip_is_asked_for_the_price(node: LocalNode) -> 
     with node.undone(), relay(node.url, change) as address:
         with_base_fee(node, 10 * GWEI).close()
         destination = Destination(chain_of(address))
-        assert destination.fees() == Fees(23 * GWEI, 3 * GWEI)
+        assert destination.fees() == Fees(23 * GWEI, 3 * GWEI, 14_250_000_000)
         destination.close()
 
 

@@ -19,6 +19,7 @@ from queries.chain.errors import (
     ProofWindowExceeded,
     QuestionRefused,
     StateNotAvailable,
+    TooMuchGas,
     TransactionRefused,
     Underpriced,
 )
@@ -45,8 +46,8 @@ SAYINGS: list[tuple[type[ChainError], int, str]] = [
     (Underpriced, -32000, "max fee per gas less than block base fee: address 0x0, maxFeePerGas: 1"),
     (InsufficientFunds, -32000, "insufficient funds for gas * price + value: balance 0"),
     (TransactionRefused, -32000, "intrinsic gas too low: gas 20000, minimum needed 21000"),
-    (TransactionRefused, -32000, "exceeds block gas limit"),
-    (TransactionRefused, -32000, "transaction gas limit too high (cap: 16777216, tx: 16777217)"),
+    (TooMuchGas, -32000, "exceeds block gas limit"),
+    (TooMuchGas, -32000, "transaction gas limit too high (cap: 16777216, tx: 16777217)"),
     (TransactionRefused, -32000, "oversized data: transaction size 200000, limit 131072"),
     (TransactionRefused, -32000, "tx fee (2.00 ether) exceeds the configured cap (1.00 ether)"),
     (TransactionRefused, -32000, "invalid sender"),
@@ -54,7 +55,7 @@ SAYINGS: list[tuple[type[ChainError], int, str]] = [
     (NodesLimited, -32000, "txpool is full"),
     (CallReverted, 3, "execution reverted: no"),
     (CallReverted, -32000, "execution reverted"),
-    (TransactionRefused, -32000, "gas required exceeds allowance (16777216)"),
+    (TooMuchGas, -32000, "gas required exceeds allowance (16777216)"),
     (CallReverted, -32000, "out of gas"),
     (CallReverted, -32000, "invalid opcode: INVALID"),
     (MethodMissing, -32601, "the method eth_getProof does not exist/is not available"),
@@ -66,7 +67,11 @@ SAYINGS: list[tuple[type[ChainError], int, str]] = [
     (StateNotAvailable, -32000, "no state found for block number 100"),
     (BlockUnknown, -32001, "block not found: hash 0xabc"),
     (BlockUnknown, -32000, "unknown block"),
+    (TooMuchGas, -32000, "out of gas: gas required exceeds: 30000000"),
+    (TooMuchGas, -32000, "transaction gas limit (16777217) is greater than the cap (16777216)"),
+    (TransactionRefused, -32000, "call gas cost (21000) exceeds the gas limit (20000)"),
     # nethermind
+    (TooMuchGas, -32000, "Cannot estimate gas, gas spent exceeded transaction and block gas limit"),
     (StateNotAvailable, -32002, "No state available for block 0xabc"),
     (BlockUnknown, -32001, "0x5 could not be found"),
     (NonceUsed, -32010, "OldNonce, Current nonce: 5, nonce of rejected tx: 4"),
@@ -75,7 +80,7 @@ SAYINGS: list[tuple[type[ChainError], int, str]] = [
     (Underpriced, -32010, "FeeTooLowToCompete"),
     (Underpriced, -32010, "ReplacementNotAllowed"),
     (InsufficientFunds, -32010, "InsufficientFunds, Account balance: 0, cumulative cost: 1"),
-    (TransactionRefused, -32010, "GasLimitExceeded"),
+    (TooMuchGas, -32010, "GasLimitExceeded"),
     (CallReverted, -32015, "VM execution error."),
     # erigon
     (

@@ -1,6 +1,7 @@
 """A source's headers and proofs: right, or not taken."""
 
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -232,6 +233,9 @@ def test_a_time_that_is_too_early_or_too_late(story: Story) -> None:
     begin = story.headers[0].timestamp
     with pytest.raises(TimeTooEarly, match=f"began at {begin}, which is the earliest") as early:
         source.last_block_at(begin - 1, head)
+    assert early.value.sentence.endswith(
+        f" works ({datetime.fromtimestamp(begin, UTC):%F %T} UTC)."
+    )
     assert (early.value.earliest, early.value.retryable) == (begin, False)
     for seconds in (head.timestamp, head.timestamp + 1000):
         with pytest.raises(TimeTooLate, match=f"{head.timestamp - 1} is the latest") as late:

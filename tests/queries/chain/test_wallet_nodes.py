@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from queries.chain import contract_wallets
+from queries.chain import contract_wallets, waiting
 from queries.chain.contract_wallets import ASKER, WalletAnswer, WalletQuestions
 from queries.chain.local_node import LocalNode
 from queries.routes import Chain, NodeAddress
@@ -33,9 +33,10 @@ def _ask(
     wallet: str = WALLET,
     questions: WalletQuestions | None = None,
     before: Callable[[], None] = lambda: None,
+    chain_id: int = CHAIN_ID,
 ) -> WalletAnswer:
     nodes = tuple(NodeAddress(url) for url in urls)
-    chain = Chain(CHAIN_ID, "Local", nodes)
+    chain = Chain(chain_id, "Local", nodes)
     return (questions or WalletQuestions()).ask(chain, wallet, bytes(32), b"signed", before)
 
 
@@ -290,23 +291,36 @@ def test_a_call_that_takes_long_says_nothing_of_its_node(
     assert asked == 2 * ["eth_chainId", "eth_call"]
 
 
-def test_one_question_at_a_time(nodes: ExitStack) -> None:
-    begun, may_end = threading.Event(), threading.Event()
+def test_a_chain_is_asked_one_question_at_a_time_and_holds_up_no_other_one(
+    nodes: ExitStack,
+) -> None:
+    """But few at once, so that threads are left."""
+    begun, may_end = threading.Semaphore(0), threading.Event()
 
     def slow(node: LyingNode, question: dict[str, Any]) -> None:
-        begun.set()
+        begun.release()
         may_end.wait(10)
         YES_SAYER(node, question)
 
     questions = WalletQuestions()
-    url = nodes.enter_context(lying_node(slow))
-    with ThreadPoolExecutor(1) as thread:
-        first = thread.submit(_ask, url, questions=questions)
-        assert begun.wait(10)
-        assert _ask(url, questions=questions) is WalletAnswer.BUSY
+    hanging = nodes.enter_context(lying_node(slow))
+    quick = nodes.enter_context(lying_node(says(YES, hex(2))))
+    with ThreadPoolExecutor(2) as threads:
+        first = threads.submit(_ask, hanging, questions=questions)
+        assert begun.acquire(timeout=10)
+        assert _ask(hanging, questions=questions) is WalletAnswer.BUSY
+        for _ in range(2):
+            assert _ask(quick, questions=questions, chain_id=2) is ACCEPTED
+        second = threads.submit(_ask, hanging, questions=questions, chain_id=3)
+        assert begun.acquire(timeout=10)
+        assert _ask(quick, questions=questions, chain_id=2) is WalletAnswer.BUSY
         may_end.set()
-        assert first.result() is ACCEPTED
-    assert _ask(url, questions=questions) is ACCEPTED
+        assert (first.result(), second.result()) == (ACCEPTED, WRONG_CHAIN)
+    assert _ask(hanging, questions=questions) is ACCEPTED
+
+
+def test_a_place_is_left_for_what_else_waits_for_nodes() -> None:
+    assert contract_wallets.CHAINS_AT_ONCE < waiting.AT_ONCE
 
 
 def test_what_is_done_before_may_refuse_and_the_next_question_is_asked(nodes: ExitStack) -> None:

@@ -11,7 +11,7 @@ from eth_abi.abi import encode
 from queries.chain.local_node import LocalNode
 from queries.chain.solidity import read_sources
 from tests.local_chain import Deployed
-from tests.queries.attacks.checks import CHECKS, GUARDS
+from tests.queries.attacks.checks import CHECKS, GUARDS, ROWS
 from tests.queries.attacks.forgeries import FORGERIES
 from tests.queries.attacks.header_forgeries import HEADER_FORGERIES
 from tests.queries.attacks.registry_attacks import ATTACKS, Deploy, got_through
@@ -20,7 +20,6 @@ from tests.queries.attacks.switched_checks import SWITCH, Check, body, occurrenc
 pytestmark = pytest.mark.no_database
 
 ALL_FORGERIES = FORGERIES | HEADER_FORGERIES
-ROWS = (*CHECKS, *GUARDS)
 SETTABLE = encode(["bool", "bool"], [True, True])
 
 

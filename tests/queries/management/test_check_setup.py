@@ -1,5 +1,7 @@
 """`check_setup` finds what is wrong with an installation, and only that."""
 
+import re
+import time
 from collections.abc import Iterator
 from contextlib import AbstractContextManager
 from pathlib import Path
@@ -12,10 +14,12 @@ from eth_utils.address import to_checksum_address
 
 from queries.chain.artifacts import load_artifact
 from queries.chain.local_node import LocalNode, local_node
+from queries.chain.setup_checks import TIMEOUT
 from tests.commands import Manage
 from tests.local_chain import Deployed
 from tests.queries.attacks.attestations import SIGNERS
 from tests.queries.attacks.registry_attacks import L1_BLOCK, move_on, put_predeploy
+from tests.queries.chain.lying_node import lying_node, stall
 from tests.queries.chain.relay import refusal, relay
 from tests.queries.contracts.live_chain import LiveChain
 from tests.queries.management.local_setup import ADDRESS, CHAIN_ID, KEY, LocalSetup
@@ -69,7 +73,8 @@ def wrong(printed: str) -> list[str]:
     found = [line for line in lines if line.startswith("not ok")]
     ending = printed.splitlines()[-1]
     if found:
-        assert ending == f"FAILED: {len(found)} of {len(lines)} checks are not ok."
+        are = "is" if len(found) == 1 else "are"
+        assert ending == f"FAILED: {len(found)} of {len(lines)} checks {are} not ok."
     else:
         assert ending == f"All {len(lines)} checks are ok."
     return found
@@ -181,6 +186,43 @@ def test_a_node_that_is_gone_is_named_by_its_number(
         "No node of Local answers. Look whether it runs, and whether `nodes` in ROUTES_FILE has "
         "its address."
     )
+    assert found[1].endswith("  Not asked: the node does not answer.")
+
+
+def test_a_node_that_hangs_is_waited_for_once(setup: LocalSetup, native: str) -> None:
+    with lying_node(stall) as silent:
+        setup.add_chain(CHAIN_ID, "Local", [silent])
+        setup.add_registry("native", CHAIN_ID, CHAIN_ID, native)
+        begin = time.monotonic()
+        found = wrong(setup.run("check_setup"))
+        took = time.monotonic() - begin
+    assert TIMEOUT <= took < 2 * TIMEOUT
+    subjects = [re.split(" {2,}", line) for line in found]
+    assert [(subject, said) for _, subject, said in subjects[1:]] == [
+        ("Local, node 1, proofs", "Not asked: the node does not answer."),
+        ("registry of Local on Local", "Not asked: no node of Local answers."),
+        ("signer on Local", "Not asked: no node of Local answers."),
+    ]
+
+
+@pytest.mark.parametrize(("lag", "fits"), [(20, True), (21, False)])
+def test_a_node_behind_the_others_is_named(
+    setup: LocalSetup, node: LocalNode, native: str, lag: int, *, fits: bool
+) -> None:
+    def further(params: list[Any], answer: Answer) -> Answer:
+        if params[0] != "latest":
+            return answer
+        number = hex(int(answer["result"]["number"], 16) + lag)
+        return {"result": answer["result"] | {"number": number}}
+
+    with changed(node, "eth_getBlockByNumber", further) as ahead:
+        setup.add_chain(CHAIN_ID, "Local", [node.url, ahead], "finality = 0")
+        setup.add_registry("native", CHAIN_ID, CHAIN_ID, native)
+        printed = setup.run("check_setup")
+    lines = [line for line in printed.splitlines() if "Local, nodes together" in line]
+    assert lines[0].startswith("ok  " if fits else "not ok  ")
+    told = "at most 20 blocks apart" if fits else "Node 1 is 21 blocks behind node 2. "
+    assert told in lines[0]
 
 
 def test_a_node_of_another_chain_is_told(
@@ -360,7 +402,14 @@ def test_a_signer_without_funds_is_told(setup: LocalSetup, node: LocalNode, nati
     setup.sign_with("11" * 32)
     line = only_wrong(setup, native, node.url)
     assert "signer on Local" in line
-    assert "has 0 coins, which may pay for 0 proofs at " in line
+    assert "has 0 ETH, which may pay for 0 proofs at " in line
+
+
+def test_amounts_are_in_what_the_chain_calls_its_own(
+    setup: LocalSetup, node: LocalNode, native: str
+) -> None:
+    setup.sign_with("11" * 32)
+    assert "has 0 xDAI, which" in only_wrong(setup, native, node.url, lines=('currency = "xDAI"',))
 
 
 def test_gas_above_the_bound_is_told(setup: LocalSetup, node: LocalNode, native: str) -> None:
@@ -401,4 +450,4 @@ def test_the_exit_code_says_it_too(
     assert (done.returncode, done.stderr) == (0, "")
     done = manage("check_setup", **variables)
     assert done.returncode == 1
-    assert done.stderr == "CommandError: 1 of 4 checks are not ok.\n"
+    assert done.stderr == "CommandError: 1 of 4 checks is not ok.\n"

@@ -142,11 +142,9 @@ def test_without_a_signer_or_with_a_wrong_one_it_is_told(setup: LocalSetup) -> N
 def test_who_has_too_little_is_told_what_is_needed(setup: LocalSetup, node: LocalNode) -> None:
     setup.sign_with("11" * 32)
     said = setup.run("deploy_registry", *NATIVE)
-    assert (
-        "FAILED: The signer 0x19E7E376E7C213B7E7e7e46cc70A5dD086DAff2A has 0 coins on Loc" in said
-    )
-    assert "deploying may cost 0.0" in said
-    assert said.endswith("coins. Send it more.")
+    assert "FAILED: The signer 0x19E7E376E7C213B7E7e7e46cc70A5dD086DAff2A has 0 ETH on Loc" in said
+    assert "the transaction may cost 0.0" in said
+    assert said.endswith("ETH. Send it more.")
     with node.undone():
         node.rpc.ask("anvil_setBalance", "0x19E7E376E7C213B7E7e7e46cc70A5dD086DAff2A", hex(10**17))
         assert "It stands in block" in setup.run("deploy_registry", *NATIVE)

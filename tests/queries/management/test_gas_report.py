@@ -14,10 +14,10 @@ from django.core.management import CommandError, call_command
 from queries.chain.gas.cases import file_cases
 from queries.chain.gas.chains import native_chain
 from queries.chain.gas.corpus import read_corpus
-from queries.chain.gas.packing import CALLDATA_BYTES, pack
 from queries.chain.gas.trials import TrialFailed, floor_gas, run_case
 from queries.management.gas_targets import TARGETS
 from queries.proving.header_fields import HeaderField
+from queries.proving.packing import CALLDATA_BYTES, pack
 from queries.proving.rlp_items import encode_list, encode_string, split_list
 
 pytestmark = pytest.mark.no_database

@@ -35,8 +35,10 @@ def routes_file(folder: Path, routes: Routes, node: str) -> Path:
     """These routes, with another address for the node."""
     file = folder / "routes.toml"
     registry = routes.registries[CHAIN_ID, CHAIN_ID]
+    confirmations = routes.chains[CHAIN_ID].confirmations
     file.write_text(
         f'[chains.{CHAIN_ID}]\nname = "Local"\nnodes = ["{node}"]\nfinality = 0\nfree = true\n'
+        f"confirmations = {confirmations}\n"
         f'[[registries]]\nkind = "native"\nsource = {CHAIN_ID}\ndestination = {CHAIN_ID}\n'
         f'address = "{registry.address}"\n'
     )

@@ -1,7 +1,8 @@
 """The whole service in one process: a chain, its registry, a prover, and someone who asks."""
 
+import re
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -82,11 +83,26 @@ class Service:
         content: dict[str, Any] = told.json()
         return content
 
+    def waits(self, batch: str) -> str:
+        """The code of what it waits for; its queries that have their blocks say the same."""
+        told = self.status(batch)
+        assert told["queryStatus"] == "IN_PROGRESS", told
+        assert re.fullmatch(r"[A-Z].*\.", told["waitsFor"])
+        of_queries = {(query["waitCode"], query["waitsFor"]) for query in told["queries"]}
+        assert of_queries <= {(told["waitCode"], told["waitsFor"]), (None, None)}
+        return str(told["waitCode"])
+
     def work(self, *batches: str, seconds: float = 30, chains: Chains | None = None) -> None:
         """As one prover does, until these batches have ended."""
+        batches_left = Batch.objects.filter(pk__in=batches, ended=None)
+        self.work_until(lambda: not batches_left.exists(), seconds, chains)
+
+    def work_until(
+        self, ready: Callable[[], bool], seconds: float = 30, chains: Chains | None = None
+    ) -> None:
         held = chains or self.chains()
         until = time.monotonic() + seconds
-        while Batch.objects.filter(pk__in=batches, ended=None).exists():
+        while not ready():
             if time.monotonic() > until:
                 rows = Batch.objects.values("pk", "status", "waits_for")
                 jobs = BlockJob.objects.values("block", "waits_for", "failures")

@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Iterator
+from contextlib import ExitStack
 from dataclasses import replace
 from typing import Any
 
@@ -10,8 +11,14 @@ from django.test import Client
 from eth_abi.abi import encode
 from eth_account import Account as Key
 from eth_utils.address import to_checksum_address
+from ulid import ULID
 
+from accounts import api_keys
+from accounts.key_text import id_in
+from accounts.models import Account, ApiKey
+from accounts.wallets import Wallet
 from queries.api import estimating
+from queries.chain import waiting
 from queries.chain.artifacts import load_artifact
 from queries.chain.local_node import LocalNode, local_node
 from queries.chain.signed_parts import parts_of
@@ -181,28 +188,67 @@ def test_nodes_that_keep_us_waiting_are_given_up(
     assert told["error"].startswith("No node of Local answers.")
 
 
-def test_few_are_made_at_once(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_few_are_made_at_once_and_one_of_an_account(
+    service: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whoever has keys by the dozen, and asks what hangs, leaves others their place."""
     monkeypatch.setattr(estimating, "SECONDS", 2.0)
-    codes: list[str] = []
+    askers = [
+        _with_another_key(service),
+        _with_another_key(service),
+        *(_another(service, n) for n in range(3)),
+    ]
+    codes: dict[int, str] = {}
 
-    def ask(_: int) -> None:
-        one = replace(service, client=Client())
-        codes.append(one.estimate(_at("block:1")).json()["code"])
+    def ask(number: int) -> None:
+        one = replace(askers[number], client=Client())
+        codes[number] = one.estimate(_at("block:1")).json()["code"]
 
     with lying_node(stall) as address:
         _served_by(service, address)
-        all_at_once(ask, 4)
-    assert sorted(codes) == 2 * ["chain_unavailable"] + 2 * ["estimates_busy"]
+        all_at_once(ask, 2)
+        assert sorted(codes.values()) == ["chain_unavailable", "estimates_busy"]
+        codes.clear()
+        all_at_once(lambda number: ask(number + 2), 3)
+    assert sorted(codes.values()) == 2 * ["chain_unavailable"] + ["estimates_busy"]
 
 
-def test_a_key_has_few_a_minute(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_none_is_made_where_no_thread_would_be_left(service: Service) -> None:
+    service.mine(2)
+    with ExitStack() as all_of_them:
+        for _ in range(waiting.AT_ONCE):
+            all_of_them.enter_context(waiting.place_to_wait())
+        assert service.estimate(_at("block:1")).json()["code"] == "estimates_busy"
+    assert service.estimate(_at("block:1")).status_code == 200
+
+
+def test_an_account_has_few_a_minute_with_all_its_keys(
+    service: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(estimating, "A_MINUTE", 2)
     service.mine(2)
-    statuses = [service.estimate(_at("block:1")).status_code for _ in range(3)]
+    other = _with_another_key(service)
+    statuses = [one.estimate(_at("block:1")).status_code for one in (service, other, other)]
     assert statuses == [200, 200, 429]
     refused = service.estimate(_at("block:1"))
     assert refused.json()["code"] == "too_many_estimates"
     assert 1 <= int(refused["Retry-After"]) <= 60
+
+
+def _another(service: Service, number: int) -> Service:
+    account, _ = Account.objects.of_wallet(Wallet(to_checksum_address(f"0x{number + 1:040x}")))
+    return replace(service, key=_new_key(account))
+
+
+def _with_another_key(service: Service) -> Service:
+    owner = ApiKey.objects.get(pk=id_in(service.key)).owner
+    return replace(service, key=_new_key(owner))
+
+
+def _new_key(owner: Account) -> str:
+    key = api_keys.shown(api_keys.add_key(owner, str(ULID())))
+    assert key is not None
+    return key
 
 
 def _served_by(service: Service, address: str) -> None:

@@ -6,11 +6,12 @@ from typing import Any
 import pytest
 import rlp
 
-from queries.chain.gas.packing import CALLDATA_BYTES
 from queries.pipeline.joining import join
-from queries.pipeline.pieces import MOST_GAS, Piece, stepping_stone
+from queries.pipeline.pieces import Piece, stepping_stone
 from queries.proving.header_fields import HeaderField
 from queries.proving.headers import Header, decode_header
+from queries.proving.packing import CALLDATA_BYTES
+from queries.proving.portions import MOST_GAS
 from queries.proving.registry_calls import HeaderStep, headers_section, prove_call
 
 pytestmark = pytest.mark.no_database

@@ -40,6 +40,7 @@ def _sent_and_not_mined(service: Service) -> str:
     batch = service.ask_balance(HOLDER, block)
     with pytest.raises(AssertionError, match="on its way"):
         service.work(batch, seconds=1)
+    assert service.waits(batch) == "transaction_on_its_way"
     return batch
 
 
@@ -172,7 +173,7 @@ def test_without_money_the_batch_waits_and_goes_on_when_there_is_some(service: S
     batch = service.ask_balance(HOLDER, service.head() - 1)
     with pytest.raises(AssertionError, match="too little to pay"):
         service.work(batch, seconds=2)
-    assert service.status(batch)["queryStatus"] == "IN_PROGRESS"
+    assert service.waits(batch) == "insufficient_funds"
     service.node.rpc.ask("anvil_setBalance", SIGNER.address, hex(9 * ETHER))
     service.work(batch)
 
@@ -183,3 +184,4 @@ def test_gas_that_is_too_dear_is_waited_out(node: LocalNode) -> None:
         batch = service.ask_balance(HOLDER, service.head() - 1)
         with pytest.raises(AssertionError, match=r"at most 0\.000000001 gwei are paid here"):
             service.work(batch, seconds=2)
+        assert service.waits(batch) == "fees_too_high"

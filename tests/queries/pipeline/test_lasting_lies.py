@@ -1,6 +1,7 @@
 """Nodes that do not stop lying: after many tries who asked is told so, and may ask again later."""
 
 import json
+import time
 from collections.abc import Callable, Iterator
 from datetime import timedelta
 from typing import Any
@@ -10,8 +11,10 @@ import pytest
 from queries.chain.local_node import LocalNode, local_node
 from queries.models import Batch, BlockJob, Query, SentTransaction
 from queries.pipeline import following
+from queries.pipeline.chains import NEWEST_IS_FRESH
 from queries.pipeline.clock import shared_now
-from queries.pipeline.worker import TRIES_OF_LIES, work_once
+from queries.pipeline.work import TRIES_OF_LIES
+from queries.pipeline.worker import work_once
 from tests.queries.chain.lying_node import LyingNode
 from tests.queries.pipeline.between import between, methods, passed_on
 from tests.queries.pipeline.provers import through
@@ -162,6 +165,7 @@ def test_a_transaction_is_followed_although_its_batch_is_rejected(
     service.node.rpc.ask_many("evm_setAutomine", [(True,)])
     chains = service.chains()
     for _ in range(3):
+        time.sleep(NEWEST_IS_FRESH)  # or the head is that of the look before
         _everything_is_due()
         work_once(chains)
     row = SentTransaction.objects.get()
@@ -182,7 +186,7 @@ def test_a_transaction_that_nodes_refused_is_sent_when_they_take_it(service: Ser
     batch = service.ask_balance(HOLDER, service.head() - 3)
     with between(service.node.url, refuse) as (address, _):
         _tries(through(service, address), batch)
-    assert service.status(batch)["code"] == "transaction_refused"
+    assert service.status(batch)["code"] == "too_much_gas"
     assert SentTransaction.objects.get().sent is None
     other = service.ask_balance(HOLDER, service.head() - 1)
     _tries(service, other)
@@ -195,21 +199,8 @@ def test_a_transaction_that_nodes_never_take_leaves_its_nonce_to_those_behind_it
 ) -> None:
     """As where it costs more in all than nodes let pass, which no time makes better."""
 
-    def refuse(connection: LyingNode, question: Any, pass_on: PassOn) -> None:
-        if "eth_sendRawTransaction" not in methods(question):
-            connection.answer(pass_on())
-            return
-        (raw,) = question["params"]
-        if len(raw) < 1_000 or raw != refused.setdefault("raw", raw):
-            connection.answer(pass_on())
-            return
-        message = "tx fee (1.50 ether) exceeds the configured cap (1.00 ether)"
-        error = {"code": -32000, "message": message}
-        connection.answer(json.dumps({"id": question["id"], "error": error}).encode())
-
-    refused: dict[str, str] = {}
     monkeypatch.setattr(following, "GIVEN_UP_AFTER", timedelta(seconds=2))
-    with between(service.node.url, refuse) as (address, _):
+    with between(service.node.url, _refusing_the_first()) as (address, _):
         prover = through(service, address)
         block = service.head() - 3
         batch = service.ask_balance(HOLDER, block)
@@ -224,3 +215,44 @@ def test_a_transaction_that_nodes_never_take_leaves_its_nonce_to_those_behind_it
     first = SentTransaction.objects.earliest("nonce")
     assert (first.settled, first.gas_used) == (True, 21_000)
     assert not Query.objects.filter(header_transaction=first).exists()
+
+
+def test_who_asks_for_a_block_whose_transaction_was_refused_is_not_told_of_another_ones_failure(
+    service: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As long as its nonce is held: then it is tried afresh."""
+    with between(service.node.url, _refusing_the_first()) as (address, _):
+        prover = through(service, address)
+        block = service.head() - 3
+        batch = service.ask_balance(HOLDER, block)
+        _tries(prover, batch)
+        assert service.status(batch)["code"] == "transaction_refused"
+        again = service.ask_balance(HOLDER, block)
+        assert _tries(prover, again, most=12) == 12
+        assert service.waits(again) == "earlier_transaction_refused"
+        monkeypatch.setattr(following, "GIVEN_UP_AFTER", timedelta(0))
+        assert _tries(prover, again) < 40
+    assert service.status(again)["queryStatus"] == "DONE"
+    assert [row.gas_used == 21_000 for row in SentTransaction.objects.order_by("nonce")] == [
+        True,
+        False,
+    ]
+
+
+def _refusing_the_first() -> Callable[[LyingNode, Any, PassOn], None]:
+    """The first proof that is sent is not taken, however often; the next one is."""
+    refused: dict[str, str] = {}
+
+    def refuse(connection: LyingNode, question: Any, pass_on: PassOn) -> None:
+        if "eth_sendRawTransaction" not in methods(question):
+            connection.answer(pass_on())
+            return
+        (raw,) = question["params"]
+        if len(raw) < 1_000 or raw != refused.setdefault("raw", raw):
+            connection.answer(pass_on())
+            return
+        message = "tx fee (1.50 ether) exceeds the configured cap (1.00 ether)"
+        error = {"code": -32000, "message": message}
+        connection.answer(json.dumps({"id": question["id"], "error": error}).encode())
+
+    return refuse

@@ -58,11 +58,28 @@ def test_jobs_are_added_in_the_order_of_their_blocks(service: Service) -> None:
 
 
 @pytest.mark.skipif("connection.vendor != 'postgresql'", reason="SQLite has one writer at a time")
-def test_batches_and_jobs_are_locked_in_their_order(service: Service) -> None:
+def test_batches_jobs_and_queries_are_locked_in_their_order(service: Service) -> None:
     _submit(service, [service.head() - 1])
     with CaptureQueriesContext(connection) as told:
         transitions.reject(Batch.objects.values_list("pk", flat=True), FAILURE)
         look_now(BlockJob.objects.all())
     locking = [each["sql"] for each in told.captured_queries if "FOR UPDATE" in each["sql"]]
-    assert len(locking) == 2
+    assert len(locking) == 3
     assert all("ORDER BY" in each for each in locking)
+
+
+@pytest.mark.skipif("connection.vendor != 'postgresql'", reason="SQLite has one writer at a time")
+def test_queries_are_locked_in_their_order_before_it_is_noted_whose_transaction_it_is(
+    service: Service,
+) -> None:
+    batch = _submit(service, [service.head() - place for place in (1, 3)])
+    with CaptureQueriesContext(connection) as told:
+        service.work(batch)
+    said = [each["sql"] for each in told.captured_queries]
+    setting = re.compile(r'UPDATE "queries_query" SET "\w+_transaction')
+    noted = [each for each in said if setting.match(each)]
+    assert len(noted) > 2
+    before = said[: said.index(noted[0])]
+    stored = max(place for place, each in enumerate(before) if "queries_senttransaction" in each)
+    locked = [each for each in before[:stored] if each.endswith("FOR UPDATE")]
+    assert re.search('FROM "queries_query".* ORDER BY 1 ASC FOR', locked[-1])

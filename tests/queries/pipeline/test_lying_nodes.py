@@ -4,6 +4,7 @@ import json
 import re
 import time
 from collections.abc import Callable, Iterator
+from datetime import timedelta
 from functools import partial
 from typing import Any
 
@@ -11,7 +12,8 @@ import pytest
 
 from queries.chain.local_node import LocalNode, local_node
 from queries.chain.nodes import Nodes
-from queries.models import BlockJob
+from queries.models import BlockJob, SentTransaction
+from queries.pipeline import following
 from tests.queries.chain.lying_node import (
     LyingNode,
     Say,
@@ -23,10 +25,11 @@ from tests.queries.chain.lying_node import (
 )
 from tests.queries.pipeline.between import between, methods, passed_on
 from tests.queries.pipeline.provers import through
-from tests.queries.pipeline.service import ETHER, running_service
+from tests.queries.pipeline.service import CHAIN_ID, ETHER, running_service
 
 pytestmark = pytest.mark.django_db(transaction=True)
 HOLDER = "0xd8dA6BF26964aF9D7eEd9e03E53415D37aA96045"
+INVENTED = "0x" + 64 * "7"  # hash of no block
 Change = Callable[[Any], Any]
 
 
@@ -78,26 +81,30 @@ def _oversized(result: Any) -> Any:
     return {**result, "accountProof": ["0x" + "ab" * 200_000] * 80}
 
 
-LIES: dict[str, tuple[str, Change]] = {
-    "a balance that is not proven": ("eth_getProof", _with("balance", hex(10**30))),
-    "a proof with a digit changed": ("eth_getProof", _digit_changed),
-    "a proof that is cut short": ("eth_getProof", _cut),
-    "a proof that is far too large": ("eth_getProof", _oversized),
-    "no proof at all": ("eth_getProof", _with("accountProof", [])),
-    "another account's proof": ("eth_getProof", _with("address", "0x" + 40 * "1")),
-    "nothing": ("eth_getProof", lambda _: None),
+# What is changed how, and the code of the wait that comes of it.
+LIES: dict[str, tuple[str, Change, str]] = {
+    "a balance that is not proven": ("eth_getProof", _with("balance", hex(10**30)), "nodes_lie"),
+    "a proof with a digit changed": ("eth_getProof", _digit_changed, "nodes_lie"),
+    "a proof that is cut short": ("eth_getProof", _cut, "nodes_lie"),
+    "a proof that is far too large": ("eth_getProof", _oversized, "nodes_lie"),
+    "no proof at all": ("eth_getProof", _with("accountProof", []), "nodes_lie"),
+    "another account's proof": ("eth_getProof", _with("address", "0x" + 40 * "1"), "nodes_lie"),
+    "nothing": ("eth_getProof", lambda _: None, "nodes_lie"),
     "a header with another state root": (
-        "eth_getBlockByNumber", _with("stateRoot", "0x" + 64 * "1"),
+        "eth_getBlockByNumber", _with("stateRoot", "0x" + 64 * "1"), "nodes_lie",
     ),
-    "a header with another time": ("eth_getBlockByNumber", _with("timestamp", "0x1")),
-    "another chain": ("eth_chainId", lambda _: "0x1"),
-    "gas without end": ("eth_estimateGas", lambda _: "0x" + 80 * "f"),
-    "words that are none": ("eth_call", lambda _: "0xzz"),
+    "a header with another time": ("eth_getBlockByNumber", _with("timestamp", "0x1"), "nodes_lie"),
+    "another chain": ("eth_chainId", lambda _: "0x1", "nodes_of_another_chain"),
+    "gas without end": ("eth_estimateGas", lambda _: "0x" + 80 * "f", "nodes_lie"),
+    "words that are none": ("eth_call", lambda _: "0xzz", "nodes_lie"),
+    "more transactions than can be": ("eth_getTransactionCount", lambda _: hex(2**70), "nodes_lie"),
 }  # fmt: skip
 
 
-@pytest.mark.parametrize(("method", "change"), LIES.values(), ids=LIES)
-def test_a_lie_is_found_and_waited_out(node: LocalNode, method: str, change: Change) -> None:
+@pytest.mark.parametrize(("method", "change", "code"), LIES.values(), ids=LIES)
+def test_a_lie_is_found_and_waited_out(
+    node: LocalNode, method: str, change: Change, code: str
+) -> None:
     lying = Lying(method, change)
     with between(node.url, lying) as (address, _), running_service(node) as service:
         service.mine(3)
@@ -107,14 +114,154 @@ def test_a_lie_is_found_and_waited_out(node: LocalNode, method: str, change: Cha
         with pytest.raises(AssertionError, match="not done in"):
             prover.work(batch, seconds=2)
         assert lying.lied
-        told = service.status(batch)
-        assert told["queryStatus"] == "IN_PROGRESS"
+        assert service.waits(batch) == code
         assert service.reads.account_field(bytes.fromhex(HOLDER[2:]), block, 1) is None
         lying.honest = True
         prover.work(batch)
         word = service.reads.account_field(bytes.fromhex(HOLDER[2:]), block, 1)
         assert word is not None
         assert int.from_bytes(word) == service.balance(HOLDER, block)
+
+
+def test_a_block_that_one_of_two_nodes_does_not_have_is_waited_for(node: LocalNode) -> None:
+    """As where a node answers for another chain, which is not so far."""
+    lying = Lying("eth_getBlockByNumber", lambda block: block and block | {"number": "0x1"})
+    with between(node.url, lying) as (address, _), running_service(node) as service:
+        service.mine(400)
+        batch = service.ask_balance(HOLDER, service.head() - 1)
+        chains = through(service, address, node.url).chains()
+        with pytest.raises(AssertionError, match="is not final yet"):
+            service.work(batch, seconds=1.5, chains=chains)
+        assert service.waits(batch) == "block_not_final"
+        lying.honest = True
+        service.work(batch, chains=chains)
+        assert service.status(batch)["queryStatus"] == "DONE"
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("blockNumber", 2**200),
+        ("gasUsed", 2**200),
+        ("gasUsed", 2**24 + 1),  # more than any transaction may have
+        ("effectiveGasPrice", 2**200),
+        ("effectiveGasPrice", ETHER),
+        ("l1Fee", 2**100),  # of a chain that has none
+    ],
+)
+def test_a_receipt_that_none_can_be_is_asked_of_another_node(
+    node: LocalNode, key: str, value: int
+) -> None:
+    lying = Lying("eth_getTransactionReceipt", _with(key, hex(value)))
+    with between(node.url, lying) as (address, _), running_service(node) as service:
+        service.mine(3)
+        batch = service.ask_balance(HOLDER, service.head() - 1)
+        with pytest.raises(AssertionError, match="No node of Local answers eth_getTransaction"):
+            through(service, address).work(batch, seconds=2)
+        assert service.waits(batch) == "nodes_lie"
+        through(service, address, node.url).work(batch)
+        assert service.status(batch)["queryStatus"] == "DONE"
+        assert int(service.status(batch)["spent"]) < ETHER
+
+
+def test_gas_is_paid_for_as_its_block_says_and_not_as_a_receipt_does(node: LocalNode) -> None:
+    """Which is within what was signed, and so cannot be told from a true one by itself."""
+
+    def dearest(receipt: Any) -> Any:
+        if receipt is None:
+            return None
+        signed = node.rpc.ask("eth_getTransactionByHash", receipt["transactionHash"])
+        return receipt | {"effectiveGasPrice": signed["maxFeePerGas"]}
+
+    lying = Lying("eth_getTransactionReceipt", dearest)
+    with (
+        between(node.url, lying) as (address, _),
+        running_service(node, free=False, dearest_gas=ETHER) as service,
+    ):
+        service.mine(3)
+        entry = {"accounts": {HOLDER: {"props": ["BALANCE"]}}}
+        data = {str(CHAIN_ID): {f"block:{service.head() - 1}": entry}}
+        batch = service.submit(data, fee=str(ETHER))
+        through(service, address).work(batch)
+        row = SentTransaction.objects.get()
+        true = node.rpc.ask("eth_getTransactionReceipt", row.mined_hash)
+        price = int(true["gasUsed"], 16) * int(true["effectiveGasPrice"], 16)
+        told = service.status(batch)
+    assert lying.lied
+    assert int(true["effectiveGasPrice"], 16) < int(row.max_fee, 16)
+    assert told["spent"] == told["queries"][0]["cost"] == str(price)
+
+
+class InventingBlocks:
+    """Receipts at the dearest price, of a block that is none; of it this header is shown."""
+
+    def __init__(self, shown: Any) -> None:
+        self.shown = shown
+        self.honest = False
+
+    def __call__(self, connection: LyingNode, question: Any, pass_on: Callable[[], bytes]) -> None:
+        told = json.loads(pass_on())
+        for one, answer in (
+            zip(question, told, strict=True) if isinstance(told, list) else [(question, told)]
+        ):
+            if self.honest:
+                continue
+            if one["method"] == "eth_getTransactionReceipt" and answer.get("result"):
+                answer["result"] |= {"blockHash": INVENTED, "effectiveGasPrice": hex(10**9)}
+            elif one["method"] == "eth_getBlockByHash" and one["params"][0] == INVENTED:
+                answer["result"] = self.shown
+        connection.answer(json.dumps(told).encode())
+
+
+@pytest.mark.parametrize(
+    ("shown", "code"), [(None, "block_unknown"), ({"number": "0x1"}, "nodes_lie")]
+)
+def test_a_receipt_of_a_block_that_nobody_can_show_is_asked_of_another_node(
+    node: LocalNode, shown: Any, code: str
+) -> None:
+    lying = InventingBlocks(shown)
+    with (
+        between(node.url, lying) as (address, _),
+        running_service(node, free=False, dearest_gas=ETHER) as service,
+    ):
+        service.mine(3)
+        entry = {"accounts": {HOLDER: {"props": ["BALANCE"]}}}
+        data = {str(CHAIN_ID): {f"block:{service.head() - 1}": entry}}
+        batch = service.submit(data, fee=str(ETHER))
+        with pytest.raises(AssertionError, match=r"know no such block|No node of Local answers"):
+            through(service, address).work(batch, seconds=3)
+        assert service.waits(batch) == code
+        through(service, address, node.url).work(batch)
+        row = SentTransaction.objects.get()
+        true = node.rpc.ask("eth_getTransactionReceipt", row.mined_hash)
+        price = int(true["gasUsed"], 16) * int(true["effectiveGasPrice"], 16)
+        told = service.status(batch)
+    assert told["spent"] == told["queries"][0]["cost"] == str(price)
+
+
+def test_a_nonce_far_ahead_of_its_lane_is_not_waited_for(
+    node: LocalNode, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What comes later has the nonces that were left out, and what was signed so is signed anew."""
+    monkeypatch.setattr(following, "SENT_AGAIN_AFTER", timedelta(seconds=0.1))
+    lying = Lying("eth_getTransactionCount", lambda result: hex(int(result, 16) + 100))
+    with between(node.url, lying) as (address, _), running_service(node) as service:
+        service.mine(3)
+        first = service.ask_balance(HOLDER, service.head() - 1)
+        prover = through(service, address)
+        with pytest.raises(AssertionError, match="on its way"):
+            prover.work(first, seconds=2)
+        assert service.waits(first) == "transaction_on_its_way"
+        lying.honest = True
+        ahead = SentTransaction.objects.get()
+        later = service.ask_balance(HOLDER, service.head() - 2)
+        prover.work(later)
+        assert service.status(first)["queryStatus"] == "IN_PROGRESS"
+        monkeypatch.setattr(following, "LEFT_BEHIND_AFTER", timedelta(0))
+        prover.work(first)
+        nonces = list(SentTransaction.objects.order_by("pk").values_list("nonce", flat=True))
+        assert nonces == [ahead.nonce - 99, ahead.nonce - 100]
+        assert set(ahead.hashes) < set(SentTransaction.objects.get(pk=ahead.pk).hashes)
 
 
 def _refusing(status: int, **headers: str) -> Callable[..., None]:
@@ -141,9 +288,15 @@ def _saying(message: str) -> Callable[..., None]:
     return say
 
 
-@pytest.mark.parametrize("refuse", [_refusing(500), _refusing(429, Retry_After="1")])
+@pytest.mark.parametrize(
+    ("refuse", "code"),
+    [
+        (_refusing(500), "nodes_unreachable"),
+        (_refusing(429, Retry_After="1"), "nodes_limited"),
+    ],
+)
 def test_a_node_that_does_not_serve_is_waited_for(
-    node: LocalNode, refuse: Callable[..., None]
+    node: LocalNode, refuse: Callable[..., None], code: str
 ) -> None:
     with between(node.url, refuse) as (address, proxy), running_service(node) as service:
         service.mine(3)
@@ -151,6 +304,7 @@ def test_a_node_that_does_not_serve_is_waited_for(
         prover = through(service, address)
         with pytest.raises(AssertionError, match=r"No node of Local|take no more questions"):
             prover.work(batch, seconds=2)
+        assert service.waits(batch) == code
         proxy.handle = lambda connection, _, pass_on: connection.answer(pass_on())
         prover.work(batch)
         assert service.status(batch)["queryStatus"] == "DONE"
@@ -175,6 +329,7 @@ def test_a_node_that_never_comes_to_an_end_is_waited_for(
         with pytest.raises(AssertionError, match="No node of Local answers"):
             prover.work(batch, seconds=2)
         assert time.monotonic() < begin + 6
+        assert service.waits(batch) == "nodes_unreachable"
         proxy.handle = passed_on
         prover.work(batch)
         assert service.status(batch)["queryStatus"] == "DONE"
@@ -186,6 +341,7 @@ def test_a_node_that_is_gone_is_waited_for(node: LocalNode) -> None:
         batch = service.ask_balance(HOLDER, service.head() - 1)
         with pytest.raises(AssertionError, match="No node of Local answers"):
             through(service, "http://127.0.0.1:1").work(batch, seconds=2)
+        assert service.waits(batch) == "nodes_unreachable"
         service.work(batch)
 
 

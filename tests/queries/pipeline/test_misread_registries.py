@@ -8,13 +8,16 @@ import pytest
 
 from queries.chain.local_node import LocalNode, local_node
 from queries.chain.registry_reads import selector
+from queries.chain.source import SourceChain
 from queries.models import Batch, BlockJob
 from queries.pipeline import truth
 from queries.pipeline.clock import shared_now
 from queries.pipeline.truth import Truths
-from queries.pipeline.worker import TRIES_OF_LIES, work_once
+from queries.pipeline.work import TRIES_OF_LIES
+from queries.pipeline.worker import work_once
+from queries.proving.registry_calls import leaf_of
 from tests.queries.chain.lying_node import LyingNode
-from tests.queries.pipeline.between import between
+from tests.queries.pipeline.between import between, methods, passed_on
 from tests.queries.pipeline.provers import through
 from tests.queries.pipeline.service import (
     CHAIN_ID,
@@ -33,6 +36,7 @@ READS = {
         "tryHeaderField(uint256,uint8)",
     )
 }
+ACCUMULATED = f"0x{selector('accumulated(uint256)').hex()}"
 SEVEN = f"{1:064x}{7:064x}"
 ENTRIES: dict[str, Any] = {
     "a balance": {"accounts": {HOLDER: {"props": ["BALANCE"]}}},
@@ -92,3 +96,113 @@ def test_a_wrong_value_is_never_done(
     service.work(again)
     (values,) = [query["values"] for query in service.status(again)["queries"]]
     assert 7 not in {int(word, 16) for word in values.values()}
+
+
+LEAVES: dict[int, bytes] = {}
+
+
+def _says_that_all_is_there(
+    connection: LyingNode, question: Any, pass_on: Callable[[], bytes]
+) -> None:
+    """All is proven, it says; of what can be checked the word is true."""
+    asked = question if isinstance(question, list) else [question]
+    answers = json.loads(pass_on())
+    balance = f"{1:064x}{5 * ETHER:064x}"
+    for each, answer in zip(
+        asked, answers if isinstance(answers, list) else [answers], strict=True
+    ):
+        data = each["params"][0].get("data", "") if each["method"] == "eth_call" else ""
+        if data[:10] in READS:
+            answer["result"] = f"0x{balance}"
+        if data[:10] == ACCUMULATED:
+            answer["result"] = f"0x{LEAVES[int(data[10:], 16)].hex()}"
+    connection.answer(json.dumps(answers).encode())
+
+
+def _claims_all(service: Service) -> dict[str, Any]:
+    block = service.head() - 1
+    header = SourceChain(service.routes.chains[CHAIN_ID]).header(block)
+    LEAVES[block] = leaf_of(header)
+    return {str(CHAIN_ID): {f"block:{block}": ENTRIES["a balance"]}}
+
+
+def test_what_one_of_two_nodes_says_is_there_is_not_done(service: Service) -> None:
+    data = _claims_all(service)
+    batch = service.submit(data)
+    with between(service.node.url, _says_that_all_is_there) as (address, _):
+        chains = through(service, address, service.node.url).chains()
+        for _ in range(3 * TRIES_OF_LIES):
+            for rows in (Batch.objects, BlockJob.objects):
+                rows.exclude(look_again=None).update(look_again=shared_now())
+            work_once(chains)
+    told = service.status(batch)
+    assert (told["queryStatus"], told["code"]) == ("REJECTED", "registry_misread")
+    assert told["error"].startswith("The nodes of the destination do not agree on")
+    assert told["retryable"]
+    again = service.submit(data)
+    service.work(again)
+    assert service.status(again)["queryStatus"] == "DONE"
+
+
+def _says_that_another_header_is_there(
+    connection: LyingNode, question: Any, pass_on: Callable[[], bytes]
+) -> None:
+    asked = question if isinstance(question, list) else [question]
+    answers = json.loads(pass_on())
+    for each, answer in zip(
+        asked, answers if isinstance(answers, list) else [answers], strict=True
+    ):
+        if each["method"] == "eth_call" and each["params"][0]["data"][:10] == ACCUMULATED:
+            answer["result"] = f"0x{7:064x}"
+    connection.answer(json.dumps(answers).encode())
+
+
+def test_nobody_is_rejected_for_another_header_that_one_of_two_nodes_tells_of(
+    service: Service,
+) -> None:
+    """It is waited for as any lie is, and when it ends the batch is proven."""
+    batch = service.submit({str(CHAIN_ID): {f"block:{service.head() - 1}": ENTRIES["a balance"]}})
+    with between(service.node.url, _says_that_another_header_is_there) as (address, proxy):
+        chains = through(service, address, service.node.url).chains()
+        with pytest.raises(AssertionError, match="do not agree on what its registry holds"):
+            service.work(batch, seconds=1.5, chains=chains)
+        assert service.waits(batch) == "registry_misread"
+        proxy.handle = passed_on
+        service.work(batch, chains=chains)
+    assert service.status(batch)["queryStatus"] == "DONE"
+
+
+def test_one_of_three_that_denies_what_is_there_holds_up_nothing(service: Service) -> None:
+    data = {str(CHAIN_ID): {f"block:{service.head() - 1}": ENTRIES["a balance"]}}
+    batch = service.submit(data)
+    with between(service.node.url, _with_sevens) as (address, _):
+        url = service.node.url
+        through(service, url, address, url).work(batch)
+    assert service.status(batch)["queryStatus"] == "DONE"
+
+
+def test_a_node_that_is_behind_is_waited_for_and_one_that_is_away_is_not(service: Service) -> None:
+    def behind(connection: LyingNode, question: Any, pass_on: Callable[[], bytes]) -> None:
+        if "eth_call" not in methods(question):
+            connection.answer(pass_on())
+            return
+        asked = question if isinstance(question, list) else [question]
+        error = {"code": -32000, "message": "header not found"}
+        told = [{"jsonrpc": "2.0", "id": each["id"], "error": error} for each in asked]
+        connection.answer(json.dumps(told if isinstance(question, list) else told[0]).encode())
+
+    data = {str(CHAIN_ID): {f"block:{service.head() - 1}": ENTRIES["a balance"]}}
+    with between(service.node.url, behind) as (address, proxy):
+        prover = through(service, service.node.url, address)
+        batch = service.submit(data)
+        with pytest.raises(AssertionError, match="is not so far yet"):
+            prover.work(batch, seconds=2)
+        assert service.waits(batch) == "other_node_behind"
+        proxy.handle = passed_on
+        prover.work(batch)
+    away = through(service, service.node.url, "http://127.0.0.1:9")
+    service.mine(2)
+    data = {str(CHAIN_ID): {f"block:{service.head() - 1}": ENTRIES["a balance"]}}
+    batch = service.submit(data)
+    away.work(batch)
+    assert service.status(batch)["queryStatus"] == "DONE"

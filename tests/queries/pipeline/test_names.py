@@ -13,7 +13,7 @@ from queries.chain.local_node import LocalNode
 from queries.models import SentTransaction
 from queries.routes import NodeAddress
 from tests.queries.chain.relay import Change, honest, refusal, relay
-from tests.queries.contracts.ens import LocalEns
+from tests.queries.contracts.local_ens import LocalEns
 from tests.queries.pipeline.service import CHAIN_ID, ETHER, HOLDER, Service, running_service
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -158,7 +158,7 @@ def test_one_node_of_two_is_not_enough(service: Service, ens: LocalEns) -> None:
         _served_by(service, service.node.url, stack.enter_context(relay(service.node.url, busy)))
         with pytest.raises(AssertionError, match="take no more questions"):
             service.work(batch, seconds=2)
-        assert service.status(batch)["queryStatus"] == "IN_PROGRESS"
+        assert service.waits(batch) == "nodes_limited"
     with relay(service.node.url, honest) as third:
         _served_by(service, "http://127.0.0.1:1/", service.node.url, third)
         service.work(batch)
@@ -247,6 +247,7 @@ def test_a_name_waits_for_its_block_to_be_final(shared_node: LocalNode, ens: Loc
         told = service.status(batch)
         assert (told["status"], told["queries"][0]["account"]) == ("RECEIVED", None)
         assert told["waitsFor"].startswith(f"Block {block:,} is not final yet")
+        assert told["waitCode"] == "block_not_final"
         service.mine(5)
         service.work(batch)
         assert service.status(batch)["queries"][0]["account"] == HOLDER

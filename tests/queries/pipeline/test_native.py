@@ -131,6 +131,18 @@ def test_a_block_named_by_its_time(service: Service) -> None:
     assert service.reads.block_number_at(seconds) == block
 
 
+def test_a_time_that_no_block_lies_after_is_waited_for(service: Service) -> None:
+    service.mine(1)
+    seconds = int(service.header(service.head())["timestamp"], 16)
+    entry = {"accounts": {HOLDER: {"props": ["BALANCE"]}}}
+    batch = service.submit({str(CHAIN_ID): {f"timestamp:{seconds}": entry}})
+    with pytest.raises(AssertionError, match="has no block after"):
+        service.work(batch, seconds=1)
+    assert service.waits(batch) == "time_not_reached"
+    service.mine(1)
+    service.work(batch)
+
+
 def test_a_block_that_only_the_history_contract_knows(service: Service) -> None:
     service.mine(1)
     block = service.head()
@@ -154,7 +166,7 @@ def test_facts_are_confirmed_before_a_batch_is_done(node: LocalNode) -> None:
         batch = service.ask_balance(HOLDER, service.head() - 1)
         with pytest.raises(AssertionError, match="3 blocks are to confirm it"):
             service.work(batch, seconds=2)
-        assert service.status(batch)["queryStatus"] == "IN_PROGRESS"
+        assert service.waits(batch) == "confirming"
         service.mine(2)
         service.work(batch)
 
@@ -166,6 +178,7 @@ def test_a_block_that_is_not_final_waits_and_says_so(node: LocalNode) -> None:
         batch = service.ask_balance(HOLDER, block)
         with pytest.raises(AssertionError, match="is not final yet"):
             service.work(batch, seconds=2)
+        assert service.waits(batch) == "block_not_final"
         service.mine(6)
         service.work(batch)
 

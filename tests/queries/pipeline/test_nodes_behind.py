@@ -80,6 +80,7 @@ def test_another_prover_does_not_pay_for_it_either(node: LocalNode) -> None:
         for _ in range(2):
             with pytest.raises(AssertionError, match="know no such block"):
                 first.work(batch, seconds=2)
+            assert service.waits(batch) == "block_unknown"
         behind.left = 0
         service.work(batch)
         assert SentTransaction.objects.count() == 1

@@ -1,5 +1,6 @@
 """Jobs that are ready together share transactions, and nobody pays more for that than alone."""
 
+import json
 import re
 import time
 from collections.abc import Iterator
@@ -11,9 +12,11 @@ import pytest
 from django.db.models import QuerySet
 from eth_account import Account as Key
 
+from queries.chain import one_transaction
 from queries.chain.destination import GAS_PRICE_ORACLE
-from queries.chain.gas.packing import CALLDATA_BYTES
 from queries.chain.local_node import LocalNode, local_node
+from queries.chain.registry_reads import RegistryReads
+from queries.chain.registry_storage import as_if_accumulated
 from queries.chain.signed_parts import parts_of
 from queries.models import Batch, BlockJob, Query, SentTransaction
 from queries.pipeline import (
@@ -21,7 +24,6 @@ from queries.pipeline import (
     costs,
     joining,
     offers,
-    pieces,
     pricing,
     prove,
     too_little,
@@ -33,6 +35,9 @@ from queries.pipeline.leases import claim_job
 from queries.pipeline.pieces import Anchor, Piece, pieces_of
 from queries.pipeline.pricing import priced_together
 from queries.pipeline.worker import work_once
+from queries.proving import portions
+from queries.proving.packing import CALLDATA_BYTES
+from queries.wait_reasons import WaitCode
 from tests.queries.chain.lying_node import LyingNode
 from tests.queries.pipeline.between import PassOn, between, methods
 from tests.queries.pipeline.provers import through
@@ -196,18 +201,67 @@ def test_a_block_far_below_is_reached_by_stepping_stones(
         service.mine(1)
         block = service.head()
         service.mine(260)
-        (told,) = service.estimate({str(CHAIN_ID): {f"block:{block}": BALANCE}}).json()["blocks"]
-        assert told["price"] is None
-        assert told["waitsFor"].startswith("The block lies so far below")
+        estimate = service.estimate({str(CHAIN_ID): {f"block:{block}": BALANCE}}).json()
+        assert (estimate["complete"], estimate["transactions"]) == (True, 2)
+        (told,) = estimate["blocks"]
+        assert told["waitsFor"].endswith("headers are sent first, in transactions of their own.")
         batch = service.ask_balance(HOLDER, block)
         service.work(batch)
         assert service.status(batch)["queryStatus"] == "DONE"
         rows = list(SentTransaction.objects.order_by("nonce"))
         assert len(rows) == 2
         assert all(len(_calldata(row)) <= CALLDATA_BYTES for row in rows)
+        assert abs(int(told["price"]["gas"]) - sum(row.gas_used or 0 for row in rows)) < 20_000
+        assert int(estimate["gas"]) == int(told["price"]["gas"])
         (query,) = Query.objects.filter(batch=batch)
         assert query.header_transaction == query.account_transaction == rows[1]
         assert int(query.cost, 16) == sum(map(_price, rows))
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        {"code": -32602, "message": "too many arguments, want at most 2"},
+        {"code": 3, "message": "execution reverted"},
+    ],
+)
+def test_where_nodes_suppose_nothing_no_price_is_told_and_that_is_said(
+    node: LocalNode, monkeypatch: pytest.MonkeyPatch, error: dict[str, Any]
+) -> None:
+    def plain(connection: LyingNode, question: Any, pass_on: PassOn) -> None:
+        if "eth_estimateGas" in methods(question) and len(question["params"]) > 1:
+            connection.answer(json.dumps({"id": question["id"], "error": error}).encode())
+        else:
+            connection.answer(pass_on())
+
+    monkeypatch.setattr(anchors, "NATIVE_REACH", 10)
+    with running_service(node) as service, between(node.url, plain) as (address, _):
+        service.mine(1)
+        block = service.head()
+        service.mine(260)
+        chain = through(service, address).routes.chains[CHAIN_ID]
+        service.routes.chains[CHAIN_ID] = chain  # type: ignore[index]
+        told = service.estimate({str(CHAIN_ID): {f"block:{block}": BALANCE}}).json()
+        (found,) = told["blocks"]
+        assert (told["complete"], found["price"]) == (False, None)
+        assert found["waitsFor"].endswith("beforehand, and is not in the fee that is told.")
+
+
+def test_a_registry_can_be_asked_as_if_a_block_were_accumulated(service: Service) -> None:
+    address = service.registry.address
+    as_if = as_if_accumulated(address, {7: b"\x01" * 32, 10**9: b"\x02" * 32})
+
+    def told(data: bytes) -> bytes:
+        call = {"to": address, "data": f"0x{data.hex()}"}
+        return bytes.fromhex(service.node.rpc.ask("eth_call", call, "latest", as_if)[2:])
+
+    reads = RegistryReads(told)
+    assert [reads.accumulated(block) for block in (7, 8, 10**9)] == [
+        b"\x01" * 32,
+        bytes(32),
+        b"\x02" * 32,
+    ]
+    assert service.reads.accumulated(7) == bytes(32)
 
 
 def test_two_workers_send_the_headers_down_to_blocks_far_below_once(
@@ -237,6 +291,7 @@ def test_two_workers_send_the_headers_down_to_blocks_far_below_once(
         try:
             with pytest.raises(AssertionError, match="on their way"):
                 service.work(*batches, seconds=1.5)
+            assert BlockJob.objects.filter(wait_code="headers_on_their_way").exists()
             assert SentTransaction.objects.count() == 1
             service.node.rpc.ask("evm_mine")
         finally:
@@ -256,7 +311,7 @@ def test_an_account_with_thousands_of_slots_takes_several_transactions(service: 
     assert len(rows) > 1
     for row in rows:
         assert row.succeeded
-        assert (row.gas_used or 0) < row.gas_limit <= offers.MOST_GAS
+        assert (row.gas_used or 0) < row.gas_limit <= one_transaction.MOST_GAS
         assert len(_calldata(row)) <= CALLDATA_BYTES
 
 
@@ -264,18 +319,21 @@ def test_what_no_transaction_has_the_gas_for_is_not_sent_and_the_others_are(
     service: Service, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The rough table may be wrong about what is in a proof; it is tried out before."""
-    monkeypatch.setattr(pieces, "MOST_GAS", 10**8)
+    monkeypatch.setattr(portions, "MOST_GAS", 10**8)
     slots = {HOLDER: {"props": ["BALANCE"], "slots": [hex(n) for n in range(900)]}}
     newest = service.head() - 1
     dear = {str(CHAIN_ID): {f"block:{newest}": {"accounts": slots}}}
     cheap = {str(CHAIN_ID): {f"block:{newest - 1}": BALANCE}}
     told = service.estimate(dear).json()["blocks"][0]
-    assert (told["readiness"], told["code"]) == ("FAILS", "transaction_refused")
+    assert (told["readiness"], told["code"]) == ("FAILS", "too_much_gas")
     batches = [service.submit(data, fee=str(10 * ETHER)) for data in (dear, cheap)]
     service.work(*batches, seconds=60)
     refused, done = map(service.status, batches)
-    assert (refused["queryStatus"], refused["code"]) == ("REJECTED", "transaction_refused")
-    assert re.search(r"of \d\d,\d{3},\d{3} gas, and none may .* 16,777,216\.$", refused["error"])
+    assert (refused["queryStatus"], refused["code"]) == ("REJECTED", "too_much_gas")
+    assert re.search(
+        r"of \d\d,\d{3},\d{3} gas, and none may .* 16,777,216\. Ask for fewer accounts or slots",
+        refused["error"],
+    )
     assert refused["spent"] == "0"
     assert done["queryStatus"] == "DONE"
     assert SentTransaction.objects.count() == 1
@@ -303,7 +361,7 @@ def test_what_one_of_them_cannot_prove_does_not_hold_up_the_others(
         cut = pieces_of(job, anchor, *more)
         if anchor.header.number != bad:
             return cut
-        witness = cut[0].step.witness[:-1] + b"\xff"
+        witness = cut[0].step.witness[:-1] + bytes([cut[0].step.witness[-1] ^ 1])
         return [replace(cut[0], step=replace(cut[0].step, witness=witness))]
 
     monkeypatch.setattr(pricing, "pieces_of", broken)
@@ -354,7 +412,7 @@ def test_how_much_it_takes_is_not_asked_for_long_while_others_wait(
 
 
 def test_what_is_on_its_way_is_held_back_from_the_fee(service: Service) -> None:
-    """Two blocks, each of which the fee would pay, and not both."""
+    """Two blocks, each of which the fee would pay, and not both, which is told when it is known."""
     newest = service.head() - 1
     one = {str(CHAIN_ID): {f"block:{newest}": BALANCE}}
     price = int(service.estimate(one).json()["feeNeeded"])
@@ -368,14 +426,15 @@ def test_what_is_on_its_way_is_held_back_from_the_fee(service: Service) -> None:
         _until(chains, SentTransaction.objects.all())
         assert price <= costs.held_back(CHAIN_ID)[batch] < price + price // 10
         other.look_again(timedelta(0))
-        _until(chains, Batch.objects.filter(pk=batch, status="REJECTED"))
-        assert service.status(batch)["code"] == "fee_too_low"
+        _until(chains, BlockJob.objects.filter(wait_code=WaitCode.FEE_HELD_BACK))
         assert SentTransaction.objects.count() == 1
     finally:
         service.node.rpc.ask("evm_mine")
         service.node.rpc.ask_many("evm_setAutomine", [(True,)])
-    _until(chains, SentTransaction.objects.filter(settled=True))
+    service.work(batch)
+    assert service.status(batch)["code"] == "fee_too_low"
     row = SentTransaction.objects.get()
+    assert row.settled
     assert int(service.status(batch)["spent"]) == _price(row) <= price + price // 2
 
 

@@ -12,8 +12,9 @@ from django.conf import LazySettings
 from accounts.models import Account
 from accounts.webhook_secrets import webhook_secret
 from queries.chain.local_node import LocalNode
-from queries.models import Batch, WebhookAttempt, WebhookDelivery
+from queries.models import Batch, WebhookAttempt, WebhookDelivery, WebhookTurn
 from queries.pipeline import deliver
+from queries.pipeline.worker import deliver_once
 from tests.queries.pipeline.service import (
     CHAIN_ID,
     HOLDER,
@@ -51,6 +52,33 @@ def test_it_is_told_once_with_facts_and_a_signature(service: Service) -> None:
     secret = webhook_secret(Account.objects.get()).encode()
     signed = time.removeprefix("t=").encode() + b"." + body
     assert mac == hmac.new(secret, signed, hashlib.sha256).hexdigest()
+    assert WebhookDelivery.objects.get().delivered is not None
+
+
+class Killed(BaseException):
+    """Passes through whatever a worker does about faults, as its death does."""
+
+
+def test_a_worker_that_dies_while_it_sends_leaves_it_to_another(
+    service: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def die(**_: object) -> None:
+        raise Killed
+
+    with receiver() as hook:
+        ended_batch(service, hook.url)
+        with monkeypatch.context() as dying:
+            dying.setattr(WebhookAttempt.objects, "create", die)
+            with pytest.raises(Killed):
+                deliver_once()
+        assert len(hook.got) == 1
+        assert not deliver_once()  # both are still its own
+        for kind in (WebhookTurn, WebhookDelivery):
+            kind.objects.update(lease_until=datetime.now(UTC) - timedelta(seconds=1))
+        deliver_all(service)
+    (_, told, first), (_, told_again, again) = hook.got
+    assert first == again
+    assert told["Tacitus-Event"] == told_again["Tacitus-Event"]
     assert WebhookDelivery.objects.get().delivered is not None
 
 

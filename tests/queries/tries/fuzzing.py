@@ -4,14 +4,16 @@
 luck. `make fuzz` takes as many new ones as it is told; its seed is printed, and repeats it.
 """
 
+import json
 import os
 import secrets
 import sys
 from collections.abc import Callable
+from pathlib import Path
 from typing import TypeVar
 
 import pytest
-from hypothesis import HealthCheck, given, seed, settings
+from hypothesis import HealthCheck, Phase, given, seed, settings
 from hypothesis import strategies as st
 
 Case = TypeVar("Case")
@@ -20,28 +22,42 @@ IS_LONG = "FUZZ_COUNT" in os.environ
 CASES = int(os.environ.get("FUZZ_COUNT", "300"))
 SEED = int(os.environ.get("FUZZ_SEED") or (secrets.randbelow(2**32) if IS_LONG else 1))
 
+COUNTED = os.environ.get("FUZZ_TRIES")  # where a campaign wants to know how many there were
+
 
 def for_each(
-    cases: st.SearchStrategy[Case], check: Callable[[Case], None], *, times: int = 1
+    cases: st.SearchStrategy[Case],
+    check: Callable[[Case], None],
+    *,
+    times: float = 1,
+    smallest: bool = True,
 ) -> None:
     """Check `CASES` of the cases, or so many times more where they are cheap.
 
-    One that fails is made as small as it can be.
+    One that fails is made as small as it can be, where that is wanted.
     """
+    tries = 0
 
     @seed(SEED)
     @settings(
-        max_examples=times * CASES,
+        max_examples=round(times * CASES),
         deadline=None,
         database=None,
         print_blob=True,
+        phases=tuple(Phase) if smallest else (Phase.generate,),
         suppress_health_check=list(HealthCheck),
     )
     @given(cases)
     def run(case: Case) -> None:
+        nonlocal tries
+        tries += 1
         check(case)
 
     run()
+    if COUNTED:
+        test = os.environ["PYTEST_CURRENT_TEST"].rpartition(" ")[0]
+        with Path(COUNTED).open("a") as file:
+            file.write(json.dumps({"test": test, "tries": tries}) + "\n")
 
 
 def tell(capsys: pytest.CaptureFixture[str], *lines: str) -> None:

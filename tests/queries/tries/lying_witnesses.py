@@ -5,7 +5,7 @@ one of the trie's own, in its own encoding, as far as its kind lets it be told s
 is all else that a witness may choose: which kind, which key, at which depth.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from hypothesis import strategies as st
 
@@ -20,15 +20,29 @@ _DEPTH = 64
 
 
 @st.composite
-def lying(draw: st.DrawFn, built: BuiltState) -> bytes:
-    """A witness about the accounts asked for."""
+def lying(
+    draw: st.DrawFn,
+    built: BuiltState,
+    names: Mapping[bytes, bytes] | None = None,
+    *,
+    shifts: bool = True,
+) -> bytes:
+    """A witness about the accounts asked for.
+
+    `names` are what keys of the tries are named by, where that is not the keys themselves. Most
+    lies are nodes at shifted depths, where these are not left out.
+    """
+    names = names or {}
     asked = sorted(
         (account for account in built.accounts if account.key.asked),
         key=lambda account: account.key.key,
     )
     slots = [sorted(slot.key for slot in account.slots if slot.asked) for account in asked]
     named = [
-        account.key.key + b"\x0f" + _count(len(of_account)) + b"".join(of_account)
+        names.get(account.key.key, account.key.key)
+        + b"\x0f"
+        + _count(len(of_account))
+        + b"".join(names.get(slot, slot) for slot in of_account)
         for account, of_account in zip(asked, slots, strict=True)
     ]
 
@@ -37,22 +51,30 @@ def lying(draw: st.DrawFn, built: BuiltState) -> bytes:
         return b"\x00\x00" if state is None else _account(state, told_storage(index, state))
 
     def told_storage(index: int, state: AccountState) -> bytes | None:
-        return _storage(draw, built.storage[asked[index].key.key], slots[index], state)
+        storage = built.storage[asked[index].key.key]
+        return _storage(draw, storage, slots[index], state, shifts=shifts)
 
     keys = [account.key.key for account in asked]
-    liar = _Liar(draw, built.trie, keys, told_account)
+    liar = _Liar(draw, built.trie, keys, told_account, shifts=shifts)
     return b"".join((_count(len(asked)), *named, liar.root()))
 
 
 def _storage(
-    draw: st.DrawFn, trie: SecondOpinion, slots: Sequence[bytes], state: AccountState
+    draw: st.DrawFn,
+    trie: SecondOpinion,
+    slots: Sequence[bytes],
+    state: AccountState,
+    *,
+    shifts: bool,
 ) -> bytes | None:
     def told_slot(index: int) -> bytes:
         value = trie.value(slots[index])
         number = value if len(value) < 2 else value[1:]
         return bytes((len(number),)) + number
 
-    return _Liar(draw, trie, slots, told_slot).root() if slots and state else None
+    if not slots or not state:
+        return None
+    return _Liar(draw, trie, slots, told_slot, shifts=shifts).root()
 
 
 def _account(state: AccountState, storage: bytes | None) -> bytes:
@@ -80,7 +102,10 @@ class _Liar:
         trie: SecondOpinion,
         keys: Sequence[bytes],
         leaf_value: Callable[[int], bytes],
+        *,
+        shifts: bool,
     ) -> None:
+        self.shifts = shifts
         self.draw = draw
         self.trie = trie
         self.paths = [key.hex() for key in keys]
@@ -103,7 +128,7 @@ class _Liar:
         return True
 
     def _node(self, encoded: bytes, keys: range, depth: int) -> bytes:
-        if len(keys) == 1 and self._lie():
+        if len(keys) == 1 and self.shifts and self._lie():
             # Where a chain may end, or where it would be compared with other digits.
             other = self.draw(
                 st.sampled_from((depth - 1, depth - 2, 0, depth, depth + 1)).map(

@@ -1,0 +1,28 @@
+# One image for the web server, the provers and the attesters: the command tells which it is.
+# These are the README's commands, and a test keeps them so.
+
+FROM python:3.11-slim AS packages
+RUN python3 -m venv /opt/tacitus
+ENV PATH=/opt/tacitus/bin:$PATH
+COPY requirements.txt .
+RUN python -m pip install --no-cache-dir --require-hashes -r requirements.txt
+
+FROM python:3.11-slim
+# A number, by which a cluster sees that it is not root.
+RUN useradd --system --uid 10001 --no-create-home tacitus
+COPY --from=packages /opt/tacitus /opt/tacitus
+WORKDIR /srv/tacitus
+COPY manage.py pyproject.toml ./
+COPY accounts accounts
+COPY explorer explorer
+COPY queries queries
+COPY static static
+COPY templates templates
+ENV PATH=/opt/tacitus/bin:$PATH PYTHONUNBUFFERED=1 PYTHONDONTWRITEBYTECODE=1 \
+    STATIC_ROOT=/srv/collected
+# The names of the files are the same whatever the key and the address are.
+RUN SECRET_KEY=$(python -c 'import secrets; print(secrets.token_urlsafe(64))') \
+    SITE_URL=https://build.invalid python manage.py collectstatic --no-input --verbosity 0
+USER 10001
+EXPOSE 8000
+CMD ["python", "manage.py", "serve", "--host", "0.0.0.0", "--port", "8000"]

@@ -1,0 +1,77 @@
+"""latency_blocks: one account of a block that may be proven, from the submission to DONE.
+
+In destination blocks: the seconds it took over the seconds between blocks, so that half of one
+shows. The reference is a script that does the same for one account alone.
+"""
+
+import time
+from collections.abc import Iterator
+from statistics import median
+
+from explorer.bench.chain import CHAIN_ID, BenchChain, bench_chain
+from explorer.bench.plain_script import one_after_the_other
+from explorer.bench.provers import Service, service
+from explorer.bench.rows import Bench, Row
+from explorer.bench.scratch import scratch
+from queries.tacitus import Ask, batch_of
+
+SECONDS = {"latency_blocks": 1, "latency_blocks_12": 12}
+LOOKS_EVERY = 0.02  # seconds
+PATIENCE = 300
+BLOCKS, BESIDE = 2, 1.0  # that it may take, and seconds
+
+
+def latency(bench: Bench) -> Iterator[Row]:
+    for name, seconds in SECONDS.items():
+        if name in bench.wanted:
+            times = bench.sizes.latencies if seconds == 1 else bench.sizes.slow_latencies
+            yield _row(bench, name, seconds, times)
+
+
+def _row(bench: Bench, name: str, block_seconds: int, times: int) -> Row:
+    ours, script = [], []
+    with (
+        bench_chain(block_seconds, 1) as chain,
+        scratch() as database,
+        service(bench, name, database, chain, provers=1) as running,
+    ):
+        for turn in range(times):
+            bench.say(f"{turn + 1} of {times}, a block every {block_seconds} s")
+            _wait_for_a_block(chain)
+            ours.append(_submitted_to_done(running, chain) / block_seconds)
+            _wait_for_a_block(chain)
+            took = one_after_the_other(chain, chain.accounts, chain.head())
+            script.append(took.seconds / block_seconds)
+    allowed = BLOCKS + BESIDE / block_seconds
+    return Row(
+        name,
+        f"one account, submission to DONE, a block every {block_seconds} s, beside a plain script",
+        median(ours),
+        median(script),
+        "blocks",
+        allowed=allowed,
+        remarks=(
+            f"allowed are {BLOCKS} blocks and a second",
+            f"of {times}: {min(ours):.2f} to {max(ours):.2f} blocks",
+        ),
+    )
+
+
+def _wait_for_a_block(chain: BenchChain) -> None:
+    """Both begin when a block has just been mined, and have the whole of the next one's time."""
+    head = chain.head()
+    while chain.head() == head:
+        time.sleep(LOOKS_EVERY)
+
+
+def _submitted_to_done(running: Service, chain: BenchChain) -> float:
+    asked = Ask(CHAIN_ID, block=chain.head(), accounts=chain.accounts, props=["BALANCE"])
+    client, begin = running.client, time.perf_counter()
+    batch = client.submit(batch_of(CHAIN_ID, asked)).id
+    until = time.monotonic() + PATIENCE
+    while not (status := client.status(batch, steps=False, until=until)).done:
+        if status.rejected:
+            raise status.rejected
+        running.server.programs.check()
+        time.sleep(LOOKS_EVERY)
+    return time.perf_counter() - begin

@@ -1,0 +1,128 @@
+"""Requests over HTTP, many at once, by a client that costs next to nothing itself."""
+
+import socket
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import TypeVar
+
+from explorer.bench.rows import BenchFailed
+
+AT_ONCE = 8  # twice as many as the server answers
+PIECE = 2**16
+WELL = b"HTTP/1.1 200"
+Made = TypeVar("Made")
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What is sent, byte for byte, again and again."""
+
+    port: int
+    content: bytes
+
+    @classmethod
+    def to(cls, port: int, path: str, key: str, body: bytes = b"") -> "Request":
+        lines = [f"{'POST' if body else 'GET'} {path} HTTP/1.1", f"Host: 127.0.0.1:{port}"]
+        lines += [f"api-key: {key}", "Content-Type: application/json"]
+        lines += [f"Content-Length: {len(body)}"] if body else []
+        return cls(port, "\r\n".join([*lines, "", ""]).encode() + body)
+
+
+class Line:
+    """A connection that is kept."""
+
+    def __init__(self, port: int) -> None:
+        self._port = port
+        self._socket = socket.create_connection(("127.0.0.1", port), timeout=60)
+        self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+
+    def ask(self, request: Request) -> bytes:
+        """The body of the answer, which must be 200."""
+        self._socket.sendall(request.content)
+        held = bytearray()
+        while (end := held.find(b"\r\n\r\n")) < 0:
+            held += self._more()
+        head = bytes(held[:end]).lower()
+        if not held.startswith(WELL):
+            line = bytes(held).partition(b"\r\n")[0].decode(errors="replace")
+            raise BenchFailed(f"The server answers {line!r} while it is measured.")
+        length = int(head.partition(b"content-length:")[2].partition(b"\r\n")[0])
+        while len(held) < end + 4 + length:
+            held += self._more()
+        return bytes(held[end + 4 :])
+
+    def close(self) -> None:
+        self._socket.close()
+
+    def _more(self) -> bytes:
+        piece = self._socket.recv(PIECE)
+        if not piece:
+            raise BenchFailed("The server hangs up while it is measured.")
+        return piece
+
+
+def per_second(request: Request, seconds: float) -> float:
+    """Requests answered a second, by as many askers as keep the server busy."""
+    until = time.perf_counter() + seconds
+
+    def ask_on(line: Line) -> int:
+        count = 0
+        while time.perf_counter() < until:
+            line.ask(request)
+            count += 1
+        return count
+
+    begin = time.perf_counter()
+    answered = sum(_together(request.port, ask_on))
+    return answered / (time.perf_counter() - begin)
+
+
+def waits_at(request: Request, rate: float, seconds: float) -> list[float]:
+    """How long answers take, from when each request was due, with so many a second."""
+    begin = time.perf_counter()
+    due = iter([begin + place / rate for place in range(max(int(rate * seconds), 1))])
+    lock = threading.Lock()
+
+    def ask_when_due(line: Line) -> list[float]:
+        took = []
+        while (moment := _next(due, lock)) is not None:
+            time.sleep(max(moment - time.perf_counter(), 0))
+            line.ask(request)
+            took.append(time.perf_counter() - moment)
+        return took
+
+    return sorted(each for some in _together(request.port, ask_when_due) for each in some)
+
+
+def each_once(requests: Sequence[Request]) -> list[bytes]:
+    """All of them, several at a time; their answers in the same order."""
+    numbered = iter(enumerate(requests))
+    lock = threading.Lock()
+
+    def ask_next(line: Line) -> list[tuple[int, bytes]]:
+        answers = []
+        while (named := _next(numbered, lock)) is not None:
+            place, request = named
+            answers.append((place, line.ask(request)))
+        return answers
+
+    some = _together(requests[0].port, ask_next)
+    return [answer for _, answer in sorted(pair for pairs in some for pair in pairs)]
+
+
+def _next(items: Iterator[Made], lock: threading.Lock) -> Made | None:
+    with lock:
+        return next(items, None)
+
+
+def _together(port: int, ask: Callable[[Line], Made]) -> list[Made]:
+    lines = [Line(port) for _ in range(AT_ONCE)]
+    try:
+        with ThreadPoolExecutor(AT_ONCE) as askers:
+            return list(askers.map(ask, lines))
+    finally:
+        for line in lines:
+            line.close()

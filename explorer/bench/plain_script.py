@@ -1,0 +1,112 @@
+"""What someone would write without Tacitus, for the accounts of one block: the reference.
+
+It asks for each account's proof, checks it with the `trie` package, and sends a transaction an
+account to a registry of the same kind as ours, with the same calldata that ours would take for one
+account: the header with the first, and with the others the four words of the block that is
+accumulated then. The node signs for it and it asks for no estimate of gas, so it is spared two
+things that ours does.
+"""
+
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from explorer.bench.chain import BenchChain
+from explorer.bench.rows import BenchFailed
+from queries.proving.account_proofs import check_account_proof
+from queries.proving.headers import Header, header_from_json
+from queries.proving.keccak import keccak256
+from queries.proving.registry_calls import (
+    HeaderStep,
+    accumulated_section,
+    headers_section,
+    prove_call,
+)
+from queries.proving.witness_building import build_witness
+from queries.proving.witnesses import AccountField, AccountRequest
+
+try:
+    import rlp
+    from eth_hash.auto import keccak as keccak_of_trie
+    from trie import hexary
+except ImportError:  # a development dependency
+    hexary = None  # type: ignore[assignment]
+
+BALANCE = frozenset({AccountField.BALANCE})
+GAS = 1_000_000  # more than one account takes
+LOOKS_EVERY = 0.02  # seconds
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What the script took for so many accounts."""
+
+    accounts: int
+    seconds: float
+    gas: int
+
+
+def one_after_the_other(chain: BenchChain, accounts: Sequence[str], block: int) -> Outcome:
+    """Waits for each receipt before it asks for the next proof."""
+    registry, begin, gas = chain.new_registry(), time.perf_counter(), 0
+    for call in _calls(chain, accounts, block):
+        gas += _used(chain, _sent(chain, registry, call))
+    return Outcome(len(accounts), time.perf_counter() - begin, gas)
+
+
+def all_at_once(chain: BenchChain, accounts: Sequence[str], block: int) -> Outcome:
+    """Sends each transaction as soon as it can be, and then waits for all."""
+    registry, begin = chain.new_registry(), time.perf_counter()
+    nonce = int(chain.node.rpc.ask("eth_getTransactionCount", chain.node.payer, "pending"), 16)
+    sent = [
+        _sent(chain, registry, call, nonce + place)
+        for place, call in enumerate(_calls(chain, accounts, block))
+    ]
+    gas = sum(_used(chain, each) for each in sent)
+    return Outcome(len(accounts), time.perf_counter() - begin, gas)
+
+
+def _calls(chain: BenchChain, accounts: Sequence[str], block: int) -> Iterator[bytes]:
+    if hexary is None:
+        raise BenchFailed("The trie package, a development dependency, is not installed.")
+    keccak_of_trie.hasher = keccak256  # type: ignore[assignment]  # the faster one, as ours
+    whole = chain.node.rpc.ask("eth_getBlockByNumber", hex(block), False)  # noqa: FBT003
+    header = header_from_json(whole)
+    for place, account in enumerate(accounts):
+        answer = chain.node.rpc.ask("eth_getProof", account, [], hex(block))
+        _check(header, account, answer)
+        yield _call(header, account, answer, first=place == 0)
+
+
+def _check(header: Header, account: str, answer: dict[str, Any]) -> None:
+    nodes = [rlp.decode(bytes.fromhex(node[2:])) for node in answer["accountProof"]]
+    key = keccak256(bytes.fromhex(account[2:]))
+    get_from_proof: Any = hexary.HexaryTrie.get_from_proof
+    held = rlp.decode(get_from_proof(header.state_root, key, nodes))
+    if int.from_bytes(held[1], "big") != int(answer["balance"], 16):
+        raise BenchFailed("The local node's proof is not of what it states.")
+
+
+def _call(header: Header, account: str, answer: dict[str, Any], *, first: bool) -> bytes:
+    """It takes our own reading of the proof to put it in the registry's words."""
+    proof = check_account_proof(answer, header.state_root, bytes.fromhex(account[2:]))
+    witness = build_witness([AccountRequest(proof, BALANCE)])
+    if first:
+        return prove_call([headers_section([HeaderStep(header, witness, accumulate=True)])])
+    shown = (header.number, header.timestamp, header.hash)
+    return prove_call([accumulated_section(*shown, witness)])
+
+
+def _sent(chain: BenchChain, registry: str, call: bytes, nonce: int | None = None) -> str:
+    told = {"from": chain.node.payer, "to": registry, "data": f"0x{call.hex()}", "gas": hex(GAS)}
+    told |= {} if nonce is None else {"nonce": hex(nonce)}
+    return str(chain.node.rpc.ask("eth_sendTransaction", told))
+
+
+def _used(chain: BenchChain, transaction: str) -> int:
+    while (mined := chain.node.rpc.ask("eth_getTransactionReceipt", transaction)) is None:
+        time.sleep(LOOKS_EVERY)
+    if mined["status"] != "0x1":
+        raise BenchFailed("The registry refuses what the plain script sends.")
+    return int(mined["gasUsed"], 16)

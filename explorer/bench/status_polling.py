@@ -1,0 +1,80 @@
+"""status_polling: how many polls of a status a second the server answers."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from statistics import median, quantiles
+
+from django.db.models import Count
+
+from explorer.bench.bare_views import BEHIND_THE_KEY, UNPROTECTED
+from explorer.bench.load import Request, per_second, waits_at
+from explorer.bench.rows import Bench, Row
+from explorer.bench.scratch import scratch
+from explorer.bench.server import Server, serving
+from queries.management.many_queries import fill
+from queries.models import Batch
+
+STATUS = "batch-query-status"
+BARE = "behind the key"
+WARM_UP = 0.5  # seconds
+
+
+def poll(server: Server, batch: str, path: str = STATUS, more: str = "&details=0") -> Request:
+    """The way to poll that the README tells, unless it is told otherwise."""
+    return Request.to(server.port, f"/{path}?batchQueryId={batch}{more}", server.key)
+
+
+def moving_batch() -> str:
+    """One of a single query that is being proven: those that have ended nobody polls again."""
+    moving = Batch.objects.filter(ended=None).annotate(asked=Count("queries"))
+    return str(moving.order_by("asked", "-pk").values_list("pk", flat=True)[0])
+
+
+def rates(bench: Bench, requests: Mapping[str, Request]) -> dict[str, float]:
+    """Requests a second of each, in turns: a slow moment of the machine hits all."""
+    found: dict[str, list[float]] = {name: [] for name in requests}
+    for request in requests.values():
+        per_second(request, WARM_UP)
+    for turn in range(bench.sizes.turns):
+        bench.say(f"turn {turn + 1} of {bench.sizes.turns}: {', '.join(requests)}")
+        for name, request in requests.items():
+            found[name].append(per_second(request, bench.sizes.seconds))
+    return {name: median(each) for name, each in found.items()}
+
+
+def p99_ms(waits: Sequence[float]) -> float:
+    return quantiles(waits, n=100)[-1] * 1_000 if len(waits) > 1 else waits[0] * 1_000
+
+
+def status_polling(bench: Bench) -> Iterator[Row]:
+    with scratch() as database:
+        bench.say(f"filling a database with {bench.sizes.few_queries:,} queries")
+        fill(bench.sizes.few_queries)
+        batch = moving_batch()
+        with serving(bench, "status-polling", database) as server:
+            asked = {
+                "ours": poll(server, batch),
+                BARE: poll(server, batch, BEHIND_THE_KEY),
+                "with details": poll(server, batch, more=""),
+                "unprotected": poll(server, batch, UNPROTECTED),
+            }
+            rate = rates(bench, asked)
+            bench.say("at half of what each bears")
+            late = {
+                name: p99_ms(waits_at(asked[name], rate[name] / 2, bench.sizes.seconds))
+                for name in ("ours", BARE)
+            }
+    ours, bare = rate["ours"], rate[BARE]
+    details, unprotected = rate["with details"], rate["unprotected"]
+    yield Row(
+        "status_polling",
+        "polling a status, beside a bare view",
+        ours,
+        bare,
+        "requests/s",
+        least=0.6,
+        remarks=(
+            f"with its steps, details=1: {details:,.0f} a second, {details / bare:.2f} of the view",
+            f"without key and limit: {unprotected:,.0f}; ours is {ours / unprotected:.2f} of it",
+            f"p99 at half of what each bears: {late['ours']:.1f} ms, the view {late[BARE]:.1f} ms",
+        ),
+    )

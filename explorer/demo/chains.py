@@ -1,0 +1,196 @@
+"""The demo's two chains: their nodes, the registries on them, and some state to be proven."""
+
+import secrets
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from eth_abi.abi import encode
+from eth_account import Account as Key
+from eth_utils.address import to_checksum_address
+
+from queries.chain.artifacts import load_artifact
+from queries.chain.json_rpc import NodeRefused, NodeUnreachable
+from queries.chain.local_node import KEEPS_ITS_PAST, LocalNode, Receipt, local_node
+from queries.chain.registry_code import deployment_code
+from queries.chain.registry_reads import call_data
+from queries.routes import RegistryKind
+
+CHAIN_A, CHAIN_B = 31337, 31338
+L1_BLOCK = "0x4200000000000000000000000000000000000015"
+ETHER = 10**18
+TOKEN_DECIMALS, TOKEN_BALANCES = 18, 3  # the slot that its balances stand at
+HOLDER = "0xd8dA6BF26964aF9D7eEd9e03E53415D37aA96045"  # of the specification's example
+BALANCE = 123_456_789 * ETHER // 10**6
+HOLDINGS = (1_000_000 * ETHER, 250_000 * ETHER, 7 * ETHER // 2)
+THRESHOLD = 2  # of the three attesters
+L1_SEEN_EVERY = 2.0  # seconds
+OPTIONS = ("--block-time", "1", *KEEPS_ITS_PAST)
+
+ROUTES = """\
+# Made by `make demo`; the README tells what may stand here.
+
+[chains.{a}]
+name = "Demo A"
+nodes = ["{node_a}"]
+finality = 1
+free = true
+
+[chains.{b}]
+name = "Demo B"
+nodes = ["{node_b}"]
+finality = 1
+free = true
+
+[[registries]]
+kind = "native"
+source = {a}
+destination = {a}
+address = "{native}"
+
+[[registries]]
+kind = "attested"
+source = {b}
+destination = {a}
+address = "{attested}"
+signers = [{signers}]
+threshold = {threshold}
+
+[[registries]]
+kind = "optimism"
+source = {a}
+destination = {b}
+address = "{optimism}"
+"""
+
+
+def _new_key() -> str:
+    return f"0x{secrets.token_bytes(32).hex()}"
+
+
+def _address(key: str) -> str:
+    return str(Key.from_key(key).address)
+
+
+@dataclass(frozen=True)
+class Keys:
+    """Made for one demo, and worth nothing after it."""
+
+    signer: str
+    attesters: tuple[str, ...]
+
+    @classmethod
+    def new(cls) -> "Keys":
+        return cls(_new_key(), tuple(_new_key() for _ in range(3)))
+
+    @property
+    def spokesmen(self) -> list[str]:
+        return [_address(key) for key in self.attesters]
+
+
+@dataclass(frozen=True)
+class DemoChains:
+    """The nodes of both, and what was put on them."""
+
+    a: LocalNode
+    b: LocalNode
+    native: str
+    attested: str
+    optimism: str
+    token: str  # on B
+    holders: tuple[str, ...]
+
+    def routes(self, keys: Keys) -> str:
+        """What ROUTES_FILE says of all this."""
+        return ROUTES.format(
+            a=CHAIN_A,
+            b=CHAIN_B,
+            node_a=self.a.url,
+            node_b=self.b.url,
+            native=self.native,
+            attested=self.attested,
+            optimism=self.optimism,
+            signers=", ".join(f'"{each}"' for each in keys.spokesmen),
+            threshold=THRESHOLD,
+        )
+
+
+@contextmanager
+def two_nodes() -> Iterator[tuple[LocalNode, LocalNode]]:
+    """At free ports, with a block every second."""
+    with (
+        local_node("--chain-id", str(CHAIN_A), *OPTIONS) as a,
+        local_node("--chain-id", str(CHAIN_B), *OPTIONS) as b,
+    ):
+        yield a, b
+
+
+def furnished(a: LocalNode, b: LocalNode, keys: Keys) -> DemoChains:
+    """Registries, money for the signer, and accounts and a token to prove something of."""
+    signer = _address(keys.signer)
+    holders = (HOLDER, *(_address(_new_key()) for _ in HOLDINGS[1:]))
+    # Another account pays there, so that no contract has the address of one on A.
+    b.payer = b.rpc.ask("eth_accounts")[1]
+    predeploy = load_artifact("L1BlockStandIn").deployed_bytecode
+    b.rpc.ask("anvil_setCode", L1_BLOCK, f"0x{predeploy.hex()}")
+    native, attested, *_ = a.send_together(
+        [
+            (None, deployment_code(RegistryKind.NATIVE, CHAIN_A), 0),
+            (
+                None,
+                deployment_code(RegistryKind.ATTESTED, CHAIN_B, keys.spokesmen, THRESHOLD),
+                0,
+            ),
+            (signer, b"", 100 * ETHER),
+            (HOLDER, b"", BALANCE),
+        ]
+    )
+    holdings = encode(["address[]", "uint256[]"], [holders, HOLDINGS])
+    token, optimism, *_ = b.send_together(
+        [
+            (None, load_artifact("DemoToken").bytecode + holdings, 0),
+            (None, deployment_code(RegistryKind.OPTIMISM, CHAIN_A), 0),
+            (signer, b"", 100 * ETHER),
+        ]
+    )
+    return DemoChains(
+        a,
+        b,
+        native=_deployed(native),
+        attested=_deployed(attested),
+        optimism=_deployed(optimism),
+        token=_deployed(token),
+        holders=holders,
+    )
+
+
+def _deployed(receipt: Receipt) -> str:
+    return to_checksum_address(receipt.contract or "")
+
+
+@contextmanager
+def l1_told_to_l2(a: LocalNode, b: LocalNode) -> Iterator[None]:
+    """B learns of A's newest block again and again, as an OP-stack chain does of its L1's.
+
+    There the sequencer writes the predeploy, for no transaction of anyone.
+    """
+    ended = threading.Event()
+    teller = threading.Thread(target=_tell, args=(LocalNode(a.url), LocalNode(b.url), ended))
+    teller.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        teller.join()
+
+
+def _tell(l1: LocalNode, l2: LocalNode, ended: threading.Event) -> None:
+    while not ended.wait(L1_SEEN_EVERY):
+        try:
+            block = l1.rpc.ask("eth_getBlockByNumber", "latest", False)  # noqa: FBT003
+            number, hash_ = int(block["number"], 16), bytes.fromhex(block["hash"][2:])
+            told = call_data("set(uint64,bytes32)", number, hash_)
+            l2.send(L1_BLOCK, told)
+        except (NodeUnreachable, NodeRefused):
+            continue  # that a node is gone is noticed where it was started

@@ -1,0 +1,189 @@
+"""What stands between the network and Django, and waits for slow clients so that no thread does.
+
+Granian calls it on the event loop of a process. A body is read there, within a time; only a whole
+request goes to Django, in one of a few threads; and what Django answers is sent from the loop
+again, as fast as its reader takes it. Whoever goes away in the middle of a body has asked for
+nothing; what came here whole is done whole, whether somebody waits for the answer or not.
+"""
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+from enum import Enum, auto
+from typing import Any
+from wsgiref.types import WSGIApplication
+
+from explorer.answers_of_the_gate import broken, busy, cut_short
+from explorer.wsgi_call import BODY_CAME_LATE, Answer, answered, environ_of
+
+log = logging.getLogger("tacitus.serve")
+
+Message = dict[str, Any]
+Receive = Callable[[], Awaitable[Message]]
+Send = Callable[[Message], Awaitable[None]]
+
+BODY_SECONDS = 10.0  # for the whole of a body
+PIECE_SECONDS = 20.0  # in which a reader takes a piece of an answer
+PIECE = 65_536  # bytes
+HELD_BYTES = 32 * 2**20  # of the bodies of all requests of a process, until each is answered
+LARGE = 2**20  # bytes of an answer: a proof, or a file of many facts
+UNREAD_BYTES = 2**30  # of a process's large answers, which wait for their readers on the disk
+WAITING = 50  # requests for each thread; who comes after them is told to come again
+
+
+class Came(Enum):
+    """What became of a body."""
+
+    WHOLE = auto()
+    LATE = auto()
+    CUT_SHORT = auto()  # by its client, who mostly went away
+    NO_ROOM = auto()
+
+
+class Gate:
+    """`longest` is the most bytes of a body that Django may read: what is longer is not read here,
+    and refused there.
+    """
+
+    def __init__(self, application: WSGIApplication, *, threads: int, longest: int) -> None:
+        self._application = application
+        self._threads = ThreadPoolExecutor(threads, "request")
+        self._most = threads * (1 + WAITING)
+        self._longest = longest
+        self._asked = 0  # requests that wait for a thread or have one
+        self._held = 0  # bytes
+        # Those that are not whole yet, the one that began first in front.
+        self._coming: dict[asyncio.Timeout, bytearray] = {}
+        self._says_busy = False
+        self._unread = 0  # bytes of large answers
+
+    async def __call__(self, scope: dict[str, Any], receive: Receive, send: Send) -> None:
+        request = environ_of(scope)
+        length = int(request.get("CONTENT_LENGTH") or 0)
+        # Chunks have no length, and nobody behind takes them.
+        if 0 < length <= self._longest and "HTTP_TRANSFER_ENCODING" not in request:
+            answer = await self._answer_to_a_body(request, length, receive)
+        else:
+            answer = await self._answer(request, b"")
+        size = _size(answer)
+        held = size if size > LARGE else 0
+        # One alone is sent, however large it is.
+        if held and self._unread and self._unread + held > UNREAD_BYTES:
+            answer.body.close()
+            answer, held = busy(), 0
+            log.warning("Readers of large answers are too slow or too many. Another got a 503.")
+        self._unread += held
+        try:
+            await _send(answer, receive, send)
+        finally:
+            self._unread -= held
+
+    async def _answer_to_a_body(
+        self, request: dict[str, Any], length: int, receive: Receive
+    ) -> Answer:
+        body = bytearray()
+        try:
+            match await self._read(body, length, receive):
+                case Came.CUT_SHORT:
+                    return cut_short()
+                case Came.NO_ROOM:
+                    return self._refusal()
+                case Came.LATE:
+                    request[BODY_CAME_LATE] = True
+            return await self._answer(request, body)
+        finally:
+            self._held -= len(body)
+
+    async def _read(self, body: bytearray, length: int, receive: Receive) -> Came:
+        patience = asyncio.timeout(BODY_SECONDS)
+        self._coming[patience] = body
+        try:
+            async with patience:
+                while len(body) < length:
+                    message = await receive()
+                    if message["type"] != "http.request":
+                        return Came.CUT_SHORT
+                    piece = message["body"]
+                    if not self._has_room_for(piece) or patience not in self._coming:
+                        return Came.NO_ROOM
+                    body += piece
+                    self._held += len(piece)
+        except TimeoutError:
+            return Came.LATE if patience in self._coming else Came.NO_ROOM
+        finally:
+            self._coming.pop(patience, None)
+        return Came.WHOLE
+
+    def _has_room_for(self, piece: bytes) -> bool:
+        """Who has been sending for longest gives way, so that whoever brings all at once is not
+        kept out by those who bring much and never end.
+        """
+        while self._held + len(piece) > HELD_BYTES and self._coming:
+            patience = next(iter(self._coming))
+            body = self._coming.pop(patience)
+            self._held -= len(body)
+            body.clear()
+            if not patience.expired():
+                patience.reschedule(0)  # which is over, and ends it
+        return self._held + len(piece) <= HELD_BYTES
+
+    async def _answer(self, request: dict[str, Any], body: bytes | bytearray) -> Answer:
+        if self._asked >= self._most:
+            return self._refusal()
+        self._says_busy = False
+        self._asked += 1
+        try:
+            return await asyncio.get_running_loop().run_in_executor(
+                self._threads, answered, self._application, request, body
+            )
+        except Exception:
+            log.exception("An answer broke off.")
+            return broken()
+        finally:
+            self._asked -= 1
+
+    def _refusal(self) -> Answer:
+        if not self._says_busy:  # once, and not for each of thousands
+            log.warning("More requests wait than are answered soon. Who asks now gets a 503.")
+        self._says_busy = True
+        return busy()
+
+
+def _size(answer: Answer) -> int:
+    """As its head says it: a part of a file, as browsers ask for it, cannot be measured."""
+    length = (value for name, value in answer.headers if name.lower() == b"content-length")
+    return int(next(length, 0))
+
+
+async def _send(answer: Answer, receive: Receive, send: Send) -> None:
+    with closing(answer.body) as body:
+        await send(
+            {
+                "type": "http.response.start",
+                "status": answer.status,
+                "headers": answer.headers,
+            }
+        )
+        piece = body.read(PIECE)
+        if len(piece) < PIECE:
+            await send({"type": "http.response.body", "body": piece})
+            return
+        gone = asyncio.ensure_future(_gone(receive))
+        try:
+            while piece and not gone.done():
+                # Who is cut off sees it: the answer's length stands in its head.
+                async with asyncio.timeout(PIECE_SECONDS):
+                    await send({"type": "http.response.body", "body": piece, "more_body": True})
+                piece = body.read(PIECE)
+        except TimeoutError:
+            return
+        finally:
+            gone.cancel()
+        await send({"type": "http.response.body", "body": b""})
+
+
+async def _gone(receive: Receive) -> None:
+    while (await receive())["type"] != "http.disconnect":
+        pass

@@ -1,0 +1,1 @@
+"""How it grows: what so many facts a day need, computed from figures that were measured."""

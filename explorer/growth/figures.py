@@ -1,0 +1,104 @@
+"""The figures that the arithmetic begins with, and where each comes from.
+
+`manage.py growth` takes another value of each as an option of its name.
+"""
+
+from dataclasses import dataclass, field, fields
+from typing import Any
+
+
+def _figure(value: float, what: str, origin: str) -> Any:
+    return field(default=value, metadata={"what": what, "origin": origin})
+
+
+@dataclass(frozen=True, slots=True)
+class Figures:
+    """Of one destination, one database and machines like that on which `make bench` ran."""
+
+    facts_per_block: float = _figure(10, "facts asked of one source block", "assumed")
+    facts_per_batch: float = _figure(10, "facts asked in one batch", "assumed")
+    source_seconds: float = _figure(12, "seconds between source blocks", "Ethereum")
+
+    gas_alone: float = _figure(
+        170_480, "gas of a header with one account", "gas_report, header + account of depth 8"
+    )
+    gas_among_100: float = _figure(
+        87_684, "gas of each of 100 accounts of a block", "gas_report, 100 accounts under one root"
+    )
+    bytes_alone: float = _figure(
+        3_767, "bytes of a header with one account", "gas_report, header + account of depth 8"
+    )
+    bytes_among_100: float = _figure(
+        2_194, "bytes of each of 100 accounts", "gas_report, 100 accounts under one root"
+    )
+    transaction_bytes: float = _figure(
+        131_072, "bytes that a transaction may have", "nodes' pools; queries/proving/packing.py"
+    )
+    block_seconds: float = _figure(12, "seconds between destination blocks", "Ethereum")
+    block_gas: float = _figure(60_000_000, "gas of a destination block", "Ethereum, 2026")
+    block_share: float = _figure(0.1, "part of the blocks that may be had", "assumed")
+    pending: float = _figure(
+        16, "transactions of one sender that wait at once", "what geth's pool keeps for anyone"
+    )
+
+    questions_per_fact: float = _figure(
+        4, "questions to nodes for a fact", "the least: eth_getProof, and eth_call three times"
+    )
+    questions_per_block: float = _figure(
+        85, "more of them for a source block", "counted in many_batches_1, blocks of 1 second"
+    )
+    questions_per_second: float = _figure(2, "more of them all the time", "each chain's head")
+    node_proofs: float = _figure(
+        50, "proofs that one node answers in a second", "20 ms each; queries/chain/source.py"
+    )
+
+    prover_ms: float = _figure(
+        13, "ms of a processor that a prover takes for a fact", "many_batches_1, one a batch"
+    )
+    writer_ms: float = _figure(
+        10, "ms that a batch holds SQLite's one writer", "submit_1 and many_batches_1, roughly"
+    )
+    polls_per_batch: float = _figure(10, "polls until a batch is DONE", "assumed")
+    polls_per_second: float = _figure(
+        350, "polls that a server process answers", "status_polling, on two busy processors"
+    )
+    busy: float = _figure(0.5, "part of the time that a program should work", "assumed")
+
+    rows_per_fact: float = _figure(1, "rows of a fact", "queries_query")
+    rows_per_batch: float = _figure(1, "rows of a batch", "queries_batch")
+    rows_per_block: float = _figure(
+        4, "rows of a source block", "a job, a transaction, its hash, and what links them"
+    )
+    bytes_per_fact: float = _figure(
+        1_320, "bytes of a fact in the database", "PostgreSQL with 60,000 queries, all indexes"
+    )
+    days_kept: float = _figure(365, "days that rows are kept", "assumed; nothing is deleted")
+    disk: float = _figure(1e12, "bytes of the database's disk", "assumed")
+
+
+@dataclass(frozen=True, slots=True)
+class Described:
+    """A figure as it is shown."""
+
+    name: str
+    value: float
+    what: str
+    origin: str
+
+    @property
+    def option(self) -> str:
+        return f"--{self.name.replace('_', '-')}"
+
+    @property
+    def shown(self) -> str:
+        return f"{self.value:,.13g}"
+
+
+def described() -> list[Described]:
+    held = Figures()
+    return [
+        Described(
+            each.name, getattr(held, each.name), each.metadata["what"], each.metadata["origin"]
+        )
+        for each in fields(Figures)
+    ]

@@ -1,0 +1,95 @@
+"""What is full first when there are more facts a day, and what changes then."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from explorer.growth.figures import Figures
+from explorer.growth.needs import DAY, Needs, needs_of
+
+MOST = 1e15  # facts a day; what is not full then is never full
+STEPS = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Limit:
+    """Something that there is only so much of."""
+
+    name: str
+    used: Callable[[Needs, Figures], float]  # 1: all of it
+    then: str
+    mended_by_more: bool  # of the same, without another design
+
+
+@dataclass(frozen=True, slots=True)
+class Reached:
+    """From how many facts a day on a limit holds."""
+
+    limit: Limit
+    facts: float
+
+
+LIMITS = (
+    Limit(
+        "one prover",
+        lambda needs, figures: needs.provers / figures.busy,
+        "Start more provers, on as many machines as reach the database.",
+        mended_by_more=True,
+    ),
+    Limit(
+        "SQLite",
+        lambda needs, figures: needs.batches * figures.writer_ms / 1_000 / DAY / figures.busy,
+        "It has one writer at a time. Name a PostgreSQL in DATABASE_URL.",
+        mended_by_more=True,
+    ),
+    Limit(
+        "one server process",
+        lambda needs, figures: needs.servers / figures.busy,
+        "Give the server more workers, or have more servers on the same database behind one proxy.",
+        mended_by_more=True,
+    ),
+    Limit(
+        "one node of the source",
+        lambda needs, figures: needs.proofs_a_second / figures.node_proofs / figures.busy,
+        "The first node that answers is asked everything. Put several behind one address.",
+        mended_by_more=True,
+    ),
+    Limit(
+        "the database's disk",
+        lambda needs, figures: needs.database_bytes_kept / figures.disk,
+        "Nothing is deleted. Facts stay on chain, so rows of batches that ended long ago may go: "
+        "tables are parted by month, and the oldest part is dropped.",
+        mended_by_more=False,
+    ),
+    Limit(
+        "the destination's blocks",
+        lambda needs, figures: needs.block_share / figures.block_share,
+        "Calldata is what is paid for, and it cannot be much shorter. A destination with more room "
+        "helps ten times; beyond that a proof of the proofs (a SNARK) has to stand for them, and "
+        "the registry keeps one root instead of each fact.",
+        mended_by_more=False,
+    ),
+    Limit(
+        "one signer's transactions",
+        lambda needs, figures: needs.transactions_of_a_block / figures.pending,
+        "A node's pool takes so many of one sender. Several signers a destination are needed, each "
+        "with a lane of its own; jobs are divided among them by block.",
+        mended_by_more=False,
+    ),
+)
+
+
+def reached(figures: Figures) -> Sequence[Reached]:
+    """All limits, the first one first."""
+    found = [Reached(limit, _facts_at(limit, figures)) for limit in LIMITS]
+    return sorted(found, key=lambda each: each.facts)
+
+
+def _facts_at(limit: Limit, figures: Figures) -> float:
+    low, high = 1.0, MOST
+    for _ in range(STEPS):
+        middle = (low * high) ** 0.5
+        if limit.used(needs_of(middle, figures), figures) < 1:
+            low = middle
+        else:
+            high = middle
+    return low

@@ -1,0 +1,53 @@
+"""Django's `migrate`, which lets a service that runs go on.
+
+On PostgreSQL whoever changes a table waits until all who read it have ended their transactions, and
+everyone who comes later waits behind: a backup that runs for an hour would stop the service for an
+hour. So it waits only for a moment, lets the others pass, and tries again; what a migration of ours
+has begun is undone whole by then.
+"""
+
+import time
+from typing import Any
+
+from django.core.management.base import CommandError
+from django.core.management.commands import migrate
+from django.db import OperationalError, connections
+
+# Below PostgreSQL's deadlock_timeout: where a migration and a worker wait for each other, it is the
+# migration that gives way.
+LOCK_MILLISECONDS = 500
+FOR_EVER = "0"
+PAUSE = 1.0  # seconds, for those that waited behind
+TRIES = 100
+LOCKED = {"55P03", "40P01"}  # PostgreSQL's lock_not_available and deadlock_detected
+
+
+class Command(migrate.Command):
+    def handle(self, *args: Any, **options: Any) -> None:
+        connection = connections[options["database"]]
+        if connection.vendor != "postgresql":
+            super().handle(*args, **options)
+            return
+        for number in range(1, TRIES + 1):
+            try:
+                with connection.cursor() as cursor:
+                    cursor.execute(
+                        "SELECT SET_CONFIG('lock_timeout', %s, FALSE)", [str(LOCK_MILLISECONDS)]
+                    )
+                super().handle(*args, **options)
+            except OperationalError as fault:
+                if getattr(fault.__cause__, "sqlstate", "") not in LOCKED:
+                    raise
+                if number == 1:
+                    self.stdout.write("Others are at work on a table. It is tried until they end …")
+                time.sleep(PAUSE)
+            else:
+                return
+            finally:
+                if connection.connection is not None and not connection.in_atomic_block:
+                    with connection.cursor() as cursor:
+                        cursor.execute("SELECT SET_CONFIG('lock_timeout', %s, FALSE)", [FOR_EVER])
+        raise CommandError(
+            "A table that is to be changed was in use at each try. Look for a transaction that "
+            "does not end, such as a backup's, and run this again; nothing is half done."
+        )

@@ -1,0 +1,1 @@
+"""What /docs/security tells: a walk through OWASP's ASVS, what bounds an attack, dependencies."""

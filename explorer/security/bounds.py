@@ -1,0 +1,119 @@
+"""What someone can do to be a burden to others, and what it costs at most."""
+
+from explorer.security.rows import Bound
+
+BOUNDS = (
+    Bound(
+        "Huge bodies",
+        "Refused by their length before a byte is read: BATCH_BODY_BYTES for a batch, 2,000 bytes "
+        "for an attestation, 2.5 MB for a form. Chunks and compression are refused.",
+        (
+            "explorer/test_request_bodies.py::test_a_server_answers_before_the_body_comes",
+            "queries/api/test_bodies.py::test_a_body_that_is_too_large_is_not_read",
+            "explorer/test_denial.py::test_bodies_as_deep_and_as_large_as_they_may_be",
+        ),
+    ),
+    Bound(
+        "Deep JSON, long numbers, many names",
+        "One reader with bounds of depth and digits; its time grows with the length alone.",
+        (
+            "queries/schema/test_strict_json.py::test_a_large_body_takes_bounded_time",
+            "queries/schema/test_strict_json.py::test_the_depth_of_a_body",
+        ),
+    ),
+    Bound(
+        "Slow headers",
+        "Five seconds, and 32 kB.",
+        ("explorer/test_serving_process.py::test_half_a_request_does_not_hold_it_up",),
+    ),
+    Bound(
+        "Slow bodies",
+        "Ten seconds for the whole of one, then 408; read without a thread. A process holds 32 MB "
+        "of bodies; where more come, those that have been coming for longest are given up (503).",
+        (
+            "explorer/test_slow_clients.py::test_many_slow_bodies_keep_nobody_waiting_and_end",
+            "explorer/test_slow_clients.py::test_memory_for_bodies_that_do_not_end_is_bounded",
+            "explorer/test_gate.py::test_bodies_are_held_up_to_a_bound",
+            "explorer/test_gate.py::test_who_has_been_sending_for_longest_gives_way",
+        ),
+    ),
+    Bound(
+        "Slow readers",
+        "Waited for without a thread, 20 seconds for each 64 kB; what is longer than that waits on "
+        "the disk. Answers of more than 1 MB take at most 1 GB of it in a process; who asks for "
+        "another one is told to come again (503). How many connections somebody holds open without "
+        "reading is the proxy's to bound: a process takes 1,024, divided by the number of "
+        "processes.",
+        (
+            "explorer/test_slow_clients.py::test_many_slow_readers_keep_nobody_waiting",
+            "explorer/test_slow_clients.py::test_a_reader_that_stands_still_is_given_up",
+            "explorer/test_gate.py::test_large_answers_wait_for_their_readers_up_to_a_bound",
+        ),
+    ),
+    Bound(
+        "Many requests",
+        "REQUESTS_PER_MINUTE for a key; a poll is three statements. Pages have no limit: the "
+        "proxy's. Where 50 wait for each thread, the next is told to come again (503).",
+        (
+            "explorer/test_gate.py::test_when_too_many_wait_the_next_is_told_so_at_once",
+            "queries/api/test_status.py::test_polling_asks_nothing_but_the_key_its_limit_and_the_batch",
+            "explorer/test_denial.py::test_many_polls_and_searches",
+        ),
+    ),
+    Bound(
+        "Expensive searches and pages",
+        "No text takes long to read, and each statement has an index to walk, however many rows "
+        "there are.",
+        (
+            "explorer/test_search_terms.py::test_whatever_else_means_nothing_and_takes_no_time",
+            "queries/reading/test_plans.py::test_all_of_it_is_sought_and_lists_are_not_sorted",
+        ),
+    ),
+    Bound(
+        "Batches as costly as may be",
+        "BATCH_BLOCKS, BATCH_ACCOUNTS and BATCH_SLOTS, and no batch spends more than its fee. "
+        "Between accounts provers serve who came first: whoever submits thousands makes others "
+        "wait for proofs, though not for answers. Where a destination is free, that costs nothing "
+        "but an API key, so give such a signer little.",
+        (
+            "explorer/test_denial.py::test_batches_as_costly_as_the_limits_allow",
+            "queries/pipeline/test_offers.py::test_what_is_stuck_is_replaced_with_no_more_than_is_offered",
+        ),
+    ),
+    Bound(
+        "Estimates, checks and sign-ins that wait for nodes that hang",
+        "10, 5 and 4 seconds each; 30 estimates a minute and one at a time for an account; of a "
+        "process's four threads three at most.",
+        (
+            "explorer/test_denial.py::test_nodes_that_hang_leave_a_thread_to_those_who_ask_nobody",
+            "queries/chain/test_waiting_for_nodes.py::test_they_are_fewer_than_a_process_has_threads",
+            "explorer/test_hanging_nodes.py::test_the_server_goes_on_while_nodes_hang",
+        ),
+    ),
+    Bound(
+        "ENS names that hang",
+        "Asked by provers and estimates alone, within a node's time; answers have 10,000 bytes, a "
+        "name eight names above it, and nothing is looked up off chain.",
+        (
+            "explorer/test_denial.py::test_nodes_that_hang_leave_a_thread_to_those_who_ask_nobody",
+            "queries/pipeline/test_names.py::test_nothing_is_looked_up_off_chain",
+            "queries/pipeline/test_names.py::test_a_name_without_a_resolver_has_that_of_a_name_above_it",
+        ),
+    ),
+    Bound(
+        "Webhooks that hang or drip",
+        "15 seconds in all, one at a time for an account, on provers and not on the server.",
+        (
+            "queries/test_webhooks.py::test_all_that_a_receiver_can_take_is_bounded",
+            "queries/pipeline/test_webhook_turns.py::test_receivers_that_hang_keep_no_other_accounts_webhook_waiting",
+        ),
+    ),
+    Bound(
+        "Nodes that answer without an end",
+        "A largest answer and a time for the whole of it.",
+        (
+            "queries/chain/test_json_rpc.py::test_an_endless_answer_is_given_up_by_its_size",
+            "queries/chain/test_json_rpc.py::test_headers_byte_by_byte_end_behind_a_proxy_too",
+        ),
+    ),
+)

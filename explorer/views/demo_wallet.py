@@ -1,0 +1,80 @@
+"""The demo's wallet, which a script shows to the sign-in page like any other.
+
+It signs nothing but the message that this very browser was just given to sign in, and nobody but
+this machine may ask it.
+"""
+
+import json
+from collections.abc import Callable
+from ipaddress import ip_address
+
+from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_POST, require_safe
+
+from accounts import wallet_login
+from accounts.http_refusals import NotAllowed, Unavailable
+from accounts.refusals import Refusal, answer_of
+from accounts.sign_in_refusals import RequestMalformed
+from explorer.wiring import DemoWalletGone, demo_account, demo_signature
+
+LONGEST_MESSAGE = 10_000  # characters
+
+
+@require_safe
+@never_cache
+def account(request: HttpRequest) -> HttpResponse:
+    def shown() -> dict[str, object]:
+        held = demo_account()
+        return {"address": held.address, "chainId": hex(held.chain_id)}
+
+    return _answer(request, shown)
+
+
+@require_POST
+@never_cache
+def sign(request: HttpRequest) -> HttpResponse:
+    def signed() -> dict[str, object]:
+        text = _message(request)
+        wallet = wallet_login.check_issued(request, text)
+        if wallet.address != demo_account().address:
+            raise RequestMalformed("The demo wallet signs for its own account alone.")
+        return {"signature": demo_signature(wallet.address, text)}
+
+    return _answer(request, signed)
+
+
+def _answer(request: HttpRequest, made: Callable[[], dict[str, object]]) -> HttpResponse:
+    try:
+        _refuse_strangers(request)
+        return JsonResponse(made())
+    except DemoWalletGone:
+        gone = "The chain that the demo wallet signs with does not answer. Start the demo again."
+        return answer_of(Unavailable(gone))
+    except Refusal as refusal:
+        return answer_of(refusal)
+
+
+def _refuse_strangers(request: HttpRequest) -> None:
+    """`serve` listens at no other address then; this holds whatever serves."""
+    forwarded = any(name in request.headers for name in ("Forwarded", "X-Forwarded-For"))
+    if forwarded or not _is_this_machine(request.META.get("REMOTE_ADDR", "")):
+        raise NotAllowed("The demo wallet is for the machine that the demo runs on.")
+
+
+def _is_this_machine(address: str) -> bool:
+    try:
+        return ip_address(address).is_loopback
+    except ValueError:
+        return False
+
+
+def _message(request: HttpRequest) -> str:
+    try:
+        content = json.loads(request.body)
+        text = content["message"]
+    except (ValueError, KeyError, TypeError, RecursionError):
+        text = None
+    if not isinstance(text, str) or len(text) > LONGEST_MESSAGE:
+        raise RequestMalformed("The request lacks message, which is a text.", path="message")
+    return text

@@ -1,0 +1,74 @@
+"""The codes that a batch carries: while it waits, and once it is rejected."""
+
+import inspect
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import TypeVar
+
+from queries import errors
+from queries.chain.ens_faults import EnsFault
+from queries.chain.errors import ChainError
+from queries.pipeline.anchors import AnotherBlockAccumulated, OutOfReach
+from queries.pipeline.prove import TRANSACTION_FAILED
+from queries.pipeline.worker import LASTING
+from queries.wait_reasons import WaitCode
+
+Fault = TypeVar("Fault", ChainError, EnsFault)
+
+
+@dataclass(frozen=True, slots=True)
+class BatchCode:
+    """`waits`: it is a `waitCode`. `rejects`: it is the `code` of a batch that is REJECTED."""
+
+    code: str
+    meaning: str
+    waits: bool = False
+    rejects: bool = False
+
+
+def batch_codes() -> list[BatchCode]:
+    """Each once: those of waiting, those of both, those of rejections."""
+    found: dict[str, BatchCode] = {}
+    for each in _all():
+        so_far = found.setdefault(each.code, each)
+        found[each.code] = replace(
+            so_far, waits=so_far.waits or each.waits, rejects=so_far.rejects or each.rejects
+        )
+    return sorted(found.values(), key=lambda each: each.rejects + (not each.waits))
+
+
+def wait_codes() -> list[str]:
+    return sorted(each.code for each in batch_codes() if each.waits)
+
+
+def rejection_codes() -> list[str]:
+    return sorted(each.code for each in batch_codes() if each.rejects)
+
+
+def _all() -> Iterator[BatchCode]:
+    for wait in WaitCode:
+        yield BatchCode(wait.value, wait.meaning, waits=True)
+    faults: list[type[ChainError]] = [ChainError, *_below(ChainError)]
+    for fault in faults:
+        rejects = not fault.retryable or issubclass(fault, LASTING)
+        yield BatchCode(fault.code, _meaning(fault), waits=True, rejects=rejects)
+    for name in _below(EnsFault):
+        yield BatchCode(name.code, _meaning(name), rejects=True)
+    for refusal in (errors.RouteUnsupported, errors.BlockBeyondHead, errors.FeeTooLow):
+        yield BatchCode(refusal.code, _meaning(refusal), rejects=True)
+    yield BatchCode(OutOfReach.code, _meaning(OutOfReach), rejects=True)
+    another = _meaning(AnotherBlockAccumulated)
+    yield BatchCode(AnotherBlockAccumulated.code, another, rejects=True)
+    yield BatchCode(WaitCode.REGISTRY_REFUSES, WaitCode.REGISTRY_REFUSES.meaning, rejects=True)
+    failed = "Several transactions for the block were mined and failed, which has cost gas."
+    yield BatchCode(TRANSACTION_FAILED, failed, rejects=True)
+
+
+def _below(base: type[Fault]) -> Iterator[type[Fault]]:
+    for each in base.__subclasses__():
+        yield each
+        yield from _below(each)
+
+
+def _meaning(kind: type) -> str:
+    return (inspect.getdoc(kind) or "").partition("\n")[0]

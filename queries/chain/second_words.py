@@ -1,0 +1,87 @@
+"""What nodes of a destination say of a registry one by one, where there are several.
+
+That a fact is on chain is nothing that a hash could check. So before it counts two nodes have to
+say it, as far as two of them answer.
+"""
+
+import math
+import time
+from dataclasses import dataclass, replace
+
+from queries.chain.destination import Destination
+from queries.chain.errors import BlockUnknown, ChainError, RegistryAbsent, RegistryMisread
+from queries.chain.nodes import Nodes
+from queries.chain.registry_facts import FactRead, RegistryFacts
+from queries.routes import Chain, Registry
+
+ENOUGH_NODES = 2
+TIMEOUT = 2.0  # seconds, for each of a node's answers
+SILENT_FOR = 30.0  # seconds in which a node that did not answer is not asked again
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """What a registry holds at a block of its chain: words of facts, and one block's leaf."""
+
+    block: int
+    words: dict[FactRead, bytes]
+    of: int  # the source's block
+    leaf: bytes
+
+
+class SecondWords:
+    """For one thread."""
+
+    def __init__(self, chain: Chain, *, until: float = math.inf) -> None:
+        self._each = [_alone(replace(chain, nodes=(address,)), until) for address in chain.nodes]
+        self._rest_until = [0.0] * len(self._each)  # by the monotonic clock
+
+    def check(self, registry: Registry, said: Said) -> None:
+        """`RegistryMisread` where no two say so, `BlockUnknown` where another is not so far yet.
+
+        Those that do not answer are left out, or one that is away would keep all facts from
+        counting; one that is behind is waited for, or a block could be made up for it to lack.
+        """
+        if len(self._each) < ENOUGH_NODES:
+            return
+        agree = 0
+        otherwise: ChainError | None = None
+        for place, destination in enumerate(self._each):
+            if time.monotonic() < self._rest_until[place]:
+                continue
+            try:
+                self._ask(RegistryFacts(destination, registry), said)
+            except RegistryMisread as misread:
+                otherwise = misread
+            except BlockUnknown as behind:
+                otherwise = otherwise or behind
+            except ChainError:
+                self._rest_until[place] = time.monotonic() + SILENT_FOR
+            else:
+                agree += 1
+            if agree == ENOUGH_NODES:
+                return
+        if otherwise is not None:
+            raise otherwise
+
+    def close(self) -> None:
+        for destination in self._each:
+            destination.close()
+
+    def _ask(self, facts: RegistryFacts, said: Said) -> None:
+        try:
+            words = facts.words(list(said.words), said.block)
+            (leaf,) = facts.leaves([said.of], said.block)
+        except RegistryAbsent:
+            words, leaf = [], b""
+        if words != list(said.words.values()) or leaf != said.leaf:
+            raise RegistryMisread(
+                "The nodes of the destination do not agree on what its registry holds of block "
+                f"{said.of:,}."
+            )
+
+
+def _alone(chain: Chain, until: float) -> Destination:
+    """Without patience: who is not told now asks again later."""
+    nodes = Nodes(chain, timeout=TIMEOUT, patience=0, until=until)
+    return Destination(chain, until=until, nodes=nodes)

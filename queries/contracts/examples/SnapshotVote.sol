@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: MIT
+pragma solidity ^0.8.20;
+
+interface IFactsRegistry {
+    function accountStorageSlotValues(address account, uint256 blockNumber, bytes32 slot)
+        external
+        view
+        returns (bytes32);
+}
+
+/// A vote that counts what each voter held of a token at one past block, on whichever chain.
+contract SnapshotVote {
+    IFactsRegistry public immutable registry;
+    address public immutable token;
+    uint256 public immutable snapshotBlock;
+    uint256 public immutable balancesSlot; // where the token keeps its balances
+
+    mapping(address voter => bool) public hasVoted;
+    mapping(bool yes => uint256) public votes;
+
+    constructor(IFactsRegistry registry_, address token_, uint256 block_, uint256 slot_) {
+        registry = registry_;
+        token = token_;
+        snapshotBlock = block_;
+        balancesSlot = slot_;
+    }
+
+    function vote(bool yes) external {
+        require(!hasVoted[msg.sender], "voted already");
+        hasVoted[msg.sender] = true;
+        bytes32 slot = keccak256(abi.encode(msg.sender, balancesSlot));
+        // Reverts while nothing is proven: a missing proof is never counted as no tokens.
+        votes[yes] += uint256(registry.accountStorageSlotValues(token, snapshotBlock, slot));
+    }
+}

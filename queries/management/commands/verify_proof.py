@@ -1,0 +1,152 @@
+"""`manage.py verify_proof`: what a bundle proves, and on what; unasked it asks nobody."""
+
+import re
+from argparse import ArgumentParser
+from collections.abc import Iterator, Sequence
+from contextlib import closing
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError
+
+from queries.chain.errors import BlockUnknown, ChainError
+from queries.chain.lone_node import chain_at, host_of
+from queries.chain.source import SourceChain
+from queries.management.bundle_files import add_bundle, read_bundle
+from queries.management.proof_words import block_lines
+from queries.proving.bundles import BlockProof, Bundle
+from queries.routes import Chain
+
+HASH = re.compile("0x[0-9a-fA-F]{64}")
+
+
+class Command(BaseCommand):
+    help = (
+        "Checks a batch's proof with no database and no network, and says in plain words what is "
+        "proven and on what it rests. Ends with exit code 1 at the first doubt."
+    )
+    requires_system_checks = ()
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        add_bundle(parser)
+        parser.add_argument(
+            "--hash",
+            action="append",
+            default=[],
+            metavar="0x…",
+            help="of a block, from where you trust it; for each block",
+        )
+        parser.add_argument(
+            "--node", action="append", default=[], metavar="URL", help="that is asked for hashes"
+        )
+
+    def handle(self, **options: Any) -> None:
+        bundle = read_bundle(options["file"], options["most_mib"])
+        hashes = [_hash(text) for text in options["hash"]]
+        _check_hashes(bundle, hashes)
+        try:
+            nodes = _nodes(bundle, options["node"])
+            grounds = [_ground(block, hashes, nodes) for block in bundle.blocks]
+        except ChainError as fault:
+            raise CommandError(f"Nothing is proven. {fault.sentence}") from None
+        for line in _report(bundle, grounds):
+            self.stdout.write(line)
+
+
+def _hash(text: str) -> bytes:
+    if not HASH.fullmatch(text):
+        raise CommandError("--hash takes a block's hash: 0x and 64 hex digits.")
+    return bytes.fromhex(text[2:])
+
+
+def _check_hashes(bundle: Bundle, hashes: Sequence[bytes]) -> None:
+    """One that is none of the bundle's says that the bundle is of another chain than you know."""
+    rested_on = {block.rests_on.hash for block in bundle.blocks}
+    parents = {block.header.hash: block for block in bundle.blocks if block.next_header}
+    for each in hashes:
+        if each in parents and each not in rested_on:
+            block = parents[each]
+            raise CommandError(
+                f"0x{each.hex()} is block {block.header.number:,}. That it was the last one at a "
+                f"time rests on the block after it: give the hash of {block.rests_on.number:,}."
+            )
+        if each not in rested_on:
+            raise CommandError(
+                f"Nothing is proven. No block of the proof has the hash 0x{each.hex()} that you "
+                "gave."
+            )
+        chains = sorted({block.chain for block in bundle.blocks if block.rests_on.hash == each})
+        if len(chains) > 1:
+            raise CommandError(
+                f"Nothing is proven. The proof says of chains {' and '.join(map(str, chains))} "
+                f"that 0x{each.hex()} is a block of theirs, and whose you looked up the hash does "
+                "not say: name a node of each with --node URL instead."
+            )
+
+
+Nodes = Sequence[tuple[str, Chain]]  # where each is, and the chain with it
+
+
+def _nodes(bundle: Bundle, urls: Sequence[str]) -> Nodes:
+    nodes = []
+    for url in urls:
+        chain = chain_at(url)
+        if chain.id not in {block.chain for block in bundle.blocks}:
+            raise CommandError(
+                f"The node at {host_of(url)} is of chain {chain.id}, and the proof has no block "
+                "of that chain."
+            )
+        nodes.append((host_of(url), chain))
+    return nodes
+
+
+def _ground(block: BlockProof, hashes: Sequence[bytes], nodes: Nodes) -> str:
+    """Why the one hash is believed that the block's facts rest on."""
+    header, grounds = block.rests_on, []
+    which = f"block {header.number:,} of chain {block.chain}"
+    if header.hash in hashes:
+        grounds.append("you gave")
+    for host, chain in nodes:
+        if chain.id != block.chain:
+            continue
+        with closing(SourceChain(chain)) as source:
+            try:
+                found = source.header(header.number).hash
+            except BlockUnknown:
+                raise CommandError(
+                    f"Nothing is proven. The node at {host} knows no {which}."
+                ) from None
+        if found != header.hash:
+            raise CommandError(
+                f"Nothing is proven. The node at {host} says that {which} has the hash "
+                f"0x{found.hex()}, and the proof is of 0x{header.hash.hex()}."
+            )
+        grounds.append(f"the node at {host} gives")
+    if not grounds:
+        raise CommandError(
+            f"Nothing is proven yet: all of it is true if {which} has the hash "
+            f"0x{header.hash.hex()}. Look up that block's hash where you trust the answer, such as "
+            "at your own node or at a block explorer, and give it with --hash 0x…; or name a node "
+            "of that chain with --node URL."
+        )
+    return f"that {which} has the hash 0x{header.hash.hex()}, which {' and '.join(grounds)}"
+
+
+def _report(bundle: Bundle, grounds: Sequence[str]) -> Iterator[str]:
+    yield f"Batch {bundle.batch}, as the service calls it, for chain {bundle.destination}"
+    for block in bundle.blocks:
+        yield ""
+        yield from block_lines(block)
+    facts = sum(len(block.facts) for block in bundle.blocks)
+    yield ""
+    yield f"Proven: {facts:,} {'fact' if facts == 1 else 'facts'}. It rests on keccak-256, and"
+    yield from (f"  {ground}" for ground in grounds)
+    yield ""
+    yield "Not checked, because only a node of the destination could say it:"
+    yield f"  that the registry on chain {bundle.destination} has these facts now"
+    for block in bundle.blocks:
+        for each in block.transactions:
+            yield (
+                f"  that transaction 0x{each.hash.hex()} in block {each.block:,} proved what is "
+                f"of block {block.header.number:,}"
+            )
+    yield "manage.py publish_proof asks the registry, and brings it what it lacks."

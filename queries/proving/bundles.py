@@ -1,0 +1,236 @@
+"""The bundle: all that proves a batch's facts, in a JSON file that is checked without anybody.
+
+    format, version      "tacitus-proof", 1
+    batch                the batch's id
+    destinationChainId   where its facts can be read
+    blocks               by source chain and number, each:
+      originChainId, block, blockHash
+      header             its RLP
+      nextHeader         that of the block after it, where a time is proven to be its own; or null
+      registry           address, chainId, kind
+      accounts           by address, each as eth_getProof answers it
+      facts              kind, account (or null), name, word: as the registry holds it
+      calls              calldata of prove() for a registry that knows the hash of the last header:
+                         each stands alone, in any order, and all of them prove these facts
+      transactions       hash and block of those that the service proved them with
+    digest               SHA-256 of the file without it, against accidents: a forger makes it anew
+
+Its bytes follow from headers, nodes, what was asked, and what the service says of chains,
+registries and transactions: keys in their order, no white space, hex in lower case, numbers of a
+chain in decimal text. `jq -cS` writes so; `jq -cjS 'del(.digest)' | sha256sum` gives the digest.
+"""
+
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from hashlib import sha256
+
+from .account_proofs import AccountProof
+from .header_fields import HeaderField
+from .headers import Header
+from .keccak import HASH_BYTES
+from .portions import portions
+from .registry_calls import HeaderStep, headers_section, prove_call
+from .trie_proofs import ProvenPath
+from .witness_building import build_witness
+from .witnesses import AccountField, AccountRequest
+
+FORMAT, VERSION = "tacitus-proof", 1
+
+
+class FactKind(StrEnum):
+    """What a registry is asked for it with."""
+
+    ACCOUNT_FIELD = "ACCOUNT_FIELD"
+    STORAGE_SLOT = "STORAGE_SLOT"
+    HEADER_FIELD = "HEADER_FIELD"
+    BLOCK_AT_TIME = "BLOCK_AT_TIME"
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """A word that a registry keeps, and of what: a field, a slot, or a time in seconds."""
+
+    kind: FactKind
+    account: bytes | None
+    name: str
+    word: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class RegistryTold:
+    """Where the service says that the facts are."""
+
+    kind: str
+    address: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class TransactionTold:
+    """By which the service says that it proved them."""
+
+    hash: bytes
+    block: int
+
+
+@dataclass(frozen=True, slots=True)
+class BlockProof:
+    """One block, and what is proven of it; accounts ascend, as do the slots of each."""
+
+    chain: int
+    destination: int
+    header: Header
+    next_header: Header | None  # there where `timestamps` are
+    header_fields: frozenset[HeaderField]
+    timestamps: tuple[int, ...]
+    accounts: tuple[AccountRequest, ...]
+    registry: RegistryTold
+    transactions: tuple[TransactionTold, ...]
+
+    @property
+    def rests_on(self) -> Header:
+        """The one whose hash must be known: all else follows from it."""
+        return self.next_header or self.header
+
+    @property
+    def facts(self) -> tuple[Fact, ...]:
+        return tuple(_facts(self))
+
+    @property
+    def calls(self) -> list[bytes]:
+        """Those that prove the facts from `rests_on`."""
+
+        def build(group: Sequence[AccountRequest]) -> bytes:
+            witness = build_witness(group) if group else b""
+            step = HeaderStep(self.header, witness, accumulate=True, fields=self.header_fields)
+            above = (
+                [HeaderStep(self.next_header, timestamps=self.timestamps)]
+                if self.next_header
+                else []
+            )
+            return prove_call([headers_section([step, *above])])
+
+        return [build(group) for group in portions(self.accounts, build) or [[]]]
+
+
+@dataclass(frozen=True, slots=True)
+class Bundle:
+    """What a file holds that was checked."""
+
+    batch: str
+    destination: int
+    blocks: tuple[BlockProof, ...]
+
+
+def written(batch: str, destination: int, blocks: Iterable[BlockProof]) -> Iterator[str]:
+    """The file, account by account: no more than a block's proofs is held at once."""
+    digest = sha256()
+    for piece in _before_digest(batch, destination, blocks):
+        digest.update(piece.encode())
+        yield piece
+    rest = f'"format":"{FORMAT}","version":{VERSION}}}'
+    digest.update(rest.encode())
+    yield f'"digest":"0x{digest.hexdigest()}",{rest}\n'
+
+
+def canonical(content: object) -> str:
+    """The one way in which a bundle's JSON is written."""
+    return json.dumps(content, sort_keys=True, separators=(",", ":"))
+
+
+def account_told(proof: AccountProof) -> dict[str, object]:
+    """As `eth_getProof` answers."""
+    state = proof.state
+    return {
+        "accountProof": _nodes(proof.path),
+        "address": _hex(proof.address or b""),
+        "balance": hex(state.balance),
+        "codeHash": _hex(state.code_hash),
+        "nonce": hex(state.nonce),
+        "storageHash": _hex(state.storage_root),
+        "storageProof": [
+            {"key": f"0x{each.slot:064x}", "proof": _nodes(each.path), "value": hex(each.value)}
+            for each in proof.slots
+        ],
+    }
+
+
+def told_beside_accounts(block: BlockProof) -> dict[str, object]:
+    """All that the file says of a block but its accounts, whose key is the first."""
+    return {
+        "block": str(block.header.number),
+        "blockHash": _hex(block.header.hash),
+        "calls": [_hex(call) for call in block.calls],
+        "facts": [
+            {
+                "account": None if each.account is None else _hex(each.account),
+                "kind": each.kind.value,
+                "name": each.name,
+                "word": _hex(each.word),
+            }
+            for each in block.facts
+        ],
+        "header": _hex(block.header.encoded),
+        "nextHeader": None if block.next_header is None else _hex(block.next_header.encoded),
+        "originChainId": str(block.chain),
+        "registry": {
+            "address": _hex(block.registry.address),
+            "chainId": str(block.destination),
+            "kind": block.registry.kind,
+        },
+        "transactions": [
+            {"block": str(each.block), "hash": _hex(each.hash)} for each in block.transactions
+        ],
+    }
+
+
+def _before_digest(batch: str, destination: int, blocks: Iterable[BlockProof]) -> Iterator[str]:
+    yield f'{{"batch":{canonical(batch)},"blocks":['
+    for place, block in enumerate(blocks):
+        yield ',{"accounts":[' if place else '{"accounts":['
+        for number, each in enumerate(block.accounts):
+            yield ("," if number else "") + canonical(account_told(each.proof))
+        yield f"],{canonical(told_beside_accounts(block))[1:]}"
+    yield f'],"destinationChainId":"{destination}",'
+
+
+def _facts(block: BlockProof) -> Iterator[Fact]:
+    header = block.header
+    for field in sorted(block.header_fields):
+        yield Fact(FactKind.HEADER_FIELD, None, field.name, header.word(field))
+    for seconds in block.timestamps:
+        yield Fact(FactKind.BLOCK_AT_TIME, None, str(seconds), _word(header.number))
+    for request in block.accounts:
+        proof, account = request.proof, request.proof.address
+        for prop in sorted(request.fields):
+            word = account_word(proof, prop)
+            yield Fact(FactKind.ACCOUNT_FIELD, account, prop.name, word)
+        for slot in proof.slots:
+            name = f"0x{slot.slot:064x}"
+            yield Fact(FactKind.STORAGE_SLOT, account, name, _word(slot.value))
+
+
+def account_word(proof: AccountProof, field: AccountField) -> bytes:
+    """What a registry keeps of it."""
+    state = proof.state
+    return {
+        AccountField.NONCE: _word(state.nonce),
+        AccountField.BALANCE: _word(state.balance),
+        AccountField.STORAGE_ROOT: state.storage_root,
+        AccountField.CODE_HASH: state.code_hash,
+    }[field]
+
+
+def _nodes(path: ProvenPath) -> list[str]:
+    """As most nodes list them: one that is embedded stands in the one above it alone."""
+    encoded = [node.encode() for node in path.nodes]
+    return [_hex(each) for at, each in enumerate(encoded) if at == 0 or len(each) >= HASH_BYTES]
+
+
+def _word(number: int) -> bytes:
+    return number.to_bytes(32, "big")
+
+
+def _hex(some: bytes) -> str:
+    return f"0x{some.hex()}"

@@ -1,0 +1,79 @@
+"""The calldata of `prove()`, read: the headers that it shows, and the nodes that it leaves out.
+
+The mirror of `registry_calls`. Whether anybody knows the last header's hash is not looked at: what
+is read is true of the block whose hash comes out, and that is for whoever uses it to compare.
+"""
+
+from dataclasses import dataclass, field
+
+from .errors import CallMalformed
+from .headers import Header, decode_header
+from .keccak import EMPTY_UNCLES_HASH, HASH_BYTES
+from .registry_calls import PROVE_SELECTOR, HeaderFlag, SectionKind
+from .rlp_items import encode_list, encode_string
+from .witness_reading import ADDRESS_BYTES, RebuiltNodes, read_witness
+from .witnesses import WitnessBytes
+
+_BLOOM_BYTES = 256
+_WORDS_BYTES = 8 + 8 + HASH_BYTES
+_LEFT_OUT = HeaderFlag.PARENT_KNOWN | HeaderFlag.BEACON_KNOWN
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """What calls have shown, by hashes."""
+
+    nodes: RebuiltNodes = field(default_factory=dict)
+    children: dict[bytes, Header] = field(default_factory=dict)  # by their parent's hash
+
+
+def read_call(data: bytes, shown: Shown) -> None:
+    """Add what the call shows; `ProofError` where it is none that the registry would take."""
+    if not data.startswith(PROVE_SELECTOR):
+        raise CallMalformed("the calldata is not that of prove()")
+    source = WitnessBytes(data, len(PROVE_SELECTOR))
+    while source.position < len(data):
+        kind = source.number(1)
+        if kind == SectionKind.ACCUMULATED_BLOCK:
+            source.take(_WORDS_BYTES)
+            _read_witness(source, shown)
+        elif kind == SectionKind.HEADERS:
+            _read_headers(source, shown)
+        else:
+            raise CallMalformed(f"{kind} is no kind of section")
+
+
+def _read_witness(source: WitnessBytes, shown: Shown) -> bytes:
+    """The state root that comes out."""
+    reading = read_witness(source.content, source.position, rebuilt=shown.nodes)
+    source.position = reading.end
+    return reading.state_root
+
+
+def _read_headers(source: WitnessBytes, shown: Shown) -> None:
+    parent: bytes | None = None
+    for _ in range(source.number(2)):
+        header = _read_header(source, parent, shown)
+        shown.children[header.parent_hash] = header
+        parent = header.hash
+
+
+def _read_header(source: WitnessBytes, parent: bytes | None, shown: Shown) -> Header:
+    flags = HeaderFlag(source.number(1))
+    if flags & _LEFT_OUT:
+        raise CallMalformed("a header leaves out what only its destination keeps")
+    parent_hash = source.take(HASH_BYTES) if parent is None else parent
+    known = flags & HeaderFlag.NO_UNCLES
+    uncles = EMPTY_UNCLES_HASH if known else source.take(HASH_BYTES)
+    coinbase = source.take(ADDRESS_BYTES)
+    state_root = b"" if flags & HeaderFlag.WITNESS else source.take(HASH_BYTES)
+    roots = [source.take(HASH_BYTES), source.take(HASH_BYTES), source.take(_BLOOM_BYTES)]
+    tail = source.take(source.number(2))
+    if flags & HeaderFlag.WITNESS:
+        state_root = _read_witness(source, shown)
+    if flags & HeaderFlag.FIELDS:
+        source.take(4)
+    if flags & HeaderFlag.TIMESTAMPS:
+        source.take(8 * source.number(1))
+    payloads = [parent_hash, uncles, coinbase, state_root, *roots]
+    return decode_header(encode_list([*map(encode_string, payloads), tail]))

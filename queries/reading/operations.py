@@ -1,0 +1,278 @@
+"""How the service is doing, for whoever watches it: in a constant number of statements, and none
+of them looks at what has ended.
+"""
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from enum import StrEnum
+
+from django.db.models import Case, Count, Exists, Min, OuterRef, Q, Sum, Value, When
+from ulid import ULID
+
+from queries.daily_counts import DONE, FACTS, LONGER, REJECTED, TOOK, WITHIN, done_within
+from queries.models import (
+    Batch,
+    BlockJob,
+    ChainCost,
+    ChainRecord,
+    DailyCount,
+    Head,
+    Leased,
+    NodeRecord,
+    RouteRecord,
+    SentTransaction,
+    TransactionOfJob,
+    WebhookDelivery,
+)
+from queries.pipeline.clock import shared_now
+from queries.statuses import ENDED, BatchStatus
+
+# Later than this are all times at which something is due; an index knows them from those that are
+# null, of all that has ended, where it would not be used for "not null".
+BEFORE_ALL = datetime(2000, 1, 1, tzinfo=UTC)
+
+
+class State(StrEnum):
+    """How a row of a queue stands with the provers."""
+
+    WORKED_ON = "worked_on"
+    LEASE_RAN_OUT = "lease_ran_out"  # whoever had it is silent, and nobody has taken it over yet
+    DUE = "due"
+    WAITING = "waiting"
+    FAILING = "failing"  # it waits for another try
+
+
+class Stage(StrEnum):
+    """How far a block job is."""
+
+    BLOCK = "block"  # waits for its block to be final and read
+    PROOF = "proof"  # its header is known
+    TRANSACTION = "transaction"  # which is on its way
+
+
+@dataclass(frozen=True, slots=True)
+class Queue:
+    """What is to be worked on, and for how many seconds the first of it has waited for a prover."""
+
+    states: Mapping[State, int]
+    waited: float
+
+
+@dataclass(frozen=True, slots=True)
+class OpenBatches:
+    """Those that have not ended."""
+
+    by_status: Mapping[BatchStatus, int]
+    oldest: float  # seconds since it was submitted; 0: there is none
+
+
+@dataclass(frozen=True, slots=True)
+class OnTheirWay:
+    """Transactions to one chain that may still change."""
+
+    unmined: int
+    mined: int  # and not deep enough yet
+    oldest_unmined: float  # seconds since it was signed; 0: there is none
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """What there has been since the beginning."""
+
+    done: int  # batches
+    rejected: int
+    within: Mapping[int, int]  # seconds → batches that were DONE within them
+    timed: int  # batches, those that took longer than any of these bounds among them
+    seconds: int  # that all of them have taken together
+    facts: int
+
+
+@dataclass(frozen=True, slots=True)
+class ChainState:
+    """A chain as provers saw it last; None is what they have not seen."""
+
+    number: int | None = None
+    final: int | None = None
+    block_age: float | None = None  # seconds since the newest block's own time
+    looked_at: float | None = None  # seconds since a prover tried
+    needed_window: int | None = None
+    signer: str = ""
+    balance: int | None = None  # wei
+
+
+@dataclass(frozen=True, slots=True)
+class NodeState:
+    """One node of a chain, by its place in the routes file."""
+
+    chain: int
+    place: int
+    answers: bool
+    number: int | None
+    lag: int | None
+    proof_window: int | None
+    looked_at: float  # seconds since
+
+
+@dataclass(frozen=True, slots=True)
+class ChainCosts:
+    transactions: int
+    gas: int
+    spent: int  # wei
+
+
+@dataclass(frozen=True, slots=True)
+class Operations:
+    """All of it, as it is at one moment."""
+
+    batches: OpenBatches
+    queues: Mapping[str, Queue]
+    jobs: Mapping[Stage, int]
+    on_their_way: Mapping[int, OnTheirWay]  # by chain, as the next ones
+    ended: Ended
+    facts_of_routes: Mapping[tuple[int, int], int]
+    costs: Mapping[int, ChainCosts]
+    chains: Mapping[int, ChainState]
+    nodes: tuple[NodeState, ...]
+
+
+def operations(chains: Collection[int]) -> Operations:
+    """`chains`: those that are configured; what was seen of others before says nothing of today."""
+    now = shared_now()
+    return Operations(
+        batches=_open_batches(now),
+        queues={
+            name: _queue(model, now)
+            for name, model in (
+                ("batches", Batch),
+                ("block_jobs", BlockJob),
+                ("webhook_deliveries", WebhookDelivery),
+            )
+        },
+        jobs=_jobs(),
+        on_their_way=_on_their_way(now),
+        ended=_ended(),
+        facts_of_routes={
+            (row.source, row.destination): row.facts for row in RouteRecord.objects.all()
+        },
+        costs={
+            row.chain: ChainCosts(row.transactions, row.gas, int(row.spent, 16))
+            for row in ChainCost.objects.all()
+        },
+        chains=_chains(chains, now),
+        nodes=_nodes(chains, now),
+    )
+
+
+def _open_batches(now: datetime) -> OpenBatches:
+    """An id begins with the time at which it was made, so that the index alone is read."""
+    open_ones = [status for status in BatchStatus if status not in ENDED]
+    rows = Batch.objects.filter(status__in=open_ones).values_list("status")
+    found = {
+        BatchStatus(status): (count, first)
+        for status, count, first in rows.annotate(Count("pk"), Min("pk")).order_by()
+    }
+    firsts = [first for _, first in found.values()]
+    oldest = ULID.from_str(min(firsts)).datetime if firsts else now
+    return OpenBatches(
+        {status: found.get(status, (0, ""))[0] for status in open_ones}, _seconds(oldest, now)
+    )
+
+
+def _queue(model: type[Leased], now: datetime) -> Queue:
+    free, later = Q(lease_token=""), Q(look_again__gt=now)
+    conditions = {
+        State.WORKED_ON: ~free & Q(lease_until__gt=now),
+        State.LEASE_RAN_OUT: ~free & Q(lease_until__lte=now),
+        State.DUE: free & ~later,
+        State.WAITING: free & later & Q(failures=0),
+        State.FAILING: free & later & Q(failures__gt=0),
+    }
+    counts = {state.value: Count("pk", filter=condition) for state, condition in conditions.items()}
+    rows = model._default_manager.filter(look_again__gt=BEFORE_ALL)  # noqa: SLF001
+    found = rows.aggregate(**counts, first_due=Min("look_again", filter=conditions[State.DUE]))
+    return Queue(
+        {state: found[state.value] for state in State}, _seconds(found["first_due"] or now, now)
+    )
+
+
+def _jobs() -> Mapping[Stage, int]:
+    sent = TransactionOfJob.objects.filter(job=OuterRef("pk"), transaction__settled=False)
+    stage = Case(
+        When(Exists(sent), then=Value(Stage.TRANSACTION.value)),
+        When(header="", then=Value(Stage.BLOCK.value)),
+        default=Value(Stage.PROOF.value),
+    )
+    rows = BlockJob.objects.filter(look_again__gt=BEFORE_ALL).annotate(stage=stage)
+    found = dict(rows.values_list("stage").annotate(Count("pk")).order_by())
+    return {stage: found.get(stage.value, 0) for stage in Stage}
+
+
+def _on_their_way(now: datetime) -> Mapping[int, OnTheirWay]:
+    unmined = Q(mined_block=None)
+    rows = SentTransaction.objects.filter(settled=False).values_list("chain")
+    found = rows.annotate(
+        waiting=Count("pk", filter=unmined),
+        mined=Count("pk", filter=~unmined),
+        first=Min("signed", filter=unmined),
+    )
+    return {
+        chain: OnTheirWay(waiting, mined, _seconds(first or now, now))
+        for chain, waiting, mined, first in found.order_by()
+    }
+
+
+def _ended() -> Ended:
+    rows = DailyCount.objects.values_list("what").annotate(Sum("amount")).order_by()
+    sums = {what: int(amount) for what, amount in rows}
+    within, so_far = {}, 0
+    for bound in WITHIN:
+        within[bound] = so_far = so_far + sums.get(done_within(bound), 0)
+    return Ended(
+        sums.get(DONE, 0),
+        sums.get(REJECTED, 0),
+        within,
+        so_far + sums.get(LONGER, 0),
+        sums.get(TOOK, 0),
+        sums.get(FACTS, 0),
+    )
+
+
+def _chains(chains: Collection[int], now: datetime) -> Mapping[int, ChainState]:
+    heads = {row.chain: row for row in Head.objects.filter(chain__in=chains)}
+    records = {row.chain: row for row in ChainRecord.objects.filter(chain__in=chains)}
+    return {chain: _chain(heads.get(chain), records.get(chain), now) for chain in chains}
+
+
+def _chain(head: Head | None, record: ChainRecord | None, now: datetime) -> ChainState:
+    looks = [row.looked_at for row in (head, record) if row]
+    return ChainState(
+        number=head.number if head else None,
+        final=head.final_number if head else None,
+        block_age=max(now.timestamp() - head.timestamp, 0.0) if head else None,
+        looked_at=_seconds(max(looks), now) if looks else None,
+        needed_window=record.needed_window if record else None,
+        signer=record.signer if record else "",
+        balance=int(record.balance, 16) if record and record.balance else None,
+    )
+
+
+def _nodes(chains: Collection[int], now: datetime) -> tuple[NodeState, ...]:
+    rows = NodeRecord.objects.filter(chain__in=chains).order_by("chain", "place")
+    return tuple(
+        NodeState(
+            chain=row.chain,
+            place=row.place,
+            answers=not row.fault,
+            number=row.number,
+            lag=row.lag,
+            proof_window=row.proof_window,
+            looked_at=_seconds(row.recorded, now),
+        )
+        for row in rows
+    )
+
+
+def _seconds(then: datetime, now: datetime) -> float:
+    """None are negative: clocks differ a little."""
+    return max((now - then).total_seconds(), 0.0)

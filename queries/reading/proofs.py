@@ -1,0 +1,173 @@
+"""The proof of a batch as a file: whole, or a refusal that says what is missing.
+
+It is put together from the transactions that proved it, a block at a time, in a file that leaves
+the memory once it is large; so nothing of it is stored twice, and no node is asked.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import groupby
+from tempfile import SpooledTemporaryFile
+from threading import BoundedSemaphore
+from typing import IO
+
+from queries.errors import BatchNotDone, BatchRejected, BatchUnknown, ProofsBusy, ProofUnavailable
+from queries.models import BlockJob, Query, SentTransaction
+from queries.pipeline.wanted import TIMESTAMP, missing, reads_of
+from queries.proving.bundles import (
+    BlockProof,
+    Fact,
+    FactKind,
+    RegistryTold,
+    TransactionTold,
+    written,
+)
+from queries.proving.errors import NodeMissing
+from queries.proving.headers import decode_header
+from queries.proving.rebuilt_proofs import rebuilt_account_proof
+from queries.proving.trie_proofs import CheckedNodes
+from queries.proving.witnesses import AccountRequest
+from queries.reading import batches
+from queries.reading.views import BatchView
+from queries.routes import Registry, Routes
+from queries.schema.wording import quoted
+from queries.shown_calls import shown_of
+from queries.statuses import BatchStatus
+
+AT_ONCE = 2  # in this process: it is arithmetic, and others want to be answered meanwhile
+IN_MEMORY = 2**20  # bytes of a file
+RETRY_AFTER = {"Retry-After": "5"}
+THEIRS = (
+    "others had proven it before, and the chain's nodes no longer had the state. The registry "
+    "has the fact."
+)
+CHANGED = "the chain has another block there now."
+
+_places = BoundedSemaphore(AT_ONCE)
+
+
+def proof_of(batch_id: str, routes: Routes) -> IO[bytes]:
+    """The bundle of the batch; `Refusal` where there is none."""
+    shown = batches.batch(batch_id)
+    if shown is None:
+        raise BatchUnknown(
+            f"No query found with the batchQueryId {quoted(batch_id)}.", path="batch"
+        )
+    if not _places.acquire(blocking=False):
+        raise ProofsBusy(
+            "Other proofs are being put together right now. Try again in a few seconds.",
+            headers=RETRY_AFTER,
+        )
+    try:
+        return _file(shown, routes)
+    finally:
+        _places.release()
+
+
+def _file(shown: BatchView, routes: Routes) -> IO[bytes]:
+    queries = list(Query.objects.filter(batch=shown.id).order_by("source", "block", "pk"))
+    _refuse_what_is_not_done(shown, queries)
+    file = SpooledTemporaryFile(max_size=IN_MEMORY)  # noqa: SIM115  (whoever answers closes it)
+    try:
+        for piece in written(shown.id, shown.destination, _blocks(shown, queries, routes)):
+            file.write(piece.encode())
+    except BaseException:
+        file.close()
+        raise
+    file.seek(0)
+    return file
+
+
+def _refuse_what_is_not_done(shown: BatchView, queries: Sequence[Query]) -> None:
+    if shown.status is BatchStatus.REJECTED:
+        said = f" {shown.error.sentence}" if shown.error else ""
+        raise BatchRejected(f"The batch was rejected, so there is no proof of it.{said}")
+    if shown.status is not BatchStatus.DONE or not all(each.ended for each in queries):
+        waits_for = shown.waits_for.sentence if shown.waits_for else "Ask again when it is DONE."
+        raise BatchNotDone(f"The batch is {shown.status}, and not all of it proven. {waits_for}")
+
+
+def _blocks(shown: BatchView, queries: Sequence[Query], routes: Routes) -> Iterator[BlockProof]:
+    jobs = BlockJob.objects.in_bulk({each.job_id for each in queries})
+    named = {each.header_transaction_id for each in queries}
+    named |= {each.account_transaction_id for each in queries}
+    sent = SentTransaction.objects.only("mined_hash", "mined_block").in_bulk(named - {None})
+    for (source, _), some in groupby(queries, key=lambda each: (each.source, each.block)):
+        of_block = list(some)
+        registry = routes.registries.get((source, shown.destination))
+        if registry is None:
+            raise ProofUnavailable(
+                f"This server no longer proves chain {source} on {shown.destination}, so it does "
+                "not know the registry."
+            )
+        yield _block(of_block, jobs[of_block[0].job_id or 0], registry, sent)
+
+
+def _block(
+    queries: Sequence[Query],
+    job: BlockJob,
+    registry: Registry,
+    sent: Mapping[int, SentTransaction],
+) -> BlockProof:
+    header = decode_header(bytes.fromhex(job.header))
+    reads = [read for query in queries for read in reads_of(query).values()]
+    wanted, shown = missing(reads), shown_of(job, reads)
+    checked = CheckedNodes()
+    requests = []
+    for account in sorted(wanted.accounts):
+        fields, slots = wanted.accounts[account]
+        try:
+            proof = rebuilt_account_proof(header.state_root, account, slots, shown.nodes, checked)
+        except NodeMissing:
+            raise _unavailable(f"of account 0x{account.hex()}", job) from None
+        requests.append(AccountRequest(proof, fields))
+    child = shown.children.get(header.hash) if wanted.timestamps else None
+    if wanted.timestamps and child is None:
+        raise _unavailable("of its time", job)
+    block = BlockProof(
+        chain=job.source,
+        destination=job.destination,
+        header=header,
+        next_header=child,
+        header_fields=wanted.header_fields,
+        timestamps=wanted.timestamps,
+        accounts=tuple(requests),
+        registry=RegistryTold(registry.kind.value, bytes.fromhex(registry.address[2:])),
+        transactions=tuple(_transactions(queries, sent)),
+    )
+    _compare_with_what_was_read(queries, block, job)
+    return block
+
+
+def _transactions(
+    queries: Sequence[Query], sent: Mapping[int, SentTransaction]
+) -> Iterator[TransactionTold]:
+    """In the order in which they were sent."""
+    named = {each.header_transaction_id for each in queries}
+    named |= {each.account_transaction_id for each in queries}
+    for key in sorted(each for each in named if each is not None):
+        row = sent[key]
+        if row.mined_hash and row.mined_block is not None:
+            yield TransactionTold(bytes.fromhex(row.mined_hash[2:]), row.mined_block)
+
+
+def _compare_with_what_was_read(queries: Sequence[Query], block: BlockProof, job: BlockJob) -> None:
+    """A block that was reorganised away since is not the one that the batch was told of."""
+    proven = {_name(fact): fact.word.hex() for fact in block.facts}
+    for query in queries:
+        account = bytes.fromhex(query.account[2:])
+        for name, word in (query.values or {}).items():
+            if proven.get((account, name)) != word:
+                raise _unavailable(f"of {name}, as it was read back,", job, CHANGED)
+
+
+def _name(fact: Fact) -> tuple[bytes, str]:
+    """As a query's values are called."""
+    if fact.kind is FactKind.BLOCK_AT_TIME:
+        return b"", TIMESTAMP
+    return fact.account or b"", fact.name.removeprefix("0x")
+
+
+def _unavailable(what: str, job: BlockJob, why: str = THEIRS) -> ProofUnavailable:
+    return ProofUnavailable(
+        f"The proof {what} at block {job.block:,} of chain {job.source} is not kept here: {why}"
+    )

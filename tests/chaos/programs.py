@@ -1,0 +1,92 @@
+"""Programs of the service, as processes that may be killed."""
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+
+from tests.commands import clean_environment
+
+REPOSITORY = Path(__file__).parents[2]
+ENDED_WITHIN = 30  # seconds
+
+
+class Program:
+    """`manage.py` with some arguments; what it says is appended to a file of its own."""
+
+    def __init__(
+        self, folder: Path, name: str, arguments: list[str], settings: Mapping[str, str]
+    ) -> None:
+        self.name = name
+        self.log = folder / f"{name}.log"
+        self._folder = folder
+        self._arguments = arguments
+        self._settings = dict(settings)
+        self._process: subprocess.Popen[bytes] | None = None
+        self._lock = threading.Lock()
+
+    def start(self) -> None:
+        with self._lock, self.log.open("ab") as log:
+            if self.is_running:  # it was killed twice at once
+                return
+            self._process = subprocess.Popen(
+                [sys.executable, "manage.py", *self._arguments],
+                cwd=REPOSITORY,
+                env=clean_environment(self._folder, **self._settings),
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                start_new_session=True,
+            )
+
+    def run(self) -> str:
+        """To its end; what it said."""
+        self.start()
+        assert self._process
+        if self._process.wait(timeout=120):
+            raise RuntimeError(f"{self.name} failed; see {self.log}")
+        return self.log.read_text()
+
+    def kill(self) -> None:
+        """At once and with all that it started, as when the machine takes it."""
+        with self._lock:
+            if self._process:
+                with suppress(ProcessLookupError):
+                    os.killpg(self._process.pid, signal.SIGKILL)
+                self._process.wait(timeout=ENDED_WITHIN)
+
+    def end(self) -> None:
+        """As an operator does; with force where it does not follow."""
+        with self._lock:
+            if not self._process:
+                return
+            self._process.terminate()
+            with suppress(subprocess.TimeoutExpired):
+                self._process.wait(timeout=ENDED_WITHIN)
+        self.kill()
+
+    @property
+    def is_running(self) -> bool:
+        return self._process is not None and self._process.poll() is None
+
+    @property
+    def processes(self) -> list[int]:
+        """Its own, and those that it started."""
+        if not self._process:
+            return []
+        return [each for each in _all_processes() if _group_of(each) == self._process.pid]
+
+
+def _all_processes() -> list[int]:
+    return [int(each.name) for each in Path("/proc").iterdir() if each.name.isdigit()]
+
+
+def _group_of(process: int) -> int:
+    try:
+        return os.getpgid(process)
+    except ProcessLookupError:
+        return 0

@@ -1,0 +1,237 @@
+"""One turn: the service runs while faults happen, then they stop, and the checker looks."""
+
+import random
+import threading
+import time
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from tests.chaos.asked import Asked, outcomes
+from tests.chaos.asking import Asker
+from tests.chaos.chains import (
+    CHAIN_A,
+    CHAIN_B,
+    Chains,
+    attesters_of,
+    routes_of,
+    signer_of,
+    two_chains,
+)
+from tests.chaos.checker import Checker
+from tests.chaos.databases import Database, Postgres, Sqlite, database
+from tests.chaos.evidence import Scene
+from tests.chaos.faults import CAUSES, Faults
+from tests.chaos.nodes_between import NodeBetween
+from tests.chaos.service import AHEAD, Service, service
+from tests.chaos.signers import add_signers
+from tests.chaos.violations import Violation
+from tests.chaos.webhook_receiver import Receiver, Told, webhook_receiver
+
+NODES = 2  # of each chain
+LEASE = 3  # seconds
+HOLDER = "0xd8dA6BF26964aF9D7eEd9e03E53415D37aA96045"
+
+
+@dataclass(frozen=True)
+class Pace:
+    """Seconds: from one to the next, on average, and how long a fault may last."""
+
+    batches: float
+    faults: float
+    longest_fault: float
+    refusals: int  # of one webhook, at most
+
+
+SHORT = 60  # seconds of a turn that still goes at the quicker pace
+QUICK, SLOW = Pace(0.4, 1.2, 3.0, 1), Pace(0.6, 2.5, 8.0, 2)
+
+
+@dataclass(frozen=True)
+class Turn:
+    """What is to be done."""
+
+    seed: str
+    seconds: float  # of faults
+    server: str  # a PostgreSQL's address; empty for SQLite
+    broker: str  # Celery's; empty for the embedded engine
+    provers: int = 3
+    settle: float = 300.0  # seconds, at most, after the faults: webhooks pause for long
+
+    @property
+    def name(self) -> str:
+        kind = Postgres.kind if self.server else Sqlite.kind
+        return f"{kind}, {'Celery' if self.broker else 'embedded'}"
+
+    @property
+    def pace(self) -> Pace:
+        return QUICK if self.seconds <= SHORT else SLOW
+
+    @property
+    def choices(self) -> tuple[str, str]:
+        """As `make chaos` is told of them."""
+        return (
+            "postgres" if self.server else "sqlite",
+            "celery" if self.broker else "embedded",
+        )
+
+
+@dataclass
+class Ended:
+    """What came of it, and the service at rest: its server runs, its provers have ended."""
+
+    turn: Turn
+    chains: Chains
+    scene: Scene
+    asked: list[Asked]
+    webhooks: list[Told]
+    faults: Counter[str]
+    failed: list[str]  # faults that could not be brought about, and programs that ended
+    settled: float  # seconds from the last fault until nothing moved any more
+    seconds: float  # in all
+
+    def check(self) -> list[Violation]:
+        return Checker(self.scene, self.asked, self.webhooks, CAUSES).violations()
+
+    def outcomes(self) -> Counter[str]:
+        status = {row["id"]: row["status"] for row in self.scene.rows("batch")}
+        return outcomes(self.asked, status)
+
+
+@dataclass(frozen=True)
+class Stage:
+    """All that a turn is played with."""
+
+    turn: Turn
+    chance: random.Random
+    signer: tuple[str, str]  # its key, and its address
+    chains: Chains
+    nodes: dict[int, list[NodeBetween]]
+    database: Database
+    receiver: Receiver
+
+    def more_chance(self) -> random.Random:
+        """For another thread, whose pace is its own."""
+        return random.Random(self.chance.random())  # noqa: S311
+
+
+@contextmanager
+def turned(turn: Turn, folder: Path) -> Iterator[Ended]:
+    """All that was started has ended after this; the folder keeps the logs."""
+    begin = time.monotonic()
+    with ExitStack() as running:
+        made = running.enter_context(database(turn.server, folder))
+        chance, signer = random.Random(turn.seed), signer_of(turn.seed)  # noqa: S311
+        keys, addresses = zip(*attesters_of(turn.seed), strict=True)
+        its_chance = random.Random(chance.random())  # noqa: S311
+        chains = running.enter_context(two_chains(signer[1], addresses, its_chance))
+        nodes = {
+            chain: [NodeBetween(chain, chains.of(chain).node.url) for _ in range(NODES)]
+            for chain in (CHAIN_A, CHAIN_B)
+        }
+        for node in (each for of_chain in nodes.values() for each in of_chain):
+            running.callback(node.disappear)
+        its_chance = random.Random(chance.random())  # noqa: S311
+        receiver = running.enter_context(webhook_receiver(its_chance, turn.pace.refusals))
+        stage = Stage(turn, chance, signer, chains, nodes, made, receiver)
+        its = running.enter_context(service(folder, _settings(stage, folder), turn.provers))
+        add_signers(its, list(keys), chains, nodes)
+        its.migrate()
+        made.after_migrating()
+        its.make_key(HOLDER)
+        its.start()
+        asker, faults = _shaken(stage, its)
+        scene = _scene(stage, its)
+        rested = time.monotonic()
+        its.await_server()
+        _settle(scene, asker, turn.settle)
+        settled = time.monotonic() - rested
+        asker.submit_all_again()
+        ended = [f"{each.name} ended by itself" for each in its.programs if not each.is_running]
+        for program in (*its.provers, *its.signers):
+            program.end()
+        yield Ended(
+            turn,
+            chains,
+            scene,
+            asker.asked,
+            receiver.told,
+            faults.counted,
+            [*faults.failed, *ended],
+            settled,
+            time.monotonic() - begin,
+        )
+
+
+def _settings(stage: Stage, folder: Path) -> dict[str, str]:
+    nodes = {chain: [each.url for each in some] for chain, some in stage.nodes.items()}
+    routes = folder / "routes.toml"
+    routes.write_text(routes_of(stage.chains, nodes))
+    settings = {
+        "DEVELOPMENT": "1",
+        "DATABASE_URL": stage.database.url,
+        "ROUTES_FILE": str(routes),
+        "SIGNER_KEY": stage.signer[0],
+        "PROVER_LEASE_SECONDS": str(LEASE),
+        "REQUESTS_PER_MINUTE": "100000",
+        "WEBHOOKS_TO_PRIVATE": "1",
+    }
+    if stage.turn.broker:
+        settings |= {"PROVER_ENGINE": "CELERY", "CELERY_BROKER": stage.turn.broker}
+    return settings
+
+
+def _shaken(stage: Stage, its: Service) -> tuple[Asker, Faults]:
+    """Batches come while faults happen."""
+    pace = stage.turn.pace
+    asker = Asker(
+        stage.chains,
+        its.address,
+        its.key,
+        stage.more_chance(),
+        pace.batches,
+        stage.receiver.url,
+    )
+    faults = Faults(
+        stage.chains, stage.nodes, stage.database, its, stage.more_chance(), pace.longest_fault
+    )
+    faults.counted[f"clock of a prover {AHEAD} s ahead, all the time"] += 1
+    thread = threading.Thread(target=asker.run)
+    thread.start()
+    try:
+        faults.run(stage.turn.seconds, pace.faults)
+    finally:
+        asker.stopped.set()
+        thread.join()
+    return asker, faults
+
+
+def _scene(stage: Stage, its: Service) -> Scene:
+    made = stage.database
+    return Scene(
+        {place.id: place.node.url for place in (stage.chains.a, stage.chains.b)},
+        stage.chains.registries,
+        stage.signer[1],
+        str(made.file) if isinstance(made, Sqlite) else made.url.partition("?")[0],
+        its.address,
+        its.key,
+        its.webhook_secret,
+        # A server has one clock; with a file it is each worker's own, which elsewhere than here is
+        # their machine's.
+        AHEAD if isinstance(made, Sqlite) else 0,
+    )
+
+
+def _settle(scene: Scene, asker: Asker, seconds: float) -> None:
+    """Until nothing moves any more; what does not come to rest is found by the checker."""
+    until = time.monotonic() + seconds
+    asker.submit_the_rest(seconds)
+    while time.monotonic() < until:
+        open_batches = [row for row in scene.rows("batch") if row["ended"] is None]
+        unsettled = [row for row in scene.rows("senttransaction") if not row["settled"]]
+        untold = [row for row in scene.rows("webhookdelivery") if row["delivered"] is None]
+        if not open_batches and not unsettled and not untold:
+            return
+        time.sleep(0.5)

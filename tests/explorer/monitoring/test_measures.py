@@ -1,0 +1,148 @@
+"""`/metrics` says what is so, in a constant number of statements, and nothing private."""
+
+from datetime import timedelta
+
+import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
+
+from explorer.monitoring import endpoint
+from queries import transitions
+from queries.management.many_queries import LARGEST, fill
+from queries.models import Batch, BlockJob, WebhookDelivery
+from queries.pipeline.costs import settle_costs
+from queries.pipeline.leases import claim_batch, claim_job
+from queries.wait_reasons import Reason
+from tests.explorer.monitoring.exposed import exposed
+from tests.queries.api.served_api import HERE, ROUTES, SEPOLIA, make_key, submitted
+from tests.queries.api.worked_batches import send_transaction
+from tests.queries.test_daily_counts import FAILURE
+
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.urls(HERE)]
+
+STATEMENTS = 12  # and one for the time where the database tells it
+DATA = {str(SEPOLIA): {"block:5186021": {"accounts": {f"0x{1:040x}": {"props": ["BALANCE"]}}}}}
+BATCH = {"destinationChainId": str(SEPOLIA), "fee": "0", "data": DATA}
+
+
+def _statements() -> int:
+    with CaptureQueriesContext(connection) as asked:
+        exposed()
+    return len(asked)
+
+
+def test_an_empty_service_says_zero() -> None:
+    seen = exposed()
+    assert set(seen["tacitus_batches"].values()) == {0}
+    assert seen["tacitus_oldest_batch_age_seconds"] == {(): 0}
+    assert seen["tacitus_facts_total"] == {(): 0}
+    assert set(seen["tacitus_queue_rows"].values()) == {0}
+
+
+def test_batches_are_told_until_they_end() -> None:
+    first, second = (submitted(make_key(), BATCH) for _ in range(2))
+    seen = exposed()
+    assert seen["tacitus_batches"] == {("RECEIVED",): 2, ("ACCEPTED",): 0, ("IN_PROGRESS",): 0}
+    assert 0 <= seen["tacitus_oldest_batch_age_seconds"][()] < 60
+    assert seen["tacitus_queue_rows"]["batches", "due"] == 2
+    transitions.reject([first, second], FAILURE)
+    seen = exposed()
+    assert set(seen["tacitus_batches"].values()) == {0}
+    assert seen["tacitus_batches_ended_total"] == {("DONE",): 0, ("REJECTED",): 2}
+
+
+def test_a_lease_that_ran_out_is_told() -> None:
+    submitted(make_key(), BATCH)
+    lease = claim_batch()
+    assert lease
+    assert exposed()["tacitus_queue_rows"]["batches", "worked_on"] == 1
+    Batch.objects.update(lease_until=timezone.now() - timedelta(seconds=5))
+    seen = exposed()["tacitus_queue_rows"]
+    assert (seen["batches", "worked_on"], seen["batches", "lease_ran_out"]) == (0, 1)
+
+
+def test_what_is_due_has_waited_for_a_prover() -> None:
+    submitted(make_key(), BATCH)
+    Batch.objects.update(look_again=timezone.now() - timedelta(minutes=5))
+    waited = exposed()["tacitus_queue_wait_seconds"]
+    assert 300 <= waited["batches",] < 360
+    assert waited["block_jobs",] == 0
+
+
+def test_jobs_and_transactions_are_told_by_how_far_they_are() -> None:
+    batch = submitted(make_key(), BATCH)
+    sent = send_transaction(batch, mined=False)
+    now = timezone.now()
+    BlockJob.objects.update(look_again=now)
+    BlockJob.objects.create(source=1, destination=1, block=7, look_again=now, failures=3)
+    BlockJob.objects.create(source=1, destination=1, block=8, look_again=now, header="f9")
+    seen = exposed()
+    assert seen["tacitus_block_jobs"] == {("block",): 1, ("proof",): 1, ("transaction",): 1}
+    assert seen["tacitus_transactions"][str(SEPOLIA), "unmined"] == 1
+    assert seen["tacitus_oldest_unmined_transaction_age_seconds"][str(SEPOLIA),] > 0
+    lease = claim_job()
+    assert lease
+    why = Reason("nodes_unreachable", "Nobody answers.")
+    lease.look_again(timedelta(minutes=1), why, failures=1)
+    assert exposed()["tacitus_queue_rows"]["block_jobs", "failing"] == 1
+    sent.mined_block, sent.gas_used = 6_000_000, 170_480
+    sent.gas_price, sent.data_fee = f"{10**10:064x}", f"{5:064x}"
+    sent.save()
+    for _ in range(2):
+        settle_costs(sent, free=True)
+    seen = exposed()
+    assert "tacitus_transactions" not in seen
+    assert seen["tacitus_transactions_settled_total"] == {(str(SEPOLIA),): 1}
+    assert seen["tacitus_gas_total"] == {(str(SEPOLIA),): 170_480}
+    assert seen["tacitus_spent_wei_total"] == {(str(SEPOLIA),): 170_480 * 10**10 + 5}
+
+
+def test_webhooks_that_fail_are_told() -> None:
+    batch = Batch.objects.get(pk=submitted(make_key(), BATCH))
+    later = timezone.now() + timedelta(minutes=1)
+    for number, failures in enumerate((0, 4)):
+        WebhookDelivery.objects.create(
+            pk=str(number), batch=batch, owner=batch.owner, created=later,
+            look_again=later, failures=failures,
+        )  # fmt: skip
+    seen = exposed()["tacitus_queue_rows"]
+    assert seen["webhook_deliveries", "waiting"] == seen["webhook_deliveries", "failing"] == 1
+
+
+def test_a_histogram_adds_up() -> None:
+    fill(2 * LARGEST)
+    seen = exposed()
+    buckets = list(seen["tacitus_batch_duration_seconds_bucket"].values())
+    assert buckets == sorted(buckets)
+    assert (
+        seen["tacitus_batch_duration_seconds_bucket"]["+Inf",]
+        == (seen["tacitus_batch_duration_seconds_count"][()])
+    )
+
+
+def test_the_statements_do_not_grow_with_what_there_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(endpoint, "ROUTES", ROUTES)
+    expected = STATEMENTS + (connection.vendor == "postgresql")
+    assert _statements() == expected
+    fill(2 * LARGEST)
+    assert _statements() == expected
+
+
+def test_what_has_ended_is_not_looked_at() -> None:
+    """By the database's own plans, with nearly everything ended."""
+    fill(20 * LARGEST)
+    with connection.cursor() as cursor:
+        cursor.execute("ANALYZE")
+    with CaptureQueriesContext(connection) as asked:
+        exposed()
+    explain = "EXPLAIN QUERY PLAN" if connection.vendor == "sqlite" else "EXPLAIN"
+    for each in asked.captured_queries:
+        if "queries_batch" not in each["sql"] and "queries_blockjob" not in each["sql"]:
+            continue
+        with connection.cursor() as cursor:
+            cursor.execute(f"{explain} {each['sql']}")
+            plan = "\n".join(str(row) for row in cursor.fetchall())
+        assert "SCAN queries_" not in plan, plan
+        assert "Seq Scan on queries_batch" not in plan, plan
+        assert "Seq Scan on queries_blockjob" not in plan, plan

@@ -1,0 +1,177 @@
+"""A short form of each row of the bench: that it runs, and that its figures can be true.
+
+How fast anything is says more of the machine on which tests run beside each other than of the code.
+"""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.db import connection
+
+from explorer.bench.measures import NAMES
+from explorer.bench.rows import Row
+from explorer.bench.table import as_object, lines
+from tests.commands import Manage, clean_environment
+
+POLLING = ("--few-queries=1000", "--many-queries=2000", "--seconds=0.2", "--turns=1")
+CHAIN = ("--accounts=12", "--waited-for=2", "--batches=12", "--blocks=3")
+SHORT = (
+    *POLLING, *CHAIN, "--submissions=2", "--latencies=1", "--slow-latencies=1",
+    "--memory-batches=10",
+)  # fmt: skip
+MEMBERS = {"name", "ours", "reference", "ratio", "unit", "what", "target", "remarks"}
+
+
+def bench(repository: Path, folder: Path, *rows: str, **variables: str) -> dict[str, Any]:
+    """The rows by their names, on a database beside the one of these tests."""
+    if connection.vendor == "postgresql":
+        variables |= {"DATABASE_URL": os.environ["DATABASE_URL"]}
+    ended = subprocess.run(
+        [sys.executable, "manage.py", "bench", *rows, "--json", *SHORT],
+        cwd=repository,
+        env=clean_environment(folder, **variables),
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+    assert ended.returncode == 0, ended.stderr
+    told = json.loads(ended.stdout)
+    assert [each["name"] for each in told] == list(rows)
+    for each in told:
+        assert set(each) == MEMBERS
+        assert each["ours"] > 0
+        assert each["ratio"] == pytest.approx(each["ours"] / each["reference"])
+    return {each["name"]: each for each in told}
+
+
+@pytest.mark.django_db
+def test_polling(repository: Path, tmp_path: Path) -> None:
+    found = bench(repository, tmp_path, "status_polling", "status_growth")
+    remarks = "\n".join(found["status_polling"]["remarks"])
+    for said in ("without key and limit", "p99 at half of what each bears", "details=1"):
+        assert said in remarks
+    assert found["status_growth"]["unit"] == "ms"
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.django_db
+def test_submitting_takes_as_many_statements_for_many_accounts(
+    repository: Path, tmp_path: Path
+) -> None:
+    found = bench(repository, tmp_path, "submit_1", "submit_100", "submit_500")
+    statements = [each["remarks"][0].partition(" ")[0] for each in found.values()]
+    assert len(set(statements)) == 1
+    assert 1 <= int(statements[0]) <= 12
+
+
+@pytest.mark.either_database
+@pytest.mark.django_db
+def test_many_accounts_of_a_block(repository: Path, tmp_path: Path) -> None:
+    """Together they take less gas than one by one, on whatever machine."""
+    rows = ("thousand_accounts", "thousand_accounts_pipelined")
+    for each in bench(repository, tmp_path, *rows).values():
+        ours, script = each["remarks"][1].split(" gas an account, the script ")
+        assert 20_000 < int(ours.replace(",", "")) < int(script.replace(",", ""))
+
+
+@pytest.mark.django_db
+def test_many_batches_with_one_prover_and_more(repository: Path, tmp_path: Path) -> None:
+    rows = ("many_batches_1", "many_batches_2", "many_batches_4")
+    found = bench(repository, tmp_path, *rows)
+    one = found["many_batches_1"]["ours"]
+    assert [found[each]["reference"] for each in rows[1:]] == [one, one]
+
+
+@pytest.mark.either_database
+@pytest.mark.django_db
+def test_latency(repository: Path, tmp_path: Path) -> None:
+    """Nothing is DONE before its transaction is in a block."""
+    found = bench(repository, tmp_path, "latency_blocks")
+    assert found["latency_blocks"]["ours"] > 0.2
+    assert found["latency_blocks"]["target"].startswith("ours at most 3: ")
+
+
+@pytest.mark.either_database
+@pytest.mark.django_db
+def test_memory(repository: Path, tmp_path: Path) -> None:
+    for each in bench(repository, tmp_path, "memory_server", "memory_prover").values():
+        assert each["unit"] == "MiB"
+        assert 20 < each["ours"] < 1_000
+
+
+@pytest.mark.no_database
+def test_gas_is_the_floor(repository: Path, tmp_path: Path, corpus_folder: Path) -> None:
+    """Which is counted, and the same everywhere."""
+    file = "mainnet_21925176.json"
+    (tmp_path / "corpus").mkdir()
+    (tmp_path / "corpus" / file).write_bytes((corpus_folder / file).read_bytes())
+    ended = subprocess.run(
+        [sys.executable, "manage.py", "bench", "gas", f"--corpus={tmp_path}/corpus", "--json"],
+        cwd=repository,
+        env=clean_environment(tmp_path),
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=True,
+    )
+    (told,) = json.loads(ended.stdout)
+    assert f"header + account of depth 8: {told['ours']:,} / " in told["remarks"][0]
+    assert told["ratio"] == 1
+    assert told["ours"] <= 175_000
+
+
+@pytest.mark.no_database
+def test_without_the_block_that_gas_is_of_it_says_so(
+    repository: Path, tmp_path: Path, corpus_folder: Path
+) -> None:
+    file = "goerli_7583802.json"
+    (tmp_path / file).write_bytes((corpus_folder / file).read_bytes())
+    ended = subprocess.run(
+        [sys.executable, "manage.py", "bench", "gas", f"--corpus={tmp_path}"],
+        cwd=repository,
+        env=clean_environment(tmp_path),
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+    assert ended.returncode == 1
+    assert "lacks the block mainnet_21925176/" in ended.stderr
+
+
+@pytest.mark.no_database
+def test_what_is_asked_wrongly_is_told_in_a_sentence(manage: Manage) -> None:
+    for asked, sentence in (
+        (["nothing"], f"There is no row nothing. There are: {', '.join(NAMES)}."),
+        (["--batches=0"], "--batches must be more than nothing."),
+        (["gas", "--corpus=/nowhere"], "There is no folder /nowhere."),
+    ):
+        ended = manage("bench", *asked)
+        assert ended.returncode == 1
+        assert ended.stderr.splitlines()[-1] == f"CommandError: {sentence}"
+
+
+@pytest.mark.no_database
+def test_a_target_is_met_or_not() -> None:
+    row = Row("a_row", "something", 3, 2, "s", least=1.2, most=1.4, remarks=("so",))
+    assert as_object(row)["target"] == "at least 1.2 and at most 1.4: not met"
+    head, *rest = lines(row)
+    assert head.split() == ["a_row", "3.000", "2.000", "1.500", *f"s; {_said(row)}".split()]
+    assert rest == ["  something", "  so"]
+
+
+@pytest.mark.no_database
+@pytest.mark.parametrize(("ours", "met"), [(3, "met"), (3.1, "not met")])
+def test_a_figure_that_has_a_bound_of_its_own_is_held_to_it(ours: float, met: str) -> None:
+    row = Row("a_row", "something", ours, 9, "blocks", allowed=3)
+    assert as_object(row)["target"] == f"ours at most 3: {met}"
+
+
+def _said(row: Row) -> str:
+    return str(as_object(row)["target"])

@@ -1,0 +1,392 @@
+"""The demo, as a newcomer runs it: it proves, compares, can be signed in to, and leaves nothing."""
+
+import io
+import os
+import re
+import signal
+import subprocess
+import threading
+import time
+import tomllib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+import requests
+from eth_abi.abi import encode
+from playwright.sync_api import Page, expect
+
+from explorer.demo.chains import CHAIN_B, HOLDINGS, TOKEN_BALANCES
+from explorer.demo.processes import DemoFailed
+from explorer.demo.terminal import Terminal
+from explorer.demo.tour import Example, compare
+from explorer.views.guides import CONTRACT
+from queries.chain.local_node import LocalNode, TransactionReverted
+from queries.chain.registry_reads import call_data
+from queries.chain.solidity import SETTINGS, run_compiler
+from tests.commands import clean_environment, free_port
+from tests.readme import text
+
+pytestmark = pytest.mark.no_database
+
+STRANGER = "0x00000000000000000000000000000000DeaDBeef"
+STARTED_WITHIN, ENDED_WITHIN = 100, 30  # seconds; the machine may be busy
+AGREED = re.compile(
+    r"    the registry says +(?P<kept>[\d.,]+ (?:ETH|HS))\n"
+    r"    the source chain says +(?P<true>[\d.,]+ (?:ETH|HS))\n"
+)
+
+
+class Demo:
+    """A demo in a process group of its own, and what it has said."""
+
+    def __init__(self, repository: Path, folder: Path, *options: str) -> None:
+        self.port = free_port()
+        self.site = f"http://127.0.0.1:{self.port}"
+        self.said = ""
+        self.process = subprocess.Popen(
+            ["make", "demo", f"PORT={self.port}", *options],
+            cwd=repository,
+            env=clean_environment(folder),
+            start_new_session=True,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
+        self._limit = threading.Timer(
+            STARTED_WITHIN + ENDED_WITHIN, os.killpg, (self.process.pid, signal.SIGKILL)
+        )
+        self._limit.start()
+
+    def say_until(self, words: str) -> None:
+        assert self.process.stdout
+        while words not in self.said:
+            line = self.process.stdout.readline()
+            assert line, self.said
+            self.said += line
+
+    def wait(self) -> int:
+        """Also until nobody is left who could write where it writes."""
+        rest, _ = self.process.communicate(timeout=STARTED_WITHIN)
+        self.said += rest
+        return self.process.returncode
+
+    def interrupt(self) -> None:
+        """As Ctrl-C does: everything in the terminal's group is told."""
+        os.killpg(self.process.pid, signal.SIGINT)
+
+    def processes_of(self, words: str) -> list[int]:
+        """Its programs with these words in their commands."""
+        listed = subprocess.run(
+            ["ps", "-A", "-o", "pid=,args="], capture_output=True, text=True, check=True
+        )
+        found = [line.split()[0] for line in listed.stdout.splitlines() if words in line]
+        return [int(pid) for pid in found if f"demo-{self.port}/".encode() in _environment(pid)]
+
+    def node_of(self, chain: int) -> int:
+        """The process of its node: one that its own `manage.py demo` has started."""
+        listed = subprocess.run(
+            ["ps", "-A", "-ww", "-o", "pid=,ppid=,args="],
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        parents: dict[int, int] = {}
+        found: list[int] = []
+        for line in listed.stdout.splitlines():
+            pid, parent, *arguments = line.split()
+            parents[int(pid)] = int(parent)
+            if f"--chain-id {chain}" in " ".join(arguments):
+                found.append(int(pid))
+        (node,) = (pid for pid in found if self.process.pid in _line_of(pid, parents))
+        return node
+
+    def end(self) -> None:
+        self._limit.cancel()
+        if self.process.poll() is None:
+            self.interrupt()
+            try:
+                self.wait()
+            except subprocess.TimeoutExpired:
+                os.killpg(self.process.pid, signal.SIGKILL)
+
+
+def _line_of(pid: int, parents: dict[int, int]) -> Iterator[int]:
+    """Its parent, whose parent, and so on."""
+    while pid := parents.get(pid, 0):
+        yield pid
+
+
+def _environment(pid: str) -> bytes:
+    """Empty where it has ended since it was listed."""
+    try:
+        return Path(f"/proc/{pid}/environ").read_bytes()
+    except OSError:
+        return b""
+
+
+@contextmanager
+def demo_of(repository: Path, folder: Path, *options: str) -> Iterator[Demo]:
+    running = Demo(repository, folder, *options)
+    try:
+        yield running
+    finally:
+        running.end()
+
+
+@pytest.fixture(scope="module")
+def demo(repository: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Demo]:
+    with demo_of(repository, tmp_path_factory.mktemp("demo")) as running:
+        running.say_until("It stays up until Ctrl-C.")
+        yield running
+
+
+def test_it_proves_three_things_and_ends(repository: Path, tmp_path: Path) -> None:
+    with demo_of(repository, tmp_path, "ONCE=1") as demo:
+        assert demo.wait() == 0, demo.said
+    compared = AGREED.findall(demo.said)
+    assert len(compared) == 3
+    assert all(kept == true for kept, true in compared)
+    assert [kept for kept, _ in compared] == ["123.456789 ETH", "250,000 HS", "123.456789 ETH"]
+    assert demo.said.count("  DONE  ✓ ✓ ✓ ✓ ACCOUNT_ACCUMULATED 1/1") == 3
+    assert "\x1b" not in demo.said  # plain lines where nobody watches
+    _is_gone(demo)
+
+
+def test_no_page_of_a_browser_may_ask_the_chains(demo: Demo) -> None:
+    for node in re.findall(r"(http://127\.0\.0\.1:\d+)  chain", demo.said):
+        question = {"jsonrpc": "2.0", "id": 1, "method": "eth_accounts", "params": []}
+        origin = {"Origin": "https://example.org"}
+        for method in ("POST", "OPTIONS"):
+            told = requests.request(method, node, json=question, headers=origin, timeout=10)
+            assert "Access-Control-Allow-Origin" not in told.headers
+
+
+def test_the_readme_shows_what_it_says(repository: Path, demo: Demo) -> None:
+    shown = re.search(r"```\n(The specification's example.*?)```", text(repository), re.DOTALL)
+    assert shown
+    examples = shown[1].strip().split("\n\n")
+    assert len(examples) == 3
+    said = [_without_numbers(each) for each in demo.said.split("\n\n")]
+    for example in examples:
+        assert _without_numbers(example) in said, said
+
+
+def _without_numbers(example: str) -> list[str]:
+    """Its title in one line, its last step and its values: blocks and seconds are new each time."""
+    lines = example.splitlines()
+    title = " ".join(line for line in lines if line and line[0] != " ")
+    shown = [line for line in lines if line.startswith(("    ", "  DONE"))]
+    return [re.sub(r"0x\w{4}…\w{4}|\d+", "#", " ".join(each.split())) for each in (title, *shown)]
+
+
+def test_values_that_differ_fail_it() -> None:
+    wrong = Example("", "", {}, lambda: (2).to_bytes(32), lambda: 3, "ETH")
+    with pytest.raises(DemoFailed, match="They differ"):
+        compare(wrong, Terminal(io.StringIO()))
+
+
+def test_all_it_says_is_there(demo: Demo) -> None:
+    addresses = re.findall(rf"{demo.site}\S*", demo.said)
+    assert len(addresses) >= 5
+    for address in addresses:
+        assert requests.get(address, timeout=10).status_code == 200, address
+
+
+def test_what_it_says_to_try_works(demo: Demo, repository: Path, tmp_path: Path) -> None:
+    """Both parts that are for a terminal, each as one script."""
+    _house(repository, tmp_path)
+    asking, checking = _to_try(demo)
+    asked = _shell(asking, tmp_path)
+    assert "3500000000000000000" in asked.stdout.replace(",", "")
+    checked = _shell(checking, tmp_path)
+    assert "123.456789" in checked.stdout
+
+
+def test_the_guides_contract_counts_what_was_proven_and_nothing_else(
+    demo: Demo, repository: Path, tmp_path: Path
+) -> None:
+    asking, _ = _to_try(demo)
+    _shell(asking, _house(repository, tmp_path))  # a holder's balance is proven on Demo A
+    node = LocalNode(re.findall(r"Demo A +(http\S+)", demo.said)[0])
+    routes = tomllib.loads((repository / f"var/demo-{demo.port}/routes.toml").read_text())
+    attested = next(each for each in routes["registries"] if each["kind"] == "attested")
+    asked = re.search(r"--block (\d+) \\\n +--account (0x\w+) .*--key (0x\w+)", demo.said)
+    assert asked
+    block, token, holder = int(asked[1]), asked[2], asked[3]
+    output = run_compiler({CONTRACT.name: CONTRACT.read_text()}, SETTINGS)
+    code = output["contracts"][CONTRACT.name]["SnapshotVote"]["evm"]["bytecode"]["object"]
+    knows = encode(
+        ["address", "address", "uint256", "uint256"],
+        [attested["address"], token, block, TOKEN_BALANCES],
+    )
+    vote = node.deploy(bytes.fromhex(code), knows)
+    for voter in (holder, STRANGER):
+        node.rpc.ask("anvil_impersonateAccount", voter)
+        node.rpc.ask("anvil_setBalance", voter, hex(10**18))
+    node.send(vote, call_data("vote(bool)", True), sender=holder)  # noqa: FBT003
+    with pytest.raises(TransactionReverted):
+        node.send(vote, call_data("vote(bool)", True), sender=STRANGER)  # noqa: FBT003
+    counted = node.call(vote, call_data("votes(bool)", True))  # noqa: FBT003
+    assert int.from_bytes(counted) == HOLDINGS[2]
+
+
+def _house(repository: Path, folder: Path) -> Path:
+    """A folder in which it is as in a clone, for what is written there."""
+    for name in (".venv", "manage.py", "explorer", "queries", "accounts", "pyproject.toml"):
+        (folder / name).symlink_to(repository / name)
+    (folder / "templates").symlink_to(repository / "templates")
+    return folder
+
+
+def _to_try(demo: Demo) -> list[str]:
+    """The scripts below the second and the third number."""
+    parts = re.split(r"^\d\. .*$", demo.said.partition("Three things")[2], flags=re.MULTILINE)
+    return [
+        "\n".join(line.strip() for line in part.splitlines() if line.startswith("   "))
+        for part in parts[2:]
+    ]
+
+
+def _shell(script: str, folder: Path) -> subprocess.CompletedProcess[str]:
+    ran = subprocess.run(
+        ["sh", "-ec", script],
+        cwd=folder,
+        env=clean_environment(folder),
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert ran.returncode == 0, ran.stderr
+    return ran
+
+
+def test_one_signs_in_with_the_demo_wallet(demo: Demo, page: Page) -> None:
+    page.goto(f"{demo.site}/sign-in")
+    page.get_by_role("button", name="Demo wallet").click()
+    expect(page).to_have_url(f"{demo.site}/dashboard")
+    expect(page.get_by_text("tct_").first).to_be_visible()
+
+
+def test_the_demo_wallet_signs_the_message_just_issued_and_nothing_else(demo: Demo) -> None:
+    with requests.Session() as browser:
+        issued = _issued(browser, demo)
+        for wrong in ("I owe you a thousand ether", issued.replace("Nonce: ", "Nonce: 0"), ""):
+            assert _sign(browser, demo, wrong).status_code == 400, wrong
+        assert _sign(browser, demo, issued).status_code == 200
+        with requests.Session() as another:
+            _issued(another, demo)
+            told = _sign(another, demo, issued)
+        assert (told.status_code, told.json()["code"]) == (400, "nonce_of_another_browser")
+        forwarded = _sign(browser, demo, issued, **{"X-Forwarded-For": "203.0.113.9"})
+        assert (forwarded.status_code, forwarded.json()["code"]) == (403, "not_allowed")
+
+
+def test_the_demo_wallet_is_for_no_other_sites_page(demo: Demo) -> None:
+    """Neither from where it is, nor under a name of its own that leads to this machine."""
+    with requests.Session() as browser:
+        issued = _issued(browser, demo)
+        for place in ("https://elsewhere.example", f"http://127.0.0.1:{demo.port + 1}", "null"):
+            assert _sign(browser, demo, issued, Origin=place).status_code == 403, place
+        rebound = {"Host": f"elsewhere.example:{demo.port}"}
+        assert _sign(browser, demo, issued, **rebound).status_code == 400
+        told = browser.get(f"{demo.site}/demo-wallet", headers=rebound, timeout=10)
+        assert told.status_code == 400
+        told = browser.get(f"{demo.site}/demo-wallet", timeout=10)
+        assert "Access-Control-Allow-Origin" not in told.headers
+        assert _sign(browser, demo, issued, Origin=demo.site).status_code == 200
+
+
+def test_the_demo_wallet_signs_for_nobody_else(demo: Demo) -> None:
+    with requests.Session() as browser:
+        other = "0x70997970C51812dc3A010C7d01b50e0d17dc79C8"  # the node's second account
+        told = _sign(browser, demo, _issued(browser, demo, other))
+    assert told.status_code == 400
+    assert "its own account alone" in told.json()["error"]
+
+
+def test_a_taken_port_is_told_at_once(repository: Path, tmp_path: Path, demo: Demo) -> None:
+    said = subprocess.run(
+        ["make", "demo", f"PORT={demo.port}"],
+        cwd=repository,
+        env=clean_environment(tmp_path),
+        capture_output=True,
+        text=True,
+        timeout=30,
+        check=False,
+    )
+    assert said.returncode != 0
+    assert said.stderr.startswith(f"CommandError: Port {demo.port} is taken.")
+    assert requests.get(f"{demo.site}/readyz", timeout=10).ok  # the first goes on
+
+
+def test_a_program_that_is_killed_ends_it_with_a_sentence(repository: Path, tmp_path: Path) -> None:
+    with demo_of(repository, tmp_path) as demo:
+        demo.say_until("Signed in")
+        os.kill(demo.processes_of("run_prover")[0], signal.SIGKILL)
+        assert demo.wait() != 0
+    assert "CommandError: The prover was ended by SIGKILL." in demo.said
+    assert "Traceback" not in demo.said
+    _is_gone(demo)
+
+
+def test_a_chain_that_is_killed_ends_it_with_a_sentence(repository: Path, tmp_path: Path) -> None:
+    with demo_of(repository, tmp_path) as demo:
+        demo.say_until("Signed in")
+        os.kill(demo.node_of(CHAIN_B), signal.SIGKILL)
+        assert demo.wait() != 0
+    assert "CommandError: The node of Demo B was ended by SIGKILL." in demo.said
+    assert "Traceback" not in demo.said
+    assert not demo.processes_of("manage.py")
+    _is_gone(demo)
+
+
+def test_ctrl_c_ends_everything_and_a_proof_outlives_it(
+    demo: Demo, repository: Path, tmp_path: Path
+) -> None:
+    """Also where it is pressed again and again. The last one of this file: the demo is gone."""
+    _, checking = _to_try(demo)
+    fetch, _, verify = checking.partition("\n")
+    _shell(fetch, _house(repository, tmp_path))
+    for _ in range(4):
+        demo.interrupt()
+        time.sleep(0.1)
+    demo.wait()
+    assert "Everything that was started has ended.\n" in demo.said
+    assert "Traceback" not in demo.said
+    assert not demo.processes_of("manage.py")
+    _is_gone(demo)
+    assert "123.456789" in _shell(verify, tmp_path).stdout
+
+
+def _is_gone(demo: Demo) -> None:
+    with pytest.raises(requests.ConnectionError):
+        requests.get(demo.site, timeout=5)
+    for node in re.findall(r"http://127\.0\.0\.1:\d+(?=  chain)", demo.said):
+        with pytest.raises(requests.ConnectionError):
+            requests.post(node, json={}, timeout=5)
+
+
+def _issued(browser: requests.Session, demo: Demo, address: str = "") -> str:
+    browser.get(f"{demo.site}/sign-in", timeout=10)
+    account = browser.get(f"{demo.site}/demo-wallet", timeout=10).json()
+    asked = account | ({"address": address} if address else {})
+    told = browser.post(
+        f"{demo.site}/sign-in/message", json=asked, headers=_token(browser), timeout=10
+    )
+    return str(told.json()["message"])
+
+
+def _sign(browser: requests.Session, demo: Demo, message: str, **headers: str) -> requests.Response:
+    return browser.post(
+        f"{demo.site}/demo-wallet/signature",
+        json={"message": message},
+        headers=_token(browser) | headers,
+        timeout=10,
+    )
+
+
+def _token(browser: requests.Session) -> dict[str, str]:
+    return {"X-CSRFToken": browser.cookies["visit"]}

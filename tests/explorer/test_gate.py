@@ -1,0 +1,258 @@
+"""What reaches Django, and what is answered where Django cannot."""
+
+import asyncio
+import io
+import json
+import threading
+from collections.abc import Callable, Coroutine, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import pytest
+
+from explorer.gate import HELD_BYTES, LARGE, UNREAD_BYTES, WAITING, Gate
+from explorer.wsgi_call import answered, environ_of
+
+pytestmark = pytest.mark.no_database
+SCOPE = {
+    "method": "GET",
+    "raw_path": b"/a%2Fb/%ff",
+    "query_string": b"q=%20",
+    "http_version": "1.1",
+    "server": ("127.0.0.1", "8000"),
+    "client": ("192.0.2.1", 4711),
+    "scheme": "http",
+    "headers": [],
+}
+Start = Callable[..., Any]
+
+
+def _run(asked: Coroutine[Any, Any, None]) -> None:
+    """In a thread of its own: a browser's test has a loop running in this one."""
+    with ThreadPoolExecutor(1) as thread:
+        thread.submit(asyncio.run, asked).result()
+
+
+def _environ(*headers: tuple[bytes, bytes]) -> dict[str, Any]:
+    return environ_of(SCOPE | {"headers": headers})
+
+
+def test_who_asks_for_what() -> None:
+    environ = _environ((b"host", b"a.example"), (b"content-type", b"text/plain"))
+    told = {
+        "REQUEST_METHOD": "GET",
+        "PATH_INFO": "/a/b/\xff",
+        "QUERY_STRING": "q=%20",
+        "SERVER_PROTOCOL": "HTTP/1.1",
+        "SERVER_NAME": "127.0.0.1",
+        "SERVER_PORT": "8000",
+        "REMOTE_ADDR": "192.0.2.1",
+        "SCRIPT_NAME": "",
+        "HTTP_HOST": "a.example",
+        "CONTENT_TYPE": "text/plain",
+        "wsgi.url_scheme": "http",
+    }
+    assert {name: environ[name] for name in told} == told
+    assert {name for name in environ if name.startswith(("HTTP_", "CONTENT_"))} == {
+        "HTTP_HOST",
+        "CONTENT_TYPE",
+    }
+
+
+def test_what_is_said_twice_is_joined_and_no_underscore_passes_for_a_hyphen() -> None:
+    environ = _environ(
+        (b"x_forwarded_for", b"198.51.100.1"),
+        (b"x-forwarded-for", b"\xff, 192.0.2.7"),
+        (b"x-forwarded-for", b"192.0.2.8"),
+        (b"x_forwarded_proto", b"https"),
+        (b"content_length", b"5"),
+        (b"cookie", b"a=1"),
+        (b"cookie", b"b=2"),
+        (b"cookie", b"c=\xc3\xa9"),
+        (b"api-key", b"\xff"),
+    )
+    assert environ["HTTP_X_FORWARDED_FOR"] == "\xff, 192.0.2.7,192.0.2.8"
+    assert environ["HTTP_COOKIE"] == "a=1;b=2;c=\xc3\xa9"
+    assert environ["HTTP_API_KEY"] == "\xff"
+    assert "HTTP_X_FORWARDED_PROTO" not in environ
+    assert "CONTENT_LENGTH" not in environ
+
+
+async def _answer(gate: Gate, length: int = 0, pieces: Iterable[bytes] = ()) -> tuple[int, bytes]:
+    """Status and body, of a client that sends these pieces and waits."""
+    coming = iter(pieces)
+    sent: list[dict[str, Any]] = []
+
+    async def receive() -> dict[str, Any]:
+        if (piece := next(coming, None)) is None:
+            await asyncio.Event().wait()
+        return {"type": "http.request", "body": piece, "more_body": True}
+
+    async def send(message: dict[str, Any]) -> None:
+        sent.append(message)
+
+    headers = [(b"content-length", str(length).encode())] if length else []
+    await gate(SCOPE | {"headers": headers}, receive, send)
+    return sent[0]["status"], b"".join(message["body"] for message in sent[1:])
+
+
+def _told(body: bytes) -> tuple[str, bool]:
+    refusal = json.loads(body)
+    assert list(refusal) == ["error", "code", "path", "retryable"]
+    return refusal["code"], refusal["retryable"]
+
+
+def test_when_too_many_wait_the_next_is_told_so_at_once() -> None:
+    go = threading.Event()
+
+    def application(_environ: dict[str, Any], start: Start) -> list[bytes]:
+        go.wait(20)
+        start("200 OK", [])
+        return [b"well"]
+
+    async def ask() -> None:
+        gate = Gate(application, threads=2, longest=10)
+        first = [asyncio.ensure_future(_answer(gate)) for _ in range(2 * (1 + WAITING))]
+        await asyncio.sleep(0.1)
+        status, body = await asyncio.wait_for(_answer(gate), 5)
+        assert (status, *_told(body)) == (503, "unavailable", True)
+        go.set()
+        assert await asyncio.gather(*first) == len(first) * [(200, b"well")]
+        assert await _answer(gate) == (200, b"well")
+
+    _run(ask())
+
+
+def test_bodies_are_held_up_to_a_bound() -> None:
+    """Those that are whole and wait; nothing can give way to who comes next."""
+    go = threading.Event()
+
+    def application(environ: dict[str, Any], start: Start) -> list[bytes]:
+        go.wait(20)
+        start("200 OK", [])
+        return [str(len(environ["wsgi.input"].read())).encode()]
+
+    async def ask() -> None:
+        gate = Gate(application, threads=1, longest=HELD_BYTES)
+        most = HELD_BYTES - 10
+        large = asyncio.ensure_future(_answer(gate, most, [bytes(most)]))
+        await asyncio.sleep(0.1)
+        status, body = await _answer(gate, 11, [b"1234", b"5678901"])
+        assert (status, *_told(body)) == (503, "unavailable", True)
+        small = asyncio.ensure_future(_answer(gate, 10, [b"1234", b"567890"]))
+        await asyncio.sleep(0.1)
+        go.set()
+        assert await large == (200, str(most).encode())
+        assert await small == (200, b"10")
+        assert await _answer(gate, 11, [b"12345678901"]) == (200, b"11")
+
+    _run(ask())
+
+
+def test_who_has_been_sending_for_longest_gives_way() -> None:
+    def application(environ: dict[str, Any], start: Start) -> list[bytes]:
+        start("200 OK", [])
+        return [str(len(environ["wsgi.input"].read())).encode()]
+
+    async def ask() -> None:
+        gate = Gate(application, threads=1, longest=HELD_BYTES)
+        half = bytes(HELD_BYTES // 2)
+        slow = [asyncio.ensure_future(_answer(gate, HELD_BYTES, [half])) for _ in range(2)]
+        await asyncio.sleep(0.1)
+        assert await _answer(gate, 10, [b"1234", b"567890"]) == (200, b"10")
+        status, body = await asyncio.wait_for(slow[0], 5)
+        assert (status, *_told(body)) == (503, "unavailable", True)
+        assert not slow[1].done()
+        assert await _answer(gate, 2 * len(half), [half, half]) == (200, str(HELD_BYTES).encode())
+        assert (await asyncio.wait_for(slow[1], 5))[0] == 503
+        assert await _answer(gate, HELD_BYTES, [half, half]) == (200, str(HELD_BYTES).encode())
+
+    _run(ask())
+
+
+def test_large_answers_wait_for_their_readers_up_to_a_bound() -> None:
+    """Whoever has them made and does not read fills no disk, and keeps nobody from small ones."""
+    made: list[io.BytesIO] = []
+
+    def application(environ: dict[str, Any], start: Start) -> Any:
+        start("200 OK", [("Content-Length", environ["QUERY_STRING"])])
+        made.append(io.BytesIO(bytes(2**17)))  # its beginning: nobody reads further
+        return environ["wsgi.file_wrapper"](made[-1])
+
+    async def status(gate: Gate, size: int) -> int:
+        """Of an answer whose reader stands still."""
+        began = asyncio.get_running_loop().create_future()
+
+        async def receive() -> dict[str, Any]:
+            await asyncio.get_running_loop().create_future()
+            return {}
+
+        async def send(message: dict[str, Any]) -> None:
+            if not began.done():
+                began.set_result(message["status"])
+            elif message.get("more_body"):
+                await asyncio.get_running_loop().create_future()
+
+        scope = SCOPE | {"query_string": str(size).encode()}
+        readers.append(asyncio.ensure_future(gate(scope, receive, send)))
+        return int(await began)
+
+    readers: list[asyncio.Future[None]] = []
+
+    async def ask() -> None:
+        gate = Gate(application, threads=1, longest=10)
+        assert await status(gate, 2 * UNREAD_BYTES) == 200  # one alone
+        assert await status(gate, LARGE + 1) == 503
+        assert made[-1].closed
+        assert await status(gate, LARGE) == 200
+        readers[0].cancel()
+        await asyncio.gather(readers[0], return_exceptions=True)
+        assert await status(gate, UNREAD_BYTES - LARGE - 1) == 200
+        assert await status(gate, LARGE + 1) == 200
+        assert await status(gate, LARGE + 1) == 503
+        for each in readers:
+            each.cancel()
+        await asyncio.gather(*readers, return_exceptions=True)
+
+    _run(ask())
+
+
+def test_what_comes_in_pieces_is_sent_whole_and_with_its_length() -> None:
+    pieces = [bytes([n]) * 50_000 for n in range(7)]
+
+    def application(_environ: dict[str, Any], start: Start) -> Iterator[bytes]:
+        start("200 OK", [("Set-Cookie", "a=1"), ("Set-Cookie", "b=2")])
+        yield from pieces
+
+    call: Any = application
+    answer = answered(call, environ_of(SCOPE), b"")
+    with answer.body as body:
+        assert body.read() == b"".join(pieces)
+    assert answer.headers == [
+        (b"Set-Cookie", b"a=1"),
+        (b"Set-Cookie", b"b=2"),
+        (b"Content-Length", b"350000"),
+    ]
+
+
+def test_an_answer_that_breaks_off_is_none() -> None:
+    closed = []
+
+    class Pieces:
+        def __iter__(self) -> Iterator[bytes]:
+            yield b"half"
+            raise ValueError
+
+        def close(self) -> None:
+            closed.append(True)
+
+    def application(_environ: dict[str, Any], start: Start) -> Pieces:
+        start("200 OK", [])
+        return Pieces()
+
+    async def ask() -> None:
+        status, body = await _answer(Gate(application, threads=1, longest=10))
+        assert (status, *_told(body)) == (500, "fault_of_ours", True)
+
+    _run(ask())
+    assert closed == [True]

@@ -1,0 +1,87 @@
+"""What the arithmetic of growth says can be checked on paper."""
+
+import html
+import re
+
+import pytest
+from django.test import Client
+
+from explorer.growth.figures import Figures, described
+from explorer.growth.limits import LIMITS, reached
+from explorer.growth.needs import DAY, needs_of
+from explorer.growth.shown import LEVELS, growth, short
+from tests.commands import Manage
+
+pytestmark = pytest.mark.no_database
+
+
+def test_a_single_fact_and_a_hundred_of_a_block_cost_what_was_measured() -> None:
+    alone = needs_of(1, Figures(facts_per_block=1))
+    assert alone.gas == pytest.approx(170_480)
+    assert alone.calldata == pytest.approx(3_767)
+    many = needs_of(100, Figures(facts_per_block=100))
+    assert many.gas == pytest.approx(8_768_400)
+    assert many.calldata == pytest.approx(219_400)
+
+
+def test_a_source_has_only_so_many_blocks() -> None:
+    needs = needs_of(720_000, Figures(facts_per_block=1))
+    assert (needs.blocks_asked, needs.facts_of_a_block) == (DAY / 12, 100)
+
+
+@pytest.mark.parametrize("facts", LEVELS)
+def test_more_facts_need_more_of_everything(facts: float) -> None:
+    some, more = needs_of(facts, Figures()), needs_of(facts * 2, Figures())
+    for name in ("gas", "calldata", "transactions", "questions", "rows", "provers", "servers"):
+        assert getattr(some, name) < getattr(more, name) <= 2 * getattr(some, name), name
+
+
+def test_a_limit_is_where_all_of_it_is_used() -> None:
+    figures = Figures()
+    found = reached(figures)
+    assert {each.limit for each in found} == set(LIMITS)
+    assert found == sorted(found, key=lambda each: each.facts)
+    for each in found:
+        assert each.limit.used(needs_of(each.facts, figures), figures) == pytest.approx(1)
+
+
+def test_the_pages_own_sentences_are_true() -> None:
+    found = growth(Figures())
+    cells = {line.name: line.cells for line in found.lines}
+    assert cells["provers"][:2] == ("1", "1")
+    assert "destination's blocks" in found.first
+    fit = [needs_of(level, Figures()).block_share for level in LEVELS]
+    assert fit[0] < 0.01 < fit[1] < 1 < fit[2]
+
+
+def test_numbers_are_short() -> None:
+    shown = [short(each) for each in (0.1163, 7, 999, 1_500, 8_768_400, 4.82e9, 48.2e12)]
+    assert shown == ["0.116", "7", "999", "1.5 k", "8.77 M", "4.82 G", "48.2 T"]
+
+
+def test_the_page_and_the_command_say_the_same(client: Client, manage: Manage) -> None:
+    page = re.sub(
+        r"\s+", " ", html.unescape(re.sub("<[^>]+>", " ", client.get("/docs/growth").text))
+    )
+    ended = manage("growth")
+    assert (ended.returncode, ended.stderr) == (0, "")
+    found = growth(Figures())
+    for line in found.lines:
+        assert " ".join((line.name, *line.cells)) in re.sub(" +", " ", page)
+        assert " ".join((line.name, *line.cells)) in re.sub(" +", " ", ended.stdout)
+    for told in (found.first, found.first_of_design, *(then for *_, then in found.limits)):
+        assert told in page
+        assert told in ended.stdout
+    for each in described():
+        assert f"{each.option} {each.shown} {each.what}" in page
+
+
+def test_every_figure_is_an_option(manage: Manage) -> None:
+    dearer = manage("growth", "--facts", "1000", "--facts-per-block", "1", "--gas-alone", "1000000")
+    assert "1,000\n" in dearer.stdout
+    assert re.search(r"destination gas, a day +1 G\n", dearer.stdout)
+    wrong = manage("growth", "--disk", "0")
+    assert (wrong.returncode, wrong.stderr) == (
+        1,
+        "CommandError: --disk must be a number above 0.\n",
+    )

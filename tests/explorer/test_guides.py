@@ -1,0 +1,57 @@
+"""What the guides show works as it stands there."""
+
+import html
+import re
+from pathlib import Path
+
+import pytest
+from django.test import Client
+
+from explorer.advice import ADVICE
+from explorer.views.guides import CONTRACT, ROUTES
+from queries.chain.solidity import SETTINGS, run_compiler
+from queries.routes import read_routes
+
+pytestmark = pytest.mark.no_database
+GUIDES = ["/docs", "/docs/operating", "/docs/security", "/docs/growth"]
+
+
+@pytest.mark.parametrize("address", GUIDES)
+def test_every_link_leads_somewhere(client: Client, address: str) -> None:
+    page = client.get(address).text.partition("<main")[2]
+    links = set(re.findall(r'href="(/[^"]*|#[^"]*)"', page))
+    assert links
+    for link in links:
+        path, _, place = link.partition("#")
+        if path.startswith(("/static/", "/dashboard")) or path == "/explorer/routes":
+            continue  # these ask the database, and have tests of their own
+        reached = client.get(path or address)
+        assert reached.status_code == 200, link
+        assert not place or f'id="{place}"' in reached.text, link
+
+
+def test_the_contract_compiles_without_a_complaint(client: Client) -> None:
+    shown = _code(client.get("/docs").text, "contract")
+    assert shown == CONTRACT.read_text().strip()
+    output = run_compiler({CONTRACT.name: shown}, SETTINGS)
+    assert output.get("errors", []) == []
+    assert output["contracts"][CONTRACT.name]["SnapshotVote"]["evm"]["bytecode"]["object"]
+
+
+def test_every_reason_why_a_batch_is_rejected_is_told(client: Client) -> None:
+    page = client.get("/docs").text
+    for code in ADVICE:
+        assert f'id="{code}"' in page
+
+
+def test_the_routes_can_be_read(client: Client, tmp_path: Path) -> None:
+    shown = _code(client.get("/docs/operating").text, "routes")
+    assert shown == ROUTES.strip()
+    (tmp_path / "routes.toml").write_text(shown)
+    assert set(read_routes(tmp_path / "routes.toml").chains) == {11155111}
+
+
+def _code(page: str, name: str) -> str:
+    shown = re.search(rf'<code id="{name}">(.*?)</code>', page, re.DOTALL)
+    assert shown
+    return html.unescape(shown[1])

@@ -1,0 +1,55 @@
+"""Server and prover are restarted while batches come: none is lost, and none is done twice."""
+
+import time
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+
+from tests.commands import Manage, free_port
+from tests.installation import Prepared, prepared, proving
+from tests.own_database import own_database
+from tests.served import served
+from tests.visitors import SEVERAL, visitors
+
+pytestmark = pytest.mark.django_db
+
+RESTARTS = 2
+MANY = {"REQUESTS_PER_MINUTE": "1000000", "LOG_LEVEL": "WARNING"}
+COUNT = "from queries.models import Batch; print(Batch.objects.count())"
+
+
+def test_no_batch_is_lost_and_none_is_doubled(
+    repository: Path, tmp_path: Path, manage: Manage
+) -> None:
+    """Each server and prover ends with code 0 when it is told to: else its own block fails."""
+    port = str(free_port())
+    with (
+        own_database(tmp_path, "restarts") as url,
+        prepared(tmp_path, manage, SEVERAL + 9, DATABASE_URL=url, **MANY) as it,
+    ):
+        again = ExitStack()
+        with again:
+            with visitors(f"http://127.0.0.1:{port}", it.key, it.node) as them:
+                for _ in range(RESTARTS):
+                    again.enter_context(proving(repository, tmp_path, it.settings))
+                    again.enter_context(
+                        served(repository, tmp_path, workers="2", port=port, **it.settings)
+                    )
+                    time.sleep(2)
+                    again.close()
+                again.enter_context(proving(repository, tmp_path, it.settings))
+                again.enter_context(served(repository, tmp_path, port=port, **it.settings))
+            assert them.statuses() == {"DONE"}
+        counted = manage("shell", "--verbosity", "0", "-c", COUNT, **it.settings).stdout
+        _assert_each_fact_is_paid_once(it)
+    assert them.broken == []
+    assert them.refused  # or nothing was restarted while they came
+    assert len(set(them.accepted.values())) == len(them.accepted) > 10 * RESTARTS
+    assert int(counted) == len(them.accepted)
+
+
+def _assert_each_fact_is_paid_once(it: Prepared) -> None:
+    logs = it.node.rpc.ask("eth_getLogs", {"address": it.registry, "fromBlock": "0x0"})
+    assert logs
+    assert len({tuple(log["topics"]) for log in logs}) == len(logs)

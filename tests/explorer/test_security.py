@@ -1,0 +1,76 @@
+"""What /docs/security says is shown by tests that are there."""
+
+import ast
+from pathlib import Path
+
+import pytest
+from django.test import Client
+
+from explorer.security.analysis import EXPLAINED
+from explorer.security.bounds import BOUNDS
+from explorer.security.fuzzed import last_campaign
+from explorer.security.rows import Requirement, Verdict
+from explorer.security.walk import CHAPTERS
+from tests.explorer.asvs import level_2, named
+
+pytestmark = pytest.mark.no_database
+HOUR = 3_600  # seconds
+REQUIREMENTS: list[Requirement] = [each for part in CHAPTERS for each in part.requirements]
+NAMED = [
+    *(test for each in REQUIREMENTS for test in each.tests),
+    *(test for each in BOUNDS for test in each.tests),
+]
+
+
+def _tests_in(file: Path) -> set[str]:
+    tree = ast.parse(file.read_text())
+    return {each.name for each in tree.body if isinstance(each, ast.FunctionDef)}
+
+
+def test_every_test_that_is_named_is_there(repository: Path) -> None:
+    lost = []
+    for test in sorted(set(NAMED)):
+        file, _, name = test.partition("::")
+        path = repository / "tests" / file
+        if not path.exists() or not name.startswith("test_") or name not in _tests_in(path):
+            lost.append(test)
+    assert not lost
+
+
+def test_what_is_met_names_a_test_and_what_is_not_says_why() -> None:
+    for each in REQUIREMENTS:
+        assert each.tests or each.verdict is not Verdict.MET, each.numbers
+        assert each.asks.endswith("."), each.numbers
+        assert each.how.endswith("."), each.numbers
+
+
+def test_every_requirement_of_level_2_has_one_row() -> None:
+    """Its own, or that of its section."""
+    assert len(list(level_2())) == len(set(level_2())) > 250
+    rows = [number for each in REQUIREMENTS for number in named(each.numbers)]
+    assert sorted(rows) == sorted(set(rows))
+    assert [each for each in level_2() if not {each, each.rpartition(".")[0]} & set(rows)] == []
+
+
+def test_all_of_it_is_on_the_page(client: Client) -> None:
+    page = client.get("/docs/security")
+    assert page.status_code == 200
+    for each in REQUIREMENTS:
+        assert f'<th scope="row">{each.numbers}</th>' in page.text
+    assert page.text.count("::test_") == len(NAMED)
+    for row in EXPLAINED:
+        assert all(f"<code>{place}</code>" in page.text for place in row.places)
+    assert all(f"<code>{seed}</code>" in page.text for seed in last_campaign().seeds)
+
+
+def test_the_last_campaign_ran_tests_that_are_there_for_an_hour_and_found_nothing(
+    repository: Path,
+) -> None:
+    campaign = last_campaign()
+    for test in campaign.tries:
+        file, _, name = test.partition("::")
+        assert name.partition("[")[0] in _tests_in(repository / file), test
+    assert campaign.all_tries > len(campaign.seeds) * campaign.count > 0
+    assert len(set(campaign.seeds)) == len(campaign.seeds)
+    assert campaign.findings == ()
+    assert campaign.seconds >= HOUR

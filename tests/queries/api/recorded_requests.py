@@ -1,0 +1,122 @@
+"""How clients in the field ask, as their code sends it; words in capitals stand for values."""
+
+from dataclasses import dataclass
+from enum import Enum
+
+
+class KeyPlace(Enum):
+    """Where a client shows its key."""
+
+    URL = "in the URL"
+    HEADER = "in the header"
+    BOTH = "in both"
+
+
+@dataclass(frozen=True)
+class Recorded:
+    """One client's way."""
+
+    name: str
+    key: KeyPlace
+    body: str
+
+
+ALIASES = ("STARKNET", "SN_SEPOLIA", "SN_GOERLI")
+
+RECORDED = (
+    Recorded(
+        "the specification's example",
+        KeyPlace.URL,
+        """
+        { "destinationChainId": "CHAIN", "fee": "0",
+          "data": { "CHAIN": { "block:BLOCK": {
+            "accounts": { "HOLDER": { "props": ["BALANCE"], "slots": [] } } } } } }
+        """,
+    ),
+    Recorded(
+        "all that any of them sends",
+        KeyPlace.BOTH,
+        """
+        { "destinationChainId": "CHAIN",
+          "fee": "0",
+          "data": {
+            "CHAIN": {
+              "block:BLOCK":    { "header": ["PARENT_HASH"],
+                                  "accounts": { "HOLDER": { "props": ["BALANCE"], "slots": [] } } },
+              "timestamp:TIME": { "accounts": { "CONTRACT": { "slots": ["0x1"] } } } } },
+          "webhook": { "url": "HOOK", "headers": { "Content-Type": "application/json" } } }
+        """,
+    ),
+    Recorded(
+        "a header's fields alone",
+        KeyPlace.HEADER,
+        """
+        { "destinationChainId": "CHAIN", "fee": "0",
+          "data": { "CHAIN": { "block:BLOCK": { "header": ["STATE_ROOT", "PROPOSER"] } } } }
+        """,
+    ),
+    Recorded(
+        "slots at a time, without props",
+        KeyPlace.HEADER,
+        """
+        { "destinationChainId": "CHAIN", "fee": "0",
+          "data": { "CHAIN": { "timestamp:TIME": {
+            "accounts": { "CONTRACT": { "slots": ["0x0", "0x1", "0x06"] } } } } } }
+        """,
+    ),
+    Recorded(
+        "props without slots, and every one of them",
+        KeyPlace.URL,
+        """
+        { "destinationChainId": "CHAIN", "fee": "0",
+          "data": { "CHAIN": { "block:BLOCK": { "header": [], "accounts": {
+            "CONTRACT": { "props": ["NONCE", "BALANCE", "STORAGE_ROOT", "CODE_HASH"] } } } } } }
+        """,
+    ),
+    Recorded(
+        "a destination by its name",
+        KeyPlace.URL,
+        """
+        { "destinationChainId": "STARKNET", "fee": "0",
+          "data": { "CHAIN": { "block:BLOCK": {
+            "accounts": { "HOLDER": { "props": ["NONCE"], "slots": [] } } } } } }
+        """,
+    ),
+    Recorded(
+        "both chains by names",
+        KeyPlace.BOTH,
+        """
+        { "destinationChainId": "SN_SEPOLIA", "fee": "0",
+          "data": { "SN_GOERLI": { "timestamp:TIME": {
+            "accounts": { "HOLDER": { "props": ["BALANCE"] } } } } } }
+        """,
+    ),
+    Recorded(
+        "more than anyone reads, at the top",
+        KeyPlace.HEADER,
+        """
+        { "destinationChainId": "CHAIN", "fee": "0", "chainId": "1", "type": "batch",
+          "data": { "CHAIN": { "block:BLOCK": {
+            "accounts": { "HOLDER": { "props": ["BALANCE"], "slots": [] } } } } } }
+        """,
+    ),
+    Recorded(
+        "an address whose capitals are wrong",
+        KeyPlace.URL,
+        """
+        { "destinationChainId": "CHAIN", "fee": "0",
+          "data": { "CHAIN": { "block:BLOCK": {
+            "accounts": { "MISSPELLED": { "props": ["BALANCE"], "slots": [] } } } } } }
+        """,
+    ),
+    Recorded(
+        "padded slots, and one that was never set",
+        KeyPlace.BOTH,
+        """
+        { "destinationChainId": "CHAIN", "fee": "0",
+          "data": { "CHAIN": { "block:BLOCK": { "accounts": { "CONTRACT": { "props": [], "slots": [
+            "0x0000000000000000000000000000000000000000000000000000000000000001",
+            "0x000000000000000000000000000000000000000000000000000000000000ffff" ] } } } } } }
+        """,
+    ),
+)

@@ -1,0 +1,38 @@
+"""Questions to nodes that fail in tests, and what is expected of each failure."""
+
+import traceback
+from typing import Any
+
+import pytest
+
+from queries.chain.errors import ChainError
+from queries.chain.nodes import Nodes
+from queries.proving.errors import AnswerMalformed
+from queries.routes import Chain
+
+NOBODY = "http://127.0.0.1:1/hunter2"
+SHOWN_ERRORS = ("{", "hunter2", "http", "127.0.0.1")
+
+
+def impatient(chain: Chain) -> Nodes:
+    return Nodes(chain, timeout=0.5, patience=0)
+
+
+def failure(nodes: Nodes, method: str = "eth_blockNumber", *params: object) -> ChainError:
+    with pytest.raises(ChainError) as failed:
+        nodes.ask(method, *params)
+    said = "".join(traceback.format_exception(failed.value))
+    assert not any(part in said.split("ChainError")[-1] for part in ("hunter2", "127.0.0.1"))
+    assert failed.value.sentence.endswith(".")
+    assert not any(part in failed.value.sentence for part in SHOWN_ERRORS)
+    return failed.value
+
+
+def number(answer: Any) -> int:
+    if not isinstance(answer, str):
+        raise AnswerMalformed("no number")
+    return int(answer, 16)
+
+
+def number_of(block: Any) -> int:
+    return number(block["number"])

@@ -1,0 +1,100 @@
+"""Many questions at once: in how many requests, and what one node leaves open."""
+
+from typing import Any
+
+import pytest
+
+from queries.chain.errors import CallReverted
+from queries.chain.local_node import LocalNode
+from queries.chain.nodes import Nodes
+from tests.queries.chain.asking_nodes import number_of
+from tests.queries.chain.lying_node import LyingNode, as_json, result
+from tests.queries.chain.relay import Asked, NotMine, chain_of, refusal, relay
+
+pytestmark = pytest.mark.no_database
+
+
+def test_many_questions_go_in_requests_of_a_hundred(shared_node: LocalNode) -> None:
+    asked = Asked()
+    with relay(shared_node.url, asked=asked) as address:
+        nodes = Nodes(chain_of(address))
+        numbers = [[hex(0), False]] * 250
+        blocks = nodes.ask_many("eth_getBlockByNumber", numbers)
+        assert nodes.ask_many("eth_getBlockByNumber", []) == []
+        nodes.close()
+    assert {number_of(block) for block in blocks} == {0}
+    assert [len(request) for request in asked.requests] == [1, 100, 100, 50]
+
+
+def test_what_one_node_leaves_open_another_answers(shared_node: LocalNode) -> None:
+    """In their places, and what was answered is not asked again."""
+    second = Asked()
+
+    def every_third(method: str, params: list[Any], answer: dict[str, Any]) -> dict[str, Any]:
+        odd = method == "eth_getStorageAt" and int(params[1], 16) % 3
+        return refusal("header not found") if odd else answer
+
+    def stored(method: str, params: list[Any], answer: dict[str, Any]) -> dict[str, Any]:
+        return {"result": params[1]} if method == "eth_getStorageAt" else answer
+
+    with (
+        relay(shared_node.url, lambda m, p, a: every_third(m, p, stored(m, p, a))) as one,
+        relay(shared_node.url, stored, second) as two,
+    ):
+        nodes = Nodes(chain_of(one, two))
+        asked = [[shared_node.payer, hex(slot), "latest"] for slot in range(9)]
+        assert nodes.ask_many("eth_getStorageAt", asked) == [each[1] for each in asked]
+        nodes.close()
+    assert len(second.requests[-1]) == 6
+
+
+def test_a_revert_stands_in_its_place(shared_node: LocalNode) -> None:
+    nodes = Nodes(chain_of(shared_node.url))
+    codes = ["0x5f5ffd", "0x60aa5f5260205ff3", "0x60bb5f5260205ffd"]
+    answers = nodes.ask_many("eth_call", [[{"data": code}, "latest"] for code in codes])
+    nodes.close()
+    assert [type(answer) for answer in answers] == [CallReverted, str, CallReverted]
+    assert answers[1] == f"0x{'aa':0>64}"
+    assert isinstance(answers[2], CallReverted)
+    assert answers[2].data == bytes(31) + b"\xbb"
+
+
+@pytest.mark.parametrize(
+    "way", ["refusal", "single answer", "nothing for some", "too large", "413", "400"]
+)
+def test_a_node_that_takes_few_at_once_is_asked_few(shared_node: LocalNode, way: str) -> None:
+    asked = Asked()
+
+    def at_most_ten(node: LyingNode, question: Any) -> None:
+        if not isinstance(question, list) or len(question) <= 10:
+            raise NotMine
+        if way == "refusal":
+            node.answer(as_json(refusal("batch of more than 10 requests is not allowed")))
+        elif way == "single answer":
+            node.answer(result("0x1"))
+        elif way == "too large":
+            node.answer(b"[" + b"[]," * 2**20 + b"[]]")
+        elif way.isdigit():
+            node.answer(b"<h1>no</h1>", int(way))
+        else:
+            few = [{"jsonrpc": "2.0", "id": each["id"], "result": "0x1"} for each in question[:10]]
+            node.answer(as_json(few))
+
+    with relay(shared_node.url, asked=asked, first=at_most_ten) as address:
+        nodes = Nodes(chain_of(address))
+        blocks = nodes.ask_many("eth_getBlockByNumber", [[hex(0), False]] * 100)
+        nodes.close()
+    assert [number_of(block) for block in blocks] == 100 * [0]
+    assert [len(request) for request in asked.requests[:4]] == [1, 100, 25, 6]
+
+
+def test_a_node_that_takes_no_batches_is_asked_one_by_one(shared_node: LocalNode) -> None:
+    def never(node: LyingNode, question: Any) -> None:
+        if not isinstance(question, list):
+            raise NotMine
+        node.answer(as_json(refusal("batch requests are not supported")))
+
+    with relay(shared_node.url, first=never) as address:
+        nodes = Nodes(chain_of(address))
+        assert len(nodes.ask_many("eth_getBlockByNumber", [[hex(0), False]] * 9)) == 9
+        nodes.close()

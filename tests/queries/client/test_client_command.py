@@ -1,0 +1,190 @@
+"""The client as a command, against the whole service as it is run."""
+
+import json
+import os
+import pty
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+import requests
+
+from queries import tacitus
+from queries.tacitus import Ask, Tacitus, batch_of
+from tests.commands import managing
+from tests.installation import HOLDER, Installation
+from tests.local_chain import CHAIN_ID, ETHER
+from tests.queries.client.asked import AHEAD, balance_at, newest
+from tests.queries.contracts.holder import compiled_holder
+
+pytestmark = pytest.mark.no_database
+
+
+def run(it: Installation, *arguments: str, **more: Any) -> subprocess.CompletedProcess[str]:
+    ended = subprocess.run(
+        [sys.executable, tacitus.__file__, *arguments],
+        env={"TACITUS_URL": it.address, "TACITUS_KEY": it.key, "PYTHONUTF8": "1"},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+        **more,
+    )
+    assert it.key not in ended.stdout + ended.stderr
+    assert "Traceback" not in ended.stderr
+    return ended
+
+
+def asking(block: int, *more: str) -> list[str]:
+    return ["submit", "--to", f"{CHAIN_ID}", "--block", f"{block}", "--account", HOLDER, *more]
+
+
+def test_the_command_submits_waits_and_shows_what_was_proven(it: Installation) -> None:
+    block = newest(it)
+    ended = run(it, *asking(block, "--prop", "BALANCE", "--header", "GAS_USED", "--wait"))
+    assert ended.returncode == 0, ended.stderr
+    lines = ended.stdout.splitlines()
+    balance = f"{CHAIN_ID}  {block:,}  {HOLDER}  BALANCE"
+    assert f"{balance}   123 ({123 * ETHER:,} wei)" in lines
+    assert [line.split()[:3] for line in lines if HOLDER not in line] == [
+        [f"{CHAIN_ID}", f"{block:,}", "GAS_USED"]
+    ]
+    assert f"{it.address}/explorer/query/" in ended.stderr
+    assert ended.stderr.splitlines()[-1] == "DONE"
+
+
+def test_the_commands_follow_each_other(it: Installation, tmp_path: Path) -> None:
+    contract = it.node.deploy(compiled_holder())
+    ones = "0x" + 20 * "11"
+    slot = run(it, "slot", "2", "--key", ones).stdout.strip()
+    file = tmp_path / "batch.json"
+    asked = Ask(CHAIN_ID, block=newest(it), accounts=[contract], slots=[slot])
+    file.write_text(json.dumps(batch_of(CHAIN_ID, asked)))
+    told = json.loads(run(it, "submit", "--file", str(file), "--json").stdout)
+    batch = told["internalId"]
+    waited = json.loads(run(it, "wait", batch, "--json").stdout)
+    (fact,) = waited["facts"]
+    assert (waited["queryStatus"], fact["name"]) == ("DONE", slot)
+    assert int(fact["word"], 16) == 2**184
+    status = run(it, "status", batch)
+    first, *facts = status.stdout.splitlines()
+    assert first.startswith(f"{batch}  DONE  ✓ INITIAL_STATE 1/1 ── ✓ BLOCKHASH_AVAILABLE 1/1 ── ")
+    assert facts == [line for line in run(it, "wait", batch).stdout.splitlines() if line]
+    assert json.loads(run(it, "status", batch, "--json").stdout)["internalId"] == batch
+    piped = run(it, "submit", "--file", "-", "--idempotency-key", "x", input=file.read_text())
+    assert piped.returncode == 0, piped.stderr
+    assert len(piped.stdout.strip()) == len(batch)
+
+
+def test_a_proof_is_a_file_that_is_checked_without_the_server(
+    it: Installation, repository: Path, tmp_path: Path
+) -> None:
+    asked = asking(newest(it), "--prop", "BALANCE", "--wait", "--json")
+    batch = json.loads(run(it, *asked).stdout)["internalId"]
+    file = tmp_path / "proof.json"
+    ended = run(it, "proof", batch, "--out", str(file))
+    assert (ended.returncode, ended.stdout) == (0, ""), ended.stderr
+    assert ended.stderr.strip().endswith(f"bytes are in {file}.")
+    assert run(it, "proof", batch).stdout == file.read_text()
+    assert Tacitus(it.address, it.key).proof(batch) == file.read_bytes()
+    manage = managing(repository, tmp_path)
+    checked = manage("verify_proof", str(file), "--node", it.node.url, DEVELOPMENT="1")
+    assert checked.returncode == 0, checked.stdout + checked.stderr
+    assert HOLDER in checked.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "said"),
+    [
+        (asking(10**6, "--prop", "BALANCE"), 3, "Trying again may help."),
+        (asking(1, "--prop", "AGE"), 1, "AGE"),
+        (asking(1), 1, "."),
+        (["status", "01J2VM6JSA6VKKZ0ENWGYYPR18"], 1, "No query found"),
+        (["status", "x", "--key", "tct_wrong"], 1, "The server's /dashboard shows the keys"),
+        (["status", "x", "--server", "127.0.0.1"], 2, "The server is an address such as"),
+        (["status", "x", "--server", "http://127.0.0.1:1"], 3, "does not answer"),
+        (["submit"], 2, "Say what to prove and --to which chain"),
+        (["submit", "--file", "/nowhere.json"], 2, "/nowhere.json cannot be read: No such file"),
+        (["proof", "01J2VM6JSA6VKKZ0ENWGYYPR18"], 1, "."),
+        (["slot", "0x"], 2, "'0x' is no whole number"),
+        (["slot", "1", "--size", "5"], 2, "--size follows"),
+        (["slot", "1", "--key", "dai"], 2, "string:dai"),
+        (["slot", "a", "--layout", "/nowhere.json"], 2, "cannot be read"),
+    ],
+)  # fmt: skip
+def test_a_failure_is_a_sentence_and_a_code(
+    it: Installation, arguments: list[str], code: int, said: str
+) -> None:
+    ended = run(it, *arguments)
+    assert (ended.returncode, ended.stdout) == (code, "")
+    assert said in ended.stderr
+    assert len(ended.stderr.splitlines()) == 1
+
+
+def test_programs_get_refusals_as_json(it: Installation) -> None:
+    told = json.loads(run(it, *asking(1, "--prop", "AGE", "--json")).stderr)
+    assert (told["code"], told["retryable"]) == ("unknown_prop", False)
+    assert set(told) == {"error", "code", "path", "retryable"}
+
+
+@pytest.mark.parametrize("arguments", [[], ["prove"], ["status"], ["submit", "--block", "x"]])
+def test_a_wrong_call_ends_with_two_and_help_with_zero(
+    it: Installation, arguments: list[str]
+) -> None:
+    wrong, asked = run(it, *arguments), run(it, *arguments[:0], "--help")
+    assert (wrong.returncode, wrong.stdout) == (2, "")
+    assert wrong.stderr.startswith("usage: tacitus.py")
+    assert asked.returncode == 0
+    assert "export TACITUS_URL=" in asked.stdout
+
+
+def waiting(it: Installation, stderr: int) -> subprocess.Popen[bytes]:
+    """A command that waits for a block that nobody makes."""
+    batch = Tacitus(it.address, it.key).submit(balance_at(newest(it) + AHEAD)).id
+    return subprocess.Popen(
+        [sys.executable, tacitus.__file__, "wait", batch],
+        env={"TACITUS_URL": it.address, "TACITUS_KEY": it.key, "COLUMNS": "60", "PYTHONUTF8": "1"},
+        stdout=subprocess.PIPE,
+        stderr=stderr,
+    )
+
+
+def test_ctrl_c_ends_it_in_a_sentence(it: Installation) -> None:
+    command = waiting(it, subprocess.PIPE)
+    assert command.stderr
+    first = command.stderr.readline()
+    assert first.startswith((b"ACCEPTED", b"RECEIVED", b"IN_PROGRESS"))
+    command.send_signal(signal.SIGINT)
+    _, said = command.communicate(timeout=20)
+    assert command.returncode == 130
+    assert said.decode().splitlines()[-1].startswith("Interrupted. What was submitted goes on")
+    assert b"Traceback" not in said
+
+
+def test_on_a_terminal_the_steps_are_a_line_that_moves(it: Installation) -> None:
+    ours, theirs = pty.openpty()
+    command = waiting(it, theirs)
+    os.close(theirs)
+    shown = ""
+    until = time.monotonic() + 30
+    while "◐ INITIAL_STATE" not in shown and time.monotonic() < until:
+        shown += os.read(ours, 1000).decode(errors="ignore")
+    it.node.rpc.ask("anvil_mine", hex(AHEAD))
+    answer, _ = command.communicate(timeout=30)
+    shown += os.read(ours, 100_000).decode(errors="ignore")
+    os.close(ours)
+    assert command.returncode == 0
+    lines = shown.replace("\r\n", "").split("\r\x1b[2K")
+    assert [line for line in lines if "ED  ◐ INITIAL_STATE 0/1 ○ ○ ○" in line], lines
+    assert lines[-1] == "DONE  ✓ ✓ ✓ ✓ ACCOUNT_ACCUMULATED 1/1"
+    assert max(map(len, lines)) < 60
+    assert b"BALANCE" in answer
+
+
+def test_the_served_file_is_the_one_that_runs(it: Installation) -> None:
+    served = requests.get(f"{it.address}/tacitus.py", timeout=10)
+    assert served.content == Path(tacitus.__file__).read_bytes()

@@ -1,0 +1,144 @@
+"""The client as a module, against the whole service as it is run."""
+
+import html
+import os
+import re
+import shutil
+import subprocess
+import sys
+import time
+from decimal import Decimal
+from pathlib import Path
+
+import pytest
+import requests
+
+from queries import tacitus
+from queries.tacitus import Ask, NotDone, Refused, Rejected, Status, Tacitus, TimedOut, batch_of
+from tests.installation import HOLDER, Installation
+from tests.local_chain import CHAIN_ID, ETHER
+from tests.queries.client.asked import AHEAD, balance_at, newest
+from tests.queries.contracts.holder import VARIABLES, compiled_holder
+
+pytestmark = pytest.mark.no_database
+
+
+@pytest.fixture
+def service(it: Installation) -> Tacitus:
+    return Tacitus(f"{it.address}/", it.key)
+
+
+def test_it_submits_waits_and_has_the_facts(it: Installation, service: Tacitus) -> None:
+    contract = it.node.deploy(compiled_holder())
+    position, _, value = VARIABLES["nested mapping"]
+    block = newest(it)
+    head = it.node.rpc.ask("eth_getBlockByNumber", hex(block), False)  # noqa: FBT003
+    it.node.rpc.ask("anvil_mine", "0x3", "0x1")  # which block a time is of shows with the next
+    asked = batch_of(
+        CHAIN_ID,
+        Ask(CHAIN_ID, block=block, accounts=[HOLDER.lower()], props=["BALANCE", "CODE_HASH"]),
+        Ask(CHAIN_ID, block=block, accounts=[contract], props=["NONCE"], slots=[position.slot]),
+        Ask(CHAIN_ID, block=block, header=["PARENT_HASH", "TIMESTAMP", "COINBASE"]),
+        Ask(CHAIN_ID, timestamp=int(head["timestamp"], 16), accounts=[HOLDER], props=["NONCE"]),
+    )
+    estimate = service.estimate(asked)
+    assert (estimate.free, estimate.fee_needed, len(estimate.told["blocks"])) == (True, 0, 1)
+    seen: list[Status] = []
+    sent = service.submit(asked)
+    done = service.wait(sent.id, timeout=60, progress=seen.append, steps=True)
+    assert done == seen[-1]
+    assert {step.mark for step in done.steps} == {"✓"}
+    assert done.steps[0].name == "INITIAL_STATE"
+    facts = service.facts(sent.id)
+    assert {(fact.chain, fact.block) for fact in facts} == {(CHAIN_ID, block)}
+    of = {(fact.account, fact.name): fact for fact in facts}
+    balance = of[HOLDER, "BALANCE"]
+    assert (balance.number, balance.units, balance.ens) == (123 * ETHER, Decimal(123), None)
+    assert of[HOLDER, "CODE_HASH"].number is None
+    slots = [fact for fact in facts if fact.name == f"0x{position.slot:064x}"]
+    assert [(fact.number, fact.units) for fact in slots] == [(value, None)]
+    assert of[None, "PARENT_HASH"].word == head["parentHash"]
+    assert of[None, "TIMESTAMP"].number == int(head["timestamp"], 16)
+    (at_a_time,) = [fact for fact in facts if fact.selector.startswith("timestamp:")]
+    assert (at_a_time.name, at_a_time.number) == ("NONCE", 0)
+
+
+def test_what_is_refused_says_where(it: Installation, service: Tacitus) -> None:
+    wrong = batch_of(CHAIN_ID, Ask(CHAIN_ID, block=1, accounts=["0x12"], props=["BALANCE"]))
+    with pytest.raises(Refused) as raised:
+        service.submit(wrong)
+    told = raised.value
+    assert (told.code, told.retryable, told.http_status) == ("account_malformed", False, 400)
+    assert told.path == f"data.{CHAIN_ID}.block:1.accounts.0x12"
+    with pytest.raises(Refused) as raised:
+        service.wait("01J2VM6JSA6VKKZ0ENWGYYPR18")
+    assert raised.value.code == "batch_unknown"
+    with pytest.raises(Refused) as raised:
+        Tacitus(it.address, "tct_wrong").submit(balance_at(1))
+    assert raised.value.code == "key_unknown"
+    with pytest.raises(Refused) as raised:
+        service.proof("01J2VM6JSA6VKKZ0ENWGYYPR18")
+    assert raised.value.http_status == 404
+
+
+def test_a_batch_that_waits_has_no_facts_and_times_out(it: Installation, service: Tacitus) -> None:
+    until = time.monotonic() + 30
+    sent = service.submit(balance_at(newest(it) + AHEAD))
+    with pytest.raises(NotDone):
+        service.facts(sent.id)
+    with pytest.raises(TimedOut, match="and goes on"):
+        service.wait(sent.id, timeout=0.2)
+    while (status := service.status(sent.id, steps=False)).wait_code in {"", "not_taken"}:
+        assert time.monotonic() < until, status
+    assert status.wait_code == "block_not_final"
+    assert "is not final yet" in status.waits_for
+    it.node.rpc.ask("anvil_mine", hex(AHEAD))
+    assert service.wait(sent.id, timeout=60).done
+
+
+def test_a_rejected_batch_tells_its_step(service: Tacitus) -> None:
+    asked = batch_of(CHAIN_ID, Ask(CHAIN_ID, timestamp=1, header=["GAS_USED"]))
+    with pytest.raises(Rejected) as raised:
+        service.wait(service.submit(asked).id, timeout=60)
+    assert (raised.value.step, raised.value.retryable) == ("INITIAL_STATE", False)
+
+
+def test_an_own_idempotency_key_submits_once(it: Installation, service: Tacitus) -> None:
+    asked = balance_at(newest(it))
+    first, again = (service.submit(asked, idempotency="mine") for _ in range(2))
+    assert first == again
+    assert service.submit(asked).id != first.id
+
+
+@pytest.mark.parametrize("name", ["module", "command", "slot"])
+def test_what_the_page_shows_works_as_it_stands(
+    it: Installation, tmp_path: Path, name: str
+) -> None:
+    """With this chain's id and block, and one's own key."""
+    page = html.unescape(requests.get(f"{it.address}/docs/api", timeout=10).text)
+    shown = re.search(rf'<code id="python-{name}">(.*?)</code>', page, re.DOTALL)
+    assert shown
+    own = {"11155111": f"{CHAIN_ID}", "5186021": f"{newest(it)}", "tct_YOURS": it.key}
+    source = re.sub("|".join(own), lambda each: own[each[0]], shown[1])
+    (tmp_path / "tacitus.py").write_bytes(Path(tacitus.__file__).read_bytes())
+    if not shutil.which("curl"):
+        source = re.sub("^curl .*", "", source)
+    ended = subprocess.run(
+        [sys.executable, "-c", source] if name == "module" else ["sh", "-ec", source],
+        cwd=tmp_path,
+        env={
+            "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
+            "TACITUS_URL": it.address,
+            "TACITUS_KEY": it.key,
+        },
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=True,
+    )
+    expected = {
+        "module": f"{own['5186021']} BALANCE 123.000000000000000000",
+        "command": f"BALANCE  123 ({123 * ETHER:,} wei)",
+        "slot": "  0",
+    }
+    assert expected[name] in ended.stdout, ended.stderr

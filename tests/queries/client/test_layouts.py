@@ -1,0 +1,176 @@
+"""Variables are found by name where the real compiler puts them: read back from a real node."""
+
+import json
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from queries.chain.local_node import LocalNode
+from queries.chain.solidity import run_compiler
+from queries.tacitus import Misused, find_variable, main
+
+pytestmark = pytest.mark.no_database
+
+SOURCE = Path(__file__).parent / "sources" / "Kept.sol"
+SETTINGS = {
+    "evmVersion": "cancun",
+    "outputSelection": {"*": {"*": ["evm.bytecode.object", "storageLayout"]}},
+}
+HOLDER = "0xd8dA6BF26964aF9D7eEd9e03E53415D37aA96045"
+ADDRESS = int(HOLDER, 16)
+TEXT = b"a text that is too long for the slot of its length"
+
+# What the constructor leaves under each name, how many bytes it takes, and its type.
+EXPECTED: dict[str, tuple[int, int, str]] = {
+    "_owner": (ADDRESS, 20, "address"),
+    "since": (77, 12, "uint96"),
+    f"balances[{HOLDER}]": (1001, 32, "uint256"),
+    f"balances[{HOLDER.lower()}]": (1001, 32, "uint256"),
+    "balances[0x1111111111111111111111111111111111111111]": (0, 32, "uint256"),
+    f"nested[{HOLDER}][1]": (2**64 - 2, 8, "int64"),
+    'named["north pole"]': (2, 32, "struct Kept.Point[]"),
+    'named["north pole"][0].x': (1003, 8, "uint64"),
+    "named['north pole'][1].y": (1004, 16, "uint128"),
+    "named[north pole][1].y": (1004, 16, "uint128"),
+    f"known[{HOLDER}]": (1, 1, "bool"),
+    "priced[5]": (1005, 32, "uint256"),
+    "priced[uint64:5]": (1005, 32, "uint256"),
+    f"marked[bytes20:{HOLDER}]": (1009, 32, "uint256"),
+    f"marked[address:{HOLDER}]": (0, 32, "uint256"),
+    f"spent[address:{HOLDER}]": (1010, 32, "uint256"),
+    f"spent[uint160:{HOLDER}]": (1010, 32, "uint256"),
+    f"spent[{ADDRESS}]": (1010, 32, "uint256"),
+    "deep[true][-3][0xabcdef]": (1006, 4, "uint32"),
+    "points": (5, 32, "struct Kept.Point[]"),
+    "points[0].y": (2000, 16, "uint128"),
+    "points[4].y": (2004, 16, "uint128"),
+    "points[4].tags[2]": (3004, 4, "bytes4"),
+    "points[4].tags[0x2]": (3004, 4, "bytes4"),
+    "points[4].seen[0xa9059cbb]": (7, 1, "uint8"),
+    "small[0]": (4000, 3, "uint24"),
+    "small[22]": (4022, 3, "uint24"),
+    "grid[2][1]": (1007, 9, "uint72"),
+    "grid[1][1]": (0, 9, "uint72"),
+    "config.on": (1, 1, "bool"),
+    "config.owner": (ADDRESS, 20, "address"),
+    "config.centre.x": (1008, 8, "uint64"),
+    "text": (2 * len(TEXT) + 1, 32, "string"),
+    "short_": (int.from_bytes(b"short".ljust(31, b"\0") + b"\x0a"), 32, "string"),
+    "$odd": (9, 2, "uint16"),
+}
+
+
+@cache
+def compiled() -> dict[str, Any]:
+    return run_compiler({SOURCE.name: SOURCE.read_text()}, SETTINGS)
+
+
+@pytest.fixture(scope="module")
+def address(shared_node: LocalNode) -> str:
+    kept = compiled()["contracts"][SOURCE.name]["Kept"]
+    return shared_node.deploy(bytes.fromhex(kept["evm"]["bytecode"]["object"]))
+
+
+def word(node: LocalNode, address: str, slot: int) -> int:
+    return int(node.rpc.ask("eth_getStorageAt", address, hex(slot), "latest"), 16)
+
+
+@pytest.mark.parametrize("name", EXPECTED)
+def test_a_name_leads_to_what_the_contract_keeps_there(
+    shared_node: LocalNode, address: str, name: str
+) -> None:
+    value, size, kind = EXPECTED[name]
+    found = find_variable(compiled(), name, "Kept")
+    assert (found.size, found.type) == (size, kind)
+    kept = word(shared_node, address, found.position.slot)
+    assert kept >> 8 * found.position.byte_offset & (1 << 8 * size) - 1 == value
+
+
+def test_a_long_texts_bytes_begin_where_it_says(shared_node: LocalNode, address: str) -> None:
+    found = find_variable(compiled(), "text", "Kept.sol:Kept")
+    assert found.data
+    content = word(shared_node, address, found.data.slot).to_bytes(32, "big")
+    content += word(shared_node, address, found.data.slot + 1).to_bytes(32, "big")
+    assert content.rstrip(b"\0") == TEXT
+
+
+def test_a_layout_is_taken_alone_in_an_artifact_and_in_a_builds_output() -> None:
+    kept = compiled()["contracts"][SOURCE.name]["Kept"]
+    expected = find_variable(compiled(), "config.on", "Kept")
+    for content in (kept["storageLayout"], kept, {"id": "x", "output": compiled()}):
+        contract = "Kept" if "output" in content else ""
+        assert find_variable(content, "config.on", contract) == expected
+
+
+def test_the_command_says_what_lies_in_the_slot(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "output.json"
+    file.write_text(json.dumps(compiled()))
+    asked = ["slot", "--layout", str(file), "--contract", "Kept"]
+    for name, said in (
+        ("since", "uint96: 12 bytes from byte 20 of the slot's low end"),
+        ("points[4].y", "uint128: 16 bytes from byte 8 of the slot's low end"),
+        ("points", "Its elements, or the bytes of a text over 31, begin in slot 0x"),
+    ):
+        found = find_variable(compiled(), name, "Kept")
+        assert main([*asked, name]) == 0
+        shown = capsys.readouterr()
+        assert shown.out == f"0x{found.position.slot:064x}\n"
+        assert said in shown.err
+        assert main([*asked, name, "--json"]) == 0
+        told = json.loads(capsys.readouterr().out)
+        assert (told["bytes"], told["type"]) == (found.size, found.type)
+    assert main([*asked, "since", "--key", "5"]) == 2
+
+
+@pytest.mark.parametrize(
+    ("name", "contract", "said"),
+    [
+        ("balances", "", "Choose one of the contracts with variables: Kept.sol:Inherited, "),
+        ("balances", "Kep", "Choose one of"),
+        ("nowhere", "Kept", "'nowhere' names. There are: _owner, since, balances"),
+        ("", "Kept", "One variable is not"),
+        ("points[4]y", "Kept", "is not written like"),
+        ("points[4].z", "Kept", "struct Kept.Point has no member z."),
+        ("points.y", "Kept", "has no member y."),
+        ("points[-1]", "Kept", "An array has no element -1."),
+        ("points[x]", "Kept", "'x' is no whole number"),
+        ("grid[3][0]", "Kept", "has no element 3."),
+        ("grid[0][2]", "Kept", "has no element 2."),
+        ("since[1]", "Kept", "uint96 has no elements."),
+        ("balances[5]", "Kept", "is not bytes as 0x-hex"),
+        ("nested[0x11][1]", "Kept", "An address has 20 bytes"),
+        (f"nested[{HOLDER}][256]", "Kept", "256 is no key of type uint8."),
+        (
+            "priced[five]",
+            "Kept",
+            "Say with the key what type it is, such as bytes8:five or ",
+        ),
+        ("priced[18446744073709551616]", "Kept", "18446744073709551616 is no key of type uint64."),
+        ("priced[uint32:5]", "Kept", "A Kept.Price has 8 bytes, and a uint32 has 4."),
+        ("priced[true]", "Kept", "Say with the key what type it is"),
+        (f"marked[{HOLDER}]", "Kept", f"such as bytes20:{HOLDER}, uint160:{HOLDER} or address:0x"),
+        ("marked[string:ab]", "Kept", "and a string has no such number."),
+    ],
+)
+def test_a_name_that_leads_nowhere_is_told(name: str, contract: str, said: str) -> None:
+    with pytest.raises(Misused) as refused:
+        find_variable(compiled(), name, contract)
+    assert said in refused.value.sentence
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        [], "x", 5, None, {}, {"storage": None}, {"storage": [5]},
+        {"storage": [{"label": "a", "slot": "0", "offset": 0, "type": "t"}], "types": {}},
+        {"storage": [{"label": "a", "slot": "x", "offset": 0, "type": "t"}], "types": {"t": {}}},
+        {"contracts": []}, {"contracts": {"a": {"b": 5}}},
+    ],
+)  # fmt: skip
+def test_what_is_no_layout_is_told(content: object) -> None:
+    with pytest.raises(Misused):
+        find_variable(content, "a")

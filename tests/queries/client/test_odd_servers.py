@@ -1,0 +1,292 @@
+"""The client before servers that break, lie or mean ill: it ends, and no key is lost."""
+
+import time
+from typing import Any
+
+import pytest
+
+from queries import tacitus
+from queries.tacitus import (
+    AnswerUnreadable,
+    Ask,
+    Misused,
+    NotDone,
+    Refused,
+    Rejected,
+    Tacitus,
+    TacitusError,
+    TimedOut,
+    Unreachable,
+    batch_of,
+)
+from tests.commands import free_port
+from tests.queries.client.odd_server import (
+    Answer,
+    OddServer,
+    dripping,
+    hanging_up,
+    odd_server,
+    refusing,
+    saying,
+)
+
+pytestmark = pytest.mark.no_database
+
+KEY = "tct_hunter2"
+ID = "01J2VM6JSA6VKKZ0ENWGYYPR18"
+BATCH = batch_of(1, Ask(1, block=5, header=["PARENT_HASH"]))
+SENT: dict[str, object] = {"internalId": ID, "warnings": []}
+MOVING: dict[str, object] = {"queryStatus": "IN_PROGRESS", "status": "ACCEPTED", "waitsFor": None}
+DONE = MOVING | {"queryStatus": "DONE", "status": "DONE"}
+
+
+@pytest.fixture(autouse=True)
+def quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tacitus, "POLLS", 0.01)
+
+
+def test_what_a_batch_waits_for_is_a_sentence_and_a_code() -> None:
+    """A server of before has no code."""
+    waits = MOVING | {"waitsFor": "Block 5 is not final yet."}
+    with odd_server(saying(waits | {"waitCode": "block_not_final"}), saying(waits)) as odd:
+        told = [Tacitus(odd.address).status(ID, steps=False) for _ in range(2)]
+    assert [each.wait_code for each in told] == ["block_not_final", ""]
+    assert {each.waits_for for each in told} == {"Block 5 is not final yet."}
+
+
+def test_what_passes_is_tried_again_under_one_idempotency_key() -> None:
+    broken = saying(b"<html>Bad Gateway</html>", 502)
+    busy = refusing("unavailable", 503, retryable=True)
+    with odd_server(hanging_up, broken, busy, saying(SENT)) as odd:
+        assert Tacitus(odd.address, KEY).submit(BATCH).id == ID
+        assert Tacitus(odd.address, KEY).submit(BATCH).id == ID
+    keys = [came.headers["idempotency-key"] for came in odd.came]
+    assert len(odd.came) == 5
+    assert len(set(keys[:4])) == 1
+    assert keys[4] != keys[0]
+    assert {came.headers["api-key"] for came in odd.came} == {KEY}
+    assert not [came for came in odd.came if KEY in came.path]
+
+
+@pytest.mark.parametrize(
+    ("answer", "kind", "asked"),
+    [
+        (refusing("fee_too_low", 400, retryable=False), Refused, 1),
+        (refusing("odd", 503, retryable=False), Refused, 1),
+        (refusing("block_beyond_head", 400, retryable=True), Refused, tacitus.TRIES),
+        (hanging_up, Unreachable, tacitus.TRIES),
+        (saying(b"<html>", 504), AnswerUnreadable, tacitus.TRIES),
+        (saying(b"<html>", 404), AnswerUnreadable, 1),
+        (saying(b"<html>"), AnswerUnreadable, 1),
+    ],
+)
+def test_it_is_tried_again_where_that_helps_and_not_for_ever(
+    answer: Answer, kind: type[TacitusError], asked: int
+) -> None:
+    with odd_server(answer) as odd, pytest.raises(kind) as raised:
+        Tacitus(odd.address).submit(BATCH)
+    assert len(odd.came) == asked
+    assert raised.value.retryable is (asked > 1)
+    assert type(raised.value) is kind
+
+
+def test_a_refusal_tells_all_that_the_server_told() -> None:
+    with (
+        odd_server(refusing("fee_too_low", 400, retryable=False)) as odd,
+        pytest.raises(Refused) as raised,
+    ):
+        Tacitus(odd.address).estimate(BATCH)
+    told = raised.value
+    assert (told.sentence, told.code, told.path) == ("It is fee_too_low.", "fee_too_low", "data.1")
+    assert (told.retryable, told.http_status) == (False, 400)
+
+
+def test_it_comes_back_when_it_is_told_to() -> None:
+    later = refusing("too_many_requests", 429, retryable=True, Retry_After="1")
+    with odd_server(later, saying(SENT)) as odd:
+        began = time.monotonic()
+        Tacitus(odd.address).submit(BATCH)
+    assert time.monotonic() - began >= 1
+    much_later = refusing("too_many_requests", 429, retryable=True, Retry_After="86400")
+    with odd_server(much_later) as odd, pytest.raises(Refused) as raised:
+        Tacitus(odd.address).submit(BATCH)
+    assert (len(odd.came), raised.value.retry_after) == (1, 86400)
+
+
+def test_polls_keep_to_the_limit_that_answers_tell() -> None:
+    """Three requests left for some three seconds: no more than one a second."""
+    scarce = saying(MOVING, RateLimit_Remaining="3", RateLimit_Reset="4")
+    with odd_server(scarce) as odd, pytest.raises(TimedOut) as raised:
+        Tacitus(odd.address).wait(ID, timeout=1.7)
+    assert len(odd.came) == 3  # at once, after a second, and at the end of its time
+    assert {came.path for came in odd.came} == {f"/batch-query-status?batchQueryId={ID}&details=0"}
+    assert (raised.value.batch_id, raised.value.retryable) == (ID, True)
+
+
+def test_waiting_outlasts_a_server_that_is_away() -> None:
+    answers = [saying(MOVING), *[hanging_up] * 2 * tacitus.TRIES, saying(DONE)]
+    with odd_server(*answers) as odd:
+        assert Tacitus(odd.address).wait(ID, timeout=30).done
+    with odd_server(*answers) as odd:
+        assert Tacitus(odd.address).wait(ID, timeout=None).done
+
+
+def test_a_rejected_batch_says_why() -> None:
+    cause = {"error": "It is too old.", "code": "out_of_reach", "path": "", "retryable": False}
+    rejected = MOVING | cause | {"queryStatus": "REJECTED", "step": "BLOCKHASH_AVAILABLE"}
+    with odd_server(saying(rejected | {"queries": [], "nextQuery": None})) as odd:
+        for ask in (Tacitus(odd.address).wait, Tacitus(odd.address).facts):
+            with pytest.raises(Rejected) as raised:
+                ask(ID)
+            told = raised.value
+            assert (told.sentence, told.code) == ("It is too old.", "out_of_reach")
+            assert (told.step, told.retryable) == ("BLOCKHASH_AVAILABLE", False)
+
+
+def test_facts_are_not_there_before_the_end() -> None:
+    with odd_server(saying(MOVING | {"queries": []})) as odd, pytest.raises(NotDone):
+        Tacitus(odd.address).facts(ID)
+
+
+def test_no_redirect_takes_the_key_along() -> None:
+    with (
+        odd_server(saying(SENT)) as other,
+        odd_server(saying(b"", 307, Location=f"{other.address}/submit-batch-query")) as odd,
+        pytest.raises(AnswerUnreadable, match="a key is not sent after"),
+    ):
+        Tacitus(odd.address, KEY).submit(BATCH)
+    assert (len(odd.came), other.came) == (1, [])
+
+
+def endless(server: OddServer) -> None:
+    server.send_response(200)
+    server.send_header("Transfer-Encoding", "chunked")
+    server.end_headers()
+    while not server.ended.is_set():
+        server.wfile.write(b"100000\r\n" + bytes(2**20) + b"\r\n")
+
+
+def test_an_answer_without_end_has_one() -> None:
+    with odd_server(endless) as odd, pytest.raises(AnswerUnreadable, match="longer than"):
+        Tacitus(odd.address).status(ID)
+
+
+def test_an_answer_that_drips_has_an_end() -> None:
+    began = time.monotonic()
+    with odd_server(dripping) as odd, pytest.raises(Unreachable):
+        Tacitus(odd.address, seconds=0.3).status(ID)
+    assert time.monotonic() - began < 10
+
+
+QUERY: dict[str, Any] = {
+    "originChainId": "1", "block": "5", "selector": "block:5", "account": None, "name": None,
+    "values": {"GAS_USED": f"0x{7:064x}"},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        [], 5, None, {}, {"queryStatus": 5}, DONE, DONE | {"queries": {}},
+        DONE | {"queries": [5]}, DONE | {"queries": [{}]},
+        DONE | {"queries": [QUERY], "nextQuery": 0}, DONE | {"queries": [QUERY], "nextQuery": "1"},
+        DONE | {"queries": [QUERY | {"block": "-1"}]},
+        DONE | {"queries": [QUERY | {"block": "9" * 5000}]},
+        DONE | {"queries": [QUERY | {"values": None}]},
+        DONE | {"queries": [QUERY | {"values": {"GAS_USED": 5}}]},
+        DONE | {"queries": [QUERY | {"values": {"GAS_USED": "0x05"}}]},
+        b"[" * 100_000, b"9" * 10_000, b"\xff", b"",
+    ],
+)  # fmt: skip
+def test_what_no_server_says_is_told_as_that(answer: object) -> None:
+    with odd_server(saying(answer)) as odd, pytest.raises(AnswerUnreadable):
+        Tacitus(odd.address).facts(ID)
+
+
+def test_nothing_that_is_said_moves_a_terminal() -> None:
+    told = {"error": "\x1b[2JAll\rgood" + 9999 * "x", "code": "\x07", "path": "\n"}
+    refused = saying(told | {"retryable": False}, 400)
+    with odd_server(refused) as odd, pytest.raises(Refused) as raised:
+        Tacitus(odd.address).status(ID)
+    said = f"{raised.value}{raised.value.code}{raised.value.path}"
+    assert said.isprintable()
+    assert len(said) < 2_100
+
+
+def test_a_key_is_nowhere_to_be_read() -> None:
+    service = Tacitus(f"http://127.0.0.1:{free_port()}", KEY)
+    with pytest.raises(Unreachable) as raised:
+        service.status(ID)
+    assert KEY not in f"{service!r} {service} {raised.value!r} {raised.value} {vars(raised.value)}"
+    with pytest.raises(Misused) as misused:
+        Tacitus("http://127.0.0.1", f"{KEY}\nX: y")
+    assert KEY not in str(misused.value)
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "", "proofs.example.org", "ftp://a", "file:///etc/passwd", "http://", "https://u:p@a.b",
+        f"https://a.b/?apiKey={KEY}", "https://a.b#x", "https://a b", "https://a.b\\@c.d",
+    ],
+)  # fmt: skip
+def test_an_address_that_is_none_is_not_asked(url: str) -> None:
+    with pytest.raises(Misused) as misused:
+        Tacitus(url, KEY)
+    assert KEY not in str(misused.value)
+
+
+def test_what_cannot_be_sent_is_not() -> None:
+    with odd_server(saying(SENT)) as odd:
+        service = Tacitus(odd.address, KEY)
+        for batch, idempotency in ((BATCH, "a\nb"), ({"fee": float("nan")}, "")):
+            with pytest.raises(Misused):
+                service.submit(batch, idempotency=idempotency)
+        with pytest.raises(Misused):
+            Tacitus("http://[", KEY).status(ID)
+    assert odd.came == []
+
+
+def test_a_proof_comes_as_it_is() -> None:
+    content = b'{"format":  "as it came"}\n'
+    with odd_server(saying(content)) as odd:
+        assert Tacitus(odd.address).proof(ID) == content
+        assert Tacitus(odd.address).proof("../api-key?") == content
+    assert [came.path for came in odd.came] == [
+        f"/batch-queries/{ID}/proof",
+        "/batch-queries/..%2Fapi-key%3F/proof",
+    ]
+    with odd_server(saying(b"<html>")) as odd, pytest.raises(AnswerUnreadable):
+        Tacitus(odd.address).proof(ID)
+
+
+def test_a_batch_is_put_together_from_what_is_asked() -> None:
+    holder = "0xd8dA6BF26964aF9D7eEd9e03E53415D37aA96045"
+    asked = batch_of(
+        10,
+        Ask(1, block=5, accounts=[holder], props=["BALANCE"], header=["TIMESTAMP"]),
+        Ask("1", block=5, accounts=[holder, "a.eth"], slots=[255, "0x1"]),
+        Ask(1, timestamp=7, header=["PARENT_HASH"]),
+        fee=3,
+    )
+    accounts = {
+        holder: {"props": ["BALANCE"], "slots": ["0xff", "0x1"]},
+        "a.eth": {"props": [], "slots": ["0xff", "0x1"]},
+    }
+    assert asked == {
+        "destinationChainId": "10",
+        "fee": "3",
+        "data": {
+            "1": {
+                "block:5": {"header": ["TIMESTAMP"], "accounts": accounts},
+                "timestamp:7": {"header": ["PARENT_HASH"]},
+            }
+        },
+    }
+    for wrong in (
+        Ask(1),
+        Ask(1, block=1, timestamp=1),
+        Ask(1, block=1, accounts=["a"], slots=[-1]),
+    ):
+        with pytest.raises(Misused):
+            batch_of(1, wrong)

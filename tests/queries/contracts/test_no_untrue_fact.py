@@ -1,0 +1,85 @@
+"""Whatever anybody calls in whatever order, nothing can be read that is not true of the chain.
+
+Random sequences of all functions of the three registries are played on a real node, with blocks
+and states of the true chain, of one that was reorganised away and of a foreign one. After each
+step all facts are asked for: each is unproven or true, and what could be read before still is.
+That these sequences find a contract that is wrong is shown by test_untrue_facts_are_found. `make
+fuzz` goes on for longer.
+"""
+
+from collections import Counter
+from collections.abc import Callable
+from functools import partial
+
+import pytest
+
+from queries.chain.artifacts import load_artifact
+from queries.chain.local_node import LocalNode
+from queries.chain.registry_reads import selector
+from tests.local_chain import signature_of
+from tests.queries.sequences.calls import functions, is_writing, sequences
+from tests.queries.sequences.registries import Trial, attested, native, optimism
+from tests.queries.tries.fuzzing import CASES, IS_LONG, for_each, tell
+
+pytestmark = pytest.mark.no_database
+
+TRIALS: dict[str, Callable[..., Trial]] = {
+    "native": native,
+    "optimism": optimism,
+    "optimism of an L1 that contradicts itself": partial(optimism, contradicts_itself=True),
+    "attested": attested,
+}
+REGISTRIES = {
+    "native": "NativeRegistry",
+    "optimism": "OptimismRegistry",
+    "attested": "AttestedRegistry",
+}
+SEQUENCES = max(CASES // (4 if IS_LONG else 10), 1)
+
+
+@pytest.mark.parametrize("name", TRIALS)
+def test_no_sequence_of_calls_makes_an_untrue_fact(
+    aged_node: LocalNode, capsys: pytest.CaptureFixture[str], name: str
+) -> None:
+    trial = TRIALS[name](aged_node)
+    played = trial.played
+    try:
+        for_each(sequences(trial.possible), played.check, times=SEQUENCES / CASES)
+    finally:
+        tell(capsys, f"{name}:", *told(trial))
+    for signature in written(trial):
+        assert played.met["taken", selector(signature)], signature
+    assert played.met["refused", selector("prove()")]
+    assert played.facts > SEQUENCES // 3
+
+
+@pytest.mark.parametrize("name", REGISTRIES)
+def test_every_function_is_called_and_every_reading_is_judged(
+    aged_node: LocalNode, name: str
+) -> None:
+    """By the ABI: a function that is new has to be given its truth, or a way to call it rightly."""
+    trial = TRIALS[name](aged_node)
+    judged = {question.call[:4] for question in trial.played.questions}
+    left_out = {
+        signature_of(entry)
+        for entry in functions(load_artifact(REGISTRIES[name]).abi)
+        if not is_writing(entry) and selector(signature_of(entry)) not in judged
+    }
+    assert left_out == set()
+    known = {"prove()", "multicall(bytes[])", "recordHash()", "attest(uint256,bytes32,bytes[])"}
+    assert set(written(trial)) <= known
+
+
+def written(trial: Trial) -> list[str]:
+    return [signature_of(each) for each in functions(trial.possible.abi) if is_writing(each)]
+
+
+def told(trial: Trial) -> list[str]:
+    """What was met: functions called, taken and refused."""
+    names = {selector(signature_of(each)): each["name"] for each in functions(trial.possible.abi)}
+    met = trial.played.met
+    counted = Counter({f"{names.get(call, 'anything else')} {end}": 0 for end, call in met})
+    for (end, call), count in met.items():
+        counted[f"{names.get(call, 'anything else')} {end}"] += count
+    counts = {"steps": trial.played.steps, "facts read at their ends": trial.played.facts}
+    return [f"{count:>8}  {what}" for what, count in (*counts.items(), *sorted(counted.items()))]

@@ -1,0 +1,58 @@
+"""The sequences of test_no_untrue_fact find a contract that is wrong.
+
+`make test` takes those faults that are found among the first few sequences, `make fuzz` all.
+"""
+
+from collections.abc import Callable
+from functools import partial
+
+import pytest
+
+from queries.chain.local_node import LocalNode
+from tests.queries.attacks.checks import ROWS
+from tests.queries.attacks.switched_checks import SWITCH, switched_build
+from tests.queries.sequences.calls import sequences
+from tests.queries.sequences.played import UntrueFact
+from tests.queries.sequences.registries import Trial, attested, native, optimism
+from tests.queries.tries.fuzzing import CASES, IS_LONG, for_each
+
+pytestmark = pytest.mark.no_database
+
+UNTIL_FOUND = 10_000 if IS_LONG else 500
+contradicting = partial(optimism, contradicts_itself=True)
+# A check by where it stands and how its text begins, and the registry that is played without it.
+FOUND_SOON = (
+    ("FactsRegistry", "_proveHeaders", "parent.hash", native),
+    ("FactsRegistry", "_proveHeaders", "_knownHash", native),
+    ("FactStore", "tryAccountField", "record != 0", native),
+    ("AttestedRegistry", "attest", "if (signatures.length", attested),
+    ("AttestedRegistry", "attestationDigest", "block.chainid", attested),
+    ("AttestedRegistry", "attestationDigest", "sourceChainId", attested),
+)
+FOUND_AT_LENGTH = (
+    ("FactsRegistry", "_proveAccumulated", "accumulated[number]", native),
+    ("TrieWitness", "_other", "if (_part(", native),
+    ("OptimismRegistry", "recordHash", "recorded[number]", contradicting),
+    ("AttestedRegistry", "attest", "!isSigner", attested),
+)
+WITHOUT = FOUND_SOON + (FOUND_AT_LENGTH if IS_LONG else ())
+
+
+@pytest.mark.parametrize(("contract", "function", "text", "make"), WITHOUT)
+def test_without_a_check_something_untrue_is_read(
+    aged_node: LocalNode, contract: str, function: str, text: str, make: Callable[..., Trial]
+) -> None:
+    (number,) = (
+        number
+        for number, check in enumerate(ROWS, 1)
+        if (check.contract, check.function) == (contract, function) and check.text.startswith(text)
+    )
+    build = switched_build(ROWS)
+    trial = make(aged_node, build.__getitem__, {SWITCH: {"balance": hex(number)}})
+    with pytest.raises(UntrueFact):
+        for_each(
+            sequences(trial.possible),
+            trial.played.check,
+            times=UNTIL_FOUND / CASES,
+            smallest=False,
+        )

@@ -1,0 +1,205 @@
+"""Who offers what an estimate told is served for it, although gas got dearer meanwhile."""
+
+from collections.abc import Iterator
+from contextlib import suppress
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from queries.chain.local_node import LocalNode, local_node
+from queries.models import BlockJob, SentTransaction
+from queries.pipeline import following
+from tests.queries.pipeline.service import CHAIN_ID, ETHER, HOLDER, Service, running_service
+
+pytestmark = pytest.mark.django_db(transaction=True)
+GWEI = 10**9
+BALANCE = {"accounts": {HOLDER: {"props": ["BALANCE"]}}}
+
+
+@pytest.fixture(scope="module")
+def node() -> Iterator[LocalNode]:
+    with local_node("--slots-in-an-epoch", "1") as running:
+        yield running
+
+
+@pytest.fixture
+def service(node: LocalNode) -> Iterator[Service]:
+    with running_service(node, free=False, dearest_gas=ETHER) as running:
+        running.mine(8)
+        yield running
+        node.rpc.ask_many("evm_setAutomine", [(True,)])
+
+
+def _data(service: Service, count: int = 1) -> dict[str, Any]:
+    newest = service.head() - 2
+    return {str(CHAIN_ID): {f"block:{newest - number}": BALANCE for number in range(count)}}
+
+
+def _base_fee(service: Service, wei: int) -> None:
+    service.node.rpc.ask("anvil_setNextBlockBaseFeePerGas", hex(wei))
+    service.node.rpc.ask("evm_mine")
+
+
+def _told(service: Service, data: dict[str, Any]) -> str:
+    _base_fee(service, 40 * GWEI)
+    told = service.estimate(data).json()
+    assert told["gasPrice"] == str(81 * GWEI)
+    return str(told["feeNeeded"])
+
+
+@pytest.mark.parametrize("blocks", [1, 3])
+def test_what_was_told_is_enough_when_gas_is_dearer_by_some_blocks(
+    service: Service, blocks: int
+) -> None:
+    data = _data(service, blocks)
+    needed = _told(service, data)
+    _base_fee(service, 68 * GWEI)
+    batch = service.submit(data, fee=needed)
+    service.work(batch)
+    told = service.status(batch)
+    assert told["queryStatus"] == "DONE", told["error"]
+    assert int(told["spent"]) <= int(needed)
+    row = SentTransaction.objects.get()
+    assert int(row.most, 16) <= int(needed)
+    assert 68 * GWEI * 9 // 8 + GWEI <= int(row.max_fee, 16) < 137 * GWEI
+
+
+def test_all_of_what_is_offered_is_room_for_gas_to_get_dearer(service: Service) -> None:
+    data = _data(service)
+    needed = _told(service, data)
+    _base_fee(service, 45 * GWEI)
+    service.node.rpc.ask_many("evm_setAutomine", [(False,)])
+    batch = service.submit(data, fee=needed)
+    with pytest.raises(AssertionError, match="on its way"):
+        service.work(batch, seconds=1)
+    row = SentTransaction.objects.get()
+    assert int(needed) * 99 // 100 < int(row.most, 16) <= int(needed)
+    assert 80 * GWEI < int(row.max_fee, 16) <= 81 * GWEI
+    service.node.rpc.ask("evm_mine")
+
+
+def test_what_does_not_cover_the_next_block_is_refused_with_what_it_takes_now(
+    service: Service,
+) -> None:
+    data = _data(service)
+    needed = _told(service, data)
+    _base_fee(service, 80 * GWEI)
+    batch = service.submit(data, fee=needed)
+    service.work(batch)
+    told = service.status(batch)
+    assert (told["queryStatus"], told["code"]) == ("REJECTED", "fee_too_low")
+    assert not SentTransaction.objects.exists()
+    again = service.submit(data, fee=service.estimate(data).json()["feeNeeded"])
+    service.work(again)
+    assert service.status(again)["queryStatus"] == "DONE"
+
+
+def _stuck(service: Service, monkeypatch: pytest.MonkeyPatch, fee: str) -> str:
+    """The batch, whose transaction waits."""
+    service.node.rpc.ask_many("evm_setAutomine", [(False,)])
+    batch = service.submit(_data(service), fee=fee)
+    with pytest.raises(AssertionError, match="on its way"):
+        service.work(batch, seconds=1)
+    monkeypatch.setattr(following, "SENT_AGAIN_AFTER", timedelta(seconds=0.1))
+    monkeypatch.setattr(following, "REPLACED_AFTER", timedelta(seconds=0.5))
+    return batch
+
+
+def test_what_is_stuck_is_replaced_with_no_more_than_is_offered(
+    service: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fee = int(_told(service, _data(service))) * 5 // 4
+    batch = _stuck(service, monkeypatch, str(fee))
+    with pytest.raises(AssertionError, match="on its way"):
+        service.work(batch, seconds=2)
+    row = SentTransaction.objects.get()
+    assert len(row.hashes) == 2
+    assert int(row.most, 16) <= fee
+    service.node.rpc.ask("evm_mine")
+    service.node.rpc.ask_many("evm_setAutomine", [(True,)])
+    service.work(batch)
+    assert int(service.status(batch)["spent"]) <= fee
+
+
+def test_what_gas_got_too_dear_for_leaves_its_nonce_to_those_behind_it(
+    service: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The operator pays no more for it than a transaction without a call."""
+    needed = _told(service, _data(service))
+    batch = _stuck(service, monkeypatch, needed)
+    service.node.rpc.ask("anvil_setNextBlockBaseFeePerGas", hex(300 * GWEI))
+    service.node.rpc.ask("evm_mine")
+    service.node.rpc.ask("anvil_setNextBlockBaseFeePerGas", hex(300 * GWEI))
+    service.node.rpc.ask_many("evm_setAutomine", [(True,)])
+    service.work(batch)
+    told = service.status(batch)
+    assert (told["queryStatus"], told["code"]) == ("REJECTED", "fee_too_low")
+    assert int(told["spent"]) <= int(needed)
+    row = SentTransaction.objects.get()
+    assert (row.gas_used, row.settled) == (21_000, True)
+    data = _data(service)
+    other = service.submit(data, fee=service.estimate(data).json()["feeNeeded"])
+    service.work(other)
+    assert service.status(other)["queryStatus"] == "DONE"
+
+
+def test_what_is_held_back_for_one_block_is_waited_for_by_the_next(node: LocalNode) -> None:
+    """It is more than a transaction costs in the end, and the rest is the batch's again. Who waits
+    for it keeps nobody else waiting.
+    """
+    with running_service(node, free=False, dearest_gas=ETHER, confirmations=5) as service:
+        service.mine(8)
+        first = _data(service)
+        needed = int(_told(service, first)) * 2
+        _base_fee(service, 68 * GWEI)
+        service.chains().head(CHAIN_ID)
+        ahead = service.head() + 1
+        both = {str(CHAIN_ID): first[str(CHAIN_ID)] | {f"block:{ahead}": BALANCE}}
+        poor = service.submit(both, fee=str(needed))
+        _work_on(service, poor)
+        sent = SentTransaction.objects.get()
+        assert int(sent.most, 16) > needed * 3 // 4
+        _base_fee(service, 68 * GWEI)
+        _work_on(service, poor)
+        assert SentTransaction.objects.count() == 1
+        assert BlockJob.objects.get(block=ahead).wait_code == "fee_held_back"
+        rich = service.submit(_data(service), fee=str(ETHER))
+        _work_on(service, rich)
+        assert SentTransaction.objects.count() == 2
+        for _ in range(30):
+            if service.status(poor)["queryStatus"] != "IN_PROGRESS":
+                break
+            _base_fee(service, 68 * GWEI)
+            _work_on(service, poor)
+        told = service.status(poor)
+    assert told["queryStatus"] == "DONE", told["error"]
+    assert int(told["spent"]) <= needed
+
+
+def test_who_asked_earlier_does_not_wait_for_what_is_held_back(node: LocalNode) -> None:
+    with running_service(node, free=False, dearest_gas=ETHER, confirmations=5) as service:
+        service.mine(8)
+        first = _data(service)
+        needed = int(_told(service, first)) * 2
+        _base_fee(service, 68 * GWEI)
+        service.chains().head(CHAIN_ID)
+        ahead = service.head() + 1
+        shared = {str(CHAIN_ID): {f"block:{ahead}": BALANCE}}
+        earlier = service.submit(shared, fee=str(ETHER))
+        both = {str(CHAIN_ID): first[str(CHAIN_ID)] | shared[str(CHAIN_ID)]}
+        later = service.submit(both, fee=str(needed))
+        _work_on(service, later)
+        _base_fee(service, 68 * GWEI)
+        _work_on(service, later)
+        assert service.status(later)["code"] == "fee_too_low"
+        for _ in range(3):
+            service.mine(2)
+            _work_on(service, earlier)
+        assert service.status(earlier)["queryStatus"] == "DONE"
+
+
+def _work_on(service: Service, batch: str) -> None:
+    """For as long as it goes on without another block."""
+    with suppress(AssertionError):
+        service.work(batch, seconds=1)

@@ -1,0 +1,239 @@
+"""The proof of a batch is whole, whoever proved its facts, and whatever they are of."""
+
+import secrets
+import time
+import tracemalloc
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+
+from queries.chain.local_node import LocalNode, local_node
+from queries.models import KeptProof, Query, SentTransaction
+from queries.pipeline.truth import TRUTHS
+from queries.proving.bundle_checks import check_bundle
+from queries.proving.bundles import FactKind
+from queries.reading import proofs
+from queries.reading.proofs import proof_of
+from queries.statuses import BatchStatus
+from tests.queries.api.worked_batches import set_status
+from tests.queries.contracts.holder import SLOTS, compiled_holder
+from tests.queries.pipeline.bundles import asked_proof, proof_file, told_proof, whole_proof
+from tests.queries.pipeline.service import CHAIN_ID, ETHER, HOLDER, Service, running_service
+
+pytestmark = pytest.mark.django_db(transaction=True)
+ALL = ["NONCE", "BALANCE", "STORAGE_ROOT", "CODE_HASH"]
+NEW = "0x00000000000000000000000000000000000000fF"
+NOBODY = "0x000000000000000000000000000000000000dEaD"
+
+
+@pytest.fixture(scope="module")
+def node() -> Iterator[LocalNode]:
+    with local_node("--slots-in-an-epoch", "1") as running:
+        running.rpc.ask("anvil_setBalance", HOLDER, hex(7 * ETHER))
+        yield running
+
+
+@pytest.fixture
+def service(node: LocalNode) -> Iterator[Service]:
+    with running_service(node) as running:
+        running.mine(3)
+        yield running
+
+
+def everything(service: Service) -> dict[str, Any]:
+    """A contract with set and unset slots, an absent account, header fields, and a time."""
+    contract = service.node.deploy(compiled_holder())
+    service.mine(3)
+    block = service.head() - 1
+    accounts = {
+        contract: {"props": ALL, "slots": [f"0x{slot:x}" for slot in SLOTS]},
+        NOBODY: {"props": ALL, "slots": ["0x0", "0x1"]},
+        HOLDER: {"props": ["BALANCE"]},
+    }
+    seconds = int(service.header(block - 1)["timestamp"], 16)
+    return {
+        str(CHAIN_ID): {
+            f"block:{block}": {"header": ["TIMESTAMP", "EXTRA_DATA", "LOGS_BLOOM"],
+                               "accounts": accounts},
+            f"timestamp:{seconds}": {"accounts": {HOLDER: {"props": ["BALANCE"]}}},
+        }
+    }  # fmt: skip
+
+
+def proven(service: Service, data: dict[str, Any]) -> str:
+    batch = service.submit(data)
+    service.work(batch)
+    assert service.status(batch)["queryStatus"] == "DONE"
+    return batch
+
+
+def test_all_that_can_be_asked_is_proven(service: Service) -> None:
+    batch = proven(service, everything(service))
+    bundle = whole_proof(service, batch)
+    kinds = {fact.kind for block in bundle.blocks for fact in block.facts}
+    assert kinds == set(FactKind)
+    timed, other = bundle.blocks
+    assert timed.rests_on.number == timed.header.number + 1
+    assert other.rests_on == other.header
+    told = {each.hash for block in bundle.blocks for each in block.transactions}
+    ours = SentTransaction.objects.exclude(mined_hash="").values_list("mined_hash", flat=True)
+    assert told == {bytes.fromhex(each[2:]) for each in ours}
+    assert not KeptProof.objects.exists()
+
+
+def test_accounts_are_told_as_the_node_tells_them(service: Service) -> None:
+    batch = proven(service, everything(service))
+    for block in told_proof(service, batch)["blocks"]:
+        for account in block["accounts"]:
+            slots = [each["key"] for each in account["storageProof"]]
+            question = (account["address"], slots, hex(int(block["block"])))
+            (answer,) = service.node.rpc.ask_many("eth_getProof", [question])
+            assert isinstance(answer, dict)
+            assert account["accountProof"] == answer["accountProof"]
+            assert account["balance"] == answer["balance"]
+
+
+def test_its_calls_prove_it_to_another_registry(service: Service, node: LocalNode) -> None:
+    """Each alone, in any order."""
+    batch = proven(service, everything(service))
+    with running_service(node) as other:
+        bundle = whole_proof(service, batch)
+        for block in reversed(bundle.blocks):
+            for call in block.calls:
+                assert node.send(other.registry.address, call).gas_used
+        contract = bundle.blocks[-1].accounts
+        for request in contract:
+            address = request.proof.address or b""
+            number = bundle.blocks[-1].header.number
+            for slot in request.proof.slots:
+                assert other.reads.slot_value(address, number, slot.slot) == slot.value
+        timed = bundle.blocks[0]
+        for seconds in timed.timestamps:
+            assert other.reads.block_number_at(seconds) == timed.header.number
+
+
+def test_facts_of_ours_that_are_asked_again_are_proven_by_the_old_calls(service: Service) -> None:
+    data = everything(service)
+    proven(service, data)
+    sent = SentTransaction.objects.count()
+    whole_proof(service, proven(service, data))
+    assert SentTransaction.objects.count() == sent
+
+
+@pytest.mark.parametrize("forgotten", [False, True])
+def test_facts_that_a_stranger_proved(service: Service, node: LocalNode, forgotten: bool) -> None:  # noqa: FBT001
+    """Also where this process remembers what they are, or a part of them is new."""
+    data = everything(service)
+    first = proven(service, data)
+    with running_service(node) as other:
+        for block in whole_proof(service, first).blocks:
+            for call in block.calls:
+                node.send(other.registry.address, call)
+        # What proved them to the other registry is no longer on record.
+        Query.objects.all().delete()
+        SentTransaction.objects.all().delete()
+        if forgotten:
+            TRUTHS._words.clear()
+        data[str(CHAIN_ID)][next(iter(data[str(CHAIN_ID)]))]["accounts"][NEW] = {"props": ["NONCE"]}
+        batch = proven(other, data)
+        assert SentTransaction.objects.count() == 1
+        assert KeptProof.objects.count() == 2
+        whole_proof(other, batch)
+        again = proven(other, data)
+        assert KeptProof.objects.count() == 2
+        whole_proof(other, again)
+
+
+def test_what_is_not_kept_is_not_made_up(service: Service) -> None:
+    batch = proven(service, everything(service))
+    SentTransaction.objects.update(raw=_an_empty_one(service))
+    answer = asked_proof(service, batch)
+    assert (answer.status_code, answer.json()["code"]) == (409, "proof_unavailable")
+    assert not answer.json()["retryable"]
+    assert f" of chain {CHAIN_ID} is not kept here: others had proven it" in answer.json()["error"]
+
+
+def _an_empty_one(service: Service) -> str:
+    signer = service.chains().signer
+    assert signer
+    fees = service.chains().destination(CHAIN_ID).fees()
+    return signer.sign(CHAIN_ID, 0, HOLDER, b"", 21_000, fees).raw.hex()
+
+
+def test_what_was_read_back_and_is_another_block_by_now_is_said(service: Service) -> None:
+    batch = proven(service, {str(CHAIN_ID): {f"block:{service.head() - 1}": {
+        "accounts": {HOLDER: {"props": ["BALANCE"]}}}}})  # fmt: skip
+    Query.objects.update(values={"BALANCE": 64 * "1"})
+    answer = asked_proof(service, batch)
+    assert (answer.status_code, answer.json()["code"]) == (409, "proof_unavailable")
+    assert answer.json()["error"].endswith("the chain has another block there now.")
+
+
+def test_a_batch_without_a_proof_is_refused(service: Service) -> None:
+    batch = service.ask_balance(HOLDER, service.head() - 1)
+    answer = asked_proof(service, batch)
+    told = answer.json()
+    assert (answer.status_code, told["code"], told["retryable"]) == (409, "batch_not_done", True)
+    set_status(batch, BatchStatus.REJECTED, error_sentence="No.", error_retryable=True)
+    told = asked_proof(service, batch).json()
+    assert (told["code"], told["retryable"]) == ("batch_rejected", False)
+    assert told["error"] == "The batch was rejected, so there is no proof of it. No."
+    for unknown in ("x", "01J2VM6JSA6VKKZ0ENWGYYPR18"):
+        answer = asked_proof(service, unknown)
+        told = answer.json()
+        assert (answer.status_code, told["code"]) == (404, "batch_unknown")
+        assert told["error"] == f'No query found with the batchQueryId "{unknown}".'
+        assert service.client.get(f"/explorer/query/{unknown}/proof.json").status_code == 404
+    assert service.client.get(f"/batch-queries/{batch}/proof").status_code == 401
+
+
+def test_its_page_has_the_same_file_without_a_key(service: Service) -> None:
+    batch = service.ask_balance(HOLDER, service.head() - 1)
+    address = f"/explorer/query/{batch}/proof.json"
+    assert service.client.get(address).json()["code"] == "batch_not_done"
+    assert address not in service.client.get(f"/explorer/query/{batch}").text
+    service.work(batch)
+    answer = service.client.get(address)
+    assert answer.getvalue() == proof_file(service, batch)
+    assert answer["Content-Disposition"] == f'attachment; filename="tacitus-{batch}-proof.json"'
+    assert answer["Content-Type"] == "application/json"
+    assert address in service.client.get(f"/explorer/query/{batch}").text
+    head = service.client.head(address)
+    assert (head.status_code, head["Content-Length"]) == (200, answer["Content-Length"])
+    head.close()
+
+
+def test_as_many_as_are_made_at_once(service: Service) -> None:
+    batch = proven(service, everything(service))
+    with proofs._places, proofs._places:
+        answer = asked_proof(service, batch)
+    assert (answer.status_code, answer.json()["code"]) == (503, "proofs_busy")
+    assert answer["Retry-After"]
+    whole_proof(service, batch)
+
+
+def test_a_thousand_accounts_take_few_statements_and_little_memory(service: Service) -> None:
+    names = [f"0x{secrets.token_hex(20)}" for _ in range(1_000)]
+    accounts = {name: {"props": ["BALANCE"]} for name in names}
+    small = proven(service, {str(CHAIN_ID): {f"block:{service.head() - 2}": {
+        "accounts": {HOLDER: {"props": ["BALANCE"]}}}}})  # fmt: skip
+    batch = service.submit({str(CHAIN_ID): {f"block:{service.head() - 1}": {"accounts": accounts}}})
+    service.work(batch, seconds=120)
+    counts = []
+    for each in (small, batch):
+        with CaptureQueriesContext(connection) as statements:
+            proof_of(each, service.routes).close()
+        counts.append(len(statements))
+    assert counts == [6, 6]  # batch, queries, jobs, transactions told; calls, and kept ones a block
+    tracemalloc.start()
+    began = time.monotonic()
+    with proof_of(batch, service.routes) as file:
+        took, (_, most) = time.monotonic() - began, tracemalloc.get_traced_memory()
+        content = file.read()
+    tracemalloc.stop()
+    assert took < 30
+    assert most < 64 * 2**20
+    assert len(check_bundle(content).blocks[0].facts) == 1_000

@@ -1,0 +1,134 @@
+"""Facts of another chain, published by anyone to a registry that must learn a hash first."""
+
+from collections.abc import Iterator
+from io import StringIO
+from pathlib import Path
+
+import pytest
+from django.conf import LazySettings
+from django.core.management import CommandError, call_command
+from django.db import connection
+from eth_account import Account as Key
+
+from queries.attestations import take
+from queries.chain.attestation_signatures import attest_call
+from queries.chain.registry_reads import RegistryReads
+from queries.proving.attestations import Attested
+from queries.proving.witnesses import AccountField
+from tests.queries.pipeline.bundles import proof_file
+from tests.queries.pipeline.service import CHAIN_ID, ETHER, HOLDER, Service
+from tests.queries.pipeline.two_chains import SIGNERS, SOURCE, TwoChains, two_chains, word_of
+
+pytestmark = pytest.mark.django_db(transaction=True)
+ANYONE = "0x" + 32 * "6b"
+
+
+@pytest.fixture(scope="module")
+def chains() -> Iterator[TwoChains]:
+    with two_chains() as both:
+        address = Key.from_key(ANYONE).address
+        both.destination.rpc.ask("anvil_setBalance", address, hex(ETHER))
+        yield both
+
+
+@pytest.fixture(autouse=True)
+def _anyone(settings: LazySettings) -> None:
+    settings.SIGNER_KEY, settings.ROUTES_FILE = ANYONE, None
+
+
+def _saved(service: Service, block: int, folder: Path) -> Path:
+    """The proof of a balance, out of a service that is not asked any more."""
+    entry = {"accounts": {HOLDER: {"props": ["BALANCE"]}}}
+    batch = service.submit({str(SOURCE): {f"block:{block}": entry}})
+    service.work(batch)
+    file = folder / "proof.json"
+    file.write_bytes(proof_file(service, batch))
+    return file
+
+
+def _publish(file: Path, *arguments: str) -> str:
+    """Without a database."""
+    said = StringIO()
+
+    def refuse(*_: object) -> None:
+        raise AssertionError("the database was asked")
+
+    with connection.execute_wrapper(refuse):
+        call_command("publish_proof", str(file), *arguments, stdout=said, stderr=said)
+    return said.getvalue()
+
+
+def _is_there(chains: TwoChains, registry: str, block: int) -> bool:
+    reads = RegistryReads(lambda data: chains.destination.call(registry, data))
+    word = reads.account_field(bytes.fromhex(HOLDER[2:]), block, AccountField.BALANCE)
+    return word == (55 * ETHER).to_bytes(32, "big")
+
+
+def _attest(chains: TwoChains, registry: str, block: int) -> None:
+    told = Attested(SOURCE, CHAIN_ID, bytes.fromhex(registry[2:]), block, chains.hash_of(block))
+    signatures = [signer.sign_digest(told.digest) for signer in SIGNERS[:2]]
+    chains.destination.send(registry, attest_call(block, told.block_hash, signatures))
+
+
+def test_an_attested_registry_needs_its_signers(chains: TwoChains, tmp_path: Path) -> None:
+    block = chains.final_block()
+    with chains.serving_attested() as service:
+        for signer in SIGNERS[:2]:
+            take(service.routes, word_of(service, chains, signer, block))
+        file = _saved(service, block, tmp_path)
+    registry = chains.attested_registry().address
+    to = ("--node", chains.destination.url, "--registry", registry)
+    with pytest.raises(CommandError, match=f"knows no hash at or above block {block:,} of chain"):
+        _publish(file, *to)
+    chains.final_block()
+    _attest(chains, registry, block + 2)
+    with pytest.raises(CommandError, match=f"name a node of chain {SOURCE} with --source-node"):
+        _publish(file, *to)
+    assert not _is_there(chains, registry, block)
+    said = _publish(file, *to, "--source-node", chains.source.url)
+    assert "published for" in said
+    assert _is_there(chains, registry, block)
+    assert "nothing was sent" in _publish(file, *to)
+
+
+def test_a_known_hash_needs_no_node_of_the_source(chains: TwoChains, tmp_path: Path) -> None:
+    block = chains.final_block()
+    with chains.serving_attested() as service:
+        for signer in SIGNERS[:2]:
+            take(service.routes, word_of(service, chains, signer, block))
+        file = _saved(service, block, tmp_path)
+    registry = chains.attested_registry().address
+    _attest(chains, registry, block)
+    _publish(file, "--node", chains.destination.url, "--registry", registry)
+    assert _is_there(chains, registry, block)
+
+
+def test_a_hash_is_recorded_on_an_l2_and_headers_lead_down(
+    chains: TwoChains, tmp_path: Path
+) -> None:
+    block = chains.final_block()
+    with chains.serving_optimism() as service:
+        chains.tell_the_l2(block)
+        file = _saved(service, block, tmp_path)
+    registry = chains.deploy("OptimismRegistry")
+    to = ("--node", chains.destination.url, "--registry", registry)
+    for _ in range(50):  # more headers than one transaction shows
+        last = chains.final_block()
+    chains.tell_the_l2(last)
+    with pytest.raises(CommandError, match=r"blocks below the one whose hash can be recorded now"):
+        _publish(file, *to, "--longest-range", "20")
+    said = _publish(file, *to, "--source-node", chains.source.url)
+    assert said.count("waiting for a block") == 3  # the hash, a stone, the proof
+    assert _is_there(chains, registry, block)
+
+
+def test_facts_of_another_kind_of_registry(chains: TwoChains, tmp_path: Path) -> None:
+    block = chains.final_block()
+    with chains.serving_attested() as service:
+        for signer in SIGNERS[:2]:
+            take(service.routes, word_of(service, chains, signer, block))
+        file = _saved(service, block, tmp_path)
+    to = ("--node", chains.destination.url, "--registry")
+    native = chains.deploy("NativeRegistry")
+    with pytest.raises(CommandError, match=f"and the facts are of chain {SOURCE}"):
+        _publish(file, *to, native)

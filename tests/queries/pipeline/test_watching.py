@@ -1,0 +1,151 @@
+"""What provers note of nodes and of the signer's funds, and that `/metrics` tells it."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.db.models import F
+from eth_account import Account as Key
+
+from explorer.monitoring import endpoint
+from queries.chain.local_node import LocalNode
+from queries.chain.signer import Signer
+from queries.models import ChainRecord, NodeRecord
+from queries.pipeline.watching import LOOKS_EVERY, MEASURES_EVERY, Watch
+from queries.routes import NodeAddress, Routes
+from tests.explorer.monitoring.exposed import Samples, exposed
+from tests.queries.chain.lying_node import LyingNode
+from tests.queries.pipeline.between import Between, PassOn, between
+from tests.queries.pipeline.service import CHAIN_ID, ETHER, SIGNER_KEY, Service, running_service
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+@pytest.fixture
+def service(shared_node: LocalNode) -> Iterator[Service]:
+    with running_service(shared_node) as running:
+        yield running
+
+
+CHAIN = str(CHAIN_ID)
+NOBODY = "http://127.0.0.1:1/hunter2"
+
+
+def _routes(service: Service, *nodes: str) -> Routes:
+    addresses = tuple(NodeAddress(each) for each in nodes)
+    chain = replace(service.routes.chains[CHAIN_ID], nodes=addresses)
+    return replace(service.routes, chains={CHAIN_ID: chain})
+
+
+def _watch(routes: Routes) -> Watch:
+    return Watch(routes, Signer(SIGNER_KEY), begins=0)
+
+
+def _seen(monkeypatch: pytest.MonkeyPatch, routes: Routes) -> Samples:
+    monkeypatch.setattr(endpoint, "ROUTES", routes)
+    return exposed()
+
+
+def _later(seconds: timedelta = LOOKS_EVERY) -> None:
+    ChainRecord.objects.update(looked_at=F("looked_at") - seconds)
+    NodeRecord.objects.update(measured=F("measured") - seconds)
+
+
+def test_nodes_and_funds_are_seen(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
+    service.mine(20)
+    routes = _routes(service, NOBODY, service.node.url)
+    assert exposed().keys().isdisjoint({"tacitus_node_up", "tacitus_signer_balance_wei"})
+    watch = _watch(routes)
+    watch.once()
+    watch.close()
+    seen = _seen(monkeypatch, routes)
+    assert seen["tacitus_node_up"] == {(CHAIN, "1"): 0, (CHAIN, "2"): 1}
+    assert seen["tacitus_node_head_number"] == {(CHAIN, "2"): service.head()}
+    assert seen["tacitus_node_lag_blocks"] == {(CHAIN, "2"): 0}
+    # Other tests have changed balances of blocks, whose states are then not those of their headers.
+    (window,) = seen["tacitus_node_proof_window_blocks"].values()
+    assert 0 < window < service.head()
+    assert seen["tacitus_chain_proof_window_needed_blocks"] == {(CHAIN,): 0}
+    signer = Key.from_key(SIGNER_KEY).address
+    balance = seen["tacitus_signer_balance_wei"][CHAIN, signer]
+    assert balance == service.balance(signer, service.head())
+    assert 999 * ETHER < balance <= 1_000 * ETHER
+
+
+def test_no_address_of_a_node_is_told(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
+    routes = _routes(service, NOBODY)
+    _watch(routes).once()
+    told = repr(_seen(monkeypatch, routes)) + repr(list(NodeRecord.objects.values()))
+    assert "hunter2" not in told
+    assert "127.0.0.1" not in told
+
+
+def test_a_node_that_is_behind_lags(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
+    service.mine(30)
+
+    def ten_behind(connection: LyingNode, question: Any, pass_on: PassOn) -> None:
+        asked = question if isinstance(question, list) else [question]
+        for each in asked:
+            if each["method"] == "eth_getBlockByNumber" and each["params"][0] == "latest":
+                each["params"][0] = hex(service.head() - 10)
+        connection.answer(pass_on())
+
+    with between(service.node.url, ten_behind) as (behind, _):
+        routes = _routes(service, service.node.url, behind)
+        _watch(routes).once()
+    assert _seen(monkeypatch, routes)["tacitus_node_lag_blocks"] == {
+        (CHAIN, "1"): 0,
+        (CHAIN, "2"): 10,
+    }
+
+
+def test_several_provers_ask_once(service: Service) -> None:
+    with between(service.node.url) as (address, counted):
+        watches = [_watch(_routes(service, address)) for _ in range(3)]
+        for watch in watches:
+            watch.once()
+        assert counted.asked.count("eth_getBalance") == 1
+        _later()
+        for watch in watches:
+            watch.once()
+        assert counted.asked.count("eth_getBalance") == 2
+
+
+def test_how_far_back_it_proves_is_measured_seldom(service: Service) -> None:
+    service.mine(20)
+    with between(service.node.url) as (address, counted):
+        watch = _watch(_routes(service, address))
+        watch.once()
+        measured = _proofs(counted)
+        assert 0 < measured < 15
+        _later()
+        watch.once()
+        assert _proofs(counted) == measured
+        _later(MEASURES_EVERY)
+        watch.once()
+        assert _proofs(counted) == 2 * measured
+
+
+def _proofs(counted: Between) -> int:
+    return counted.asked.count("eth_getProof")
+
+
+def test_a_prover_that_just_began_asks_nothing_yet(service: Service) -> None:
+    with between(service.node.url) as (address, counted):
+        Watch(_routes(service, address), Signer(SIGNER_KEY)).once()
+    assert counted.asked == []
+    assert not ChainRecord.objects.exists()
+
+
+def test_what_is_no_longer_configured_is_no_longer_told(
+    service: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    watch = _watch(_routes(service, service.node.url, service.node.url))
+    watch.once()
+    _later()
+    fewer = _routes(service, service.node.url)
+    _watch(fewer).once()
+    assert set(_seen(monkeypatch, fewer)["tacitus_node_up"]) == {(CHAIN, "1")}
+    assert "tacitus_node_up" not in _seen(monkeypatch, Routes({}))

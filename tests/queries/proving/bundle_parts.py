@@ -1,0 +1,73 @@
+"""Small bundles of recorded blocks, and forgers' tools."""
+
+import json
+from dataclasses import replace
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+from queries.proving.account_proofs import AccountProof
+from queries.proving.bundles import (
+    BlockProof,
+    RegistryTold,
+    TransactionTold,
+    canonical,
+    written,
+)
+from queries.proving.corpus import RecordedBlock, read_recorded_block
+from queries.proving.header_fields import HeaderField
+from queries.proving.headers import Header, decode_header
+from queries.proving.rlp_items import encode_integer, encode_list, encode_string, split_list
+from queries.proving.witnesses import AccountField, AccountRequest
+
+BATCH = "01J2VM6JSA6VKKZ0ENWGYYPR18"
+DESTINATION = 10
+REGISTRY = RegistryTold("attested", bytes(19) + b"\x07")
+SENT = TransactionTold(bytes(31) + b"\x09", 12)
+
+
+def recorded(folder: Path, name: str) -> RecordedBlock:
+    return read_recorded_block(json.loads((folder / f"{name}.json").read_text()))
+
+
+def child_of(parent: Header, seconds: int = 12) -> Header:
+    items = split_list(parent.encoded)
+    items[HeaderField.PARENT_HASH] = encode_string(parent.hash)
+    items[HeaderField.BLOCK_NUMBER] = encode_integer(parent.number + 1)
+    items[HeaderField.TIMESTAMP] = encode_integer(parent.timestamp + seconds)
+    return decode_header(encode_list(items))
+
+
+def block_proof(block: RecordedBlock, chain: int = 1) -> BlockProof:
+    """Everything that can be asked of it."""
+    header = block.header
+    assert header
+    return BlockProof(
+        chain,
+        DESTINATION,
+        header,
+        child_of(header),
+        frozenset({HeaderField.TIMESTAMP, HeaderField.LOGS_BLOOM}),
+        (header.timestamp, header.timestamp + 11),
+        tuple(sorted(map(_request, block.accounts), key=lambda each: each.proof.address or b"")),
+        REGISTRY,
+        (SENT,),
+    )
+
+
+def _request(proof: AccountProof) -> AccountRequest:
+    slots = {slot.slot: slot for slot in proof.slots}
+    ordered = tuple(slots[slot] for slot in sorted(slots))
+    return AccountRequest(replace(proof, slots=ordered), frozenset(AccountField))
+
+
+def file_of(*blocks: BlockProof, batch: str = BATCH) -> bytes:
+    destination = blocks[0].destination if blocks else DESTINATION
+    return "".join(written(batch, destination, blocks)).encode()
+
+
+def with_digest(told: dict[str, Any]) -> bytes:
+    """As a forger writes it."""
+    rest = {key: value for key, value in told.items() if key != "digest"}
+    digest = f"0x{sha256(canonical(rest).encode()).hexdigest()}"
+    return f"{canonical(rest | {'digest': digest})}\n".encode()

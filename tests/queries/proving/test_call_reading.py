@@ -1,0 +1,119 @@
+"""What a call of `prove()` left out comes out of it again: headers, and proofs node by node."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from queries.proving.call_reading import Shown, read_call
+from queries.proving.corpus import RecordedBlock, read_recorded_block
+from queries.proving.errors import CallMalformed, NodeMissing, ProofError, WitnessMalformed
+from queries.proving.header_fields import HeaderField
+from queries.proving.headers import Header, decode_header
+from queries.proving.rebuilt_proofs import nodes_along, rebuilt_account_proof
+from queries.proving.registry_calls import (
+    HeaderStep,
+    accumulated_section,
+    headers_section,
+    prove_call,
+)
+from queries.proving.rlp_items import encode_list, encode_string, split_list
+from queries.proving.trie_proofs import CheckedNodes
+from queries.proving.witness_building import build_witness
+from queries.proving.witness_reading import RebuiltNodes, read_witness
+from queries.proving.witnesses import AccountField, AccountRequest
+from tests.queries.tries.fuzzing import for_each
+from tests.queries.tries.random_tries import RandomAccount, random_states
+from tests.queries.tries.second_opinion import BuiltState
+
+pytestmark = pytest.mark.no_database
+
+BALANCE = frozenset({AccountField.BALANCE})
+
+
+@pytest.fixture(scope="module")
+def block(corpus_folder: Path) -> RecordedBlock:
+    file = corpus_folder / "sepolia_8423389.json"
+    return read_recorded_block(json.loads(file.read_text()))
+
+
+def witness_of(block: RecordedBlock) -> bytes:
+    return build_witness([AccountRequest(proof, BALANCE) for proof in block.accounts])
+
+
+def child_of(parent: Header) -> Header:
+    items = split_list(parent.encoded)
+    items[HeaderField.PARENT_HASH] = encode_string(parent.hash)
+    return decode_header(encode_list(items))
+
+
+def test_headers_and_proofs_come_out_as_they_went_in(block: RecordedBlock) -> None:
+    assert block.header
+    child = child_of(block.header)
+    step = HeaderStep(
+        block.header, witness_of(block), accumulate=True, fields=frozenset({HeaderField.NONCE})
+    )
+    above = HeaderStep(child, timestamps=(block.header.timestamp,))
+    shown = Shown()
+    read_call(prove_call([headers_section([step, above])]), shown)
+    assert shown.children == {block.header.parent_hash: block.header, block.header.hash: child}
+    checked = CheckedNodes()
+    for proof in block.accounts:
+        assert proof.address
+        slots = [slot.slot for slot in proof.slots]
+        root = block.header.state_root
+        assert rebuilt_account_proof(root, proof.address, slots, shown.nodes, checked) == proof
+
+
+def test_the_words_of_an_accumulated_block_show_as_much(block: RecordedBlock) -> None:
+    shown = Shown()
+    read_call(prove_call([accumulated_section(1, 2, bytes(32), witness_of(block))]), shown)
+    (proof, *_) = block.accounts
+    assert proof.address
+    slots = [slot.slot for slot in proof.slots]
+    found = rebuilt_account_proof(
+        block.state_root, proof.address, slots, shown.nodes, CheckedNodes()
+    )
+    assert found == proof
+    with pytest.raises(NodeMissing, match="is not at hand"):
+        rebuilt_account_proof(block.state_root, bytes(20), (), shown.nodes, CheckedNodes())
+
+
+def test_every_path_of_any_trie_is_rebuilt() -> None:
+    """With embedded nodes, extensions, foreign leaves and empty tries on the way."""
+
+    def check(accounts: Sequence[RandomAccount]) -> None:
+        built = BuiltState.of(accounts)
+        requests = built.requests()
+        nodes: RebuiltNodes = {}
+        read_witness(build_witness(requests), by_hash=True, slots_by_hash=True, rebuilt=nodes)
+        for request in requests:
+            proof, key = request.proof, request.proof.address_hash
+            wanted = built.trie.proof(key, embedded_listed=False) if proof.path.nodes else []
+            assert nodes_along(built.trie.root, key, nodes) == wanted
+            storage = built.storage[key]
+            for slot in proof.slots if proof.exists else ():
+                wanted = storage.proof(slot.path.key, embedded_listed=False)
+                along = nodes_along(proof.state.storage_root, slot.path.key, nodes)
+                assert along == (wanted if slot.path.nodes else [])
+
+    for_each(random_states(), check)
+
+
+def test_what_is_no_call_of_prove_is_refused(block: RecordedBlock) -> None:
+    assert block.header
+    told = HeaderStep(block.header)
+    whole = prove_call([headers_section([told])])
+    for data in (b"", b"\0\0\0\0" + whole[4:], prove_call([b"\x03"])):
+        with pytest.raises(CallMalformed):
+            read_call(data, Shown())
+    left_out = prove_call([headers_section([replace(told, parent_known=True)])])
+    with pytest.raises(CallMalformed, match="leaves out what only its destination keeps"):
+        read_call(left_out, Shown())
+    for length in range(5, len(whole)):
+        with pytest.raises(ProofError):
+            read_call(whole[:length], Shown())
+    with pytest.raises(WitnessMalformed):
+        read_call(whole + b"\x01", Shown())

@@ -1,0 +1,150 @@
+"""Calls of `prove()` that a stranger could make of what there is: blocks and states of several
+chains, told in order or out of it, honestly or not.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from hypothesis import strategies as st
+
+from queries.proving import registry_calls
+from queries.proving.header_fields import HeaderField
+from queries.proving.headers import Header
+from queries.proving.registry_calls import (
+    HeaderStep,
+    SectionKind,
+    accumulated_section,
+    prove_call,
+)
+from queries.proving.witnesses import AccountField
+from tests.queries.sequences.chains import (
+    ABANDONED,
+    ACCOUNTS,
+    FIRST_TIME,
+    FOREIGN,
+    NAMES,
+    SLOTS,
+    TRUE,
+    SourceBlock,
+    SourceChain,
+)
+from tests.queries.tries.broken_witnesses import broken
+from tests.queries.tries.lying_witnesses import lying
+
+_chains = st.sampled_from((TRUE, TRUE, TRUE, TRUE, ABANDONED, FOREIGN))
+_blocks = _chains.flatmap(lambda chain: st.sampled_from(chain.blocks))
+_asked = st.dictionaries(
+    st.sampled_from(ACCOUNTS),
+    st.lists(st.sampled_from(SLOTS), unique=True, max_size=3),
+    min_size=1,
+    max_size=3,
+)
+_account_fields = st.just(frozenset(AccountField)) | st.frozensets(st.sampled_from(AccountField))
+_header_fields = st.frozensets(st.sampled_from(HeaderField), max_size=4)
+# What is wrong with a section: one thing at most, or it is refused for another's sake.
+_of_accumulated = st.sampled_from(
+    ("nothing", "nothing", "lying", "lying", "broken", "number", "time", "hash", "state")
+)
+_of_headers = st.sampled_from(
+    ("nothing",) * 5
+    + ("lying", "times", "unlinked") * 2
+    + ("broken", "state", "count", "left out", "changed over", "spliced")
+    + ("parent not told", "beacon root not told")
+)
+
+
+@dataclass(frozen=True)
+class Told:
+    """What a chain of headers is made of, before each is told."""
+
+    headers: Sequence[Header]
+    states: Mapping[bytes, SourceBlock]  # by the header's hash
+
+
+@st.composite
+def _witnesses(draw: st.DrawFn, block: SourceBlock, fault: str) -> bytes:
+    asked = draw(_asked)
+    if fault == "lying":
+        return draw(lying(block.asking(asked), NAMES, shifts=draw(st.booleans())))
+    honest = block.witness(asked, draw(_account_fields))
+    return draw(broken(honest)) if fault == "broken" else honest
+
+
+@st.composite
+def _accumulated(draw: st.DrawFn) -> bytes:
+    block, fault = draw(_blocks), draw(_of_accumulated)
+    of = {part: draw(_blocks) if part == fault else block for part in _PARTS}
+    return accumulated_section(
+        of["number"].number,
+        of["time"].header.timestamp,
+        of["hash"].header.hash,
+        draw(_witnesses(of["state"], fault)),
+    )
+
+
+_PARTS = ("number", "time", "hash", "state")
+
+
+@st.composite
+def _rows(draw: st.DrawFn, plain: Sequence[Header], fault: str) -> Told:
+    """Headers in a row of one chain; some left out, changed over, or behind another chain's."""
+    chain = draw(_chains)
+    states = {block.header.hash: block for block in chain.blocks}
+    own = [block.header for block in chain.blocks]
+    of = list(plain) if plain and draw(st.integers(0, 5)) == 5 else own
+    first = draw(st.integers(0, len(of) - 1))
+    row = of[first : first + draw(st.integers(1, 4))]
+    if fault == "left out":
+        del row[draw(st.integers(0, len(row) - 1))]
+    elif fault == "changed over":
+        row = draw(st.permutations(row))
+    elif fault in {"spliced", "unlinked"}:
+        other: SourceChain = draw(st.sampled_from((ABANDONED, FOREIGN)))
+        states |= {block.header.hash: block for block in other.blocks}
+        row = [draw(st.sampled_from(other.blocks)).header, *row]
+    return Told(row, states)
+
+
+@st.composite
+def _headers(draw: st.DrawFn, plain: Sequence[Header]) -> bytes:
+    fault = draw(_of_headers)
+    told = draw(_rows(plain, fault))
+    parts = []
+    for place, header in enumerate(told.headers):
+        state = told.states.get(header.hash)
+        if state is not None and fault == "state":
+            state = draw(_blocks)
+        step = HeaderStep(
+            header,
+            draw(_witnesses(state, fault)) if state and draw(st.booleans()) else b"",
+            accumulate=draw(st.booleans()),
+            fields=draw(_header_fields) if draw(st.booleans()) else frozenset(),
+            timestamps=draw(_times(told.headers, place, fault)),
+            parent_known=fault == "parent not told",
+            beacon_known=fault == "beacon root not told",
+        )
+        # Each with its parent's hash, as only the first is told, is read by a careless reader.
+        parts.append(registry_calls._header(step, first=place == 0 or fault == "unlinked"))
+    count = draw(st.integers(0, 5)) if fault == "count" else len(parts)
+    return bytes((SectionKind.HEADERS,)) + count.to_bytes(2, "big") + b"".join(parts)
+
+
+def _times(row: Sequence[Header], place: int, fault: str) -> st.SearchStrategy[tuple[int, ...]]:
+    """At which the header before was the last block, or about then."""
+    own, before = row[place].timestamp, row[max(place - 1, 0)].timestamp
+    times = [before, before + 1, max(own - 1, 0)]
+    if fault == "times":
+        times += [before - 1, own, own, own + 1, FIRST_TIME]
+    elif place == 0 or not before < own:
+        return st.just(())
+    return st.lists(st.sampled_from(times), max_size=2).map(tuple)
+
+
+@st.composite
+def proofs(draw: st.DrawFn, plain: Sequence[Header] = ()) -> bytes:
+    """`plain` are headers in a row of whose state nothing is known here."""
+    several = draw(st.sampled_from((1, 1, 2)))
+    section = _headers(plain) | _headers(plain) | _accumulated()
+    sections = draw(st.lists(section, min_size=several, max_size=several))
+    call = prove_call(sections)
+    return call[:4] + draw(broken(call[4:])) if draw(st.integers(0, 30)) == 30 else call

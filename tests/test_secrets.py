@@ -1,0 +1,252 @@
+"""What nobody may read is in nothing that a whole installation writes, shows, answers or sends."""
+
+import base64
+import json
+import secrets
+import sqlite3
+import time
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+import requests
+from eth_account import Account as Key
+from eth_account.messages import encode_defunct
+from eth_account.signers.local import LocalAccount
+
+from tests.commands import Manage
+from tests.installation import HOLDER, Installation, Told, installation
+from tests.local_chain import CHAIN_ID, SIGNER_KEY
+from tests.queries.receiver import Receiver, receiver
+from tests.served import served
+
+pytestmark = pytest.mark.no_database
+NODE, DEAD_NODE, BROKER, SECRET_KEY, PASSWORD, ATTESTER, TOKEN, HEADER, DATABASE, METRICS = (
+    secrets.token_hex(32) for _ in range(10)
+)
+FORMER_KEY = secrets.token_hex(32)
+OPERATOR = Key.create()
+ITERATIONS = 1_000  # of a keystore, which is no secret's here
+
+
+def nodes(real: str) -> list[str]:
+    """One that never answers, and the real one under an address with a key in it."""
+    return [f"http://someone:{DEAD_NODE}@127.0.0.1:1/{DEAD_NODE}", f"{real}/?key={NODE}"]
+
+
+@pytest.fixture(scope="module")
+def variables() -> dict[str, str]:
+    keystore = Key.encrypt(
+        bytes.fromhex(SIGNER_KEY[2:]), PASSWORD, kdf="pbkdf2", iterations=ITERATIONS
+    )
+    return {
+        "LOG_LEVEL": "DEBUG",
+        "SECRET_KEY": SECRET_KEY,
+        "FORMER_SECRET_KEYS": FORMER_KEY,
+        "METRICS_TOKEN": METRICS,
+        "OPERATORS": OPERATOR.address,
+        "SIGNER_KEY": "",
+        "SIGNER_KEYSTORE": json.dumps(keystore),
+        "SIGNER_PASSWORD": PASSWORD,
+        "ATTESTER_KEY": ATTESTER,
+        "PROVER_ENGINE": "CELERY",
+        "CELERY_BROKER": f"amqp://someone:{BROKER}@127.0.0.1:1//",
+        "WEBHOOKS_TO_PRIVATE": "1",
+    }
+
+
+def test_no_secret_is_anywhere(
+    repository: Path, tmp_path: Path, manage: Manage, variables: dict[str, str]
+) -> None:
+    written: dict[str, str] = {}
+    with (
+        receiver(500, 200) as hook,
+        installation(repository, tmp_path, manage, Told(nodes), **variables) as it,
+    ):
+        own = {"DEVELOPMENT": "1", "ROUTES_FILE": str(tmp_path / "routes.toml"), **variables}
+        secret = _as(it.key, it)("/webhook-secret").json()["secret"]
+        batches = [_submitted(it, hook.url), _submitted(it, "http://127.0.0.1:1/")]
+        for batch in batches:
+            _until_done(it, batch)
+        _until(lambda: len(hook.got) > 1)
+        for command in ("check_setup", "attest --source 31337 --destination 31337 --block 1"):
+            ended = manage(*command.split(), **own)
+            written[command] = ended.stdout + ended.stderr
+        written |= _answers_to_strangers(it, batches)
+        written |= _answers_to_operators(it, batches[0])
+        written |= _faults(it, tmp_path, batches[0])
+        written["processes"] = _processes()
+        written["webhooks"] = _sent(hook)
+    written |= _a_database_that_is_gone(repository, tmp_path)
+    for name in ("log", "prover"):
+        written[name] = (tmp_path / name).read_text()
+    assert "Traceback" in written["log"]
+    assert not _found(written, it.key, secret, TOKEN, HEADER)
+    # That is known to be looked for: its receiver has what it asked for.
+    assert _found({"hook": str(hook.got)}, HEADER)
+    # It keeps what it sends, and none of what it signs with.
+    files = tmp_path.glob("test.sqlite3*")
+    kept = {file.name: file.read_bytes().decode("latin-1") for file in files}
+    assert not _found(kept, it.key, secret)
+
+
+def _found(written: dict[str, str], *more: str) -> list[tuple[str, str]]:
+    """Where which secret begins; its first half alone would already be too much."""
+    every = [NODE, DEAD_NODE, BROKER, SECRET_KEY, PASSWORD, ATTESTER, DATABASE, METRICS, *more]
+    every += [FORMER_KEY, SIGNER_KEY.removeprefix("0x")]
+    return [
+        (place, secret[:8])
+        for place, text in written.items()
+        for secret in every
+        if any(form in text for form in _forms(secret))
+    ]
+
+
+def _forms(secret: str) -> Iterator[str]:
+    """As it is, in capitals, as a number, and as headers and files pack it."""
+    begin = secret[:30] if secret.startswith("tct_") else secret[: len(secret) // 2]
+    yield begin
+    yield begin.upper()
+    packed = begin[: len(begin) // 3 * 3].encode()
+    yield base64.b64encode(packed).decode()
+    if set(secret) <= set("0123456789abcdef"):
+        yield str(int(secret, 16))
+        content = bytes.fromhex(begin)
+        yield repr(content)[2:-1]
+        yield base64.b64encode(content[: len(content) // 3 * 3]).decode()
+
+
+def _as(key: str, it: Installation) -> Callable[..., requests.Response]:
+    def ask(path: str, **parameters: str) -> requests.Response:
+        return requests.get(it.address + path, parameters, headers={"api-key": key}, timeout=30)
+
+    return ask
+
+
+def _submitted(it: Installation, hook: str) -> str:
+    block = int(it.node.rpc.ask("eth_blockNumber"), 16)
+    batch = {
+        "destinationChainId": str(CHAIN_ID),
+        "fee": "0",
+        "data": {str(CHAIN_ID): {f"block:{block}": {"accounts": {HOLDER: {"props": ["BALANCE"]}}}}},
+        "webhook": {
+            "url": f"{hook}{'&' if '?' in hook else '?'}token={TOKEN}",
+            "headers": {"Authorization": f"Bearer {HEADER}", "X-Other": HEADER},
+        },
+    }
+    answer = requests.post(
+        f"{it.address}/submit-batch-query", json=batch, headers={"api-key": it.key}, timeout=30
+    )
+    assert answer.status_code == 200, answer.text
+    return str(answer.json()["internalId"])
+
+
+def _until_done(it: Installation, batch: str) -> None:
+    def status() -> str:
+        told = _as(it.key, it)("/batch-query-status", batchQueryId=batch).json()
+        return str(told["queryStatus"])
+
+    _until(lambda: status() == "DONE")
+
+
+def _until(came: Callable[[], bool]) -> None:
+    until = time.monotonic() + 60
+    while not came():
+        assert time.monotonic() < until
+        time.sleep(0.1)
+
+
+def _answers_to_strangers(it: Installation, batches: list[str]) -> dict[str, str]:
+    """To whoever is signed in as somebody else, whoever has another key, and everyone."""
+    person = _signed_in(it, Key.create())
+    batch = f"/explorer/query/{batches[0]}"
+    pages = ["/", "/docs/api", "/docs/operating", "/openapi.json", "/explorer/batches", "/nowhere",
+             "/explorer/routes", f"/explorer/registry/{CHAIN_ID}/{it.registry}",
+             f"/explorer/account/{HOLDER}", f"/search?q={HOLDER}", batch, f"{batch}/0",
+             f"{batch}/0/BALANCE", f"{batch}/0/BALANCE/check", f"{batch}/facts.json",
+             f"{batch}/facts.csv", f"{batch}/proof.json", f"{batch}/changes", "/docs/security",
+             f"/explorer/query/{batches[1]}", "/dashboard",
+             "/dashboard/batches", "/dashboard/webhooks", "/dashboard/new-batch", "/admin/",
+             "/readyz", "/chain-connections", "/attestations/wanted", "/submit-batch-query",
+             f"/batch-query-status?batchQueryId={batches[0]}", "/webhook-deliveries"]  # fmt: skip
+    told = {page: person.get(it.address + page, timeout=30) for page in pages}
+    assert [page for page, answer in told.items() if answer.status_code == 200][:3] == pages[:3]
+    for page in (batch, f"{batch}/proof.json", "/dashboard"):
+        assert told[page].status_code == 200, page
+    return {page: f"{answer.headers}\n{answer.text}" for page, answer in told.items()}
+
+
+def _answers_to_operators(it: Installation, batch: str) -> dict[str, str]:
+    """To whoever may see accounts and metrics; and the proof, as its owner's programs get it."""
+    person = _signed_in(it, OPERATOR)
+    pages = ["/admin/", "/admin/accounts/account/", "/admin/accounts/apikey/"]
+    told = {page: person.get(it.address + page, timeout=30) for page in pages}
+    token = {"Authorization": f"Bearer {METRICS}"}
+    told["/metrics"] = requests.get(f"{it.address}/metrics", headers=token, timeout=30)
+    told["proof"] = _as(it.key, it)(f"/batch-queries/{batch}/proof")
+    assert {page: answer.status_code for page, answer in told.items() if not answer.ok} == {}
+    assert "tacitus_facts_total" in told["/metrics"].text
+    assert HOLDER.lower() in told["proof"].text.lower()
+    assert HOLDER in told["/admin/accounts/account/"].text
+    return {page: f"{answer.headers}\n{answer.text}" for page, answer in told.items()}
+
+
+def _signed_in(it: Installation, key: LocalAccount) -> requests.Session:
+    person = requests.Session()
+    person.get(f"{it.address}/sign-in", timeout=30)
+    person.headers["X-CSRFToken"] = person.cookies["visit"]
+    asked = {"address": key.address, "chainId": str(CHAIN_ID)}
+    message = person.post(f"{it.address}/sign-in/message", json=asked, timeout=30).json()["message"]
+    signature = "0x" + bytes(key.sign_message(encode_defunct(text=message)).signature).hex()
+    shown = {"message": message, "signature": signature}
+    assert person.post(f"{it.address}/sign-in", json=shown, timeout=30).status_code == 200
+    return person
+
+
+def _faults(it: Installation, folder: Path, batch: str) -> dict[str, str]:
+    """Of ours, of a key that is wrong, and of a body that is none."""
+    with closing(sqlite3.connect(folder / "test.sqlite3", timeout=30)) as database:
+        database.execute("UPDATE queries_batch SET fee = 'none' WHERE id = ?", [batch])
+        database.commit()
+    broken = _as(it.key, it)("/batch-query-status", batchQueryId=batch)
+    page = requests.get(f"{it.address}/explorer/query/{batch}", timeout=30)
+    assert (broken.status_code, page.status_code) == (500, 500)
+    wrong = _as(it.key[:-4] + "aaaa", it)("/api-key", apiKey=it.key)
+    garbage = requests.post(
+        f"{it.address}/estimate?apiKey={it.key}", b"{", headers={"api-key": it.key}, timeout=30
+    )
+    answers: list[Any] = [broken, page, wrong, garbage]
+    return {f"fault {number}": each.text for number, each in enumerate(answers)}
+
+
+def _processes() -> str:
+    """What everyone on the machine sees of all processes."""
+
+    def lines() -> Iterator[str]:
+        for file in Path("/proc").glob("[0-9]*/cmdline"):
+            try:
+                yield file.read_bytes().decode(errors="replace")
+            except OSError:
+                continue
+
+    return "\n".join(lines())
+
+
+def _sent(hook: Receiver) -> str:
+    """Without what its receiver itself asked to be sent."""
+    return "\n".join(
+        f"{ {name: value for name, value in headers.items() if HEADER not in value} }\n{body!r}"
+        for _, headers, body in hook.got
+    )
+
+
+def _a_database_that_is_gone(repository: Path, folder: Path) -> dict[str, str]:
+    (own := folder / "gone").mkdir()
+    address = f"postgres://someone:{DATABASE}@127.0.0.1:1/{DATABASE[:4]}"
+    with served(repository, own, DEVELOPMENT="1", DATABASE_URL=address, LOG_LEVEL="DEBUG") as it:
+        answers = [requests.get(f"{it}{path}", timeout=30) for path in ("/readyz", "/", "/api-key")]
+    told = {f"no database {number}": each.text for number, each in enumerate(answers)}
+    assert {each.status_code for each in answers} == {401, 503}
+    return told | {"its log": (own / "log").read_text()}
