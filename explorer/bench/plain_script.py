@@ -35,7 +35,10 @@ except ImportError:  # a development dependency
 
 BALANCE = frozenset({AccountField.BALANCE})
 GAS = 1_000_000  # more than one account takes
-LOOKS_EVERY = 0.02  # seconds
+# Named, because the local node drops what waits at the fee that it would choose itself, once the
+# base fee has grown.
+FEES = {"maxFeePerGas": hex(10**10), "maxPriorityFeePerGas": hex(10**9)}
+LOOKS_EVERY, PATIENCE = 0.02, 60  # seconds
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,12 +103,16 @@ def _call(header: Header, account: str, answer: dict[str, Any], *, first: bool) 
 
 def _sent(chain: BenchChain, registry: str, call: bytes, nonce: int | None = None) -> str:
     told = {"from": chain.node.payer, "to": registry, "data": f"0x{call.hex()}", "gas": hex(GAS)}
+    told |= FEES
     told |= {} if nonce is None else {"nonce": hex(nonce)}
     return str(chain.node.rpc.ask("eth_sendTransaction", told))
 
 
 def _used(chain: BenchChain, transaction: str) -> int:
+    until = time.monotonic() + PATIENCE
     while (mined := chain.node.rpc.ask("eth_getTransactionReceipt", transaction)) is None:
+        if time.monotonic() > until:
+            raise BenchFailed("The local node does not mine what the plain script sends.")
         time.sleep(LOOKS_EVERY)
     if mined["status"] != "0x1":
         raise BenchFailed("The registry refuses what the plain script sends.")
