@@ -14,6 +14,7 @@ from django.utils import timezone
 from ulid import ULID
 
 from accounts.models import Account
+from queries.batch_turns import next_turn
 from queries.durable import durably
 from queries.engines.waking import wake
 from queries.errors import (
@@ -140,6 +141,7 @@ def _batch(owner: Account, request: BatchRequest, key: str | None, digest: str) 
         fee=f"{request.fee:064x}",
         submitted=now,
         look_again=now,
+        turn=next_turn(owner, now),
         warnings=[{"sentence": each.sentence, "path": each.path} for each in request.warnings],
         idempotency_key=key,
         request_digest=digest,

@@ -10,6 +10,8 @@ from typing import ClassVar
 
 from django.conf import settings
 from django.db import models
+from django.db.models.functions import Greatest
+from django.utils import timezone
 
 from queries.statuses import BatchStatus
 
@@ -29,7 +31,23 @@ class Leased(models.Model):
         abstract = True
 
 
-class Batch(Leased):
+class InTurn(Leased):
+    """One of which the accounts have many: see batch_turns.py."""
+
+    turn = models.DateTimeField(default=timezone.now)
+    # What is due is taken by the later of the two, so that what waits and is due again, and again,
+    # leaves its place to others each time.
+    order: ClassVar = Greatest("turn", "look_again")
+
+    class Meta:
+        abstract = True
+
+
+def _in_order(name: str) -> models.Index:
+    return models.Index(InTurn.order, name=name, condition=models.Q(look_again__isnull=False))
+
+
+class Batch(InTurn):
     """One request, as it was accepted."""
 
     id = models.CharField(max_length=26, primary_key=True)  # a ULID
@@ -74,13 +92,19 @@ class Batch(Leased):
             models.Index(name="batches_by_status", fields=["status", "-id"]),
             models.Index(name="batches_to_a_chain", fields=["destination", "-id"]),
             models.Index(name="batches_to_by_status", fields=["destination", "status", "-id"]),
+            models.Index(
+                name="open_batches_of_an_owner",
+                fields=["owner", "-turn"],
+                condition=models.Q(ended=None),
+            ),
+            _in_order("batches_in_turn"),
         ]
 
     def __str__(self) -> str:
         return self.id
 
 
-class BlockJob(Leased):
+class BlockJob(InTurn):
     """One block of a source chain for a destination: the unit of work.
 
     It serves every query that waits for the block, whoever asked.
@@ -104,6 +128,7 @@ class BlockJob(Leased):
             models.Index(
                 name="jobs_by_hash", fields=["block_hash"], condition=~models.Q(block_hash="")
             ),
+            _in_order("jobs_in_turn"),
         ]
 
     def __str__(self) -> str:

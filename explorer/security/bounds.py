@@ -72,10 +72,11 @@ BOUNDS = (
     Bound(
         "Batches as costly as may be",
         "BATCH_BLOCKS, BATCH_ACCOUNTS and BATCH_SLOTS, and no batch spends more than its fee. "
-        "Between accounts provers serve who came first: whoever submits thousands makes others "
-        "wait for proofs, though not for answers. Where a destination is free, that costs nothing "
-        "but an API key, so give such a signer little.",
+        "Accounts take turns: whoever submits thousands has them proven between the few that "
+        "others ask for, which wait for the pieces of work at hand. Where a destination is free, "
+        "that costs nothing but an API key, so give such a signer little.",
         (
+            "queries/pipeline/test_fair_turns.py::test_one_account_is_proven_among_the_thousands_of_another",
             "explorer/test_denial.py::test_batches_as_costly_as_the_limits_allow",
             "queries/pipeline/test_offers.py::test_what_is_stuck_is_replaced_with_no_more_than_is_offered",
         ),

@@ -27,9 +27,10 @@ LOGIC = Chapter(
             "11.1.1 to 11.1.5",
             "Steps happen in order, and there are limits to what one may have done.",
             "One module changes a status, by guarded updates; keys, estimates, replays and "
-            "sign-ins have limits; webhooks of accounts take turns. Proofs do not: see above.",
+            "sign-ins have limits; batches and webhooks of accounts take turns.",
             "test_layers.py::test_the_code_keeps_every_rule",
             "queries/pipeline/test_webhook_turns.py::test_accounts_take_turns",
+            "queries/pipeline/test_fair_turns.py::test_one_account_is_proven_among_the_thousands_of_another",
             "queries/pipeline/test_estimates.py::test_an_account_has_few_a_minute_with_all_its_keys",
             "accounts/test_rate_limits.py::test_of_a_hundred_at_once_exactly_the_limit_pass",
         ),

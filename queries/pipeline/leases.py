@@ -13,10 +13,12 @@ from typing import Generic, TypeVar
 from django.conf import settings
 from django.db import transaction
 from django.db.models import Exists, OuterRef, Q, QuerySet
+from django.db.models.expressions import Combinable
 
 from queries.models import (
     Batch,
     BlockJob,
+    InTurn,
     Leased,
     Query,
     TransactionOfJob,
@@ -127,25 +129,26 @@ def claim_job_beside(
 
 
 def _claim(rows: QuerySet[Row], early: timedelta = timedelta(0)) -> Lease[Row] | None:
-    """The row that has waited longest, unless another worker is faster."""
+    """The row whose turn it is, unless another worker is faster."""
     now = shared_now()
     free = Q(lease_until=None) | Q(lease_until__lte=now)
     due = rows.filter(free, look_again__lte=now + early)
-    for key in due.order_by("look_again").values_list("pk", flat=True)[:10]:
+    order = InTurn.order if issubclass(rows.model, InTurn) else "look_again"
+    for key in due.order_by(order).values_list("pk", flat=True)[:10]:
         token = secrets.token_hex(16)
         if due.filter(pk=key).update(lease_token=token, lease_until=now + _lease()):
             return Lease(rows.get(pk=key), token)
     return None
 
 
-def look_now(rows: QuerySet[Row]) -> None:
+def look_now(rows: QuerySet[Row], **changes: Combinable) -> None:
     """Have someone look at all of these. They are locked in their order, as all who lock several
     do: else two could wait for each other.
     """
     with transaction.atomic():
         keys = list(rows.order_by("pk").select_for_update().values_list("pk", flat=True))
         rows.model._default_manager.filter(pk__in=keys).update(  # noqa: SLF001
-            look_again=shared_now()
+            look_again=shared_now(), **changes
         )
 
 

@@ -11,6 +11,7 @@ from django.db.models import BooleanField, ExpressionWrapper, Q, QuerySet
 
 from accounts.times import spoken
 from queries import transitions
+from queries.batch_turns import turn_of_job
 from queries.chain.ens import EnsFault
 from queries.chain.heads import ChainHead
 from queries.models import Batch, BlockJob, Query
@@ -169,7 +170,7 @@ def _attach(batch: Batch, named: Collection[tuple[int, int]]) -> None:
     blocks = sorted(named)
     BlockJob.objects.bulk_create(
         [
-            BlockJob(source=source, destination=batch.destination, block=block)
+            BlockJob(source=source, destination=batch.destination, block=block, turn=batch.turn)
             for source, block in blocks
         ],
         ignore_conflicts=True,
@@ -185,4 +186,5 @@ def _attach(batch: Batch, named: Collection[tuple[int, int]]) -> None:
         transitions.attach(found[source, block], unattached.filter(source=source, block=block))
     # After the queries are there: a worker that closes a job now finds them, or this. For all of
     # the batch, because whoever died here may have attached some already.
-    look_now(BlockJob.objects.filter(pk__in=[found[each].pk for each in blocks]))
+    asked = BlockJob.objects.filter(pk__in=[found[each].pk for each in blocks])
+    look_now(asked, turn=turn_of_job(batch.turn))

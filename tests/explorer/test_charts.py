@@ -1,6 +1,7 @@
 """Charts say what they show, hold nothing that is not escaped, and stay within their frame."""
 
 import re
+from datetime import date
 from itertools import pairwise
 from xml.etree import ElementTree as ET
 
@@ -11,7 +12,6 @@ from explorer.charts import HEIGHT, WIDTH, Bar, Measure, Point, bar_chart, compa
 from explorer.proven_charts import charts_of
 from explorer.templatetags.figures import wei
 from queries.reading.figures import Brought, DayFigures, Figures, Took
-from tests.queries.test_daily_counts import TODAY
 
 pytestmark = pytest.mark.no_database
 HOSTILE = "<script>alert(1)</script>\"'&"
@@ -119,8 +119,7 @@ def _titles(*days: Brought, took: tuple[int, ...] = ()) -> list[str]:
     shown = Figures(
         Brought(0, 0, 0, 0),
         tuple(
-            DayFigures(TODAY.replace(month=11, day=14 + number), brought)
-            for number, brought in enumerate(days)
+            DayFigures(date(2026, 11, 14 + number), brought) for number, brought in enumerate(days)
         ),
         tuple(Took(bound, count) for bound, count in zip(bounds, took or (0, 0, 0), strict=True)),
     )

@@ -1,0 +1,35 @@
+"""Whose batch is next where more is due than provers can do: accounts share them.
+
+A batch has its turn when it comes. Only where its account has others that have not ended, it has it
+after the time that they take, roughly, so that whoever asks for thousands has them done between the
+few of others. Where provers have nothing else to do, nobody waits for a turn to come.
+"""
+
+from datetime import datetime, timedelta
+
+from django.db.models import Case, F, Q, Value, When
+from django.db.models.expressions import Combinable
+from django.db.models.functions import Least
+
+from accounts.models import Account
+from queries.models import Batch
+
+# What a prover takes, and rather more: with less, who came long ago with very much would still
+# have all of it done before those who come now. Proving one account takes a node some 20 ms and a
+# prover some 15, and each transaction a few blocks.
+OF_A_BATCH, OF_A_QUERY = timedelta(milliseconds=200), timedelta(milliseconds=50)
+
+
+def next_turn(owner: Account, now: datetime) -> datetime:
+    waiting = Batch.objects.filter(owner=owner, ended=None).order_by("-turn")
+    last = waiting.values_list("turn", "asked_queries").first()
+    if last is None:
+        return now
+    turn, queries = last
+    return max(now, turn + OF_A_BATCH + queries * OF_A_QUERY)
+
+
+def turn_of_job(turn: datetime) -> Combinable:
+    """Of a block that a batch with this turn waits for now: the earliest of all who wait."""
+    idle = When(Q(look_again=None), then=Value(turn))
+    return Case(idle, default=Least(F("turn"), Value(turn)))

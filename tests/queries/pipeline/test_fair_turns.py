@@ -1,0 +1,186 @@
+"""Who asks for much has it done between the few that others ask for."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import datetime, timedelta
+from itertools import pairwise
+from typing import Any
+
+import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+from eth_account import Account as Key
+from ulid import ULID
+
+from accounts import api_keys
+from accounts.models import Account
+from accounts.wallets import Wallet
+from queries.batch_turns import OF_A_BATCH, OF_A_QUERY, next_turn, turn_of_job
+from queries.chain.local_node import LocalNode, local_node
+from queries.models import Batch, BlockJob
+from queries.pipeline import worker
+from queries.pipeline.advance import advance
+from queries.pipeline.clock import shared_now
+from queries.pipeline.leases import claim_batch, claim_job, look_now
+from queries.statuses import BatchStatus
+from tests.queries.pipeline.service import CHAIN_ID, HOLDER, Service, running_service
+
+pytestmark = pytest.mark.django_db(transaction=True)
+A_SECOND = timedelta(seconds=1)
+MANY, ACCOUNTS = 20, 30
+
+
+def _account() -> Account:
+    owner, _ = Account.objects.of_wallet(Wallet(Key.create().address))
+    return owner
+
+
+def _batch(owner: Account, now: datetime, queries: int = 1) -> Batch:
+    return Batch.objects.create(
+        id=str(ULID()), owner=owner, destination=1, fee=64 * "0", submitted=now, look_again=now,
+        turn=next_turn(owner, now), asked_queries=queries,
+    )  # fmt: skip
+
+
+def _copy(row: Batch, turn: datetime) -> Batch:
+    fields = {field.attname: getattr(row, field.attname) for field in Batch._meta.concrete_fields}
+    return Batch(**fields | {"id": str(ULID()), "turn": turn})
+
+
+def _claimed() -> list[int]:
+    """Whose batches are due, in the order in which a prover takes them."""
+    owners = []
+    while lease := claim_batch():
+        owners.append(lease.row.owner_id)
+        lease.close()
+    return owners
+
+
+def test_one_batch_goes_before_the_two_hundred_that_another_account_sent_first() -> None:
+    busy, other = _account(), _account()
+    now = shared_now() - A_SECOND
+    first, *_ = [_batch(busy, now) for _ in range(200)]
+    _batch(other, now + A_SECOND / 10)
+    assert first.turn == now
+    assert _claimed() == [busy.pk, other.pk, *199 * [busy.pk]]
+
+
+def test_an_account_that_comes_late_does_not_wait_for_what_came_long_ago() -> None:
+    """Nothing was done meanwhile, so much had the busy one asked for."""
+    busy, other = _account(), _account()
+    long_ago = shared_now() - timedelta(minutes=2)
+    for _ in range(10):
+        _batch(busy, long_ago, queries=500)
+    _batch(other, shared_now() - A_SECOND)
+    assert _claimed() == [*5 * [busy.pk], other.pk, *5 * [busy.pk]]
+
+
+def test_a_turn_follows_on_what_the_account_has_open_and_not_on_what_has_ended() -> None:
+    owner, now = _account(), shared_now()
+    turns = [_batch(owner, now, queries=100).turn for _ in range(3)]
+    assert {later - turn for turn, later in pairwise(turns)} == {OF_A_BATCH + 100 * OF_A_QUERY}
+    Batch.objects.update(ended=now, status=BatchStatus.DONE)
+    assert next_turn(owner, now) == now
+
+
+def test_what_waits_and_is_due_again_leaves_its_place() -> None:
+    one, other = _account(), _account()
+    now = shared_now() - A_SECOND
+    _batch(one, now)
+    _batch(other, now + A_SECOND / 2)
+    lease = claim_batch()
+    assert lease
+    assert lease.row.owner_id == one.pk
+    lease.look_again(timedelta(0))
+    assert _claimed() == [other.pk, one.pk]
+
+
+def test_nobody_waits_for_a_turn_where_nothing_else_is_due() -> None:
+    owner = _account()
+    for _ in range(3):
+        _batch(owner, shared_now(), queries=1_000)
+    assert len(_claimed()) == 3
+
+
+def test_a_block_has_the_earliest_turn_of_those_who_wait_for_it() -> None:
+    now = shared_now() - timedelta(minutes=1)
+    job = BlockJob.objects.create(source=1, destination=1, block=7, turn=now)
+    jobs = BlockJob.objects.all()
+
+    def asked(seconds: int) -> timedelta:
+        look_now(jobs, turn=turn_of_job(now + seconds * A_SECOND))
+        job.refresh_from_db()
+        return job.turn - now
+
+    # Nobody waited for it, however early someone once did.
+    assert asked(20) == 20 * A_SECOND
+    assert asked(30) == 20 * A_SECOND
+    assert asked(10) == 10 * A_SECOND
+    lease = claim_job()
+    assert lease
+    lease.close()
+    assert asked(40) == 40 * A_SECOND
+
+
+def test_claims_and_turns_are_sought_by_an_index() -> None:
+    busy, now = _account(), shared_now()
+    template = _batch(busy, now)
+    Batch.objects.bulk_create(_copy(template, now + number * A_SECOND) for number in range(2_000))
+    with connection.cursor() as cursor:
+        cursor.execute("ANALYZE")
+    for read, index in (
+        (claim_batch, "batches_in_turn"),
+        (lambda: next_turn(busy, now), "open_batches_of_an_owner"),
+    ):
+        with CaptureQueriesContext(connection) as captured:
+            read()
+        (sql, *_) = [each["sql"] for each in captured if each["sql"].startswith("SELECT")]
+        explain = "EXPLAIN QUERY PLAN" if connection.vendor == "sqlite" else "EXPLAIN"
+        with connection.cursor() as cursor:
+            cursor.execute(f"{explain} {sql}")
+            plan = " ".join(str(row[-1]) for row in cursor.fetchall())
+        assert index in plan, plan
+        assert "TEMP B-TREE" not in plan, plan
+
+
+@pytest.fixture(scope="module")
+def node() -> Iterator[LocalNode]:
+    with local_node("--slots-in-an-epoch", "1") as running:
+        yield running
+
+
+@pytest.fixture
+def service(node: LocalNode) -> Iterator[Service]:
+    with running_service(node) as running:
+        running.mine(2 * MANY)
+        running.chains().head(CHAIN_ID)
+        yield running
+
+
+def test_one_account_is_proven_among_the_thousands_of_another(
+    service: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    key = api_keys.shown(api_keys.add_key(_account(), "Other"))
+    assert key
+    other = replace(service, key=key)
+    taken: list[int] = []
+
+    def noted(lease: Any, chains: Any) -> Any:
+        taken.append(lease.row.block)
+        return advance(lease, chains)
+
+    monkeypatch.setattr(worker, "advance", noted)
+    top = service.head() - 1
+    people = {f"0x{number:040x}": {"props": ["BALANCE"]} for number in range(1, ACCOUNTS + 1)}
+    busy = [
+        service.submit({str(CHAIN_ID): {f"block:{top - place}": {"accounts": people}}})
+        for place in range(MANY)
+    ]
+    asked = other.ask_balance(HOLDER, top - MANY)
+    chains = service.chains()
+    other.work(asked, chains=chains)
+    assert taken.index(top - MANY) <= 1
+    still = Batch.objects.filter(pk__in=busy, ended=None).count()
+    assert other.status(asked)["queryStatus"] == "DONE"
+    service.work(*busy, seconds=60, chains=chains)
+    assert still > 0
