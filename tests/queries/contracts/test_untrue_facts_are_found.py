@@ -16,7 +16,13 @@ from tests.queries.sequences.played import UntrueFact
 from tests.queries.sequences.registries import Trial, attested, native, optimism
 from tests.queries.tries.fuzzing import CASES, IS_LONG, for_each
 
-pytestmark = pytest.mark.no_database
+pytestmark = [
+    pytest.mark.no_database,
+    # Of a witness that something untrue was read with: long, and what one wants to see.
+    pytest.mark.filterwarnings(
+        "ignore:Generating overly large repr:hypothesis.errors.HypothesisWarning"
+    ),
+]
 
 UNTIL_FOUND = 10_000 if IS_LONG else 500
 contradicting = partial(optimism, contradicts_itself=True)

@@ -23,14 +23,16 @@ def test_it_times_every_page_and_leaves_the_configured_database_alone(
     configured = f"sqlite:///{tmp_path}/{ABSENT}"
     if connection.vendor == "postgresql":
         configured = urlsplit(os.environ["DATABASE_URL"])._replace(path=f"/{ABSENT}").geturl()
-    ended = manage("page_speed", "--queries=2000", "--rounds=5", DATABASE_URL=configured)
+    # Other tests run meanwhile: a page that is quick is so one time of three.
+    for _ in range(3):
+        ended = manage("page_speed", "--queries=2000", "--rounds=5", DATABASE_URL=configured)
+        if not ended.returncode:
+            break
     assert ended.stdout.startswith(f"{connection.vendor}, 2,000 queries"), ended.stderr
     measured = dict(re.findall(MEASURED, ended.stdout, re.MULTILINE))
     assert list(measured) == [page.name for page in page_times.PAGES]
     assert (measured["start"], measured["batch of 1 query"]) == ("3", "4")
-    # How long a page takes where other tests run says nothing; that too long fails, does.
-    too_long = re.fullmatch(r"CommandError: 50 ms or more: .+ takes .+ ms\.\n", ended.stderr)
-    assert ended.returncode == (1 if too_long else 0), ended.stderr
+    assert (ended.returncode, ended.stderr) == (0, "")
     assert list(tmp_path.iterdir()) == []
 
 
