@@ -9,9 +9,11 @@ import json
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
+from operator import sub
 
 from explorer.bench.chain import CHAIN_ID, BenchChain, bench_chain
 from explorer.bench.chain_watch import watched
+from explorer.bench.process_figures import processors_busy
 from explorer.bench.provers import service
 from explorer.bench.rows import Bench, Row
 from explorer.bench.scratch import scratch
@@ -28,6 +30,7 @@ class Proven:
     seconds: float
     cpu: float  # seconds of all provers together
     waiting: float  # of the time, for the chain
+    busy: float  # of what all processors of the machine had
     gas: int
 
     @property
@@ -72,12 +75,15 @@ def _proven(
         bench.say(f"{facts:,} facts, {provers} {'prover' if provers == 1 else 'provers'}")
         names = running.start_provers(provers)
         before = running.cpu(names)
+        at_first = processors_busy()
         with watched(chain.node.url) as watch:
             begin = time.perf_counter()
             running.wait_until_all_have_ended()
             seconds = time.perf_counter() - begin
+        worked, had = map(sub, processors_busy(), at_first)
         gas = chain.gas_of(running.registry, first)
-        return Proven(facts, seconds, running.cpu(names) - before, watch.share, gas)
+        cpu = running.cpu(names) - before
+        return Proven(facts, seconds, cpu, watch.share, worked / had, gas)
 
 
 def _body(pairs: list[tuple[int, str]]) -> bytes:
@@ -100,5 +106,6 @@ def _row(name: str, beside: str, provers: int, ours: Proven, reference: Proven) 
             f"{ours.seconds:.1f} s; {ours.gas / ours.facts:,.0f} gas a fact",
             f"{ours.waiting:.0%} of the time a transaction waits for the chain",
             f"{who}: {each:.2f} ms of a processor a fact, {at_once:.2f} processors at once",
+            f"provers, node and database take {ours.busy:.0%} of all processors",
         ),
     )

@@ -28,27 +28,34 @@ def memory(bench: Bench) -> Iterator[Row]:
         scratch() as database,
         service(bench, "memory", database, chain, provers=1) as running,
     ):
-        _work(bench, running, chain, max(many // 10, 1))
-        before = {name: _held(running, program) for name, program in programs.items()}
-        _work(bench, running, chain, many)
-        after = {name: _held(running, program) for name, program in programs.items()}
+        _work(bench, running, chain, min(max(many // 10, 1), AT_ONCE))
+        held = {name: [_held(running, program)] for name, program in programs.items()}
+        for some in _portions(many):
+            _work(bench, running, chain, some)
+            for name, program in programs.items():
+                held[name].append(_held(running, program))
     for name, program in programs.items():
         if name in bench.wanted:
             what = f"memory of the {program.removesuffix(' 1')} after {many:,} batches, and before"
-            yield Row(name, what, after[name], before[name], "MiB", most=MOST)
+            meanwhile = ", ".join(f"{each:.1f}" for each in held[name])
+            before, *_, after = held[name]
+            remark = f"held meanwhile: {meanwhile}"
+            yield Row(name, what, after, before, "MiB", most=MOST, remarks=(remark,))
 
 
 def _held(running: Service, program: str) -> float:
     return resident_bytes(running.server.programs.process(program)) / MEBIBYTE
 
 
+def _portions(count: int) -> list[int]:
+    return [min(AT_ONCE, count - start) for start in range(0, count, AT_ONCE)]
+
+
 def _work(bench: Bench, running: Service, chain: BenchChain, count: int) -> None:
-    for start in range(0, count, AT_ONCE):
-        some = min(AT_ONCE, count - start)
-        bench.say(f"batches {start + 1:,} to {start + some:,} of {count:,}")
-        newest = chain.head()
-        running.submit_all([_body(chain, newest, place) for place in range(some)])
-        running.wait_until_all_have_ended()
+    bench.say(f"{count:,} batches")
+    newest = chain.head()
+    running.submit_all([_body(chain, newest, place) for place in range(count)])
+    running.wait_until_all_have_ended()
 
 
 def _body(chain: BenchChain, newest: int, place: int) -> bytes:

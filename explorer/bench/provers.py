@@ -16,7 +16,7 @@ from queries.models import Batch
 from queries.statuses import BatchStatus
 from queries.tacitus import Tacitus
 
-LOOKS_EVERY = 0.02  # seconds
+LOOKS_EVERY = 0.1  # seconds: often, and the database still has time for the provers
 PATIENCE = 120  # seconds without any batch that ends
 
 
