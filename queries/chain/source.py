@@ -1,7 +1,7 @@
 """A chain whose past is proven: its headers and proofs, each checked against its hash."""
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -22,6 +22,10 @@ MOST_PATHS = 200
 MOST_SLOTS = 150  # of one account in one question; geth takes 1024
 
 Asked = tuple[bytes, Sequence[int]]  # an account's address, and slots
+
+
+def nothing() -> None:
+    """For whoever has nothing to do while proofs are fetched."""
 
 
 class SourceChain:
@@ -64,14 +68,20 @@ class SourceChain:
         """The last block whose timestamp is at most this, and the block after it."""
         return last_block_at(self, seconds, head)
 
-    def account_proofs(self, header: Header, asked: Sequence[Asked]) -> list[AccountProof]:
-        """The accounts' states at this block, proven under its state root."""
+    def account_proofs(
+        self, header: Header, asked: Sequence[Asked], meanwhile: Callable[[], object] = nothing
+    ) -> list[AccountProof]:
+        """The accounts' states at this block, proven under its state root.
+
+        `meanwhile` is called before each request, of which a slow node may have many.
+        """
         if self._by_hash:
+            by_hash = {"blockHash": f"0x{header.hash.hex()}"}
             try:
-                return self._proofs(header, asked, {"blockHash": f"0x{header.hash.hex()}"})
+                return self._proofs(header, asked, by_hash, meanwhile)
             except QuestionRefused:
                 self._by_hash = False  # older nodes take a number only
-        return self._proofs(header, asked, hex(header.number))
+        return self._proofs(header, asked, hex(header.number), meanwhile)
 
     def close(self) -> None:
         self._nodes.close()
@@ -83,11 +93,18 @@ class SourceChain:
             [partial(checked_header, expected_number=number) for number in numbers],
         )
 
-    def _proofs(self, header: Header, asked: Sequence[Asked], block: object) -> list[AccountProof]:
+    def _proofs(
+        self,
+        header: Header,
+        asked: Sequence[Asked],
+        block: object,
+        meanwhile: Callable[[], object],
+    ) -> list[AccountProof]:
         checked = CheckedNodes()
         proofs: list[AccountProof] = []
         questions = list(_portions(asked))
         for some in _requests(questions):
+            meanwhile()
             proofs += self._nodes.checked_many(
                 "eth_getProof",
                 [

@@ -36,7 +36,7 @@ from queries.pipeline.prove import HASH_SENT, SENT, STONE_SENT, Ready, bring, ma
 from queries.pipeline.times import WITHOUT_THEM, misplaced
 from queries.pipeline.truth import check_against_proofs
 from queries.pipeline.wanted import TIMESTAMP
-from queries.pipeline.work import LATER, MUCH_LATER, SOON, Wait, Work
+from queries.pipeline.work import LATER, MUCH_LATER, SOON, Wait, Work, in_turn
 from queries.proving.headers import Header, decode_header
 from queries.proving.registry_calls import leaf_of
 from queries.routes import RegistryKind
@@ -45,7 +45,7 @@ from queries.transitions import Failure
 from queries.wait_reasons import Reason, WaitCode
 
 # A sixteenth of what a block has waited: within a block of twelve seconds that is no second.
-LATE_BY, LONGEST_PAUSE = 16, timedelta(seconds=4)
+LATE_BY, LONGEST_PAUSE = 16, timedelta(minutes=1)
 ANOTHER_BLOCK = Reason(
     WaitCode.ANOTHER_BLOCK_SUSPECTED,
     "Whether the registry holds another header of the block is looked at.",
@@ -62,7 +62,7 @@ LAST_CONFIRMED = Reason(WaitCode.CONFIRMING, "Its last transaction is being conf
 def advance(lease: Lease[BlockJob], chains: Chains) -> Wait | Ready | None:
     """None: nobody waits for the job any more."""
     job = lease.row
-    queries = list(transitions.open_queries(job).select_related("batch").order_by("pk"))
+    queries = in_turn(job)
     if not queries:
         return _settle_the_rest(job, chains)
     registry = chains.registry(job.source, job.destination)
@@ -245,7 +245,7 @@ def _read_back(work: Work, header: Header) -> Wait | None:
         return to_be_confirmed
     told = {read: word for read, word in words.items() if word is not None}
     source = work.chains.source(work.job.source)
-    fetched = check_against_proofs(source, header, told)
+    fetched = check_against_proofs(source, header, told, work.lease.keep)
     values: dict[int, dict[str, str]] = {}
     for query, reads in work.reads.items():
         found = {name: words[read] for name, read in reads.items()}
@@ -260,7 +260,7 @@ def _read_back(work: Work, header: Header) -> Wait | None:
         except BlockUnknown:
             return Wait(SOON, PROVEN_NODE_BEHIND)
     finished = {read for query in values for read in work.reads[query].values()}
-    call = call_to_keep(work.job, source, header, finished, fetched)
+    call = call_to_keep(work.job, source, header, finished, fetched, work.lease.keep)
     work.lease.keep()
     _look_after_transactions(work.job, work.chains)  # what they cost is known with the facts
     with transaction.atomic():
@@ -270,6 +270,8 @@ def _read_back(work: Work, header: Header) -> Wait | None:
         transitions.finish(values, costs_of(work.job, free=free))
     if len(values) < len(work.queries):
         return to_be_confirmed
+    if transitions.open_queries(work.job).exists():
+        return Wait(timedelta(0))  # those whose turn it is now
     return _settle_the_rest(work.job, work.chains)
 
 

@@ -3,12 +3,12 @@
 What we prove ourselves is kept as the transactions that are sent; see `shown_calls`.
 """
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 
 from queries.chain.errors import BlockUnknown
 from queries.chain.registry_facts import FactRead
-from queries.chain.source import SourceChain
+from queries.chain.source import SourceChain, nothing
 from queries.models import BlockJob
 from queries.pipeline.truth import TOO_OLD
 from queries.pipeline.wanted import Missing, missing
@@ -20,12 +20,13 @@ from queries.proving.witnesses import AccountRequest
 from queries.shown_calls import not_shown, shown_of
 
 
-def call_to_keep(
+def call_to_keep(  # noqa: PLR0913, PLR0917  (what there is to keep, and by whom)
     job: BlockJob,
     source: SourceChain,
     header: Header,
     reads: Collection[FactRead],
     fetched: Sequence[AccountProof],
+    meanwhile: Callable[[], object] = nothing,
 ) -> bytes | None:
     """What would prove those of the facts that no call of ours shows; None where there are none.
 
@@ -36,7 +37,7 @@ def call_to_keep(
     lacking = missing(not_shown(header, reads, shown_of(job, reads)))
     if not lacking:
         return None
-    proofs = _proofs(source, header, lacking, fetched)
+    proofs = _proofs(source, header, lacking, fetched, meanwhile)
     requests = [AccountRequest(proof, frozenset()) for proof in proofs]
     child = _child(source, header) if lacking.timestamps else None
     if not requests and child is None:
@@ -46,7 +47,11 @@ def call_to_keep(
 
 
 def _proofs(
-    source: SourceChain, header: Header, lacking: Missing, fetched: Sequence[AccountProof]
+    source: SourceChain,
+    header: Header,
+    lacking: Missing,
+    fetched: Sequence[AccountProof],
+    meanwhile: Callable[[], object],
 ) -> list[AccountProof]:
     known = {proof.address: proof for proof in fetched}
     found, unknown = list[AccountProof](), list[tuple[bytes, Sequence[int]]]()
@@ -57,7 +62,7 @@ def _proofs(
         else:
             unknown.append((account, slots))
     try:
-        return found + (source.account_proofs(header, unknown) if unknown else [])
+        return found + (source.account_proofs(header, unknown, meanwhile) if unknown else [])
     except TOO_OLD:
         return found
 

@@ -1,10 +1,11 @@
 """What proving costs: the transactions that it takes, tried out, and who would bear which share."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from queries.chain.errors import CallReverted, TooMuchGas, TransactionRefused
 from queries.chain.one_transaction import MOST_GAS
 from queries.chain.registry_storage import AsIf
+from queries.chain.source import nothing
 from queries.models import Query
 from queries.pipeline.chains import Chains
 from queries.pipeline.joining import Call, join
@@ -21,13 +22,19 @@ REFUSED = WaitCode.REGISTRY_REFUSES.value
 Refusal = CallReverted | TransactionRefused
 
 
-def proving_pieces(
-    chains: Chains, registry: Registry, job: int, anchor: Anchor, lacking: Missing
+def proving_pieces(  # noqa: PLR0913, PLR0917  (what a piece is made of)
+    chains: Chains,
+    registry: Registry,
+    job: int,
+    anchor: Anchor,
+    lacking: Missing,
+    meanwhile: Callable[[], object] = nothing,
 ) -> list[Piece]:
     """The proofs are fetched and checked here."""
     asked = [(account, slots) for account, (_, slots) in lacking.accounts.items()]
-    proofs = chains.source(registry.source).account_proofs(anchor.header, asked)
-    TRUTHS.remember(anchor.header, proofs)
+    source = chains.source(registry.source)
+    proofs = source.account_proofs(anchor.header, asked, meanwhile)
+    TRUTHS.remember(anchor.header, lacking, proofs)
     return pieces_of(job, anchor, lacking, proofs)
 
 

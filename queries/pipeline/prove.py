@@ -83,7 +83,8 @@ def make_ready(
         stone = Ready(work, [stepping_stone(job, anchor.headers)], lacking)
         on_their_way = _stones_between([stone]).exists()
         return Wait(SOON, STONE_SENT) if on_their_way else stone
-    pieces = proving_pieces(work.chains, work.registry, job, anchor, missing(unproven))
+    wanted, keep = missing(unproven), work.lease.keep
+    pieces = proving_pieces(work.chains, work.registry, job, anchor, wanted, keep)
     return Ready(work, pieces, lacking)
 
 

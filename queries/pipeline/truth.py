@@ -7,7 +7,7 @@ there already are fetched for that.
 
 import threading
 from collections import OrderedDict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from queries.chain.errors import (
     MethodMissing,
@@ -22,8 +22,8 @@ from queries.chain.registry_facts import (
     SlotRead,
     TimestampRead,
 )
-from queries.chain.source import SourceChain
-from queries.pipeline.wanted import missing
+from queries.chain.source import SourceChain, nothing
+from queries.pipeline.wanted import Missing, missing
 from queries.proving.account_proofs import AccountProof
 from queries.proving.header_fields import HeaderField
 from queries.proving.headers import Header
@@ -41,11 +41,11 @@ class Truths:
         self._words: OrderedDict[tuple[bytes, FactRead], bytes] = OrderedDict()
         self._lock = threading.Lock()
 
-    def remember(self, header: Header, proofs: Iterable[AccountProof]) -> None:
+    def remember(self, header: Header, wanted: Missing, proofs: Iterable[AccountProof]) -> None:
         told = {
             (header.hash, read): word
             for proof in proofs
-            for read, word in _words(header.number, proof)
+            for read, word in _words(header.number, wanted, proof)
         }
         with self._lock:
             self._words.update(told)
@@ -62,7 +62,10 @@ TRUTHS = Truths()  # of this process
 
 
 def check_against_proofs(
-    source: SourceChain, header: Header, told: Mapping[FactRead, bytes]
+    source: SourceChain,
+    header: Header,
+    told: Mapping[FactRead, bytes],
+    meanwhile: Callable[[], object] = nothing,
 ) -> Sequence[AccountProof]:
     """`RegistryMisread` where what was read of a registry is not what the source proves.
 
@@ -74,7 +77,7 @@ def check_against_proofs(
         for read in told
         if isinstance(read, HeaderFieldRead | TimestampRead)
     }
-    known, fetched = _of_accounts(source, header, of_state)
+    known, fetched = _of_accounts(source, header, of_state, meanwhile)
     truth |= known
     for read, word in told.items():
         if read in truth and truth[read] != word:
@@ -92,28 +95,36 @@ def _of_header(header: Header, read: HeaderFieldRead | TimestampRead) -> bytes:
 
 
 def _of_accounts(
-    source: SourceChain, header: Header, reads: Sequence[FactRead]
+    source: SourceChain,
+    header: Header,
+    reads: Sequence[FactRead],
+    meanwhile: Callable[[], object],
 ) -> tuple[Mapping[FactRead, bytes], Sequence[AccountProof]]:
     known = TRUTHS.known(header, reads)
-    unknown = missing(read for read in reads if read not in known).accounts
-    if not unknown:
+    unknown = missing(read for read in reads if read not in known)
+    if not unknown.accounts:
         return known, ()
     try:
-        asked = [(account, slots) for account, (_, slots) in unknown.items()]
-        proofs = source.account_proofs(header, asked)
+        asked = [(account, slots) for account, (_, slots) in unknown.accounts.items()]
+        proofs = source.account_proofs(header, asked, meanwhile)
     except TOO_OLD:
         return known, ()
-    TRUTHS.remember(header, proofs)
-    words = dict(pair for proof in proofs for pair in _words(header.number, proof))
+    TRUTHS.remember(header, unknown, proofs)
+    words = dict(pair for proof in proofs for pair in _words(header.number, unknown, proof))
     return known | words, proofs
 
 
-def _words(block: int, proof: AccountProof) -> Iterable[tuple[FactRead, bytes]]:
+def _words(block: int, wanted: Missing, proof: AccountProof) -> Iterable[tuple[FactRead, bytes]]:
     account, state = proof.address or b"", proof.state
-    yield AccountFieldRead(account, block, AccountField.NONCE), _word(state.nonce)
-    yield AccountFieldRead(account, block, AccountField.BALANCE), _word(state.balance)
-    yield AccountFieldRead(account, block, AccountField.STORAGE_ROOT), state.storage_root
-    yield AccountFieldRead(account, block, AccountField.CODE_HASH), state.code_hash
+    words = {
+        AccountField.NONCE: _word(state.nonce),
+        AccountField.BALANCE: _word(state.balance),
+        AccountField.STORAGE_ROOT: state.storage_root,
+        AccountField.CODE_HASH: state.code_hash,
+    }
+    fields, _ = wanted.accounts[account]
+    for field in fields:
+        yield AccountFieldRead(account, block, field), words[field]
     for slot in proof.slots:
         yield SlotRead(account, block, slot.slot), _word(slot.value)
 

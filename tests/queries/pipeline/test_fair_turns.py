@@ -1,5 +1,6 @@
 """Who asks for much has it done between the few that others ask for."""
 
+import time
 from collections.abc import Iterator
 from dataclasses import replace
 from datetime import datetime, timedelta
@@ -8,6 +9,7 @@ from typing import Any
 
 import pytest
 from django.db import connection
+from django.test import override_settings
 from django.test.utils import CaptureQueriesContext
 from eth_account import Account as Key
 from ulid import ULID
@@ -16,13 +18,17 @@ from accounts import api_keys
 from accounts.models import Account
 from accounts.wallets import Wallet
 from queries.batch_turns import OF_A_BATCH, OF_A_QUERY, next_turn, turn_of_job
+from queries.chain import source
 from queries.chain.local_node import LocalNode, local_node
-from queries.models import Batch, BlockJob
-from queries.pipeline import worker
+from queries.models import Batch, BlockJob, Query, SentTransaction
+from queries.pipeline import work, worker
 from queries.pipeline.advance import advance
 from queries.pipeline.clock import shared_now
 from queries.pipeline.leases import claim_batch, claim_job, look_now
 from queries.statuses import BatchStatus
+from tests.queries.chain.lying_node import LyingNode
+from tests.queries.pipeline.between import PassOn, between, methods
+from tests.queries.pipeline.provers import through
 from tests.queries.pipeline.service import CHAIN_ID, HOLDER, Service, running_service
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -143,6 +149,11 @@ def test_claims_and_turns_are_sought_by_an_index() -> None:
         assert "TEMP B-TREE" not in plan, plan
 
 
+def _people(which: int) -> dict[str, Any]:
+    first = 1 + which * ACCOUNTS
+    return {f"0x{n:040x}": {"props": ["BALANCE"]} for n in range(first, first + ACCOUNTS)}
+
+
 @pytest.fixture(scope="module")
 def node() -> Iterator[LocalNode]:
     with local_node("--slots-in-an-epoch", "1") as running:
@@ -171,9 +182,8 @@ def test_one_account_is_proven_among_the_thousands_of_another(
 
     monkeypatch.setattr(worker, "advance", noted)
     top = service.head() - 1
-    people = {f"0x{number:040x}": {"props": ["BALANCE"]} for number in range(1, ACCOUNTS + 1)}
     busy = [
-        service.submit({str(CHAIN_ID): {f"block:{top - place}": {"accounts": people}}})
+        service.submit({str(CHAIN_ID): {f"block:{top - place}": {"accounts": _people(0)}}})
         for place in range(MANY)
     ]
     asked = other.ask_balance(HOLDER, top - MANY)
@@ -184,3 +194,52 @@ def test_one_account_is_proven_among_the_thousands_of_another(
     assert other.status(asked)["queryStatus"] == "DONE"
     service.work(*busy, seconds=60, chains=chains)
     assert still > 0
+
+
+def test_who_asks_little_of_a_block_that_others_ask_much_of_is_proven_first(
+    service: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And the rest is proven in portions, by one transaction after the other."""
+    monkeypatch.setattr(work, "PATHS_AT_ONCE", ACCOUNTS)
+    key = api_keys.shown(api_keys.add_key(_account(), "Other"))
+    assert key
+    other = replace(service, key=key)
+    block = service.head() - 1
+    busy = [
+        service.submit({str(CHAIN_ID): {f"block:{block}": {"accounts": _people(place)}}})
+        for place in range(3)
+    ]
+    asked = other.ask_balance(HOLDER, block)
+    other.work(asked)
+    done = Query.objects.filter(batch__in=busy).exclude(values=None).count()
+    assert done < 2 * ACCOUNTS  # the first batch, and what was proven beside the other's
+    service.work(*busy)
+    assert {service.status(each)["queryStatus"] for each in busy} == {"DONE"}
+    proving = SentTransaction.objects.filter(for_jobs__job__block=block)
+    assert proving.count() == 4
+
+
+def test_a_slow_node_does_not_cost_a_worker_its_lease(
+    service: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two requests for proofs take longer than a lease lasts, and another worker looks on."""
+    block = service.head() - 1
+    batch = service.submit(
+        {str(CHAIN_ID): {f"block:{block}": {"accounts": _people(0) | _people(1)}}}
+    )
+    monkeypatch.setattr(source, "MOST_PATHS", ACCOUNTS)
+    taken: list[bool] = []
+
+    def slow(connection: LyingNode, question: Any, pass_on: PassOn) -> None:
+        if "eth_getProof" in methods(question):
+            time.sleep(0.7)
+            taken.append(claim_job() is not None)
+        connection.answer(pass_on())
+
+    with (
+        override_settings(PROVER_LEASE_SECONDS=1),
+        between(service.node.url, slow) as (address, _),
+    ):
+        through(service, address).work(batch)
+    assert taken
+    assert not any(taken)
