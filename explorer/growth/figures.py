@@ -45,7 +45,7 @@ class Figures:
         4, "questions to nodes for a fact", "the least: eth_getProof, and eth_call three times"
     )
     questions_per_block: float = _figure(
-        85, "more of them for a source block", "counted in many_batches_1, blocks of 1 second"
+        20, "more of them for a source block", "counted with 2 to 20 facts each, blocks of 1 second"
     )
     questions_per_second: float = _figure(2, "more of them all the time", "each chain's head")
     node_proofs: float = _figure(
@@ -53,14 +53,14 @@ class Figures:
     )
 
     prover_ms: float = _figure(
-        13, "ms of a processor that a prover takes for a fact", "many_batches_1, one a batch"
+        6.5, "ms of a processor that a prover takes for a fact", "many_batches_1, PostgreSQL"
     )
     writer_ms: float = _figure(
-        10, "ms that a batch holds SQLite's one writer", "submit_1 and many_batches_1, roughly"
+        5.4, "ms that a batch holds SQLite's one writer", "the least: many_batches_2 on SQLite"
     )
     polls_per_batch: float = _figure(10, "polls until a batch is DONE", "assumed")
     polls_per_second: float = _figure(
-        350, "polls that a server process answers", "status_polling, on two busy processors"
+        530, "polls that a server process answers", "status_polling, PostgreSQL"
     )
     busy: float = _figure(0.5, "part of the time that a program should work", "assumed")
 
@@ -70,7 +70,10 @@ class Figures:
         4, "rows of a source block", "a job, a transaction, its hash, and what links them"
     )
     bytes_per_fact: float = _figure(
-        1_320, "bytes of a fact in the database", "PostgreSQL with 60,000 queries, all indexes"
+        1_170, "bytes of a fact's rows", "PostgreSQL with 60,000 made-up queries, all indexes"
+    )
+    stored_per_byte: float = _figure(
+        2.1, "bytes in the database of a byte of calldata", "kept in hex; hashes are not compressed"
     )
     days_kept: float = _figure(365, "days that rows are kept", "assumed; nothing is deleted")
     disk: float = _figure(1e12, "bytes of the database's disk", "assumed")

@@ -48,6 +48,7 @@ def needs_of(facts: float, figures: Figures) -> Needs:
     questions = facts * figures.questions_per_fact + blocks * figures.questions_per_block
     destination_blocks = DAY / figures.block_seconds
     polls = batches * figures.polls_per_batch / DAY
+    stored = facts * figures.bytes_per_fact + calldata * figures.stored_per_byte
     return Needs(
         facts=facts,
         blocks_asked=blocks,
@@ -61,8 +62,8 @@ def needs_of(facts: float, figures: Figures) -> Needs:
         proofs_a_second=facts / DAY,
         batches=batches,
         rows=rows,
-        database_bytes=facts * figures.bytes_per_fact,
-        database_bytes_kept=facts * figures.bytes_per_fact * figures.days_kept,
+        database_bytes=stored,
+        database_bytes_kept=stored * figures.days_kept,
         polls_a_second=polls,
         provers=facts * figures.prover_ms / 1_000 / DAY,
         servers=polls / figures.polls_per_second,
