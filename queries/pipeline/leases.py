@@ -141,15 +141,17 @@ def _claim(rows: QuerySet[Row], early: timedelta = timedelta(0)) -> Lease[Row] |
     return None
 
 
-def look_now(rows: QuerySet[Row], **changes: Combinable) -> None:
+def look_now(rows: QuerySet[Row], turn: Combinable | None = None) -> None:
     """Have someone look at all of these. They are locked in their order, as all who lock several
     do: else two could wait for each other.
     """
     with transaction.atomic():
         keys = list(rows.order_by("pk").select_for_update().values_list("pk", flat=True))
-        rows.model._default_manager.filter(pk__in=keys).update(  # noqa: SLF001
-            look_again=shared_now(), **changes
-        )
+        found = rows.model._default_manager.filter(pk__in=keys)  # noqa: SLF001
+        if turn is None:
+            found.update(look_again=shared_now())
+        else:
+            found.update(look_again=shared_now(), turn=turn)
 
 
 def _lease() -> timedelta:
