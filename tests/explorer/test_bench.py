@@ -15,7 +15,7 @@ from django.db import connection
 
 from explorer.bench.measures import NAMES
 from explorer.bench.rows import Row
-from explorer.bench.table import as_object, lines
+from explorer.bench.table import as_object, lines, missed
 from tests.commands import Manage, clean_environment
 
 POLLING = ("--few-queries=1000", "--many-queries=2000", "--seconds=0.2", "--turns=1")
@@ -40,14 +40,27 @@ def bench(repository: Path, folder: Path, *rows: str, **variables: str) -> dict[
         timeout=300,
         check=False,
     )
-    assert ended.returncode == 0, ended.stderr
+    assert ended.stdout, ended.stderr
     told = json.loads(ended.stdout)
-    assert [each["name"] for each in told] == list(rows)
+    assert [each["name"] for each in told] == list(rows), ended.stderr
+    assert (ended.returncode, _last_line(ended.stderr)) == _end_of(told)
     for each in told:
         assert set(each) == MEMBERS
         assert each["ours"] > 0
         assert each["ratio"] == pytest.approx(each["ours"] / each["reference"])
     return {each["name"]: each for each in told}
+
+
+def _end_of(told: list[dict[str, Any]]) -> tuple[int, str]:
+    """In so short a form a target may be met or not; whichever it is, is to be said."""
+    missed = [each["name"] for each in told if (each["target"] or "").endswith("not met")]
+    return (1, f"The target is not met: {', '.join(missed)}.") if missed else (0, "")
+
+
+def _last_line(said: str) -> str:
+    """Where it is a command's sentence on why it ends with a code."""
+    head, _, sentence = said.splitlines()[-1].partition("CommandError: ")
+    return "" if head else sentence
 
 
 @pytest.mark.django_db
@@ -171,6 +184,15 @@ def test_a_target_is_met_or_not() -> None:
 def test_a_figure_that_has_a_bound_of_its_own_is_held_to_it(ours: float, met: str) -> None:
     row = Row("a_row", "something", ours, 9, "blocks", allowed=3)
     assert as_object(row)["target"] == f"ours at most 3: {met}"
+
+
+@pytest.mark.no_database
+def test_what_is_not_met_is_named() -> None:
+    met = Row("met", "something", 2, 1, "s", least=1.5)
+    low, high = (Row(name, "something", 2, 1, "s", least=3, most=4) for name in ("low", "high"))
+    free = Row("free", "something", 2, 1, "s")
+    assert missed([met, free]) == ""
+    assert missed([low, met, free, high]) == "The target is not met: low, high."
 
 
 def _said(row: Row) -> str:
