@@ -5,6 +5,7 @@ How fast anything is says more of the machine on which tests run beside each oth
 
 import json
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -137,6 +138,37 @@ def test_gas_is_the_floor(repository: Path, tmp_path: Path, corpus_folder: Path)
     assert f"header + account of depth 8: {told['ours']:,} / " in told["remarks"][0]
     assert told["ratio"] == 1
     assert told["ours"] <= 175_000
+
+
+@pytest.mark.no_database
+def test_what_was_measured_before_a_row_failed_is_listed(manage: Manage) -> None:
+    rows = ("submit_1", "gas", "--submissions=2", "--corpus=/nowhere")
+    ended = manage("bench", *rows, "--json")
+    assert [each["name"] for each in json.loads(ended.stdout)] == ["submit_1"]
+    assert ended.returncode == 1
+    assert ended.stderr.splitlines()[-1] == "CommandError: There is no folder /nowhere."
+
+
+@pytest.mark.no_database
+def test_what_was_measured_before_an_interruption_is_listed(
+    repository: Path, tmp_path: Path
+) -> None:
+    rows = ("submit_1", "submit_100", "--submissions=100")
+    command = subprocess.Popen(
+        [sys.executable, "manage.py", "bench", *rows, "--json"],
+        cwd=repository,
+        env=clean_environment(tmp_path),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert command.stderr
+    while command.stderr.readline() not in {"… batches of 100 accounts\n", ""}:
+        pass
+    command.send_signal(signal.SIGINT)
+    listed, said = command.communicate(timeout=60)
+    assert [each["name"] for each in json.loads(listed)] == ["submit_1"]
+    assert (command.returncode, said) == (130, "Ended before it was done.\n")
 
 
 @pytest.mark.no_database

@@ -77,19 +77,25 @@ class Command(BaseCommand):
             raise CommandError(sentence)
 
     def _measure(self, bench: Bench, *, as_json: bool) -> list[Row]:
+        """A list is whole also where a row fails or someone interrupts: the others took long."""
         rows: list[Row] = []
-        if as_json:
-            rows += found(bench)
-            self.stdout.write(json.dumps([as_object(row) for row in rows], indent=1))
-            self.stdout.flush()
-            return rows
-        self.stdout.write(f"{connection.vendor}, {os.cpu_count()} processors\n\n{head()}")
-        for row in found(bench):
-            rows.append(row)
-            for line in lines(row):
-                self.stdout.write(line)
-            self.stdout.flush()
+        if not as_json:
+            self.stdout.write(f"{connection.vendor}, {os.cpu_count()} processors\n\n{head()}")
+        try:
+            for row in found(bench):
+                rows.append(row)
+                if not as_json:
+                    self._show(row)
+        finally:
+            if as_json:
+                self.stdout.write(json.dumps([as_object(row) for row in rows], indent=1))
+                self.stdout.flush()
         return rows
+
+    def _show(self, row: Row) -> None:
+        for line in lines(row):
+            self.stdout.write(line)
+        self.stdout.flush()
 
     def _say(self, what: str) -> None:
         self.stderr.write(f"… {what}", self.style.NOTICE)
