@@ -5,6 +5,7 @@ How fast anything is says more of the machine on which tests run beside each oth
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -25,6 +26,7 @@ SHORT = (
     *POLLING, *CHAIN, "--submissions=2", "--latencies=1", "--slow-latencies=1",
     "--memory-batches=10",
 )  # fmt: skip
+NPM_PINS = ("package.json", "package-lock.json")
 MEMBERS = {"name", "ours", "reference", "ratio", "unit", "what", "target", "remarks"}
 
 
@@ -200,6 +202,44 @@ def test_what_is_asked_wrongly_is_told_in_a_sentence(manage: Manage) -> None:
         ended = manage("bench", *asked)
         assert ended.returncode == 1
         assert ended.stderr.splitlines()[-1] == f"CommandError: {sentence}"
+
+
+# In the place of Python, and of the Python and npm that are set up with it.
+FAKE = """\
+#!/bin/sh
+if [ "$1 $2" = "-m venv" ]; then
+    mkdir -p .venv/bin queries/contracts/node_modules
+    cp "$0" .venv/bin/python
+    cp "$0" .venv/bin/npm
+fi
+"""
+
+
+@pytest.mark.no_database
+@pytest.mark.parametrize(("asked", "passed_on"), [("1", "--json "), ("0", ""), ("", "")])
+def test_make_prints_nothing_beside_the_list(
+    repository: Path, tmp_path: Path, asked: str, passed_on: str
+) -> None:
+    """Of a fresh clone, which is set up first."""
+    python, contracts = tmp_path / "python", tmp_path / "queries" / "contracts"
+    contracts.mkdir(parents=True)
+    for each in ("requirements-dev.txt", *(f"queries/contracts/{name}" for name in NPM_PINS)):
+        (tmp_path / each).touch()
+    shutil.copy(repository / "Makefile", tmp_path)
+    python.write_text(FAKE)
+    python.chmod(0o755)
+    ended = subprocess.run(
+        ["make", "bench", f"JSON={asked}", f"PYTHON={python}", "MANAGE=echo"],
+        cwd=tmp_path,
+        env=clean_environment(tmp_path),
+        capture_output=True,
+        text=True,
+        timeout=30,
+        check=False,
+    )
+    assert (ended.returncode, ended.stdout) == (0, f"bench {passed_on}--batches 5000\n")
+    assert "Setting up Python packages in .venv, " in ended.stderr
+    assert "Setting up the Solidity compiler and the local node …" in ended.stderr
 
 
 @pytest.mark.no_database
