@@ -14,10 +14,18 @@ from typing import Any
 
 import pytest
 from django.db import connection
+from django.utils import timezone
+from ulid import ULID
 
+from accounts.models import Account
+from accounts.wallets import Wallet
+from explorer.bench.held_back import hold_back, let_go
 from explorer.bench.measures import NAMES
 from explorer.bench.rows import Row
+from explorer.bench.scratch import OWNER
 from explorer.bench.table import as_object, lines, missed
+from queries.models import Batch
+from queries.pipeline.leases import claim_batch
 from tests.commands import Manage, clean_environment
 
 POLLING = ("--few-queries=1000", "--many-queries=2000", "--seconds=0.2", "--turns=1")
@@ -102,6 +110,19 @@ def test_many_batches_with_one_prover_and_more(repository: Path, tmp_path: Path)
     found = bench(repository, tmp_path, *rows)
     one = found["many_batches_1"]["ours"]
     assert [found[each]["reference"] for each in rows[1:]] == [one, one]
+
+
+@pytest.mark.django_db
+def test_no_prover_begins_before_all_are_up() -> None:
+    """What the first ones did meanwhile would count, and the time that they took would not."""
+    owner, now = Account.objects.of_wallet(Wallet(OWNER))[0], timezone.now()
+    Batch(pk=str(ULID()), owner=owner, destination=1, submitted=now, look_again=now).save()
+    hold_back()
+    assert claim_batch() is None
+    let_go()
+    lease = claim_batch()
+    assert lease
+    assert lease.row.look_again == now
 
 
 @pytest.mark.either_database
