@@ -23,9 +23,12 @@ from explorer.bench.held_back import hold_back, let_go
 from explorer.bench.measures import NAMES
 from explorer.bench.rows import Row
 from explorer.bench.scratch import OWNER
+from explorer.bench.status_growth import polled
 from explorer.bench.table import as_object, lines, missed
+from queries.management.many_queries import fill
 from queries.models import Batch
 from queries.pipeline.leases import claim_batch
+from queries.statuses import BatchStatus
 from tests.commands import Manage, clean_environment
 
 POLLING = ("--few-queries=1000", "--many-queries=2000", "--seconds=0.2", "--turns=1")
@@ -82,6 +85,21 @@ def test_polling(repository: Path, tmp_path: Path) -> None:
         assert said in remarks
     assert found["status_growth"]["unit"] == "ms"
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.django_db(transaction=True)
+def test_different_batches_are_polled_from_all_over_the_table() -> None:
+    fill(5_000)
+    in_order = Batch.objects.order_by("pk").values_list("pk", flat=True)
+    done, still_open = list(in_order.filter(status=BatchStatus.DONE)), in_order.filter(ended=None)
+    asked = polled()
+    assert asked == polled()
+    ended, moving = asked[::2], asked[1::2]
+    assert sorted(ended) == done
+    places = [done.index(each) for each in ended[:20]]
+    assert max(places) - min(places) > len(done) / 2
+    assert len(set(moving)) > 5
+    assert set(moving) <= set(still_open)
 
 
 @pytest.mark.django_db
