@@ -110,6 +110,10 @@ def test_submitting_takes_as_many_statements_for_many_accounts(
     statements = [each["remarks"][0].partition(" ")[0] for each in found.values()]
     assert len(set(statements)) == 1
     assert 1 <= int(statements[0]) <= 12
+    often = [remark for each in found.values() for remark in each["remarks"][1:]]
+    told = "one of ours is an INSERT that SQLite prepares once and runs for {} rows"
+    counts = (100, 500) if connection.vendor == "sqlite" else ()
+    assert often == [told.format(count) for count in counts]
 
 
 @pytest.mark.either_database
