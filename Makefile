@@ -60,7 +60,7 @@ analyse: setup $(ANALYSER_READY) ## Slither over the contracts: each finding is 
 	@exec $(BIN)/python -m tests.analysis
 
 bench: setup ## what the service bears, beside references (ROWS="submit_1 gas", JSON=1, COUNT=5000 batches)
-	@exec $(MANAGE) bench $(ROWS) $(if $(JSON),--json) --batches "$(COUNT)" $(ARGS)
+	@exec $(MANAGE) bench $(ROWS) $(if $(filter-out 0,$(JSON)),--json) --batches "$(COUNT)" $(ARGS)
 
 # Each database with each engine by turns, but those that are named. Other servers than those of this
 # machine are named by DATABASE_URL and CELERY_BROKER.
@@ -111,8 +111,9 @@ endef
 export STRIP_FUNDING
 
 # One at a time: a second first call waits for the first, which holds a lock on this file.
+# It speaks on stderr, because what it sets up for may print for a program: make bench JSON=1.
 setup:
-	@exec 9<Makefile; \
+	@exec 9<Makefile >&2; \
 	if command -v flock >/dev/null && ! flock --nonblock 9; then \
 		echo "Another make is setting up this folder; waiting for it …"; flock 9; \
 	fi; \

@@ -18,7 +18,7 @@ Made = TypeVar("Made")
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What is sent, byte for byte, again and again."""
+    """What is sent, byte for byte."""
 
     port: int
     content: bytes
@@ -64,19 +64,20 @@ class Line:
         return piece
 
 
-def per_second(request: Request, seconds: float) -> float:
+def per_second(port: int, requests: Iterator[Request], seconds: float) -> float:
     """Requests answered a second, by as many askers as keep the server busy."""
     until = time.perf_counter() + seconds
+    lock = threading.Lock()
 
     def ask_on(line: Line) -> int:
         count = 0
-        while time.perf_counter() < until:
+        while time.perf_counter() < until and (request := _next(requests, lock)):
             line.ask(request)
             count += 1
         return count
 
     begin = time.perf_counter()
-    answered = sum(_together(request.port, ask_on))
+    answered = sum(_together(port, ask_on))
     return answered / (time.perf_counter() - begin)
 
 

@@ -1,8 +1,8 @@
 """many_batches_1, _2, _4: thousands of batches of one account each, by one, two and four provers.
 
-All are submitted before the provers begin, so that what is measured is proving. One prover is held
-against itself with the same facts asked for in one batch a block: what it costs that they come
-one by one. More provers are held against one.
+All are submitted before the provers start, and let go when the last of these is up, so that what
+is measured is proving, and all of it. One prover is held against itself with the same facts asked
+for in one batch a block: what it costs that they come one by one. More are held against one.
 """
 
 import json
@@ -13,6 +13,7 @@ from operator import sub
 
 from explorer.bench.chain import CHAIN_ID, BenchChain, bench_chain
 from explorer.bench.chain_watch import watched
+from explorer.bench.held_back import hold_back, let_go
 from explorer.bench.process_figures import processors_busy
 from explorer.bench.provers import service
 from explorer.bench.rows import Bench, Row
@@ -71,12 +72,14 @@ def _proven(
     with scratch() as database, service(bench, name, database, chain, provers=0) as running:
         bench.say(f"{len(bodies):,} batches are submitted")
         running.submit_all(bodies)
+        hold_back()
         first = chain.head()
         bench.say(f"{facts:,} facts, {provers} {'prover' if provers == 1 else 'provers'}")
         names = running.start_provers(provers)
         before = running.cpu(names)
         at_first = processors_busy()
         with watched(chain.node.url) as watch:
+            let_go()
             begin = time.perf_counter()
             running.wait_until_all_have_ended()
             seconds = time.perf_counter() - begin

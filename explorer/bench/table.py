@@ -1,6 +1,6 @@
 """The rows as lines for a terminal, and as objects for a program."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from explorer.bench.rows import Row
@@ -31,6 +31,12 @@ def as_object(row: Row) -> dict[str, Any]:
         "target": _target(row).strip(" ;") or None,
         "remarks": list(row.remarks),
     }
+
+
+def missed(rows: Iterable[Row]) -> str:
+    """The sentence that names those whose target is not met; none where all are."""
+    names = ", ".join(row.name for row in rows if not row.met)
+    return f"The target is not met: {names}." if names else ""
 
 
 def _shown(figure: float) -> str:

@@ -1,4 +1,7 @@
-"""`manage.py bench`: what the service bears, each figure beside a reference of the same run."""
+"""`manage.py bench`: what the service bears, each figure beside a reference of the same run.
+
+It ends with exit code 1 where a row's target is not met, so that a script can hold the figures.
+"""
 
 import dataclasses
 import json
@@ -17,8 +20,8 @@ from django.core.management.base import BaseCommand, CommandError
 from django.db import connection
 
 from explorer.bench.measures import NAMES, found
-from explorer.bench.rows import Bench, BenchFailed, Sizes
-from explorer.bench.table import as_object, head, lines
+from explorer.bench.rows import Bench, BenchFailed, Row, Sizes
+from explorer.bench.table import as_object, head, lines, missed
 from explorer.demo.processes import DemoFailed, empty_folder
 from queries.chain.errors import ChainError
 from queries.chain.gas.corpus import CorpusUnreadable
@@ -64,21 +67,35 @@ class Command(BaseCommand):
         logging.disable(logging.WARNING)  # a line for each request that is answered here
         try:
             with _folder() as folder:
-                self._measure(Bench(sizes, wanted, folder, self._say), as_json=options["json"])
+                bench = Bench(sizes, wanted, folder, self._say)
+                rows = self._measure(bench, as_json=options["json"])
         except FAULTS as fault:
             raise CommandError(" ".join(str(fault).split())) from fault
         finally:
             logging.disable(logging.NOTSET)
+        if sentence := missed(rows):
+            raise CommandError(sentence)
 
-    def _measure(self, bench: Bench, *, as_json: bool) -> None:
-        if as_json:
-            self.stdout.write(json.dumps([as_object(row) for row in found(bench)], indent=1))
-            return
-        self.stdout.write(f"{connection.vendor}, {os.cpu_count()} processors\n\n{head()}")
-        for row in found(bench):
-            for line in lines(row):
-                self.stdout.write(line)
-            self.stdout.flush()
+    def _measure(self, bench: Bench, *, as_json: bool) -> list[Row]:
+        """A list is whole also where a row fails or someone interrupts: the others took long."""
+        rows: list[Row] = []
+        if not as_json:
+            self.stdout.write(f"{connection.vendor}, {os.cpu_count()} processors\n\n{head()}")
+        try:
+            for row in found(bench):
+                rows.append(row)
+                if not as_json:
+                    self._show(row)
+        finally:
+            if as_json:
+                self.stdout.write(json.dumps([as_object(row) for row in rows], indent=1))
+                self.stdout.flush()
+        return rows
+
+    def _show(self, row: Row) -> None:
+        for line in lines(row):
+            self.stdout.write(line)
+        self.stdout.flush()
 
     def _say(self, what: str) -> None:
         self.stderr.write(f"… {what}", self.style.NOTICE)
