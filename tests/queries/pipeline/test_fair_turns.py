@@ -27,7 +27,9 @@ from tests.queries.pipeline.service import CHAIN_ID, HOLDER, Service, running_se
 
 pytestmark = pytest.mark.django_db(transaction=True)
 A_SECOND = timedelta(seconds=1)
-MANY, ACCOUNTS = 20, 30
+MANY, ACCOUNTS = 20, 60
+# Of the many, those that share transactions with who comes last: by gas these hold some six.
+DONE_BY_THEN = 8
 
 
 def _account() -> Account:
@@ -180,7 +182,8 @@ def test_one_account_is_proven_among_the_thousands_of_another(
     chains = service.chains()
     other.work(asked, chains=chains)
     assert taken.index(top - MANY) <= 1
-    still = Batch.objects.filter(pk__in=busy, ended=None).count()
     assert other.status(asked)["queryStatus"] == "DONE"
+    ended = Batch.objects.filter(pk__in=busy).exclude(ended=None).count()
+    assert ended <= DONE_BY_THEN
     service.work(*busy, seconds=60, chains=chains)
-    assert still > 0
+    assert set(Batch.objects.values_list("status", flat=True)) == {BatchStatus.DONE}
