@@ -11,6 +11,8 @@ from typing import Any
 
 import pytest
 
+from tests.campaign import CONTRACTS, digest_of_contracts
+
 pytestmark = pytest.mark.no_database
 
 COUNTS = """
@@ -60,9 +62,23 @@ def test_each_round_is_written_down_with_its_seed(tmp_path: Path, *, passes: boo
     assert len(set(seeds)) == len(seeds) >= 1
     assert record["tries"] == {"some": 7 * len(seeds)}
     assert (record["count"], record["seconds"] >= 3) == (7, True)
+    assert record["contracts"] == digest_of_contracts()
     assert [each["seed"] for each in record["findings"]] == ([] if passes else seeds)
     assert all("a finding" in each["said"] for each in record["findings"])
     assert all(str(seed) in said for seed in seeds)
+
+
+def test_any_change_of_a_contract_is_another_digest(tmp_path: Path) -> None:
+    for file in CONTRACTS.glob("*.sol"):
+        (tmp_path / file.name).write_bytes(file.read_bytes())
+    assert digest_of_contracts(tmp_path) == digest_of_contracts()
+    changed = tmp_path / "Rlp.sol"
+    source = changed.read_bytes()
+    changed.write_bytes(source + b"\n")
+    assert digest_of_contracts(tmp_path) != digest_of_contracts()
+    changed.write_bytes(source)
+    changed.rename(tmp_path / "Renamed.sol")
+    assert digest_of_contracts(tmp_path) != digest_of_contracts()
 
 
 @pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGINT])

@@ -57,7 +57,7 @@ BOUNDS = (
         (
             "explorer/test_gate.py::test_when_too_many_wait_the_next_is_told_so_at_once",
             "queries/api/test_status.py::test_polling_asks_nothing_but_the_key_its_limit_and_the_batch",
-            "explorer/test_denial.py::test_many_polls_and_searches",
+            "explorer/test_denial.py::test_ten_thousand_polls",
         ),
     ),
     Bound(
@@ -67,6 +67,7 @@ BOUNDS = (
         (
             "explorer/test_search_terms.py::test_whatever_else_means_nothing_and_takes_no_time",
             "queries/reading/test_plans.py::test_all_of_it_is_sought_and_lists_are_not_sorted",
+            "explorer/test_denial.py::test_many_searches_for_what_is_there_and_for_what_may_mean_much",
         ),
     ),
     Bound(

@@ -11,7 +11,7 @@ RECORD = Path(__file__).parents[2] / "queries" / "contracts" / "fuzzed.json"
 @dataclass(frozen=True, slots=True)
 class Campaign:
     date: str
-    commit: str
+    contracts: str  # SHA-256 of their sources, as they were then
     seconds: int
     count: int
     seeds: tuple[int, ...]

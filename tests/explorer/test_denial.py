@@ -1,26 +1,60 @@
 """While some make a server work and wait as much as they may, others are served.
 
-Each test measures others alone and then beside the attack, in the same run. Time here is that of
-one process with its four threads; what bounds each attack is told at /docs/security.
+Each test measures others beside the attack and beside ordinary clients, in the same run, on a
+database with ten thousand queries. Time here is that of one process with its four threads; what
+bounds each attack is told at /docs/security.
 """
 
 import json
+import socket
+import statistics
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
+from itertools import cycle
 from pathlib import Path
 
 import pytest
 import requests
 from eth_account import Account as Key
 
+from queries.management.many_queries import BUSY
+from queries.proving.header_fields import HeaderField
+from queries.proving.witnesses import AccountField
 from tests.commands import Manage, managing
-from tests.explorer.beside import Site, memory, served_beside
+from tests.explorer.beside import (
+    Site,
+    assert_no_slower,
+    memory_bounded,
+    served_beside,
+    waits,
+    waits_as_usual,
+)
 from tests.queries.chain.lying_node import LyingNode, lying_node, result, stall
 from tests.served import served
 
 pytestmark = pytest.mark.no_database
 CHAIN = 31337
+BLOCKS, ACCOUNTS, SLOTS = 100, 1_000, 5_000  # at most in a batch
+# Each is a thousand rows, which hold the interpreter and SQLite's one writer longer than a page.
+SLOWER_BY_A_BATCH = 7
+POLLS, POLLERS = 10_000, 4
+ALLOWED, WINDOW = 600, 60  # requests of a key in so many seconds
+BODY_BYTES = 2**20
+KEYS = 10
+FILLED = f"""
+from eth_account import Account as Key
+from accounts import api_keys
+from accounts.models import Account
+from accounts.wallets import Wallet
+from queries.management.many_queries import fill
+fill(10_000)
+for _ in range({KEYS}):
+    owner, _ = Account.objects.of_wallet(Wallet(Key.create().address))
+    print(api_keys.shown(api_keys.add_key(owner, "Denial")))
+"""
 ROUTES = """
 [chains.{chain}]
 name = "Slow"
@@ -35,7 +69,6 @@ source = {chain}
 destination = {chain}
 address = "0x5FbDB2315678afecb367f032d93F642f64180aa3"
 """
-MOST_MEMORY = 100 * 2**20
 
 
 def _tell_the_chain_and_stall(node: LyingNode, question: dict[str, object]) -> None:
@@ -53,8 +86,8 @@ def site(repository: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator
         own = {"DEVELOPMENT": "1", "ROUTES_FILE": str(folder / "routes.toml")}
         manage: Manage = managing(repository, folder)
         assert manage("migrate", **own).returncode == 0
-        owners = [Key.create().address for _ in range(5)]
-        keys = [manage("create_api_key", "--owner", each, **own).stdout.strip() for each in owners]
+        keys = manage("shell", "--no-imports", "--command", FILLED, **own).stdout.split()
+        assert len(keys) == KEYS
         with served(repository, folder, **own) as address:
             yield Site(address, keys)
 
@@ -68,7 +101,8 @@ def test_nodes_that_hang_leave_a_thread_to_those_who_ask_nobody(site: Site) -> N
     def hangs(key: str) -> Callable[[], object]:
         return lambda: site.estimate(key, body)
 
-    served_beside(site, *map(hangs, site.keys[:4]), *[_sign_in_as_a_wallet(site)] * 2)
+    attacks = [*map(hangs, site.keys[:4]), *[_sign_in_as_a_wallet(site)] * 2]
+    served_beside(site, *attacks, turns=1)
 
 
 def test_bodies_as_deep_and_as_large_as_they_may_be(site: Site) -> None:
@@ -78,46 +112,120 @@ def test_bodies_as_deep_and_as_large_as_they_may_be(site: Site) -> None:
     huge = b"x" * 2**21
     for body, code in ((deep, "nested_too_deeply"), (huge, "body_too_large")):
         assert site.submit(site.keys[0], body).json()["code"] == code
-    before = memory(site)
-    served_beside(
-        site,
-        *[partial(site.submit, site.keys[0], each) for each in (deep, values, names)],
-    )
-    assert memory(site) < before + MOST_MEMORY
+    attacks = [partial(site.submit, site.keys[0], each) for each in (deep, values, names)]
+    served_beside(site, *attacks)
 
 
 def test_batches_as_costly_as_the_limits_allow(site: Site) -> None:
-    many = {f"0x{n:040x}": {"props": ["BALANCE"], "slots": ["0x1"] * 5} for n in range(1_000)}
-    body = _batch(many)
-    assert site.submit(site.keys[0], body).status_code == 200
-    served_beside(site, lambda: site.submit(site.keys[0], body))
+    body = _batch_of(BLOCKS, ACCOUNTS, SLOTS)
+    assert len(body) < BODY_BYTES
+    for more, code in (
+        (_batch_of(BLOCKS + 1, ACCOUNTS, SLOTS), "too_many_blocks"),
+        (_batch_of(BLOCKS, ACCOUNTS + 1, SLOTS), "too_many_accounts"),
+        (_batch_of(BLOCKS, ACCOUNTS, SLOTS + 1), "too_many_slots"),
+    ):
+        assert site.submit(site.keys[0], more).json()["code"] == code
+
+    def submit(key: str) -> None:
+        assert site.submit(key, body).status_code == 200
+
+    attacks = [partial(submit, key) for key in site.keys[:2]]
+    served_beside(site, *attacks, slower=SLOWER_BY_A_BATCH)
 
 
-def test_many_polls_and_searches(site: Site) -> None:
-    batch = site.submit(site.keys[0], _batch({"0x" + 40 * "1": _BALANCE})).json()["internalId"]
+def test_ten_thousand_polls(site: Site) -> None:
+    """By four who never pause, each with a key, beside one who asks as often as it may."""
+    patient, *pollers = site.keys[4 : 5 + POLLERS]
+    batch = site.submit(patient, _batch({"0x" + 40 * "1": _BALANCE})).json()["internalId"]
+    path = f"/batch-query-status?batchQueryId={batch}"
+    usual, beside = waits_as_usual(site, POLLERS + 1), list[float]()
+    began = time.monotonic()
+    with memory_bounded(site), ThreadPoolExecutor(POLLERS + 1) as threads:
+        polling = [
+            threads.submit(_polls, site, path, key, times=POLLS // POLLERS) for key in pollers
+        ]
+        pause = 1.2 * WINDOW / ALLOWED
+        paced = threads.submit(_polls, site, path, patient, times=POLLS // 200, pause=pause)
+        while not all(each.done() for each in polling):
+            beside += waits(site)
+            time.sleep(0.3)
+        seconds = time.monotonic() - began
+        told = [each.result() for each in polling]
+        windows = 1 + int(seconds + 1) // WINDOW
+        assert all(ALLOWED <= each[200] <= windows * ALLOWED for each in told), told
+        assert {status for each in told for status in each} == {200, 429}
+        assert sum(each.total() for each in told) == POLLS
+        assert paced.result() == Counter({200: POLLS // 200})
+    usual += waits_as_usual(site, POLLERS + 1)
+    # However busy the machine is: a poll takes no longer than a page.
+    assert seconds * POLLERS / POLLS < statistics.median(usual)
+    assert_no_slower(beside, usual)
 
-    def poll() -> None:
-        parameters = {"batchQueryId": batch}
-        answer = requests.get(
-            f"{site.address}/batch-query-status",
-            parameters,
-            headers={"api-key": site.keys[1]},
-            timeout=30,
-        )
-        assert answer.status_code in {200, 429}
+
+def _polls(site: Site, path: str, key: str, *, times: int, pause: float = 0) -> Counter[int]:
+    """How often each status was answered, over a connection that is kept."""
+    host, port = site.address.removeprefix("http://").split(":")
+    content = f"GET {path} HTTP/1.1\r\nHost: {host}:{port}\r\napi-key: {key}\r\n\r\n".encode()
+    told = Counter[int]()
+    with socket.create_connection((host, int(port)), timeout=30) as line, line.makefile("rb") as it:
+        for _ in range(times):
+            line.sendall(content)
+            told[int(it.readline().split()[1])] += 1
+            length = 0
+            while (header := it.readline()) != b"\r\n":
+                name, _, value = header.partition(b":")
+                length = int(value) if name.lower() == b"content-length" else length
+            it.read(length)
+            time.sleep(pause)
+    return told
+
+
+def test_many_searches_for_what_is_there_and_for_what_may_mean_much(site: Site) -> None:
+    searches = cycle(
+        [
+            BUSY,  # leads to a page with all of it
+            f"{BUSY[2:]}{24 * '0'}",
+            " ".join(12 * ["11155111"]),
+            ".".join(100 * ["eth"]),
+            "x" * 300,
+        ]
+    )
 
     def search() -> None:
-        asked = {"q": "batches " + "0x" + "a" * 40 + " 1" * 500}
-        assert requests.get(f"{site.address}/search", asked, timeout=30).status_code < 500
+        answer = requests.get(f"{site.address}/search", {"q": next(searches)}, timeout=30)
+        assert answer.status_code == 200
 
-    served_beside(site, poll, poll, search)
+    served_beside(site, *[search] * 3)
 
 
 _BALANCE = {"props": ["BALANCE"]}
 
 
 def _batch(accounts: Mapping[str, object]) -> bytes:
-    data = {str(CHAIN): {"block:1": {"accounts": accounts}}}
+    return _asking_for({"block:1": {"accounts": accounts}})
+
+
+def _batch_of(blocks: int, accounts: int, slots: int) -> bytes:
+    """So many of each, all of them distinct and as long as may be, with every field there is."""
+    props, header = list(AccountField.__members__), list(HeaderField.__members__)
+    asked: list[dict[str, object]] = [{"props": props} for _ in range(accounts)]
+    for place, each in enumerate(asked):
+        each["slots"] = [f"0x{slot:064x}" for slot in range(place, slots, accounts)]
+    return _asking_for(
+        {
+            f"block:{number}": {
+                "header": header,
+                "accounts": {
+                    f"0x{place + 1:040x}": asked[place] for place in range(number, accounts, blocks)
+                },
+            }
+            for number in range(blocks)
+        }
+    )
+
+
+def _asking_for(blocks: Mapping[str, object]) -> bytes:
+    data = {str(CHAIN): blocks}
     return json.dumps({"destinationChainId": str(CHAIN), "fee": "0", "data": data}).encode()
 
 

@@ -11,6 +11,7 @@ from explorer.security.bounds import BOUNDS
 from explorer.security.fuzzed import last_campaign
 from explorer.security.rows import Requirement, Verdict
 from explorer.security.walk import CHAPTERS
+from tests.campaign import digest_of_contracts
 from tests.explorer.asvs import level_2, named
 
 pytestmark = pytest.mark.no_database
@@ -61,6 +62,7 @@ def test_all_of_it_is_on_the_page(client: Client) -> None:
     for row in EXPLAINED:
         assert all(f"<code>{place}</code>" in page.text for place in row.places)
     assert all(f"<code>{seed}</code>" in page.text for seed in last_campaign().seeds)
+    assert f"<code>{last_campaign().contracts[:12]}</code>" in page.text
 
 
 def test_the_last_campaign_ran_tests_that_are_there_for_an_hour_and_found_nothing(
@@ -74,3 +76,9 @@ def test_the_last_campaign_ran_tests_that_are_there_for_an_hour_and_found_nothin
     assert len(set(campaign.seeds)) == len(campaign.seeds)
     assert campaign.findings == ()
     assert campaign.seconds >= HOUR
+
+
+def test_the_last_campaign_was_of_the_contracts_as_they_are() -> None:
+    assert last_campaign().contracts == digest_of_contracts(), (
+        "The contracts have changed since they were fuzzed. Run: make fuzz SECONDS=3600"
+    )

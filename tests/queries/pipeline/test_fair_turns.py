@@ -8,7 +8,7 @@ from itertools import pairwise
 from typing import Any
 
 import pytest
-from django.db import connection
+from django.db import connection, connections
 from django.test import override_settings
 from django.test.utils import CaptureQueriesContext
 from eth_account import Account as Key
@@ -33,7 +33,9 @@ from tests.queries.pipeline.service import CHAIN_ID, HOLDER, Service, running_se
 
 pytestmark = pytest.mark.django_db(transaction=True)
 A_SECOND = timedelta(seconds=1)
-MANY, ACCOUNTS = 20, 30
+MANY, ACCOUNTS = 20, 60
+# Of the many, those that share transactions with who comes last: by gas these hold some six.
+DONE_BY_THEN = 8
 
 
 def _account() -> Account:
@@ -140,7 +142,7 @@ def test_claims_and_turns_are_sought_by_an_index() -> None:
     ):
         with CaptureQueriesContext(connection) as captured:
             read()
-        (sql, *_) = [each["sql"] for each in captured if each["sql"].startswith("SELECT")]
+        (sql, *_) = [each["sql"] for each in captured if "queries_batch" in each["sql"]]
         explain = "EXPLAIN QUERY PLAN" if connection.vendor == "sqlite" else "EXPLAIN"
         with connection.cursor() as cursor:
             cursor.execute(f"{explain} {sql}")
@@ -190,10 +192,11 @@ def test_one_account_is_proven_among_the_thousands_of_another(
     chains = service.chains()
     other.work(asked, chains=chains)
     assert taken.index(top - MANY) <= 1
-    still = Batch.objects.filter(pk__in=busy, ended=None).count()
     assert other.status(asked)["queryStatus"] == "DONE"
+    ended = Batch.objects.filter(pk__in=busy).exclude(ended=None).count()
+    assert ended <= DONE_BY_THEN
     service.work(*busy, seconds=60, chains=chains)
-    assert still > 0
+    assert set(Batch.objects.values_list("status", flat=True)) == {BatchStatus.DONE}
 
 
 def test_who_asks_little_of_a_block_that_others_ask_much_of_is_proven_first(
@@ -234,6 +237,7 @@ def test_a_slow_node_does_not_cost_a_worker_its_lease(
         if "eth_getProof" in methods(question):
             time.sleep(0.7)
             taken.append(claim_job() is not None)
+            connections.close_all()  # this thread's
         connection.answer(pass_on())
 
     with (
