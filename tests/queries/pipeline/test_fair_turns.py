@@ -136,7 +136,9 @@ def test_claims_and_turns_are_sought_by_an_index() -> None:
     ):
         with CaptureQueriesContext(connection) as captured:
             read()
-        (sql, *_) = [each["sql"] for each in captured if each["sql"].startswith("SELECT")]
+        # PostgreSQL is asked what time it is before.
+        selects = [each["sql"] for each in captured if each["sql"].startswith("SELECT")]
+        (sql, *_) = [each for each in selects if Batch._meta.db_table in each]
         explain = "EXPLAIN QUERY PLAN" if connection.vendor == "sqlite" else "EXPLAIN"
         with connection.cursor() as cursor:
             cursor.execute(f"{explain} {sql}")
