@@ -31,12 +31,15 @@ from tests.chaos.webhook_receiver import Told
 
 @dataclass
 class Checker:
-    """One look. `causes`: the codes of rejections that the faults of the run may bring about."""
+    """One look. `causes`: the codes of rejections that the faults of the run may bring about;
+    `may_revert`: how many of those faults a reverted transaction may be due to.
+    """
 
     scene: Scene
     asked: Sequence[Asked]
     told: Sequence[Told] = ()  # by webhooks
     causes: frozenset[str] = field(default_factory=frozenset)
+    may_revert: int = 0
 
     def violations(self) -> list[Violation]:
         return [
@@ -44,6 +47,7 @@ class Checker:
             *self.of_facts(),
             *self.of_events(),
             *self.of_transactions(),
+            *self.of_reverted(),
             *self.of_costs(),
             *self.of_pages(),
             *of_webhooks(self.scene, self.asked, self.batches, self.told),
@@ -242,6 +246,22 @@ class Checker:
                 for account in entry.get("accounts", ()):
                     if len(account) == 42:
                         yield Fact(0, 0, 0, account.lower(), "")
+
+    def of_reverted(self) -> Iterator[Violation]:
+        """By the chain's own word, not the database's. Each was paid for and proved nothing."""
+        reverted = []
+        for chain, node in self.scene.nodes.items():
+            hashes = [row["mined_hash"] for row in self.sent if row["chain"] == chain]
+            known = [each for each in hashes if each]
+            receipts = node.ask_many([("eth_getTransactionReceipt", [each]) for each in known])
+            reverted += [
+                f"{its_hash} on {chain}"
+                for its_hash, receipt in zip(known, receipts, strict=True)
+                if receipt and receipt["status"] != "0x1"
+            ]
+        if len(reverted) > self.may_revert:
+            what = f"{len(reverted)} transactions, where {self.may_revert} faults may be why: "
+            yield Violation("reverted", what + ", ".join(reverted))
 
     def of_costs(self) -> Iterator[Violation]:
         """Batches have spent no more than their chain took for what we sent."""

@@ -47,6 +47,4 @@ def test_a_turn_that_was_asked_for_and_cannot_be_run_is_no_success(tmp_path: Pat
         timeout=60,
     )
     assert ran.returncode == 1, ran.stderr
-    assert ran.stdout == (
-        f"NOT RUN: PostgreSQL, embedded, because nothing answers at {absent}\n"
-    )
+    assert ran.stdout == (f"NOT RUN: PostgreSQL, embedded, because nothing answers at {absent}\n")
