@@ -25,6 +25,7 @@ from tests.chaos.evidence import (
     as_json,
     slot_name,
 )
+from tests.chaos.page_checks import of_sample
 from tests.chaos.violations import Violation
 from tests.chaos.webhook_receiver import Told
 
@@ -283,6 +284,8 @@ class Checker:
         for it in self.asked:
             if it.id in self.batches:
                 yield from self._of_page(it, self._status(it))
+        facts = {it.id: sorted(set(self.facts_of(it))) for it in self.done}
+        yield from of_sample(self.scene, facts, self.sent)
         yield from self._of_counts()
 
     def _of_page(self, it: Asked, status: str) -> Iterator[Violation]:
