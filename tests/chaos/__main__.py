@@ -6,6 +6,8 @@ import signal
 import socket
 import sys
 from argparse import ArgumentParser, Namespace
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -23,23 +25,34 @@ def main() -> int:
     named = _arguments()
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     signal.signal(signal.SIGHUP, signal.default_int_handler)
-    turns = list(_turns(named))
-    missing = [address for turn in turns for address in (turn.server, turn.broker) if address]
-    absent = {each for each in missing if not _answers(each)}
-    if absent and (named.database or named.engine):
-        _say(f"Nothing answers at {', '.join(sorted(map(_place, absent)))}.")
-        return 1
+    present, absent = shared(_turns(named), named.seconds, _answers)
     code = 0
     try:
-        for turn in turns:
-            if {turn.server, turn.broker} & absent:
-                _say(f"{turn.name}: left out, because its server does not answer")
-            elif not _run(turn):
+        for turn in present:
+            if not _run(turn):
                 code = 1
     except KeyboardInterrupt:
         _say("Everything that was started has ended.")
         return 130
-    return code
+    for turn, address in absent:
+        _say(f"NOT RUN: {turn.name}, because nothing answers at {_place(address)}")
+    # What was asked for by name and could not be is no success; what was not is only told.
+    return 1 if absent and (named.database or named.engine or not present) else code
+
+
+def shared(
+    turns: Sequence[Turn], seconds: float, answers: Callable[[str], bool]
+) -> tuple[list[Turn], list[tuple[Turn, str]]]:
+    """Those that can be run, with all of the time among them; the others, with what is absent."""
+    there = {each: answers(each) for turn in turns for each in (turn.server, turn.broker) if each}
+    absent = [
+        (turn, next(each for each in (turn.server, turn.broker) if not there.get(each, True)))
+        for turn in turns
+        if not all(there.get(each, True) for each in (turn.server, turn.broker))
+    ]
+    left_out = [turn for turn, _ in absent]
+    present = [turn for turn in turns if turn not in left_out]
+    return [replace(turn, seconds=seconds / len(present)) for turn in present], absent
 
 
 def _run(turn: Turn) -> bool:
@@ -77,7 +90,7 @@ def _turns(named: Namespace) -> list[Turn]:
     brokers = [{"embedded": "", "celery": broker}[named.engine]] if named.engine else ["", broker]
     pairs = [(each, other) for each in servers for other in brokers]
     seed = named.seed or secrets.token_hex(4)
-    return [Turn(seed, named.seconds / len(pairs), each, other) for each, other in pairs]
+    return [Turn(seed, named.seconds, each, other) for each, other in pairs]
 
 
 def _say(text: str) -> None:

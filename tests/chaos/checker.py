@@ -25,18 +25,22 @@ from tests.chaos.evidence import (
     as_json,
     slot_name,
 )
+from tests.chaos.page_checks import of_sample
 from tests.chaos.violations import Violation
 from tests.chaos.webhook_receiver import Told
 
 
 @dataclass
 class Checker:
-    """One look. `causes`: the codes of rejections that the faults of the run may bring about."""
+    """One look. `causes`: the codes of rejections that the faults of the run may bring about;
+    `may_revert`: how many of those faults a reverted transaction may be due to.
+    """
 
     scene: Scene
     asked: Sequence[Asked]
     told: Sequence[Told] = ()  # by webhooks
     causes: frozenset[str] = field(default_factory=frozenset)
+    may_revert: int = 0
 
     def violations(self) -> list[Violation]:
         return [
@@ -44,6 +48,7 @@ class Checker:
             *self.of_facts(),
             *self.of_events(),
             *self.of_transactions(),
+            *self.of_reverted(),
             *self.of_costs(),
             *self.of_pages(),
             *of_webhooks(self.scene, self.asked, self.batches, self.told),
@@ -243,6 +248,22 @@ class Checker:
                     if len(account) == 42:
                         yield Fact(0, 0, 0, account.lower(), "")
 
+    def of_reverted(self) -> Iterator[Violation]:
+        """By the chain's own word, not the database's. Each was paid for and proved nothing."""
+        reverted = []
+        for chain, node in self.scene.nodes.items():
+            hashes = [row["mined_hash"] for row in self.sent if row["chain"] == chain]
+            known = [each for each in hashes if each]
+            receipts = node.ask_many([("eth_getTransactionReceipt", [each]) for each in known])
+            reverted += [
+                f"{its_hash} on {chain}"
+                for its_hash, receipt in zip(known, receipts, strict=True)
+                if receipt and receipt["status"] != "0x1"
+            ]
+        if len(reverted) > self.may_revert:
+            what = f"{len(reverted)} transactions, where {self.may_revert} faults may be why: "
+            yield Violation("reverted", what + ", ".join(reverted))
+
     def of_costs(self) -> Iterator[Violation]:
         """Batches have spent no more than their chain took for what we sent."""
         paid: dict[int, int] = defaultdict(int)
@@ -263,6 +284,8 @@ class Checker:
         for it in self.asked:
             if it.id in self.batches:
                 yield from self._of_page(it, self._status(it))
+        facts = {it.id: sorted(set(self.facts_of(it))) for it in self.done}
+        yield from of_sample(self.scene, facts, self.sent)
         yield from self._of_counts()
 
     def _of_page(self, it: Asked, status: str) -> Iterator[Violation]:

@@ -4,8 +4,9 @@ import re
 import resource
 import secrets
 import sqlite3
+import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import Protocol
@@ -14,11 +15,6 @@ import psycopg
 from psycopg import sql
 
 OURS = "tacitus-chaos"  # what the service's connections are called at the server
-TABLES = (
-    "batch", "query", "blockjob", "senttransaction", "head", "routerecord", "attestation",
-    "webhookdelivery", "webhookattempt", "webhookturn",
-)  # fmt: skip
-
 FULL_AT = 8_192  # bytes
 
 
@@ -27,14 +23,19 @@ class Database(Protocol):
 
     url: str
     kind: str
+    # How each is done, and what it says that came of it.
+    cut_is: str
+    cut_counts: str
+    full_is: str
+    full_counts: str
 
     def after_migrating(self) -> None: ...
 
-    def cut(self, seconds: float) -> str:
-        """No connection of the service serves it for so long; which way is told."""
+    def cut(self, seconds: float) -> int:
+        """No connection of the service serves it for so long."""
         ...
 
-    def fill_disk(self, processes: list[int], seconds: float) -> str:
+    def fill_disk(self, processes: Callable[[], list[int]], seconds: float) -> int:
         """Nothing that the service writes is taken for so long."""
         ...
 
@@ -43,40 +44,50 @@ class Sqlite:
     """A file. Its writers are locked out, and the system refuses longer files to them."""
 
     kind = "SQLite"
+    cut_is, cut_counts = "locked", "times that the lock was held"
+    full_is, full_counts = "files no longer grow", "processes that it held for"
 
     def __init__(self, folder: Path) -> None:
+        self._fills = threading.Lock()
         self.file = folder / "tacitus.sqlite3"
         self.url = f"sqlite:///{self.file}"
 
     def after_migrating(self) -> None:
         """Nothing is to be prepared."""
 
-    def cut(self, seconds: float) -> str:
+    def cut(self, seconds: float) -> int:
         with closing(sqlite3.connect(self.file, timeout=30, isolation_level=None)) as held:
             held.execute("BEGIN EXCLUSIVE")
             time.sleep(seconds)
             held.execute("ROLLBACK")
-        return "locked"
+        return 1
 
-    def fill_disk(self, processes: list[int], seconds: float) -> str:
+    def fill_disk(self, processes: Callable[[], list[int]], seconds: float) -> int:
         """By the limit on a file's length, which takes no privileges: each write beyond it fails,
         in the middle of what is written, as on a disk that is full. The logs are full as well.
+        Those that are started meanwhile find it full. Which writes it refused no system tells.
         """
-        before = {each: limit for each in processes if (limit := _longest_file(each))}
-        for each, (_, greatest) in before.items():
-            _longest_file(each, (FULL_AT, greatest))
-        time.sleep(seconds)
-        for each, limit in before.items():
-            _longest_file(each, limit)
-        return "files no longer grow"
+        until, before = time.monotonic() + seconds, dict[int, tuple[int, int]]()
+        with self._fills:  # else the second would put back the limit of the first
+            while time.monotonic() < until:
+                for each in set(processes()) - set(before):
+                    if limit := _longest_file(each):
+                        before[each] = limit
+                        _longest_file(each, (FULL_AT, limit[1]))
+                time.sleep(0.1)
+            bound = [_longest_file(each, limit) for each, limit in before.items()]
+        return sum(each is not None and each[0] == FULL_AT for each in bound)
 
 
 class Postgres:
     """A database of its own, at the server of the one that is named, which may not be there."""
 
     kind = "PostgreSQL"
+    cut_is, cut_counts = "terminated", "backends ended"
+    full_is, full_counts = "the server says that its disk is full", "statements refused"
 
     def __init__(self, server: str) -> None:
+        self._fills = threading.Lock()
         self._name = f"tacitus_chaos_{secrets.token_hex(4)}"
         self._server, self._address = (
             re.sub(r"(//[^/]*)/[^?]*", rf"\1/{name}", server) for name in ("postgres", self._name)
@@ -92,41 +103,56 @@ class Postgres:
         self._tell_server(command.format(sql.Identifier(self._name)))
 
     def after_migrating(self) -> None:
-        """Every write passes a place that can be told to refuse it."""
+        """Every write passes a place that can be told to refuse it, and counts what it refuses
+        by what no transaction that is undone takes back.
+        """
         with self.connected() as held:
+            held.execute("CREATE SEQUENCE disk_refusals")
             self._tell_disk(held, full=False)
-            for table in TABLES:
+            for name in self.tables(held):
                 held.execute(
                     sql.SQL(
-                        "CREATE TRIGGER disk BEFORE INSERT OR UPDATE ON {} "
+                        "CREATE TRIGGER disk BEFORE INSERT OR UPDATE OR DELETE ON {} "
                         "FOR EACH STATEMENT EXECUTE FUNCTION disk()"
-                    ).format(sql.Identifier(f"queries_{table}"))
+                    ).format(sql.Identifier(name))
                 )
 
-    def cut(self, seconds: float) -> str:
+    def tables(self, held: psycopg.Connection) -> list[str]:
+        """All that there are."""
+        found = held.execute("SELECT tablename FROM pg_tables WHERE schemaname = current_schema()")
+        return sorted(str(name) for (name,) in found)
+
+    def cut(self, seconds: float) -> int:
         """Again and again: whoever connects anew is cut off as well."""
-        until = time.monotonic() + seconds
+        until, ended = time.monotonic() + seconds, 0
         with self.connected() as held:
             while time.monotonic() < until:
-                held.execute(
+                told = held.execute(
                     "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
                     "WHERE datname = current_database() AND application_name = %s",
                     [OURS],
                 )
+                ended += sum(bool(each) for (each,) in told)
                 time.sleep(0.3)
-        return "terminated"
+        return ended
 
-    def fill_disk(self, processes: list[int], seconds: float) -> str:  # noqa: ARG002
+    def fill_disk(self, processes: Callable[[], list[int]], seconds: float) -> int:  # noqa: ARG002
         """The server's disk is nothing that we may fill. Each write gets the error that it gives
         when its disk is full, of the same class (53100), and its transaction is undone.
         """
-        with self.connected() as held:
+        with self._fills, self.connected() as held:
+            before = self._refused(held)
             self._tell_disk(held, full=True)
             try:
                 time.sleep(seconds)
             finally:
                 self._tell_disk(held, full=False)
-        return "the server says that its disk is full"
+            return self._refused(held) - before
+
+    def _refused(self, held: psycopg.Connection) -> int:
+        told = held.execute("SELECT last_value - (NOT is_called)::int FROM disk_refusals")
+        ((count,),) = told
+        return int(count)
 
     @contextmanager
     def connected(self) -> Iterator[psycopg.Connection]:
@@ -134,10 +160,13 @@ class Postgres:
             yield held
 
     def _tell_disk(self, held: psycopg.Connection, *, full: bool) -> None:
-        refusal = "RAISE 'No space left on device' USING ERRCODE = '53100';" if full else ""
+        refusal = (
+            "PERFORM nextval('disk_refusals'); "
+            "RAISE 'No space left on device' USING ERRCODE = '53100';"
+        )
         held.execute(
             "CREATE OR REPLACE FUNCTION disk() RETURNS trigger LANGUAGE plpgsql AS "
-            f"$$ BEGIN {refusal} RETURN NULL; END $$".encode()
+            f"$$ BEGIN {refusal if full else ''} RETURN NULL; END $$".encode()
         )
 
     def _tell_server(self, command: sql.Composed) -> None:
@@ -146,7 +175,7 @@ class Postgres:
 
 
 def _longest_file(process: int, limit: tuple[int, int] | None = None) -> tuple[int, int] | None:
-    """What it was for this process; nothing where that has ended."""
+    """What it was for this process before; nothing where that has ended."""
     try:
         if limit is None:
             return resource.prlimit(process, resource.RLIMIT_FSIZE)

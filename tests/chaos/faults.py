@@ -3,19 +3,36 @@
 import random
 import threading
 import time
-from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 
 from tests.chaos import lies
 from tests.chaos.chains import CHAIN_A, CHAIN_B, DEEPEST, Chains, told
 from tests.chaos.databases import Database
-from tests.chaos.nodes_between import NodeBetween
+from tests.chaos.happened import Happened
+from tests.chaos.nodes_between import NodeBetween, Trouble
+from tests.chaos.programs import Program
 from tests.chaos.service import Service
 
 # What a batch may be rejected for where faults like these lasted: none of ours lasts so long that
 # a prover gives up, so no cause but that of the batch itself is a true one.
 CAUSES: frozenset[str] = frozenset()
+PATIENCE = 5.0  # seconds that a node's trouble goes on at most for somebody to come by it
+UNHEARD = 20.0  # seconds that a lie goes on at most until somebody hears it
+REORGANISED, LIED = "chain reorganised", "node lied"
+
+
+@dataclass(frozen=True)
+class Fault:
+    """About to happen. `happen` says how much came of it, counted as `of` says."""
+
+    kind: str
+    of: str
+    happen: Callable[[], int]
+
+
+Kind = Callable[[], Fault]
 
 
 @dataclass
@@ -28,173 +45,180 @@ class Faults:
     service: Service
     chance: random.Random
     longest: float  # seconds that one lasts
-    counted: Counter[str] = field(default_factory=Counter)
-    failed: list[str] = field(default_factory=list)  # faults that could not be brought about
+    happened: Happened = field(default_factory=Happened)
+    _lies: threading.Lock = field(default_factory=threading.Lock)
 
     def run(self, seconds: float, pause: float) -> None:
-        """Each kind once before any is repeated."""
+        """Each kind once, however long that takes, and before any is repeated."""
         until = time.monotonic() + seconds
         under_way: list[threading.Thread] = []
-        left: list[Callable[[], Callable[[], str]]] = []
-        while time.monotonic() < until:
+        left, rounds = self._shuffled(self._kinds()), 1
+        while left or time.monotonic() < until:
             if not left:
-                left = list(self._kinds())
-                self.chance.shuffle(left)
-            happen = left.pop()()
-            thread = threading.Thread(target=self._count, args=(happen,))
+                left, rounds = self._shuffled((*self._kinds(), *self._oftener())), rounds + 1
+            fault = left.pop()()
+            thread = threading.Thread(target=self._bring_about, args=(fault,))
             thread.start()
             under_way.append(thread)
             time.sleep(min(self.chance.expovariate(1 / pause), 3 * pause))
+            if rounds > 1 and time.monotonic() >= until:
+                break
         for thread in under_way:
             thread.join()
 
-    def _count(self, happen: Callable[[], str]) -> None:
-        try:
-            self.counted[happen()] += 1
-        except Exception as fault:  # noqa: BLE001
-            self.failed.append(f"{type(fault).__name__}: {fault}")
+    def _shuffled(self, kinds: Iterable[Kind]) -> list[Kind]:
+        found = list(kinds)
+        self.chance.shuffle(found)
+        return found
 
-    def _kinds(self) -> tuple[Callable[[], Callable[[], str]], ...]:
+    def _bring_about(self, fault: Fault) -> None:
+        self.happened.begin(fault.kind, fault.of)
+        try:
+            self.happened.came(fault.kind, fault.happen())
+        except Exception as wrong:  # noqa: BLE001
+            self.happened.fail(fault.kind, wrong)
+
+    def _kinds(self) -> tuple[Kind, ...]:
         """Each draws its chances at once, so that they do not hang on which thread is faster."""
         return (
-            self._kill, self._kill, self._kill_server, self._kill_signer, self._cut,
-            self._fill_disk, self._reorganise, self._reorganise,
-            self._lie, self._lie, self._stall, self._refuse, self._disappear, self._other_chain,
+            self._kill, self._kill_server, self._kill_signers, self._cut, self._fill_disk,
+            self._reorganise, self._stall, self._refuse, self._disappear, self._other_chain,
+            *(lambda name=name: self._lie(name) for name in sorted(lies.KINDS)),
         )  # fmt: skip
+
+    def _oftener(self) -> tuple[Kind, ...]:
+        return self._kill, self._kill, self._reorganise, self._reorganise
 
     def _lasts(self) -> float:
         return self.chance.uniform(0.2, 1) * self.longest
 
-    def _kill(self) -> Callable[[], str]:
-        prover, pause = self.chance.choice(self.service.provers), self.chance.uniform(0, 2)
+    def _kill(self) -> Fault:
+        prover = self.chance.choice(self.service.provers)
+        return self._killing("prover killed (SIGKILL)", [prover], self.chance.uniform(0, 2))
 
-        def happen() -> str:
-            prover.kill()
-            time.sleep(pause)
-            prover.start()
-            return "prover killed (SIGKILL)"
-
-        return happen
-
-    def _kill_server(self) -> Callable[[], str]:
+    def _kill_server(self) -> Fault:
         """While clients submit, most likely in the middle of an answer."""
         pause = self.chance.uniform(0, 1)
+        return self._killing("web server killed (SIGKILL)", [self.service.server], pause)
 
-        def happen() -> str:
-            self.service.server.kill()
-            time.sleep(pause)
-            self.service.server.start()
-            return "web server killed (SIGKILL)"
-
-        return happen
-
-    def _kill_signer(self) -> Callable[[], str]:
+    def _kill_signers(self) -> Fault:
         """Often none is left but one, whose word is not enough."""
         signers = self.chance.sample(self.service.signers, 2)
-        pause = self._lasts()
+        return self._killing("two of three signers killed (SIGKILL)", signers, self._lasts())
 
-        def happen() -> str:
-            for each in signers:
-                each.kill()
+    def _killing(self, kind: str, programs: list[Program], pause: float) -> Fault:
+        def happen() -> int:
+            alive = sum([each.kill() for each in programs])
             time.sleep(pause)
-            for each in signers:
+            for each in programs:
                 each.start()
-            return "two of three signers killed (SIGKILL)"
+            return alive
 
-        return happen
+        return Fault(kind, "were alive until then", happen)
 
-    def _cut(self) -> Callable[[], str]:
+    def _cut(self) -> Fault:
         """Now and then for longer than SQLite's writers wait for each other."""
         seconds = self._lasts() * self.chance.choice((1, 1, 1, 3))
-        return lambda: f"database connections {self.database.cut(seconds)}"
+        its = self.database
+        kind = f"database connections {its.cut_is}"
+        return Fault(kind, its.cut_counts, lambda: its.cut(seconds))
 
-    def _fill_disk(self) -> Callable[[], str]:
-        seconds = self._lasts() / 2
+    def _fill_disk(self) -> Fault:
+        seconds, its = self._lasts() / 2, self.database
 
-        def happen() -> str:
-            processes = [each for it in self.service.programs for each in it.processes]
-            return f"disk full ({self.database.fill_disk(processes, seconds)})"
+        def processes() -> list[int]:
+            return [each for program in self.service.programs for each in program.processes]
 
-        return happen
+        kind = f"disk full ({its.full_is})"
+        return Fault(kind, its.full_counts, lambda: its.fill_disk(processes, seconds))
 
-    def _reorganise(self) -> Callable[[], str]:
+    def _reorganise(self) -> Fault:
         chain = self.chance.choice((CHAIN_A, CHAIN_B))
         depth = self.chance.randrange(1, DEEPEST + 1)
+        url = self.chains.of(chain).node.url
 
-        def happen() -> str:
-            told(self.chains.of(chain).node.url, "anvil_reorg", depth, [])
-            return f"chain reorganised, {depth} deep"
+        def happen() -> int:
+            replaced, until = 0, time.monotonic() + PATIENCE
+            while not replaced and time.monotonic() < until:  # else only what came meanwhile was
+                before = _hashes(url, int(told(url, "eth_blockNumber"), 16))
+                told(url, "anvil_reorg", depth, [])
+                after = _hashes(url, max(before))
+                replaced = sum(after.get(each) != block for each, block in before.items())
+            return replaced
 
-        return happen
+        return Fault(REORGANISED, "blocks replaced", happen)
 
-    def _lie(self) -> Callable[[], str]:
-        """One node of a chain; the other is honest, but where it is away."""
-        name = self.chance.choice(sorted(lies.KINDS))
-        node = self._one()
-        lie, seconds = lies.KINDS[name](random.Random(self.chance.random())), self._lasts()  # noqa: S311
+    def _lie(self, name: str) -> Fault:
+        chance = random.Random(self.chance.random())  # noqa: S311
+        lie = lies.KINDS[name](chance)
+        return self._lying(name, lambda _: Trouble(lie=lie), "answers changed")
 
-        def happen() -> str:
-            node.lie = lie
-            time.sleep(seconds)
-            node.lie = None
-            return f"node lied: {name}"
+    def _other_chain(self) -> Fault:
+        def trouble(node: NodeBetween) -> Trouble:
+            other = CHAIN_B if node.chain == CHAIN_A else CHAIN_A
+            return Trouble(asks_instead=self.chains.of(other).node.url)
 
-        return happen
+        return self._lying("another chain's data", trouble, "answers of another chain")
 
-    def _other_chain(self) -> Callable[[], str]:
-        node, seconds = self._one(), self._lasts()
-        other = CHAIN_B if node.chain == CHAIN_A else CHAIN_A
+    def _lying(self, name: str, made: Callable[[NodeBetween], Trouble], of: str) -> Fault:
+        """One node of each chain, and one lie at a time: the other node is honest, but where it is
+        away. Until somebody heard it, it is told by whichever node was asked last.
+        """
+        seconds = self._lasts()
 
-        def happen() -> str:
-            node.asks_instead = self.chains.of(other).node.url
-            time.sleep(seconds)
-            node.asks_instead = ""
-            return "node lied: another chain's data"
+        def happen() -> int:
+            spoilt, until = 0, time.monotonic() + UNHEARD
+            with self._lies:
+                while not spoilt and time.monotonic() < until:
+                    some = [max(each, key=lambda node: node.asked) for each in self.nodes.values()]
+                    told = [(node, made(node)) for node in some]
+                    with ExitStack() as while_it_lasts:
+                        for node, trouble in told:
+                            while_it_lasts.enter_context(node.has(trouble))
+                        time.sleep(seconds)
+                    spoilt = sum(trouble.spoilt for _, trouble in told)
+            return spoilt
 
-        return happen
+        return Fault(f"{LIED}: {name}", of, happen)
 
-    def _stall(self) -> Callable[[], str]:
-        nodes, seconds = self._some(), self._lasts()
+    def _stall(self) -> Fault:
+        return self._troubling("stalled", lambda: Trouble(stalls=True), "questions held up")
 
-        def happen() -> str:
-            for each in nodes:
-                each.stalls = True
-            time.sleep(seconds)
-            for each in nodes:
-                each.stalls = False
-            return f"{_of(nodes)} stalled"
-
-        return happen
-
-    def _refuse(self) -> Callable[[], str]:
-        nodes, seconds = self._some(), self._lasts()
+    def _refuse(self) -> Fault:
         status = self.chance.choice((429, 500))
+        return self._troubling("refused", lambda: Trouble(status=status), "answers of 429 or 500")
 
-        def happen() -> str:
-            for each in nodes:
-                each.status = status
-            time.sleep(seconds)
-            for each in nodes:
-                each.status = 200
-            return f"{_of(nodes)} answered {status}"
-
-        return happen
-
-    def _disappear(self) -> Callable[[], str]:
+    def _troubling(self, kind: str, made: Callable[[], Trouble], of: str) -> Fault:
         nodes, seconds = self._some(), self._lasts()
 
-        def happen() -> str:
-            for each in nodes:
-                each.disappear()
+        def happen() -> int:
+            trouble = made()
+            with ExitStack() as while_it_lasts:
+                for each in nodes:
+                    while_it_lasts.enter_context(each.has(trouble))
+                return _felt(trouble, seconds)
+
+        return Fault(f"node {kind}", of, happen)
+
+    def _disappear(self) -> Fault:
+        nodes, seconds = self._some(), self._lasts()
+
+        def happen() -> int:
+            dropped = sum([each.disappear() for each in nodes])
             time.sleep(seconds)
+            before = sum(each.dropped for each in nodes)
+            until = time.monotonic() + PATIENCE
+            while not dropped and time.monotonic() < until:
+                # Nobody was connected, and who is refused by a closed port nobody can count.
+                for each in nodes:
+                    each.appear(drops=True)
+                time.sleep(0.1)
+                dropped = sum(each.dropped for each in nodes) - before
             for each in nodes:
                 each.appear()
-            return f"{_of(nodes)} gone"
+            return dropped
 
-        return happen
-
-    def _one(self) -> NodeBetween:
-        return self.chance.choice(self.nodes[self.chance.choice((CHAIN_A, CHAIN_B))])
+        return Fault("node gone", "connections dropped", happen)
 
     def _some(self) -> list[NodeBetween]:
         """One node of a chain, or all that it has."""
@@ -202,5 +226,17 @@ class Faults:
         return nodes if self.chance.random() < 0.5 else [self.chance.choice(nodes)]
 
 
-def _of(nodes: list[NodeBetween]) -> str:
-    return "node" if len(nodes) == 1 else "all nodes of a chain"
+def _felt(trouble: Trouble, seconds: float) -> int:
+    """For so long, and until somebody came by it, but not for ever."""
+    time.sleep(seconds)
+    until = time.monotonic() + PATIENCE
+    while not trouble.spoilt and time.monotonic() < until:
+        time.sleep(0.1)
+    return trouble.spoilt
+
+
+def _hashes(url: str, head: int) -> dict[int, str]:
+    """Of the newest blocks, more of them than are ever replaced at once."""
+    blocks = range(max(head - 2 * DEEPEST, 0), head + 1)
+    found = {each: told(url, "eth_getBlockByNumber", hex(each), False) for each in blocks}  # noqa: FBT003
+    return {each: block["hash"] for each, block in found.items() if block}

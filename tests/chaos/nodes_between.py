@@ -3,10 +3,14 @@
 Each is at the same address for the whole run, also after it was gone.
 """
 
+import copy
 import json
+import socket
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
@@ -17,19 +21,30 @@ Lie = Callable[[str, list[Any], Any], Any]
 LONGEST_STALL = 20.0  # seconds
 
 
+@dataclass(eq=False)
+class Trouble:
+    """What is wrong with a node for a while, and how many answers it has spoilt so far."""
+
+    lie: Lie | None = None
+    asks_instead: str = ""  # the address of another chain's node
+    status: int = 200  # that it answers with
+    stalls: bool = False
+    spoilt: int = 0
+
+
 class NodeBetween:
     """One of a chain's nodes, as the service sees it."""
 
     def __init__(self, chain: int, node: str) -> None:
         self.chain = chain
         self.node = node
-        self.status = 200  # that it answers with
-        self.stalls = False
-        self.lie: Lie | None = None
-        self.asks_instead = ""  # the address of another chain's node
-        self.asked = 0
+        self.asked = 0.0  # when it was last
+        self.drops = False  # whoever connects
+        self.dropped = 0  # of those
+        self._troubles: list[Trouble] = []
+        self._lock = threading.Lock()
         self._port = 0
-        self._server: ThreadingHTTPServer | None = None
+        self._server: _Server | None = None
         self._thread: threading.Thread | None = None
         self.appear()
 
@@ -37,54 +52,118 @@ class NodeBetween:
     def url(self) -> str:
         return f"http://127.0.0.1:{self._port}"
 
-    def appear(self) -> None:
-        if self._server:
-            return
-        handler = type("Handler", (_Connection,), {"between": self})
-        self._server = _Server(("127.0.0.1", self._port), handler)
-        self._port = self._server.server_port
-        serve = self._server.serve_forever
-        self._thread = threading.Thread(target=serve, kwargs={"poll_interval": 0.05})
-        self._thread.start()
+    @contextmanager
+    def has(self, trouble: Trouble) -> Iterator[None]:
+        """It may have several at once, and each ends by itself."""
+        with self._lock:
+            self._troubles = [*self._troubles, trouble]
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._troubles = [each for each in self._troubles if each is not trouble]
 
-    def disappear(self) -> None:
-        """Nobody listens there, and who was connected is no longer."""
-        if not self._server or not self._thread:
-            return
-        server, self._server = self._server, None
-        server.shutdown()
-        self._thread.join()
-        server.server_close()
+    def appear(self, *, drops: bool = False) -> None:
+        """`drops`: as somebody who drops each connection at once."""
+        with self._lock:
+            self.drops = drops
+            if self._server:
+                return
+            handler = type("Handler", (_Connection,), {"between": self})
+            self._server = _Server(("127.0.0.1", self._port), handler)
+            self._port = self._server.server_port
+            serve = self._server.serve_forever
+            self._thread = threading.Thread(target=serve, kwargs={"poll_interval": 0.05})
+            self._thread.start()
+
+    def disappear(self) -> int:
+        """Nobody listens there, and who was connected is no longer: so many were."""
+        with self._lock:
+            if not self._server or not self._thread:
+                return 0
+            server, self._server = self._server, None
+            server.shutdown()
+            self._thread.join()
+            server.server_close()
+            return server.drop()
 
     @property
     def is_gone(self) -> bool:
         return self._server is None
 
     def answer(self, question: Any) -> tuple[int, bytes]:
-        self.asked += 1
-        until = time.monotonic() + LONGEST_STALL
-        while self.stalls and time.monotonic() < until:
-            time.sleep(0.1)
-        if self.status != 200:
-            return self.status, b"not now"
-        lie = self.lie
-        node = self.asks_instead or self.node
+        self.asked = time.monotonic()
+        self._stall()
+        troubles = self._troubles
+        for each in troubles:
+            if each.status != 200:
+                self._spoil(each)
+                return each.status, b"not now"
+        elsewhere = [each for each in troubles if each.asks_instead]
+        node = elsewhere[0].asks_instead if elsewhere else self.node
         content = requests.post(node, json=question, timeout=30).json()
-        if lie is None:
-            return 200, json.dumps(content).encode()
+        for each in elsewhere[:1]:
+            self._spoil(each)
         asked = question if isinstance(question, list) else [question]
         told = content if isinstance(content, list) else [content]
         by_id = {each["id"]: each for each in asked}
         for each in told:
             if each.get("result") is not None:
                 its = by_id[each["id"]]
-                each["result"] = lie(its["method"], its.get("params", []), each["result"])
+                each["result"] = self._lied(its["method"], its.get("params", []), each["result"])
         return 200, json.dumps(content).encode()
+
+    def _lied(self, method: str, params: list[Any], true: Any) -> Any:
+        told = true
+        for each in self._troubles:
+            if each.lie and told is not None:
+                before = copy.deepcopy(told)
+                told = each.lie(method, params, told)
+                if told != before:
+                    self._spoil(each)
+        return told
+
+    def _stall(self) -> None:
+        until = time.monotonic() + LONGEST_STALL
+        felt: set[Trouble] = set()
+        while time.monotonic() < until:
+            stalls = {each for each in self._troubles if each.stalls}
+            if not stalls:
+                return
+            for each in stalls - felt:
+                self._spoil(each)
+            felt |= stalls
+            time.sleep(0.1)
+
+    def _spoil(self, trouble: Trouble) -> None:
+        with self._lock:
+            trouble.spoilt += 1
 
 
 class _Server(ThreadingHTTPServer):
     daemon_threads = True
     allow_reuse_address = True
+
+    def __init__(self, *arguments: Any) -> None:
+        self._open: set[socket.socket] = set()
+        super().__init__(*arguments)
+
+    def process_request(self, request: Any, client_address: Any) -> None:
+        self._open.add(request)
+        super().process_request(request, client_address)
+
+    def shutdown_request(self, request: Any) -> None:
+        self._open.discard(request)
+        super().shutdown_request(request)
+
+    def drop(self) -> int:
+        """Whoever is connected; how many that were."""
+        dropped = 0
+        for each in list(self._open):
+            with suppress(OSError):  # it has just gone by itself
+                each.shutdown(socket.SHUT_RDWR)
+                dropped += 1
+        return dropped
 
     def handle_error(self, *_: object) -> None:
         """Who asked has gone, or was killed: that is what happens here."""
@@ -93,6 +172,12 @@ class _Server(ThreadingHTTPServer):
 class _Connection(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
     between: NodeBetween
+
+    def handle(self) -> None:
+        if self.between.drops:
+            self.between.dropped += 1
+            return
+        super().handle()
 
     def do_POST(self) -> None:
         question = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
@@ -112,4 +197,4 @@ class _Connection(BaseHTTPRequestHandler):
         self.wfile.write(content)
 
     def log_message(self, *_: object) -> None:
-        """What is asked is counted."""
+        """Nobody reads what was asked."""

@@ -24,17 +24,21 @@ class Program:
         self.name = name
         self.log = folder / f"{name}.log"
         self._folder = folder
-        self._arguments = arguments
+        self._command = [sys.executable, "manage.py", *arguments]
         self._settings = dict(settings)
         self._process: subprocess.Popen[bytes] | None = None
         self._lock = threading.Lock()
+        self._may_be_down = True  # not started yet, or ended by us
+        self.deaths: list[str] = []  # those that nobody brought about
 
     def start(self) -> None:
         with self._lock, self.log.open("ab") as log:
             if self.is_running:  # it was killed twice at once
                 return
+            self._look()
+            self._may_be_down = False
             self._process = subprocess.Popen(
-                [sys.executable, "manage.py", *self._arguments],
+                self._command,
                 cwd=REPOSITORY,
                 env=clean_environment(self._folder, **self._settings),
                 stdin=subprocess.DEVNULL,
@@ -51,19 +55,35 @@ class Program:
             raise RuntimeError(f"{self.name} failed; see {self.log}")
         return self.log.read_text()
 
-    def kill(self) -> None:
-        """At once and with all that it started, as when the machine takes it."""
+    def kill(self) -> bool:
+        """At once and with all that it started, as when the machine takes it; whether it ran."""
         with self._lock:
+            ran = self.is_running
+            self._look()
+            self._may_be_down = True
             if self._process:
                 with suppress(ProcessLookupError):
                     os.killpg(self._process.pid, signal.SIGKILL)
                 self._process.wait(timeout=ENDED_WITHIN)
+            return ran
+
+    def look(self) -> None:
+        """Whether it has died by itself since it was started."""
+        with self._lock:
+            self._look()
+
+    def _look(self) -> None:
+        if self._process and not self.is_running and not self._may_be_down:
+            self.deaths.append(f"{self.name} with exit code {self._process.returncode}")
+            self._may_be_down = True
 
     def end(self) -> None:
         """As an operator does; with force where it does not follow."""
         with self._lock:
             if not self._process:
                 return
+            self._look()
+            self._may_be_down = True
             self._process.terminate()
             with suppress(subprocess.TimeoutExpired):
                 self._process.wait(timeout=ENDED_WITHIN)

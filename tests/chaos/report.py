@@ -8,6 +8,7 @@ from tests.chaos.chains import CHAIN_A, CHAIN_B
 from tests.chaos.checker import Checker
 from tests.chaos.evidence import HASH_ATTESTED
 from tests.chaos.run import Ended
+from tests.chaos.service import AHEAD
 from tests.chaos.violations import Violation
 
 
@@ -18,7 +19,9 @@ def report(ended: Ended, found: Sequence[Violation], folder: Path) -> Iterator[s
         f"{ended.seconds:.0f} s in all"
     )
     yield "  faults"
-    yield from _counted(ended.faults)
+    for kind, tally in sorted(ended.faults.items()):
+        yield f"    {kind}: {tally}"
+    yield f"    clock of a prover {AHEAD} s ahead, all the time"
     for each in ended.failed:
         yield f"    WRONG {each[:200]}"
     lost = sum(each.lost for each in ended.asked)
@@ -27,7 +30,10 @@ def report(ended: Ended, found: Sequence[Violation], folder: Path) -> Iterator[s
     yield from _counted(ended.outcomes())
     sent = ended.scene.rows("senttransaction")
     failed = sum(not row["succeeded"] for row in sent)
-    yield f"  {len(sent)} transactions, {failed} of them failed"
+    yield (
+        f"  {len(sent)} transactions, {failed} of them reverted, where {ended.may_revert} "
+        "reorganisations and lies may be why"
+    )
     yield from _of_clients(ended)
     if not found:
         yield "  the checker found nothing that is not right"

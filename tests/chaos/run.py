@@ -23,7 +23,8 @@ from tests.chaos.chains import (
 from tests.chaos.checker import Checker
 from tests.chaos.databases import Database, Postgres, Sqlite, database
 from tests.chaos.evidence import Scene
-from tests.chaos.faults import CAUSES, Faults
+from tests.chaos.faults import CAUSES, LIED, REORGANISED, Faults
+from tests.chaos.happened import Tally, without_effect
 from tests.chaos.nodes_between import NodeBetween
 from tests.chaos.service import AHEAD, Service, service
 from tests.chaos.signers import add_signers
@@ -46,7 +47,7 @@ class Pace:
 
 
 SHORT = 60  # seconds of a turn that still goes at the quicker pace
-QUICK, SLOW = Pace(0.4, 1.2, 3.0, 1), Pace(0.6, 2.5, 8.0, 2)
+QUICK, SLOW = Pace(0.4, 0.6, 1.5, 1), Pace(0.6, 2.5, 8.0, 2)
 
 
 @dataclass(frozen=True)
@@ -87,13 +88,26 @@ class Ended:
     scene: Scene
     asked: list[Asked]
     webhooks: list[Told]
-    faults: Counter[str]
-    failed: list[str]  # faults that could not be brought about, and programs that ended
+    faults: dict[str, Tally]  # by kind
+    failed: list[str]  # faults that could not be brought about, or had no effect at all
+    died: list[str]  # programs that ended by themselves
     settled: float  # seconds from the last fault until nothing moved any more
     seconds: float  # in all
 
     def check(self) -> list[Violation]:
-        return Checker(self.scene, self.asked, self.webhooks, CAUSES).violations()
+        checker = Checker(self.scene, self.asked, self.webhooks, CAUSES, self.may_revert)
+        return [
+            *(Violation("died by itself", each) for each in self.died),
+            *checker.violations(),
+        ]
+
+    @property
+    def may_revert(self) -> int:
+        """Faults that a reverted transaction may be due to: what it builds on was replaced, or was
+        never so. Which one it was the chain does not tell.
+        """
+        kinds = (REORGANISED, LIED)
+        return sum(tally.felt for kind, tally in self.faults.items() if kind.startswith(kinds))
 
     def outcomes(self) -> Counter[str]:
         status = {row["id"]: row["status"] for row in self.scene.rows("batch")}
@@ -149,17 +163,21 @@ def turned(turn: Turn, folder: Path) -> Iterator[Ended]:
         _settle(scene, asker, turn.settle)
         settled = time.monotonic() - rested
         asker.submit_all_again()
-        ended = [f"{each.name} ended by itself" for each in its.programs if not each.is_running]
+        for program in its.programs:
+            program.look()
+        died = [each for program in its.programs for each in program.deaths]
         for program in (*its.provers, *its.signers):
             program.end()
+        happened = faults.happened
         yield Ended(
             turn,
             chains,
             scene,
             asker.asked,
             receiver.told,
-            faults.counted,
-            [*faults.failed, *ended],
+            happened.tallies,
+            [*happened.failed, *without_effect(happened.tallies)],
+            died,
             settled,
             time.monotonic() - begin,
         )
@@ -197,7 +215,6 @@ def _shaken(stage: Stage, its: Service) -> tuple[Asker, Faults]:
     faults = Faults(
         stage.chains, stage.nodes, stage.database, its, stage.more_chance(), pace.longest_fault
     )
-    faults.counted[f"clock of a prover {AHEAD} s ahead, all the time"] += 1
     thread = threading.Thread(target=asker.run)
     thread.start()
     try:

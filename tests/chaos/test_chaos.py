@@ -2,24 +2,30 @@
 not right once the chains or the database were tampered with.
 """
 
+import json
 import sqlite3
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import closing, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import psycopg
 import pytest
 from django.db import connection
 
+from tests.chaos import page_checks
 from tests.chaos.asked import Asked
 from tests.chaos.chains import CHAIN_A, CHAIN_B, told
 from tests.chaos.checker import Checker
 from tests.chaos.clients_checks import of_webhooks
-from tests.chaos.evidence import HASH_ATTESTED, TIMESTAMP_PROVEN
+from tests.chaos.databases import Postgres, Sqlite
+from tests.chaos.evidence import HASH_ATTESTED, TIMESTAMP_PROVEN, Fact, as_json
+from tests.chaos.lies import KINDS
 from tests.chaos.report import report
 from tests.chaos.run import Ended, Turn, turned
+from tests.chaos.violations import Violation
 from tests.chaos.webhook_receiver import Told
 from tests.queries.pipeline.provers import database_url
 
@@ -44,8 +50,27 @@ def test_faults_make_nothing_wrong_lost_or_paid_for_twice(ended: Ended, tmp_path
     told_of_it = "\n".join(report(ended, found, tmp_path))
     assert not found, told_of_it
     assert not ended.failed, told_of_it
-    assert sum(ended.faults.values()) > SECONDS / 3, told_of_it
+    assert set(ended.faults) == _kinds_of(ended), told_of_it
+    assert all(tally.came for tally in ended.faults.values()), told_of_it
     assert any("DONE" in each for each in ended.outcomes()), told_of_it
+
+
+def _kinds_of(it: Ended) -> set[str]:
+    """Of faults, all that fit this database."""
+    its = Postgres if it.turn.server else Sqlite
+    lying = (*KINDS, "another chain's data")
+    return {
+        "prover killed (SIGKILL)",
+        "web server killed (SIGKILL)",
+        "two of three signers killed (SIGKILL)",
+        f"database connections {its.cut_is}",
+        f"disk full ({its.full_is})",
+        "chain reorganised",
+        "node stalled",
+        "node refused",
+        "node gone",
+        *(f"node lied: {each}" for each in lying),
+    }
 
 
 def _outcomes(it: Ended, *asked: Asked) -> set[str]:
@@ -81,13 +106,18 @@ def _execute(it: Ended, statement: str) -> None:
 def _changed(it: Ended, table: str, key: object, column: str, value: object) -> Iterator[None]:
     """One column of one row."""
     (row,) = (each for each in it.scene.rows(table) if each["id"] == key)
-    for each in (value, row[column]):
-        of_text = isinstance(each, str)
-        shown = "'" + str(each).replace("'", "''") + "'" if of_text else str(each)
-        named = f"'{key}'" if isinstance(key, str) else str(key)
-        _execute(it, f'UPDATE queries_{table} SET "{column}" = {shown} WHERE id = {named}')  # noqa: S608
-        if each is value:
-            yield
+    before = json.dumps(row[column]) if isinstance(row[column], dict) else row[column]
+    _set(it, table, key, column, value)
+    try:
+        yield
+    finally:
+        _set(it, table, key, column, before)
+
+
+def _set(it: Ended, table: str, key: object, column: str, value: object) -> None:
+    shown = "'" + value.replace("'", "''") + "'" if isinstance(value, str) else str(value)
+    named = f"'{key}'" if isinstance(key, str) else str(key)
+    _execute(it, f'UPDATE queries_{table} SET "{column}" = {shown} WHERE id = {named}')  # noqa: S608
 
 
 @pytest.mark.parametrize(
@@ -149,6 +179,100 @@ def test_what_pages_show_otherwise_than_the_registry_holds_it_is_found(ended: En
     query = next(row for row in ended.scene.rows("query") if row["batch_id"] == done)
     with _changed(ended, "query", query["id"], "block", query["block"] + 1):
         assert "explorer differs" in _pages(ended)
+
+
+def _a_proven_query(it: Ended) -> tuple[dict[str, Any], list[Fact]]:
+    """Of an account's fields alone, and all facts of its batch."""
+    checker = Checker(it.scene, it.asked)
+    done = {each.id: each for each in checker.done}
+    row = next(
+        row
+        for row in it.scene.rows("query")
+        if row["batch_id"] in done and row["account"] and row["values"]
+    )
+    return row, sorted(set(checker.facts_of(done[row["batch_id"]])))
+
+
+def test_pages_that_show_another_word_are_found(ended: Ended) -> None:
+    row, facts = _a_proven_query(ended)
+    its = row["source"], row["block"], row["account"].lower()
+
+    def looks() -> list[list[Violation]]:
+        return [
+            list(page_checks.of_batch(ended.scene, row["batch_id"], facts)),
+            list(page_checks.of_account(ended.scene, its[0], its[2])),
+            list(page_checks.of_block(ended.scene, its[0], its[1])),
+        ]
+
+    assert looks() == [[], [], []]
+    false = json.dumps(dict.fromkeys(as_json(row["values"]), f"{7:064x}"))
+    with _changed(ended, "query", row["id"], "values", false):
+        assert all(looks())
+
+
+def test_a_page_of_a_block_with_another_header_is_found(ended: Ended) -> None:
+    row, _ = _a_proven_query(ended)
+    its = [each for each in ended.scene.rows("blockjob") if each["header"]]
+    job = next(each for each in its if each["id"] == row["job_id"])
+    other = next(each for each in its if each["header"] != job["header"])
+    source, block = job["source"], job["block"]
+    with ExitStack() as changed:
+        for each in its:
+            if (each["source"], each["block"]) == (source, block):
+                changed.enter_context(
+                    _changed(ended, "blockjob", each["id"], "header", other["header"])
+                )
+        assert list(page_checks.of_block(ended.scene, source, block))
+
+
+@pytest.mark.parametrize("column", ["gas_used", "mined_block", "nonce"])
+def test_a_page_of_a_transaction_that_tells_it_otherwise_is_found(
+    ended: Ended, column: str
+) -> None:
+    row = ended.scene.rows("senttransaction")[-1]
+    assert not list(page_checks.of_transaction(ended.scene, row))
+    with _changed(ended, "senttransaction", row["id"], column, row[column] + 100):
+        assert list(page_checks.of_transaction(ended.scene, row))
+
+
+def test_a_page_of_a_registry_with_another_hash_is_found(ended: Ended) -> None:
+    row, _ = _a_proven_query(ended)
+    job = next(each for each in ended.scene.rows("blockjob") if each["id"] == row["job_id"])
+    its = job["source"], job["destination"]
+    # The newest block stands first.
+    newest = max(
+        (
+            each
+            for each in ended.scene.rows("blockjob")
+            if (each["source"], each["destination"]) == its and each["block_hash"]
+        ),
+        key=lambda each: int(each["block"]),
+    )
+    address = ended.scene.registries[its]
+    assert not list(page_checks.of_registry(ended.scene, *its, address))
+    with _changed(ended, "blockjob", newest["id"], "block_hash", f"{7:064x}"):
+        assert list(page_checks.of_registry(ended.scene, *its, address))
+
+
+def test_more_reverted_transactions_than_faults_may_explain_are_found(ended: Ended) -> None:
+    """One that reverted is put in the place of one that did not."""
+    row = ended.scene.rows("senttransaction")[-1]
+    url = ended.scene.chains[row["chain"]]
+    payer = told(url, "eth_accounts")[3]
+    registry = next(
+        address
+        for (_, destination), address in ended.scene.registries.items()
+        if destination == row["chain"]
+    )
+    # No function has this selector.
+    reverted = {"from": payer, "to": registry, "data": "0x12345678", "gas": hex(10**6)}
+    its_hash = _mined(url, reverted)
+    before = len(list(Checker(ended.scene, ended.asked).of_reverted()))
+    with _changed(ended, "senttransaction", row["id"], "mined_hash", its_hash):
+        (found,) = Checker(ended.scene, ended.asked).of_reverted()
+        assert found.kind == "reverted"
+        assert not list(Checker(ended.scene, ended.asked, may_revert=100).of_reverted())
+    assert len(list(Checker(ended.scene, ended.asked).of_reverted())) == before
 
 
 @pytest.mark.parametrize(

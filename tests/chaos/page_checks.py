@@ -1,0 +1,165 @@
+"""What pages show beside what the chains and the database hold: a sample of each kind of page.
+
+As checker.py it uses nothing of what it checks.
+"""
+
+import json
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, TypeVar
+
+from tests.chaos.evidence import Fact, Scene
+from tests.chaos.violations import Violation
+
+# What a time led to: no word of a block, and checked by its event.
+BLOCK_AT_TIME = "BLOCK_AT_TIMESTAMP"
+SAMPLE = 6  # of each kind of page
+CODE = re.compile(r"<code[^>]*>([^<]*)</code>")
+NAMED = re.compile(r'href="/explorer/query/\w+/[0-9]+/(\w+)/check"')
+MENTIONED = re.compile(r'href="/explorer/transaction/([0-9]+)/(0x[0-9a-f]{64})"')
+
+One = TypeVar("One")
+Rows = Sequence[Mapping[str, Any]]
+
+
+def of_sample(scene: Scene, facts: Mapping[str, Sequence[Fact]], sent: Rows) -> Iterator[Violation]:
+    """`facts`: those that each batch asked for, of batches that are DONE."""
+    of_batches = dict(spread(sorted(facts.items())))
+    for batch, its in of_batches.items():
+        yield from of_batch(scene, batch, its)
+    known = sorted({each for its in facts.values() for each in its})
+    for account in spread(sorted({(each.source, each.account) for each in known if each.account})):
+        yield from of_account(scene, *account)
+    for block in spread(sorted({(each.source, each.block) for each in known})):
+        yield from of_block(scene, *block)
+    for row in spread([each for each in sent if each["mined_hash"]]):
+        yield from of_transaction(scene, row)
+    for (source, destination), address in scene.registries.items():
+        yield from of_registry(scene, source, destination, address)
+
+
+def spread(all_of_them: Sequence[One]) -> Sequence[One]:
+    """Some of them, from the first to the last."""
+    return all_of_them[:: max(len(all_of_them) // SAMPLE, 1)]
+
+
+def of_batch(scene: Scene, batch: str, facts: Sequence[Fact]) -> Iterator[Violation]:
+    """Its values stand on its queries' pages, and what it says was sent was mined."""
+    kept = scene.kept_words(facts)
+    rows = [row for row in scene.rows("query") if row["batch_id"] == batch]
+    for row in rows:
+        path = f"/explorer/query/{batch}/{row['place']}"
+        page = scene.page(path).text
+        shown = dict(_words(page))
+        of_it = [
+            each
+            for each in facts
+            if (each.block, each.account) == (row["block"], row["account"].lower())
+            and each.source == row["source"]
+        ]
+        # It shows ten at once.
+        for fact in of_it if len(of_it) <= 10 else ():
+            if f"0x{kept[fact] or 0:064x}" not in shown.get(fact.name, ()):
+                what = f"{path} says {shown.get(fact.name)} for {fact}, and kept is {kept[fact]}"
+                yield Violation("explorer differs", what)
+        for chain, its_hash in set(MENTIONED.findall(page)):
+            receipt = scene.nodes[int(chain)].ask("eth_getTransactionReceipt", its_hash)
+            if receipt is None or receipt["status"] != "0x1":
+                yield Violation(
+                    "explorer differs", f"{path} names {its_hash}, which proved nothing"
+                )
+
+
+def _words(page: str) -> Iterator[tuple[str, list[str]]]:
+    """What stands as code beside each fact, whose name its own link has."""
+    for text in page.split("<div><dt>")[1:]:
+        if named := NAMED.search(text):
+            yield named[1], CODE.findall(text)
+
+
+def of_account(scene: Scene, chain: int, account: str) -> Iterator[Violation]:
+    path = f"/explorer/account/{account}"
+    page, facts = scene.page(f"{path}?chain={chain}"), _file(scene, path, f"?chain={chain}")
+    if not facts:
+        yield Violation("explorer differs", f"{path} has no facts of {chain}")
+    yield from _of_facts(scene, path, facts)
+    for block in {int(each["block"]) for each in facts[:10]}:
+        if f'href="/explorer/block/{chain}/{block}"' not in page.text:
+            yield Violation("explorer differs", f"{path} does not name block {block} of {chain}")
+
+
+def of_block(scene: Scene, chain: int, number: int) -> Iterator[Violation]:
+    path = f"/explorer/block/{chain}/{number}"
+    shown = set(CODE.findall(scene.page(path).text))
+    true = scene.nodes[chain].ask("eth_getBlockByNumber", hex(number), False)  # noqa: FBT003
+    for name in ("hash", "stateRoot", "parentHash"):
+        if true[name] not in shown:
+            yield Violation("explorer differs", f"{path} does not show its {name}, {true[name]}")
+    yield from _of_facts(scene, path, _file(scene, path))
+
+
+def of_transaction(scene: Scene, row: Mapping[str, Any]) -> Iterator[Violation]:
+    path = f"/explorer/transaction/{row['chain']}/{row['mined_hash']}"
+    page = scene.page(path).text
+    receipt = scene.nodes[row["chain"]].ask("eth_getTransactionReceipt", row["mined_hash"])
+    if receipt is None:  # told elsewhere
+        return
+    shown = dict(re.findall(r"<dt>([^<]*)</dt><dd>(.*?)</dd>", page, re.DOTALL))
+    true = {
+        "Block": f"{int(receipt['blockNumber'], 16):,}",
+        "Gas": f"{int(receipt['gasUsed'], 16):,} of at most",
+        "Nonce": f"{row['nonce']:,}",
+        "Status": "mark proven" if receipt["status"] == "0x1" else "mark rejected",
+    }
+    for name, value in true.items():
+        if not re.search(rf"(?<![0-9,]){re.escape(value)}(?![0-9,])", shown.get(name, "")):
+            what = f"{path} says {shown.get(name)!r} for {name}, which is {value}"
+            yield Violation("explorer differs", what)
+
+
+def of_registry(scene: Scene, source: int, destination: int, address: str) -> Iterator[Violation]:
+    path = f"/explorer/registry/{destination}/{address}"
+    page = scene.page(path).text
+    row = rf'href="/explorer/block/{source}/([0-9]+)".*?<code class="exact">(0x[0-9a-f]{{64}})'
+    for text in page.split("<tr>"):
+        for number, its_hash in re.findall(row, text, re.DOTALL):
+            true = scene.nodes[source].ask("eth_getBlockByNumber", hex(int(number)), False)  # noqa: FBT003
+            if true["hash"] != its_hash:
+                what = f"{path} says that block {number} is {its_hash}, not {true['hash']}"
+                yield Violation("explorer differs", what)
+    yield from _of_facts(scene, path, _file(scene, path))
+
+
+def _file(scene: Scene, path: str, asked: str = "") -> list[dict[str, str]]:
+    answer = scene.page(f"{path}/facts.json{asked}")
+    return list(json.loads(answer.text)) if answer.ok else []
+
+
+def _of_facts(scene: Scene, path: str, rows: Iterable[Mapping[str, str]]) -> Iterator[Violation]:
+    """Each row of a file is what that registry holds, by a transaction that was mined."""
+    told: dict[Fact, str] = {}
+    hashes: dict[int, set[str]] = defaultdict(set)
+    for row in rows:
+        if row["field_or_slot"] == BLOCK_AT_TIME:
+            continue
+        route = int(row["source_chain"]), int(row["destination_chain"])
+        fact = Fact(*route, int(row["block"]), row["account"].lower(), row["field_or_slot"])
+        told[fact] = row["word"]
+        if row["registry"] != scene.registries[route]:
+            yield Violation("explorer differs", f"{path}: {fact} in {row['registry']}")
+        if row["transaction"]:
+            hashes[route[1]].add(row["transaction"])
+    for fact, word in scene.kept_words(sorted(told)).items():
+        if word is None or int(told[fact], 16) != word:
+            what = f"{path} has {told[fact]} for {fact}, where the registry holds {word}"
+            yield Violation("explorer differs", what)
+    for chain, some in hashes.items():
+        questions = [("eth_getTransactionReceipt", [each]) for each in sorted(some)]
+        for its_hash, receipt in zip(
+            sorted(some), scene.nodes[chain].ask_many(questions), strict=True
+        ):
+            if receipt is None or receipt["status"] != "0x1":
+                yield Violation(
+                    "explorer differs", f"{path} names {its_hash}, not mined on {chain}"
+                )
