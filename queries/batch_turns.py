@@ -1,13 +1,13 @@
 """Whose batch is next where more is due than provers can do: accounts share them.
 
-A batch has its turn when it comes. Only where its account has others that have not ended, it has it
-after the time that they take, roughly, so that whoever asks for thousands has them done between the
-few of others. Where provers have nothing else to do, nobody waits for a turn to come.
+A batch has its turn when it comes. Only where its account has others open, it has it after the time
+that these take, roughly, so that whoever asks for thousands has them done between the few of
+others. Where provers have nothing else to do, nobody waits for a turn to come.
 """
 
 from datetime import datetime, timedelta
 
-from django.db.models import Case, F, Q, Value, When
+from django.db.models import Case, Count, F, Q, Sum, Value, When
 from django.db.models.expressions import Combinable
 from django.db.models.functions import Least
 
@@ -21,12 +21,11 @@ OF_A_BATCH, OF_A_QUERY = timedelta(milliseconds=200), timedelta(milliseconds=50)
 
 
 def next_turn(owner: Account, now: datetime) -> datetime:
-    waiting = Batch.objects.filter(owner=owner, ended=None).order_by("-turn")
-    last = waiting.values_list("turn", "asked_queries").first()
-    if last is None:
-        return now
-    turn, queries = last
-    return max(now, turn + OF_A_BATCH + queries * OF_A_QUERY)
+    """By all that is open, so that what is done of it no longer counts."""
+    waiting = Batch.objects.filter(owner=owner, ended=None)
+    found = waiting.aggregate(batches=Count("*"), queries=Sum("asked_queries"))
+    batches, queries = int(found["batches"]), int(found["queries"] or 0)
+    return now + batches * OF_A_BATCH + queries * OF_A_QUERY
 
 
 def turn_of_job(turn: datetime) -> Combinable:

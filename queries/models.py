@@ -94,7 +94,7 @@ class Batch(InTurn):
             models.Index(name="batches_to_by_status", fields=["destination", "status", "-id"]),
             models.Index(
                 name="open_batches_of_an_owner",
-                fields=["owner", "-turn"],
+                fields=["owner", "asked_queries"],  # which are summed
                 condition=models.Q(ended=None),
             ),
             _in_order("batches_in_turn"),

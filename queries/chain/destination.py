@@ -97,6 +97,9 @@ class Destination:
         """The newest block and the newest final one, as a node says."""
         return read_head(self._nodes)
 
+    def confirm_chain(self) -> None:
+        self._nodes.confirm_chain()
+
     def call_many(
         self, to: str, calls: Sequence[bytes], block: int | None = None
     ) -> list[bytes | CallReverted]:

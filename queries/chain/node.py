@@ -26,7 +26,7 @@ from queries.proving.json_values import read_quantity
 from queries.routes import Chain, NodeAddress
 
 MOST_AT_ONCE = 100  # questions in a request
-STAYS_OF_ITS_CHAIN = 60.0  # seconds for which it is not asked again what it is of
+STAYS_OF_ITS_CHAIN = 10.0  # seconds for which it is not asked again what it is of
 LONGEST_REST = 3600.0  # seconds
 
 Question = Sequence[object]
@@ -86,6 +86,11 @@ class Node:
                     raise
                 self._most_at_once = max(1, len(some) // 4)
         return answers
+
+    def confirm_its_chain(self) -> None:
+        """What it has just answered was of the chain, or there is a `NodeFault`."""
+        self._its_chain_until = 0.0
+        self._be_of_the_chain()
 
     def note(self, fault: type[ChainError] | None) -> None:
         """Tell the operator when it begins to fail, and when it is well again.

@@ -15,6 +15,7 @@ from queries.chain.errors import (
     InsufficientFunds,
     MethodMissing,
     NodesLimited,
+    NodesOfAnotherChain,
     NodesRefuse,
     NonceUsed,
     ProofWindowExceeded,
@@ -59,7 +60,8 @@ NODE_MESSAGES: tuple[tuple[str, type[ChainError]], ...] = (
     (r"revert|(vm execution|evm) error|invalid opcode|out ?of ?gas|stack underflow", CallReverted),
     # Transactions that no time makes better
     (r"intrinsic gas|gas ?limit|oversized|max(imum)? ?(init)?code", TransactionRefused),
-    (r"invalid (sender|signature|chain)", TransactionRefused),
+    (r"invalid chain|(wrong|different) chain.?id", NodesOfAnotherChain),
+    (r"invalid (sender|signature)", TransactionRefused),
     (r"type not supported|exceeds the configured cap", TransactionRefused),
     # Limits, mostly of gateways
     (r"\brate\b|too many requests|compute units|capacity|quota|limit(ed)?\b", NodesLimited),

@@ -119,6 +119,18 @@ class Nodes:
             settled.append(each)
         return settled
 
+    def confirm_chain(self) -> None:
+        """What was asked last was answered by a node of this chain, or an error is raised.
+
+        An address may lead elsewhere from one moment to the next. So this is asked where
+        something is about to be paid for, kept or rejected for what a node has said.
+        """
+        try:
+            self._nodes[0].confirm_its_chain()
+        except NodeFault as fault:
+            self._nodes[0].note(fault.kind)
+            raise self._error("eth_chainId", [fault]) from None
+
     def close(self) -> None:
         for node in self._nodes:
             node.close()

@@ -83,6 +83,9 @@ class SourceChain:
                 self._by_hash = False  # older nodes take a number only
         return self._proofs(header, asked, hex(header.number), meanwhile)
 
+    def confirm_chain(self) -> None:
+        self._nodes.confirm_chain()
+
     def close(self) -> None:
         self._nodes.close()
 

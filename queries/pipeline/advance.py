@@ -36,7 +36,7 @@ from queries.pipeline.prove import HASH_SENT, SENT, STONE_SENT, Ready, bring, ma
 from queries.pipeline.times import WITHOUT_THEM, misplaced
 from queries.pipeline.truth import check_against_proofs
 from queries.pipeline.wanted import TIMESTAMP
-from queries.pipeline.work import LATER, MUCH_LATER, SOON, Wait, Work, in_turn
+from queries.pipeline.work import LATER, MUCH_LATER, SOON, Wait, Work
 from queries.proving.headers import Header, decode_header
 from queries.proving.registry_calls import leaf_of
 from queries.routes import RegistryKind
@@ -62,7 +62,7 @@ LAST_CONFIRMED = Reason(WaitCode.CONFIRMING, "Its last transaction is being conf
 def advance(lease: Lease[BlockJob], chains: Chains) -> Wait | Ready | None:
     """None: nobody waits for the job any more."""
     job = lease.row
-    queries = in_turn(job)
+    queries = list(transitions.open_queries(job).select_related("batch").order_by("pk"))
     if not queries:
         return _settle_the_rest(job, chains)
     registry = chains.registry(job.source, job.destination)
@@ -99,6 +99,8 @@ def _advance(work: Work) -> Wait | Ready | None:
         return _read_back(work, header)
     if on_its_way:
         return Wait(SOON, SENT, since=newest.hash)
+    # What is proven there already would be paid for again.
+    work.chains.destination(work.job.destination).confirm_chain()
     reached = _prove(work, header, unproven)
     if isinstance(reached, Wait) and reached.why in {HASH_SENT, STONE_SENT}:
         # Another job's transaction is waited for; its own is followed from the next look on.
@@ -148,6 +150,11 @@ def _contradicted(work: Work, header: Header) -> Wait | None:
         work.chains.second_words(work.job.destination).check(work.registry, said)
     except BlockUnknown:
         return Wait(SOON, NODE_BEHIND)
+    source = work.chains.source(work.job.source)
+    if source.header(header.number).hash != header.hash:
+        work.lease.held().update(header="")
+        return Wait(SOON, ANOTHER_BLOCK)
+    source.confirm_chain()
     work.reject(
         Failure(
             AnotherBlockAccumulated.code,
@@ -192,6 +199,7 @@ def _final_headers(work: Work) -> Sequence[Header] | Wait:
     headers = source.headers(job.block, last)
     header = headers[0]
     if kept is None:
+        source.confirm_chain()
         job.header, job.block_hash = header.encoded.hex(), header.hash.hex()
         work.lease.held().update(header=job.header, block_hash=job.block_hash)
     elif kept.hash != header.hash:
@@ -270,8 +278,6 @@ def _read_back(work: Work, header: Header) -> Wait | None:
         transitions.finish(values, costs_of(work.job, free=free))
     if len(values) < len(work.queries):
         return to_be_confirmed
-    if transitions.open_queries(work.job).exists():
-        return Wait(timedelta(0))  # those whose turn it is now
     return _settle_the_rest(work.job, work.chains)
 
 

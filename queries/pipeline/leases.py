@@ -4,6 +4,7 @@ A worker that dies lets its lease run out, and the next one that looks takes the
 the first one writes afterwards, should it live on, carries a token that is no longer the row's.
 """
 
+import itertools
 import secrets
 from collections.abc import Collection
 from dataclasses import dataclass
@@ -14,6 +15,7 @@ from django.conf import settings
 from django.db import transaction
 from django.db.models import Exists, OuterRef, Q, QuerySet
 from django.db.models.expressions import Combinable
+from django.db.models.lookups import LessThanOrEqual
 
 from queries.models import (
     Batch,
@@ -29,6 +31,10 @@ from queries.pipeline.clock import shared_now
 from queries.wait_reasons import Reason
 
 Row = TypeVar("Row", bound=Leased)
+Due = TypeVar("Due", bound=InTurn)
+
+LONGEST_DUE_EVERY = 4  # claims
+_claims = itertools.count(1)  # of this process
 
 
 class LeaseLost(Exception):  # noqa: N818
@@ -41,6 +47,8 @@ class Lease(Generic[Row]):
 
     row: Row
     token: str
+    # Those of rows that wait in the same hands, and are kept with it.
+    beside: tuple["Lease[Row]", ...] = ()
 
     def held(self) -> QuerySet[Row]:
         """The row, as long as it is ours."""
@@ -51,8 +59,11 @@ class Lease(Generic[Row]):
 
     def keep(self) -> None:
         """Go on for as long again; before each step that others can see."""
-        if not self.held().update(lease_until=shared_now() + _lease()):
+        until = shared_now() + _lease()
+        if not self.held().update(lease_until=until):
             raise LeaseLost
+        for each in self.beside:
+            each.held().update(lease_until=until)  # where one is lost, its own next step says so
 
     def look_again(self, after: timedelta, why: Reason | None = None, *, failures: int = 0) -> None:
         self.held().update(
@@ -92,7 +103,7 @@ class Lease(Generic[Row]):
 
 
 def claim_batch() -> Lease[Batch] | None:
-    return _claim(Batch.objects.all())
+    return _claim_in_turn(Batch.objects.all())
 
 
 def claim_turn() -> Lease[WebhookTurn] | None:
@@ -117,7 +128,7 @@ def pass_on(turn: Lease[WebhookTurn], pause: timedelta) -> None:
 
 
 def claim_job() -> Lease[BlockJob] | None:
-    return _claim(BlockJob.objects.all())
+    return _claim_in_turn(BlockJob.objects.all())
 
 
 def claim_job_beside(
@@ -128,12 +139,28 @@ def claim_job_beside(
     return _claim(rows.exclude(pk__in=seen), early)
 
 
-def _claim(rows: QuerySet[Row], early: timedelta = timedelta(0)) -> Lease[Row] | None:
-    """The row whose turn it is, unless another worker is faster."""
+def _claim_in_turn(rows: QuerySet[Due]) -> Lease[Due] | None:
+    """One whose turn has come; where there is none, the one that has been due for longest.
+
+    Now and then that one anyway, whoever's it is: else what is looked at again, and again, would
+    leave no time for a backlog whose turns are still to come.
+    """
+    if next(_claims) % LONGEST_DUE_EVERY:
+        # Sought by its index, behind whose end lies all that only waits for its time.
+        come = rows.filter(LessThanOrEqual(InTurn.order, shared_now()))
+        lease = _claim(come, order=InTurn.order)
+        if lease:
+            return lease
+    return _claim(rows)
+
+
+def _claim(
+    rows: QuerySet[Row], early: timedelta = timedelta(0), order: Combinable | str = "look_again"
+) -> Lease[Row] | None:
+    """The first row, unless another worker is faster."""
     now = shared_now()
     free = Q(lease_until=None) | Q(lease_until__lte=now)
     due = rows.filter(free, look_again__lte=now + early)
-    order = InTurn.order if issubclass(rows.model, InTurn) else "look_again"
     for key in due.order_by(order).values_list("pk", flat=True)[:10]:
         token = secrets.token_hex(16)
         if due.filter(pk=key).update(lease_token=token, lease_until=now + _lease()):

@@ -18,13 +18,15 @@ from queries.models import Batch, BlockJob, Query
 from queries.pipeline.chains import Chains
 from queries.pipeline.leases import Lease, look_now
 from queries.pipeline.names import failure_of, find_batchs_accounts
-from queries.pipeline.work import SOON, Wait
+from queries.pipeline.work import LATER, SOON, Wait
 from queries.statuses import StepName
 from queries.transitions import Failure
 from queries.wait_reasons import Reason, WaitCode
 
 # How far ahead of the chain a batch may wait for it.
 BLOCKS_AHEAD, SECONDS_AHEAD = 300, 3_600
+# Before a batch is rejected for that: a node may be far behind, or its address have led elsewhere.
+LOOKS_AT_THE_FUTURE = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,9 +62,13 @@ def settle(lease: Lease[Batch], chains: Chains) -> Wait | None:
     batch = lease.row
     queries = Query.objects.filter(batch=batch, ended=False)
     named = _named(queries)
-    impossible = _no_route(batch, named, chains) or _of_the_future(named, chains)
+    future = None
+    impossible = _no_route(batch, named, chains) or (future := _of_the_future(named, chains))
     if impossible:
         failure, failing = impossible
+        looks = batch.failures + 1
+        if future and looks < LOOKS_AT_THE_FUTURE:
+            return Wait(LATER, Reason(WaitCode.BLOCK_NOT_FINAL, failure.sentence), looks)
         transitions.reject([batch.pk], failure, queries.filter(failing))
         return None
     try:
@@ -111,6 +117,7 @@ def _of_the_future(named: Sequence[Named], chains: Chains) -> Impossible | None:
         head = chains.head(each.source)
         if _is_beyond(head, each.block, each.seconds):
             head = chains.furthest_head(each.source)
+            chains.source(each.source).confirm_chain()
         if _is_beyond(head, each.block, each.seconds):
             by_time = each.seconds is not None
             latest = f"of {spoken(head.timestamp)}" if by_time else f"block {head.number:,}"

@@ -4,7 +4,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import timedelta
 from functools import cached_property
-from itertools import accumulate
 
 from queries import transitions
 from queries.chain.registry_facts import FactRead, RegistryFacts
@@ -23,22 +22,6 @@ LONGEST_WAIT = timedelta(seconds=60)
 # What a node may stop doing by itself, but does not when it has done it so often in a row, which
 # takes some four minutes.
 TRIES_OF_LIES = 10
-
-
-# Paths through tries that a look at a job is for, of which slow nodes need some 20 ms each.
-PATHS_AT_ONCE = 1_000
-
-
-def in_turn(job: BlockJob) -> list[Query]:
-    """As many of the queries that wait for it as one look is for, by the turns of their batches.
-
-    So a block that many ask much of keeps neither a worker nor who asks for little of it.
-    """
-    rows = transitions.open_queries(job).select_related("batch").order_by("batch__turn", "pk")
-    queries = list(rows[:PATHS_AT_ONCE])
-    before = accumulate((1 + len(each.slots) for each in queries), initial=0)
-    chosen = [each for each, paths in zip(queries, before, strict=False) if paths < PATHS_AT_ONCE]
-    return sorted(chosen, key=lambda each: each.pk)
 
 
 def pause_after(failures: int) -> timedelta:

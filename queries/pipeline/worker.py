@@ -5,6 +5,7 @@ import math
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from datetime import timedelta
 
 from queries import transitions
@@ -127,7 +128,8 @@ def _advance(first: Lease[BlockJob], chains: Chains) -> None:
     while lease is not None:
         seen.add(lease.row.pk)
         with _answered_for([lease]):
-            reached = advance(lease, chains)
+            gathered = tuple(each.work.lease for each in ready)
+            reached = advance(replace(lease, beside=gathered), chains)
             if isinstance(reached, Ready):
                 ready.append(reached)
             else:

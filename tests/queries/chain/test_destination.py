@@ -13,6 +13,7 @@ from queries.chain.errors import (
     FeesTooHigh,
     InsufficientFunds,
     NodesLie,
+    NodesOfAnotherChain,
     NonceUsed,
     TransactionRefused,
     Underpriced,
@@ -231,7 +232,7 @@ def test_a_deployment_is_signed_and_sent(destination: Destination, waiting: Loca
         ({"fees": Fees(1, 1)}, Underpriced),
         ({"gas_limit": 20_000}, TransactionRefused),
         ({"gas_limit": 2**24 + 1}, TransactionRefused),
-        ({"chain_id": 5}, TransactionRefused),
+        ({"chain_id": 5}, NodesOfAnotherChain),
     ],
 )
 def test_why_a_transaction_is_not_taken(

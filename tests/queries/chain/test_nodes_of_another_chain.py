@@ -91,3 +91,20 @@ def test_a_chain_id_refused_in_words_for_other_questions(shared_node: LocalNode,
 
     with relay(shared_node.url, change) as address:
         assert type(failure(impatient(chain_of(address)))) is NodesRefuse
+
+
+def test_what_was_answered_just_now_is_confirmed_to_be_of_the_chain(shared_node: LocalNode) -> None:
+    own: list[str] = []
+
+    def change(method: str, _: list[Any], answer: dict[str, Any]) -> dict[str, Any]:
+        return {"result": own[0]} if own and method == "eth_chainId" else answer
+
+    with relay(shared_node.url, change) as address:
+        nodes = impatient(chain_of(address))
+        nodes.ask("eth_blockNumber")
+        nodes.confirm_chain()
+        own.append("0x1")
+        nodes.ask("eth_blockNumber")
+        with pytest.raises(NodesOfAnotherChain):
+            nodes.confirm_chain()
+        nodes.close()
