@@ -13,6 +13,9 @@ from tests.commands import clean_environment
 
 REPOSITORY = Path(__file__).parents[2]
 ENDED_WITHIN = 30  # seconds
+# Python before 3.12.8 keeps the half of a compiled module that a full disk takes, and no program
+# starts from it ever again.
+UNTOUCHED = {"PYTHONDONTWRITEBYTECODE": "1"}
 
 
 class Program:
@@ -40,7 +43,7 @@ class Program:
             self._process = subprocess.Popen(
                 self._command,
                 cwd=REPOSITORY,
-                env=clean_environment(self._folder, **self._settings),
+                env=clean_environment(self._folder, **self._settings, **UNTOUCHED),
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,

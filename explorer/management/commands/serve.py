@@ -24,6 +24,7 @@ from granian.log import LogLevels
 
 from accounts.database_state import NOT_MIGRATED, is_migrated
 from accounts.eip4361 import siwe
+from accounts.lossy_output import outlive_a_full_disk
 from explorer.logs import log_what_python_says
 from explorer.serving_process import END_WITHIN, WebServer, application, settle_each_fork
 
@@ -65,6 +66,7 @@ class Command(BaseCommand):
         if not ip_address(address[0]).is_loopback:
             _refuse_a_key_that_everyone_knows(options["host"])
             _refuse_a_wallet_that_everyone_has(options["host"])
+        outlive_a_full_disk(self)
         log_what_python_says()
         _warn_of_missing_tables()
         settle_each_fork()

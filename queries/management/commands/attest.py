@@ -11,6 +11,7 @@ from django.core.management.base import BaseCommand, CommandError
 from django.db import InterfaceError, OperationalError, close_old_connections
 
 from accounts.database_state import refuse_unmigrated
+from accounts.lossy_output import outlive_a_full_disk
 from accounts.refusals import Refusal
 from queries.attestations import (
     SignedWord,
@@ -108,6 +109,7 @@ class Command(BaseCommand):
             self.stdout.write(f"Block {word.attested.block:,}, by {signer}: taken.")
 
     def _watch(self, speaker: Speaker, to: Installation | Here) -> None:
+        outlive_a_full_disk(self)
         self.stdout.write(f"Speaking as {speaker.signer.address} (Ctrl-C ends it)")
         self.stdout.flush()
         settled: set[int] = set()  # taken, or never to be

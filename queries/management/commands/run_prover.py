@@ -8,6 +8,7 @@ from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 
 from accounts.database_state import refuse_unmigrated
+from accounts.lossy_output import outlive_a_full_disk
 from queries.chain.signer import Signer, SignerUnusable, open_signer
 from queries.engines import embedded
 from queries.engines.waking import ALARM, LOOKS_EVERY, listen
@@ -31,6 +32,7 @@ class Command(BaseCommand):
         routes = _routes()
         signer = _signer()
         refuse_unmigrated()
+        outlive_a_full_disk(self)
         for each in (signal.SIGTERM, signal.SIGINT):
             signal.signal(each, lambda *_: ALARM.stop())
         looks = LastLooks()

@@ -302,6 +302,29 @@ def test_a_signer_who_watches_outlives_a_database_that_is_gone(
     assert next(looks, None) is None
 
 
+def test_a_signer_who_watches_outlives_a_full_disk_under_its_log(
+    attested: Service, chains: TwoChains, settings: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A word that is asked for alone is the whole answer, and there it is told."""
+    monkeypatch.setattr("queries.management.commands.attest.read_routes", lambda _: attested.routes)
+    settings.ATTESTER_KEY = "0x" + 32 * "01"
+    block = chains.final_block()
+    batch = ask_balance(attested, block)
+    with pytest.raises(AssertionError, match="No attestation"):
+        attested.work(batch, seconds=1.5)
+
+    def end(_: float) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("queries.management.commands.attest.time.sleep", end)
+    named = ["--source", str(SOURCE), "--destination", str(CHAIN_ID)]
+    with io.TextIOWrapper(io.FileIO("/dev/full", "w"), write_through=True) as full:
+        call_command("attest", *named, "--watch", stdout=full, stderr=full)
+        assert Attestation.objects.get().block == block
+        with pytest.raises(OSError, match="No space left on device"):
+            call_command("attest", *named, "--block", str(block), stdout=full, stderr=full)
+
+
 def test_where_nobody_takes_words_it_is_told(
     attested: Service, chains: TwoChains, settings: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
