@@ -65,8 +65,9 @@ class Program:
             self._look()
             self._may_be_down = True
             if self._process:
-                with suppress(ProcessLookupError):
-                    os.killpg(self._process.pid, signal.SIGKILL)
+                for each in self.processes:
+                    with suppress(ProcessLookupError):
+                        os.kill(each, signal.SIGKILL)
                 self._process.wait(timeout=ENDED_WITHIN)
             return ran
 
@@ -101,15 +102,16 @@ class Program:
         """Its own, and those that it started."""
         if not self._process:
             return []
-        return [each for each in _all_processes() if _group_of(each) == self._process.pid]
+        return [each for each in _all_processes() if _session_of(each) == self._process.pid]
 
 
 def _all_processes() -> list[int]:
     return [int(each.name) for each in Path("/proc").iterdir() if each.name.isdigit()]
 
 
-def _group_of(process: int) -> int:
+def _session_of(process: int) -> int:
+    """A server's workers have groups of their own, in its session."""
     try:
-        return os.getpgid(process)
+        return os.getsid(process)
     except ProcessLookupError:
         return 0
