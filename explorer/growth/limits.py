@@ -56,9 +56,9 @@ LIMITS = (
     Limit(
         "the database's disk",
         lambda needs, figures: needs.database_bytes_kept / figures.disk,
-        "Nothing is deleted, and most of it is calldata, which the destination keeps as well. "
-        "Facts stay on chain, so what belongs to batches that ended long ago may go: tables are "
-        "parted by month, and the oldest part is dropped.",
+        "Nothing is deleted, and most of it is calldata, which the destination keeps as well. A "
+        "larger disk helps as much as it is larger. Facts stay on chain, so what belongs to "
+        "batches that ended long ago could go: with tables parted by month, which is not built.",
         mended_by_more=False,
     ),
     Limit(

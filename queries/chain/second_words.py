@@ -15,6 +15,7 @@ from queries.chain.registry_facts import FactRead, RegistryFacts
 from queries.routes import Chain, Registry
 
 ENOUGH_NODES = 2
+ONE_ANSWERS = "Two nodes have to say so, and one answers."
 TIMEOUT = 2.0  # seconds, for each of a node's answers
 SILENT_FOR = 30.0  # seconds in which a node that did not answer is not asked again
 
@@ -36,16 +37,17 @@ class SecondWords:
         self._each = [_alone(replace(chain, nodes=(address,)), until) for address in chain.nodes]
         self._rest_until = [0.0] * len(self._each)  # by the monotonic clock
 
-    def check(self, registry: Registry, said: Said) -> None:
+    def check(self, registry: Registry, said: Said, *, by_two: bool = False) -> None:
         """`RegistryMisread` where no two say so, `BlockUnknown` where another is not so far yet.
 
         Those that do not answer are left out, or one that is away would keep all facts from
         counting; one that is behind is waited for, or a block could be made up for it to lack.
+        `by_two`: those that do not answer are waited for as well.
         """
         if len(self._each) < ENOUGH_NODES:
             return
         agree = 0
-        otherwise: ChainError | None = None
+        otherwise: ChainError | None = BlockUnknown(ONE_ANSWERS) if by_two else None
         for place, destination in enumerate(self._each):
             if time.monotonic() < self._rest_until[place]:
                 continue

@@ -147,7 +147,7 @@ def _contradicted(work: Work, header: Header) -> Wait | None:
         return Wait(SOON, ANOTHER_BLOCK)
     said = Said(deep, {}, header.number, leaf)
     try:
-        work.chains.second_words(work.job.destination).check(work.registry, said)
+        work.chains.second_words(work.job.destination).check(work.registry, said, by_two=True)
     except BlockUnknown:
         return Wait(SOON, NODE_BEHIND)
     source = work.chains.source(work.job.source)

@@ -165,6 +165,7 @@ class Lane:
         ):
             return
         if self.destination.nonce(row.sender) > row.nonce:
+            self.destination.confirm_chain()  # another one's node knows none of ours
             SentTransaction.objects.filter(pk=row.pk).update(succeeded=False)
             settle_costs(row, free=self.destination.chain.free)
             row.settled = True

@@ -6,12 +6,15 @@ from typing import Any
 
 import pytest
 
+from queries.chain.errors import BlockUnknown
 from queries.chain.local_node import LocalNode, local_node
+from queries.chain.registry_facts import UNKNOWN
+from queries.chain.second_words import Said
 from queries.models import Head, SentTransaction
 from tests.queries.chain.lying_node import LyingNode
 from tests.queries.pipeline.between import PassOn, between, methods
 from tests.queries.pipeline.provers import through
-from tests.queries.pipeline.service import HOLDER, Service, running_service
+from tests.queries.pipeline.service import CHAIN_ID, HOLDER, Service, running_service
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -94,3 +97,14 @@ def test_one_that_lies_ahead_for_as_long_as_it_is_looked_at_is_rejected(service:
     told = service.status(batch)
     assert (told["queryStatus"], told["code"]) == ("REJECTED", "block_beyond_head")
     assert told["error"].startswith("Chain 31337 has no such block yet: the last one seen there is")
+
+
+def test_nobody_is_rejected_by_the_word_of_one_node_of_two(service: Service) -> None:
+    """While the other is away, what it would say is waited for; a fact still counts meanwhile."""
+    head = service.head()
+    said = Said(head, {}, head - 1, UNKNOWN)
+    words = through(service, service.node.url, "http://127.0.0.1:9").chains().second_words(CHAIN_ID)
+    words.check(service.registry, said)
+    with pytest.raises(BlockUnknown, match="Two nodes have to say so"):
+        words.check(service.registry, said, by_two=True)
+    words.close()

@@ -8,6 +8,7 @@ import pytest
 from eth_account import Account as Key
 
 from queries.chain.destination import Destination
+from queries.chain.errors import NodesOfAnotherChain
 from queries.chain.local_node import LocalNode, local_node
 from queries.chain.signed_parts import parts_of
 from queries.chain.signer import Signer
@@ -140,6 +141,10 @@ def test_what_the_node_forgot_is_sent_again_as_it_was(
     assert SentTransaction.objects.get().mined_hash == sent
 
 
+def _of_another_chain(_: Destination) -> None:
+    raise NodesOfAnotherChain("The nodes of Local are of another chain.")
+
+
 def test_a_nonce_that_the_key_used_elsewhere_is_not_waited_for(
     service: Service, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -162,6 +167,11 @@ def test_a_nonce_that_the_key_used_elsewhere_is_not_waited_for(
     _mine(service)
     monkeypatch.setattr(lane, "LOST_AFTER", timedelta(0))
     monkeypatch.setattr(following, "SENT_AGAIN_AFTER", timedelta(seconds=0.1))
+    with monkeypatch.context() as elsewhere:
+        elsewhere.setattr(Destination, "confirm_chain", _of_another_chain)
+        with pytest.raises(AssertionError, match="another chain"):
+            service.work(batch, seconds=1.5)
+    assert not SentTransaction.objects.get().settled
     service.work(batch)
     assert service.status(batch)["queryStatus"] == "DONE"
     nonces = list(SentTransaction.objects.order_by("nonce").values_list("nonce", flat=True))
