@@ -1,5 +1,8 @@
 """Every test says whether it needs a database, and what it says is held."""
 
+from collections import Counter
+from pathlib import Path
+
 import pytest
 from django.db import connection
 
@@ -11,6 +14,12 @@ pytestmark = pytest.mark.no_database
 def test_the_database_is_out_of_reach() -> None:
     with pytest.raises(RuntimeError, match="Database access not allowed"):
         connection.ensure_connection()
+
+
+def test_no_two_files_have_one_name(repository: Path) -> None:
+    """They would be collected as one module, which ends a whole run, and no run of a part."""
+    names = Counter(path.name for path in (repository / "tests").rglob("test_*.py"))
+    assert [name for name, count in names.items() if count > 1] == []
 
 
 @pytest.mark.parametrize(

@@ -72,8 +72,8 @@ LIMITS = (
     Limit(
         "one signer's transactions",
         lambda needs, figures: needs.transactions_of_a_block / figures.pending,
-        "A node's pool takes so many of one sender. Several signers a destination are needed, each "
-        "with a lane of its own; jobs are divided among them by block.",
+        "A node's pool takes so many of one sender. Several signers a destination would be needed, "
+        "each with a lane of its own, and jobs divided among them by block, which is not built.",
         mended_by_more=False,
     ),
 )
