@@ -35,6 +35,8 @@ help: ## this list
 	@echo "Tacitus: past blockchain state, proven to a contract"
 	@echo
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1|\2/p' $(MAKEFILE_LIST) | while IFS='|' read -r target says; do printf '%-18s %s\n' "$$target" "$$says"; done
+	@echo
+	@echo "The service's own commands, such as migrate, growth and page_speed: $(MANAGE) help"
 
 demo: setup ## two chains and the service on this machine, and a tour (PORT=8001, ONCE=1 to end after it)
 	@exec $(MANAGE) demo --port "$(PORT)" $(if $(filter-out 0,$(ONCE)),--once)
@@ -112,10 +114,10 @@ export STRIP_FUNDING
 
 # One at a time: a second first call waits for the first, which holds a lock on this file.
 # It speaks on stderr, because what it sets up for may print for a program: make bench JSON=1.
-setup:
+setup: ## what the others set up by themselves, and no more
 	@exec 9<Makefile >&2; \
 	if command -v flock >/dev/null && ! flock --nonblock 9; then \
-		echo "Another make is setting up this folder; waiting for it …"; flock 9; \
+		echo "Another make sets this folder up, or sees that it is; waiting for it …"; flock 9; \
 	fi; \
 	$(MAKE) --silent --no-print-directory $(PYTHON_READY) $(NPM_READY) 9<&-
 

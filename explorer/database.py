@@ -11,6 +11,8 @@ from urllib.parse import parse_qsl, urlsplit
 import environ
 from django.core.exceptions import ImproperlyConfigured
 
+from explorer.private_file import PrivateFile
+
 SQLITE = "django.db.backends.sqlite3"
 POSTGRESQL = "django.db.backends.postgresql"
 ENGINES = {"sqlite": SQLITE, "postgres": POSTGRESQL, "postgresql": POSTGRESQL}
@@ -40,6 +42,7 @@ def database(url: str, default_file: Path) -> dict[str, Any]:
             "transaction_mode": "IMMEDIATE",
             "timeout": 20,
             "init_command": "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL;",
+            "factory": PrivateFile,
         }
         # Opening the file for each request took two thirds of the request's time. It is opened
         # again soon all the same, because another file may have been put in its place.

@@ -10,12 +10,13 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing
+from contextlib import closing, suppress
 from enum import Enum, auto
 from typing import Any
 from wsgiref.types import WSGIApplication
 
 from explorer.answers_of_the_gate import broken, busy, cut_short
+from explorer.unread_answers import LARGE, Reader, UnreadAnswers
 from explorer.wsgi_call import BODY_CAME_LATE, Answer, answered, environ_of
 
 log = logging.getLogger("tacitus.serve")
@@ -28,8 +29,6 @@ BODY_SECONDS = 10.0  # for the whole of a body
 PIECE_SECONDS = 20.0  # in which a reader takes a piece of an answer
 PIECE = 65_536  # bytes
 HELD_BYTES = 32 * 2**20  # of the bodies of all requests of a process, until each is answered
-LARGE = 2**20  # bytes of an answer: a proof, or a file of many facts
-UNREAD_BYTES = 2**30  # of a process's large answers, which wait for their readers on the disk
 WAITING = 50  # requests for each thread; who comes after them is told to come again
 
 
@@ -57,7 +56,7 @@ class Gate:
         # Those that are not whole yet, the one that began first in front.
         self._coming: dict[asyncio.Timeout, bytearray] = {}
         self._says_busy = False
-        self._unread = 0  # bytes of large answers
+        self._unread = UnreadAnswers()
 
     async def __call__(self, scope: dict[str, Any], receive: Receive, send: Send) -> None:
         request = environ_of(scope)
@@ -67,18 +66,29 @@ class Gate:
             answer = await self._answer_to_a_body(request, length, receive)
         else:
             answer = await self._answer(request, b"")
-        size = _size(answer)
-        held = size if size > LARGE else 0
-        # One alone is sent, however large it is.
-        if held and self._unread and self._unread + held > UNREAD_BYTES:
-            answer.body.close()
-            answer, held = busy(), 0
-            log.warning("Readers of large answers are too slow or too many. Another got a 503.")
-        self._unread += held
-        try:
+        size = _size(answer, request)
+        if size > LARGE:
+            await self._send_large(size, answer, receive, send)
+        else:
             await _send(answer, receive, send)
-        finally:
-            self._unread -= held
+
+    async def _send_large(self, size: int, answer: Answer, receive: Receive, send: Send) -> None:
+        def give_up() -> None:
+            log.warning("Readers of large answers are too slow or too many. One was given up.")
+            patience.reschedule(0)  # which is over
+
+        with suppress(TimeoutError):
+            async with asyncio.timeout(None) as patience:
+                reader = self._unread.add(size, give_up)
+                if reader is None:
+                    answer.body.close()
+                    answer = busy()
+                    log.warning("An answer is larger than all that may wait. It got a 503.")
+                try:
+                    await _send(answer, receive, send, reader)
+                finally:
+                    if reader:
+                        self._unread.remove(reader)
 
     async def _answer_to_a_body(
         self, request: dict[str, Any], length: int, receive: Receive
@@ -151,13 +161,15 @@ class Gate:
         return busy()
 
 
-def _size(answer: Answer) -> int:
+def _size(answer: Answer, request: dict[str, Any]) -> int:
     """As its head says it: a part of a file, as browsers ask for it, cannot be measured."""
+    if request["REQUEST_METHOD"] == "HEAD":
+        return 0
     length = (value for name, value in answer.headers if name.lower() == b"content-length")
     return int(next(length, 0))
 
 
-async def _send(answer: Answer, receive: Receive, send: Send) -> None:
+async def _send(answer: Answer, receive: Receive, send: Send, reader: Reader | None = None) -> None:
     with closing(answer.body) as body:
         await send(
             {
@@ -176,6 +188,8 @@ async def _send(answer: Answer, receive: Receive, send: Send) -> None:
                 # Who is cut off sees it: the answer's length stands in its head.
                 async with asyncio.timeout(PIECE_SECONDS):
                     await send({"type": "http.response.body", "body": piece, "more_body": True})
+                if reader:
+                    reader.taken += len(piece)
                 piece = body.read(PIECE)
         except TimeoutError:
             return

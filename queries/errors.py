@@ -216,7 +216,7 @@ class ProofUnavailable(Refusal):
 
 
 class ProofsBusy(Refusal):
-    """As many proofs as are put together at once are already being put together."""
+    """As many proofs as are put together at once already are, or others wait for nodes."""
 
     code = "proofs_busy"
     status = HTTPStatus.SERVICE_UNAVAILABLE

@@ -24,7 +24,7 @@ from queries.errors import (
     IdempotencyKeyReused,
 )
 from queries.models import Batch, Head, Query
-from queries.new_queries import insert
+from queries.query_rows import insert
 from queries.schema.addresses import Address
 from queries.schema.batch_request import (
     AccountRequest,

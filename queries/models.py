@@ -13,6 +13,7 @@ from django.db import models
 from django.db.models.functions import Greatest
 from django.utils import timezone
 
+from queries.bytes_field import BytesField
 from queries.statuses import BatchStatus
 
 
@@ -74,6 +75,8 @@ class Batch(InTurn):
     # Counted once: lists of batches show them.
     asked_queries = models.PositiveIntegerField(default=0)
     asked_blocks = models.PositiveIntegerField(default=0)
+    # ENS names that are asked for at once; null: no nodes were too slow for as many as ever are.
+    names_at_once = models.PositiveSmallIntegerField(null=True)
     # Why it was rejected.
     error_code = models.CharField(max_length=60, default="")
     error_sentence = models.CharField(max_length=1_000, default="")
@@ -113,7 +116,8 @@ class BlockJob(InTurn):
     source = models.PositiveBigIntegerField()
     destination = models.PositiveBigIntegerField()
     block = models.PositiveBigIntegerField()
-    header = models.TextField(default="")  # its RLP in hex, once the block is final
+    # Its RLP, once the block is final; and for good where something of it is proven.
+    header = BytesField(default=b"")
     block_hash = models.CharField(max_length=64, default="")  # of that header
 
     class Meta:
@@ -142,7 +146,7 @@ class SentTransaction(models.Model):
     chain = models.PositiveBigIntegerField()
     sender = models.CharField(max_length=42)
     nonce = models.PositiveBigIntegerField()
-    raw = models.TextField()  # signed, in hex; the newest where it was replaced
+    raw = BytesField()  # signed; the newest where it was replaced
     hashes = models.JSONField(default=list)  # of all that were sent under this nonce
     max_fee = models.CharField(max_length=64)  # wei for each gas
     gas_limit = models.PositiveBigIntegerField()
@@ -226,7 +230,7 @@ class KeptProof(models.Model):
     """
 
     job = models.ForeignKey(BlockJob, models.CASCADE, related_name="kept_proofs")
-    call = models.TextField()  # in hex
+    call = BytesField()
 
     def __str__(self) -> str:
         return f"of {self.job_id}"
@@ -452,6 +456,8 @@ class NodeRecord(models.Model):
     fault = models.CharField(max_length=60, default="")  # the code of what it failed with
     number = models.PositiveBigIntegerField(null=True)  # of its newest block; null: it failed
     lag = models.PositiveBigIntegerField(null=True)  # blocks behind the furthest node
+    # Says in time what the chain's ENS registry holds; null: it has none, or the node failed.
+    answers_for_names = models.BooleanField(null=True)
     # How many blocks back it proves; -1: not even its newest one.
     proof_window = models.BigIntegerField(null=True)
     measured = models.DateTimeField(null=True)  # that window

@@ -40,8 +40,8 @@ __all__ = [
 
 MOST_BLOCKS = 100_000  # on top of another
 DEFAULT_RANGE, LONGEST_RANGE = 256, 2**16 - 1
-GWEI = 10**9
-DEAREST_GWEI = 10**6
+GWEI, COIN = 10**9, 10**18
+DEAREST_GWEI = MOST_COINS = 10**6
 REGISTRY_KEYS = {"kind", "source", "destination", "address", "longest_range"}
 ATTESTED_KEYS = {"signers", "threshold"}
 ALIAS = "[A-Za-z][A-Za-z0-9_.-]{0,49}"
@@ -69,6 +69,7 @@ class Chain:
     # (wei), and whether batches that offer no fee are taken.
     confirmations: int = 1
     dearest_gas: int = 100 * 10**9
+    most_a_day: int | None = None  # wei that transactions of 24 hours may cost
     free: bool = False
     explorer: str = ""  # such as https://etherscan.io, for links
     ens_registry: str = ""
@@ -178,16 +179,26 @@ def _finality(place: str, value: object) -> int | None:
 
 
 def _dearest_gas(place: str, value: object) -> int:
+    said = f"it must be a number of gwei, more than 0 and at most {DEAREST_GWEI}"
+    return _wei(place, value, GWEI, DEAREST_GWEI, said)
+
+
+def _most_a_day(place: str, value: object) -> int:
+    said = f"it must be a number of whole coins, more than 0 and at most {MOST_COINS}"
+    return _wei(place, value, COIN, MOST_COINS, said)
+
+
+def _wei(place: str, value: object, unit: int, greatest: int, said: str) -> int:
     if type(value) is int:
         value = Decimal(value)
     if (
         not isinstance(value, Decimal)
         or not value.is_finite()
-        or not 0 < value <= DEAREST_GWEI
-        or value * GWEI % 1
+        or not 0 < value <= greatest
+        or value * unit % 1
     ):
-        refuse(place, f"it must be a number of gwei, more than 0 and at most {DEAREST_GWEI}")
-    return int(value * GWEI)
+        refuse(place, said)
+    return int(value * unit)
 
 
 # What a chain's table may say beside its name and nodes: the member of Chain, and how it is read.
@@ -199,6 +210,7 @@ CHAIN_OPTIONS: Mapping[str, tuple[str, Callable[[str, object], Any]]] = {
         partial(whole_number, least=0, greatest=MOST_BLOCKS),
     ),
     "dearest_gas_gwei": ("dearest_gas", _dearest_gas),
+    "most_a_day": ("most_a_day", _most_a_day),
     "free": ("free", flag),
     "explorer": ("explorer", site_address),
     "ens_registry": ("ens_registry", contract_address),

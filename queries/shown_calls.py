@@ -3,41 +3,103 @@
 Those that were never mined show as much: each node and header lies under its own hash.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from contextlib import suppress
+from itertools import chain
 
-from queries.chain.registry_facts import AccountFieldRead, FactRead, SlotRead, TimestampRead
+from django.db.models import QuerySet
+
+from queries.chain.registry_facts import (
+    AccountFieldRead,
+    FactRead,
+    HeaderFieldRead,
+    SlotRead,
+    TimestampRead,
+)
 from queries.chain.signed_parts import parts_of
+from queries.chain.source import nothing
 from queries.models import BlockJob, KeptProof, SentTransaction
 from queries.pipeline.wanted import missing
-from queries.proving.call_reading import Shown, read_call
+from queries.proving.call_reading import Shown, Stored, read_call
 from queries.proving.errors import NodeMissing, ProofError
+from queries.proving.header_fields import HeaderField
 from queries.proving.headers import Header
 from queries.proving.rebuilt_proofs import rebuilt_account_proof
 from queries.proving.trie_proofs import CheckedNodes
+from queries.proving.witnesses import AccountField
+
+FEW = 250  # accounts that are looked for in a call in less time than it is read
 
 
-def shown_of(job: BlockJob, reads: Iterable[FactRead]) -> Shown:
+def shown_of(
+    job: BlockJob, reads: Iterable[FactRead], meanwhile: Callable[[], object] = nothing
+) -> Shown:
     """What may prove these facts, in two statements.
 
-    A witness names its accounts, so calls that name none of them are passed over: of a block that
-    many ask for, each has a few.
+    A header's fields lie in the header, which the job keeps.
     """
-    wanted = list(reads)
+    wanted = [read for read in reads if not isinstance(read, HeaderFieldRead)]
+    calls = chain(_sent(SentTransaction.objects.all(), job), _kept(job))
+    return _read(calls, wanted, meanwhile)
+
+
+def has_stored(
+    job: BlockJob, registry: str, reads: Iterable[FactRead], meanwhile: Callable[[], object]
+) -> bool:
+    """Whether a transaction of the job, which was mined, has stored one of the facts there."""
+    wanted = set(reads)
+    calls = _sent(SentTransaction.objects.filter(succeeded=True), job, registry)
+    return any(
+        not wanted.isdisjoint(_facts_of(stored))
+        for call in calls
+        for stored in _read([call], wanted, meanwhile).stored
+    )
+
+
+def _sent(rows: QuerySet[SentTransaction], job: BlockJob, to: str = "") -> Iterator[bytes]:
+    sent = rows.filter(for_jobs__job=job, brings_hash=False)
+    for raw in sent.values_list("raw", flat=True).order_by("pk").iterator():
+        parts = parts_of(raw)
+        if not to or parts.to == to.lower():
+            yield parts.data
+
+
+def _kept(job: BlockJob) -> Iterator[bytes]:
+    yield from KeptProof.objects.filter(job=job).values_list("call", flat=True).iterator()
+
+
+def _read(
+    calls: Iterable[bytes], wanted: Collection[FactRead], meanwhile: Callable[[], object]
+) -> Shown:
+    """A witness names its accounts, so calls that name none of them are passed over: of a block
+    that many ask for, each has a few. Where many are wanted, looking for each would take longer.
+    """
     accounts = {read.account for read in wanted if isinstance(read, AccountFieldRead | SlotRead)}
-    times = any(isinstance(read, TimestampRead) for read in wanted)
+    of_headers = any(isinstance(read, HeaderFieldRead | TimestampRead) for read in wanted)
+    all_calls = of_headers or len(accounts) > FEW
     shown = Shown()
-    for call in _calls(job):
-        if times or any(account in call for account in accounts):
-            _read(call, shown)
+    for call in calls:
+        meanwhile()
+        if all_calls or any(account in call for account in accounts):
+            # An empty one in place of one that no node took shows nothing; what was read counts.
+            with suppress(ProofError):
+                read_call(call, shown)
     return shown
 
 
-def _calls(job: BlockJob) -> Iterator[bytes]:
-    sent = SentTransaction.objects.filter(for_jobs__job=job, brings_hash=False)
-    for raw in sent.values_list("raw", flat=True).order_by("pk").iterator():
-        yield parts_of(bytes.fromhex(raw)).data
-    for call in KeptProof.objects.filter(job=job).values_list("call", flat=True).iterator():
-        yield bytes.fromhex(call)
+def _facts_of(stored: Stored) -> Iterator[FactRead]:
+    block = stored.block
+    for field in HeaderField:
+        if stored.fields >> field & 1:
+            yield HeaderFieldRead(block, field)
+    for second in stored.timestamps:
+        yield TimestampRead(second)
+    for account in stored.accounts:
+        for kind in AccountField:
+            if account.mask >> kind & 1:
+                yield AccountFieldRead(account.name, block, kind)
+        for slot in account.slots:
+            yield SlotRead(account.name, block, slot)
 
 
 def not_shown(header: Header, reads: Iterable[FactRead], shown: Shown) -> Sequence[FactRead]:
@@ -57,10 +119,3 @@ def not_shown(header: Header, reads: Iterable[FactRead], shown: Shown) -> Sequen
 
 def _is_of(account: bytes, read: FactRead) -> bool:
     return isinstance(read, AccountFieldRead | SlotRead) and read.account == account
-
-
-def _read(call: bytes, shown: Shown) -> None:
-    try:
-        read_call(call, shown)
-    except ProofError:
-        return  # an empty one in place of one that no node took; what was read counts

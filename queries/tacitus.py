@@ -891,8 +891,7 @@ a number, true or false is seen from it; another one stands before it: string:ab
 So does that of a key in 0x-hex whose type the contract defines, as its layout does not tell it.
 """
 NEXT = {
-    "key_missing": "Put your key into TACITUS_KEY; the server's /dashboard shows it.",
-    "key_unknown": "The server's /dashboard shows the keys that work.",
+    "key_missing": "Put it into TACITUS_KEY.",
     "nothing_here": "Take the client that fits the server: it serves it at /tacitus.py.",
     "answer_unreadable": "See that the address is that of a Tacitus server.",
     "misused": "--help shows how.",

@@ -14,6 +14,7 @@ from django.db.models import F, Q, QuerySet
 from django.db.models.functions import Coalesce
 from ulid import ULID
 
+from queries import query_rows
 from queries.daily_counts import FACTS, REJECTED, count, of_done_batches
 from queries.models import Batch, BlockJob, Query, SentTransaction, WebhookDelivery
 from queries.pipeline.clock import shared_now
@@ -37,10 +38,8 @@ class Failure:
     retryable: bool
 
 
-def accept(batch: Batch) -> None:
-    Batch.objects.filter(pk=batch.pk, status=BatchStatus.RECEIVED).update(
-        status=BatchStatus.ACCEPTED
-    )
+def accept(batches: QuerySet[Batch]) -> None:
+    batches.filter(status=BatchStatus.RECEIVED).update(status=BatchStatus.ACCEPTED)
 
 
 def reject(
@@ -117,7 +116,7 @@ def finish(values: Mapping[int, Mapping[str, str]], costs: Mapping[str, int]) ->
             query.values = dict(values[query.pk])
             cost = costs.get(str(query.pk))
             query.cost = "" if cost is None else f"{cost:064x}"
-        Query.objects.bulk_update(queries, ["values", "cost"], batch_size=200)
+        query_rows.update(queries, ["values", "cost"])
         for of_account, last in (
             (True, StepName.ACCOUNT_ACCUMULATED),
             (False, StepName.HEADER_ACCUMULATED),

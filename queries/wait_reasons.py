@@ -34,6 +34,10 @@ class WaitCode(StrEnum):
         "time_looked_up_anew",
         "The block that was found for the time is not the last one at it, and is looked up anew.",
     )
+    NAMES_IN_TURN = (
+        "names_in_turn",
+        "Whom ENS names mean is looked up for some batches after others; this one's turn comes.",
+    )
     # What the destination knows
     NEXT_BLOCK_MISSING = (
         "next_block_missing",
@@ -55,6 +59,10 @@ class WaitCode(StrEnum):
     FEE_HELD_BACK = (
         "fee_held_back",
         "What the batch offers is held back for a transaction until it is known what that costs.",
+    )
+    DAY_SPENT = (
+        "day_spent",
+        "What the operator lets a day's transactions cost is spent: it goes on as the day passes.",
     )
     EARLIER_TRANSACTION_REFUSED = (
         "earlier_transaction_refused",

@@ -1,11 +1,14 @@
 """What all tests share."""
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
 import hypothesis
 import pytest
 from django.db import connection
+
+from tests.emptied import emptied_without_new_files
 
 pytest_plugins = [
     "tests.accounts.wallet",
@@ -41,6 +44,12 @@ def django_db_modify_db_settings(
     if connection.vendor == "sqlite":
         file = tmp_path_factory.mktemp("database") / "test.sqlite3"
         connection.settings_dict["TEST"]["NAME"] = str(file)
+
+
+@pytest.fixture(scope="session")
+def django_db_setup(django_db_setup: None) -> Iterator[None]:  # noqa: ARG001  (pytest-django's own)
+    with emptied_without_new_files():
+        yield
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

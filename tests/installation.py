@@ -35,6 +35,7 @@ nodes = {nodes}
 finality = 0
 free = true
 aliases = {aliases}
+{ens}
 
 [[registries]]
 kind = "native"
@@ -52,6 +53,7 @@ class Installation:
     key: str
     node: LocalNode
     registry: str
+    prover: int  # its process id
 
 
 @dataclass(frozen=True)
@@ -66,10 +68,15 @@ class Prepared:
 
 @dataclass(frozen=True)
 class Told:
-    """What the routes file says of the one chain, beside its own node."""
+    """What the routes file says of the one chain, beside its own node, and of others; and how
+    many threads the prover has.
+    """
 
     nodes: Callable[[str], list[str]] = lambda node: [node]
     aliases: Sequence[str] = ()
+    ens: str = ""  # the address of its registry of names
+    threads: int = 2
+    more: Callable[[LocalNode], str] = lambda _: ""  # chains and registries, in its own words
 
 
 ITSELF = Told()
@@ -100,10 +107,10 @@ def installed_on(
     """The same, on a node that goes on when all else has stopped; logs are in `folder`."""
     it = _prepared_on(node, folder, manage, 3, told, **variables)
     with (
-        proving(repository, folder, it.settings),
+        proving(repository, folder, it.settings, threads=told.threads) as prover,
         served(repository, folder, **it.settings) as address,
     ):
-        yield Installation(address, it.key, it.node, it.registry)
+        yield Installation(address, it.key, it.node, it.registry, prover)
 
 
 @contextmanager
@@ -130,7 +137,9 @@ def _prepared_on(
     node.rpc.ask("anvil_mine", hex(blocks))
     routes = folder / "routes.toml"
     shown = {"aliases": list(told.aliases), "nodes": json.dumps(told.nodes(node.url))}
-    routes.write_text(ROUTES.format(chain=CHAIN_ID, registry=registry, **shown))
+    shown["ens"] = f'ens_registry = "{told.ens}"' if told.ens else ""
+    own_routes = ROUTES.format(chain=CHAIN_ID, registry=registry, **shown)
+    routes.write_text(own_routes + told.more(node))
     own = {"DEVELOPMENT": "1", "ROUTES_FILE": str(routes), "SIGNER_KEY": SIGNER_KEY}
     settings = own | variables
     assert manage("migrate", **settings).returncode == 0
@@ -139,11 +148,13 @@ def _prepared_on(
 
 
 @contextmanager
-def proving(repository: Path, folder: Path, settings: dict[str, str]) -> Iterator[None]:
-    """A prover, from when it works until it has ended as it was told to."""
+def proving(
+    repository: Path, folder: Path, settings: dict[str, str], *, threads: int = 2
+) -> Iterator[int]:
+    """A prover's process id, from when it works until it has ended as it was told to."""
     with (folder / "prover").open("w") as log:
         prover = subprocess.Popen(
-            [sys.executable, "manage.py", "run_prover"],
+            [sys.executable, "manage.py", "run_prover", f"--threads={threads}"],
             cwd=repository,
             env=clean_environment(folder, **settings),
             stdout=log,
@@ -155,7 +166,7 @@ def proving(repository: Path, folder: Path, settings: dict[str, str]) -> Iterato
             assert prover.poll() is None, said
             assert time.monotonic() < until, said
             time.sleep(0.05)
-        yield
+        yield prover.pid
     finally:
         prover.terminate()
         assert prover.wait(timeout=30) == 0, (folder / "prover").read_text()

@@ -72,7 +72,7 @@ ENVIRONMENT_NAMES = {"environ", "environb", "getenv", "getenvb"}
 # rows of a scratch database, which went through nothing.
 MAY_WRITE_STATUS = {
     "queries/transitions.py",
-    "queries/new_queries.py",
+    "queries/query_rows.py",
     "queries/management/scratch_rows.py",
     "queries/management/many_queries.py",
 }

@@ -49,6 +49,8 @@ def _is_a_writer(call: ast.Call, module: Module, here: set[str]) -> bool:
 def _runs_sql(call: ast.Call) -> bool:
     if not isinstance(call.func, ast.Attribute) or call.func.attr not in SQL_RUNNERS:
         return False
+    if not call.args and not call.keywords:  # as what runs commands is called
+        return False
     sql = call.args[0] if call.args else None
     return not (isinstance(sql, ast.Constant) and str(sql.value).startswith(("SELECT ", "PRAGMA ")))
 

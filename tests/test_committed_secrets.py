@@ -1,4 +1,4 @@
-"""No file of the repository holds a secret, by what secrets look like."""
+"""No file of the repository holds a secret or ever held one, by what secrets look like."""
 
 import re
 import subprocess
@@ -48,6 +48,24 @@ def test_no_file_holds_one(repository: Path) -> None:
             if some := list(_found(text)):
                 found[name] = some
     assert found == {}
+
+
+def test_no_commit_held_one(repository: Path) -> None:
+    """What was committed once is read by whoever clones, although it was taken out again."""
+    own = Path(__file__).relative_to(repository).as_posix()
+    history = subprocess.run(
+        ["git", "log", "--all", "--patch", "--cc", "--unified=0", "--no-ext-diff", "--no-textconv",
+         "--format=%B", "--", ".", f":!{own}"],
+        cwd=repository,
+        capture_output=True,
+        timeout=120,
+        check=True,
+    )  # fmt: skip
+    lines = history.stdout.decode(errors="replace").splitlines()
+    assert len(lines) > 10_000
+    # A line is mostly written again and again as it is.
+    written = {line.removeprefix("+") for line in lines if not line.startswith(("-", "@@"))}
+    assert list(_found("\n".join(sorted(written)))) == []
 
 
 @pytest.mark.parametrize(

@@ -105,6 +105,20 @@ def test_it_does_not_run_as_root(dockerfile: str, compose: dict[str, Any]) -> No
             assert "user" not in each, name
 
 
+def test_answers_wait_for_their_readers_on_the_disk(compose: dict[str, Any]) -> None:
+    """Where Python puts files that leave the memory: in the web server a volume; what others have
+    there is memory, and little.
+    """
+    for name, each in compose["services"].items():
+        if "build" in each:
+            mounted = dict(volume.split(":")[:2][::-1] for volume in each["volumes"])
+            is_web = name == "web"
+            assert (mounted.get("/tmp") in compose["volumes"]) is is_web, name  # noqa: S108
+            assert each["tmpfs"] == ([] if is_web else ["/tmp:size=64m"]), name  # noqa: S108
+            assert "/etc/tacitus/routes.toml" in mounted, name
+            assert not {"TMPDIR", "TEMP", "TMP"} & set(each["environment"]), name
+
+
 def test_its_python_is_one_that_the_project_takes(repository: Path, dockerfile: str) -> None:
     images = set(re.findall(r"^FROM python:(\d+\.\d+)-slim", dockerfile, re.MULTILINE))
     least = re.search(

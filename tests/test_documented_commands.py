@@ -13,7 +13,7 @@ PAGES = ("/docs", "/docs/operating", "/docs/security", "/docs/growth", "/docs/ap
 # How a line begins that is a command; other blocks show output, files or code.
 COMMAND = re.compile(
     r"(?:[A-Z_]+=\S+ )*(?:make|\S*python3?|curl|until|export|sudo|docker|pg_dump|pg_restore|printf|"
-    r"npm|\S*pip-audit|cd|read|queries/contracts/\S+|\(umask)\b"
+    r"echo|npm|\S*pip-audit|cd|read|queries/contracts/\S+|\(umask)\b"
 )
 NOT_RUN = "not run: "
 
@@ -45,18 +45,18 @@ SHOWN = {
     "queries/contracts/node_modules/.bin/anvil": WALK,
     "export DEVELOPMENT": WALK,
     "export SIGNER_KEY=": WALK,
+    "export TACITUS_KEY=$(": WALK,
     "export ": PLACEHOLDERS,
     "printf '[chains": WALK,
-    ".venv/bin/python ask.py": ASK,
-    ".venv/bin/python manage.py gas_report": (
+    "python ask.py": ASK,
+    "python manage.py gas_report": (
         "tests/queries/management/test_gas_report.py::test_the_table_is_for_reading"
     ),
-    ".venv/bin/python manage.py proof_speed": (
+    "python manage.py proof_speed": (
         "tests/queries/management/test_proof_speed.py::test_it_prints_both_and_the_target"
     ),
-    ".venv/bin/python manage.py": WALK,
     "until curl": WALK,
-    "curl -H": "tests/accounts/test_api_keys.py::test_it_is_told_what_it_is",
+    "echo 'api-key: ": "tests/accounts/test_api_keys.py::test_it_is_told_what_it_is",
     "curl -O": f"{DEMO}test_what_it_says_to_try_works",
     "python3 -m venv": f"{NOT_RUN}is what make setup does, in another folder",
     "python -m venv /tmp/audit": AUDIT,
@@ -64,8 +64,10 @@ SHOWN = {
     "cd queries/contracts && npm audit": AUDIT,
     "python manage.py growth": ("tests/explorer/test_growth.py::test_every_figure_is_an_option"),
     "python -m pip install": f"{NOT_RUN}is what make setup does, with the pins of developers",
-    "(umask 077; python -c": SERVED,
+    "(umask 077; python -c '": SERVED,
     "(umask 077; mkdir": CONTAINERS,
+    "(umask 077; pg_dump": BACKUP,
+    '(umask 077; python -c "import sqlite3': BACKUP,
     "python3 -c 'import secrets": CONTAINERS,
     "printf 'postgres": CONTAINERS,
     "read -rs": CONTAINERS,
@@ -116,9 +118,7 @@ SHOWN = {
     "python tacitus.py --help": (
         f"{CLIENT}test_client_command.py::test_a_wrong_call_ends_with_two_and_help_with_zero"
     ),
-    "pg_dump": BACKUP,
     "pg_restore": BACKUP,
-    'python -c "import sqlite3': BACKUP,
 }
 
 

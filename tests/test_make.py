@@ -80,7 +80,7 @@ def test_a_second_set_up_waits_for_the_first(repository: Path, begin: Begin) -> 
         second = begin("make", "setup")
         assert second.stdout
         said = second.stdout.readline()
-        assert said == "Another make is setting up this folder; waiting for it …\n"
+        assert said == "Another make sets this folder up, or sees that it is; waiting for it …\n"
         assert second.poll() is None
     assert second.wait(timeout=10) == 0
 
@@ -115,6 +115,8 @@ def test_ci_tests_both_databases_and_needs_the_browser_and_the_brokers(repositor
     script = (repository / ".ci" / "run").read_text()
     assert "\nexport REQUIRE_BROWSER=1 REQUIRE_BROKERS=1\n" in script
     assert "\nmake lint\n" in script
+    assert '\nwait "$analysing" || analysed=$?\n' in script
+    assert '\n[ "$analysed" = 0 ] || exit "$analysed"\n' in script
     assert "\nREQUIRE_VENDOR=sqlite make test\n" in script
     assert (
         "\nDATABASE_URL=$postgres REQUIRE_VENDOR=postgresql "

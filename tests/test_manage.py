@@ -1,5 +1,6 @@
 """What an operator can cause is told in one sentence."""
 
+import re
 import signal
 import subprocess
 import sys
@@ -13,6 +14,14 @@ from tests.commands import PRODUCTION, Manage, clean_environment
 from tests.queries.chain.lying_node import LyingNode, lying_node, stall
 
 pytestmark = pytest.mark.no_database
+
+
+def test_our_commands_are_listed_before_djangos(manage: Manage) -> None:
+    listed = manage("help")
+    sections = re.findall(r"^\[(\w+)\]$", listed.stdout, re.MULTILINE)
+    assert sections[:4] == ["queries", "accounts", "explorer", "auth"]
+    names = re.findall(r"^    (\w+)$", listed.stdout, re.MULTILINE)
+    assert sorted(names) == manage("help", "--commands").stdout.split()
 
 
 @pytest.mark.parametrize(
@@ -112,9 +121,7 @@ def test_without_the_packages_it_says_how_to_get_them(repository: Path) -> None:
 
 
 def test_what_serves_nobody_needs_no_settings(manage: Manage) -> None:
-    ended = manage("build_contracts", "--check")
-    assert (ended.returncode, ended.stderr) == (0, "")
-    assert "NativeRegistry" in ended.stdout
+    """Nor does building the contracts: see test_build."""
     ended = manage("attest", "--block", "1")
     assert ended.stderr == "CommandError: Name the chains: --source ID --destination ID.\n"
 

@@ -1,5 +1,6 @@
 """The README's script, run as it stands there, against a server and a prover as they are run."""
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -18,7 +19,8 @@ def test_it_is_short_and_takes_nothing_but_requests(repository: Path) -> None:
     lines = [line for line in script(repository).splitlines() if line]
     assert len(lines) == 10
     assert max(map(len, lines)) <= 100
-    assert [line for line in lines if "import" in line] == ["import json, sys, time, requests as r"]
+    imports = [line for line in lines if "import" in line]
+    assert imports == ["import json, os, sys, time, requests as r"]
 
 
 def test_it_submits_waits_and_reads_the_same_balance(
@@ -40,10 +42,11 @@ def test_it_submits_waits_and_reads_the_same_balance(
 def _run(
     repository: Path, it: Installation, key: str, block: int
 ) -> subprocess.CompletedProcess[str]:
-    named = [it.address, key, it.node.url, it.registry, HOLDER, str(block)]
+    named = [it.address, it.node.url, it.registry, HOLDER, str(block)]
     return subprocess.run(
         [sys.executable, "-c", script(repository), *named],
         input=batch_of(repository, HOLDER, block),
+        env={**os.environ, "TACITUS_KEY": key},
         capture_output=True,
         text=True,
         timeout=60,

@@ -28,19 +28,19 @@ def test_the_service_on_a_chain_of_ones_own(repository: Path, tmp_path: Path) ->
         said = _walked(_walk(repository, tmp_path, node, block), repository, tmp_path)
         balance = int(node.rpc.ask("eth_getBalance", OWNER, hex(block)), 16)
     assert "not ok" not in said
-    assert said.splitlines()[-2:] == 2 * [str(balance)], said
+    # The server may have said already that it ends.
+    assert [line for line in said.splitlines() if line.isdigit()] == 2 * [str(balance)], said
 
 
 def _walk(repository: Path, folder: Path, node: LocalNode, block: int) -> str:
     shown = re.search(
-        r"```\n(export DEVELOPMENT=1 ROUTES_FILE.*?)```",
+        r"```\n(\. \.venv/bin/activate\nexport DEVELOPMENT=1 ROUTES_FILE.*?)```",
         text(repository),
         re.DOTALL,
     )
     assert shown
     port = free_port()
     *lines, ask = shown[1].strip().splitlines()
-    made = [f"KEY=$({each})" if "create_api_key" in each else each for each in lines]
     filled_in = {
         "/tmp/routes.toml": f"{folder}/routes.toml",  # noqa: S108
         "http://127.0.0.1:8545": node.url,
@@ -48,11 +48,10 @@ def _walk(repository: Path, folder: Path, node: LocalNode, block: int) -> str:
         "http://127.0.0.1:8000": f"http://127.0.0.1:{port}",
         " ask.py": f" {folder}/ask.py",
         "batch.json": f"{folder}/batch.json",
-        " KEY ": " $KEY ",
         "REGISTRY": "$(grep -o '0x[0-9A-Fa-f]*' $ROUTES_FILE | tail -1)",
         "ACCOUNT BLOCK": f"{OWNER} {block}",
     }
-    walk = "\n".join([*made, ask])
+    walk = "\n".join([*lines, ask])
     for word, own in filled_in.items():
         assert word in walk, word
         walk = walk.replace(word, own)

@@ -3,26 +3,28 @@
 import base64
 import json
 import secrets
-import sqlite3
 import time
 from collections.abc import Callable, Iterator
-from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import pytest
 import requests
 from eth_account import Account as Key
-from eth_account.messages import encode_defunct
-from eth_account.signers.local import LocalAccount
 
+from queries.chain.local_node import LocalNode, local_node
+from tests.attesting import FINAL, OF_THE_ROUTE, SOURCE, attested_route, attester
 from tests.commands import Manage
 from tests.installation import HOLDER, Installation, Told, installation
 from tests.local_chain import CHAIN_ID, SIGNER_KEY
+from tests.own_database import own_database
+from tests.processes import processes_watched
 from tests.queries.receiver import Receiver, receiver
+from tests.raw_database import all_of_it, change
 from tests.served import served
+from tests.signed_in import signed_in
 
-pytestmark = pytest.mark.no_database
+pytestmark = pytest.mark.django_db
 NODE, DEAD_NODE, BROKER, SECRET_KEY, PASSWORD, ATTESTER, TOKEN, HEADER, DATABASE, METRICS = (
     secrets.token_hex(32) for _ in range(10)
 )
@@ -34,6 +36,12 @@ ITERATIONS = 1_000  # of a keystore, which is no secret's here
 def nodes(real: str) -> list[str]:
     """One that never answers, and the real one under an address with a key in it."""
     return [f"http://someone:{DEAD_NODE}@127.0.0.1:1/{DEAD_NODE}", f"{real}/?key={NODE}"]
+
+
+def speaking_of(source: LocalNode) -> Callable[[LocalNode], str]:
+    """The route by which ATTESTER's word on that chain counts."""
+    address = Key.from_key(ATTESTER).address
+    return lambda destination: attested_route(source, nodes(source.url), destination, address)
 
 
 @pytest.fixture(scope="module")
@@ -60,36 +68,54 @@ def variables() -> dict[str, str]:
 def test_no_secret_is_anywhere(
     repository: Path, tmp_path: Path, manage: Manage, variables: dict[str, str]
 ) -> None:
+    """Also of a signer of an attested registry, which speaks for blocks of another chain."""
     written: dict[str, str] = {}
     with (
+        own_database(tmp_path, "secrets") as database,
+        processes_watched() as processes,
         receiver(500, 200) as hook,
-        installation(repository, tmp_path, manage, Told(nodes), **variables) as it,
+        local_node("--chain-id", str(SOURCE)) as source,
+        installation(
+            repository,
+            tmp_path,
+            manage,
+            Told(nodes, more=speaking_of(source)),
+            **(variables := variables | {"DATABASE_URL": database}),
+        ) as it,
+        attester(repository, tmp_path, it.address, **variables),
     ):
         own = {"DEVELOPMENT": "1", "ROUTES_FILE": str(tmp_path / "routes.toml"), **variables}
         secret = _as(it.key, it)("/webhook-secret").json()["secret"]
-        batches = [_submitted(it, hook.url), _submitted(it, "http://127.0.0.1:1/")]
+        batches = [
+            _submitted(it, hook.url, it.node),
+            _submitted(it, "http://127.0.0.1:1/", it.node),
+            _submitted(it, hook.url, source, SOURCE),
+        ]
         for batch in batches:
             _until_done(it, batch)
-        _until(lambda: len(hook.got) > 1)
-        for command in ("check_setup", "attest --source 31337 --destination 31337 --block 1"):
+        _until(lambda: len(hook.got) > 2)
+        for command in ("check_setup", f"attest {OF_THE_ROUTE} --block 1"):
             ended = manage(*command.split(), **own)
             written[command] = ended.stdout + ended.stderr
+        assert '"signature"' in written[command]
         written |= _answers_to_strangers(it, batches)
         written |= _answers_to_operators(it, batches[0])
-        written |= _faults(it, tmp_path, batches[0])
-        written["processes"] = _processes()
+        written |= _faults(it, database, batches[0])
         written["webhooks"] = _sent(hook)
+        kept = dict(all_of_it(database))
+    assert {"manage.py serve", "manage.py run_prover", "manage.py attest"} <= _commands(processes)
+    written["processes"] = "\n".join(processes)
     written |= _a_database_that_is_gone(repository, tmp_path)
-    for name in ("log", "prover"):
+    for name in ("log", "prover", "attester"):
         written[name] = (tmp_path / name).read_text()
+    assert '"signature"' in written["attester"]
     assert "Traceback" in written["log"]
     assert not _found(written, it.key, secret, TOKEN, HEADER)
     # That is known to be looked for: its receiver has what it asked for.
     assert _found({"hook": str(hook.got)}, HEADER)
     # It keeps what it sends, and none of what it signs with.
-    files = tmp_path.glob("test.sqlite3*")
-    kept = {file.name: file.read_bytes().decode("latin-1") for file in files}
     assert not _found(kept, it.key, secret)
+    assert _found(kept, HEADER)
 
 
 def _found(written: dict[str, str], *more: str) -> list[tuple[str, str]]:
@@ -125,12 +151,14 @@ def _as(key: str, it: Installation) -> Callable[..., requests.Response]:
     return ask
 
 
-def _submitted(it: Installation, hook: str) -> str:
-    block = int(it.node.rpc.ask("eth_blockNumber"), 16)
+def _submitted(it: Installation, hook: str, node: LocalNode, chain: int = CHAIN_ID) -> str:
+    block = int(node.rpc.ask("eth_blockNumber"), 16)
+    block -= FINAL if chain == SOURCE else 0
+    entry = {"accounts": {HOLDER: {"props": ["BALANCE"]}}}
     batch = {
         "destinationChainId": str(CHAIN_ID),
         "fee": "0",
-        "data": {str(CHAIN_ID): {f"block:{block}": {"accounts": {HOLDER: {"props": ["BALANCE"]}}}}},
+        "data": {str(chain): {f"block:{block}": entry}},
         "webhook": {
             "url": f"{hook}{'&' if '?' in hook else '?'}token={TOKEN}",
             "headers": {"Authorization": f"Bearer {HEADER}", "X-Other": HEADER},
@@ -160,14 +188,14 @@ def _until(came: Callable[[], bool]) -> None:
 
 def _answers_to_strangers(it: Installation, batches: list[str]) -> dict[str, str]:
     """To whoever is signed in as somebody else, whoever has another key, and everyone."""
-    person = _signed_in(it, Key.create())
+    person = signed_in(it.address, Key.create())
     batch = f"/explorer/query/{batches[0]}"
     pages = ["/", "/docs/api", "/docs/operating", "/openapi.json", "/explorer/batches", "/nowhere",
              "/explorer/routes", f"/explorer/registry/{CHAIN_ID}/{it.registry}",
              f"/explorer/account/{HOLDER}", f"/search?q={HOLDER}", batch, f"{batch}/0",
              f"{batch}/0/BALANCE", f"{batch}/0/BALANCE/check", f"{batch}/facts.json",
              f"{batch}/facts.csv", f"{batch}/proof.json", f"{batch}/changes", "/docs/security",
-             f"/explorer/query/{batches[1]}", "/dashboard",
+             f"/explorer/query/{batches[1]}", f"/explorer/query/{batches[2]}", "/dashboard",
              "/dashboard/batches", "/dashboard/webhooks", "/dashboard/new-batch", "/admin/",
              "/readyz", "/chain-connections", "/attestations/wanted", "/submit-batch-query",
              f"/batch-query-status?batchQueryId={batches[0]}", "/webhook-deliveries"]  # fmt: skip
@@ -180,7 +208,7 @@ def _answers_to_strangers(it: Installation, batches: list[str]) -> dict[str, str
 
 def _answers_to_operators(it: Installation, batch: str) -> dict[str, str]:
     """To whoever may see accounts and metrics; and the proof, as its owner's programs get it."""
-    person = _signed_in(it, OPERATOR)
+    person = signed_in(it.address, OPERATOR)
     pages = ["/admin/", "/admin/accounts/account/", "/admin/accounts/apikey/"]
     told = {page: person.get(it.address + page, timeout=30) for page in pages}
     token = {"Authorization": f"Bearer {METRICS}"}
@@ -193,23 +221,9 @@ def _answers_to_operators(it: Installation, batch: str) -> dict[str, str]:
     return {page: f"{answer.headers}\n{answer.text}" for page, answer in told.items()}
 
 
-def _signed_in(it: Installation, key: LocalAccount) -> requests.Session:
-    person = requests.Session()
-    person.get(f"{it.address}/sign-in", timeout=30)
-    person.headers["X-CSRFToken"] = person.cookies["visit"]
-    asked = {"address": key.address, "chainId": str(CHAIN_ID)}
-    message = person.post(f"{it.address}/sign-in/message", json=asked, timeout=30).json()["message"]
-    signature = "0x" + bytes(key.sign_message(encode_defunct(text=message)).signature).hex()
-    shown = {"message": message, "signature": signature}
-    assert person.post(f"{it.address}/sign-in", json=shown, timeout=30).status_code == 200
-    return person
-
-
-def _faults(it: Installation, folder: Path, batch: str) -> dict[str, str]:
+def _faults(it: Installation, database: str, batch: str) -> dict[str, str]:
     """Of ours, of a key that is wrong, and of a body that is none."""
-    with closing(sqlite3.connect(folder / "test.sqlite3", timeout=30)) as database:
-        database.execute("UPDATE queries_batch SET fee = 'none' WHERE id = ?", [batch])
-        database.commit()
+    change(database, "queries_batch", "fee", "none", batch)
     broken = _as(it.key, it)("/batch-query-status", batchQueryId=batch)
     page = requests.get(f"{it.address}/explorer/query/{batch}", timeout=30)
     assert (broken.status_code, page.status_code) == (500, 500)
@@ -221,17 +235,9 @@ def _faults(it: Installation, folder: Path, batch: str) -> dict[str, str]:
     return {f"fault {number}": each.text for number, each in enumerate(answers)}
 
 
-def _processes() -> str:
-    """What everyone on the machine sees of all processes."""
-
-    def lines() -> Iterator[str]:
-        for file in Path("/proc").glob("[0-9]*/cmdline"):
-            try:
-                yield file.read_bytes().decode(errors="replace")
-            except OSError:
-                continue
-
-    return "\n".join(lines())
+def _commands(processes: set[str]) -> set[str]:
+    """Each program's second and third word."""
+    return {" ".join(each.split("\0")[1:3]) for each in processes}
 
 
 def _sent(hook: Receiver) -> str:

@@ -22,12 +22,16 @@ ONE_ENDS_WITHIN = 60  # seconds
 
 @dataclass
 class Visitors:
-    """They repeat what nobody answered, with the key that makes a repetition harmless."""
+    """They repeat what nobody answered; where they are `careful`, with the key that makes a
+    repetition harmless.
+    """
 
     address: str
     key: str
     newest: int
-    accepted: dict[str, str] = field(default_factory=dict)  # idempotency key → batch
+    careful: bool = True
+    blocks: int = SEVERAL  # to ask for; where they are few, several ask for the same
+    accepted: dict[str, str] = field(default_factory=dict)  # visit → batch
     refused: int = 0  # at connect
     cut: int = 0  # connected, and closed before a byte of an answer came
     broken: list[str] = field(default_factory=list)  # answers that were no whole ones
@@ -38,7 +42,7 @@ class Visitors:
         """Until it is answered."""
         name = f"visit-{number}"
         entry = {"accounts": {HOLDER: {"props": ["BALANCE"]}}}
-        block = f"block:{self.newest - number % SEVERAL}"
+        block = f"block:{self.newest - number % self.blocks}"
         batch = {
             "destinationChainId": str(CHAIN_ID),
             "fee": "0",
@@ -64,7 +68,7 @@ class Visitors:
             return
 
     def _post(self, batch: dict[str, Any], name: str) -> requests.Response:
-        headers = {"api-key": self.key, "Idempotency-Key": name}
+        headers = {"api-key": self.key} | ({"Idempotency-Key": name} if self.careful else {})
         place = f"{self.address}/submit-batch-query"
         return requests.post(place, json=batch, headers=headers, timeout=30)
 
@@ -100,12 +104,14 @@ class Visitors:
 
 
 @contextmanager
-def visitors(address: str, key: str, node: LocalNode) -> Iterator[Visitors]:
+def visitors(
+    address: str, key: str, node: LocalNode, *, careful: bool = True, blocks: int = SEVERAL
+) -> Iterator[Visitors]:
     """They come until the block ends; then each has been answered."""
     # Of its newest blocks the local node proves the state that comes after them.
     newest = int(node.rpc.ask("eth_blockNumber"), 16) - 5
-    assert newest > SEVERAL
-    them = Visitors(address, key, newest)
+    assert newest > blocks
+    them = Visitors(address, key, newest, careful, blocks)
     programs = [threading.Thread(target=them.go_on, args=(each,)) for each in range(PROGRAMS)]
     for each in programs:
         each.start()

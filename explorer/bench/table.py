@@ -34,8 +34,12 @@ def as_object(row: Row) -> dict[str, Any]:
 
 
 def missed(rows: Iterable[Row]) -> str:
-    """The sentence that names those whose target is not met; none where all are."""
-    names = ", ".join(row.name for row in rows if not row.met)
+    """The sentence that names those that are not what they must be; none where all are."""
+    names = ", ".join(
+        row.name if row.floor is None else f"{row.name} (its floor)"
+        for row in rows
+        if not row.passes
+    )
     return f"The target is not met: {names}." if names else ""
 
 
@@ -56,4 +60,14 @@ def _target(row: Row) -> str:
         )
         if bound is not None
     ]
-    return f"; {' and '.join(bounds)}: {'met' if row.met else 'not met'}" if bounds else ""
+    if not bounds:
+        return ""
+    target = f"; {' and '.join(bounds)}: {_met(row.met)}"
+    if row.floor is None:
+        return target
+    gap = "" if row.met else ", a known gap"
+    return f"{target}{gap}; its floor of {row.floor:g}: {_met(row.passes)}"
+
+
+def _met(is_met: bool) -> str:  # noqa: FBT001
+    return "met" if is_met else "not met"

@@ -22,6 +22,8 @@ from explorer.bench.scratch import scratch
 from queries.tacitus import Ask, batch_of
 
 WAITING, PIPELINED = "thousand_accounts", "thousand_accounts_pipelined"
+AIMED_AT = {WAITING: 10, PIPELINED: 2}
+FLOORS = {PIPELINED: 1.0}  # a known gap, which README.md beside this tells of
 LOOKS_EVERY = 0.05  # seconds
 PATIENCE = 600
 
@@ -45,10 +47,10 @@ def thousand_accounts(bench: Bench) -> Iterator[Row]:
         if WAITING in bench.wanted:
             some = chain.accounts[: bench.sizes.waited_for]
             bench.say(f"{len(some):,} accounts, by a script that waits for each")
-            yield _row(WAITING, count, ours, one_after_the_other(chain, some, block), least=10)
+            yield _row(WAITING, count, ours, one_after_the_other(chain, some, block))
         if PIPELINED in bench.wanted:
             bench.say(f"{count:,} accounts, by a script that sends all at once")
-            row = _row(PIPELINED, count, ours, all_at_once(chain, chain.accounts, block), least=2)
+            row = _row(PIPELINED, count, ours, all_at_once(chain, chain.accounts, block))
             alone = proofs_alone(chain, chain.accounts, block)
             least = f"the node makes these proofs in {alone:.1f} s, and nobody is faster"
             yield replace(row, remarks=(*row.remarks, least))
@@ -72,7 +74,7 @@ def _ours(bench: Bench, chain: BenchChain, block: int) -> Ours:
         return Ours(seconds, gas, running.cpu(["prover 1"]) - before, watch.share)
 
 
-def _row(name: str, count: int, ours: Ours, script: Outcome, *, least: float) -> Row:
+def _row(name: str, count: int, ours: Ours, script: Outcome) -> Row:
     scaled = script.seconds * count / script.accounts
     which = "waits for each receipt" if name == WAITING else "sends all at once"
     timed = "" if script.accounts == count else f", timed on {script.accounts:,} and scaled"
@@ -83,7 +85,8 @@ def _row(name: str, count: int, ours: Ours, script: Outcome, *, least: float) ->
         count / ours.seconds,
         count / scaled,
         "accounts/s",
-        least=least,
+        least=AIMED_AT[name],
+        floor=FLOORS.get(name),
         remarks=(
             f"{ours.seconds:.1f} s, the script {scaled:,.1f} s",
             f"{each:,.0f} gas an account, the script {theirs:,.0f}",

@@ -14,11 +14,11 @@ from queries.chain.artifacts import load_artifact
 from queries.chain.json_rpc import NodeRefused, NodeUnreachable
 from queries.chain.local_node import KEEPS_ITS_PAST, LocalNode, Receipt, local_node
 from queries.chain.registry_code import deployment_code
+from queries.chain.registry_facts import L1_BLOCK
 from queries.chain.registry_reads import call_data
 from queries.routes import RegistryKind
 
 CHAIN_A, CHAIN_B = 31337, 31338
-L1_BLOCK = "0x4200000000000000000000000000000000000015"
 ETHER = 10**18
 TOKEN_DECIMALS, TOKEN_BALANCES = 18, 3  # the slot that its balances stand at
 HOLDER = "0xd8dA6BF26964aF9D7eEd9e03E53415D37aA96045"  # of the specification's example

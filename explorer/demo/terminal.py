@@ -14,26 +14,26 @@ WIDTH = 76  # at most
 class Terminal:
     def __init__(self, out: TextIO) -> None:
         self._out = out
-        self._moves = out.isatty()
+        self.moves = out.isatty()
         self._shown = ""
         self.width = min(WIDTH, shutil.get_terminal_size((WIDTH + 4, 24)).columns - 4)
 
     def line(self, text: str = "") -> None:
-        self._write(f"{BACK if self._moves and self._shown else ''}{text}\n")
+        self._write(f"{BACK if self.moves and self._shown else ''}{text}\n")
         self._shown = ""
 
     def now(self, text: str) -> None:
         """What is going on; on a terminal the next line takes its place."""
         if text == self._shown:
             return
-        self._write(f"{BACK}{text}" if self._moves else f"{text}\n")
+        self._write(f"{BACK}{text}" if self.moves else f"{text}\n")
         self._shown = text
 
     @contextmanager
     def step(self, what: str) -> Iterator[None]:
         """A piece of work, and how long it took."""
         begin = time.monotonic()
-        if self._moves:
+        if self.moves:
             self.now(f"  {MOVING} {what} …")
         try:
             yield

@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from textwrap import wrap
 from typing import Any
 
@@ -122,7 +122,7 @@ def show(
     def follow(status: Status) -> None:
         check()
         if not status.done:
-            terminal.now(f"  {rail(status, terminal.width)}")
+            terminal.now(f"  {going_on(status, terminal)}")
 
     try:
         batch_id = service.submit(example.batch).id
@@ -133,6 +133,13 @@ def show(
     terminal.line(f"  {rail(done, terminal.width):{terminal.width - 10}}{took:5.1f} s")
     compare(example, terminal)
     return Proven(batch_id, example.block_hash)
+
+
+def going_on(status: Status, terminal: Terminal) -> str:
+    """On a terminal what fits into its line; elsewhere why it waits is told to its end."""
+    if terminal.moves:
+        return rail(status, terminal.width)
+    return f"{rail(replace(status, waits_for=''), terminal.width)}  {status.waits_for}".rstrip()
 
 
 def compare(example: Example, terminal: Terminal) -> None:

@@ -53,14 +53,22 @@ class Figures:
     )
 
     prover_ms: float = _figure(
-        6.5, "ms of a processor that a prover takes for a fact", "many_batches_1, PostgreSQL"
+        2.7, "ms of a processor that a prover takes for a fact", "many_batches_1, PostgreSQL"
     )
     writer_ms: float = _figure(
-        5.4, "ms that a batch holds SQLite's one writer", "the least: many_batches_2 on SQLite"
+        2.3,
+        "ms that proving a batch holds SQLite's one writer",
+        "the least: many_batches_2 on SQLite",
+    )
+    submission_writer_ms: float = _figure(
+        1.3, "ms that submitting a batch holds it", "the rows alone of submit_1, SQLite"
+    )
+    poll_writer_ms: float = _figure(
+        0.07, "ms that counting a poll holds it", "status_polling, SQLite"
     )
     polls_per_batch: float = _figure(10, "polls until a batch is DONE", "assumed")
     polls_per_second: float = _figure(
-        530, "polls that a server process answers", "status_polling, PostgreSQL"
+        350, "polls that a server process answers", "status_polling, PostgreSQL"
     )
     busy: float = _figure(0.5, "part of the time that a program should work", "assumed")
 
@@ -70,10 +78,10 @@ class Figures:
         4, "rows of a source block", "a job, a transaction, its hash, and what links them"
     )
     bytes_per_fact: float = _figure(
-        1_170, "bytes of a fact's rows", "PostgreSQL with 60,000 made-up queries, all indexes"
+        1_180, "bytes of a fact's rows", "page_speed --queries 60000, PostgreSQL, all indexes"
     )
     stored_per_byte: float = _figure(
-        2.1, "bytes in the database of a byte of calldata", "kept in hex; hashes are not compressed"
+        1.06, "bytes in the database of a byte of calldata", "stored_calldata, PostgreSQL"
     )
     days_kept: float = _figure(365, "days that rows are kept", "assumed; nothing is deleted")
     disk: float = _figure(1e12, "bytes of the database's disk", "assumed")

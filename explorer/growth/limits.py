@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from explorer.growth.figures import Figures
-from explorer.growth.needs import DAY, Needs, needs_of
+from explorer.growth.needs import Needs, needs_of
 
 MOST = 1e15  # facts a day; what is not full then is never full
 STEPS = 200
@@ -18,6 +18,7 @@ class Limit:
     used: Callable[[Needs, Figures], float]  # 1: all of it
     then: str
     mended_by_more: bool  # of the same, without another design
+    where: Callable[[Figures], str] = lambda _: ""  # what it holds for, beside so many facts a day
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +38,7 @@ LIMITS = (
     ),
     Limit(
         "SQLite",
-        lambda needs, figures: needs.batches * figures.writer_ms / 1_000 / DAY / figures.busy,
+        lambda needs, figures: needs.writer / figures.busy,
         "It has one writer at a time. Name a PostgreSQL in DATABASE_URL.",
         mended_by_more=True,
     ),
@@ -60,6 +61,9 @@ LIMITS = (
         "larger disk helps as much as it is larger. Facts stay on chain, so what belongs to "
         "batches that ended long ago could go: with tables parted by month, which is not built.",
         mended_by_more=False,
+        where=lambda figures: (
+            f", within {figures.days_kept:,.0f} days where it has {figures.disk / 1e12:,.3g} TB"
+        ),
     ),
     Limit(
         "the destination's blocks",

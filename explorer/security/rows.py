@@ -25,6 +25,11 @@ class Requirement:
     how: str
     tests: tuple[str, ...] = ()  # `file::test`, below tests/
 
+    @property
+    def anchor(self) -> str:
+        """Where its row is on the page."""
+        return "asvs-" + self.numbers.replace(", ", "-").replace(" ", "-")
+
 
 @dataclass(frozen=True, slots=True)
 class Chapter:

@@ -13,7 +13,7 @@ from explorer.growth.figures import Figures, described
 from explorer.growth.shown import growth
 from explorer.security.analysis import EXPLAINED
 from explorer.security.bounds import BOUNDS
-from explorer.security.dependencies import DEVELOP, NEEDED_BY, RUN
+from explorer.security.dependencies import DEPENDENCIES
 from explorer.security.fuzzed import last_campaign
 from explorer.security.rows import Verdict
 from explorer.security.walk import CHAPTERS
@@ -28,6 +28,7 @@ name = "Sepolia"
 nodes = ["https://sepolia.example.org/v2/YOUR-KEY", "https://another.example.org"]
 finality = "finalized"
 dearest_gas_gwei = 50
+most_a_day = 0.05
 explorer = "https://sepolia.etherscan.io"
 """
 
@@ -49,20 +50,15 @@ def operating(request: HttpRequest) -> HttpResponse:
 
 @require_safe
 def security(request: HttpRequest) -> HttpResponse:
-    verdicts = Counter(each.verdict.name for part in CHAPTERS for each in part.requirements)
+    rows = [each for part in CHAPTERS for each in part.requirements]
+    verdicts = Counter(each.verdict.name for each in rows)
     context = {
         "chapters": CHAPTERS,
+        "gaps": [each for each in rows if each.verdict is Verdict.NOT_MET],
         "bounds": BOUNDS,
         "campaign": last_campaign(),
         "explained": EXPLAINED,
-        "dependencies": [
-            ("To run it", RUN.items()),
-            (
-                "Needed by these",
-                {name: f"needed by {them}" for name, them in NEEDED_BY.items()}.items(),
-            ),
-            ("To develop it", DEVELOP.items()),
-        ],
+        "dependencies": DEPENDENCIES,
         **{verdict.name.lower(): verdicts[verdict.name] for verdict in Verdict},
     }
     return render(request, "docs/security.html", context)

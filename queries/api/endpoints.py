@@ -108,6 +108,7 @@ ENDPOINTS = (
             ),
         ),
         refusals=(*OF_THE_KEY, *OF_READING),
+        links=(Link("batchProof", "batch", "/internalId"),),
     ),
     Endpoint(
         "GET",

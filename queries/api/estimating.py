@@ -19,8 +19,8 @@ from queries.api.answers import answer
 from queries.api.bodies import json_body
 from queries.api.estimate_answers import told_estimate
 from queries.chain.errors import ChainError
-from queries.chain.waiting import place_to_wait
 from queries.errors import ChainUnavailable, EstimatesBusy, TooManyEstimates
+from queries.held_threads import place_to_wait
 from queries.models import Batch
 from queries.pipeline.chains import Chains
 from queries.pipeline.estimate import Estimate, estimate

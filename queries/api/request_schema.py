@@ -91,7 +91,9 @@ def request_schemas(limits: BatchLimits) -> dict[str, Schema]:
                 "which is the last block that is not younger."
             ),
             "patternProperties": {
-                "^(block|timestamp):(0|[1-9][0-9]{0,19})$": {"$ref": "#/components/schemas/Block"}
+                "^(block:(0|[1-9][0-9]{0,19})|timestamp:(0|[1-9][0-9]{0,9}))$": {
+                    "$ref": "#/components/schemas/Block"
+                }
             },
             "additionalProperties": False,
         },

@@ -20,7 +20,7 @@ from eth_abi.abi import encode
 
 from queries.chain.artifacts import load_artifact
 from queries.chain.json_rpc import JsonRpc, NodeRefused, NodeUnreachable
-from queries.chain.waiting import place_to_wait
+from queries.held_threads import place_to_wait
 from queries.proving.keccak import keccak256
 from queries.routes import Chain, NodeAddress
 
@@ -34,8 +34,8 @@ TIMEOUT = 2.0  # seconds, for each of a node's two answers
 DEADLINE = 4.0  # seconds, for all that the nodes of a chain are asked
 SILENT_FOR = 30.0  # seconds in which a node that did not answer is not asked again
 ENOUGH_NODES = 2
-# Chains: one whose nodes hang refuses nobody who asks another one. And one place to wait is left
-# for what else a process asks nodes.
+# Chains: one whose nodes hang refuses nobody who asks another one. And one place is left for
+# what else takes long: questions to nodes, or a proof.
 CHAINS_AT_ONCE = 2
 # Nobody's. Zero, which nodes take where none is named, is to some contracts the sign of a trial
 # in which they check less.

@@ -33,6 +33,8 @@ from queries.routes import Chain
 GAS_PRICE_ORACLE = "0x420000000000000000000000000000000000000F"  # of an OP-stack chain
 REST_OF_TRANSACTION = 110  # bytes
 LARGEST_ANSWER = 2**20  # bytes of a call's answer, or of a contract's code
+# What any transaction takes before it does anything, since EIP-2028; later forks take no less.
+GAS_BEFORE_BYTES, GAS_OF_ZERO, GAS_OF_BYTE = 21_000, 4, 16
 # What no chain comes to, and a database keeps: of blocks, nonces and gas, and of wei.
 MOST_COUNTED, MOST_WEI = 2**63, 2**128
 
@@ -100,6 +102,9 @@ class Destination:
     def confirm_chain(self) -> None:
         self._nodes.confirm_chain()
 
+    def ask_another_first(self) -> None:
+        self._nodes.ask_another_first()
+
     def call_many(
         self, to: str, calls: Sequence[bytes], block: int | None = None
     ) -> list[bytes | CallReverted]:
@@ -115,7 +120,7 @@ class Destination:
     def gas_needed(self, sender: str, to: str | None, data: bytes) -> int:
         """How much gas the transaction would use now; without `to` it deploys."""
         call = {"from": sender, "data": _hex(data)} | ({} if to is None else {"to": to})
-        return self._nodes.checked("eth_estimateGas", (call,), _number)
+        return self._nodes.checked("eth_estimateGas", (call,), partial(_gas_for, data))
 
     def gas_needed_by_each(
         self, sender: str, to: str, many: Sequence[bytes], as_if: AsIf | None = None
@@ -124,7 +129,8 @@ class Destination:
         supposed = () if as_if is None else ("latest", as_if)
         questions = [({"from": sender, "to": to, "data": _hex(data)}, *supposed) for data in many]
         answers: list[int | CallReverted | TransactionRefused] = []
-        for answer in self._nodes.checked_or_refused("eth_estimateGas", questions, _number):
+        checks = [partial(_gas_for, data) for data in many]
+        for answer in self._nodes.each_checked_or_refused("eth_estimateGas", questions, checks):
             if not isinstance(answer, int | CallReverted | TransactionRefused):
                 raise answer
             answers.append(answer)
@@ -161,6 +167,12 @@ class Destination:
         """How many transactions of the sender are mined."""
         return self._nodes.checked("eth_getTransactionCount", (sender, "latest"), _counted)
 
+    def least_nonce(self, sender: str) -> int:
+        """The same, as the one of its nodes says that knows of the fewest."""
+        told = self._nodes.each_asked("eth_getTransactionCount", (sender, "latest"), _counted)
+        counts = [each for each in told if isinstance(each, int)]
+        return min(counts) if counts else self.nonce(sender)
+
     def send(self, raw: bytes) -> None:
         """Hand a signed transaction to a node; that it is there already is fine."""
         try:
@@ -174,6 +186,13 @@ class Destination:
         """The transaction's receipt, or None while it is not mined."""
         check = partial(_receipt, transaction_hash, within)
         return self._nodes.checked("eth_getTransactionReceipt", (transaction_hash,), check)
+
+    def is_mined_for_nobody(self, transaction_hash: str) -> bool:
+        """Whether two nodes, as far as there are two, say that it is not, and none that it is."""
+        check = partial(_receipt, transaction_hash, None)
+        told = self._nodes.each_asked("eth_getTransactionReceipt", (transaction_hash,), check)
+        enough = min(2, len(self.chain.nodes))
+        return told.count(None) >= enough and not any(isinstance(each, Mined) for each in told)
 
     def mined_in_its_block(self, transaction_hash: str, within: Bounds) -> InItsBlock | None:
         """The receipt again, where the header of its block is shown; else another node is asked."""
@@ -265,6 +284,16 @@ def _below(bound: int, value: object, name: str) -> int:
     if number >= bound:
         raise AnswerMalformed(f"{name} is larger than any that there is")
     return number
+
+
+def _gas_for(data: bytes, answer: object) -> int:
+    """With less than its bytes take by themselves no transaction is ever mined, and a pool that
+    takes it keeps all that come after it waiting.
+    """
+    gas, zeros = _number(answer), data.count(0)
+    if gas < GAS_BEFORE_BYTES + GAS_OF_ZERO * zeros + GAS_OF_BYTE * (len(data) - zeros):
+        raise AnswerMalformed("a transaction takes more gas than that for its bytes alone")
+    return gas
 
 
 def _at_least(known: int, answer: object) -> int:

@@ -33,6 +33,18 @@ class NodesUnreachable(ChainError):
     says = "No node of {chain} answers."
 
 
+class NamesUnanswered(NodesUnreachable):
+    """The nodes do not say in time whom ENS names mean; they are asked again after a pause."""
+
+    code = "names_unanswered"
+    says = "The nodes of {chain} do not say in time whom its ENS names mean."
+
+    def __init__(self, sentence: str, rests_for: float = 0.0, *, asked: bool = False) -> None:
+        super().__init__(sentence)
+        self.rests_for = rests_for  # seconds until they are asked again
+        self.asked = asked  # now, and for too many names perhaps; else they were left alone
+
+
 class NodesLimited(ChainError):
     """The nodes answer, but not so many questions."""
 
@@ -55,7 +67,7 @@ class NodesLie(ChainError):
     """What every node answered does not check."""
 
     code = "nodes_lie"
-    says = "No node of {chain} answers {method} in a way that checks ({why})."
+    says = "No node of {chain} answers {method} in a way that checks.{why}"
 
 
 class NodesOfAnotherChain(ChainError):

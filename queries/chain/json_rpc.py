@@ -62,7 +62,7 @@ class JsonRpc:
     ) -> None:
         self._url = url
         self._timeout = timeout
-        self._until = until
+        self.until = until
         self._largest_answer = largest_answer
         self._session = new_session()
         # Uncompressed, so that what is counted is what it comes to.
@@ -105,7 +105,7 @@ class JsonRpc:
     def _answer(self, method: str, content: object) -> bytearray:
         """The answer as it came. A node is not believed, so neither its size nor its time is."""
         begin = time.monotonic()
-        timeout = min(self._timeout, self._until - begin)
+        timeout = min(self._timeout, self.until - begin)
         if timeout <= 0:
             raise NodeUnreachable(f"{method}: there is no time left to ask")
         until = begin + timeout

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from queries.chain.destination import Destination
 from queries.chain.registry_facts import FactRead, RegistryFacts
-from queries.chain.waiting import place_to_wait
+from queries.held_threads import place_to_wait
 from queries.routes import Chain, Registry
 
 AT_ONCE = 2

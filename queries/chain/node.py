@@ -141,6 +141,10 @@ class Node:
                 raise refusal_fault(refused) from None
             return [refused]
 
+    def end_by(self, until: float) -> None:
+        """Nothing is asked or waited for after this moment, by the monotonic clock."""
+        self._rpc.until = until
+
     def close(self) -> None:
         self._rpc.close()
 

@@ -99,6 +99,12 @@ class Nodes:
         """As `ask_many`, with one check for all."""
         return self._all(method, params_list, [check] * len(params_list))
 
+    def each_checked_or_refused(
+        self, method: str, params_list: Sequence[Question], checks: Sequence[Check[Checked]]
+    ) -> list[Checked | ChainAnswer]:
+        """The same, with a check for each."""
+        return self._all(method, params_list, checks)
+
     def checked(self, method: str, params: Question, check: Check[Checked]) -> Checked:
         """What `check` makes of the answer.
 
@@ -119,6 +125,22 @@ class Nodes:
             settled.append(each)
         return settled
 
+    def each_asked(
+        self, method: str, params: Question, check: Check[Checked]
+    ) -> list[Checked | NodeFault]:
+        """What every node says for itself, asked once, and of this chain."""
+        told: list[Checked | NodeFault] = []
+        for node in self._nodes:
+            try:
+                (answer,) = node.ask(method, [params])
+                read = self._read(method, answer, check)
+                node.confirm_its_chain()
+                told.append(read)
+            except NodeFault as fault:
+                node.note(fault.kind)
+                told.append(fault)
+        return told
+
     def confirm_chain(self) -> None:
         """What was asked last was answered by a node of this chain, or an error is raised.
 
@@ -130,6 +152,16 @@ class Nodes:
         except NodeFault as fault:
             self._nodes[0].note(fault.kind)
             raise self._error("eth_chainId", [fault]) from None
+
+    def ask_another_first(self) -> None:
+        """From now on, where there is one: nothing can be checked of what the first one said."""
+        self._nodes.append(self._nodes.pop(0))
+
+    def end_by(self, until: float) -> None:
+        """From now on, nobody is waited for after this moment, by the monotonic clock."""
+        self._until = until
+        for node in self._nodes:
+            node.end_by(until)
 
     def close(self) -> None:
         for node in self._nodes:
@@ -206,8 +238,8 @@ class Nodes:
         except ArgumentMalformed:
             raise  # our own mistake, and not the node's
         except ProofError as lie:
-            # By its name: the sentence may repeat what the node wrote.
-            raise NodeFault(NodesLie, type(lie).__name__) from None
+            # By its kind: the sentence may repeat what the node wrote.
+            raise NodeFault(NodesLie, f" {lie.meaning()}") from None
 
     def _rest(self) -> float:
         """The seconds until some node may be asked again."""

@@ -6,6 +6,7 @@ say it, as far as two of them answer.
 
 import math
 import time
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from queries.chain.destination import Destination
@@ -30,6 +31,15 @@ class Said:
     leaf: bytes
 
 
+@dataclass(frozen=True, slots=True)
+class Missing:
+    """What a registry lacks, as one node says."""
+
+    of: int  # the source's block
+    leaf: bytes  # the block's, or empty where the registry has it
+    reads: Sequence[FactRead] = ()
+
+
 class SecondWords:
     """For one thread."""
 
@@ -48,9 +58,7 @@ class SecondWords:
             return
         agree = 0
         otherwise: ChainError | None = BlockUnknown(ONE_ANSWERS) if by_two else None
-        for place, destination in enumerate(self._each):
-            if time.monotonic() < self._rest_until[place]:
-                continue
+        for place, destination in self._awake():
             try:
                 self._ask(RegistryFacts(destination, registry), said)
             except RegistryMisread as misread:
@@ -66,9 +74,54 @@ class SecondWords:
         if otherwise is not None:
             raise otherwise
 
+    def confirm_missing(
+        self,
+        registry: Registry,
+        missing: Missing,
+        *,
+        known_up_to: int,
+        by_two: bool,
+        meanwhile: Callable[[], object],
+    ) -> None:
+        """`RegistryMisread` where a node says that some of it is there, and no two that none is.
+
+        Those that do not answer, or do not know of `known_up_to`, are left out; `by_two`: they are
+        waited for, with a `BlockUnknown`.
+        """
+        if len(self._each) < ENOUGH_NODES:
+            if by_two:
+                raise _misread(missing.of)
+            return
+        denied, is_there = 0, False
+        for place, destination in self._awake():
+            meanwhile()
+            destination.known_up_to = known_up_to
+            try:
+                says_so = _is_any_there(RegistryFacts(destination, registry), missing)
+            except BlockUnknown:
+                continue
+            except RegistryAbsent:
+                says_so = False
+            except ChainError:
+                self._rest_until[place] = time.monotonic() + SILENT_FOR
+                continue
+            is_there |= says_so
+            denied += not says_so
+            if denied == ENOUGH_NODES:
+                return
+        if is_there:
+            raise _misread(missing.of)
+        if by_two:
+            raise BlockUnknown(ONE_ANSWERS)
+
     def close(self) -> None:
         for destination in self._each:
             destination.close()
+
+    def _awake(self) -> Iterator[tuple[int, Destination]]:
+        for place, destination in enumerate(self._each):
+            if time.monotonic() >= self._rest_until[place]:
+                yield place, destination
 
     def _ask(self, facts: RegistryFacts, said: Said) -> None:
         try:
@@ -77,10 +130,19 @@ class SecondWords:
         except RegistryAbsent:
             words, leaf = [], b""
         if words != list(said.words.values()) or leaf != said.leaf:
-            raise RegistryMisread(
-                "The nodes of the destination do not agree on what its registry holds of block "
-                f"{said.of:,}."
-            )
+            raise _misread(said.of)
+
+
+def _misread(block: int) -> RegistryMisread:
+    return RegistryMisread(
+        f"The nodes of the destination do not agree on what its registry holds of block {block:,}."
+    )
+
+
+def _is_any_there(facts: RegistryFacts, missing: Missing) -> bool:
+    if missing.leaf and facts.leaves([missing.of]) == [missing.leaf]:
+        return True
+    return any(word is not None for word in facts.words(missing.reads))
 
 
 def _alone(chain: Chain, until: float) -> Destination:

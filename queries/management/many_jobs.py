@@ -46,7 +46,7 @@ def write_jobs(count: int, now: datetime) -> int:
     )
     transaction_row = sent.row(
         SentTransaction(
-            pk=1, chain=DESTINATION, sender=SENDER, nonce=0, raw="02" * 1_000,
+            pk=1, chain=DESTINATION, sender=SENDER, nonce=0, raw=b"\x02" * 1_000,
             max_fee=f"{10**9:064x}", gas_limit=500_000, most=f"{10**15:064x}", signed=now, sent=now,
             mined_block=1, succeeded=True, gas_used=170_480, gas_price=f"{10**9:064x}",
             settled=True,
@@ -72,7 +72,7 @@ def write_jobs(count: int, now: datetime) -> int:
     return count
 
 
-def _header() -> str:
+def _header() -> bytes:
     """The same for all: pages decode it, and hold it against nothing."""
     numbers = {HeaderField.BLOCK_NUMBER: FIRST_BLOCK, HeaderField.TIMESTAMP: 1_700_000_000}
     items = []
@@ -83,4 +83,4 @@ def _header() -> str:
             items.append(encode_string(bytes([field]) * rule.width))
         else:
             items.append(encode_string(b""))
-    return encode_list(items).hex()
+    return encode_list(items)

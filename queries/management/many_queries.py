@@ -5,6 +5,8 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from itertools import cycle
 
+from django.apps import apps
+from django.core.management.color import no_style
 from django.db import connection, transaction
 from eth_utils.address import to_checksum_address
 from ulid import ULID
@@ -59,9 +61,13 @@ def fill(queries: int) -> Mapping[str, str]:
         Table(Query).write(_queries(batches, jobs, _addresses(min(queries, 20_000))))
         _count_days(batches)
         _record_route(jobs, queries * 2)
-    if connection.vendor == "postgresql":  # as it does by itself, a little later
+    if connection.vendor == "postgresql":
         with connection.cursor() as cursor:
-            cursor.execute("ANALYZE")
+            cursor.execute("ANALYZE")  # as it does by itself, a little later
+            # Rows came with their keys. Who stores another one is to get the next.
+            models = apps.get_app_config("queries").get_models()
+            for statement in connection.ops.sequence_reset_sql(no_style(), list(models)):
+                cursor.execute(statement)
     done = [each for each in batches if each.status == BatchStatus.DONE]
     return {
         "small": next(each.id for each in reversed(done) if each.size == 1),

@@ -27,3 +27,13 @@ def scratch_database() -> Iterator[None]:
         finally:
             if connection.settings_dict["NAME"] == name:
                 connection.creation.destroy_test_db(str(configured), verbosity=0)
+
+
+def database_bytes() -> int:
+    """What all of it takes, with its indexes."""
+    with connection.cursor() as cursor:
+        if connection.vendor == "postgresql":
+            cursor.execute("SELECT pg_database_size(current_database())")
+        else:
+            cursor.execute("SELECT page_count * page_size FROM pragma_page_count, pragma_page_size")
+        return int(cursor.fetchone()[0])

@@ -6,14 +6,13 @@ that died in the middle left nothing that the next one would not find.
 
 from collections.abc import Sequence
 from dataclasses import replace
-from datetime import timedelta
 
 from django.db import transaction
 
 from accounts.counting import counted
 from queries import transitions
 from queries.chain.errors import BlockUnknown, RegistryAbsent, SourceReorganises
-from queries.chain.registry_facts import UNKNOWN, FactRead, TimestampRead
+from queries.chain.registry_facts import UNKNOWN, TimestampRead
 from queries.chain.second_words import Said
 from queries.models import BlockJob, KeptProof, SentTransaction
 from queries.pipeline.anchors import (
@@ -24,11 +23,10 @@ from queries.pipeline.anchors import (
     find_anchor,
 )
 from queries.pipeline.chains import Chains
-from queries.pipeline.clock import shared_now
 from queries.pipeline.costs import costs_of
 from queries.pipeline.following import look_after, unsettled
 from queries.pipeline.keeping import call_to_keep
-from queries.pipeline.known import ask_what_is_known
+from queries.pipeline.known import Known, ask_what_is_known, confirm_missing
 from queries.pipeline.last_looks import Look
 from queries.pipeline.leases import Lease
 from queries.pipeline.pieces import Anchor
@@ -44,8 +42,6 @@ from queries.statuses import StepName
 from queries.transitions import Failure
 from queries.wait_reasons import Reason, WaitCode
 
-# A sixteenth of what a block has waited: within a block of twelve seconds that is no second.
-LATE_BY, LONGEST_PAUSE = 16, timedelta(minutes=1)
 ANOTHER_BLOCK = Reason(
     WaitCode.ANOTHER_BLOCK_SUSPECTED,
     "Whether the registry holds another header of the block is looked at.",
@@ -94,28 +90,29 @@ def _advance(work: Work) -> Wait | Ready | None:
     transitions.begin(waiting, StepName.BLOCKHASH_AVAILABLE)
     newest = work.chains.newest(work.job.destination)
     on_its_way = _look_after_transactions(work.job, work.chains)
-    unproven = _unproven(work, header)
-    if unproven is None:
+    known = _look_what_is_known(work, header)
+    if known.whole:
         return _read_back(work, header)
     if on_its_way:
         return Wait(SOON, SENT, since=newest.hash)
     # What is proven there already would be paid for again.
     work.chains.destination(work.job.destination).confirm_chain()
-    reached = _prove(work, header, unproven)
+    confirm_missing(work, header, known)
+    reached = _prove(work, header, known)
     if isinstance(reached, Wait) and reached.why in {HASH_SENT, STONE_SENT}:
         # Another job's transaction is waited for; its own is followed from the next look on.
         return reached if unsettled(work.job) else replace(reached, since=newest.hash)
     return reached
 
 
-def _prove(work: Work, header: Header, unproven: list[FactRead]) -> Wait | Ready | None:
-    with_child = any(isinstance(read, TimestampRead) for read in unproven)
+def _prove(work: Work, header: Header, known: Known) -> Wait | Ready | None:
+    with_child = any(isinstance(read, TimestampRead) for read in known.unproven)
     try:
-        anchor = find_anchor(work.chains, work.registry, header, with_child=with_child)
+        anchor = find_anchor(work.chains, work.registry, header, known.leaf, with_child=with_child)
     except AnotherBlockAccumulated:
         return _contradicted(work, header)
     if isinstance(anchor, NotKnownYet):
-        return Wait(_until_it_is_known(work), anchor.why)
+        return Wait(work.pause, anchor.why)
     if isinstance(anchor, CanBeBrought):
         return bring(work, anchor.call)
     if isinstance(anchor, OutOfReach):
@@ -136,7 +133,7 @@ def _prove(work: Work, header: Header, unproven: list[FactRead]) -> Wait | Ready
     transitions.complete(waiting, StepName.BLOCKHASH_AVAILABLE)
     transitions.begin(waiting, StepName.HEADER_ACCUMULATED)
     work.lease.keep()
-    return make_ready(work, anchor, unproven)
+    return make_ready(work, anchor, known.unproven)
 
 
 def _contradicted(work: Work, header: Header) -> Wait | None:
@@ -151,8 +148,9 @@ def _contradicted(work: Work, header: Header) -> Wait | None:
     except BlockUnknown:
         return Wait(SOON, NODE_BEHIND)
     source = work.chains.source(work.job.source)
-    if source.header(header.number).hash != header.hash:
-        work.lease.held().update(header="")
+    now = source.header(header.number)
+    if now.hash != header.hash:
+        _keep(work, now)
         return Wait(SOON, ANOTHER_BLOCK)
     source.confirm_chain()
     work.reject(
@@ -164,17 +162,6 @@ def _contradicted(work: Work, header: Header) -> Wait | None:
         )
     )
     return None
-
-
-def _until_it_is_known(work: Work) -> timedelta:
-    """Looking may read thousands of words: longer, the longer nothing has come.
-
-    So a block is late by little of what it has waited; who asks for it anew is not.
-    """
-    begun = [each.blockhash_available_began for each in work.queries]
-    last = max((moment for moment in begun if moment), default=None)
-    waited = timedelta(0) if None in begun or last is None else shared_now() - last
-    return min(max(waited / LATE_BY, SOON), LONGEST_PAUSE)
 
 
 def _final_headers(work: Work) -> Sequence[Header] | Wait:
@@ -189,8 +176,9 @@ def _final_headers(work: Work) -> Sequence[Header] | Wait:
             return WITHOUT_THEM
         return Wait(SOON, Reason(WaitCode.BLOCK_NOT_FINAL, head.why_not_final(last)))
     kept = None
-    if job.header:
-        kept = decode_header(bytes.fromhex(job.header))
+    # After a failure the header may be what is wrong: it was undone since, or a node made it up.
+    if job.header and not job.failures:
+        kept = decode_header(job.header)
         # A block that was not final to its chain's nodes may be another one by now.
         if _may_change(work) and not _is_known(work, kept):
             kept = None
@@ -200,11 +188,15 @@ def _final_headers(work: Work) -> Sequence[Header] | Wait:
     header = headers[0]
     if kept is None:
         source.confirm_chain()
-        job.header, job.block_hash = header.encoded.hex(), header.hash.hex()
-        work.lease.held().update(header=job.header, block_hash=job.block_hash)
+        _keep(work, header)
     elif kept.hash != header.hash:
         raise SourceReorganises("The source chain is reorganising.")
     return headers
+
+
+def _keep(work: Work, header: Header) -> None:
+    work.job.header, work.job.block_hash = header.encoded, header.hash.hex()
+    work.lease.held().update(header=work.job.header, block_hash=work.job.block_hash)
 
 
 def _may_change(work: Work) -> bool:
@@ -227,8 +219,7 @@ def _look_after_transactions(job: BlockJob, chains: Chains) -> bool:
     return look_after(chains.lane(job.destination), rows, depth, head)
 
 
-def _unproven(work: Work, header: Header) -> list[FactRead] | None:
-    """What the registry lacks, which may be the header alone; None: nothing."""
+def _look_what_is_known(work: Work, header: Header) -> Known:
     known = ask_what_is_known(work.facts, header, work.reads.values())
     if known.accumulated:
         waiting = transitions.open_queries(work.job)
@@ -237,7 +228,7 @@ def _unproven(work: Work, header: Header) -> list[FactRead] | None:
         )
         transitions.complete(waiting.exclude(account=""), StepName.HEADER_ACCUMULATED, mined.last())
         transitions.begin(waiting.exclude(account=""), StepName.ACCOUNT_ACCUMULATED)
-    return None if known.whole else known.unproven
+    return known
 
 
 def _read_back(work: Work, header: Header) -> Wait | None:
@@ -273,7 +264,7 @@ def _read_back(work: Work, header: Header) -> Wait | None:
     _look_after_transactions(work.job, work.chains)  # what they cost is known with the facts
     with transaction.atomic():
         if call:
-            KeptProof.objects.create(job=work.job, call=call.hex())
+            KeptProof.objects.create(job=work.job, call=call)
         free = work.chains.chain(work.job.destination).free
         transitions.finish(values, costs_of(work.job, free=free))
     if len(values) < len(work.queries):

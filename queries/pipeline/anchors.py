@@ -102,7 +102,10 @@ class Ground:
 Found = Anchor | SteppingStone | OutOfReach | NotKnownYet | CanBeBrought
 
 
-def find_anchor(chains: Chains, registry: Registry, header: Header, *, with_child: bool) -> Found:
+def find_anchor(
+    chains: Chains, registry: Registry, header: Header, leaf: bytes, *, with_child: bool
+) -> Found:
+    """`leaf`: what the registry holds of the block."""
     facts = chains.facts(registry)
     ground = Ground(
         registry,
@@ -111,7 +114,7 @@ def find_anchor(chains: Chains, registry: Registry, header: Header, *, with_chil
         lambda first, last: chains.source(registry.source).headers(first, last),
         lambda first: bringing(registry, facts, first),
     )
-    found = anchor_on(ground, header, with_child=with_child)
+    found = anchor_on(ground, header, leaf, with_child=with_child)
     if isinstance(found, NotKnownYet) and registry.kind is RegistryKind.OPTIMISM:
         return _left_behind(chains, registry, facts, header.number + int(with_child)) or found
     return found
@@ -130,9 +133,8 @@ def _left_behind(
     return OutOfReach(newest - first) if is_of_the_l1 else None
 
 
-def anchor_on(ground: Ground, header: Header, *, with_child: bool) -> Found:
+def anchor_on(ground: Ground, header: Header, leaf: bytes, *, with_child: bool) -> Found:
     """`with_child`: the header after it is to be shown as well."""
-    (leaf,) = ground.facts.leaves([header.number])
     accumulated = leaf == leaf_of(header)
     if not accumulated and leaf != UNKNOWN:
         raise AnotherBlockAccumulated

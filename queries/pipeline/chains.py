@@ -9,12 +9,14 @@ from queries.chain.destination import Destination
 from queries.chain.ens import EnsNames
 from queries.chain.errors import ChainError
 from queries.chain.heads import ChainHead, read_head
+from queries.chain.name_turns import NameTurns
 from queries.chain.nodes import Nodes
 from queries.chain.registry_facts import RegistryFacts
 from queries.chain.second_words import SecondWords
 from queries.chain.signer import Signer
 from queries.chain.source import SourceChain
 from queries.pipeline import heads
+from queries.pipeline.day import is_spent
 from queries.pipeline.lane import Lane
 from queries.pipeline.last_looks import LastLooks
 from queries.pipeline.mined import last_mined_block
@@ -25,6 +27,7 @@ log = logging.getLogger("tacitus.prover")
 
 HEAD_IS_FRESH = 0.25  # seconds
 NEWEST_IS_FRESH = 0.1  # seconds: for jobs that are looked at one after the other
+DAY_IS_FRESH = 1.0  # seconds: likewise; whoever signs adds it up anew
 ALONE_WITHIN = 2.0  # seconds, for the answer of one node that is asked beside the others
 AFTER_A_FAULT = 5.0
 # No node asks whether it could pay where no price is named.
@@ -45,12 +48,14 @@ class Chains:
     looks_at_final: float = 0.0  # by the monotonic clock
     settles_until: float = math.inf  # likewise: then a job has its turn
     last_looks: LastLooks = field(default_factory=LastLooks)
+    name_turns: NameTurns = field(default_factory=NameTurns)
     _sources: dict[int, SourceChain] = field(default_factory=dict)
     _destinations: dict[int, Destination] = field(default_factory=dict)
     _names: dict[int, EnsNames] = field(default_factory=dict)
     _second_words: dict[int, SecondWords] = field(default_factory=dict)
     _heads: dict[int, tuple[float, ChainHead]] = field(default_factory=dict)
     _newest: dict[int, tuple[float, ChainHead]] = field(default_factory=dict)
+    _days: dict[int, tuple[float, bool]] = field(default_factory=dict)
     # Chains whose nodes failed, until when nobody looks at them unasked. A node of another chain
     # fails at once, and where no head was ever recorded no claim keeps workers from asking again.
     _resting: dict[int, float] = field(default_factory=dict)
@@ -73,7 +78,8 @@ class Chains:
 
     def names(self, chain_id: int) -> EnsNames:
         if chain_id not in self._names:
-            self._names[chain_id] = EnsNames(self.chain(chain_id), until=self.until)
+            chain = self.chain(chain_id)
+            self._names[chain_id] = EnsNames(chain, until=self.until, turns=self.name_turns)
         return self._names[chain_id]
 
     def second_words(self, chain_id: int) -> SecondWords:
@@ -118,6 +124,15 @@ class Chains:
         head = self.destination(destination).head()
         self._newest[destination] = (time.monotonic(), head)
         return head
+
+    def day_is_spent(self, destination: int) -> bool:
+        """Whether nothing is signed for now, as it was a moment ago: all that waits asks that."""
+        known = self._days.get(destination)
+        if known and time.monotonic() < known[0] + DAY_IS_FRESH:
+            return known[1]
+        spent = is_spent(self.chain(destination), self.lane(destination).ours)
+        self._days[destination] = (time.monotonic(), spent)
+        return spent
 
     def furthest_head(self, chain_id: int) -> ChainHead:
         """Of all that its nodes say one by one, as far as they answer: nothing can be checked of

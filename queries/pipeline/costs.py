@@ -76,12 +76,36 @@ def held_back(chain: int) -> Mapping[str, int]:
     return _by_batch((int(row.most, 16), row.shares) for row in rows)
 
 
+def note_receipt(row: SentTransaction, *, settled: bool = False) -> bool:
+    """What its receipt says, or that it has none; not where another worker has settled it since
+    the row was read, which takes a receipt whose block was shown; nor where one has replaced it.
+    """
+    still_open = SentTransaction.objects.filter(pk=row.pk, raw=row.raw, settled=False)
+    return bool(
+        still_open.update(
+            settled=settled,
+            mined_hash=row.mined_hash,
+            mined_block=row.mined_block,
+            succeeded=row.succeeded,
+            gas_used=row.gas_used,
+            gas_price=row.gas_price,
+            data_fee=row.data_fee,
+            sent=row.sent,
+        )
+    )
+
+
 def settle_costs(row: SentTransaction, *, free: bool) -> None:
-    """Once, of a transaction that can no longer change; one that was never mined cost nothing."""
-    borne = _by_batch([(_price(row), row.shares)])
+    """Once, of a transaction that can no longer change; one that was never mined cost nothing.
+
+    What its receipt says is kept with it, in one statement: another worker that follows it may
+    note what a node makes up until then, and nothing afterwards.
+    """
+    borne = _by_batch([(price_of(row), row.shares)])
     with transaction.atomic():
         batches = list(Batch.objects.filter(pk__in=borne).order_by("pk").select_for_update())
-        SentTransaction.objects.filter(pk=row.pk).update(settled=True)
+        if not note_receipt(row, settled=True):
+            return
         if not SentTransaction.objects.filter(pk=row.pk, borne=False).update(borne=True):
             return  # another worker did, or it was settled before
         for batch in batches:
@@ -98,7 +122,7 @@ def _add_to_the_chains(row: SentTransaction) -> None:
     whole = ChainCost.objects.select_for_update().get(chain=row.chain)
     whole.transactions += 1
     whole.gas += row.gas_used or 0
-    whole.spent = f"{int(whole.spent, 16) + _price(row):064x}"
+    whole.spent = f"{int(whole.spent, 16) + price_of(row):064x}"
     whole.save()
 
 
@@ -114,7 +138,7 @@ def costs_of(job: BlockJob, *, free: bool) -> Mapping[str, int]:
     open_ones = {str(key) for key in opened.values_list("pk", flat=True)}
     costs: Shares = defaultdict(lambda: defaultdict(int))
     for row in job.transactions.filter(gas_used__isnull=False):
-        for batch, of_batch in split(_price(row), row.shares).items():
+        for batch, of_batch in split(price_of(row), row.shares).items():
             for query in of_batch.keys() & open_ones:
                 costs[batch][query] += of_batch[query]
     if not free:
@@ -159,8 +183,14 @@ def _left(chain: int, named: Iterable[str]) -> Mapping[str, _Left]:
     return left
 
 
-def _price(row: SentTransaction) -> int:
-    return (row.gas_used or 0) * int(row.gas_price or "0", 16) + int(row.data_fee or "0", 16)
+def price_of(row: SentTransaction) -> int:
+    """Wei; nothing of one that was never mined."""
+    return priced(row.gas_used, row.gas_price, row.data_fee)
+
+
+def priced(gas_used: int | None, gas_price: str, data_fee: str) -> int:
+    """The same, of what a row has of it."""
+    return (gas_used or 0) * int(gas_price or "0", 16) + int(data_fee or "0", 16)
 
 
 def _fee(batch: Batch) -> int:

@@ -222,7 +222,7 @@ def _tried(chains: Chains, registry: Registry, job: BlockEstimate) -> BlockEstim
     if known.whole:
         return replace(job, readiness=Readiness.PROVEN, sentence="", price=Price())
     with_child = any(isinstance(read, TimestampRead) for read in known.unproven)
-    anchor = find_anchor(chains, registry, header, with_child=with_child)
+    anchor = find_anchor(chains, registry, header, known.leaf, with_child=with_child)
     if isinstance(anchor, SteppingStone):
         needs = needs_by_stones(chains, registry, header, anchor, missing(known.unproven))
         return _by_stones(job, needs, chains.destination(registry.destination).fees())

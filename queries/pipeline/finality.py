@@ -10,8 +10,10 @@ import logging
 from django.db import transaction
 from django.db.models import Q
 
+from queries.chain.destination import Destination
 from queries.models import BlockJob, Query, SentTransaction
 from queries.pipeline.chains import Chains
+from queries.pipeline.following import bounds_of
 from queries.pipeline.leases import look_now
 
 log = logging.getLogger("tacitus.prover")
@@ -31,8 +33,16 @@ def look_at_final(chains: Chains, destination: int) -> None:
         mined = lane.destination.mined(row.mined_hash)
         if mined is not None and mined.succeeded == row.succeeded:
             SentTransaction.objects.filter(pk=row.pk).update(final=True)
-        else:
+        elif _is_undone(lane.destination, row):
             _reopen(row)
+
+
+def _is_undone(destination: Destination, row: SentTransaction) -> bool:
+    """Not for the word of one node; where they do not agree it is looked at again."""
+    if destination.is_mined_for_nobody(row.mined_hash):
+        return True
+    shown = destination.mined_in_its_block(row.mined_hash, bounds_of(row))
+    return shown is not None and shown.mined.succeeded != row.succeeded
 
 
 def _reopen(row: SentTransaction) -> None:

@@ -1,7 +1,7 @@
 """What becomes of transactions that were sent: they are followed until they can no longer change.
 
 Several jobs may follow one transaction, each in another worker's hands; so what is written of it
-is what its chain says, or guarded by what was there before.
+is guarded by what was there before, and nothing is written of one that is settled.
 """
 
 import logging
@@ -17,7 +17,8 @@ from queries.chain.signed_parts import SignedParts, parts_of
 from queries.durable import durably
 from queries.models import BlockJob, Query, SentHash, SentTransaction
 from queries.pipeline.clock import shared_now
-from queries.pipeline.costs import settle_costs, still_cover
+from queries.pipeline.costs import note_receipt, settle_costs, still_cover
+from queries.pipeline.day import is_spent
 from queries.pipeline.gas_prices import gas_price_by_its_block
 from queries.pipeline.lane import Lane
 from queries.pipeline.mined import FURTHEST_BEHIND
@@ -29,7 +30,7 @@ LEFT_BEHIND_AFTER = FURTHEST_BEHIND  # where a nonce before its own is nobody's
 
 log = logging.getLogger("tacitus.prover")
 
-OF_THE_RECEIPT = ["mined_hash", "mined_block", "succeeded", "gas_used", "gas_price", "data_fee"]
+OF_THE_RECEIPT = ("mined_hash", "mined_block", "succeeded", "gas_used", "gas_price", "data_fee")
 
 
 def unsettled(job: BlockJob) -> list[SentTransaction]:
@@ -41,6 +42,8 @@ def look_after(lane: Lane, rows: Iterable[SentTransaction], depth: int, head: in
     waiting = False
     for row in rows:
         mined = _look(lane, row)
+        if row.settled:
+            continue
         if mined is None or row.mined_block is None:
             _send_again(lane, row)
             waiting = waiting or not row.settled
@@ -51,16 +54,15 @@ def look_after(lane: Lane, rows: Iterable[SentTransaction], depth: int, head: in
 
 def _settle(lane: Lane, row: SentTransaction, deep: int) -> None:
     """By a receipt of a block that is shown, which may be another node's than the one so far."""
-    shown = lane.destination.mined_in_its_block(row.mined_hash, _bounds(row))
+    shown = lane.destination.mined_in_its_block(row.mined_hash, bounds_of(row))
     if shown is None or shown.mined.block > deep:
         return  # nodes do not agree: it is looked at again
     _note(row, row.mined_hash, shown.mined)
     row.gas_price = f"{gas_price_by_its_block(row, shown):064x}"
-    row.save(update_fields=OF_THE_RECEIPT)
     settle_costs(row, free=lane.destination.chain.free)
 
 
-def _bounds(row: SentTransaction) -> Bounds:
+def bounds_of(row: SentTransaction) -> Bounds:
     return Bounds(row.gas_limit, int(row.max_fee, 16))
 
 
@@ -76,16 +78,18 @@ def _look(lane: Lane, row: SentTransaction) -> Mined | None:
     before = [getattr(row, name) for name in OF_THE_RECEIPT]
     mined = None
     for transaction_hash in row.hashes:
-        mined = lane.destination.mined(transaction_hash, _bounds(row))
+        mined = lane.destination.mined(transaction_hash, bounds_of(row))
         if mined is not None:
             _note(row, transaction_hash, mined)
             break
     else:
         if row.mined_block is not None:
             row.sent = None  # reorganised away: it is sent again at once
-        row.mined_hash, row.mined_block, row.succeeded, row.gas_used = "", None, None, None
-    if [getattr(row, name) for name in OF_THE_RECEIPT] != before:
-        row.save(update_fields=[*OF_THE_RECEIPT, "sent"])
+        row.mined_hash, row.mined_block, row.succeeded = "", None, None
+        row.gas_used, row.gas_price, row.data_fee = None, "", ""
+    changed = [getattr(row, name) for name in OF_THE_RECEIPT] != before
+    if changed and not note_receipt(row):
+        row.refresh_from_db()
     return mined
 
 
@@ -100,7 +104,7 @@ def _send_again(lane: Lane, row: SentTransaction) -> None:
     try:
         lane.send(row)
     except TransactionRefused:
-        if now < row.signed + GIVEN_UP_AFTER or not parts_of(bytes.fromhex(row.raw)).data:
+        if now < row.signed + GIVEN_UP_AFTER or not parts_of(row.raw).data:
             raise
         dearest = int(row.max_fee, 16)
         _give_up(lane, row, Fees(dearest, dearest // 8), "No node takes what was signed")
@@ -116,7 +120,7 @@ def _close_gap(lane: Lane, row: SentTransaction) -> None:
         return
     log.error("Nobody has nonce %s: the transaction of nonce %s takes it.", nonce, row.nonce)
     dearest = int(row.max_fee, 16)
-    call = replace(parts_of(bytes.fromhex(row.raw)), nonce=nonce)
+    call = replace(parts_of(row.raw), nonce=nonce)
     try:
         _sign_anew(lane, row, call, Fees(dearest, dearest // 8), int(row.most, 16))
     except IntegrityError:  # another one has taken it
@@ -137,7 +141,9 @@ def _replace(lane: Lane, row: SentTransaction) -> None:
     least = was_dearest * 9 // 8 + 1  # what pools take for it
     dearest = [max(each, least) for each in (now.dearest, now.enough)]
     dearest = [each for each in dearest if each <= lane.destination.chain.dearest_gas]
-    call = parts_of(bytes.fromhex(row.raw))
+    call = parts_of(row.raw)
+    if call.data and _waits_for_the_day(lane, row):
+        return
     # An empty one frees the nonce for all, so it is not held against those whose call it replaced.
     ceiling = call.data and not lane.destination.chain.free
     with durably():
@@ -149,6 +155,13 @@ def _replace(lane: Lane, row: SentTransaction) -> None:
     # Else it waits until gas is as cheap as the operator wants it.
     if dearest and was_dearest < now.enough:
         _give_up(lane, row, _fees(dearest[0], now), "Gas got dearer than its batches cover")
+
+
+def _waits_for_the_day(lane: Lane, row: SentTransaction) -> bool:
+    """But not the first of the lane that is not mined, for which all others wait."""
+    others = lane.ours.exclude(pk=row.pk)
+    behind = others.filter(settled=False, mined_block=None, nonce__lt=row.nonce).exists()
+    return behind and is_spent(lane.destination.chain, others)
 
 
 def _fees(dearest: int, now: Fees) -> Fees:
@@ -163,7 +176,7 @@ def _give_up(lane: Lane, row: SentTransaction, fees: Fees, why: str) -> None:
     if row.sender != lane.signer.address:
         return
     log.error("%s: an empty transaction takes nonce %s.", why, row.nonce)
-    was = parts_of(bytes.fromhex(row.raw))
+    was = parts_of(row.raw)
     gas = lane.destination.gas_needed(row.sender, row.sender, b"")
     empty = replace(was, to=row.sender, data=b"", gas_limit=gas)
     if not _sign_anew(lane, row, empty, fees, gas * fees.dearest):
@@ -177,14 +190,14 @@ def _sign_anew(lane: Lane, row: SentTransaction, call: SignedParts, fees: Fees, 
     """Whether it was this one that did: else another worker has just replaced it."""
     signed = lane.signer.sign(call.chain_id, call.nonce, call.to, call.data, call.gas_limit, fees)
     before = row.raw
-    row.raw, row.hashes = signed.raw.hex(), [*row.hashes, signed.hash]
+    row.raw, row.hashes = signed.raw, [*row.hashes, signed.hash]
     row.max_fee, row.most, row.nonce = f"{fees.dearest:064x}", f"{most:064x}", call.nonce
     with durably():
-        ours = SentTransaction.objects.filter(pk=row.pk, raw=before).update(
+        ours = SentTransaction.objects.filter(pk=row.pk, raw=before, settled=False).update(
             raw=row.raw, hashes=row.hashes, max_fee=row.max_fee, most=row.most, nonce=row.nonce
         )
         if ours:
             SentHash.objects.create(transaction=row, hash=signed.hash)
-    if not ours:  # the other one is sent
+    if not ours:  # the other one is sent, or one was mined
         row.refresh_from_db()
     return bool(ours)

@@ -15,7 +15,7 @@ def gas_price_by_its_block(row: SentTransaction, shown: InItsBlock) -> int:
     """At most the base fee and the tip, and never more than was signed; at least the base fee."""
     if shown.base_fee is None:
         return shown.mined.gas_price  # within what was signed, as every receipt that is taken
-    signed = fees_of(bytes.fromhex(row.raw))
+    signed = fees_of(row.raw)
     # Of one that was replaced, only the newest is kept; it offers the most.
     tip = signed.priority if row.mined_hash == row.hashes[-1] else signed.dearest
     price = max(shown.mined.gas_price, shown.base_fee)

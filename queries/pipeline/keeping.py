@@ -34,7 +34,7 @@ def call_to_keep(  # noqa: PLR0913, PLR0917  (what there is to keep, and by whom
     """
     if not reads:
         return None
-    lacking = missing(not_shown(header, reads, shown_of(job, reads)))
+    lacking = missing(not_shown(header, reads, shown_of(job, reads, meanwhile)))
     if not lacking:
         return None
     proofs = _proofs(source, header, lacking, fetched, meanwhile)

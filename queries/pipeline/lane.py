@@ -20,6 +20,7 @@ from queries.durable import durably
 from queries.models import BlockJob, Query, SentHash, SentTransaction, TransactionOfJob
 from queries.pipeline.clock import shared_now
 from queries.pipeline.costs import settle_costs, that_they_cover
+from queries.pipeline.day import within_the_day
 from queries.pipeline.leases import Lease
 from queries.pipeline.offers import Offer
 from queries.pipeline.pieces import Piece
@@ -56,6 +57,9 @@ class Lane:
         """
         for _ in range(TRIES):
             nonce = self._next_nonce(len(offered))
+            # After the nonce: whoever has sent meanwhile is counted, or took this nonce; but for
+            # who fills one that was left out, which few ever are.
+            allowed = within_the_day(self.destination.chain, self.ours, offered)
             try:
                 with durably():
                     if unless is not None and _is_done_by(unless, leases):
@@ -63,7 +67,7 @@ class Lane:
                     for _, lease in sorted(leases.items()):
                         lease.keep()
                     free = self.destination.chain.free
-                    going = offered if free else that_they_cover(self.chain_id, offered)
+                    going = allowed if free else that_they_cover(self.chain_id, allowed)
                     _lock_queries(leases)
                     rows = [
                         self._store(leases, nonce + place, to, each)
@@ -82,15 +86,22 @@ class Lane:
         left_out = self.left_out(mined, count)
         if left_out is not None:
             return left_out
-        highest = self._ours.aggregate(Max("nonce"))["nonce__max"]
-        return mined if highest is None else max(mined, int(highest) + 1)
+        highest = self.ours.aggregate(Max("nonce"))["nonce__max"]
+        if highest is None:
+            return mined
+        following = int(highest) + 1
+        if mined > following:
+            # More than we know of: what one node says so alone would leave a gap, for which all
+            # that comes after it would wait.
+            mined = self.destination.least_nonce(self.signer.address)
+        return max(mined, following)
 
     def left_out(self, mined: int, count: int = 1) -> int | None:
         """The first of so many nonces that none of ours has, although one waits for it.
 
         A node that says that more were mined than were leaves such a gap.
         """
-        above = self._ours.filter(nonce__gte=mined)
+        above = self.ours.filter(nonce__gte=mined)
         waiting = above.filter(settled=False).aggregate(Max("nonce"))["nonce__max"]
         if waiting is None:
             return None
@@ -100,7 +111,7 @@ class Lane:
         return first if fits else None
 
     @property
-    def _ours(self) -> QuerySet[SentTransaction]:
+    def ours(self) -> QuerySet[SentTransaction]:
         return SentTransaction.objects.filter(chain=self.chain_id, sender=self.signer.address)
 
     def _store(
@@ -118,7 +129,7 @@ class Lane:
             chain=self.chain_id,
             sender=self.signer.address,
             nonce=nonce,
-            raw=signed.raw.hex(),
+            raw=signed.raw,
             hashes=[signed.hash],
             max_fee=f"{offer.fees.dearest:064x}",
             gas_limit=offer.gas_limit,
@@ -145,14 +156,14 @@ class Lane:
     def send(self, row: SentTransaction) -> None:
         """What is stored; also again."""
         try:
-            self.destination.send(bytes.fromhex(row.raw))
+            self.destination.send(row.raw)
         except Underpriced:
             pass  # it waits, and is replaced by a dearer one when it has waited long enough
         except NonceUsed:
             self._see_who_used_it(row)
             return
         row.sent = shared_now()
-        SentTransaction.objects.filter(pk=row.pk).update(sent=row.sent)
+        SentTransaction.objects.filter(pk=row.pk, settled=False).update(sent=row.sent)
         log.info("Sent %s to chain %s, nonce %s.", row.hashes[-1], row.chain, row.nonce)
 
     def _see_who_used_it(self, row: SentTransaction) -> None:
@@ -160,15 +171,14 @@ class Lane:
 
         A node that is behind may know of a nonce from the pool and of no receipt yet.
         """
-        if shared_now() < row.signed + LOST_AFTER or any(
-            self.destination.mined(each) for each in row.hashes
+        if shared_now() < row.signed + LOST_AFTER or not all(
+            self.destination.is_mined_for_nobody(each) for each in row.hashes
         ):
             return
         if self.destination.nonce(row.sender) > row.nonce:
             self.destination.confirm_chain()  # another one's node knows none of ours
-            SentTransaction.objects.filter(pk=row.pk).update(succeeded=False)
+            row.succeeded, row.settled = False, True
             settle_costs(row, free=self.destination.chain.free)
-            row.settled = True
 
 
 def _is_done_by(others: QuerySet[SentTransaction], leases: Mapping[int, Lease[BlockJob]]) -> bool:

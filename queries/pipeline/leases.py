@@ -6,9 +6,10 @@ the first one writes afterwards, should it live on, carries a token that is no l
 
 import itertools
 import secrets
-from collections.abc import Collection
+from collections import defaultdict
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Generic, TypeVar
 
 from django.conf import settings
@@ -17,6 +18,7 @@ from django.db.models import Exists, OuterRef, Q, QuerySet
 from django.db.models.expressions import Combinable
 from django.db.models.lookups import LessThanOrEqual
 
+from queries.batch_turns import turn_of_job
 from queries.models import (
     Batch,
     BlockJob,
@@ -35,6 +37,8 @@ Due = TypeVar("Due", bound=InTurn)
 
 LONGEST_DUE_EVERY = 4  # claims
 _claims = itertools.count(1)  # of this process
+
+_IS_SETTLED = ~Exists(Query.objects.filter(batch=OuterRef("pk"), job=None, ended=False))
 
 
 class LeaseLost(Exception):  # noqa: N818
@@ -93,13 +97,31 @@ class Lease(Generic[Row]):
                 )
                 rows = rows.filter(~Exists(waiting), ~Exists(changing))
             if isinstance(self.row, Batch):
-                unsettled = Query.objects.filter(batch=OuterRef("pk"), job=None, ended=False)
-                rows = rows.filter(~Exists(unsettled))
-            closed = rows.update(
-                lease_token="", lease_until=None, look_again=None, waits_for="", wait_code=""
-            )
-            if not closed:
+                rows = rows.filter(_IS_SETTLED)
+            if not _close(rows):
                 self.look_again(timedelta(0))
+            elif isinstance(self.row, BlockJob):
+                # Nobody looks at it again, and its chain may yet put another block in its place.
+                _forget_unproven_header(BlockJob.objects.filter(pk=self.row.pk, look_again=None))
+
+
+def _forget_unproven_header(jobs: QuerySet[BlockJob]) -> None:
+    """Not where something of the block was proven: whoever asks for that proof needs it."""
+    proven = Query.objects.filter(job=OuterRef("pk"), values__isnull=False)
+    kept = jobs.exclude(header=b"", block_hash="")
+    kept.filter(~Exists(proven)).update(header=b"", block_hash="")
+
+
+def _close(rows: QuerySet[Row], look_again: datetime | None = None) -> int:
+    return rows.update(
+        lease_token="", lease_until=None, look_again=look_again, waits_for="", wait_code=""
+    )
+
+
+def close_batches(held: QuerySet[Batch]) -> None:
+    """Several, as one is; in the transaction that has them locked."""
+    _close(held.filter(_IS_SETTLED))
+    _close(held, look_again=shared_now())
 
 
 def claim_batch() -> Lease[Batch] | None:
@@ -139,6 +161,24 @@ def claim_job_beside(
     return _claim(rows.exclude(pk__in=seen), early)
 
 
+def claim_beside(first: Lease[Batch], alike: QuerySet[Batch], most: int) -> list[Lease[Batch]]:
+    """Those alike of the next that are due, under the same token.
+
+    So many at most: those whose turn has come, and those that have been due for longest.
+    """
+    now = shared_now()
+    due = Batch.objects.filter(_free(now), look_again__lte=now).values_list("pk", flat=True)
+    come = due.filter(LessThanOrEqual(InTurn.order, now)).order_by(InTurn.order)
+    keys = {*come[:most], *due.order_by("look_again")[:most]}
+    with transaction.atomic():
+        # What another worker is about to claim is left to it.
+        free = alike.filter(_free(now), look_again__lte=now, pk__in=keys).order_by(InTurn.order)
+        rows = list(free.select_for_update(skip_locked=True)[:most])
+        claimed = Batch.objects.filter(pk__in=[row.pk for row in rows])
+        claimed.update(lease_token=first.token, lease_until=now + _lease())
+    return [Lease(row, first.token) for row in rows]
+
+
 def _claim_in_turn(rows: QuerySet[Due]) -> Lease[Due] | None:
     """One whose turn has come; where there is none, the one that has been due for longest.
 
@@ -159,8 +199,7 @@ def _claim(
 ) -> Lease[Row] | None:
     """The first row, unless another worker is faster."""
     now = shared_now()
-    free = Q(lease_until=None) | Q(lease_until__lte=now)
-    due = rows.filter(free, look_again__lte=now + early)
+    due = rows.filter(_free(now), look_again__lte=now + early)
     for key in due.order_by(order).values_list("pk", flat=True)[:10]:
         token = secrets.token_hex(16)
         if due.filter(pk=key).update(lease_token=token, lease_until=now + _lease()):
@@ -168,17 +207,32 @@ def _claim(
     return None
 
 
-def look_now(rows: QuerySet[Row], turn: Combinable | None = None) -> None:
+def _free(now: datetime) -> Q:
+    return Q(lease_until=None) | Q(lease_until__lte=now)
+
+
+def look_now(rows: QuerySet[Row]) -> None:
     """Have someone look at all of these. They are locked in their order, as all who lock several
     do: else two could wait for each other.
     """
     with transaction.atomic():
         keys = list(rows.order_by("pk").select_for_update().values_list("pk", flat=True))
         found = rows.model._default_manager.filter(pk__in=keys)  # noqa: SLF001
-        if turn is None:
-            found.update(look_again=shared_now())
-        else:
-            found.update(look_again=shared_now(), turn=turn)
+        found.update(look_again=shared_now())
+
+
+def look_in_turn(turns: Mapping[int, datetime]) -> None:
+    """Have someone look at these jobs, each when who waits for it has its turn; locked as above."""
+    jobs: dict[datetime, list[int]] = defaultdict(list)
+    for job, turn in turns.items():
+        jobs[turn].append(job)
+    with transaction.atomic():
+        ordered = BlockJob.objects.filter(pk__in=turns).order_by("pk")
+        list(ordered.select_for_update().values_list("pk", flat=True))
+        now = shared_now()
+        for turn, keys in jobs.items():
+            some = BlockJob.objects.filter(pk__in=keys)
+            some.update(look_again=now, turn=turn_of_job(turn))
 
 
 def _lease() -> timedelta:

@@ -1,7 +1,11 @@
-"""How far a destination has come for certain: the block that our last transaction was mined in."""
+"""What is known of a destination because transactions of ours were mined there."""
 
+from collections.abc import Iterator
 from datetime import timedelta
 
+from django.db.models import QuerySet
+
+from queries.chain.signed_parts import parts_of
 from queries.models import SentTransaction
 from queries.pipeline.clock import shared_now
 
@@ -10,9 +14,16 @@ FURTHEST_BEHIND = timedelta(minutes=10)
 
 
 def last_mined_block(chain: int, sender: str) -> int:
-    """0 where none was sent lately."""
+    """How far the chain has come for certain; 0 where none was sent lately."""
     ours = SentTransaction.objects.filter(chain=chain, sender=sender).exclude(mined_block=None)
     last = ours.order_by("-nonce").values_list("mined_block", "sent").first()
     if last is None or last[1] is None or last[1] < shared_now() - FURTHEST_BEHIND:
         return 0
     return last[0] or 0
+
+
+def sent_to(registry: str, rows: QuerySet[SentTransaction]) -> Iterator[int]:
+    """The keys of those that went to this registry, and not to one that the route had before."""
+    for key, raw in rows.values_list("pk", "raw").iterator():
+        if parts_of(raw).to == registry.lower():
+            yield key

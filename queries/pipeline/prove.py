@@ -8,12 +8,17 @@ from dataclasses import dataclass
 
 from django.db.models import Q, QuerySet
 
-from queries.chain.errors import CallReverted, TransactionRefused
+from queries.chain.errors import CallReverted, RegistryMisread, TransactionRefused
 from queries.chain.registry_facts import FactRead
-from queries.models import BlockJob, Query, SentTransaction
+from queries.chain.second_words import Missing
+from queries.models import BlockJob, Query, SentTransaction, TransactionOfJob
 from queries.pipeline.anchors import SteppingStone
 from queries.pipeline.costs import HeldBack, TooLittleOffered
+from queries.pipeline.day import DaySpent, why_it_waits
+from queries.pipeline.following import unsettled
 from queries.pipeline.joining import Call
+from queries.pipeline.known import confirm
+from queries.pipeline.mined import sent_to
 from queries.pipeline.offers import Need
 from queries.pipeline.pieces import Anchor, Piece, stepping_stone
 from queries.pipeline.pricing import (
@@ -28,6 +33,8 @@ from queries.pipeline.pricing import (
 from queries.pipeline.too_little import reject_who_offer_too_little
 from queries.pipeline.wanted import missing
 from queries.pipeline.work import LATER, SOON, Wait, Work
+from queries.proving.headers import Header
+from queries.proving.registry_calls import leaf_of
 from queries.statuses import ENDED, StepName
 from queries.transitions import Failure
 from queries.wait_reasons import Reason, WaitCode
@@ -35,6 +42,7 @@ from queries.wait_reasons import Reason, WaitCode
 TRIES = 5
 TRIES_TOGETHER = 2  # fewer than after which a fault is told to who asked: it may be another job's
 FAILED = 3
+BROUGHT = 3  # hashes for a job: the source may reorganise, and what a node denies is paid for again
 TRANSACTION_FAILED = "transaction_failed"
 SENT = Reason(WaitCode.TRANSACTION_ON_ITS_WAY, "Its transaction is on its way.")
 HASH_SENT = Reason(WaitCode.HASH_ON_ITS_WAY, "The registry is being told a block's hash.")
@@ -79,7 +87,10 @@ def make_ready(
     lacking = _lacking(work, anchor, unproven)
     if not lacking:
         return None  # what was missing a moment ago is there by now
+    if work.chains.day_is_spent(work.job.destination):
+        return _waits_for_the_day(work)  # before anything is fetched that nobody could send
     if isinstance(anchor, SteppingStone):
+        _confirm_stone_is_needed(work, anchor.headers[0])
         stone = Ready(work, [stepping_stone(job, anchor.headers)], lacking)
         on_their_way = _stones_between([stone]).exists()
         return Wait(SOON, STONE_SENT) if on_their_way else stone
@@ -123,11 +134,18 @@ def bring(work: Work, call: Call) -> Wait:
     )
     if others.exists():
         return Wait(SOON, HASH_SENT)
+    brought = work.job.transactions.filter(brings_hash=True, succeeded=True)
+    if sum(1 for _ in sent_to(work.registry.address, brought)) >= BROUGHT:
+        raise RegistryMisread("Nodes of the destination deny each hash that the registry was told.")
+    if work.chains.day_is_spent(work.job.destination):
+        return _waits_for_the_day(work)
     offered = priced_alone(work.chains, work.registry, call, who_pay(work.queries))
     lane = work.chains.lane(work.job.destination)
     try:
         leases = {work.job.pk: work.lease}
         lane.put_on_their_way(leases, work.registry.address, [offered], unless=others)
+    except DaySpent:
+        return _waits_for_the_day(work)
     except TooLittleOffered as poor:
         payers = {work.job.pk: who_pay(work.queries)}
         if isinstance(poor, HeldBack) and not _keep_others_waiting(poor.needed, payers):
@@ -161,6 +179,8 @@ def _send(ready: Sequence[Ready], alone: Mapping[Piece, Need]) -> dict[int, Wait
         lane = work.chains.lane(work.job.destination)
         stones = _stones_between(ready) if ready[0].is_stone else None
         lane.put_on_their_way(leases, work.registry.address, offered, unless=stones)
+    except DaySpent:  # since it was asked
+        return {each.job.pk: _waits_for_the_day(each) for each in works}
     except TooLittleOffered as poor:
         if isinstance(poor, HeldBack) and not _keep_others_waiting(poor.needed, served):
             waiting = {job for job, who in served.items() if _batches(who) & poor.needed.keys()}
@@ -169,6 +189,12 @@ def _send(ready: Sequence[Ready], alone: Mapping[Piece, Need]) -> dict[int, Wait
         reject_who_offer_too_little(work.chains, works, poor)
         return dict.fromkeys(served, Wait(SOON))  # the others go on without them
     return dict.fromkeys(served, Wait(SOON, SENT))
+
+
+def _waits_for_the_day(work: Work) -> Wait:
+    """No failure of anything. What it has on its way is followed meanwhile."""
+    pause = LATER if unsettled(work.job) else max(work.pause, LATER)
+    return Wait(pause, why_it_waits(work.chains.chain(work.job.destination)))
 
 
 def _keep_others_waiting(batches: Collection[str], served: Mapping[int, Sequence[Query]]) -> bool:
@@ -203,6 +229,24 @@ def _stones_between(ready: Sequence[Ready]) -> QuerySet[SentTransaction]:
     )
 
 
+def _confirm_stone_is_needed(work: Work, lowest: Header) -> None:
+    """Not where one is mined that leads as far down, unless two nodes deny it."""
+    mined = TransactionOfJob.objects.filter(
+        job__source=work.job.source,
+        stone__range=(work.job.block, lowest.number),
+        transaction__chain=work.job.destination,
+        transaction__succeeded=True,
+    )
+    there = sent_to(
+        work.registry.address, SentTransaction.objects.filter(for_jobs__in=mined).distinct()
+    )
+    of_these = mined.filter(transaction__in=list(there)).order_by("stone")
+    stone = of_these.values_list("stone", flat=True).first()
+    if stone is not None:
+        leaf = leaf_of(work.chains.source(work.job.source).header(stone))
+        confirm(work, Missing(stone, leaf), by_two=True)
+
+
 def _lacking(
     work: Work, anchor: Anchor | SteppingStone, unproven: Sequence[FactRead]
 ) -> Sequence[Query]:
@@ -229,8 +273,8 @@ def _failed_too_often(work: Work) -> bool:
 
 
 def _refused(work: Work, why: Refusal) -> Wait | None:
-    """What is not sent: what the call rests on may just have moved."""
-    failures = work.job.failures + 1
+    """What is not sent: what the call rests on may just have moved, or one node says so alone."""
+    work.chains.destination(work.job.destination).ask_another_first()
     step = StepName.HEADER_ACCUMULATED
     if isinstance(why, TransactionRefused):
         code, sentence = why.code, why.sentence
@@ -239,6 +283,9 @@ def _refused(work: Work, why: Refusal) -> Wait | None:
     else:
         waits_for = NOT_TAKEN_YET
         failure = Failure(REFUSED, refusal_of(why), step, retryable=True)
+    # What else failed before was no refusal.
+    in_a_row = work.job.failures if work.job.wait_code == waits_for.code else 0
+    failures = in_a_row + 1
     if failures < TRIES:
         return Wait(SOON * 2**failures, waits_for, failures)
     work.reject(failure)

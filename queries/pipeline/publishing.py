@@ -136,7 +136,8 @@ def _calls(
         lambda first: recording(registry, facts, first),
     )
     try:
-        found = anchor_on(ground, block.header, with_child=bool(lacking.timestamps))
+        (leaf,) = facts.leaves([block.header.number])
+        found = anchor_on(ground, block.header, leaf, with_child=bool(lacking.timestamps))
     except AnotherBlockAccumulated as fault:
         raise NotPublished(fault.sentence(block.header.number)) from None
     match found:

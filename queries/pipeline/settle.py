@@ -4,19 +4,20 @@ So is one again of which a time's block turned out to be another one (`times.py`
 of it, which keeps its jobs where it has them.
 """
 
-from collections.abc import Collection, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 
+from django.db import transaction
 from django.db.models import BooleanField, ExpressionWrapper, Q, QuerySet
 
 from accounts.times import spoken
 from queries import transitions
-from queries.batch_turns import turn_of_job
 from queries.chain.ens import EnsFault
 from queries.chain.heads import ChainHead
 from queries.models import Batch, BlockJob, Query
 from queries.pipeline.chains import Chains
-from queries.pipeline.leases import Lease, look_now
+from queries.pipeline.leases import Lease, look_in_turn
 from queries.pipeline.names import failure_of, find_batchs_accounts
 from queries.pipeline.work import LATER, SOON, Wait
 from queries.statuses import StepName
@@ -73,18 +74,18 @@ def settle(lease: Lease[Batch], chains: Chains) -> Wait | None:
         return None
     try:
         times = _find_blocks(lease, named, chains)
-        waits_for = times.waits_for
-        if not waits_for and any(each.by_name for each in named):
-            waits_for = find_batchs_accounts(chains, batch.pk)
+        wait = Wait(SOON * 4, times.waits_for) if times.waits_for else None
+        if not wait and any(each.by_name for each in named):
+            wait = find_batchs_accounts(chains, lease)
     except EnsFault as fault:
         nameless = queries.filter(account="").exclude(name="")
         transitions.reject([batch.pk], failure_of(fault), nameless)
         return None
-    if waits_for:
-        return Wait(SOON * 4, waits_for)
+    if wait:
+        return wait
     lease.keep()
-    _attach(batch, {(each.source, times.block_of(each)) for each in named})
-    transitions.accept(batch)
+    attach([batch], {(each.source, times.block_of(each)): batch.turn for each in named})
+    transitions.accept(Batch.objects.filter(pk=batch.pk))
     return None
 
 
@@ -170,28 +171,35 @@ def block_at(chains: Chains, source: int, seconds: int) -> tuple[int | None, Rea
     return block.number, None
 
 
-def _attach(batch: Batch, named: Collection[tuple[int, int]]) -> None:
-    """Jobs for the batch's blocks, which may serve others already, and someone to look at them."""
+def attach(batches: Sequence[Batch], turns: Mapping[tuple[int, int], datetime]) -> None:
+    """Batches to one destination to jobs for these blocks, which may serve others already.
+
+    Each has its turn by then, as the first of those has that name it.
+    """
     # In one order for all: of two who add the same jobs the other way round, each would wait for
     # the other.
-    blocks = sorted(named)
+    blocks = sorted(turns)
+    destination = batches[0].destination
     BlockJob.objects.bulk_create(
         [
-            BlockJob(source=source, destination=batch.destination, block=block, turn=batch.turn)
+            BlockJob(source=source, destination=destination, block=block, turn=turns[source, block])
             for source, block in blocks
         ],
         ignore_conflicts=True,
     )
     jobs = BlockJob.objects.filter(
-        destination=batch.destination,
+        destination=destination,
         source__in={source for source, _ in blocks},
         block__in=[block for _, block in blocks],
     )
     found = {(job.source, job.block): job for job in jobs}
-    unattached = Query.objects.filter(batch=batch, job=None)
-    for source, block in blocks:
-        transitions.attach(found[source, block], unattached.filter(source=source, block=block))
+    unattached = Query.objects.filter(batch__in=batches, job=None)
+    with transaction.atomic():
+        if len(batches) > 1:
+            # In their order, as all who lock those of several batches do.
+            list(unattached.order_by("pk").select_for_update().values_list("pk", flat=True))
+        for source, block in blocks:
+            transitions.attach(found[source, block], unattached.filter(source=source, block=block))
     # After the queries are there: a worker that closes a job now finds them, or this. For all of
-    # the batch, because whoever died here may have attached some already.
-    asked = BlockJob.objects.filter(pk__in=[found[each].pk for each in blocks])
-    look_now(asked, turn=turn_of_job(batch.turn))
+    # the batches, because whoever died here may have attached some already.
+    look_in_turn({found[each].pk: turns[each] for each in blocks})

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
+from queries.chain import ens
 from queries.chain.destination import Destination
 from queries.chain.errors import ChainError
 from queries.chain.heads import ChainHead
@@ -41,6 +42,7 @@ class Watch:
         default_factory=lambda: time.monotonic() + LOOKS_EVERY.total_seconds()
     )  # a prover that just began has more urgent questions
     _nodes: dict[tuple[int, int], SourceChain] = field(default_factory=dict)
+    _for_names: dict[tuple[int, int], Nodes] = field(default_factory=dict)
     _destinations: dict[int, Destination] = field(default_factory=dict)
 
     def once(self) -> bool:
@@ -56,11 +58,15 @@ class Watch:
         heads = {place: self._head(chain, place) for place in places}
         known = [head for head in heads.values() if isinstance(head, ChainHead)]
         furthest = max(known, key=lambda head: head.number, default=None)
+        is_source = any(source == chain.id for source, _ in self.routes.registries)
         for place, head in heads.items():
-            _note_node(chain.id, place, head, furthest)
+            for_names = None
+            if is_source and chain.ens_registry and isinstance(head, ChainHead):
+                for_names = ens.answers_for_names(self._asked_for_names(chain, place))
+            _note_node(chain.id, place, head, furthest, for_names=for_names)
         NodeRecord.objects.filter(chain=chain.id, place__gt=len(places)).delete()
         self._note_chain(chain, furthest)
-        if any(source == chain.id for source, _ in self.routes.registries):
+        if is_source:
             self._measure(chain, heads)
 
     def _head(self, chain: Chain, place: int) -> ChainHead | ChainError:
@@ -111,6 +117,14 @@ class Watch:
             self._nodes[chain.id, place] = SourceChain(alone, nodes=nodes)
         return self._nodes[chain.id, place]
 
+    def _asked_for_names(self, chain: Chain, place: int) -> Nodes:
+        """It has as long for an answer as where a batch names accounts."""
+        if (chain.id, place) not in self._for_names:
+            alone = replace(chain, nodes=(chain.nodes[place - 1],))
+            nodes = Nodes(alone, timeout=ens.TIMEOUT, patience=0, first=place)
+            self._for_names[chain.id, place] = nodes
+        return self._for_names[chain.id, place]
+
     def _destination(self, chain: Chain) -> Destination:
         if chain.id not in self._destinations:
             nodes = Nodes(chain, timeout=TIMEOUT, patience=0)
@@ -118,8 +132,9 @@ class Watch:
         return self._destinations[chain.id]
 
     def close(self) -> None:
-        held: Iterable[SourceChain | Destination] = (
+        held: Iterable[SourceChain | Nodes | Destination] = (
             *self._nodes.values(),
+            *self._for_names.values(),
             *self._destinations.values(),
         )
         for each in held:
@@ -140,7 +155,12 @@ def _claim(chain_id: int) -> bool:
 
 
 def _note_node(
-    chain_id: int, place: int, head: ChainHead | ChainError, furthest: ChainHead | None
+    chain_id: int,
+    place: int,
+    head: ChainHead | ChainError,
+    furthest: ChainHead | None,
+    *,
+    for_names: bool | None,
 ) -> None:
     number = None if isinstance(head, ChainError) else head.number
     NodeRecord.objects.update_or_create(
@@ -150,6 +170,7 @@ def _note_node(
             "recorded": shared_now(),
             "fault": head.code if isinstance(head, ChainError) else "",
             "number": number,
+            "answers_for_names": for_names,
             "lag": None if number is None or not furthest else furthest.number - number,
         },
     )

@@ -9,6 +9,7 @@ from queries import transitions
 from queries.chain.registry_facts import FactRead, RegistryFacts
 from queries.models import BlockJob, Query
 from queries.pipeline.chains import Chains
+from queries.pipeline.clock import shared_now
 from queries.pipeline.leases import Lease
 from queries.pipeline.wanted import reads_of
 from queries.routes import Registry
@@ -19,6 +20,7 @@ SOON = timedelta(seconds=0.25)
 LATER = timedelta(seconds=2)
 MUCH_LATER = timedelta(minutes=1)
 LONGEST_WAIT = timedelta(seconds=60)
+LATE_BY = 16  # a sixteenth of what a block has waited: within one of twelve seconds no second
 # What a node may stop doing by itself, but does not when it has done it so often in a row, which
 # takes some four minutes.
 TRIES_OF_LIES = 10
@@ -66,6 +68,17 @@ class Work:
     def depth(self) -> int:
         """How many blocks, its own among them, a fact needs before it counts."""
         return max(self.chains.chain(self.job.destination).confirmations, 1)
+
+    @property
+    def pause(self) -> timedelta:
+        """Looking may read thousands of words: longer, the longer nothing has come.
+
+        So a block is late by little of what it has waited; who asks for it anew is not.
+        """
+        begun = [each.blockhash_available_began for each in self.queries]
+        last = max((moment for moment in begun if moment), default=None)
+        waited = timedelta(0) if None in begun or last is None else shared_now() - last
+        return min(max(waited / LATE_BY, SOON), LONGEST_WAIT)
 
     def reject(self, failure: Failure) -> None:
         """All batches that wait for the job."""

@@ -34,6 +34,7 @@ from queries.pipeline.leases import (
 )
 from queries.pipeline.prove import Ready, prove
 from queries.pipeline.settle import settle
+from queries.pipeline.settle_together import claim_alike, settle_together
 from queries.pipeline.work import SOON, TRIES_OF_LIES, Wait, pause_after
 from queries.proving.errors import ProofError
 from queries.proving.portions import MOST_GAS
@@ -74,8 +75,9 @@ def work_once(chains: Chains) -> bool:
     now = time.monotonic()
     batch = claim_batch() if now < chains.settles_until else None
     if batch is not None:
+        is_one_of_many = chains.settles_until < math.inf
         chains.settles_until = min(chains.settles_until, now + SETTLING)
-        _settle(batch, chains)
+        _settle(batch, chains, with_others=is_one_of_many)
         return True
     chains.settles_until = math.inf
     job = claim_job()
@@ -114,9 +116,14 @@ def _look_at_final(chains: Chains) -> None:
             log.warning("%s", fault)
 
 
-def _settle(lease: Lease[Batch], chains: Chains) -> None:
+def _settle(lease: Lease[Batch], chains: Chains, *, with_others: bool) -> None:
     with _answered_for([lease]):
-        _then(lease, settle(lease, chains))
+        alike = claim_alike(lease, chains) if with_others else ()
+        if not alike:
+            _then(lease, settle(lease, chains))
+            return
+        with _answered_for(alike):
+            settle_together(alike)
 
 
 def _advance(first: Lease[BlockJob], chains: Chains) -> None:
@@ -190,9 +197,6 @@ def _later(lease: Claimed, fault: ChainError | ProofError) -> None:
     lasts = isinstance(fault, LASTING)
     retryable = isinstance(fault, ProofError) or fault.retryable
     job = lease.row if isinstance(lease.row, BlockJob) else None
-    if job:
-        # Its header may be what is wrong: it was undone since, or a node made it up.
-        BlockJob.objects.filter(pk=job.pk, lease_token=lease.token).update(header="")
     if retryable and not lasts:
         # However long nodes were away: a lie when they are back is not the last of many.
         lease.row.failures = min(lease.row.failures, LONGEST_AWAY)

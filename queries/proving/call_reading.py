@@ -1,4 +1,5 @@
-"""The calldata of `prove()`, read: the headers that it shows, and the nodes that it leaves out.
+"""The calldata of `prove()`, read: the headers that it shows, the nodes that it leaves out, and
+what it has the registry keep.
 
 The mirror of `registry_calls`. Whether anybody knows the last header's hash is not looked at: what
 is read is true of the block whose hash comes out, and that is for whoever uses it to compare.
@@ -11,20 +12,30 @@ from .headers import Header, decode_header
 from .keccak import EMPTY_UNCLES_HASH, HASH_BYTES
 from .registry_calls import PROVE_SELECTOR, HeaderFlag, SectionKind
 from .rlp_items import encode_list, encode_string
-from .witness_reading import ADDRESS_BYTES, RebuiltNodes, read_witness
-from .witnesses import WitnessBytes
+from .witness_reading import ADDRESS_BYTES, RebuiltNodes, WitnessReading, read_witness
+from .witnesses import WitnessBytes, WitnessedAccount
 
 _BLOOM_BYTES = 256
-_WORDS_BYTES = 8 + 8 + HASH_BYTES
 _LEFT_OUT = HeaderFlag.PARENT_KNOWN | HeaderFlag.BEACON_KNOWN
 
 
 @dataclass(frozen=True, slots=True)
+class Stored:
+    """What a call has the registry keep of one block, beside its leaf."""
+
+    block: int
+    accounts: tuple[WitnessedAccount, ...]
+    fields: int = 0  # of its header, a bit for each
+    timestamps: tuple[int, ...] = ()  # at which the block before was the last one
+
+
+@dataclass(frozen=True, slots=True)
 class Shown:
-    """What calls have shown, by hashes."""
+    """What calls have shown, by hashes; and what each had stored."""
 
     nodes: RebuiltNodes = field(default_factory=dict)
     children: dict[bytes, Header] = field(default_factory=dict)  # by their parent's hash
+    stored: list[Stored] = field(default_factory=list)
 
 
 def read_call(data: bytes, shown: Shown) -> None:
@@ -35,19 +46,19 @@ def read_call(data: bytes, shown: Shown) -> None:
     while source.position < len(data):
         kind = source.number(1)
         if kind == SectionKind.ACCUMULATED_BLOCK:
-            source.take(_WORDS_BYTES)
-            _read_witness(source, shown)
+            block = source.number(8)
+            source.take(8 + HASH_BYTES)
+            shown.stored.append(Stored(block, _read_witness(source, shown).accounts))
         elif kind == SectionKind.HEADERS:
             _read_headers(source, shown)
         else:
             raise CallMalformed(f"{kind} is no kind of section")
 
 
-def _read_witness(source: WitnessBytes, shown: Shown) -> bytes:
-    """The state root that comes out."""
+def _read_witness(source: WitnessBytes, shown: Shown) -> WitnessReading:
     reading = read_witness(source.content, source.position, rebuilt=shown.nodes)
     source.position = reading.end
-    return reading.state_root
+    return reading
 
 
 def _read_headers(source: WitnessBytes, shown: Shown) -> None:
@@ -69,11 +80,14 @@ def _read_header(source: WitnessBytes, parent: bytes | None, shown: Shown) -> He
     state_root = b"" if flags & HeaderFlag.WITNESS else source.take(HASH_BYTES)
     roots = [source.take(HASH_BYTES), source.take(HASH_BYTES), source.take(_BLOOM_BYTES)]
     tail = source.take(source.number(2))
+    accounts: tuple[WitnessedAccount, ...] = ()
     if flags & HeaderFlag.WITNESS:
-        state_root = _read_witness(source, shown)
-    if flags & HeaderFlag.FIELDS:
-        source.take(4)
-    if flags & HeaderFlag.TIMESTAMPS:
-        source.take(8 * source.number(1))
+        reading = _read_witness(source, shown)
+        state_root, accounts = reading.state_root, reading.accounts
+    fields = source.number(4) if flags & HeaderFlag.FIELDS else 0
+    count = source.number(1) if flags & HeaderFlag.TIMESTAMPS else 0
+    timestamps = tuple(source.number(8) for _ in range(count))
     payloads = [parent_hash, uncles, coinbase, state_root, *roots]
-    return decode_header(encode_list([*map(encode_string, payloads), tail]))
+    header = decode_header(encode_list([*map(encode_string, payloads), tail]))
+    shown.stored.append(Stored(header.number, accounts, fields, timestamps))
+    return header

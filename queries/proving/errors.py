@@ -14,6 +14,11 @@ wrongly: another node may do better.
 class ProofError(Exception):
     """What was shown does not prove what it should."""
 
+    @classmethod
+    def meaning(cls) -> str:
+        """Of the kind of fault, for whoever must not read what a node wrote."""
+        return (cls.__doc__ or "").partition("\n")[0]
+
 
 class ArgumentMalformed(ProofError):
     """A caller of ours asked for something that cannot exist, such as a key of 31 bytes."""

@@ -41,7 +41,7 @@ class InRegistry:
     """How far the block is in one destination's registry, by our record."""
 
     destination: int
-    block_hash: str  # empty before the block is final
+    block_hash: str  # empty before the block is final, and where nothing of it was proven
     accumulated: bool
     transaction: str  # which brought it, where it was one of ours
     waits_for: str
@@ -55,6 +55,7 @@ class BlockView:
     number: int
     header: HeaderView | None
     registries: tuple[InRegistry, ...]
+    is_open: bool = True  # somebody waits for a fact of it, or has just asked for one
 
     @property
     def parent_number(self) -> int:
@@ -70,11 +71,11 @@ def block(chain: int, number: int) -> BlockView:
         .order_by("destination")[:MOST_DESTINATIONS]
     )
     brought = _brought(jobs)
-    encoded = next((job.header for job in jobs if job.header), "")
+    encoded = next((job.header for job in jobs if job.header), b"")
     return BlockView(
         chain,
         number,
-        _header(decode_header(bytes.fromhex(encoded))) if encoded else None,
+        _header(decode_header(encoded)) if encoded else None,
         tuple(
             InRegistry(
                 job.destination,
@@ -85,6 +86,7 @@ def block(chain: int, number: int) -> BlockView:
             )
             for job in jobs
         ),
+        is_open=not jobs or any(job.look_again for job in jobs),
     )
 
 

@@ -1,5 +1,5 @@
 """How the service is doing, for whoever watches it: in a constant number of statements, and none
-of them looks at what has ended.
+of them looks at what has ended, but at a day's transactions where the operator bounds their costs.
 """
 
 from collections.abc import Collection, Mapping
@@ -10,6 +10,7 @@ from enum import StrEnum
 from django.db.models import Case, Count, Exists, Min, OuterRef, Q, Sum, Value, When
 from ulid import ULID
 
+from queries.chain.errors import NamesUnanswered
 from queries.daily_counts import DONE, FACTS, LONGER, REJECTED, TOOK, WITHIN, done_within
 from queries.models import (
     Batch,
@@ -26,11 +27,16 @@ from queries.models import (
     WebhookDelivery,
 )
 from queries.pipeline.clock import shared_now
+from queries.pipeline.day import gone_in_a_day
 from queries.statuses import ENDED, BatchStatus
+from queries.wait_reasons import WaitCode
 
 # Later than this are all times at which something is due; an index knows them from those that are
 # null, of all that has ended, where it would not be used for "not null".
 BEFORE_ALL = datetime(2000, 1, 1, tzinfo=UTC)
+# How long a name takes is the choice of whoever set its resolver, for ever where they want it. So
+# it says nothing of how the service does; whether nodes answer for names is noted of each node.
+FOR_NAMES = Q(wait_code__in=(NamesUnanswered.code, WaitCode.NAMES_IN_TURN.value))
 
 
 class State(StrEnum):
@@ -41,6 +47,7 @@ class State(StrEnum):
     DUE = "due"
     WAITING = "waiting"
     FAILING = "failing"  # it waits for another try
+    NAMES = "names"  # of a batch: it waits for nodes to say whom its ENS names mean
 
 
 class Stage(StrEnum):
@@ -64,7 +71,8 @@ class OpenBatches:
     """Those that have not ended."""
 
     by_status: Mapping[BatchStatus, int]
-    oldest: float  # seconds since it was submitted; 0: there is none
+    # Seconds since the one was submitted that waits for no names; 0: there is none.
+    oldest: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +107,7 @@ class ChainState:
     needed_window: int | None = None
     signer: str = ""
     balance: int | None = None  # wei
+    day_spent: float | None = None  # of what a day's transactions may cost; None: not bounded
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,6 +117,7 @@ class NodeState:
     chain: int
     place: int
     answers: bool
+    answers_for_names: bool | None  # None: its chain has no names, or it answers nothing
     number: int | None
     lag: int | None
     proof_window: int | None
@@ -136,8 +146,11 @@ class Operations:
     nodes: tuple[NodeState, ...]
 
 
-def operations(chains: Collection[int]) -> Operations:
-    """`chains`: those that are configured; what was seen of others before says nothing of today."""
+def operations(chains: Collection[int], most_a_day: Mapping[int, int]) -> Operations:
+    """`chains`: those that are configured; what was seen of others before says nothing of today.
+
+    `most_a_day`: wei that a day's transactions may cost, of those where that is bounded.
+    """
     now = shared_now()
     return Operations(
         batches=_open_batches(now),
@@ -159,20 +172,18 @@ def operations(chains: Collection[int]) -> Operations:
             row.chain: ChainCosts(row.transactions, row.gas, int(row.spent, 16))
             for row in ChainCost.objects.all()
         },
-        chains=_chains(chains, now),
+        chains=_chains(chains, most_a_day, now),
         nodes=_nodes(chains, now),
     )
 
 
 def _open_batches(now: datetime) -> OpenBatches:
-    """An id begins with the time at which it was made, so that the index alone is read."""
+    """An id begins with the time at which it was made."""
     open_ones = [status for status in BatchStatus if status not in ENDED]
     rows = Batch.objects.filter(status__in=open_ones).values_list("status")
-    found = {
-        BatchStatus(status): (count, first)
-        for status, count, first in rows.annotate(Count("pk"), Min("pk")).order_by()
-    }
-    firsts = [first for _, first in found.values()]
+    counted = rows.annotate(Count("pk"), first=Min("pk", filter=~FOR_NAMES)).order_by()
+    found = {BatchStatus(status): (count, first) for status, count, first in counted}
+    firsts = [first for _, first in found.values() if first]
     oldest = ULID.from_str(min(firsts)).datetime if firsts else now
     return OpenBatches(
         {status: found.get(status, (0, ""))[0] for status in open_ones}, _seconds(oldest, now)
@@ -185,8 +196,9 @@ def _queue(model: type[Leased], now: datetime) -> Queue:
         State.WORKED_ON: ~free & Q(lease_until__gt=now),
         State.LEASE_RAN_OUT: ~free & Q(lease_until__lte=now),
         State.DUE: free & ~later,
-        State.WAITING: free & later & Q(failures=0),
-        State.FAILING: free & later & Q(failures__gt=0),
+        State.WAITING: free & later & ~FOR_NAMES & Q(failures=0),
+        State.FAILING: free & later & ~FOR_NAMES & Q(failures__gt=0),
+        State.NAMES: free & later & FOR_NAMES,
     }
     counts = {state.value: Count("pk", filter=condition) for state, condition in conditions.items()}
     rows = model._default_manager.filter(look_again__gt=BEFORE_ALL)  # noqa: SLF001
@@ -200,7 +212,7 @@ def _jobs() -> Mapping[Stage, int]:
     sent = TransactionOfJob.objects.filter(job=OuterRef("pk"), transaction__settled=False)
     stage = Case(
         When(Exists(sent), then=Value(Stage.TRANSACTION.value)),
-        When(header="", then=Value(Stage.BLOCK.value)),
+        When(header=b"", then=Value(Stage.BLOCK.value)),
         default=Value(Stage.PROOF.value),
     )
     rows = BlockJob.objects.filter(look_again__gt=BEFORE_ALL).annotate(stage=stage)
@@ -238,13 +250,20 @@ def _ended() -> Ended:
     )
 
 
-def _chains(chains: Collection[int], now: datetime) -> Mapping[int, ChainState]:
+def _chains(
+    chains: Collection[int], most_a_day: Mapping[int, int], now: datetime
+) -> Mapping[int, ChainState]:
     heads = {row.chain: row for row in Head.objects.filter(chain__in=chains)}
     records = {row.chain: row for row in ChainRecord.objects.filter(chain__in=chains)}
-    return {chain: _chain(heads.get(chain), records.get(chain), now) for chain in chains}
+    return {
+        chain: _chain(heads.get(chain), records.get(chain), most_a_day.get(chain), now)
+        for chain in chains
+    }
 
 
-def _chain(head: Head | None, record: ChainRecord | None, now: datetime) -> ChainState:
+def _chain(
+    head: Head | None, record: ChainRecord | None, most_a_day: int | None, now: datetime
+) -> ChainState:
     looks = [row.looked_at for row in (head, record) if row]
     return ChainState(
         number=head.number if head else None,
@@ -254,7 +273,14 @@ def _chain(head: Head | None, record: ChainRecord | None, now: datetime) -> Chai
         needed_window=record.needed_window if record else None,
         signer=record.signer if record else "",
         balance=int(record.balance, 16) if record and record.balance else None,
+        day_spent=_day_spent(record, most_a_day) if record and most_a_day else None,
     )
+
+
+def _day_spent(record: ChainRecord, most_a_day: int) -> float | None:
+    """Of the signer that provers have now."""
+    ours = SentTransaction.objects.filter(chain=record.chain, sender=record.signer)
+    return gone_in_a_day(ours) / most_a_day if record.signer else None
 
 
 def _nodes(chains: Collection[int], now: datetime) -> tuple[NodeState, ...]:
@@ -264,6 +290,7 @@ def _nodes(chains: Collection[int], now: datetime) -> tuple[NodeState, ...]:
             chain=row.chain,
             place=row.place,
             answers=not row.fault,
+            answers_for_names=row.answers_for_names,
             number=row.number,
             lag=row.lag,
             proof_window=row.proof_window,

@@ -7,10 +7,10 @@ the memory once it is large; so nothing of it is stored twice, and no node is as
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 from tempfile import SpooledTemporaryFile
-from threading import BoundedSemaphore
 from typing import IO
 
 from queries.errors import BatchNotDone, BatchRejected, BatchUnknown, ProofsBusy, ProofUnavailable
+from queries.held_threads import place_for_a_proof
 from queries.models import BlockJob, Query, SentTransaction
 from queries.pipeline.wanted import TIMESTAMP, missing, reads_of
 from queries.proving.bundles import (
@@ -33,7 +33,6 @@ from queries.schema.wording import quoted
 from queries.shown_calls import shown_of
 from queries.statuses import BatchStatus
 
-AT_ONCE = 2  # in this process: it is arithmetic, and others want to be answered meanwhile
 IN_MEMORY = 2**20  # bytes of a file
 RETRY_AFTER = {"Retry-After": "5"}
 THEIRS = (
@@ -41,8 +40,6 @@ THEIRS = (
     "has the fact."
 )
 CHANGED = "the chain has another block there now."
-
-_places = BoundedSemaphore(AT_ONCE)
 
 
 def proof_of(batch_id: str, routes: Routes) -> IO[bytes]:
@@ -52,15 +49,14 @@ def proof_of(batch_id: str, routes: Routes) -> IO[bytes]:
         raise BatchUnknown(
             f"No query found with the batchQueryId {quoted(batch_id)}.", path="batch"
         )
-    if not _places.acquire(blocking=False):
-        raise ProofsBusy(
-            "Other proofs are being put together right now. Try again in a few seconds.",
-            headers=RETRY_AFTER,
-        )
-    try:
+    with place_for_a_proof() as there_is_one:
+        if not there_is_one:
+            raise ProofsBusy(
+                "Other proofs are being put together right now, or others wait for nodes. Try "
+                "again in a few seconds.",
+                headers=RETRY_AFTER,
+            )
         return _file(shown, routes)
-    finally:
-        _places.release()
 
 
 def _file(shown: BatchView, routes: Routes) -> IO[bytes]:
@@ -108,7 +104,9 @@ def _block(
     registry: Registry,
     sent: Mapping[int, SentTransaction],
 ) -> BlockProof:
-    header = decode_header(bytes.fromhex(job.header))
+    if not job.header:
+        raise _unavailable("of its header", job)
+    header = decode_header(job.header)
     reads = [read for query in queries for read in reads_of(query).values()]
     wanted, shown = missing(reads), shown_of(job, reads)
     checked = CheckedNodes()

@@ -36,7 +36,8 @@ class JobLine:
 
     source: int
     number: int
-    block_hash: str  # empty before it is final
+    block_hash: str  # empty before it is final, and where nothing of it was proven
+    is_open: bool  # somebody waits for a fact of it
 
 
 def heads(chains: Iterable[int]) -> Mapping[int, HeadView]:
@@ -48,9 +49,9 @@ def heads(chains: Iterable[int]) -> Mapping[int, HeadView]:
 
 
 def record_of(source: int, destination: int) -> RecordView:
-    """In two statements; the blocks are those whose jobs were begun."""
+    """In two statements; of blocks of which nothing is proven no hash is kept."""
     facts = RouteRecord.objects.filter(source=source, destination=destination)
-    rows = BlockJob.objects.filter(source=source, destination=destination)
+    rows = BlockJob.objects.filter(source=source, destination=destination).exclude(block_hash="")
     blocks = rows.order_by("-block")[: MOST_COUNTED + 1].count()
     return RecordView(
         facts=facts.values_list("facts", flat=True).first() or 0,
@@ -68,8 +69,11 @@ def blocks_of_registry(
     source: int, destination: int, cursor: Cursor | None, most: int
 ) -> Slice[JobLine]:
     rows = BlockJob.objects.filter(source=source, destination=destination)
-    return slice_of(rows.only("source", "block", "block_hash"), ("block",), cursor, most, _line)
+    return slice_of(
+        rows.only("source", "block", "block_hash", "look_again"), ("block",), cursor, most, _line
+    )
 
 
 def _line(row: BlockJob) -> JobLine:
-    return JobLine(row.source, row.block, f"0x{row.block_hash}" if row.block_hash else "")
+    block_hash = f"0x{row.block_hash}" if row.block_hash else ""
+    return JobLine(row.source, row.block, block_hash, row.look_again is not None)

@@ -27,6 +27,10 @@ _WEI = re.compile(r"0|[1-9][0-9]{0,77}")
 _MOST_WEI = 2**256 - 1
 _SELECTOR = re.compile(r"(block|timestamp):(0|[1-9][0-9]{0,19})")
 _MOST_SELECTED = 2**64 - 1
+# In the year 2286. Programs that count smaller parts of a second tell numbers far above it, and
+# such a time would otherwise be waited for.
+_LATEST_TIME = 10**10 - 1
+_PARTS_OF_A_SECOND = {"milliseconds": 10**3, "microseconds": 10**6, "nanoseconds": 10**9}
 
 
 def read_batch(content: object, rules: BatchRules) -> BatchRequest:
@@ -149,8 +153,20 @@ def _read_selector(key: str, place: Place) -> BlockNumber | BlockTimestamp:
             "and leading zeros.",
             path=place.path,
         )
-    kind, number = match.groups()
-    return BlockNumber(int(number)) if kind == "block" else BlockTimestamp(int(number))
+    kind, number = match[1], int(match[2])
+    if kind == "block":
+        return BlockNumber(number)
+    if number > _LATEST_TIME:
+        raise SelectorMalformed(f"{place} {_no_time_in_seconds(number)}", path=place.path)
+    return BlockTimestamp(number)
+
+
+def _no_time_in_seconds(number: int) -> str:
+    for parts, of_a_second in _PARTS_OF_A_SECOND.items():
+        seconds = number // of_a_second
+        if seconds <= _LATEST_TIME:
+            return f"looks like a time in {parts}. In seconds it is {BlockTimestamp(seconds)}."
+    return f"is no time in Unix seconds, which are at most {_LATEST_TIME}."
 
 
 def _read_header_fields(value: object, place: Place) -> tuple[HeaderField, ...]:

@@ -50,7 +50,7 @@ def test_three_clicks_from_the_start_page_to_a_call_that_works(
     expect(page.get_by_role("button", name="Copied the first call")).to_be_focused()
     expect(page.locator("p.unseen[role=status]")).to_have_text("Copied.")
     call = _copied(page)
-    parts = re.fullmatch(r"curl -H '(api-key): (tct_\S+)' (http\S+)", call)
+    parts = re.fullmatch(r"echo '(api-key): (tct_\S+)' \| curl -H @- (http\S+)", call)
     assert parts, call
     name, key, address = parts.groups()
     answer = requests.get(address, headers={name: key}, timeout=10)

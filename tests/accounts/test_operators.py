@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from django.conf import LazySettings
 from django.contrib.admin.models import LogEntry
+from django.contrib.auth.hashers import PBKDF2PasswordHasher
 from django.contrib.auth.password_validation import validate_password
 from django.core.exceptions import ValidationError
 from django.core.management import CommandError, call_command
@@ -24,6 +25,15 @@ pytestmark = pytest.mark.django_db
 WALLET = "0xd8dA6BF26964aF9D7eEd9e03E53415D37aA96045"
 KEYS = "/admin/accounts/apikey/"
 PASSWORD = "correct horse battery staple"  # noqa: S105
+
+
+SLOWLY = PBKDF2PasswordHasher.iterations
+
+
+@pytest.fixture(autouse=True)
+def _quick_passwords(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A password's hash is to take long, and here it is made and checked again and again."""
+    monkeypatch.setattr(PBKDF2PasswordHasher, "iterations", 1_000)
 
 
 def superuser(monkeypatch: pytest.MonkeyPatch) -> Client:
@@ -103,6 +113,7 @@ def test_a_short_password_is_refused() -> None:
 
 
 def test_a_password_is_kept_as_slow_hashes_are(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(PBKDF2PasswordHasher, "iterations", SLOWLY)
     superuser(monkeypatch)
     kept = Account.objects.get(username="keeper").password
     algorithm, iterations, salt, _ = kept.split("$")

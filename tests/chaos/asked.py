@@ -14,12 +14,18 @@ class Asked:
     content: dict[str, Any]
     key: str  # Idempotency-Key
     must_be: str  # DONE, a code of a rejection, or "refused" where it may not be accepted
+    or_else: str = ""  # another end that is as true
+    owner: int = 0  # who asks for it, of those that ask
     id: str = ""
     refusal: str = ""  # the code
     lost: int = 0  # answers that never came, or were none
     put_off: int = 0  # answers that said to try again, as where the head that was seen is old
     # What came when the same was submitted again under its key although it was answered: ids.
     again: list[str] = field(default_factory=list)
+
+    @property
+    def ends(self) -> frozenset[str]:
+        return frozenset({self.must_be, self.or_else} - {""})
 
     @property
     def has_webhook(self) -> bool:

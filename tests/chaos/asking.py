@@ -7,21 +7,29 @@ that were answered as well, once or twice at the same time.
 import random
 import threading
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import requests
+from eth_utils.address import to_checksum_address
 
 from tests.chaos.asked import Asked
-from tests.chaos.chains import CHAIN_A, CHAIN_B, EARLY, FINALITY, SLOTS, Chains, told
+from tests.chaos.chains import CHAIN_A, CHAIN_B, EARLY, FINALITY, FREE, SLOTS, Chains, told
+from tests.chaos.cost_checks import TOO_LOW
 
 PROPS = ("NONCE", "BALANCE", "STORAGE_ROOT", "CODE_HASH")
 HEADER = ("PARENT_HASH", "STATE_ROOT", "LOGS_BLOOM", "BLOCK_NUMBER", "TIMESTAMP", "EXTRA_DATA")
 ROUTES = ((CHAIN_A, CHAIN_A), (CHAIN_B, CHAIN_B), (CHAIN_A, CHAIN_B), (CHAIN_B, CHAIN_A))
 KINDS = {
     "accounts": 10, "out of reach": 1, "time": 2, "refused": 1, "blocks": 4, "too early": 1,
-    "header": 3,
+    "header": 3, "fee too little": 1, "fee runs out": 1, "fee near the cost": 2,
 }  # fmt: skip
+# Wei. Any share of any transaction costs more than the largest of the first; each account of its
+# own some 30,000 gas and more, of which none was ever cheaper than a gwei; all that is ever asked
+# for in one batch costs less than the last.
+LEAST, SOME, NEAR, ENOUGH = (0, 9), (0.9e14, 1.3e14), (13.5, 15.5), 10**17
+ALONE = 5  # blocks in which a batch asks for an account that nobody else asks for
 BACK = 16  # blocks: few, so that batches meet
 SECONDS = 10  # for an answer to a submission
 
@@ -32,7 +40,7 @@ class Asker:
 
     chains: Chains
     address: str
-    api_key: str
+    api_keys: Sequence[str]  # of each who asks
     chance: random.Random
     pause: float  # seconds between two, on average
     webhook: str  # the address of a receiver
@@ -77,7 +85,7 @@ class Asker:
             self.submit_again(each)
 
     def submit(self, it: Asked) -> None:
-        headers = {"api-key": self.api_key, "Idempotency-Key": it.key}
+        headers = {"api-key": self.api_keys[it.owner], "Idempotency-Key": it.key}
         try:
             answer = requests.post(
                 f"{self.address}/submit-batch-query",
@@ -126,31 +134,64 @@ class Asker:
             entries = {f"block:{each}": self._accounts(source) for each in sorted(blocks)}
         elif kind == "too early":
             entries, must_be = {"timestamp:1": self._accounts(source)}, "time_too_early"
+        elif kind.startswith("fee "):
+            return self._poor(place, kind)
         else:
             source, destination = CHAIN_A, CHAIN_B
             block = self.chance.randrange(1, EARLY // 2)
             entries, must_be = {f"block:{block}": self._accounts(source)}, "block_out_of_reach"
         return self._asked(place, kind, must_be, destination, {str(source): entries})
 
+    def _poor(self, place: int, kind: str) -> Asked:
+        """Where proving is not free: too little for anything, for all of it, or perhaps."""
+        source, destination = self.chance.choice([each for each in ROUTES if each[1] not in FREE])
+        first = self._block(source)
+        if kind == "fee near the cost":
+            fee = int(10 ** self.chance.uniform(*NEAR))
+            entries = {f"block:{first}": self._accounts(source)}
+            data = {str(source): entries}
+            return self._asked(place, kind, "DONE", destination, data, fee, TOO_LOW)
+        account = to_checksum_address(self.chance.randbytes(20))
+        blocks = 1 if kind == "fee too little" else ALONE
+        little = 10 ** self.chance.uniform(*LEAST) if blocks == 1 else self.chance.uniform(*SOME)
+        alone = {"accounts": {account: {"props": ["NONCE"]}}}
+        data = {str(source): {f"block:{first + each}": alone for each in range(blocks)}}
+        return self._asked(place, kind, TOO_LOW, destination, data, int(little))
+
     def _refused(self, place: int) -> Asked:
         """What is wrong by itself, whatever state the service is in."""
-        data: dict[str, Any] = self.chance.choice(
-            [
-                {"31339": {"block:1": {"header": ["BLOCK_NUMBER"]}}},
-                {str(CHAIN_A): {"block:1": {"accounts": {"0x12": {"props": ["NONCE"]}}}}},
-                {str(CHAIN_A): {"block:1": {"header": ["AGE"]}}},
-                {str(CHAIN_A): {"block:x": {"header": ["BLOCK_NUMBER"]}}},
-            ]
-        )
-        return self._asked(place, "refused", "refused", CHAIN_A, data)
+        no_fee = {str(CHAIN_B): {f"block:{self._block(CHAIN_B)}": {"header": ["BLOCK_NUMBER"]}}}
+        wrong: list[dict[str, Any]] = [
+            no_fee,
+            {"31339": {"block:1": {"header": ["BLOCK_NUMBER"]}}},
+            {str(CHAIN_A): {"block:1": {"accounts": {"0x12": {"props": ["NONCE"]}}}}},
+            {str(CHAIN_A): {"block:1": {"header": ["AGE"]}}},
+            {str(CHAIN_A): {"block:x": {"header": ["BLOCK_NUMBER"]}}},
+        ]
+        data = self.chance.choice(wrong)
+        destination = CHAIN_B if data is no_fee else CHAIN_A
+        return self._asked(place, "refused", "refused", destination, data, 0)
 
-    def _asked(
-        self, place: int, kind: str, must_be: str, destination: int, data: dict[str, Any]
+    def _asked(  # noqa: PLR0913, PLR0917  (what a batch is made of)
+        self,
+        place: int,
+        kind: str,
+        must_be: str,
+        destination: int,
+        data: dict[str, Any],
+        fee: int | None = None,
+        or_else: str = "",
     ) -> Asked:
-        content: dict[str, Any] = {"destinationChainId": str(destination), "fee": "0", "data": data}
+        offered = fee if fee is not None else 0 if destination in FREE else ENOUGH
+        content: dict[str, Any] = {
+            "destinationChainId": str(destination),
+            "fee": str(offered),
+            "data": data,
+        }
         if self.chance.random() < 0.5:
             content["webhook"] = {"url": self.webhook}
-        return Asked(kind, content, f"chaos-{place}", must_be)
+        owner = self.chance.randrange(len(self.api_keys))
+        return Asked(kind, content, f"chaos-{place}", must_be, or_else, owner)
 
     def _block(self, source: int) -> int:
         """A new one. A's early ones are left alone, so that those are too far for B."""

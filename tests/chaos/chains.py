@@ -22,6 +22,8 @@ ETHER = 10**18
 L1_BLOCK = "0x4200000000000000000000000000000000000015"
 # What operators would set for chains that reorganise by up to so many blocks, and no deeper.
 DEEPEST, FINALITY, CONFIRMATIONS = 3, 4, 4
+WAITS_FOR_FINAL = {CHAIN_A}  # also with what is proven on the chain itself
+FREE = {CHAIN_A}
 LONGEST_RANGE = 600  # headers on the way from A to B: more than pass while faults hold up a batch
 EARLY = 100  # blocks that lie further below all others than that
 OPTIONS = ("--block-time", "1", "--slots-in-an-epoch", "4", "--max-persisted-states", "20000")
@@ -104,7 +106,10 @@ def routes_of(chains: Chains, nodes: dict[int, list[str]]) -> str:
     a, b = (", ".join(f'"{each}"' for each in nodes[chain]) for chain in (CHAIN_A, CHAIN_B))
     first = f'[chains.{CHAIN_A}]\nname = "A"\nnodes = [{a}]\nfinality = {FINALITY}\n'
     second = f'[chains.{CHAIN_B}]\nname = "B"\nnodes = [{b}]\n'
-    tables = [f"{each}free = true\nconfirmations = {CONFIRMATIONS}\n" for each in (first, second)]
+    tables = [
+        f"{each}free = {str(chain in FREE).lower()}\nconfirmations = {CONFIRMATIONS}\n"
+        for chain, each in ((CHAIN_A, first), (CHAIN_B, second))
+    ]
     signers = ", ".join(f'"{each}"' for each in chains.signers)
     of_kind = {
         (CHAIN_A, CHAIN_B): ("optimism", f"longest_range = {LONGEST_RANGE}\n"),

@@ -1,6 +1,6 @@
 """What clients were told: by webhooks, and where they submitted again under a key.
 
-As checker.py it uses nothing of what it checks.
+As all checks it uses nothing of what it checks.
 """
 
 import hashlib
@@ -9,11 +9,10 @@ import json
 import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from datetime import UTC, datetime
 from typing import Any
 
 from tests.chaos.asked import Asked
-from tests.chaos.evidence import Scene
+from tests.chaos.evidence import Scene, seconds_of
 from tests.chaos.violations import Violation
 from tests.chaos.webhook_receiver import Told
 
@@ -29,10 +28,12 @@ def of_webhooks(
 ) -> Iterator[Violation]:
     """Every batch that ended and asked for it was told of, truly; and nothing else was."""
     owed = {it.id for it in asked if it.has_webhook and it.id}
+    owners = {it.id: it.owner for it in asked}
     taken: dict[str, set[str]] = defaultdict(set)  # batch → events
     bodies: dict[str, bytes] = {}  # by event
     for each in told:
-        if not is_signed(scene.webhook_secret, each):
+        owner = owners.get(json.loads(each.body).get("batchQueryId"), 0)
+        if not is_signed(scene.owners[owner].webhook_secret, each):
             yield Violation("false webhook", f"{each.event} is not signed as its body is")
             continue
         if bodies.setdefault(each.event, each.body) != each.body:
@@ -65,7 +66,7 @@ def _of_content(owed: set[str], batches: Rows, it: Told, early: float) -> Iterat
     if content["event"] != it.event or content["queryStatus"] != row["status"]:
         what = f"{it.event} says {content['queryStatus']} of {batch}, which is {row['status']}"
         yield Violation("false webhook", what)
-    if row["ended"] is None or it.at < _seconds(row["ended"]) - early:
+    if row["ended"] is None or it.at < seconds_of(row["ended"]) - early:
         yield Violation("false webhook", f"{it.event} came before {batch} had ended")
 
 
@@ -80,10 +81,3 @@ def of_keys(asked: Sequence[Asked], batches: Rows) -> Iterator[Violation]:
             yield Violation("doubled batch", f"{it.key} is the key of {sorted(its)}")
         for other in sorted({*it.again, *its} - {it.id}):
             yield Violation("doubled batch", f"{it.key} was answered {it.id} and {other}")
-
-
-def _seconds(moment: datetime | str) -> float:
-    """SQLite keeps text, in UTC."""
-    if isinstance(moment, datetime):
-        return moment.timestamp()
-    return datetime.fromisoformat(moment).replace(tzinfo=UTC).timestamp()

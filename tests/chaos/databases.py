@@ -6,7 +6,7 @@ import secrets
 import sqlite3
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import Protocol
@@ -14,8 +14,11 @@ from typing import Protocol
 import psycopg
 from psycopg import sql
 
+from tests.chaos.inside.refused_writes import FOLDER, refusals
+
 OURS = "tacitus-chaos"  # what the service's connections are called at the server
 FULL_AT = 8_192  # bytes
+UNFELT = 5.0  # seconds that a disk stays full at most until something is written
 
 
 class Database(Protocol):
@@ -28,6 +31,11 @@ class Database(Protocol):
     cut_counts: str
     full_is: str
     full_counts: str
+
+    @property
+    def settings(self) -> Mapping[str, str]:
+        """What the service's programs are told, so that it can be counted."""
+        ...
 
     def after_migrating(self) -> None: ...
 
@@ -45,10 +53,13 @@ class Sqlite:
 
     kind = "SQLite"
     cut_is, cut_counts = "locked", "times that the lock was held"
-    full_is, full_counts = "files no longer grow", "processes that it held for"
+    full_is, full_counts = "files no longer grow", "statements refused"
 
     def __init__(self, folder: Path) -> None:
         self._fills = threading.Lock()
+        self._refused = folder / "refused-writes"
+        self._refused.mkdir(exist_ok=True)
+        self.settings: Mapping[str, str] = {FOLDER: str(self._refused)}
         self.file = folder / "tacitus.sqlite3"
         self.url = f"sqlite:///{self.file}"
 
@@ -65,18 +76,24 @@ class Sqlite:
     def fill_disk(self, processes: Callable[[], list[int]], seconds: float) -> int:
         """By the limit on a file's length, which takes no privileges: each write beyond it fails,
         in the middle of what is written, as on a disk that is full. The logs are full as well.
-        Those that are started meanwhile find it full. Which writes it refused no system tells.
+        Those that are started meanwhile find it full.
         """
-        until, before = time.monotonic() + seconds, dict[int, tuple[int, int]]()
-        with self._fills:  # else the second would put back the limit of the first
-            while time.monotonic() < until:
-                for each in set(processes()) - set(before):
-                    if limit := _longest_file(each):
-                        before[each] = limit
-                        _longest_file(each, (FULL_AT, limit[1]))
-                time.sleep(0.1)
-            bound = [_longest_file(each, limit) for each, limit in before.items()]
-        return sum(each is not None and each[0] == FULL_AT for each in bound)
+        full = set[int]()
+        with self._fills:
+            count = refusals(self._refused)
+
+            def fill() -> int:
+                for each in set(processes()) - full:
+                    _limit_files(each, FULL_AT)
+                    full.add(each)
+                return refusals(self._refused) - count
+
+            _until_felt(seconds, fill)
+            for each in full:
+                _limit_files(each)
+            for each in set(processes()) - full:  # one of them may have begun these meanwhile
+                _limit_files(each)
+            return refusals(self._refused) - count
 
 
 class Postgres:
@@ -92,6 +109,7 @@ class Postgres:
         self._server, self._address = (
             re.sub(r"(//[^/]*)/[^?]*", rf"\1/{name}", server) for name in ("postgres", self._name)
         )
+        self.settings: Mapping[str, str] = {}
         joint = "&" if "?" in self._address else "?"
         self.url = f"{self._address}{joint}application_name={OURS}"
 
@@ -144,7 +162,7 @@ class Postgres:
             before = self._refused(held)
             self._tell_disk(held, full=True)
             try:
-                time.sleep(seconds)
+                _until_felt(seconds, lambda: self._refused(held) - before)
             finally:
                 self._tell_disk(held, full=False)
             return self._refused(held) - before
@@ -174,14 +192,24 @@ class Postgres:
             held.execute(command)
 
 
-def _longest_file(process: int, limit: tuple[int, int] | None = None) -> tuple[int, int] | None:
-    """What it was for this process before; nothing where that has ended."""
-    try:
-        if limit is None:
-            return resource.prlimit(process, resource.RLIMIT_FSIZE)
-        return resource.prlimit(process, resource.RLIMIT_FSIZE, limit)
-    except ProcessLookupError:
-        return None
+def _limit_files(process: int, longest: int | None = None) -> None:
+    """As long as the system lets them be, where no length is named. What was the limit before is
+    not asked: whoever began while it was low has it so from its parent.
+    """
+    with suppress(ProcessLookupError):
+        _, most = resource.prlimit(process, resource.RLIMIT_FSIZE)
+        resource.prlimit(
+            process, resource.RLIMIT_FSIZE, (most if longest is None else longest, most)
+        )
+
+
+def _until_felt(seconds: float, felt: Callable[[], int]) -> None:
+    """For so long, and until somebody felt it, but not for ever."""
+    begin = time.monotonic()
+    while (passed := time.monotonic() - begin) < seconds + UNFELT:
+        if felt() and passed >= seconds:
+            return
+        time.sleep(0.1)
 
 
 @contextmanager

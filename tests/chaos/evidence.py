@@ -1,6 +1,6 @@
 """What a checker sees for itself: the chains by raw JSON-RPC, and the database by raw SQL.
 
-Nothing here, nor in checker.py, uses a line of the service.
+Nothing here, nor in what checks it, uses a line of the service.
 """
 
 import json
@@ -8,6 +8,7 @@ import sqlite3
 from collections.abc import Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from functools import cached_property
 from typing import Any
 
@@ -89,6 +90,14 @@ class Chain:
 
 
 @dataclass(frozen=True)
+class Owner:
+    """Of an account, what its client knows."""
+
+    api_key: str
+    webhook_secret: str
+
+
+@dataclass(frozen=True)
 class Scene:
     """Where everything is that a checker looks at."""
 
@@ -97,8 +106,7 @@ class Scene:
     signer: str
     database: str  # a file's path, or a PostgreSQL's address
     site: str
-    api_key: str
-    webhook_secret: str
+    owners: Sequence[Owner]  # who asks, as batches name them
     clocks_apart: float = 0.0  # seconds, of the clocks that the times in the database are by
 
     @cached_property
@@ -156,6 +164,13 @@ class Scene:
 def as_json(value: Any) -> Any:
     """SQLite keeps JSON as text, PostgreSQL gives what it means."""
     return json.loads(value) if isinstance(value, str) else value
+
+
+def seconds_of(moment: datetime | str) -> float:
+    """Since 1970; SQLite keeps text, in UTC."""
+    if isinstance(moment, datetime):
+        return moment.timestamp()
+    return datetime.fromisoformat(moment).replace(tzinfo=UTC).timestamp()
 
 
 def slot_name(text: str) -> str:

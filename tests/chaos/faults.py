@@ -8,11 +8,12 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field
 
 from tests.chaos import lies
-from tests.chaos.chains import CHAIN_A, CHAIN_B, DEEPEST, Chains, told
+from tests.chaos.chains import CHAIN_A, CHAIN_B, DEEPEST, Chains
 from tests.chaos.databases import Database
 from tests.chaos.happened import Happened
 from tests.chaos.nodes_between import NodeBetween, Trouble
 from tests.chaos.programs import Program
+from tests.chaos.reorganisations import taken_away
 from tests.chaos.service import Service
 
 # What a batch may be rejected for where faults like these lasted: none of ours lasts so long that
@@ -20,6 +21,7 @@ from tests.chaos.service import Service
 CAUSES: frozenset[str] = frozenset()
 PATIENCE = 5.0  # seconds that a node's trouble goes on at most for somebody to come by it
 UNHEARD = 20.0  # seconds that a lie goes on at most until somebody hears it
+TRIES_MORE = 3  # of what came to nothing
 REORGANISED, LIED = "chain reorganised", "node lied"
 
 
@@ -47,16 +49,22 @@ class Faults:
     longest: float  # seconds that one lasts
     happened: Happened = field(default_factory=Happened)
     _lies: threading.Lock = field(default_factory=threading.Lock)
+    _reorganising: threading.Lock = field(default_factory=threading.Lock)
 
     def run(self, seconds: float, pause: float) -> None:
-        """Each kind once, however long that takes, and before any is repeated."""
+        """Each kind once, however long that takes, and before any is repeated; at the end what came
+        to nothing, alone. A lie that nobody happened to ask for is none.
+        """
         until = time.monotonic() + seconds
         under_way: list[threading.Thread] = []
+        begun: dict[str, Kind] = {}
         left, rounds = self._shuffled(self._kinds()), 1
         while left or time.monotonic() < until:
             if not left:
                 left, rounds = self._shuffled((*self._kinds(), *self._oftener())), rounds + 1
-            fault = left.pop()()
+            kind = left.pop()
+            fault = kind()
+            begun[fault.kind] = kind
             thread = threading.Thread(target=self._bring_about, args=(fault,))
             thread.start()
             under_way.append(thread)
@@ -65,6 +73,9 @@ class Faults:
                 break
         for thread in under_way:
             thread.join()
+        for _ in range(TRIES_MORE):
+            for name in self.happened.in_vain():
+                self._bring_about(begun[name]())
 
     def _shuffled(self, kinds: Iterable[Kind]) -> list[Kind]:
         found = list(kinds)
@@ -83,6 +94,7 @@ class Faults:
         return (
             self._kill, self._kill_server, self._kill_signers, self._cut, self._fill_disk,
             self._reorganise, self._stall, self._refuse, self._disappear, self._other_chain,
+            self._drop_transactions,
             *(lambda name=name: self._lie(name) for name in sorted(lies.KINDS)),
         )  # fmt: skip
 
@@ -138,13 +150,10 @@ class Faults:
         url = self.chains.of(chain).node.url
 
         def happen() -> int:
-            replaced, until = 0, time.monotonic() + PATIENCE
-            while not replaced and time.monotonic() < until:  # else only what came meanwhile was
-                before = _hashes(url, int(told(url, "eth_blockNumber"), 16))
-                told(url, "anvil_reorg", depth, [])
-                after = _hashes(url, max(before))
-                replaced = sum(after.get(each) != block for each, block in before.items())
-            return replaced
+            with self._reorganising:
+                taken = taken_away(chain, url, depth)
+            self.happened.taken_away.append(taken)
+            return len(taken.blocks)
 
         return Fault(REORGANISED, "blocks replaced", happen)
 
@@ -159,6 +168,10 @@ class Faults:
             return Trouble(asks_instead=self.chains.of(other).node.url)
 
         return self._lying("another chain's data", trouble, "answers of another chain")
+
+    def _drop_transactions(self) -> Fault:
+        made = Trouble(drops_transactions=True)
+        return self._lying("takes and drops", lambda _: made, "transactions dropped")
 
     def _lying(self, name: str, made: Callable[[NodeBetween], Trouble], of: str) -> Fault:
         """One node of each chain, and one lie at a time: the other node is honest, but where it is
@@ -233,10 +246,3 @@ def _felt(trouble: Trouble, seconds: float) -> int:
     while not trouble.spoilt and time.monotonic() < until:
         time.sleep(0.1)
     return trouble.spoilt
-
-
-def _hashes(url: str, head: int) -> dict[int, str]:
-    """Of the newest blocks, more of them than are ever replaced at once."""
-    blocks = range(max(head - 2 * DEEPEST, 0), head + 1)
-    found = {each: told(url, "eth_getBlockByNumber", hex(each), False) for each in blocks}  # noqa: FBT003
-    return {each: block["hash"] for each, block in found.items() if block}

@@ -19,11 +19,21 @@ class Tally:
         return f"{self.begun} begun{vain}, {self.came:,} {self.of}"
 
 
+@dataclass(frozen=True)
+class TakenAway:
+    """What one reorganisation replaced."""
+
+    chain: int
+    blocks: Mapping[int, str]  # number → hash
+    transactions: frozenset[str]  # hashes of those that were in them
+
+
 @dataclass
 class Happened:
     """By the names of kinds; for many threads."""
 
     tallies: dict[str, Tally] = field(default_factory=dict)
+    taken_away: list[TakenAway] = field(default_factory=list)
     failed: list[str] = field(default_factory=list)  # faults that could not be brought about
     _lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
 
@@ -35,6 +45,11 @@ class Happened:
         with self._lock:
             self.tallies[kind].came += count
             self.tallies[kind].felt += count > 0
+
+    def in_vain(self) -> list[str]:
+        """Kinds of which nothing came, however often they were begun."""
+        with self._lock:
+            return sorted(kind for kind, tally in self.tallies.items() if not tally.came)
 
     def fail(self, kind: str, fault: Exception) -> None:
         with self._lock:

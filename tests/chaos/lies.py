@@ -5,6 +5,8 @@ from typing import Any
 
 from tests.chaos.nodes_between import Lie
 
+GWEI = 10**9
+
 
 def _another_digit(text: str, chance: random.Random) -> str:
     """The same length, one digit changed."""
@@ -72,8 +74,77 @@ def wrong_words(chance: random.Random) -> Lie:
     return lie
 
 
+def wrong_fees(chance: random.Random) -> Lie:
+    """Dear ones, within the operator's bound and far beyond it; and a base fee that is none. A tip
+    that is too low would only be a cheap transaction, and batches that pay too little must fail.
+    """
+    tips = [chance.randrange(2, 90) * GWEI, 10_000 * GWEI]
+    base_fees = [0, chance.randrange(2, 90) * GWEI, 10_000 * GWEI]
+
+    def lie(method: str, params: list[Any], result: Any) -> Any:
+        if method in {"eth_maxPriorityFeePerGas", "eth_gasPrice"}:
+            return hex(chance.choice(tips))
+        if method == "eth_getBlockByNumber" and params[0] == "latest":
+            return result | {"baseFeePerGas": hex(chance.choice(base_fees))}
+        return result
+
+    return lie
+
+
+def low_estimates(chance: random.Random) -> Lie:
+    """Of less gas than a transaction's bytes take by themselves. With one that is a little too low
+    it is mined, runs out of gas and is paid for, and nothing but other nodes' word can tell.
+    """
+
+    def lie(method: str, params: list[Any], result: Any) -> Any:
+        if method == "eth_estimateGas":
+            data = bytes.fromhex(params[0]["data"][2:])
+            return hex(chance.randrange(21_000 + 16 * len(data) - 12 * data.count(0)))
+        return result
+
+    return lie
+
+
+def high_estimates(chance: random.Random) -> Lie:
+    """Also beyond what any transaction may have."""
+
+    def lie(method: str, _params: list[Any], result: Any) -> Any:
+        if method == "eth_estimateGas":
+            return hex(int(result, 16) * chance.choice([2, 8, 1_000]))
+        return result
+
+    return lie
+
+
+def wrong_counts(chance: random.Random) -> Lie:
+    """Of a sender's transactions: one more than were mined, or one less."""
+
+    def lie(method: str, _params: list[Any], result: Any) -> Any:
+        if method == "eth_getTransactionCount":
+            return hex(max(int(result, 16) + chance.choice([-1, 1]), 0))
+        return result
+
+    return lie
+
+
+def early_finality(chance: random.Random) -> Lie:
+    """A block is called final that may still be replaced, or does not exist yet."""
+
+    def lie(method: str, params: list[Any], result: Any) -> Any:
+        if method == "eth_getBlockByNumber" and params[0] == "finalized":
+            return result | {"number": hex(int(result["number"], 16) + chance.randrange(1, 30))}
+        return result
+
+    return lie
+
+
 KINDS = {
     "wrong proofs": wrong_proofs,
+    "wrong fees": wrong_fees,
+    "low estimates of gas": low_estimates,
+    "high estimates of gas": high_estimates,
+    "wrong counts of transactions": wrong_counts,
+    "finality too early": early_finality,
     "wrong balances": wrong_balances,
     "wrong headers": wrong_headers,
     "wrong receipts": wrong_receipts,

@@ -1,6 +1,6 @@
 """What pages show beside what the chains and the database hold: a sample of each kind of page.
 
-As checker.py it uses nothing of what it checks.
+As all checks it uses nothing of what it checks.
 """
 
 import json
@@ -8,6 +8,8 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, TypeVar
+
+import requests
 
 from tests.chaos.evidence import Fact, Scene
 from tests.chaos.violations import Violation
@@ -35,13 +37,21 @@ def of_sample(scene: Scene, facts: Mapping[str, Sequence[Fact]], sent: Rows) -> 
         yield from of_block(scene, *block)
     for row in spread([each for each in sent if each["mined_hash"]]):
         yield from of_transaction(scene, row)
-    for (source, destination), address in scene.registries.items():
-        yield from of_registry(scene, source, destination, address)
+    proven = {(each.source, each.destination) for each in known}
+    for route, address in scene.registries.items():
+        yield from of_registry(scene, *route, address, has_proven=route in proven)
 
 
 def spread(all_of_them: Sequence[One]) -> Sequence[One]:
     """Some of them, from the first to the last."""
     return all_of_them[:: max(len(all_of_them) // SAMPLE, 1)]
+
+
+def not_shown(answer: requests.Response) -> Iterator[Violation]:
+    """To be looked at first: where nothing is shown, nothing that is shown is wrong."""
+    if not answer.ok:
+        what = f"{answer.request.path_url} is answered with {answer.status_code}"
+        yield Violation("explorer differs", what)
 
 
 def of_batch(scene: Scene, batch: str, facts: Sequence[Fact]) -> Iterator[Violation]:
@@ -50,7 +60,9 @@ def of_batch(scene: Scene, batch: str, facts: Sequence[Fact]) -> Iterator[Violat
     rows = [row for row in scene.rows("query") if row["batch_id"] == batch]
     for row in rows:
         path = f"/explorer/query/{batch}/{row['place']}"
-        page = scene.page(path).text
+        answer = scene.page(path)
+        yield from not_shown(answer)
+        page = answer.text
         shown = dict(_words(page))
         of_it = [
             each
@@ -80,10 +92,10 @@ def _words(page: str) -> Iterator[tuple[str, list[str]]]:
 
 def of_account(scene: Scene, chain: int, account: str) -> Iterator[Violation]:
     path = f"/explorer/account/{account}"
-    page, facts = scene.page(f"{path}?chain={chain}"), _file(scene, path, f"?chain={chain}")
-    if not facts:
-        yield Violation("explorer differs", f"{path} has no facts of {chain}")
-    yield from _of_facts(scene, path, facts)
+    page, file = (scene.page(f"{path}{each}?chain={chain}") for each in ("", "/facts.json"))
+    facts = _rows(file)
+    yield from not_shown(page)
+    yield from _of_file(scene, path, file, are_there=True)
     for block in {int(each["block"]) for each in facts[:10]}:
         if f'href="/explorer/block/{chain}/{block}"' not in page.text:
             yield Violation("explorer differs", f"{path} does not name block {block} of {chain}")
@@ -91,21 +103,24 @@ def of_account(scene: Scene, chain: int, account: str) -> Iterator[Violation]:
 
 def of_block(scene: Scene, chain: int, number: int) -> Iterator[Violation]:
     path = f"/explorer/block/{chain}/{number}"
-    shown = set(CODE.findall(scene.page(path).text))
+    page = scene.page(path)
+    yield from not_shown(page)
+    shown = set(CODE.findall(page.text))
     true = scene.nodes[chain].ask("eth_getBlockByNumber", hex(number), False)  # noqa: FBT003
     for name in ("hash", "stateRoot", "parentHash"):
         if true[name] not in shown:
             yield Violation("explorer differs", f"{path} does not show its {name}, {true[name]}")
-    yield from _of_facts(scene, path, _file(scene, path))
+    yield from _of_file(scene, path, scene.page(f"{path}/facts.json"), are_there=True)
 
 
 def of_transaction(scene: Scene, row: Mapping[str, Any]) -> Iterator[Violation]:
     path = f"/explorer/transaction/{row['chain']}/{row['mined_hash']}"
-    page = scene.page(path).text
+    page = scene.page(path)
+    yield from not_shown(page)
     receipt = scene.nodes[row["chain"]].ask("eth_getTransactionReceipt", row["mined_hash"])
     if receipt is None:  # told elsewhere
         return
-    shown = dict(re.findall(r"<dt>([^<]*)</dt><dd>(.*?)</dd>", page, re.DOTALL))
+    shown = dict(re.findall(r"<dt>([^<]*)</dt><dd>(.*?)</dd>", page.text, re.DOTALL))
     true = {
         "Block": f"{int(receipt['blockNumber'], 16):,}",
         "Gas": f"{int(receipt['gasUsed'], 16):,} of at most",
@@ -118,22 +133,38 @@ def of_transaction(scene: Scene, row: Mapping[str, Any]) -> Iterator[Violation]:
             yield Violation("explorer differs", what)
 
 
-def of_registry(scene: Scene, source: int, destination: int, address: str) -> Iterator[Violation]:
+def of_registry(
+    scene: Scene, source: int, destination: int, address: str, *, has_proven: bool
+) -> Iterator[Violation]:
     path = f"/explorer/registry/{destination}/{address}"
-    page = scene.page(path).text
+    page = scene.page(path)
+    yield from not_shown(page)
     row = rf'href="/explorer/block/{source}/([0-9]+)".*?<code class="exact">(0x[0-9a-f]{{64}})'
-    for text in page.split("<tr>"):
-        for number, its_hash in re.findall(row, text, re.DOTALL):
-            true = scene.nodes[source].ask("eth_getBlockByNumber", hex(int(number)), False)  # noqa: FBT003
-            if true["hash"] != its_hash:
-                what = f"{path} says that block {number} is {its_hash}, not {true['hash']}"
-                yield Violation("explorer differs", what)
-    yield from _of_facts(scene, path, _file(scene, path))
+    shown = [
+        found for text in page.text.split("<tr>") for found in re.findall(row, text, re.DOTALL)
+    ]
+    if has_proven and not shown:
+        yield Violation("explorer differs", f"{path} shows no block")
+    for number, its_hash in shown:
+        true = scene.nodes[source].ask("eth_getBlockByNumber", hex(int(number)), False)  # noqa: FBT003
+        if true["hash"] != its_hash:
+            what = f"{path} says that block {number} is {its_hash}, not {true['hash']}"
+            yield Violation("explorer differs", what)
+    yield from _of_file(scene, path, scene.page(f"{path}/facts.json"), are_there=has_proven)
 
 
-def _file(scene: Scene, path: str, asked: str = "") -> list[dict[str, str]]:
-    answer = scene.page(f"{path}/facts.json{asked}")
-    return list(json.loads(answer.text)) if answer.ok else []
+def _rows(file: requests.Response) -> list[dict[str, str]]:
+    return list(json.loads(file.text)) if file.ok else []
+
+
+def _of_file(
+    scene: Scene, path: str, file: requests.Response, *, are_there: bool
+) -> Iterator[Violation]:
+    rows = _rows(file)
+    yield from not_shown(file)
+    if are_there and not rows:
+        yield Violation("explorer differs", f"the file of {path} has no facts")
+    yield from _of_facts(scene, path, rows)
 
 
 def _of_facts(scene: Scene, path: str, rows: Iterable[Mapping[str, str]]) -> Iterator[Violation]:

@@ -16,6 +16,8 @@ ENDED_WITHIN = 30  # seconds
 # Python before 3.12.8 keeps the half of a compiled module that a full disk takes, and no program
 # starts from it ever again.
 UNTOUCHED = {"PYTHONDONTWRITEBYTECODE": "1"}
+# What Python is to import before all else, and where that imports from.
+INSIDE = {"PYTHONPATH": f"{Path(__file__).parent / 'inside'}:{REPOSITORY}"}
 
 
 class Program:
@@ -43,7 +45,7 @@ class Program:
             self._process = subprocess.Popen(
                 self._command,
                 cwd=REPOSITORY,
-                env=clean_environment(self._folder, **self._settings, **UNTOUCHED),
+                env=clean_environment(self._folder, **self._settings, **UNTOUCHED, **INSIDE),
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,

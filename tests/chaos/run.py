@@ -3,8 +3,9 @@
 import random
 import threading
 import time
-from collections import Counter
-from collections.abc import Iterator
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,20 +21,27 @@ from tests.chaos.chains import (
     signer_of,
     two_chains,
 )
-from tests.chaos.checker import Checker
+from tests.chaos.checker import Witnessed, violations
 from tests.chaos.databases import Database, Postgres, Sqlite, database
 from tests.chaos.evidence import Scene
-from tests.chaos.faults import CAUSES, LIED, REORGANISED, Faults
+from tests.chaos.faults import CAUSES, Faults
 from tests.chaos.happened import Tally, without_effect
+from tests.chaos.lines_to_come import counted_lines
+from tests.chaos.look import Look
 from tests.chaos.nodes_between import NodeBetween
-from tests.chaos.service import AHEAD, Service, service
+from tests.chaos.service import AHEAD, Service, keys_of_new_database, service
 from tests.chaos.signers import add_signers
 from tests.chaos.violations import Violation
-from tests.chaos.webhook_receiver import Receiver, Told, webhook_receiver
+from tests.chaos.webhook_receiver import Receiver, webhook_receiver
 
 NODES = 2  # of each chain
 LEASE = 3  # seconds
-HOLDER = "0xd8dA6BF26964aF9D7eEd9e03E53415D37aA96045"
+SHIFTED = f"clock of a prover {AHEAD} s ahead"
+# Two, whose batches share transactions and take turns.
+HOLDERS = (
+    "0xd8dA6BF26964aF9D7eEd9e03E53415D37aA96045",
+    "0xAb5801a7D398351b8bE11C439e05C5B3259aeC9B",
+)
 
 
 @dataclass(frozen=True)
@@ -87,27 +95,26 @@ class Ended:
     chains: Chains
     scene: Scene
     asked: list[Asked]
-    webhooks: list[Told]
-    faults: dict[str, Tally]  # by kind
+    witnessed: Witnessed
     failed: list[str]  # faults that could not be brought about, or had no effect at all
     died: list[str]  # programs that ended by themselves
     settled: float  # seconds from the last fault until nothing moved any more
     seconds: float  # in all
 
+    @property
+    def faults(self) -> dict[str, Tally]:
+        """By kind."""
+        return self.witnessed.happened.tallies
+
+    def look(self) -> Look:
+        """A new one: nothing is remembered of the last."""
+        return Look(self.scene, self.asked)
+
     def check(self) -> list[Violation]:
-        checker = Checker(self.scene, self.asked, self.webhooks, CAUSES, self.may_revert)
         return [
             *(Violation("died by itself", each) for each in self.died),
-            *checker.violations(),
+            *violations(self.look(), self.witnessed, CAUSES),
         ]
-
-    @property
-    def may_revert(self) -> int:
-        """Faults that a reverted transaction may be due to: what it builds on was replaced, or was
-        never so. Which one it was the chain does not tell.
-        """
-        kinds = (REORGANISED, LIED)
-        return sum(tally.felt for kind, tally in self.faults.items() if kind.startswith(kinds))
 
     def outcomes(self) -> Counter[str]:
         status = {row["id"]: row["status"] for row in self.scene.rows("batch")}
@@ -137,6 +144,7 @@ def turned(turn: Turn, folder: Path) -> Iterator[Ended]:
     begin = time.monotonic()
     with ExitStack() as running:
         made = running.enter_context(database(turn.server, folder))
+        with_tables = running.enter_context(ThreadPoolExecutor(1)).submit(_prepared, made, folder)
         chance, signer = random.Random(turn.seed), signer_of(turn.seed)  # noqa: S311
         keys, addresses = zip(*attesters_of(turn.seed), strict=True)
         its_chance = random.Random(chance.random())  # noqa: S311
@@ -152,10 +160,9 @@ def turned(turn: Turn, folder: Path) -> Iterator[Ended]:
         stage = Stage(turn, chance, signer, chains, nodes, made, receiver)
         its = running.enter_context(service(folder, _settings(stage, folder), turn.provers))
         add_signers(its, list(keys), chains, nodes)
-        its.migrate()
-        made.after_migrating()
-        its.make_key(HOLDER)
+        its.keys = with_tables.result()
         its.start()
+        lines = running.enter_context(counted_lines(its.provers[-1].log, AHEAD))
         asker, faults = _shaken(stage, its)
         scene = _scene(stage, its)
         rested = time.monotonic()
@@ -169,18 +176,35 @@ def turned(turn: Turn, folder: Path) -> Iterator[Ended]:
         for program in (*its.provers, *its.signers):
             program.end()
         happened = faults.happened
+        happened.begin(SHIFTED, "lines that it logged with a time still to come")
+        happened.came(SHIFTED, lines.to_come)
         yield Ended(
             turn,
             chains,
             scene,
             asker.asked,
-            receiver.told,
-            happened.tallies,
+            Witnessed(receiver.told, happened, _handed(nodes)),
             [*happened.failed, *without_effect(happened.tallies)],
             died,
             settled,
             time.monotonic() - begin,
         )
+
+
+def _prepared(made: Database, folder: Path) -> tuple[str, ...]:
+    """The keys to ask with. Nothing of it needs the chains, which take as long to begin."""
+    settings = {"DEVELOPMENT": "1", "DATABASE_URL": made.url, **made.settings}
+    keys = keys_of_new_database(folder, settings, HOLDERS)
+    made.after_migrating()
+    return keys
+
+
+def _handed(nodes: Mapping[int, Sequence[NodeBetween]]) -> dict[str, list[float]]:
+    found: dict[str, list[float]] = defaultdict(list)
+    for node in (each for of_chain in nodes.values() for each in of_chain):
+        for its_hash, times in node.handed.items():
+            found[its_hash] += times
+    return found
 
 
 def _settings(stage: Stage, folder: Path) -> dict[str, str]:
@@ -195,6 +219,7 @@ def _settings(stage: Stage, folder: Path) -> dict[str, str]:
         "PROVER_LEASE_SECONDS": str(LEASE),
         "REQUESTS_PER_MINUTE": "100000",
         "WEBHOOKS_TO_PRIVATE": "1",
+        **stage.database.settings,
     }
     if stage.turn.broker:
         settings |= {"PROVER_ENGINE": "CELERY", "CELERY_BROKER": stage.turn.broker}
@@ -207,7 +232,7 @@ def _shaken(stage: Stage, its: Service) -> tuple[Asker, Faults]:
     asker = Asker(
         stage.chains,
         its.address,
-        its.key,
+        its.keys,
         stage.more_chance(),
         pace.batches,
         stage.receiver.url,
@@ -233,8 +258,7 @@ def _scene(stage: Stage, its: Service) -> Scene:
         stage.signer[1],
         str(made.file) if isinstance(made, Sqlite) else made.url.partition("?")[0],
         its.address,
-        its.key,
-        its.webhook_secret,
+        its.owners,
         # A server has one clock; with a file it is each worker's own, which elsewhere than here is
         # their machine's.
         AHEAD if isinstance(made, Sqlite) else 0,

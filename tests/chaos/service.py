@@ -1,52 +1,45 @@
 """The service as an operator runs it, of processes that may be killed: a server and provers."""
 
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import requests
 
+from tests.chaos.evidence import Owner
 from tests.chaos.programs import Program
 from tests.commands import free_port
 
-CLOCK = Path(__file__).parent / "clock"
 AHEAD = 60  # seconds that the last prover's clock is ahead of all others
 STARTED_WITHIN = 90  # seconds
 
 
 class Service:
-    """Where it is, the key to ask with, and its provers."""
+    """Where it is, the keys to ask with, and its provers."""
 
     def __init__(self, folder: Path, settings: Mapping[str, str], provers: int) -> None:
         self.folder = folder
         self.settings = settings
         port = free_port()
         self.address = f"http://127.0.0.1:{port}"
-        self.key = ""
+        self.keys: tuple[str, ...] = ()  # of those that ask
         self.server = Program(
             folder, "server", ["serve", f"--port={port}", "--workers=1"], settings
         )
         clocks: list[dict[str, str]] = [{} for _ in range(provers)]
-        clocks[-1] = {"PYTHONPATH": str(CLOCK), "CLOCK_AHEAD": str(AHEAD)}
+        clocks[-1] = {"CLOCK_AHEAD": str(AHEAD)}
         self.provers = [
             Program(folder, f"prover-{place}", ["run_prover"], {**settings, **clock})
             for place, clock in enumerate(clocks, start=1)
         ]
         self.signers: list[Program] = []
-        self.webhook_secret = ""
+        self.owners: tuple[Owner, ...] = ()
 
     @property
     def programs(self) -> list[Program]:
         return [self.server, *self.provers, *self.signers]
-
-    def migrate(self) -> None:
-        Program(self.folder, "migration", ["migrate", "--verbosity", "0"], self.settings).run()
-
-    def make_key(self, owner: str) -> None:
-        arguments = ["create_api_key", "--owner", owner]
-        self.key = Program(self.folder, "key", arguments, self.settings).run().strip()
 
     def start(self) -> None:
         for each in self.programs:
@@ -61,7 +54,9 @@ class Service:
             if time.monotonic() > until:
                 raise RuntimeError(f"The service does not start; see {self.folder}")
             time.sleep(0.1)
-        self.webhook_secret = self._ask("/webhook-secret")["secret"]
+        self.owners = tuple(
+            Owner(key, self._ask("/webhook-secret", key)["secret"]) for key in self.keys
+        )
 
     def await_server(self) -> None:
         """After it was killed: it begins anew."""
@@ -69,9 +64,21 @@ class Service:
         while not _answers(self.address) and time.monotonic() < until:
             time.sleep(0.2)
 
-    def _ask(self, path: str) -> Any:
-        headers = {"api-key": self.key}
+    def _ask(self, path: str, key: str) -> Any:
+        headers = {"api-key": key}
         return requests.get(f"{self.address}{path}", headers=headers, timeout=30).json()
+
+
+def keys_of_new_database(
+    folder: Path, settings: Mapping[str, str], owners: Sequence[str]
+) -> tuple[str, ...]:
+    """All tables are made, and for each of these a key to ask with."""
+    Program(folder, "migration", ["migrate", "--verbosity", "0"], settings).run()
+    made = [
+        Program(folder, f"key-{place}", ["create_api_key", "--owner", owner], settings).run()
+        for place, owner in enumerate(owners, start=1)
+    ]
+    return tuple(each.strip() for each in made)
 
 
 @contextmanager

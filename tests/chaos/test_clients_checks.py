@@ -11,19 +11,19 @@ import pytest
 
 from tests.chaos.asked import Asked
 from tests.chaos.clients_checks import of_keys, of_webhooks
-from tests.chaos.evidence import Scene
+from tests.chaos.evidence import Owner, Scene
 from tests.chaos.webhook_receiver import Told
 
 pytestmark = pytest.mark.no_database
 
 ENDED = datetime(2026, 1, 2, 3, 4, 5, 600_000, UTC)
-SCENE = Scene({}, {}, "", "", "", "", "whs_secret")
+SCENE = Scene({}, {}, "", "", "", [Owner("", "whs_secret"), Owner("", "whs_other")])
 ASKED = Asked("accounts", {"webhook": {"url": "http://x/"}}, "chaos-1", "DONE", id="one")
 ROW: dict[str, Any] = {"status": "DONE", "ended": ENDED, "idempotency_key": "chaos-1"}
 CONTENT = {"event": "e1", "batchQueryId": "one", "queryStatus": "DONE"}
 
 
-def _told(signed_by: str = SCENE.webhook_secret, **other: str) -> Told:
+def _told(signed_by: str = SCENE.owners[0].webhook_secret, **other: str) -> Told:
     content = CONTENT | other
     body = json.dumps(content).encode()
     digest = hmac.new(signed_by.encode(), b"17." + body, hashlib.sha256).hexdigest()
@@ -46,6 +46,7 @@ def test_what_came_truly_is_right_also_more_than_once(ended: object) -> None:
         ([], ["missing webhook"]),
         ([replace(_told(), taken=False)], ["missing webhook"]),
         ([_told("another")], ["false webhook", "missing webhook"]),
+        ([_told("whs_other")], ["false webhook", "missing webhook"]),
         ([replace(_told(), signature="")], ["false webhook", "missing webhook"]),
         ([_told(), replace(_told(), body=b"{}")], ["false webhook"]),
         ([_told(queryStatus="REJECTED")], ["false webhook"]),
@@ -57,6 +58,11 @@ def test_what_came_truly_is_right_also_more_than_once(ended: object) -> None:
 )
 def test_what_came_otherwise_is_found(told: list[Told], kinds: list[str]) -> None:
     assert _found(*told) == kinds
+
+
+def test_each_owner_s_webhooks_are_signed_with_its_own_secret() -> None:
+    asked, told = [replace(ASKED, owner=1)], [_told("whs_other")]
+    assert list(of_webhooks(SCENE, asked, {"one": ROW}, told)) == []
 
 
 def test_a_batch_that_has_not_ended_is_told_of_too_early() -> None:

@@ -2,6 +2,7 @@
 
 import json
 import os
+import random
 import signal
 import sys
 import threading
@@ -9,10 +10,12 @@ import time
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
+from typing import Any
 
 import pytest
 import requests
 
+from tests.chaos.faults import TRIES_MORE, Fault, Faults, Kind
 from tests.chaos.happened import Happened, without_effect
 from tests.chaos.nodes_between import NodeBetween, Trouble
 from tests.chaos.programs import Program
@@ -122,3 +125,28 @@ def test_a_program_that_died_by_itself_is_told_and_one_that_was_killed_is_not(
     program.end()
     program.look()
     assert program.deaths == ["sleeper with exit code -15"]
+
+
+class _Twice(Faults):
+    """Of one kind, which comes to something the third time, and one that never does."""
+
+    def _kinds(self) -> tuple[Kind, ...]:
+        came = iter([0, 0, 5, 7])
+        return (
+            lambda: Fault("heard late", "answers", lambda: next(came)),
+            lambda: Fault("never heard", "answers", lambda: 0),
+        )
+
+
+def test_what_came_to_nothing_is_tried_again_but_not_for_ever() -> None:
+    nothing: Any = None
+    faults = _Twice(nothing, {}, nothing, nothing, random.Random(1), 0)  # noqa: S311
+    faults.run(0, 0.001)
+    told = {kind: str(tally) for kind, tally in faults.happened.tallies.items()}
+    assert told == {
+        "heard late": "3 begun (2 in vain), 5 answers",
+        "never heard": f"{1 + TRIES_MORE} begun ({1 + TRIES_MORE} in vain), 0 answers",
+    }
+    assert list(without_effect(faults.happened.tallies)) == [
+        "never heard: 4 begun, and none had any effect (answers)"
+    ]

@@ -62,7 +62,7 @@ def attach(batch_id: str) -> None:
             source=source,
             destination=batch.destination,
             block=block,
-            defaults={"header": header.encoded.hex(), "block_hash": header.hash.hex()},
+            defaults={"header": header.encoded, "block_hash": header.hash.hex()},
         )
         transitions.attach(job, batch.queries.filter(source=source, block=block))
 
@@ -72,7 +72,7 @@ def prove(batch_id: str, nonce: int | None = None) -> None:
     attach(batch_id)
     if nonce is not None:
         send_transaction(batch_id, nonce)
-    transitions.accept(Batch.objects.get(pk=batch_id))
+    transitions.accept(Batch.objects.filter(pk=batch_id))
     queries = list(Query.objects.filter(batch=batch_id))
     transitions.finish({query.pk: _values(query) for query in queries}, {})
 

@@ -1,23 +1,38 @@
-"""No address of a page, whatever stands in it, is a fault of ours."""
+"""No address of a page, whatever stands in it or is sent to it, is a fault of ours.
 
+There is a batch that waits and one whose facts are proven, so that pages have something to show.
+"""
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Any
+from urllib.parse import urlencode
 
 import pytest
+from django.contrib.auth.hashers import PBKDF2PasswordHasher
 from django.test import Client
 from hypothesis import HealthCheck, given, seed, settings
 from hypothesis import strategies as st
 
 from accounts.models import Account
-from accounts.wallets import Wallet
-from tests.queries.api.served_api import HERE, WALLET, make_key, submitted
+from explorer.views.batches import HTMX_STOPS
+from queries.chain.local_node import LocalNode
+from queries.models import Query, SentTransaction
+from queries.routes import Routes
+from tests.explorer.proven import HOLDER, SLOT, proven_batch
+from tests.queries.api.served_api import ROUTES, WALLET, submitted
+from tests.queries.pipeline.service import CHAIN_ID, running_service
 from tests.queries.schema.example_batches import LEGACY
 from tests.queries.tries.fuzzing import CASES, SEED
 
-pytestmark = [pytest.mark.django_db, pytest.mark.urls(HERE)]
+pytestmark = pytest.mark.django_db
 PARTS = st.text(max_size=20) | st.sampled_from(
     ["BATCH", "0", "1", "11155111", "5186021", "99999999999999999999", "-1", "\x00", "%2F",
      "BALANCE", WALLET, WALLET.lower(), "0x" + 64 * "1", "0x" + 40 * "0", "facts.json",
-     "facts.csv", "changes", "block", "check", "replay", "new-batch"]
+     "facts.csv", "changes", "block", "check", "replay", "new-batch", "PROVEN", "REGISTRY", "HASH",
+     "proof.json"]
 )  # fmt: skip
 PLACES = st.sampled_from(
     ["", "explorer", "explorer/query", "explorer/query/BATCH", "explorer/query/BATCH/0",
@@ -27,30 +42,76 @@ PLACES = st.sampled_from(
      "dashboard/batches", "dashboard/webhooks", "dashboard/new-batch", "keys", "sign-in",
      "how-it-works", "admin", "admin/accounts/apikey", "healthz"]
 )  # fmt: skip
+# Where something proven is shown; in capitals what is found out when it is there.
+SHOWN = (
+    "explorer/query/PROVEN", "explorer/query/PROVEN/changes",
+    "explorer/query/PROVEN/block?open=CHAIN-BLOCK",
+    "explorer/query/PROVEN/0", "explorer/query/PROVEN/0/BALANCE",
+    "explorer/query/PROVEN/0/BALANCE/check", "explorer/query/PROVEN/0/SLOT",
+    "explorer/query/PROVEN/1/TIMESTAMP", "explorer/query/PROVEN/facts.json",
+    "explorer/query/PROVEN/facts.csv", "explorer/query/PROVEN/proof.json",
+    "explorer/account/HOLDER", "explorer/account/HOLDER/facts.json",
+    "explorer/account/HOLDER/facts.csv", "explorer/block/CHAIN/BLOCK",
+    "explorer/block/CHAIN/BLOCK/facts.json", "explorer/block/CHAIN/BLOCK/facts.csv",
+    "explorer/transaction/CHAIN/HASH", "explorer/registry/CHAIN/REGISTRY",
+    "explorer/registry/CHAIN/REGISTRY/facts.json", "explorer/registry/CHAIN/REGISTRY/facts.csv",
+)  # fmt: skip
+ADDRESSES = st.tuples(PLACES, st.lists(PARTS, max_size=2)) | st.tuples(
+    st.sampled_from(SHOWN), st.lists(PARTS, max_size=1)
+)
 NAMES = st.text(max_size=6) | st.sampled_from(
     ["q", "before", "after", "page", "first", "open", "rows", "status", "chain", "cursor", "next",
-     "state", "done", "o", "p"]
+     "state", "done", "o", "p", "to", "seen", "query", "blocks", "from", "table"]
+)  # fmt: skip
+# Those of forms, of sign-in and of the operator's pages.
+FIELDS = st.text(max_size=6) | st.sampled_from(
+    ["do", "part", "key", "name", "grace", "sure", "version", "destination", "fee", "filled-fee",
+     "webhook", "idempotency-key", "source-0", "block-0", "account-0", "props-0", "slots-0",
+     "header-0", "filled-0", "address", "chainId", "message", "signature", "username", "password",
+     "next", "action", "_selected_action"]
 )  # fmt: skip
 VALUES = st.text(max_size=20) | st.sampled_from(
-    ["BATCH", "0", "-1", "9" * 30, "DONE", "11155111", WALLET, "\x00", "null", "1,2,x", "٣"]
+    ["BATCH", "0", "-1", "9" * 30, "DONE", "11155111", WALLET, "\x00", "null", "1,2,x", "٣",
+     "PROVEN", "CHAIN", "BLOCK", "BLOCK.1", "CHAIN-BLOCK", "HOLDER"]
+)  # fmt: skip
+SENT = VALUES | st.sampled_from(
+    ["submit", "add-block", "remove-0", "remove-99999999999", "BALANCE", "0x0", "KEY",
+     "https://example.org/", "revoke", "delete_selected", "0x" + 130 * "1", "\ud800"]
+)  # fmt: skip
+FORMS = st.dictionaries(FIELDS, SENT, max_size=6)
+FORM, JSON = "application/x-www-form-urlencoded", "application/json"
+BODIES = (
+    FORMS.map(lambda form: (FORM, urlencode({_sendable(n): _sendable(v) for n, v in form.items()})))
+    | FORMS.map(lambda form: (JSON, json.dumps(form)))
+    | st.tuples(
+        st.sampled_from([FORM, JSON, "multipart/form-data; boundary=x", "text/plain", "x"]),
+        st.binary(max_size=50)
+        | st.text(max_size=50).map(lambda text: text.encode(errors="replace")),
+    )
 )
+# Addresses that take what is sent to them.
+TAKERS = st.sampled_from(
+    ["dashboard/new-batch", "dashboard/new-batch/check", "keys", "keys/KEY/rename",
+     "keys/KEY/rotate", "keys/KEY/end-grace", "keys/KEY/revoke", "sign-in", "sign-in/message",
+     "sign-out", "sign-out-everywhere", "sessions/x/end", "dashboard/webhooks/x/replay",
+     "admin/login/", "admin/accounts/apikey/", "admin/accounts/account/OWNER/change/",
+     "admin/accounts/apikey/KEY/change/", "admin/accounts/apikey/KEY/revoke/"]
+)  # fmt: skip
 HEADERS = st.sampled_from([{}, {"HX-Request": "true"}, {"Accept": "text/html"}])
 
 
 @seed(SEED)
 @settings(max_examples=CASES, deadline=None, database=None, suppress_health_check=list(HealthCheck))
 @given(
-    place=PLACES,
-    parts=st.lists(PARTS, max_size=2),
+    address=ADDRESSES,
     parameters=st.dictionaries(NAMES, VALUES, max_size=3),
     headers=HEADERS,
     method=st.sampled_from(["GET", "GET", "GET", "HEAD", "POST"]),
     person=st.booleans(),
 )
-def test_any_address(  # noqa: PLR0913, PLR0917  (a request's own parts)
-    batch: str,
-    place: str,
-    parts: list[str],
+def test_any_address(  # noqa: PLR0913  (a request's own parts)
+    there: Mapping[str, str],
+    address: tuple[str, list[str]],
     parameters: dict[str, str],
     headers: dict[str, str],
     method: str,
@@ -60,20 +121,77 @@ def test_any_address(  # noqa: PLR0913, PLR0917  (a request's own parts)
     client = Client(raise_request_exception=True)
     if person:
         client.force_login(Account.objects.get())
-    path = "/" + "/".join([place, *parts]).replace("BATCH", batch)
-    asked = {
-        _sendable(name): _sendable(value).replace("BATCH", batch)
-        for name, value in parameters.items()
-    }
+    place, parts = address
+    path = "/" + _named("/".join([place, *parts]), there)
+    asked = {_sendable(name): _named(_sendable(value), there) for name, value in parameters.items()}
     answer: Any = client.generic(method, _sendable(path), query_params=asked, headers=headers)
-    assert answer.status_code in {200, 204, 301, 302, 400, 403, 404, 405, 429}, path
+    answer.getvalue()  # a file's rows are read while it is sent
+    # 409 is told of a proof that is not there yet.
+    allowed = {200, 204, HTMX_STOPS, 301, 302, 400, 403, 404, 405, 409, 429}
+    assert answer.status_code in allowed, path
+
+
+def test_what_is_proven_is_there_to_be_asked_for(there: Mapping[str, str]) -> None:
+    """Or all of it would be tried with nothing to show."""
+    for place in SHOWN:
+        answer: Any = Client().get("/" + _named(place, there))
+        shown = answer.getvalue()
+        assert answer.status_code in {200, HTMX_STOPS}, place
+        assert HOLDER.lower().encode() in shown.lower() or there["BLOCK"].encode() in shown, place
+
+
+@seed(SEED)
+@settings(max_examples=CASES, deadline=None, database=None, suppress_health_check=list(HealthCheck))
+@given(place=TAKERS, body=BODIES, headers=HEADERS, person=st.sampled_from(["", "user", "operator"]))
+def test_anything_sent(
+    there: Mapping[str, str],
+    place: str,
+    body: tuple[str, str | bytes],
+    headers: dict[str, str],
+    person: str,
+) -> None:
+    """To forms, sign-in and the operator's pages, by anybody."""
+    owner = Account.objects.get()
+    client = Client(raise_request_exception=True)
+    if person:
+        Account.objects.update(is_operator=person == "operator", is_active=True)
+        client.force_login(owner)
+    key = str(owner.keys.values_list("pk", flat=True)[0])
+    kind, content = body
+    content = content if isinstance(content, bytes) else content.encode()
+    content = content.replace(b"KEY", key.encode()).replace(b"BATCH", there["BATCH"].encode())
+    path = "/" + place.replace("KEY", key).replace("OWNER", str(owner.pk))
+    answer: Any = client.post(path, content, content_type=kind, headers=headers)
+    assert answer.status_code in {200, 204, 301, 302, 400, 401, 403, 404, 405, 409, 415, 429}, path
+
+
+def _named(text: str, there: Mapping[str, str]) -> str:
+    return re.sub("|".join(there), lambda found: there[found[0]], text)
 
 
 def _sendable(text: str) -> str:
     return text.encode(errors="replace").decode()
 
 
+@pytest.fixture(autouse=True)
+def _quick_passwords(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A password's hash is to take long, and here many are tried."""
+    monkeypatch.setattr(PBKDF2PasswordHasher, "iterations", 1_000)
+
+
 @pytest.fixture
-def batch() -> str:
-    Account.objects.of_wallet(Wallet(WALLET))
-    return submitted(make_key(), LEGACY)
+def there(node: LocalNode) -> Iterator[Mapping[str, str]]:
+    with running_service(node, beside=ROUTES) as service:
+        here, route = service.routes.chains[CHAIN_ID], (CHAIN_ID, CHAIN_ID)
+        alone = Routes({CHAIN_ID: here}, {route: service.registry})  # the others have no nodes
+        proven = proven_batch(replace(service, routes=alone))
+        yield {
+            "BATCH": submitted(service.key, LEGACY),
+            "PROVEN": proven,
+            "HOLDER": HOLDER,
+            "SLOT": f"0x{SLOT:064x}",
+            "CHAIN": str(CHAIN_ID),
+            "BLOCK": str(Query.objects.filter(batch=proven).values_list("block", flat=True)[0]),
+            "HASH": SentTransaction.objects.values_list("mined_hash", flat=True)[0],
+            "REGISTRY": service.registry.address,
+        }

@@ -15,7 +15,7 @@ from accounts.wallets import shortened
 from explorer.page_links import PageLinks
 from explorer.trust import trust_of
 from explorer.views import accounts, blocks
-from queries.models import Query, SentTransaction
+from queries.models import BlockJob, Query, SentTransaction
 from queries.proving.keccak import EMPTY_CODE_HASH, EMPTY_TRIE_ROOT, keccak256
 from queries.proving.registry_calls import leaf_of
 from queries.routes import RegistryKind
@@ -117,6 +117,14 @@ def test_a_block_that_is_not_final_yet_and_one_that_nobody_asked_for() -> None:
     nobody = _words(f"/explorer/block/{LONELY}/5")
     assert "Nobody has asked for this block here." in nobody
     assert "submit a batch" in nobody
+
+
+def test_a_block_of_which_nothing_was_proven() -> None:
+    attach(ask_balances())
+    BlockJob.objects.update(header=b"", block_hash="", look_again=None)
+    assert "No fact of this block is proven here." in _words(PAGE)
+    assert "nothing is proven" in _words(REGISTRY)
+    assert "0 facts in 0 blocks" in _words(REGISTRY)
 
 
 def test_the_first_block_has_no_parent_page() -> None:

@@ -1,96 +1,180 @@
-"""The guide's commands for backups bring everything back, on the database under test."""
+"""What was backed up is brought back by the guide's commands, and is older than the chain by then.
 
-import html
-import os
-import re
-import shutil
-import subprocess
-from collections.abc import Iterator
+One batch was done when it was backed up, one was on its way, and one came afterwards.
+"""
+
+import time
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
+from stat import S_IMODE
+from typing import Any
 
-import psycopg
 import pytest
-from django.db import connection
-from django.test import Client
+import requests
+from eth_account import Account as Key
+from eth_account.signers.local import LocalAccount
 
-from tests.commands import Manage
+from queries.chain.local_node import LocalNode
+from tests.commands import Manage, free_port
+from tests.explorer.backups import FILE, Backups, guide
+from tests.installation import HOLDER, Prepared, prepared, proving
+from tests.local_chain import CHAIN_ID, SIGNER_KEY
+from tests.own_database import own_database
+from tests.queries.receiver import Receiver, receiver
+from tests.served import served
+from tests.signed_in import signed_in
 
-OWNER = "0xd8dA6BF26964aF9D7eEd9e03E53415D37aA96045"
-KEYS = "from accounts.models import ApiKey; print(sorted(ApiKey.objects.values_list('id')))"
+BLOCKS = 20
+SETTINGS = {"WEBHOOKS_TO_PRIVATE": "1", "REQUESTS_PER_MINUTE": "1000000"}
+# As if the last transactions had been signed and sent some time ago.
+AGED = """
+from datetime import timedelta
+from django.db.models import F
+from queries.models import SentTransaction
+ago = timedelta(minutes=2)
+on_their_way = SentTransaction.objects.filter(settled=False)
+on_their_way.update(signed=F("signed") - ago, sent=F("sent") - ago)
+"""
+
+
+@dataclass(frozen=True)
+class Service:
+    """What a client, a person and an operator have of it, whichever database it has."""
+
+    address: str
+    folder: Path
+    it: Prepared
+    manage: Manage
+    backups: Backups
+    hook: Receiver
+    person: LocalAccount
+
+    @property
+    def node(self) -> LocalNode:
+        return self.it.node
+
+    @contextmanager
+    def running(self, repository: Path) -> Iterator[None]:
+        port = self.address.rpartition(":")[2]
+        with (
+            proving(repository, self.folder, self.it.settings),
+            served(repository, self.folder, port=port, **self.it.settings),
+        ):
+            yield
+
+    def ask(self, block: int) -> str:
+        """For a balance, whose end is told."""
+        entry = {"accounts": {HOLDER: {"props": ["BALANCE"]}}}
+        batch = {
+            "destinationChainId": str(CHAIN_ID),
+            "fee": "0",
+            "data": {str(CHAIN_ID): {f"block:{block}": entry}},
+            "webhook": {"url": self.hook.url},
+        }
+        own = {"api-key": self.it.key}
+        answer = requests.post(
+            f"{self.address}/submit-batch-query", json=batch, headers=own, timeout=30
+        )
+        assert answer.status_code == 200, answer.text
+        return str(answer.json()["internalId"])
+
+    def told(self, path: str, **parameters: str) -> requests.Response:
+        own = {"api-key": self.it.key}
+        return requests.get(self.address + path, parameters, headers=own, timeout=30)
+
+    def status(self, batch: str) -> dict[str, Any]:
+        told: dict[str, Any] = self.told("/batch-query-status", batchQueryId=batch).json()
+        return told
+
+    def until_done(self, *batches: str) -> None:
+        """And told."""
+        until(lambda: all(self.status(each)["queryStatus"] == "DONE" for each in batches))
+        until(lambda: set(batches) <= self.delivered())
+
+    def delivered(self) -> set[str]:
+        deliveries = self.told("/webhook-deliveries").json()["deliveries"]
+        return {str(each["batchQueryId"]) for each in deliveries if each["delivered"]}
+
+    def times_told(self, batch: str) -> int:
+        return sum(batch.encode() in body for *_, body in self.hook.got)
+
+    def mine(self) -> None:
+        self.node.rpc.ask("evm_mine")
+        self.node.rpc.ask_many("evm_setAutomine", [(True,)])
+
+    def pending(self) -> int:
+        return int(self.node.rpc.ask("txpool_status")["pending"], 16)
+
+    def has_sent(self, nonce: int) -> bool:
+        return f" nonce {nonce}." in (self.folder / "prover").read_text()
+
+
+def until(came: Callable[[], bool]) -> None:
+    end = time.monotonic() + 60
+    while not came():
+        assert time.monotonic() < end
+        time.sleep(0.1)
 
 
 @pytest.fixture
-def shown() -> dict[str, str]:
-    """Each command of that part of the guide, by its program."""
-    page = Client().get("/docs/operating").text.partition('id="backups"')[2]
-    block = re.search(r"<pre.*?<code>(.*?)</code>", page, re.DOTALL)
-    assert block
-    return {line.split()[0]: line for line in html.unescape(block[1]).splitlines()}
+def service(tmp_path: Path, manage: Manage) -> Iterator[Service]:
+    (folder := tmp_path / "var").mkdir()
+    with (
+        receiver() as hook,
+        own_database(folder, Path(FILE).stem) as url,
+        prepared(tmp_path, manage, BLOCKS, DATABASE_URL=url, **SETTINGS) as it,
+    ):
+        backups = Backups(tmp_path, url.rpartition("/")[2], guide())
+        address = f"http://127.0.0.1:{free_port()}"
+        yield Service(address, tmp_path, it, manage, backups, hook, Key.create())
 
 
 @pytest.mark.django_db
+@pytest.mark.parametrize("mined", [True, False], ids=["mined", "pending"])
 def test_what_was_backed_up_is_brought_back(
-    manage: Manage, tmp_path: Path, shown: dict[str, str]
+    service: Service, repository: Path, *, mined: bool
 ) -> None:
-    backed_up = _of_sqlite if connection.vendor == "sqlite" else _of_postgresql
-    with backed_up(manage, tmp_path, shown) as (before, lost, after):
-        assert before.count("(") == 1
-        assert lost == "[]\n"
-        assert after == before
+    """`mined`: what was sent since the backup, when the restored database is used."""
+    with service.running(repository):
+        person = signed_in(service.address, service.person)
+        service.until_done(done := service.ask(11))
+        service.node.rpc.ask_many("evm_setAutomine", [(False,)])
+        on_its_way = service.ask(12)
+        until(lambda: service.pending() == 1)
+        service.backups.back_up()
+        # Webhooks' headers are in it.
+        assert S_IMODE(service.backups.made().stat().st_mode) == 0o600
+        since = service.ask(13)
+        until(lambda: service.pending() == 2)
+        if mined:
+            service.mine()
+            service.until_done(on_its_way, since)
+    assert service.manage("flush", "--no-input", **service.it.settings).returncode == 0
+    service.backups.bring_back()
+    with service.running(repository):
+        dashboard = person.get(f"{service.address}/dashboard", allow_redirects=False, timeout=30)
+        assert (dashboard.status_code, service.person.address in dashboard.text) == (200, True)
+        assert HOLDER in service.told("/api-key").text
+        assert service.told("/batch-query-status", batchQueryId=since).status_code == 404
+        new = service.ask(14)
+        if not mined:
+            until(lambda: service.has_sent(2))  # which is the nonce of what came since
+            service.mine()
+            assert service.manage("shell", "-c", AGED, **service.it.settings).returncode == 0
+        service.until_done(done, on_its_way, new)
+        service.until_done(again := service.ask(13))
+        assert service.status(again)["spent"] == "0"
+    assert service.times_told(done) == 1
+    assert service.times_told(on_its_way) == (2 if mined else 1)
+    _assert_four_are_paid_for_once(service)
 
 
-Keys = tuple[str, str, str]
-
-
-@contextmanager
-def _of_sqlite(manage: Manage, folder: Path, shown: dict[str, str]) -> Iterator[Keys]:
-    (folder / "var").mkdir()
-    database = folder / "var" / "tacitus.sqlite3"
-    url = f"sqlite:///{database}"
-    before = _with_a_key(manage, url)
-    _run(shown["python"], folder, url)
-    assert manage("flush", "--no-input", DATABASE_URL=url, DEVELOPMENT="1").returncode == 0
-    lost = _keys(manage, url)
-    for each in database.parent.glob("tacitus.sqlite3*"):
-        each.unlink()
-    shutil.copy(folder / "backup.sqlite3", database)
-    yield before, lost, _keys(manage, url)
-
-
-@contextmanager
-def _of_postgresql(manage: Manage, folder: Path, shown: dict[str, str]) -> Iterator[Keys]:
-    known = connection.settings_dict
-    name = f"{known['NAME']}_backup"
-    server = {"user": known["USER"], "password": known["PASSWORD"], "host": known["HOST"]}
-    given = {key: value for key, value in server.items() if value}
-    port = known["PORT"] or 5432
-    url = f"postgres://{known['USER']}:{known['PASSWORD']}@{known['HOST']}:{port}/{name}"
-    with psycopg.connect(**given, port=port, dbname="postgres", autocommit=True) as beside:
-        beside.execute(f'DROP DATABASE IF EXISTS "{name}" WITH (FORCE)')
-        beside.execute(f'CREATE DATABASE "{name}"')
-        try:
-            before = _with_a_key(manage, url)
-            _run(shown["pg_dump"], folder, url)
-            assert manage("flush", "--no-input", DATABASE_URL=url, DEVELOPMENT="1").returncode == 0
-            lost = _keys(manage, url)
-            _run(shown["pg_restore"], folder, url)
-            yield before, lost, _keys(manage, url)
-        finally:
-            beside.execute(f'DROP DATABASE "{name}" WITH (FORCE)')
-
-
-def _with_a_key(manage: Manage, url: str) -> str:
-    given = {"DATABASE_URL": url, "DEVELOPMENT": "1"}
-    assert manage("migrate", "--verbosity", "0", **given).returncode == 0
-    assert manage("create_api_key", "--owner", OWNER, **given).returncode == 0
-    return _keys(manage, url)
-
-
-def _keys(manage: Manage, url: str) -> str:
-    return manage("shell", "--verbosity", "0", "-c", KEYS, DATABASE_URL=url, DEVELOPMENT="1").stdout
-
-
-def _run(command: str, folder: Path, url: str) -> None:
-    environment = {"PATH": os.environ["PATH"], "DATABASE_URL": url}
-    subprocess.run(command, shell=True, cwd=folder, env=environment, check=True, timeout=60)  # noqa: S602
+def _assert_four_are_paid_for_once(service: Service) -> None:
+    """Each transaction of the signer proved something, and nothing was proven twice."""
+    logs = service.node.rpc.ask("eth_getLogs", {"address": service.it.registry, "fromBlock": "0x0"})
+    assert len({tuple(log["topics"]) for log in logs}) == len(logs)
+    signer = Key.from_key(SIGNER_KEY).address
+    sent = int(service.node.rpc.ask("eth_getTransactionCount", signer, "latest"), 16)
+    assert len({log["transactionHash"] for log in logs}) == sent == 4

@@ -3,6 +3,7 @@
 import asyncio
 import io
 import json
+import math
 import threading
 from collections.abc import Callable, Coroutine, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -10,7 +11,8 @@ from typing import Any
 
 import pytest
 
-from explorer.gate import HELD_BYTES, LARGE, UNREAD_BYTES, WAITING, Gate
+from explorer.gate import HELD_BYTES, WAITING, Gate
+from explorer.unread_answers import LARGE, MOST
 from explorer.wsgi_call import answered, environ_of
 
 pytestmark = pytest.mark.no_database
@@ -170,49 +172,91 @@ def test_who_has_been_sending_for_longest_gives_way() -> None:
     _run(ask())
 
 
-def test_large_answers_wait_for_their_readers_up_to_a_bound() -> None:
-    """Whoever has them made and does not read fills no disk, and keeps nobody from small ones."""
-    made: list[io.BytesIO] = []
+class Downloads:
+    """Large answers, of which nothing but the beginning is there, and who asks for them."""
 
-    def application(environ: dict[str, Any], start: Start) -> Any:
+    def __init__(self) -> None:
+        self.gate = Gate(self._application, threads=1, longest=10)
+        self.files: list[io.BytesIO] = []
+
+    def _application(self, environ: dict[str, Any], start: Start) -> Any:
         start("200 OK", [("Content-Length", environ["QUERY_STRING"])])
-        made.append(io.BytesIO(bytes(2**17)))  # its beginning: nobody reads further
-        return environ["wsgi.file_wrapper"](made[-1])
+        self.files.append(io.BytesIO(bytes(2**19)))
+        return environ["wsgi.file_wrapper"](self.files[-1])
 
-    async def status(gate: Gate, size: int) -> int:
-        """Of an answer whose reader stands still."""
+    async def begin(
+        self, size: int, *, takes: float = 0, method: str = "GET"
+    ) -> tuple[int, asyncio.Future[None]]:
+        """Status, and the sending, to a reader who takes so many pieces and stands still."""
         began = asyncio.get_running_loop().create_future()
+        taken = 0
 
         async def receive() -> dict[str, Any]:
             await asyncio.get_running_loop().create_future()
             return {}
 
         async def send(message: dict[str, Any]) -> None:
+            nonlocal taken
             if not began.done():
                 began.set_result(message["status"])
             elif message.get("more_body"):
-                await asyncio.get_running_loop().create_future()
+                if taken >= takes:
+                    await asyncio.get_running_loop().create_future()
+                taken += 1
 
-        scope = SCOPE | {"query_string": str(size).encode()}
-        readers.append(asyncio.ensure_future(gate(scope, receive, send)))
-        return int(await began)
+        scope = SCOPE | {"query_string": str(size).encode(), "method": method}
+        sending = asyncio.ensure_future(self.gate(scope, receive, send))
+        status = int(await began)
+        await asyncio.sleep(0.02)
+        return status, sending
 
-    readers: list[asyncio.Future[None]] = []
+
+def test_large_answers_wait_for_their_readers_up_to_a_bound() -> None:
+    """Whoever has them made and does not read fills no disk, and keeps nobody from theirs."""
 
     async def ask() -> None:
-        gate = Gate(application, threads=1, longest=10)
-        assert await status(gate, 2 * UNREAD_BYTES) == 200  # one alone
-        assert await status(gate, LARGE + 1) == 503
-        assert made[-1].closed
-        assert await status(gate, LARGE) == 200
-        readers[0].cancel()
-        await asyncio.gather(readers[0], return_exceptions=True)
-        assert await status(gate, UNREAD_BYTES - LARGE - 1) == 200
-        assert await status(gate, LARGE + 1) == 200
-        assert await status(gate, LARGE + 1) == 503
-        for each in readers:
-            each.cancel()
-        await asyncio.gather(*readers, return_exceptions=True)
+        downloads = Downloads()
+        unread = [await downloads.begin(MOST // 4) for _ in range(4)]
+        assert [status for status, _ in unread] == 4 * [200]
+        status, whole = await downloads.begin(LARGE + 1, takes=math.inf)
+        assert (status, whole.done()) == (200, True)
+        assert [sending.done() for _, sending in unread] == [True, False, False, False]
+        assert [file.closed for file in downloads.files] == [True, False, False, False, True]
+        assert unread[0][1].exception() is None
+        small = [await downloads.begin(LARGE) for _ in range(10)]
+        bodiless, _ = await downloads.begin(MOST, method="HEAD")
+        assert (bodiless, [status for status, _ in small]) == (200, 10 * [200])
+        assert not unread[1][1].done()
+        for _, sending in (*unread[1:], *small):
+            sending.cancel()
+
+    _run(ask())
+
+
+def test_who_reads_slowest_gives_way() -> None:
+    async def ask() -> None:
+        downloads = Downloads()
+        _, reads = await downloads.begin(MOST // 2, takes=7)
+        _, does_not = await downloads.begin(MOST // 2)
+        assert (await downloads.begin(MOST // 2, takes=math.inf))[0] == 200
+        assert (reads.done(), does_not.done()) == (False, True)
+        reads.cancel()
+
+    _run(ask())
+
+
+def test_what_is_larger_than_all_that_may_wait_is_sent_alone_or_not_at_all() -> None:
+    async def ask() -> None:
+        downloads = Downloads()
+        _, first = await downloads.begin(LARGE + 1)
+        assert (await downloads.begin(MOST + 1))[0] == 503
+        assert downloads.files[-1].closed
+        assert not first.done()
+        first.cancel()
+        await asyncio.gather(first, return_exceptions=True)
+        status, alone = await downloads.begin(MOST + 1)
+        assert (status, alone.done()) == (200, False)
+        alone.cancel()
 
     _run(ask())
 

@@ -51,8 +51,42 @@ def test_the_pages_own_sentences_are_true() -> None:
     assert cells["provers"][:2] == ("1", "1")
     first = {name for name, *_ in found.limits[:2]}
     assert first == {"the database's disk", "the destination's blocks"}
-    fit = [needs_of(level, Figures()).block_share for level in LEVELS]
-    assert fit[0] < 0.01 < fit[1] < 1 < fit[2]
+    some, many, most = (needs_of(level, Figures()) for level in LEVELS)
+    assert some.block_share < 0.01 < Figures().block_share < many.block_share < 1 < most.block_share
+    assert (Figures().disk, Figures().days_kept) == (1e12, 365)
+    assert some.database_bytes_kept < 1e12 < many.database_bytes_kept
+    assert sum(each.calldata * Figures().stored_per_byte for each in (some, many)) > (
+        0.5 * (some.database_bytes + many.database_bytes)
+    )
+
+
+def test_sqlites_one_writer_takes_polls_and_submissions_as_well() -> None:
+    def most_facts(**figures: float) -> float:
+        (found,) = (each for each in reached(Figures(**figures)) if each.limit.name == "SQLite")
+        return found.facts
+
+    # Half a day's milliseconds, by those of a batch of ten facts with its ten polls.
+    assert most_facts() == pytest.approx(0.5 * DAY * 1_000 * 10 / (2.3 + 1.3 + 10 * 0.07))
+    assert most_facts(polls_per_batch=100) == pytest.approx(
+        0.5 * DAY * 1_000 * 10 / (2.3 + 1.3 + 100 * 0.07)
+    )
+
+
+def test_what_is_full_within_some_time_says_so() -> None:
+    (told,) = (since for name, since, _ in growth(Figures()).limits if name.endswith("disk"))
+    assert re.fullmatch(r"from [0-9]+ k facts a day on, within 365 days where it has 1 TB", told)
+    less = growth(Figures(days_kept=30, disk=5e11))
+    assert any(since.endswith("within 30 days where it has 0.5 TB") for _, since, _ in less.limits)
+
+
+def test_what_is_full_first_is_told_once(manage: Manage) -> None:
+    same, other = manage("growth").stdout, manage("growth", "--prover-ms", "1000").stdout
+    assert same.count("Full first") == 1
+    assert "\nFull first: the destination's blocks, from " in same
+    assert "\nMore machines do not mend that.\n" in same
+    assert other.count("Full first") == 2
+    assert "\nFull first: one prover, from " in other
+    assert "\nFull first of what more machines do not mend: the destination's blocks" in other
 
 
 def test_numbers_are_short() -> None:
@@ -72,7 +106,7 @@ def test_the_page_and_the_command_say_the_same(client: Client, manage: Manage) -
         assert " ".join((line.name, *line.cells)) in re.sub(" +", " ", ended.stdout)
     for told in (found.first, found.first_of_design, *(then for *_, then in found.limits)):
         assert told in page
-        assert told in ended.stdout
+        assert told in " ".join(ended.stdout.split())
     for each in described():
         assert f"{each.option} {each.shown} {each.what}" in page
 

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from explorer.private_file import PrivateFile
 from tests.commands import PRODUCTION
 
 pytestmark = pytest.mark.no_database
@@ -57,6 +58,7 @@ BASE = {
         "transaction_mode": "IMMEDIATE",
         "timeout": 20,
         "init_command": "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL;",
+        "factory": PrivateFile,
     },
     "database CONN_MAX_AGE": 5,
     "level of root": "INFO",

@@ -1,10 +1,12 @@
 """What /docs/security says is shown by tests that are there."""
 
 import ast
+import re
 from pathlib import Path
 
 import pytest
 from django.test import Client
+from django.utils.html import escape
 
 from explorer.security.analysis import EXPLAINED
 from explorer.security.bounds import BOUNDS
@@ -13,6 +15,9 @@ from explorer.security.rows import Requirement, Verdict
 from explorer.security.walk import CHAPTERS
 from tests.campaign import digest_of_contracts
 from tests.explorer.asvs import level_2, named
+from tests.explorer.beside import SLOWER
+from tests.explorer.test_denial import SLOWER_BY_A_BATCH
+from tests.memory import MOST_MEMORY
 
 pytestmark = pytest.mark.no_database
 HOUR = 3_600  # seconds
@@ -63,6 +68,26 @@ def test_all_of_it_is_on_the_page(client: Client) -> None:
         assert all(f"<code>{place}</code>" in page.text for place in row.places)
     assert all(f"<code>{seed}</code>" in page.text for seed in last_campaign().seeds)
     assert f"<code>{last_campaign().contracts[:12]}</code>" in page.text
+
+
+def test_the_bounds_are_those_that_the_tests_of_denial_hold(client: Client) -> None:
+    text = " ".join(client.get("/docs/security").text.split())
+    assert f"By the median others wait at most {SLOWER} times as long as beside" in text
+    assert f"at most {SLOWER_BY_A_BATCH} times as long while batches are submitted" in text
+    assert f"never holds {MOST_MEMORY >> 20} MB more than before" in text
+
+
+def test_what_is_not_met_is_listed_by_itself_and_leads_to_its_row(client: Client) -> None:
+    page = client.get("/docs/security").text
+    _, _, told = page.partition('<h3 id="gaps">')
+    listed, _, rows = told.partition("</dl>")
+    gaps = [each for each in REQUIREMENTS if each.verdict is Verdict.NOT_MET]
+    found = re.findall(r'<a href="#([^"]+)">([^<]+)</a>', listed)
+    assert found == [(each.anchor, each.numbers) for each in gaps]
+    for each in REQUIREMENTS:
+        row = f'<tr id="{each.anchor}"><th scope="row">{each.numbers}</th>'
+        assert rows.count(row) == 1
+        assert (escape(each.how) in listed) is (each in gaps)
 
 
 def test_the_last_campaign_ran_tests_that_are_there_for_an_hour_and_found_nothing(

@@ -2,6 +2,7 @@
 
 import os
 import re
+import select
 import signal
 import socket
 import subprocess
@@ -9,6 +10,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -145,13 +147,49 @@ def test_a_terminal_that_is_closed_ends_it(start: Start) -> None:
 
 def test_half_a_request_does_not_hold_it_up(start: Start) -> None:
     server, address = start("--workers=1")
-    port = int(address.rpartition(":")[2])
-    with socket.create_connection(("127.0.0.1", port), timeout=5) as visitor:
+    with _visitor(address) as visitor:
         visitor.sendall(b"GET / HTTP/1.1\r\nHost: ")
         assert _answers(address)
         os.killpg(server.pid, signal.SIGINT)
         # The rest is waited for, but not for the 30 seconds after which a worker is killed.
         assert server.wait(timeout=20) == 0
+
+
+@pytest.mark.parametrize("drips", [False, True])
+def test_headers_have_five_seconds_to_come(start: Start, drips: bool) -> None:  # noqa: FBT001
+    """Whether nothing more comes, or a byte now and then."""
+    _, address = start("--workers=1")
+    with _visitor(address) as visitor:
+        began = time.monotonic()
+        visitor.sendall(b"GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\nX-Long: ")
+        while not select.select([visitor], [], [], 0.5)[0]:
+            assert time.monotonic() - began < 12
+            if drips:
+                visitor.sendall(b"a")
+        assert 4 < time.monotonic() - began < 12
+
+
+def test_headers_have_32_kb(start: Start) -> None:
+    _, address = start("--workers=1")
+    least = b"GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\nX-Long: "
+    for length, end, status in (
+        (32_000, b"\r\n\r\n", b"200"),
+        (32_767, b"", b""),  # the rest is waited for
+        (32_768, b"", b"431"),
+    ):
+        with _visitor(address) as visitor:
+            visitor.sendall(least.ljust(length - len(end), b"a") + end)
+            answered = select.select([visitor], [], [], 2)[0]
+            told = visitor.recv(65_536).split()[1] if answered else b""
+            assert told == status, length
+    # What comes in one piece is read before it is measured, but not however long it is.
+    with _visitor(address) as visitor, suppress(ConnectionError):
+        visitor.sendall(least.ljust(100_000, b"a") + b"\r\n\r\n")
+        assert visitor.recv(65_536).split()[1] == b"431"
+
+
+def _visitor(address: str) -> socket.socket:
+    return socket.create_connection(("127.0.0.1", int(address.rpartition(":")[2])), timeout=5)
 
 
 def test_no_worker_outlives_a_server_that_is_killed(start: Start) -> None:

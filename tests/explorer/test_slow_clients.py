@@ -15,8 +15,16 @@ import requests
 from eth_account import Account as Key
 
 from explorer.gate import BODY_SECONDS, PIECE_SECONDS
+from explorer.unread_answers import MOST
 from tests.commands import Manage, managing
-from tests.explorer.beside import Site, assert_no_slower, memory_bounded, waits, waits_as_usual
+from tests.explorer.beside import (
+    Site,
+    assert_no_slower,
+    memory_bounded,
+    together,
+    waits,
+    waits_as_usual,
+)
 from tests.local_chain import CHAIN_ID
 from tests.served import served
 
@@ -132,7 +140,7 @@ def test_many_slow_bodies_keep_nobody_waiting_and_end(site: Site) -> None:
             assert not select.select(clients, [], [], 0)[0]  # they had still not been answered
             assert {_told(each) for each in clients} == {(408, "body_too_slow")}
         assert BODY_SECONDS <= time.monotonic() - began < BODY_SECONDS + 10
-    assert_no_slower(beside, usual + waits_as_usual(site, ORDINARY))
+    assert_no_slower(beside, together(usual, waits_as_usual(site, ORDINARY)))
 
 
 def test_a_browser_gets_a_page(site: Site) -> None:
@@ -170,7 +178,7 @@ def test_memory_for_bodies_that_do_not_end_is_bounded(site: Site) -> None:
         assert submitted.status_code == 200
         refused = len(select.select(clients, [], [], 0)[0])
     assert 100 < refused < 200
-    assert_no_slower(beside, usual + waits_as_usual(site, ORDINARY))
+    assert_no_slower(beside, together(usual, waits_as_usual(site, ORDINARY)))
 
 
 def test_a_body_that_its_client_leaves_was_never_sent(site: Site) -> None:
@@ -230,7 +238,29 @@ def test_many_slow_readers_keep_nobody_waiting(site: Site) -> None:
         beside = waits(site)
         status, body = _answer(clients[0])
     assert (status, len(body)) == (200, LARGE)
-    assert_no_slower(beside, usual + waits_as_usual(site, ORDINARY))
+    assert_no_slower(beside, together(usual, waits_as_usual(site, ORDINARY)))
+
+
+def test_a_newcomer_gets_all_of_a_large_answer_while_others_hold_theirs_unread(site: Site) -> None:
+    """They are so many that one of them has to give way: who has been standing for longest."""
+    request = _large(site, "Connection: close")
+    with ExitStack() as stack:
+
+        def begun() -> socket.socket:
+            client = stack.enter_context(closing(_connected(site, request, buffer=16_384)))
+            client.recv(1, socket.MSG_PEEK)  # it is being sent
+            return client
+
+        first = begun()
+        time.sleep(3)
+        others = [begun() for _ in range(MOST // LARGE - 1)]
+        newcomer = stack.enter_context(closing(_connected(site, request)))
+        status, body = _answer(newcomer)
+        assert (status, len(body)) == (200, LARGE)
+        for each, is_cut_off in ((first, True), (others[-1], False)):
+            status, body = _answer(each)
+            assert status == 200
+            assert (len(body) < LARGE) is is_cut_off
 
 
 def test_a_reader_that_stands_still_is_given_up(site: Site) -> None:

@@ -3,6 +3,7 @@
 from argparse import ArgumentParser
 from collections.abc import Iterator
 from math import inf
+from textwrap import fill
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
@@ -11,6 +12,7 @@ from explorer.growth.figures import Figures, described
 from explorer.growth.shown import LEVELS, Growth, growth
 
 NAME, CELL = 34, 14
+WIDTH = 100
 
 
 class Command(BaseCommand):
@@ -49,11 +51,14 @@ def _lines(found: Growth) -> Iterator[str]:
         yield _row(line.name, *line.cells)
     yield ""
     yield f"Full first: {found.first}."
-    yield f"Full first of what more machines do not mend: {found.first_of_design}."
+    if found.first == found.first_of_design:
+        yield "More machines do not mend that."
+    else:
+        yield f"Full first of what more machines do not mend: {found.first_of_design}."
     yield ""
-    for name, facts, then in found.limits:
-        yield f"{name}, {facts} facts a day"
-        yield f"  {then}"
+    for name, since, then in found.limits:
+        yield f"{name}, {since}"
+        yield fill(then, WIDTH, initial_indent="  ", subsequent_indent="  ")
     yield ""
     yield "The figures and where they are from: manage.py growth --help"
 

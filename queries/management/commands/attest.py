@@ -4,13 +4,14 @@ import sys
 import time
 from argparse import ArgumentParser
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 from django.db import InterfaceError, OperationalError, close_old_connections
 
-from accounts.database_state import refuse_unmigrated
+from accounts.database_state import await_database, refuse_unmigrated
 from accounts.lossy_output import outlive_a_full_disk
 from accounts.refusals import Refusal
 from queries.attestations import (
@@ -26,6 +27,7 @@ from queries.chain.advice import with_advice
 from queries.chain.attestation_post import Installation, NotTaken
 from queries.chain.errors import ChainError
 from queries.chain.signer import Signer, SignerUnusable
+from queries.management.node_files import IN_A_FILE, address_in
 from queries.routes import Registry, Routes, RoutesUnreadable, read_routes
 from queries.speaker import Speaker
 
@@ -67,6 +69,7 @@ class Command(BaseCommand):
         to = parser.add_mutually_exclusive_group()
         to.add_argument("--keep", action="store_true", help="for this installation's provers")
         to.add_argument("--post", metavar="URL", default="", help="to the installation there")
+        to.add_argument("--post-file", type=Path, metavar="PATH", help=IN_A_FILE)
 
     def handle(self, **options: Any) -> None:
         try:
@@ -82,9 +85,13 @@ class Command(BaseCommand):
 
     def _handle(self, *, watch: bool, keep: bool, post: str, **options: Any) -> None:
         routes = read_routes(settings.ROUTES_FILE)
+        if options["post_file"]:
+            post = address_in(options["post_file"], "--post-file")
         if options["take"] and (keep or post):
             raise CommandError("--take keeps what it reads; leave --keep and --post out.")
-        if options["take"] or keep or (watch and not post):
+        if watch and not post:
+            await_database(self.stderr.write)
+        elif options["take"] or keep:
             refuse_unmigrated()
         if options["take"]:
             self._take(routes)

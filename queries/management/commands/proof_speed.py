@@ -33,8 +33,8 @@ class Command(BaseCommand):
     def handle(self, **options: Any) -> None:
         if not second_opinion_installed():
             raise CommandError(
-                "The trie package, a development dependency, is not installed: "
-                "there is nothing to compare with."
+                "The trie package is not installed: there is nothing to compare with. "
+                "Run this in a clone, with .venv/bin/python, after make setup."
             )
         folder: Path | None = options["corpus"]
         try:

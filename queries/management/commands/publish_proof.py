@@ -4,6 +4,7 @@ from argparse import ArgumentParser
 from contextlib import ExitStack, closing
 from dataclasses import replace
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 from django.conf import settings
@@ -19,6 +20,7 @@ from queries.chain.one_transaction import TransactionFailed
 from queries.chain.signer import Signer, SignerUnusable, open_signer
 from queries.chain.source import SourceChain
 from queries.management.bundle_files import add_bundle, read_bundle
+from queries.management.node_files import IN_A_FILE, address_in
 from queries.pipeline.publishing import Means, NotPublished, publish, registry_at
 from queries.proving.bundles import BlockProof, Bundle
 from queries.routes import DEFAULT_RANGE, GWEI, LONGEST_RANGE
@@ -37,13 +39,23 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         add_bundle(parser)
-        parser.add_argument("--node", required=True, metavar="URL", help="of the destination chain")
+        node = parser.add_mutually_exclusive_group(required=True)
+        node.add_argument("--node", metavar="URL", help="of the destination chain")
+        node.add_argument("--node-file", type=Path, metavar="PATH", help=IN_A_FILE)
         parser.add_argument(
             "--source-node",
             action="append",
             default=[],
             metavar="URL",
             help="of a source chain: for headers up to a block that the registry knows",
+        )
+        parser.add_argument(
+            "--source-node-file",
+            action="append",
+            default=[],
+            type=Path,
+            metavar="PATH",
+            help=IN_A_FILE,
         )
         parser.add_argument("--registry", default="", metavar="0x…", help="another than it names")
         parser.add_argument(
@@ -67,18 +79,19 @@ class Command(BaseCommand):
     def handle(self, **options: Any) -> None:
         bundle = read_bundle(options["file"], options["most_mib"])
         _check(options)
+        node, source_nodes = _nodes(options)
         try:
             with ExitStack() as stack:
-                chain = chain_at(options["node"])
+                chain = chain_at(node)
                 if chain.id != bundle.destination:
                     raise CommandError(
-                        f"The node at {host_of(options['node'])} is of chain {chain.id}, and the "
-                        f"facts are for chain {bundle.destination}."
+                        f"The node at {host_of(node)} is of chain {chain.id}, and the facts are "
+                        f"for chain {bundle.destination}."
                     )
                 chain = replace(chain, dearest_gas=options["dearest_gas_gwei"] * GWEI)
                 destination = stack.enter_context(closing(Destination(chain)))
                 sources = {chain.id: stack.enter_context(closing(SourceChain(chain)))}
-                for url in options["source_node"]:
+                for url in source_nodes:
                     other = chain_at(url)
                     sources[other.id] = stack.enter_context(closing(SourceChain(other)))
                 means = Means(destination, _signer, None, options["wait"], self._tell)
@@ -120,6 +133,16 @@ class Command(BaseCommand):
 @cache
 def _signer() -> Signer:
     return open_signer(settings.SIGNER_KEY, settings.SIGNER_KEYSTORE, settings.SIGNER_PASSWORD)
+
+
+def _nodes(options: dict[str, Any]) -> tuple[str, list[str]]:
+    """The destination's, and those of source chains."""
+    file = options["node_file"]
+    in_files = [address_in(each, "--source-node-file") for each in options["source_node_file"]]
+    return (
+        address_in(file, "--node-file") if file else options["node"],
+        [*options["source_node"], *in_files],
+    )
 
 
 def _check(options: dict[str, Any]) -> None:

@@ -7,8 +7,9 @@ from typing import Any
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 
-from accounts.database_state import refuse_unmigrated
+from accounts.database_state import await_database
 from accounts.lossy_output import outlive_a_full_disk
+from queries.chain.name_turns import NameTurns
 from queries.chain.signer import Signer, SignerUnusable, open_signer
 from queries.engines import embedded
 from queries.engines.waking import ALARM, LOOKS_EVERY, listen
@@ -31,13 +32,16 @@ class Command(BaseCommand):
         threads = _threads(options["threads"])
         routes = _routes()
         signer = _signer()
-        refuse_unmigrated()
+        await_database(self.stderr.write)
         outlive_a_full_disk(self)
         for each in (signal.SIGTERM, signal.SIGINT):
             signal.signal(each, lambda *_: ALARM.stop())
-        looks = LastLooks()
+        looks, turns = LastLooks(), NameTurns()
         workers = embedded.run(
-            lambda: Chains(routes, signer, last_looks=looks), threads, ALARM, LOOKS_EVERY
+            lambda: Chains(routes, signer, last_looks=looks, name_turns=turns),
+            threads,
+            ALARM,
+            LOOKS_EVERY,
         )
         count = len(routes.registries)
         self.stdout.write(

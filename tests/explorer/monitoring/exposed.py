@@ -4,16 +4,37 @@ import re
 
 from django.test import Client
 
+from tests.explorer.monitoring.promql_values import Vector
+
 HERE = {"Host": "127.0.0.1:8000"}
 LABEL = re.compile(r'([a-zA-Z_][a-zA-Z0-9_]*)="((?:[^"\\\n]|\\["\\n])*)"')
-SAMPLE = re.compile(r"([a-zA-Z_:][a-zA-Z0-9_:]*)(?:\{(.*)\})? (\S+)")
+SAMPLE = re.compile(r"^([a-zA-Z_:][a-zA-Z0-9_:]*)(?:\{(.*)\})? (\S+)$", re.MULTILINE)
 Samples = dict[str, dict[tuple[str, ...], float]]  # name → values of its labels → value
 
 
 def exposed() -> Samples:
+    return samples_of(told())
+
+
+def told() -> str:
     answer = Client().get("/metrics", headers=HERE)
     assert answer.status_code == 200, answer.text
-    return samples_of(answer.text)
+    return answer.text
+
+
+def kinds_of(text: str) -> dict[str, str]:
+    """Metric → its kind."""
+    return dict(re.findall(r"^# TYPE (\S+) (\S+)$", text, re.MULTILINE))
+
+
+def scrape_of(text: str, **added: str) -> dict[str, Vector]:
+    """The same with the names of labels, and with those that Prometheus adds."""
+    samples_of(text)
+    found: dict[str, Vector] = {}
+    for name, labels, value in SAMPLE.findall(text):
+        told_with = frozenset({**dict(LABEL.findall(labels)), **added}.items())
+        found.setdefault(name, {})[told_with] = float(value)
+    return found
 
 
 def samples_of(text: str) -> Samples:

@@ -10,12 +10,13 @@ from django.utils import timezone
 from explorer.monitoring import endpoint
 from queries import transitions
 from queries.management.many_queries import LARGEST, fill
-from queries.models import Batch, BlockJob, WebhookDelivery
+from queries.models import Batch, BlockJob, ChainRecord, SentTransaction, WebhookDelivery
 from queries.pipeline.costs import settle_costs
 from queries.pipeline.leases import claim_batch, claim_job
 from queries.wait_reasons import Reason
 from tests.explorer.monitoring.exposed import exposed
-from tests.queries.api.served_api import HERE, ROUTES, SEPOLIA, make_key, submitted
+from tests.explorer.monitoring.watched_service import ETHER, WATCHED, make_service, wei
+from tests.queries.api.served_api import HERE, ROUTES, SEPOLIA, WALLET, make_key, submitted
 from tests.queries.api.worked_batches import send_transaction
 from tests.queries.test_daily_counts import FAILURE
 
@@ -76,7 +77,7 @@ def test_jobs_and_transactions_are_told_by_how_far_they_are() -> None:
     now = timezone.now()
     BlockJob.objects.update(look_again=now)
     BlockJob.objects.create(source=1, destination=1, block=7, look_again=now, failures=3)
-    BlockJob.objects.create(source=1, destination=1, block=8, look_again=now, header="f9")
+    BlockJob.objects.create(source=1, destination=1, block=8, look_again=now, header=b"\xf9")
     seen = exposed()
     assert seen["tacitus_block_jobs"] == {("block",): 1, ("proof",): 1, ("transaction",): 1}
     assert seen["tacitus_transactions"][str(SEPOLIA), "unmined"] == 1
@@ -96,6 +97,28 @@ def test_jobs_and_transactions_are_told_by_how_far_they_are() -> None:
     assert seen["tacitus_transactions_settled_total"] == {(str(SEPOLIA),): 1}
     assert seen["tacitus_gas_total"] == {(str(SEPOLIA),): 170_480}
     assert seen["tacitus_spent_wei_total"] == {(str(SEPOLIA),): 170_480 * 10**10 + 5}
+
+
+def test_of_a_days_bound_it_is_told_how_much_is_spent(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of the signer that provers have now, and of no chain without a bound."""
+    monkeypatch.setattr(endpoint, "ROUTES", ROUTES)
+    make_service()
+    sent = SentTransaction.objects.filter(sender=WALLET)
+    sent.update(most=wei(ETHER // 4))
+    unbounded = _statements()
+    assert "tacitus_day_spent_ratio" not in exposed()
+    monkeypatch.setattr(endpoint, "ROUTES", WATCHED)
+    assert exposed()["tacitus_day_spent_ratio"] == {(str(SEPOLIA),): 0.25}
+    more = 3 + (connection.vendor == "postgresql")
+    assert _statements() == unbounded + more
+    sent.update(settled=True, gas_used=2, gas_price=wei(ETHER // 2))
+    assert exposed()["tacitus_day_spent_ratio"] == {(str(SEPOLIA),): 1}
+    sent.update(signed=timezone.now() - timedelta(hours=25))
+    assert exposed()["tacitus_day_spent_ratio"] == {(str(SEPOLIA),): 0}
+    sent.update(signed=timezone.now(), sender=f"0x{1:040x}")
+    assert exposed()["tacitus_day_spent_ratio"] == {(str(SEPOLIA),): 0}
+    ChainRecord.objects.update(signer="")
+    assert "tacitus_day_spent_ratio" not in exposed()
 
 
 def test_webhooks_that_fail_are_told() -> None:

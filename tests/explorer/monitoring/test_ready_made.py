@@ -1,71 +1,72 @@
-"""The dashboard and the alerts name what there is, and each alert says what to do."""
+"""The dashboard and the alerts are PromQL, name what there is, and each alert says what to do."""
 
-import json
 import re
 from typing import Any
 
 import pytest
-import yaml
 from django.test import Client
 
+from explorer.monitoring import endpoint
 from explorer.views.guides import MONITORING
-from tests.explorer.monitoring.exposed import HERE
+from tests.explorer.monitoring.exposed import kinds_of, told
+from tests.explorer.monitoring.promql import Selector, duration, parsed, selectors
+from tests.explorer.monitoring.promql_labels import labels_of
+from tests.explorer.monitoring.ready_made import alerts, expressions, panels, targets
+from tests.explorer.monitoring.watched_service import WATCHED, make_service, scrape
+from tests.queries.api import served_api
 
-LABELS = {
-    "chain", "destination", "job", "le", "node", "queue", "signer", "source", "stage",
-    "state", "status",
+NOT_SHOWN = {
+    "tacitus_info", "tacitus_facts_total", "tacitus_node_head_number",
+    "tacitus_node_look_age_seconds",
 }  # fmt: skip
-DASHBOARD, ALERTS = MONITORING / "dashboard.json", MONITORING / "alerts.yml"
-
-
-def _alerts() -> list[dict[str, Any]]:
-    (group,) = yaml.safe_load(ALERTS.read_text())["groups"]
-    rules: list[dict[str, Any]] = group["rules"]
-    return rules
-
-
-def _panels() -> list[dict[str, Any]]:
-    panels: list[dict[str, Any]] = json.loads(DASHBOARD.read_text())["panels"]
-    return [each for each in panels if each["type"] != "row"]
-
-
-def _expressions() -> list[str]:
-    shown = [target["expr"] for panel in _panels() for target in panel["targets"]]
-    return shown + [rule["expr"] for rule in _alerts()]
-
-
-@pytest.mark.django_db
-def test_every_metric_that_is_named_exists() -> None:
-    text = Client().get("/metrics", headers=HERE).text
-    kinds = dict(re.findall(r"^# TYPE (\S+) (\S+)$", text, re.MULTILINE))
-    histograms = {name for name, kind in kinds.items() if kind == "histogram"}
-    known = {*kinds, *(f"{name}_{end}" for name in histograms for end in ("bucket", "sum"))}
-    named = {name for each in _expressions() for name in re.findall(r"\btacitus_\w+", each)}
-    assert named <= known
-    assert named >= set(kinds) - histograms - {
-        "tacitus_info", "tacitus_facts_total", "tacitus_node_head_number",
-        "tacitus_node_look_age_seconds",
-    }  # fmt: skip
-    for each in _expressions():
-        counters = re.findall(r"\btacitus_\w+_(?:total|bucket)\b", each)
-        rates = re.findall(r"increase\(tacitus_\w+_(?:total|bucket)\b", each)
-        assert len(counters) == len(rates), each
 
 
 @pytest.mark.no_database
-def test_every_label_that_is_named_exists() -> None:
-    for each in _expressions():
-        chosen = ",".join(re.findall(r"\{([^}]*)\}", each))
-        grouped = ",".join(re.findall(r"\b(?:by|on) \(([^)]*)\)", each))
-        named = {*re.findall(r"(\w+)!?=", chosen), *re.findall(r"\w+", grouped)}
-        assert named <= LABELS, each
+def test_every_expression_is_promql_and_every_time_a_duration() -> None:
+    for each in expressions():
+        assert list(selectors(parsed(each))), each
+    for rule in alerts():
+        assert duration(rule.get("for", "1s"))
+
+
+@pytest.mark.urls(served_api.HERE)
+@pytest.mark.django_db(transaction=True)
+def test_every_metric_and_label_that_is_named_exists(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(endpoint, "ROUTES", WATCHED)
+    make_service()
+    known = {
+        metric: frozenset(name for labels in vector for name, _ in labels)
+        for metric, vector in scrape().items()
+    }
+    for target in targets():
+        labels = labels_of(parsed(target["expr"]), known)
+        assert set(re.findall(r"\{\{(\w+)\}\}", target["legendFormat"])) <= labels, target
+    for rule in alerts():
+        labels = labels_of(parsed(rule["expr"]), known)
+        sentences = " ".join(rule["annotations"].values())
+        assert set(re.findall(r"\$labels\.(\w+)", sentences)) <= labels, rule
+
+
+@pytest.mark.django_db
+def test_every_metric_is_used_as_its_kind_is() -> None:
+    """A counter says nothing but by how much it grew."""
+    kinds = kinds_of(told())
+    used = {
+        each: kinds.get(each.metric, kinds.get(re.sub("_(bucket|sum|count)$", "", each.metric), ""))
+        for text in expressions()
+        for each in selectors(parsed(text))
+    }
+    for each, kind in used.items():
+        assert bool(each.seconds) is (kind in {"counter", "histogram"}), each
+    shown = {each.metric for each in used}
+    assert shown >= {name for name, kind in kinds.items() if kind != "histogram"} - NOT_SHOWN
 
 
 @pytest.mark.no_database
 def test_every_alert_says_what_is_wrong_and_what_to_do() -> None:
-    names = [rule["alert"] for rule in _alerts()]
+    names = [rule["alert"] for rule in alerts()]
     assert len(names) == len(set(names)) >= 12
-    for rule in _alerts():
+    for rule in alerts():
         assert set(rule["annotations"]) == {"summary", "do"}
         assert rule["labels"]["severity"] in {"critical", "warning", "info"}
         for sentence in rule["annotations"].values():
@@ -73,10 +74,22 @@ def test_every_alert_says_what_is_wrong_and_what_to_do() -> None:
 
 
 @pytest.mark.no_database
+def test_the_guide_names_the_alerts_that_a_restored_database_misleads(client: Client) -> None:
+    """A total that is smaller than it was counts as grown by the whole of it."""
+    restoring = client.get("/docs/operating").text.partition('id="backups"')[2].partition("<h2")[0]
+    grown = {rule["alert"] for rule in alerts() if any(each.seconds for each in _read(rule))}
+    assert set(re.findall(r"<code>(Tacitus\w+)</code>", restoring)) == grown
+
+
+def _read(rule: dict[str, Any]) -> list[Selector]:
+    return list(selectors(parsed(rule["expr"])))
+
+
+@pytest.mark.no_database
 def test_every_panel_says_what_it_shows() -> None:
-    for panel in _panels():
+    for panel in panels():
         assert panel["description"].endswith("."), panel["title"]
-    places = [tuple(panel["gridPos"].values()) for panel in _panels()]
+    places = [tuple(panel["gridPos"].values()) for panel in panels()]
     assert len(places) == len(set(places))
 
 

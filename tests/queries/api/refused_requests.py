@@ -13,7 +13,7 @@ from accounts.models import Account, ApiKey
 from explorer.wsgi_call import BODY_CAME_LATE
 from queries.api import estimating
 from queries.chain.signer import Signer
-from queries.reading import proofs
+from queries.held_threads import place_for_a_proof
 from queries.statuses import BatchStatus
 from tests.explorer.on_record import ask_balances, prove
 from tests.queries.api.served_api import (
@@ -143,7 +143,7 @@ def _proof_that_is_not_kept() -> Any:
 
 def _proofs_busy() -> Any:
     batch_id = submitted(make_key(), SPECIFICATION)
-    with proofs._places, proofs._places:
+    with place_for_a_proof(), place_for_a_proof():
         return _proof_of(batch_id)
 
 

@@ -15,7 +15,9 @@ from accounts.refusals import Refusal
 from explorer.urls import API_PATHS
 from queries import errors
 from queries.api.described_headers import DESCRIBED
+from queries.api.endpoints import ENDPOINTS
 from queries.api.example_answers import EXAMPLE_ANSWERS
+from queries.chain.local_node import LocalNode
 from queries.models import Query
 from queries.proving.header_fields import HeaderField
 from queries.proving.witnesses import AccountField
@@ -23,6 +25,7 @@ from queries.statuses import BatchStatus, StepName
 from tests.queries.api.json_schema import Schemas
 from tests.queries.api.refused_requests import REFUSED
 from tests.queries.api.served_api import HERE, ask, make_key, submit, submitted
+from tests.queries.api.things_to_ask_for import things_to_ask_for
 from tests.queries.api.worked_batches import run_steps, send_transaction, set_status
 from tests.queries.schema.example_batches import LEGACY, SPECIFICATION
 
@@ -205,6 +208,31 @@ def test_real_answers_fit_it() -> None:
     assert faults(ask(key, "/batch-queries", limit=1).json(), "Batches") == []
     assert faults(ask(key, "/api-key").json(), "ApiKey") == []
     assert faults(ask(key, "/chain-connections").json(), "Connections") == []
+
+
+@pytest.mark.django_db
+def test_real_answers_about_what_is_proven_fit_it(shared_node: LocalNode) -> None:
+    with things_to_ask_for(shared_node) as things:
+        for endpoint in ENDPOINTS:
+            answer = things.answer_of(endpoint)
+            assert answer.status_code == 200, endpoint.name
+            assert faults(json.loads(answer.getvalue()), endpoint.answer) == [], endpoint.name
+
+
+@pytest.mark.django_db
+def test_no_answer_is_kept_in_a_cache(shared_node: LocalNode) -> None:
+    """What is there, and the refusal of whoever has no key."""
+    with things_to_ask_for(shared_node) as things:
+        for endpoint in ENDPOINTS:
+            told, stranger = things.answer_of(endpoint), things.answer_of(endpoint, "none")
+            assert told.status_code == 200, endpoint.name
+            assert stranger.status_code == (401 if endpoint.needs_key else 200), endpoint.name
+            for answer in (told, stranger):
+                answer.getvalue()  # closes the proof's file
+                kept = set(answer["Cache-Control"].split(", "))
+                # The description is the same to everyone, and asked for anew.
+                public = endpoint.path == "/openapi.json"
+                assert kept >= {"no-cache" if public else "no-store"}, endpoint.name
 
 
 @pytest.mark.django_db

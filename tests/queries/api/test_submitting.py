@@ -153,13 +153,20 @@ def test_a_head_that_was_seen_long_ago_decides_nothing() -> None:
     submitted(make_key(), block_batch({"header": ["NONCE"]}, "block:9999"))
 
 
-@pytest.mark.parametrize("kind", ["block", "timestamp"])
-def test_without_a_head_whatever_can_be_kept_is_accepted(kind: str) -> None:
+def test_without_a_head_whatever_can_be_kept_is_accepted() -> None:
     key = make_key()
-    submitted(key, block_batch({"header": ["NONCE"]}, f"{kind}:{2**63 - 1}"))
-    told = submit(key, block_batch({"header": ["NONCE"]}, f"{kind}:{2**63}")).json()
+    for selector in (f"block:{2**63 - 1}", "timestamp:9999999999"):
+        submitted(key, block_batch({"header": ["NONCE"]}, selector))
+    told = submit(key, block_batch({"header": ["NONCE"]}, f"block:{2**63}")).json()
     assert told["code"] == "block_beyond_head"
-    assert f"{kind}:{2**63 - 1}." in told["error"]
+    assert f"block:{2**63 - 1}." in told["error"]
+
+
+def test_a_time_in_milliseconds_is_told_as_such_and_need_not_be_tried_again() -> None:
+    record_head(SEPOLIA, number=100, timestamp=5_000)
+    told = submit(make_key(), block_batch({"header": ["NONCE"]}, "timestamp:1703799420000")).json()
+    assert (told["code"], told["retryable"]) == ("selector_malformed", False)
+    assert told["error"].endswith("In seconds it is timestamp:1703799420.")
 
 
 def accounts_batch(count: int) -> dict[str, object]:

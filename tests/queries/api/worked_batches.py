@@ -31,7 +31,7 @@ def send_transaction(batch_id: str, nonce: int = 0, *, mined: bool = True) -> Se
         chain=SEPOLIA,
         sender="0x" + 40 * "a",
         nonce=nonce,
-        raw="0x02",
+        raw=b"\x02",
         hashes=HASHES,
         max_fee=f"{1:064x}",
         most=f"{200_000:064x}",

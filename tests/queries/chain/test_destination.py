@@ -118,6 +118,27 @@ def test_gas_is_estimated_and_a_revert_told(destination: Destination, echo: str)
     assert reverted.value.data == word(9)
 
 
+@pytest.mark.parametrize("data", [b"", word(0) * 10, word(2**256 - 1) * 10])
+def test_less_gas_than_the_bytes_alone_take_is_no_estimate(node: LocalNode, data: bytes) -> None:
+    """With it nothing is mined, and nothing that comes after it."""
+    least = 21_000 + sum(16 if byte else 4 for byte in data)
+
+    def low(method: str, _params: list[Any], answer: Answer) -> Answer:
+        return {"result": hex(least - 1)} if method == "eth_estimateGas" else answer
+
+    with relay(node.url, low) as lying:
+        alone = Destination(chain_of(lying))
+        with pytest.raises(NodesLie):
+            alone.gas_needed(SIGNER.address, NOBODY, data)
+        alone.close()
+        beside = Destination(chain_of(lying, node.url))
+        (estimated,) = beside.gas_needed_by_each(SIGNER.address, NOBODY, [data])
+        assert isinstance(estimated, int)
+        assert estimated >= least
+        assert beside.gas_needed(SIGNER.address, NOBODY, data) == estimated
+        beside.close()
+
+
 def test_code_balance_and_block_hash(destination: Destination, node: LocalNode, echo: str) -> None:
     assert destination.code(echo) == ECHO
     assert destination.code(NOBODY) == b""

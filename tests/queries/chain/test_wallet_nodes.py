@@ -10,7 +10,8 @@ from typing import Any
 
 import pytest
 
-from queries.chain import contract_wallets, waiting
+from queries import held_threads
+from queries.chain import contract_wallets
 from queries.chain.contract_wallets import ASKER, WalletAnswer, WalletQuestions
 from queries.chain.local_node import LocalNode
 from queries.routes import Chain, NodeAddress
@@ -320,7 +321,7 @@ def test_a_chain_is_asked_one_question_at_a_time_and_holds_up_no_other_one(
 
 
 def test_a_place_is_left_for_what_else_waits_for_nodes() -> None:
-    assert contract_wallets.CHAINS_AT_ONCE < waiting.AT_ONCE
+    assert contract_wallets.CHAINS_AT_ONCE < held_threads.AT_ONCE
 
 
 def test_what_is_done_before_may_refuse_and_the_next_question_is_asked(nodes: ExitStack) -> None:

@@ -104,7 +104,7 @@ def test_a_proof_is_a_file_that_is_checked_without_the_server(
         (asking(1, "--prop", "AGE"), 1, "AGE"),
         (asking(1), 1, "."),
         (["status", "01J2VM6JSA6VKKZ0ENWGYYPR18"], 1, "No query found"),
-        (["status", "x", "--key", "tct_wrong"], 1, "The server's /dashboard shows the keys"),
+        (["status", "x", "--key", "tct_wrong"], 1, "/dashboard shows the one that works."),
         (["status", "x", "--server", "127.0.0.1"], 2, "The server is an address such as"),
         (["status", "x", "--server", "http://127.0.0.1:1"], 3, "does not answer"),
         (["submit"], 2, "Say what to prove and --to which chain"),
@@ -123,6 +123,18 @@ def test_a_failure_is_a_sentence_and_a_code(
     assert (ended.returncode, ended.stdout) == (code, "")
     assert said in ended.stderr
     assert len(ended.stderr.splitlines()) == 1
+
+
+@pytest.mark.parametrize("key", ["", "tct_wrong"])
+def test_where_the_right_key_is_shown_is_said_once(
+    it: Installation, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], key: str
+) -> None:
+    """By the server, which knows its own address."""
+    monkeypatch.setenv("TACITUS_KEY", key)
+    assert tacitus.main(["status", "x", "--server", it.address]) == 1
+    said = capsys.readouterr().err
+    assert said.count("/dashboard") == said.count(f"{it.address}/dashboard") == 1
+    assert ("Put it into TACITUS_KEY." in said) is (key == "")
 
 
 def test_programs_get_refusals_as_json(it: Installation) -> None:

@@ -147,10 +147,13 @@ def test_it_is_published_to_a_registry_that_was_deployed_since(
 
 
 def test_what_is_in_its_own_registry_costs_nothing_and_needs_no_key(
-    manage: Manage, left: Path, node: LocalNode
+    manage: Manage, left: Path, node: LocalNode, tmp_path: Path
 ) -> None:
-    said, _ = published(manage, left, "--node", node.url, SIGNER_KEY="")
-    assert said.count("nothing was sent.") == 2
+    """The node's address may stand in a file."""
+    told = published(manage, left, "--node", node.url, SIGNER_KEY="")
+    assert told[0].count("nothing was sent.") == 2
+    (named := tmp_path / "node").write_text(node.url)
+    assert published(manage, left, "--node-file", named, SIGNER_KEY="") == told
 
 
 def test_a_part_that_is_there_is_not_sent_again(

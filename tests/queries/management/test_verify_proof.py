@@ -194,6 +194,33 @@ def test_a_node_of_the_chain_with_another_block(
         assert "secret" not in sentence
 
 
+def test_a_node_is_named_in_a_file(
+    manage: Manage, file: Path, node: LocalNode, tmp_path: Path
+) -> None:
+    """Its address may hold a key, which must not stand in the list of processes, or be told."""
+    written(file, of_a_local_block(node))
+    named = tmp_path / "node"
+    named.write_text(f"{node.url}/?key=hunter2\n")
+    done = manage("verify_proof", str(file), "--node-file", str(named), **NOWHERE)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert f"which the node at {node.url.removeprefix('http://')} gives" in done.stdout
+    assert "hunter2" not in done.stdout
+    for content, said in (
+        ("", "must hold one address and nothing else."),
+        (f"{node.url} {node.url}", "must hold one address and nothing else."),
+        ("http://127.0.0.1:1/hunter2", "does not say its chain."),
+    ):
+        named.write_text(content)
+        sentence = refused(manage, file, "--node-file", named)
+        assert sentence.endswith(said)
+        assert "hunter2" not in sentence
+    named.write_bytes(b"\xff")
+    assert refused(manage, file, "--node-file", named).endswith(" is not UTF-8 text.")
+    assert refused(manage, file, "--node-file", "http://127.0.0.1:1/hunter2") == (
+        "The file that --node-file names cannot be read: No such file or directory."
+    )
+
+
 def test_a_file_that_is_none(manage: Manage, file: Path) -> None:
     assert "cannot be read: No such file or directory." in refused(manage, file)
     file.write_text("{}")

@@ -24,12 +24,16 @@ from queries.chain.registry_reads import RegistryReads
 from queries.chain.signer import Signer
 from queries.models import Batch, BlockJob, WebhookDelivery, WebhookTurn
 from queries.pipeline.chains import Chains
+from queries.pipeline.clock import shared_now
 from queries.pipeline.leases import next_look
 from queries.pipeline.worker import deliver_once, work_once
 from queries.routes import Chain, NodeAddress, Registry, RegistryKind, Routes
+from queries.schema.batch_rules import BatchLimits
 from tests.local_chain import CHAIN_ID, ETHER, HOLDER, SIGNER_KEY
 
 __all__ = ["CHAIN_ID", "ETHER", "HOLDER", "SIGNER_KEY", "Service", "running_service"]
+MORE_LOOKS = 2
+NOTHING = Routes({})
 
 
 @dataclass
@@ -110,6 +114,25 @@ class Service:
             if not work_once(held):
                 time.sleep(min(max(next_look(Batch, BlockJob) or 0.01, 0.01), 0.1))
 
+    def work_until_it_waits(self, batch: str, code: str, chains: Chains | None = None) -> str:
+        """As one prover does, until the batch waits for this; what it then says.
+
+        It still waits for it after more looks, which come at once and not after their pauses.
+        """
+        held = chains or self.chains()
+        self.work_until(lambda: self.status(batch)["waitCode"] == code, chains=held)
+        for _ in range(MORE_LOOKS):
+            self.look_now()
+            # Where batches took long to settle, one turn is for jobs alone.
+            assert any(work_once(held) for _ in range(2)), "nobody looks at it again"
+        assert self.waits(batch) == code
+        return str(self.status(batch)["waitsFor"])
+
+    def look_now(self) -> None:
+        """Whatever waits for another look is due, however long its pause."""
+        for rows in (Batch.objects, BlockJob.objects):
+            rows.exclude(look_again=None).update(look_again=shared_now())
+
     def balance(self, account: str, block: int) -> int:
         """What the source node says."""
         return int(self.node.rpc.ask("eth_getBalance", account, hex(block)), 16)
@@ -149,37 +172,47 @@ def ended_batch(service: Service, url: str) -> str:
 
 
 @contextmanager
-def running_service(node: LocalNode, **chain: Any) -> Iterator[Service]:
-    """A native registry on `node`, and the routes that the web pages then know."""
+def running_service(
+    node: LocalNode,
+    *,
+    beside: Routes = NOTHING,
+    limits: BatchLimits = wiring.LIMITS,
+    **chain: Any,
+) -> Iterator[Service]:
+    """A native registry on `node`, and the routes that the web pages then know, `beside` others."""
     signer = Key.from_key(SIGNER_KEY)
     node.rpc.ask("anvil_setBalance", signer.address, hex(1_000 * ETHER))
     address = to_checksum_address(node.deploy(load_artifact("NativeRegistry").bytecode))
     settings = {"finality": 0, "free": True, **chain}
+    here = Chain(CHAIN_ID, "Local", (NodeAddress(node.url),), **settings)
+    registry = Registry(RegistryKind.NATIVE, CHAIN_ID, CHAIN_ID, address)
     routes = Routes(
-        {CHAIN_ID: Chain(CHAIN_ID, "Local", (NodeAddress(node.url),), **settings)},
-        {(CHAIN_ID, CHAIN_ID): Registry(RegistryKind.NATIVE, CHAIN_ID, CHAIN_ID, address)},
+        {**beside.chains, CHAIN_ID: here}, {**beside.registries, (CHAIN_ID, CHAIN_ID): registry}
     )
-    with serving(node, routes) as running:
+    with serving(node, routes, limits) as running:
         yield running
 
 
 @contextmanager
-def serving(node: LocalNode, routes: Routes) -> Iterator[Service]:
+def serving(
+    node: LocalNode, routes: Routes, limits: BatchLimits = wiring.LIMITS
+) -> Iterator[Service]:
     """These routes, with an owner of a key; `node` is the destination's."""
     owner, _ = Account.objects.of_wallet(Wallet(Key.create().address))
     text = api_keys.shown(api_keys.add_key(owner, "Tests"))
     assert text is not None
-    with override_settings(ROOT_URLCONF=_addresses(routes)):
+    with override_settings(ROOT_URLCONF=_addresses(routes, limits)):
         yield Service(node, routes, text)
 
 
-def _addresses(routes: Routes) -> ModuleType:
+def _addresses(routes: Routes, limits: BatchLimits) -> ModuleType:
     """Those of the house, with these routes."""
     module = ModuleType("urls_of_the_test")
     vars(module)["urlpatterns"] = [
-        *api.addresses(routes, wiring.LIMITS),
-        *urls.of_accounts(routes, wiring.LIMITS),
+        *api.addresses(routes, limits),
+        *urls.of_accounts(routes, limits),
         *urls.explorer(routes),
         *urls.urlpatterns,
     ]
+    vars(module).update(handler400=urls.handler400, handler500=urls.handler500)
     return module

@@ -1,36 +1,24 @@
 """A node's address leads to another chain for a while: nothing is paid or rejected for it."""
 
-import json
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
 from queries.chain.errors import BlockUnknown
-from queries.chain.local_node import LocalNode, local_node
 from queries.chain.registry_facts import UNKNOWN
 from queries.chain.second_words import Said
 from queries.models import Head, SentTransaction
-from tests.queries.chain.lying_node import LyingNode
-from tests.queries.pipeline.between import PassOn, between, methods
+from tests.queries.pipeline.between import between, retold
 from tests.queries.pipeline.provers import through
-from tests.queries.pipeline.service import CHAIN_ID, HOLDER, Service, running_service
+from tests.queries.pipeline.service import CHAIN_ID, HOLDER, Service
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
 
-@pytest.fixture(scope="module")
-def node() -> Iterator[LocalNode]:
-    with local_node("--slots-in-an-epoch", "1") as running:
-        yield running
-
-
 @pytest.fixture
-def service(node: LocalNode) -> Iterator[Service]:
-    with running_service(node) as running:
-        running.mine(12)
-        Head.objects.all().delete()  # none is known, so what is asked for is taken unseen
-        yield running
+def service(service: Service) -> Service:
+    Head.objects.all().delete()  # none is known, so what is asked for is taken unseen
+    return service
 
 
 class Elsewhere:
@@ -40,15 +28,10 @@ class Elsewhere:
         self.answers = answers
         self.is_there, self.is_back = False, False
 
-    def __call__(self, connection: LyingNode, question: Any, pass_on: PassOn) -> None:
-        self.is_there |= "eth_call" in methods(question)
-        told = json.loads(pass_on())
-        asked = question if isinstance(question, list) else [question]
-        by_id = {each["id"]: each["method"] for each in asked}
+    def __call__(self, asked: Any, answer: Any) -> None:
+        self.is_there |= asked["method"] == "eth_call"
         if self.is_there and not self.is_back:
-            for each in told if isinstance(told, list) else [told]:
-                each["result"] = self.answers.get(by_id[each["id"]], each.get("result"))
-        connection.answer(json.dumps(told).encode())
+            answer["result"] = self.answers.get(asked["method"], answer.get("result"))
 
 
 def test_what_another_chains_node_denies_is_not_paid_for_again(service: Service) -> None:
@@ -57,7 +40,7 @@ def test_what_another_chains_node_denies_is_not_paid_for_again(service: Service)
     assert SentTransaction.objects.count() == 1
     again = service.ask_balance(HOLDER, block)
     led = Elsewhere(eth_chainId="0x1", eth_call="0x" + 64 * "00")
-    with between(service.node.url, led) as (address, _):
+    with between(service.node.url, retold(led)) as (address, _):
         prover = through(service, address)
         with pytest.raises(AssertionError, match="not done"):
             prover.work(again, seconds=1.5)
@@ -74,14 +57,12 @@ def test_a_batch_is_not_rejected_for_the_first_head_that_is_far_behind(service: 
     service.mine(400)
     batch = service.ask_balance(HOLDER, service.head() - 1)
 
-    def far_behind(connection: LyingNode, question: Any, pass_on: PassOn) -> None:
-        answer = json.loads(pass_on())
-        if not back and "latest" in json.dumps(question) and isinstance(answer["result"], dict):
+    def far_behind(asked: Any, answer: Any) -> None:
+        if not back and "latest" in asked["params"] and isinstance(answer["result"], dict):
             answer["result"]["number"] = "0x1"
-        connection.answer(json.dumps(answer).encode())
 
     back: list[bool] = []
-    with between(service.node.url, far_behind) as (address, _):
+    with between(service.node.url, retold(far_behind)) as (address, _):
         prover = through(service, address)
         with pytest.raises(AssertionError, match="has no such block yet"):
             prover.work(batch, seconds=2.5)

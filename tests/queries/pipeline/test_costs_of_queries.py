@@ -26,7 +26,7 @@ def _mined(job: BlockJob, shares: dict[str, dict[str, int]]) -> SentTransaction:
         chain=SEPOLIA,
         sender="0x" + 40 * "a",
         nonce=job.block,
-        raw="02",
+        raw=b"\x02",
         max_fee=f"{1:064x}",
         most=f"{GAS:064x}",
         gas_limit=GAS,

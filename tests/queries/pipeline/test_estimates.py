@@ -17,8 +17,8 @@ from accounts import api_keys
 from accounts.key_text import id_in
 from accounts.models import Account, ApiKey
 from accounts.wallets import Wallet
+from queries import held_threads
 from queries.api import estimating
-from queries.chain import waiting
 from queries.chain.artifacts import load_artifact
 from queries.chain.local_node import LocalNode, local_node
 from queries.chain.signed_parts import parts_of
@@ -74,7 +74,7 @@ def test_who_offers_what_is_told_is_served_for_it(service: Service) -> None:
     assert service.status(batch)["queryStatus"] == "DONE"
     row = SentTransaction.objects.get()
     assert told["transactions"] == 1
-    assert told["bytes"] == len(parts_of(bytes.fromhex(row.raw)).data)
+    assert told["bytes"] == len(parts_of(row.raw).data)
     assert 0 <= int(told["gas"]) - (row.gas_used or 0) < 5_000
     assert int(told["cost"]) >= int(told["gas"]) * int(told["gasPrice"])
 
@@ -216,8 +216,8 @@ def test_few_are_made_at_once_and_one_of_an_account(
 def test_none_is_made_where_no_thread_would_be_left(service: Service) -> None:
     service.mine(2)
     with ExitStack() as all_of_them:
-        for _ in range(waiting.AT_ONCE):
-            all_of_them.enter_context(waiting.place_to_wait())
+        for _ in range(held_threads.AT_ONCE):
+            all_of_them.enter_context(held_threads.place_to_wait())
         assert service.estimate(_at("block:1")).json()["code"] == "estimates_busy"
     assert service.estimate(_at("block:1")).status_code == 200
 

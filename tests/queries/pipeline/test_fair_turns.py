@@ -1,7 +1,6 @@
 """Who asks for much has it done between the few that others ask for."""
 
 import time
-from collections.abc import Iterator
 from dataclasses import replace
 from datetime import datetime, timedelta
 from itertools import count
@@ -17,9 +16,8 @@ from ulid import ULID
 from accounts import api_keys
 from accounts.models import Account
 from accounts.wallets import Wallet
-from queries.batch_turns import OF_A_BATCH, OF_A_QUERY, next_turn, turn_of_job
+from queries.batch_turns import OF_A_BATCH, OF_A_QUERY, next_turn
 from queries.chain import source
-from queries.chain.local_node import LocalNode, local_node
 from queries.models import Batch, BlockJob
 from queries.pipeline import leases, worker
 from queries.pipeline.advance import advance
@@ -28,13 +26,13 @@ from queries.pipeline.leases import (
     LONGEST_DUE_EVERY,
     claim_batch,
     claim_job,
-    look_now,
+    look_in_turn,
 )
 from queries.statuses import BatchStatus
 from tests.queries.chain.lying_node import LyingNode
 from tests.queries.pipeline.between import PassOn, between, methods
 from tests.queries.pipeline.provers import through
-from tests.queries.pipeline.service import CHAIN_ID, HOLDER, Service, running_service
+from tests.queries.pipeline.service import CHAIN_ID, HOLDER, Service
 
 pytestmark = pytest.mark.django_db(transaction=True)
 A_SECOND = timedelta(seconds=1)
@@ -147,10 +145,9 @@ def test_nobody_waits_for_a_turn_where_nothing_else_is_due() -> None:
 def test_a_block_has_the_earliest_turn_of_those_who_wait_for_it() -> None:
     now = shared_now() - timedelta(minutes=1)
     job = BlockJob.objects.create(source=1, destination=1, block=7, turn=now)
-    jobs = BlockJob.objects.all()
 
     def asked(seconds: int) -> timedelta:
-        look_now(jobs, turn=turn_of_job(now + seconds * A_SECOND))
+        look_in_turn({job.pk: now + seconds * A_SECOND})
         job.refresh_from_db()
         return job.turn - now
 
@@ -193,18 +190,11 @@ def _people(which: int) -> dict[str, Any]:
     return {f"0x{n:040x}": {"props": ["BALANCE"]} for n in range(first, first + ACCOUNTS)}
 
 
-@pytest.fixture(scope="module")
-def node() -> Iterator[LocalNode]:
-    with local_node("--slots-in-an-epoch", "1") as running:
-        yield running
-
-
 @pytest.fixture
-def service(node: LocalNode) -> Iterator[Service]:
-    with running_service(node) as running:
-        running.mine(2 * MANY)
-        running.chains().head(CHAIN_ID)
-        yield running
+def service(service: Service) -> Service:
+    service.mine(2 * MANY)
+    service.chains().head(CHAIN_ID)
+    return service
 
 
 def test_one_account_is_proven_among_the_thousands_of_another(

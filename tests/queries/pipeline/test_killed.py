@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 from django.db import connection
 
-from queries.chain.local_node import LocalNode, local_node
+from queries.chain.local_node import LocalNode
 from queries.chain.registry_reads import selector
 from queries.models import Batch, ChainCost, RouteRecord, SentTransaction
 from tests.queries.chain.lying_node import LyingNode
@@ -41,18 +41,6 @@ METHODS = [
     "eth_sendRawTransaction",
     "eth_getTransactionReceipt",
 ]
-
-
-@pytest.fixture(scope="module")
-def node() -> Iterator[LocalNode]:
-    with local_node("--slots-in-an-epoch", "1") as running:
-        yield running
-
-
-@pytest.fixture
-def service(node: LocalNode) -> Iterator[Service]:
-    with running_service(node) as running:
-        yield running
 
 
 Place = Callable[[Any], bool]  # whether this question is it

@@ -1,6 +1,5 @@
 """The lane of a signer: stuck transactions get dearer, nonces are taken once, ours or not."""
 
-from collections.abc import Iterator
 from dataclasses import replace
 from datetime import timedelta
 
@@ -9,30 +8,22 @@ from eth_account import Account as Key
 
 from queries.chain.destination import Destination
 from queries.chain.errors import NodesOfAnotherChain
-from queries.chain.local_node import LocalNode, local_node
+from queries.chain.local_node import LocalNode
 from queries.chain.signed_parts import parts_of
 from queries.chain.signer import Signer
 from queries.models import SentTransaction
 from queries.pipeline import following, lane
-from tests.queries.pipeline.service import CHAIN_ID, ETHER, SIGNER_KEY, Service, running_service
+from tests.queries.pipeline.service import (
+    CHAIN_ID,
+    ETHER,
+    HOLDER,
+    SIGNER_KEY,
+    Service,
+    running_service,
+)
 
 pytestmark = pytest.mark.django_db(transaction=True)
-HOLDER = "0xd8dA6BF26964aF9D7eEd9e03E53415D37aA96045"
 SIGNER = Key.from_key(SIGNER_KEY)
-
-
-@pytest.fixture(scope="module")
-def node() -> Iterator[LocalNode]:
-    with local_node("--slots-in-an-epoch", "1") as running:
-        yield running
-
-
-@pytest.fixture
-def service(node: LocalNode) -> Iterator[Service]:
-    with running_service(node) as running:
-        running.mine(3)
-        yield running
-        node.rpc.ask_many("evm_setAutomine", [(True,)])
 
 
 def _sent_and_not_mined(service: Service) -> str:
@@ -62,7 +53,7 @@ def test_what_is_stuck_is_replaced_at_a_higher_fee_and_mined_once(
     second = SentTransaction.objects.get()
     assert (second.nonce, len(second.hashes) > 1) == (first.nonce, True)
     assert int(second.max_fee, 16) > int(first.max_fee, 16) * 112 // 100
-    was, now = (parts_of(bytes.fromhex(row.raw)) for row in (first, second))
+    was, now = (parts_of(row.raw) for row in (first, second))
     assert now == was
     pool = service.node.rpc.ask("txpool_content")["pending"]
     ((held,),) = [list(by_nonce.values()) for by_nonce in pool.values()]

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from queries.chain.local_node import LocalNode, local_node
+from queries.chain.local_node import LocalNode
 from queries.models import BlockJob, Query, SentTransaction
 from queries.pipeline import last_looks
 from queries.pipeline.chains import Chains
@@ -20,12 +20,6 @@ from tests.queries.pipeline.service import CHAIN_ID, HOLDER, Service, running_se
 
 pytestmark = pytest.mark.django_db(transaction=True)
 CONFIRMATIONS = 3
-
-
-@pytest.fixture(scope="module")
-def node() -> Iterator[LocalNode]:
-    with local_node("--slots-in-an-epoch", "1") as running:
-        yield running
 
 
 @pytest.fixture

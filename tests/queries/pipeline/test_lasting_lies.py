@@ -2,13 +2,12 @@
 
 import json
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
 
 import pytest
 
-from queries.chain.local_node import LocalNode, local_node
 from queries.models import Batch, BlockJob, Query, SentTransaction
 from queries.pipeline import following
 from queries.pipeline.chains import NEWEST_IS_FRESH
@@ -18,27 +17,18 @@ from queries.pipeline.worker import work_once
 from tests.queries.chain.lying_node import LyingNode
 from tests.queries.pipeline.between import between, methods, passed_on
 from tests.queries.pipeline.provers import through
-from tests.queries.pipeline.service import ETHER, HOLDER, Service, running_service
+from tests.queries.pipeline.service import ETHER, HOLDER, Service
 
 pytestmark = pytest.mark.django_db(transaction=True)
 PassOn = Callable[[], bytes]
 
 
-@pytest.fixture(scope="module")
-def node() -> Iterator[LocalNode]:
-    with local_node("--slots-in-an-epoch", "1") as running:
-        yield running
-
-
 @pytest.fixture
-def service(node: LocalNode) -> Iterator[Service]:
-    with running_service(node) as running:
-        node.rpc.ask("anvil_setBalance", HOLDER, hex(5 * ETHER))
-        running.mine(2)
-        node.rpc.ask("anvil_setBalance", HOLDER, hex(6 * ETHER))
-        running.mine(2)
-        yield running
-        node.rpc.ask_many("evm_setAutomine", [(True,)])
+def service(service: Service) -> Service:
+    for ether in (5, 6):
+        service.node.rpc.ask("anvil_setBalance", HOLDER, hex(ether * ETHER))
+        service.mine(2)
+    return service
 
 
 def _with_todays_state(connection: LyingNode, question: Any, pass_on: PassOn) -> None:

@@ -1,37 +1,28 @@
 """Rows that several workers want are locked in one order: none waits for one that waits for it."""
 
 import re
-from collections.abc import Iterator
 
 import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from queries import transitions
-from queries.chain.local_node import LocalNode, local_node
 from queries.models import Batch, BlockJob
 from queries.pipeline.leases import claim_batch, look_now
 from queries.pipeline.settle import settle
 from queries.statuses import StepName
 from queries.transitions import Failure
-from tests.queries.pipeline.service import CHAIN_ID, HOLDER, Service, running_service
+from tests.queries.pipeline.service import CHAIN_ID, HOLDER, Service
 
 pytestmark = pytest.mark.django_db(transaction=True)
 FAILURE = Failure("registry_refuses", "It does not.", StepName.HEADER_ACCUMULATED, retryable=False)
 
 
-@pytest.fixture(scope="module")
-def node() -> Iterator[LocalNode]:
-    with local_node("--slots-in-an-epoch", "1") as running:
-        yield running
-
-
 @pytest.fixture
-def service(node: LocalNode) -> Iterator[Service]:
-    with running_service(node) as running:
-        running.mine(80)
-        running.chains().head(CHAIN_ID)
-        yield running
+def service(service: Service) -> Service:
+    service.mine(80)
+    service.chains().head(CHAIN_ID)
+    return service
 
 
 def _submit(service: Service, blocks: list[int]) -> str:

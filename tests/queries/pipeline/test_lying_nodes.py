@@ -5,13 +5,11 @@ import re
 import time
 from collections.abc import Callable, Iterator
 from datetime import timedelta
-from functools import partial
 from typing import Any
 
 import pytest
 
 from queries.chain.local_node import LocalNode, local_node
-from queries.chain.nodes import Nodes
 from queries.models import BlockJob, SentTransaction
 from queries.pipeline import following
 from tests.queries.chain.lying_node import (
@@ -23,8 +21,8 @@ from tests.queries.chain.lying_node import (
     many_values,
     stall,
 )
-from tests.queries.pipeline.between import between, methods, passed_on
-from tests.queries.pipeline.provers import through
+from tests.queries.pipeline.between import between, methods, passed_on, retold
+from tests.queries.pipeline.provers import impatient, through
 from tests.queries.pipeline.service import CHAIN_ID, ETHER, running_service
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -111,12 +109,11 @@ def test_a_lie_is_found_and_waited_out(
         block = service.head() - 1
         batch = service.ask_balance(HOLDER, block)
         prover = through(service, address)
-        with pytest.raises(AssertionError, match="not done in"):
-            prover.work(batch, seconds=2)
+        prover.work_until_it_waits(batch, code)
         assert lying.lied
-        assert service.waits(batch) == code
         assert service.reads.account_field(bytes.fromhex(HOLDER[2:]), block, 1) is None
         lying.honest = True
+        service.look_now()
         prover.work(batch)
         word = service.reads.account_field(bytes.fromhex(HOLDER[2:]), block, 1)
         assert word is not None
@@ -130,9 +127,8 @@ def test_a_block_that_one_of_two_nodes_does_not_have_is_waited_for(node: LocalNo
         service.mine(400)
         batch = service.ask_balance(HOLDER, service.head() - 1)
         chains = through(service, address, node.url).chains()
-        with pytest.raises(AssertionError, match="is not final yet"):
-            service.work(batch, seconds=1.5, chains=chains)
-        assert service.waits(batch) == "block_not_final"
+        said = service.work_until_it_waits(batch, "block_not_final", chains)
+        assert "is not final yet" in said
         lying.honest = True
         service.work(batch, chains=chains)
         assert service.status(batch)["queryStatus"] == "DONE"
@@ -156,9 +152,9 @@ def test_a_receipt_that_none_can_be_is_asked_of_another_node(
     with between(node.url, lying) as (address, _), running_service(node) as service:
         service.mine(3)
         batch = service.ask_balance(HOLDER, service.head() - 1)
-        with pytest.raises(AssertionError, match="No node of Local answers eth_getTransaction"):
-            through(service, address).work(batch, seconds=2)
-        assert service.waits(batch) == "nodes_lie"
+        said = through(service, address).work_until_it_waits(batch, "nodes_lie")
+        assert said.startswith("No node of Local answers eth_getTransaction")
+        service.look_now()
         through(service, address, node.url).work(batch)
         assert service.status(batch)["queryStatus"] == "DONE"
         assert int(service.status(batch)["spent"]) < ETHER
@@ -197,20 +193,12 @@ class InventingBlocks:
 
     def __init__(self, shown: Any) -> None:
         self.shown = shown
-        self.honest = False
 
-    def __call__(self, connection: LyingNode, question: Any, pass_on: Callable[[], bytes]) -> None:
-        told = json.loads(pass_on())
-        for one, answer in (
-            zip(question, told, strict=True) if isinstance(told, list) else [(question, told)]
-        ):
-            if self.honest:
-                continue
-            if one["method"] == "eth_getTransactionReceipt" and answer.get("result"):
-                answer["result"] |= {"blockHash": INVENTED, "effectiveGasPrice": hex(10**9)}
-            elif one["method"] == "eth_getBlockByHash" and one["params"][0] == INVENTED:
-                answer["result"] = self.shown
-        connection.answer(json.dumps(told).encode())
+    def __call__(self, asked: Any, answer: Any) -> None:
+        if asked["method"] == "eth_getTransactionReceipt" and answer.get("result"):
+            answer["result"] |= {"blockHash": INVENTED, "effectiveGasPrice": hex(10**9)}
+        elif asked["method"] == "eth_getBlockByHash" and asked["params"][0] == INVENTED:
+            answer["result"] = self.shown
 
 
 @pytest.mark.parametrize(
@@ -219,18 +207,17 @@ class InventingBlocks:
 def test_a_receipt_of_a_block_that_nobody_can_show_is_asked_of_another_node(
     node: LocalNode, shown: Any, code: str
 ) -> None:
-    lying = InventingBlocks(shown)
     with (
-        between(node.url, lying) as (address, _),
+        between(node.url, retold(InventingBlocks(shown))) as (address, _),
         running_service(node, free=False, dearest_gas=ETHER) as service,
     ):
         service.mine(3)
         entry = {"accounts": {HOLDER: {"props": ["BALANCE"]}}}
         data = {str(CHAIN_ID): {f"block:{service.head() - 1}": entry}}
         batch = service.submit(data, fee=str(ETHER))
-        with pytest.raises(AssertionError, match=r"know no such block|No node of Local answers"):
-            through(service, address).work(batch, seconds=3)
-        assert service.waits(batch) == code
+        said = through(service, address).work_until_it_waits(batch, code)
+        assert re.search("know no such block|No node of Local answers", said)
+        service.look_now()
         through(service, address, node.url).work(batch)
         row = SentTransaction.objects.get()
         true = node.rpc.ask("eth_getTransactionReceipt", row.mined_hash)
@@ -262,6 +249,20 @@ def test_a_nonce_far_ahead_of_its_lane_is_not_waited_for(
         nonces = list(SentTransaction.objects.order_by("pk").values_list("nonce", flat=True))
         assert nonces == [ahead.nonce - 99, ahead.nonce - 100]
         assert set(ahead.hashes) < set(SentTransaction.objects.get(pk=ahead.pk).hashes)
+
+
+def test_a_nonce_that_one_node_alone_is_ahead_of_is_not_taken(node: LocalNode) -> None:
+    """Else its transaction waited for one that nobody has signed."""
+    lying = Lying("eth_getTransactionCount", lambda result: hex(int(result, 16) + 1))
+    lying.honest = True
+    with between(node.url, lying) as (address, _), running_service(node) as service:
+        service.mine(4)
+        newest, prover = service.head(), through(service, address, node.url)
+        prover.work(service.ask_balance(HOLDER, newest - 1))
+        lying.honest = False
+        prover.work(service.ask_balance(HOLDER, newest - 2))
+        first, second = SentTransaction.objects.order_by("pk").values_list("nonce", flat=True)
+        assert second == first + 1
 
 
 def _refusing(status: int, **headers: str) -> Callable[..., None]:
@@ -296,16 +297,17 @@ def _saying(message: str) -> Callable[..., None]:
     ],
 )
 def test_a_node_that_does_not_serve_is_waited_for(
-    node: LocalNode, refuse: Callable[..., None], code: str
+    node: LocalNode, monkeypatch: pytest.MonkeyPatch, refuse: Callable[..., None], code: str
 ) -> None:
+    impatient(monkeypatch, patience=1.5)  # long enough for a round after Retry-After
     with between(node.url, refuse) as (address, proxy), running_service(node) as service:
         service.mine(3)
         batch = service.ask_balance(HOLDER, service.head() - 1)
         prover = through(service, address)
-        with pytest.raises(AssertionError, match=r"No node of Local|take no more questions"):
-            prover.work(batch, seconds=2)
-        assert service.waits(batch) == code
-        proxy.handle = lambda connection, _, pass_on: connection.answer(pass_on())
+        said = prover.work_until_it_waits(batch, code)
+        assert re.search("No node of Local|take no more questions", said)
+        proxy.handle = passed_on
+        service.look_now()
         prover.work(batch)
         assert service.status(batch)["queryStatus"] == "DONE"
 
@@ -315,9 +317,7 @@ def test_a_node_that_never_comes_to_an_end_is_waited_for(
     node: LocalNode, monkeypatch: pytest.MonkeyPatch, never: Say
 ) -> None:
     """It holds a prover for the time that one answer may take, and no longer."""
-    for module in ("source", "destination"):
-        impatient = partial(Nodes, timeout=0.5, patience=0.0)
-        monkeypatch.setattr(f"queries.chain.{module}.Nodes", impatient)
+    impatient(monkeypatch, timeout=0.5, patience=0.0)
     with (
         between(node.url, lambda it, asked, _: never(it, asked)) as (address, proxy),
         running_service(node) as service,
@@ -326,22 +326,26 @@ def test_a_node_that_never_comes_to_an_end_is_waited_for(
         batch = service.ask_balance(HOLDER, service.head() - 1)
         prover = through(service, address)
         begin = time.monotonic()
-        with pytest.raises(AssertionError, match="No node of Local answers"):
-            prover.work(batch, seconds=2)
+        said = prover.work_until_it_waits(batch, "nodes_unreachable")
         assert time.monotonic() < begin + 6
-        assert service.waits(batch) == "nodes_unreachable"
+        assert said.startswith("No node of Local answers")
         proxy.handle = passed_on
+        service.look_now()
         prover.work(batch)
         assert service.status(batch)["queryStatus"] == "DONE"
 
 
-def test_a_node_that_is_gone_is_waited_for(node: LocalNode) -> None:
+def test_a_node_that_is_gone_is_waited_for(
+    node: LocalNode, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    impatient(monkeypatch, patience=0.5)
     with running_service(node) as service:
         service.mine(3)
         batch = service.ask_balance(HOLDER, service.head() - 1)
-        with pytest.raises(AssertionError, match="No node of Local answers"):
-            through(service, "http://127.0.0.1:1").work(batch, seconds=2)
-        assert service.waits(batch) == "nodes_unreachable"
+        gone = through(service, "http://127.0.0.1:1")
+        said = gone.work_until_it_waits(batch, "nodes_unreachable")
+        assert said.startswith("No node of Local answers")
+        service.look_now()
         service.work(batch)
 
 

@@ -1,7 +1,7 @@
 """A node of the destination that says of the registry what was never proven to it."""
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -17,14 +17,13 @@ from queries.pipeline.work import TRIES_OF_LIES
 from queries.pipeline.worker import work_once
 from queries.proving.registry_calls import leaf_of
 from tests.queries.chain.lying_node import LyingNode
-from tests.queries.pipeline.between import between, methods, passed_on
+from tests.queries.pipeline.between import PassOn, between, called, methods, passed_on, retold
 from tests.queries.pipeline.provers import through
 from tests.queries.pipeline.service import (
     CHAIN_ID,
     ETHER,
     HOLDER,
     Service,
-    running_service,
 )
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -52,24 +51,10 @@ def node() -> Iterator[LocalNode]:
         yield running
 
 
-@pytest.fixture
-def service(node: LocalNode) -> Iterator[Service]:
-    with running_service(node) as running:
-        running.mine(3)
-        yield running
-
-
-def _with_sevens(connection: LyingNode, question: Any, pass_on: Callable[[], bytes]) -> None:
+def _with_sevens(asked: Any, answer: Any) -> None:
     """Each fact that is proven is told as 7."""
-    asked = question if isinstance(question, list) else [question]
-    answers = json.loads(pass_on())
-    for each, answer in zip(
-        asked, answers if isinstance(answers, list) else [answers], strict=True
-    ):
-        data = each["params"][0].get("data", "") if each["method"] == "eth_call" else ""
-        if data[:10] in READS and int(answer["result"][2:66] or "0", 16) == 1:
-            answer["result"] = f"0x{SEVEN}"
-    connection.answer(json.dumps(answers).encode())
+    if called(asked)[:10] in READS and int(answer["result"][2:66] or "0", 16) == 1:
+        answer["result"] = f"0x{SEVEN}"
 
 
 @pytest.mark.parametrize("entry", ENTRIES.values(), ids=ENTRIES)
@@ -82,7 +67,7 @@ def test_a_wrong_value_is_never_done(
         service.work(service.submit(data))
         monkeypatch.setattr(truth, "TRUTHS", Truths())  # of a process that did not prove it
     batch = service.submit(data)
-    with between(service.node.url, _with_sevens) as (address, _):
+    with between(service.node.url, retold(_with_sevens)) as (address, _):
         chains = through(service, address).chains()
         for _ in range(3 * TRIES_OF_LIES):
             for rows in (Batch.objects, BlockJob.objects):
@@ -101,22 +86,13 @@ def test_a_wrong_value_is_never_done(
 LEAVES: dict[int, bytes] = {}
 
 
-def _says_that_all_is_there(
-    connection: LyingNode, question: Any, pass_on: Callable[[], bytes]
-) -> None:
+def _says_that_all_is_there(asked: Any, answer: Any) -> None:
     """All is proven, it says; of what can be checked the word is true."""
-    asked = question if isinstance(question, list) else [question]
-    answers = json.loads(pass_on())
-    balance = f"{1:064x}{5 * ETHER:064x}"
-    for each, answer in zip(
-        asked, answers if isinstance(answers, list) else [answers], strict=True
-    ):
-        data = each["params"][0].get("data", "") if each["method"] == "eth_call" else ""
-        if data[:10] in READS:
-            answer["result"] = f"0x{balance}"
-        if data[:10] == ACCUMULATED:
-            answer["result"] = f"0x{LEAVES[int(data[10:], 16)].hex()}"
-    connection.answer(json.dumps(answers).encode())
+    data = called(asked)
+    if data[:10] in READS:
+        answer["result"] = f"0x{1:064x}{5 * ETHER:064x}"
+    elif data[:10] == ACCUMULATED:
+        answer["result"] = f"0x{LEAVES[int(data[10:], 16)].hex()}"
 
 
 def _claims_all(service: Service) -> dict[str, Any]:
@@ -129,7 +105,7 @@ def _claims_all(service: Service) -> dict[str, Any]:
 def test_what_one_of_two_nodes_says_is_there_is_not_done(service: Service) -> None:
     data = _claims_all(service)
     batch = service.submit(data)
-    with between(service.node.url, _says_that_all_is_there) as (address, _):
+    with between(service.node.url, retold(_says_that_all_is_there)) as (address, _):
         chains = through(service, address, service.node.url).chains()
         for _ in range(3 * TRIES_OF_LIES):
             for rows in (Batch.objects, BlockJob.objects):
@@ -144,17 +120,9 @@ def test_what_one_of_two_nodes_says_is_there_is_not_done(service: Service) -> No
     assert service.status(again)["queryStatus"] == "DONE"
 
 
-def _says_that_another_header_is_there(
-    connection: LyingNode, question: Any, pass_on: Callable[[], bytes]
-) -> None:
-    asked = question if isinstance(question, list) else [question]
-    answers = json.loads(pass_on())
-    for each, answer in zip(
-        asked, answers if isinstance(answers, list) else [answers], strict=True
-    ):
-        if each["method"] == "eth_call" and each["params"][0]["data"][:10] == ACCUMULATED:
-            answer["result"] = f"0x{7:064x}"
-    connection.answer(json.dumps(answers).encode())
+def _says_that_another_header_is_there(asked: Any, answer: Any) -> None:
+    if called(asked).startswith(ACCUMULATED):
+        answer["result"] = f"0x{7:064x}"
 
 
 def test_nobody_is_rejected_for_another_header_that_one_of_two_nodes_tells_of(
@@ -162,7 +130,7 @@ def test_nobody_is_rejected_for_another_header_that_one_of_two_nodes_tells_of(
 ) -> None:
     """It is waited for as any lie is, and when it ends the batch is proven."""
     batch = service.submit({str(CHAIN_ID): {f"block:{service.head() - 1}": ENTRIES["a balance"]}})
-    with between(service.node.url, _says_that_another_header_is_there) as (address, proxy):
+    with between(service.node.url, retold(_says_that_another_header_is_there)) as (address, proxy):
         chains = through(service, address, service.node.url).chains()
         with pytest.raises(AssertionError, match="do not agree on what its registry holds"):
             service.work(batch, seconds=1.5, chains=chains)
@@ -175,14 +143,14 @@ def test_nobody_is_rejected_for_another_header_that_one_of_two_nodes_tells_of(
 def test_one_of_three_that_denies_what_is_there_holds_up_nothing(service: Service) -> None:
     data = {str(CHAIN_ID): {f"block:{service.head() - 1}": ENTRIES["a balance"]}}
     batch = service.submit(data)
-    with between(service.node.url, _with_sevens) as (address, _):
+    with between(service.node.url, retold(_with_sevens)) as (address, _):
         url = service.node.url
         through(service, url, address, url).work(batch)
     assert service.status(batch)["queryStatus"] == "DONE"
 
 
 def test_a_node_that_is_behind_is_waited_for_and_one_that_is_away_is_not(service: Service) -> None:
-    def behind(connection: LyingNode, question: Any, pass_on: Callable[[], bytes]) -> None:
+    def behind(connection: LyingNode, question: Any, pass_on: PassOn) -> None:
         if "eth_call" not in methods(question):
             connection.answer(pass_on())
             return

@@ -179,14 +179,21 @@ def test_a_node_that_takes_only_numbers_is_asked_by_number(service: Service, ens
         assert _proven(service, service.head() - 1, NAME)["queryStatus"] == "DONE"
 
 
-@pytest.mark.parametrize("kind", ["no resolver", "no address", "no contract", "another contract"])
+ANSWERS_20_KB = "0x614e206000f3"  # more than is read of an answer
+
+
+@pytest.mark.parametrize(
+    "kind", ["no resolver", "no address", "no contract", "another contract", "a long answer"]
+)
 def test_a_name_that_means_nobody_is_named(service: Service, ens: LocalEns, kind: str) -> None:
     resolvers = {
         "no resolver": NOBODY,
         "no address": ens.resolver,
         "no contract": Key.create().address,
         "another contract": service.registry.address,
+        "a long answer": Key.create().address,
     }
+    service.node.rpc.ask("anvil_setCode", resolvers["a long answer"], ANSWERS_20_KB)
     name = f"{kind.replace(' ', '-')}.eth"
     ens.set_address(NAME, HOLDER)
     ens.set_resolver(name, resolvers[kind])

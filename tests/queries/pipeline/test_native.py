@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from eth_account import Account as Key
 
-from queries.chain.local_node import LocalNode, local_node
+from queries.chain.local_node import LocalNode
 from queries.models import SentTransaction
 from queries.proving.keccak import EMPTY_CODE_HASH
 from queries.proving.registry_calls import HeaderStep, headers_section, prove_call
@@ -19,12 +19,6 @@ from tests.queries.pipeline.service import CHAIN_ID, ETHER, Service, running_ser
 pytestmark = pytest.mark.django_db(transaction=True)
 ZERO = f"0x{0:064x}"
 HOLDER = "0xd8dA6BF26964aF9D7eEd9e03E53415D37aA96045"
-
-
-@pytest.fixture(scope="module")
-def node() -> Iterator[LocalNode]:
-    with local_node("--slots-in-an-epoch", "1") as running:
-        yield running
 
 
 @pytest.fixture

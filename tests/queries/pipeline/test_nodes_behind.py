@@ -1,12 +1,12 @@
 """One address with several nodes behind it, of which some are a block behind the others."""
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 
-from queries.chain.local_node import LocalNode, local_node
+from queries.chain.local_node import LocalNode
 from queries.models import SentTransaction
 from tests.queries.chain.lying_node import LyingNode
 from tests.queries.pipeline.between import between, methods
@@ -14,12 +14,6 @@ from tests.queries.pipeline.provers import through
 from tests.queries.pipeline.service import HOLDER, running_service
 
 pytestmark = pytest.mark.django_db(transaction=True)
-
-
-@pytest.fixture(scope="module")
-def node() -> Iterator[LocalNode]:
-    with local_node("--slots-in-an-epoch", "1") as running:
-        yield running
 
 
 class OneBehind:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from queries.chain.local_node import LocalNode, local_node
+from queries.chain.local_node import LocalNode
 from queries.models import BlockJob, SentTransaction
 from queries.pipeline import following
 from tests.queries.pipeline.service import CHAIN_ID, ETHER, HOLDER, Service, running_service
@@ -15,12 +15,6 @@ from tests.queries.pipeline.service import CHAIN_ID, ETHER, HOLDER, Service, run
 pytestmark = pytest.mark.django_db(transaction=True)
 GWEI = 10**9
 BALANCE = {"accounts": {HOLDER: {"props": ["BALANCE"]}}}
-
-
-@pytest.fixture(scope="module")
-def node() -> Iterator[LocalNode]:
-    with local_node("--slots-in-an-epoch", "1") as running:
-        yield running
 
 
 @pytest.fixture

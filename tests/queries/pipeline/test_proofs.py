@@ -11,11 +11,11 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from queries.chain.local_node import LocalNode, local_node
+from queries.held_threads import place_for_a_proof, place_to_wait
 from queries.models import KeptProof, Query, SentTransaction
 from queries.pipeline.truth import TRUTHS
 from queries.proving.bundle_checks import check_bundle
 from queries.proving.bundles import FactKind
-from queries.reading import proofs
 from queries.reading.proofs import proof_of
 from queries.statuses import BatchStatus
 from tests.queries.api.worked_batches import set_status
@@ -156,11 +156,11 @@ def test_what_is_not_kept_is_not_made_up(service: Service) -> None:
     assert f" of chain {CHAIN_ID} is not kept here: others had proven it" in answer.json()["error"]
 
 
-def _an_empty_one(service: Service) -> str:
+def _an_empty_one(service: Service) -> bytes:
     signer = service.chains().signer
     assert signer
     fees = service.chains().destination(CHAIN_ID).fees()
-    return signer.sign(CHAIN_ID, 0, HOLDER, b"", 21_000, fees).raw.hex()
+    return signer.sign(CHAIN_ID, 0, HOLDER, b"", 21_000, fees).raw
 
 
 def test_what_was_read_back_and_is_another_block_by_now_is_said(service: Service) -> None:
@@ -208,10 +208,12 @@ def test_its_page_has_the_same_file_without_a_key(service: Service) -> None:
 
 def test_as_many_as_are_made_at_once(service: Service) -> None:
     batch = proven(service, everything(service))
-    with proofs._places, proofs._places:
+    with place_for_a_proof(), place_for_a_proof():
         answer = asked_proof(service, batch)
     assert (answer.status_code, answer.json()["code"]) == (503, "proofs_busy")
     assert answer["Retry-After"]
+    with place_to_wait(), place_to_wait(), place_to_wait():
+        assert asked_proof(service, batch).json()["code"] == "proofs_busy"
     whole_proof(service, batch)
 
 

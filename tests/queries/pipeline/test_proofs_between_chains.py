@@ -17,19 +17,13 @@ from queries.proving.witnesses import AccountField
 from queries.routes import Registry, RegistryKind
 from tests.queries.pipeline.bundles import whole_proof
 from tests.queries.pipeline.service import CHAIN_ID, ETHER, HOLDER, Service, serving
-from tests.queries.pipeline.two_chains import SIGNERS, SOURCE, TwoChains, two_chains, word_of
+from tests.queries.pipeline.two_chains import SIGNERS, SOURCE, TwoChains, word_of
 
 pytestmark = pytest.mark.django_db(transaction=True)
 ENTRY = {
     "header": ["TIMESTAMP"],
     "accounts": {HOLDER: {"props": ["BALANCE", "NONCE"], "slots": ["0x1"]}},
 }
-
-
-@pytest.fixture(scope="module")
-def chains() -> Iterator[TwoChains]:
-    with two_chains() as both:
-        yield both
 
 
 def test_of_an_l1_on_its_l2(chains: TwoChains) -> None:

@@ -117,7 +117,8 @@ def test_a_hash_is_recorded_on_an_l2_and_headers_lead_down(
     chains.tell_the_l2(last)
     with pytest.raises(CommandError, match=r"blocks below the one whose hash can be recorded now"):
         _publish(file, *to, "--longest-range", "20")
-    said = _publish(file, *to, "--source-node", chains.source.url)
+    (named := tmp_path / "node").write_text(chains.source.url)
+    said = _publish(file, *to, "--source-node-file", str(named))
     assert said.count("waiting for a block") == 3  # the hash, a stone, the proof
     assert _is_there(chains, registry, block)
 

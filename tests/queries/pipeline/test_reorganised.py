@@ -22,12 +22,6 @@ pytestmark = pytest.mark.django_db(transaction=True)
 HOLDER = "0xd8dA6BF26964aF9D7eEd9e03E53415D37aA96045"
 
 
-@pytest.fixture(scope="module")
-def node() -> Iterator[LocalNode]:
-    with local_node("--slots-in-an-epoch", "1") as running:
-        yield running
-
-
 @pytest.fixture
 def service(node: LocalNode) -> Iterator[Service]:
     with running_service(node, confirmations=4) as running:
@@ -181,7 +175,7 @@ def test_what_was_mined_anew_and_failed_is_proven_again() -> None:
         registry = service.registry.address
         code = service.node.rpc.ask("eth_getCode", registry, "latest")
         service.node.rpc.ask("anvil_setCode", registry, "0x5f5ffd")  # it reverts
-        service.node.rpc.ask("eth_sendRawTransaction", f"0x{row.raw}")
+        service.node.rpc.ask("eth_sendRawTransaction", f"0x{row.raw.hex()}")
         service.mine(1)
         service.node.rpc.ask("anvil_setCode", registry, code)
         service.mine(70)

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from django.db import connection
 
-from tests.chaos.service import CLOCK
+from tests.chaos.programs import INSIDE
 from tests.commands import clean_environment
 from tests.queries.pipeline.provers import REPOSITORY, database_url
 
@@ -28,7 +28,7 @@ def test_a_workers_own_clock_counts_only_where_it_is_its_machines(
     tmp_path: Path, ahead: str
 ) -> None:
     settings = {"DEVELOPMENT": "1", "DATABASE_URL": database_url()}
-    clock = {"PYTHONPATH": str(CLOCK), "CLOCK_AHEAD": ahead}
+    clock = {**INSIDE, "CLOCK_AHEAD": ahead}
     ran = subprocess.run(
         [sys.executable, "manage.py", "shell", "--no-imports", "-c", SHOWN],
         cwd=REPOSITORY,

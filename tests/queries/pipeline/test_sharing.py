@@ -72,7 +72,7 @@ def _price(row: SentTransaction) -> int:
 
 
 def _calldata(row: SentTransaction) -> bytes:
-    return parts_of(bytes.fromhex(row.raw)).data
+    return parts_of(row.raw).data
 
 
 def test_blocks_of_one_batch_go_in_one_transaction_whose_cost_they_share(service: Service) -> None:

@@ -2,6 +2,7 @@
 
 import html
 import json
+import os
 import re
 import socket
 import subprocess
@@ -53,7 +54,8 @@ def _running(source: str, secret: str) -> Iterator[tuple[str, subprocess.Popen[s
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
     program = subprocess.Popen(
-        [sys.executable, "-c", source, str(port), secret],
+        [sys.executable, "-c", source, str(port)],
+        env={**os.environ, "WEBHOOK_SECRET": secret},
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
         text=True,

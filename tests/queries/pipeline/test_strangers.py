@@ -1,32 +1,21 @@
 """Somebody else proves the same while ours is on its way: nothing fails or is sent anew."""
 
-from collections.abc import Iterator
 from datetime import timedelta
 
 import pytest
 
-from queries.chain.local_node import LocalNode, local_node
 from queries.chain.signed_parts import parts_of
 from queries.models import SentTransaction
 from queries.pipeline import following
-from tests.queries.pipeline.service import HOLDER, Service, running_service
+from tests.queries.pipeline.service import HOLDER, Service
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
 
-@pytest.fixture(scope="module")
-def node() -> Iterator[LocalNode]:
-    with local_node("--slots-in-an-epoch", "1") as running:
-        yield running
-
-
 @pytest.fixture
-def service(node: LocalNode) -> Iterator[Service]:
-    with running_service(node) as running:
-        running.mine(3)
-        node.rpc.ask_many("evm_setAutomine", [(False,)])
-        yield running
-        node.rpc.ask_many("evm_setAutomine", [(True,)])
+def service(service: Service) -> Service:
+    service.node.rpc.ask_many("evm_setAutomine", [(False,)])
+    return service
 
 
 def _on_its_way(service: Service) -> str:
@@ -38,7 +27,7 @@ def _on_its_way(service: Service) -> str:
 
 def _sent_by_a_stranger(service: Service) -> str:
     """The same call, read from the pool and sent for a higher fee."""
-    ours = parts_of(bytes.fromhex(SentTransaction.objects.get().raw))
+    ours = parts_of(SentTransaction.objects.get().raw)
     transaction = {
         "from": service.node.payer,
         "to": ours.to,

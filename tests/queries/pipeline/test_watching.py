@@ -10,13 +10,15 @@ from django.db.models import F
 from eth_account import Account as Key
 
 from explorer.monitoring import endpoint
+from queries.chain import ens
 from queries.chain.local_node import LocalNode
 from queries.chain.signer import Signer
 from queries.models import ChainRecord, NodeRecord
 from queries.pipeline.watching import LOOKS_EVERY, MEASURES_EVERY, Watch
 from queries.routes import NodeAddress, Routes
 from tests.explorer.monitoring.exposed import Samples, exposed
-from tests.queries.chain.lying_node import LyingNode
+from tests.queries.chain.lying_node import LyingNode, stall
+from tests.queries.contracts.local_ens import LocalEns
 from tests.queries.pipeline.between import Between, PassOn, between
 from tests.queries.pipeline.service import CHAIN_ID, ETHER, SIGNER_KEY, Service, running_service
 
@@ -99,6 +101,33 @@ def test_a_node_that_is_behind_lags(service: Service, monkeypatch: pytest.Monkey
         (CHAIN, "1"): 0,
         (CHAIN, "2"): 10,
     }
+
+
+def test_a_node_that_hangs_for_names_is_seen_where_its_chain_has_some(
+    service: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(ens, "TIMEOUT", 0.5)
+    registry = LocalEns(service.node).address
+
+    def hang(connection: LyingNode, question: Any, pass_on: PassOn) -> None:
+        if registry.lower() in str(question).lower():
+            stall(connection, question)
+        else:
+            connection.answer(pass_on())
+
+    with between(service.node.url, hang) as (hanging, _):
+        routes = _routes(service, service.node.url, hanging, NOBODY)
+        _watch(routes).once()
+        assert "tacitus_node_names_up" not in _seen(monkeypatch, routes)
+        _later()
+        chain = replace(routes.chains[CHAIN_ID], ens_registry=registry)
+        named = replace(routes, chains={CHAIN_ID: chain})
+        watch = _watch(named)
+        watch.once()
+        watch.close()
+    seen = _seen(monkeypatch, named)
+    assert seen["tacitus_node_names_up"] == {(CHAIN, "1"): 1, (CHAIN, "2"): 0}
+    assert seen["tacitus_node_up"] == {(CHAIN, "1"): 1, (CHAIN, "2"): 1, (CHAIN, "3"): 0}
 
 
 def test_several_provers_ask_once(service: Service) -> None:

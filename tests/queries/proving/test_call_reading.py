@@ -59,6 +59,18 @@ def test_headers_and_proofs_come_out_as_they_went_in(block: RecordedBlock) -> No
     shown = Shown()
     read_call(prove_call([headers_section([step, above])]), shown)
     assert shown.children == {block.header.parent_hash: block.header, block.header.hash: child}
+    of_block, of_child = shown.stored
+    number = block.header.number
+    assert (of_block.block, of_block.fields, of_block.timestamps) == (
+        number,
+        1 << HeaderField.NONCE,
+        (),
+    )
+    assert (of_child.block, of_child.fields, of_child.accounts) == (number, 0, ())
+    assert of_child.timestamps == (block.header.timestamp,)
+    wanted = {each.address: {slot.slot for slot in each.slots} for each in block.accounts}
+    assert {each.name: set(each.slots) for each in of_block.accounts} == wanted
+    assert {each.mask for each in of_block.accounts} == {1 << AccountField.BALANCE}
     checked = CheckedNodes()
     for proof in block.accounts:
         assert proof.address
@@ -70,6 +82,8 @@ def test_headers_and_proofs_come_out_as_they_went_in(block: RecordedBlock) -> No
 def test_the_words_of_an_accumulated_block_show_as_much(block: RecordedBlock) -> None:
     shown = Shown()
     read_call(prove_call([accumulated_section(1, 2, bytes(32), witness_of(block))]), shown)
+    (stored,) = shown.stored
+    assert (stored.block, len(stored.accounts)) == (1, len(block.accounts))
     (proof, *_) = block.accounts
     assert proof.address
     slots = [slot.slot for slot in proof.slots]

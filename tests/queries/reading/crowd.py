@@ -45,7 +45,7 @@ def crowd(owner: Account) -> None:
             chain=CHAIN,
             sender="0x",
             nonce=number,
-            raw="",
+            raw=b"",
             max_fee="",
             most="",
             gas_limit=0,

@@ -152,4 +152,4 @@ def test_all_of_it_is_sought_and_lists_are_not_sorted(crowded: str) -> None:
 def test_a_walk_is_seen() -> None:
     for condition in ("raw = %s", "raw <> %s ORDER BY id DESC LIMIT 5"):
         sql = f"SELECT raw FROM queries_senttransaction WHERE {condition}"  # noqa: S608
-        assert _walks(_plan(sql, ["x"]))
+        assert _walks(_plan(sql, [b"x"]))

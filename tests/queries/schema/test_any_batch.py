@@ -117,8 +117,8 @@ labels = st.from_regex(r"[a-z0-9][a-z0-9-]{0,5}", fullmatch=True).filter(
 )
 names = st.lists(labels, min_size=2, max_size=3).map(".".join)
 account_names = st.binary(min_size=20, max_size=20).map(Address) | names.map(EnsName)
-numbers = st.integers(0, 2**64 - 1)
-selectors = numbers.map(BlockNumber) | numbers.map(BlockTimestamp)
+numbers, times = st.integers(0, 2**64 - 1), st.integers(0, 10**10 - 1)
+selectors = numbers.map(BlockNumber) | times.map(BlockTimestamp)
 fields = unique(st.sampled_from(HeaderField))
 asked = st.tuples(
     unique(st.sampled_from(AccountField)), unique(st.binary(min_size=32, max_size=32))

@@ -141,6 +141,28 @@ def test_a_selector_of_no_block(selector: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("number", "sentence"),
+    [
+        (
+            1703799420123,
+            "looks like a time in milliseconds. In seconds it is timestamp:1703799420.",
+        ),
+        (1703799420123456, "looks like a time in microseconds. In seconds it is "),
+        (
+            1703799420123456789,
+            "looks like a time in nanoseconds. In seconds it is timestamp:170379",
+        ),
+        (10_000_000_000, "looks like a time in milliseconds. In seconds it is timestamp:10000000."),
+        (2**64 - 1, "is no time in Unix seconds, which are at most 9999999999."),
+    ],
+)
+def test_a_time_that_is_not_in_seconds_is_not_waited_for(number: int, sentence: str) -> None:
+    path = Place((*SOURCE, f"timestamp:{number}")).path
+    content = block_batch({"header": ["NONCE"]}, f"timestamp:{number}")
+    check(content, "selector_malformed", path, f"{path} {sentence}")
+
+
+@pytest.mark.parametrize(
     ("block", "code", "path", "beginning"),
     [
         (None, "wrong_type", "", " must be an object, not null."),

@@ -84,12 +84,17 @@ def test_fees(fee: int) -> None:
     assert read_batch(block_batch({"header": ["NONCE"]}) | {"fee": str(fee)}, RULES).fee == fee
 
 
-@pytest.mark.parametrize("number", [0, 1, 5186021, 2**64 - 1])
-def test_selectors(number: int) -> None:
-    for kind, selector in (("block", BlockNumber), ("timestamp", BlockTimestamp)):
-        request = read_batch(block_batch({"header": ["NONCE"]}, f"{kind}:{number}"), RULES)
-        assert request.blocks[0].selector == selector(number)
-        assert str(request.blocks[0].selector) == f"{kind}:{number}"
+@pytest.mark.parametrize(
+    "selector",
+    [
+        *(BlockNumber(number) for number in (0, 1, 5186021, 2**64 - 1)),
+        *(BlockTimestamp(seconds) for seconds in (0, 1, 1703799420, 9_999_999_999)),
+    ],
+    ids=str,
+)
+def test_selectors(selector: BlockNumber | BlockTimestamp) -> None:
+    request = read_batch(block_batch({"header": ["NONCE"]}, str(selector)), RULES)
+    assert request.blocks[0].selector == selector
 
 
 def test_every_header_field_has_its_number_and_counts_once() -> None:

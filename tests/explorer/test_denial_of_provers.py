@@ -1,0 +1,242 @@
+"""While one account has a prover wait and work as much as it may, another one is served.
+
+All of it runs as processes, with a prover of one thread. What bounds each attack is told at
+/docs/security.
+"""
+
+import statistics
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass, field
+from http import HTTPStatus
+from pathlib import Path
+from typing import Any
+
+import pytest
+import requests
+
+from queries.chain.ens import TIMEOUT
+from queries.chain.local_node import LocalNode, local_node
+from queries.chain.name_turns import REST
+from queries.proving.header_fields import HeaderField
+from queries.proving.witnesses import AccountField
+from tests.commands import Manage
+from tests.installation import HOLDER, Installation, Told, installed_on
+from tests.local_chain import CHAIN_ID
+from tests.memory import held_by
+from tests.own_database import own_database
+from tests.queries.api.served_api import OTHER_WALLET
+from tests.queries.chain.lying_node import LyingNode, lying_node, stall
+from tests.queries.pipeline.between import PassOn, between
+from tests.queries.receiver import receiver
+
+pytestmark = pytest.mark.django_db
+ENS = "0x1111111111111111111111111111111111111111"
+MANY = 30  # batches of whoever attacks
+USUAL, BESIDE = 2, 3  # batches of the other account, before the attack and meanwhile
+SLOWER = 2  # times, at most
+MINED = 250  # blocks
+BLOCKS, ACCOUNTS, SLOTS = 100, 1_000, 5_000  # at most in a batch
+ENDS_WITHIN, COSTLY_ENDS_WITHIN = 60, 300  # seconds
+MANY_ASKED = {"REQUESTS_PER_MINUTE": "100000"}
+
+
+@dataclass
+class Accounts:
+    """One that attacks, and another one."""
+
+    it: Installation
+    other_key: str
+    newest: int
+    _next: int = field(default=0)
+
+    def block(self) -> str:
+        """One that nobody has asked for."""
+        self._next += 1
+        return f"block:{self.newest - self._next}"
+
+    def submit(self, key: str, data: Mapping[str, object], **more: object) -> str:
+        content = {
+            "destinationChainId": str(CHAIN_ID), "fee": "0", "data": {str(CHAIN_ID): data}, **more
+        }  # fmt: skip
+        path, own = f"{self.it.address}/submit-batch-query", {"api-key": key}
+        answer = requests.post(path, json=content, headers=own, timeout=30)
+        while answer.status_code == HTTPStatus.BAD_REQUEST and "block_beyond_head" in answer.text:
+            time.sleep(0.1)  # the prover has not seen the newest blocks
+            answer = requests.post(path, json=content, headers=own, timeout=30)
+        assert answer.status_code == 200, answer.text
+        return str(answer.json()["internalId"])
+
+    def attack(self, accounts: Mapping[str, object], **more: object) -> str:
+        return self.submit(self.it.key, {self.block(): {"accounts": accounts}}, **more)
+
+    def status(self, key: str, batch: str) -> dict[str, Any]:
+        answer = requests.get(
+            f"{self.it.address}/batch-query-status",
+            {"batchQueryId": batch},
+            headers={"api-key": key},
+            timeout=30,
+        )
+        told: dict[str, Any] = answer.json()
+        return told
+
+    def others_batch(self, **more: object) -> str:
+        """DONE."""
+        data = {self.block(): {"accounts": {HOLDER: _BALANCE}}}
+        batch = self.submit(self.other_key, data, **more)
+        self.ended(self.other_key, batch)
+        return batch
+
+    def ended(self, key: str, batch: str, within: float = ENDS_WITHIN) -> None:
+        until = time.monotonic() + within
+        while (told := self.status(key, batch))["queryStatus"] != "DONE":
+            assert told["queryStatus"] != "REJECTED", told
+            assert time.monotonic() < until, told
+            time.sleep(0.05)
+
+
+_BALANCE = {"props": ["BALANCE"]}
+
+
+Start = Callable[..., AbstractContextManager[Accounts]]
+
+
+@pytest.fixture
+def start(repository: Path, tmp_path: Path, manage: Manage) -> Start:
+    """All of it, on a node."""
+
+    @contextmanager
+    def started(node: LocalNode, told: Told, **variables: str) -> Iterator[Accounts]:
+        with (
+            own_database(tmp_path, "provers") as url,
+            installed_on(
+                node,
+                repository,
+                tmp_path,
+                manage,
+                told,
+                DATABASE_URL=url,
+                **MANY_ASKED,
+                **variables,
+            ) as it,
+        ):
+            node.rpc.ask("anvil_mine", hex(MINED))
+            own = {"DEVELOPMENT": "1", "DATABASE_URL": url}
+            key = manage("create_api_key", "--owner", OTHER_WALLET, **own).stdout.strip()
+            yield Accounts(it, key, int(node.rpc.ask("eth_blockNumber"), 16))
+
+    return started
+
+
+def test_names_whose_node_hangs_keep_no_other_accounts_batch_waiting(start: Start) -> None:
+    """The first one waits for a node's time, and those after it hardly at all."""
+    hung: list[float] = []
+
+    def handle(connection: LyingNode, question: Any, pass_on: PassOn) -> None:
+        if ENS in str(question):
+            hung.append(time.monotonic())
+            stall(connection, question)
+        else:
+            connection.answer(pass_on())
+
+    with (
+        local_node("--slots-in-an-epoch", "1") as node,
+        between(node.url, handle) as (address, _),
+        start(node, Told(lambda _: [address], ens=ENS, threads=1)) as them,
+        held_by(lambda: [them.it.prover]),
+    ):
+        usual = [_taken(them.others_batch) for _ in range(USUAL)]
+        attack = [them.attack({f"{number}.eth": _BALANCE}) for number in range(MANY)]
+        _until(lambda: len(hung) > 0)
+        beside = [_taken(them.others_batch) for _ in range(BESIDE)]
+        seconds = time.monotonic() - hung[0]
+        told = [them.status(them.it.key, batch) for batch in attack]
+        assert {each["waitCode"] for each in told} == {"names_unanswered"}
+    assert statistics.median(beside) < SLOWER * statistics.median(usual)
+    assert max(beside) < TIMEOUT + SLOWER * max(usual)
+    assert TIMEOUT * len(hung) < TIMEOUT + seconds / REST
+
+
+def test_webhooks_that_hang_keep_no_other_accounts_webhook_waiting(start: Start) -> None:
+    hung: list[float] = []
+
+    def hang(connection: LyingNode, question: Any) -> None:
+        hung.append(time.monotonic())
+        stall(connection, question)
+
+    with (
+        local_node("--slots-in-an-epoch", "1") as node,
+        lying_node(hang) as hanging,
+        receiver() as hook,
+        start(node, Told(threads=1), WEBHOOKS_TO_PRIVATE="1") as them,
+        held_by(lambda: [them.it.prover]),
+    ):
+
+        def delivered() -> None:
+            before = len(hook.got)
+            them.others_batch(webhook={"url": hook.url})
+            _until(lambda: len(hook.got) > before)
+
+        usual = [_taken(delivered) for _ in range(USUAL)]
+        block = them.block()  # of all of them, so that they are due while others are measured
+        for _ in range(MANY):
+            data = {block: {"accounts": {HOLDER: _BALANCE}}}
+            batch = them.submit(them.it.key, data, webhook={"url": hanging})
+        them.ended(them.it.key, batch)
+        _until(lambda: len(hung) > 0)
+        beside = [_taken(delivered) for _ in range(BESIDE)]
+    assert statistics.median(beside) < SLOWER * statistics.median(usual)
+    assert max(beside) < 1 + SLOWER * max(usual)
+
+
+@pytest.mark.parametrize("blocks", [BLOCKS, 1])
+def test_the_costliest_batch_takes_a_prover_bounded_memory(start: Start, blocks: int) -> None:
+    with (
+        _filled_node() as node,
+        start(node, Told(threads=1)) as them,
+        held_by(lambda: [them.it.prover]),
+    ):
+        them.others_batch()
+        costly = them.submit(them.it.key, _costliest(them, blocks))
+        them.ended(them.it.key, costly, within=COSTLY_ENDS_WITHIN)
+
+
+@contextmanager
+def _filled_node() -> Iterator[LocalNode]:
+    """With a thousand accounts, so that the paths of its trie have more than one node."""
+    with local_node("--slots-in-an-epoch", "1") as node:
+        for place in range(ACCOUNTS):
+            node.rpc.ask("anvil_setBalance", f"0x{place + 1:040x}", hex(place + 1))
+        yield node
+
+
+def _costliest(them: Accounts, blocks: int) -> Mapping[str, object]:
+    props = list(AccountField.__members__)
+    each = SLOTS // ACCOUNTS
+    asked = {
+        f"0x{place + 1:040x}": {
+            "props": props,
+            "slots": [f"0x{slot:064x}" for slot in range(place * each, (place + 1) * each)],
+        }
+        for place in range(ACCOUNTS)
+    }
+    header = list(HeaderField.__members__)
+    named = list(asked.items())
+    return {
+        them.block(): {"header": header, "accounts": dict(named[start::blocks])}
+        for start in range(blocks)
+    }
+
+
+def _taken(what: Callable[[], object]) -> float:
+    begin = time.monotonic()
+    what()
+    return time.monotonic() - begin
+
+
+def _until(ready: Callable[[], bool]) -> None:
+    until = time.monotonic() + ENDS_WITHIN
+    while not ready():
+        assert time.monotonic() < until
+        time.sleep(0.01)

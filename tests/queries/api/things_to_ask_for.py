@@ -1,0 +1,90 @@
+"""A service that has whatever its API can be asked for: a batch that is DONE, its webhook, a block
+that signers are to speak of; and a chain whose node's address leads to another chain.
+"""
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import Any
+
+from django.test import Client
+from schemathesis import Case
+
+from queries.api.endpoint import Endpoint
+from queries.chain.local_node import LocalNode
+from queries.models import Query, WebhookDelivery
+from queries.pipeline.worker import deliver_once
+from queries.routes import NodeAddress, Routes
+from tests.queries.api.served_api import LIMITS, OTHER_WALLET, ROUTES, SEPOLIA
+from tests.queries.api.signed_words import BLOCK, wait_for, word
+from tests.queries.pipeline.service import (
+    CHAIN_ID,
+    HOLDER,
+    Service,
+    ended_batch,
+    running_service,
+)
+
+NOBODY = "http://127.0.0.1:9/"  # listens there
+
+
+@dataclass(frozen=True)
+class Things:
+    """And how to ask for them."""
+
+    prover: Service  # knows the local chain alone
+    bodies: Mapping[str, Mapping[str, Any]]  # by the paths that take one
+    named: Mapping[str, str]  # by the names of parameters
+
+    def answer_of(self, endpoint: Endpoint, key_text: str = "") -> Any:
+        path, key = endpoint.path.format(**self.named), {"api-key": key_text or self.prover.key}
+        if endpoint.method == "GET":
+            asked = {each.name for each in endpoint.parameters if each.place == "query"}
+            named = {name: self.named[name] for name in asked & set(self.named)}
+            return Client().get(path, named, headers=key)
+        body = self.bodies.get(endpoint.path, {})
+        return Client().post(path, body, content_type="application/json", headers=key)
+
+    def instead_of(self, case: Case[Any]) -> Case[Any] | None:
+        """The same for what is there, where the case names anything."""
+        same, path = case.derive(keep_auth=True), case.operation.path
+        if path in self.bodies:
+            same.body = self.body_for(path, same.body)
+            return same
+        known = False
+        for held in (same.path_parameters, same.query):
+            for name in set(held) & set(self.named):
+                held[name] = self.named[name]
+                known = True
+        return same if known else None
+
+    def body_for(self, path: str, body: Any) -> Any:
+        """What is right by its shape alone seldom asks for what is there."""
+        return {**body, **self.bodies.get(path, {})} if isinstance(body, dict) else body
+
+
+@contextmanager
+def things_to_ask_for(node: LocalNode) -> Iterator[Things]:
+    elsewhere = replace(ROUTES.chains[SEPOLIA], nodes=(NodeAddress(node.url),))
+    beside = replace(ROUTES, chains={**ROUTES.chains, SEPOLIA: elsewhere})
+    with running_service(node, beside=beside, limits=LIMITS) as service:
+        of_here, route = service.routes.chains[CHAIN_ID], (CHAIN_ID, CHAIN_ID)
+        alone = Routes({CHAIN_ID: of_here}, {route: service.routes.registries[route]})
+        prover = replace(service, routes=alone)
+        batch = ended_batch(prover, NOBODY)
+        assert deliver_once()
+        wait_for(BLOCK)
+        block = Query.objects.filter(batch=batch).values_list("block", flat=True).get()
+        # One of them is proven.
+        wanted = {each: {"props": ["BALANCE"]} for each in (HOLDER, OTHER_WALLET)}
+        asked = {
+            "destinationChainId": str(CHAIN_ID),
+            "fee": "0",
+            "data": {str(CHAIN_ID): {f"block:{block}": {"accounts": wanted}}},
+        }
+        event = WebhookDelivery.objects.values_list("pk", flat=True).get()
+        yield Things(
+            prover,
+            {"/submit-batch-query": asked, "/estimate": asked, "/attestations": word()},
+            {"batch": batch, "batchQueryId": batch, "event": event},
+        )

@@ -1,0 +1,30 @@
+"""Chains of a module's own, and the service on one of them."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from queries.chain.local_node import LocalNode, local_node
+from tests.queries.pipeline.service import Service, running_service
+from tests.queries.pipeline.two_chains import TwoChains, two_chains
+
+
+@pytest.fixture(scope="module")
+def node() -> Iterator[LocalNode]:
+    with local_node("--slots-in-an-epoch", "1") as running:
+        yield running
+
+
+@pytest.fixture
+def service(node: LocalNode) -> Iterator[Service]:
+    """Of which a test may stop the mining of what is sent: it goes on for the next one."""
+    with running_service(node) as running:
+        running.mine(12)
+        yield running
+        node.rpc.ask_many("evm_setAutomine", [(True,)])
+
+
+@pytest.fixture(scope="module")
+def chains() -> Iterator[TwoChains]:
+    with two_chains() as both:
+        yield both

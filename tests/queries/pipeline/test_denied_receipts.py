@@ -1,0 +1,65 @@
+"""A node says that what was mined was not: no nonce is given up, and nothing taken for undone."""
+
+from typing import Any
+
+import pytest
+
+from queries.models import SentTransaction
+from queries.pipeline.finality import look_at_final
+from tests.queries.pipeline.between import between, retold
+from tests.queries.pipeline.provers import through
+from tests.queries.pipeline.service import CHAIN_ID, HOLDER, Service
+
+pytestmark = pytest.mark.django_db(transaction=True)
+AWAY = "http://127.0.0.1:9"
+
+
+def _denied(asked: Any, answer: Any) -> None:
+    """Every receipt."""
+    if asked["method"] == "eth_getTransactionReceipt":
+        answer["result"] = None
+
+
+def _denied_elsewhere(asked: Any, answer: Any) -> None:
+    """By the node of another chain."""
+    _denied(asked, answer)
+    if asked["method"] == "eth_chainId":
+        answer["result"] = "0x5"
+
+
+def _is_mined_for_nobody(service: Service, *addresses: str) -> bool:
+    destination = through(service, *addresses).chains().destination(CHAIN_ID)
+    try:
+        return destination.is_mined_for_nobody(SentTransaction.objects.get().mined_hash)
+    finally:
+        destination.close()
+
+
+def test_two_nodes_have_to_deny_it_as_far_as_there_are_two(service: Service) -> None:
+    service.work(service.ask_balance(HOLDER, service.head() - 1))
+    honest = service.node.url
+    with (
+        between(honest, retold(_denied)) as (denier, _),
+        between(honest, retold(_denied_elsewhere)) as (other, _),
+    ):
+        assert _is_mined_for_nobody(service, denier)
+        assert _is_mined_for_nobody(service, denier, denier)
+        assert not _is_mined_for_nobody(service, denier, AWAY)
+        assert not _is_mined_for_nobody(service, denier, other)
+        assert not _is_mined_for_nobody(service, denier, honest)
+        assert not _is_mined_for_nobody(service, denier, denier, honest)
+
+
+def test_what_is_final_is_not_taken_for_undone(service: Service) -> None:
+    service.work(service.ask_balance(HOLDER, service.head() - 1))
+    service.mine(80)
+    rows = SentTransaction.objects.filter(settled=True)
+    with between(service.node.url, retold(_denied)) as (denier, _):
+        look_at_final(through(service, denier, service.node.url).chains(), CHAIN_ID)
+        assert rows.get().mined_hash
+        assert not rows.get().final
+        look_at_final(service.chains(), CHAIN_ID)
+        assert rows.get().final
+        rows.update(final=False)
+        look_at_final(through(service, denier, denier).chains(), CHAIN_ID)
+    assert not rows.exists()

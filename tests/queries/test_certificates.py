@@ -1,0 +1,110 @@
+"""Nodes and webhooks are told nothing before they have shown a certificate that can be trusted."""
+
+import socket
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from queries.chain.json_rpc import JsonRpc, NodeUnreachable
+from queries.webhooks import NotDelivered, post
+from tests.queries.own_certificate import DAY, own_certificate
+from tests.queries.tls_receiver import tls_receiver
+
+pytestmark = pytest.mark.no_database
+HOST = "receiver.example"
+SECRET = b"hunter2"  # in an address, a header and a body
+# Where each client finds whom it trusts: OpenSSL, and requests.
+TRUSTED = ("SSL_CERT_FILE", "REQUESTS_CA_BUNDLE")
+
+
+def tell_webhook(address: str) -> int:
+    headers = {"Authorization": f"Bearer {SECRET.decode()}"}
+    return post(f"{address}/hunter2", headers, b'{"a": "hunter2"}', to_private=True)
+
+
+def ask_node(address: str) -> Any:
+    node = JsonRpc(f"{address}/hunter2")
+    try:
+        return node.ask("eth_getBalance", SECRET.decode())
+    finally:
+        node.close()
+
+
+@dataclass(frozen=True)
+class Asker:
+    tell: Callable[[str], Any]
+    told: int
+    refusal: type[Exception]
+
+
+@dataclass(frozen=True)
+class Shown:
+    host: str = HOST
+    ends: timedelta = DAY
+    trusted: bool = True
+
+
+ASKERS = {
+    "a webhook": Asker(tell_webhook, 200, NotDelivered),
+    "a node": Asker(ask_node, 7, NodeUnreachable),
+}
+NOT_ITS_OWN = {
+    "nobody trusts it": Shown(trusted=False),
+    "of another name": Shown("another.example"),
+    # Who has the address that a name was made to lead to has a certificate of it, not of the name.
+    "of the address": Shown("127.0.0.1"),
+    "out of date": Shown(ends=-DAY),
+}
+
+
+@pytest.fixture(autouse=True)
+def _name_of_ours(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A name leads here, as it would if someone lied to who looks it up."""
+    real = socket.getaddrinfo
+
+    def look_up(host: Any, *rest: Any, **more: Any) -> Any:
+        return real("127.0.0.1" if host == HOST else host, *rest, **more)
+
+    monkeypatch.setattr(socket, "getaddrinfo", look_up)
+    monkeypatch.setenv("NO_PROXY", "*")
+    for each in (*TRUSTED, "CURL_CA_BUNDLE"):
+        monkeypatch.delenv(each, raising=False)
+
+
+def _trust(certificate: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for each in TRUSTED:
+        monkeypatch.setenv(each, str(certificate))
+
+
+@pytest.mark.parametrize("asker", ASKERS)
+def test_who_shows_a_trusted_certificate_is_told(
+    asker: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Without this, all below could be refused for any other reason."""
+    certificate = own_certificate(tmp_path, HOST)
+    _trust(certificate, monkeypatch)
+    with tls_receiver(certificate) as kept:
+        assert ASKERS[asker].tell(f"https://{HOST}:{kept.port}") == ASKERS[asker].told
+    (got,) = kept.got
+    assert got.startswith(b"POST /hunter2 ")
+    assert got.count(SECRET) > 1
+
+
+@pytest.mark.parametrize("asker", ASKERS)
+@pytest.mark.parametrize("shown", NOT_ITS_OWN)
+def test_who_shows_none_that_can_be_trusted_is_told_nothing(
+    asker: str, shown: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    it = NOT_ITS_OWN[shown]
+    certificate = own_certificate(tmp_path, it.host, it.ends)
+    if it.trusted:
+        _trust(certificate, monkeypatch)
+    refused = pytest.raises(ASKERS[asker].refusal, match="does not answer")
+    with tls_receiver(certificate) as kept, refused:
+        ASKERS[asker].tell(f"https://{HOST}:{kept.port}")
+    assert kept.came
+    assert kept.got == []
