@@ -5,8 +5,15 @@ from collections.abc import Iterator
 import pytest
 
 from queries.chain.local_node import LocalNode, local_node
+from queries.pipeline import worker
 from tests.queries.pipeline.service import Service, running_service
 from tests.queries.pipeline.two_chains import TwoChains, two_chains
+
+
+@pytest.fixture(autouse=True)
+def _gathers_for_long(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Jobs that are due together go together, however busy the machine is."""
+    monkeypatch.setattr(worker, "GATHERING", 60)
 
 
 @pytest.fixture(scope="module")

@@ -128,6 +128,19 @@ class Service:
         assert self.waits(batch) == code
         return str(self.status(batch)["waitsFor"])
 
+    def work_until_it_says(self, said: str, *batches: str, chains: Chains | None = None) -> None:
+        """As one prover does, until something waits for this; none of these has ended then, nor
+        after more looks.
+        """
+        held = chains or self.chains()
+        rows = (Batch.objects, BlockJob.objects)
+        waiting = [each.filter(waits_for__contains=said) for each in rows]
+        self.work_until(lambda: any(each.exists() for each in waiting), chains=held)
+        for _ in range(MORE_LOOKS):
+            self.look_now()
+            work_once(held)
+        assert not Batch.objects.filter(pk__in=batches).exclude(ended=None).exists()
+
     def look_now(self) -> None:
         """Whatever waits for another look is due, however long its pause."""
         for rows in (Batch.objects, BlockJob.objects):

@@ -144,8 +144,7 @@ def test_a_transaction_is_followed_although_its_batch_is_rejected(
     """Or its nonce would be left out, and hold up all that come after it."""
     service.node.rpc.ask_many("evm_setAutomine", [(False,)])
     batch = service.ask_balance(HOLDER, service.head() - 3)
-    with pytest.raises(AssertionError, match="on its way"):
-        service.work(batch, seconds=1)
+    service.work_until_it_says("on its way", batch)
     with between(service.node.url, Saying("eth_call", "0xzz")) as (address, _):
         _tries(through(service, address), batch)
     assert service.status(batch)["code"] == "nodes_lie"

@@ -20,8 +20,7 @@ def service(service: Service) -> Service:
 
 def _on_its_way(service: Service) -> str:
     batch = service.ask_balance(HOLDER, service.head() - 1)
-    with pytest.raises(AssertionError, match="on its way"):
-        service.work(batch, seconds=1)
+    service.work_until_it_says("on its way", batch)
     return batch
 
 
