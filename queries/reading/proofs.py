@@ -9,6 +9,7 @@ from itertools import groupby
 from tempfile import SpooledTemporaryFile
 from typing import IO
 
+from queries.chain.signed_parts import parts_of
 from queries.errors import BatchNotDone, BatchRejected, BatchUnknown, ProofsBusy, ProofUnavailable
 from queries.held_threads import place_for_a_proof
 from queries.models import BlockJob, Query, SentTransaction
@@ -84,9 +85,8 @@ def _refuse_what_is_not_done(shown: BatchView, queries: Sequence[Query]) -> None
 
 def _blocks(shown: BatchView, queries: Sequence[Query], routes: Routes) -> Iterator[BlockProof]:
     jobs = BlockJob.objects.in_bulk({each.job_id for each in queries})
-    named = {each.header_transaction_id for each in queries}
-    named |= {each.account_transaction_id for each in queries}
-    sent = SentTransaction.objects.only("mined_hash", "mined_block").in_bulk(named - {None})
+    told = SentTransaction.objects.only("mined_hash", "mined_block", "succeeded")
+    sent = told.in_bulk(_named(queries))
     for (source, _), some in groupby(queries, key=lambda each: (each.source, each.block)):
         of_block = list(some)
         registry = routes.registries.get((source, shown.destination))
@@ -129,20 +129,33 @@ def _block(
         header_fields=wanted.header_fields,
         timestamps=wanted.timestamps,
         accounts=tuple(requests),
-        registry=RegistryTold(registry.kind.value, bytes.fromhex(registry.address[2:])),
+        registry=RegistryTold(registry.kind.value, _address(registry, queries, sent)),
         transactions=tuple(_transactions(queries, sent)),
     )
     _compare_with_what_was_read(queries, block, job)
     return block
 
 
+def _address(
+    registry: Registry, queries: Sequence[Query], sent: Mapping[int, SentTransaction]
+) -> bytes:
+    """Of the one that it was proven to: the route may have another registry by now."""
+    succeeded = [sent[key] for key in _named(queries) if sent[key].succeeded]
+    address = parts_of(succeeded[-1].raw).to if succeeded else registry.address
+    return bytes.fromhex(address[2:])
+
+
+def _named(queries: Sequence[Query]) -> list[int]:
+    """Keys of their transactions, in the order in which they were sent."""
+    named = {each.header_transaction_id for each in queries}
+    named |= {each.account_transaction_id for each in queries}
+    return sorted(each for each in named if each is not None)
+
+
 def _transactions(
     queries: Sequence[Query], sent: Mapping[int, SentTransaction]
 ) -> Iterator[TransactionTold]:
-    """In the order in which they were sent."""
-    named = {each.header_transaction_id for each in queries}
-    named |= {each.account_transaction_id for each in queries}
-    for key in sorted(each for each in named if each is not None):
+    for key in _named(queries):
         row = sent[key]
         if row.mined_hash and row.mined_block is not None:
             yield TransactionTold(bytes.fromhex(row.mined_hash[2:]), row.mined_block)
