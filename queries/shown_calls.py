@@ -3,6 +3,7 @@
 Those that were never mined show as much: each node and header lies under its own hash.
 """
 
+import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
 from itertools import chain
@@ -16,7 +17,7 @@ from queries.chain.registry_facts import (
     SlotRead,
     TimestampRead,
 )
-from queries.chain.signed_parts import parts_of
+from queries.chain.signed_parts import SignedParts, parts_of
 from queries.chain.source import nothing
 from queries.models import BlockJob, KeptProof, SentTransaction
 from queries.pipeline.wanted import missing
@@ -29,6 +30,8 @@ from queries.proving.trie_proofs import CheckedNodes
 from queries.proving.witnesses import AccountField
 
 FEW = 250  # accounts that are looked for in a call in less time than it is read
+MEANWHILE_EVERY = 0.5  # seconds
+AT_ONCE = 50  # calls in memory, which may have 128 KiB each
 
 
 def shown_of(
@@ -39,33 +42,49 @@ def shown_of(
     A header's fields lie in the header, which the job keeps.
     """
     wanted = [read for read in reads if not isinstance(read, HeaderFieldRead)]
-    calls = chain(_sent(SentTransaction.objects.all(), job), _kept(job))
-    return _read(calls, wanted, meanwhile)
+    sent = (parts.data for _, parts in _sent(SentTransaction.objects.all(), job))
+    return _read(chain(sent, _kept(job)), wanted, _seldom(meanwhile))
 
 
-def has_stored(
+def who_stored(
     job: BlockJob, registry: str, reads: Iterable[FactRead], meanwhile: Callable[[], object]
-) -> bool:
-    """Whether a transaction of the job, which was mined, has stored one of the facts there."""
+) -> int | None:
+    """Key of the first of the job's transactions that were mined and have stored one of the facts
+    there.
+    """
     wanted = set(reads)
-    calls = _sent(SentTransaction.objects.filter(succeeded=True), job, registry)
-    return any(
-        not wanted.isdisjoint(_facts_of(stored))
-        for call in calls
-        for stored in _read([call], wanted, meanwhile).stored
-    )
+    mined, now_and_then = SentTransaction.objects.filter(succeeded=True), _seldom(meanwhile)
+    for key, parts in _sent(mined, job):
+        if parts.to == registry.lower() and any(
+            not wanted.isdisjoint(_facts_of(stored))
+            for stored in _read([parts.data], wanted, now_and_then).stored
+        ):
+            return key
+    return None
 
 
-def _sent(rows: QuerySet[SentTransaction], job: BlockJob, to: str = "") -> Iterator[bytes]:
-    sent = rows.filter(for_jobs__job=job, brings_hash=False)
-    for raw in sent.values_list("raw", flat=True).order_by("pk").iterator():
-        parts = parts_of(raw)
-        if not to or parts.to == to.lower():
-            yield parts.data
+def _sent(rows: QuerySet[SentTransaction], job: BlockJob) -> Iterator[tuple[int, SignedParts]]:
+    sent = rows.filter(for_jobs__job=job, brings_hash=False).order_by("pk")
+    for key, raw in sent.values_list("pk", "raw").iterator(AT_ONCE):
+        yield key, parts_of(raw)
 
 
 def _kept(job: BlockJob) -> Iterator[bytes]:
-    yield from KeptProof.objects.filter(job=job).values_list("call", flat=True).iterator()
+    kept = KeptProof.objects.filter(job=job)
+    yield from kept.values_list("call", flat=True).iterator(AT_ONCE)
+
+
+def _seldom(act: Callable[[], object]) -> Callable[[], None]:
+    """Done now and then, however often it is called: thousands of calls may be read."""
+    last = time.monotonic()
+
+    def now_and_then() -> None:
+        nonlocal last
+        if time.monotonic() >= last + MEANWHILE_EVERY:
+            act()
+            last = time.monotonic()
+
+    return now_and_then
 
 
 def _read(

@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from queries.chain.destination import Destination
+from queries.chain.destination import Bounds, Destination, Mined
 from queries.chain.errors import BlockUnknown, ChainError, RegistryAbsent, RegistryMisread
 from queries.chain.nodes import Nodes
 from queries.chain.registry_facts import FactRead, RegistryFacts
@@ -114,6 +114,28 @@ class SecondWords:
         if by_two:
             raise BlockUnknown(ONE_ANSWERS)
 
+    def agree_on(self, transaction_hash: str, mined: Mined, within: Bounds) -> bool:
+        """Whether two say so, as far as two of them answer: no hash could check a receipt, but for
+        the block that it names.
+        """
+        if len(self._each) < ENOUGH_NODES:
+            return True
+        agree, otherwise = 0, False
+        for place, destination in self._awake():
+            try:
+                theirs = destination.mined(transaction_hash)
+                same = theirs is not None and _same(theirs, mined)
+                if theirs is not None and not same:
+                    destination.mined_in_its_block(transaction_hash, within)  # if there is one
+            except ChainError:
+                self._rest_until[place] = time.monotonic() + SILENT_FOR
+                continue
+            agree += same
+            otherwise |= not same
+            if agree == ENOUGH_NODES:
+                return True
+        return agree > 0 and not otherwise
+
     def close(self) -> None:
         for destination in self._each:
             destination.close()
@@ -131,6 +153,15 @@ class SecondWords:
             words, leaf = [], b""
         if words != list(said.words.values()) or leaf != said.leaf:
             raise _misread(said.of)
+
+
+def _same(one: Mined, other: Mined) -> bool:
+    """But for prices, of which nodes of an OP-stack chain do not all tell the same."""
+    return (one.block_hash, one.succeeded, one.gas_used) == (
+        other.block_hash,
+        other.succeeded,
+        other.gas_used,
+    )
 
 
 def _misread(block: int) -> RegistryMisread:

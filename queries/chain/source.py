@@ -86,6 +86,9 @@ class SourceChain:
     def confirm_chain(self) -> None:
         self._nodes.confirm_chain()
 
+    def ask_another_first(self) -> None:
+        self._nodes.ask_another_first()
+
     def close(self) -> None:
         self._nodes.close()
 

@@ -29,6 +29,7 @@ from queries.pipeline.keeping import call_to_keep
 from queries.pipeline.known import Known, ask_what_is_known, confirm_missing
 from queries.pipeline.last_looks import Look
 from queries.pipeline.leases import Lease
+from queries.pipeline.mined import sent_to
 from queries.pipeline.pieces import Anchor
 from queries.pipeline.prove import HASH_SENT, SENT, STONE_SENT, Ready, bring, make_ready
 from queries.pipeline.times import WITHOUT_THEM, misplaced
@@ -80,7 +81,7 @@ def advance(lease: Lease[BlockJob], chains: Chains) -> Wait | Ready | None:
 
 def _advance(work: Work) -> Wait | Ready | None:
     final = _final_headers(work)
-    if isinstance(final, Wait):
+    if final is None or isinstance(final, Wait):
         return final
     header, *child = final
     if child and misplaced(work, header.timestamp, child[0].timestamp):
@@ -97,8 +98,7 @@ def _advance(work: Work) -> Wait | Ready | None:
         return Wait(SOON, SENT, since=newest.hash)
     # What is proven there already would be paid for again.
     work.chains.destination(work.job.destination).confirm_chain()
-    confirm_missing(work, header, known)
-    reached = _prove(work, header, known)
+    reached = confirm_missing(work, header, known) or _prove(work, header, known)
     if isinstance(reached, Wait) and reached.why in {HASH_SENT, STONE_SENT}:
         # Another job's transaction is waited for; its own is followed from the next look on.
         return reached if unsettled(work.job) else replace(reached, since=newest.hash)
@@ -148,11 +148,17 @@ def _contradicted(work: Work, header: Header) -> Wait | None:
     except BlockUnknown:
         return Wait(SOON, NODE_BEHIND)
     source = work.chains.source(work.job.source)
+    source.ask_another_first()  # the header is one node's word as well
     now = source.header(header.number)
     if now.hash != header.hash:
         _keep(work, now)
         return Wait(SOON, ANOTHER_BLOCK)
-    source.confirm_chain()
+    _reject_for_another_block(work, header)
+    return None
+
+
+def _reject_for_another_block(work: Work, header: Header) -> None:
+    work.chains.source(work.job.source).confirm_chain()
     work.reject(
         Failure(
             AnotherBlockAccumulated.code,
@@ -161,11 +167,12 @@ def _contradicted(work: Work, header: Header) -> Wait | None:
             retryable=False,
         )
     )
-    return None
 
 
-def _final_headers(work: Work) -> Sequence[Header] | Wait:
-    """The block's; and its child's where it is named by a time, which takes both to prove."""
+def _final_headers(work: Work) -> Sequence[Header] | Wait | None:
+    """The block's; and its child's where it is named by a time, which takes both to prove. None
+    where nobody can be served: the source has another block there than the registry.
+    """
     job = work.job
     head = work.chains.provable_head(work.registry)
     last = job.block + int(any(query.timestamp is not None for query in work.queries))
@@ -176,12 +183,19 @@ def _final_headers(work: Work) -> Sequence[Header] | Wait:
             return WITHOUT_THEM
         return Wait(SOON, Reason(WaitCode.BLOCK_NOT_FINAL, head.why_not_final(last)))
     kept = None
-    # After a failure the header may be what is wrong: it was undone since, or a node made it up.
-    if job.header and not job.failures:
+    if job.header:
         kept = decode_header(job.header)
-        # A block that was not final to its chain's nodes may be another one by now.
-        if _may_change(work) and not _is_known(work, kept):
+        # A block that was not final to its chain's nodes may be another one by now. And after a
+        # failure the header may be what is wrong: it was undone since, or a node made it up; but
+        # not one that the registry knows, in which others' proofs lie.
+        if job.failures:
+            # Who denies it, or what it may have changed to, may be another chain's node.
+            work.chains.destination(job.destination).confirm_chain()
+        if (job.failures or _may_change(work)) and not _is_known(work, kept):
             kept = None
+        elif job.failures and _is_another_by_now(work, kept):
+            _reject_for_another_block(work, kept)
+            return None
         elif last == job.block:
             return [kept]
     headers = source.headers(job.block, last)
@@ -202,6 +216,16 @@ def _keep(work: Work, header: Header) -> None:
 def _may_change(work: Work) -> bool:
     finality = work.chains.chain(work.job.source).finality
     return work.registry.kind is RegistryKind.NATIVE or finality is not None
+
+
+def _is_another_by_now(work: Work, kept: Header) -> bool:
+    """As two of the source's nodes say, as far as there are two."""
+    source = work.chains.source(work.job.source)
+    for _ in range(2):
+        if source.header(kept.number).hash == kept.hash:
+            return False
+        source.ask_another_first()
+    return True
 
 
 def _is_known(work: Work, header: Header) -> bool:
@@ -226,7 +250,9 @@ def _look_what_is_known(work: Work, header: Header) -> Known:
         mined = SentTransaction.objects.filter(
             for_jobs__job=work.job, for_jobs__proves_header=True, succeeded=True
         )
-        transitions.complete(waiting.exclude(account=""), StepName.HEADER_ACCUMULATED, mined.last())
+        proved = next(sent_to(work.registry.address, mined.order_by("-pk")), None)
+        row = None if proved is None else mined.get(pk=proved)
+        transitions.complete(waiting.exclude(account=""), StepName.HEADER_ACCUMULATED, row)
         transitions.begin(waiting.exclude(account=""), StepName.ACCOUNT_ACCUMULATED)
     return known
 

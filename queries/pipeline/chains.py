@@ -96,7 +96,7 @@ class Chains:
     def lane(self, chain_id: int) -> Lane:
         if self.signer is None:
             raise RuntimeError("without a signer nothing is sent")
-        return Lane(self.destination(chain_id), chain_id, self.signer)
+        return Lane(self.destination(chain_id), self.second_words(chain_id), chain_id, self.signer)
 
     def facts(self, registry: Registry) -> RegistryFacts:
         destination = self.destination(registry.destination)

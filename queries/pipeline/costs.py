@@ -105,7 +105,9 @@ def settle_costs(row: SentTransaction, *, free: bool) -> None:
     with transaction.atomic():
         batches = list(Batch.objects.filter(pk__in=borne).order_by("pk").select_for_update())
         if not note_receipt(row, settled=True):
+            row.refresh_from_db()
             return
+        row.settled = True
         if not SentTransaction.objects.filter(pk=row.pk, borne=False).update(borne=True):
             return  # another worker did, or it was settled before
         for batch in batches:

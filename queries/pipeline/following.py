@@ -11,7 +11,7 @@ from datetime import timedelta
 
 from django.db import IntegrityError
 
-from queries.chain.destination import Bounds, Fees, Mined
+from queries.chain.destination import Fees, Mined
 from queries.chain.errors import FeesTooHigh, TransactionRefused
 from queries.chain.signed_parts import SignedParts, parts_of
 from queries.durable import durably
@@ -21,7 +21,7 @@ from queries.pipeline.costs import note_receipt, settle_costs, still_cover
 from queries.pipeline.day import is_spent
 from queries.pipeline.gas_prices import gas_price_by_its_block
 from queries.pipeline.lane import Lane
-from queries.pipeline.mined import FURTHEST_BEHIND
+from queries.pipeline.mined import FURTHEST_BEHIND, bounds_of
 
 SENT_AGAIN_AFTER = timedelta(seconds=15)
 REPLACED_AFTER = timedelta(seconds=60)
@@ -38,7 +38,11 @@ def unsettled(job: BlockJob) -> list[SentTransaction]:
 
 
 def look_after(lane: Lane, rows: Iterable[SentTransaction], depth: int, head: int) -> bool:
-    """What became of each; whether any is still on its way. `head`: a block that there is."""
+    """What became of each; whether any is still on its way. `head`: a block that there is.
+
+    One that failed is until it is settled: else what it did not prove would be sent once more for
+    the word of one node.
+    """
     waiting = False
     for row in rows:
         mined = _look(lane, row)
@@ -49,21 +53,28 @@ def look_after(lane: Lane, rows: Iterable[SentTransaction], depth: int, head: in
             waiting = waiting or not row.settled
         elif row.mined_block + depth - 1 <= head:
             _settle(lane, row, head - depth + 1)
+            waiting = waiting or not row.settled
+        else:
+            waiting = waiting or not row.succeeded
     return waiting
 
 
 def _settle(lane: Lane, row: SentTransaction, deep: int) -> None:
     """By a receipt of a block that is shown, which may be another node's than the one so far."""
     shown = lane.destination.mined_in_its_block(row.mined_hash, bounds_of(row))
-    if shown is None or shown.mined.block > deep:
-        return  # nodes do not agree: it is looked at again
+    if (
+        shown is None
+        or shown.mined.block > deep
+        or not lane.second_words.agree_on(row.mined_hash, shown.mined, bounds_of(row))
+    ):
+        # It is looked at again; after a while by another node first, or one that makes up a receipt
+        # would keep it from being sent again.
+        if shared_now() >= row.signed + SENT_AGAIN_AFTER:
+            lane.destination.ask_another_first()
+        return
     _note(row, row.mined_hash, shown.mined)
     row.gas_price = f"{gas_price_by_its_block(row, shown):064x}"
     settle_costs(row, free=lane.destination.chain.free)
-
-
-def bounds_of(row: SentTransaction) -> Bounds:
-    return Bounds(row.gas_limit, int(row.max_fee, 16))
 
 
 def _note(row: SentTransaction, transaction_hash: str, mined: Mined) -> None:

@@ -7,10 +7,11 @@ from queries.chain.registry_facts import UNKNOWN, FactRead, RegistryFacts
 from queries.chain.second_words import Missing
 from queries.models import SentTransaction
 from queries.pipeline.mined import last_mined_block, sent_to
-from queries.pipeline.work import Work
+from queries.pipeline.undone import seen_to_where_denied, seen_to_where_undone
+from queries.pipeline.work import Wait, Work
 from queries.proving.headers import Header
 from queries.proving.registry_calls import leaf_of
-from queries.shown_calls import has_stored
+from queries.shown_calls import who_stored
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,31 +49,38 @@ def ask_what_is_known(
     return Known(words, leaf, leaf_of(header))
 
 
-def confirm_missing(work: Work, header: Header, known: Known) -> None:
+def confirm_missing(work: Work, header: Header, known: Known) -> Wait | None:
     """That what is to be proven is not proven yet: where one node alone says so, others are asked.
 
     It would be paid for again, and that something is missing is nothing that a hash could check.
     """
     if known.of_another_block:
-        return  # nothing is sent before that is looked into
+        return None  # nothing is sent before that is looked into
     missing = Missing(header.number, b"" if known.accumulated else known.of_header, known.unproven)
-    confirm(work, missing, by_two=_was_paid_for(work, known))
+    return confirm(work, missing, _was_paid_for_by(work, known))
 
 
-def confirm(work: Work, missing: Missing, *, by_two: bool) -> None:
-    """`by_two`: by two nodes, because we have paid for it."""
+def confirm(work: Work, missing: Missing, paid: int | None) -> Wait | None:
+    """By two nodes where we have paid for it, by this transaction; and even then it is not paid for
+    again: what became of the transaction is looked at anew.
+    """
+    destination = work.chains.destination(work.job.destination)
     words = work.chains.second_words(work.job.destination)
+    row = None if paid is None else SentTransaction.objects.get(pk=paid)
+    if row and (wait := seen_to_where_undone(destination, row)):
+        return wait
     words.confirm_missing(
         work.registry,
         missing,
         known_up_to=last_mined_block(work.job.destination, work.chains.sender),
-        by_two=by_two,
+        by_two=row is not None,
         meanwhile=work.lease.keep,
     )
+    return seen_to_where_denied(destination, words, row) if row else None
 
 
-def _was_paid_for(work: Work, known: Known) -> bool:
-    """By a transaction of this job's that was mined, whoever asked.
+def _was_paid_for_by(work: Work, known: Known) -> int | None:
+    """Key of a transaction of this job's that was mined, whoever asked.
 
     What it has stored is read from its calldata: whose queries it was sent for would not tell, for
     some ask for more while it is on its way.
@@ -80,6 +88,5 @@ def _was_paid_for(work: Work, known: Known) -> bool:
     registry = work.registry.address
     mined = SentTransaction.objects.filter(for_jobs__job=work.job, succeeded=True)
     of_the_header = mined.filter(for_jobs__job=work.job, for_jobs__proves_header=True)
-    if not known.accumulated and any(sent_to(registry, of_the_header)):
-        return True
-    return has_stored(work.job, registry, known.unproven, work.lease.keep)
+    paid = None if known.accumulated else next(sent_to(registry, of_the_header), None)
+    return paid or who_stored(work.job, registry, known.unproven, work.lease.keep)

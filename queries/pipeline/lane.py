@@ -15,6 +15,7 @@ from django.db.models import Max, Q, QuerySet
 
 from queries.chain.destination import Destination
 from queries.chain.errors import NonceUsed, Underpriced
+from queries.chain.second_words import SecondWords
 from queries.chain.signer import Signer
 from queries.durable import durably
 from queries.models import BlockJob, Query, SentHash, SentTransaction, TransactionOfJob
@@ -41,6 +42,7 @@ class Lane:
     """One signer on one chain."""
 
     destination: Destination
+    second_words: SecondWords
     chain_id: int
     signer: Signer
 
@@ -177,7 +179,7 @@ class Lane:
             return
         if self.destination.nonce(row.sender) > row.nonce:
             self.destination.confirm_chain()  # another one's node knows none of ours
-            row.succeeded, row.settled = False, True
+            row.succeeded = False
             settle_costs(row, free=self.destination.chain.free)
 
 

@@ -5,6 +5,7 @@ from datetime import timedelta
 
 from django.db.models import QuerySet
 
+from queries.chain.destination import Bounds
 from queries.chain.signed_parts import parts_of
 from queries.models import SentTransaction
 from queries.pipeline.clock import shared_now
@@ -20,6 +21,10 @@ def last_mined_block(chain: int, sender: str) -> int:
     if last is None or last[1] is None or last[1] < shared_now() - FURTHEST_BEHIND:
         return 0
     return last[0] or 0
+
+
+def bounds_of(row: SentTransaction) -> Bounds:
+    return Bounds(row.gas_limit, int(row.max_fee, 16))
 
 
 def sent_to(registry: str, rows: QuerySet[SentTransaction]) -> Iterator[int]:

@@ -11,7 +11,7 @@ from django.db.models import Q, QuerySet
 from queries.chain.errors import CallReverted, RegistryMisread, TransactionRefused
 from queries.chain.registry_facts import FactRead
 from queries.chain.second_words import Missing
-from queries.models import BlockJob, Query, SentTransaction, TransactionOfJob
+from queries.models import Query, SentTransaction, TransactionOfJob
 from queries.pipeline.anchors import SteppingStone
 from queries.pipeline.costs import HeldBack, TooLittleOffered
 from queries.pipeline.day import DaySpent, why_it_waits
@@ -67,7 +67,7 @@ class Ready:
     @property
     def failed_before(self) -> bool:
         """Then it goes alone: others are not to fail with it."""
-        return self.work.job.failures >= TRIES_TOGETHER or _failed(self.work.job).exists()
+        return self.work.job.failures >= TRIES_TOGETHER or bool(_failed(self.work))
 
     @property
     def gas(self) -> int:
@@ -90,7 +90,8 @@ def make_ready(
     if work.chains.day_is_spent(work.job.destination):
         return _waits_for_the_day(work)  # before anything is fetched that nobody could send
     if isinstance(anchor, SteppingStone):
-        _confirm_stone_is_needed(work, anchor.headers[0])
+        if not_missing := _confirm_stone_is_needed(work, anchor.headers[0]):
+            return not_missing
         stone = Ready(work, [stepping_stone(job, anchor.headers)], lacking)
         on_their_way = _stones_between([stone]).exists()
         return Wait(SOON, STONE_SENT) if on_their_way else stone
@@ -229,8 +230,8 @@ def _stones_between(ready: Sequence[Ready]) -> QuerySet[SentTransaction]:
     )
 
 
-def _confirm_stone_is_needed(work: Work, lowest: Header) -> None:
-    """Not where one is mined that leads as far down, unless two nodes deny it."""
+def _confirm_stone_is_needed(work: Work, lowest: Header) -> Wait | None:
+    """Not where one is mined that leads as far down."""
     mined = TransactionOfJob.objects.filter(
         job__source=work.job.source,
         stone__range=(work.job.block, lowest.number),
@@ -240,11 +241,11 @@ def _confirm_stone_is_needed(work: Work, lowest: Header) -> None:
     there = sent_to(
         work.registry.address, SentTransaction.objects.filter(for_jobs__in=mined).distinct()
     )
-    of_these = mined.filter(transaction__in=list(there)).order_by("stone")
-    stone = of_these.values_list("stone", flat=True).first()
-    if stone is not None:
-        leaf = leaf_of(work.chains.source(work.job.source).header(stone))
-        confirm(work, Missing(stone, leaf), by_two=True)
+    nearest = mined.filter(transaction__in=list(there)).order_by("stone").first()
+    if nearest is None or nearest.stone is None:
+        return None
+    leaf = leaf_of(work.chains.source(work.job.source).header(nearest.stone))
+    return confirm(work, Missing(nearest.stone, leaf), nearest.transaction_id)
 
 
 def _lacking(
@@ -256,17 +257,21 @@ def _lacking(
     return [each for each in work.queries if lacks & set(work.reads[each.pk].values())]
 
 
-def _failed(job: BlockJob) -> QuerySet[SentTransaction]:
-    """What was mined and did nothing."""
-    return job.transactions.filter(succeeded=False, gas_used__isnull=False)
+def _failed(work: Work) -> list[int]:
+    """Keys of what was mined and did nothing since those who wait have asked."""
+    asked = min(each.batch.submitted for each in work.queries)
+    failed = work.job.transactions.filter(
+        succeeded=False, gas_used__isnull=False, settled=True, signed__gte=asked
+    )
+    return list(sent_to(work.registry.address, failed.order_by("pk")))
 
 
 def _failed_too_often(work: Work) -> bool:
     """It has cost gas, and that is not repeated for ever."""
-    failed = _failed(work.job)
-    last = failed.last()
-    if last is None or failed.count() < FAILED:
+    failed = _failed(work)
+    if len(failed) < FAILED:
         return False
+    last = SentTransaction.objects.get(pk=failed[-1])
     sentence = f"{FAILED} transactions were mined and failed, the last one {last.mined_hash}."
     work.reject(Failure(TRANSACTION_FAILED, sentence, StepName.HEADER_ACCUMULATED, retryable=True))
     return True

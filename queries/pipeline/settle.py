@@ -67,7 +67,8 @@ def settle(lease: Lease[Batch], chains: Chains) -> Wait | None:
     impossible = _no_route(batch, named, chains) or (future := _of_the_future(named, chains))
     if impossible:
         failure, failing = impossible
-        looks = batch.failures + 1
+        # What else failed before was no such look.
+        looks = 1 + (batch.failures if batch.wait_code == WaitCode.BLOCK_NOT_FINAL else 0)
         if future and looks < LOOKS_AT_THE_FUTURE:
             return Wait(LATER, Reason(WaitCode.BLOCK_NOT_FINAL, failure.sentence), looks)
         transitions.reject([batch.pk], failure, queries.filter(failing))

@@ -4,10 +4,12 @@ from typing import Any
 
 import pytest
 
-from queries.chain.errors import BlockUnknown
+from queries.chain.errors import BlockUnknown, NodesUnreachable
 from queries.chain.registry_facts import UNKNOWN
 from queries.chain.second_words import Said
-from queries.models import Head, SentTransaction
+from queries.models import Batch, Head, SentTransaction
+from queries.pipeline.settle import LOOKS_AT_THE_FUTURE
+from queries.pipeline.worker import work_once
 from tests.queries.pipeline.between import between, retold
 from tests.queries.pipeline.provers import through
 from tests.queries.pipeline.service import CHAIN_ID, HOLDER, Service
@@ -64,12 +66,24 @@ def test_a_batch_is_not_rejected_for_the_first_head_that_is_far_behind(service: 
     back: list[bool] = []
     with between(service.node.url, retold(far_behind)) as (address, _):
         prover = through(service, address)
-        with pytest.raises(AssertionError, match="has no such block yet"):
-            prover.work(batch, seconds=2.5)
+        prover.work_until_it_says("has no such block yet", batch)
         assert service.waits(batch) == "block_not_final"
         back.append(True)
         prover.work(batch)
     assert service.status(batch)["queryStatus"] == "DONE"
+
+
+def test_faults_of_another_kind_are_no_looks_at_the_future(service: Service) -> None:
+    """Nodes were away as often as a batch is looked at before it is rejected for that."""
+    batch = service.ask_balance(HOLDER, service.head() + 1_000)
+    away = {"failures": LOOKS_AT_THE_FUTURE, "wait_code": NodesUnreachable.code}
+    Batch.objects.filter(pk=batch).update(**away)
+    service.look_now()
+    chains = service.chains()
+    while work_once(chains):
+        pass
+    assert service.waits(batch) == "block_not_final"
+    assert Batch.objects.get(pk=batch).failures == 1
 
 
 def test_one_that_lies_ahead_for_as_long_as_it_is_looked_at_is_rejected(service: Service) -> None:

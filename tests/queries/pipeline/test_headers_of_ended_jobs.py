@@ -6,9 +6,13 @@ import pytest
 
 from queries.chain.local_node import LocalNode
 from queries.models import BlockJob
+from queries.proving.header_fields import HeaderField
+from queries.proving.headers import decode_header, header_from_json, header_to_json
+from queries.proving.rlp_items import encode_list, encode_string
 from queries.reading.registries import record_of
 from tests.local_chain import CHAIN_ID, ETHER, HOLDER
 from tests.queries.pipeline.between import Change, between, retold
+from tests.queries.pipeline.bundles import whole_proof
 from tests.queries.pipeline.provers import through
 from tests.queries.pipeline.service import Service, running_service
 
@@ -78,3 +82,42 @@ def test_a_fault_takes_no_header_from_what_is_proven(service: Service) -> None:
     told = service.client.get(f"/batch-queries/{done}/proof", headers={"api-key": service.key})
     assert told.status_code == 200
     told.close()
+
+
+def _another(header: Any) -> Any:
+    """As if it had been mined with other words."""
+    known = header_from_json(header)
+    payloads = list(known.payloads)
+    payloads[HeaderField.EXTRA_DATA] = b"another"
+    encoded = encode_list([*map(encode_string, payloads), *known.later_items])
+    return {**header, **header_to_json(decode_header(encoded))}
+
+
+def _forks(at: int) -> Change:
+    """A node that once proves nothing, and tells of another header from then on."""
+    failed = False
+
+    def change(asked: Any, answer: Any) -> None:
+        nonlocal failed
+        if asked["method"] == "eth_getProof" and not failed:
+            answer["result"], failed = None, True
+        elif failed and (asked["method"], asked["params"][:1]) == (
+            "eth_getBlockByNumber",
+            [hex(at)],
+        ):
+            answer["result"] = _another(answer["result"])
+
+    return change
+
+
+def test_a_fork_takes_no_header_from_what_is_proven(service: Service) -> None:
+    """Nor is anybody rejected for it."""
+    block = service.head() - 2
+    service.work(done := service.ask_balance(HOLDER, block))
+    kept = BlockJob.objects.get(block=block)
+    with between(service.node.url, retold(_forks(block))) as (address, _):
+        prover = through(service, address, service.node.url)
+        prover.work(other := prover.ask_balance(OTHER, block))
+        assert prover.status(other)["queryStatus"] == "DONE"
+    assert BlockJob.objects.get(block=block).header == kept.header
+    assert whole_proof(service, done).blocks[0].header.hash.hex() == kept.block_hash

@@ -10,7 +10,7 @@ import pytest
 from queries import transitions
 from queries.chain.local_node import LocalNode, local_node
 from queries.models import BlockJob, Query, SentTransaction, WebhookDelivery
-from queries.pipeline import costs, finality
+from queries.pipeline import costs, undone
 from queries.pipeline.chains import Chains
 from queries.pipeline.leases import claim_job, claim_job_beside
 from queries.pipeline.worker import work_once
@@ -20,6 +20,7 @@ from tests.queries.pipeline.service import CHAIN_ID, ETHER, Service, running_ser
 
 pytestmark = pytest.mark.django_db(transaction=True)
 HOLDER = "0xd8dA6BF26964aF9D7eEd9e03E53415D37aA96045"
+OTHER = "0x69030ef8C2744b37a096fAf2A4C78B4dAec1308b"
 
 
 @pytest.fixture
@@ -102,7 +103,7 @@ def test_what_is_sent_again_after_it_was_paid_for_is_not_held_back_once_more(
     service.mine(4)
     service.work(batch)
     assert int(service.status(batch)["spent"]) > 0
-    finality._reopen(SentTransaction.objects.get())
+    undone.reopen(SentTransaction.objects.get())
     assert costs.held_back(CHAIN_ID) == {}
 
 
@@ -199,7 +200,7 @@ def test_what_cannot_be_proven_again_stays_undone_and_its_batch_done(service: Se
     _proven_but_not_deep(service, batch)
     service.mine(4)
     service.work(batch)
-    finality._reopen(SentTransaction.objects.get())
+    undone.reopen(SentTransaction.objects.get())
     assert not Query.objects.get().ended
     failure = Failure("block_out_of_reach", "…", StepName.BLOCKHASH_AVAILABLE, retryable=False)
     transitions.reject([batch], failure, Query.objects.all())
@@ -216,3 +217,21 @@ def _mining(service: Service, chains: Chains, times: int) -> None:
             pass
         service.mine(1)
         time.sleep(0.3)
+
+
+def test_what_the_one_node_there_is_has_undone_is_sent_again() -> None:
+    """Deeper than it was confirmed, and long before it is final: for whoever asks for the block."""
+    with local_node() as slow, running_service(slow, confirmations=1, finality=None) as service:
+        service.node.rpc.ask("anvil_setBalance", HOLDER, hex(7 * ETHER))
+        service.mine(8)
+        block = service.head() - 4
+        service.work(service.ask_balance(HOLDER, block))
+        row = SentTransaction.objects.get(settled=True, final=False)
+        assert row.mined_block is not None
+        _reorganise(service, service.head() - row.mined_block + 1)
+        again, other = (service.ask_balance(each, block) for each in (HOLDER, OTHER))
+        service.work(again, other)
+        _is_right(service, again, block)
+        assert service.status(other)["queryStatus"] == "DONE"
+        assert SentTransaction.objects.get(nonce=row.nonce).hashes == row.hashes
+        assert SentTransaction.objects.count() == 2

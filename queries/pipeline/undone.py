@@ -1,0 +1,69 @@
+"""What was mined, by all that was told, and is undone all the same: it is followed again.
+
+Nothing that was paid for is paid for twice: what was signed is sent again as it is stored.
+"""
+
+import logging
+
+from django.db import transaction
+from django.db.models import Q
+
+from queries.chain.destination import Destination
+from queries.chain.errors import RegistryMisread
+from queries.chain.second_words import SecondWords
+from queries.models import BlockJob, Query, SentTransaction
+from queries.pipeline.leases import look_now
+from queries.pipeline.mined import bounds_of
+from queries.pipeline.work import SOON, Wait
+from queries.wait_reasons import Reason, WaitCode
+
+log = logging.getLogger("tacitus.prover")
+
+SENT_AGAIN = Reason(
+    WaitCode.TRANSACTION_ON_ITS_WAY, "Its transaction was undone; it is on its way again."
+)
+LOOKED_INTO = Reason(
+    WaitCode.TRANSACTION_ON_ITS_WAY,
+    "Nodes do not agree on whether its transaction was mined; it is looked at again.",
+)
+
+
+def seen_to_where_undone(destination: Destination, row: SentTransaction) -> Wait | None:
+    """Before anyone is asked about what it has stored."""
+    if row.settled and destination.is_mined_for_nobody(row.mined_hash):
+        reopen(row)
+        return Wait(SOON, SENT_AGAIN)
+    return None
+
+
+def seen_to_where_denied(
+    destination: Destination, words: SecondWords, row: SentTransaction
+) -> Wait:
+    """Two nodes lack what it has stored, so one of those that have told of its receipt may lie."""
+    destination.ask_another_first()
+    if not row.settled:
+        return Wait(SOON, LOOKED_INTO)
+    mined = destination.mined(row.mined_hash)
+    if mined is None or not words.agree_on(row.mined_hash, mined, bounds_of(row)):
+        reopen(row)
+        return Wait(SOON, SENT_AGAIN)
+    raise RegistryMisread(
+        f"Nodes of the destination say that {row.mined_hash} was mined, and deny what it stored."
+    )
+
+
+def reopen(row: SentTransaction) -> None:
+    """Those whose facts it proved are asked again, and end again when they are there again."""
+    log.error(
+        "Chain %s undid transaction %s after it had been confirmed. What it proved is seen to.",
+        row.chain,
+        row.mined_hash,
+    )
+    with transaction.atomic():
+        SentTransaction.objects.filter(pk=row.pk).update(
+            settled=False, sent=None, mined_hash="", mined_block=None, succeeded=None, gas_used=None
+        )
+        proven = Query.objects.filter(Q(header_transaction=row) | Q(account_transaction=row))
+        proven.filter(values__isnull=False).update(ended=False)
+        jobs = BlockJob.objects.filter(transactions=row.pk).values("pk")
+        look_now(BlockJob.objects.filter(pk__in=jobs))

@@ -1,0 +1,131 @@
+"""A node makes up a receipt of what is not mined: nothing is paid twice, nobody rejected for it."""
+
+import json
+import time
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from queries.chain.local_node import LocalNode
+from queries.models import Batch, SentTransaction
+from queries.pipeline import following
+from queries.pipeline.finality import look_at_final
+from queries.pipeline.worker import work_once
+from queries.proving.keccak import keccak256
+from tests.queries.chain.lying_node import LyingNode
+from tests.queries.pipeline.between import PassOn, between, methods, retold
+from tests.queries.pipeline.provers import through
+from tests.queries.pipeline.service import CHAIN_ID, HOLDER, Service, running_service
+
+pytestmark = pytest.mark.django_db(transaction=True)
+AWAY = "http://127.0.0.1:9"
+LOOKS = 12
+
+
+class MadeUp:
+    """Says of what was sent that it is in the newest block, and maybe passes nothing on."""
+
+    def __init__(self, service: Service, status: str, *, swallows: bool = False) -> None:
+        self.node, self.status, self.swallows = service.node, status, swallows
+        self.told = self.swallowed = 0
+
+    def handle(self, connection: LyingNode, question: Any, pass_on: PassOn) -> None:
+        """It passes no transaction on, and says that it did."""
+        if self.swallows and methods(question) == ["eth_sendRawTransaction"]:
+            self.swallowed += 1
+            raw = bytes.fromhex(question["params"][0][2:])
+            told = {"jsonrpc": "2.0", "id": question["id"], "result": f"0x{keccak256(raw).hex()}"}
+            connection.answer(json.dumps(told).encode())
+        else:
+            retold(self)(connection, question, pass_on)
+
+    def __call__(self, asked: Any, answer: Any) -> None:
+        receipt = asked["method"] == "eth_getTransactionReceipt" and answer.get("result") is None
+        if not receipt:
+            return
+        newest = self.node.rpc.ask("eth_getBlockByNumber", "latest", False)  # noqa: FBT003
+        self.told += 1
+        answer["result"] = {
+            "transactionHash": asked["params"][0],
+            "status": self.status,
+            "blockNumber": newest["number"],
+            "blockHash": newest["hash"],
+            "gasUsed": "0x1",
+            "effectiveGasPrice": "0x1",
+        }
+
+
+def _look(prover: Service, batch: str) -> None:
+    chains = prover.chains()
+    for _ in range(LOOKS):
+        prover.look_now()
+        work_once(chains)
+        time.sleep(0.12)  # a head is fresh for less
+    chains.close()
+    assert not Batch.objects.get(pk=batch).ended
+
+
+def _is_done_by_one(service: Service, batch: str, confirmations: int = 1) -> None:
+    service.mine(confirmations)
+    service.node.rpc.ask_many("evm_setAutomine", [(True,)])
+    service.work(batch)
+    assert service.status(batch)["queryStatus"] == "DONE"
+    row = SentTransaction.objects.get()
+    receipt = service.node.rpc.ask("eth_getTransactionReceipt", row.mined_hash)
+    used, price = (int(receipt[name], 16) for name in ("gasUsed", "effectiveGasPrice"))
+    assert row.settled
+    assert (row.succeeded, row.gas_used) == (True, used)
+    assert int(service.status(batch)["spent"]) == used * price
+
+
+@pytest.mark.parametrize("status", ["0x1", "0x0"], ids=["succeeded", "failed"])
+@pytest.mark.parametrize("confirmations", [1, 3])
+def test_it_is_not_paid_for_again(node: LocalNode, status: str, confirmations: int) -> None:
+    with running_service(node, confirmations=confirmations) as service:
+        service.mine(12)
+        service.node.rpc.ask_many("evm_setAutomine", [(False,)])
+        liar = MadeUp(service, status)
+        with between(service.node.url, retold(liar)) as (address, _):
+            prover = through(service, address, service.node.url)
+            batch = prover.ask_balance(HOLDER, service.head() - 2)
+            _look(prover, batch)
+        assert liar.told
+        assert not SentTransaction.objects.get().settled
+        _is_done_by_one(service, batch, confirmations)
+
+
+def test_it_is_sent_again_by_another_node(
+    service: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where the node that makes it up has passed nothing on."""
+    monkeypatch.setattr(following, "SENT_AGAIN_AFTER", timedelta(seconds=1))
+    liar = MadeUp(service, "0x1", swallows=True)
+    with between(service.node.url, liar.handle) as (address, _):
+        prover = through(service, address, service.node.url)
+        batch = prover.ask_balance(HOLDER, service.head() - 2)
+        prover.work(batch)
+    assert liar.told
+    assert liar.swallowed == 1
+    _is_done_by_one(service, batch)
+
+
+def test_what_was_settled_while_the_other_node_was_away(service: Service) -> None:
+    """It is followed again when that one denies it."""
+    liar = MadeUp(service, "0x1", swallows=True)
+    with between(service.node.url, liar.handle) as (address, _):
+        prover = through(service, address, AWAY)
+        batch = prover.ask_balance(HOLDER, service.head() - 2)
+        prover.work_until(SentTransaction.objects.filter(settled=True).exists)
+        through(service, address, service.node.url).work(batch)
+    assert SentTransaction.objects.count() == 1
+    assert service.status(batch)["queryStatus"] == "DONE"
+
+
+def test_one_that_succeeded_is_not_final_by_one_nodes_word(service: Service) -> None:
+    service.work(service.ask_balance(HOLDER, service.head() - 1))
+    SentTransaction.objects.update(mined_hash="0x" + 64 * "7", mined_block=1)  # nobody's
+    service.mine(80)
+    with between(service.node.url, retold(MadeUp(service, "0x1"))) as (address, _):
+        look_at_final(through(service, address, service.node.url).chains(), CHAIN_ID)
+    assert not SentTransaction.objects.get().final
