@@ -16,7 +16,7 @@ from explorer.security.walk import CHAPTERS
 from tests.campaign import digest_of_contracts
 from tests.explorer.asvs import level_2, named
 from tests.explorer.beside import SLOWER
-from tests.explorer.test_denial import SLOWER_BY_A_BATCH
+from tests.explorer.test_denial_of_provers import SLOWER_BETWEEN_BLOCKS
 from tests.memory import MOST_MEMORY
 
 pytestmark = pytest.mark.no_database
@@ -73,7 +73,7 @@ def test_all_of_it_is_on_the_page(client: Client) -> None:
 def test_the_bounds_are_those_that_the_tests_of_denial_hold(client: Client) -> None:
     text = " ".join(client.get("/docs/security").text.split())
     assert f"By the median others wait at most {SLOWER} times as long as beside" in text
-    assert f"at most {SLOWER_BY_A_BATCH} times as long while batches are submitted" in text
+    assert f"at most {SLOWER_BETWEEN_BLOCKS} times as long as without it" in text
     assert f"never holds {MOST_MEMORY >> 20} MB more than before" in text
 
 
