@@ -1,8 +1,8 @@
 """Whose batch is next where more is due than provers can do: accounts share them.
 
-A batch has its turn when it comes. Only where its account has others open, it has it after the time
-that these take, roughly, so that whoever asks for thousands has them done between the few of
-others. Where provers have nothing else to do, nobody waits for a turn to come.
+A batch has its turn after the time that it takes, roughly, and that of what its account has open.
+So whoever asks for thousands, in one batch or in many, has them done between the few of others.
+Where provers have nothing else to do, nobody waits for a turn to come.
 """
 
 from datetime import datetime, timedelta
@@ -20,11 +20,15 @@ from queries.models import Batch
 OF_A_BATCH, OF_A_QUERY = timedelta(milliseconds=200), timedelta(milliseconds=50)
 
 
-def next_turn(owner: Account, now: datetime) -> datetime:
-    """By all that is open, so that what is done of it no longer counts."""
+def next_turn(owner: Account, now: datetime, own: int) -> datetime:
+    """By all that is open, so that what is done of it no longer counts.
+
+    `own`: how many queries it has itself. Without them the hundred blocks of one batch had kept
+    everybody waiting who came after it.
+    """
     waiting = Batch.objects.filter(owner=owner, ended=None)
     found = waiting.aggregate(batches=Count("*"), queries=Sum("asked_queries"))
-    batches, queries = int(found["batches"]), int(found["queries"] or 0)
+    batches, queries = int(found["batches"]), int(found["queries"] or 0) + own
     return now + batches * OF_A_BATCH + queries * OF_A_QUERY
 
 

@@ -24,7 +24,7 @@ from queries.errors import (
     IdempotencyKeyReused,
 )
 from queries.models import Batch, Head, Query
-from queries.query_rows import insert
+from queries.query_rows import ready_to_insert
 from queries.schema.addresses import Address
 from queries.schema.batch_request import (
     AccountRequest,
@@ -62,10 +62,12 @@ def accept(
     batch = _batch(owner, request, idempotency_key, digest)
     queries = list(queries_of(batch, request.blocks))
     batch.asked_queries = len(queries)
+    batch.turn = next_turn(owner, batch.submitted, len(queries))
+    store = ready_to_insert(queries)
     try:
         with durably():
             batch.save(force_insert=True)
-            insert(queries)
+            store()
     except IntegrityError:
         # Sent twice at once: whoever was first has the key, and the other one finds it now.
         earlier = _earlier(owner, idempotency_key, digest)
@@ -141,7 +143,6 @@ def _batch(owner: Account, request: BatchRequest, key: str | None, digest: str) 
         fee=f"{request.fee:064x}",
         submitted=now,
         look_again=now,
-        turn=next_turn(owner, now),
         warnings=[{"sentence": each.sentence, "path": each.path} for each in request.warnings],
         idempotency_key=key,
         request_digest=digest,

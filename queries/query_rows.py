@@ -1,6 +1,6 @@
 """A batch's queries are stored and changed: by one statement, however many they are."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from django.db import connection
@@ -12,19 +12,30 @@ if TYPE_CHECKING:
 
 
 def insert(queries: Sequence[Query]) -> None:
-    """Rows whose keys the database makes.
+    """Rows whose keys the database makes."""
+    ready_to_insert(queries)()
+
+
+def ready_to_insert(queries: Sequence[Query]) -> Callable[[], None]:
+    """What stores them. To make a thousand rows ready takes four times as long as to store them,
+    and is done before, because SQLite's one writer is held meanwhile.
 
     Django sends SQLite at most 999 values in a statement, so 500 queries took fourteen of them,
     each prepared anew. Here SQLite prepares one INSERT and runs it for each row, 500 times, which
     Django counts as one statement. There is no way to a server between, so a run costs little.
     """
     if connection.vendor != "sqlite":
-        Query.objects.bulk_create(queries)
-        return
+        return lambda: _create(queries)
     fields = [field for field in Query._meta.concrete_fields if not field.primary_key]  # noqa: SLF001
     columns = ", ".join(map(_column, fields))
     marks = ", ".join(["%s"] * len(fields))
-    _run(f"INSERT INTO {_table()} ({columns}) VALUES ({marks})", queries, fields)  # noqa: S608
+    sql = f"INSERT INTO {_table()} ({columns}) VALUES ({marks})"  # noqa: S608
+    rows = _rows(queries, fields)
+    return lambda: _run(sql, rows)
+
+
+def _create(queries: Sequence[Query]) -> None:
+    Query.objects.bulk_create(queries)
 
 
 def update(queries: Sequence[Query], names: Sequence[str]) -> None:
@@ -37,14 +48,17 @@ def update(queries: Sequence[Query], names: Sequence[str]) -> None:
     key = Query._meta.pk  # noqa: SLF001
     changes = ", ".join(f"{_column(field)} = %s" for field in fields)
     sql = f"UPDATE {_table()} SET {changes} WHERE {_column(key)} = %s"  # noqa: S608
-    _run(sql, queries, [*fields, key])
+    _run(sql, _rows(queries, [*fields, key]))
 
 
-def _run(sql: str, queries: Sequence[Query], fields: "Sequence[Field[Any, Any]]") -> None:
-    rows = [
+def _rows(queries: Sequence[Query], fields: "Sequence[Field[Any, Any]]") -> list[list[Any]]:
+    return [
         [field.get_db_prep_save(getattr(query, field.attname), connection) for field in fields]
         for query in queries
     ]
+
+
+def _run(sql: str, rows: list[list[Any]]) -> None:
     with connection.cursor() as cursor:
         cursor.executemany(sql, rows)
 

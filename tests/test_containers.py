@@ -76,6 +76,23 @@ def test_each_file_that_is_named_is_there(compose: dict[str, Any]) -> None:
         assert set(each.get("secrets", [])) <= set(compose["secrets"]), name
 
 
+def test_no_password_is_one_that_everyone_knows(repository: Path, compose: dict[str, Any]) -> None:
+    """Each is made by the README's lines, and stands in a file that they write."""
+    text = (repository / "compose.yaml").read_text()
+    assert not re.search(r"://[^\s/@]*:[^\s/@]*@", text)
+    named = {each["file"] for each in compose["secrets"].values()}
+    named.update(*(each.get("env_file", []) for each in compose["services"].values()))
+    part = (repository / "README.md").read_text().partition("### With containers")[2]
+    written = re.findall(r"> (\w+(?:\.env)?)\)?$", part, re.MULTILINE)
+    assert named == {f"secrets/{name}" for name in written}
+    broker, database = compose["services"]["rabbitmq"], compose["services"]["postgres"]
+    assert broker["env_file"] == ["secrets/rabbitmq.env"]
+    assert "RABBITMQ_DEFAULT_USER=tacitus\\nRABBITMQ_DEFAULT_PASS=%s" in part
+    (given,) = (name for name in database["environment"] if "PASSWORD" in name)
+    assert given.endswith("_FILE")
+    assert part.count("secrets.token_urlsafe(") == 3
+
+
 def test_only_the_prover_holds_the_key_that_pays(compose: dict[str, Any]) -> None:
     holders = [
         name

@@ -46,7 +46,9 @@ BOUNDS = (
         "Waited for without a thread, 20 seconds for each 64 kB; what is longer than that waits on "
         "the disk (where /tmp is in memory, TMPDIR names a place that is not). Answers of more "
         "than 1 MB take at most 1 GB of it in a process; where more are asked for, those that are "
-        "read slowest are given up. How many connections somebody holds open without reading is "
+        "read slowest are given up. A single one that is larger than 1 GB waits alone, as large as "
+        "it is: BATCH_SLOTS bounds it, which would have to be raised twelve times. How many "
+        "connections somebody holds open without reading is "
         "the proxy's to bound: a process takes 1,024, divided by the number of processes.",
         (
             "explorer/test_slow_clients.py::test_many_slow_readers_keep_nobody_waiting",
@@ -54,6 +56,7 @@ BOUNDS = (
             "explorer/test_slow_clients.py::test_a_newcomer_gets_all_of_a_large_answer_while_others_hold_theirs_unread",
             "explorer/test_gate.py::test_large_answers_wait_for_their_readers_up_to_a_bound",
             "explorer/test_gate.py::test_who_reads_slowest_gives_way",
+            "explorer/test_gate.py::test_what_is_larger_than_all_that_may_wait_is_sent_alone_or_not_at_all",
             "test_containers.py::test_answers_wait_for_their_readers_on_the_disk",
         ),
     ),
@@ -79,16 +82,20 @@ BOUNDS = (
     ),
     Bound(
         "Batches as costly as may be",
-        "BATCH_BLOCKS, BATCH_ACCOUNTS and BATCH_SLOTS. Accounts take turns: whoever submits "
-        "thousands has them proven between the few that others ask for, which wait for the pieces "
-        "of work at hand. No batch spends more than its fee; but a fee is an offer that nobody "
+        "BATCH_BLOCKS, BATCH_ACCOUNTS and BATCH_SLOTS. Accounts take turns: whoever asks for "
+        "thousands, in one batch or in many, has them proven between the few that others ask for, "
+        "which wait for the pieces of work at hand. A piece is a block: where all that one batch "
+        "may ask for is of one block, whoever comes next to a prover of one thread waits for it, "
+        "some ten seconds; provers have two threads where nobody says otherwise. No batch "
+        "spends more than its fee; but a fee is an offer that nobody "
         "collects, and keys cost nothing. What bounds a spender is most_a_day of the chain in "
         "the routes file, and what the signer holds: set the one, keep the other small. Then one "
         "who spends the day's keeps others waiting, and little more is spent.",
         (
             "queries/pipeline/test_fair_turns.py::test_one_account_is_proven_among_the_thousands_of_another",
             "explorer/test_denial.py::test_batches_as_costly_as_the_limits_allow",
-            "explorer/test_denial_of_provers.py::test_the_costliest_batch_takes_a_prover_bounded_memory",
+            "explorer/test_denial_of_provers.py::test_the_costliest_batch_of_many_blocks_lets_others_through",
+            "explorer/test_denial_of_provers.py::test_the_costliest_batch_of_one_block_keeps_others_waiting_for_its_one_piece",
             "queries/pipeline/test_offers.py::test_what_is_stuck_is_replaced_with_no_more_than_is_offered",
             "queries/pipeline/test_day.py::test_no_more_than_the_days_bound_is_spent",
             "queries/pipeline/test_day.py::test_what_waits_for_the_day_fetches_no_proof_and_has_not_failed",

@@ -1,10 +1,10 @@
 """The chapters of the walk, in their order."""
 
-from explorer.security import how_it_runs, what_is_sent, who_asks
+from explorer.security import how_it_is_built, how_it_runs, what_is_sent, who_asks
 from explorer.security.rows import Chapter
 
 CHAPTERS: tuple[Chapter, ...] = (
-    who_asks.DESIGN,
+    how_it_is_built.DESIGN,
     who_asks.SIGN_IN,
     who_asks.SESSIONS,
     who_asks.ACCESS,

@@ -7,11 +7,12 @@ INPUT = Chapter(
     (
         met(
             "5.1",
-            "All input is checked against what is allowed; parameters that come twice do no harm.",
+            "All input is checked against what is allowed, and nothing else of it is taken over.",
             "A batch is read field by field; each refusal names its place. The description of the "
             "API is held against the service by random requests.",
             "queries/api/test_surface.py::test_every_answer_is_described",
             "queries/api/test_any_request.py::test_any_change_of_a_right_batch",
+            "queries/api/test_any_request.py::test_any_address_method_parameter_and_header",
         ),
         met(
             "5.1.5",
@@ -35,6 +36,7 @@ INPUT = Chapter(
             "explorer/test_search.py::test_hostile_texts_are_shown_as_texts",
             "explorer/test_fact_files.py::test_no_cell_is_a_formula",
             "explorer/test_pages.py::test_the_policy_lets_nothing_in_that_is_not_ours",
+            "accounts/test_wallets_in_the_browser.py::test_a_picture_with_a_script_is_only_a_picture",
         ),
         met(
             "5.3.4 to 5.3.10",
@@ -170,18 +172,19 @@ DATA = Chapter(
             "Python's libraries do not ask.",
         ),
         met(
-            "1.9.2, 9.2",
-            "Connections that leave us check certificates.",
+            "9.2",
+            "Connections to other services check certificates.",
             "Nodes and webhooks are told nothing before theirs is one that the machine trusts, for "
             "the name that was asked for.",
             "queries/test_certificates.py::test_who_shows_none_that_can_be_trusted_is_told_nothing",
             "queries/test_certificates.py::test_who_shows_a_trusted_certificate_is_told",
         ),
         not_met(
-            "1.9.1, 9.2.2",
-            "Inner connections are encrypted as well.",
-            "Between proxy and server, and to a database without sslmode=require, is plain text: "
-            "keep them on one machine or a private network.",
+            "1.9, 9.2.2",
+            "Inner connections are encrypted as well, and each side proves who it is.",
+            "Between proxy and server, and in compose.yaml to database and broker, is plain text: "
+            "keep them on one machine or a private network. Elsewhere sslmode=verify-full and "
+            "amqps:// or rediss:// are for whoever runs them to name.",
         ),
     ),
 )

@@ -1,72 +1,7 @@
-"""ASVS, chapters 1 to 4: how it is built, and who may do what."""
+"""ASVS, chapters 2 to 4: who asks, and who may do what."""
 
 from explorer.security.rows import Chapter, met, not_met, not_ours
 
-DESIGN = Chapter(
-    "V1 Architecture",
-    (
-        met(
-            "1.1, 1.2, 1.4, 1.5, 1.11.1",
-            "Boundaries and controls are known, and each control is in one place.",
-            "Who may import whom is a rule; one module checks keys, one reads JSON, one reads the "
-            "environment, one writes statuses.",
-            "test_layers.py::test_the_code_keeps_every_rule",
-        ),
-        not_met(
-            "1.1.2",
-            "A threat model is kept for each change.",
-            "What is trusted is told below and in the contracts' notes, each point with the test "
-            "that attacks it; there is no process that revisits it with every change.",
-            "queries/contracts/test_soundness_notes.py::test_each_invariant_names_what_attacks_it",
-        ),
-        met(
-            "1.6",
-            "Secrets are kept apart from code and data, and can be changed.",
-            "Each comes from the environment or a file of its own; API keys and webhook secrets "
-            "are derived and in no database; FORMER_SECRET_KEYS lets SECRET_KEY change.",
-            "test_secrets.py::test_no_secret_is_anywhere",
-            "explorer/test_environment.py::test_a_secret_is_read_from_its_file",
-        ),
-        not_met(
-            "1.6.2, 6.4",
-            "Keys live in a vault or a module that never hands them out.",
-            "The prover holds the key that pays in memory. It can spend no more than lies there: "
-            "no contract gives it any right. An outside signer is not supported.",
-        ),
-        met(
-            "1.7.1, 7.3.4",
-            "Everything logs in one way, by one clock.",
-            "One form for all programs, as JSON with times in UTC. Keeping clocks right is the "
-            "machine's.",
-            "explorer/test_logs.py::test_a_json_line_is_one_object",
-        ),
-        not_ours(
-            "1.7.2, 7.3.3",
-            "Logs are sent elsewhere safely, and kept from being changed.",
-            "They go to standard output; whoever runs it collects them.",
-        ),
-        not_met(
-            "1.8, 8.3.4",
-            "What is sensitive is sorted into levels, each with what it needs.",
-            "There is no such list. Secrets are those that a test looks for everywhere; all else "
-            "of a batch is public by nature, but its webhook and who asked.",
-            "test_secrets.py::test_no_secret_is_anywhere",
-        ),
-        not_ours(
-            "1.10",
-            "Changes are traced to people and tickets.",
-            "That is of where the repository is kept.",
-        ),
-        met(
-            "1.14",
-            "Parts run apart, with the least rights.",
-            "The server needs no signer's key; in containers none runs as root, on a file system "
-            "that cannot be written to.",
-            "test_containers.py::test_only_the_prover_holds_the_key_that_pays",
-            "test_containers.py::test_it_does_not_run_as_root",
-        ),
-    ),
-)
 SIGN_IN = Chapter(
     "V2 Authentication",
     (
@@ -79,34 +14,47 @@ SIGN_IN = Chapter(
             "accounts/test_operators.py::test_a_short_password_is_refused",
         ),
         met(
-            "2.4",
+            "2.4.1 to 2.4.4",
             "Passwords are stored so that whoever steals them learns little.",
             "An operator's, by Django's PBKDF2 with a salt of its own and its iterations.",
             "accounts/test_operators.py::test_a_password_is_kept_as_slow_hashes_are",
         ),
-        not_ours(
-            "2.2.2, 2.3, 2.5 to 2.7",
-            "Mails, text messages, recovery, lists of codes.",
-            "There are none: nothing is mailed or reset, and a lost wallet is lost. Another "
-            "operator gives an operator a new password.",
+        not_met(
+            "2.4.5",
+            "A password's hash goes through another round, with a salt that is kept elsewhere.",
+            "Django's does not, so that whoever steals the database may try passwords on it.",
         ),
-        met(
+        not_ours(
+            "2.2.2, 2.3, 2.5 to 2.8",
+            "Mails, text messages, recovery, lists of codes, codes for once.",
+            "There are none: nothing is mailed or reset, and a lost wallet is lost. Who may run "
+            "manage.py on the server gives an operator a new password (changepassword).",
+        ),
+        not_met(
             "2.2.1",
-            "Guessing is slowed down.",
+            "Guessing is slowed down, to a hundred failures an hour for an account.",
             "Attempts are counted by browser and by network, never by account, so that nobody can "
-            "lock another out; operators' passwords have a limit too.",
+            "lock another out. An operator's password may be tried 30 times in ten minutes from "
+            "each network.",
             "accounts/test_sign_in.py::test_attempts_are_limited_for_a_browser",
             "accounts/test_sign_in.py::test_nobody_can_lock_out_a_strangers_wallet",
             "accounts/test_operators.py::test_passwords_are_tried_so_often_and_no_more",
         ),
         met(
-            "2.2.4, 2.8, 2.9",
+            "2.2.4, 2.9.1, 2.9.2",
             "Sign-in withstands phishing and replay; challenges are random and short-lived.",
             "EIP-4361: the message names our origin, chain and a nonce of this browser, good for "
-            "five minutes and once.",
+            "five minutes and once. What it is checked with, an address, is no secret.",
             "accounts/test_forged_sign_ins.py::test_it_is_refused_with_its_reason",
             "accounts/test_sign_in.py::test_a_hundred_sign_ins_with_one_nonce_are_one_session",
             "accounts/test_sign_in.py::test_a_message_is_good_for_five_minutes_and_its_nonce_cannot_be_guessed",
+        ),
+        not_met(
+            "2.9.3",
+            "Sign-in rests on approved algorithms alone.",
+            "Wallets sign with secp256k1 over keccak, the chains' own: keccak as they have it is "
+            "on no list of NIST's.",
+            "queries/proving/test_keccak.py::test_is_keccak_and_not_the_later_standard",
         ),
         not_met(
             "2.2.3, 2.5.5",
@@ -122,13 +70,20 @@ SIGN_IN = Chapter(
             "signers, named in OPERATORS, is the way to require more.",
             "accounts/test_operators.py::test_a_wallet_that_the_settings_name_comes_in_until_they_do_not",
         ),
+        not_met(
+            "2.10.1, 2.10.3",
+            "Parts know each other by more than passwords that stay, kept where nobody finds them.",
+            "Database and broker have passwords that stay until somebody changes them, in files "
+            "that only their user can read, as plain text.",
+        ),
         met(
-            "2.10.1 to 2.10.4",
-            "Programs' credentials are not plain passwords, and not in the source.",
-            "An API key has 160 bits, is stored as a digest, compared in constant time, rotated "
-            "with or without grace, and revoked at once.",
+            "2.10.2, 2.10.4",
+            "No program's password is one that everyone knows, or in the source.",
+            "The README's lines make those of compose.yaml. An API key has 160 bits, and the "
+            "database holds a digest of it.",
+            "test_containers.py::test_no_password_is_one_that_everyone_knows",
+            "test_committed_secrets.py::test_no_commit_held_one",
             "accounts/test_api_keys.py::test_no_column_of_the_database_holds_a_key_or_its_secret",
-            "accounts/test_api_keys.py::test_revoked_it_is_refused_at_once_with_both_secrets",
             "accounts/test_key_lookup.py::test_how_much_of_a_secret_is_right_does_not_show_in_the_time",
         ),
         not_met(
@@ -153,8 +108,9 @@ SESSIONS = Chapter(
         ),
         met(
             "3.3",
-            "It ends by signing out, elsewhere too, and after a time.",
+            "It ends by signing out, elsewhere too, after a time, and with a new password.",
             "Signed out here or everywhere; at the latest 90 days after sign-in.",
+            "accounts/test_operators.py::test_a_new_password_ends_the_other_sessions",
             "accounts/test_sessions.py::test_signing_out_everywhere_ends_all_and_nobody_elses",
             "accounts/test_sessions.py::test_being_seen_keeps_a_session_for_90_days_after_the_sign_in_and_no_longer",
         ),
@@ -171,16 +127,18 @@ SESSIONS = Chapter(
             "explorer/test_resolved_settings.py::test_without_a_word_they_are_safe",
         ),
         not_met(
-            "3.5",
+            "1.6.4, 3.5",
             "Programs use tokens that end, rather than keys that do not.",
-            "Existing clients know keys alone. A key can be rotated and revoked at once, and has "
+            "Existing clients know keys alone, and a key opens its account's lists and webhook "
+            "secret. A key can be rotated and revoked at once, and has "
             "its own limits; there are no other tokens.",
             "accounts/test_api_keys.py::test_revoked_it_is_refused_at_once_with_both_secrets",
         ),
         not_met(
-            "3.7.1, 4.3.3",
+            "3.3.4, 3.7.1, 4.3.3",
             "What matters most is confirmed by signing in anew.",
-            "A key can be shown and rotated by whoever holds the session.",
+            "A key can be shown and rotated, and other sessions ended, by whoever holds one.",
+            "accounts/test_sessions.py::test_one_can_end_another_of_ones_own",
         ),
     ),
 )
@@ -191,10 +149,12 @@ ACCESS = Chapter(
             "4.1, 4.2.1",
             "The server decides, denies by default, and nobody reaches another's things.",
             "Keys, sessions, lists, webhooks and replays are sought among the owner's own. Whoever "
-            "knows a batch's id may read its status: what it proves is public by nature.",
+            "knows a batch's id may read its status: what it proves is public by nature. Where a "
+            "limit cannot be counted, nobody is let in.",
             "accounts/test_api_keys.py::test_a_strangers_key_cannot_be_touched",
             "queries/pipeline/test_own_webhooks.py::test_nobody_sends_anothers_again",
-            "queries/api/test_surface.py::test_every_answer_is_described",
+            "accounts/test_operators.py::test_a_visitor_and_a_stranger_are_kept_out",
+            "accounts/test_rate_limits.py::test_where_it_cannot_be_counted_nobody_is_let_in",
         ),
         met(
             "4.2.2",
@@ -204,11 +164,10 @@ ACCESS = Chapter(
             "explorer/test_pages.py::test_a_form_from_elsewhere_is_our_page",
         ),
         met(
-            "4.3",
-            "Administration is apart, and folders are not listed.",
-            "/admin/ lets in operators alone, shows no secret, and writes down what they do.",
-            "accounts/test_operators.py::test_a_visitor_and_a_stranger_are_kept_out",
-            "accounts/test_operators.py::test_what_an_operator_does_is_written_down",
+            "4.3.2",
+            "Folders are not listed, and no file is served but those that are meant to be.",
+            "Files are served by their names alone, of those that collectstatic gathered.",
+            "explorer/test_serve.py::test_production",
         ),
     ),
 )

@@ -121,6 +121,18 @@ def test_a_password_is_kept_as_slow_hashes_are(monkeypatch: pytest.MonkeyPatch) 
     assert int(iterations) >= 310_000
 
 
+def test_a_new_password_ends_the_other_sessions(monkeypatch: pytest.MonkeyPatch) -> None:
+    here = superuser(monkeypatch)
+    elsewhere = Client()
+    elsewhere.post("/admin/login/", {"username": "keeper", "password": PASSWORD})
+    assert elsewhere.get("/admin/").status_code == 200
+    new = "battery staple correct horse"
+    form = {"old_password": PASSWORD, "new_password1": new, "new_password2": new}
+    assert here.post("/admin/password_change/", form).status_code == 302
+    assert here.get("/admin/").status_code == 200
+    assert elsewhere.get("/admin/").status_code == 302
+
+
 def test_passwords_are_tried_so_often_and_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(attempts, "PASSWORDS_OF_A_NETWORK", 2)
     client = Client(headers={"Accept": "text/html"})

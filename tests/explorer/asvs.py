@@ -1,4 +1,7 @@
-"""The requirements of OWASP's ASVS 4.0.3 at level 2, by their numbers."""
+"""The requirements of OWASP's ASVS 4.0.3 at level 2, by their numbers.
+
+As it was released. Its repository changed 2.4 afterwards under the same edition's name.
+"""
 
 import re
 from collections.abc import Iterator
@@ -7,7 +10,7 @@ from collections.abc import Iterator
 _SECTIONS = """
 1.1: 1-7     1.2: 1-4     1.4: 1 4 5   1.5: 1-4     1.6: 1-4     1.7: 1-2     1.8: 1-2
 1.9: 1-2     1.10: 1      1.11: 1-2    1.12: 2      1.14: 1-6
-2.1: 1-12    2.2: 1-3     2.3: 1-3     2.4: 1-6     2.5: 1-7     2.6: 1-3     2.7: 1-6
+2.1: 1-12    2.2: 1-3     2.3: 1-3     2.4: 1-5     2.5: 1-7     2.6: 1-3     2.7: 1-6
 2.8: 1-7     2.9: 1-3     2.10: 1-4
 3.1: 1       3.2: 1-4     3.3: 1-4     3.4: 1-5     3.5: 1-3     3.7: 1
 4.1: 1-3 5   4.2: 1-2     4.3: 1-3

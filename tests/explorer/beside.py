@@ -119,12 +119,7 @@ def all_the_while(attacks: list[Callable[[], object]]) -> Iterator[None]:
         assert all(each.result() for each in going)
 
 
-def served_beside(
-    site: Site,
-    *attacks: Callable[[], object],
-    slower: float = SLOWER,
-    turns: int = ATTACKS,
-) -> None:
+def served_beside(site: Site, *attacks: Callable[[], object], turns: int = ATTACKS) -> None:
     as_usual = partial(waits_as_usual, site, len(attacks))
     with memory_bounded(site):
         usual, beside = [as_usual()], list[Waits]()
@@ -132,13 +127,13 @@ def served_beside(
             with all_the_while(list(attacks)):
                 beside.append(waits(site))
             usual.append(as_usual())
-    assert_no_slower(together(*beside), together(*usual), slower)
+    assert_no_slower(together(*beside), together(*usual))
 
 
-def assert_no_slower(beside: Waits, usual: Waits, times: float = SLOWER) -> None:
+def assert_no_slower(beside: Waits, usual: Waits) -> None:
     """By kind of request: one that is kept waiting would be hidden among others."""
     found = {kind: statistics.median(each) for kind, each in beside.items()}
-    bounds = {kind: times * statistics.median(each) + UNFELT for kind, each in usual.items()}
+    bounds = {kind: SLOWER * statistics.median(each) + UNFELT for kind, each in usual.items()}
     assert all(found[kind] < bounds[kind] for kind in bounds), (found, bounds)
 
 

@@ -42,8 +42,6 @@ from tests.served import served
 
 CHAIN = 31337
 BLOCKS, ACCOUNTS, SLOTS = 100, 1_000, 5_000  # at most in a batch
-# Each is a thousand rows, which hold the interpreter and SQLite's one writer longer than a page.
-SLOWER_BY_A_BATCH = 7
 POLLS, POLLERS = 10_000, 4
 ALLOWED, WINDOW = 600, 60  # requests of a key in so many seconds
 BODY_BYTES = 2**20
@@ -141,7 +139,7 @@ def test_batches_as_costly_as_the_limits_allow(site: Site) -> None:
         assert site.submit(key, body).status_code == 200
 
     attacks = [partial(submit, key) for key in site.keys[:2]]
-    served_beside(site, *attacks, slower=SLOWER_BY_A_BATCH)
+    served_beside(site, *attacks)
 
 
 @pytest.mark.no_database

@@ -16,6 +16,8 @@ from tests.served import PROXY, served
 
 pytestmark = pytest.mark.no_database
 
+NOT_SERVED = ("/static/", "/static", "/.git/config", "/static/..%2f..%2fmanage.py", "/manage.py")
+
 
 def test_production(repository: Path, tmp_path: Path, manage: Manage) -> None:
     """One server, asked everything that only a real one answers: starting it is the slow part."""
@@ -94,6 +96,7 @@ def test_production(repository: Path, tmp_path: Path, manage: Manage) -> None:
         )
         assert missing.status_code == 404
         assert "There is nothing at this address" in missing.text
+        _serves_no_more(address)
 
     log = (tmp_path / "log").read_text()
     assert "hidden-key" not in log
@@ -103,9 +106,19 @@ def test_production(repository: Path, tmp_path: Path, manage: Manage) -> None:
     assert found["request_id"] == missing.headers["X-Request-ID"]
     # A refusal is one line, and no traceback.
     statuses = [line.get("status") for line in lines]
-    assert [status for status in statuses if status in {400, 404}] == [400, 400, 404]
+    assert [status for status in statuses if status in {400, 404}] == [400, 400, 404] + [
+        404 for _ in NOT_SERVED
+    ]
     assert {line["logger"] for line in lines} == {"_granian", "_granian.serve", "tacitus.requests"}
     assert not [line for line in lines if "exception" in line]
+
+
+def _serves_no_more(address: str) -> None:
+    """Folders are not listed, and what lies beside the service's files is not served."""
+    for path in NOT_SERVED:
+        kept = requests.get(f"{address}{path}", headers=PROXY, timeout=5)
+        assert kept.status_code == 404, path
+        assert not re.search("[0-9]", kept.headers.get("Server", "")), "a version is told"
 
 
 def test_a_database_that_is_not_migrated_is_told_at_once(repository: Path, tmp_path: Path) -> None:

@@ -54,7 +54,7 @@ def _account() -> Account:
 def _batch(owner: Account, now: datetime, queries: int = 1) -> Batch:
     return Batch.objects.create(
         id=str(ULID()), owner=owner, destination=1, fee=64 * "0", submitted=now, look_again=now,
-        turn=next_turn(owner, now), asked_queries=queries,
+        turn=next_turn(owner, now, queries), asked_queries=queries,
     )  # fmt: skip
 
 
@@ -77,8 +77,18 @@ def test_one_batch_goes_before_the_two_hundred_that_another_account_sent_first()
     now = shared_now() - A_SECOND
     first, *_ = [_batch(busy, now) for _ in range(200)]
     _batch(other, now + A_SECOND / 10)
-    assert first.turn == now
+    assert first.turn == now + OF_A_QUERY
     assert _claimed() == [busy.pk, other.pk, *199 * [busy.pk]]
+
+
+def test_one_batch_of_very_much_goes_after_the_few_that_come_while_it_is_proven() -> None:
+    busy, other = _account(), _account()
+    now = shared_now() - timedelta(minutes=2)
+    costly = _batch(busy, now, queries=1_100)
+    few = [_batch(other, now + seconds * A_SECOND) for seconds in (0, 10, 50)]
+    late = _batch(other, now + 60 * A_SECOND)
+    assert all(each.turn < costly.turn for each in few)
+    assert late.turn > costly.turn
 
 
 def test_an_account_that_comes_late_does_not_wait_for_what_came_long_ago() -> None:
@@ -89,20 +99,21 @@ def test_an_account_that_comes_late_does_not_wait_for_what_came_long_ago() -> No
         _batch(busy, long_ago, queries=500)
     _batch(other, shared_now() - A_SECOND)
     # Before it come those whose turns have come since, and one that is due for longest.
-    assert _claimed().index(other.pk) in {5, 6}
+    assert _claimed().index(other.pk) in {4, 5}
 
 
 def test_a_turn_follows_on_what_the_account_has_open_and_not_on_what_has_ended() -> None:
     owner, now = _account(), shared_now()
     batches = [_batch(owner, now, queries=100) for _ in range(3)]
     each = OF_A_BATCH + 100 * OF_A_QUERY
-    assert [batch.turn - now for batch in batches] == [0 * each, each, 2 * each]
+    own = 100 * OF_A_QUERY
+    assert [batch.turn - now - own for batch in batches] == [0 * each, each, 2 * each]
     first, *others = (Batch.objects.filter(pk=batch.pk) for batch in batches)
     first.update(ended=now, status=BatchStatus.DONE)
-    assert next_turn(owner, now) == now + 2 * each
+    assert next_turn(owner, now, 0) == now + 2 * each
     for other in others:
         other.update(ended=now, status=BatchStatus.DONE)
-    assert next_turn(owner, now) == now
+    assert next_turn(owner, now, 0) == now
 
 
 def test_what_waits_and_is_due_again_leaves_its_place() -> None:
@@ -132,7 +143,7 @@ def test_a_backlog_has_its_part_beside_what_is_looked_at_again_and_again() -> No
             lease.look_again(timedelta(0))
         else:
             lease.close()
-    assert taken.count(busy.pk) == 1 + 16 // LONGEST_DUE_EVERY
+    assert taken.count(busy.pk) == 16 // LONGEST_DUE_EVERY
 
 
 def test_nobody_waits_for_a_turn_where_nothing_else_is_due() -> None:
@@ -171,7 +182,10 @@ def test_claims_and_turns_are_sought_by_an_index() -> None:
     for read, index in (
         (claim_batch, "batches_in_turn"),
         # PostgreSQL takes whichever begins with the owner, of which there are several.
-        (lambda: next_turn(busy, now), "of_an_owner" if connection.vendor == "sqlite" else "Index"),
+        (
+            lambda: next_turn(busy, now, 1),
+            "of_an_owner" if connection.vendor == "sqlite" else "Index",
+        ),
     ):
         with CaptureQueriesContext(connection) as captured:
             read()
