@@ -37,10 +37,11 @@ def _row(bench: Bench, name: str, block_seconds: int, times: int) -> Row:
     ):
         for turn in range(times):
             bench.say(f"{turn + 1} of {times}, a block every {block_seconds} s")
-            _wait_for_a_block(chain)
+            chain.wait_for_a_block()
             ours.append(_submitted_to_done(running, chain) / block_seconds)
-            _wait_for_a_block(chain)
-            took = one_after_the_other(chain, chain.accounts, chain.head())
+            registry = chain.new_registry()
+            chain.wait_for_a_block()
+            took = one_after_the_other(chain, registry, chain.accounts, chain.head())
             script.append(took.seconds / block_seconds)
     allowed = BLOCKS + BESIDE / block_seconds
     return Row(
@@ -55,13 +56,6 @@ def _row(bench: Bench, name: str, block_seconds: int, times: int) -> Row:
             f"of {times}: {min(ours):.2f} to {max(ours):.2f} blocks",
         ),
     )
-
-
-def _wait_for_a_block(chain: BenchChain) -> None:
-    """Both begin when a block has just been mined, and have the whole of the next one's time."""
-    head = chain.head()
-    while chain.head() == head:
-        time.sleep(LOOKS_EVERY)
 
 
 def _submitted_to_done(running: Service, chain: BenchChain) -> float:
