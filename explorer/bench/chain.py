@@ -1,5 +1,6 @@
 """A local chain with registries, and accounts on it of which something can be proven."""
 
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -16,6 +17,7 @@ CHAIN_ID = 31337
 ETHER = 10**18
 BLOCK_GAS = 60_000_000  # as mainnet's in 2026
 AT_ONCE = 500
+LOOKS_EVERY = 0.01  # seconds
 OPTIONS = ("--chain-id", str(CHAIN_ID), "--gas-limit", str(BLOCK_GAS), *KEEPS_ITS_PAST)
 
 ROUTES = """\
@@ -43,6 +45,12 @@ class BenchChain:
 
     def head(self) -> int:
         return int(self.node.rpc.ask("eth_blockNumber"), 16)
+
+    def wait_for_a_block(self) -> None:
+        """Until one has just been mined, and what begins has the whole of the next one's time."""
+        head = self.head()
+        while self.head() == head:
+            time.sleep(LOOKS_EVERY)
 
     def new_registry(self) -> str:
         return to_checksum_address(self.node.deploy(load_artifact("NativeRegistry").bytecode))

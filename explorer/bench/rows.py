@@ -52,7 +52,9 @@ class Sizes:
     """How much is done. As they stand here the figures of the README are made."""
 
     seconds: float = _size(4.0, "status_…: seconds of each turn under load")
-    turns: int = _size(5, "status_…: turns that each side has, one after the other")
+    turns: int = _size(
+        5, "status_…, thousand_accounts…: turns that each side has, one after the other"
+    )
     few_queries: int = _size(1_000, "status_…: queries stored, where they are few")
     many_queries: int = _size(1_000_000, "status_growth: queries stored, where they are many")
     submissions: int = _size(30, "submit_…: batches of each size that are submitted")
