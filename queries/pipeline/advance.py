@@ -80,6 +80,9 @@ def advance(lease: Lease[BlockJob], chains: Chains) -> Wait | Ready | None:
 
 
 def _advance(work: Work) -> Wait | Ready | None:
+    newest = work.chains.newest(work.job.destination)
+    # First: what is noted of them, a node may have made up, and all else is asked by it.
+    on_its_way = _look_after_transactions(work.job, work.chains)
     final = _final_headers(work)
     if final is None or isinstance(final, Wait):
         return final
@@ -89,8 +92,6 @@ def _advance(work: Work) -> Wait | Ready | None:
     waiting = transitions.open_queries(work.job)
     transitions.complete(waiting, StepName.INITIAL_STATE)
     transitions.begin(waiting, StepName.BLOCKHASH_AVAILABLE)
-    newest = work.chains.newest(work.job.destination)
-    on_its_way = _look_after_transactions(work.job, work.chains)
     known = _look_what_is_known(work, header)
     if known.whole:
         return _read_back(work, header)

@@ -45,7 +45,7 @@ def look_after(lane: Lane, rows: Iterable[SentTransaction], depth: int, head: in
     """
     waiting = False
     for row in rows:
-        mined = _look(lane, row)
+        mined = _look(lane, row, head)
         if row.settled:
             continue
         if mined is None or row.mined_block is None:
@@ -84,12 +84,16 @@ def _note(row: SentTransaction, transaction_hash: str, mined: Mined) -> None:
     row.data_fee = f"{mined.data_fee:064x}"
 
 
-def _look(lane: Lane, row: SentTransaction) -> Mined | None:
+def _look(lane: Lane, row: SentTransaction, head: int) -> Mined | None:
     """Note where it was mined, or that it no longer is."""
     before = [getattr(row, name) for name in OF_THE_RECEIPT]
     mined = None
     for transaction_hash in row.hashes:
         mined = lane.destination.mined(transaction_hash, bounds_of(row))
+        if mined is not None and mined.block > head:
+            # Another node is behind, or this one makes it up; then no node would be far enough to
+            # be asked anything.
+            return None
         if mined is not None:
             _note(row, transaction_hash, mined)
             break

@@ -26,8 +26,10 @@ LOOKS = 12
 class MadeUp:
     """Says of what was sent that it is in the newest block, and maybe passes nothing on."""
 
-    def __init__(self, service: Service, status: str, *, swallows: bool = False) -> None:
-        self.node, self.status, self.swallows = service.node, status, swallows
+    def __init__(
+        self, service: Service, status: str, *, swallows: bool = False, ahead: int = 0
+    ) -> None:
+        self.node, self.status, self.swallows, self.ahead = service.node, status, swallows, ahead
         self.told = self.swallowed = 0
 
     def handle(self, connection: LyingNode, question: Any, pass_on: PassOn) -> None:
@@ -49,7 +51,7 @@ class MadeUp:
         answer["result"] = {
             "transactionHash": asked["params"][0],
             "status": self.status,
-            "blockNumber": newest["number"],
+            "blockNumber": hex(int(newest["number"], 16) + self.ahead),
             "blockHash": newest["hash"],
             "gasUsed": "0x1",
             "effectiveGasPrice": "0x1",
@@ -129,3 +131,18 @@ def test_one_that_succeeded_is_not_final_by_one_nodes_word(service: Service) -> 
     with between(service.node.url, retold(MadeUp(service, "0x1"))) as (address, _):
         look_at_final(through(service, address, service.node.url).chains(), CHAIN_ID)
     assert not SentTransaction.objects.get().final
+
+
+def test_a_block_that_is_far_ahead_holds_up_nobody(service: Service) -> None:
+    """While it is told of; else no node would be far enough to be asked what a registry holds."""
+    liar = MadeUp(service, "0x1", ahead=1_000_000)
+    with between(service.node.url, retold(liar)) as (address, _):
+        prover = through(service, address, service.node.url)
+        batch = prover.ask_balance(HOLDER, service.head() - 2)
+        service.node.rpc.ask_many("evm_setAutomine", [(False,)])
+        _look(prover, batch)
+        assert liar.told
+        assert SentTransaction.objects.get().mined_block is None
+        service.node.rpc.ask_many("evm_setAutomine", [(True,)])
+        prover.work(other := prover.ask_balance(HOLDER, service.head() - 3))
+    assert service.status(other)["queryStatus"] == "DONE"
