@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
 from itertools import chain
+from typing import Any
 
 from django.db.models import QuerySet
 
@@ -64,14 +65,25 @@ def who_stored(
 
 
 def _sent(rows: QuerySet[SentTransaction], job: BlockJob) -> Iterator[tuple[int, SignedParts]]:
-    sent = rows.filter(for_jobs__job=job, brings_hash=False).order_by("pk")
-    for key, raw in sent.values_list("pk", "raw").iterator(AT_ONCE):
+    for key, raw in _some_at_once(rows.filter(for_jobs__job=job, brings_hash=False), "raw"):
         yield key, parts_of(raw)
 
 
 def _kept(job: BlockJob) -> Iterator[bytes]:
-    kept = KeptProof.objects.filter(job=job)
-    yield from kept.values_list("call", flat=True).iterator(AT_ONCE)
+    for _, call in _some_at_once(KeptProof.objects.filter(job=job), "call"):
+        yield call
+
+
+def _some_at_once(rows: QuerySet[Any], column: str) -> Iterator[tuple[int, bytes]]:
+    """In their order. Each statement has ended before its rows are read: on SQLite nobody could
+    keep a lease meanwhile.
+    """
+    last = 0
+    while some := rows.filter(pk__gt=last).order_by("pk").values_list("pk", column)[:AT_ONCE]:
+        yield from some
+        if len(some) < AT_ONCE:
+            break
+        last = some[len(some) - 1][0]
 
 
 def _seldom(act: Callable[[], object]) -> Callable[[], None]:

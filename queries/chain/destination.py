@@ -182,6 +182,10 @@ class Destination:
         except AlreadyKnown:
             return
 
+    def send_to_each(self, raw: bytes) -> None:
+        """To every node, whatever it says to that."""
+        self._nodes.each_asked("eth_sendRawTransaction", (_hex(raw),), lambda _: None)
+
     def mined(self, transaction_hash: str, within: Bounds | None = None) -> Mined | None:
         """The transaction's receipt, or None while it is not mined."""
         check = partial(_receipt, transaction_hash, within)

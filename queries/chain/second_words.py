@@ -115,8 +115,8 @@ class SecondWords:
             raise BlockUnknown(ONE_ANSWERS)
 
     def agree_on(self, transaction_hash: str, mined: Mined, within: Bounds) -> bool:
-        """Whether two say so, as far as two of them answer: no hash could check a receipt, but for
-        the block that it names.
+        """Whether two say so, as far as two of them answer, after one that has shown its block: no
+        hash could check more of a receipt.
         """
         if len(self._each) < ENOUGH_NODES:
             return True
@@ -134,7 +134,7 @@ class SecondWords:
             otherwise |= not same
             if agree == ENOUGH_NODES:
                 return True
-        return agree > 0 and not otherwise
+        return not otherwise
 
     def close(self) -> None:
         for destination in self._each:

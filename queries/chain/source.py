@@ -86,8 +86,11 @@ class SourceChain:
     def confirm_chain(self) -> None:
         self._nodes.confirm_chain()
 
-    def ask_another_first(self) -> None:
-        self._nodes.ask_another_first()
+    def told_headers(self, number: int) -> list[Header]:
+        """What each node says of the block, as far as it answers."""
+        check = partial(checked_header, expected_number=number)
+        told = self._nodes.each_asked("eth_getBlockByNumber", (hex(number), False), check)
+        return [each for each in told if isinstance(each, Header)]
 
     def close(self) -> None:
         self._nodes.close()

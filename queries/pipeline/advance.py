@@ -4,15 +4,14 @@ Nothing is remembered of what was done but what the chain and the database show,
 that died in the middle left nothing that the next one would not find.
 """
 
-from collections.abc import Sequence
 from dataclasses import replace
 
 from django.db import transaction
 
 from accounts.counting import counted
 from queries import transitions
-from queries.chain.errors import BlockUnknown, RegistryAbsent, SourceReorganises
-from queries.chain.registry_facts import UNKNOWN, TimestampRead
+from queries.chain.errors import BlockUnknown, RegistryAbsent
+from queries.chain.registry_facts import TimestampRead
 from queries.chain.second_words import Said
 from queries.models import BlockJob, KeptProof, SentTransaction
 from queries.pipeline.anchors import (
@@ -24,6 +23,7 @@ from queries.pipeline.anchors import (
 )
 from queries.pipeline.chains import Chains
 from queries.pipeline.costs import costs_of
+from queries.pipeline.final_headers import contradicted, final_headers
 from queries.pipeline.following import look_after, unsettled
 from queries.pipeline.keeping import call_to_keep
 from queries.pipeline.known import Known, ask_what_is_known, confirm_missing
@@ -36,20 +36,12 @@ from queries.pipeline.times import WITHOUT_THEM, misplaced
 from queries.pipeline.truth import check_against_proofs
 from queries.pipeline.wanted import TIMESTAMP
 from queries.pipeline.work import LATER, MUCH_LATER, SOON, Wait, Work
-from queries.proving.headers import Header, decode_header
+from queries.proving.headers import Header
 from queries.proving.registry_calls import leaf_of
-from queries.routes import RegistryKind
 from queries.statuses import StepName
 from queries.transitions import Failure
 from queries.wait_reasons import Reason, WaitCode
 
-ANOTHER_BLOCK = Reason(
-    WaitCode.ANOTHER_BLOCK_SUSPECTED,
-    "Whether the registry holds another header of the block is looked at.",
-)
-NODE_BEHIND = Reason(
-    WaitCode.OTHER_NODE_BEHIND, "Another node of the destination is not so far yet."
-)
 PROVEN_NODE_BEHIND = Reason(
     WaitCode.OTHER_NODE_BEHIND, "Proven; another node of the destination is not so far yet."
 )
@@ -83,7 +75,7 @@ def _advance(work: Work) -> Wait | Ready | None:
     newest = work.chains.newest(work.job.destination)
     # First: what is noted of them, a node may have made up, and all else is asked by it.
     on_its_way = _look_after_transactions(work.job, work.chains)
-    final = _final_headers(work)
+    final = final_headers(work)
     if final is None or isinstance(final, Wait):
         return final
     header, *child = final
@@ -111,7 +103,7 @@ def _prove(work: Work, header: Header, known: Known) -> Wait | Ready | None:
     try:
         anchor = find_anchor(work.chains, work.registry, header, known.leaf, with_child=with_child)
     except AnotherBlockAccumulated:
-        return _contradicted(work, header)
+        return contradicted(work, header)
     if isinstance(anchor, NotKnownYet):
         return Wait(work.pause, anchor.why)
     if isinstance(anchor, CanBeBrought):
@@ -137,104 +129,6 @@ def _prove(work: Work, header: Header, known: Known) -> Wait | Ready | None:
     return make_ready(work, anchor, known.unproven)
 
 
-def _contradicted(work: Work, header: Header) -> Wait | None:
-    """Nobody is rejected for what one node says, nor for what may still be undone."""
-    deep = work.chains.destination(work.job.destination).head().number - work.depth + 1
-    (leaf,) = work.facts.leaves([header.number], deep)
-    if leaf in {UNKNOWN, leaf_of(header)}:
-        return Wait(SOON, ANOTHER_BLOCK)
-    said = Said(deep, {}, header.number, leaf)
-    try:
-        work.chains.second_words(work.job.destination).check(work.registry, said, by_two=True)
-    except BlockUnknown:
-        return Wait(SOON, NODE_BEHIND)
-    source = work.chains.source(work.job.source)
-    source.ask_another_first()  # the header is one node's word as well
-    now = source.header(header.number)
-    if now.hash != header.hash:
-        _keep(work, now)
-        return Wait(SOON, ANOTHER_BLOCK)
-    _reject_for_another_block(work, header)
-    return None
-
-
-def _reject_for_another_block(work: Work, header: Header) -> None:
-    work.chains.source(work.job.source).confirm_chain()
-    work.reject(
-        Failure(
-            AnotherBlockAccumulated.code,
-            AnotherBlockAccumulated.sentence(header.number),
-            StepName.HEADER_ACCUMULATED,
-            retryable=False,
-        )
-    )
-
-
-def _final_headers(work: Work) -> Sequence[Header] | Wait | None:
-    """The block's; and its child's where it is named by a time, which takes both to prove. None
-    where nobody can be served: the source has another block there than the registry.
-    """
-    job = work.job
-    head = work.chains.provable_head(work.registry)
-    last = job.block + int(any(query.timestamp is not None for query in work.queries))
-    source = work.chains.source(job.source)
-    if not head.is_final(last):
-        # What was final when the time was looked up: or its block lies below the last final one.
-        if last > job.block and misplaced(work, source.header(head.final_number).timestamp):
-            return WITHOUT_THEM
-        return Wait(SOON, Reason(WaitCode.BLOCK_NOT_FINAL, head.why_not_final(last)))
-    kept = None
-    if job.header:
-        kept = decode_header(job.header)
-        # A block that was not final to its chain's nodes may be another one by now. And after a
-        # failure the header may be what is wrong: it was undone since, or a node made it up; but
-        # not one that the registry knows, in which others' proofs lie.
-        if job.failures:
-            # Who denies it, or what it may have changed to, may be another chain's node.
-            work.chains.destination(job.destination).confirm_chain()
-        if (job.failures or _may_change(work)) and not _is_known(work, kept):
-            kept = None
-        elif job.failures and _is_another_by_now(work, kept):
-            _reject_for_another_block(work, kept)
-            return None
-        elif last == job.block:
-            return [kept]
-    headers = source.headers(job.block, last)
-    header = headers[0]
-    if kept is None:
-        source.confirm_chain()
-        _keep(work, header)
-    elif kept.hash != header.hash:
-        raise SourceReorganises("The source chain is reorganising.")
-    return headers
-
-
-def _keep(work: Work, header: Header) -> None:
-    work.job.header, work.job.block_hash = header.encoded, header.hash.hex()
-    work.lease.held().update(header=work.job.header, block_hash=work.job.block_hash)
-
-
-def _may_change(work: Work) -> bool:
-    finality = work.chains.chain(work.job.source).finality
-    return work.registry.kind is RegistryKind.NATIVE or finality is not None
-
-
-def _is_another_by_now(work: Work, kept: Header) -> bool:
-    """As two of the source's nodes say, as far as there are two."""
-    source = work.chains.source(work.job.source)
-    for _ in range(2):
-        if source.header(kept.number).hash == kept.hash:
-            return False
-        source.ask_another_first()
-    return True
-
-
-def _is_known(work: Work, header: Header) -> bool:
-    return work.facts.leaves([header.number]) == [leaf_of(header)] or work.facts.knows(
-        header.number, header.hash
-    )
-
-
 def _look_after_transactions(job: BlockJob, chains: Chains) -> bool:
     rows = unsettled(job)
     if not rows:
@@ -252,7 +146,7 @@ def _look_what_is_known(work: Work, header: Header) -> Known:
             for_jobs__job=work.job, for_jobs__proves_header=True, succeeded=True
         )
         proved = next(sent_to(work.registry.address, mined.order_by("-pk")), None)
-        row = None if proved is None else mined.get(pk=proved)
+        row = None if proved is None else SentTransaction.objects.filter(pk=proved).first()
         transitions.complete(waiting.exclude(account=""), StepName.HEADER_ACCUMULATED, row)
         transitions.begin(waiting.exclude(account=""), StepName.ACCOUNT_ACCUMULATED)
     return known

@@ -11,7 +11,7 @@ from queries.pipeline.lane import Lane
 from queries.pipeline.mined import bounds_of
 from queries.pipeline.undone import reopen
 
-AT_ONCE = 50
+AT_ONCE = 20
 
 
 def look_at_final(chains: Chains, destination: int) -> None:
@@ -23,7 +23,8 @@ def look_at_final(chains: Chains, destination: int) -> None:
     final = lane.destination.head().final_number
     # One whose nonce was used for something else was never mined.
     # In any order: those on which nodes do not agree keep no others waiting.
-    for row in rows.filter(mined_block__lte=final).order_by("?")[:AT_ONCE]:
+    some = rows.filter(mined_block__lte=final).order_by("?").values_list("pk", flat=True)[:AT_ONCE]
+    for row in SentTransaction.objects.filter(pk__in=list(some)):
         mined = lane.destination.mined(row.mined_hash)
         if mined is None or mined.succeeded != row.succeeded:
             if _is_undone(lane, row):

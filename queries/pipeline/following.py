@@ -26,6 +26,8 @@ from queries.pipeline.mined import FURTHEST_BEHIND, bounds_of
 SENT_AGAIN_AFTER = timedelta(seconds=15)
 REPLACED_AFTER = timedelta(seconds=60)
 GIVEN_UP_AFTER = timedelta(seconds=60)  # where every node says that it never takes it
+# Where nodes do not agree on a receipt: one that is stuck would hold up its costs for ever.
+AGREED_WITHIN = timedelta(minutes=2)
 LEFT_BEHIND_AFTER = FURTHEST_BEHIND  # where a nonce before its own is nobody's
 
 log = logging.getLogger("tacitus.prover")
@@ -62,19 +64,26 @@ def look_after(lane: Lane, rows: Iterable[SentTransaction], depth: int, head: in
 def _settle(lane: Lane, row: SentTransaction, deep: int) -> None:
     """By a receipt of a block that is shown, which may be another node's than the one so far."""
     shown = lane.destination.mined_in_its_block(row.mined_hash, bounds_of(row))
-    if (
-        shown is None
-        or shown.mined.block > deep
-        or not lane.second_words.agree_on(row.mined_hash, shown.mined, bounds_of(row))
-    ):
-        # It is looked at again; after a while by another node first, or one that makes up a receipt
-        # would keep it from being sent again.
-        if shared_now() >= row.signed + SENT_AGAIN_AFTER:
-            lane.destination.ask_another_first()
+    if shown is None or shown.mined.block > deep:
+        return  # nodes do not agree: it is looked at again
+    agreed = lane.second_words.agree_on(row.mined_hash, shown.mined, bounds_of(row))
+    if not agreed and shared_now() < row.signed + AGREED_WITHIN:
+        _send_to_each(lane, row)
         return
     _note(row, row.mined_hash, shown.mined)
     row.gas_price = f"{gas_price_by_its_block(row, shown):064x}"
     settle_costs(row, free=lane.destination.chain.free)
+
+
+def _send_to_each(lane: Lane, row: SentTransaction) -> None:
+    """Where one says that it was mined and another does not: the first one may make it up, and have
+    passed nothing on.
+    """
+    now = shared_now()
+    if row.sent is None or now >= row.sent + SENT_AGAIN_AFTER:
+        lane.destination.send_to_each(row.raw)
+        row.sent = now
+        SentTransaction.objects.filter(pk=row.pk, settled=False).update(sent=now)
 
 
 def _note(row: SentTransaction, transaction_hash: str, mined: Mined) -> None:

@@ -67,7 +67,9 @@ def confirm(work: Work, missing: Missing, paid: int | None) -> Wait | None:
     destination = work.chains.destination(work.job.destination)
     words = work.chains.second_words(work.job.destination)
     row = None if paid is None else SentTransaction.objects.get(pk=paid)
-    if row and (wait := seen_to_where_undone(destination, row)):
+    # One of a key that was in use before may have nothing to pay with: it is proven anew.
+    ours = row if row and row.sender == work.chains.sender else None
+    if ours and (wait := seen_to_where_undone(destination, ours)):
         return wait
     words.confirm_missing(
         work.registry,
@@ -76,7 +78,7 @@ def confirm(work: Work, missing: Missing, paid: int | None) -> Wait | None:
         by_two=row is not None,
         meanwhile=work.lease.keep,
     )
-    return seen_to_where_denied(destination, words, row) if row else None
+    return seen_to_where_denied(destination, words, ours) if ours else None
 
 
 def _was_paid_for_by(work: Work, known: Known) -> int | None:

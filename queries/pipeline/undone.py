@@ -14,8 +14,10 @@ from queries.chain.second_words import SecondWords
 from queries.models import BlockJob, Query, SentTransaction
 from queries.pipeline.leases import look_now
 from queries.pipeline.mined import bounds_of
-from queries.pipeline.work import SOON, Wait
+from queries.pipeline.work import LATER, SOON, Wait
 from queries.wait_reasons import Reason, WaitCode
+
+AT_ONCE = 500  # rows that a statement names
 
 log = logging.getLogger("tacitus.prover")
 
@@ -40,9 +42,9 @@ def seen_to_where_denied(
     destination: Destination, words: SecondWords, row: SentTransaction
 ) -> Wait:
     """Two nodes lack what it has stored, so one of those that have told of its receipt may lie."""
-    destination.ask_another_first()
     if not row.settled:
-        return Wait(SOON, LOOKED_INTO)
+        destination.send_to_each(row.raw)
+        return Wait(LATER, LOOKED_INTO)
     mined = destination.mined(row.mined_hash)
     if mined is None or not words.agree_on(row.mined_hash, mined, bounds_of(row)):
         reopen(row)
@@ -60,10 +62,20 @@ def reopen(row: SentTransaction) -> None:
         row.mined_hash,
     )
     with transaction.atomic():
-        SentTransaction.objects.filter(pk=row.pk).update(
-            settled=False, sent=None, mined_hash="", mined_block=None, succeeded=None, gas_used=None
-        )
-        proven = Query.objects.filter(Q(header_transaction=row) | Q(account_transaction=row))
-        proven.filter(values__isnull=False).update(ended=False)
+        # Jobs before their queries, as whoever signs locks them.
         jobs = BlockJob.objects.filter(transactions=row.pk).values("pk")
         look_now(BlockJob.objects.filter(pk__in=jobs))
+        SentTransaction.objects.filter(pk=row.pk, settled=True).update(
+            settled=False,
+            final=False,
+            sent=None,
+            mined_hash="",
+            mined_block=None,
+            succeeded=None,
+            gas_used=None,
+        )
+        named = Query.objects.filter(Q(header_transaction=row) | Q(account_transaction=row))
+        proven = named.filter(values__isnull=False).order_by("pk")
+        keys = list(proven.select_for_update().values_list("pk", flat=True))
+        for start in range(0, len(keys), AT_ONCE):
+            Query.objects.filter(pk__in=keys[start : start + AT_ONCE]).update(ended=False)

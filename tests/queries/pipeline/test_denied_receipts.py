@@ -1,11 +1,14 @@
 """A node says that what was mined was not: no nonce is given up, and nothing taken for undone."""
 
+from datetime import timedelta
 from typing import Any
 
 import pytest
 
 from queries.models import SentTransaction
+from queries.pipeline import following
 from queries.pipeline.finality import look_at_final
+from queries.pipeline.mined import bounds_of
 from tests.queries.pipeline.between import between, retold
 from tests.queries.pipeline.provers import through
 from tests.queries.pipeline.service import CHAIN_ID, HOLDER, Service
@@ -63,3 +66,28 @@ def test_what_is_final_is_not_taken_for_undone(service: Service) -> None:
         rows.update(final=False)
         look_at_final(through(service, denier, denier).chains(), CHAIN_ID)
     assert not rows.exists()
+
+
+def test_a_node_that_denies_it_for_good_does_not_keep_its_costs_open(
+    service: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with between(service.node.url, retold(_denied)) as (denier, _):
+        prover = through(service, service.node.url, denier)
+        prover.work(batch := prover.ask_balance(HOLDER, service.head() - 1))
+        assert not SentTransaction.objects.get().settled
+        monkeypatch.setattr(following, "AGREED_WITHIN", timedelta(0))
+        prover.work_until(SentTransaction.objects.filter(settled=True).exists)
+    assert service.status(batch)["spent"] != "0"
+
+
+def test_where_no_other_node_answers_one_is_enough(service: Service) -> None:
+    service.work(service.ask_balance(HOLDER, service.head() - 1))
+    row = SentTransaction.objects.get()
+    destination = service.chains().destination(CHAIN_ID)
+    mined = destination.mined(row.mined_hash)
+    assert mined is not None
+    for other in (AWAY, service.node.url):
+        words = through(service, AWAY, other).chains().second_words(CHAIN_ID)
+        assert words.agree_on(row.mined_hash, mined, bounds_of(row))
+        words.close()
+    destination.close()
