@@ -50,7 +50,10 @@ def look_after(lane: Lane, rows: Iterable[SentTransaction], depth: int, head: in
         mined = _look(lane, row, head)
         if row.settled:
             continue
-        if mined is None or row.mined_block is None:
+        if mined is not None and mined.block > head:
+            _send_to_each(lane, row)
+            waiting = True
+        elif mined is None or row.mined_block is None:
             _send_again(lane, row)
             waiting = waiting or not row.settled
         elif row.mined_block + depth - 1 <= head:
@@ -100,9 +103,9 @@ def _look(lane: Lane, row: SentTransaction, head: int) -> Mined | None:
     for transaction_hash in row.hashes:
         mined = lane.destination.mined(transaction_hash, bounds_of(row))
         if mined is not None and mined.block > head:
-            # Another node is behind, or this one makes it up; then no node would be far enough to
-            # be asked anything.
-            return None
+            # Not noted: the one that told of the head is behind, or this one makes it up. Then no
+            # node would be far enough to be asked anything.
+            return mined
         if mined is not None:
             _note(row, transaction_hash, mined)
             break
