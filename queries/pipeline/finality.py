@@ -7,9 +7,8 @@ log says it.
 
 from queries.models import SentTransaction
 from queries.pipeline.chains import Chains
-from queries.pipeline.lane import Lane
 from queries.pipeline.mined import bounds_of
-from queries.pipeline.undone import reopen
+from queries.pipeline.undone import is_undone, reopen
 
 AT_ONCE = 20
 
@@ -27,17 +26,7 @@ def look_at_final(chains: Chains, destination: int) -> None:
     for row in SentTransaction.objects.filter(pk__in=list(some)):
         mined = lane.destination.mined(row.mined_hash)
         if mined is None or mined.succeeded != row.succeeded:
-            if _is_undone(lane, row):
+            if is_undone(lane.destination, lane.second_words, row):
                 reopen(row)
         elif lane.second_words.agree_on(row.mined_hash, mined, bounds_of(row)):
             SentTransaction.objects.filter(pk=row.pk).update(final=True)
-
-
-def _is_undone(lane: Lane, row: SentTransaction) -> bool:
-    """Not for the word of one node; where they do not agree it is looked at again."""
-    if lane.destination.is_mined_for_nobody(row.mined_hash):
-        return True
-    shown = lane.destination.mined_in_its_block(row.mined_hash, bounds_of(row))
-    if shown is None or shown.mined.succeeded == row.succeeded:
-        return False
-    return lane.second_words.agree_on(row.mined_hash, shown.mined, bounds_of(row))

@@ -69,7 +69,7 @@ def confirm(work: Work, missing: Missing, paid: int | None) -> Wait | None:
     row = None if paid is None else SentTransaction.objects.get(pk=paid)
     # One of a key that was in use before may have nothing to pay with: it is proven anew.
     ours = row if row and row.sender == work.chains.sender else None
-    if ours and (wait := seen_to_where_undone(destination, ours)):
+    if ours and (wait := seen_to_where_undone(destination, words, ours)):
         return wait
     words.confirm_missing(
         work.registry,

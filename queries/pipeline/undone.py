@@ -30,9 +30,23 @@ LOOKED_INTO = Reason(
 )
 
 
-def seen_to_where_undone(destination: Destination, row: SentTransaction) -> Wait | None:
+def is_undone(destination: Destination, words: SecondWords, row: SentTransaction) -> bool:
+    """Mined by nobody, or with another end. Not for the word of one node; where they do not agree
+    it is looked at again.
+    """
+    if destination.is_mined_for_nobody(row.mined_hash):
+        return True
+    shown = destination.mined_in_its_block(row.mined_hash, bounds_of(row))
+    if shown is None or shown.mined.succeeded == row.succeeded:
+        return False
+    return words.agree_on(row.mined_hash, shown.mined, bounds_of(row))
+
+
+def seen_to_where_undone(
+    destination: Destination, words: SecondWords, row: SentTransaction
+) -> Wait | None:
     """Before anyone is asked about what it has stored."""
-    if row.settled and destination.is_mined_for_nobody(row.mined_hash):
+    if row.settled and is_undone(destination, words, row):
         reopen(row)
         return Wait(SOON, SENT_AGAIN)
     return None

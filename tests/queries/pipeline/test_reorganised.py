@@ -235,3 +235,22 @@ def test_what_the_one_node_there_is_has_undone_is_sent_again() -> None:
         assert service.status(other)["queryStatus"] == "DONE"
         assert SentTransaction.objects.get(nonce=row.nonce).hashes == row.hashes
         assert SentTransaction.objects.count() == 2
+
+
+def test_what_was_mined_anew_and_failed_is_proven_anew() -> None:
+    """With its block, deeper than it was confirmed: what it was shown is no hash of the chain's."""
+    with local_node() as slow, running_service(slow, confirmations=1, finality=None) as service:
+        service.node.rpc.ask("anvil_setBalance", HOLDER, hex(7 * ETHER))
+        service.mine(8)
+        block = service.head() - 1
+        service.work(service.ask_balance(HOLDER, block))
+        row = SentTransaction.objects.get(settled=True, final=False)
+        _reorganise(service, service.head() - block + 1)
+        service.node.rpc.ask("eth_sendRawTransaction", f"0x{bytes(row.raw).hex()}")
+        service.mine(2)
+        receipt = service.node.rpc.ask("eth_getTransactionReceipt", row.mined_hash)
+        assert receipt["status"] == "0x0"
+        service.chains().head(CHAIN_ID)
+        service.work(again := service.ask_balance(HOLDER, block))
+        _is_right(service, again, block)
+        assert SentTransaction.objects.filter(succeeded=True).count() == 1
