@@ -13,7 +13,7 @@ from tests.queries.pipeline.between import between, retold
 from tests.queries.pipeline.provers import through
 from tests.queries.pipeline.service import CHAIN_ID, HOLDER, Service
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.either_database]
 AWAY = "http://127.0.0.1:9"
 
 

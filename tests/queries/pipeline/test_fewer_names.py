@@ -20,7 +20,7 @@ from tests.queries.pipeline.between import PassOn, between
 from tests.queries.pipeline.provers import through
 from tests.queries.pipeline.service import CHAIN_ID, HOLDER, Service, running_service
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.either_database]
 NAMES = [f"name{number}.eth" for number in range(8)]
 TIMEOUT = 0.5
 REST = 0.5  # times as long as it took

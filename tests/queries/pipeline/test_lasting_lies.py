@@ -19,7 +19,7 @@ from tests.queries.pipeline.between import between, methods, passed_on
 from tests.queries.pipeline.provers import through
 from tests.queries.pipeline.service import ETHER, HOLDER, Service
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.either_database]
 PassOn = Callable[[], bytes]
 
 

@@ -25,7 +25,7 @@ from tests.queries.pipeline.between import between, methods, passed_on, retold
 from tests.queries.pipeline.provers import impatient, through
 from tests.queries.pipeline.service import CHAIN_ID, ETHER, running_service
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.either_database]
 HOLDER = "0xd8dA6BF26964aF9D7eEd9e03E53415D37aA96045"
 INVENTED = "0x" + 64 * "7"  # hash of no block
 Change = Callable[[Any], Any]

@@ -26,7 +26,7 @@ from tests.queries.pipeline.service import (
     Service,
 )
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.either_database]
 READS = {
     f"0x{selector(signature).hex()}"
     for signature in (

@@ -13,7 +13,7 @@ from tests.queries.pipeline.between import between, methods
 from tests.queries.pipeline.provers import through
 from tests.queries.pipeline.service import HOLDER, running_service
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.either_database]
 
 
 class OneBehind:
