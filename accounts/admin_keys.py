@@ -78,7 +78,7 @@ class ApiKeyAdmin(KeptByItself):
     def get_urls(self) -> list[URLPattern]:
         one = self.admin_site.admin_view(require_POST(self.revoke_one))
         return [
-            path("<str:key_id>/revoke/", one, name="accounts_apikey_revoke"),
+            path("<slug:key_id>/revoke/", one, name="accounts_apikey_revoke"),
             *super().get_urls(),
         ]
 

@@ -121,7 +121,9 @@ def _key_of(request: HttpRequest) -> ApiKey:
 
 def count_request(owner: Account, key_id: str) -> ApiKey:
     """The owner's key, with a request of its allowance used, as if it had been shown."""
-    key = owner.keys.select_related("owner").filter(pk=key_id, revoked=None).first()
+    # What comes from a form may hold a NUL, of which PostgreSQL takes none.
+    living = owner.keys.select_related("owner").filter(revoked=None)
+    key = None if "\0" in key_id else living.filter(pk=key_id).first()
     if key is None:
         raise KeyRevoked(
             "This key is none of yours, or was revoked meanwhile. Choose another.", HEADER

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from django.conf import LazySettings
 from django.test import Client
+from django.urls import reverse
 
 from accounts import api_keys
 from accounts.key_names import LONGEST_NAME, UNNAMED, key_name
@@ -344,3 +345,11 @@ def test_a_name_of_a_million_marks_is_read_at_once() -> None:
     begin = time.monotonic()
     assert len(key_name("a" + 1_000_000 * "\u0300\u0316")) <= LONGEST_NAME
     assert time.monotonic() - begin < 0.5
+
+
+@pytest.mark.parametrize("name", ["rename-key", "rotate-key", "revoke-key", "end-session"])
+def test_an_address_that_no_database_could_look_up_is_none(name: str) -> None:
+    """PostgreSQL takes no NUL."""
+    there = reverse(name, args=["one"])
+    assert Client().post(there).status_code != 404
+    assert Client().post(there.replace("one", "%00")).status_code == 404

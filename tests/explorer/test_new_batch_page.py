@@ -116,7 +116,7 @@ def test_it_spends_the_chosen_keys_allowance_and_no_more_than_there_is() -> None
     assert Batch.objects.count() == 1
 
 
-@pytest.mark.parametrize("whose", ["another's", "revoked", "nobody's"])
+@pytest.mark.parametrize("whose", ["another's", "revoked", "nobody's", "none that is stored"])
 def test_no_key_but_a_living_one_of_ones_own(whose: str) -> None:
     make_key()
     make_key(OTHER_WALLET)
@@ -125,7 +125,8 @@ def test_no_key_but_a_living_one_of_ones_own(whose: str) -> None:
         key = account_of().keys.get().pk
         api_keys.revoke(account_of(), key)
         make_key()
-    refused = send(signed_in(), key="x\u202e" if whose == "nobody's" else key)
+    sent = {"nobody's": "x\u202e", "none that is stored": "\0"}.get(whose, key)
+    refused = send(signed_in(), key=sent)
     assert fault_at(refused, "key").startswith("Wrong: This key is none of yours")
     assert not Batch.objects.exists()
 
