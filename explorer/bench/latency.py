@@ -4,20 +4,18 @@ In destination blocks: the seconds it took over the seconds between blocks, so t
 shows. The reference is a script that does the same for one account alone.
 """
 
-import time
 from collections.abc import Iterator, Sequence
 from statistics import median
 
-from explorer.bench.chain import CHAIN_ID, BenchChain, bench_chain
+from explorer.bench.chain import CHAIN_ID, bench_chain
 from explorer.bench.plain_script import one_after_the_other
-from explorer.bench.provers import Service, service
+from explorer.bench.provers import service
 from explorer.bench.rows import Bench, Row
 from explorer.bench.scratch import scratch
-from queries.tacitus import Ask, batch_of
+from queries.tacitus import Ask
 
 SECONDS = {"latency_blocks": 1, "latency_blocks_12": 12}
 LOOKS_EVERY = 0.02  # seconds
-PATIENCE = 300
 BLOCKS, BESIDE = 2, 1.0  # that it may take, and seconds
 
 
@@ -38,7 +36,9 @@ def _row(bench: Bench, name: str, block_seconds: int, times: int) -> Row:
         for turn in range(times):
             bench.say(f"{turn + 1} of {times}, a block every {block_seconds} s")
             chain.wait_for_a_block()
-            ours.append(_submitted_to_done(running, chain) / block_seconds)
+            asked = Ask(CHAIN_ID, block=chain.head(), accounts=chain.accounts, props=["BALANCE"])
+            seconds = running.seconds_to_done(asked, looks_every=LOOKS_EVERY)
+            ours.append(seconds / block_seconds)
             registry = chain.new_registry()
             chain.wait_for_a_block()
             took = one_after_the_other(chain, registry, chain.accounts, chain.head())
@@ -56,19 +56,6 @@ def _row(bench: Bench, name: str, block_seconds: int, times: int) -> Row:
             f"of {times}: {_range(ours)}, the script {_range(script)}",
         ),
     )
-
-
-def _submitted_to_done(running: Service, chain: BenchChain) -> float:
-    asked = Ask(CHAIN_ID, block=chain.head(), accounts=chain.accounts, props=["BALANCE"])
-    client, begin = running.client, time.perf_counter()
-    batch = client.submit(batch_of(CHAIN_ID, asked)).id
-    until = time.monotonic() + PATIENCE
-    while not (status := client.status(batch, steps=False, until=until)).done:
-        if status.rejected:
-            raise status.rejected
-        running.server.programs.check()
-        time.sleep(LOOKS_EVERY)
-    return time.perf_counter() - begin
 
 
 def _range(blocks: Sequence[float]) -> str:

@@ -7,16 +7,17 @@ from dataclasses import dataclass
 
 from django.db import connection
 
-from explorer.bench.chain import BenchChain
+from explorer.bench.chain import CHAIN_ID, BenchChain
 from explorer.bench.load import Request, each_once
 from explorer.bench.process_figures import cpu_seconds
 from explorer.bench.rows import Bench, BenchFailed
 from explorer.bench.server import Server, serving
 from queries.models import Batch
 from queries.statuses import BatchStatus
-from queries.tacitus import Tacitus
+from queries.tacitus import Ask, Tacitus, batch_of
 
 LOOKS_EVERY = 0.1  # seconds: often, and the database still has time for the provers
+PATIENCE_FOR_ONE = 600  # seconds
 PATIENCE = 120  # seconds without any batch that ends
 
 
@@ -43,6 +44,18 @@ class Service:
 
     def cpu(self, names: Sequence[str]) -> float:
         return sum(cpu_seconds(self.server.programs.process(name)) for name in names)
+
+    def seconds_to_done(self, asked: Ask, *, looks_every: float) -> float:
+        """From the submission, as who asked sees it."""
+        client, begin = self.client, time.perf_counter()
+        batch = client.submit(batch_of(CHAIN_ID, asked)).id
+        until = time.monotonic() + PATIENCE_FOR_ONE
+        while not (status := client.status(batch, steps=False, until=until)).done:
+            if status.rejected:
+                raise status.rejected
+            self.server.programs.check()
+            time.sleep(looks_every)
+        return time.perf_counter() - begin
 
     def submit_all(self, bodies: Sequence[bytes]) -> None:
         path = "/submit-batch-query"

@@ -23,7 +23,7 @@ from explorer.bench.plain_script import (
 from explorer.bench.provers import Service, service
 from explorer.bench.rows import Bench, Row
 from explorer.bench.scratch import scratch
-from queries.tacitus import Ask, batch_of
+from queries.tacitus import Ask
 
 WAITING, PIPELINED = "thousand_accounts", "thousand_accounts_pipelined"
 AIMED_AT = {WAITING: 10, PIPELINED: 2}
@@ -31,7 +31,6 @@ FLOORS = {PIPELINED: 1.0}  # a known gap, which README.md beside this tells of
 BLOCK_SECONDS = 1
 PROVER = "prover 1"
 LOOKS_EVERY = 0.05  # seconds
-PATIENCE = 600
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,17 +97,9 @@ def _wait(chain: BenchChain, seconds: float) -> None:
 
 def _ours(running: Service, chain: BenchChain, block: int) -> Ours:
     asked = Ask(CHAIN_ID, block=block, accounts=chain.accounts, props=["BALANCE"])
-    client, before, head = running.client, running.cpu([PROVER]), chain.head()
+    before, head = running.cpu([PROVER]), chain.head()
     with watched(chain.node.url) as watch:
-        begin = time.perf_counter()
-        batch = client.submit(batch_of(CHAIN_ID, asked)).id
-        until = time.monotonic() + PATIENCE
-        while not (status := client.status(batch, steps=False, until=until)).done:
-            if status.rejected:
-                raise status.rejected
-            running.server.programs.check()
-            time.sleep(LOOKS_EVERY)
-        seconds = time.perf_counter() - begin
+        seconds = running.seconds_to_done(asked, looks_every=LOOKS_EVERY)
     gas = chain.gas_of(running.registry, head + 1)
     return Ours(seconds, gas, running.cpu([PROVER]) - before, watch.share)
 

@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from datetime import timedelta
 
@@ -219,14 +220,20 @@ def _mining(service: Service, chains: Chains, times: int) -> None:
         time.sleep(0.3)
 
 
-def test_what_the_one_node_there_is_has_undone_is_sent_again() -> None:
-    """Deeper than it was confirmed, and long before it is final: for whoever asks for the block."""
+@contextmanager
+def _confirmed_by_one(below: int) -> Iterator[tuple[Service, int, SentTransaction]]:
+    """A service, a block so far below the head, and what has proven it; long before it is final."""
     with local_node() as slow, running_service(slow, confirmations=1, finality=None) as service:
         service.node.rpc.ask("anvil_setBalance", HOLDER, hex(7 * ETHER))
         service.mine(8)
-        block = service.head() - 4
+        block = service.head() - below
         service.work(service.ask_balance(HOLDER, block))
-        row = SentTransaction.objects.get(settled=True, final=False)
+        yield service, block, SentTransaction.objects.get(settled=True, final=False)
+
+
+def test_what_the_one_node_there_is_has_undone_is_sent_again() -> None:
+    """Deeper than it was confirmed: for whoever asks for the block."""
+    with _confirmed_by_one(below=4) as (service, block, row):
         assert row.mined_block is not None
         _reorganise(service, service.head() - row.mined_block + 1)
         again, other = (service.ask_balance(each, block) for each in (HOLDER, OTHER))
@@ -237,14 +244,9 @@ def test_what_the_one_node_there_is_has_undone_is_sent_again() -> None:
         assert SentTransaction.objects.count() == 2
 
 
-def test_what_was_mined_anew_and_failed_is_proven_anew() -> None:
-    """With its block, deeper than it was confirmed: what it was shown is no hash of the chain's."""
-    with local_node() as slow, running_service(slow, confirmations=1, finality=None) as service:
-        service.node.rpc.ask("anvil_setBalance", HOLDER, hex(7 * ETHER))
-        service.mine(8)
-        block = service.head() - 1
-        service.work(service.ask_balance(HOLDER, block))
-        row = SentTransaction.objects.get(settled=True, final=False)
+def test_where_its_block_was_undone_as_well_what_failed_then_is_proven_anew() -> None:
+    """Deeper than it was confirmed: what it was shown is no hash of the chain's any more."""
+    with _confirmed_by_one(below=1) as (service, block, row):
         _reorganise(service, service.head() - block + 1)
         service.node.rpc.ask("eth_sendRawTransaction", f"0x{bytes(row.raw).hex()}")
         service.mine(2)
