@@ -5,6 +5,7 @@ workers look every few seconds all the same.
 """
 
 import logging
+from urllib.parse import urlsplit
 
 from celery import Celery
 from celery.exceptions import OperationalError
@@ -17,18 +18,31 @@ log = logging.getLogger("tacitus.prover")
 LOOKS_EVERY = 5.0  # seconds
 ALARM = Alarm()  # of the prover that this process is
 
-app = Celery("tacitus", broker=settings.CELERY_BROKER)
-app.conf.update(
-    task_default_queue="tacitus",
-    task_ignore_result=True,
-    task_publish_retry=False,
-    broker_connection_timeout=2,
-    broker_connection_retry_on_startup=True,
-    broker_connection_max_retries=None,  # meanwhile provers work, as often as they look
-    worker_prefetch_multiplier=1,
-    worker_hijack_root_logger=False,
-    broker_transport_options={"socket_connect_timeout": 2, "socket_timeout": 30},
-)
+# What neither library asks of a broker's certificate by itself: that it is one, and of that name.
+CERTIFICATE_CHECKED = {
+    "amqps": {"server_hostname": None},  # the address's
+    "rediss": {"ssl_cert_reqs": "required", "ssl_check_hostname": True},
+}
+
+
+def app_with(broker: str) -> Celery:
+    made = Celery("tacitus", broker=broker)
+    made.conf.update(
+        broker_use_ssl=CERTIFICATE_CHECKED.get(urlsplit(broker).scheme),
+        task_default_queue="tacitus",
+        task_ignore_result=True,
+        task_publish_retry=False,
+        broker_connection_timeout=2,
+        broker_connection_retry_on_startup=True,
+        broker_connection_max_retries=None,  # meanwhile provers work, as often as they look
+        worker_prefetch_multiplier=1,
+        worker_hijack_root_logger=False,
+        broker_transport_options={"socket_connect_timeout": 2, "socket_timeout": 30},
+    )
+    return made
+
+
+app = app_with(settings.CELERY_BROKER)
 
 
 @app.task(name="tacitus.wake")  # type: ignore[untyped-decorator]

@@ -1,4 +1,4 @@
-"""Nodes and webhooks are told nothing before they have shown a certificate that can be trusted."""
+"""Nodes, webhooks and brokers are told nothing before their certificate can be trusted."""
 
 import socket
 from collections.abc import Callable
@@ -8,8 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from celery.exceptions import OperationalError
 
 from queries.chain.json_rpc import JsonRpc, NodeUnreachable
+from queries.engines.with_celery import app_with
 from queries.webhooks import NotDelivered, post
 from tests.queries.own_certificate import DAY, own_certificate
 from tests.queries.tls_receiver import tls_receiver
@@ -34,11 +36,20 @@ def ask_node(address: str) -> Any:
         node.close()
 
 
+def call_broker(address: str) -> None:
+    """What waits here for an answer in a broker's own tongue is given up soon."""
+    broker = app_with(f"{address.replace('//', f'//tacitus:{SECRET.decode()}@')}/0")
+    broker.conf.broker_transport_options = {"socket_connect_timeout": 1, "socket_timeout": 1}
+    with broker.connection_for_write(connect_timeout=1) as connection:
+        connection.default_channel.queue_declare("tacitus")
+
+
 @dataclass(frozen=True)
 class Asker:
     tell: Callable[[str], Any]
-    told: int
     refusal: type[Exception]
+    scheme: str = "https"
+    why: str = "does not answer"
 
 
 @dataclass(frozen=True)
@@ -48,10 +59,15 @@ class Shown:
     trusted: bool = True
 
 
-ASKERS = {
-    "a webhook": Asker(tell_webhook, 200, NotDelivered),
-    "a node": Asker(ask_node, 7, NodeUnreachable),
+ANSWERED = {
+    "a webhook": (Asker(tell_webhook, NotDelivered), 200),
+    "a node": (Asker(ask_node, NodeUnreachable), 7),
 }
+BROKERS = {
+    f"a broker by {scheme}": Asker(call_broker, OperationalError, scheme, "CERTIFICATE_VERIFY")
+    for scheme in ("amqps", "rediss")
+}
+ASKERS = {name: asker for name, (asker, _) in ANSWERED.items()} | BROKERS
 NOT_ITS_OWN = {
     "nobody trusts it": Shown(trusted=False),
     "of another name": Shown("another.example"),
@@ -80,18 +96,39 @@ def _trust(certificate: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv(each, str(certificate))
 
 
-@pytest.mark.parametrize("asker", ASKERS)
+@pytest.mark.parametrize("asker", ANSWERED)
 def test_who_shows_a_trusted_certificate_is_told(
     asker: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Without this, all below could be refused for any other reason."""
     certificate = own_certificate(tmp_path, HOST)
     _trust(certificate, monkeypatch)
+    it, answer = ANSWERED[asker]
     with tls_receiver(certificate) as kept:
-        assert ASKERS[asker].tell(f"https://{HOST}:{kept.port}") == ASKERS[asker].told
+        assert it.tell(f"{it.scheme}://{HOST}:{kept.port}") == answer
     (got,) = kept.got
     assert got.startswith(b"POST /hunter2 ")
     assert got.count(SECRET) > 1
+
+
+@pytest.mark.parametrize(
+    ("asker", "begins"),
+    [("a broker by amqps", b"AMQP"), ("a broker by rediss", b"*5\r\n$5\r\nHELLO")],
+)
+def test_a_broker_that_shows_a_trusted_certificate_is_told(
+    asker: str, begins: bytes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As above, but that nobody answers here."""
+    certificate = own_certificate(tmp_path, HOST)
+    _trust(certificate, monkeypatch)
+    it = BROKERS[asker]
+    with (
+        tls_receiver(certificate) as kept,
+        pytest.raises(it.refusal, match=r"(?i)timed out|timeout"),
+    ):
+        it.tell(f"{it.scheme}://{HOST}:{kept.port}")
+    (got,) = kept.got
+    assert got.startswith(begins)
 
 
 @pytest.mark.parametrize("asker", ASKERS)
@@ -99,12 +136,12 @@ def test_who_shows_a_trusted_certificate_is_told(
 def test_who_shows_none_that_can_be_trusted_is_told_nothing(
     asker: str, shown: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    it = NOT_ITS_OWN[shown]
-    certificate = own_certificate(tmp_path, it.host, it.ends)
-    if it.trusted:
+    its, it = NOT_ITS_OWN[shown], ASKERS[asker]
+    certificate = own_certificate(tmp_path, its.host, its.ends)
+    if its.trusted:
         _trust(certificate, monkeypatch)
-    refused = pytest.raises(ASKERS[asker].refusal, match="does not answer")
+    refused = pytest.raises(it.refusal, match=it.why)
     with tls_receiver(certificate) as kept, refused:
-        ASKERS[asker].tell(f"https://{HOST}:{kept.port}")
+        it.tell(f"{it.scheme}://{HOST}:{kept.port}")
     assert kept.came
     assert kept.got == []
