@@ -1,15 +1,22 @@
 """Django's admin for operators: a wallet that the settings name, or a password, with a limit."""
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeVar
 
 from django.contrib.admin import AdminSite
 from django.http import HttpRequest, HttpResponse
+from django.http.response import HttpResponseBase
 from django.middleware.csrf import rotate_token
 from django.shortcuts import render
 from django.template.response import TemplateResponse
+from django.utils.decorators import method_decorator
+from django.views.decorators.http import require_http_methods
 
 from accounts.attempts import count_password
 from accounts.refusals import Refusal
+
+View = TypeVar("View", bound=Callable[..., HttpResponseBase])
+read_or_sent = require_http_methods(["GET", "HEAD", "POST"])
 
 
 class OperatorsSite(AdminSite):
@@ -20,6 +27,11 @@ class OperatorsSite(AdminSite):
     index_title = "Accounts and keys"
     enable_nav_sidebar = False
 
+    def admin_view(self, view: View, cacheable: bool = False) -> View:  # noqa: FBT001, FBT002
+        """Django's takes every method for one of these."""
+        return read_or_sent(super().admin_view(view, cacheable))
+
+    @method_decorator(read_or_sent)
     def login(
         self, request: HttpRequest, extra_context: dict[str, Any] | None = None
     ) -> HttpResponse:

@@ -68,11 +68,13 @@ class Gate:
             answer = await self._answer(request, b"")
         size = _size(answer, request)
         if size > LARGE:
-            await self._send_large(size, answer, receive, send)
+            await self._send_large(size, answer, request, receive, send)
         else:
             await _send(answer, receive, send)
 
-    async def _send_large(self, size: int, answer: Answer, receive: Receive, send: Send) -> None:
+    async def _send_large(
+        self, size: int, answer: Answer, request: dict[str, Any], receive: Receive, send: Send
+    ) -> None:
         def give_up() -> None:
             log.warning("Readers of large answers are too slow or too many. One was given up.")
             patience.reschedule(0)  # which is over
@@ -82,7 +84,7 @@ class Gate:
                 reader = self._unread.add(size, give_up)
                 if reader is None:
                     answer.body.close()
-                    answer = busy()
+                    answer = busy(request)
                     log.warning("An answer is larger than all that may wait. It got a 503.")
                 try:
                     await _send(answer, receive, send, reader)
@@ -97,9 +99,9 @@ class Gate:
         try:
             match await self._read(body, length, receive):
                 case Came.CUT_SHORT:
-                    return cut_short()
+                    return cut_short(request)
                 case Came.NO_ROOM:
-                    return self._refusal()
+                    return self._refusal(request)
                 case Came.LATE:
                     request[BODY_CAME_LATE] = True
             return await self._answer(request, body)
@@ -141,7 +143,7 @@ class Gate:
 
     async def _answer(self, request: dict[str, Any], body: bytes | bytearray) -> Answer:
         if self._asked >= self._most:
-            return self._refusal()
+            return self._refusal(request)
         self._says_busy = False
         self._asked += 1
         try:
@@ -150,15 +152,15 @@ class Gate:
             )
         except Exception:
             log.exception("An answer broke off.")
-            return broken()
+            return broken(request)
         finally:
             self._asked -= 1
 
-    def _refusal(self) -> Answer:
+    def _refusal(self, request: dict[str, Any]) -> Answer:
         if not self._says_busy:  # once, and not for each of thousands
             log.warning("More requests wait than are answered soon. Who asks now gets a 503.")
         self._says_busy = True
-        return busy()
+        return busy(request)
 
 
 def _size(answer: Answer, request: dict[str, Any]) -> int:

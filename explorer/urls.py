@@ -9,6 +9,7 @@ from django.contrib import admin
 from django.http.response import HttpResponseBase
 from django.urls import URLPattern, path, register_converter
 from django.urls.converters import IntConverter
+from django.views.decorators.http import require_safe
 from django.views.generic import RedirectView
 
 from accounts import urls as accounts
@@ -64,6 +65,10 @@ class Place(IntConverter):
 register_converter(Place, "place")
 
 
+# By itself it would answer whatever method comes.
+_to_the_batches = require_safe(RedirectView.as_view(pattern_name="batches"))
+
+
 def explorer(routes: Routes) -> list[URLPattern]:
     """The pages that show what the service does."""
     links: dict[str, object] = {"links": PageLinks(routes)}
@@ -98,7 +103,7 @@ def explorer(routes: Routes) -> list[URLPattern]:
             links | {"ask": ask_registry(routes)},
             name="fact-check",
         ),
-        path("explorer", RedirectView.as_view(pattern_name="batches"), name="explorer"),
+        path("explorer", _to_the_batches, name="explorer"),
         path("explorer/batches", batch_list.batches, links, name="batches"),
         path("explorer/block/<number:chain>/<number:number>", blocks.block, links, name="block"),
         path("explorer/account/<account:address>", account_pages.account, links, name="account"),

@@ -4,6 +4,7 @@ import os
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -65,9 +66,20 @@ def page(browser: Browser, complaints: list[str]) -> Iterator[Page]:
     assert complaints == []
 
 
+@dataclass(frozen=True, slots=True)
+class Pictures:
+    """Of what tests see, for people to look at. They take longer than all else that a browser does,
+    so they are taken where PICTURES=1 asks for them.
+    """
+
+    folder: Path
+    wanted: bool
+
+    def take(self, page: Page, name: str) -> None:
+        if self.wanted:
+            page.screenshot(path=self.folder / f"{name}.png", full_page=True)
+
+
 @pytest.fixture(scope="session")
-def screenshots(repository: Path) -> Path:
-    """Where tests leave pictures of what they saw."""
-    folder = repository / "var" / "screenshots"
-    folder.mkdir(parents=True, exist_ok=True)
-    return folder
+def pictures(repository: Path) -> Pictures:
+    return Pictures(repository / "var" / "pictures", Environment(os.environ).flag("PICTURES"))

@@ -1,7 +1,6 @@
 """The operator's pages in a real browser: under the strict policy, on a phone and on a desk."""
 
 import re
-from pathlib import Path
 
 import pytest
 from playwright.sync_api import Page, expect
@@ -10,6 +9,7 @@ from pytest_django.live_server_helper import LiveServer
 from accounts import api_keys
 from accounts.models import Account
 from accounts.wallets import Wallet
+from tests.browser import Pictures
 
 pytestmark = [pytest.mark.browser, pytest.mark.either_database]
 WALLET = "0xd8dA6BF26964aF9D7eEd9e03E53415D37aA96045"
@@ -27,11 +27,11 @@ def _sign_in(page: Page, live_server: LiveServer) -> None:
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_every_page_fits_and_keeps_the_policy(
-    page: Page, live_server: LiveServer, screenshots: Path, scheme: str
+    page: Page, live_server: LiveServer, pictures: Pictures, scheme: str
 ) -> None:
     page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
     page.goto(f"{live_server.url}/admin/")
-    wide = _too_wide(page, screenshots / f"admin-login-{scheme}")
+    wide = _too_wide(page, pictures, f"admin-login-{scheme}")
     _sign_in(page, live_server)
     owner, _ = Account.objects.of_wallet(Wallet(WALLET, 10))
     key = api_keys.add_key(owner, "a-name-without-any-space-that-goes-on-and-on-and-on-to-60")
@@ -49,17 +49,17 @@ def test_every_page_fits_and_keeps_the_policy(
     }
     for name, path in paths.items():
         page.goto(f"{live_server.url}/admin/{path}")
-        wide += _too_wide(page, screenshots / f"admin-{name}-{scheme}")
+        wide += _too_wide(page, pictures, f"admin-{name}-{scheme}")
     assert wide == []
 
 
-def _too_wide(page: Page, picture: Path) -> list[str]:
+def _too_wide(page: Page, pictures: Pictures, name: str) -> list[str]:
     found = []
     for width in (360, 1200):
         page.set_viewport_size({"width": width, "height": 800})
-        page.screenshot(path=f"{picture}-{width}.png", full_page=True)
+        pictures.take(page, f"{name}-{width}")
         if page.evaluate("document.documentElement.scrollWidth") > width:
-            found.append(f"{picture.name} at {width}")
+            found.append(f"{name} at {width}")
     return found
 
 

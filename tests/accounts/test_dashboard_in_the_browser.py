@@ -2,7 +2,6 @@
 
 import re
 from datetime import timedelta
-from pathlib import Path
 
 import pytest
 import requests
@@ -12,6 +11,7 @@ from pytest_django.live_server_helper import LiveServer
 
 from accounts.models import Account, ApiKey
 from tests.accounts.wallet import Wallet, install
+from tests.browser import Pictures
 from tests.placeholders import fits
 
 pytestmark = [pytest.mark.browser, pytest.mark.either_database]
@@ -242,7 +242,7 @@ def _keys_of_every_kind(owner: Account) -> None:
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_the_dashboard_fits(
-    page: Page, live_server: LiveServer, wallet: Wallet, screenshots: Path, scheme: str
+    page: Page, live_server: LiveServer, wallet: Wallet, pictures: Pictures, scheme: str
 ) -> None:
     page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
     _sign_in(page, live_server, wallet)
@@ -264,9 +264,7 @@ def test_the_dashboard_fits(
             assert row
             assert row["height"] < (90 if width >= 1200 else 250)  # one line, or few
             assert fits(page, "#search")
-            page.screenshot(
-                path=screenshots / f"dashboard-{name}-{scheme}-{width}.png", full_page=True
-            )
+            pictures.take(page, f"dashboard-{name}-{scheme}-{width}")
 
 
 def test_a_key_that_cannot_be_shown_says_what_to_do(

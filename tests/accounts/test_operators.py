@@ -60,6 +60,13 @@ def test_a_visitor_and_a_stranger_are_kept_out(client: Client) -> None:
     assert stranger.client.get("/admin/accounts/account/").status_code == 302
 
 
+@pytest.mark.parametrize("path", ["", "login/", "logout/", "accounts/account/"])
+@pytest.mark.parametrize("method", ["PUT", "DELETE", "PATCH", "OPTIONS"])
+def test_what_is_neither_read_nor_sent_is_refused(client: Client, path: str, method: str) -> None:
+    answer = client.generic(method, f"/admin/{path}")
+    assert (answer.status_code, answer["Allow"]) == (405, "GET, HEAD, POST")
+
+
 @pytest.mark.parametrize(
     ("asked", "next_page"),
     [

@@ -1,9 +1,11 @@
 """Signing in as a server sees it: once for a nonce, a new session, never somewhere else."""
 
 import re
+import secrets
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -12,7 +14,7 @@ from django.http import HttpRequest
 from django.middleware.csrf import get_token
 from django.test import Client, RequestFactory
 
-from accounts import attempts, patience, views
+from accounts import attempts, patience, views, wallet_login
 from accounts.models import Account, Allowance, Session, SignInNonce
 from accounts.sessions import end_all_sessions
 from accounts.sign_in_message import VALID_FOR
@@ -145,7 +147,17 @@ def test_signing_out_makes_the_browser_another_one() -> None:
 
 
 @pytest.mark.django_db
-def test_a_message_is_good_for_five_minutes_and_its_nonce_cannot_be_guessed() -> None:
+def test_a_message_is_good_for_five_minutes_and_its_nonce_cannot_be_guessed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Each of its characters is the system's random number."""
+    chosen: list[str] = []
+
+    def choose(of: str) -> str:
+        chosen.append(secrets.choice(of))
+        return chosen[-1]
+
+    monkeypatch.setattr(wallet_login, "secrets", SimpleNamespace(choice=choose))
     signer = Signer()
     messages = [signer.message() for _ in range(3)]
     fields = [
@@ -157,7 +169,9 @@ def test_a_message_is_good_for_five_minutes_and_its_nonce_cannot_be_guessed() ->
         )
         assert until - issued == timedelta(minutes=5)
         assert re.fullmatch("[A-Za-z0-9]{16}", each["Nonce"])
-    assert len({each["Nonce"] for each in fields}) == 3
+    assert [each["Nonce"] for each in fields] == [
+        "".join(chosen[start : start + 16]) for start in (0, 16, 32)
+    ]
 
 
 @pytest.mark.django_db

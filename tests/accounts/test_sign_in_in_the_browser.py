@@ -1,7 +1,6 @@
 """Signing in: a real browser, a wallet that really signs, and all that may go wrong between."""
 
 from collections.abc import Callable, Iterator
-from pathlib import Path
 
 import pytest
 from playwright.sync_api import Page, Response, expect
@@ -9,6 +8,7 @@ from playwright.sync_api import Page, Response, expect
 from accounts.models import Account
 from tests.accounts.sign_in_page import Visit
 from tests.accounts.wallet import Wallet, install
+from tests.browser import Pictures
 
 pytestmark = pytest.mark.browser
 
@@ -186,7 +186,7 @@ def test_of_two_wallets_the_one_chosen_last_signs(
     ("scheme", "width"), [(a, b) for a in ("light", "dark") for b in (360, 1200, 1920)]
 )
 def test_the_page_fits_whatever_it_says(
-    visit: Visit, two_wallets: tuple[Wallet, Wallet], screenshots: Path, scheme: str, width: int
+    visit: Visit, two_wallets: tuple[Wallet, Wallet], pictures: Pictures, scheme: str, width: int
 ) -> None:
     wallet, other_wallet = two_wallets
     visit.page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
@@ -202,9 +202,7 @@ def test_the_page_fits_whatever_it_says(
         act()
         visit.reads(said)
         assert visit.page.evaluate("document.documentElement.scrollWidth") <= width
-        visit.page.screenshot(
-            path=screenshots / f"sign-in-{name}-{scheme}-{width}.png", full_page=True
-        )
+        pictures.take(visit.page, f"sign-in-{name}-{scheme}-{width}")
 
 
 def test_nothing_jumps_while_one_signs_in(visit: Visit, two_wallets: tuple[Wallet, Wallet]) -> None:

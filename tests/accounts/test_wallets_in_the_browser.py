@@ -1,13 +1,13 @@
 """Finding wallets: several, late, old-fashioned, none, and hostile ones."""
 
 import json
-from pathlib import Path
 
 import pytest
 from playwright.sync_api import Page, expect
 from pytest_django.live_server_helper import LiveServer
 
 from tests.accounts.wallet import ICON, Wallet, install
+from tests.browser import Pictures
 
 pytestmark = [pytest.mark.browser, pytest.mark.either_database]
 
@@ -77,7 +77,7 @@ def test_two_of_one_maker_are_both_offered_and_two_of_one_name_told_apart(
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [360, 1200])
 def test_none_is_a_sentence_with_what_to_do(
-    page: Page, live_server: LiveServer, screenshots: Path, scheme: str, width: int
+    page: Page, live_server: LiveServer, pictures: Pictures, scheme: str, width: int
 ) -> None:
     page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
     page.set_viewport_size({"width": width, "height": 800})
@@ -86,7 +86,7 @@ def test_none_is_a_sentence_with_what_to_do(
     expect(page.get_by_text("install a wallet extension")).to_be_visible()
     expect(page.get_by_text("open this page in the browser inside")).to_be_visible()
     assert page.evaluate("document.documentElement.scrollWidth") <= width
-    page.screenshot(path=screenshots / f"sign-in-none-{scheme}-{width}.png", full_page=True)
+    pictures.take(page, f"sign-in-none-{scheme}-{width}")
 
 
 def test_a_late_one_appears_by_itself(page: Page, live_server: LiveServer, wallet: Wallet) -> None:

@@ -19,6 +19,7 @@ from queries.pipeline.worker import work_once
 from queries.statuses import StepName
 from queries.transitions import Failure
 from tests.accessibility import assert_open_to_all
+from tests.browser import Pictures
 from tests.explorer.proven import HOLDER, proven_batch
 from tests.queries.pipeline.service import CHAIN_ID, ETHER, Service, running_service
 
@@ -52,12 +53,12 @@ def _address(server: LiveServer, batch: str, ending: str = "") -> str:
     return f"{server.url}/explorer/query/{batch}{ending}"
 
 
-def _look(page: Page, screenshots: Path, name: str) -> None:
+def _look(page: Page, pictures: Pictures, name: str) -> None:
     """In every scheme and width: nothing keeps anyone out, and nothing is cut off."""
     for scheme, width in LOOKS:
         page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
         page.set_viewport_size({"width": width, "height": 900})
-        page.screenshot(path=screenshots / f"{name}-{scheme}-{width}.png", full_page=True)
+        pictures.take(page, f"{name}-{scheme}-{width}")
         assert page.evaluate("document.documentElement.scrollWidth") <= width
         for steps in page.get_by_role("region", name="Steps").all():
             assert steps.evaluate("element => element.scrollWidth <= element.clientWidth")
@@ -74,7 +75,7 @@ def _send(service: Service) -> Chains:
 
 
 def test_a_batch_is_watched_until_it_is_done(
-    page: Page, live_server: LiveServer, service: Service, screenshots: Path
+    page: Page, live_server: LiveServer, service: Service, pictures: Pictures
 ) -> None:
     batch = service.ask_balance(HOLDER, service.head() - 1)
     page.goto(_address(live_server, batch))
@@ -87,7 +88,7 @@ def test_a_batch_is_watched_until_it_is_done(
     expect(rail.nth(1)).to_have_class("proven")
     expect(rail.nth(2)).to_have_class("moving")
     expect(page.get_by_text("live", exact=True)).to_be_visible()
-    _look(page, screenshots, "batch-moving")
+    _look(page, pictures, "batch-moving")
     # Whoever reads on has a focus, also in what is replaced, and has closed or opened something.
     steps = page.get_by_role("region", name="Steps")
     steps.focus()
@@ -173,7 +174,7 @@ def test_what_a_block_waits_for_moves_nothing(
 
 
 def test_people_see_for_themselves(
-    page: Page, live_server: LiveServer, service: Service, screenshots: Path
+    page: Page, live_server: LiveServer, service: Service, pictures: Pictures
 ) -> None:
     batch = proven_batch(service)
     page.goto(_address(live_server, batch))
@@ -188,7 +189,7 @@ def test_people_see_for_themselves(
     expect(balance.locator("pre:visible")).to_contain_text("from web3 import Web3")
     expect(balance.locator(".pane:visible .copy")).to_be_visible()
     assert page.url == _address(live_server, batch)
-    _look(page, screenshots, "batch-done")
+    _look(page, pictures, "batch-done")
     place = balance.get_by_role("link", name="Check it now").get_attribute("href") or ""
     fact = f"{live_server.url}{place.removesuffix('/check')}"
     for name, address in (
@@ -198,7 +199,7 @@ def test_people_see_for_themselves(
     ):
         page.goto(address)
         expect(page.locator(".said-value").first).to_contain_text("123 ETH")
-        _look(page, screenshots, name)
+        _look(page, pictures, name)
 
 
 def test_a_server_that_fails_is_told(
@@ -213,7 +214,7 @@ def test_a_server_that_fails_is_told(
 
 
 def test_a_rejected_batch_says_why_and_what_to_do(
-    page: Page, live_server: LiveServer, service: Service, screenshots: Path
+    page: Page, live_server: LiveServer, service: Service, pictures: Pictures
 ) -> None:
     """With hostile names wherever one may choose them."""
     batch = service.ask_balance(HOLDER, service.head() - 1)
@@ -222,7 +223,7 @@ def test_a_rejected_batch_says_why_and_what_to_do(
     expect(page.locator(".queries .name")).to_contain_text("<script>alert(1)</script>")
     Batch.objects.filter(pk=batch).update(waits_for=f"For {HOSTILE}"[:300])
     expect(page.locator("#state .info")).to_contain_text("For <script>")
-    _look(page, screenshots, "batch-hostile")
+    _look(page, pictures, "batch-hostile")
     transitions.reject([batch], FAILURE)
     cause = page.locator(".cause")
     expect(cause).to_contain_text("<script>alert(1)</script>")
@@ -233,7 +234,7 @@ def test_a_rejected_batch_says_why_and_what_to_do(
     expect(page.locator("#announcement")).to_contain_text("The batch is REJECTED. Block 1")
     assert page.locator("main script").count() == 0
     assert "\u202e" not in page.content()  # what turns text around
-    _look(page, screenshots, "batch-rejected")
+    _look(page, pictures, "batch-rejected")
 
 
 def test_without_javascript_it_is_a_plain_page(

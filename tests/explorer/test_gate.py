@@ -10,10 +10,12 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
+from django.conf import LazySettings
 
+from explorer.answers_of_the_gate import broken, busy, cut_short
 from explorer.gate import HELD_BYTES, WAITING, Gate
 from explorer.unread_answers import LARGE, MOST
-from explorer.wsgi_call import answered, environ_of
+from explorer.wsgi_call import Answer, answered, environ_of
 
 pytestmark = pytest.mark.no_database
 SCOPE = {
@@ -78,6 +80,22 @@ def test_what_is_said_twice_is_joined_and_no_underscore_passes_for_a_hyphen() ->
     assert environ["HTTP_API_KEY"] == "\xff"
     assert "HTTP_X_FORWARDED_PROTO" not in environ
     assert "CONTENT_LENGTH" not in environ
+
+
+@pytest.mark.parametrize("answer", [busy, cut_short, broken])
+def test_what_is_answered_without_django_has_the_headers_of_its_answers(
+    settings: LazySettings, answer: Callable[[dict[str, Any]], Answer]
+) -> None:
+    settings.SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
+    settings.SECURE_HSTS_SECONDS = 60
+    settings.SECURE_HSTS_INCLUDE_SUBDOMAINS = settings.SECURE_HSTS_PRELOAD = True
+    plain, safe = _environ(), _environ((b"x-forwarded-proto", b"https"))
+    told = dict(answer(safe).headers)
+    assert told[b"Strict-Transport-Security"] == b"max-age=60; includeSubDomains; preload"
+    assert told[b"X-Content-Type-Options"] == b"nosniff"
+    assert told[b"X-Frame-Options"] == b"DENY"
+    assert told[b"Referrer-Policy"] == b"same-origin"
+    assert set(told) - set(dict(answer(plain).headers)) == {b"Strict-Transport-Security"}
 
 
 async def _answer(gate: Gate, length: int = 0, pieces: Iterable[bytes] = ()) -> tuple[int, bytes]:

@@ -9,6 +9,7 @@ from playwright.sync_api import Page, expect
 
 from tests.accessibility import grave_faults
 from tests.accounts.wallet import Wallet, install
+from tests.browser import Pictures
 from tests.commands import managing
 from tests.installation import HOLDER, Installation, installation
 
@@ -172,7 +173,7 @@ def test_without_scripts_it_all_works(page: Page, running: Installation, wallet:
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_they_fit_and_keep_nobody_out(
-    page: Page, running: Installation, wallet: Wallet, screenshots: Path, scheme: str
+    page: Page, running: Installation, wallet: Wallet, pictures: Pictures, scheme: str
 ) -> None:
     page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
     _open_form(page, running, wallet)
@@ -195,5 +196,4 @@ def test_they_fit_and_keep_nobody_out(
         for width in WIDTHS:
             page.set_viewport_size({"width": width, "height": 900})
             assert page.evaluate("document.documentElement.scrollWidth") <= width
-            picture = screenshots / f"{name}-{scheme}-{width}.png"
-            page.screenshot(path=picture, full_page=True)
+            pictures.take(page, f"{name}-{scheme}-{width}")
