@@ -42,7 +42,7 @@ class Figures:
     )
 
     questions_per_fact: float = _figure(
-        4, "questions to nodes for a fact", "the least: eth_getProof, and eth_call three times"
+        5, "questions to nodes for a fact", "the least: eth_getProof, and eth_call four times"
     )
     questions_per_block: float = _figure(
         20, "more of them for a source block", "counted with 2 to 20 facts each, blocks of 1 second"
@@ -53,29 +53,44 @@ class Figures:
     )
 
     prover_ms: float = _figure(
-        2.7, "ms of a processor that a prover takes for a fact", "many_batches_1, PostgreSQL"
+        1.8, "ms of a processor that a prover takes for a fact", "thousand_accounts, PostgreSQL"
+    )
+    prover_batch_ms: float = _figure(
+        1.0,
+        "more of them for a batch",
+        "what one of one fact takes, many_batches_1, PostgreSQL, without that fact",
     )
     writer_ms: float = _figure(
-        2.3,
-        "ms that proving a batch holds SQLite's one writer",
-        "the least: many_batches_2 on SQLite",
+        2.2,
+        "ms that proving a fact holds SQLite's one writer",
+        "the most that it can be: many_batches_2 on SQLite, each fact a batch",
     )
+    database_ms: float = _figure(
+        3.3,
+        "ms of a processor that PostgreSQL takes for a fact",
+        "the most that it can be: many_batches_1, of all processors without the prover",
+    )
+    database_processors: float = _figure(8, "processors of the database's machine", "assumed")
     submission_writer_ms: float = _figure(
-        1.3, "ms that submitting a batch holds it", "the rows alone of submit_1, SQLite"
+        1.7, "ms that submitting a batch holds it", "the rows alone of submit_1, SQLite"
     )
     poll_writer_ms: float = _figure(
-        0.07, "ms that counting a poll holds it", "status_polling, SQLite"
+        0.06, "ms that counting a poll holds it", "status_polling, SQLite"
     )
     polls_per_batch: float = _figure(10, "polls until a batch is DONE", "assumed")
     polls_per_second: float = _figure(
-        350, "polls that a server process answers", "status_polling, PostgreSQL"
+        296, "polls that a server process answers", "status_polling, PostgreSQL"
+    )
+    submission_ms: float = _figure(
+        5.8, "ms that a batch takes of a server process", "submit_1, PostgreSQL"
     )
     busy: float = _figure(0.5, "part of the time that a program should work", "assumed")
 
     rows_per_fact: float = _figure(1, "rows of a fact", "queries_query")
-    rows_per_batch: float = _figure(1, "rows of a batch", "queries_batch")
-    rows_per_block: float = _figure(
-        4, "rows of a source block", "a job, a transaction, its hash, and what links them"
+    rows_per_batch: float = _figure(1, "rows of a batch", "queries_batch; a webhook has more")
+    rows_per_block: float = _figure(1, "rows of a source block", "queries_blockjob")
+    rows_per_transaction: float = _figure(
+        3, "rows of a transaction", "it, its hash, and what links it to its job"
     )
     bytes_per_fact: float = _figure(
         1_180, "bytes of a fact's rows", "page_speed --queries 60000, PostgreSQL, all indexes"

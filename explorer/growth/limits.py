@@ -49,6 +49,16 @@ LIMITS = (
         mended_by_more=True,
     ),
     Limit(
+        "one PostgreSQL",
+        lambda needs, figures: needs.database / figures.database_processors / figures.busy,
+        "Give its machine more processors. Beyond one machine batches would have to be divided "
+        "among databases, by account, which is not built.",
+        mended_by_more=True,
+        where=lambda figures: (
+            f", where its machine has {figures.database_processors:,.0f} processors"
+        ),
+    ),
+    Limit(
         "one node of the source",
         lambda needs, figures: needs.proofs_a_second / figures.node_proofs / figures.busy,
         "The first node that answers is asked everything. Put several behind one address.",

@@ -30,6 +30,7 @@ class Needs:
     writer: float  # part of the time that SQLite's one writer is held
     provers: float  # processors at work, were they never idle
     servers: float  # likewise
+    database: float  # likewise, of a PostgreSQL
 
 
 def needs_of(facts: float, figures: Figures) -> Needs:
@@ -45,15 +46,16 @@ def needs_of(facts: float, figures: Figures) -> Needs:
         facts * figures.rows_per_fact
         + batches * figures.rows_per_batch
         + blocks * figures.rows_per_block
+        + transactions * figures.rows_per_transaction
     )
     questions = facts * figures.questions_per_fact + blocks * figures.questions_per_block
     destination_blocks = DAY / figures.block_seconds
     polls = batches * figures.polls_per_batch / DAY
-    writes_ms = (
-        figures.writer_ms
-        + figures.submission_writer_ms
-        + figures.polls_per_batch * figures.poll_writer_ms  # a poll is counted against its key
-    )
+    submissions = batches * figures.submission_ms / 1_000 / DAY
+    prover_ms = facts * figures.prover_ms + batches * figures.prover_batch_ms
+    # A poll is counted against its key.
+    asking_ms = figures.submission_writer_ms + figures.polls_per_batch * figures.poll_writer_ms
+    writer_ms = facts * figures.writer_ms + batches * asking_ms
     stored = facts * figures.bytes_per_fact + calldata * figures.stored_per_byte
     return Needs(
         facts=facts,
@@ -71,9 +73,10 @@ def needs_of(facts: float, figures: Figures) -> Needs:
         database_bytes=stored,
         database_bytes_kept=stored * figures.days_kept,
         polls_a_second=polls,
-        writer=batches * writes_ms / 1_000 / DAY,
-        provers=facts * figures.prover_ms / 1_000 / DAY,
-        servers=polls / figures.polls_per_second,
+        writer=writer_ms / 1_000 / DAY,
+        provers=prover_ms / 1_000 / DAY,
+        servers=polls / figures.polls_per_second + submissions,
+        database=facts * figures.database_ms / 1_000 / DAY,
     )
 
 

@@ -69,7 +69,11 @@ NEEDS: tuple[tuple[str, Callable[[Needs], str]], ...] = (
 def growth(figures: Figures, levels: Sequence[float] = LEVELS) -> Growth:
     needs = [needs_of(level, figures) for level in levels]
     lines = [Line(name, tuple(map(shown, needs))) for name, shown in NEEDS]
-    for name, count in (("provers", "provers"), ("server processes", "servers")):
+    for name, count in (
+        ("provers", "provers"),
+        ("server processes", "servers"),
+        ("processors of a PostgreSQL", "database"),
+    ):
         cells = tuple(short(_whole(getattr(each, count) / figures.busy)) for each in needs)
         lines.append(Line(name, cells))
     found = reached(figures)

@@ -7,6 +7,7 @@ is with other things then weighs on both alike, so that the bound can be a small
 
 import json
 import statistics
+import sys
 import threading
 import time
 from collections import defaultdict
@@ -133,8 +134,15 @@ def served_beside(site: Site, *attacks: Callable[[], object], turns: int = ATTAC
 def assert_no_slower(beside: Waits, usual: Waits) -> None:
     """By kind of request: one that is kept waiting would be hidden among others."""
     found = {kind: statistics.median(each) for kind, each in beside.items()}
+    for kind, each in usual.items():
+        tell(f"{kind} {found[kind]:.3f} s, beside ordinary clients {statistics.median(each):.3f} s")
     bounds = {kind: SLOWER * statistics.median(each) + UNFELT for kind, each in usual.items()}
     assert all(found[kind] < bounds[kind] for kind in bounds), (found, bounds)
+
+
+def tell(measured: str) -> None:
+    """What `-rP` or `-s` shows."""
+    sys.stdout.write(f"{measured}\n")
 
 
 @contextmanager

@@ -2,6 +2,7 @@
 
 import html
 import re
+from pathlib import Path
 
 import pytest
 from django.test import Client
@@ -32,7 +33,17 @@ def test_a_source_has_only_so_many_blocks() -> None:
 @pytest.mark.parametrize("facts", LEVELS)
 def test_more_facts_need_more_of_everything(facts: float) -> None:
     some, more = needs_of(facts, Figures()), needs_of(facts * 2, Figures())
-    for name in ("gas", "calldata", "transactions", "questions", "rows", "provers", "servers"):
+    names = (
+        "gas",
+        "calldata",
+        "transactions",
+        "questions",
+        "rows",
+        "provers",
+        "servers",
+        "database",
+    )
+    for name in names:
         assert getattr(some, name) < getattr(more, name) <= 2 * getattr(some, name), name
 
 
@@ -66,10 +77,69 @@ def test_sqlites_one_writer_takes_polls_and_submissions_as_well() -> None:
         return found.facts
 
     # Half a day's milliseconds, by those of a batch of ten facts with its ten polls.
-    assert most_facts() == pytest.approx(0.5 * DAY * 1_000 * 10 / (2.3 + 1.3 + 10 * 0.07))
+    assert most_facts() == pytest.approx(0.5 * DAY * 1_000 * 10 / (10 * 2.2 + 1.7 + 10 * 0.06))
     assert most_facts(polls_per_batch=100) == pytest.approx(
-        0.5 * DAY * 1_000 * 10 / (2.3 + 1.3 + 100 * 0.07)
+        0.5 * DAY * 1_000 * 10 / (10 * 2.2 + 1.7 + 100 * 0.06)
     )
+
+
+def test_a_batch_takes_of_a_prover_what_its_facts_take_and_more() -> None:
+    many, few = (needs_of(DAY * 1_000, Figures(facts_per_batch=each)) for each in (1, 10))
+    assert many.provers == pytest.approx(1.8 + 1.0)
+    assert few.provers == pytest.approx(1.8 + 0.1)
+
+
+def test_what_the_bench_measured_is_what_the_readme_tells_of_it(repository: Path) -> None:
+    told, figures = " ".join((repository / "README.md").read_text().split()), Figures()
+    found = re.search(
+        r"A fact that is a batch of its own costs one prover ([0-9.]+) ms of a processor on SQLite "
+        r"and ([0-9.]+) on PostgreSQL; one of a thousand of one batch costs ([0-9.]+) and "
+        r"([0-9.]+)\.",
+        told,
+    )
+    assert found is not None
+    _, alone, _, among = map(float, found.groups())
+    assert figures.prover_ms == among
+    assert figures.prover_batch_ms == pytest.approx(alone - among)
+    one = re.search(r"of the same in 50 batches \| \| [0-9.]+ \(([0-9]+) / s\)", told)
+    two = re.search(r"of two and four provers / of one \| \| ([0-9.]+),", told)
+    assert one is not None
+    assert two is not None
+    batches_a_second = float(one[1]) * float(two[1])
+    assert figures.writer_ms == pytest.approx(1_000 / batches_a_second, abs=0.05)
+    kept = re.search(r"\| `stored_calldata` .* at most 1.1 \| [0-9.]+ \| ([0-9.]+) \|", told)
+    assert kept is not None
+    assert figures.stored_per_byte == float(kept[1])
+    server = re.search(
+        r"A server process answers [0-9]+ polls a second on SQLite and ([0-9]+) on PostgreSQL, "
+        r"each of which holds SQLite's one writer for ([0-9.]+) ms\. Submitting one account takes "
+        r"[0-9.]+ ms and ([0-9.]+), its rows alone ([0-9.]+) and",
+        told,
+    )
+    assert server is not None
+    assert [
+        figures.polls_per_second,
+        figures.poll_writer_ms,
+        figures.submission_ms,
+        figures.submission_writer_ms,
+    ] == list(map(float, server.groups()))
+    database = re.search(r"on PostgreSQL ([0-9.]+) ms are node's and database's", told)
+    assert database is not None
+    assert figures.database_ms == float(database[1])
+
+
+def test_a_transactions_rows_are_counted_with_transactions() -> None:
+    """Where blocks have many facts they are more than blocks."""
+    some = needs_of(1_000_000, Figures(facts_per_block=1_000))
+    assert some.transactions > some.blocks_asked
+    assert some.rows == pytest.approx(
+        1_000_000 + 100_000 + some.blocks_asked + 3 * some.transactions
+    )
+
+
+def test_submitting_takes_a_servers_time_as_polling_does() -> None:
+    figures = Figures(polls_per_batch=0)
+    assert needs_of(DAY * 10, figures).servers == pytest.approx(0.0058)
 
 
 def test_what_is_full_within_some_time_says_so() -> None:
