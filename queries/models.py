@@ -155,6 +155,8 @@ class SentTransaction(models.Model):
     brings_hash = models.BooleanField(default=False)  # has the registry learn one, proves nothing
     signed = models.DateTimeField()
     sent = models.DateTimeField(null=True)  # last time
+    doubted = models.DateTimeField(null=True)  # since when nodes do not agree on what became of it
+    nonce_used = models.DateTimeField(null=True)  # since when one says so, and none has it mined
     # Once it is mined:
     mined_hash = models.CharField(max_length=66, default="")
     mined_block = models.PositiveBigIntegerField(null=True)
@@ -164,7 +166,9 @@ class SentTransaction(models.Model):
     data_fee = models.CharField(max_length=64, default="")  # of an OP-stack chain, for its L1
     # Mined, and deep enough to count; or its nonce was used for something else.
     settled = models.BooleanField(default=False)
-    borne = models.BooleanField(default=False)  # its costs, by the batches that share them
+    # What is counted of its costs, since it was settled first; that stays where it is undone again:
+    # `{"wei": …, "gas": …, "counted": most gas, "batches": {batch: wei}}`.
+    borne = models.JSONField(null=True)
     final = models.BooleanField(default=False)  # looked at again when its block was final
 
     class Meta:

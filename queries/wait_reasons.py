@@ -23,6 +23,10 @@ class WaitCode(StrEnum):
     # A prover
     NOT_TAKEN = "not_taken", "No prover has taken the batch yet."
     NO_PROVER = "no_prover", "No prover has been seen for long: the operator is to start one."
+    OTHER_NODES_ASKED = (
+        "other_nodes_asked",
+        "What a node says is asked of the other nodes as well before it counts.",
+    )
     FAULT_OF_OURS = "fault_of_ours", "A prover failed; the operator finds why in its log."
     # The source chain
     BLOCK_NOT_FINAL = "block_not_final", "The block is not final on its chain yet."

@@ -1,7 +1,8 @@
 """A chain that facts are brought to: what a contract answers there, and our transactions."""
 
 import math
-from collections.abc import Sequence
+import time
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
@@ -15,12 +16,24 @@ from queries.chain.errors import (
     FeesTooHigh,
     MethodMissing,
     NodesLie,
+    NodesUnreachable,
+    NonceUsed,
     QuestionRefused,
     TransactionRefused,
+    Underpriced,
 )
 from queries.chain.heads import ChainHead, read_head
 from queries.chain.node import NodeFault, Question
-from queries.chain.nodes import Check, Checked, Nodes
+from queries.chain.nodes import ENOUGH_NODES, Check, Checked, Nodes
+from queries.chain.receipts import (
+    MOST_COUNTED,
+    MOST_WEI,
+    Bounds,
+    InItsBlock,
+    Mined,
+    below,
+    read_receipt,
+)
 from queries.chain.registry_reads import call_data
 from queries.chain.registry_storage import AsIf
 from queries.chain.source import checked_header
@@ -32,11 +45,12 @@ from queries.routes import Chain
 
 GAS_PRICE_ORACLE = "0x420000000000000000000000000000000000000F"  # of an OP-stack chain
 REST_OF_TRANSACTION = 110  # bytes
+WORD = 32  # bytes
 LARGEST_ANSWER = 2**20  # bytes of a call's answer, or of a contract's code
 # What any transaction takes before it does anything, since EIP-2028; later forks take no less.
 GAS_BEFORE_BYTES, GAS_OF_ZERO, GAS_OF_BYTE = 21_000, 4, 16
-# What no chain comes to, and a database keeps: of blocks, nonces and gas, and of wei.
-MOST_COUNTED, MOST_WEI = 2**63, 2**128
+FLOOR_OF_ZERO, FLOOR_OF_BYTE = 10, 40  # where EIP-7623 is in force, whatever it does
+TAKES_NONE_FOR = 60.0  # seconds for which one node is believed that there are no fees for an L1
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,36 +65,6 @@ class Fees:
     enough: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class Mined:
-    """What became of a transaction."""
-
-    block: int
-    block_hash: bytes
-    succeeded: bool
-    gas_used: int
-    gas_price: int  # wei
-    data_fee: int = 0  # wei that an OP-stack chain takes on top, for its L1
-
-
-@dataclass(frozen=True, slots=True)
-class InItsBlock:
-    """What became of it, and what gas cost at least in its block: None where headers of the chain
-    do not hash as Ethereum's do, and so show nothing.
-    """
-
-    mined: Mined
-    base_fee: int | None
-
-
-@dataclass(frozen=True, slots=True)
-class Bounds:
-    """What a transaction has by its own signed words, which no receipt can go beyond."""
-
-    gas: int
-    gas_price: int  # wei
-
-
 class Destination:
     """For one thread."""
 
@@ -92,7 +76,8 @@ class Destination:
         # was done up to it. Behind one address there may be several nodes.
         self.known_up_to = 0
         self._nodes = nodes or Nodes(chain, until=until)
-        self._takes_data_fees: bool | None = None  # until it was asked
+        self._takes_data_fees = self._takes_by_two = False
+        self._takes_none_until = 0.0  # by the monotonic clock
         self._seen_to_hash = False
 
     def head(self) -> ChainHead:
@@ -104,6 +89,23 @@ class Destination:
 
     def ask_another_first(self) -> None:
         self._nodes.ask_another_first()
+
+    def ask_first(self, turn: int) -> None:
+        self._nodes.ask_first(turn)
+
+    def how_many_answer(self) -> int:
+        return self._nodes.how_many_answer()
+
+    def two_answer(self) -> bool:
+        return self._nodes.two_answer()
+
+    @property
+    def answered(self) -> int:
+        """Which of its nodes it was, last."""
+        return self._nodes.answered
+
+    def with_each_first(self) -> Iterator[None]:
+        return self._nodes.with_each_first()
 
     def call_many(
         self, to: str, calls: Sequence[bytes], block: int | None = None
@@ -118,9 +120,17 @@ class Destination:
         return self._nodes.checked("eth_call", ({"data": _hex(code)}, "latest"), _bytes)
 
     def gas_needed(self, sender: str, to: str | None, data: bytes) -> int:
-        """How much gas the transaction would use now; without `to` it deploys."""
+        """How much gas the transaction would use now; without `to` it deploys. Refused is what each
+        node refuses.
+        """
         call = {"from": sender, "data": _hex(data)} | ({} if to is None else {"to": to})
-        return self._nodes.checked("eth_estimateGas", (call,), partial(_gas_for, data))
+        refused: ChainAnswer | None = None
+        for _ in self.with_each_first():
+            try:
+                return self._nodes.checked("eth_estimateGas", (call,), partial(_gas_for, data))
+            except ChainAnswer as fault:
+                refused = fault
+        raise refused or AssertionError("a chain has a node")
 
     def gas_needed_by_each(
         self, sender: str, to: str, many: Sequence[bytes], as_if: AsIf | None = None
@@ -155,32 +165,75 @@ class Destination:
             return [0] * len(many)
         # It is asked about a transaction without its signature: the call and some hundred bytes.
         calls = [call_data("getL1Fee(bytes)", data + bytes(REST_OF_TRANSACTION)) for data in many]
-        answers = self.call_many(GAS_PRICE_ORACLE, calls)
-        return [0 if isinstance(each, CallReverted) else int.from_bytes(each) for each in answers]
+        questions = [({"to": GAS_PRICE_ORACLE, "data": _hex(call)}, "latest") for call in calls]
+        answers = self._answered_or_reverted("eth_call", questions, _wei)
+        return [0 if isinstance(each, CallReverted) else each for each in answers]
 
     def _has_data_fees(self) -> bool:
-        if self._takes_data_fees is None:
+        """As one node says, and no longer than a while where it says no. A false yes costs no more
+        than a question: where there is no contract, others answer it with nothing, and a receipt's
+        fee takes two.
+        """
+        if time.monotonic() > self._takes_none_until and not self._takes_data_fees:
             self._takes_data_fees = self.code(GAS_PRICE_ORACLE) != b""
+            self._takes_none_until = time.monotonic() + TAKES_NONE_FOR
         return self._takes_data_fees
+
+    def _has_by_two(self) -> bool:
+        """As two say, as far as two answer, and from then on."""
+        if not self._takes_by_two:
+            told = self._nodes.each_asked("eth_getCode", (GAS_PRICE_ORACLE, "latest"), _bytes)
+            codes = [each for each in told if isinstance(each, bytes)]
+            if not codes:
+                raise NodeFault(NodesUnreachable)
+            yes = sum(1 for each in codes if each)
+            self._takes_by_two = 0 < yes >= min(ENOUGH_NODES, len(codes))
+            self._takes_data_fees = self._takes_by_two
+        return self._takes_by_two
 
     def nonce(self, sender: str) -> int:
         """How many transactions of the sender are mined."""
         return self._nodes.checked("eth_getTransactionCount", (sender, "latest"), _counted)
 
-    def least_nonce(self, sender: str) -> int:
-        """The same, as the one of its nodes says that knows of the fewest."""
-        told = self._nodes.each_asked("eth_getTransactionCount", (sender, "latest"), _counted)
-        counts = [each for each in told if isinstance(each, int)]
-        return min(counts) if counts else self.nonce(sender)
+    def nonce_by_two(self, sender: str) -> int:
+        """The most of which two say that so many are mined, as far as two answer."""
+        told = self._nonces(sender) or [self.nonce(sender)]
+        return sorted(told)[-ENOUGH_NODES:][0]
 
-    def send(self, raw: bytes) -> None:
-        """Hand a signed transaction to a node; that it is there already is fine."""
-        try:
-            self._nodes.checked(
-                "eth_sendRawTransaction", (_hex(raw),), partial(_same_hash, keccak256(raw))
-            )
-        except AlreadyKnown:
-            return
+    def has_used_nonce(self, sender: str, nonce: int) -> bool:
+        """Whether two say so, where there are two; also where one of them does not answer."""
+        saying = sum(each > nonce for each in self._nonces(sender))
+        return saying >= min(ENOUGH_NODES, len(self.chain.nodes))
+
+    def _nonces(self, sender: str) -> list[int]:
+        told = self._nodes.each_asked("eth_getTransactionCount", (sender, "latest"), _counted)
+        return [each for each in told if isinstance(each, int)]
+
+    def send(self, raw: bytes, *, by_two: bool = True) -> None:
+        """Hand a signed transaction to a node; that it is there already is fine.
+
+        Where one refuses it for good, any that does not is enough, and `by_two` two have to say so,
+        where there are two; not where it says that the nonce is used, which others are asked of.
+        """
+        question, check = (_hex(raw),), partial(_same_hash, keccak256(raw))
+        with suppress(AlreadyKnown):
+            try:
+                self._nodes.checked("eth_sendRawTransaction", question, check)
+            except (AlreadyKnown, NonceUsed, Underpriced):
+                raise
+            except ChainAnswer as refused:
+                told = self._nodes.each_asked("eth_sendRawTransaction", question, check)
+                if any(each is None or isinstance(each, AlreadyKnown) for each in told):
+                    return
+                others = [each for each in told if isinstance(each, NonceUsed | Underpriced)]
+                if others:
+                    raise others[0] from None
+                refusing = sum(isinstance(each, ChainAnswer) for each in told)
+                if by_two and refusing < min(ENOUGH_NODES, len(told)):
+                    raise NodesUnreachable(
+                        f"A node of {self.chain.name} refuses a transaction; no other answers."
+                    ) from None
+                raise refused from None
 
     def send_to_each(self, raw: bytes) -> None:
         """To every node, whatever it says to that."""
@@ -188,22 +241,31 @@ class Destination:
 
     def mined(self, transaction_hash: str, within: Bounds | None = None) -> Mined | None:
         """The transaction's receipt, or None while it is not mined."""
-        check = partial(_receipt, transaction_hash, within)
+        check = partial(read_receipt, transaction_hash, within)
         return self._nodes.checked("eth_getTransactionReceipt", (transaction_hash,), check)
 
     def is_mined_for_nobody(self, transaction_hash: str) -> bool:
         """Whether two nodes, as far as there are two, say that it is not, and none that it is."""
-        check = partial(_receipt, transaction_hash, None)
-        told = self._nodes.each_asked("eth_getTransactionReceipt", (transaction_hash,), check)
-        enough = min(2, len(self.chain.nodes))
-        return told.count(None) >= enough and not any(isinstance(each, Mined) for each in told)
+        told = self._told_of(transaction_hash)
+        return self._is_denied(told) and not any(isinstance(each, Mined) for each in told)
+
+    def is_denied(self, transaction_hash: str) -> bool:
+        """Whether two nodes, as far as there are two, say that it is not mined."""
+        return self._is_denied(self._told_of(transaction_hash))
+
+    def _told_of(self, transaction_hash: str) -> list[object]:
+        check = partial(read_receipt, transaction_hash, None)
+        return [*self._nodes.each_asked("eth_getTransactionReceipt", (transaction_hash,), check)]
+
+    def _is_denied(self, told: Sequence[object]) -> bool:
+        return told.count(None) >= min(ENOUGH_NODES, len(self.chain.nodes))
 
     def mined_in_its_block(self, transaction_hash: str, within: Bounds) -> InItsBlock | None:
         """The receipt again, where the header of its block is shown; else another node is asked."""
 
         def check(answer: object) -> InItsBlock | None:
-            mined = _receipt(transaction_hash, within, answer)
-            if mined and mined.data_fee and not self._has_data_fees():
+            mined = read_receipt(transaction_hash, within, answer)
+            if mined and mined.data_fee and not self._has_by_two():
                 raise AnswerMalformed("the receipt has a fee for an L1, and the chain takes none")
             return None if mined is None else InItsBlock(mined, self._base_fee_of(mined))
 
@@ -215,9 +277,9 @@ class Destination:
         check = partial(checked_header, expected_hash=mined.block_hash, expected_number=mined.block)
         try:
             header = self._nodes.checked("eth_getBlockByHash", asked, check)
-        except (MethodMissing, QuestionRefused):
+        except MethodMissing:
             return None
-        except (NodesLie, BlockUnknown) as fault:
+        except (NodesLie, BlockUnknown, QuestionRefused) as fault:
             if not self._headers_are_ethereums():
                 return None
             raise NodeFault(type(fault)) from None
@@ -240,6 +302,10 @@ class Destination:
     def balance(self, address: str) -> int:
         """In wei."""
         return self._nodes.checked("eth_getBalance", (address, "latest"), _number)
+
+    def confirm_reached(self, block: int) -> None:
+        """`BlockUnknown` where the nodes are not so far."""
+        self._nodes.checked("eth_blockNumber", (), partial(_at_least, block))
 
     def block_hash(self, number: int) -> bytes | None:
         """The hash of the block of this number, as a node says."""
@@ -275,29 +341,32 @@ def _bytes(answer: object) -> bytes:
     return read_bytes(answer, "the answer", LARGEST_ANSWER)
 
 
+def _wei(answer: object) -> int:
+    """A word; none where there is no contract."""
+    word = _bytes(answer)
+    if len(word) not in {0, WORD} or int.from_bytes(word) >= MOST_WEI:
+        raise AnswerMalformed("an amount is a word, and less than there is of any")
+    return int.from_bytes(word)
+
+
 def _number(answer: object) -> int:
     return read_quantity(answer, "the answer")
 
 
 def _counted(answer: object) -> int:
-    return _below(MOST_COUNTED, answer, "the answer")
-
-
-def _below(bound: int, value: object, name: str) -> int:
-    number = read_quantity(value, name)
-    if number >= bound:
-        raise AnswerMalformed(f"{name} is larger than any that there is")
-    return number
+    return below(MOST_COUNTED, answer, "the answer")
 
 
 def _gas_for(data: bytes, answer: object) -> int:
     """With less than its bytes take by themselves no transaction is ever mined, and a pool that
-    takes it keeps all that come after it waiting.
+    takes it keeps all that come after it waiting. Nor is the floor left to a node's word: where
+    there is none, what is not used of it costs nothing.
     """
     gas, zeros = _number(answer), data.count(0)
-    if gas < GAS_BEFORE_BYTES + GAS_OF_ZERO * zeros + GAS_OF_BYTE * (len(data) - zeros):
+    others = len(data) - zeros
+    if gas < GAS_BEFORE_BYTES + GAS_OF_ZERO * zeros + GAS_OF_BYTE * others:
         raise AnswerMalformed("a transaction takes more gas than that for its bytes alone")
-    return gas
+    return max(gas, GAS_BEFORE_BYTES + FLOOR_OF_ZERO * zeros + FLOOR_OF_BYTE * others)
 
 
 def _at_least(known: int, answer: object) -> int:
@@ -320,29 +389,6 @@ def _hash_of(answer: object) -> bytes | None:
 def _same_hash(expected: bytes, answer: object) -> None:
     if read_fixed_bytes(answer, "the answer", HASH_BYTES) != expected:
         raise AnswerMalformed("a transaction was sent, and another one's hash answered")
-
-
-def _receipt(transaction_hash: str, within: Bounds | None, answer: object) -> Mined | None:
-    if answer is None:
-        return None
-    receipt = read_object(answer, "a receipt")
-    stated = read_fixed_bytes(receipt.get("transactionHash"), "transactionHash", HASH_BYTES)
-    if _hex(stated) != transaction_hash.lower():
-        raise AnswerMalformed("the receipt is another transaction's")
-    status = _below(MOST_COUNTED, receipt.get("status"), "status")
-    if status > 1:
-        raise AnswerMalformed(f"a receipt's status is 0 or 1, not {status}")
-    mined = Mined(
-        block=_below(MOST_COUNTED, receipt.get("blockNumber"), "blockNumber"),
-        block_hash=read_fixed_bytes(receipt.get("blockHash"), "blockHash", HASH_BYTES),
-        succeeded=status == 1,
-        gas_used=_below(MOST_COUNTED, receipt.get("gasUsed"), "gasUsed"),
-        gas_price=_below(MOST_WEI, receipt.get("effectiveGasPrice"), "effectiveGasPrice"),
-        data_fee=_below(MOST_WEI, receipt.get("l1Fee") or "0x0", "l1Fee"),
-    )
-    if within and (mined.gas_used > within.gas or mined.gas_price > within.gas_price):
-        raise AnswerMalformed("the receipt tells of more than the transaction has")
-    return mined
 
 
 def _hex(some: bytes) -> str:

@@ -59,7 +59,8 @@ NODE_MESSAGES: tuple[tuple[str, type[ChainError]], ...] = (
     # Calls
     (r"revert|(vm execution|evm) error|invalid opcode|out ?of ?gas|stack underflow", CallReverted),
     # Transactions that no time makes better
-    (r"intrinsic gas|gas ?limit|oversized|max(imum)? ?(init)?code", TransactionRefused),
+    (r"intrinsic gas|floor data gas", TransactionRefused),
+    (r"gas ?limit|oversized|max(imum)? ?(init)?code", TransactionRefused),
     (r"invalid chain|(wrong|different) chain.?id", NodesOfAnotherChain),
     (r"invalid (sender|signature)", TransactionRefused),
     (r"type not supported|exceeds the configured cap", TransactionRefused),

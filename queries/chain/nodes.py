@@ -2,7 +2,7 @@
 
 import math
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from random import SystemRandom
 from typing import Any, TypeVar
 
@@ -32,6 +32,9 @@ from queries.routes import Chain
 TIMEOUT = 8.0  # seconds, for an answer of one node
 PATIENCE = 10.0  # seconds after which no further round of the nodes begins
 FIRST_PAUSE = 0.2  # seconds between rounds; then twice as many
+SLOW = TIMEOUT / 2  # whoever takes longer is asked last: a look takes many questions
+# What only a chain could refuse. To any other question a refusal is the node's own.
+ASKED_OF_THE_CHAIN = {"eth_call", "eth_estimateGas", "eth_sendRawTransaction"}
 
 # Where nodes fail in different ways, the first of these is told: what another question or another
 # time may mend stands before what only another node would.
@@ -51,6 +54,8 @@ WORST_LAST: tuple[type[ChainError], ...] = (
 )
 # What may pass within seconds.
 PASSING = {NodesUnreachable, NodesLimited, NodesRefuse}
+
+ENOUGH_NODES = 2  # that say what nothing else shows, as far as so many answer
 
 Checked = TypeVar("Checked")
 Check = Callable[[Any], Checked]
@@ -79,11 +84,13 @@ class Nodes:
         self.chain = chain
         self._patience = patience
         self._until = until
-        # The one that answered last stands first.
-        self._nodes = [
+        self._listed = [
             Node(number, address, chain, timeout, until)
             for number, address in enumerate(chain.nodes, first)
         ]
+        # The one that answered last stands first, unless it is slow.
+        self._nodes = list(self._listed)
+        self._answered = self._nodes[0]
 
     def ask(self, method: str, *params: object) -> Any:
         """The answer as a node gives it."""
@@ -127,9 +134,9 @@ class Nodes:
 
     def each_asked(
         self, method: str, params: Question, check: Check[Checked]
-    ) -> list[Checked | NodeFault]:
+    ) -> list[Checked | ChainAnswer | NodeFault]:
         """What every node says for itself, asked once, and of this chain."""
-        told: list[Checked | NodeFault] = []
+        told: list[Checked | ChainAnswer | NodeFault] = []
         for node in self._nodes:
             try:
                 (answer,) = node.ask(method, [params])
@@ -148,14 +155,44 @@ class Nodes:
         something is about to be paid for, kept or rejected for what a node has said.
         """
         try:
-            self._nodes[0].confirm_its_chain()
+            self._answered.confirm_its_chain()
         except NodeFault as fault:
-            self._nodes[0].note(fault.kind)
+            self._answered.note(fault.kind)
             raise self._error("eth_chainId", [fault]) from None
+
+    def with_each_first(self) -> Iterator[None]:
+        """As often as there are nodes, each time with another one that is asked first, whoever of
+        them answers meanwhile; in the end again the one that was.
+        """
+        order = list(self._nodes)
+        for node in order:
+            self._move(node, 0)
+            yield
+        self._move(order[0], 0)
 
     def ask_another_first(self) -> None:
         """From now on, where there is one: nothing can be checked of what the first one said."""
         self._nodes.append(self._nodes.pop(0))
+
+    def ask_first(self, turn: int) -> None:
+        """From now on, the one of this place in the operator's list, counted round."""
+        self._move(self._listed[turn % len(self._listed)], 0)
+
+    def how_many_answer(self) -> int:
+        """Now."""
+        told = self.each_asked("eth_blockNumber", (), _as_it_is)
+        return sum(not isinstance(each, NodeFault) for each in told)
+
+    def two_answer(self) -> bool:
+        """Now, as far as there are two."""
+        return self.how_many_answer() >= min(ENOUGH_NODES, len(self._nodes))
+
+    @property
+    def answered(self) -> int:
+        """The place on the operator's list of who answered last: so none is heard twice, where it
+        answers for another one that is away.
+        """
+        return self._listed.index(self._answered)
 
     def end_by(self, until: float) -> None:
         """From now on, nobody is waited for after this moment, by the monotonic clock."""
@@ -205,6 +242,7 @@ class Nodes:
         faults = []
         for node in list(self._nodes):
             places = [place for place in range(len(questions)) if place not in settled]
+            asked = time.monotonic()
             try:
                 answers = node.ask(method, [questions[place] for place in places])
             except NodeFault as fault:
@@ -218,16 +256,21 @@ class Nodes:
                     faults.append(fault)
                     node.note(fault.kind)
             if len(settled) == len(questions):
-                self._nodes.remove(node)
-                self._nodes.insert(0, node)
+                self._answered = node
+                is_slow = time.monotonic() > asked + SLOW
+                self._move(node, len(self._nodes) if is_slow else 0)
                 node.note(None)
                 break
         return faults
 
+    def _move(self, node: Node, place: int) -> None:
+        self._nodes.remove(node)
+        self._nodes.insert(place, node)
+
     def _read(self, method: str, answer: object, check: Check[Any]) -> Any:
         if isinstance(answer, NodeRefused):
             kind = meaning(answer)
-            if not issubclass(kind, ChainAnswer):
+            if not issubclass(kind, ChainAnswer) or method not in ASKED_OF_THE_CHAIN:
                 raise refusal_fault(answer)
             sentence = self._sentence(kind, method, f": {quotable(answer.message)}")
             if kind is CallReverted:

@@ -5,7 +5,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from queries.chain.amounts import whole_units
-from queries.chain.destination import Destination, Fees, Mined
+from queries.chain.destination import Destination, Fees
+from queries.chain.receipts import Mined
 from queries.chain.signer import Signer
 
 POLLED_EVERY = 1.0  # seconds

@@ -8,14 +8,15 @@ import math
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from enum import Enum, auto
 
-from queries.chain.destination import Bounds, Destination, Mined
+from queries.chain.destination import Destination
 from queries.chain.errors import BlockUnknown, ChainError, RegistryAbsent, RegistryMisread
-from queries.chain.nodes import Nodes
+from queries.chain.nodes import ENOUGH_NODES, Nodes
+from queries.chain.receipts import Bounds, Mined
 from queries.chain.registry_facts import FactRead, RegistryFacts
 from queries.routes import Chain, Registry
 
-ENOUGH_NODES = 2
 ONE_ANSWERS = "Two nodes have to say so, and one answers."
 TIMEOUT = 2.0  # seconds, for each of a node's answers
 SILENT_FOR = 30.0  # seconds in which a node that did not answer is not asked again
@@ -29,6 +30,7 @@ class Said:
     words: dict[FactRead, bytes]
     of: int  # the source's block
     leaf: bytes
+    newest: int = 0  # block of its chain from which on it was deep enough
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +40,14 @@ class Missing:
     of: int  # the source's block
     leaf: bytes  # the block's, or empty where the registry has it
     reads: Sequence[FactRead] = ()
+
+
+class Vote(Enum):
+    """Of nodes, on what one of them says."""
+
+    AGREED = auto()  # two say so, as far as two of them answer
+    SPLIT = auto()
+    OUTVOTED = auto()  # two say otherwise
 
 
 class SecondWords:
@@ -60,6 +70,8 @@ class SecondWords:
         otherwise: ChainError | None = BlockUnknown(ONE_ANSWERS) if by_two else None
         for place, destination in self._awake():
             try:
+                if said.newest > said.block:
+                    destination.confirm_reached(said.newest)
                 self._ask(RegistryFacts(destination, registry), said)
             except RegistryMisread as misread:
                 otherwise = misread
@@ -115,12 +127,13 @@ class SecondWords:
             raise BlockUnknown(ONE_ANSWERS)
 
     def agree_on(self, transaction_hash: str, mined: Mined, within: Bounds) -> bool:
-        """Whether two say so, as far as two of them answer, after one that has shown its block: no
-        hash could check more of a receipt.
-        """
+        return self.vote_on(transaction_hash, mined, within) is Vote.AGREED
+
+    def vote_on(self, transaction_hash: str, mined: Mined, within: Bounds) -> Vote:
+        """After one that has shown its block: no hash could check more of a receipt."""
         if len(self._each) < ENOUGH_NODES:
-            return True
-        agree, otherwise = 0, False
+            return Vote.AGREED
+        agree = otherwise = 0
         for place, destination in self._awake():
             try:
                 theirs = destination.mined(transaction_hash)
@@ -131,10 +144,22 @@ class SecondWords:
                 self._rest_until[place] = time.monotonic() + SILENT_FOR
                 continue
             agree += same
-            otherwise |= not same
+            otherwise += not same
             if agree == ENOUGH_NODES:
-                return True
-        return not otherwise
+                return Vote.AGREED
+        if not otherwise:
+            return Vote.AGREED
+        return Vote.OUTVOTED if otherwise >= ENOUGH_NODES else Vote.SPLIT
+
+    def final_number(self) -> int:
+        """The last final block of which two say that it is, as far as two of them answer."""
+        told: list[int] = []
+        for place, destination in self._awake():
+            try:
+                told.append(destination.head().final_number)
+            except ChainError:
+                self._rest_until[place] = time.monotonic() + SILENT_FOR
+        return sorted(told)[-ENOUGH_NODES:][0] if told else 0
 
     def close(self) -> None:
         for destination in self._each:

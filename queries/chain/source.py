@@ -86,6 +86,15 @@ class SourceChain:
     def confirm_chain(self) -> None:
         self._nodes.confirm_chain()
 
+    def ask_another_first(self) -> None:
+        self._nodes.ask_another_first()
+
+    def ask_first(self, turn: int) -> None:
+        self._nodes.ask_first(turn)
+
+    def two_answer(self) -> bool:
+        return self._nodes.two_answer()
+
     def told_headers(self, number: int) -> list[Header]:
         """What each node says of the block, as far as it answers."""
         check = partial(checked_header, expected_number=number)

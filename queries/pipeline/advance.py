@@ -11,6 +11,7 @@ from django.db import transaction
 from accounts.counting import counted
 from queries import transitions
 from queries.chain.errors import BlockUnknown, RegistryAbsent
+from queries.chain.heads import ChainHead
 from queries.chain.registry_facts import TimestampRead
 from queries.chain.second_words import Said
 from queries.models import BlockJob, KeptProof, SentTransaction
@@ -34,6 +35,7 @@ from queries.pipeline.pieces import Anchor
 from queries.pipeline.prove import HASH_SENT, SENT, STONE_SENT, Ready, bring, make_ready
 from queries.pipeline.times import WITHOUT_THEM, misplaced
 from queries.pipeline.truth import check_against_proofs
+from queries.pipeline.verdicts import turn_after
 from queries.pipeline.wanted import TIMESTAMP
 from queries.pipeline.work import LATER, MUCH_LATER, SOON, Wait, Work
 from queries.proving.headers import Header
@@ -63,10 +65,13 @@ def advance(lease: Lease[BlockJob], chains: Chains) -> Wait | Ready | None:
     named = [query.pk for query in queries]
     look = chains.last_looks.of(job.pk, named)
     if look and chains.newest(job.destination).hash == look.since:
-        return Wait(SOON, look.why)
+        return Wait(SOON, look.why, job.failures)
     chains.last_looks.forget(job.pk)
+    if job.failures:
+        chains.ask_first(turn_after(job.failures), job.source, job.destination)
     reached = _advance(Work(lease, chains, registry, queries))
     if isinstance(reached, Wait) and reached.since is not None:
+        chains.doubt(chains.destination(job.destination), job)
         chains.last_looks.keep(job.pk, Look(named, reached.since, reached.why))
     return reached
 
@@ -75,12 +80,21 @@ def _advance(work: Work) -> Wait | Ready | None:
     newest = work.chains.newest(work.job.destination)
     # First: what is noted of them, a node may have made up, and all else is asked by it.
     on_its_way = _look_after_transactions(work.job, work.chains)
+    if not _may_begin(work):
+        return work.as_before
     final = final_headers(work)
     if final is None or isinstance(final, Wait):
         return final
     header, *child = final
     if child and misplaced(work, header.timestamp, child[0].timestamp):
         return WITHOUT_THEM
+    return _go_on(work, header, newest, on_its_way=on_its_way)
+
+
+def _go_on(
+    work: Work, header: Header, newest: ChainHead, *, on_its_way: bool
+) -> Wait | Ready | None:
+    """From what the registry holds. `newest` was there before anything was asked."""
     waiting = transitions.open_queries(work.job)
     transitions.complete(waiting, StepName.INITIAL_STATE)
     transitions.begin(waiting, StepName.BLOCKHASH_AVAILABLE)
@@ -98,6 +112,12 @@ def _advance(work: Work) -> Wait | Ready | None:
     return reached
 
 
+def _may_begin(work: Work) -> bool:
+    """What is long goes alone: whoever was gathered with it would wait for all of it."""
+    facts = sum(map(len, work.reads.values()))
+    return work.chains.long_work.may_begin(facts, beside_others=bool(work.lease.beside))
+
+
 def _prove(work: Work, header: Header, known: Known) -> Wait | Ready | None:
     with_child = any(isinstance(read, TimestampRead) for read in known.unproven)
     try:
@@ -105,11 +125,13 @@ def _prove(work: Work, header: Header, known: Known) -> Wait | Ready | None:
     except AnotherBlockAccumulated:
         return contradicted(work, header)
     if isinstance(anchor, NotKnownYet):
+        work.chains.doubt(work.chains.source(work.job.source), work.job)
+        work.chains.doubt(work.chains.destination(work.job.destination), work.job)
         return Wait(work.pause, anchor.why)
     if isinstance(anchor, CanBeBrought):
         return bring(work, anchor.call)
     if isinstance(anchor, OutOfReach):
-        work.reject(
+        return work.reject(
             Failure(
                 anchor.code,
                 anchor.sentence(header.number, work.registry),
@@ -117,7 +139,6 @@ def _prove(work: Work, header: Header, known: Known) -> Wait | Ready | None:
                 retryable=False,
             )
         )
-        return None
     if with_child and isinstance(anchor, Anchor):
         child = anchor.above[0]  # the one that leads up to what the registry knows
         if misplaced(work, header.timestamp, child.timestamp):
@@ -174,10 +195,12 @@ def _read_back(work: Work, header: Header) -> Wait | None:
                 name: word.hex() for name, word in found.items() if word and name != TIMESTAMP
             }
     if values:
-        said = Said(deep, told, header.number, leaf_of(header))
+        said = Said(deep, told, header.number, leaf_of(header), newest.number)
         try:
             work.chains.second_words(work.job.destination).check(work.registry, said)
         except BlockUnknown:
+            # Or the one that tells of such a block makes it up.
+            work.chains.destination(work.job.destination).ask_another_first()
             return Wait(SOON, PROVEN_NODE_BEHIND)
     finished = {read for query in values for read in work.reads[query].values()}
     call = call_to_keep(work.job, source, header, finished, fetched, work.lease.keep)
@@ -205,5 +228,6 @@ def _settle_the_rest(job: BlockJob, chains: Chains) -> Wait | None:
         return Wait(MUCH_LATER, Reason(WaitCode.CHAIN_LEFT, sentence))
     _look_after_transactions(job, chains)
     if unsettled(job):
+        chains.doubt(chains.destination(job.destination), job)
         return Wait(LATER, LAST_CONFIRMED)
     return None

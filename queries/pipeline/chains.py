@@ -15,10 +15,12 @@ from queries.chain.registry_facts import RegistryFacts
 from queries.chain.second_words import SecondWords
 from queries.chain.signer import Signer
 from queries.chain.source import SourceChain
+from queries.models import Batch, BlockJob
 from queries.pipeline import heads
 from queries.pipeline.day import is_spent
 from queries.pipeline.lane import Lane
 from queries.pipeline.last_looks import LastLooks
+from queries.pipeline.long_work import LongWork
 from queries.pipeline.mined import last_mined_block
 from queries.proving.keccak import keccak256
 from queries.routes import Chain, Registry, RegistryKind, Routes
@@ -30,6 +32,11 @@ NEWEST_IS_FRESH = 0.1  # seconds: for jobs that are looked at one after the othe
 DAY_IS_FRESH = 1.0  # seconds: likewise; whoever signs adds it up anew
 ALONE_WITHIN = 2.0  # seconds, for the answer of one node that is asked beside the others
 AFTER_A_FAULT = 5.0
+STANDS_STILL_AFTER = 30.0  # seconds without another block
+# Seconds in which somebody waits, whatever blocks come: for a transaction or what the destination
+# is to know, and for finality, which takes a quarter of an hour where all is well.
+LEADS_NOWHERE_AFTER, NEVER_FINAL_AFTER = 600.0, 1_800.0
+STILL_WAITS = 300.0  # seconds between two looks at what waits: no more
 # No node asks whether it could pay where no price is named.
 NOBODY = f"0x{keccak256(b'Tacitus asks what a proof would cost')[-20:].hex()}"
 
@@ -49,6 +56,7 @@ class Chains:
     settles_until: float = math.inf  # likewise: then a job has its turn
     last_looks: LastLooks = field(default_factory=LastLooks)
     name_turns: NameTurns = field(default_factory=NameTurns)
+    long_work: LongWork = field(default_factory=LongWork)
     _sources: dict[int, SourceChain] = field(default_factory=dict)
     _destinations: dict[int, Destination] = field(default_factory=dict)
     _names: dict[int, EnsNames] = field(default_factory=dict)
@@ -56,6 +64,12 @@ class Chains:
     _heads: dict[int, tuple[float, ChainHead]] = field(default_factory=dict)
     _newest: dict[int, tuple[float, ChainHead]] = field(default_factory=dict)
     _days: dict[int, tuple[float, bool]] = field(default_factory=dict)
+    # The furthest head that each has told of, and when that was; for whom each is doubted, since
+    # when and when last.
+    _moved: dict[SourceChain | Destination, tuple[int, float]] = field(default_factory=dict)
+    _doubted: dict[tuple[SourceChain | Destination, str], tuple[float, float]] = field(
+        default_factory=dict
+    )
     # Chains whose nodes failed, until when nobody looks at them unasked. A node of another chain
     # fails at once, and where no head was ever recorded no claim keeps workers from asking again.
     _resting: dict[int, float] = field(default_factory=dict)
@@ -110,7 +124,7 @@ class Chains:
         known = self._heads.get(chain_id)
         if known and time.monotonic() < known[0] + self.head_is_fresh:
             return known[1]
-        head = self.source(chain_id).head()
+        head = self._moving(self.source(chain_id))
         self._heads[chain_id] = (time.monotonic(), head)
         if self.signer is not None:
             heads.record(chain_id, head)
@@ -121,7 +135,7 @@ class Chains:
         known = self._newest.get(destination)
         if known and time.monotonic() < known[0] + NEWEST_IS_FRESH:
             return known[1]
-        head = self.destination(destination).head()
+        head = self._moving(self.destination(destination))
         self._newest[destination] = (time.monotonic(), head)
         return head
 
@@ -133,6 +147,57 @@ class Chains:
         spent = is_spent(self.chain(destination), self.lane(destination).ours)
         self._days[destination] = (time.monotonic(), spent)
         return spent
+
+    def ask_first(self, turn: int, *chain_ids: int) -> None:
+        """The node of this place on each of the lists, counted round."""
+        for each in chain_ids:
+            self.source(each).ask_first(turn)
+            self.destination(each).ask_first(turn)
+            self._heads.pop(each, None)
+            self._newest.pop(each, None)
+
+    def doubt(
+        self,
+        asked: SourceChain | Destination,
+        who: BlockJob | Batch | None = None,
+        after: float | None = None,
+    ) -> None:
+        """One waits for what the node that answers tells: it may be behind, or make it up. Where
+        that has been so for long, or it stands still, another one is asked first.
+        """
+        if who is not None:
+            after = LEADS_NOWHERE_AFTER if after is None else after
+            self._doubt_for(asked, f"{type(who).__name__} {who.pk}", after)
+        self._doubt_where_it_stands_still(asked)
+
+    def _doubt_for(self, asked: SourceChain | Destination, who: str, after: float) -> None:
+        now, key = time.monotonic(), (asked, who)
+        self._doubted = {
+            each: (since, last)
+            for each, (since, last) in self._doubted.items()
+            if now < last + STILL_WAITS
+        }
+        since, _ = self._doubted.get(key, (now, now))
+        self._doubted[key] = since, now
+        if now > since + after:
+            self._ask_another_first(asked)
+
+    def _doubt_where_it_stands_still(self, asked: SourceChain | Destination) -> None:
+        _, since = self._moved.get(asked, (-1, math.inf))
+        if time.monotonic() > since + STANDS_STILL_AFTER:
+            self._ask_another_first(asked)
+
+    def _ask_another_first(self, asked: SourceChain | Destination) -> None:
+        asked.ask_another_first()
+        self._doubted = {key: times for key, times in self._doubted.items() if key[0] is not asked}
+        self._moved[asked] = -1, time.monotonic()  # what it told may have been made up
+
+    def _moving(self, asked: SourceChain | Destination) -> ChainHead:
+        head = asked.head()
+        number, _ = self._moved.get(asked, (-1, 0.0))
+        if head.number > number:
+            self._moved[asked] = head.number, time.monotonic()
+        return head
 
     def furthest_head(self, chain_id: int) -> ChainHead:
         """Of all that its nodes say one by one, as far as they answer: nothing can be checked of
@@ -170,6 +235,9 @@ class Chains:
                 continue
             try:
                 self.head(source)
+                self._doubt_where_it_stands_still(
+                    self.source(source)
+                )  # submitting compares with it
             except ChainError as fault:
                 log.warning("%s", fault)
                 self._resting[source] = time.monotonic() + AFTER_A_FAULT

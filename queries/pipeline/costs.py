@@ -9,6 +9,7 @@ from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from django.db import transaction
 
@@ -17,6 +18,8 @@ from queries.models import Batch, BlockJob, ChainCost, Query, SentTransaction
 from queries.pipeline.clock import shared_now
 from queries.pipeline.offers import WHOLE, Offer
 from queries.pipeline.shares import Shares, split
+
+_Counted = Mapping[str, Any]  # as a row keeps it
 
 
 class TooLittleOffered(Exception):  # noqa: N818
@@ -64,7 +67,8 @@ def still_cover(row: SentTransaction, most: int) -> bool:
     """
     asked, holds = _by_batch([(most, row.shares)]), _by_batch([(int(row.most, 16), row.shares)])
     left = _left(row.chain, asked)
-    return row.borne or all(asked[key] <= each.amount + holds[key] for key, each in left.items())
+    covered = all(asked[key] <= each.amount + holds[key] for key, each in left.items())
+    return covered or row.borne is not None
 
 
 def held_back(chain: int) -> Mapping[str, int]:
@@ -72,7 +76,7 @@ def held_back(chain: int) -> Mapping[str, int]:
 
     One that a deep reorganisation took away again is in what was spent.
     """
-    rows = SentTransaction.objects.filter(chain=chain, settled=False, borne=False)
+    rows = SentTransaction.objects.filter(chain=chain, settled=False, borne__isnull=True)
     return _by_batch((int(row.most, 16), row.shares) for row in rows)
 
 
@@ -90,42 +94,56 @@ def note_receipt(row: SentTransaction, *, settled: bool = False) -> bool:
             gas_used=row.gas_used,
             gas_price=row.gas_price,
             data_fee=row.data_fee,
+            nonce_used=row.nonce_used,
             sent=row.sent,
         )
     )
 
 
 def settle_costs(row: SentTransaction, *, free: bool) -> None:
-    """Once, of a transaction that can no longer change; one that was never mined cost nothing.
+    """Of a transaction that can no longer change; one that was never mined cost nothing.
 
     What its receipt says is kept with it, in one statement: another worker that follows it may
-    note what a node makes up until then, and nothing afterwards.
+    note what a node makes up until then, and nothing afterwards. Where it was settled before and
+    was undone, or made up, its batches bear what it has cost in the end and no more.
     """
-    borne = _by_batch([(price_of(row), row.shares)])
+    price = price_of(row)
+    shares = _by_batch([(price, row.shares)])
     with transaction.atomic():
-        batches = list(Batch.objects.filter(pk__in=borne).order_by("pk").select_for_update())
+        sharing = Batch.objects.filter(pk__in=row.shares).order_by("pk")
+        batches = list(sharing.select_for_update())
         if not note_receipt(row, settled=True):
             row.refresh_from_db()
             return
         row.settled = True
-        if not SentTransaction.objects.filter(pk=row.pk, borne=False).update(borne=True):
-            return  # another worker did, or it was settled before
+        before = SentTransaction.objects.values_list("borne", flat=True).get(pk=row.pk)
+        bore = before["batches"] if before else {}
+        bears = {}
         for batch in batches:
-            spent = int(batch.spent, 16) + borne[batch.pk]
-            batch.spent = f"{spent if free else min(spent, _fee(batch)):064x}"
+            others = int(batch.spent, 16) - bore.get(batch.pk, 0)
+            spent = others + shares[batch.pk]
+            spent = spent if free else min(spent, _fee(batch))
+            bears[batch.pk] = spent - others
+            batch.spent = f"{spent:064x}"
             batch.save(update_fields=["spent"])
-        _add_to_the_chains(row)
-        count(shared_now(), {GAS: row.gas_used or 0})
+        gas = row.gas_used or 0
+        counted = before["counted"] if before else 0
+        row.borne = {"wei": price, "gas": gas, "counted": max(gas, counted), "batches": bears}
+        SentTransaction.objects.filter(pk=row.pk).update(borne=row.borne)
+        _add_to_the_chains(row.chain, row.borne, before)
 
 
-def _add_to_the_chains(row: SentTransaction) -> None:
+def _add_to_the_chains(chain: int, borne: _Counted, before: _Counted | None) -> None:
     """One at a time for a chain: databases do not add amounts of 256 bits."""
-    ChainCost.objects.get_or_create(chain=row.chain)
-    whole = ChainCost.objects.select_for_update().get(chain=row.chain)
-    whole.transactions += 1
-    whole.gas += row.gas_used or 0
-    whole.spent = f"{int(whole.spent, 16) + price_of(row):064x}"
+    ChainCost.objects.get_or_create(chain=chain)
+    whole = ChainCost.objects.select_for_update().get(chain=chain)
+    whole.transactions += before is None
+    whole.gas += borne["gas"] - (before["gas"] if before else 0)
+    wei = borne["wei"] - (before["wei"] if before else 0)
+    whole.spent = f"{int(whole.spent, 16) + wei:064x}"
     whole.save()
+    # Of this day; what another one counted stays.
+    count(shared_now(), {GAS: borne["counted"] - (before["counted"] if before else 0)})
 
 
 def costs_of(job: BlockJob, *, free: bool) -> Mapping[str, int]:
@@ -139,7 +157,7 @@ def costs_of(job: BlockJob, *, free: bool) -> Mapping[str, int]:
     opened = Query.objects.filter(job=job, ended=False)
     open_ones = {str(key) for key in opened.values_list("pk", flat=True)}
     costs: Shares = defaultdict(lambda: defaultdict(int))
-    for row in job.transactions.filter(gas_used__isnull=False):
+    for row in job.transactions.filter(gas_used__isnull=False).defer("raw").iterator():
         for batch, of_batch in split(price_of(row), row.shares).items():
             for query in of_batch.keys() & open_ones:
                 costs[batch][query] += of_batch[query]
@@ -187,12 +205,17 @@ def _left(chain: int, named: Iterable[str]) -> Mapping[str, _Left]:
 
 def price_of(row: SentTransaction) -> int:
     """Wei; nothing of one that was never mined."""
-    return priced(row.gas_used, row.gas_price, row.data_fee)
+    return priced(row.gas_used, row.gas_price, row.data_fee, row.most)
 
 
-def priced(gas_used: int | None, gas_price: str, data_fee: str) -> int:
-    """The same, of what a row has of it."""
-    return (gas_used or 0) * int(gas_price or "0", 16) + int(data_fee or "0", 16)
+def priced(gas_used: int | None, gas_price: str, data_fee: str, most: str) -> int:
+    """The same, of what a row has of it.
+
+    What the chain takes for its L1 is in nothing that was signed: of that a node's word counts only
+    up to what all of it was to cost at most, or one lie could spend a whole day's bound.
+    """
+    for_its_l1 = min(int(data_fee or "0", 16), int(most, 16))
+    return (gas_used or 0) * int(gas_price or "0", 16) + for_its_l1
 
 
 def _fee(batch: Batch) -> int:

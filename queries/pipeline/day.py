@@ -76,5 +76,5 @@ def gone_in_a_day(ours: QuerySet[SentTransaction]) -> int:
     last = before.values_list("nonce", flat=True).first()
     if last is not None:
         mined = mined.filter(nonce__gt=last)
-    costs = mined.values_list("gas_used", "gas_price", "data_fee")
-    return gone + sum(priced(gas, price, data_fee) for gas, price, data_fee in costs)
+    costs = mined.values_list("gas_used", "gas_price", "data_fee", "most")
+    return gone + sum(priced(*each) for each in costs)

@@ -10,6 +10,7 @@ from queries.chain.errors import BlockUnknown, RegistryAbsent, SourceReorganises
 from queries.chain.registry_facts import UNKNOWN
 from queries.chain.second_words import Said
 from queries.pipeline.anchors import AnotherBlockAccumulated
+from queries.pipeline.chains import NEVER_FINAL_AFTER
 from queries.pipeline.times import WITHOUT_THEM, misplaced
 from queries.pipeline.work import SOON, Wait, Work
 from queries.proving.headers import Header, decode_header
@@ -40,6 +41,7 @@ def final_headers(work: Work) -> Sequence[Header] | Wait | None:
         # What was final when the time was looked up: or its block lies below the last final one.
         if last > job.block and misplaced(work, source.header(head.final_number).timestamp):
             return WITHOUT_THEM
+        work.chains.doubt(source, job, NEVER_FINAL_AFTER)
         return Wait(SOON, Reason(WaitCode.BLOCK_NOT_FINAL, head.why_not_final(last)))
     kept = _kept(work)
     if kept and job.failures and (now := source.header(job.block)).hash != kept.hash:
@@ -58,14 +60,16 @@ def final_headers(work: Work) -> Sequence[Header] | Wait | None:
 
 def contradicted(work: Work, header: Header) -> Wait | None:
     """Nobody is rejected for what one node says, nor for what may still be undone."""
-    deep = work.chains.destination(work.job.destination).head().number - work.depth + 1
+    destination = work.chains.destination(work.job.destination)
+    deep = destination.head().number - work.depth + 1
     (leaf,) = work.facts.leaves([header.number], deep)
     if leaf in {UNKNOWN, leaf_of(header)}:
         return Wait(SOON, ANOTHER_BLOCK)
-    said = Said(deep, {}, header.number, leaf)
+    said = Said(deep, {}, header.number, leaf, deep + work.depth - 1)
     try:
         work.chains.second_words(work.job.destination).check(work.registry, said, by_two=True)
     except BlockUnknown:
+        destination.ask_another_first()  # the one that tells of such a block may make it up
         return Wait(SOON, NODE_BEHIND)
     # The header is one node's word as well.
     told = work.chains.source(work.job.source).told_headers(header.number)
@@ -76,7 +80,7 @@ def contradicted(work: Work, header: Header) -> Wait | None:
     enough = min(2, len(work.chains.chain(work.job.source).nodes))
     if sum(each.hash == header.hash for each in told) < enough:
         return Wait(SOON, ANOTHER_BLOCK)
-    work.reject(
+    return work.reject(
         Failure(
             AnotherBlockAccumulated.code,
             AnotherBlockAccumulated.sentence(header.number),
@@ -84,7 +88,6 @@ def contradicted(work: Work, header: Header) -> Wait | None:
             retryable=False,
         )
     )
-    return None
 
 
 def _kept(work: Work) -> Header | None:

@@ -19,7 +19,7 @@ def look_at_final(chains: Chains, destination: int) -> None:
     rows = SentTransaction.objects.filter(
         chain=destination, sender=lane.signer.address, settled=True, final=False
     )
-    final = lane.destination.head().final_number
+    final = lane.second_words.final_number()
     # One whose nonce was used for something else was never mined.
     # In any order: those on which nodes do not agree keep no others waiting.
     some = rows.filter(mined_block__lte=final).order_by("?").values_list("pk", flat=True)[:AT_ONCE]

@@ -10,9 +10,14 @@ from dataclasses import replace
 from datetime import timedelta
 
 from django.db import IntegrityError
+from django.db.models import Q
 
-from queries.chain.destination import Fees, Mined
-from queries.chain.errors import FeesTooHigh, TransactionRefused
+from queries.chain.destination import Fees
+from queries.chain.errors import CallReverted, FeesTooHigh, NodesRefuse, TransactionRefused
+from queries.chain.nodes import ENOUGH_NODES
+from queries.chain.one_transaction import MOST_GAS
+from queries.chain.receipts import Mined
+from queries.chain.second_words import Vote
 from queries.chain.signed_parts import SignedParts, parts_of
 from queries.durable import durably
 from queries.models import BlockJob, Query, SentHash, SentTransaction
@@ -22,17 +27,22 @@ from queries.pipeline.day import is_spent
 from queries.pipeline.gas_prices import gas_price_by_its_block
 from queries.pipeline.lane import Lane
 from queries.pipeline.mined import FURTHEST_BEHIND, bounds_of
+from queries.pipeline.offers import Need
+from queries.pipeline.undone import is_undone, reopen
 
 SENT_AGAIN_AFTER = timedelta(seconds=15)
 REPLACED_AFTER = timedelta(seconds=60)
 GIVEN_UP_AFTER = timedelta(seconds=60)  # where every node says that it never takes it
 # Where nodes do not agree on a receipt: one that is stuck would hold up its costs for ever.
 AGREED_WITHIN = timedelta(minutes=2)
+MOST_FILLED = 16  # nonces that empty transactions take
 LEFT_BEHIND_AFTER = FURTHEST_BEHIND  # where a nonce before its own is nobody's
 
 log = logging.getLogger("tacitus.prover")
 
-OF_THE_RECEIPT = ("mined_hash", "mined_block", "succeeded", "gas_used", "gas_price", "data_fee")
+OF_THE_RECEIPT = (
+    "mined_hash", "mined_block", "succeeded", "gas_used", "gas_price", "data_fee", "nonce_used"
+)  # fmt: skip
 
 
 def unsettled(job: BlockJob) -> list[SentTransaction]:
@@ -69,13 +79,32 @@ def _settle(lane: Lane, row: SentTransaction, deep: int) -> None:
     shown = lane.destination.mined_in_its_block(row.mined_hash, bounds_of(row))
     if shown is None or shown.mined.block > deep:
         return  # nodes do not agree: it is looked at again
-    agreed = lane.second_words.agree_on(row.mined_hash, shown.mined, bounds_of(row))
-    if not agreed and shared_now() < row.signed + AGREED_WITHIN:
+    vote = lane.second_words.vote_on(row.mined_hash, shown.mined, bounds_of(row))
+    if vote is not Vote.AGREED:
         _send_to_each(lane, row)
-        return
+        lane.destination.ask_another_first()
+        if vote is Vote.OUTVOTED or not _doubted_long(row):
+            return
     _note(row, row.mined_hash, shown.mined)
     row.gas_price = f"{gas_price_by_its_block(row, shown):064x}"
     settle_costs(row, free=lane.destination.chain.free)
+
+
+def _doubted_long(row: SentTransaction) -> bool:
+    """From the first time on; so what was on its way for long is not settled the sooner."""
+    now = shared_now()
+    if row.doubted is None:
+        row.doubted = now
+        unsettled = SentTransaction.objects.filter(pk=row.pk, settled=False)
+        unsettled.filter(doubted=None).update(doubted=now)
+    return now >= row.doubted + AGREED_WITHIN
+
+
+def _doubted_no_more(lane: Lane, row: SentTransaction) -> None:
+    """Where nobody says any more that it was mined."""
+    if row.doubted is not None and all(map(lane.destination.is_mined_for_nobody, row.hashes)):
+        row.doubted = None
+        SentTransaction.objects.filter(pk=row.pk, settled=False).update(doubted=None)
 
 
 def _send_to_each(lane: Lane, row: SentTransaction) -> None:
@@ -108,6 +137,7 @@ def _look(lane: Lane, row: SentTransaction, head: int) -> Mined | None:
             return mined
         if mined is not None:
             _note(row, transaction_hash, mined)
+            row.nonce_used = None
             break
     else:
         if row.mined_block is not None:
@@ -124,26 +154,60 @@ def _send_again(lane: Lane, row: SentTransaction) -> None:
     now = shared_now()
     if row.sent is not None and now < row.sent + SENT_AGAIN_AFTER:
         return
+    _doubted_no_more(lane, row)
     if row.sent is not None and now >= row.signed + LEFT_BEHIND_AFTER:
         _close_gap(lane, row)
     if row.sent is not None and now >= row.signed + REPLACED_AFTER * len(row.hashes):
         _replace(lane, row)
+    is_old = now >= row.signed + LEFT_BEHIND_AFTER
     try:
-        lane.send(row)
-    except TransactionRefused:
-        if now < row.signed + GIVEN_UP_AFTER or not parts_of(row.raw).data:
+        lane.send(row, by_two=not is_old)
+    except (TransactionRefused, CallReverted, NodesRefuse) as refused:
+        may_pass = isinstance(refused, NodesRefuse) and not _is_it_alone(lane, row)
+        if may_pass or now < row.signed + GIVEN_UP_AFTER or _is_as_empty(lane, row):
             raise
         dearest = int(row.max_fee, 16)
         _give_up(lane, row, Fees(dearest, dearest // 8), "No node takes what was signed")
         lane.send(row)
 
 
+def _is_it_alone(lane: Lane, row: SentTransaction) -> bool:
+    """What is refused for long, in words of no meaning to us, while others were taken: else nodes
+    take none for now.
+    """
+    lately = shared_now() - LEFT_BEHIND_AFTER
+    taken = lane.ours.exclude(pk=row.pk).filter(sent__gte=lately)
+    return (row.sent or row.signed) < lately and taken.exists()
+
+
+def _is_as_empty(lane: Lane, row: SentTransaction) -> bool:
+    """Whether nothing else could be signed in its place; how much gas nothing takes is a node's
+    word as well.
+    """
+    call = parts_of(row.raw)
+    gas = _gas_of_nothing(lane, row)
+    return not call.data and gas <= call.gas_limit <= 2 * gas
+
+
+def _gas_of_nothing(lane: Lane, row: SentTransaction) -> int:
+    return min(lane.destination.gas_needed(row.sender, row.sender, b""), MOST_GAS)
+
+
 def _close_gap(lane: Lane, row: SentTransaction) -> None:
-    """Its nonce was a node's wrong word: it takes the first that was left out before it."""
+    """Its nonce was a node's wrong word: an empty transaction takes the first that was left out.
+
+    Where too many were left out, it does so itself: mined there, it may be mined once more under
+    the nonce that it had, should all before that one ever be used.
+    """
     if row.sender != lane.signer.address:
         return
+    _see_to_what_was_made_up(lane, row)
     nonce = lane.left_out(lane.destination.nonce(row.sender))
     if nonce is None or nonce > row.nonce:
+        return
+    if row.nonce - nonce <= MOST_FILLED:
+        log.error("Nobody has nonce %s: an empty transaction takes it.", nonce)
+        lane.fill(nonce, row)
         return
     log.error("Nobody has nonce %s: the transaction of nonce %s takes it.", nonce, row.nonce)
     dearest = int(row.max_fee, 16)
@@ -154,34 +218,69 @@ def _close_gap(lane: Lane, row: SentTransaction) -> None:
         row.refresh_from_db()
 
 
+def _see_to_what_was_made_up(lane: Lane, behind: SentTransaction) -> None:
+    """A node that was alone when one was settled may have made up its receipt: two say that its
+    nonce is not used, and all after it wait for that.
+    """
+    unused = lane.destination.nonce_by_two(behind.sender)
+    earlier = lane.ours.filter(nonce=unused, nonce__lt=behind.nonce)
+    for row in earlier.filter(settled=True, gas_used__isnull=False):
+        if is_undone(lane.destination, lane.second_words, row):
+            reopen(row)
+
+
 def _replace(lane: Lane, row: SentTransaction) -> None:
     """The same call at a higher fee, as far as its batches cover that; whichever of them is mined,
     it is mined once.
     """
     if row.sender != lane.signer.address:
         return  # of a key that was in use before: under this one it would take another's nonce
-    try:
-        now = lane.destination.fees()
-    except FeesTooHigh:
-        return  # as below
-    was_dearest = int(row.max_fee, 16)
-    least = was_dearest * 9 // 8 + 1  # what pools take for it
-    dearest = [max(each, least) for each in (now.dearest, now.enough)]
-    dearest = [each for each in dearest if each <= lane.destination.chain.dearest_gas]
     call = parts_of(row.raw)
     if call.data and _waits_for_the_day(lane, row):
         return
-    # An empty one frees the nonce for all, so it is not held against those whose call it replaced.
-    ceiling = call.data and not lane.destination.chain.free
-    with durably():
-        for each in dearest:
-            most = int(row.most, 16) * each // max(was_dearest, 1)
-            if not ceiling or still_cover(row, most):
-                _sign_anew(lane, row, call, _fees(each, now), most)
-                return
-    # Else it waits until gas is as cheap as the operator wants it.
-    if dearest and was_dearest < now.enough:
-        _give_up(lane, row, _fees(dearest[0], now), "Gas got dearer than its batches cover")
+    too_dear: dict[int, Fees] = {}  # by node
+    otherwise: set[int] = set()
+    for _ in lane.destination.with_each_first():  # what gas costs is a node's word
+        try:
+            now = lane.destination.fees()
+        except FeesTooHigh:
+            otherwise.add(lane.destination.answered)  # as below
+            continue
+        offers = _offers(lane, row, now)
+        with durably():
+            for each in offers:
+                most = int(row.most, 16) * each.dearest // max(int(row.max_fee, 16), 1)
+                if not _is_held_against(lane, call) or still_cover(row, most):
+                    _sign_anew(lane, row, call, each, most)
+                    return
+        # Else it waits until gas is as cheap as the operator wants it.
+        if offers and int(row.max_fee, 16) < now.enough:
+            too_dear[lane.destination.answered] = offers[0]
+        else:
+            otherwise.add(lane.destination.answered)
+    if _is_too_dear(lane, row, len(too_dear), len(otherwise - too_dear.keys())):
+        least = min(too_dear.values(), key=lambda fees: fees.dearest)
+        _give_up(lane, row, least, "Gas got dearer than its batches cover")
+
+
+def _is_too_dear(lane: Lane, row: SentTransaction, saying: int, otherwise: int) -> bool:
+    """By two, where there are two; or by one in the end, where no two say otherwise."""
+    if saying >= min(ENOUGH_NODES, len(lane.destination.chain.nodes)):
+        return True
+    is_old = shared_now() >= row.signed + LEFT_BEHIND_AFTER
+    return is_old and saying > 0 and otherwise < ENOUGH_NODES
+
+
+def _offers(lane: Lane, row: SentTransaction, now: Fees) -> list[Fees]:
+    """Those that a pool takes in its place, the dearer one first."""
+    least = int(row.max_fee, 16) * 9 // 8 + 1
+    dearest = [max(each, least) for each in (now.dearest, now.enough)]
+    return [_fees(each, now) for each in dearest if each <= lane.destination.chain.dearest_gas]
+
+
+def _is_held_against(lane: Lane, call: SignedParts) -> bool:
+    """Not an empty one, which frees the nonce for all, against those whose call it replaced."""
+    return bool(call.data) and not lane.destination.chain.free
 
 
 def _waits_for_the_day(lane: Lane, row: SentTransaction) -> bool:
@@ -204,13 +303,19 @@ def _give_up(lane: Lane, row: SentTransaction, fees: Fees, why: str) -> None:
         return
     log.error("%s: an empty transaction takes nonce %s.", why, row.nonce)
     was = parts_of(row.raw)
-    gas = lane.destination.gas_needed(row.sender, row.sender, b"")
+    gas = _gas_of_nothing(lane, row)
+    (data_fee,) = lane.destination.data_fees([b""])
     empty = replace(was, to=row.sender, data=b"", gas_limit=gas)
-    if not _sign_anew(lane, row, empty, fees, gas * fees.dearest):
-        return
-    row.for_jobs.update(proves_header=False, stone=None)
-    Query.objects.filter(header_transaction=row).update(header_transaction=None)
-    Query.objects.filter(account_transaction=row).update(account_transaction=None)
+    # Not less than before: what it replaces may be mined all the same.
+    most = max(int(row.most, 16), Need(gas, data_fee).most(fees))
+    with durably():
+        if not _sign_anew(lane, row, empty, fees, most):
+            return
+        row.for_jobs.update(proves_header=False, stone=None)
+        named = Query.objects.filter(Q(header_transaction=row) | Q(account_transaction=row))
+        list(named.order_by("pk").select_for_update().values_list("pk", flat=True))
+        Query.objects.filter(header_transaction=row).update(header_transaction=None)
+        Query.objects.filter(account_transaction=row).update(account_transaction=None)
 
 
 def _sign_anew(lane: Lane, row: SentTransaction, call: SignedParts, fees: Fees, most: int) -> bool:

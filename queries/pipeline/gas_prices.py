@@ -6,7 +6,7 @@ nothing that could be checked without all receipts of the block: the first is at
 transaction has, and all of it is borne up to the batches' fees and no further.
 """
 
-from queries.chain.destination import InItsBlock
+from queries.chain.receipts import InItsBlock
 from queries.chain.signed_parts import fees_of
 from queries.models import SentTransaction
 

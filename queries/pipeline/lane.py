@@ -7,29 +7,31 @@ take one nonce is stopped by the database.
 import itertools
 import logging
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from datetime import timedelta
+from dataclasses import dataclass, replace
 
 from django.db import IntegrityError
 from django.db.models import Max, Q, QuerySet
 
-from queries.chain.destination import Destination
-from queries.chain.errors import NonceUsed, Underpriced
+from queries.chain.destination import Destination, Fees
+from queries.chain.errors import ChainAnswer, NonceUsed, Underpriced
+from queries.chain.one_transaction import MOST_GAS
 from queries.chain.second_words import SecondWords
-from queries.chain.signer import Signer
+from queries.chain.signer import SignedTransaction, Signer
 from queries.durable import durably
 from queries.models import BlockJob, Query, SentHash, SentTransaction, TransactionOfJob
 from queries.pipeline.clock import shared_now
 from queries.pipeline.costs import settle_costs, that_they_cover
 from queries.pipeline.day import within_the_day
 from queries.pipeline.leases import Lease
-from queries.pipeline.offers import Offer
+from queries.pipeline.mined import FURTHEST_BEHIND
+from queries.pipeline.offers import Need, Offer
 from queries.pipeline.pieces import Piece
 
 log = logging.getLogger("tacitus.prover")
 
 TRIES = 20
-LOST_AFTER = timedelta(seconds=60)
+# Behind one address one node may know of a nonce and another one of no receipt yet.
+LOST_AFTER = FURTHEST_BEHIND
 AT_ONCE = 500  # rows that a statement names
 
 
@@ -67,7 +69,7 @@ class Lane:
                     if unless is not None and _is_done_by(unless, leases):
                         return
                     for _, lease in sorted(leases.items()):
-                        lease.keep()
+                        replace(lease, beside=()).keep()  # in this order: none locks another's
                     free = self.destination.chain.free
                     going = allowed if free else that_they_cover(self.chain_id, allowed)
                     _lock_queries(leases)
@@ -78,7 +80,12 @@ class Lane:
             except IntegrityError:
                 continue
             for row in rows:
-                self.send(row)
+                try:
+                    self.send(row)
+                except ChainAnswer as answer:
+                    # It is stored, so it is followed and sent again: nothing else proves the same.
+                    log.warning("Nonce %s of chain %s: %s", row.nonce, row.chain, answer)
+                    self.destination.ask_another_first()
             return
         raise LaneBusy
 
@@ -89,20 +96,32 @@ class Lane:
         if left_out is not None:
             return left_out
         highest = self.ours.aggregate(Max("nonce"))["nonce__max"]
+        following = 0 if highest is None else int(highest) + 1
         if highest is None:
-            return mined
-        following = int(highest) + 1
-        if mined > following:
+            # One that is too low is used; one that is too high leaves a gap, which is closed.
+            mined = max(mined, self.destination.nonce_by_two(self.signer.address))
+        elif mined > following:
             # More than we know of: what one node says so alone would leave a gap, for which all
             # that comes after it would wait.
-            mined = self.destination.least_nonce(self.signer.address)
+            mined = self.destination.nonce_by_two(self.signer.address)
         return max(mined, following)
 
     def left_out(self, mined: int, count: int = 1) -> int | None:
         """The first of so many nonces that none of ours has, although one waits for it.
 
-        A node that says that more were mined than were leaves such a gap.
+        A node that says that more were mined than were leaves such a gap. That there is one takes
+        two of three: one that is behind would have one that was used long ago.
         """
+        if self._gap(mined, count) is None:
+            return None
+        return self._gap(self.destination.nonce_by_two(self.signer.address), count)
+
+    def _gap(self, mined: int, count: int) -> int | None:
+        # All before one of ours that was mined are used.
+        ended = self.ours.filter(settled=True, gas_used__isnull=False)
+        last = ended.aggregate(Max("nonce"))["nonce__max"]
+        if last is not None:
+            mined = max(mined, last + 1)
         above = self.ours.filter(nonce__gte=mined)
         waiting = above.filter(settled=False).aggregate(Max("nonce"))["nonce__max"]
         if waiting is None:
@@ -127,20 +146,15 @@ class Lane:
         signed = self.signer.sign(
             self.chain_id, nonce, to, offer.call.data, offer.gas_limit, offer.fees
         )
-        row = SentTransaction.objects.create(
-            chain=self.chain_id,
-            sender=self.signer.address,
+        row = SentTransaction(
             nonce=nonce,
-            raw=signed.raw,
-            hashes=[signed.hash],
             max_fee=f"{offer.fees.dearest:064x}",
             gas_limit=offer.gas_limit,
             most=f"{offer.most:064x}",
             shares=offer.shares,
             brings_hash=not pieces,
-            signed=shared_now(),
         )
-        SentHash.objects.create(transaction=row, hash=signed.hash)
+        self._keep(row, signed)
         jobs = dict.fromkeys(piece.job for piece in pieces) or leases
         TransactionOfJob.objects.bulk_create(
             TransactionOfJob(
@@ -155,13 +169,50 @@ class Lane:
             _note_whose_it_is(piece, row)
         return row
 
-    def send(self, row: SentTransaction) -> None:
-        """What is stored; also again."""
+    def _keep(self, row: SentTransaction, signed: SignedTransaction) -> None:
+        row.chain, row.sender, row.signed = self.chain_id, self.signer.address, shared_now()
+        row.raw, row.hashes = signed.raw, [signed.hash]
+        row.save(force_insert=True)
+        SentHash.objects.create(transaction=row, hash=signed.hash)
+
+    def fill(self, nonce: int, behind: SentTransaction) -> None:
+        """One that was left out, by an empty transaction that no batch pays for; whoever follows
+        the one that waits behind it follows it as well.
+        """
+        me, dearest = self.signer.address, int(behind.max_fee, 16)
+        gas = min(self.destination.gas_needed(me, me, b""), MOST_GAS)
+        (data_fee,) = self.destination.data_fees([b""])
+        fees = Fees(dearest, dearest // 8)
+        signed = self.signer.sign(self.chain_id, nonce, me, b"", gas, fees)
+        most = Need(gas, data_fee).most(fees)
+        row = SentTransaction(
+            nonce=nonce, max_fee=behind.max_fee, gas_limit=gas, most=f"{most:064x}"
+        )
         try:
-            self.destination.send(row.raw)
+            with durably():
+                its_jobs = BlockJob.objects.filter(transactions=behind).order_by("pk")
+                jobs = list(its_jobs.select_for_update(of=("self",)))  # first, as all who sign
+                self._keep(row, signed)
+                TransactionOfJob.objects.bulk_create(
+                    TransactionOfJob(job=job, transaction=row) for job in jobs
+                )
+        except IntegrityError:  # another worker has taken it
+            return
+        self.send(row)
+
+    def send(self, row: SentTransaction, *, by_two: bool = True) -> None:
+        """What is stored; also again, to another node: the first one may have passed nothing on.
+        `by_two`: one node's refusal says nothing while another is away.
+        """
+        if row.sent is not None:
+            self.destination.ask_another_first()
+        try:
+            self.destination.send(row.raw, by_two=by_two)
         except Underpriced:
             pass  # it waits, and is replaced by a dearer one when it has waited long enough
         except NonceUsed:
+            if row.sent is None:
+                self.destination.ask_another_first()  # as above, the next time
             self._see_who_used_it(row)
             return
         row.sent = shared_now()
@@ -169,15 +220,17 @@ class Lane:
         log.info("Sent %s to chain %s, nonce %s.", row.hashes[-1], row.chain, row.nonce)
 
     def _see_who_used_it(self, row: SentTransaction) -> None:
-        """One of ours that was mined meanwhile, or something that the key signed elsewhere.
-
-        A node that is behind may know of a nonce from the pool and of no receipt yet.
-        """
-        if shared_now() < row.signed + LOST_AFTER or not all(
+        """One of ours that was mined meanwhile, or something that the key signed elsewhere."""
+        now = shared_now()
+        if row.nonce_used is None:
+            row.nonce_used = now
+            unsettled = SentTransaction.objects.filter(pk=row.pk, settled=False)
+            unsettled.filter(nonce_used=None).update(nonce_used=now)
+        if now < row.nonce_used + LOST_AFTER or not all(
             self.destination.is_mined_for_nobody(each) for each in row.hashes
         ):
             return
-        if self.destination.nonce(row.sender) > row.nonce:
+        if self.destination.has_used_nonce(row.sender, row.nonce):
             self.destination.confirm_chain()  # another one's node knows none of ours
             row.succeeded = False
             settle_costs(row, free=self.destination.chain.free)

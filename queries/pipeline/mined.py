@@ -5,7 +5,7 @@ from datetime import timedelta
 
 from django.db.models import QuerySet
 
-from queries.chain.destination import Bounds
+from queries.chain.receipts import Bounds
 from queries.chain.signed_parts import parts_of
 from queries.models import SentTransaction
 from queries.pipeline.clock import shared_now

@@ -2,7 +2,8 @@
 
 from collections.abc import Callable, Mapping, Sequence
 
-from queries.chain.errors import CallReverted, TooMuchGas, TransactionRefused
+from queries.chain.errors import CallReverted, ChainAnswer, TooMuchGas, TransactionRefused
+from queries.chain.nodes import ENOUGH_NODES
 from queries.chain.one_transaction import MOST_GAS
 from queries.chain.registry_storage import AsIf
 from queries.chain.source import nothing
@@ -39,11 +40,19 @@ def proving_pieces(  # noqa: PLR0913, PLR0917  (what a piece is made of)
 
 
 def needs_alone(
-    chains: Chains, registry: Registry, pieces: Sequence[Piece], as_if: AsIf | None = None
+    chains: Chains,
+    registry: Registry,
+    pieces: Sequence[Piece],
+    as_if: AsIf | None = None,
+    *,
+    of_each: bool = False,
 ) -> dict[Piece, Need | Refusal]:
-    """What each piece would need in a transaction of its own, or why there can be none."""
+    """What each piece would need in a transaction of its own, or why there can be none; `of_each`
+    node that is asked, the most.
+    """
     calls = [piece.data for piece in pieces]
-    return dict(zip(pieces, _needs(chains, registry, calls, as_if), strict=True))
+    needs = _needs(chains, registry, calls, as_if, of_each=of_each)
+    return dict(zip(pieces, needs, strict=True))
 
 
 def priced_together(
@@ -51,6 +60,8 @@ def priced_together(
     registry: Registry,
     alone: Mapping[Piece, Need],
     served: Mapping[int, Sequence[Query]],
+    *,
+    of_each: bool = False,
 ) -> list[Offer]:
     """The pieces in as few transactions as they fit in; `CallReverted` where one is refused."""
     fees = chains.destination(registry.destination).fees()
@@ -61,17 +72,18 @@ def priced_together(
             fees,
             shares_of({piece: alone[piece].most(fees) for piece in call.pieces}, served),
         )
-        for call, need in _joined(chains, registry, alone)
+        for call, need in _joined(chains, registry, alone, of_each=of_each)
     ]
 
 
 def _joined(
-    chains: Chains, registry: Registry, alone: Mapping[Piece, Need]
+    chains: Chains, registry: Registry, alone: Mapping[Piece, Need], *, of_each: bool
 ) -> list[tuple[Call, Need]]:
     apart = {piece.data: need for piece, need in alone.items()}
     calls = join(list(alone))
     tried = [call.data for call in calls if call.data not in apart]
-    needs = apart | dict(zip(tried, _needs(chains, registry, tried), strict=True))
+    together = _needs(chains, registry, tried, of_each=of_each)
+    needs = apart | dict(zip(tried, together, strict=True))
     fitting: list[tuple[Call, Need]] = []
     for call in calls:
         need = needs[call.data]
@@ -94,7 +106,45 @@ def priced_alone(chains: Chains, registry: Registry, call: Call, queries: Sequen
 
 
 def _needs(
-    chains: Chains, registry: Registry, calls: Sequence[bytes], as_if: AsIf | None = None
+    chains: Chains,
+    registry: Registry,
+    calls: Sequence[bytes],
+    as_if: AsIf | None = None,
+    *,
+    of_each: bool = False,
+) -> list[Need | Refusal]:
+    if not of_each:
+        return _needs_once(chains, registry, calls, as_if)
+    destination = chains.destination(registry.destination)
+    told: dict[int, list[Need | Refusal]] = {}  # by node
+    refused: ChainAnswer | None = None
+    for _ in destination.with_each_first():
+        try:
+            needs = _needs_once(chains, registry, calls, as_if)
+        except ChainAnswer as fault:
+            refused = fault
+        else:
+            told[destination.answered] = needs
+    if refused and not told:
+        raise refused
+    return [_most(each) for each in zip(*told.values(), strict=True)]
+
+
+def _most(told: Sequence[Need | Refusal]) -> Need | Refusal:
+    """Of what nodes say of one call, the most that two name where there are three; refused is what
+    all of them refuse.
+    """
+    needs = sorted(
+        (each for each in told if isinstance(each, Need)),
+        key=lambda need: (need.gas, need.data_fee),
+    )
+    if not needs:
+        return told[0]
+    return needs[-ENOUGH_NODES:][0] if len(needs) > ENOUGH_NODES else needs[-1]
+
+
+def _needs_once(
+    chains: Chains, registry: Registry, calls: Sequence[bytes], as_if: AsIf | None
 ) -> list[Need | Refusal]:
     if not calls:
         return []

@@ -4,11 +4,13 @@ Jobs that are ready together share transactions.
 """
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, replace
 
 from django.db.models import Q, QuerySet
 
 from queries.chain.errors import CallReverted, RegistryMisread, TransactionRefused
+from queries.chain.nodes import ENOUGH_NODES
 from queries.chain.registry_facts import FactRead
 from queries.chain.second_words import Missing
 from queries.models import Query, SentTransaction, TransactionOfJob
@@ -20,6 +22,7 @@ from queries.pipeline.joining import Call
 from queries.pipeline.known import confirm
 from queries.pipeline.mined import sent_to
 from queries.pipeline.offers import Need
+from queries.pipeline.opinions import REFUSALS, Opinions
 from queries.pipeline.pieces import Anchor, Piece, stepping_stone
 from queries.pipeline.pricing import (
     REFUSED,
@@ -31,8 +34,9 @@ from queries.pipeline.pricing import (
     refusal_of,
 )
 from queries.pipeline.too_little import reject_who_offer_too_little
+from queries.pipeline.verdicts import HEARD_AGAIN, LOOKS_WITH_ONE, is_heard_from_all
 from queries.pipeline.wanted import missing
-from queries.pipeline.work import LATER, SOON, Wait, Work
+from queries.pipeline.work import LATER, SOON, Wait, Work, pause_after
 from queries.proving.headers import Header
 from queries.proving.registry_calls import leaf_of
 from queries.statuses import ENDED, StepName
@@ -46,6 +50,10 @@ BROUGHT = 3  # hashes for a job: the source may reorganise, and what a node deni
 TRANSACTION_FAILED = "transaction_failed"
 SENT = Reason(WaitCode.TRANSACTION_ON_ITS_WAY, "Its transaction is on its way.")
 HASH_SENT = Reason(WaitCode.HASH_ON_ITS_WAY, "The registry is being told a block's hash.")
+HASH_DENIED = Reason(
+    WaitCode.OTHER_NODES_ASKED,
+    "A node does not know the hash that the registry was told; the others are asked as well.",
+)
 HELD_BACK = Reason(
     WaitCode.FEE_HELD_BACK,
     "What its batch offers is held back for a transaction, until it is known what that one costs.",
@@ -63,11 +71,12 @@ class Ready:
     work: Work
     pieces: Sequence[Piece]
     lacking: Sequence[Query]  # who pays: nobody who has all that was asked
+    failed: int = 0  # transactions of it that were mined and did nothing
 
     @property
     def failed_before(self) -> bool:
         """Then it goes alone: others are not to fail with it."""
-        return self.work.job.failures >= TRIES_TOGETHER or bool(_failed(self.work))
+        return self.work.job.failures >= TRIES_TOGETHER or bool(self.failed)
 
     @property
     def gas(self) -> int:
@@ -81,8 +90,9 @@ class Ready:
 def make_ready(
     work: Work, anchor: Anchor | SteppingStone, unproven: Sequence[FactRead]
 ) -> Ready | Wait | None:
-    if _failed_too_often(work):
-        return None
+    failed = _failed(work)
+    if len(failed) >= FAILED:
+        return work.reject(_failed_too_often(failed[-1]))
     job = work.job.pk
     lacking = _lacking(work, anchor, unproven)
     if not lacking:
@@ -92,36 +102,49 @@ def make_ready(
     if isinstance(anchor, SteppingStone):
         if not_missing := _confirm_stone_is_needed(work, anchor.headers[0]):
             return not_missing
-        stone = Ready(work, [stepping_stone(job, anchor.headers)], lacking)
+        stone = Ready(work, [stepping_stone(job, anchor.headers)], lacking, len(failed))
         on_their_way = _stones_between([stone]).exists()
         return Wait(SOON, STONE_SENT) if on_their_way else stone
     wanted, keep = missing(unproven), work.lease.keep
     pieces = proving_pieces(work.chains, work.registry, job, anchor, wanted, keep)
-    return Ready(work, pieces, lacking)
+    return Ready(work, pieces, lacking, len(failed))
 
 
 def prove(ready: Sequence[Ready]) -> list[Wait | None]:
     """What each of them waits for then. All are of one registry."""
     chains, registry = ready[0].work.chains, ready[0].work.registry
-    for each in ready:
-        each.work.lease.keep()
-    needs = needs_alone(chains, registry, [piece for each in ready for piece in each.pieces])
+    _keep([each.work for each in ready])
+    pieces = [piece for each in ready for piece in each.pieces]
+    needs = needs_alone(chains, registry, pieces, of_each=_is_doubted(ready))
     refused = {
-        each.work.job.pk: why
+        each.work.job.pk: (piece, why)
         for each in ready
         for piece in each.pieces
         if not isinstance(why := needs[piece], Need)
     }
     going = [each for each in ready if each.work.job.pk not in refused]
     alone = {piece: need for piece, need in needs.items() if isinstance(need, Need)}
-    stones = _send([each for each in going if each.is_stone], alone)
-    sent = stones | _send([each for each in going if not each.is_stone], alone)
+    sent: dict[int, Wait] = {}
+    for stones in (True, False):
+        some = [each for each in going if each.is_stone is stones]
+        sent |= _send(some, {piece: alone[piece] for each in some for piece in each.pieces})
     return [
-        _refused(each.work, refused[each.work.job.pk])
+        _refused(each.work, *refused[each.work.job.pk])
         if each.work.job.pk in refused
         else sent[each.work.job.pk]
         for each in ready
     ]
+
+
+def _is_doubted(ready: Sequence[Ready]) -> bool:
+    """How much gas they need: that is a node's word, and with too little they failed."""
+    return any(each.failed for each in ready)
+
+
+def _keep(works: Sequence[Work]) -> None:
+    """Each once, and not those beside it as well."""
+    for each in works:
+        replace(each.lease, beside=()).keep()
 
 
 def bring(work: Work, call: Call) -> Wait:
@@ -136,22 +159,43 @@ def bring(work: Work, call: Call) -> Wait:
     if others.exists():
         return Wait(SOON, HASH_SENT)
     brought = work.job.transactions.filter(brings_hash=True, succeeded=True)
-    if sum(1 for _ in sent_to(work.registry.address, brought)) >= BROUGHT:
+    times = sum(1 for _ in sent_to(work.registry.address, brought))
+    if times >= BROUGHT:
         raise RegistryMisread("Nodes of the destination deny each hash that the registry was told.")
+    looks = work.in_a_row(HASH_DENIED) + 1
+    if times and not is_heard_from_all(work.chains, looks, work.asked):
+        return Wait(pause_after(looks), HASH_DENIED, looks)
     if work.chains.day_is_spent(work.job.destination):
         return _waits_for_the_day(work)
-    offered = priced_alone(work.chains, work.registry, call, who_pay(work.queries))
+    destination, said = work.chains.destination(work.job.destination), Opinions()
+    for _ in destination.with_each_first():
+        work.lease.keep()
+        try:
+            return _brought(work, call, others)
+        except (*REFUSALS, TooLittleOffered) as opinion:
+            said.note(opinion, destination.answered)
+    too_poor = said.of_all()
+    if too_poor and not _are_two_heard([work]):
+        return _once_more([work], HEARD_AGAIN)[work.job.pk]
+    if too_poor:
+        reject_who_offer_too_little(work.chains, [work], too_poor)
+    return Wait(SOON, HASH_SENT)
+
+
+def _brought(work: Work, call: Call, others: QuerySet[SentTransaction]) -> Wait:
+    """`TooLittleOffered` where nothing is sent for that."""
+    payers = who_pay(work.queries)
+    offered = priced_alone(work.chains, work.registry, call, payers)
     lane = work.chains.lane(work.job.destination)
     try:
         leases = {work.job.pk: work.lease}
         lane.put_on_their_way(leases, work.registry.address, [offered], unless=others)
     except DaySpent:
         return _waits_for_the_day(work)
-    except TooLittleOffered as poor:
-        payers = {work.job.pk: who_pay(work.queries)}
-        if isinstance(poor, HeldBack) and not _keep_others_waiting(poor.needed, payers):
-            return Wait(LATER, HELD_BACK)
-        reject_who_offer_too_little(work.chains, [work], poor)
+    except HeldBack as poor:
+        if _keep_others_waiting(poor.needed, {work.job.pk: payers}):
+            raise
+        return Wait(LATER, HELD_BACK)
     return Wait(SOON, HASH_SENT)
 
 
@@ -161,20 +205,78 @@ def who_pay(queries: Sequence[Query]) -> list[Query]:
 
 
 def _send(ready: Sequence[Ready], alone: Mapping[Piece, Need]) -> dict[int, Wait]:
-    """What each job waits for then."""
+    """What each job waits for then. What gas costs, and how much of it is needed, is a node's word:
+    nobody is rejected for that of one where another one's may be covered.
+    """
     if not ready:
         return {}
+    works = [each.work for each in ready]
+    work, *_ = works
+    destination = work.chains.destination(work.job.destination)
+    doubted, by_itself = _is_doubted(ready), False
+    if doubted and destination.how_many_answer() <= ENOUGH_NODES:
+        with suppress(*REFUSALS, TooLittleOffered):
+            return _put_on_their_way(ready, alone, of_each=True)
+        by_itself = True  # the most that one of two names may be any: now each as if it were alone
+    known, said = alone, Opinions()
+    for place, _ in enumerate(destination.with_each_first()):
+        of_each = doubted and not by_itself
+        try:
+            if place or by_itself:
+                _keep(works)
+                needs = needs_alone(work.chains, work.registry, list(alone), of_each=of_each)
+                known = {piece: need for piece, need in needs.items() if isinstance(need, Need)}
+            if len(known) == len(alone):
+                return _put_on_their_way(ready, known, of_each=of_each)
+        except (*REFUSALS, TooLittleOffered) as opinion:
+            said.note(opinion, destination.answered)
+        else:
+            # What is missing may be otherwise for this one. In the end it says nothing of fees.
+            if any(each.job.failures < TRIES for each in works):
+                return _once_more(works)
+    return _by_what_was_said(works, said)
+
+
+def _by_what_was_said(works: Sequence[Work], said: Opinions) -> dict[int, Wait]:
+    """Where nothing was sent."""
+    too_poor = said.of_all()
+    if too_poor is None:
+        return _once_more(works)  # each names others
+    if not _are_two_heard(works):
+        return _once_more(works, HEARD_AGAIN)
+    reject_who_offer_too_little(works[0].chains, works, too_poor)
+    # Others go on; where one node is away, the next who offers too little is told at once.
+    return {each.job.pk: Wait(SOON, HEARD_AGAIN, each.job.failures) for each in works}
+
+
+def _are_two_heard(works: Sequence[Work]) -> bool:
+    """Of a price; but where one is away, not for ever."""
+    destination = works[0].chains.destination(works[0].job.destination)
+    return destination.two_answer() or all(each.job.failures >= LOOKS_WITH_ONE for each in works)
+
+
+def _once_more(works: Sequence[Work], why: Reason = NOT_TAKEN_YET) -> dict[int, Wait]:
+    """By what the node that is asked first now says; and each alone, if it goes on."""
+    failures = {each.job.pk: min(each.job.failures + 1, LOOKS_WITH_ONE) for each in works}
+    return {job: Wait(pause_after(count), why, count) for job, count in failures.items()}
+
+
+def _put_on_their_way(
+    ready: Sequence[Ready], alone: Mapping[Piece, Need], *, of_each: bool
+) -> dict[int, Wait]:
+    """`TooLittleOffered` where nothing is sent for that."""
     works = [each.work for each in ready]
     work, *others = works
     pieces = {piece: alone[piece] for each in ready for piece in each.pieces}
     served = {each.work.job.pk: who_pay(each.lacking) for each in ready}
     try:
-        offered = priced_together(work.chains, work.registry, pieces, served)
+        offered = priced_together(work.chains, work.registry, pieces, served, of_each=of_each)
     except CallReverted:
         if not others:
             raise
         # What some of them rest on has just moved.
-        return dict.fromkeys(served, Wait(SOON, SENT)) | _send(ready[:1], alone)
+        first = {piece: alone[piece] for piece in ready[0].pieces}
+        return dict.fromkeys(served, Wait(SOON, SENT)) | _send(ready[:1], first)
     leases = {each.job.pk: each.lease for each in works}
     try:
         lane = work.chains.lane(work.job.destination)
@@ -186,9 +288,9 @@ def _send(ready: Sequence[Ready], alone: Mapping[Piece, Need]) -> dict[int, Wait
         if isinstance(poor, HeldBack) and not _keep_others_waiting(poor.needed, served):
             waiting = {job for job, who in served.items() if _batches(who) & poor.needed.keys()}
             going = [each for each in ready if each.work.job.pk not in waiting]
-            return dict.fromkeys(waiting, Wait(LATER, HELD_BACK)) | _send(going, alone)
-        reject_who_offer_too_little(work.chains, works, poor)
-        return dict.fromkeys(served, Wait(SOON))  # the others go on without them
+            mine = {piece: alone[piece] for each in going for piece in each.pieces}
+            return dict.fromkeys(waiting, Wait(LATER, HELD_BACK)) | _send(going, mine)
+        raise
     return dict.fromkeys(served, Wait(SOON, SENT))
 
 
@@ -266,20 +368,15 @@ def _failed(work: Work) -> list[int]:
     return list(sent_to(work.registry.address, failed.order_by("pk")))
 
 
-def _failed_too_often(work: Work) -> bool:
+def _failed_too_often(last: int) -> Failure:
     """It has cost gas, and that is not repeated for ever."""
-    failed = _failed(work)
-    if len(failed) < FAILED:
-        return False
-    last = SentTransaction.objects.get(pk=failed[-1])
-    sentence = f"{FAILED} transactions were mined and failed, the last one {last.mined_hash}."
-    work.reject(Failure(TRANSACTION_FAILED, sentence, StepName.HEADER_ACCUMULATED, retryable=True))
-    return True
+    mined_hash = SentTransaction.objects.get(pk=last).mined_hash
+    sentence = f"{FAILED} transactions were mined and failed, the last one {mined_hash}."
+    return Failure(TRANSACTION_FAILED, sentence, StepName.HEADER_ACCUMULATED, retryable=True)
 
 
-def _refused(work: Work, why: Refusal) -> Wait | None:
+def _refused(work: Work, piece: Piece, why: Refusal) -> Wait | None:
     """What is not sent: what the call rests on may just have moved, or one node says so alone."""
-    work.chains.destination(work.job.destination).ask_another_first()
     step = StepName.HEADER_ACCUMULATED
     if isinstance(why, TransactionRefused):
         code, sentence = why.code, why.sentence
@@ -289,9 +386,10 @@ def _refused(work: Work, why: Refusal) -> Wait | None:
         waits_for = NOT_TAKEN_YET
         failure = Failure(REFUSED, refusal_of(why), step, retryable=True)
     # What else failed before was no refusal.
-    in_a_row = work.job.failures if work.job.wait_code == waits_for.code else 0
-    failures = in_a_row + 1
+    failures = work.in_a_row(waits_for) + 1
     if failures < TRIES:
-        return Wait(SOON * 2**failures, waits_for, failures)
-    work.reject(failure)
-    return None
+        return Wait(pause_after(failures), waits_for, failures)
+    for _ in work.chains.destination(work.job.destination).with_each_first():
+        if isinstance(needs_alone(work.chains, work.registry, [piece])[piece], Need):
+            return Wait(SOON, waits_for, failures)
+    return work.reject(failure, waits_for)

@@ -16,9 +16,10 @@ from queries import transitions
 from queries.chain.ens import EnsFault
 from queries.chain.heads import ChainHead
 from queries.models import Batch, BlockJob, Query
-from queries.pipeline.chains import Chains
+from queries.pipeline.chains import NEVER_FINAL_AFTER, Chains
 from queries.pipeline.leases import Lease, look_in_turn
 from queries.pipeline.names import failure_of, find_batchs_accounts
+from queries.pipeline.verdicts import turn_after
 from queries.pipeline.work import LATER, SOON, Wait
 from queries.statuses import StepName
 from queries.transitions import Failure
@@ -63,6 +64,10 @@ def settle(lease: Lease[Batch], chains: Chains) -> Wait | None:
     batch = lease.row
     queries = Query.objects.filter(batch=batch, ended=False)
     named = _named(queries)
+    if batch.failures:
+        # Known by their number alone, which may be made up: another one is asked first each time.
+        served = {each.source for each in named} & chains.routes.chains.keys()
+        chains.ask_first(turn_after(batch.failures), *served)
     future = None
     impossible = _no_route(batch, named, chains) or (future := _of_the_future(named, chains))
     if impossible:
@@ -75,7 +80,11 @@ def settle(lease: Lease[Batch], chains: Chains) -> Wait | None:
         return None
     try:
         times = _find_blocks(lease, named, chains)
-        wait = Wait(SOON * 4, times.waits_for) if times.waits_for else None
+        wait = None
+        if times.waits_for:
+            wait = Wait(SOON * 4, times.waits_for)
+            for source in {each.source for each in named if each.seconds is not None}:
+                chains.doubt(chains.source(source), batch, NEVER_FINAL_AFTER)
         if not wait and any(each.by_name for each in named):
             wait = find_batchs_accounts(chains, lease)
     except EnsFault as fault:
@@ -163,10 +172,12 @@ def block_at(chains: Chains, source: int, seconds: int) -> tuple[int | None, Rea
     """The last block at a time, where there is one after it; and why it is not settled yet."""
     head = chains.head(source)
     if head.timestamp <= seconds:
+        chains.doubt(chains.source(source))
         sentence = f"Chain {source} has no block after {seconds} yet."
         return None, Reason(WaitCode.TIME_NOT_REACHED, sentence)
     block, after = chains.source(source).last_block_at(seconds, head)
     if not head.is_final(after.number):
+        chains.doubt(chains.source(source))
         sentence = f"The block after {seconds} on chain {source} is not final yet."
         return block.number, Reason(WaitCode.BLOCK_NOT_FINAL, sentence)
     return block.number, None

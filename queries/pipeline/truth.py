@@ -31,7 +31,7 @@ from queries.proving.witnesses import AccountField
 
 # The nodes keep no state so old; then the registry's word, which was proven once, has to do.
 TOO_OLD = (StateNotAvailable, ProofWindowExceeded, MethodMissing)
-MOST_REMEMBERED = 50_000  # words, some hundred bytes each
+MOST_REMEMBERED = 20_000  # words, some hundred bytes each: twice what a batch may ask for
 
 
 class Truths:

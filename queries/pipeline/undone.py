@@ -31,10 +31,10 @@ LOOKED_INTO = Reason(
 
 
 def is_undone(destination: Destination, words: SecondWords, row: SentTransaction) -> bool:
-    """Mined by nobody, or with another end. Not for the word of one node; where they do not agree
-    it is looked at again.
+    """Not mined, or with another end. Not for the word of one node; where they do not agree it is
+    looked at again.
     """
-    if destination.is_mined_for_nobody(row.mined_hash):
+    if destination.is_denied(row.mined_hash):
         return True
     shown = destination.mined_in_its_block(row.mined_hash, bounds_of(row))
     if shown is None or shown.mined.succeeded == row.succeeded:
@@ -83,6 +83,8 @@ def reopen(row: SentTransaction) -> None:
             settled=False,
             final=False,
             sent=None,
+            doubted=None,
+            nonce_used=None,
             mined_hash="",
             mined_block=None,
             succeeded=None,

@@ -11,6 +11,7 @@ from queries.models import BlockJob, Query
 from queries.pipeline.chains import Chains
 from queries.pipeline.clock import shared_now
 from queries.pipeline.leases import Lease
+from queries.pipeline.verdicts import HEARD_AGAIN, is_heard_from_all
 from queries.pipeline.wanted import reads_of
 from queries.routes import Registry
 from queries.transitions import Failure
@@ -70,6 +71,14 @@ class Work:
         return max(self.chains.chain(self.job.destination).confirmations, 1)
 
     @property
+    def as_before(self) -> Wait:
+        """As if it had not been looked at; where it was gathered with others, in its old place."""
+        code, sentence = self.job.wait_code, self.job.waits_for
+        due = self.job.look_again if self.lease.beside else None
+        after = SOON if due is None else due - shared_now()
+        return Wait(after, Reason(code, sentence) if code else None, self.job.failures)
+
+    @property
     def pause(self) -> timedelta:
         """Looking may read thousands of words: longer, the longer nothing has come.
 
@@ -80,6 +89,20 @@ class Work:
         waited = timedelta(0) if None in begun or last is None else shared_now() - last
         return min(max(waited / LATE_BY, SOON), LONGEST_WAIT)
 
-    def reject(self, failure: Failure) -> None:
-        """All batches that wait for the job."""
+    @property
+    def asked(self) -> tuple[int, int]:
+        """The chains."""
+        return self.job.source, self.job.destination
+
+    def in_a_row(self, why: Reason) -> int:
+        """Looks that came to this, and failed."""
+        return self.job.failures if self.job.wait_code == why.code else 0
+
+    def reject(self, failure: Failure, meanwhile: Reason = HEARD_AGAIN) -> Wait | None:
+        """All batches that wait for the job; or a wait until every node has been heard."""
+        looks = self.in_a_row(meanwhile) + 1
+        if not is_heard_from_all(self.chains, looks, self.asked):
+            return Wait(pause_after(looks), meanwhile, looks)
+        self.lease.keep()  # or what another worker has signed meanwhile would be rejected
         transitions.reject({each.batch_id for each in self.queries}, failure, self.queries)
+        return None

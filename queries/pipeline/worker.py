@@ -12,6 +12,7 @@ from queries import transitions
 from queries.chain.errors import (
     ChainError,
     NodesLie,
+    RegistryMisread,
     StateOfAnotherBlock,
     TransactionRefused,
 )
@@ -35,6 +36,7 @@ from queries.pipeline.leases import (
 from queries.pipeline.prove import Ready, prove
 from queries.pipeline.settle import settle
 from queries.pipeline.settle_together import claim_alike, settle_together
+from queries.pipeline.verdicts import COUNTED_UP_TO, is_heard_from_all
 from queries.pipeline.work import SOON, TRIES_OF_LIES, Wait, pause_after
 from queries.proving.errors import ProofError
 from queries.proving.portions import MOST_GAS
@@ -52,7 +54,6 @@ FINAL_EVERY = 15  # seconds
 TRIES = 2  # before what another try cannot mend is told to who asked
 # What is told after `TRIES_OF_LIES`; where nodes were away before, that takes some two minutes.
 LASTING = (NodesLie, StateOfAnotherBlock, ProofError)
-LONGEST_AWAY = 7
 AFRESH = Reason(
     WaitCode.EARLIER_TRANSACTION_REFUSED,
     "An earlier transaction for this block was refused. Once its nonce is used for another one, "
@@ -82,7 +83,10 @@ def work_once(chains: Chains) -> bool:
     chains.settles_until = math.inf
     job = claim_job()
     if job is not None:
-        _advance(job, chains)
+        try:
+            _advance(job, chains)
+        finally:
+            chains.long_work.end()
         return True
     return False
 
@@ -117,7 +121,7 @@ def _look_at_final(chains: Chains) -> None:
 
 
 def _settle(lease: Lease[Batch], chains: Chains, *, with_others: bool) -> None:
-    with _answered_for([lease]):
+    with _answered_for([lease], chains):
         alike = claim_alike(lease, chains) if with_others else ()
         if not alike:
             _then(lease, settle(lease, chains))
@@ -134,7 +138,7 @@ def _advance(first: Lease[BlockJob], chains: Chains) -> None:
     until = time.monotonic() + GATHERING
     while lease is not None:
         seen.add(lease.row.pk)
-        with _answered_for([lease]):
+        with _answered_for([lease], chains):
             gathered = tuple(each.work.lease for each in ready)
             reached = advance(replace(lease, beside=gathered), chains)
             if isinstance(reached, Ready):
@@ -143,13 +147,16 @@ def _advance(first: Lease[BlockJob], chains: Chains) -> None:
                 _then(lease, reached)
         if not ready or _is_enough(ready) or time.monotonic() > until:
             break
+        if chains.long_work.is_held:
+            break  # they would wait for all of it
         lease = claim_job_beside(first.row, SOON, seen)
     alone = [each for each in ready if each.failed_before]
     together = [each for each in ready if each not in alone]
     for some in filter(None, [together, *([each] for each in alone)]):
         leases = [each.work.lease for each in some]
-        with _answered_for(leases):
-            for held, wait in zip(leases, prove(some), strict=True):
+        with _answered_for(leases, chains):
+            waits = prove(some)
+            for held, wait in zip(leases, waits, strict=True):
                 _then(held, wait)
 
 
@@ -159,24 +166,31 @@ def _is_enough(ready: Sequence[Ready]) -> bool:
 
 
 @contextmanager
-def _answered_for(leases: Sequence[Claimed]) -> Iterator[None]:
+def _answered_for(leases: Sequence[Claimed], chains: Chains | None = None) -> Iterator[None]:
     """Whatever goes wrong inside, these rows are looked at again, or told why not."""
     try:
         yield
     except LeaseLost:
-        log.info("Another worker has gone on with %s.", _named(leases))
-        for lease in leases:
-            lease.look_again(SOON)
+        _lost(leases)
     except LaneBusy:
         for lease in leases:
             lease.look_again(SOON, SIGNING)
     except (ChainError, ProofError) as fault:
         for lease in leases:
-            _later(lease, fault)
+            try:
+                _later(lease, fault, chains)
+            except LeaseLost:
+                _lost([lease])
     except Exception:
         log.exception("A fault with %s.", _named(leases))
         for lease in leases:
             _back_off(lease, FAULT_OF_OURS)
+
+
+def _lost(leases: Sequence[Claimed]) -> None:
+    log.info("Another worker has gone on with %s.", _named(leases))
+    for lease in leases:
+        lease.look_again(SOON)
 
 
 def _named(leases: Sequence[Claimed]) -> str:
@@ -190,7 +204,7 @@ def _then(lease: Claimed, wait: Wait | None) -> None:
         lease.look_again(wait.after, wait.why, failures=wait.failures)
 
 
-def _later(lease: Claimed, fault: ChainError | ProofError) -> None:
+def _later(lease: Claimed, fault: ChainError | ProofError, chains: Chains | None) -> None:
     """A chain that fails is asked again; what can never be better is told, and what lasts."""
     batches = _waiting_for(lease.row)
     log.warning("%s: %s", lease.row, fault)
@@ -199,12 +213,19 @@ def _later(lease: Claimed, fault: ChainError | ProofError) -> None:
     job = lease.row if isinstance(lease.row, BlockJob) else None
     if retryable and not lasts:
         # However long nodes were away: a lie when they are back is not the last of many.
-        lease.row.failures = min(lease.row.failures, LONGEST_AWAY)
+        lease.row.failures = min(lease.row.failures, COUNTED_UP_TO)
     code = fault.code if isinstance(fault, ChainError) else NodesLie.code
     why = Reason(code, str(fault))
     if (retryable and not lasts) or lease.row.failures < (TRIES_OF_LIES if lasts else TRIES):
         _back_off(lease, why)
         return
+    alike = {NodesLie.code, RegistryMisread.code, StateOfAnotherBlock.code} if lasts else {code}
+    in_a_row = lease.row.failures if lease.row.wait_code in alike else 0
+    if chains and not is_heard_from_all(chains, in_a_row + 1, _asked(lease.row)):
+        lease.row.failures = in_a_row
+        _back_off(lease, why)
+        return
+    lease.keep()  # or what another worker has signed meanwhile would be rejected
     late = _came_later(job, fault, batches)
     batches = [each for each in batches if each not in late]
     queries = Query.objects.filter(batch__in=batches, ended=False)
@@ -216,6 +237,15 @@ def _later(lease: Claimed, fault: ChainError | ProofError) -> None:
         _back_off(lease, AFRESH if late else why)
     else:
         lease.close()
+
+
+def _asked(row: Batch | BlockJob | WebhookDelivery | WebhookTurn) -> set[int]:
+    """The chains whose nodes were asked for it."""
+    if isinstance(row, BlockJob):
+        return {row.source, row.destination}
+    if isinstance(row, Batch):
+        return set(Query.objects.filter(batch=row, ended=False).values_list("source", flat=True))
+    return set()
 
 
 def _waiting_for(row: Batch | BlockJob | WebhookDelivery | WebhookTurn) -> list[str]:

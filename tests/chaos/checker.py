@@ -1,6 +1,6 @@
 """Reads the chains, the database and the pages of a service at rest, and says what is not right.
 
-Its code is its own: it uses nothing of what it checks.
+Its code is its own: it uses nothing of what it checks, but for the command that checks proof files.
 """
 
 from collections.abc import Mapping, Sequence

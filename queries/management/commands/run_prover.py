@@ -15,6 +15,7 @@ from queries.engines import embedded
 from queries.engines.waking import ALARM, LOOKS_EVERY, listen
 from queries.pipeline.chains import Chains
 from queries.pipeline.last_looks import LastLooks
+from queries.pipeline.long_work import LongWork
 from queries.routes import Routes, RoutesUnreadable, read_routes
 
 MOST_THREADS = 64
@@ -36,9 +37,9 @@ class Command(BaseCommand):
         outlive_a_full_disk(self)
         for each in (signal.SIGTERM, signal.SIGINT):
             signal.signal(each, lambda *_: ALARM.stop())
-        looks, turns = LastLooks(), NameTurns()
+        looks, turns, long_work = LastLooks(), NameTurns(), LongWork(threads)
         workers = embedded.run(
-            lambda: Chains(routes, signer, last_looks=looks, name_turns=turns),
+            lambda: Chains(routes, signer, last_looks=looks, name_turns=turns, long_work=long_work),
             threads,
             ALARM,
             LOOKS_EVERY,

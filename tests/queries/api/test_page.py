@@ -1,23 +1,23 @@
 """The page that describes the API, in a browser."""
 
-from pathlib import Path
-
 import pytest
 from playwright.sync_api import Page, expect
 from pytest_django.live_server_helper import LiveServer
+
+from tests.browser import Pictures
 
 
 @pytest.mark.browser
 @pytest.mark.either_database
 @pytest.mark.parametrize("width", [360, 1200])
 def test_it_fits_and_its_codes_are_explained(
-    page: Page, live_server: LiveServer, screenshots: Path, width: int
+    page: Page, live_server: LiveServer, pictures: Pictures, width: int
 ) -> None:
     page.set_viewport_size({"width": width, "height": 900})
     page.goto(f"{live_server.url}/docs/api")
     expect(page.get_by_role("heading", level=1)).to_have_text("API")
     assert page.evaluate("document.documentElement.scrollWidth") <= width
-    page.screenshot(path=screenshots / f"api-{width}.png", full_page=True)
+    pictures.take(page, f"api-{width}")
     expect(page.locator("#estimate + p code", has_text="feeNeeded")).to_be_visible()
     told = page.locator("p, dd").all_inner_texts()
     assert [each for each in told if "`" in each] == []

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from queries.chain import nodes as chain_nodes
 from queries.chain.errors import (
     BlockUnknown,
     CallReverted,
@@ -22,6 +23,7 @@ from tests.queries.chain.lying_node import NO_ANSWERS, LyingNode, lying_node, st
 from tests.queries.chain.relay import Asked, NotMine, chain_of, refusal, relay
 
 pytestmark = pytest.mark.no_database
+NOBODY_AT_ALL = "0x00000000000000000000000000000000000dEaD1"
 
 
 def test_the_next_node_answers_and_is_remembered(shared_node: LocalNode) -> None:
@@ -202,6 +204,59 @@ def honest_number(answer: Any) -> int:
     if number(answer) > 1_000_000:
         raise AnswerMalformed(f"{answer} hunter2")
     return number(answer)
+
+
+@pytest.mark.parametrize(("code", "message"), [(3, "execution reverted"), (-32000, "gas limit")])
+def test_what_only_a_chain_could_say_is_a_nodes_own_to_any_other_question(
+    shared_node: LocalNode, code: int, message: str
+) -> None:
+    """A gateway says of a plan's gas what a chain would of a transaction's."""
+
+    def refuse(_: str, __: list[Any], ___: dict[str, Any]) -> dict[str, Any]:
+        return refusal(message, code)
+
+    with relay(shared_node.url, refuse) as bad:
+        nodes = impatient(chain_of(bad))
+        assert type(failure(nodes, "eth_getBalance", NOBODY_AT_ALL, "latest")) is NodesRefuse
+        nodes.close()
+        nodes = impatient(chain_of(bad, shared_node.url))
+        assert number(nodes.ask("eth_getBalance", NOBODY_AT_ALL, "latest")) == 0
+        nodes.close()
+
+
+def test_a_slow_node_is_asked_last(shared_node: LocalNode, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its answers count; but a look takes many, and whoever looks has only so long."""
+    monkeypatch.setattr(chain_nodes, "SLOW", 0.2)
+    slow, quick = Asked(), Asked()
+
+    def wait(*_: object) -> None:
+        time.sleep(0.3)
+        raise NotMine
+
+    with (
+        relay(shared_node.url, asked=slow, first=wait) as one,
+        relay(shared_node.url, asked=quick) as two,
+    ):
+        nodes = Nodes(chain_of(one, two))
+        for _ in range(3):
+            assert number(nodes.ask("eth_blockNumber")) >= 0
+        nodes.close()
+    assert slow.methods.count("eth_blockNumber") == 1
+    assert quick.methods.count("eth_blockNumber") == 2
+
+
+def test_the_one_to_be_asked_first_is_named_by_its_place(shared_node: LocalNode) -> None:
+    asked = [Asked(), Asked()]
+    with (
+        relay(shared_node.url, asked=asked[0]) as one,
+        relay(shared_node.url, asked=asked[1]) as two,
+    ):
+        nodes = Nodes(chain_of(one, two))
+        for turn in (1, 1, 2, 3):
+            nodes.ask_first(turn)
+            nodes.ask("eth_blockNumber")
+        nodes.close()
+    assert [each.methods.count("eth_blockNumber") for each in asked] == [1, 3]
 
 
 def test_where_one_node_lies_another_is_asked(shared_node: LocalNode) -> None:

@@ -5,13 +5,14 @@ from typing import Any
 
 import pytest
 
+from queries.chain.local_node import LocalNode
 from queries.models import SentTransaction
 from queries.pipeline import following
 from queries.pipeline.finality import look_at_final
 from queries.pipeline.mined import bounds_of
 from tests.queries.pipeline.between import between, retold
 from tests.queries.pipeline.provers import through
-from tests.queries.pipeline.service import CHAIN_ID, HOLDER, Service
+from tests.queries.pipeline.service import CHAIN_ID, HOLDER, Service, running_service
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.either_database]
 AWAY = "http://127.0.0.1:9"
@@ -66,6 +67,21 @@ def test_what_is_final_is_not_taken_for_undone(service: Service) -> None:
         rows.update(final=False)
         look_at_final(through(service, denier, denier).chains(), CHAIN_ID)
     assert not rows.exists()
+
+
+def test_a_block_is_not_final_by_one_nodes_word(node: LocalNode) -> None:
+    def early(asked: Any, answer: Any) -> None:
+        if asked["method"] == "eth_getBlockByNumber" and asked["params"][0] == "finalized":
+            answer["result"] = node.rpc.ask("eth_getBlockByNumber", "latest", False)  # noqa: FBT003
+
+    with running_service(node, finality=None, confirmations=1) as service:
+        service.mine(80)
+        service.work(service.ask_balance(HOLDER, service.chains().head(CHAIN_ID).final_number))
+        rows = SentTransaction.objects.filter(final=True)
+        with between(node.url, retold(early)) as (address, _):
+            for others, final in (([node.url], False), ([node.url] * 2, False), ([AWAY], True)):
+                look_at_final(through(service, address, *others).chains(), CHAIN_ID)
+                assert rows.exists() is final
 
 
 def test_a_node_that_denies_it_for_good_does_not_keep_its_costs_open(

@@ -1,7 +1,10 @@
 """The lane of a signer: stuck transactions get dearer, nonces are taken once, ours or not."""
 
+import json
+import time
 from dataclasses import replace
 from datetime import timedelta
+from typing import Any
 
 import pytest
 from eth_account import Account as Key
@@ -12,7 +15,12 @@ from queries.chain.local_node import LocalNode
 from queries.chain.signed_parts import parts_of
 from queries.chain.signer import Signer
 from queries.models import SentTransaction
-from queries.pipeline import following, lane
+from queries.pipeline import following, lane, last_looks
+from queries.pipeline.clock import shared_now
+from queries.pipeline.costs import price_of
+from tests.queries.chain.lying_node import LyingNode
+from tests.queries.pipeline.between import PassOn, between, methods, retold
+from tests.queries.pipeline.provers import through
 from tests.queries.pipeline.service import (
     CHAIN_ID,
     ETHER,
@@ -21,6 +29,8 @@ from tests.queries.pipeline.service import (
     Service,
     running_service,
 )
+from tests.queries.pipeline.standing_still import CALLS, standing_at
+from tests.queries.pipeline.test_a_bad_node_first import swallows
 
 pytestmark = pytest.mark.django_db(transaction=True)
 SIGNER = Key.from_key(SIGNER_KEY)
@@ -164,6 +174,92 @@ def test_a_nonce_that_the_key_used_elsewhere_is_not_waited_for(
     assert service.status(batch)["queryStatus"] == "DONE"
     nonces = list(SentTransaction.objects.order_by("nonce").values_list("nonce", flat=True))
     assert nonces == [ours.nonce, ours.nonce + 1]
+
+
+def test_what_one_of_two_behind_an_address_does_not_know_of_yet_is_not_given_up(
+    service: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The one takes what is sent and counts nonces; the other, a block behind, has no receipt."""
+    monkeypatch.setattr(following, "SENT_AGAIN_AFTER", timedelta(seconds=0.1))
+    behind = service.head()
+    batch = _sent_and_not_mined(service)
+    SentTransaction.objects.update(signed=shared_now() - timedelta(hours=1), sent=None)
+    _mine(service)
+    with between(service.node.url, standing_at(behind, CALLS)) as (address, proxy):
+        prover = through(service, address)
+        prover.work_until(lambda: proxy.asked.count("eth_sendRawTransaction") > 2)
+    assert not SentTransaction.objects.get().settled
+    assert SentTransaction.objects.get().nonce_used
+    service.work(batch)
+    assert SentTransaction.objects.get().nonce_used is None
+    row = SentTransaction.objects.get()
+    assert row.succeeded
+    assert int(service.status(batch)["spent"]) == price_of(row)
+
+
+def test_what_one_node_goes_on_taking_is_given_up_where_its_nonce_is_used(
+    service: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(lane, "LOST_AFTER", timedelta(seconds=2))
+    monkeypatch.setattr(following, "SENT_AGAIN_AFTER", timedelta(seconds=0.1))
+    batch = _sent_and_not_mined(service)
+    _mine(service)
+    # As if it had been another one, and a transaction of ours had its nonce as well.
+    SentTransaction.objects.update(hashes=["0x" + 64 * "7"])
+    with between(service.node.url, swallows(service)) as (address, _):
+        prover = through(service, address, service.node.url, service.node.url)
+        prover.work_until(SentTransaction.objects.filter(settled=True).exists)
+    assert SentTransaction.objects.get().succeeded is False
+    service.work(batch)
+
+
+def test_what_is_pending_is_not_given_up_for_the_word_of_one_node(
+    service: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """That its nonce is used."""
+    monkeypatch.setattr(last_looks, "ANEW_AFTER", 0.1)
+    monkeypatch.setattr(lane, "LOST_AFTER", timedelta(seconds=1))
+    monkeypatch.setattr(following, "SENT_AGAIN_AFTER", timedelta(seconds=0.1))
+    batch = _sent_and_not_mined(service)
+    nonce = SentTransaction.objects.get().nonce
+
+    def used(connection: LyingNode, question: Any, pass_on: PassOn) -> None:
+        told = json.loads(pass_on())
+        if methods(question) == ["eth_sendRawTransaction"]:
+            told = {"jsonrpc": "2.0", "id": question["id"]}
+            told["error"] = {"code": -32000, "message": "nonce too low"}
+        if methods(question) == ["eth_getTransactionCount"]:
+            told["result"] = hex(nonce + 1)
+        connection.answer(json.dumps(told).encode())
+
+    with between(service.node.url, used) as (address, proxy):
+        prover = through(service, service.node.url, service.node.url, address)
+        until = time.monotonic() + 4
+        prover.work_until(lambda: time.monotonic() > until)
+    assert proxy.asked.count("eth_sendRawTransaction") > 1
+    assert not SentTransaction.objects.get().settled
+    _mine(service)
+    service.work(batch)
+    assert SentTransaction.objects.count() == 1
+
+
+def test_a_nonce_that_was_used_before_all_of_ours_is_not_taken_for_one_that_was_left_out(
+    service: Service,
+) -> None:
+    service.node.rpc.ask("anvil_setNonce", SIGNER.address, hex(50))
+    _sent_and_not_mined(service)
+
+    def low(asked: Any, answer: Any) -> None:
+        if asked["method"] == "eth_getTransactionCount":
+            answer["result"] = "0x0"
+
+    with between(service.node.url, retold(low)) as (address, _):
+        prover = through(service, address, service.node.url, service.node.url)
+        second = prover.ask_balance(HOLDER, service.head() - 2)
+        prover.work_until(lambda: SentTransaction.objects.count() > 1)
+    _mine(service)
+    service.work(second)
+    assert set(SentTransaction.objects.values_list("nonce", flat=True)) == {50, 51}
 
 
 def test_without_money_the_batch_waits_and_goes_on_when_there_is_some(service: Service) -> None:

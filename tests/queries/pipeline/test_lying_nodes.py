@@ -10,8 +10,10 @@ from typing import Any
 import pytest
 
 from queries.chain.local_node import LocalNode, local_node
+from queries.chain.signed_parts import parts_of
 from queries.models import BlockJob, SentTransaction
 from queries.pipeline import following
+from queries.pipeline.costs import price_of
 from tests.queries.chain.lying_node import (
     LyingNode,
     Say,
@@ -248,6 +250,29 @@ def test_a_nonce_far_ahead_of_its_lane_is_not_waited_for(
         nonces = list(SentTransaction.objects.order_by("pk").values_list("nonce", flat=True))
         assert nonces == [ahead.nonce - 99, ahead.nonce - 100]
         assert set(ahead.hashes) < set(SentTransaction.objects.get(pk=ahead.pk).hashes)
+
+
+def test_a_nonce_that_was_left_out_is_taken_by_an_empty_transaction(
+    node: LocalNode, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Signed anew, what waits behind it would be mined under both nonces."""
+    monkeypatch.setattr(following, "SENT_AGAIN_AFTER", timedelta(seconds=0.1))
+    lying = Lying("eth_getTransactionCount", lambda result: hex(int(result, 16) + 2))
+    with between(node.url, lying) as (address, _), running_service(node) as service:
+        service.mine(3)
+        batch = service.ask_balance(HOLDER, service.head() - 1)
+        prover = through(service, address)
+        prover.work_until_it_says("on its way", batch)
+        lying.honest = True
+        ahead = SentTransaction.objects.get()
+        monkeypatch.setattr(following, "LEFT_BEHIND_AFTER", timedelta(0))
+        prover.work(batch)
+        rows = SentTransaction.objects.order_by("nonce")
+        assert [row.nonce for row in rows] == [ahead.nonce - 2, ahead.nonce - 1, ahead.nonce]
+        assert [parts_of(row.raw).data for row in rows] == [b"", b"", parts_of(ahead.raw).data]
+        prover.work_until(lambda: not rows.filter(settled=False).exists())
+        assert [row.gas_used for row in rows[:2]] == [21_000, 21_000]
+        assert int(service.status(batch)["spent"]) == price_of(rows[2])
 
 
 def test_a_nonce_that_one_node_alone_is_ahead_of_is_not_taken(node: LocalNode) -> None:

@@ -8,8 +8,10 @@ from typing import Any
 import pytest
 
 from queries.chain.local_node import LocalNode
-from queries.models import Batch, SentTransaction
+from queries.models import Batch, ChainCost, SentTransaction
 from queries.pipeline import following
+from queries.pipeline.clock import shared_now
+from queries.pipeline.costs import price_of
 from queries.pipeline.finality import look_at_final
 from queries.pipeline.worker import work_once
 from queries.proving.keccak import keccak256
@@ -97,6 +99,49 @@ def test_it_is_not_paid_for_again(node: LocalNode, status: str, confirmations: i
         _is_done_by_one(service, batch, confirmations)
 
 
+def test_what_has_been_on_its_way_for_long_is_not_settled_the_sooner(service: Service) -> None:
+    service.node.rpc.ask_many("evm_setAutomine", [(False,)])
+    with between(service.node.url, retold(MadeUp(service, "0x0"))) as (address, _):
+        prover = through(service, address, service.node.url)
+        batch = prover.ask_balance(HOLDER, service.head() - 2)
+        prover.work_until_it_says("on its way", batch)
+        SentTransaction.objects.update(signed=shared_now() - timedelta(hours=1))
+        _look(prover, batch)
+    row = SentTransaction.objects.get()
+    assert row.doubted
+    assert not row.settled
+    _is_done_by_one(service, batch)
+
+
+def test_two_that_deny_it_outvote_it_however_long_it_is_told(
+    service: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(following, "AGREED_WITHIN", timedelta(0))
+    service.node.rpc.ask_many("evm_setAutomine", [(False,)])
+    liar = MadeUp(service, "0x0")
+    with between(service.node.url, retold(liar)) as (address, _):
+        prover = through(service, address, service.node.url, service.node.url)
+        batch = prover.ask_balance(HOLDER, service.head() - 2)
+        _look(prover, batch)
+    assert liar.told
+    assert not SentTransaction.objects.get().settled
+    _is_done_by_one(service, batch)
+
+
+def test_what_nobody_tells_of_any_more_is_no_longer_doubted(
+    service: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(following, "SENT_AGAIN_AFTER", timedelta(0))
+    service.node.rpc.ask_many("evm_setAutomine", [(False,)])
+    with between(service.node.url, retold(MadeUp(service, "0x1"))) as (address, _):
+        prover = through(service, address, service.node.url)
+        batch = prover.ask_balance(HOLDER, service.head() - 2)
+        prover.work_until(SentTransaction.objects.exclude(doubted=None).exists)
+    honest = through(service, service.node.url, service.node.url)
+    honest.work_until(SentTransaction.objects.filter(doubted=None).exists)
+    _is_done_by_one(service, batch)
+
+
 def test_it_is_sent_again_by_another_node(
     service: Service, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -120,8 +165,16 @@ def test_what_was_settled_while_the_other_node_was_away(service: Service) -> Non
         batch = prover.ask_balance(HOLDER, service.head() - 2)
         prover.work_until(SentTransaction.objects.filter(settled=True).exists)
         through(service, address, service.node.url).work(batch)
-    assert SentTransaction.objects.count() == 1
+        through(service, service.node.url).work_until(
+            SentTransaction.objects.filter(settled=True).exists
+        )
+    row = SentTransaction.objects.get()
     assert service.status(batch)["queryStatus"] == "DONE"
+    # Not what was made up, nor both.
+    assert row.gas_used != 1
+    assert int(service.status(batch)["spent"]) == price_of(row)
+    assert int(ChainCost.objects.get().spent, 16) == price_of(row)
+    assert ChainCost.objects.get().transactions == 1
 
 
 def test_one_that_succeeded_is_not_final_by_one_nodes_word(service: Service) -> None:

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from queries.models import ChainCost, SentTransaction
+from queries.models import Batch, ChainCost, SentTransaction
 from queries.pipeline import costs, following
 from tests.queries.pipeline.between import Change, between, retold
 from tests.queries.pipeline.provers import through
@@ -28,7 +28,7 @@ def _read_before(service: Service) -> SentTransaction:
     service.work(service.ask_balance(HOLDER, service.head() - 1))
     row = SentTransaction.objects.get()
     assert row.settled
-    row.settled = row.borne = False
+    row.settled, row.borne = False, None
     return row
 
 
@@ -49,7 +49,7 @@ def test_a_lie_comes_while_the_other_one_settles_it(
     stale = _read_before(service)
     settled = SentTransaction.objects.values().get()
     cost = ChainCost.objects.values().get()
-    SentTransaction.objects.update(settled=False, borne=False)
+    SentTransaction.objects.update(settled=False, borne=None)
     ChainCost.objects.all().delete()
 
     def overtaken(row: SentTransaction, *, free: bool) -> None:
@@ -70,3 +70,24 @@ def test_what_is_settled_is_not_replaced(service: Service) -> None:
     settled = SentTransaction.objects.values().get()
     following._replace(service.chains().lane(CHAIN_ID), stale)
     assert SentTransaction.objects.values().get() == settled
+
+
+def test_what_is_told_anew_of_its_costs_takes_the_place_of_what_was_told(
+    service: Service,
+) -> None:
+    """Also where the batch's fee covers no more than a part of the first."""
+    service.work(service.ask_balance(HOLDER, service.head() - 1))
+    row = SentTransaction.objects.get()
+    batch = Batch.objects.get()
+    first = costs.price_of(row)
+    for fee, part in ((first, 2), (first // 3, 4), (first, 1)):
+        Batch.objects.update(fee=f"{fee:064x}")
+        SentTransaction.objects.update(settled=False)
+        row.refresh_from_db()
+        row.gas_used = (row.gas_limit * 9 // 10) // part
+        costs.settle_costs(row, free=False)
+        price = costs.price_of(row)
+        batch.refresh_from_db()
+        assert int(batch.spent, 16) == min(price, fee)
+        whole = ChainCost.objects.get()
+        assert (whole.transactions, whole.gas, int(whole.spent, 16)) == (1, row.gas_used, price)

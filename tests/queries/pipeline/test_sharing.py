@@ -276,7 +276,7 @@ def test_two_workers_send_the_headers_down_to_blocks_far_below_once(
         batches = [service.ask_balance(HOLDER, block + place) for place in (0, 3)]
         other = service.chains()
 
-        def slowly(*arguments: Any) -> Any:
+        def slowly(*arguments: Any, **more: Any) -> Any:
             monkeypatch.setattr(prove, "priced_together", priced_together)
             service.node.rpc.ask_many("evm_setAutomine", [(False,)])
             BlockJob.objects.filter(lease_until=None).update(look_again=shared_now())
@@ -284,7 +284,7 @@ def test_two_workers_send_the_headers_down_to_blocks_far_below_once(
             while not SentTransaction.objects.exists():
                 assert time.monotonic() < until
                 work_once(other)
-            return priced_together(*arguments)
+            return priced_together(*arguments, **more)
 
         monkeypatch.setattr(worker, "MOST_READY", 1)
         monkeypatch.setattr(prove, "priced_together", slowly)

@@ -1,0 +1,56 @@
+"""What nodes say of a price or a refusal, each of them asked first once.
+
+Nothing can check it, so nobody is rejected for the word of one where another's lets them through.
+"""
+
+from collections import Counter
+
+from queries.chain.errors import ChainAnswer, FeesTooHigh
+from queries.chain.nodes import ENOUGH_NODES
+from queries.pipeline.costs import TooLittleOffered
+
+REFUSALS = (ChainAnswer, FeesTooHigh)
+Opinion = ChainAnswer | FeesTooHigh | TooLittleOffered
+
+
+class Opinions:
+    """Why nothing was sent, by one node after the other."""
+
+    def __init__(self) -> None:
+        self._poor: dict[int, TooLittleOffered] = {}  # by node
+        self._refused: ChainAnswer | FeesTooHigh | None = None
+        self._too_dear: FeesTooHigh | None = None
+
+    def note(self, opinion: Opinion, node: int) -> None:
+        """Once of each node, which may answer for another one as well."""
+        if isinstance(opinion, TooLittleOffered):
+            self._poor[node] = opinion
+        else:
+            self._refused = opinion
+        if isinstance(opinion, FeesTooHigh):
+            self._too_dear = opinion
+
+    def of_all(self) -> TooLittleOffered | None:
+        """Those who offer too little by all who say that of some, or by two where all name others,
+        and the least that it takes.
+
+        What refuses all of them alike says nothing of what is offered, and is raised where nothing
+        else was said. Nor is one node enough where others say that gas is dearer than is paid here.
+        """
+        if not self._poor and self._refused is not None:
+            raise self._refused
+        poor = list(self._poor.values())
+        said = Counter(key for each in poor for key in each.needed)
+        enough = len(poor) if len(poor) in said.values() else ENOUGH_NODES
+        enough = max(enough, ENOUGH_NODES) if self._too_dear else enough
+        named = [key for key, count in said.items() if count >= enough]
+        if self._too_dear and not named:
+            raise self._too_dear
+        if not named:
+            return None
+        return TooLittleOffered(
+            {
+                key: min(each.needed[key] for each in poor if key in each.needed)
+                for key in sorted(named)
+            }
+        )
