@@ -24,7 +24,6 @@ from tests.raw_database import all_of_it, change
 from tests.served import served
 from tests.signed_in import signed_in
 
-pytestmark = pytest.mark.django_db
 NODE, DEAD_NODE, BROKER, SECRET_KEY, PASSWORD, ATTESTER, TOKEN, HEADER, DATABASE, METRICS = (
     secrets.token_hex(32) for _ in range(10)
 )
@@ -65,6 +64,7 @@ def variables() -> dict[str, str]:
     }
 
 
+@pytest.mark.django_db
 def test_no_secret_is_anywhere(
     repository: Path, tmp_path: Path, manage: Manage, variables: dict[str, str]
 ) -> None:
@@ -118,6 +118,15 @@ def test_no_secret_is_anywhere(
     assert _found(kept, HEADER)
 
 
+@pytest.mark.no_database
+@pytest.mark.parametrize("name", ["", "a", "an"])
+def test_a_secret_is_looked_for_as_headers_pack_it_behind_any_name(name: str) -> None:
+    packed = base64.b64encode(f"{name}:{PASSWORD}".encode()).decode()
+    assert _found({"header": f"Authorization: Basic {packed}"}) == [("header", PASSWORD[:8])]
+    bare = base64.b64encode(name.encode() + bytes.fromhex(SECRET_KEY)).decode()
+    assert _found({"file": bare}) == [("file", SECRET_KEY[:8])]
+
+
 def _found(written: dict[str, str], *more: str) -> list[tuple[str, str]]:
     """Where which secret begins; its first half alone would already be too much."""
     every = [NODE, DEAD_NODE, BROKER, SECRET_KEY, PASSWORD, ATTESTER, DATABASE, METRICS, *more]
@@ -135,13 +144,19 @@ def _forms(secret: str) -> Iterator[str]:
     begin = secret[:30] if secret.startswith("tct_") else secret[: len(secret) // 2]
     yield begin
     yield begin.upper()
-    packed = begin[: len(begin) // 3 * 3].encode()
-    yield base64.b64encode(packed).decode()
+    yield from _packed(begin.encode())
     if set(secret) <= set("0123456789abcdef"):
         yield str(int(secret, 16))
         content = bytes.fromhex(begin)
         yield repr(content)[2:-1]
-        yield base64.b64encode(content[: len(content) // 3 * 3]).decode()
+        yield from _packed(content)
+
+
+def _packed(content: bytes) -> Iterator[str]:
+    """In base64, wherever it stands among other bytes: three of them are packed together."""
+    for skipped in range(3):
+        rest = content[skipped:]
+        yield base64.b64encode(rest[: len(rest) // 3 * 3]).decode()
 
 
 def _as(key: str, it: Installation) -> Callable[..., requests.Response]:

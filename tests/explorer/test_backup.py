@@ -32,10 +32,11 @@ SETTINGS = {"WEBHOOKS_TO_PRIVATE": "1", "REQUESTS_PER_MINUTE": "1000000"}
 AGED = """
 from datetime import timedelta
 from django.db.models import F
+from django.utils.timezone import now
 from queries.models import SentTransaction
-ago = timedelta(minutes=2)
+ago = timedelta(minutes=11)
 on_their_way = SentTransaction.objects.filter(settled=False)
-on_their_way.update(signed=F("signed") - ago, sent=F("sent") - ago)
+on_their_way.update(signed=F("signed") - ago, sent=F("sent") - ago, nonce_used=now() - ago)
 """
 
 
