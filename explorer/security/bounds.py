@@ -84,9 +84,10 @@ BOUNDS = (
         "Batches as costly as may be",
         "BATCH_BLOCKS, BATCH_ACCOUNTS and BATCH_SLOTS. Accounts take turns: whoever asks for "
         "thousands, in one batch or in many, has them proven between the few that others ask for, "
-        "which wait for the pieces of work at hand. A piece is a block: where all that one batch "
-        "may ask for is of one block, whoever comes next to a prover of one thread waits for it, "
-        "some ten seconds; provers have two threads where nobody says otherwise. No batch "
+        "which wait for the pieces of work at hand. A piece is a block; of a prover's threads, two "
+        "where nobody says otherwise, one is kept for blocks of which at most 200 facts are asked. "
+        "A prover of one thread has whoever comes next wait for all that one batch may ask for of "
+        "one block, for seconds. No batch "
         "spends more than its fee; but a fee is an offer that nobody "
         "collects, and keys cost nothing. What bounds a spender is most_a_day of the chain in "
         "the routes file, and what the signer holds: set the one, keep the other small. Then one "
@@ -95,6 +96,7 @@ BOUNDS = (
             "queries/pipeline/test_fair_turns.py::test_one_account_is_proven_among_the_thousands_of_another",
             "explorer/test_denial.py::test_batches_as_costly_as_the_limits_allow",
             "explorer/test_denial_of_provers.py::test_the_costliest_batch_of_many_blocks_lets_others_through",
+            "explorer/test_denial_of_provers.py::test_a_prover_keeps_a_thread_from_the_costliest_batches_of_one_block",
             "explorer/test_denial_of_provers.py::test_the_costliest_batch_of_one_block_keeps_others_waiting_for_its_one_piece",
             "queries/pipeline/test_offers.py::test_what_is_stuck_is_replaced_with_no_more_than_is_offered",
             "queries/pipeline/test_day.py::test_no_more_than_the_days_bound_is_spent",

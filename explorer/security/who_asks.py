@@ -1,6 +1,6 @@
 """ASVS, chapters 2 to 4: who asks, and who may do what."""
 
-from explorer.security.rows import Chapter, met, not_met, not_ours
+from explorer.security.rows import Chapter, by_design, met, not_met, not_ours
 
 SIGN_IN = Chapter(
     "V2 Authentication",
@@ -30,6 +30,16 @@ SIGN_IN = Chapter(
             "There are none: nothing is mailed or reset, and a lost wallet is lost. Who may run "
             "manage.py on the server gives an operator a new password (changepassword).",
         ),
+        by_design(
+            "2.5.4",
+            "There are no shared or default accounts.",
+            "No account is made by installing. The demo's wallet is refused but in development.",
+        ),
+        not_met(
+            "2.3.2",
+            "People can enrol and use devices of their own, such as FIDO tokens.",
+            "A hardware wallet signs in, as every wallet does. FIDO keys do not.",
+        ),
         not_met(
             "2.2.1",
             "Guessing is slowed down, to a hundred failures an hour for an account.",
@@ -41,10 +51,11 @@ SIGN_IN = Chapter(
             "accounts/test_operators.py::test_passwords_are_tried_so_often_and_no_more",
         ),
         met(
-            "2.2.4, 2.9.1, 2.9.2",
-            "Sign-in withstands phishing and replay; challenges are random and short-lived.",
+            "2.9.1, 2.9.2",
+            "Challenges to a wallet are random and new, and what they are checked with is safe.",
             "EIP-4361: the message names our origin, chain and a nonce of this browser, good for "
-            "five minutes and once. What it is checked with, an address, is no secret.",
+            "five minutes and once, so that it is worth nothing elsewhere or again. What it is "
+            "checked with, an address, is no secret.",
             "accounts/test_forged_sign_ins.py::test_it_is_refused_with_its_reason",
             "accounts/test_sign_in.py::test_a_hundred_sign_ins_with_one_nonce_are_one_session",
             "accounts/test_sign_in.py::test_a_message_is_good_for_five_minutes_and_its_nonce_cannot_be_guessed",
@@ -64,7 +75,7 @@ SIGN_IN = Chapter(
             "accounts/test_sessions.py::test_they_are_listed",
         ),
         not_met(
-            "2.2.7, 4.3.1",
+            "4.3.1",
             "Operators sign in with more than one factor.",
             "A wallet is one factor, and a password another alone. A contract wallet of several "
             "signers, named in OPERATORS, is the way to require more.",
@@ -100,9 +111,18 @@ SESSIONS = Chapter(
     "V3 Sessions",
     (
         met(
-            "3.1, 3.2",
+            "3.1.1",
+            "No address holds what a session is known by.",
+            "Its cookie alone does. The form that ends another one names it by its digest, with "
+            "which nobody signs in.",
+            "accounts/test_sessions.py::test_the_database_does_not_hold_what_the_cookie_does",
+        ),
+        met(
+            "3.2",
             "A session is new at sign-in, random, and stored safely.",
-            "The database holds a digest of what the cookie holds.",
+            "The database holds a digest of what the cookie holds. The browser holds it in that "
+            "cookie alone, which scripts cannot read.",
+            "explorer/test_resolved_settings.py::test_without_a_word_they_are_safe",
             "accounts/test_sign_in.py::test_the_session_and_the_token_change_at_sign_in",
             "accounts/test_sessions.py::test_the_database_does_not_hold_what_the_cookie_does",
         ),
@@ -123,8 +143,15 @@ SESSIONS = Chapter(
         met(
             "3.4",
             "Cookies are Secure, HttpOnly, SameSite and prefixed __Host-.",
-            "In production all four.",
+            "In production all four, of each of the three: the session's, that of the forms' "
+            "tokens, and that of what a page tells once.",
             "explorer/test_resolved_settings.py::test_without_a_word_they_are_safe",
+            "explorer/test_message_cookie.py::test_it_is_as_safe_as_the_sessions_and_goes_when_it_was_told",
+        ),
+        not_ours(
+            "3.4.5",
+            "Where other applications are at the same host, cookies are bound to a path.",
+            "The service has a host to itself: SITE_URL takes no path, and __Host- asks for /.",
         ),
         not_met(
             "1.6.4, 3.5",
@@ -134,8 +161,14 @@ SESSIONS = Chapter(
             "its own limits; there are no other tokens.",
             "accounts/test_api_keys.py::test_revoked_it_is_refused_at_once_with_both_secrets",
         ),
+        met(
+            "3.7.1",
+            "What matters needs a living session.",
+            "Each form that changes something of an account asks for one.",
+            "accounts/test_sessions.py::test_a_form_whose_session_has_ended_says_that_nothing_was_changed",
+        ),
         not_met(
-            "3.3.4, 3.7.1, 4.3.3",
+            "3.3.4, 4.3.3",
             "What matters most is confirmed by signing in anew.",
             "A key can be shown and rotated, and other sessions ended, by whoever holds one.",
             "accounts/test_sessions.py::test_one_can_end_another_of_ones_own",
@@ -147,7 +180,8 @@ ACCESS = Chapter(
     (
         met(
             "4.1, 4.2.1",
-            "The server decides, denies by default, and nobody reaches another's things.",
+            "The server decides, lets nobody in where it fails, and nobody reaches another's "
+            "things.",
             "Keys, sessions, lists, webhooks and replays are sought among the owner's own. Whoever "
             "knows a batch's id may read its status: what it proves is public by nature. Where a "
             "limit cannot be counted, nobody is let in.",

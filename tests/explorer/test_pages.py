@@ -1,7 +1,5 @@
 """The pages, as a visitor sees them."""
 
-from pathlib import Path
-
 import pytest
 from django.conf import settings
 from django.core.exceptions import BadRequest, PermissionDenied
@@ -12,8 +10,14 @@ from playwright.sync_api import Page, expect
 from pytest_django.live_server_helper import LiveServer
 
 from explorer import urls
+from tests.browser import Pictures
 
 WIDTHS = [360, 1200, 1920]
+INLINE_SCRIPT = """() => {
+  const script = document.createElement("script");
+  script.textContent = "window.ran = true";
+  document.body.append(script);
+}"""
 
 
 def closed(_request: HttpRequest) -> HttpResponse:
@@ -97,8 +101,11 @@ def test_a_form_from_elsewhere_is_our_page() -> None:
 
 
 @pytest.mark.no_database
-def test_the_start_page_is_only_read(client: Client) -> None:
-    assert client.post("/").status_code == 405
+@pytest.mark.parametrize("method", ["POST", "PUT", "PATCH", "DELETE", "OPTIONS"])
+@pytest.mark.parametrize("address", ["/", "/explorer", "/explorer/batches", "/docs/security"])
+def test_a_page_is_only_read(client: Client, address: str, method: str) -> None:
+    answer = client.generic(method, address)
+    assert (answer.status_code, answer["Allow"]) == (405, "GET, HEAD")
 
 
 COLOURS = """
@@ -138,7 +145,7 @@ def _least_contrast(page: Page) -> float:
 @pytest.mark.either_database
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_the_start_page(
-    page: Page, live_server: LiveServer, screenshots: Path, scheme: str
+    page: Page, live_server: LiveServer, pictures: Pictures, scheme: str
 ) -> None:
     page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
     page.goto(live_server.url)
@@ -158,14 +165,29 @@ def test_the_start_page(
     for width in WIDTHS:
         page.set_viewport_size({"width": width, "height": 900})
         assert page.evaluate("document.documentElement.scrollWidth") <= width
-        page.screenshot(path=screenshots / f"start-{scheme}-{width}.png", full_page=True)
+        pictures.take(page, f"start-{scheme}-{width}")
 
 
 @pytest.mark.browser
 @pytest.mark.either_database
-def test_the_policy_lets_nothing_in_that_is_not_ours(page: Page, live_server: LiveServer) -> None:
-    """htmx is there, puts no style into the page, and evaluates nothing."""
-    page.goto(live_server.url)
+def test_the_policy_lets_nothing_in_that_is_not_ours(
+    page: Page, live_server: LiveServer, complaints: list[str]
+) -> None:
+    """No script that stands in the page runs, and nothing is loaded from elsewhere. htmx is there,
+    puts no style into the page, and evaluates nothing.
+    """
+    loaded: list[str] = []
+    page.on("request", lambda request: loaded.append(request.url))
+    answer = page.goto(live_server.url)
+    assert answer is not None
+    policy = answer.headers["content-security-policy"].split("; ")
+    assert {"default-src 'none'", "script-src 'self'", "connect-src 'self'"} <= set(policy)
+    page.evaluate(INLINE_SCRIPT)
+    assert page.evaluate("typeof window.ran") == "undefined"
+    assert "script-src 'self'" in complaints.pop()
+    page.locator("body > script").last.evaluate("script => script.remove()")
+    assert len(loaded) > 1
+    assert all(url.startswith(f"{live_server.url}/") for url in loaded)
     assert page.evaluate("typeof htmx") == "object"
     names = ("includeIndicatorStyles", "allowEval", "allowScriptTags", "selfRequestsOnly")
     assert page.evaluate("names => names.map(name => htmx.config[name])", names) == [
