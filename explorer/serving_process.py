@@ -6,15 +6,18 @@ import logging
 import multiprocessing
 import os
 import signal
+import socket
 import sys
 import threading
 import time
 
 from django.conf import settings
 from django.core.servers.basehttp import get_internal_wsgi_application
+from granian._granian import ListenerSpec
 from granian.server.mp import MPServer
 
 from explorer.gate import Gate
+from explorer.last_newcomers import let_nobody_in
 from explorer.logs import log_what_python_says
 
 log = logging.getLogger("tacitus.serve")
@@ -28,10 +31,22 @@ END_WITHIN = 30  # seconds, for requests that run when the end is ordered
 
 
 class WebServer(MPServer):
-    """Granian's server, which SIGHUP ends as SIGTERM does.
+    """Granian's server, whose workers share a listener, and which SIGHUP ends as SIGTERM does.
 
-    A terminal that is closed sends it. Granian would reload its workers and go on unseen.
+    A terminal that is closed sends it. Granian would reload its workers and go on unseen. Of
+    listeners it would make one a worker, and on each close those reset whom nobody has accepted.
     """
+
+    def _init_shared_socket(self) -> None:
+        """As it does by itself where the system is not Linux."""
+        holder = ListenerSpec(self.bind_addr, self.bind_port, self.backlog).build()
+        self._listener = socket.socket(fileno=holder.get_fd())
+        self._listener.set_inheritable(True)
+        self._shd, self._sso = holder, self._listener  # type: ignore[assignment]
+
+    def shutdown(self, exit_code: int = 0) -> None:
+        let_nobody_in(self._listener)
+        super().shutdown(exit_code)  # type: ignore[no-untyped-call]
 
     def signal_handler_reload(self, *_: object, **__: object) -> None:
         self.signal_handler_interrupt()  # type: ignore[no-untyped-call]

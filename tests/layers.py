@@ -33,7 +33,8 @@ TALKS = re.compile(rf"queries/(chain/|webhooks\.py)|{CLIENT}")
 MAY_ALSO = {
     "asyncio": re.compile(r"explorer/gate\.py"),
     "socket": re.compile(
-        r"explorer/management/commands/(serve|demo)\.py|explorer/bench/(server|load)\.py"
+        r"explorer/(management/commands/(serve|demo)|serving_process|last_newcomers)\.py|"
+        r"explorer/bench/(server|load)\.py"
     ),
     "subprocess": re.compile(r"\w+/management/commands/|explorer/demo/processes\.py"),
     # The demo does what a wallet, a dApp and an operator do, and asks its own server.

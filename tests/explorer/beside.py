@@ -27,7 +27,7 @@ from tests.memory import MOST_MEMORY, held_by
 SLOWER = 2  # times, at most: most attacks are less of a burden than clients who read pages
 ASKED = 4  # times in a row for each kind of request, by whoever is measured
 LONGEST = 4  # seconds, for any of them
-UNFELT = 0.05  # seconds that nobody notices, and a processor with other things to do takes
+UNFELT = 0.1  # seconds that nobody notices, and a processor with other things to do takes
 ATTACKS = 2  # with ordinary work before, between and after them
 ORDINARY = ("/explorer/batches", "/", "/healthz")
 ONE = json.dumps(

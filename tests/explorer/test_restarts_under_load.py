@@ -51,6 +51,7 @@ def test_no_batch_is_lost_and_none_is_doubled(
         counted = manage("shell", "--verbosity", "0", "-c", COUNT, **it.settings).stdout
         _assert_each_fact_is_paid_once(it)
     assert them.broken == []
+    assert them.cut == 0
     assert them.refused  # or nothing was restarted while they came
     assert len(set(them.accepted.values())) == len(them.accepted) > 10 * RESTARTS
     assert int(counted) == len(them.accepted)
