@@ -1,5 +1,6 @@
 """A local chain with registries, and accounts on it of which something can be proven."""
 
+import json
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -23,7 +24,7 @@ OPTIONS = ("--chain-id", str(CHAIN_ID), "--gas-limit", str(BLOCK_GAS), *KEEPS_IT
 ROUTES = """\
 [chains.{chain}]
 name = "Bench"
-nodes = ["{node}"]
+nodes = {nodes}
 finality = 0
 free = true
 
@@ -42,6 +43,7 @@ class BenchChain:
     node: LocalNode
     signer_key: str
     accounts: tuple[str, ...]
+    names: int  # by which provers know the node, each as if it were another one
 
     def head(self) -> int:
         return int(self.node.rpc.ask("eth_blockNumber"), 16)
@@ -57,7 +59,8 @@ class BenchChain:
 
     def routes(self, registry: str) -> str:
         """What ROUTES_FILE says of it."""
-        return ROUTES.format(chain=CHAIN_ID, node=self.node.url, registry=registry)
+        nodes = [f"{self.node.url}/?{name}" for name in range(self.names)]
+        return ROUTES.format(chain=CHAIN_ID, nodes=json.dumps(nodes), registry=registry)
 
     def gas_of(self, registry: str, first: int) -> int:
         """What all transactions to it have used, from this block on."""
@@ -70,7 +73,7 @@ class BenchChain:
 
 
 @contextmanager
-def bench_chain(block_seconds: int, accounts: int) -> Iterator[BenchChain]:
+def bench_chain(block_seconds: int, accounts: int, names: int = 1) -> Iterator[BenchChain]:
     """So many accounts hold different balances in its newest block."""
     with local_node("--block-time", str(block_seconds), *OPTIONS) as node:
         key = f"0x{token_hex(32)}"
@@ -83,4 +86,4 @@ def bench_chain(block_seconds: int, accounts: int) -> Iterator[BenchChain]:
         for start in range(0, accounts, AT_ONCE):
             node.rpc.ask_many("anvil_setBalance", held[start : start + AT_ONCE])
         node.rpc.ask("anvil_mine", "0x2")
-        yield BenchChain(node, key, named)
+        yield BenchChain(node, key, named, names)

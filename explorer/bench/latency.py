@@ -29,7 +29,7 @@ def latency(bench: Bench) -> Iterator[Row]:
 def _row(bench: Bench, name: str, block_seconds: int, times: int) -> Row:
     ours, script = [], []
     with (
-        bench_chain(block_seconds, 1) as chain,
+        bench_chain(block_seconds, 1, bench.sizes.nodes) as chain,
         scratch() as database,
         service(bench, name, database, chain, provers=1) as running,
     ):

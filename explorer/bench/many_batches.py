@@ -41,7 +41,7 @@ class Proven:
 
 def many_batches(bench: Bench) -> Iterator[Row]:
     blocks = min(bench.sizes.blocks, bench.sizes.batches)
-    with bench_chain(1, -(-bench.sizes.batches // blocks)) as chain:
+    with bench_chain(1, -(-bench.sizes.batches // blocks), bench.sizes.nodes) as chain:
         chain.node.rpc.ask("anvil_mine", hex(blocks))
         newest = chain.head()
         asked = _asked(chain, range(newest - blocks + 1, newest + 1), bench.sizes.batches)

@@ -25,7 +25,7 @@ def memory(bench: Bench) -> Iterator[Row]:
     many = bench.sizes.memory_batches
     programs = dict(zip(NAMES, (SERVER, "prover 1"), strict=True))
     with (
-        bench_chain(1, ACCOUNTS) as chain,
+        bench_chain(1, ACCOUNTS, bench.sizes.nodes) as chain,
         scratch() as database,
         service(bench, "memory", database, chain, provers=1) as running,
     ):

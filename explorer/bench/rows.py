@@ -67,6 +67,9 @@ class Sizes:
     latencies: int = _size(5, "latency_blocks: batches, one after the other")
     slow_latencies: int = _size(2, "latency_blocks_12: batches, with a block every twelve seconds")
     memory_batches: int = _size(10_000, "memory_…: batches between the first look and the last")
+    nodes: int = _size(
+        1, "thousand_accounts…, many_batches_…, latency_…, memory_…: names of the chain's one node"
+    )
     corpus: Path = _size(  # noqa: RUF009  (a field)
         Path("../shared/corpus"), "gas, stored_calldata: the folder of recorded blocks and proofs"
     )

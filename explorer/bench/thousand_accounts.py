@@ -45,7 +45,7 @@ class Ours:
 
 def thousand_accounts(bench: Bench) -> Iterator[Row]:
     count = bench.sizes.accounts
-    with bench_chain(BLOCK_SECONDS, count) as chain:
+    with bench_chain(BLOCK_SECONDS, count, bench.sizes.nodes) as chain:
         blocks = _blocks(chain, bench.sizes.turns)
         ours, script, proofs = _turns(bench, chain, blocks)
         if WAITING in bench.wanted:

@@ -5,6 +5,7 @@ more than 53 bits of a number.
 """
 
 from datetime import UTC, datetime
+from functools import lru_cache
 
 from django.http import JsonResponse
 
@@ -78,8 +79,8 @@ def _selector(shown: QueryView) -> str:
 
 def _step(shown: StepView) -> dict[str, object]:
     return {
-        "step": shown.name.value,
-        "status": shown.status.value if shown.status else None,
+        "step": shown.name,
+        "status": shown.status,
         "started": moment(shown.began),
         "completed": moment(shown.completed),
         "transactionHash": shown.transaction_hash or None,
@@ -105,6 +106,7 @@ def _number(value: int | None) -> str | None:
     return None if value is None else str(value)
 
 
+@lru_cache(1_024)  # the steps of a batch's queries begin and end together
 def moment(value: datetime | None) -> str | None:
     """In UTC and milliseconds, such as 2026-11-20T07:41:03.204Z: steps can be that short."""
     if value is None:

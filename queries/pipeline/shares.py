@@ -6,9 +6,9 @@ is borne by the queries that ask for what it proves, each as much as it asks for
 
 from collections.abc import Mapping, Sequence
 
+from queries.asked_fields import account_fields
 from queries.models import Query
 from queries.pipeline.pieces import Piece
-from queries.proving.witnesses import AccountField
 
 Shares = dict[str, dict[str, int]]  # batch → query → weight; keys of JSON are text
 
@@ -60,5 +60,5 @@ def _weight(piece: Piece, query: Query) -> int:
     shown = piece.accounts.get(bytes.fromhex(query.account[2:]))
     if shown is None:
         return 0
-    fields = frozenset(each for each in AccountField if query.props >> each & 1)
+    fields = frozenset(account_fields(query.props))
     return shown.weight(fields, frozenset(int(slot, 16) for slot in query.slots))

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
+from queries.asked_fields import account_fields, header_fields
 from queries.chain.registry_facts import (
     AccountFieldRead,
     FactRead,
@@ -25,14 +26,12 @@ def reads_of(query: Query) -> dict[str, FactRead]:
     reads: dict[str, FactRead] = {}
     if query.timestamp is not None:
         reads[TIMESTAMP] = TimestampRead(query.timestamp)
-    for field in set(HeaderField):
-        if query.header_fields >> field & 1:
-            reads[field.name] = HeaderFieldRead(block, field)
+    for field in header_fields(query.header_fields):
+        reads[field.name] = HeaderFieldRead(block, field)
     if query.account:
         account = bytes.fromhex(query.account[2:])
-        for prop in AccountField:
-            if query.props >> prop & 1:
-                reads[prop.name] = AccountFieldRead(account, block, prop)
+        for prop in account_fields(query.props):
+            reads[prop.name] = AccountFieldRead(account, block, prop)
         for slot in query.slots:
             reads[slot] = SlotRead(account, block, int(slot, 16))
     return reads

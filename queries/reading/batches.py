@@ -8,10 +8,9 @@ from django.db.models import QuerySet
 
 from accounts.models import Account
 from queries import waiting
+from queries.asked_fields import account_fields, header_fields
 from queries.fact_names import shown_values
 from queries.models import Batch, Query, SentTransaction
-from queries.proving.header_fields import HeaderField
-from queries.proving.witnesses import AccountField
 from queries.reading.views import (
     BatchPage,
     BatchView,
@@ -34,6 +33,8 @@ _TRANSACTION_OF = {
     StepName.HEADER_ACCUMULATED: "header_transaction_id",
     StepName.ACCOUNT_ACCUMULATED: "account_transaction_id",
 }
+# Of each step: hundreds of queries are shown at once, four steps of each.
+_COLUMNS_OF = {name: (name.began, name.completed, _TRANSACTION_OF.get(name)) for name in StepName}
 _TRANSACTION_COLUMNS = ("hashes", "mined_hash", "mined_block", "gas_used")
 
 
@@ -145,9 +146,9 @@ def query_view(
         timestamp=row.timestamp,
         account=row.account,
         name=row.name,
-        props=tuple(each for each in AccountField if row.props >> each & 1),
+        props=account_fields(row.props),
         slots=tuple(f"0x{slot}" for slot in row.slots),
-        header_fields=tuple(each for each in HeaderField if row.header_fields >> each & 1),
+        header_fields=header_fields(row.header_fields),
         steps=tuple(_steps(row, sent, error if row.failed else None)),
         waits_for=None if row.ended else waiting.reason_of(vars(row).get("job_reason")),
         values=_values(row) if done else (),
@@ -159,12 +160,11 @@ def _steps(
     row: Query, transactions: Mapping[int, SentTransaction], error: ErrorView | None
 ) -> Iterator[StepView]:
     """An error stands at the step that was not completed."""
-    for name in StepName:
+    for name, (began_at, completed_at, column) in _COLUMNS_OF.items():
         if name is StepName.ACCOUNT_ACCUMULATED and row.header_fields:
             break
-        began: datetime | None = getattr(row, name.began)
-        completed: datetime | None = getattr(row, name.completed)
-        column = _TRANSACTION_OF.get(name)
+        began: datetime | None = getattr(row, began_at)
+        completed: datetime | None = getattr(row, completed_at)
         sent = transactions.get(getattr(row, column)) if column else None
         stopped = began is not None and completed is None
         yield StepView(

@@ -2,10 +2,9 @@
 
 from dataclasses import dataclass
 
+from queries.asked_fields import account_fields, header_fields
 from queries.fact_names import shown_values
 from queries.models import Query
-from queries.proving.header_fields import HeaderField
-from queries.proving.witnesses import AccountField
 from queries.reading.views import ValueView
 from queries.statuses import StepName
 
@@ -46,8 +45,7 @@ class QueryLine:
 
 
 def line_of(row: Query) -> QueryLine:
-    account_fields = (each.name for each in AccountField if row.props >> each & 1)
-    header_fields = (each.name for each in HeaderField if row.header_fields >> each & 1)
+    fields = (*account_fields(row.props), *header_fields(row.header_fields))
     return QueryLine(
         batch=row.batch_id,
         place=row.place,
@@ -56,7 +54,7 @@ def line_of(row: Query) -> QueryLine:
         block=row.block,
         account=row.account,
         name=row.name,
-        asked=(*account_fields, *header_fields),
+        asked=tuple(each.name for each in fields),
         slots=len(row.slots),
         values=tuple(ValueView(name, word) for name, word in shown_values(row.values).items()),
         ended=row.ended,

@@ -87,7 +87,9 @@ def test_polling(repository: Path, tmp_path: Path) -> None:
     for said in (
         "without key and limit",
         "p99 at half of what each bears",
-        "details=1",
+        "queries shown: 1, without details=0",
+        "queries shown: 10,",
+        "queries shown: 100,",
         "counting",
     ):
         assert said in remarks

@@ -82,7 +82,9 @@ class Command(BaseCommand):
         """A list is whole also where a row fails or someone interrupts: the others took long."""
         rows: list[Row] = []
         if not as_json:
-            self.stdout.write(f"{connection.vendor}, {os.cpu_count()} processors\n\n{head()}")
+            machine = f"{connection.vendor}, {os.cpu_count()} processors"
+            chain = f", nodes a chain: {bench.sizes.nodes}" if bench.sizes.nodes > 1 else ""
+            self.stdout.write(f"{machine}{chain}\n\n{head()}")
         try:
             for row in found(bench):
                 rows.append(row)
