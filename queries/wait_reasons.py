@@ -27,6 +27,10 @@ class WaitCode(StrEnum):
         "other_nodes_asked",
         "What a node says is asked of the other nodes as well before it counts.",
     )
+    PRICE_ASKED_AGAIN = (
+        "price_asked_again",
+        "What the batch offers is too little as a node says; the others are asked as well.",
+    )
     FAULT_OF_OURS = "fault_of_ours", "A prover failed; the operator finds why in its log."
     # The source chain
     BLOCK_NOT_FINAL = "block_not_final", "The block is not final on its chain yet."
@@ -52,6 +56,10 @@ class WaitCode(StrEnum):
         "The destination has not recorded a hash at or above the block yet.",
     )
     NOT_ATTESTED = "not_attested", "Too few signers have attested a block at or above this one."
+    HASH_ASKED_AGAIN = (
+        "hash_asked_again",
+        "A node does not know a hash that the registry was told; the others are asked as well.",
+    )
     HASH_ON_ITS_WAY = "hash_on_its_way", "A transaction tells the registry a block's hash."
     HEADERS_ON_THEIR_WAY = (
         "headers_on_their_way",

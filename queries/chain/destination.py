@@ -14,6 +14,7 @@ from queries.chain.errors import (
     CallReverted,
     ChainAnswer,
     FeesTooHigh,
+    InsufficientFunds,
     MethodMissing,
     NodesLie,
     NodesUnreachable,
@@ -146,6 +147,15 @@ class Destination:
             answers.append(answer)
         return answers
 
+    def gas_of_nothing(self, sender: str) -> int:
+        """What an empty transaction uses: the least of which two say that it suffices, as far as
+        two answer.
+        """
+        call = {"from": sender, "to": sender, "data": "0x"}
+        told = self._nodes.each_asked("eth_estimateGas", (call,), partial(_gas_for, b""))
+        needed = sorted(each for each in told if isinstance(each, int))
+        return needed[:ENOUGH_NODES][-1] if needed else self.gas_needed(sender, sender, b"")
+
     def fees(self) -> Fees:
         """What to offer now. The base fee may double meanwhile, as far as the operator's bound."""
         base = self._nodes.checked("eth_getBlockByNumber", ("latest", False), _base_fee)
@@ -155,6 +165,7 @@ class Destination:
                 f"Gas on {self.chain.name} costs {gwei(base)}; at most {gwei(bound)} are paid here."
             )
         tip = self._tip(base)
+        base = max(base, 1)  # what costs nothing would be covered by any fee, however dear it gets
         dearest = min(2 * base + tip, bound)
         enough = min(base + -(-base // 8) + tip, dearest)
         return Fees(dearest, min(tip, dearest), enough)
@@ -302,6 +313,13 @@ class Destination:
     def balance(self, address: str) -> int:
         """In wei."""
         return self._nodes.checked("eth_getBalance", (address, "latest"), _number)
+
+    def confirm_covered(self, address: str, wei: int) -> None:
+        """`InsufficientFunds` where no two say that it has so much, as far as two answer."""
+        told = self._nodes.each_asked("eth_getBalance", (address, "latest"), _number)
+        held = sorted(each for each in told if isinstance(each, int)) or [self.balance(address)]
+        if held[-ENOUGH_NODES:][0] < wei:
+            raise InsufficientFunds(InsufficientFunds.says.format(chain=self.chain.name))
 
     def confirm_reached(self, block: int) -> None:
         """`BlockUnknown` where the nodes are not so far."""

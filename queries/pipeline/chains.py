@@ -10,7 +10,7 @@ from queries.chain.ens import EnsNames
 from queries.chain.errors import ChainError
 from queries.chain.heads import ChainHead, read_head
 from queries.chain.name_turns import NameTurns
-from queries.chain.nodes import Nodes
+from queries.chain.nodes import ENOUGH_NODES, Nodes
 from queries.chain.registry_facts import RegistryFacts
 from queries.chain.second_words import SecondWords
 from queries.chain.signer import Signer
@@ -33,10 +33,15 @@ DAY_IS_FRESH = 1.0  # seconds: likewise; whoever signs adds it up anew
 ALONE_WITHIN = 2.0  # seconds, for the answer of one node that is asked beside the others
 AFTER_A_FAULT = 5.0
 STANDS_STILL_AFTER = 30.0  # seconds without another block
+# How often each node's head is held against the one that is gone by, and by how many seconds of
+# the chain's own time that may be older: a node that starts is behind and moves all the same.
+COMPARED_EVERY, BEHIND = 30.0, 60
 # Seconds in which somebody waits, whatever blocks come: for a transaction or what the destination
 # is to know, and for finality, which takes a quarter of an hour where all is well.
 LEADS_NOWHERE_AFTER, NEVER_FINAL_AFTER = 600.0, 1_800.0
-STILL_WAITS = 300.0  # seconds between two looks at what waits: no more
+# Seconds between two looks of a thread at what waits, where thousands of blocks do. Forgotten are
+# older ones once there are many, for most of them wait no more.
+STILL_WAITS, MANY_DOUBTS = 3_600.0, 10_000
 # No node asks whether it could pay where no price is named.
 NOBODY = f"0x{keccak256(b'Tacitus asks what a proof would cost')[-20:].hex()}"
 
@@ -64,6 +69,7 @@ class Chains:
     _heads: dict[int, tuple[float, ChainHead]] = field(default_factory=dict)
     _newest: dict[int, tuple[float, ChainHead]] = field(default_factory=dict)
     _days: dict[int, tuple[float, bool]] = field(default_factory=dict)
+    _compares_at: dict[int, float] = field(default_factory=dict)  # by the monotonic clock
     # The furthest head that each has told of, and when that was; for whom each is doubted, since
     # when and when last.
     _moved: dict[SourceChain | Destination, tuple[int, float]] = field(default_factory=dict)
@@ -172,12 +178,13 @@ class Chains:
 
     def _doubt_for(self, asked: SourceChain | Destination, who: str, after: float) -> None:
         now, key = time.monotonic(), (asked, who)
-        self._doubted = {
-            each: (since, last)
-            for each, (since, last) in self._doubted.items()
-            if now < last + STILL_WAITS
-        }
-        since, _ = self._doubted.get(key, (now, now))
+        since, last = self._doubted.get(key, (now, now))
+        if now > last + STILL_WAITS:
+            since = now
+        if len(self._doubted) > MANY_DOUBTS:
+            self._doubted = {
+                each: times for each, times in self._doubted.items() if now < times[1] + STILL_WAITS
+            }
         self._doubted[key] = since, now
         if now > since + after:
             self._ask_another_first(asked)
@@ -199,11 +206,28 @@ class Chains:
             self._moved[asked] = head.number, time.monotonic()
         return head
 
+    def _doubt_where_it_is_behind(self, source: int, head: ChainHead) -> None:
+        """By two of three; of two, the one that is ahead is believed."""
+        nodes, now = len(self.chain(source).nodes), time.monotonic()
+        if nodes == 1 or now < self._compares_at.get(source, 0.0):
+            return
+        self._compares_at[source] = now + COMPARED_EVERY
+        times = sorted(each.timestamp for each in self._heads_of_each(source))
+        ahead = times[-min(ENOUGH_NODES, nodes - 1) :]
+        if ahead and ahead[0] > head.timestamp + BEHIND:
+            self._ask_another_first(self.source(source))
+            self._heads.pop(source, None)
+
     def furthest_head(self, chain_id: int) -> ChainHead:
-        """Of all that its nodes say one by one, as far as they answer: nothing can be checked of
-        a head, and that a block is not there is no one node's word.
+        """Of all that its nodes say: nothing can be checked of a head, and that a block is not
+        there is no one node's word.
         """
-        found = [self.head(chain_id)]
+        found = [self.head(chain_id), *self._heads_of_each(chain_id)]
+        return max(found, key=lambda each: each.number)
+
+    def _heads_of_each(self, chain_id: int) -> list[ChainHead]:
+        """One by one, as far as they answer."""
+        found: list[ChainHead] = []
         chain = self.chain(chain_id)
         for address in chain.nodes if len(chain.nodes) > 1 else ():
             alone = Nodes(
@@ -215,7 +239,7 @@ class Chains:
                 continue
             finally:
                 alone.close()
-        return max(found, key=lambda each: each.number)
+        return found
 
     def provable_head(self, registry: Registry) -> ChainHead:
         """With the last block that this registry may be shown as the final one.
@@ -234,10 +258,10 @@ class Chains:
             if time.monotonic() < self._resting.get(source, 0.0) or not heads.claim(source):
                 continue
             try:
-                self.head(source)
-                self._doubt_where_it_stands_still(
-                    self.source(source)
-                )  # submitting compares with it
+                # Submitting compares with it.
+                head = self.head(source)
+                self._doubt_where_it_stands_still(self.source(source))
+                self._doubt_where_it_is_behind(source, head)
             except ChainError as fault:
                 log.warning("%s", fault)
                 self._resting[source] = time.monotonic() + AFTER_A_FAULT

@@ -88,6 +88,8 @@ def _settle(lane: Lane, row: SentTransaction, deep: int) -> None:
     _note(row, row.mined_hash, shown.mined)
     row.gas_price = f"{gas_price_by_its_block(row, shown):064x}"
     settle_costs(row, free=lane.destination.chain.free)
+    if not row.succeeded:
+        lane.destination.ask_another_first()  # the one that had it sent may have said it succeeds
 
 
 def _doubted_long(row: SentTransaction) -> bool:
@@ -190,7 +192,7 @@ def _is_as_empty(lane: Lane, row: SentTransaction) -> bool:
 
 
 def _gas_of_nothing(lane: Lane, row: SentTransaction) -> int:
-    return min(lane.destination.gas_needed(row.sender, row.sender, b""), MOST_GAS)
+    return min(lane.destination.gas_of_nothing(row.sender), MOST_GAS)
 
 
 def _close_gap(lane: Lane, row: SentTransaction) -> None:

@@ -59,6 +59,9 @@ class Lane:
 
         `unless`: those that do the same for other jobs of the way, one of which is enough.
         """
+        # How much gas it takes, and what that costs, is a node's word. One that the signer cannot
+        # pay would never be taken, and all that come after it would wait.
+        self.destination.confirm_covered(self.signer.address, sum(each.most for each in offered))
         for _ in range(TRIES):
             nonce = self._next_nonce(len(offered))
             # After the nonce: whoever has sent meanwhile is counted, or took this nonce; but for
@@ -180,7 +183,7 @@ class Lane:
         the one that waits behind it follows it as well.
         """
         me, dearest = self.signer.address, int(behind.max_fee, 16)
-        gas = min(self.destination.gas_needed(me, me, b""), MOST_GAS)
+        gas = min(self.destination.gas_of_nothing(me), MOST_GAS)
         (data_fee,) = self.destination.data_fees([b""])
         fees = Fees(dearest, dearest // 8)
         signed = self.signer.sign(self.chain_id, nonce, me, b"", gas, fees)

@@ -4,6 +4,7 @@ Nothing can check it, so nobody is rejected for the word of one where another's 
 """
 
 from collections import Counter
+from statistics import median_low
 
 from queries.chain.errors import ChainAnswer, FeesTooHigh
 from queries.chain.nodes import ENOUGH_NODES
@@ -32,16 +33,16 @@ class Opinions:
 
     def of_all(self) -> TooLittleOffered | None:
         """Those who offer too little by all who say that of some, or by two where all name others,
-        and the least that it takes.
+        and the middle one of what they say it takes; of two the lower one.
 
         What refuses all of them alike says nothing of what is offered, and is raised where nothing
         else was said. Nor is one node enough where others say that gas is dearer than is paid here.
         """
         if not self._poor and self._refused is not None:
             raise self._refused
-        poor = list(self._poor.values())
-        said = Counter(key for each in poor for key in each.needed)
-        enough = len(poor) if len(poor) in said.values() else ENOUGH_NODES
+        told = [each.needed for each in self._poor.values()]
+        said = Counter(key for needed in told for key in needed)
+        enough = len(told) if len(told) in said.values() else ENOUGH_NODES
         enough = max(enough, ENOUGH_NODES) if self._too_dear else enough
         named = [key for key, count in said.items() if count >= enough]
         if self._too_dear and not named:
@@ -50,7 +51,7 @@ class Opinions:
             return None
         return TooLittleOffered(
             {
-                key: min(each.needed[key] for each in poor if key in each.needed)
+                key: median_low(needed[key] for needed in told if key in needed)
                 for key in sorted(named)
             }
         )

@@ -132,14 +132,14 @@ def _needs(
 
 def _most(told: Sequence[Need | Refusal]) -> Need | Refusal:
     """Of what nodes say of one call, the most that two name where there are three; refused is what
-    all of them refuse.
+    two refuse there, or both: with one alone that names gas it would fail and be paid for.
     """
     needs = sorted(
         (each for each in told if isinstance(each, Need)),
         key=lambda need: (need.gas, need.data_fee),
     )
-    if not needs:
-        return told[0]
+    if len(needs) < min(ENOUGH_NODES, len(told)):
+        return next(each for each in told if not isinstance(each, Need))
     return needs[-ENOUGH_NODES:][0] if len(needs) > ENOUGH_NODES else needs[-1]
 
 

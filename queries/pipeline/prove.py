@@ -34,7 +34,7 @@ from queries.pipeline.pricing import (
     refusal_of,
 )
 from queries.pipeline.too_little import reject_who_offer_too_little
-from queries.pipeline.verdicts import HEARD_AGAIN, LOOKS_WITH_ONE, is_heard_from_all
+from queries.pipeline.verdicts import LOOKS_WITH_ONE, is_heard_from_all
 from queries.pipeline.wanted import missing
 from queries.pipeline.work import LATER, SOON, Wait, Work, pause_after
 from queries.proving.headers import Header
@@ -51,8 +51,12 @@ TRANSACTION_FAILED = "transaction_failed"
 SENT = Reason(WaitCode.TRANSACTION_ON_ITS_WAY, "Its transaction is on its way.")
 HASH_SENT = Reason(WaitCode.HASH_ON_ITS_WAY, "The registry is being told a block's hash.")
 HASH_DENIED = Reason(
-    WaitCode.OTHER_NODES_ASKED,
+    WaitCode.HASH_ASKED_AGAIN,
     "A node does not know the hash that the registry was told; the others are asked as well.",
+)
+PRICE_HEARD_AGAIN = Reason(
+    WaitCode.PRICE_ASKED_AGAIN,
+    "What its batch offers is too little, as a node says; the others are asked as well.",
 )
 HELD_BACK = Reason(
     WaitCode.FEE_HELD_BACK,
@@ -176,7 +180,7 @@ def bring(work: Work, call: Call) -> Wait:
             said.note(opinion, destination.answered)
     too_poor = said.of_all()
     if too_poor and not _are_two_heard([work]):
-        return _once_more([work], HEARD_AGAIN)[work.job.pk]
+        return _once_more([work], PRICE_HEARD_AGAIN)[work.job.pk]
     if too_poor:
         reject_who_offer_too_little(work.chains, [work], too_poor)
     return Wait(SOON, HASH_SENT)
@@ -230,10 +234,7 @@ def _send(ready: Sequence[Ready], alone: Mapping[Piece, Need]) -> dict[int, Wait
                 return _put_on_their_way(ready, known, of_each=of_each)
         except (*REFUSALS, TooLittleOffered) as opinion:
             said.note(opinion, destination.answered)
-        else:
-            # What is missing may be otherwise for this one. In the end it says nothing of fees.
-            if any(each.job.failures < TRIES for each in works):
-                return _once_more(works)
+        # What is refused by this one alone says nothing of fees, and keeps no other from speaking.
     return _by_what_was_said(works, said)
 
 
@@ -243,10 +244,10 @@ def _by_what_was_said(works: Sequence[Work], said: Opinions) -> dict[int, Wait]:
     if too_poor is None:
         return _once_more(works)  # each names others
     if not _are_two_heard(works):
-        return _once_more(works, HEARD_AGAIN)
+        return _once_more(works, PRICE_HEARD_AGAIN)
     reject_who_offer_too_little(works[0].chains, works, too_poor)
     # Others go on; where one node is away, the next who offers too little is told at once.
-    return {each.job.pk: Wait(SOON, HEARD_AGAIN, each.job.failures) for each in works}
+    return {each.job.pk: Wait(SOON, PRICE_HEARD_AGAIN, each.job.failures) for each in works}
 
 
 def _are_two_heard(works: Sequence[Work]) -> bool:

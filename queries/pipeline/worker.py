@@ -211,15 +211,17 @@ def _later(lease: Claimed, fault: ChainError | ProofError, chains: Chains | None
     lasts = isinstance(fault, LASTING)
     retryable = isinstance(fault, ProofError) or fault.retryable
     job = lease.row if isinstance(lease.row, BlockJob) else None
+    code = fault.code if isinstance(fault, ChainError) else NodesLie.code
+    alike = {NodesLie.code, RegistryMisread.code, StateOfAnotherBlock.code} if lasts else {code}
+    if lasts and lease.row.wait_code not in alike:
+        lease.row.failures = 0  # each node is heard in its turn, whatever failed before
     if retryable and not lasts:
         # However long nodes were away: a lie when they are back is not the last of many.
         lease.row.failures = min(lease.row.failures, COUNTED_UP_TO)
-    code = fault.code if isinstance(fault, ChainError) else NodesLie.code
     why = Reason(code, str(fault))
     if (retryable and not lasts) or lease.row.failures < (TRIES_OF_LIES if lasts else TRIES):
         _back_off(lease, why)
         return
-    alike = {NodesLie.code, RegistryMisread.code, StateOfAnotherBlock.code} if lasts else {code}
     in_a_row = lease.row.failures if lease.row.wait_code in alike else 0
     if chains and not is_heard_from_all(chains, in_a_row + 1, _asked(lease.row)):
         lease.row.failures = in_a_row

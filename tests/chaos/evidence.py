@@ -1,7 +1,8 @@
 """What a checker sees for itself: the chains by raw JSON-RPC, and the database by raw SQL.
 
-Nothing here, nor in what checks it, uses a line of the service; but that proof files are checked by
-the command that it ships for that, beside what is read of them here.
+Nothing here, nor in what checks it, uses a line of the service; but that the chains' numbers stand
+beside what sets the chains up, and that proof files are checked by the command that it ships for
+that, beside what is read of them here.
 """
 
 import json

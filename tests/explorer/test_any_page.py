@@ -5,7 +5,7 @@ There is a batch that waits and one whose facts are proven, so that pages have s
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 from urllib.parse import urlencode
@@ -13,6 +13,8 @@ from urllib.parse import urlencode
 import pytest
 from django.contrib.auth.hashers import PBKDF2PasswordHasher
 from django.test import Client
+from django.urls import URLResolver, get_resolver
+from django.urls.resolvers import RoutePattern
 from hypothesis import HealthCheck, given, seed, settings
 from hypothesis import strategies as st
 
@@ -34,13 +36,16 @@ PARTS = st.text(max_size=20) | st.sampled_from(
      "facts.csv", "changes", "block", "check", "replay", "new-batch", "PROVEN", "REGISTRY", "HASH",
      "proof.json"]
 )  # fmt: skip
-PLACES = st.sampled_from(
-    ["", "explorer", "explorer/query", "explorer/query/BATCH", "explorer/query/BATCH/0",
-     "explorer/query/BATCH/0/BALANCE", "explorer/batches", "explorer/block/11155111",
-     "explorer/account", f"explorer/account/{WALLET}", "explorer/transaction/11155111",
-     "explorer/registry/11155111", "explorer/routes", "search", "docs", "dashboard",
-     "dashboard/batches", "dashboard/webhooks", "dashboard/new-batch", "keys", "sign-in",
-     "how-it-works", "admin", "admin/accounts/apikey", "healthz"]
+PLACES = (
+    "", "explorer", "explorer/query", "explorer/query/BATCH", "explorer/query/BATCH/0",
+    "explorer/query/BATCH/0/BALANCE", "explorer/batches", "explorer/block/11155111",
+    "explorer/account", f"explorer/account/{WALLET}", "explorer/transaction/11155111",
+    "explorer/registry/11155111", "explorer/routes", "explorer/newest", "search", "docs",
+    "docs/operating", "docs/security", "docs/growth", "docs/api", "docs/monitoring/alerts.yml",
+    "docs/monitoring/dashboard.json", "openapi.json", "tacitus.py", "dashboard",
+    "dashboard/batches", "dashboard/webhooks", "dashboard/new-batch", "keys", "sign-in",
+    "how-it-works", "admin", "admin/accounts/apikey", "healthz", "readyz", "metrics",
+    "favicon.ico", "robots.txt",
 )  # fmt: skip
 # Where something proven is shown; in capitals what is found out when it is there.
 SHOWN = (
@@ -56,7 +61,7 @@ SHOWN = (
     "explorer/transaction/CHAIN/HASH", "explorer/registry/CHAIN/REGISTRY",
     "explorer/registry/CHAIN/REGISTRY/facts.json", "explorer/registry/CHAIN/REGISTRY/facts.csv",
 )  # fmt: skip
-ADDRESSES = st.tuples(PLACES, st.lists(PARTS, max_size=2)) | st.tuples(
+ADDRESSES = st.tuples(st.sampled_from(PLACES), st.lists(PARTS, max_size=2)) | st.tuples(
     st.sampled_from(SHOWN), st.lists(PARTS, max_size=1)
 )
 NAMES = st.text(max_size=6) | st.sampled_from(
@@ -90,12 +95,17 @@ BODIES = (
     )
 )
 # Addresses that take what is sent to them.
-TAKERS = st.sampled_from(
-    ["dashboard/new-batch", "dashboard/new-batch/check", "keys", "keys/KEY/rename",
-     "keys/KEY/rotate", "keys/KEY/end-grace", "keys/KEY/revoke", "sign-in", "sign-in/message",
-     "sign-out", "sign-out-everywhere", "sessions/x/end", "dashboard/webhooks/x/replay",
-     "admin/login/", "admin/accounts/apikey/", "admin/accounts/account/OWNER/change/",
-     "admin/accounts/apikey/KEY/change/", "admin/accounts/apikey/KEY/revoke/"]
+TAKERS = (
+    "dashboard/new-batch", "dashboard/new-batch/check", "keys", "api-key", "keys/KEY/rename",
+    "keys/KEY/rotate", "keys/KEY/end-grace", "keys/KEY/revoke", "sign-in", "sign-in/message",
+    "sign-out", "sign-out-everywhere", "sessions/x/end", "dashboard/webhooks/x/replay",
+    "admin/", "admin/login/", "admin/logout/", "admin/password_change/",
+    "admin/password_change/done/", "admin/autocomplete/", "admin/jsi18n/", "admin/r/1/1/",
+    "admin/accounts/apikey/", "admin/accounts/apikey/add/", "admin/accounts/account/",
+    "admin/accounts/account/add/",
+    *(f"admin/accounts/account/OWNER/{what}" for what in ("", "change/", "history/", "delete/")),
+    *(f"admin/accounts/apikey/KEY/{what}" for what in ("", "change/", "history/", "delete/")),
+    "admin/accounts/apikey/KEY/revoke/",
 )  # fmt: skip
 HEADERS = st.sampled_from([{}, {"HX-Request": "true"}, {"Accept": "text/html"}])
 
@@ -131,6 +141,27 @@ def test_any_address(  # noqa: PLR0913  (a request's own parts)
     assert answer.status_code in allowed, path
 
 
+def test_every_address_is_tried() -> None:
+    """Or is one of the API's, which are tried by its description."""
+    described = [each[1:] for each in Client().get("/openapi.json").json()["paths"]]
+    tried = [each.partition("?")[0] for each in (*PLACES, *SHOWN, *TAKERS, *described)]
+    untried = [
+        route
+        for route in _routes(get_resolver().url_patterns)
+        if not any(re.fullmatch(re.sub("<[^>]+>", "[^/]+", route), each) for each in tried)
+    ]
+    assert untried == []
+
+
+def _routes(patterns: Sequence[Any], before: str = "") -> Iterator[str]:
+    for each in patterns:
+        route = f"{before}{each.pattern}"
+        if isinstance(each, URLResolver):
+            yield from _routes(each.url_patterns, route)
+        elif isinstance(each.pattern, RoutePattern):  # the admin's last two are lists and nothing
+            yield route
+
+
 def test_what_is_proven_is_there_to_be_asked_for(there: Mapping[str, str]) -> None:
     """Or all of it would be tried with nothing to show."""
     for place in SHOWN:
@@ -142,7 +173,12 @@ def test_what_is_proven_is_there_to_be_asked_for(there: Mapping[str, str]) -> No
 
 @seed(SEED)
 @settings(max_examples=CASES, deadline=None, database=None, suppress_health_check=list(HealthCheck))
-@given(place=TAKERS, body=BODIES, headers=HEADERS, person=st.sampled_from(["", "user", "operator"]))
+@given(
+    place=st.sampled_from(TAKERS),
+    body=BODIES,
+    headers=HEADERS,
+    person=st.sampled_from(["", "user", "operator"]),
+)
 def test_anything_sent(
     there: Mapping[str, str],
     place: str,

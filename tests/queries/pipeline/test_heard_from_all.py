@@ -66,14 +66,14 @@ def makes_up_headers(_: Service) -> Handle:
         for asked, answer in zip(each_of(question), each_of(told), strict=True):
             block = asked["params"][0] if asked["params"] else ""
             if asked["method"] == "eth_getBlockByNumber" and str(block).startswith("0x"):
-                answer["result"] = _made_up(answer["result"], extraData=b"\0")
+                answer["result"] = made_up_header(answer["result"], extraData=b"\0")
                 made_up[answer["result"]["hash"]] = block
         connection.answer(json.dumps(told).encode())
 
     return handle
 
 
-def _made_up(block: dict[str, Any], **other: bytes) -> dict[str, Any]:
+def made_up_header(block: dict[str, Any], **other: bytes) -> dict[str, Any]:
     """With these fields, by their names in JSON, and the hash that it has then."""
     true = header_from_json(block)
     payloads = [*true.payloads]
@@ -115,9 +115,9 @@ def test_what_is_said_of_a_chains_first_block_is_not_believed_at_once(service: S
     seconds = service.chains().head(CHAIN_ID).timestamp - 3
     late = (seconds + 1).to_bytes(4)
     first, second = (service.header(number) for number in (0, 1))
-    first = _made_up(first, timestamp=late)
+    first = made_up_header(first, timestamp=late)
     parent = bytes.fromhex(first["hash"][2:])
-    told = {"0x0": first, "0x1": _made_up(second, timestamp=late, parentHash=parent)}
+    told = {"0x0": first, "0x1": made_up_header(second, timestamp=late, parentHash=parent)}
 
     def change(asked: Any, answer: Any) -> None:
         if asked["method"] == "eth_getBlockByNumber" and asked["params"][0] in told:

@@ -20,6 +20,16 @@ def test_those_are_too_poor_whom_all_name_and_by_the_least_that_one_asks() -> No
     assert too_poor.needed == {"a": 3}
 
 
+def test_what_it_takes_is_the_middle_one_of_three() -> None:
+    """So that whoever submits again is not told once more that it is too little."""
+    said = Opinions()
+    for node, wei in enumerate((1, 7, 9)):
+        said.note(TooLittleOffered({"a": wei}), node)
+    too_poor = said.of_all()
+    assert too_poor
+    assert too_poor.needed == {"a": 7}
+
+
 def test_where_each_names_another_nobody_is_but_whom_two_name() -> None:
     said = Opinions()
     said.note(TooLittleOffered({"a": 5}), 0)
