@@ -82,6 +82,7 @@ LIMITS = (
         "helps ten times; beyond that a proof of the proofs (a SNARK) has to stand for them, and "
         "the registry keeps one root instead of each fact.",
         mended_by_more=False,
+        where=lambda figures: f", where {figures.block_share:.0%} of them may be had",
     ),
     Limit(
         "one signer's transactions",

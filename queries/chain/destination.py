@@ -314,12 +314,19 @@ class Destination:
         """In wei."""
         return self._nodes.checked("eth_getBalance", (address, "latest"), _number)
 
-    def confirm_covered(self, address: str, wei: int) -> None:
-        """`InsufficientFunds` where no two say that it has so much, as far as two answer."""
-        told = self._nodes.each_asked("eth_getBalance", (address, "latest"), _number)
-        held = sorted(each for each in told if isinstance(each, int)) or [self.balance(address)]
-        if held[-ENOUGH_NODES:][0] < wei:
-            raise InsufficientFunds(InsufficientFunds.says.format(chain=self.chain.name))
+    def balance_by_two(self, address: str, enough: int) -> int:
+        """The most of which two say that it has so much, as far as two answer. No third one is
+        asked where two say that it is `enough`.
+        """
+        told: list[int] = []
+        for each in self._nodes.one_by_one("eth_getBalance", (address, "latest"), _number):
+            told += [each] if isinstance(each, int) else []
+            if sum(held >= enough for held in told) == ENOUGH_NODES:
+                break
+        return sorted(told or [self.balance(address)])[-ENOUGH_NODES:][0]
+
+    def too_poor(self) -> InsufficientFunds:
+        return InsufficientFunds(InsufficientFunds.says.format(chain=self.chain.name))
 
     def confirm_reached(self, block: int) -> None:
         """`BlockUnknown` where the nodes are not so far."""

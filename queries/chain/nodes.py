@@ -136,17 +136,22 @@ class Nodes:
         self, method: str, params: Question, check: Check[Checked]
     ) -> list[Checked | ChainAnswer | NodeFault]:
         """What every node says for itself, asked once, and of this chain."""
-        told: list[Checked | ChainAnswer | NodeFault] = []
-        for node in self._nodes:
+        return list(self.one_by_one(method, params, check))
+
+    def one_by_one(
+        self, method: str, params: Question, check: Check[Checked]
+    ) -> Iterator[Checked | ChainAnswer | NodeFault]:
+        """The same, for who may have heard enough before the last one is asked."""
+        for node in list(self._nodes):
             try:
                 (answer,) = node.ask(method, [params])
                 read = self._read(method, answer, check)
                 node.confirm_its_chain()
-                told.append(read)
             except NodeFault as fault:
                 node.note(fault.kind)
-                told.append(fault)
-        return told
+                yield fault
+            else:
+                yield read
 
     def confirm_chain(self) -> None:
         """What was asked last was answered by a node of this chain, or an error is raised.

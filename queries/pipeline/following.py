@@ -274,10 +274,13 @@ def _is_too_dear(lane: Lane, row: SentTransaction, saying: int, otherwise: int) 
 
 
 def _offers(lane: Lane, row: SentTransaction, now: Fees) -> list[Fees]:
-    """Those that a pool takes in its place, the dearer one first."""
+    """Those that a pool takes in its place, the dearer one first, and that the signer can pay."""
     least = int(row.max_fee, 16) * 9 // 8 + 1
     dearest = [max(each, least) for each in (now.dearest, now.enough)]
-    return [_fees(each, now) for each in dearest if each <= lane.destination.chain.dearest_gas]
+    gas = parts_of(row.raw).gas_limit
+    held = lane.destination.balance_by_two(row.sender, enough=gas * dearest[0])
+    bound = min(lane.destination.chain.dearest_gas, held // gas)
+    return [_fees(each, now) for each in dearest if each <= bound]
 
 
 def _is_held_against(lane: Lane, call: SignedParts) -> bool:

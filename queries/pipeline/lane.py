@@ -61,7 +61,9 @@ class Lane:
         """
         # How much gas it takes, and what that costs, is a node's word. One that the signer cannot
         # pay would never be taken, and all that come after it would wait.
-        self.destination.confirm_covered(self.signer.address, sum(each.most for each in offered))
+        held = self.destination.balance_by_two(
+            self.signer.address, enough=max(each.held for each in offered)
+        )
         for _ in range(TRIES):
             nonce = self._next_nonce(len(offered))
             # After the nonce: whoever has sent meanwhile is counted, or took this nonce; but for
@@ -75,6 +77,8 @@ class Lane:
                         replace(lease, beside=()).keep()  # in this order: none locks another's
                     free = self.destination.chain.free
                     going = allowed if free else that_they_cover(self.chain_id, allowed)
+                    if any(each.held > held for each in going):
+                        raise self.destination.too_poor()
                     _lock_queries(leases)
                     rows = [
                         self._store(leases, nonce + place, to, each)

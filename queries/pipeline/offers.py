@@ -51,3 +51,9 @@ class Offer:
     def most(self) -> int:
         """Wei."""
         return self.need.most(self.fees, self.room)
+
+    @property
+    def held(self) -> int:
+        """Wei that whoever signs must have for a pool to take it."""
+        spare = (self.gas_limit - self.need.gas) * self.fees.dearest
+        return self.most + spare

@@ -390,7 +390,12 @@ def _refused(work: Work, piece: Piece, why: Refusal) -> Wait | None:
     failures = work.in_a_row(waits_for) + 1
     if failures < TRIES:
         return Wait(pause_after(failures), waits_for, failures)
-    for _ in work.chains.destination(work.job.destination).with_each_first():
-        if isinstance(needs_alone(work.chains, work.registry, [piece])[piece], Need):
-            return Wait(SOON, waits_for, failures)
+    destination = work.chains.destination(work.job.destination)
+    nodes, refusing = len(destination.chain.nodes), 0
+    for _ in destination.with_each_first():
+        need = needs_alone(work.chains, work.registry, [piece])[piece]
+        refusing += not isinstance(need, Need)
+    # After one that failed, it is not sent for the word of one alone, as `pricing` has it.
+    if refusing < (min(ENOUGH_NODES, nodes) if _failed(work) else nodes):
+        return Wait(pause_after(failures), waits_for, failures)
     return work.reject(failure, waits_for)

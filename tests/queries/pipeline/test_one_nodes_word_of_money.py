@@ -9,10 +9,9 @@ from typing import Any
 
 import pytest
 
-from queries.chain.errors import InsufficientFunds
 from queries.chain.local_node import LocalNode
 from queries.models import SentTransaction
-from queries.pipeline import following, last_looks
+from queries.pipeline import following, last_looks, work
 from tests.queries.chain.lying_node import LyingNode
 from tests.queries.pipeline.between import Handle, PassOn, between, retold
 from tests.queries.pipeline.provers import through
@@ -23,6 +22,7 @@ from tests.queries.pipeline.test_heard_from_all import BALANCE, makes_up_headers
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.either_database]
 Lie = Callable[[Any, Any], None]
 GWEI = 10**9
+A_FEW = 4 * 400_000  # gas of as many proofs as the signer can pay
 
 
 def has_a_price(base_fee: int, tip: str | None = None) -> Lie:
@@ -94,11 +94,13 @@ def test_that_gas_costs_nothing_lets_no_fee_cover_it(
     assert not SentTransaction.objects.exists()
 
 
-@pytest.mark.parametrize("lie", [takes(2**24), has_a_price(49 * GWEI)])
+@pytest.mark.parametrize("lie", [takes(2**24), takes(A_FEW * 97 // 100), has_a_price(49 * GWEI)])
 def test_nothing_is_signed_that_the_signer_cannot_pay(service: Service, lie: Lie) -> None:
-    """Nobody would take it, and all that comes after it would wait."""
+    """Nobody would take it, and all that comes after it would wait. What is signed has a tenth more
+    gas than it needs, and a pool asks for all of that.
+    """
     fees = service.chains().destination(CHAIN_ID).fees()
-    a_few = 4 * 400_000 * fees.dearest
+    a_few = A_FEW * fees.dearest
     service.node.rpc.ask("anvil_setBalance", service.chains().sender, hex(a_few))
     with between(service.node.url, retold(lie)) as (address, _):
         prover = through(service, address, service.node.url, service.node.url)
@@ -123,9 +125,78 @@ def test_what_a_signer_holds_takes_two_to_be_believed(service: Service) -> None:
         with between(service.node.url, says(lie)) as (address, _):
             prover = through(service, address, service.node.url, service.node.url)
             destination = prover.chains().destination(CHAIN_ID)
-            destination.confirm_covered(service.chains().sender, held)
-            with pytest.raises(InsufficientFunds):
-                destination.confirm_covered(service.chains().sender, held + 1)
+            for enough in (1, held, held + 1):
+                assert destination.balance_by_two(service.chains().sender, enough) == held
+
+
+def test_no_third_one_is_asked_what_a_signer_holds(service: Service) -> None:
+    """It may hang, and each sending would wait for it."""
+    url = service.node.url
+    with between(url) as (last, asked):
+        prover = through(service, url, url, last)
+        batch = prover.ask_balance(HOLDER, service.head() - 2)
+        prover.work(batch)
+    assert service.status(batch)["queryStatus"] == "DONE"
+    assert "eth_getBalance" not in asked.asked
+
+
+def _cost(service: Service, base_fee: int) -> None:
+    """What gas costs from the newest block on, which falls by an eighth with each that is empty."""
+    service.mine(12)
+    service.node.rpc.ask("anvil_setNextBlockBaseFeePerGas", hex(base_fee))
+    service.mine(1)
+
+
+def test_a_signer_who_can_pay_one_after_the_other_has_all_of_them_sent(
+    node: LocalNode, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What the doubled base fee holds back of one comes back when that one is mined."""
+    monkeypatch.setattr(following, "SENT_AGAIN_AFTER", timedelta(seconds=0.3))
+    with running_service(node) as service:
+        _cost(service, 20 * GWEI)
+        accounts = {f"0x{number + 1:040x}": {"props": ["BALANCE"]} for number in range(500)}
+        block = f"block:{service.head() - 2}"
+        told = service.estimate({str(CHAIN_ID): {block: {"accounts": accounts}}}).json()
+        assert int(told["transactions"]) > 1
+        fees = service.chains().destination(CHAIN_ID).fees()
+        most = int(told["gas"]) * fees.dearest * 8 // 10
+        node.rpc.ask("anvil_setBalance", service.chains().sender, hex(most))
+        batch = service.submit({str(CHAIN_ID): {block: {"accounts": accounts}}})
+        service.work(batch)
+        assert service.status(batch)["queryStatus"] == "DONE"
+
+
+def test_the_room_that_a_fee_leaves_is_what_the_signer_must_have(node: LocalNode) -> None:
+    with running_service(node, free=False, dearest_gas=ETHER) as service:
+        _cost(service, 60 * GWEI)
+        data = {str(CHAIN_ID): {f"block:{service.head() - 2}": BALANCE}}
+        needed = int(service.estimate(data).json()["feeNeeded"])
+        fee = needed * 62 // 100  # twice the base fee of now is not covered, an eighth more is
+        node.rpc.ask("anvil_setBalance", service.chains().sender, hex(fee * 115 // 100))
+        batch = service.submit(data, fee=str(fee))
+        service.work(batch)
+        assert service.status(batch)["queryStatus"] == "DONE"
+
+
+def test_what_two_refuse_after_it_failed_ends(
+    service: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It failed for the word of the third, who names gas for it all the same."""
+    monkeypatch.setattr(work, "LONGEST_WAIT", timedelta(seconds=0.1))
+
+    def refuses(asked: Any, answer: Any) -> None:
+        if asked["method"] == "eth_estimateGas":
+            answer.pop("result", None)
+            answer["error"] = {"code": 3, "message": "execution reverted", "data": "0x"}
+
+    url = service.node.url
+    with between(url, retold(takes(65_000))) as (bad, _), between(url, retold(refuses)) as (one, _):
+        prover = through(service, bad, one, one)
+        batch = prover.ask_balance(HOLDER, service.head() - 2)
+        prover.work(batch)
+    told = service.status(batch)
+    assert (told["queryStatus"], told["code"]) == ("REJECTED", "registry_refuses")
+    assert SentTransaction.objects.count() <= 1
 
 
 def test_an_empty_transaction_takes_the_least_that_two_say_it_takes(service: Service) -> None:
