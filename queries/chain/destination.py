@@ -51,6 +51,7 @@ LARGEST_ANSWER = 2**20  # bytes of a call's answer, or of a contract's code
 # What any transaction takes before it does anything, since EIP-2028; later forks take no less.
 GAS_BEFORE_BYTES, GAS_OF_ZERO, GAS_OF_BYTE = 21_000, 4, 16
 FLOOR_OF_ZERO, FLOOR_OF_BYTE = 10, 40  # where EIP-7623 is in force, whatever it does
+SILENT_FOR = 60.0  # seconds in which no node is waited for that gave no answer
 TAKES_NONE_FOR = 60.0  # seconds for which one node is believed that there are no fees for an L1
 
 
@@ -79,6 +80,7 @@ class Destination:
         self._nodes = nodes or Nodes(chain, until=until)
         self._takes_data_fees = self._takes_by_two = False
         self._takes_none_until = 0.0  # by the monotonic clock
+        self._is_silent_until = 0.0  # likewise: one of its nodes
         self._seen_to_hash = False
 
     def head(self) -> ChainHead:
@@ -316,12 +318,17 @@ class Destination:
 
     def balance_by_two(self, address: str, enough: int) -> int:
         """The most of which two say that it has so much, as far as two answer. No third one is
-        asked where two say that it is `enough`.
+        asked where two say that it is `enough`; nor a second one soon after one was silent, for
+        which each sending would wait.
         """
         told: list[int] = []
+        wanted = 1 if time.monotonic() < self._is_silent_until else ENOUGH_NODES
         for each in self._nodes.one_by_one("eth_getBalance", (address, "latest"), _number):
-            told += [each] if isinstance(each, int) else []
-            if sum(held >= enough for held in told) == ENOUGH_NODES:
+            if isinstance(each, int):
+                told.append(each)
+            else:
+                self._is_silent_until = time.monotonic() + SILENT_FOR
+            if sum(held >= enough for held in told) == wanted:
                 break
         return sorted(told or [self.balance(address)])[-ENOUGH_NODES:][0]
 

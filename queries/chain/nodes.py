@@ -253,6 +253,7 @@ class Nodes:
             except NodeFault as fault:
                 faults.append(fault)
                 node.note(fault.kind)
+                self._move(node, len(self._nodes))
                 continue
             for place, answer in zip(places, answers, strict=True):
                 try:

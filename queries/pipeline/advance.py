@@ -67,10 +67,8 @@ def advance(lease: Lease[BlockJob], chains: Chains) -> Wait | Ready | None:
     if look and chains.newest(job.destination).hash == look.since:
         return Wait(SOON, look.why, job.failures)
     chains.last_looks.forget(job.pk)
-    # A time's block that was another one was a node's word as well.
-    failures = job.failures or max(query.misplaced for query in queries)
-    if failures:
-        chains.ask_first(turn_after(failures), job.source, job.destination)
+    if job.failures:
+        chains.ask_first(turn_after(job.failures), job.source, job.destination)
     reached = _advance(Work(lease, chains, registry, queries))
     if isinstance(reached, Wait) and reached.since is not None:
         chains.doubt(chains.destination(job.destination), job)

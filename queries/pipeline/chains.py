@@ -76,6 +76,7 @@ class Chains:
     _doubted: dict[tuple[SourceChain | Destination, str], tuple[float, float]] = field(
         default_factory=dict
     )
+    _many_doubts: int = MANY_DOUBTS
     # Chains whose nodes failed, until when nobody looks at them unasked. A node of another chain
     # fails at once, and where no head was ever recorded no claim keeps workers from asking again.
     _resting: dict[int, float] = field(default_factory=dict)
@@ -181,10 +182,11 @@ class Chains:
         since, last = self._doubted.get(key, (now, now))
         if now > last + STILL_WAITS:
             since = now
-        if len(self._doubted) > MANY_DOUBTS:
+        if len(self._doubted) > self._many_doubts:
             self._doubted = {
                 each: times for each, times in self._doubted.items() if now < times[1] + STILL_WAITS
             }
+            self._many_doubts = max(MANY_DOUBTS, 2 * len(self._doubted))
         self._doubted[key] = since, now
         if now > since + after:
             self._ask_another_first(asked)

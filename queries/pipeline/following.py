@@ -279,7 +279,8 @@ def _offers(lane: Lane, row: SentTransaction, now: Fees) -> list[Fees]:
     dearest = [max(each, least) for each in (now.dearest, now.enough)]
     gas = parts_of(row.raw).gas_limit
     held = lane.destination.balance_by_two(row.sender, enough=gas * dearest[0])
-    bound = min(lane.destination.chain.dearest_gas, held // gas)
+    # Some is left for what an L1 takes.
+    bound = min(lane.destination.chain.dearest_gas, held * 9 // 10 // gas)
     return [_fees(each, now) for each in dearest if each <= bound]
 
 

@@ -6,7 +6,7 @@ Nothing can check it, so nobody is rejected for the word of one where another's 
 from collections import Counter
 from statistics import median_low
 
-from queries.chain.errors import ChainAnswer, FeesTooHigh
+from queries.chain.errors import ChainAnswer, FeesTooHigh, InsufficientFunds
 from queries.chain.nodes import ENOUGH_NODES
 from queries.pipeline.costs import TooLittleOffered
 
@@ -15,9 +15,11 @@ Opinion = ChainAnswer | FeesTooHigh | TooLittleOffered
 
 
 class Opinions:
-    """Why nothing was sent, by one node after the other."""
+    """Why nothing was sent, by one node of so many after the other."""
 
-    def __init__(self) -> None:
+    def __init__(self, nodes: int) -> None:
+        self._nodes = nodes
+        self._says_otherwise = False
         self._poor: dict[int, TooLittleOffered] = {}  # by node
         self._refused: ChainAnswer | FeesTooHigh | None = None
         self._too_dear: FeesTooHigh | None = None
@@ -28,8 +30,13 @@ class Opinions:
             self._poor[node] = opinion
         else:
             self._refused = opinion
+            self.note_otherwise()
         if isinstance(opinion, FeesTooHigh):
             self._too_dear = opinion
+
+    def note_otherwise(self) -> None:
+        """One says something else than that too little is offered."""
+        self._says_otherwise = True
 
     def of_all(self) -> TooLittleOffered | None:
         """Those who offer too little by all who say that of some, or by two where all name others,
@@ -42,12 +49,13 @@ class Opinions:
             raise self._refused
         told = [each.needed for each in self._poor.values()]
         said = Counter(key for needed in told for key in needed)
-        enough = len(told) if len(told) in said.values() else ENOUGH_NODES
-        enough = max(enough, ENOUGH_NODES) if self._too_dear else enough
+        enough = ENOUGH_NODES
+        if len(told) in said.values() and not self._takes_two():
+            enough = len(told)
         named = [key for key, count in said.items() if count >= enough]
-        if self._too_dear and not named:
-            raise self._too_dear
         if not named:
+            if self._refused is not None and self._takes_two():
+                raise self._too_dear or self._refused
             return None
         return TooLittleOffered(
             {
@@ -55,3 +63,12 @@ class Opinions:
                 for key in sorted(named)
             }
         )
+
+    def _takes_two(self) -> bool:
+        """Whether one that says so is too few: of three, wherever another one says otherwise. Of
+        two, one that refuses everything would keep the other one from being heard; but not where
+        that one says what the other's word, of gas or of what the signer holds, is a part of.
+        """
+        if isinstance(self._refused, InsufficientFunds) or self._too_dear:
+            return True
+        return self._says_otherwise and self._nodes > ENOUGH_NODES

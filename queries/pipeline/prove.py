@@ -171,7 +171,8 @@ def bring(work: Work, call: Call) -> Wait:
         return Wait(pause_after(looks), HASH_DENIED, looks)
     if work.chains.day_is_spent(work.job.destination):
         return _waits_for_the_day(work)
-    destination, said = work.chains.destination(work.job.destination), Opinions()
+    destination = work.chains.destination(work.job.destination)
+    said = Opinions(len(destination.chain.nodes))
     for _ in destination.with_each_first():
         work.lease.keep()
         try:
@@ -222,7 +223,7 @@ def _send(ready: Sequence[Ready], alone: Mapping[Piece, Need]) -> dict[int, Wait
         with suppress(*REFUSALS, TooLittleOffered):
             return _put_on_their_way(ready, alone, of_each=True)
         by_itself = True  # the most that one of two names may be any: now each as if it were alone
-    known, said = alone, Opinions()
+    known, said = alone, Opinions(len(destination.chain.nodes))
     for place, _ in enumerate(destination.with_each_first()):
         of_each = doubted and not by_itself
         try:
@@ -232,9 +233,9 @@ def _send(ready: Sequence[Ready], alone: Mapping[Piece, Need]) -> dict[int, Wait
                 known = {piece: need for piece, need in needs.items() if isinstance(need, Need)}
             if len(known) == len(alone):
                 return _put_on_their_way(ready, known, of_each=of_each)
+            said.note_otherwise()  # which keeps no other one from speaking
         except (*REFUSALS, TooLittleOffered) as opinion:
             said.note(opinion, destination.answered)
-        # What is refused by this one alone says nothing of fees, and keeps no other from speaking.
     return _by_what_was_said(works, said)
 
 

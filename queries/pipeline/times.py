@@ -38,6 +38,8 @@ def misplaced(work: Work, first: int, end: float = math.inf) -> bool:
     if not outside:
         return False
     work.lease.keep()
+    # The times may be a node's word as well, and it would have the same said again and again.
+    work.chains.source(work.job.source).ask_another_first()
     # One statement for each batch, which waits as long as the most often misplaced of its queries.
     outside.sort(key=lambda query: query.batch_id)
     for batch, queries in groupby(outside, key=lambda query: query.batch_id):

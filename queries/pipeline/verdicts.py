@@ -24,18 +24,20 @@ _random = SystemRandom()
 
 
 def turn_after(failures: int) -> int:
-    """Whose turn it is to be asked first: each one's, and then anyone's."""
-    return failures if failures <= COUNTED_UP_TO else _random.randrange(2**16)
+    """Whose turn it is to be asked first: each one's, and then anyone's. After the first one too:
+    a node that says now this and now that would else begin anew and be the next one every time.
+    """
+    return failures if 1 < failures <= COUNTED_UP_TO else _random.randrange(2**16)
 
 
 def is_heard_from_all(chains: Chains, looks: int, asked: Collection[int]) -> bool:
-    """`looks`: how many of one kind came in a row, at these chains. The first of them began with
-    any node, and each after it with the next one.
+    """`looks`: how many of one kind came in a row, at these chains. The first two began with any
+    node, and each after these with the next one.
     """
     listed = [chains.routes.chains[each] for each in asked if each in chains.routes.chains]
     most = max((len(each.nodes) for each in listed), default=1)
     if most == 1:
         return True
-    if looks <= most:
+    if looks <= most + 1:
         return False
     return looks >= LOOKS_WITH_ONE or all(chains.source(each.id).two_answer() for each in listed)

@@ -13,6 +13,7 @@ from queries.pipeline import verdicts, work
 from queries.pipeline.worker import work_once
 from queries.proving.headers import header_from_json
 from queries.proving.registry_calls import leaf_of
+from queries.wait_reasons import WaitCode
 from tests.queries.chain.lying_node import LyingNode
 from tests.queries.pipeline.between import PassOn, between, called, retold
 from tests.queries.pipeline.provers import impatient, through
@@ -152,3 +153,30 @@ def test_one_that_lies_for_ever_keeps_no_good_batch_beside_a_poor_one(
             _work(prover, rich)
         assert service.status(poor)["code"] == "fee_too_low"
         assert service.status(rich)["queryStatus"] == "DONE"
+
+
+@pytest.mark.parametrize("place", [0, 1, 2])
+def test_one_that_says_now_this_and_now_that_is_not_asked_first_for_ever(
+    service: Service, place: int
+) -> None:
+    """Each kind begins to be counted anew, and so would its turn."""
+
+    def change(asked: Any, answer: Any) -> None:
+        if asked["method"] == "eth_estimateGas":
+            answer.pop("result", None)
+            said_before = BlockJob.objects.get().wait_code == WaitCode.REGISTRY_REFUSES
+            answer["error"] = (
+                {"code": -32000, "message": "exceeds block gas limit"}
+                if said_before
+                else {"code": 3, "message": "execution reverted", "data": "0x"}
+            )
+
+    with between(service.node.url, retold(change)) as (address, _):
+        nodes = [service.node.url, service.node.url]
+        nodes.insert(place, address)
+        prover = through(service, *nodes)
+        batch = prover.ask_balance(HOLDER, service.head() - 2)
+        prover.work_until(BlockJob.objects.exists)
+        BlockJob.objects.update(failures=1)  # of whatever kind
+        _work(prover, batch)
+    assert service.status(batch)["queryStatus"] == "DONE"

@@ -307,7 +307,7 @@ def test_a_count_that_is_too_low_is_not_signed_for(service: Service) -> None:
 
 @pytest.mark.parametrize(
     ("nodes", "least"),
-    [(1, 1), (2, 3), (3, 4)],
+    [(1, 1), (2, 4), (3, 5)],
 )
 def test_each_of_them_was_first_once(service: Service, nodes: int, least: int) -> None:
     asking = through(service, *[service.node.url] * nodes).chains()

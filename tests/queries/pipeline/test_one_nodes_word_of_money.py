@@ -75,6 +75,53 @@ def test_what_the_others_refuse_fails_no_more_than_once(service: Service, honest
     assert list(sent) == [False, True, True]
 
 
+@pytest.mark.parametrize("place", [0, 1, 2])
+def test_a_dear_price_for_what_the_others_refuse_is_one_nodes_word(
+    node: LocalNode, place: int
+) -> None:
+    """They refuse what it made up, and so say nothing of what is offered."""
+    with running_service(node, free=False, dearest_gas=ETHER) as service:
+        service.mine(12)
+        data = {str(CHAIN_ID): {f"block:{service.head() - 2}": BALANCE}}
+        fee = 2 * int(service.estimate(data).json()["feeNeeded"])
+        dear = has_a_price(1_000 * GWEI)
+
+        def lie(asked: Any, answer: Any) -> None:
+            takes(400_000)(asked, answer)
+            dear(asked, answer)
+
+        with between(node.url, proves_another_block(service, lie)) as (address, _):
+            nodes = [node.url, node.url]
+            nodes.insert(place, address)
+            prover = through(service, *nodes)
+            batch = prover.submit(data, fee=str(fee))
+            prover.work(batch)
+        assert service.status(batch)["queryStatus"] == "DONE"
+    assert not SentTransaction.objects.filter(succeeded=False).exists()
+
+
+def test_one_that_is_poor_in_its_words_and_dear_has_nobody_rejected_by_two(node: LocalNode) -> None:
+    """Of two, the other one says that the fee covers it: it waits, for both of them to say so."""
+    with running_service(node, free=False, dearest_gas=ETHER) as service:
+        service.mine(12)
+        data = {str(CHAIN_ID): {f"block:{service.head() - 2}": BALANCE}}
+        fee = 2 * int(service.estimate(data).json()["feeNeeded"])
+        dear = has_a_price(1_000 * GWEI)
+
+        def lie(asked: Any, answer: Any) -> None:
+            dear(asked, answer)
+            if asked["method"] == "eth_getBalance":
+                answer["result"] = "0x0"
+
+        with between(node.url, retold(lie)) as (address, _):
+            prover = through(service, address, node.url)
+            batch = prover.submit(data, fee=str(fee))
+            prover.work_until_it_waits(batch, "insufficient_funds")
+        service.look_now()
+        service.work(batch)
+        assert service.status(batch)["queryStatus"] == "DONE"
+
+
 def test_that_gas_costs_nothing_lets_no_fee_cover_it(
     node: LocalNode, monkeypatch: pytest.MonkeyPatch
 ) -> None:
