@@ -65,6 +65,7 @@ def test_of_many_only_those_that_may_still_wait_are_kept(
     clock: Clock, chains: Chains, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(chains_of_a_worker, "MANY_DOUBTS", 10)
+    chains._many_doubts = 10
     destination = chains.destination(CHAIN_ID)
     for number in range(20):
         clock.now = number * STILL_WAITS / 5
