@@ -75,15 +75,20 @@ def test_what_the_others_refuse_fails_no_more_than_once(service: Service, honest
     assert list(sent) == [False, True, True]
 
 
+def _with_twice_the_fee(service: Service) -> tuple[dict[str, Any], int]:
+    """What is asked for, and what covers it however blocks come."""
+    service.mine(12)
+    data = {str(CHAIN_ID): {f"block:{service.head() - 2}": BALANCE}}
+    return data, 2 * int(service.estimate(data).json()["feeNeeded"])
+
+
 @pytest.mark.parametrize("place", [0, 1, 2])
 def test_a_dear_price_for_what_the_others_refuse_is_one_nodes_word(
     node: LocalNode, place: int
 ) -> None:
     """They refuse what it made up, and so say nothing of what is offered."""
     with running_service(node, free=False, dearest_gas=ETHER) as service:
-        service.mine(12)
-        data = {str(CHAIN_ID): {f"block:{service.head() - 2}": BALANCE}}
-        fee = 2 * int(service.estimate(data).json()["feeNeeded"])
+        data, fee = _with_twice_the_fee(service)
         dear = has_a_price(1_000 * GWEI)
 
         def lie(asked: Any, answer: Any) -> None:
@@ -103,9 +108,7 @@ def test_a_dear_price_for_what_the_others_refuse_is_one_nodes_word(
 def test_one_that_is_poor_in_its_words_and_dear_has_nobody_rejected_by_two(node: LocalNode) -> None:
     """Of two, the other one says that the fee covers it: it waits, for both of them to say so."""
     with running_service(node, free=False, dearest_gas=ETHER) as service:
-        service.mine(12)
-        data = {str(CHAIN_ID): {f"block:{service.head() - 2}": BALANCE}}
-        fee = 2 * int(service.estimate(data).json()["feeNeeded"])
+        data, fee = _with_twice_the_fee(service)
         dear = has_a_price(1_000 * GWEI)
 
         def lie(asked: Any, answer: Any) -> None:
