@@ -19,6 +19,7 @@ except ModuleNotFoundError as error:
         "python -m pip install --require-hashes -r requirements.txt"
     )
 
+from explorer.logs import log_what_python_says
 
 # These build, measure, check or sign and serve nobody, so what production needs is not asked of
 # them. A signer, or who checks a proof, may be on a machine that has no site.
@@ -56,6 +57,8 @@ def main() -> None:
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "explorer.settings")
     if _takes_no_settings(sys.argv[1:]):
         os.environ["DEVELOPMENT"] = os.environ.get("DEVELOPMENT") or "1"
+    if sys.argv[1:2] == ["run_prover"]:  # as the server does in each of its processes
+        log_what_python_says()
     try:
         Commands(sys.argv).execute()
     except KeyboardInterrupt:

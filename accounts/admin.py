@@ -23,6 +23,7 @@ admin.site.register(ApiKey, ApiKeyAdmin)
 class AccountAdmin(KeptByItself):
     list_display = ("__str__", "is_active", "living_keys", "last_login", "created")
     list_filter = ("is_active",)
+    filtered_by = frozenset({"is_active__exact"})
     search_fields = ("address", "username")
     fields = ("address", "chain_id", "username", "is_active", "last_login", "created")
     actions = ("disable", "enable")

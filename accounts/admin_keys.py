@@ -37,6 +37,7 @@ class WorkingOrRevoked(admin.SimpleListFilter):
 class ApiKeyAdmin(KeptByItself):
     list_display = ("id", "name", "whose", "last_used", "requests_today", "created", "revoked")
     list_filter = (WorkingOrRevoked,)
+    filtered_by = frozenset({WorkingOrRevoked.parameter_name})
     list_select_related = ("owner",)
     search_fields = ("id", "name", "owner__address", "owner__username")
     fields = (

@@ -55,6 +55,13 @@ class BodyTooLarge(Refusal):
     status: ClassVar[HTTPStatus] = HTTPStatus.REQUEST_ENTITY_TOO_LARGE
 
 
+class ContentTypeUnsupported(Refusal):
+    """The body says that it is something else than JSON, or compressed."""
+
+    code: ClassVar[str] = "content_type_unsupported"
+    status: ClassVar[HTTPStatus] = HTTPStatus.UNSUPPORTED_MEDIA_TYPE
+
+
 class BodyTooSlow(Refusal):
     """The body did not come in time. Nothing was done."""
 

@@ -25,16 +25,17 @@ ENDED = "(excluded.window_began - held.window_began NOT BETWEEN 0 AND %(seconds)
 SPEND = f"""
     INSERT INTO accounts_allowance AS held
         (subject, window_began, window_used, day, day_used, used, last_used)
-    SELECT %(subject)s, now, 1, now / {DAY}, 1, 1, now FROM (SELECT {{clock}} AS now) AS clock
-    WHERE true
+    SELECT %(subject)s, now, %(weight)s, now / {DAY}, 1, 1, now
+    FROM (SELECT {{clock}} AS now) AS clock
+    WHERE %(weight)s <= %(most)s
     ON CONFLICT (subject) DO UPDATE SET
         window_began = CASE WHEN {ENDED} THEN excluded.window_began ELSE held.window_began END,
-        window_used = CASE WHEN {ENDED} THEN 1 ELSE held.window_used + 1 END,
+        window_used = %(weight)s + CASE WHEN {ENDED} THEN 0 ELSE held.window_used END,
         day = excluded.day,
         day_used = CASE WHEN held.day = excluded.day THEN held.day_used + 1 ELSE 1 END,
         used = held.used + 1,
         last_used = excluded.last_used
-    WHERE {ENDED} OR held.window_used < %(most)s
+    WHERE {ENDED} OR held.window_used + %(weight)s <= %(most)s
     RETURNING window_used, window_began, last_used, used
 """  # noqa: S608  (of constants alone)
 
@@ -58,9 +59,10 @@ class Spent:
         return told if self.allowed else told | {"Retry-After": str(self.seconds_left)}
 
 
-def spend(subject: str, most: int, seconds: int) -> Spent:
-    """Use one of the `most` that `subject` has in a window, if one is left."""
+def spend(subject: str, most: int, seconds: int, weight: int = 1) -> Spent:
+    """Use one of the `most` that `subject` has in a window, or so many, if they are left."""
     told: dict[str, str | int] = {"subject": subject, "most": most, "seconds": seconds}
+    told["weight"] = weight
     with waiting_briefly(), connection.cursor() as cursor:
         cursor.execute(SPEND.format(clock=CLOCK[connection.vendor]), told)
         row = cursor.fetchone()
@@ -75,7 +77,10 @@ def spend(subject: str, most: int, seconds: int) -> Spent:
 
 
 def _left(subject: str, seconds: int) -> int:
-    began = Allowance.objects.values_list("window_began", flat=True).get(subject=subject)
+    held = Allowance.objects.values_list("window_began", flat=True)
+    began = held.filter(subject=subject).first()
+    if began is None:  # it weighs more than all that one ever has
+        return seconds
     return int(min(max(began + seconds - database_now(), 1), seconds))
 
 

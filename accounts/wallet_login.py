@@ -80,7 +80,7 @@ def _issued(request: HttpRequest, text: str) -> tuple[SignInMessage, SignInNonce
     """What the text says, and what is kept of it; refused where it is not one of ours, unused."""
     now = timezone.now()
     place = origin(request)
-    message = read_message(text)
+    message = read_message(text, place)
     compare_places(message, place)
     compare_times(message, now)
     held = _held(message.nonce, browser_digest(request), now)

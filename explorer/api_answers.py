@@ -163,6 +163,14 @@ def _too_large() -> http.BodyTooLarge:
     return http.BodyTooLarge("The body is larger than any that is read here.")
 
 
+def _form_with_files() -> http.ContentTypeUnsupported:
+    return http.ContentTypeUnsupported(
+        "A body that is multipart/form-data is read nowhere here. Send a batch as "
+        "application/json, and a form as application/x-www-form-urlencoded.",
+        path="Content-Type",
+    )
+
+
 def _too_slow() -> http.BodyTooSlow:
     return http.BodyTooSlow("The body did not come in time. Nothing was done; send it again.")
 
@@ -177,6 +185,7 @@ def _unavailable() -> http.Unavailable:
 # What is told without looking at the request.
 PLAIN: dict[int, Callable[[], Refusal]] = {
     HTTPStatus.REQUEST_ENTITY_TOO_LARGE: _too_large,
+    HTTPStatus.UNSUPPORTED_MEDIA_TYPE: _form_with_files,
     HTTPStatus.REQUEST_TIMEOUT: _too_slow,
     HTTPStatus.SERVICE_UNAVAILABLE: _unavailable,
 }

@@ -28,6 +28,7 @@ Send = Callable[[Message], Awaitable[None]]
 BODY_SECONDS = 10.0  # for the whole of a body
 PIECE_SECONDS = 20.0  # in which a reader takes a piece of an answer
 PIECE = 65_536  # bytes
+PASSED_OVER = 16 * 2**20  # bytes: a body that nobody keeps is taken up to this length
 HELD_BYTES = 32 * 2**20  # of the bodies of all requests of a process, until each is answered
 WAITING = 50  # requests for each thread; who comes after them is told to come again
 
@@ -42,15 +43,26 @@ class Came(Enum):
 
 
 class Gate:
-    """`longest` is the most bytes of a body that Django may read: what is longer is not read here,
-    and refused there.
+    """`longest` is the most bytes of a body that Django may read. What is longer is refused there,
+    and so is what is `refused_unread`: both are taken here and kept by nobody, for a client that
+    is answered before it has sent all may never read the answer, unless it waits for one. After
+    what was not taken whole the connection is closed, and the answer says so: what is asked next
+    over it would be lost.
     """
 
-    def __init__(self, application: WSGIApplication, *, threads: int, longest: int) -> None:
+    def __init__(
+        self,
+        application: WSGIApplication,
+        *,
+        threads: int,
+        longest: int,
+        refused_unread: Callable[[dict[str, Any]], bool] = lambda _request: False,
+    ) -> None:
         self._application = application
         self._threads = ThreadPoolExecutor(threads, "request")
         self._most = threads * (1 + WAITING)
         self._longest = longest
+        self._refused_unread = refused_unread
         self._asked = 0  # requests that wait for a thread or have one
         self._held = 0  # bytes
         # Those that are not whole yet, the one that began first in front.
@@ -60,12 +72,15 @@ class Gate:
 
     async def __call__(self, scope: dict[str, Any], receive: Receive, send: Send) -> None:
         request = environ_of(scope)
-        length = int(request.get("CONTENT_LENGTH") or 0)
+        length, taken = int(request.get("CONTENT_LENGTH") or 0), _Taken(receive)
         # Chunks have no length, and nobody behind takes them.
-        if 0 < length <= self._longest and "HTTP_TRANSFER_ENCODING" not in request:
-            answer = await self._answer_to_a_body(request, length, receive)
+        is_chunked = "HTTP_TRANSFER_ENCODING" in request
+        if length and not is_chunked:
+            answer = await self._answer_to_a_body(request, length, taken)
         else:
             answer = await self._answer(request, b"")
+        if is_chunked or taken.bytes < length:
+            answer.headers.append((b"Connection", b"close"))
         size = _size(answer, request)
         if size > LARGE:
             await self._send_large(size, answer, request, receive, send)
@@ -95,6 +110,10 @@ class Gate:
     async def _answer_to_a_body(
         self, request: dict[str, Any], length: int, receive: Receive
     ) -> Answer:
+        if length > self._longest or self._refused_unread(request):
+            if length <= PASSED_OVER and "HTTP_EXPECT" not in request:
+                await _pass_over(length, receive)
+            return await self._answer(request, b"")
         body = bytearray()
         try:
             match await self._read(body, length, receive):
@@ -161,6 +180,29 @@ class Gate:
             log.warning("More requests wait than are answered soon. Who asks now gets a 503.")
         self._says_busy = True
         return busy(request)
+
+
+class _Taken:
+    """What a client sends, and how much of it came."""
+
+    def __init__(self, receive: Receive) -> None:
+        self._receive = receive
+        self.bytes = 0
+
+    async def __call__(self) -> Message:
+        message = await self._receive()
+        self.bytes += len(message.get("body", b""))
+        return message
+
+
+async def _pass_over(length: int, receive: Receive) -> None:
+    with suppress(TimeoutError):
+        async with asyncio.timeout(BODY_SECONDS):
+            while length > 0:
+                message = await receive()
+                if message["type"] != "http.request":
+                    return
+                length -= len(message["body"])
 
 
 def _size(answer: Answer, request: dict[str, Any]) -> int:

@@ -5,18 +5,27 @@ own sentence, and `field_at` tells which field that sentence is about.
 """
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from string import ascii_letters, digits, whitespace
 from typing import Protocol
 
 # A part has at most 30 fields, and Django reads a thousand of a form.
 MOST_PARTS = 30
+# Bytes of all fields but slots. Full parts with the longest names have two thirds of that; a letter
+# of it is shown as up to forty, in the field, in JSON and in a command.
+MOST_BESIDE_SLOTS = 30_000
+# What else is among slots is shown many times as long, too: quotes and brackets around each, and
+# a text that somebody takes for slots.
+_OF_SLOTS = f"{ascii_letters}{digits}{whitespace},;".encode()
+_ODD_OF_A_SLOT, _MOST_ODD = 4, 20_000
 
 Step = str | int
 Steps = tuple[Step, ...]  # where in the JSON: an object's key, or a place in a list
 
 _PART = re.compile("[0-9]{1,6}")
+_NUMBERED = re.compile(r"\[([0-9]{1,9})\]")
 _GROUPED = re.compile("[0-9]{1,3}(?:[, ][0-9]{3})+")
 _TIME = re.compile(r"(\d{4}-\d\d-\d\d)[T ](\d\d:\d\d(?::\d\d)?)(?: ?UTC|Z)?", re.ASCII)
 _BETWEEN_SLOTS = re.compile(r"[\s,;\"']+")
@@ -82,18 +91,53 @@ class TooManyPartsError(ValueError):
     """More than a page of ours sends."""
 
 
-def read_form(form: Form) -> NewBatch:
+class TooMuchTypedError(ValueError):
+    """More than any batch has, so that showing it again would cost much for nothing."""
+
+
+class Limits(Protocol):
+    """The most that one batch may have."""
+
+    @property
+    def slots(self) -> int: ...
+    @property
+    def body_bytes(self) -> int: ...
+
+
+def read_form(form: Form, limits: Limits) -> NewBatch:
     """As it was sent; what is missing is empty."""
     numbers = list(dict.fromkeys(filter(_PART.fullmatch, form.getlist("part"))))
     if len(numbers) > MOST_PARTS:
         raise TooManyPartsError
-    return NewBatch(
+    typed = NewBatch(
         tuple(_read_part(form, number) for number in numbers) or (Part(0),),
         *(
             form.get(name, "") or ""
             for name in ("destination", "webhook", "fee", "filled-fee", "key", "idempotency-key")
         ),
     )
+    _check_size(typed, limits)
+    return typed
+
+
+def _check_size(form: NewBatch, limits: Limits) -> None:
+    """A few slots too many are said beside their field."""
+    fields = [form.destination, form.webhook, form.fee, form.filled_fee, form.key]
+    fields.append(form.idempotency_key)
+    for part in form.parts:
+        fields += [part.source, part.block, part.filled, part.account, *part.props, *part.header]
+    beside = _bytes_of(fields)
+    slots = _bytes_of(part.slots for part in form.parts)
+    if len(beside) > MOST_BESIDE_SLOTS or len(beside) + len(slots) > limits.body_bytes:
+        raise TooMuchTypedError
+    if len(slots.translate(None, _OF_SLOTS)) > _MOST_ODD + _ODD_OF_A_SLOT * 2 * limits.slots:
+        raise TooMuchTypedError
+    if sum(1 for part in form.parts for _ in _slots_in(part.slots)) > 2 * limits.slots:
+        raise TooMuchTypedError
+
+
+def _bytes_of(texts: Iterable[str]) -> bytes:
+    return "".join(texts).encode(errors="replace")
 
 
 def _read_part(form: Form, number: str) -> Part:
@@ -117,23 +161,34 @@ def _read_part(form: Form, number: str) -> Part:
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """The JSON, and which field each place in it came from."""
+    """The JSON, and which field each place in it came from.
+
+    Of a list that several parts have written, the place where each begins.
+    """
 
     content: dict[str, object]
     places: dict[Steps, str]
 
     def field_at(self, path: str, code: str, path_of: Callable[[Steps], str]) -> str:
         """The field that a refusal's path is about, or the nearest around it; empty: none."""
-        best, field = "", ""
+        best, field = ("", -1), ""
         for steps, name in self.places.items():
-            told = path_of(steps)
+            first = steps[-1] if isinstance(steps[-1], int) else -1
+            told = path_of(steps if first < 0 else steps[:-1])
             around = path == told or path.startswith((f"{told}.", f"{told}["))
-            if around and len(told) > len(best):
-                best, field = told, name
+            reached = first < 0 or _place_in(path, told) >= first
+            if around and reached and (len(told), first) > (len(best[0]), best[1]):
+                best, field = (told, first), name
         kind, dash, number = field.partition("-")
-        if code == "nothing_asked" and path == best and kind in _MISSING_IN:
+        if code == "nothing_asked" and path == best[0] and kind in _MISSING_IN:
             return _MISSING_IN[kind] + dash + number
         return field
+
+
+def _place_in(path: str, told: str) -> int:
+    """Of what the path is about in this list; before all of it, where that is not in there."""
+    found = _NUMBERED.match(path, len(told)) if path.startswith(told) else None
+    return int(found[1]) if found else -1
 
 
 def write(form: NewBatch) -> Written:
@@ -186,10 +241,9 @@ def _write_account(
     slots = tuple(_slots_in(part.slots))
     if slots:
         places.setdefault((*here, "slots"), f"slots-{part.number}")
-        before = len(entry.get("slots", ()))
+        if before := len(entry.get("slots", ())):
+            places[*here, "slots", before] = f"slots-{part.number}"
         _extend(entry, "slots", slots)
-        for number in range(before, len(entry["slots"])):
-            places[*here, "slots", number] = f"slots-{part.number}"
 
 
 def _extend(entry: dict[str, object], name: str, more: tuple[str, ...]) -> None:

@@ -5,13 +5,16 @@ import shlex
 import uuid
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
+
+from django.conf import settings
 
 from accounts.reading import KeyChoice
 from accounts.refusals import Refusal
 from explorer.batch_desk import HEADER_FIELDS, PROPS, BatchDesk, path_of
 from explorer.estimate_view import EstimateView
 from explorer.form_words import in_words
-from explorer.new_batch import NewBatch, Part, Written, write
+from explorer.new_batch import MOST_BESIDE_SLOTS, NewBatch, Part, Written, write
 from queries.reading.heads import HeadView, heads_of
 from queries.routes import Chain
 
@@ -34,7 +37,7 @@ class PartView:
         return bool(self.source and self.source.ens_registry)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)  # without slots, so that what is written is kept
 class NewBatchPage:
     """All that its templates show."""
 
@@ -54,8 +57,10 @@ class NewBatchPage:
 
     props = PROPS
     header_fields = HEADER_FIELDS
+    most_beside_slots = MOST_BESIDE_SLOTS
+    longest = settings.DATA_UPLOAD_MAX_MEMORY_SIZE  # bytes of it that are read
 
-    @property
+    @cached_property
     def written(self) -> Written:
         return write(self.form)
 

@@ -16,6 +16,7 @@ from django.core.servers.basehttp import get_internal_wsgi_application
 from granian._granian import ListenerSpec
 from granian.server.mp import MPServer
 
+from explorer.form_bounds import is_refused_unread
 from explorer.gate import Gate
 from explorer.last_newcomers import let_nobody_in
 from explorer.logs import log_what_python_says
@@ -89,7 +90,12 @@ def application(_target: str, *, threads: int) -> Gate:
         # Its process would write this to stderr itself, and not as a log line.
         log.exception("The application cannot be loaded.")
         sys.exit(1)
-    return Gate(django, threads=threads, longest=settings.DATA_UPLOAD_MAX_MEMORY_SIZE)
+    return Gate(
+        django,
+        threads=threads,
+        longest=settings.DATA_UPLOAD_MAX_MEMORY_SIZE,
+        refused_unread=is_refused_unread,
+    )
 
 
 def _end_with_the_server() -> None:

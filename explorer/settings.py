@@ -105,7 +105,7 @@ MIDDLEWARE = [
     # Outside of the host check, so that the page of a refusal has the policy too.
     "csp.middleware.CSPMiddleware",
     "django.middleware.security.SecurityMiddleware",
-    # Before anything reads a body, which is written to the disk whole where it is a form's.
+    # Before anything reads a body: of a form all of it is read, whoever sent it.
     "explorer.request_bodies.RequestBodies",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
@@ -168,6 +168,7 @@ OPERATORS = env.wallets("OPERATORS")
 # The demo's alone: signs in whoever asks from this machine, as the node's first account.
 DEMO_WALLET_NODE = env.local_node("DEMO_WALLET_NODE", allowed=DEVELOPMENT)
 REQUESTS_PER_MINUTE = env.number("REQUESTS_PER_MINUTE", 600, least=1)
+FACTS_PER_DAY = env.number("FACTS_PER_DAY", 1_000_000, least=1)
 
 # What the API takes, and from where. A batch is counted while it is read.
 
@@ -286,6 +287,7 @@ LOGGING = {
         "django.security.DisallowedHost": {"level": "CRITICAL"},  # likewise
         "django.server": {"handlers": [], "level": "CRITICAL", "propagate": True},  # likewise
         "django.db.backends": {"level": "INFO"},  # SQL holds values; no level shows them
+        "django.template": {"level": "INFO"},  # likewise what a page shows, and to whom
         # A node's address holds the operator's key; a warning of a node's broken headers shows it.
         "urllib3": {"level": "ERROR"},
         "_granian": {"handlers": [], "propagate": True},

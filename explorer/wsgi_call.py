@@ -38,6 +38,11 @@ THE_SAME = {
     "wsgi.run_once": False,
     "wsgi.file_wrapper": OpenFile,
 }
+# Django takes the square of the length to read what these say.
+SHORT = {b"content-type", b"accept"}
+LONGEST_OF_SHORT = 1_000
+# Of a quoted cookie some releases of Python take the square too (CVE-2024-7592).
+MOST_OF_COOKIES, LONGEST_COOKIE = 4_000, 1_000
 ONCE = {b"content-type": "CONTENT_TYPE", b"content-length": "CONTENT_LENGTH"}
 
 
@@ -77,13 +82,24 @@ def environ_of(scope: dict[str, Any]) -> dict[str, Any]:
             continue
         text = value.decode("latin-1")
         if key := ONCE.get(name):
-            request.setdefault(key, text)
+            request.setdefault(key, _cut(name, text))
             continue
         key = f"HTTP_{name.decode().upper().replace('-', '_')}"
         if key in request:
             text = f"{request[key]}{';' if name == b'cookie' else ','}{text}"
-        request[key] = text
+        request[key] = _cut(name, text)
+    if len(cookies := request.get("HTTP_COOKIE", "")) > MOST_OF_COOKIES:
+        request["HTTP_COOKIE"] = _without_long_ones(cookies)
     return request
+
+
+def _cut(name: bytes, text: str) -> str:
+    return text[:LONGEST_OF_SHORT] if name in SHORT else text
+
+
+def _without_long_ones(cookies: str) -> str:
+    """Ours are short, and stay: those of other services of the same domain come here, too."""
+    return ";".join(each for each in cookies.split(";") if len(each) <= LONGEST_COOKIE)
 
 
 def answered(
@@ -92,7 +108,7 @@ def answered(
     """In a thread. What comes in pieces is gathered, on the disk if it is long, so that no thread
     waits for a reader, and who reads knows its length. A file is read when it is sent.
     """
-    request["wsgi.input"] = io.BytesIO(body)
+    request["wsgi.input"] = io.BytesIO(bytes(body))  # which is read whole without another copy
     status, headers = 0, list[tuple[str, str]]()
 
     def start(line: str, named: list[tuple[str, str]], _fault: object = None) -> Any:

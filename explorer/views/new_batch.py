@@ -16,7 +16,7 @@ from accounts.refusals import Refusal
 from accounts.sessions import account_of
 from explorer.batch_desk import BatchDesk, path_of
 from explorer.estimate_view import estimate_view
-from explorer.new_batch import NewBatch, TooManyPartsError, read_form
+from explorer.new_batch import NewBatch, TooManyPartsError, TooMuchTypedError, read_form
 from explorer.new_batch_page import (
     NewBatchPage,
     arranged,
@@ -25,6 +25,7 @@ from explorer.new_batch_page import (
     page_of,
 )
 from explorer.page_links import PageLinks
+from explorer.views.refusals import too_much_for_a_batch
 
 MOST_WARNINGS = 5  # of those that go along to the batch's page
 REMOVE = "remove-"
@@ -36,7 +37,10 @@ REMOVE = "remove-"
 def new_batch(request: HttpRequest, desk: BatchDesk, links: PageLinks) -> HttpResponse:
     if request.method != "POST":
         return _shown(request, arranged(_page(request, desk, first_form())), links)
-    page = _page(request, desk, _form(request))
+    try:
+        page = _page(request, desk, _form(request, desk))
+    except TooMuchTypedError:
+        return too_much_for_a_batch(request, desk.limits)
     chosen = request.POST.get("do", "")
     if chosen == "submit":
         return _submitted(request, page, links)
@@ -53,16 +57,19 @@ def check_new_batch(request: HttpRequest, desk: BatchDesk, links: PageLinks) -> 
     """While one types: what is said to the form, and nothing of the form itself."""
     if not request.user.is_authenticated:
         return render(request, "new_batch/signed_out.html")
-    page = _page(request, desk, _form(request))
+    try:
+        page = _page(request, desk, _form(request, desk))
+    except TooMuchTypedError:
+        return too_much_for_a_batch(request, desk.limits)
     checked = _checked(request, page)
     # Who has only begun to type knows that there is more to come.
     shown = {"page": checked if checked.is_begun else page, "links": links}
     return render(request, "new_batch/said.html", shown)
 
 
-def _form(request: HttpRequest) -> NewBatch:
+def _form(request: HttpRequest, desk: BatchDesk) -> NewBatch:
     try:
-        return read_form(request.POST)
+        return read_form(request.POST, desk.limits)
     except TooManyPartsError:
         raise BadRequest from None
 

@@ -1,5 +1,8 @@
 """The pages of what was refused or broke."""
 
+from collections.abc import Mapping
+from http import HTTPStatus
+
 from django.core.exceptions import DisallowedHost
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
@@ -8,6 +11,7 @@ from django.urls import reverse
 
 from accounts.signed_in_forms import is_for_accounts, signed_out_meanwhile
 from explorer.logs import request_id
+from explorer.new_batch import MOST_BESIDE_SLOTS, Limits
 
 
 def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
@@ -18,16 +22,26 @@ def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
 def untrusted_form(request: HttpRequest, reason: str) -> HttpResponse:  # noqa: ARG001
     """Signing in or out changes what a form is trusted by, and other windows do not know of it."""
     if request.path.startswith(reverse("new-batch")) and request.headers.get("HX-Request"):
-        return _to_an_open_form(request)
+        said = "signed_in_anew" if request.user.is_authenticated else "signed_out"
+        return _to_an_open_form(request, said)
     if not request.user.is_authenticated and is_for_accounts(request.path):
         return signed_out_meanwhile(request)
     return render(request, "403_csrf.html", status=403)
 
 
-def _to_an_open_form(request: HttpRequest) -> HttpResponse:
+def too_much_for_a_batch(request: HttpRequest, limits: Limits) -> HttpResponse:
+    """To a form that is not shown again."""
+    shown = {"limits": limits, "most_beside_slots": MOST_BESIDE_SLOTS}
+    if request.headers.get("HX-Request"):
+        return _to_an_open_form(request, "too_much", shown)
+    return render(request, "413_form.html", shown, status=HTTPStatus.REQUEST_ENTITY_TOO_LARGE)
+
+
+def _to_an_open_form(
+    request: HttpRequest, said: str, shown: Mapping[str, object] | None = None
+) -> HttpResponse:
     """Said where its estimate stands; the script shows no answer that is an error by its status."""
-    said = "signed_in_anew" if request.user.is_authenticated else "signed_out"
-    answer = render(request, f"new_batch/{said}.html")
+    answer = render(request, f"new_batch/{said}.html", shown)
     answer["HX-Retarget"], answer["HX-Reswap"] = "#verdict", "innerHTML"
     return answer
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
 from accounts.models import SignInNonce
-from accounts.sign_in_message import LONGEST_MESSAGE, VALID_FOR
+from accounts.sign_in_message import SPARE, SPARE_OF_A_LINE, VALID_FOR
 from accounts.wallet_signatures import LONGEST_SIGNATURE, ORDER
 from tests.accounts.signers import Signer
 
@@ -206,7 +206,8 @@ FORGED: dict[str, tuple[str, Forger]] = {
     ),
     "a NUL": ("message_malformed", replaced("moves", "mo\0ves")),
     "a lone surrogate": ("message_not_plain", lambda _: Shown("\ud800", "0x" + 65 * "11")),
-    "a message that is too long": ("message_too_long", replaced("$", LONGEST_MESSAGE * "x")),
+    "a message that is too long": ("message_too_long", replaced("$", (SPARE + 1) * "\n")),
+    "a line that is too long": ("message_too_long", replaced("^", (SPARE_OF_A_LINE + 50) * "x")),
     "another account's signature": ("signature_of_another", of_another_account),
     "the signature of another message": (
         "signature_of_another",

@@ -471,3 +471,20 @@ def test_a_wallet_neither_disables_nor_enables_whom_createsuperuser_made(
     assert "Left as it was: 1." in _act(operator, "account", "enable", keeper.pk)
     keeper.refresh_from_db()
     assert not keeper.is_active
+
+
+@pytest.mark.parametrize("list_of", ["account", "apikey"])
+def test_a_search_of_more_words_than_anybody_types_finds_nothing_and_says_so(
+    settings: LazySettings, list_of: str
+) -> None:
+    """For each word the database is asked for more, and a thousand are more than SQLite takes."""
+    client = wallet_operator(settings).client
+    address = f"/admin/accounts/{list_of}/"
+    own = str(Account.objects.get().address)[2:10]
+    found = client.get(address, {"q": " ".join(10 * [own])})
+    assert found.text.count('name="_selected_action"') == 1
+    for q in (" ".join(11 * "a"), 201 * "a", " ".join(14_000 * "a")):
+        page = client.get(address, {"q": q})
+        assert page.status_code == 200
+        assert "0 results" in page.text
+        assert "at most 10 words and 200 letters. Nothing was searched for." in page.text

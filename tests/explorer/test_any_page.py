@@ -5,7 +5,7 @@ There is a batch that waits and one whose facts are proven, so that pages have s
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 from urllib.parse import urlencode
@@ -13,8 +13,6 @@ from urllib.parse import urlencode
 import pytest
 from django.contrib.auth.hashers import PBKDF2PasswordHasher
 from django.test import Client
-from django.urls import URLResolver, get_resolver
-from django.urls.resolvers import RoutePattern
 from hypothesis import HealthCheck, given, seed, settings
 from hypothesis import strategies as st
 
@@ -23,6 +21,7 @@ from explorer.views.batches import HTMX_STOPS
 from queries.chain.local_node import LocalNode
 from queries.models import Query, SentTransaction
 from queries.routes import Routes
+from tests.explorer.addresses import routes
 from tests.explorer.proven import HOLDER, SLOT, proven_batch
 from tests.queries.api.served_api import ROUTES, WALLET, submitted
 from tests.queries.pipeline.service import CHAIN_ID, running_service
@@ -147,19 +146,10 @@ def test_every_address_is_tried() -> None:
     tried = [each.partition("?")[0] for each in (*PLACES, *SHOWN, *TAKERS, *described)]
     untried = [
         route
-        for route in _routes(get_resolver().url_patterns)
+        for route in routes()
         if not any(re.fullmatch(re.sub("<[^>]+>", "[^/]+", route), each) for each in tried)
     ]
     assert untried == []
-
-
-def _routes(patterns: Sequence[Any], before: str = "") -> Iterator[str]:
-    for each in patterns:
-        route = f"{before}{each.pattern}"
-        if isinstance(each, URLResolver):
-            yield from _routes(each.url_patterns, route)
-        elif isinstance(each.pattern, RoutePattern):  # the admin's last two are lists and nothing
-            yield route
 
 
 def test_what_is_proven_is_there_to_be_asked_for(there: Mapping[str, str]) -> None:

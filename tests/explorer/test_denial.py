@@ -13,6 +13,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
+from dataclasses import dataclass
 from functools import partial
 from itertools import cycle
 from pathlib import Path
@@ -21,7 +22,9 @@ from secrets import token_hex
 import pytest
 import requests
 from eth_account import Account as Key
+from eth_account.messages import encode_defunct
 
+from queries.management.many_jobs import DESTINATION, SOURCE
 from queries.management.many_queries import BUSY
 from queries.proving.header_fields import HeaderField
 from queries.proving.witnesses import AccountField
@@ -46,13 +49,21 @@ POLLS, POLLERS = 10_000, 4
 ALLOWED, WINDOW = 600, 60  # requests of a key in so many seconds
 BODY_BYTES = 2**20
 KEYS = 10
+# What `add_wide_queries` names stands behind these.
+WIDE = (
+    f"/explorer/block/{SOURCE}/",
+    "/explorer/account/",
+    f"/explorer/transaction/{DESTINATION}/",
+)
 FILLED = f"""
 from eth_account import Account as Key
 from accounts import api_keys
 from accounts.models import Account
 from accounts.wallets import Wallet
 from queries.management.many_queries import fill
+from queries.management.many_wide_queries import add_wide_queries
 fill(10_000)
+print("\\n".join(add_wide_queries().values()))
 for _ in range({KEYS}):
     owner, _ = Account.objects.of_wallet(Wallet(Key.create().address))
     print(api_keys.shown(api_keys.add_key(owner, "Denial")))
@@ -73,6 +84,13 @@ address = "0x5FbDB2315678afecb367f032d93F642f64180aa3"
 """
 
 
+@dataclass(frozen=True)
+class FilledSite(Site):
+    """With the addresses of pages whose lists have many queries of thousands of slots."""
+
+    wide: list[str]
+
+
 def _tell_the_chain_and_stall(node: LyingNode, question: dict[str, object]) -> None:
     if question["method"] == "eth_chainId":
         node.answer(result(hex(CHAIN)))
@@ -81,18 +99,22 @@ def _tell_the_chain_and_stall(node: LyingNode, question: dict[str, object]) -> N
 
 
 @pytest.fixture(scope="module")
-def site(repository: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+def site(repository: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[FilledSite]:
     folder = tmp_path_factory.mktemp("site")
     with lying_node(_tell_the_chain_and_stall) as node, ExitStack() as inside:
         (folder / "routes.toml").write_text(ROUTES.format(chain=CHAIN, node=node))
         own = {"DEVELOPMENT": "1", "ROUTES_FILE": str(folder / "routes.toml")}
+        own["FACTS_PER_DAY"] = "1000000000"
         own["DATABASE_URL"] = inside.enter_context(own_database(folder, f"denial_{token_hex(4)}"))
         manage: Manage = managing(repository, folder)
         assert manage("migrate", **own).returncode == 0
-        keys = manage("shell", "--no-imports", "--command", FILLED, **own).stdout.split()
-        assert len(keys) == KEYS
+        told = manage("shell", "--no-imports", "--command", FILLED, **own).stdout.split()
+        keys, wide = told[-KEYS:], told[:-KEYS]
+        assert len(wide) == len(WIDE)
         with served(repository, folder, **own) as address:
-            yield Site(address, keys)
+            yield FilledSite(
+                address, keys, [path + name for path, name in zip(WIDE, wide, strict=True)]
+            )
 
 
 @pytest.mark.no_database
@@ -210,6 +232,27 @@ def test_many_searches_for_what_is_there_and_for_what_may_mean_much(site: Site) 
     served_beside(site, *[search] * 3)
 
 
+@pytest.mark.django_db
+def test_lists_of_queries_that_are_as_wide_as_the_limits_allow(site: FilledSite) -> None:
+    addresses = cycle([*site.wide, f"{site.wide[0]}/facts.csv"])
+
+    def read() -> None:
+        assert requests.get(site.address + next(addresses), timeout=30).status_code == 200
+
+    served_beside(site, *[read] * 3)
+
+
+@pytest.mark.no_database
+def test_forms_messages_and_headers_that_take_long_to_read(site: Site) -> None:
+    attacks = [_fills_forms(site), _shows_long_messages(site), _sends_long_headers(site)]
+    served_beside(site, *attacks)
+
+
+@pytest.mark.no_database
+def test_forms_of_nobody_that_take_long_to_read(site: Site) -> None:
+    served_beside(site, *[_sends_forms(site) for _ in range(3)])
+
+
 _BALANCE = {"props": ["BALANCE"]}
 
 
@@ -241,13 +284,88 @@ def _asking_for(blocks: Mapping[str, object]) -> bytes:
     return json.dumps({"destinationChainId": str(CHAIN), "fee": "0", "data": data}).encode()
 
 
+def _visitor(site: Site) -> requests.Session:
+    session = requests.Session()
+    session.get(f"{site.address}/sign-in", timeout=30)
+    session.headers["X-CSRFToken"] = session.cookies["visit"]
+    return session
+
+
+def _fills_forms(site: Site) -> Callable[[], object]:
+    """By somebody who is signed in: by turns as much as is shown again, and as may be sent."""
+    session, key = _visitor(site), Key.create()
+    asked = {"address": key.address, "chainId": "1"}
+    message = session.post(f"{site.address}/sign-in/message", json=asked, timeout=30).json()
+    signed = key.sign_message(encode_defunct(text=message["message"])).signature
+    shown = {"message": message["message"], "signature": f"0x{signed.hex()}"}
+    assert session.post(f"{site.address}/sign-in", json=shown, timeout=30).status_code == 200
+    session.headers["X-CSRFToken"] = session.cookies["visit"]
+    forms = [
+        ({"part": "0", "slots-0": " ".join(map(hex, range(2 * SLOTS)))}, 200),
+        ({"part": "0", "slots-0": " ".join(map(str, range(300_000)))}, 413),
+        ({"part": "0", "account-0": 1_040_000 * "'"}, 413),
+    ]
+    turns = cycle(forms)
+
+    def fill() -> None:
+        form, status = next(turns)
+        answer = session.post(f"{site.address}/dashboard/new-batch", form, timeout=30)
+        assert answer.status_code == status
+
+    return fill
+
+
+def _shows_long_messages(site: Site) -> Callable[[], object]:
+    session = _visitor(site)
+    shown = {"message": f"{1_490 * 'a'}://", "signature": f"0x{130 * '1'}"}
+
+    def show() -> None:
+        answer = session.post(f"{site.address}/sign-in", json=shown, timeout=30)
+        assert answer.status_code in {400, 429}  # a network signs in only so often
+        time.sleep(0.02)
+
+    return show
+
+
+def _sends_forms(site: Site) -> Callable[[], object]:
+    """By somebody who is not signed in, and whom only reading the form tells from a forger."""
+    session = _visitor(site)
+    del session.headers["X-CSRFToken"]
+    part = '--x\r\nX: a;x="{}"\r\nContent-Disposition: form-data; name=a\r\n\r\n\r\n'
+    forms = [
+        ("/sign-in", "application/x-www-form-urlencoded", "x=" + 2_600_000 * "%", 413),
+        ("/dashboard/new-batch", "application/x-www-form-urlencoded", "x=" + 219_000 * "%", 302),
+        ("/dashboard/new-batch", "application/x-www-form-urlencoded", 2_600_000 * "%", 413),
+        ("/sign-in", "multipart/form-data; boundary=x", 999 * part.format(900 * ";"), 415),
+    ]
+    turns = cycle(forms)
+
+    def send() -> None:
+        path, kind, form, status = next(turns)
+        headers = {"Content-Type": kind}
+        address = site.address + path
+        answer = session.post(address, form, headers=headers, timeout=30, allow_redirects=False)
+        assert answer.status_code == status
+
+    return send
+
+
+def _sends_long_headers(site: Site) -> Callable[[], object]:
+    hostile, cookies = f'a/b;x="{15_000 * ";"}', f'a="{15_000 * chr(92)}"'
+
+    def send() -> None:
+        headers = {"Content-Type": hostile, "Cookie": cookies}
+        answer = requests.get(f"{site.address}/how-it-works", headers=headers, timeout=30)
+        assert answer.status_code == 200
+
+    return send
+
+
 def _sign_in_as_a_wallet(site: Site) -> Callable[[], object]:
     """With a signature that only the chain could say something about."""
 
     def attack() -> int:
-        session = requests.Session()
-        session.get(f"{site.address}/sign-in", timeout=30)
-        session.headers["X-CSRFToken"] = session.cookies["visit"]
+        session = _visitor(site)
         asked = {"address": Key.create().address, "chainId": str(CHAIN)}
         told = session.post(f"{site.address}/sign-in/message", json=asked, timeout=30)
         if told.status_code != 200:  # a network signs in only so often

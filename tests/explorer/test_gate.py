@@ -5,12 +5,14 @@ import io
 import json
 import math
 import threading
+import time
 from collections.abc import Callable, Coroutine, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
 from django.conf import LazySettings
+from django.core.handlers.wsgi import WSGIRequest
 
 from explorer.answers_of_the_gate import broken, busy, cut_short
 from explorer.gate import HELD_BYTES, WAITING, Gate
@@ -82,6 +84,32 @@ def test_what_is_said_twice_is_joined_and_no_underscore_passes_for_a_hyphen() ->
     assert "CONTENT_LENGTH" not in environ
 
 
+def test_what_takes_the_square_of_its_length_to_read_is_cut() -> None:
+    """Quoted semicolons: 32 kB of them kept Django busy for a second, on any page."""
+    hostile = b'a/b;x="' + 32_000 * b";"
+    environ = _environ((b"content-type", hostile), (b"accept", hostile), (b"accept", b"text/html"))
+    assert environ["CONTENT_TYPE"] == environ["HTTP_ACCEPT"] == hostile[:1_000].decode()
+    assert _environ((b"accept", b"a/b"), (b"accept", b"c/d"))["HTTP_ACCEPT"] == "a/b,c/d"
+
+
+def test_of_many_cookies_those_that_are_long_are_left_out() -> None:
+    """Nobody is signed out by those of other services of the same domain."""
+    long = b'other="' + 3_900 * b"\\" + b'"'
+    assert _environ((b"cookie", long))["HTTP_COOKIE"] == long.decode()
+    told = _environ((b"cookie", long), (b"cookie", b"session=x; " + long), (b"cookie", b"visit=y"))
+    assert told["HTTP_COOKIE"] == "session=x;visit=y"
+    for cookies in (
+        [b'a="' + 30_000 * b"\\" + b'"'],
+        [b'a="' + 990 * b"\\" + b'"' for _ in range(32)],
+        [30_000 * b";"],
+        [300 * b";" for _ in range(100)],
+    ):
+        environ = _environ(*[(b"cookie", each) for each in cookies])
+        begin = time.process_time()
+        WSGIRequest(environ | {"wsgi.input": io.BytesIO()}).COOKIES  # noqa: B018  (it is read)
+        assert time.process_time() - begin < 0.2
+
+
 @pytest.mark.parametrize("answer", [busy, cut_short, broken])
 def test_what_is_answered_without_django_has_the_headers_of_its_answers(
     settings: LazySettings, answer: Callable[[dict[str, Any]], Answer]
@@ -114,6 +142,27 @@ async def _answer(gate: Gate, length: int = 0, pieces: Iterable[bytes] = ()) -> 
     headers = [(b"content-length", str(length).encode())] if length else []
     await gate(SCOPE | {"headers": headers}, receive, send)
     return sent[0]["status"], b"".join(message["body"] for message in sent[1:])
+
+
+@pytest.mark.parametrize("longest", [7, 10])
+def test_a_body_that_is_refused_unread_is_taken_and_kept_by_nobody(longest: int) -> None:
+    """So is one that is too long for all who would read it."""
+    given = list[bytes]()
+
+    def application(environ: dict[str, Any], start: Start) -> list[bytes]:
+        given.append(environ["wsgi.input"].read())
+        start("413 Too large", [])
+        return [environ["CONTENT_LENGTH"].encode()]
+
+    refused = longest == 10
+    gate = Gate(application, threads=1, longest=longest, refused_unread=lambda _request: refused)
+    taken = iter([b"1234", b"5678"])
+
+    async def asked() -> None:
+        assert await _answer(gate, 8, taken) == (413, b"8")
+
+    _run(asked())
+    assert (given, list(taken)) == ([b""], [])
 
 
 def _told(body: bytes) -> tuple[str, bool]:

@@ -9,14 +9,25 @@ from explorer.new_batch import (
     NewBatch,
     Part,
     TooManyPartsError,
+    TooMuchTypedError,
     read_form,
     selector_of,
     write,
 )
+from queries.schema.batch_rules import BatchLimits
 
 pytestmark = pytest.mark.no_database
 
 ALICE, BOB = "0x" + 40 * "a", "0x" + 40 * "b"
+
+
+LIMITS = BatchLimits(
+    blocks=9, accounts=9, slots=8, webhook_headers=9, webhook_header_bytes=99, body_bytes=999
+)
+
+
+def _read(form: str) -> NewBatch:
+    return read_form(QueryDict(form), LIMITS)
 
 
 def _batch(*parts: Part, **more: str) -> NewBatch:
@@ -101,6 +112,9 @@ def test_slots_of_nobody_are_not_dropped() -> None:
         (f"data.1.block:5.accounts.{ALICE}.props[0]", "unknown_prop", "props-0"),
         (f"data.1.block:5.accounts.{ALICE}.slots[0]", "slot_malformed", "slots-0"),
         (f"data.1.block:5.accounts.{ALICE}.slots[1]", "slot_malformed", "slots-7"),
+        (f"data.1.block:5.accounts.{ALICE}.slots[2]", "slot_malformed", "slots-7"),
+        (f"data.1.block:5.accounts.{ALICE}.slots[3]", "slot_malformed", "slots-8"),
+        (f"data.1.block:5.accounts.{ALICE}.slots", "too_many_slots", "slots-0"),
         ("data.1.block:55", "selector_malformed", "source-0"),
         ("", "body_too_large", ""),
         ("Idempotency-Key", "idempotency_key_reused", ""),
@@ -110,7 +124,8 @@ def test_a_refusal_is_about_a_field(path: str, code: str, field: str) -> None:
     written = write(
         _batch(
             Part(0, "1", "5", account=ALICE, props=("BALANCE",), slots="0x0"),
-            Part(7, "1", "5", account=ALICE, slots="1", header=("HASH",)),
+            Part(7, "1", "5", account=ALICE, slots="1 2", header=("HASH",)),
+            Part(8, "1", "5", account=ALICE, slots="3"),
             webhook="x",
         )
     )
@@ -118,14 +133,30 @@ def test_a_refusal_is_about_a_field(path: str, code: str, field: str) -> None:
 
 
 def test_what_is_missing_in_a_form_is_empty_and_its_parts_are_bounded() -> None:
-    assert read_form(QueryDict("")) == NewBatch((Part(0),))
-    assert read_form(QueryDict("part=x&part=-1&part=9999999")).parts == (Part(0),)
-    assert read_form(QueryDict("part=3&part=3&source-3=1&props-3=A&props-3=B")).parts == (
+    assert _read("") == NewBatch((Part(0),))
+    assert _read("part=x&part=-1&part=9999999").parts == (Part(0),)
+    assert _read("part=3&part=3&source-3=1&props-3=A&props-3=B").parts == (
         Part(3, "1", props=("A", "B")),
     )
     many = "&".join(f"part={number}" for number in range(MOST_PARTS + 1))
     with pytest.raises(TooManyPartsError):
-        read_form(QueryDict(many))
+        _read(many)
+
+
+@pytest.mark.parametrize(
+    "form",
+    [
+        f"part=0&account-0={1_000 * 'x'}",
+        f"part=0&props-0={500 * 'x'}&props-0={500 * 'x'}",
+        f"part=0&part=1&slots-0={9 * '1+'}&slots-1={8 * '1+'}",
+        f"webhook={1_001 * 'x'}",
+        f"webhook={501 * 'é'}",
+    ],
+)
+def test_what_no_batch_could_have_is_not_read(form: str) -> None:
+    with pytest.raises(TooMuchTypedError):
+        _read(form)
+    assert _read("part=0&part=1&slots-0=1+2+3+4+5+6+7+8&slots-1=1+2+3+4+5+6+7+8")
 
 
 def test_parts_are_added_and_removed() -> None:

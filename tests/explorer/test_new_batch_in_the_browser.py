@@ -146,6 +146,48 @@ def test_a_form_from_before_another_sign_in_says_so_and_keeps_what_was_typed(
     expect(page.locator("#verdict")).to_contain_text(CAN_BE_SUBMITTED)
 
 
+def test_someone_who_types_far_too_much_is_told_so_and_keeps_it(
+    page: Page, running: Installation, wallet: Wallet
+) -> None:
+    """A form that is too large to be read, one that takes too long to, and one of no batch."""
+    _open_form(page, running, wallet)
+    page.get_by_text("Storage slots").click()
+    slots, verdict = page.get_by_label("Slots of the account"), page.locator("#verdict")
+    for typed in (3_000_000 * "0", 6_000_000 * "0", 200_000 * "%", 80_000 * "&"):
+        verdict.evaluate("element => element.replaceChildren()")
+        slots.evaluate("(field, typed) => field.value = typed", typed)
+        slots.press("0")
+        expect(verdict).to_contain_text("This form holds more than")
+        verdict.evaluate("element => element.replaceChildren()")
+        page.get_by_role("button", name="Add another part").click()
+        expect(verdict).to_contain_text("This form holds more than")
+        assert len(slots.input_value()) > len(typed)
+    slots.evaluate("(field, typed) => field.value = typed", 3_000_000 * "0")
+    verdict.evaluate("element => element.replaceChildren()")
+    page.get_by_role("button", name="Submit the batch").click()
+    expect(verdict).to_contain_text("This form holds more than")
+    slots.fill("")
+    page.get_by_label("Account", exact=True).fill(HOLDER)
+    expect(verdict).to_contain_text(CAN_BE_SUBMITTED)
+
+
+def test_someone_whose_form_gets_no_answer_is_told_so(
+    page: Page, running: Installation, wallet: Wallet, complaints: list[str]
+) -> None:
+    """Such as one that a proxy in front refuses, or a server that is just started again."""
+    _open_form(page, running, wallet)
+    verdict = page.locator("#verdict")
+    for answer in (lambda route: route.abort(), lambda route: route.fulfill(status=413, body="no")):
+        page.route("**/new-batch/check", answer)
+        verdict.evaluate("element => element.replaceChildren()")
+        page.get_by_label("Account", exact=True).fill(HOLDER)
+        expect(verdict).to_contain_text("The server does not answer as it should.")
+        page.unroute("**/new-batch/check")
+        page.get_by_label("Account", exact=True).fill("")
+        expect(verdict).to_contain_text("Name an account")
+    complaints.clear()
+
+
 def test_without_scripts_it_all_works(page: Page, running: Installation, wallet: Wallet) -> None:
     _open_form(page, running, wallet)
     assert page.context.browser is not None

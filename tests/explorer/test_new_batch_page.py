@@ -4,6 +4,7 @@ import json
 import re
 from html import unescape
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 from django.db import connection
@@ -12,6 +13,10 @@ from django.test.utils import CaptureQueriesContext, override_settings
 
 from accounts import api_keys
 from accounts.models import Allowance
+from explorer import new_batch_page
+from explorer.batch_desk import HEADER_FIELDS, PROPS, path_of
+from explorer.new_batch import MOST_PARTS, write
+from explorer.views import new_batch as new_batch_views
 from queries.api import estimating
 from queries.models import Batch, Query
 from tests.explorer.form_of_a_batch import (
@@ -269,7 +274,7 @@ def test_hostile_names_of_keys_are_escaped() -> None:
     [
         ({"part": [str(number) for number in range(31)]}, 400, "could not be understood"),
         ({f"a{number}": "" for number in range(1_001)}, 400, "could not be understood"),
-        ({"account-0": 3_000_000 * "x"}, 413, "larger than anything that is read"),
+        ({"account-0": 3_000_000 * "x"}, 413, "too much for one batch"),
     ],
 )
 def test_what_no_form_of_ours_sends_is_our_page(
@@ -287,8 +292,90 @@ def test_a_batch_above_the_limits_is_refused_as_over_the_api() -> None:
     slots = " ".join(hex(number) for number in range(601))
     answer = send(signed_in(), slots__0=slots)
     assert "at most 600 slots" in fault_at(answer, "slots-0")
-    long = send(signed_in(), slots__0=200_000 * "7")
+    long = send(signed_in(), slots__0=199_850 * "7")
     assert "at most 200,000 are read here" in long.text
+
+
+def test_far_more_than_a_batch_is_refused_and_not_shown_again() -> None:
+    """Nothing of it is counted, and no page tells it all once more."""
+    make_key()
+    far_more = TYPED | {"slots-0": " ".join(hex(number) for number in range(1_201))}
+    for address in (ADDRESS, f"{ADDRESS}/check"):
+        for changes in ({"do": "submit"}, {"do": ""}, {"slots-0": 300_000 * "7"}):
+            answer = signed_in().post(address, far_more | changes, headers={"Accept": "text/html"})
+            assert answer.status_code == 413
+            assert "at most 600 slots and 200,000 bytes" in answer.text
+            assert len(answer.content) < 20_000
+            asked = signed_in().post(address, far_more | changes, headers={"HX-Request": "true"})
+            assert (asked.status_code, asked["HX-Retarget"]) == (200, "#verdict")
+            assert "at most 600 slots and 200,000 bytes" in asked.text
+    assert not Batch.objects.exists()
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"account-0": 100_000 * "'"},
+        {"block-0": 20_000 * "\N{GRINNING FACE}"},
+        {"slots-0": 100_000 * "&"},
+        {"slots-0": 50_000 * '" '},
+    ],
+)
+def test_what_would_be_shown_many_times_as_long_is_refused(changes: dict[str, str]) -> None:
+    """In JSON, in a command and in HTML a letter becomes up to thirty."""
+    make_key()
+    for address in (ADDRESS, f"{ADDRESS}/check"):
+        answer = signed_in().post(address, TYPED | changes, headers={"Accept": "text/html"})
+        assert answer.status_code == 413
+        assert "30,000 bytes beside its slots" in answer.text
+        assert len(answer.content) < 20_000
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"account-0": 29_000 * "'"},
+        {"slots-0": 14_000 * "&"},
+        {"slots-0": 50_000 * "0 "},
+        {"slots-0": " ".join(150 * "0" for _ in range(1_200))},
+    ],
+)
+def test_a_page_is_a_few_times_as_long_as_the_most_that_a_request_may_have(
+    changes: dict[str, str],
+) -> None:
+    make_key()
+    answer = send(signed_in(), "check", **{k.replace("-", "__"): v for k, v in changes.items()})
+    assert len(answer.content) < 8 * 200_000
+
+
+def test_a_full_form_as_people_fill_it_is_read_and_shown() -> None:
+    """Thirty parts with all there is to choose, long names, and slots as JSON lists them."""
+    make_key()
+    many = ", ".join(f'"0x{number:064x}"' for number in range(40))
+    form: dict[str, Any] = {"part": list(map(str, range(MOST_PARTS)))}
+    for number in range(MOST_PARTS):
+        form |= {
+            f"source-{number}": str(SEPOLIA),
+            f"block-{number}": "2026-11-20 07:41:00 UTC",
+            f"filled-{number}": "5186021",
+            f"account-{number}": 61 * "abc." + "eth",
+            f"props-{number}": PROPS,
+            f"header-{number}": HEADER_FIELDS,
+            f"slots-{number}": many,
+        }
+    answer = send(signed_in(), "check", **{k.replace("-", "__"): v for k, v in form.items()})
+    assert (answer.status_code, answer.text.count('<fieldset class="part"')) == (200, MOST_PARTS)
+
+
+def test_a_form_is_written_once_for_all_that_is_said_of_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As JSON; each of six hundred slots that are too long has a warning or a refusal to place."""
+    make_key()
+    written, placed = Mock(wraps=write), Mock(wraps=path_of)
+    monkeypatch.setattr(new_batch_page, "write", written)
+    monkeypatch.setattr(new_batch_views, "path_of", placed)
+    check(signed_in(), slots__0=" ".join(f"0x{number:064x}" for number in range(600)))
+    assert 1 <= written.call_count <= 3
+    assert placed.call_count <= 20
 
 
 def test_whoever_is_not_signed_in_comes_to_sign_in() -> None:

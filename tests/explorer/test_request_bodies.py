@@ -2,25 +2,34 @@
 
 import socket
 import time
+from collections.abc import Callable
 from pathlib import Path
+from urllib.parse import quote, quote_plus, urlencode
 
 import pytest
 from django.conf import LazySettings
+from django.http import request as http_request
 from django.test import Client
 
+from explorer.form_bounds import LARGEST_FORM
+from explorer.urls import API_PATHS
+from tests.explorer.form_of_a_batch import ADDRESS, TYPED, signed_in
 from tests.served import served
 
-FORM = "multipart/form-data; boundary=x"
+FORM = "application/x-www-form-urlencoded"
+FORM_WITH_FILES = "multipart/form-data; boundary=x"
+FORMS = ["/keys", "/sign-out", "/sign-in", "/admin/login/", "/nowhere"]
+BROWSER = {"Accept": "text/html"}
 
 
 @pytest.mark.no_database
-@pytest.mark.parametrize("path", ["/keys", "/sign-out", "/sign-in", "/admin/login/", "/nowhere"])
+@pytest.mark.parametrize("path", FORMS)
 def test_it_is_refused_with_a_page_or_in_json(settings: LazySettings, path: str) -> None:
     settings.DATA_UPLOAD_MAX_MEMORY_SIZE = 100
     client = Client(enforce_csrf_checks=True)
-    page = client.post(path, b"y" * 101, content_type=FORM, headers={"Accept": "text/html"})
+    page = client.post(path, b"y" * 101, content_type=FORM, headers=BROWSER)
     assert page.status_code == 413
-    assert "This is larger than anything that is read here" in page.text
+    assert "This is larger than what is read here" in page.text
     assert "Content-Security-Policy" in page
     told = client.post(path, b"y" * 101, content_type="application/json")
     assert (told.status_code, told.json()["code"]) == (413, "body_too_large")
@@ -30,6 +39,97 @@ def test_it_is_refused_with_a_page_or_in_json(settings: LazySettings, path: str)
 def test_what_is_just_small_enough_is_read(settings: LazySettings) -> None:
     settings.DATA_UPLOAD_MAX_MEMORY_SIZE = 100
     assert Client().post("/nowhere", b"y" * 100, content_type="text/plain").status_code == 404
+
+
+@pytest.fixture
+def _no_form_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    def read(*_: object, **__: object) -> None:
+        raise AssertionError("a form is read")
+
+    monkeypatch.setattr(http_request.HttpRequest, "parse_file_upload", read)
+    monkeypatch.setattr(http_request.HttpRequest, "_load_post_and_files", read)
+
+
+@pytest.mark.no_database
+@pytest.mark.usefixtures("_no_form_is_read")
+@pytest.mark.parametrize("path", FORMS)
+def test_a_form_is_small_unless_it_is_a_new_batchs(path: str) -> None:
+    client = Client(enforce_csrf_checks=True)
+    form = b"x=" + b"%" * (LARGEST_FORM - 1)
+    page = client.post(path, form, content_type=FORM, headers=BROWSER)
+    assert page.status_code == 413
+    assert "This is larger than what is read here" in page.text
+    told = client.post(path, form, content_type=f"{FORM.upper()}; charset=utf-8")
+    assert (told.status_code, told.json()["code"]) == (413, "body_too_large")
+
+
+@pytest.mark.no_database
+def test_a_form_of_ours_is_read() -> None:
+    form = b"x=" + b"%" * (LARGEST_FORM - 2)
+    page = Client().post("/sign-out", form, content_type=FORM)
+    assert page.status_code == 302
+
+
+@pytest.mark.no_database
+@pytest.mark.usefixtures("_no_form_is_read")
+@pytest.mark.parametrize("path", [ADDRESS, f"{ADDRESS}/check"])
+@pytest.mark.parametrize("slow", [b"%", b"%41", "aé".encode()])
+def test_a_new_batchs_form_that_takes_long_to_read_is_refused(path: str, slow: bytes) -> None:
+    """Each of these is looked at by itself: a second for all of them, and hundreds of MB."""
+    form = b"x=%41" + slow * (2_600_000 // len(slow))
+    client = Client(enforce_csrf_checks=True)
+    page = client.post(path, form, content_type=FORM, headers=BROWSER)
+    assert page.status_code == 413
+    assert "This is too much for one batch" in page.text
+    said = client.post(path, form, content_type=FORM, headers={"HX-Request": "true"})
+    assert (said.status_code, said["HX-Retarget"]) == (200, "#verdict")
+    assert "This form holds more than" in said.text
+    assert "<html" not in said.text
+
+
+@pytest.mark.no_database
+@pytest.mark.parametrize("path", [ADDRESS, f"{ADDRESS}/check"])
+def test_someone_typing_sees_that_it_is_too_large_to_be_read(path: str) -> None:
+    form = b"x=" + b"y" * 2_621_440
+    said = Client().post(path, form, content_type=FORM, headers={"HX-Request": "true"})
+    assert (said.status_code, said["HX-Retarget"]) == (200, "#verdict")
+    assert "This form holds more than" in said.text
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("spaces", [quote, quote_plus])  # as scripts and as browsers send them
+def test_twice_the_slots_of_a_batch_are_read_as_json_lists_them_too(
+    settings: LazySettings, spaces: Callable[..., str]
+) -> None:
+    slots = [f'"0x{number:064x}"' for number in range(2 * settings.BATCH_SLOTS)]
+    listed = (",\r\n" + 16 * " ").join(slots)
+    sent = urlencode(TYPED | {"slots-0": listed}, doseq=True, quote_via=spaces)
+    page = signed_in().post(ADDRESS, sent, content_type=FORM, headers=BROWSER)
+    assert page.status_code == 200
+
+
+@pytest.mark.no_database
+@pytest.mark.usefixtures("_no_form_is_read")
+@pytest.mark.parametrize("path", [*FORMS, ADDRESS])
+@pytest.mark.parametrize("kind", [FORM_WITH_FILES, f" {FORM_WITH_FILES.upper()}"])
+def test_a_form_with_files_is_not_read(path: str, kind: str) -> None:
+    """A thousand parts of such headers take Django a second."""
+    form = 9 * (b'--x\r\nX: a;x="' + 900 * b";" + b'"\r\n\r\n\r\n') + b"--x--"
+    client = Client(enforce_csrf_checks=True)
+    page = client.post(path, form, content_type=kind, headers=BROWSER)
+    assert page.status_code == 415
+    assert "No form here sends files" in page.text
+    told = client.post(path, form, content_type=kind)
+    assert (told.status_code, told.json()["code"]) == (415, "content_type_unsupported")
+
+
+@pytest.mark.django_db
+@pytest.mark.usefixtures("_no_form_is_read")
+@pytest.mark.parametrize("kind", [FORM, FORM_WITH_FILES])
+@pytest.mark.parametrize("path", sorted(API_PATHS))
+def test_the_api_reads_no_form(path: str, kind: str) -> None:
+    told = Client(enforce_csrf_checks=True).post(path, b"x=%", content_type=kind)
+    assert told.status_code in {401, 404, 405, 415}
 
 
 @pytest.mark.no_database

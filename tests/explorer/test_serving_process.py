@@ -188,6 +188,26 @@ def test_headers_have_32_kb(start: Start) -> None:
         assert visitor.recv(65_536).split()[1] == b"431"
 
 
+def test_what_the_server_program_refuses_itself_is_bare(start: Start, repository: Path) -> None:
+    """Nothing of ours is asked; README, OpenAPI description and /docs/security say so."""
+    assert "some 32 KiB with 431." in (repository / "README.md").read_text()
+    _, address = start("--workers=1")
+    line, own = b"GET /healthz HTTP/1.1\r\n", b"Host: 127.0.0.1\r\nConnection: close\r\n"
+    many = [b"X-%d: a\r\n" % number for number in range(99)]
+    for head, status, is_bare in (
+        (line + own + b"".join(many[:98]), b"200", False),
+        (line + own + b"".join(many), b"431", True),
+        (line + own + b"X-Long: ".ljust(100_000, b"a") + b"\r\n", b"431", True),
+        (b"hello\r\n", b"400", True),
+    ):
+        with _visitor(address) as visitor:
+            visitor.sendall(head + b"\r\n")
+            told, _, body = visitor.recv(65_536).partition(b"\r\n\r\n")
+        assert told.split()[1] == status
+        assert (b"x-content-type-options" not in told.lower()) is is_bare
+        assert (body == b"") is is_bare
+
+
 def _visitor(address: str) -> socket.socket:
     return socket.create_connection(("127.0.0.1", int(address.rpartition(":")[2])), timeout=5)
 

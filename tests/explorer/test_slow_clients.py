@@ -211,6 +211,29 @@ def test_a_client_that_leaves_has_submitted(site: Site) -> None:
     assert _submitted(site) == before + 1
 
 
+def test_who_sends_too_much_hears_it_and_may_go_on(site: Site) -> None:
+    with requests.Session() as asking:
+        for _ in range(5):
+            sent = asking.post(f"{site.address}/sign-in", bytes(5_000_000), timeout=10)
+            assert (sent.status_code, "Connection" in sent.headers) == (413, False)
+            assert asking.get(f"{site.address}/healthz", timeout=10).status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("length", "lines"), [(5_000_000, ["Expect: 100-continue"]), (5_000_000_000, [])]
+)
+def test_what_is_far_too_much_or_not_sent_yet_is_not_waited_for(
+    site: Site, length: int, lines: list[str]
+) -> None:
+    head = _head(site, "/sign-in", f"Content-Length: {length}", *lines, method="POST")
+    began = time.monotonic()
+    with closing(_connected(site, head)) as client:
+        told = b"".join(iter(lambda: client.recv(65_536), b""))
+    assert told.startswith(b"HTTP/1.1 413 ")
+    assert b"\r\nconnection: close\r\n" in told.lower()
+    assert time.monotonic() < began + 5
+
+
 def test_chunks_are_refused_before_they_come(site: Site) -> None:
     own = (f"api-key: {site.keys[0]}", "Transfer-Encoding: chunked")
     head = _head(site, "/submit-batch-query", *own)

@@ -64,6 +64,7 @@ def test_what_is_nowhere_is_said_and_stays_in_the_box(
 ) -> None:
     page.goto(f"{live_server.url}/explorer/query/{batch}")
     _typed(page, f"{NAME}\u202e")
+    page.wait_for_url("**/search?*")  # the page that is left has a heading too
     expect(page.get_by_role("heading", level=1)).to_be_visible()
     assert page.locator("main").get_by_text(NAME).count() >= 1
     assert page.locator("main script").count() == 0
