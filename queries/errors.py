@@ -15,13 +15,6 @@ class LengthRequired(Refusal):
     status = HTTPStatus.LENGTH_REQUIRED
 
 
-class ContentTypeUnsupported(Refusal):
-    """The body says that it is something else than JSON, or compressed."""
-
-    code = "content_type_unsupported"
-    status = HTTPStatus.UNSUPPORTED_MEDIA_TYPE
-
-
 class NotJson(Refusal):
     """The body is empty, not UTF-8, or not exactly one JSON value."""
 
@@ -159,6 +152,20 @@ class TooManySlots(Refusal):
     """The batch has more storage slots, over all its accounts, than one batch may have here."""
 
     code = "too_many_slots"
+
+
+class TooManyFacts(Refusal):
+    """The batch asks for more facts than your account has left of those of a day."""
+
+    code = "too_many_facts"
+    status = HTTPStatus.TOO_MANY_REQUESTS
+    retryable = True
+
+
+class MoreFactsThanADay(Refusal):
+    """The batch asks for more facts than any account may ask for in a day here."""
+
+    code = "more_facts_than_a_day"
 
 
 class TooManyWebhookHeaders(Refusal):

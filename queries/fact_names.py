@@ -11,6 +11,6 @@ def shown_name(name: str) -> str:
     return name if of_a_field else f"0x{name}"
 
 
-def shown_values(kept: Mapping[str, str] | None) -> dict[str, str]:
-    """The words of a query's values, which are kept as bare hex digits."""
-    return {shown_name(name): f"0x{word}" for name, word in (kept or {}).items()}
+def shown_values(kept: Mapping[str, str]) -> dict[str, str]:
+    """Words of a query, which are kept as bare hex digits."""
+    return {shown_name(name): f"0x{word}" for name, word in kept.items()}

@@ -9,11 +9,14 @@ import re
 from collections.abc import Iterable, Iterator
 from datetime import datetime, timedelta
 
+from django.conf import settings
 from django.db import IntegrityError, transaction
 from django.utils import timezone
 from ulid import ULID
 
+from accounts.counting import counted
 from accounts.models import Account
+from accounts.rate_limits import DAY, spend
 from queries.batch_turns import next_turn
 from queries.durable import durably
 from queries.engines.waking import wake
@@ -22,6 +25,8 @@ from queries.errors import (
     FeeTooLow,
     IdempotencyKeyMalformed,
     IdempotencyKeyReused,
+    MoreFactsThanADay,
+    TooManyFacts,
 )
 from queries.models import Batch, Head, Query
 from queries.query_rows import ready_to_insert
@@ -63,10 +68,12 @@ def accept(
     queries = list(queries_of(batch, request.blocks))
     batch.asked_queries = len(queries)
     batch.turn = next_turn(owner, batch.submitted, len(queries))
+    facts = _facts(queries)
     store = ready_to_insert(queries)
     try:
         with durably():
             batch.save(force_insert=True)
+            _count(facts, owner)  # none of what is not stored after all
             store()
     except IntegrityError:
         # Sent twice at once: whoever was first has the key, and the other one finds it now.
@@ -76,6 +83,35 @@ def accept(
         return earlier
     transaction.on_commit(lambda: wake(batch.id))
     return batch
+
+
+def _facts(queries: Iterable[Query]) -> int:
+    """As many as an account may ever ask for in a day."""
+    asked = sum(
+        each.props.bit_count() + each.header_fields.bit_count() + len(each.slots)
+        for each in queries
+    )
+    most = settings.FACTS_PER_DAY
+    if asked > most:
+        raise MoreFactsThanADay(
+            f"This batch asks for {counted(asked, 'fact')}, and no account may ask for more than "
+            f"{most:,} in a day here: it is never taken. Split it into several batches, for "
+            "several days.",
+            path="data",
+        )
+    return asked
+
+
+def _count(facts: int, owner: Account) -> None:
+    """All that is asked for is kept, whether it is proven or not, and costs who asks nothing."""
+    spent = spend(f"facts of {owner.pk}", settings.FACTS_PER_DAY, DAY, facts)
+    if not spent.allowed:
+        raise TooManyFacts(
+            f"This batch asks for {counted(facts, 'fact')}. An account may ask for "
+            f"{spent.most:,} in a day here, and has fewer left until "
+            f"{counted(spent.seconds_left, 'second')} from now.",
+            headers={"Retry-After": str(spent.seconds_left)},
+        )
 
 
 def _check_key(key: str | None) -> None:
@@ -185,6 +221,7 @@ def _write_account(query: Query, asked: AccountRequest) -> None:
         query.name = asked.account.name
     query.props = _bits(asked.props)
     query.slots = [slot.hex() for slot in asked.slots]
+    query.slot_count = len(query.slots)
 
 
 def _bits(fields: Iterable[int]) -> int:

@@ -6,6 +6,7 @@ claimed again by anyone. A number of 256 bits is kept as 64 hex digits, because 
 numbers are shorter or not exact.
 """
 
+from collections.abc import Mapping
 from typing import ClassVar
 
 from django.conf import settings
@@ -26,10 +27,18 @@ class Leased(models.Model):
     look_again = models.DateTimeField(null=True, db_index=True, editable=False)
     waits_for = models.CharField(max_length=300, default="")  # a sentence for people
     wait_code = models.CharField(max_length=40, default="")  # the same for programs
-    failures = models.PositiveIntegerField(default=0)  # in a row, of nodes
+    failures = models.PositiveIntegerField(default=0)  # lately, of nodes
+    # What its last looks came to, since one failed, and how many there were: see verdicts.py.
+    heard = models.JSONField(default=list)
+    looks = models.PositiveIntegerField(default=0)
 
     class Meta:
         abstract = True
+
+    @property
+    def failed_lately(self) -> bool:
+        """Then another node is asked first at each look."""
+        return bool(self.failures or self.heard)
 
 
 class InTurn(Leased):
@@ -262,9 +271,10 @@ class Query(models.Model):
     account = models.CharField(max_length=42, default="")  # checksummed; empty: header fields
     name = models.CharField(max_length=255, default="")  # ENS, where the account was named so
     props = models.PositiveSmallIntegerField(default=0)  # a bit for each AccountField
-    slots = models.JSONField(default=list)  # 64 hex digits each
+    slot_count = models.PositiveIntegerField(default=0)  # how many those below are
     header_fields = models.PositiveIntegerField(default=0)  # a bit for each HeaderField
-    values = models.JSONField(null=True)  # what was proven and read back: name → word in hex
+    # What was proven of fields and read back: name → word in hex. Null: nothing is proven yet.
+    values = models.JSONField(null=True)
 
     initial_state_began = models.DateTimeField()
     initial_state_completed = models.DateTimeField(null=True)
@@ -282,7 +292,12 @@ class Query(models.Model):
     account_transaction = models.ForeignKey(
         SentTransaction, models.PROTECT, null=True, related_name="+"
     )
-    cost = models.CharField(max_length=64, default="")  # wei, once it has ended
+    # Wei: its part of what its batch has spent. Empty: it shares no transaction that is settled.
+    cost = models.CharField(max_length=64, default="")
+    # Thousands of slots are a megabyte. These columns are the table's last ones, because SQLite
+    # goes through what stands in a row before the column that it is asked for.
+    slots = models.JSONField(default=list)  # 64 hex digits each
+    slot_values = models.JSONField(null=True)  # as `values`
 
     class Meta:
         constraints: ClassVar = [
@@ -306,6 +321,17 @@ class Query(models.Model):
 
     def __str__(self) -> str:
         return f"{self.batch_id}, {self.place}"
+
+    @property
+    def words(self) -> dict[str, str]:
+        """All that is proven, by name; empty before that."""
+        return {**(self.values or {}), **(self.slot_values or {})}
+
+    def keep(self, words: Mapping[str, str]) -> None:
+        """All that was read back, which proves it."""
+        slots = set(self.slots)
+        self.values = {name: word for name, word in words.items() if name not in slots}
+        self.slot_values = {name: word for name, word in words.items() if name in slots}
 
 
 class Attestation(models.Model):

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from django.db.models import F
 
 from queries.models import BlockJob, Query, RouteRecord
+from queries.wide_queries import in_portions
 
 AT_ONCE = 500  # accounts that a statement names
 
@@ -32,10 +33,11 @@ def _leave_out_what_was_proven(job: int, found: set[Fact]) -> None:
         some = accounts[start : start + AT_ONCE]
         left = {fact for fact in found if some[0] <= fact[0] <= some[-1]}
         proven = Query.objects.filter(job=job, account__in=some, values__isnull=False)
-        kept_facts = proven.order_by("-pk").values_list("account", "values")
-        for account, kept in kept_facts.iterator(chunk_size=AT_ONCE):
-            before = {(account, name) for name in kept or ()}
-            found -= before
-            left -= before
+        newest = proven.order_by("-pk").values_list("pk", "slot_count")
+        for keys in in_portions(newest.iterator(chunk_size=AT_ONCE)):
+            for query in proven.filter(pk__in=keys).only("account", "values", "slot_values"):
+                before = {(query.account, name) for name in query.words}
+                found -= before
+                left -= before
             if not left:
                 break

@@ -101,7 +101,7 @@ def complete(queries: QuerySet[Query], step: StepName, at: SentTransaction | Non
     uncompleted.update(**times)
 
 
-def finish(values: Mapping[int, Mapping[str, str]], costs: Mapping[str, int]) -> None:
+def finish(values: Mapping[int, Mapping[str, str]]) -> None:
     """These queries are done, with the words that were read back; so are batches without others."""
     with transaction.atomic():
         rows = Query.objects.filter(pk__in=values, ended=False).select_for_update(of=("self",))
@@ -113,10 +113,8 @@ def finish(values: Mapping[int, Mapping[str, str]], costs: Mapping[str, int]) ->
         count_new_facts(queries, values)
         facts = sum(len(values[query.pk]) for query in queries if query.values is None)
         for query in queries:
-            query.values = dict(values[query.pk])
-            cost = costs.get(str(query.pk))
-            query.cost = "" if cost is None else f"{cost:064x}"
-        query_rows.update(queries, ["values", "cost"])
+            query.keep(values[query.pk])
+        query_rows.update(queries, ["values", "slot_values"])
         for of_account, last in (
             (True, StepName.ACCOUNT_ACCUMULATED),
             (False, StepName.HEADER_ACCUMULATED),

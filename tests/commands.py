@@ -52,7 +52,7 @@ def managing(repository: Path, folder: Path) -> Manage:
             env=clean_environment(folder, **variables),
             capture_output=True,
             text=True,
-            timeout=60,
+            timeout=180,
             check=False,
         )
 

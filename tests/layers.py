@@ -76,6 +76,7 @@ MAY_WRITE_STATUS = {
     "queries/query_rows.py",
     "queries/management/scratch_rows.py",
     "queries/management/many_queries.py",
+    "queries/management/many_wide_queries.py",
 }
 # What takes so long to load that only who signs someone in waits for it.
 LOADED_WHEN_USED = {"siwe": {"accounts/eip4361.py"}}

@@ -5,9 +5,15 @@ from explorer.security.rows import Bound
 BOUNDS = (
     Bound(
         "Huge bodies",
-        "Refused by their length before a byte is read: BATCH_BODY_BYTES for a batch, 2,000 bytes "
-        "for an attestation, 2.5 MB for a form. Chunks and compression are refused.",
+        "Refused by their length alone: BATCH_BODY_BYTES for a batch, 2,000 bytes for an "
+        "attestation, 20,000 for a form, but 1.5 MB for one of a new batch. What is longer than "
+        "2.5 MB, and than BATCH_BODY_BYTES, is not waited for. Chunks, compression and forms with "
+        "files are not read.",
         (
+            "explorer/test_request_bodies.py::test_a_form_is_small_unless_it_is_a_new_batchs",
+            "explorer/test_request_bodies.py::test_a_form_with_files_is_not_read",
+            "explorer/test_request_bodies.py::test_the_api_reads_no_form",
+            "explorer/test_gate.py::test_a_body_that_is_refused_unread_is_taken_and_kept_by_nobody",
             "explorer/test_request_bodies.py::test_a_server_answers_before_the_body_comes",
             "queries/api/test_bodies.py::test_a_body_that_is_too_large_is_not_read",
             "explorer/test_denial.py::test_bodies_as_deep_and_as_large_as_they_may_be",
@@ -20,6 +26,32 @@ BOUNDS = (
             "queries/schema/test_strict_json.py::test_a_large_body_takes_bounded_time",
             "queries/schema/test_strict_json.py::test_the_depth_of_a_body",
         ),
+    ),
+    Bound(
+        "Forms, sign-in messages and headers that take long to read",
+        "A new batch's form may have ten signs for each slot that a browser encodes, and 10,000 "
+        "more, which are counted before it is read. Twice the slots of a batch are shown again, no "
+        "more bytes than its request may have, and of these few that are long in HTML: 30,000 "
+        "beside the slots. A message to sign in with is hardly longer than ours; of Content-Type "
+        "and Accept 1,000 characters are read, and where there are more than 4,000 of cookies, "
+        "none that has more than 1,000. An operator's search has ten words.",
+        (
+            "explorer/test_request_bodies.py::test_a_new_batchs_form_that_takes_long_to_read_is_refused",
+            "explorer/test_new_batch_page.py::test_what_would_be_shown_many_times_as_long_is_refused",
+            "explorer/test_new_batch_page.py::test_a_page_is_a_few_times_as_long_as_the_most_that_a_request_may_have",
+            "explorer/test_gate.py::test_of_many_cookies_those_that_are_long_are_left_out",
+            "accounts/test_operators.py::test_a_search_of_more_words_than_anybody_types_finds_nothing_and_says_so",
+            "explorer/test_denial.py::test_forms_messages_and_headers_that_take_long_to_read",
+            "explorer/test_denial.py::test_forms_of_nobody_that_take_long_to_read",
+            "explorer/test_new_batch_page.py::test_far_more_than_a_batch_is_refused_and_not_shown_again",
+            "accounts/test_costly_messages.py::test_it_costs_little_more_than_ours",
+            "explorer/test_gate.py::test_what_takes_the_square_of_its_length_to_read_is_cut",
+        ),
+    ),
+    Bound(
+        "All that is asked for and kept",
+        "FACTS_PER_DAY for an account; what many accounts have kept has no bound but the disk.",
+        ("queries/test_facts_of_a_day.py::test_an_account_has_so_many_in_a_day",),
     ),
     Bound(
         "Slow headers",
@@ -73,8 +105,12 @@ BOUNDS = (
     Bound(
         "Expensive searches and pages",
         "No text takes long to read, and each statement has an index to walk, however many rows "
-        "there are.",
+        "there are. Lists leave out the slots of queries that ask for more than 20, which nothing "
+        "reads there; files of facts read them a few queries at a time.",
         (
+            "explorer/test_wide_queries.py::test_lists_read_nothing_of_wide_queries_slots",
+            "explorer/test_wide_queries.py::test_files_hold_all_facts_of_wide_queries_and_read_a_few_at_a_time",
+            "explorer/test_denial.py::test_lists_of_queries_that_are_as_wide_as_the_limits_allow",
             "explorer/test_search_terms.py::test_whatever_else_means_nothing_and_takes_no_time",
             "queries/reading/test_plans.py::test_all_of_it_is_sought_and_lists_are_not_sorted",
             "explorer/test_denial.py::test_many_searches_for_what_is_there_and_for_what_may_mean_much",
@@ -84,20 +120,25 @@ BOUNDS = (
         "Batches as costly as may be",
         "BATCH_BLOCKS, BATCH_ACCOUNTS and BATCH_SLOTS. Accounts take turns: whoever asks for "
         "thousands, in one batch or in many, has them proven between the few that others ask for, "
-        "which wait for the pieces of work at hand. A piece is a block; of a prover's threads, two "
-        "where nobody says otherwise, one is kept for blocks of which at most 200 facts are asked. "
-        "A prover of one thread has whoever comes next wait for all that one batch may ask for of "
-        "one block, for seconds. No batch "
+        "which wait for the pieces of work at hand. A piece is a block, or several that "
+        "share a transaction and were gathered for a quarter of a second; of a prover's threads, "
+        "two where nobody says otherwise, one is kept for blocks of which at most 200 facts are "
+        "asked. A prover of one thread has whoever comes next wait for all that one batch may ask "
+        "for of one block, for seconds. However many batches ask for one block, a prover has "
+        "as much of it at hand as one batch may ask for, by their turns. No batch "
         "spends more than its fee; but a fee is an offer that nobody "
         "collects, and keys cost nothing. What bounds a spender is most_a_day of the chain in "
         "the routes file, and what the signer holds: set the one, keep the other small. Then one "
         "who spends the day's keeps others waiting, and little more is spent.",
         (
             "queries/pipeline/test_fair_turns.py::test_one_account_is_proven_among_the_thousands_of_another",
+            "queries/pipeline/test_fair_turns.py::test_who_has_a_turn_does_not_wait_for_what_another_asked_for_far_beyond_it",
+            "queries/pipeline/test_fair_turns.py::test_what_is_before_its_turn_is_gathered_no_longer_once_anothers_has_come",
             "explorer/test_denial.py::test_batches_as_costly_as_the_limits_allow",
             "explorer/test_denial_of_provers.py::test_the_costliest_batch_of_many_blocks_lets_others_through",
             "explorer/test_denial_of_provers.py::test_a_prover_keeps_a_thread_from_the_costliest_batches_of_one_block",
             "explorer/test_denial_of_provers.py::test_the_costliest_batch_of_one_block_keeps_others_waiting_for_its_one_piece",
+            "explorer/test_denial_of_provers.py::test_many_costliest_batches_of_one_block_hold_no_more_than_one",
             "queries/pipeline/test_offers.py::test_what_is_stuck_is_replaced_with_no_more_than_is_offered",
             "queries/pipeline/test_day.py::test_no_more_than_the_days_bound_is_spent",
             "queries/pipeline/test_day.py::test_what_waits_for_the_day_fetches_no_proof_and_has_not_failed",

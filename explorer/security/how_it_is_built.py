@@ -75,7 +75,8 @@ DESIGN = Chapter(
             "The server alone decides who may do what, by whose a thing is.",
             "By an API key, by a session, or as an operator; there is no role beside these.",
             "accounts/test_api_keys.py::test_a_strangers_key_cannot_be_touched",
-            "accounts/test_sign_in.py::test_a_page_for_accounts_sends_visitors_to_sign_in",
+            "explorer/test_every_address.py::test_what_is_somebodys_is_for_them_alone_and_kept_in_no_cache",
+            "explorer/test_every_address.py::test_only_a_living_session_changes_something",
             "accounts/test_operators.py::test_a_visitor_and_a_stranger_are_kept_out",
             "queries/api/test_submitting.py::test_a_cookie_is_no_key",
         ),
@@ -120,8 +121,11 @@ DESIGN = Chapter(
         met(
             "1.7.1",
             "Everything logs in one way.",
-            "One form for all programs, as JSON with times in UTC.",
+            "One form for server and provers, as JSON with times in UTC, also of what Python says "
+            "by itself. What a command tells the person who calls it is no log.",
             "explorer/test_logs.py::test_a_json_line_is_one_object",
+            "explorer/test_serve.py::test_every_line_of_a_server_that_fails_is_json",
+            "queries/engines/test_lines_of_provers.py::test_each_line_of_a_prover_is_json",
         ),
         not_ours(
             "7.3.4",

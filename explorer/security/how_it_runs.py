@@ -64,8 +64,9 @@ LOGIC = Chapter(
         not_met(
             "11.1.2, 11.1.4",
             "Nobody is quicker than people are, or reads and asks for all that there is.",
-            "Programs ask, as often as a key's limit lets them; accounts cost nothing, and what "
-            "each has kept for it has no bound. Pages have none but that of the proxy.",
+            "Programs ask, as often as a key's limit lets them. What an account has kept for it in "
+            "a day has a bound, FACTS_PER_DAY, but accounts cost nothing, and nothing is deleted. "
+            "Pages have none but that of the proxy.",
             "explorer/test_gate.py::test_when_too_many_wait_the_next_is_told_so_at_once",
         ),
         met(
@@ -87,9 +88,18 @@ LOGIC = Chapter(
 FILES = Chapter(
     "V12 Files",
     (
+        not_met(
+            "12.1.1",
+            "What is sent fills no disk.",
+            "Bodies are bounded, and so is what the batches of an account ask for in a day: "
+            "FACTS_PER_DAY, of which a million takes up to 3.5 GB, and some 10 GB where each is a "
+            "batch of its own with all that a batch may have. But who makes new accounts all "
+            "day fills a disk that nobody watches.",
+            "queries/test_facts_of_a_day.py::test_an_account_has_so_many_in_a_day",
+        ),
         met(
             "12.1, 12.3, 12.5",
-            "What is sent fills no disk, names no file, and what is served is what is meant to be.",
+            "What is sent is bounded, names no file, and what is served is what is meant to be.",
             "A body that is too large is refused by its length alone, a compressed one as it is.",
             "explorer/test_request_bodies.py::test_it_is_refused_with_a_page_or_in_json",
             "queries/api/test_bodies.py::test_a_compressed_body_is_asked_for_plain",
@@ -105,7 +115,7 @@ FILES = Chapter(
         not_ours(
             "1.12, 12.1.2, 12.1.3, 12.2, 12.4",
             "Files that people upload: how many, of what kind, with what inside.",
-            "None is taken. What is kept of batches has no bound for an account: see 11.1.4.",
+            "None is taken. What is kept of batches: see 12.1.1.",
         ),
     ),
 )
@@ -149,7 +159,7 @@ API = Chapter(
             "The API is asked over TLS alone. A webhook is signed, its time and its body, over "
             "http too.",
             "explorer/test_api_answers.py::test_plain_http_is_refused_to_programs_and_sends_people_on",
-            "queries/test_webhooks.py::test_the_receiver_can_tell_that_it_is_ours",
+            "queries/pipeline/test_webhook_deliveries.py::test_it_is_told_once_with_facts_and_a_signature",
         ),
         not_ours("13.3, 13.4", "SOAP and GraphQL.", "There is neither."),
     ),
@@ -231,13 +241,20 @@ CONFIGURATION = Chapter(
             "all packages, without their versions. The server program does not tell its own.",
             "explorer/test_serve.py::test_production",
         ),
+        not_met(
+            "14.4.1, 14.4.4, 14.4.5",
+            "Every answer tells its kind, has nosniff, and over TLS HSTS.",
+            "The server program's own have none of these, and no body either: a 400 to what is no "
+            "HTTP, and a 431 to a head of more than 100 headers or some 32 KiB, before anything "
+            "of ours sees it. Its HTTP library lets nobody change them.",
+            "explorer/test_serving_process.py::test_what_the_server_program_refuses_itself_is_bare",
+        ),
         met(
             "14.3, 14.4",
             "No debugging in production; headers are strict.",
             "DEBUG alone does not start; pages have a policy without inline scripts; all answers "
-            "have nosniff, no frames, over TLS also HSTS, and a referrer for ourselves alone, "
-            "those of a full server too. The one without is the server program's own, an empty 400 "
-            "to what is no HTTP.",
+            "with a body have nosniff, no frames, over TLS also HSTS, and a referrer for ourselves "
+            "alone, those of a full server too. Those without are told in 14.4.1.",
             "explorer/test_settings.py::test_it_refuses_to_start_and_says_what_to_set",
             "explorer/test_serve.py::test_production",
             "explorer/test_gate.py::test_what_is_answered_without_django_has_the_headers_of_its_answers",

@@ -46,7 +46,10 @@ INPUT = Chapter(
             "What is shown is escaped for where it stands; no script is injected.",
             "Templates escape; the policy lets no inline script run. Cells of files are never "
             "formulas.",
+            "explorer/test_escaping.py::test_no_template_switches_escaping_off",
+            "explorer/test_escaping.py::test_what_is_called_safe_was_escaped_or_is_our_own_words",
             "explorer/test_search.py::test_hostile_texts_are_shown_as_texts",
+            "explorer/test_dashboard_page.py::test_the_log_tells_of_each_webhook_and_its_attempts",
             "explorer/test_fact_files.py::test_no_cell_is_a_formula",
             "explorer/test_pages.py::test_the_policy_lets_nothing_in_that_is_not_ours",
             "accounts/test_wallets_in_the_browser.py::test_a_picture_with_a_script_is_only_a_picture",
@@ -56,6 +59,7 @@ INPUT = Chapter(
             "No text that was sent is run as code, and JSON is read by a parser.",
             "The linter refuses eval and exec in Python. In browsers the policy does, htmx's own "
             "is off, and scripts read JSON by the browser's parser.",
+            "test_linted.py::test_weak_cryptography_and_text_as_code_are_refused",
             "explorer/test_serve.py::test_production",
             "explorer/test_pages.py::test_the_policy_lets_nothing_in_that_is_not_ours",
         ),
@@ -112,6 +116,8 @@ CRYPTOGRAPHY = Chapter(
             "a page shows, PBKDF2 and scrypt, secp256k1 and keccak, of libraries; Python's own "
             "secrets. MD5 is in the names of static files alone, which Django makes with it. In "
             "make lint, Ruff's rules for security refuse weak digests and other random numbers.",
+            "test_linted.py::test_weak_cryptography_and_text_as_code_are_refused",
+            "test_linted.py::test_where_the_linter_is_told_to_look_away_no_secret_is_made",
             "queries/proving/test_keccak.py::test_is_keccak_and_not_the_later_standard",
             "accounts/test_sign_in.py::test_a_message_is_good_for_five_minutes_and_its_nonce_cannot_be_guessed",
         ),
@@ -137,7 +143,7 @@ LOGS = Chapter(
             "No log holds what else is nobody's business.",
             "A request's line has its path with the parameters, so also which address was looked "
             "up. Who asked, and from where, it has not.",
-            "explorer/test_request_log.py::test_a_request_is_logged_once_with_its_id",
+            "accounts/test_who_asks_in_logs.py::test_no_line_tells_who_asked_or_from_where",
         ),
         met(
             "7.1",
@@ -184,11 +190,11 @@ DATA = Chapter(
         met(
             "8.1, 8.2",
             "Private answers are kept in no cache, and little is kept in the browser.",
-            "no-store on the API's answers and refusals, its description aside, and on the "
-            "dashboard; scripts store nothing.",
+            "no-store on the API's answers and refusals, its description aside, on each page of an "
+            "account and on operators' pages; scripts store nothing.",
             "queries/api/test_openapi.py::test_no_answer_is_kept_in_a_cache",
             "explorer/test_api_answers.py::test_another_method_is_told_what_is_taken",
-            "accounts/test_sign_in.py::test_the_dashboard_is_kept_in_no_cache",
+            "explorer/test_every_address.py::test_what_is_somebodys_is_for_them_alone_and_kept_in_no_cache",
         ),
         met(
             "8.1.2",
@@ -223,8 +229,9 @@ DATA = Chapter(
             "are an address, or an operator's name and password's hash; keys' names and use; "
             "browsers that are signed in, and when they were seen; batches, with webhooks and "
             "their headers; what operators did; and for a day or so the networks that tried to "
-            "sign in or spoke for a chain. Sessions that have ended, counts that stand still and "
-            "old revoked keys go by themselves, where others come; the rest stays.",
+            "sign in, spoke for a chain or asked a registry whether a fact stands. Sessions that "
+            "have ended, counts that stand still and old revoked keys go by themselves, where "
+            "others come; the rest stays.",
             "accounts/test_sessions.py::test_one_that_has_ended_is_not_listed_and_a_sign_in_forgets_it",
             "accounts/test_api_keys.py::test_of_revoked_keys_the_newest_are_kept_with_their_use",
         ),

@@ -165,6 +165,7 @@ SESSIONS = Chapter(
             "3.7.1",
             "What matters needs a living session.",
             "Each form that changes something of an account asks for one.",
+            "explorer/test_every_address.py::test_only_a_living_session_changes_something",
             "accounts/test_sessions.py::test_a_form_whose_session_has_ended_says_that_nothing_was_changed",
         ),
         not_met(
@@ -194,8 +195,8 @@ ACCESS = Chapter(
             "4.2.2",
             "Forms cannot be sent from other sites.",
             "Each has a token; the API counts no cookie.",
-            "accounts/test_forged_sign_ins.py::test_a_form_of_another_site_is_refused",
-            "explorer/test_pages.py::test_a_form_from_elsewhere_is_our_page",
+            "explorer/test_every_address.py::test_no_form_is_taken_without_its_token",
+            "queries/api/test_submitting.py::test_a_cookie_is_no_key",
         ),
         met(
             "4.3.2",

@@ -79,7 +79,13 @@ QUERY: dict[str, Schema] = {
     "steps": _list_of("Step"),
     **WAITS,
     "values": {"type": ["object", "null"], "additionalProperties": TEXT},
-    "cost": NUMBER_OR_NULL,
+    "cost": NUMBER_OR_NULL
+    | {
+        "description": "Its share of the batch's spent, in wei: of all queries together it is "
+        "that, also of a batch that was rejected. As spent it is counted once a transaction is "
+        "deep enough, which may be after the batch is DONE, and counted anew where a "
+        "reorganisation or a final receipt says otherwise. null: it shares none that is counted.",
+    },
 }
 STEP: dict[str, Schema] = {
     "step": {"enum": StepName.values},

@@ -9,7 +9,7 @@ from queries.api.endpoint import Endpoint
 OF_A_SMALL_BODY: tuple[type[Refusal], ...] = (
     http.BodyTooLarge,
     errors.LengthRequired,
-    errors.ContentTypeUnsupported,
+    http.ContentTypeUnsupported,
     errors.NotJson,
     errors.NestedTooDeeply,
     errors.DuplicateKey,

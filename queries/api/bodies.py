@@ -7,8 +7,8 @@ import re
 
 from django.http import HttpRequest, UnreadablePostError
 
-from accounts.http_refusals import BodyTooLarge, RequestNotUnderstood
-from queries.errors import ContentTypeUnsupported, LengthRequired, NotJson
+from accounts.http_refusals import BodyTooLarge, ContentTypeUnsupported, RequestNotUnderstood
+from queries.errors import LengthRequired, NotJson
 from queries.schema.strict_json import read_json
 from queries.schema.wording import quoted
 

@@ -42,7 +42,13 @@ OF_ESTIMATING = (
         each
         for each in OF_SUBMITTING
         if each
-        not in {errors.IdempotencyKeyMalformed, errors.IdempotencyKeyReused, errors.FeeTooLow}
+        not in {
+            errors.IdempotencyKeyMalformed,
+            errors.IdempotencyKeyReused,
+            errors.FeeTooLow,
+            errors.TooManyFacts,
+            errors.MoreFactsThanADay,
+        }
     ),
     *OF_NODES,
 )
@@ -65,7 +71,7 @@ ENDPOINTS = (
             ),
         ),
         body="BatchRequest",
-        refusals=(*OF_THE_KEY, http.BodyTooLarge, *OF_SUBMITTING),
+        refusals=(*OF_THE_KEY, http.BodyTooLarge, http.ContentTypeUnsupported, *OF_SUBMITTING),
         links=(Link("batchQueryStatus", views.BATCH_ID, "/internalId"),),
     ),
     Endpoint(
@@ -80,7 +86,7 @@ ENDPOINTS = (
         "one covers twice that of now. Nothing is stored.",
         "Estimate",
         body="BatchRequest",
-        refusals=(*OF_THE_KEY, http.BodyTooLarge, *OF_ESTIMATING),
+        refusals=(*OF_THE_KEY, http.BodyTooLarge, http.ContentTypeUnsupported, *OF_ESTIMATING),
     ),
     Endpoint(
         "GET",

@@ -4,18 +4,22 @@ A socket's timeout begins again with every byte, so a node that sends its header
 the size of a chunk, could hold a thread for days.
 """
 
+import math
 import socket
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from http.cookiejar import DefaultCookiePolicy
-from threading import TIMEOUT_MAX, Timer
 from typing import Any
 
 import requests
 from requests.adapters import HTTPAdapter
+from requests.auth import HTTPBasicAuth
+from requests.utils import get_auth_from_url
 from urllib3.connection import HTTPConnection, HTTPSConnection
 from urllib3.connectionpool import HTTPConnectionPool, HTTPSConnectionPool
 from urllib3.response import HTTPResponse
+
+from queries.chain.deadlines import Deadline, after
 
 # Seconds of a connection with an end: what a stranger's server may take of a worker.
 WHOLE = 8.0
@@ -24,6 +28,7 @@ WHOLE = 8.0
 def new_session() -> requests.Session:
     """A session whose answers begin within the timeout, headers and all; for one thread alone."""
     session = requests.Session()
+    session.auth = _by_its_address
     # Or a node could fill our memory with them, and tell who asks.
     session.cookies.set_policy(DefaultCookiePolicy(allowed_domains=[]))
     for scheme in ("http://", "https://"):
@@ -31,12 +36,18 @@ def new_session() -> requests.Session:
     return session
 
 
+def _by_its_address(request: requests.PreparedRequest) -> requests.PreparedRequest:
+    """With the name and password that stand there; else it would be what `.netrc` has for the host,
+    a file that is looked for with every request.
+    """
+    user, password = get_auth_from_url(request.url or "")
+    return HTTPBasicAuth(user, password)(request) if user or password else request
+
+
 @contextmanager
 def read_in_time(answer: requests.Response, seconds: float) -> Iterator[None]:
     """Whoever reads the answer's body in here gets nothing more after so many seconds."""
-    watch = Timer(min(seconds, TIMEOUT_MAX), _end_answer, [answer])
-    watch.daemon = True
-    watch.start()
+    watch = after(seconds, lambda: _end_answer(answer))
     try:
         yield
     finally:
@@ -52,9 +63,7 @@ def _end_answer(answer: requests.Response) -> None:
 @contextmanager
 def _ended_in_time(connection: HTTPConnection) -> Iterator[None]:
     sock = connection.sock
-    watch = Timer(sock.gettimeout() or TIMEOUT_MAX, _end, [sock])
-    watch.daemon = True
-    watch.start()
+    watch = after(sock.gettimeout() or math.inf, lambda: _end(sock))
     try:
         yield
     finally:
@@ -87,15 +96,13 @@ class _WithAnEnd:
     """
 
     _handle: socket.socket | None = None
-    _watch: Timer | None = None
+    _watch: Deadline | None = None
     _is_over = False
 
     def _new_conn(self) -> socket.socket:
         sock: socket.socket = super()._new_conn()  # type: ignore[misc]
-        self._handle = sock.dup()
-        self._watch = Timer(WHOLE, self._leave, [self._handle])
-        self._watch.daemon = True
-        self._watch.start()
+        self._handle = handle = sock.dup()
+        self._watch = after(WHOLE, lambda: self._leave(handle))
         return sock
 
     def getresponse(self) -> Any:

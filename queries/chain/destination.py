@@ -51,6 +51,7 @@ LARGEST_ANSWER = 2**20  # bytes of a call's answer, or of a contract's code
 # What any transaction takes before it does anything, since EIP-2028; later forks take no less.
 GAS_BEFORE_BYTES, GAS_OF_ZERO, GAS_OF_BYTE = 21_000, 4, 16
 FLOOR_OF_ZERO, FLOOR_OF_BYTE = 10, 40  # where EIP-7623 is in force, whatever it does
+TAKEN_OR_WAITS = (AlreadyKnown, NonceUsed, Underpriced)
 SILENT_FOR = 60.0  # seconds in which no node is waited for that gave no answer
 TAKES_NONE_FOR = 60.0  # seconds for which one node is believed that there are no fees for an L1
 
@@ -80,7 +81,6 @@ class Destination:
         self._nodes = nodes or Nodes(chain, until=until)
         self._takes_data_fees = self._takes_by_two = False
         self._takes_none_until = 0.0  # by the monotonic clock
-        self._is_silent_until = 0.0  # likewise: one of its nodes
         self._seen_to_hash = False
 
     def head(self) -> ChainHead:
@@ -96,16 +96,20 @@ class Destination:
     def ask_first(self, turn: int) -> None:
         self._nodes.ask_first(turn)
 
+    def is_first(self, turn: int) -> bool:
+        return self._nodes.is_first(turn)
+
     def how_many_answer(self) -> int:
         return self._nodes.how_many_answer()
-
-    def two_answer(self) -> bool:
-        return self._nodes.two_answer()
 
     @property
     def answered(self) -> int:
         """Which of its nodes it was, last."""
         return self._nodes.answered
+
+    @property
+    def answered_alone(self) -> bool:
+        return self._nodes.answered_alone
 
     def with_each_first(self) -> Iterator[None]:
         return self._nodes.with_each_first()
@@ -227,6 +231,7 @@ class Destination:
 
         Where one refuses it for good, any that does not is enough, and `by_two` two have to say so,
         where there are two; not where it says that the nonce is used, which others are asked of.
+        Otherwise two that refuse it outweigh one that says it took it, and may pass nothing on.
         """
         question, check = (_hex(raw),), partial(_same_hash, keccak256(raw))
         with suppress(AlreadyKnown):
@@ -236,12 +241,16 @@ class Destination:
                 raise
             except ChainAnswer as refused:
                 told = self._nodes.each_asked("eth_sendRawTransaction", question, check)
-                if any(each is None or isinstance(each, AlreadyKnown) for each in told):
+                refusing = sum(
+                    isinstance(each, ChainAnswer) and not isinstance(each, TAKEN_OR_WAITS)
+                    for each in told
+                )
+                taken = sum(each is None or isinstance(each, AlreadyKnown) for each in told)
+                if taken and (by_two or refusing < max(ENOUGH_NODES, taken + 1)):
                     return
                 others = [each for each in told if isinstance(each, NonceUsed | Underpriced)]
                 if others:
                     raise others[0] from None
-                refusing = sum(isinstance(each, ChainAnswer) for each in told)
                 if by_two and refusing < min(ENOUGH_NODES, len(told)):
                     raise NodesUnreachable(
                         f"A node of {self.chain.name} refuses a transaction; no other answers."
@@ -318,17 +327,17 @@ class Destination:
 
     def balance_by_two(self, address: str, enough: int) -> int:
         """The most of which two say that it has so much, as far as two answer. No third one is
-        asked where two say that it is `enough`; nor a second one soon after one was silent, for
-        which each sending would wait.
+        asked where two say that it is `enough`; nor one that was silent just now, for which each
+        sending would wait. One that said that it is busy is, until two have answered.
         """
         told: list[int] = []
-        wanted = 1 if time.monotonic() < self._is_silent_until else ENOUGH_NODES
-        for each in self._nodes.one_by_one("eth_getBalance", (address, "latest"), _number):
+        question = (address, "latest")
+        for each in self._nodes.one_by_one(
+            "eth_getBalance", question, _number, silent_for=SILENT_FOR
+        ):
             if isinstance(each, int):
                 told.append(each)
-            else:
-                self._is_silent_until = time.monotonic() + SILENT_FOR
-            if sum(held >= enough for held in told) == wanted:
+            if sum(held >= enough for held in told) == ENOUGH_NODES:
                 break
         return sorted(told or [self.balance(address)])[-ENOUGH_NODES:][0]
 

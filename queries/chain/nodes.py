@@ -91,6 +91,9 @@ class Nodes:
         # The one that answered last stands first, unless it is slow.
         self._nodes = list(self._listed)
         self._answered = self._nodes[0]
+        self._spoke: set[Node] = set()  # who answered since one was put first
+        # With what one failed that is not waited for, and how long, by the monotonic clock.
+        self._failed: dict[Node, tuple[type[ChainError], float]] = {}
 
     def ask(self, method: str, *params: object) -> Any:
         """The answer as a node gives it."""
@@ -139,19 +142,34 @@ class Nodes:
         return list(self.one_by_one(method, params, check))
 
     def one_by_one(
-        self, method: str, params: Question, check: Check[Checked]
+        self, method: str, params: Question, check: Check[Checked], *, silent_for: float = 0.0
     ) -> Iterator[Checked | ChainAnswer | NodeFault]:
-        """The same, for who may have heard enough before the last one is asked."""
-        for node in list(self._nodes):
+        """The same, for who may have heard enough before the last one is asked. `silent_for`: so
+        long nobody waits here for one that gave no answer here; the others are asked. One that
+        said that it could not is asked all the same, last, where without it fewer than two answer.
+        """
+        said = 0
+        for node in sorted(self._nodes, key=self._failed_lately):
+            if silent_for and self._failed_lately(node):
+                kind, _ = self._failed[node]
+                if kind is NodesUnreachable or said >= ENOUGH_NODES:
+                    continue
             try:
                 (answer,) = node.ask(method, [params])
                 read = self._read(method, answer, check)
                 node.confirm_its_chain()
             except NodeFault as fault:
                 node.note(fault.kind)
+                if silent_for:
+                    self._failed[node] = fault.kind, time.monotonic() + silent_for
                 yield fault
             else:
+                said += 1
                 yield read
+
+    def _failed_lately(self, node: Node) -> bool:
+        _, until = self._failed.get(node, (None, 0.0))
+        return time.monotonic() < until
 
     def confirm_chain(self) -> None:
         """What was asked last was answered by a node of this chain, or an error is raised.
@@ -169,11 +187,13 @@ class Nodes:
         """As often as there are nodes, each time with another one that is asked first, whoever of
         them answers meanwhile; in the end again the one that was.
         """
-        order = list(self._nodes)
+        order, spoke = list(self._nodes), self._spoke
         for node in order:
             self._move(node, 0)
+            self._spoke = set()
             yield
         self._move(order[0], 0)
+        self._spoke = spoke
 
     def ask_another_first(self) -> None:
         """From now on, where there is one: nothing can be checked of what the first one said."""
@@ -182,6 +202,10 @@ class Nodes:
     def ask_first(self, turn: int) -> None:
         """From now on, the one of this place in the operator's list, counted round."""
         self._move(self._listed[turn % len(self._listed)], 0)
+
+    def is_first(self, turn: int) -> bool:
+        """Whether it still is: who fails is put behind the others, and who answers before them."""
+        return self._nodes[0] is self._listed[turn % len(self._listed)]
 
     def how_many_answer(self) -> int:
         """Now."""
@@ -198,6 +222,13 @@ class Nodes:
         answers for another one that is away.
         """
         return self._listed.index(self._answered)
+
+    @property
+    def answered_alone(self) -> bool:
+        """Whether nobody else answered anything since one was put first, such as while that one was
+        busy or after it was slow: else what comes of it is no word of a single one.
+        """
+        return len(self._spoke) == 1
 
     def end_by(self, until: float) -> None:
         """From now on, nobody is waited for after this moment, by the monotonic clock."""
@@ -261,6 +292,8 @@ class Nodes:
                 except NodeFault as fault:
                     faults.append(fault)
                     node.note(fault.kind)
+                else:
+                    self._spoke.add(node)
             if len(settled) == len(questions):
                 self._answered = node
                 is_slow = time.monotonic() > asked + SLOW

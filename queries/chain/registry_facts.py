@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from queries.chain.destination import Destination
 from queries.chain.errors import RegistryAbsent
-from queries.chain.registry_reads import call_data
+from queries.chain.registry_reads import call_data, words_data
 from queries.routes import Registry, RegistryKind
 
 HASH_HISTORY = "0x0000F90827F1C53a10cb7A02335B175320002935"  # EIP-2935
@@ -26,7 +26,7 @@ class AccountFieldRead:
 
     def call(self) -> bytes:
         signature = "tryAccountField(address,uint256,uint8)"
-        return call_data(signature, self.account, self.block, self.field)
+        return words_data(signature, self.account, self.block, self.field)
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +39,7 @@ class SlotRead:
 
     def call(self) -> bytes:
         signature = "tryAccountStorageSlotValues(address,uint256,bytes32)"
-        return call_data(signature, self.account, self.block, self.slot.to_bytes(32, "big"))
+        return words_data(signature, self.account, self.block, self.slot)
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +50,7 @@ class HeaderFieldRead:
     field: int
 
     def call(self) -> bytes:
-        return call_data("tryHeaderField(uint256,uint8)", self.block, self.field)
+        return words_data("tryHeaderField(uint256,uint8)", self.block, self.field)
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +60,7 @@ class TimestampRead:
     seconds: int
 
     def call(self) -> bytes:
-        return call_data("tryBlockNumberAt(uint256)", self.seconds)
+        return words_data("tryBlockNumberAt(uint256)", self.seconds)
 
 
 FactRead = AccountFieldRead | SlotRead | HeaderFieldRead | TimestampRead
@@ -89,7 +89,7 @@ class RegistryFacts:
 
     def leaves(self, blocks: Sequence[int], block: int | None = None) -> list[bytes]:
         """The leaves of accumulated blocks; 32 zeros where one is not."""
-        calls = [call_data("accumulated(uint256)", number) for number in blocks]
+        calls = [words_data("accumulated(uint256)", number) for number in blocks]
         return self._ask(calls, 32, block)
 
     def knows(self, number: int, block_hash: bytes) -> bool:
@@ -138,7 +138,7 @@ class RegistryFacts:
     def _recorded(self, blocks: Sequence[int]) -> list[bytes]:
         optimism = self._registry.kind is RegistryKind.OPTIMISM
         view = "recorded(uint256)" if optimism else "attested(uint256)"
-        return self._ask([call_data(view, number) for number in blocks], 32, None)
+        return self._ask([words_data(view, number) for number in blocks], 32, None)
 
     def _proven(self, answer: bytes) -> bytes | None:
         proven = int.from_bytes(answer[:32], "big")

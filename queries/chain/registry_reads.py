@@ -1,6 +1,7 @@
 """What a registry contract is asked, and how its answers and refusals read."""
 
 from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 from eth_abi.abi import decode, encode
@@ -10,6 +11,7 @@ from queries.proving.keccak import keccak256
 Ask = Callable[[bytes], bytes]
 
 
+@cache
 def selector(signature: str) -> bytes:
     return keccak256(signature.encode())[:4]
 
@@ -18,6 +20,15 @@ def call_data(signature: str, *arguments: Any) -> bytes:
     """The calldata of a call such as `accountField(address,uint256,uint8)`."""
     types = signature[signature.index("(") + 1 : -1]
     return selector(signature) + encode([t for t in types.split(",") if t], arguments)
+
+
+def words_data(signature: str, *words: int | bytes) -> bytes:
+    """As `call_data`, of words alone: a look at a block asks for thousands of these."""
+    return selector(signature) + b"".join(map(_word, words))
+
+
+def _word(value: int | bytes) -> bytes:
+    return value.to_bytes(32, "big") if isinstance(value, int) else value.rjust(32, b"\0")
 
 
 class RegistryReads:

@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum, auto
+from operator import eq
 
 from queries.chain.destination import Destination
 from queries.chain.errors import BlockUnknown, ChainError, RegistryAbsent, RegistryMisread
@@ -48,6 +49,15 @@ class Vote(Enum):
     AGREED = auto()  # two say so, as far as two of them answer
     SPLIT = auto()
     OUTVOTED = auto()  # two say otherwise
+
+
+def _same(one: Mined, other: Mined) -> bool:
+    """But for prices, of which nodes of an OP-stack chain do not all tell the same."""
+    return (one.block_hash, one.succeeded, one.gas_used) == (
+        other.block_hash,
+        other.succeeded,
+        other.gas_used,
+    )
 
 
 class SecondWords:
@@ -129,7 +139,22 @@ class SecondWords:
     def agree_on(self, transaction_hash: str, mined: Mined, within: Bounds) -> bool:
         return self.vote_on(transaction_hash, mined, within) is Vote.AGREED
 
-    def vote_on(self, transaction_hash: str, mined: Mined, within: Bounds) -> Vote:
+    def agree_to_the_wei(
+        self, transaction_hash: str, mined: Mined, within: Bounds, *, by_two: bool
+    ) -> bool:
+        """Also on prices. `by_two`: those that do not answer are waited for."""
+        vote = self.vote_on(transaction_hash, mined, within, same=eq, by_two=by_two)
+        return vote is Vote.AGREED
+
+    def vote_on(
+        self,
+        transaction_hash: str,
+        mined: Mined,
+        within: Bounds,
+        *,
+        same: Callable[[Mined, Mined], bool] = _same,
+        by_two: bool = False,
+    ) -> Vote:
         """After one that has shown its block: no hash could check more of a receipt."""
         if len(self._each) < ENOUGH_NODES:
             return Vote.AGREED
@@ -137,17 +162,17 @@ class SecondWords:
         for place, destination in self._awake():
             try:
                 theirs = destination.mined(transaction_hash)
-                same = theirs is not None and _same(theirs, mined)
-                if theirs is not None and not same:
+                agrees = theirs is not None and same(theirs, mined)
+                if theirs is not None and not agrees:
                     destination.mined_in_its_block(transaction_hash, within)  # if there is one
             except ChainError:
                 self._rest_until[place] = time.monotonic() + SILENT_FOR
                 continue
-            agree += same
-            otherwise += not same
+            agree += agrees
+            otherwise += not agrees
             if agree == ENOUGH_NODES:
                 return Vote.AGREED
-        if not otherwise:
+        if not otherwise and not by_two:
             return Vote.AGREED
         return Vote.OUTVOTED if otherwise >= ENOUGH_NODES else Vote.SPLIT
 
@@ -178,15 +203,6 @@ class SecondWords:
             words, leaf = [], b""
         if words != list(said.words.values()) or leaf != said.leaf:
             raise _misread(said.of)
-
-
-def _same(one: Mined, other: Mined) -> bool:
-    """But for prices, of which nodes of an OP-stack chain do not all tell the same."""
-    return (one.block_hash, one.succeeded, one.gas_used) == (
-        other.block_hash,
-        other.succeeded,
-        other.gas_used,
-    )
 
 
 def _misread(block: int) -> RegistryMisread:

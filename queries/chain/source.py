@@ -92,6 +92,9 @@ class SourceChain:
     def ask_first(self, turn: int) -> None:
         self._nodes.ask_first(turn)
 
+    def is_first(self, turn: int) -> bool:
+        return self._nodes.is_first(turn)
+
     def two_answer(self) -> bool:
         return self._nodes.two_answer()
 

@@ -157,8 +157,9 @@ def _queries(batches: list[MadeBatch], jobs: int, addresses: list[str]) -> Itera
 def _query(status: BatchStatus) -> Query:
     """With as many steps completed as a query of such a batch may have."""
     query = Query(
-        pk=1, place=0, source=SOURCE, props=BALANCE, slots=[f"{3:064x}"], batch_id="", job_id=1
-    )
+        pk=1, place=0, source=SOURCE, props=BALANCE, slot_count=1, slots=[f"{3:064x}"],
+        batch_id="", job_id=1,
+    )  # fmt: skip
     done = status is BatchStatus.DONE
     steps = {BatchStatus.DONE: 4, BatchStatus.REJECTED: 1}.get(status, 2)
     for number, step in enumerate(list(StepName)[:steps]):
@@ -166,7 +167,7 @@ def _query(status: BatchStatus) -> Query:
         setattr(query, step.completed, NOW + timedelta(seconds=number + 1))
     query.ended = status in {BatchStatus.DONE, BatchStatus.REJECTED}
     if done:
-        query.values = {"BALANCE": f"{123 * 10**18:064x}", f"{3:064x}": f"{1:064x}"}
+        query.keep({"BALANCE": f"{123 * 10**18:064x}", **dict.fromkeys(query.slots, f"{1:064x}")})
         query.cost = f"{10**14:064x}"
     return query
 

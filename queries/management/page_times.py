@@ -16,12 +16,14 @@ MOST_MS = 50
 WELL = {200, 204, 286, 302}
 BY_STATUS = "/explorer/batches?status=REJECTED&to={destination}"
 ACCOUNT = "/explorer/account/{account}?chain={source}"
+WIDE_ACCOUNT = "/explorer/account/{wide_account}"
+WIDE_TRANSACTION = "/explorer/transaction/{destination}/{wide_transaction}"
 WARM_UP = 3
 
 
 @dataclass(frozen=True, slots=True)
 class PublicPage:
-    """A page that needs no sign-in. In its address, `many_queries.fill` says what may stand."""
+    """A page that needs no sign-in. In its address, what was made up may stand by its name."""
 
     name: str
     address: str
@@ -81,6 +83,10 @@ PAGES = (
     PublicPage("its facts as a file", "/explorer/account/{account}/facts.csv?chain={source}"),
     PublicPage("block", "/explorer/block/{source}/{block}"),
     PublicPage("transaction", "/explorer/transaction/{destination}/{transaction}"),
+    PublicPage("wide account", WIDE_ACCOUNT),
+    PublicPage("its facts", WIDE_ACCOUNT + "/facts.csv"),
+    PublicPage("wide block", "/explorer/block/{source}/{wide_block}"),
+    PublicPage("wide transaction", WIDE_TRANSACTION),
     PublicPage("registry", "/explorer/registry/{destination}/{registry}"),
     PublicPage("routes", "/explorer/routes"),
     PublicPage("search, found", "/search?q={account}"),

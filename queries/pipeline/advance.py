@@ -22,8 +22,8 @@ from queries.pipeline.anchors import (
     OutOfReach,
     find_anchor,
 )
+from queries.pipeline.at_once import looked_at_now
 from queries.pipeline.chains import Chains
-from queries.pipeline.costs import costs_of
 from queries.pipeline.final_headers import contradicted, final_headers
 from queries.pipeline.following import look_after, unsettled
 from queries.pipeline.keeping import call_to_keep
@@ -35,7 +35,6 @@ from queries.pipeline.pieces import Anchor
 from queries.pipeline.prove import HASH_SENT, SENT, STONE_SENT, Ready, bring, make_ready
 from queries.pipeline.times import WITHOUT_THEM, misplaced
 from queries.pipeline.truth import check_against_proofs
-from queries.pipeline.verdicts import turn_after
 from queries.pipeline.wanted import TIMESTAMP
 from queries.pipeline.work import LATER, MUCH_LATER, SOON, Wait, Work
 from queries.proving.headers import Header
@@ -53,7 +52,15 @@ LAST_CONFIRMED = Reason(WaitCode.CONFIRMING, "Its last transaction is being conf
 def advance(lease: Lease[BlockJob], chains: Chains) -> Wait | Ready | None:
     """None: nobody waits for the job any more."""
     job = lease.row
-    queries = list(transitions.open_queries(job).select_related("batch").order_by("pk"))
+    named = looked_at_now(job)
+    lease.asked.update((job.source, job.destination))
+    look = chains.last_looks.of(job.pk, named)
+    if look and chains.newest(job.destination).hash == look.since:
+        lease.asked.clear()  # for no more than a head
+        return Wait(SOON, look.why, job.failures)
+    # Each batch once, and not with every one of its queries: these may be a thousand.
+    rows = transitions.open_queries(job).filter(pk__in=named).order_by("pk")
+    queries = list(rows.prefetch_related("batch"))
     if not queries:
         return _settle_the_rest(job, chains)
     registry = chains.registry(job.source, job.destination)
@@ -62,17 +69,14 @@ def advance(lease: Lease[BlockJob], chains: Chains) -> Wait | Ready | None:
         failure = Failure("route_unsupported", sentence, StepName.INITIAL_STATE, retryable=False)
         transitions.reject({query.batch_id for query in queries}, failure, queries)
         return _settle_the_rest(job, chains)
-    named = [query.pk for query in queries]
-    look = chains.last_looks.of(job.pk, named)
-    if look and chains.newest(job.destination).hash == look.since:
-        return Wait(SOON, look.why, job.failures)
     chains.last_looks.forget(job.pk)
-    if job.failures:
-        chains.ask_first(turn_after(job.failures), job.source, job.destination)
+    if job.failed_lately:
+        chains.ask_first(job.looks, *lease.asked)
     reached = _advance(Work(lease, chains, registry, queries))
     if isinstance(reached, Wait) and reached.since is not None:
         chains.doubt(chains.destination(job.destination), job)
-        chains.last_looks.keep(job.pk, Look(named, reached.since, reached.why))
+        asked = [query.pk for query in queries]
+        chains.last_looks.keep(job.pk, Look(asked, reached.since, reached.why))
     return reached
 
 
@@ -81,6 +85,7 @@ def _advance(work: Work) -> Wait | Ready | None:
     # First: what is noted of them, a node may have made up, and all else is asked by it.
     on_its_way = _look_after_transactions(work.job, work.chains)
     if not _may_begin(work):
+        work.lease.asked.clear()  # for nothing of its block
         return work.as_before
     final = final_headers(work)
     if final is None or isinstance(final, Wait):
@@ -102,7 +107,7 @@ def _go_on(
     if known.whole:
         return _read_back(work, header)
     if on_its_way:
-        return Wait(SOON, SENT, since=newest.hash)
+        return Wait(SOON, SENT, since=newest.hash, afresh=True)
     # What is proven there already would be paid for again.
     work.chains.destination(work.job.destination).confirm_chain()
     reached = confirm_missing(work, header, known) or _prove(work, header, known)
@@ -205,12 +210,12 @@ def _read_back(work: Work, header: Header) -> Wait | None:
     finished = {read for query in values for read in work.reads[query].values()}
     call = call_to_keep(work.job, source, header, finished, fetched, work.lease.keep)
     work.lease.keep()
-    _look_after_transactions(work.job, work.chains)  # what they cost is known with the facts
+    # What they cost is told with the facts, where it is settled.
+    _look_after_transactions(work.job, work.chains)
     with transaction.atomic():
         if call:
             KeptProof.objects.create(job=work.job, call=call)
-        free = work.chains.chain(work.job.destination).free
-        transitions.finish(values, costs_of(work.job, free=free))
+        transitions.finish(values)
     if len(values) < len(work.queries):
         return to_be_confirmed
     return _settle_the_rest(work.job, work.chains)

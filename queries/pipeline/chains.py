@@ -3,6 +3,7 @@
 import logging
 import math
 import time
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
 from queries.chain.destination import Destination
@@ -123,7 +124,7 @@ class Chains:
         destination = self.destination(registry.destination)
         if self.signer is not None:
             # Or what one of ours proved would be proven and paid for once more.
-            destination.known_up_to = last_mined_block(destination.chain.id, self.signer.address)
+            destination.known_up_to = last_mined_block(destination.chain, self.signer.address)
         return RegistryFacts(destination, registry)
 
     def head(self, chain_id: int) -> ChainHead:
@@ -162,6 +163,14 @@ class Chains:
             self.destination(each).ask_first(turn)
             self._heads.pop(each, None)
             self._newest.pop(each, None)
+
+    def still_first(self, turn: int, chain_ids: Iterable[int]) -> list[int]:
+        """The chains of which the node of this place is first still, on both lists."""
+        return [
+            each
+            for each in sorted(chain_ids)
+            if self.source(each).is_first(turn) and self.destination(each).is_first(turn)
+        ]
 
     def doubt(
         self,
@@ -208,17 +217,22 @@ class Chains:
             self._moved[asked] = head.number, time.monotonic()
         return head
 
-    def _doubt_where_it_is_behind(self, source: int, head: ChainHead) -> None:
+    def _doubt_who_is_behind(self, chain_id: int) -> None:
         """By two of three; of two, the one that is ahead is believed."""
-        nodes, now = len(self.chain(source).nodes), time.monotonic()
-        if nodes == 1 or now < self._compares_at.get(source, 0.0):
+        nodes, now = len(self.chain(chain_id).nodes), time.monotonic()
+        if nodes == 1 or now < self._compares_at.get(chain_id, 0.0):
             return
-        self._compares_at[source] = now + COMPARED_EVERY
-        times = sorted(each.timestamp for each in self._heads_of_each(source))
+        self._compares_at[chain_id] = now + COMPARED_EVERY
+        times = sorted(each.timestamp for each in self._heads_of_each(chain_id))
         ahead = times[-min(ENOUGH_NODES, nodes - 1) :]
-        if ahead and ahead[0] > head.timestamp + BEHIND:
-            self._ask_another_first(self.source(source))
-            self._heads.pop(source, None)
+        sources, destinations = map(set, zip(*self.routes.registries, strict=True))
+        in_time = ahead[0] - BEHIND if ahead else 0
+        if chain_id in sources and self.head(chain_id).timestamp < in_time:
+            self._ask_another_first(self.source(chain_id))
+            self._heads.pop(chain_id)
+        if chain_id in destinations and self.newest(chain_id).timestamp < in_time:
+            self._ask_another_first(self.destination(chain_id))
+            self._newest.pop(chain_id)
 
     def furthest_head(self, chain_id: int) -> ChainHead:
         """Of all that its nodes say: nothing can be checked of a head, and that a block is not
@@ -226,6 +240,11 @@ class Chains:
         """
         found = [self.head(chain_id), *self._heads_of_each(chain_id)]
         return max(found, key=lambda each: each.number)
+
+    def two_tell_heads(self, chain_id: int) -> bool:
+        """Now, as far as there are two."""
+        nodes = len(self.chain(chain_id).nodes)
+        return nodes == 1 or len(self._heads_of_each(chain_id)) >= ENOUGH_NODES
 
     def _heads_of_each(self, chain_id: int) -> list[ChainHead]:
         """One by one, as far as they answer."""
@@ -255,18 +274,22 @@ class Chains:
         return replace(head, final_number=head.number - (self.chain(registry.source).finality or 0))
 
     def look_at_heads(self) -> None:
-        """Those of all source chains, where no worker has for a second."""
-        for source in {source for source, _ in self.routes.registries}:
-            if time.monotonic() < self._resting.get(source, 0.0) or not heads.claim(source):
+        """Those of all source chains, where no worker has for a second; and whether any node is
+        behind. Each thread sees to that for itself: whoever waits by such a node may look so often
+        that no second goes by.
+        """
+        sources = {source for source, _ in self.routes.registries}
+        for each in sources | {destination for _, destination in self.routes.registries}:
+            if time.monotonic() < self._resting.get(each, 0.0):
                 continue
             try:
-                # Submitting compares with it.
-                head = self.head(source)
-                self._doubt_where_it_stands_still(self.source(source))
-                self._doubt_where_it_is_behind(source, head)
+                if each in sources and heads.claim(each):
+                    self.head(each)  # submitting compares with it
+                    self._doubt_where_it_stands_still(self.source(each))
+                self._doubt_who_is_behind(each)
             except ChainError as fault:
                 log.warning("%s", fault)
-                self._resting[source] = time.monotonic() + AFTER_A_FAULT
+                self._resting[each] = time.monotonic() + AFTER_A_FAULT
 
     def close(self) -> None:
         for source in self._sources.values():

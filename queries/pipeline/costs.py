@@ -3,18 +3,20 @@
 A batch's fee is a ceiling: its share of a transaction is held back before the transaction is
 signed, and borne once the transaction can no longer change. What a replacement may cost is held
 back likewise, and an empty one that takes the nonce of what is no longer covered is theirs as well.
+What a batch bears its queries have cost, each its share: together always what the batch has spent.
 """
 
 from bisect import bisect_left
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from django.db import transaction
 
+from queries import query_rows
 from queries.daily_counts import GAS, count
-from queries.models import Batch, BlockJob, ChainCost, Query, SentTransaction
+from queries.models import Batch, ChainCost, Query, SentTransaction
 from queries.pipeline.clock import shared_now
 from queries.pipeline.offers import WHOLE, Offer
 from queries.pipeline.shares import Shares, split
@@ -80,13 +82,14 @@ def held_back(chain: int) -> Mapping[str, int]:
     return _by_batch((int(row.most, 16), row.shares) for row in rows)
 
 
-def note_receipt(row: SentTransaction, *, settled: bool = False) -> bool:
+def note_receipt(row: SentTransaction, *, settled: bool = False, anew: bool = False) -> bool:
     """What its receipt says, or that it has none; not where another worker has settled it since
     the row was read, which takes a receipt whose block was shown; nor where one has replaced it.
+    `anew`: of one that is settled, not where it was undone since.
     """
-    still_open = SentTransaction.objects.filter(pk=row.pk, raw=row.raw, settled=False)
+    as_it_was = SentTransaction.objects.filter(pk=row.pk, raw=row.raw, settled=anew)
     return bool(
-        still_open.update(
+        as_it_was.update(
             settled=settled,
             mined_hash=row.mined_hash,
             mined_block=row.mined_block,
@@ -100,19 +103,20 @@ def note_receipt(row: SentTransaction, *, settled: bool = False) -> bool:
     )
 
 
-def settle_costs(row: SentTransaction, *, free: bool) -> None:
+def settle_costs(row: SentTransaction, *, free: bool, anew: bool = False) -> None:
     """Of a transaction that can no longer change; one that was never mined cost nothing.
 
     What its receipt says is kept with it, in one statement: another worker that follows it may
     note what a node makes up until then, and nothing afterwards. Where it was settled before and
-    was undone, or made up, its batches bear what it has cost in the end and no more.
+    was undone, or made up, its batches bear what it has cost in the end and no more; `anew`: it is
+    settled still, at another cost.
     """
     price = price_of(row)
     shares = _by_batch([(price, row.shares)])
     with transaction.atomic():
         sharing = Batch.objects.filter(pk__in=row.shares).order_by("pk")
         batches = list(sharing.select_for_update())
-        if not note_receipt(row, settled=True):
+        if not note_receipt(row, settled=True, anew=anew):
             row.refresh_from_db()
             return
         row.settled = True
@@ -121,16 +125,39 @@ def settle_costs(row: SentTransaction, *, free: bool) -> None:
         bears = {}
         for batch in batches:
             others = int(batch.spent, 16) - bore.get(batch.pk, 0)
-            spent = others + shares[batch.pk]
-            spent = spent if free else min(spent, _fee(batch))
-            bears[batch.pk] = spent - others
-            batch.spent = f"{spent:064x}"
+            left = shares[batch.pk] if free else max(_fee(batch) - others, 0)
+            bears[batch.pk] = min(shares[batch.pk], left)
+            batch.spent = f"{others + bears[batch.pk]:064x}"
             batch.save(update_fields=["spent"])
         gas = row.gas_used or 0
         counted = before["counted"] if before else 0
         row.borne = {"wei": price, "gas": gas, "counted": max(gas, counted), "batches": bears}
         SentTransaction.objects.filter(pk=row.pk).update(borne=row.borne)
+        _add_to_the_queries(row.shares, row.borne, before)
         _add_to_the_chains(row.chain, row.borne, before)
+
+
+def _add_to_the_queries(shares: Shares, borne: _Counted, before: _Counted | None) -> None:
+    """Also to those of rejected batches, which bear what was sent for them. After their batches,
+    as all who lock both do.
+    """
+    bears = _by_query(shares, borne)
+    bore = _by_query(shares, before) if before else {}
+    queries = list(Query.objects.filter(pk__in=bears).order_by("pk").only("cost"))
+    for query in queries:
+        key = str(query.pk)
+        cost = int(query.cost or "0", 16) - bore.get(key, 0) + bears[key]
+        query.cost = f"{cost:064x}"
+    query_rows.update(queries, ["cost"])
+
+
+def _by_query(shares: Shares, borne: _Counted) -> Mapping[str, int]:
+    """Of what is counted of a transaction."""
+    costs = split(borne["wei"], shares)
+    for batch, bears in borne["batches"].items():
+        if bears != sum(costs[batch].values()):  # all that was left of its fee
+            costs |= split(bears, {batch: shares[batch]})
+    return {query: cost for of_batch in costs.values() for query, cost in of_batch.items()}
 
 
 def _add_to_the_chains(chain: int, borne: _Counted, before: _Counted | None) -> None:
@@ -144,38 +171,6 @@ def _add_to_the_chains(chain: int, borne: _Counted, before: _Counted | None) -> 
     whole.save()
     # Of this day; what another one counted stays.
     count(shared_now(), {GAS: borne["counted"] - (before["counted"] if before else 0)})
-
-
-def costs_of(job: BlockJob, *, free: bool) -> Mapping[str, int]:
-    """By query that is open, its shares of the job's transactions; a fact that was there already
-    cost nothing.
-
-    Whoever brought the registry a hash, and what was mined and failed, are among them. A batch's
-    queries together cost no more than it offered, as in what it has spent. In the transaction that
-    ends them, so that the last two jobs of a batch do not both have what is left of its fee.
-    """
-    opened = Query.objects.filter(job=job, ended=False)
-    open_ones = {str(key) for key in opened.values_list("pk", flat=True)}
-    costs: Shares = defaultdict(lambda: defaultdict(int))
-    for row in job.transactions.filter(gas_used__isnull=False).defer("raw").iterator():
-        for batch, of_batch in split(price_of(row), row.shares).items():
-            for query in of_batch.keys() & open_ones:
-                costs[batch][query] += of_batch[query]
-    if not free:
-        # All that are to be locked then, in their order.
-        whose = Batch.objects.filter(pk__in=opened.values("batch"))
-        for who in whose.order_by("pk").select_for_update():
-            here = costs.get(who.pk)
-            left = max(_fee(who) - _cost_of_others(who, open_ones), 0) if here else 0
-            if here and sum(here.values()) > left:
-                costs |= split(left, {who.pk: here})
-    return {query: cost for of_batch in costs.values() for query, cost in of_batch.items()}
-
-
-def _cost_of_others(batch: Batch, queries: Collection[str]) -> int:
-    """What the batch's other queries are known to have cost."""
-    known = Query.objects.filter(batch=batch).exclude(cost="").values_list("pk", "cost")
-    return sum(int(cost, 16) for key, cost in known if str(key) not in queries)
 
 
 def _asked(offered: Sequence[Offer]) -> dict[str, int]:

@@ -81,7 +81,7 @@ def body_of(delivery: WebhookDelivery) -> bytes:
                 "block": None if query.block is None else str(query.block),
                 "account": query.account or None,
                 "name": query.name or None,
-                "values": shown_values(query.values) if batch.status == BatchStatus.DONE else None,
+                "values": shown_values(query.words) if batch.status == BatchStatus.DONE else None,
             }
             for query in queries[:MOST_FACTS]
         ],

@@ -44,7 +44,7 @@ def final_headers(work: Work) -> Sequence[Header] | Wait | None:
         work.chains.doubt(source, job, NEVER_FINAL_AFTER)
         return Wait(SOON, Reason(WaitCode.BLOCK_NOT_FINAL, head.why_not_final(last)))
     kept = _kept(work)
-    if kept and job.failures and (now := source.header(job.block)).hash != kept.hash:
+    if kept and job.failed_lately and (now := source.header(job.block)).hash != kept.hash:
         return contradicted(work, now)
     if kept and last == job.block:
         return [kept]
@@ -95,7 +95,7 @@ def _kept(work: Work) -> Header | None:
     if not work.job.header:
         return None
     kept = decode_header(work.job.header)
-    if work.job.failures:
+    if work.job.failed_lately:
         # It may be what is wrong: it was undone since, or a node made it up. But one that the
         # registry has stays, for in it lie others' proofs.
         stays = _is_accumulated(work, kept)

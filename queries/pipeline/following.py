@@ -13,7 +13,13 @@ from django.db import IntegrityError
 from django.db.models import Q
 
 from queries.chain.destination import Fees
-from queries.chain.errors import CallReverted, FeesTooHigh, NodesRefuse, TransactionRefused
+from queries.chain.errors import (
+    CallReverted,
+    FeesTooHigh,
+    InsufficientFunds,
+    NodesRefuse,
+    TransactionRefused,
+)
 from queries.chain.nodes import ENOUGH_NODES
 from queries.chain.one_transaction import MOST_GAS
 from queries.chain.receipts import Mined
@@ -24,7 +30,7 @@ from queries.models import BlockJob, Query, SentHash, SentTransaction
 from queries.pipeline.clock import shared_now
 from queries.pipeline.costs import note_receipt, settle_costs, still_cover
 from queries.pipeline.day import is_spent
-from queries.pipeline.gas_prices import gas_price_by_its_block
+from queries.pipeline.gas_prices import note, note_in_its_block
 from queries.pipeline.lane import Lane
 from queries.pipeline.mined import FURTHEST_BEHIND, bounds_of
 from queries.pipeline.offers import Need
@@ -78,15 +84,18 @@ def _settle(lane: Lane, row: SentTransaction, deep: int) -> None:
     """By a receipt of a block that is shown, which may be another node's than the one so far."""
     shown = lane.destination.mined_in_its_block(row.mined_hash, bounds_of(row))
     if shown is None or shown.mined.block > deep:
-        return  # nodes do not agree: it is looked at again
+        lane.destination.ask_another_first()  # nodes do not agree: it is looked at again
+        return
     vote = lane.second_words.vote_on(row.mined_hash, shown.mined, bounds_of(row))
     if vote is not Vote.AGREED:
         _send_to_each(lane, row)
         lane.destination.ask_another_first()
-        if vote is Vote.OUTVOTED or not _doubted_long(row):
+        if vote is Vote.OUTVOTED:
+            _doubt_no_more(row)  # two agree, on something else
             return
-    _note(row, row.mined_hash, shown.mined)
-    row.gas_price = f"{gas_price_by_its_block(row, shown):064x}"
+        if not _doubted_long(row):
+            return
+    note_in_its_block(row, shown)
     settle_costs(row, free=lane.destination.chain.free)
     if not row.succeeded:
         lane.destination.ask_another_first()  # the one that had it sent may have said it succeeds
@@ -105,8 +114,12 @@ def _doubted_long(row: SentTransaction) -> bool:
 def _doubted_no_more(lane: Lane, row: SentTransaction) -> None:
     """Where nobody says any more that it was mined."""
     if row.doubted is not None and all(map(lane.destination.is_mined_for_nobody, row.hashes)):
-        row.doubted = None
-        SentTransaction.objects.filter(pk=row.pk, settled=False).update(doubted=None)
+        _doubt_no_more(row)
+
+
+def _doubt_no_more(row: SentTransaction) -> None:
+    row.doubted = None
+    SentTransaction.objects.filter(pk=row.pk, settled=False).update(doubted=None)
 
 
 def _send_to_each(lane: Lane, row: SentTransaction) -> None:
@@ -120,13 +133,6 @@ def _send_to_each(lane: Lane, row: SentTransaction) -> None:
         SentTransaction.objects.filter(pk=row.pk, settled=False).update(sent=now)
 
 
-def _note(row: SentTransaction, transaction_hash: str, mined: Mined) -> None:
-    row.mined_hash, row.mined_block = transaction_hash, mined.block
-    row.succeeded, row.gas_used = mined.succeeded, mined.gas_used
-    row.gas_price = f"{mined.gas_price:064x}"
-    row.data_fee = f"{mined.data_fee:064x}"
-
-
 def _look(lane: Lane, row: SentTransaction, head: int) -> Mined | None:
     """Note where it was mined, or that it no longer is."""
     before = [getattr(row, name) for name in OF_THE_RECEIPT]
@@ -138,7 +144,7 @@ def _look(lane: Lane, row: SentTransaction, head: int) -> Mined | None:
             # node would be far enough to be asked anything.
             return mined
         if mined is not None:
-            _note(row, transaction_hash, mined)
+            note(row, transaction_hash, mined)
             row.nonce_used = None
             break
     else:
@@ -164,7 +170,9 @@ def _send_again(lane: Lane, row: SentTransaction) -> None:
     is_old = now >= row.signed + LEFT_BEHIND_AFTER
     try:
         lane.send(row, by_two=not is_old)
-    except (TransactionRefused, CallReverted, NodesRefuse) as refused:
+    except (TransactionRefused, CallReverted, NodesRefuse, InsufficientFunds) as refused:
+        if isinstance(refused, InsufficientFunds) and not is_old:
+            raise  # whoever runs this may be about to send some
         may_pass = isinstance(refused, NodesRefuse) and not _is_it_alone(lane, row)
         if may_pass or now < row.signed + GIVEN_UP_AFTER or _is_as_empty(lane, row):
             raise

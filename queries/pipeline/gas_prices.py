@@ -6,9 +6,23 @@ nothing that could be checked without all receipts of the block: the first is at
 transaction has, and all of it is borne up to the batches' fees and no further.
 """
 
-from queries.chain.receipts import InItsBlock
+from queries.chain.receipts import InItsBlock, Mined
 from queries.chain.signed_parts import fees_of
 from queries.models import SentTransaction
+
+
+def note(row: SentTransaction, transaction_hash: str, mined: Mined) -> None:
+    """What a receipt says, in a row that is not stored yet."""
+    row.mined_hash, row.mined_block = transaction_hash, mined.block
+    row.succeeded, row.gas_used = mined.succeeded, mined.gas_used
+    row.gas_price = f"{mined.gas_price:064x}"
+    row.data_fee = f"{mined.data_fee:064x}"
+
+
+def note_in_its_block(row: SentTransaction, shown: InItsBlock) -> None:
+    """The same, at the price that its block allows."""
+    note(row, row.mined_hash, shown.mined)
+    row.gas_price = f"{gas_price_by_its_block(row, shown):064x}"
 
 
 def gas_price_by_its_block(row: SentTransaction, shown: InItsBlock) -> int:

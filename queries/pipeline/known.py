@@ -74,7 +74,7 @@ def confirm(work: Work, missing: Missing, paid: int | None) -> Wait | None:
     words.confirm_missing(
         work.registry,
         missing,
-        known_up_to=last_mined_block(work.job.destination, work.chains.sender),
+        known_up_to=last_mined_block(destination.chain, work.chains.sender),
         by_two=row is not None,
         meanwhile=work.lease.keep,
     )

@@ -26,6 +26,7 @@ from queries.pipeline.leases import Lease
 from queries.pipeline.mined import FURTHEST_BEHIND
 from queries.pipeline.offers import Need, Offer
 from queries.pipeline.pieces import Piece
+from queries.schema.addresses import Address
 
 log = logging.getLogger("tacitus.prover")
 
@@ -269,8 +270,7 @@ def _note_whose_it_is(piece: Piece, row: SentTransaction) -> None:
         unproven.update(header_transaction=row)
     elif not piece.by_words:
         unproven.filter(account="").update(header_transaction=row)
-    named = queries.exclude(account="").values_list("pk", "account")
-    mine = [key for key, account in named if bytes.fromhex(account[2:]) in piece.accounts]
-    for start in range(0, len(mine), AT_ONCE):
-        some = mine[start : start + AT_ONCE]
-        Query.objects.filter(pk__in=some).update(account_transaction=row)
+    shown = [Address(account).checksummed for account in piece.accounts]
+    for start in range(0, len(shown), AT_ONCE):
+        some = shown[start : start + AT_ONCE]
+        queries.filter(account__in=some).update(account_transaction=row)

@@ -7,8 +7,8 @@ the first one writes afterwards, should it live on, carries a token that is no l
 import itertools
 import secrets
 from collections import defaultdict
-from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Generic, TypeVar
 
@@ -36,6 +36,8 @@ Row = TypeVar("Row", bound=Leased)
 Due = TypeVar("Due", bound=InTurn)
 
 LONGEST_DUE_EVERY = 4  # claims
+IN_OTHER_HANDS = 0.25  # seconds
+TURNS_TOGETHER = timedelta(seconds=5)  # some twenty batches of one account, or a hundred queries
 _claims = itertools.count(1)  # of this process
 
 _IS_SETTLED = ~Exists(Query.objects.filter(batch=OuterRef("pk"), job=None, ended=False))
@@ -53,6 +55,7 @@ class Lease(Generic[Row]):
     token: str
     # Those of rows that wait in the same hands, and are kept with it.
     beside: tuple["Lease[Row]", ...] = ()
+    asked: set[int] = field(default_factory=set)  # chains whose nodes this look asks
 
     def held(self) -> QuerySet[Row]:
         """The row, as long as it is ours."""
@@ -69,7 +72,15 @@ class Lease(Generic[Row]):
         for each in self.beside:
             each.held().update(lease_until=until)  # where one is lost, its own next step says so
 
-    def look_again(self, after: timedelta, why: Reason | None = None, *, failures: int = 0) -> None:
+    def look_again(
+        self,
+        after: timedelta,
+        why: Reason | None = None,
+        *,
+        failures: int = 0,
+        heard: Sequence[tuple[str, Sequence[int]]] | None = None,
+    ) -> None:
+        """`heard`: by the looks up to now, where this was one."""
         self.held().update(
             lease_token="",
             lease_until=None,
@@ -77,6 +88,8 @@ class Lease(Generic[Row]):
             waits_for=why.sentence[:300] if why else "",
             wait_code=why.code if why else "",
             failures=failures,
+            heard=self.row.heard if heard is None else heard,
+            looks=self.row.looks + int(heard is not None),
         )
 
     def close(self) -> None:
@@ -99,7 +112,7 @@ class Lease(Generic[Row]):
             if isinstance(self.row, Batch):
                 rows = rows.filter(_IS_SETTLED)
             if not _close(rows):
-                self.look_again(timedelta(0))
+                self.look_again(timedelta(0), heard=())
             elif isinstance(self.row, BlockJob):
                 # Nobody looks at it again, and its chain may yet put another block in its place.
                 _forget_unproven_header(BlockJob.objects.filter(pk=self.row.pk, look_again=None))
@@ -114,7 +127,12 @@ def _forget_unproven_header(jobs: QuerySet[BlockJob]) -> None:
 
 def _close(rows: QuerySet[Row], look_again: datetime | None = None) -> int:
     return rows.update(
-        lease_token="", lease_until=None, look_again=look_again, waits_for="", wait_code=""
+        lease_token="",
+        lease_until=None,
+        look_again=look_again,
+        waits_for="",
+        wait_code="",
+        heard=[],
     )
 
 
@@ -156,9 +174,22 @@ def claim_job() -> Lease[BlockJob] | None:
 def claim_job_beside(
     job: BlockJob, early: timedelta, seen: Collection[int] = ()
 ) -> Lease[BlockJob] | None:
-    """One that goes the same way, and is due or soon will be; none that was just seen."""
+    """One that goes the same way, and is due or soon will be; none that was just seen.
+
+    Nor one whose turn comes much later: who asks for little would wait for who asks for most.
+    """
     rows = BlockJob.objects.filter(source=job.source, destination=job.destination)
-    return _claim(rows.exclude(pk__in=seen), early)
+    in_turn = rows.filter(turn__lte=max(job.turn, shared_now()) + TURNS_TOGETHER)
+    return _claim(in_turn.exclude(pk__in=seen), early)
+
+
+def is_before_anothers_turn(job: BlockJob) -> bool:
+    """Its own is yet to come, and somebody else's has."""
+    now = shared_now()
+    if job.turn <= now:
+        return False
+    come = Q(_free(now), LessThanOrEqual(InTurn.order, now))
+    return Batch.objects.filter(come).exists() or BlockJob.objects.filter(come).exists()
 
 
 def claim_beside(first: Lease[Batch], alike: QuerySet[Batch], most: int) -> list[Lease[Batch]]:
@@ -240,13 +271,20 @@ def _lease() -> timedelta:
 
 
 def next_look(*kinds: type[Leased]) -> float | None:
-    """Seconds until something of these kinds is due, if anything is."""
+    """Seconds until something of these kinds is due, if anything is.
+
+    What somebody works on is due soon, and not now: whoever is idle beside it would look again and
+    again; and who works on it rings for nobody when there is something else to do then.
+    """
     now = shared_now()
-    times = [
-        time
-        for rows in (kind._default_manager for kind in kinds)  # noqa: SLF001
-        for time in rows.exclude(look_again=None)
-        .order_by("look_again")
-        .values_list("look_again", flat=True)[:1]
-    ]
-    return min(((time - now).total_seconds() for time in times if time), default=None)
+    seconds: list[float] = []
+    for kind in kinds:
+        rows = kind._default_manager.filter(look_again__isnull=False)  # noqa: SLF001
+        ordered = rows.order_by("look_again")
+        until = ordered.values_list("lease_until", flat=True).first()
+        if until and until > now:  # what is leased keeps the time at which it was due
+            seconds.append(IN_OTHER_HANDS)
+        due = ordered.filter(_free(now)).values_list("look_again", flat=True).first()
+        if due:
+            seconds.append((due - now).total_seconds())
+    return min(seconds, default=None)

@@ -9,14 +9,20 @@ from queries.chain.receipts import Bounds
 from queries.chain.signed_parts import parts_of
 from queries.models import SentTransaction
 from queries.pipeline.clock import shared_now
+from queries.routes import Chain
 
 # Nodes behind one address are not further apart than this.
 FURTHEST_BEHIND = timedelta(minutes=10)
 
 
-def last_mined_block(chain: int, sender: str) -> int:
-    """How far the chain has come for certain; 0 where none was sent lately."""
-    ours = SentTransaction.objects.filter(chain=chain, sender=sender).exclude(mined_block=None)
+def last_mined_block(chain: Chain, sender: str) -> int:
+    """How far the chain has come for certain; 0 where none was sent lately. Of several nodes not by
+    a receipt that is not settled: who makes one up far ahead would have all others passed over.
+    """
+    ours = SentTransaction.objects.filter(chain=chain.id, sender=sender)
+    ours = ours.exclude(mined_block=None)
+    if len(chain.nodes) > 1:
+        ours = ours.filter(settled=True)
     last = ours.order_by("-nonce").values_list("mined_block", "sent").first()
     if last is None or last[1] is None or last[1] < shared_now() - FURTHEST_BEHIND:
         return 0

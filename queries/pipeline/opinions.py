@@ -21,22 +21,38 @@ class Opinions:
         self._nodes = nodes
         self._says_otherwise = False
         self._poor: dict[int, TooLittleOffered] = {}  # by node
+        # By node, whom it names if it said all of it by itself; nobody where it says otherwise.
+        self._alone: dict[int, frozenset[str]] = {}
         self._refused: ChainAnswer | FeesTooHigh | None = None
         self._too_dear: FeesTooHigh | None = None
 
-    def note(self, opinion: Opinion, node: int) -> None:
-        """Once of each node, which may answer for another one as well."""
+    def note(self, opinion: Opinion, node: int, *, alone: bool = True) -> None:
+        """Once of each node, which may answer for another one as well; not `alone`, for a part."""
         if isinstance(opinion, TooLittleOffered):
             self._poor[node] = opinion
+            if alone:
+                self._alone[node] = frozenset(opinion.needed)
         else:
             self._refused = opinion
-            self.note_otherwise()
+            self.note_otherwise(node, alone=alone)
         if isinstance(opinion, FeesTooHigh):
             self._too_dear = opinion
 
-    def note_otherwise(self) -> None:
+    def note_otherwise(self, node: int, *, alone: bool = True) -> None:
         """One says something else than that too little is offered."""
         self._says_otherwise = True
+        if alone:
+            self._alone[node] = frozenset()
+
+    @property
+    def are_of_two(self) -> bool:
+        """Whether two were heard, each by itself, as far as there are two."""
+        return len(self._alone) >= min(ENOUGH_NODES, self._nodes)
+
+    def is_of_two(self, poor: TooLittleOffered) -> bool:
+        """Whether two of those name each of these batches, as far as there are two."""
+        said, enough = self._alone.values(), min(ENOUGH_NODES, self._nodes)
+        return all(sum(key in named for named in said) >= enough for key in poor.needed)
 
     def of_all(self) -> TooLittleOffered | None:
         """Those who offer too little by all who say that of some, or by two where all name others,

@@ -3,18 +3,21 @@
 Jobs that are ready together share transactions.
 """
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from datetime import timedelta
 
 from django.db.models import Q, QuerySet
 
-from queries.chain.errors import CallReverted, RegistryMisread, TransactionRefused
+from queries.chain.errors import CallReverted, RegistryMisread, TooMuchGas, TransactionRefused
 from queries.chain.nodes import ENOUGH_NODES
 from queries.chain.registry_facts import FactRead
 from queries.chain.second_words import Missing
 from queries.models import Query, SentTransaction, TransactionOfJob
 from queries.pipeline.anchors import SteppingStone
+from queries.pipeline.clock import shared_now
 from queries.pipeline.costs import HeldBack, TooLittleOffered
 from queries.pipeline.day import DaySpent, why_it_waits
 from queries.pipeline.following import unsettled
@@ -34,7 +37,7 @@ from queries.pipeline.pricing import (
     refusal_of,
 )
 from queries.pipeline.too_little import reject_who_offer_too_little
-from queries.pipeline.verdicts import LOOKS_WITH_ONE, is_heard_from_all
+from queries.pipeline.verdicts import LOOKS_WITH_ONE, heard_by, is_heard_from_all
 from queries.pipeline.wanted import missing
 from queries.pipeline.work import LATER, SOON, Wait, Work, pause_after
 from queries.proving.headers import Header
@@ -46,6 +49,7 @@ from queries.wait_reasons import Reason, WaitCode
 TRIES = 5
 TRIES_TOGETHER = 2  # fewer than after which a fault is told to who asked: it may be another job's
 FAILED = 3
+HELD_FOR = timedelta(seconds=60)  # then who asked earlier waits for it no longer
 BROUGHT = 3  # hashes for a job: the source may reorganise, and what a node denies is paid for again
 TRANSACTION_FAILED = "transaction_failed"
 SENT = Reason(WaitCode.TRANSACTION_ON_ITS_WAY, "Its transaction is on its way.")
@@ -66,6 +70,8 @@ STONE_SENT = Reason(
     WaitCode.HEADERS_ON_THEIR_WAY, "Headers that lead down to its block are on their way."
 )
 NOT_TAKEN_YET = Reason(WaitCode.REGISTRY_REFUSES, "The registry does not take the proof yet.")
+# Looks that count where what is offered is too little: by turns with those where one refuses it.
+NOT_PAID = {PRICE_HEARD_AGAIN.code, NOT_TAKEN_YET.code, TransactionRefused.code, TooMuchGas.code}
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +86,8 @@ class Ready:
     @property
     def failed_before(self) -> bool:
         """Then it goes alone: others are not to fail with it."""
-        return self.work.job.failures >= TRIES_TOGETHER or bool(self.failed)
+        job = self.work.job
+        return max(job.failures, len(job.heard)) >= TRIES_TOGETHER or bool(self.failed)
 
     @property
     def gas(self) -> int:
@@ -158,17 +165,15 @@ def bring(work: Work, call: Call) -> Wait:
         jobs__destination=work.job.destination,
         brings_hash=True,
         settled=False,
-        mined_block=None,
-    )
+    ).exclude(succeeded=False)  # one that is mined may be unknown to a node that is behind
     if others.exists():
         return Wait(SOON, HASH_SENT)
     brought = work.job.transactions.filter(brings_hash=True, succeeded=True)
     times = sum(1 for _ in sent_to(work.registry.address, brought))
     if times >= BROUGHT:
         raise RegistryMisread("Nodes of the destination deny each hash that the registry was told.")
-    looks = work.in_a_row(HASH_DENIED) + 1
-    if times and not is_heard_from_all(work.chains, looks, work.asked):
-        return Wait(pause_after(looks), HASH_DENIED, looks)
+    if times and not work.is_heard_from_all(HASH_DENIED):
+        return work.failed(HASH_DENIED)
     if work.chains.day_is_spent(work.job.destination):
         return _waits_for_the_day(work)
     destination = work.chains.destination(work.job.destination)
@@ -178,9 +183,9 @@ def bring(work: Work, call: Call) -> Wait:
         try:
             return _brought(work, call, others)
         except (*REFUSALS, TooLittleOffered) as opinion:
-            said.note(opinion, destination.answered)
+            said.note(opinion, destination.answered, alone=destination.answered_alone)
     too_poor = said.of_all()
-    if too_poor and not _are_two_heard([work]):
+    if too_poor and not _are_heard([work], said, too_poor):
         return _once_more([work], PRICE_HEARD_AGAIN)[work.job.pk]
     if too_poor:
         reject_who_offer_too_little(work.chains, [work], too_poor)
@@ -198,10 +203,11 @@ def _brought(work: Work, call: Call, others: QuerySet[SentTransaction]) -> Wait:
     except DaySpent:
         return _waits_for_the_day(work)
     except HeldBack as poor:
-        if _keep_others_waiting(poor.needed, {work.job.pk: payers}):
+        held = poor.needed.keys()
+        if _keep_others_waiting(held, {work.job.pk: payers}) and _are_held_long(work, held):
             raise
         return Wait(LATER, HELD_BACK)
-    return Wait(SOON, HASH_SENT)
+    return Wait(SOON, HASH_SENT, afresh=True)
 
 
 def who_pay(queries: Sequence[Query]) -> list[Query]:
@@ -218,24 +224,23 @@ def _send(ready: Sequence[Ready], alone: Mapping[Piece, Need]) -> dict[int, Wait
     works = [each.work for each in ready]
     work, *_ = works
     destination = work.chains.destination(work.job.destination)
-    doubted, by_itself = _is_doubted(ready), False
-    if doubted and destination.how_many_answer() <= ENOUGH_NODES:
-        with suppress(*REFUSALS, TooLittleOffered):
-            return _put_on_their_way(ready, alone, of_each=True)
-        by_itself = True  # the most that one of two names may be any: now each as if it were alone
-    known, said = alone, Opinions(len(destination.chain.nodes))
-    for place, _ in enumerate(destination.with_each_first()):
-        of_each = doubted and not by_itself
+    doubted = _is_doubted(ready)
+    with suppress(*REFUSALS, TooLittleOffered):
+        return _put_on_their_way(ready, alone, of_each=doubted)
+    # Now each by itself, also of gas. Nor is that the most of two then, which may be any.
+    of_each = doubted and destination.how_many_answer() > ENOUGH_NODES
+    said = Opinions(len(destination.chain.nodes))
+    for _ in destination.with_each_first():
         try:
-            if place or by_itself:
-                _keep(works)
-                needs = needs_alone(work.chains, work.registry, list(alone), of_each=of_each)
-                known = {piece: need for piece, need in needs.items() if isinstance(need, Need)}
+            _keep(works)
+            needs = needs_alone(work.chains, work.registry, list(alone), of_each=of_each)
+            known = {piece: need for piece, need in needs.items() if isinstance(need, Need)}
             if len(known) == len(alone):
                 return _put_on_their_way(ready, known, of_each=of_each)
-            said.note_otherwise()  # which keeps no other one from speaking
+            # Which keeps no other one from speaking.
+            said.note_otherwise(destination.answered, alone=destination.answered_alone)
         except (*REFUSALS, TooLittleOffered) as opinion:
-            said.note(opinion, destination.answered)
+            said.note(opinion, destination.answered, alone=destination.answered_alone)
     return _by_what_was_said(works, said)
 
 
@@ -244,17 +249,24 @@ def _by_what_was_said(works: Sequence[Work], said: Opinions) -> dict[int, Wait]:
     too_poor = said.of_all()
     if too_poor is None:
         return _once_more(works)  # each names others
-    if not _are_two_heard(works):
+    if not _are_heard(works, said, too_poor):
         return _once_more(works, PRICE_HEARD_AGAIN)
     reject_who_offer_too_little(works[0].chains, works, too_poor)
     # Others go on; where one node is away, the next who offers too little is told at once.
     return {each.job.pk: Wait(SOON, PRICE_HEARD_AGAIN, each.job.failures) for each in works}
 
 
-def _are_two_heard(works: Sequence[Work]) -> bool:
-    """Of a price; but where one is away, not for ever."""
-    destination = works[0].chains.destination(works[0].job.destination)
-    return destination.two_answer() or all(each.job.failures >= LOOKS_WITH_ONE for each in works)
+def _are_heard(works: Sequence[Work], said: Opinions, too_poor: TooLittleOffered) -> bool:
+    """Two that name a price at once; or one, of two after both were first twice where the other one
+    refuses everything, and after some minutes where others say nothing of it.
+    """
+    if said.is_of_two(too_poor):
+        return True
+    least = 1 if said.are_of_two else LOOKS_WITH_ONE
+    return all(
+        is_heard_from_all(each.chains, heard_by(each.job), {each.job.destination}, NOT_PAID, least)
+        for each in works
+    )
 
 
 def _once_more(works: Sequence[Work], why: Reason = NOT_TAKEN_YET) -> dict[int, Wait]:
@@ -287,13 +299,16 @@ def _put_on_their_way(
     except DaySpent:  # since it was asked
         return {each.job.pk: _waits_for_the_day(each) for each in works}
     except TooLittleOffered as poor:
-        if isinstance(poor, HeldBack) and not _keep_others_waiting(poor.needed, served):
-            waiting = {job for job, who in served.items() if _batches(who) & poor.needed.keys()}
-            going = [each for each in ready if each.work.job.pk not in waiting]
-            mine = {piece: alone[piece] for each in going for piece in each.pieces}
-            return dict.fromkeys(waiting, Wait(LATER, HELD_BACK)) | _send(going, mine)
-        raise
-    return dict.fromkeys(served, Wait(SOON, SENT))
+        if not isinstance(poor, HeldBack):
+            raise
+        held = poor.needed.keys()
+        if _keep_others_waiting(held, served) and _are_held_long(work, held):
+            raise
+        waiting = {job for job, who in served.items() if _batches(who) & held}
+        going = [each for each in ready if each.work.job.pk not in waiting]
+        mine = {piece: alone[piece] for each in going for piece in each.pieces}
+        return dict.fromkeys(waiting, Wait(LATER, HELD_BACK)) | _send(going, mine)
+    return dict.fromkeys(served, Wait(SOON, SENT, afresh=True))
 
 
 def _waits_for_the_day(work: Work) -> Wait:
@@ -302,7 +317,14 @@ def _waits_for_the_day(work: Work) -> Wait:
     return Wait(pause, why_it_waits(work.chains.chain(work.job.destination)))
 
 
-def _keep_others_waiting(batches: Collection[str], served: Mapping[int, Sequence[Query]]) -> bool:
+def _are_held_long(work: Work, batches: AbstractSet[str]) -> bool:
+    """How much is held back is what one node says of gas, until the transaction is mined."""
+    rows = SentTransaction.objects.filter(chain=work.job.destination, settled=False)
+    long_ago = rows.filter(signed__lt=shared_now() - HELD_FOR)
+    return any(not batches.isdisjoint(row.shares) for row in long_ago.defer("raw"))
+
+
+def _keep_others_waiting(batches: AbstractSet[str], served: Mapping[int, Sequence[Query]]) -> bool:
     """Who asked earlier: else ever new batches could keep a block from being proven."""
     for who in map(_batches, served.values()):
         short = who.intersection(batches)
@@ -387,16 +409,16 @@ def _refused(work: Work, piece: Piece, why: Refusal) -> Wait | None:
     else:
         waits_for = NOT_TAKEN_YET
         failure = Failure(REFUSED, refusal_of(why), step, retryable=True)
-    # What else failed before was no refusal.
-    failures = work.in_a_row(waits_for) + 1
-    if failures < TRIES:
-        return Wait(pause_after(failures), waits_for, failures)
+    if not work.is_heard_from_all(waits_for, TRIES):
+        return work.failed(waits_for)
     destination = work.chains.destination(work.job.destination)
     nodes, refusing = len(destination.chain.nodes), 0
     for _ in destination.with_each_first():
         need = needs_alone(work.chains, work.registry, [piece])[piece]
         refusing += not isinstance(need, Need)
-    # After one that failed, it is not sent for the word of one alone, as `pricing` has it.
-    if refusing < (min(ENOUGH_NODES, nodes) if _failed(work) else nodes):
-        return Wait(pause_after(failures), waits_for, failures)
-    return work.reject(failure, waits_for)
+    # One alone would have it sent, but in its own turns it did not. After one that failed it is not
+    # sent for that word, as `pricing` has it.
+    enough = min(ENOUGH_NODES, nodes)
+    if refusing < (enough if _failed(work) else max(nodes - 1, enough)):
+        return work.failed(waits_for)
+    return work.reject(failure, waits_for, TRIES)

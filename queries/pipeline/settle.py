@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from django.db import transaction
-from django.db.models import BooleanField, ExpressionWrapper, Q, QuerySet
+from django.db.models import BooleanField, ExpressionWrapper, Max, Q, QuerySet
 
 from accounts.times import spoken
 from queries import transitions
@@ -19,8 +19,8 @@ from queries.models import Batch, BlockJob, Query
 from queries.pipeline.chains import NEVER_FINAL_AFTER, Chains
 from queries.pipeline.leases import Lease, look_in_turn
 from queries.pipeline.names import failure_of, find_batchs_accounts
-from queries.pipeline.verdicts import turn_after
-from queries.pipeline.work import LATER, SOON, Wait
+from queries.pipeline.verdicts import LOOKS_WITH_ONE
+from queries.pipeline.work import LATER, SOON, Wait, pause_after
 from queries.statuses import StepName
 from queries.transitions import Failure
 from queries.wait_reasons import Reason, WaitCode
@@ -28,6 +28,7 @@ from queries.wait_reasons import Reason, WaitCode
 # How far ahead of the chain a batch may wait for it.
 BLOCKS_AHEAD, SECONDS_AHEAD = 300, 3_600
 # Before a batch is rejected for that: a node may be far behind, or its address have led elsewhere.
+# Where it is one alone that tells of a head, it takes `LOOKS_WITH_ONE`.
 LOOKS_AT_THE_FUTURE = 4
 
 
@@ -39,6 +40,7 @@ class Named:
     block: int | None
     seconds: int | None
     by_name: bool  # has accounts that are named by ENS and not found yet
+    misplaced: int  # how often it was another block than that of the time
 
     @property
     def queries(self) -> Q:
@@ -64,18 +66,21 @@ def settle(lease: Lease[Batch], chains: Chains) -> Wait | None:
     batch = lease.row
     queries = Query.objects.filter(batch=batch, ended=False)
     named = _named(queries)
-    if batch.failures:
+    misplaced = batch.wait_code == WaitCode.TIME_LOOKED_UP_ANEW
+    lease.asked.update({each.source for each in named} & chains.routes.chains.keys())
+    if misplaced or batch.failed_lately:
         # Known by their number alone, which may be made up: another one is asked first each time.
-        served = {each.source for each in named} & chains.routes.chains.keys()
-        chains.ask_first(turn_after(batch.failures), *served)
+        again = max(each.misplaced for each in named) if misplaced else 0
+        chains.ask_first(batch.looks + again, *lease.asked)
     future = None
     impossible = _no_route(batch, named, chains) or (future := _of_the_future(named, chains))
     if impossible:
         failure, failing = impossible
         # What else failed before was no such look.
         looks = 1 + (batch.failures if batch.wait_code == WaitCode.BLOCK_NOT_FINAL else 0)
-        if future and looks < LOOKS_AT_THE_FUTURE:
-            return Wait(LATER, Reason(WaitCode.BLOCK_NOT_FINAL, failure.sentence), looks)
+        if future and not _are_enough(looks, failing, named, chains):
+            pause = LATER if looks < LOOKS_AT_THE_FUTURE else pause_after(looks)
+            return Wait(pause, Reason(WaitCode.BLOCK_NOT_FINAL, failure.sentence), looks)
         transitions.reject([batch.pk], failure, queries.filter(failing))
         return None
     try:
@@ -103,8 +108,12 @@ def _named(queries: QuerySet[Query]) -> list[Named]:
     """The blocks of a batch, which may be asked for hundreds of accounts: read once."""
     by_name = Q(account="") & ~Q(name="")
     rows = queries.annotate(by_name=ExpressionWrapper(by_name, BooleanField()))
-    found = rows.values_list("source", "block", "timestamp", "by_name").distinct()
-    return [Named(*each) for each in found.order_by("source", "block", "timestamp", "by_name")]
+    found = rows.values("source", "block", "timestamp", "by_name")
+    found = found.annotate(times=Max("misplaced"))
+    return [
+        Named(each["source"], each["block"], each["timestamp"], each["by_name"], each["times"])
+        for each in found.order_by("source", "block", "timestamp", "by_name")
+    ]
 
 
 Impossible = tuple[Failure, Q]  # why, and for which queries
@@ -138,6 +147,13 @@ def _of_the_future(named: Sequence[Named], chains: Chains) -> Impossible | None:
             failure = Failure("block_beyond_head", sentence, StepName.INITIAL_STATE, retryable=True)
             return failure, each.queries
     return None
+
+
+def _are_enough(looks: int, beyond: Q, named: Sequence[Named], chains: Chains) -> bool:
+    """To reject a batch for a block that lies beyond all heads that are told of."""
+    if looks < LOOKS_AT_THE_FUTURE or looks >= LOOKS_WITH_ONE:
+        return looks >= LOOKS_WITH_ONE
+    return all(chains.two_tell_heads(each.source) for each in named if each.queries == beyond)
 
 
 def _is_beyond(head: ChainHead, block: int | None, seconds: int | None) -> bool:

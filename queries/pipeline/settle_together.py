@@ -23,10 +23,13 @@ SMALL = {"asked_queries__lte": 8, "asked_blocks__lte": 2}  # a statement for eac
 def claim_alike(first: Lease[Batch], chains: Chains) -> Sequence[Lease[Batch]]:
     """The batch with others like it that are due; nothing where it is to be settled alone."""
     batch = first.row
+    if batch.failed_lately:
+        return ()
     named = Query.objects.filter(batch=batch, ended=False).order_by("place")
     source = named.values_list("source", flat=True).first()
     if source is None or chains.registry(source, batch.destination) is None:
         return ()
+    first.asked.add(source)
     alike = _alike(source, batch.destination, chains.head(source).number)
     if not alike.filter(pk=batch.pk).exists():
         return ()

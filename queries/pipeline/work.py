@@ -11,7 +11,7 @@ from queries.models import BlockJob, Query
 from queries.pipeline.chains import Chains
 from queries.pipeline.clock import shared_now
 from queries.pipeline.leases import Lease
-from queries.pipeline.verdicts import HEARD_AGAIN, is_heard_from_all
+from queries.pipeline.verdicts import HEARD_AGAIN, count, heard_by, is_heard_from_all
 from queries.pipeline.wanted import reads_of
 from queries.routes import Registry
 from queries.transitions import Failure
@@ -38,7 +38,8 @@ class Wait:
 
     after: timedelta
     why: Reason | None = None
-    failures: int = 0  # in a row, with this one
+    failures: int = 0  # of this kind lately, with this one
+    afresh: bool = False  # it is a step on: what was heard before counts no longer
     # Hash of the destination's newest block, where it takes another one to change anything.
     since: bytes | None = None
 
@@ -89,20 +90,23 @@ class Work:
         waited = timedelta(0) if None in begun or last is None else shared_now() - last
         return min(max(waited / LATE_BY, SOON), LONGEST_WAIT)
 
-    @property
-    def asked(self) -> tuple[int, int]:
-        """The chains."""
-        return self.job.source, self.job.destination
+    def failed(self, why: Reason) -> Wait:
+        """One look more that comes to this, which every node is to be asked for."""
+        looks = count(heard_by(self.job), {why.code}) + 1
+        return Wait(pause_after(looks), why, looks)
 
-    def in_a_row(self, why: Reason) -> int:
-        """Looks that came to this, and failed."""
-        return self.job.failures if self.job.wait_code == why.code else 0
+    def is_heard_from_all(self, why: Reason, least: int = 1) -> bool:
+        before, asked = heard_by(self.job), self.lease.asked
+        return is_heard_from_all(self.chains, before, asked, {why.code}, least)
 
-    def reject(self, failure: Failure, meanwhile: Reason = HEARD_AGAIN) -> Wait | None:
-        """All batches that wait for the job; or a wait until every node has been heard."""
-        looks = self.in_a_row(meanwhile) + 1
-        if not is_heard_from_all(self.chains, looks, self.asked):
-            return Wait(pause_after(looks), meanwhile, looks)
+    def reject(
+        self, failure: Failure, meanwhile: Reason = HEARD_AGAIN, least: int = 1
+    ) -> Wait | None:
+        """All batches that the look is at; or a wait until every node has been heard."""
+        if not self.is_heard_from_all(meanwhile, least):
+            return self.failed(meanwhile)
         self.lease.keep()  # or what another worker has signed meanwhile would be rejected
         transitions.reject({each.batch_id for each in self.queries}, failure, self.queries)
-        return None
+        # Those that were not looked at yet: each node need not be asked for them once more.
+        left = transitions.open_queries(self.job).exists()
+        return Wait(timedelta(0), meanwhile, 1) if left else None

@@ -18,6 +18,7 @@ from queries.chain.errors import (
 )
 from queries.models import Batch, BlockJob, Query, WebhookDelivery, WebhookTurn
 from queries.pipeline.advance import advance
+from queries.pipeline.at_once import looked_at_now
 from queries.pipeline.chains import Chains
 from queries.pipeline.deliver import deliver
 from queries.pipeline.finality import look_at_final
@@ -31,12 +32,20 @@ from queries.pipeline.leases import (
     claim_job,
     claim_job_beside,
     claim_turn,
+    is_before_anothers_turn,
     pass_on,
 )
 from queries.pipeline.prove import Ready, prove
 from queries.pipeline.settle import settle
 from queries.pipeline.settle_together import claim_alike, settle_together
-from queries.pipeline.verdicts import COUNTED_UP_TO, is_heard_from_all
+from queries.pipeline.verdicts import (
+    COUNTED_UP_TO,
+    Heard,
+    count,
+    heard_by,
+    heard_with,
+    is_heard_from_all,
+)
 from queries.pipeline.work import SOON, TRIES_OF_LIES, Wait, pause_after
 from queries.proving.errors import ProofError
 from queries.proving.portions import MOST_GAS
@@ -49,6 +58,7 @@ log = logging.getLogger("tacitus.prover")
 Claimed = Lease[Batch] | Lease[BlockJob] | Lease[WebhookDelivery] | Lease[WebhookTurn]
 # What shares transactions: so many jobs, gathered for so many seconds.
 MOST_READY, GATHERING = 64, 1.5
+GATHERING_BEFORE_OTHERS = 0.25  # where those have their turn, and wait
 SETTLING = 1.5  # seconds for batches before a job has its turn
 FINAL_EVERY = 15  # seconds
 TRIES = 2  # before what another try cannot mend is told to who asked
@@ -124,7 +134,7 @@ def _settle(lease: Lease[Batch], chains: Chains, *, with_others: bool) -> None:
     with _answered_for([lease], chains):
         alike = claim_alike(lease, chains) if with_others else ()
         if not alike:
-            _then(lease, settle(lease, chains))
+            _then(lease, settle(lease, chains), chains)
             return
         with _answered_for(alike):
             settle_together(alike)
@@ -135,7 +145,7 @@ def _advance(first: Lease[BlockJob], chains: Chains) -> None:
     ready: list[Ready] = []
     seen: set[int] = set()  # one that waits would be due soon, and soon, and soon again
     lease: Lease[BlockJob] | None = first
-    until = time.monotonic() + GATHERING
+    begun = time.monotonic()
     while lease is not None:
         seen.add(lease.row.pk)
         with _answered_for([lease], chains):
@@ -144,20 +154,26 @@ def _advance(first: Lease[BlockJob], chains: Chains) -> None:
             if isinstance(reached, Ready):
                 ready.append(reached)
             else:
-                _then(lease, reached)
-        if not ready or _is_enough(ready) or time.monotonic() > until:
+                _then(lease, reached, chains)
+        if not ready or _is_enough(ready) or chains.long_work.is_held:
+            break  # gathered with what is long, others would wait for all of it
+        gathering = time.monotonic() - begun
+        if gathering > GATHERING:
             break
-        if chains.long_work.is_held:
-            break  # they would wait for all of it
+        if gathering > GATHERING_BEFORE_OTHERS and is_before_anothers_turn(first.row):
+            break
         lease = claim_job_beside(first.row, SOON, seen)
     alone = [each for each in ready if each.failed_before]
     together = [each for each in ready if each not in alone]
     for some in filter(None, [together, *([each] for each in alone)]):
         leases = [each.work.lease for each in some]
         with _answered_for(leases, chains):
+            if len(some) == 1 and some[0].work.job.failed_lately:
+                # Others were looked at meanwhile, each in its own turn.
+                chains.ask_first(some[0].work.job.looks, *leases[0].asked)
             waits = prove(some)
             for held, wait in zip(leases, waits, strict=True):
-                _then(held, wait)
+                _then(held, wait, chains)
 
 
 def _is_enough(ready: Sequence[Ready]) -> bool:
@@ -184,7 +200,7 @@ def _answered_for(leases: Sequence[Claimed], chains: Chains | None = None) -> It
     except Exception:
         log.exception("A fault with %s.", _named(leases))
         for lease in leases:
-            _back_off(lease, FAULT_OF_OURS)
+            _back_off(lease, FAULT_OF_OURS, chains)
 
 
 def _lost(leases: Sequence[Claimed]) -> None:
@@ -197,11 +213,23 @@ def _named(leases: Sequence[Claimed]) -> str:
     return ", ".join(str(lease.row) for lease in leases)
 
 
-def _then(lease: Claimed, wait: Wait | None) -> None:
+def _then(lease: Claimed, wait: Wait | None, chains: Chains | None = None) -> None:
     if wait is None:
         lease.close()
-    else:
-        lease.look_again(wait.after, wait.why, failures=wait.failures)
+        return
+    heard = () if wait.afresh else _heard(lease, wait.why if wait.failures else None, chains)
+    lease.look_again(wait.after, wait.why, failures=wait.failures, heard=heard)
+
+
+def _heard(lease: Claimed, failed: Reason | None, chains: Chains | None) -> Sequence[Heard] | None:
+    """With this look; None where it asked nobody, or there is nothing to note."""
+    row, asked = lease.row, lease.asked
+    if chains is None or not asked:
+        return None
+    if failed is None and not row.heard:
+        return None
+    in_turn = chains.still_first(row.looks, asked) if row.failed_lately else []
+    return heard_with(row, Heard(failed.code if failed else "", in_turn), chains, asked)
 
 
 def _later(lease: Claimed, fault: ChainError | ProofError, chains: Chains | None) -> None:
@@ -213,19 +241,21 @@ def _later(lease: Claimed, fault: ChainError | ProofError, chains: Chains | None
     job = lease.row if isinstance(lease.row, BlockJob) else None
     code = fault.code if isinstance(fault, ChainError) else NodesLie.code
     alike = {NodesLie.code, RegistryMisread.code, StateOfAnotherBlock.code} if lasts else {code}
-    if lasts and lease.row.wait_code not in alike:
-        lease.row.failures = 0  # each node is heard in its turn, whatever failed before
+    before = heard_by(lease.row)
+    said = count(before, alike)
+    if lasts:
+        lease.row.failures = said  # each node is heard in its turn, whatever failed before
     if retryable and not lasts:
         # However long nodes were away: a lie when they are back is not the last of many.
         lease.row.failures = min(lease.row.failures, COUNTED_UP_TO)
     why = Reason(code, str(fault))
-    if (retryable and not lasts) or lease.row.failures < (TRIES_OF_LIES if lasts else TRIES):
-        _back_off(lease, why)
+    if not lasts and (retryable or max(lease.row.failures, said) < TRIES):
+        _back_off(lease, why, chains)
         return
-    in_a_row = lease.row.failures if lease.row.wait_code in alike else 0
-    if chains and not is_heard_from_all(chains, in_a_row + 1, _asked(lease.row)):
-        lease.row.failures = in_a_row
-        _back_off(lease, why)
+    least = TRIES_OF_LIES + 1 if lasts else 1
+    if chains and not is_heard_from_all(chains, before, lease.asked, alike, least):
+        lease.row.failures = said
+        _back_off(lease, why, chains)
         return
     lease.keep()  # or what another worker has signed meanwhile would be rejected
     late = _came_later(job, fault, batches)
@@ -236,24 +266,19 @@ def _later(lease: Claimed, fault: ChainError | ProofError, chains: Chains | None
     transitions.reject(batches, Failure(code, str(fault), step, retryable=retryable), failing)
     if job and unsettled(job):
         # A nonce that is left out would hold up all after it.
-        _back_off(lease, AFRESH if late else why)
+        _back_off(lease, AFRESH if late else why, None)
+    elif job and transitions.open_queries(job).exists():
+        # Those that were not looked at yet, whom each node need not be asked for once more.
+        lease.look_again(timedelta(0), why, heard=_heard(lease, why, chains))
     else:
         lease.close()
 
 
-def _asked(row: Batch | BlockJob | WebhookDelivery | WebhookTurn) -> set[int]:
-    """The chains whose nodes were asked for it."""
-    if isinstance(row, BlockJob):
-        return {row.source, row.destination}
-    if isinstance(row, Batch):
-        return set(Query.objects.filter(batch=row, ended=False).values_list("source", flat=True))
-    return set()
-
-
 def _waiting_for(row: Batch | BlockJob | WebhookDelivery | WebhookTurn) -> list[str]:
-    """The batches that are to be told."""
+    """The batches that are to be told; of a job's, those that a look is at."""
     if isinstance(row, BlockJob):
-        return list(transitions.open_queries(row).values_list("batch", flat=True).distinct())
+        queries = Query.objects.filter(pk__in=looked_at_now(row))
+        return list(queries.values_list("batch", flat=True).distinct())
     return [row.pk] if isinstance(row, Batch) else []
 
 
@@ -271,6 +296,7 @@ def _came_later(
     return set(others.exclude(status__in=ENDED).values_list("pk", flat=True))
 
 
-def _back_off(lease: Claimed, why: Reason) -> None:
+def _back_off(lease: Claimed, why: Reason, chains: Chains | None) -> None:
     failures = lease.row.failures + 1
-    lease.look_again(pause_after(failures), why, failures=failures)
+    heard = _heard(lease, why, chains)
+    lease.look_again(pause_after(failures), why, failures=failures, heard=heard)

@@ -13,7 +13,7 @@ CALLDATA_BYTES = TRANSACTION_BYTES - 256
 Item = TypeVar("Item")
 Build = Callable[[Sequence[Item]], bytes]
 Fits = Callable[[int, int], bool]  # whether one call takes the items from one place to another
-Size = Callable[[int, int], int]  # bytes of that call
+Shared = Callable[[int], int]  # bytes that are sent twice where the items are cut there
 
 _SHIFT = 8
 
@@ -44,7 +44,12 @@ def pack(
     cuts = [0]
     while cuts[-1] < len(items):
         cuts.append(_furthest(cuts[-1], len(items), fits))
-    return [items[start:end] for start, end in pairwise(_evened(cuts, size, fits))]
+
+    def shared(cut: int) -> int:
+        """What a cut there costs: these two are under all nodes that groups on both sides show."""
+        return size(cut - 1, cut) + size(cut, cut + 1) - size(cut - 1, cut + 1)
+
+    return [items[start:end] for start, end in pairwise(_evened(cuts, shared, fits))]
 
 
 def _furthest(start: int, last: int, fits: Fits) -> int:
@@ -59,7 +64,7 @@ def _furthest(start: int, last: int, fits: Fits) -> int:
     return fitting
 
 
-def _evened(cuts: list[int], size: Size, fits: Fits) -> list[int]:
+def _evened(cuts: list[int], shared: Shared, fits: Fits) -> list[int]:
     """The same number of groups, of one size where that fits, cut where it costs least.
 
     Neighbours share nodes, and what two groups share is sent twice: a cut between two subtrees is
@@ -73,10 +78,8 @@ def _evened(cuts: list[int], size: Size, fits: Fits) -> list[int]:
         before, middle, behind = even[place - 1 : place + 2]
         # From the middle outwards: of equals the first is taken.
         shifts = sorted(range(-_SHIFT, _SHIFT + 1), key=abs)
-        possible = [
-            middle + shift
-            for shift in shifts
-            if fits(before, middle + shift) and fits(middle + shift, behind)
-        ]
-        even[place] = min(possible, key=lambda cut: size(before, cut) + size(cut, behind))
+        near = [middle + shift for shift in shifts if before < middle + shift < behind]
+        even[place] = next(
+            cut for cut in sorted(near, key=shared) if fits(before, cut) and fits(cut, behind)
+        )
     return even

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from django.db.models import Exists, QuerySet
 
 from queries.models import Query
-from queries.reading.lines import COLUMNS, QueryLine, line_of
+from queries.reading.lines import QueryLine, line_of, with_lines
 from queries.reading.slices import Cursor, Slice, slice_of
 
 # Names and balances are those of the newest rows: a page reads so many and no more.
@@ -47,8 +47,8 @@ def account(address: str, chains: Iterable[int]) -> AccountView:
 
 def facts_of(address: str, chain: int, cursor: Cursor | None, most: int) -> Slice[QueryLine]:
     """Queries with their values, newest block first."""
-    rows = _facts(address).filter(source=chain).select_related("job").only(*COLUMNS)
-    return slice_of(rows, ("block", "id"), cursor, most, line_of)
+    rows = _facts(address).filter(source=chain)
+    return slice_of(with_lines(rows), ("block", "id"), cursor, most, line_of)
 
 
 def balances_of(address: str, chain: int) -> tuple[Balance, ...]:

@@ -191,4 +191,4 @@ def _hash(sent: SentTransaction) -> str:
 
 
 def _values(row: Query) -> tuple[ValueView, ...]:
-    return tuple(ValueView(name, word) for name, word in shown_values(row.values).items())
+    return tuple(ValueView(name, word) for name, word in shown_values(row.words).items())

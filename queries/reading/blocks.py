@@ -9,7 +9,7 @@ from queries.models import BlockJob, Query, TransactionOfJob
 from queries.proving.header_fields import HeaderField
 from queries.proving.headers import Header, decode_header
 from queries.proving.registry_calls import leaf_of
-from queries.reading.lines import COLUMNS, QueryLine, line_of
+from queries.reading.lines import QueryLine, line_of, with_lines
 from queries.reading.slices import Cursor, Slice, slice_of
 
 MOST_DESTINATIONS = 100
@@ -92,7 +92,7 @@ def block(chain: int, number: int) -> BlockView:
 
 def queries_of_block(chain: int, number: int, cursor: Cursor | None, most: int) -> Slice[QueryLine]:
     rows = Query.objects.filter(source=chain, block=number)
-    return slice_of(rows.select_related("job").only(*COLUMNS), ("id",), cursor, most, line_of)
+    return slice_of(with_lines(rows), ("id",), cursor, most, line_of)
 
 
 def _brought(jobs: Iterable[BlockJob]) -> Mapping[int, str]:

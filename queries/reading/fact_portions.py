@@ -8,9 +8,7 @@ query whose batch is not done, or is for another destination, counts too.
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from django.db.backends.base.base import BaseDatabaseWrapper
-from django.db.models import Func, IntegerField, QuerySet
-from django.db.models.sql.compiler import SQLCompiler
+from django.db.models import QuerySet
 
 from queries.models import Batch, BlockJob, Query
 from queries.reading.facts import ProvenFact, proven_facts_of
@@ -37,19 +35,8 @@ class _Asked:
 
     key: tuple[int, int]
     batch: str
-    facts: int  # that it asks for
-
-
-class _Length(Func):
-    """Of an array in JSON, which may be too long to read all of them for it."""
-
-    function = "JSON_ARRAY_LENGTH"
-    output_field = IntegerField()
-
-    def as_postgresql(
-        self, compiler: SQLCompiler, connection: BaseDatabaseWrapper
-    ) -> tuple[str, tuple[str | int, ...]]:
-        return self.as_sql(compiler, connection, function="JSONB_ARRAY_LENGTH")
+    slots: int  # that it asks for
+    fields: int
 
 
 def of_account(address: str, chain: int, cursor: Cursor | None) -> Portion:
@@ -68,17 +55,17 @@ def of_registry(source: int, destination: int, cursor: Cursor | None) -> Portion
 
 
 def _portion(asked: Iterable[tuple[_Asked, ...]], destination: int | None = None) -> Portion:
-    keys, walked, facts, last = list[int](), 0, 0, (0, 0)
+    found, walked, facts, last = list[tuple[int, int]](), 0, 0, (0, 0)
     for some in asked:
         wanted = _batches(some, destination)
         for each in some:
             if walked >= MOST_QUERIES or facts >= MOST_FACTS:
-                return Portion(proven_facts_of(keys), f"{last[0]}.{last[1]}")
+                return Portion(proven_facts_of(found), f"{last[0]}.{last[1]}")
             walked, last = walked + 1, each.key
             if each.batch in wanted:
-                facts += each.facts
-                keys.append(each.key[1])
-    return Portion(proven_facts_of(keys), "")
+                facts += each.slots + each.fields
+                found.append((each.key[1], each.slots))
+    return Portion(proven_facts_of(found), "")
 
 
 def _batches(asked: Iterable[_Asked], destination: int | None) -> set[str]:
@@ -117,10 +104,10 @@ def _each_of_registry(
 
 
 def _some(rows: QuerySet[Query], cursor: Cursor | None, columns: tuple[str, ...]) -> Slice[_Asked]:
-    rows = rows.only(*KEY, "batch_id", "props", "header_fields")
-    return slice_of(rows.annotate(length=_Length("slots")), columns, cursor, AT_ONCE, _asked)
+    rows = rows.only(*KEY, "batch_id", "props", "slot_count", "header_fields")
+    return slice_of(rows, columns, cursor, AT_ONCE, _asked)
 
 
 def _asked(row: Query) -> _Asked:
-    count = row.props.bit_count() + row.header_fields.bit_count() + vars(row)["length"]
-    return _Asked((row.block or 0, row.pk), row.batch_id, count)
+    fields = row.props.bit_count() + row.header_fields.bit_count()
+    return _Asked((row.block or 0, row.pk), row.batch_id, row.slot_count, fields)

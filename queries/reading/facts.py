@@ -1,6 +1,6 @@
 """Proven facts, each with what a contract takes to read it."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import Enum, auto
@@ -11,10 +11,9 @@ from queries.models import Query
 from queries.reading.batches import query_view, transactions_of
 from queries.reading.views import QueryView
 from queries.statuses import BatchStatus
+from queries.wide_queries import in_portions
 
 BLOCK_AT_TIME = "BLOCK_AT_TIMESTAMP"
-AT_ONCE = 50  # queries that are held in memory, each of which may have thousands of slots
-COUNTED_AT_ONCE = 500  # of those whose facts are counted, and bounded, before they are read
 
 
 class FactKind(Enum):
@@ -92,27 +91,15 @@ def facts_of(query: QueryView, destination: int) -> tuple[FactView, ...]:
     return tuple(found)
 
 
-def proven_facts(rows: QuerySet[Query]) -> Iterator[ProvenFact]:
-    """Those of these queries whose batches are done, in the order in which they were asked for.
+def proven_facts_of(queries: Iterable[tuple[int, int]]) -> Iterator[ProvenFact]:
+    """Those of these queries whose batches are done, in their order.
 
-    Some queries at a time, each time in as many statements.
-    """
-    rows, last = _with_origin(rows).order_by("pk"), 0
-    while some := list(rows.filter(pk__gt=last)[:AT_ONCE]):
-        last = some[-1].pk
-        yield from _facts_of_rows(some)
-
-
-def proven_facts_of(keys: Sequence[int]) -> Iterator[ProvenFact]:
-    """The same of the queries with these keys, in the order of the keys.
-
-    All of them together must have so few facts that they can be held in memory.
+    They are named by key and count of slots, and some at a time are read.
     """
     rows = _with_origin(Query.objects.all())
-    for first in range(0, len(keys), COUNTED_AT_ONCE):
-        part = keys[first : first + COUNTED_AT_ONCE]
-        some = rows.in_bulk(part)
-        yield from _facts_of_rows([some[key] for key in part if key in some])
+    for keys in in_portions(queries):
+        some = rows.in_bulk(keys)
+        yield from _facts_of_rows([some[key] for key in keys if key in some])
 
 
 def _with_origin(rows: QuerySet[Query]) -> QuerySet[Query]:
@@ -143,4 +130,6 @@ def _facts_of_rows(some: list[Query]) -> Iterator[ProvenFact]:
 
 
 def facts_of_batch(batch_id: str) -> Iterator[ProvenFact]:
-    return proven_facts(Query.objects.filter(batch=batch_id, batch__status=BatchStatus.DONE))
+    """In the order in which they were asked for."""
+    rows = Query.objects.filter(batch=batch_id, batch__status=BatchStatus.DONE)
+    return proven_facts_of(rows.order_by("pk").values_list("pk", "slot_count"))

@@ -166,7 +166,7 @@ def _compare_with_what_was_read(queries: Sequence[Query], block: BlockProof, job
     proven = {_name(fact): fact.word.hex() for fact in block.facts}
     for query in queries:
         account = bytes.fromhex(query.account[2:])
-        for name, word in (query.values or {}).items():
+        for name, word in query.words.items():
             if proven.get((account, name)) != word:
                 raise _unavailable(f"of {name}, as it was read back,", job, CHANGED)
 

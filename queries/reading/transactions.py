@@ -7,7 +7,7 @@ from django.db.models import Q
 
 from queries.models import Query, SentHash, SentTransaction, TransactionOfJob
 from queries.pipeline.shares import split
-from queries.reading.lines import COLUMNS, QueryLine, line_of
+from queries.reading.lines import QueryLine, line_of, with_lines
 from queries.reading.slices import Cursor, Slice, slice_of
 
 MOST_JOBS = 100
@@ -73,7 +73,7 @@ def queries_of_transaction(
     """What it proved: accounts' facts, and header fields where it brought the header."""
     of_a_header = Q(header_transaction=shown.key, account="", name="")
     rows = Query.objects.filter(Q(account_transaction=shown.key) | of_a_header)
-    return slice_of(rows.select_related("job").only(*COLUMNS), ("id",), cursor, most, line_of)
+    return slice_of(with_lines(rows), ("id",), cursor, most, line_of)
 
 
 def _view(row: SentTransaction) -> TransactionView:

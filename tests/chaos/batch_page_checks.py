@@ -63,7 +63,7 @@ def of_counts(look: Look) -> Iterator[Violation]:
     jobs = {row["id"]: (row["source"], row["destination"]) for row in look.scene.rows("blockjob")}
     proven: dict[tuple[int, int], set[tuple[int, str, str]]] = defaultdict(set)
     for row in look.queries:
-        for name in as_json(row["values"]) or ():
+        for name in (*(as_json(row["values"]) or ()), *(as_json(row["slot_values"]) or ())):
             proven[jobs[row["job_id"]]].add((row["job_id"], row["account"], name))
     listed = look.scene.page(ROUTES)
     yield from not_shown(listed)

@@ -120,8 +120,8 @@ def _beyond_its_fee(row: Row, made: Bill) -> tuple[int, int]:
 
 
 def _of_queries(look: Look, made: Bill) -> Iterator[Violation]:
-    """What each is told to have cost is its share, and with its batch's others no more than that
-    has offered.
+    """What each is told to have cost is its share, and with its batch's others what that has
+    spent.
     """
     whole: dict[str, int] = defaultdict(int)
     for row in look.queries:
@@ -131,9 +131,9 @@ def _of_queries(look: Look, made: Bill) -> Iterator[Violation]:
             what = f"{row['batch_id']}, {row['place']} is told to cost {cost}, and costs {share}"
             yield Violation("false cost", what)
     for key, cost in whole.items():
-        row = look.batches[key]
-        if row["destination"] not in FREE and cost > number(row["fee"]):
-            yield Violation("false cost", f"queries of {key} cost {cost}, more than its fee")
+        spent = number(look.batches[key]["spent"])
+        if cost != spent:
+            yield Violation("false cost", f"queries of {key} cost {cost}, and it has spent {spent}")
 
 
 def _of_payers(look: Look) -> Iterator[Violation]:

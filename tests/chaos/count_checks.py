@@ -39,7 +39,8 @@ def _from_rows(look: Look) -> Counter[str]:
             true["batches_done"] += 1
             true[LATER if bound is None else f"done_within_{bound}"] += 1
             true["done_seconds"] += max(round(took), 0)
-    true["facts"] = sum(len(as_json(row["values"]) or ()) for row in look.queries)
+    kept = [row[column] for row in look.queries for column in ("values", "slot_values")]
+    true["facts"] = sum(len(as_json(words) or ()) for words in kept)
     true["gas"] = sum(int(each["gasUsed"], 16) for each in look.receipts.values() if each)
     return true
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.chaos.__main__ import shared
+from tests.chaos.__main__ import exit_code, shared
 from tests.chaos.run import Turn
 from tests.commands import clean_environment, free_port
 
@@ -33,6 +33,16 @@ def test_those_that_can_be_run_share_all_of_the_time(there: set[str], names: lis
     assert sum(each.seconds for each in present) == 600
     assert len(present) + len(absent) == len(TURNS)
     assert all(address not in there for _, address in absent)
+
+
+def test_where_none_was_named_all_are_to_be_run(capsys: pytest.CaptureFixture[str]) -> None:
+    _, absent = shared(TURNS, 600, {SERVER}.__contains__)
+    assert exit_code(absent, all_right=True) == 1
+    assert capsys.readouterr().out.splitlines() == [
+        f"NOT RUN: {name}, Celery, because nothing answers at there:6379"
+        for name in ("SQLite", "PostgreSQL")
+    ]
+    assert [exit_code([], all_right=each) for each in (True, False)] == [0, 1]
 
 
 def test_a_turn_that_was_asked_for_and_cannot_be_run_is_no_success(tmp_path: Path) -> None:

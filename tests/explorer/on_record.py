@@ -74,7 +74,7 @@ def prove(batch_id: str, nonce: int | None = None) -> None:
         send_transaction(batch_id, nonce)
     transitions.accept(Batch.objects.filter(pk=batch_id))
     queries = list(Query.objects.filter(batch=batch_id))
-    transitions.finish({query.pk: _values(query) for query in queries}, {})
+    transitions.finish({query.pk: _values(query) for query in queries})
 
 
 def _values(query: Query) -> dict[str, str]:

@@ -34,7 +34,7 @@ def _queries(batch_id: str) -> list[int]:
 
 
 def _finish(keys: list[int]) -> None:
-    transitions.finish({key: {"BALANCE": "00", "01": "00"} for key in keys}, {})
+    transitions.finish({key: {"BALANCE": "00", "01": "00"} for key in keys})
 
 
 def _counts() -> dict[str, int]:

@@ -15,6 +15,7 @@ from django.test.utils import override_settings
 
 from queries.management.many_jobs import ROUTES
 from queries.management.many_queries import LARGEST, fill
+from queries.management.many_wide_queries import SLOTS, add_wide_queries
 from queries.management.page_times import MOST_MS, PageRefused, PageTime, page_times
 from queries.management.scratch_database import database_bytes, scratch_database
 
@@ -47,12 +48,13 @@ class Command(BaseCommand):
         start, empty = perf_counter(), database_bytes()
         named = fill(queries)
         each_takes = (database_bytes() - empty) / queries
+        named = {**named, **add_wide_queries()}
         connection.close()
         took = perf_counter() - start
         self.stdout.write(
             f"{connection.vendor}, {queries:,} queries, filled in {took:,.0f} s, "
             f"{each_takes:,.0f} bytes each with all that belongs to it; "
-            f"{rounds} rounds of each page\n\n"
+            f"{rounds} rounds of each page; wide: many queries of {SLOTS:,} slots\n\n"
             f"{'page':32} {'SQL':>4} {'median ms':>10} {'p90 ms':>8} {'bytes':>9}"
         )
         slow = []

@@ -80,6 +80,18 @@ def _used_up() -> Any:
         return ask(key, "/batch-queries")
 
 
+def _facts_used_up() -> Any:
+    key = make_key()
+    with patch("queries.intake.settings.FACTS_PER_DAY", 1):
+        submit(key, account_batch({"props": ["NONCE"]}))
+        return submit(key, account_batch({"props": ["BALANCE"]}))
+
+
+def _more_than_a_day() -> Any:
+    with patch("queries.intake.settings.FACTS_PER_DAY", 1):
+        return submit(make_key(), account_batch({"props": ["NONCE", "BALANCE"]}))
+
+
 def _beyond_head() -> Any:
     record_head(SEPOLIA, number=1, timestamp=1)
     return submit(make_key(), SPECIFICATION)
@@ -234,6 +246,8 @@ REFUSED: dict[str, Ask] = {
     ),
     "too_many_accounts": _unlike(block_batch({"accounts": MANY})),
     "too_many_slots": _unlike(account_batch({"slots": [hex(n) for n in range(601)]})),
+    "too_many_facts": _facts_used_up,
+    "more_facts_than_a_day": _more_than_a_day,
     "too_many_webhook_headers": _unlike(
         webhook_batch(HEADERS | {"headers": {f"x-{n}": "" for n in range(11)}})
     ),

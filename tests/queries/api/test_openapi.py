@@ -50,6 +50,9 @@ def test_its_head() -> None:
     told = document()
     assert told["openapi"] == "3.1.0"
     assert told["info"]["version"] == settings.VERSION
+    # What the server program answers by itself; see test_serving_process.py.
+    assert "an empty 400" in told["info"]["description"]
+    assert "an empty 431" in told["info"]["description"]
     assert told["servers"] == [{"url": "http://testserver"}]
     named = [each["operationId"] for path in told["paths"].values() for each in path.values()]
     assert len(set(named)) == len(named)

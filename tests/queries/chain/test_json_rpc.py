@@ -1,6 +1,8 @@
 """What is said of a node that does not answer, or answers more than we take."""
 
+import base64
 import logging
+import pathlib
 import time
 import traceback
 from typing import Any
@@ -172,3 +174,24 @@ def test_what_a_node_wants_kept_is_not_sent_back() -> None:
             node.ask("eth_blockNumber")
         node.close()
     assert cookies == [None, None]
+
+
+def test_no_netrc_tells_a_node_who_asks(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: pathlib.Path
+) -> None:
+    """A name and a password are sent where the operator wrote them: into the node's address."""
+    netrc = tmp_path / "netrc"
+    netrc.write_text("default login operator password hunter2\n")
+    monkeypatch.setenv("NETRC", str(netrc))
+    heard: list[str | None] = []
+
+    def note(node: LyingNode, question: Any) -> None:
+        heard.append(node.headers.get("Authorization"))
+        node.answer(result("0x1", question["id"]))
+
+    with lying_node(note) as address:
+        for url in (address, address.replace("//", "//me:secret@")):
+            node = JsonRpc(url)
+            assert node.ask("eth_blockNumber") == "0x1"
+            node.close()
+    assert heard == [None, f"Basic {base64.b64encode(b'me:secret').decode()}"]

@@ -19,6 +19,7 @@ from queries.chain.registry_facts import (
     SlotRead,
     TimestampRead,
 )
+from queries.chain.registry_reads import call_data, words_data
 from queries.proving.header_fields import HeaderField
 from queries.proving.registry_calls import HeaderStep, headers_section, leaf_of, prove_call
 from queries.routes import Registry, RegistryKind
@@ -38,6 +39,13 @@ HASH, OTHER_HASH = b"\x0a" * 32, b"\x0b" * 32
 def facts(node: LocalNode, address: str, kind: RegistryKind, url: str = "") -> RegistryFacts:
     registry = Registry(kind, SOURCE_CHAIN, 31_337, address)
     return RegistryFacts(Destination(chain_of(url or node.url)), registry)
+
+
+def test_a_call_of_words_is_what_the_encoder_of_types_makes() -> None:
+    account, large = b"\xab" * 20, 2**256 - 1
+    field, slot = "tryAccountField(address,uint256,uint8)", "f(address,uint256,bytes32)"
+    assert words_data(field, account, 7, 3) == call_data(field, account, 7, 3)
+    assert words_data(slot, account, large, large) == call_data(slot, account, large, b"\xff" * 32)
 
 
 @pytest.fixture(scope="module")

@@ -14,6 +14,7 @@ from tests.queries.pipeline.two_chains import TwoChains, two_chains
 def _gathers_for_long(monkeypatch: pytest.MonkeyPatch) -> None:
     """Jobs that are due together go together, however busy the machine is."""
     monkeypatch.setattr(worker, "GATHERING", 60)
+    monkeypatch.setattr(worker, "GATHERING_BEFORE_OTHERS", 60)
 
 
 @pytest.fixture(scope="module")

@@ -9,7 +9,7 @@ import pytest
 from queries.chain.local_node import LocalNode
 from queries.chain.registry_reads import call_data
 from queries.models import Batch, BlockJob
-from queries.pipeline import verdicts, work
+from queries.pipeline import work
 from queries.pipeline.worker import work_once
 from queries.proving.headers import header_from_json
 from queries.proving.registry_calls import leaf_of
@@ -70,13 +70,6 @@ def test_a_price_that_was_asked_again_is_no_look_at_what_is_out_of_reach(
 def test_after_an_outage_each_node_is_heard_before_a_lie_counts(
     service: Service, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Also where chance would have the same one asked again and again."""
-
-    class TheFirst:
-        def randrange(self, _: int) -> int:
-            return 0
-
-    monkeypatch.setattr(verdicts, "_random", TheFirst())
     monkeypatch.setattr(work, "LONGEST_WAIT", timedelta(seconds=0.1))
     impatient(monkeypatch, patience=0)
     block = service.head() - 2

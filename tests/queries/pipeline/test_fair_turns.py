@@ -23,11 +23,17 @@ from queries.pipeline import leases, worker
 from queries.pipeline.advance import advance
 from queries.pipeline.clock import shared_now
 from queries.pipeline.leases import (
+    IN_OTHER_HANDS,
     LONGEST_DUE_EVERY,
+    TURNS_TOGETHER,
     claim_batch,
     claim_job,
+    claim_job_beside,
+    is_before_anothers_turn,
     look_in_turn,
+    next_look,
 )
+from queries.pipeline.work import SOON
 from queries.statuses import BatchStatus
 from tests.queries.chain.lying_node import LyingNode
 from tests.queries.pipeline.between import PassOn, between, methods
@@ -146,6 +152,24 @@ def test_a_backlog_has_its_part_beside_what_is_looked_at_again_and_again() -> No
     assert taken.count(busy.pk) == 16 // LONGEST_DUE_EVERY
 
 
+def test_who_is_idle_does_not_look_again_and_again_at_what_others_work_on() -> None:
+    """A second thread of a prover had its processor to itself, while the first one proved."""
+    _job(1, shared_now())
+    due = next_look(BlockJob)
+    assert due is not None
+    assert due < 0
+    lease = claim_job()
+    assert lease
+    assert next_look(BlockJob) == IN_OTHER_HANDS  # it may leave something to do
+    _job(2, shared_now())
+    assert (next_look(BlockJob) or 0) < 0
+    lease.held().update(lease_until=shared_now() - A_SECOND)  # its worker is no more
+    BlockJob.objects.exclude(pk=lease.row.pk).delete()
+    assert (next_look(BlockJob) or 0) < 0
+    lease.close()
+    assert next_look(BlockJob) is None
+
+
 def test_nobody_waits_for_a_turn_where_nothing_else_is_due() -> None:
     owner = _account()
     for _ in range(3):
@@ -170,6 +194,39 @@ def test_a_block_has_the_earliest_turn_of_those_who_wait_for_it() -> None:
     assert lease
     lease.close()
     assert asked(40) == 40 * A_SECOND
+
+
+def _job(block: int, turn: datetime) -> BlockJob:
+    """Due since a second ago."""
+    due = shared_now() - A_SECOND
+    return BlockJob.objects.create(source=1, destination=1, block=block, turn=turn, look_again=due)
+
+
+def test_who_has_a_turn_does_not_wait_for_what_another_asked_for_far_beyond_it() -> None:
+    """What is gathered goes together, so each waits until all of it is proven."""
+    now = shared_now()
+    mine, soon = _job(1, now), _job(2, now + TURNS_TOGETHER - A_SECOND)
+    much = _job(3, now + TURNS_TOGETHER + 60 * A_SECOND)
+    gathered = claim_job_beside(mine, SOON, {mine.pk})
+    assert gathered
+    assert gathered.row.pk == soon.pk
+    assert claim_job_beside(mine, SOON, {mine.pk, soon.pk}) is None
+    beside_much = claim_job_beside(much, SOON, {much.pk, soon.pk})
+    assert beside_much
+    assert beside_much.row.pk == mine.pk
+
+
+def test_what_is_before_its_turn_is_gathered_no_longer_once_anothers_has_come() -> None:
+    now = shared_now()
+    mine, much = _job(1, now - A_SECOND), _job(2, now + 60 * A_SECOND)
+    assert is_before_anothers_turn(much)
+    assert not is_before_anothers_turn(mine)
+    lease = claim_job()
+    assert lease
+    assert lease.row.pk == mine.pk
+    assert not is_before_anothers_turn(much)
+    _batch(_account(), now - A_SECOND)
+    assert is_before_anothers_turn(much)
 
 
 def test_claims_and_turns_are_sought_by_an_index() -> None:

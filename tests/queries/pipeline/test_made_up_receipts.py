@@ -199,3 +199,26 @@ def test_a_block_that_is_far_ahead_holds_up_nobody(service: Service) -> None:
         service.node.rpc.ask_many("evm_setAutomine", [(True,)])
         prover.work(other := prover.ask_balance(HOLDER, service.head() - 3))
     assert service.status(other)["queryStatus"] == "DONE"
+
+
+def _takes_one_gas_more(asked: Any, answer: Any) -> None:
+    if asked["method"] == "eth_getTransactionReceipt" and answer.get("result"):
+        used = int(answer["result"]["gasUsed"], 16)
+        answer["result"] |= {"gasUsed": hex(used + 1)}
+
+
+def test_made_up_gas_is_in_the_cost_of_no_query_once_it_is_settled(service: Service) -> None:
+    """Facts are there before two nodes agree on what it took to prove them."""
+    with between(service.node.url, retold(_takes_one_gas_more)) as (address, _):
+        prover = through(service, address, service.node.url)
+        batch = prover.ask_balance(HOLDER, service.head() - 2)
+        prover.work(batch)
+    told = service.status(batch)
+    assert (told["queryStatus"], told["spent"]) == ("DONE", "0")
+    assert told["queries"][0]["cost"] is None
+    through(service, service.node.url).work_until(
+        SentTransaction.objects.filter(settled=True).exists
+    )
+    told = service.status(batch)
+    price = price_of(SentTransaction.objects.get())
+    assert told["spent"] == told["queries"][0]["cost"] == str(price)

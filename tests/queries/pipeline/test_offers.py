@@ -10,7 +10,7 @@ import pytest
 
 from queries.chain.local_node import LocalNode
 from queries.models import BlockJob, SentTransaction
-from queries.pipeline import following
+from queries.pipeline import following, prove
 from tests.queries.pipeline.service import CHAIN_ID, ETHER, HOLDER, Service, running_service
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -171,7 +171,11 @@ def test_what_is_held_back_for_one_block_is_waited_for_by_the_next(node: LocalNo
     assert int(told["spent"]) <= needed
 
 
-def test_who_asked_earlier_does_not_wait_for_what_is_held_back(node: LocalNode) -> None:
+def test_who_asked_earlier_does_not_wait_for_long_for_what_is_held_back(
+    node: LocalNode, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(prove, "HELD_FOR", timedelta(seconds=0.1))
+    monkeypatch.setattr(prove, "LATER", timedelta(seconds=0.1))
     with running_service(node, free=False, dearest_gas=ETHER, confirmations=5) as service:
         service.mine(8)
         first = _data(service)

@@ -32,7 +32,7 @@ def test_one_is_not_enough_where_another_says_otherwise(
     said = Opinions(nodes)
     said.note(TooLittleOffered({"a": 5}), 0)
     if other is None:
-        said.note_otherwise()
+        said.note_otherwise(1)
         assert said.of_all() is None
         return
     said.note(other, 1)

@@ -156,7 +156,9 @@ def test_a_deeper_reorganisation_is_seen_at_finality_and_what_it_undid_is_sent_a
         _is_right(service, batch, block)
         row.refresh_from_db()
         assert row.settled
-        assert service.status(batch)["spent"] == str(costs.price_of(row)) != spent
+        told = service.status(batch)
+        price = str(costs.price_of(row))
+        assert told["spent"] == told["queries"][0]["cost"] == price != spent
         service.mine(70)
         _mining(service, chains, 1)
         row.refresh_from_db()
@@ -186,7 +188,9 @@ def test_what_was_mined_anew_and_failed_is_proven_again() -> None:
         failed, again = SentTransaction.objects.order_by("nonce")
         assert (failed.settled, failed.succeeded) == (True, False)
         assert (again.settled, again.succeeded, again.shares) == (True, True, {})
-        assert service.status(batch)["spent"] == str(costs.price_of(failed)) != told["spent"]
+        anew = service.status(batch)
+        price = str(costs.price_of(failed))
+        assert anew["spent"] == anew["queries"][0]["cost"] == price != told["spent"]
         query = Query.objects.get()
         assert query.ended
         assert query.header_transaction == query.account_transaction == again

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from queries.models import Batch, ChainCost, SentTransaction
-from queries.pipeline import costs, following
+from queries.pipeline import costs, following, undone
 from tests.queries.pipeline.between import Change, between, retold
 from tests.queries.pipeline.provers import through
 from tests.queries.pipeline.service import CHAIN_ID, HOLDER, Service
@@ -91,3 +91,14 @@ def test_what_is_told_anew_of_its_costs_takes_the_place_of_what_was_told(
         assert int(batch.spent, 16) == min(price, fee)
         whole = ChainCost.objects.get()
         assert (whole.transactions, whole.gas, int(whole.spent, 16)) == (1, row.gas_used, price)
+
+
+def test_what_was_undone_meanwhile_is_not_corrected(service: Service) -> None:
+    service.work(service.ask_balance(HOLDER, service.head() - 1))
+    stale = SentTransaction.objects.get()
+    spent = Batch.objects.get().spent
+    undone.reopen(SentTransaction.objects.get())
+    stale.gas_used = 1
+    costs.settle_costs(stale, free=False, anew=True)
+    row = SentTransaction.objects.get()
+    assert (row.settled, row.gas_used, Batch.objects.get().spent) == (False, None, spent)

@@ -1,0 +1,103 @@
+"""What a transaction is settled to have cost is right in the end: as two nodes tell of it when its
+block is final.
+"""
+
+from typing import Any
+
+import pytest
+
+from queries.models import ChainCost, SentTransaction
+from queries.pipeline.finality import look_at_final
+from tests.queries.pipeline.between import Change, between, retold
+from tests.queries.pipeline.provers import through
+from tests.queries.pipeline.service import CHAIN_ID, ETHER, HOLDER, Service
+
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.either_database]
+AWAY = "http://127.0.0.1:9"
+
+
+def _with(key: str, more: int) -> Change:
+    """Receipts that tell of more than there was, and of no more than was signed."""
+
+    def change(asked: Any, answer: Any) -> None:
+        if asked["method"] == "eth_getTransactionReceipt" and answer.get("result"):
+            answer["result"] |= {key: hex(int(answer["result"][key], 16) + more)}
+
+    return change
+
+
+MORE_GAS = _with("gasUsed", 1)
+LIES = [MORE_GAS, _with("effectiveGasPrice", -1_000)]
+
+
+def _settled(service: Service, *addresses: str) -> str:
+    """By what these tell."""
+    prover = through(service, *addresses)
+    block = service.head() - 2
+    # For a fee: as a price is what is borne of it.
+    entry = {"accounts": {HOLDER: {"props": ["BALANCE"]}}}
+    batch = prover.submit({str(CHAIN_ID): {f"block:{block}": entry}}, fee=str(ETHER))
+    prover.work(batch)
+    service.mine(80)  # now it is final
+    assert SentTransaction.objects.filter(settled=True, final=False).exists()
+    return batch
+
+
+def _true_cost(service: Service) -> int:
+    row = SentTransaction.objects.get()
+    receipt = service.node.rpc.ask("eth_getTransactionReceipt", row.mined_hash)
+    return int(receipt["gasUsed"], 16) * int(receipt["effectiveGasPrice"], 16)
+
+
+def _told(service: Service, batch: str) -> set[int]:
+    """What all tell of it."""
+    told = service.status(batch)
+    costs = sum(int(query["cost"]) for query in told["queries"])
+    return {int(told["spent"]), costs, int(ChainCost.objects.get().spent, 16)}
+
+
+def _look(service: Service, *addresses: str) -> None:
+    chains = through(service, *addresses).chains()
+    look_at_final(chains, CHAIN_ID)
+    chains.close()
+
+
+@pytest.mark.parametrize("lie", LIES, ids=["gas", "price"])
+@pytest.mark.parametrize("at_the_end", [False, True], ids=["gone", "still there"])
+def test_what_one_node_made_up_is_corrected(
+    service: Service, lie: Change, *, at_the_end: bool
+) -> None:
+    """Also where it is still the one that is asked first."""
+    url = service.node.url
+    with between(url, retold(lie)) as (liar, _):
+        batch = _settled(service, liar, AWAY)
+        assert _told(service, batch) != {_true_cost(service)}
+        _look(service, *([liar] if at_the_end else []), url, url)
+    row = SentTransaction.objects.get()
+    assert (row.settled, row.final) == (True, True)
+    assert _told(service, batch) == {_true_cost(service)}
+    assert ChainCost.objects.get().gas == row.gas_used
+
+
+def test_it_is_not_corrected_by_one(service: Service) -> None:
+    """Who is alone may be the one that makes it up."""
+    url = service.node.url
+    batch = _settled(service, url)
+    before = SentTransaction.objects.values().get()
+    with between(url, retold(MORE_GAS)) as (liar, _):
+        _look(service, liar, AWAY)
+        _look(service, liar, url)
+    assert SentTransaction.objects.values().get() == before
+    assert _told(service, batch) == {_true_cost(service)}
+    _look(service, url, AWAY)
+    assert SentTransaction.objects.get().final
+
+
+def test_nodes_that_tell_of_other_prices_keep_nothing_from_being_final(service: Service) -> None:
+    """As those of an OP-stack chain may; how much gas it was all tell alike."""
+    url = service.node.url
+    batch = _settled(service, url)
+    with between(url, retold(_with("effectiveGasPrice", -1_000))) as (other, _):
+        _look(service, other, url)
+    assert SentTransaction.objects.get().final
+    assert _told(service, batch) == {_true_cost(service)}

@@ -1,0 +1,93 @@
+"""What an account may ask for in a day, because all of it is kept."""
+
+from typing import Any
+
+import pytest
+from django.conf import LazySettings
+from django.db import OperationalError
+
+from accounts.models import Allowance
+from queries import intake
+from queries.models import Batch, Query
+from tests.queries.api.served_api import (
+    HERE,
+    OTHER_WALLET,
+    WALLET,
+    make_key,
+    submit,
+)
+from tests.queries.schema.example_batches import account_batch
+
+pytestmark = [pytest.mark.django_db, pytest.mark.urls(HERE)]
+
+
+def _three_facts(key: str, **headers: str) -> Any:
+    return submit(key, account_batch({"props": ["NONCE", "BALANCE"], "slots": ["0x1"]}), **headers)
+
+
+def test_an_account_has_so_many_in_a_day(settings: LazySettings) -> None:
+    settings.FACTS_PER_DAY = 6
+    key = make_key()
+    assert [_three_facts(key).status_code for _ in range(2)] == [200, 200]
+    refused = _three_facts(key)
+    assert (refused.status_code, refused.json()["code"]) == (429, "too_many_facts")
+    assert refused.json()["retryable"] is True
+    assert 86_000 < int(refused["Retry-After"]) <= 86_400
+    assert refused.json()["error"].startswith(
+        "This batch asks for 3 facts. An account may ask for 6 in a day here"
+    )
+    assert _three_facts(make_key(OTHER_WALLET)).status_code == 200
+    assert _three_facts(make_key(WALLET)).status_code == 429  # whichever of its keys it shows
+    assert (Batch.objects.count(), Query.objects.count()) == (3, 3)
+
+
+def test_what_is_refused_or_came_before_is_not_counted(settings: LazySettings) -> None:
+    settings.FACTS_PER_DAY = 5
+    key = make_key()
+    for _ in range(4):
+        assert _three_facts(key, **{"idempotency-key": "one"}).status_code == 200
+    assert _three_facts(key).status_code == 429
+    assert submit(key, account_batch({"slots": ["0x1", "0x2"]})).status_code == 200
+    assert submit(key, account_batch({"slots": ["0x3"]})).status_code == 429
+
+
+def test_what_could_not_be_stored_is_not_counted(
+    settings: LazySettings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whoever is told to come again would find the day's spent."""
+    settings.FACTS_PER_DAY = 3
+    key = make_key()
+
+    def full() -> None:
+        raise OperationalError("database or disk is full")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(intake, "ready_to_insert", lambda _: full)
+        assert _three_facts(key).status_code == 503
+    assert not Batch.objects.exists()
+    assert _three_facts(key).status_code == 200
+
+
+def test_a_batch_of_more_than_a_day_has_is_told_so(settings: LazySettings) -> None:
+    """And not to come again, which some would do for ever."""
+    settings.FACTS_PER_DAY = 2
+    refused = _three_facts(make_key())
+    told = refused.json()
+    assert (refused.status_code, told["code"]) == (400, "more_facts_than_a_day")
+    assert (told["retryable"], told["path"]) == (False, "data")
+    assert "Retry-After" not in refused
+    assert told["error"] == (
+        "This batch asks for 3 facts, and no account may ask for more than 2 in a day here: it is "
+        "never taken. Split it into several batches, for several days."
+    )
+    assert not Batch.objects.exists()
+    assert not Allowance.objects.filter(subject__startswith="facts of ").exists()
+
+
+def test_the_next_day_has_as_many(settings: LazySettings) -> None:
+    settings.FACTS_PER_DAY = 3
+    key = make_key()
+    assert [_three_facts(key).status_code for _ in range(2)] == [200, 429]
+    held = Allowance.objects.get(subject__startswith="facts of ")
+    Allowance.objects.filter(pk=held.pk).update(window_began=held.window_began - 86_400)
+    assert [_three_facts(key).status_code for _ in range(2)] == [200, 429]
