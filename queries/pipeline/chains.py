@@ -9,9 +9,9 @@ from dataclasses import dataclass, field, replace
 from queries.chain.destination import Destination
 from queries.chain.ens import EnsNames
 from queries.chain.errors import ChainError
-from queries.chain.heads import ChainHead, read_head
+from queries.chain.heads import ChainHead
 from queries.chain.name_turns import NameTurns
-from queries.chain.nodes import ENOUGH_NODES, Nodes
+from queries.chain.nodes import ENOUGH_NODES
 from queries.chain.registry_facts import RegistryFacts
 from queries.chain.second_words import SecondWords
 from queries.chain.signer import Signer
@@ -19,6 +19,7 @@ from queries.chain.source import SourceChain
 from queries.models import Batch, BlockJob
 from queries.pipeline import heads
 from queries.pipeline.day import is_spent
+from queries.pipeline.each_head import EachHead
 from queries.pipeline.lane import Lane
 from queries.pipeline.last_looks import LastLooks
 from queries.pipeline.long_work import LongWork
@@ -31,7 +32,6 @@ log = logging.getLogger("tacitus.prover")
 HEAD_IS_FRESH = 0.25  # seconds
 NEWEST_IS_FRESH = 0.1  # seconds: for jobs that are looked at one after the other
 DAY_IS_FRESH = 1.0  # seconds: likewise; whoever signs adds it up anew
-ALONE_WITHIN = 2.0  # seconds, for the answer of one node that is asked beside the others
 AFTER_A_FAULT = 5.0
 STANDS_STILL_AFTER = 30.0  # seconds without another block
 # How often each node's head is held against the one that is gone by, and by how many seconds of
@@ -67,6 +67,7 @@ class Chains:
     _destinations: dict[int, Destination] = field(default_factory=dict)
     _names: dict[int, EnsNames] = field(default_factory=dict)
     _second_words: dict[int, SecondWords] = field(default_factory=dict)
+    _each_head: dict[int, EachHead] = field(default_factory=dict)
     _heads: dict[int, tuple[float, ChainHead]] = field(default_factory=dict)
     _newest: dict[int, tuple[float, ChainHead]] = field(default_factory=dict)
     _days: dict[int, tuple[float, bool]] = field(default_factory=dict)
@@ -109,6 +110,11 @@ class Chains:
             chain = self.chain(chain_id)
             self._second_words[chain_id] = SecondWords(chain, until=self.until)
         return self._second_words[chain_id]
+
+    def each_head(self, chain_id: int) -> EachHead:
+        if chain_id not in self._each_head:
+            self._each_head[chain_id] = EachHead(self.chain(chain_id), until=self.until)
+        return self._each_head[chain_id]
 
     @property
     def sender(self) -> str:
@@ -199,6 +205,8 @@ class Chains:
         self._doubted[key] = since, now
         if now > since + after:
             self._ask_another_first(asked)
+            # Else one that tells of a later time would be asked first again at once.
+            self._compares_at[asked.chain.id] = now + after
 
     def _doubt_where_it_stands_still(self, asked: SourceChain | Destination) -> None:
         _, since = self._moved.get(asked, (-1, math.inf))
@@ -219,18 +227,22 @@ class Chains:
 
     def _doubt_who_is_behind(self, chain_id: int) -> None:
         """By two of three; of two, the one that is ahead is believed."""
-        nodes, now = len(self.chain(chain_id).nodes), time.monotonic()
-        if nodes == 1 or now < self._compares_at.get(chain_id, 0.0):
+        if time.monotonic() < self._compares_at.get(chain_id, 0.0):
             return
-        self._compares_at[chain_id] = now + COMPARED_EVERY
-        times = sorted(each.timestamp for each in self._heads_of_each(chain_id))
-        ahead = times[-min(ENOUGH_NODES, nodes - 1) :]
+        try:
+            told = self.each_head(chain_id).time_of_most()
+            if told is not None:
+                self._ask_no_one_first_before(told - BEHIND, chain_id)
+        finally:
+            # However long that took, there is as much time for what waits.
+            self._compares_at[chain_id] = time.monotonic() + COMPARED_EVERY
+
+    def _ask_no_one_first_before(self, timestamp: int, chain_id: int) -> None:
         sources, destinations = map(set, zip(*self.routes.registries, strict=True))
-        in_time = ahead[0] - BEHIND if ahead else 0
-        if chain_id in sources and self.head(chain_id).timestamp < in_time:
+        if chain_id in sources and self.head(chain_id).timestamp < timestamp:
             self._ask_another_first(self.source(chain_id))
             self._heads.pop(chain_id)
-        if chain_id in destinations and self.newest(chain_id).timestamp < in_time:
+        if chain_id in destinations and self.newest(chain_id).timestamp < timestamp:
             self._ask_another_first(self.destination(chain_id))
             self._newest.pop(chain_id)
 
@@ -238,29 +250,13 @@ class Chains:
         """Of all that its nodes say: nothing can be checked of a head, and that a block is not
         there is no one node's word.
         """
-        found = [self.head(chain_id), *self._heads_of_each(chain_id)]
+        found = [self.head(chain_id), *self.each_head(chain_id).told()]
         return max(found, key=lambda each: each.number)
 
     def two_tell_heads(self, chain_id: int) -> bool:
         """Now, as far as there are two."""
         nodes = len(self.chain(chain_id).nodes)
-        return nodes == 1 or len(self._heads_of_each(chain_id)) >= ENOUGH_NODES
-
-    def _heads_of_each(self, chain_id: int) -> list[ChainHead]:
-        """One by one, as far as they answer."""
-        found: list[ChainHead] = []
-        chain = self.chain(chain_id)
-        for address in chain.nodes if len(chain.nodes) > 1 else ():
-            alone = Nodes(
-                replace(chain, nodes=(address,)), timeout=ALONE_WITHIN, patience=0, until=self.until
-            )
-            try:
-                found.append(read_head(alone))
-            except ChainError:
-                continue
-            finally:
-                alone.close()
-        return found
+        return nodes == 1 or len(self.each_head(chain_id).told()) >= ENOUGH_NODES
 
     def provable_head(self, registry: Registry) -> ChainHead:
         """With the last block that this registry may be shown as the final one.
@@ -300,3 +296,5 @@ class Chains:
             names.close()
         for words in self._second_words.values():
             words.close()
+        for each in self._each_head.values():
+            each.close()

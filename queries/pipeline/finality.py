@@ -7,6 +7,7 @@ was alone made it up, is borne at that from then on.
 """
 
 import logging
+import time
 from copy import copy
 
 from queries.models import SentTransaction
@@ -18,6 +19,7 @@ from queries.pipeline.mined import bounds_of
 from queries.pipeline.undone import is_undone, reopen
 
 AT_ONCE = 20
+LOOKING = 1.0  # seconds, after which no further one is begun: a node may take long and lie for ever
 OF_ITS_COST = ("mined_block", "gas_used", "gas_price", "data_fee")
 
 log = logging.getLogger("tacitus.prover")
@@ -32,8 +34,12 @@ def look_at_final(chains: Chains, destination: int) -> None:
     final = lane.second_words.final_number()
     # One whose nonce was used for something else was never mined.
     # In any order: those on which nodes do not agree keep no others waiting.
-    some = rows.filter(mined_block__lte=final).order_by("?").values_list("pk", flat=True)[:AT_ONCE]
-    for row in SentTransaction.objects.filter(pk__in=list(some)):
+    deep_enough = rows.filter(mined_block__lte=final).order_by("?")
+    some = list(deep_enough.values_list("pk", flat=True)[:AT_ONCE])
+    until, by_pk = time.monotonic() + LOOKING, SentTransaction.objects.in_bulk(some)
+    for row in map(by_pk.__getitem__, some):
+        if time.monotonic() > until:
+            return
         if _stays(lane, row):
             SentTransaction.objects.filter(pk=row.pk, settled=True).update(final=True)
 

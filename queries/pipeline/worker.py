@@ -119,15 +119,17 @@ def deliver_once() -> bool:
 
 
 def _look_at_final(chains: Chains) -> None:
-    """Every now and then."""
-    if time.monotonic() < chains.looks_at_final:
+    """Every now and then, and for a tenth of the time at most."""
+    begun = time.monotonic()
+    if begun < chains.looks_at_final:
         return
-    chains.looks_at_final = time.monotonic() + FINAL_EVERY
     for destination in {destination for _, destination in chains.routes.registries}:
         try:
             look_at_final(chains, destination)
         except ChainError as fault:
             log.warning("%s", fault)
+    ended = time.monotonic()
+    chains.looks_at_final = ended + max(FINAL_EVERY, 10 * (ended - begun))
 
 
 def _settle(lease: Lease[Batch], chains: Chains, *, with_others: bool) -> None:

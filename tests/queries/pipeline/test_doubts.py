@@ -1,13 +1,21 @@
-"""Who waits long for what a node tells has another one asked, however rarely it is looked at."""
+"""Who waits long for what a node tells has another one asked, however rarely it is looked at; and
+nobody asks it for its head then, which it may make up.
+"""
 
+import socket
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, closing
 from types import SimpleNamespace
 
 import pytest
 
+from queries.chain.heads import ChainHead
 from queries.models import BlockJob
 from queries.pipeline import chains as chains_of_a_worker
-from queries.pipeline.chains import LEADS_NOWHERE_AFTER, STILL_WAITS, Chains
-from queries.routes import Chain, NodeAddress, Routes
+from queries.pipeline import each_head
+from queries.pipeline.chains import BEHIND, COMPARED_EVERY, LEADS_NOWHERE_AFTER, STILL_WAITS, Chains
+from queries.routes import Chain, NodeAddress, Registry, RegistryKind, Routes
 from tests.local_chain import CHAIN_ID
 
 pytestmark = pytest.mark.no_database
@@ -71,3 +79,76 @@ def test_of_many_only_those_that_may_still_wait_are_kept(
         clock.now = number * STILL_WAITS / 5
         chains.doubt(destination, BlockJob(pk=number))
     assert len(chains._doubted) <= 10 + 1
+
+
+def _to(nodes: tuple[NodeAddress, ...]) -> Chains:
+    """A destination that these tell of."""
+    registry = Registry(RegistryKind.ATTESTED, 1, CHAIN_ID, f"0x{1:040x}")
+    return Chains(Routes({CHAIN_ID: Chain(CHAIN_ID, "Local", nodes)}, {(1, CHAIN_ID): registry}))
+
+
+@pytest.fixture
+def compared(monkeypatch: pytest.MonkeyPatch) -> Chains:
+    """Whose destination's node is behind what another one tells."""
+    chains = _to(NODES)
+    chains._each_head[CHAIN_ID] = each_head.EachHead(chains.chain(CHAIN_ID))
+    monkeypatch.setattr(chains._each_head[CHAIN_ID], "time_of_most", lambda: 1_000 + BEHIND)
+    behind = ChainHead(1, 999, bytes(32), 0)
+    monkeypatch.setattr(chains.destination(CHAIN_ID), "head", lambda: behind)
+    return chains
+
+
+def test_whoever_is_behind_is_passed_over_every_now_and_then(
+    clock: Clock, compared: Chains, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    turns = _turns(compared, monkeypatch)
+    for _ in range(2):
+        compared._doubt_who_is_behind(CHAIN_ID)
+    assert len(turns) == 1
+    clock.now += COMPARED_EVERY
+    compared._doubt_who_is_behind(CHAIN_ID)
+    assert len(turns) == 2
+
+
+def test_who_was_doubted_is_not_asked_first_for_its_head(
+    clock: Clock, compared: Chains, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It may tell of a time that has not come."""
+    turns, job = _turns(compared, monkeypatch), BlockJob(pk=1)
+    for clock.now in (0.0, LEADS_NOWHERE_AFTER + 1):
+        compared.doubt(compared.destination(CHAIN_ID), job)
+    clock.now += LEADS_NOWHERE_AFTER - 1
+    compared._doubt_who_is_behind(CHAIN_ID)
+    assert len(turns) == 1
+
+
+@pytest.fixture
+def silent() -> Iterator[tuple[NodeAddress, ...]]:
+    """Nodes that take every question and answer none."""
+    with ExitStack() as stack:
+        listening = [stack.enter_context(closing(socket.create_server(("", 0)))) for _ in NODES]
+        yield tuple(NodeAddress(f"http://127.0.0.1:{each.getsockname()[1]}") for each in listening)
+
+
+def test_where_nobody_answers_no_head_is_waited_for(
+    silent: tuple[NodeAddress, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """All else that a thread does would wait for it, again and again."""
+    monkeypatch.setattr(each_head, "ALONE_WITHIN", 0.2)
+    begun, chains = time.monotonic(), _to(silent)
+    chains._doubt_who_is_behind(CHAIN_ID)
+    assert time.monotonic() < begun + 1.5
+    chains._compares_at.clear()
+    begun = time.monotonic()
+    chains._doubt_who_is_behind(CHAIN_ID)
+    assert time.monotonic() < begun + 0.1  # they were silent just now
+    chains.close()
+
+
+def test_no_one_alone_says_how_far_the_others_should_be(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of three that have two which do not answer in time."""
+    alone = each_head.EachHead(Chain(CHAIN_ID, "Local", (*NODES, NODES[0])))
+    told = [ChainHead(1, timestamp, bytes(32), 0) for timestamp in (50, 70, 90)]
+    for heads, most in ((told[:1], None), (told[:2], 50), (told, 70)):
+        monkeypatch.setattr(alone, "told", lambda heads=heads, **_: heads)
+        assert alone.time_of_most() == most

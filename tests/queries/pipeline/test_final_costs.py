@@ -2,12 +2,16 @@
 block is final.
 """
 
+import time
 from typing import Any
 
 import pytest
 
 from queries.models import ChainCost, SentTransaction
+from queries.pipeline import finality, worker
 from queries.pipeline.finality import look_at_final
+from queries.pipeline.lane import Lane
+from queries.pipeline.worker import FINAL_EVERY, work_once
 from tests.queries.pipeline.between import Change, between, retold
 from tests.queries.pipeline.provers import through
 from tests.queries.pipeline.service import CHAIN_ID, ETHER, HOLDER, Service
@@ -101,3 +105,47 @@ def test_nodes_that_tell_of_other_prices_keep_nothing_from_being_final(service: 
         _look(service, other, url)
     assert SentTransaction.objects.get().final
     assert _told(service, batch) == {_true_cost(service)}
+
+
+def test_those_that_take_long_are_looked_at_one_in_a_while(
+    service: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One node may answer slowly and never agree, and all that a prover does waits meanwhile."""
+    _settled(service, service.node.url)
+    row = SentTransaction.objects.get()
+    for nonce in range(1, 5):
+        row.pk, row.nonce, row.mined_hash = None, nonce, f"0x{nonce:064x}"
+        row.save()
+    looked_at = set[int]()
+
+    def takes_long(_lane: Lane, row: SentTransaction) -> bool:
+        looked_at.add(row.nonce)
+        time.sleep(0.1)
+        return False
+
+    monkeypatch.setattr(finality, "LOOKING", 0.05)
+    monkeypatch.setattr(finality, "_stays", takes_long)
+    chains = service.chains()
+    for looks in range(1, 300):
+        begun = time.monotonic()
+        work_once(chains)
+        pause = chains.looks_at_final - time.monotonic()
+        assert len(looked_at) <= looks
+        assert time.monotonic() < begun + 0.5
+        assert pause > FINAL_EVERY - 0.5
+        chains.looks_at_final = 0
+        if len(looked_at) == 5:
+            break
+    assert len(looked_at) == 5
+    chains.close()
+
+
+def test_where_a_look_takes_very_long_the_next_one_comes_later(
+    service: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(worker, "FINAL_EVERY", 0.1)
+    monkeypatch.setattr(worker, "look_at_final", lambda *_: time.sleep(0.2))
+    chains = service.chains()
+    work_once(chains)
+    assert chains.looks_at_final > time.monotonic() + 1.5
+    chains.close()
