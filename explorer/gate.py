@@ -26,6 +26,7 @@ Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Message], Awaitable[None]]
 
 BODY_SECONDS = 10.0  # for the whole of a body
+CHUNKS_SECONDS = 2.0  # for as many of them as come, before they are refused
 PIECE_SECONDS = 20.0  # in which a reader takes a piece of an answer
 PIECE = 65_536  # bytes
 PASSED_OVER = 16 * 2**20  # bytes: a body that nobody keeps is taken up to this length
@@ -71,16 +72,17 @@ class Gate:
         self._unread = UnreadAnswers()
 
     async def __call__(self, scope: dict[str, Any], receive: Receive, send: Send) -> None:
-        request = environ_of(scope)
-        length, taken = int(request.get("CONTENT_LENGTH") or 0), _Taken(receive)
-        # Chunks have no length, and nobody behind takes them.
-        is_chunked = "HTTP_TRANSFER_ENCODING" in request
-        if length and not is_chunked:
+        request, taken = environ_of(scope), _Taken(receive)
+        length = int(request.get("CONTENT_LENGTH") or 0)
+        if "HTTP_TRANSFER_ENCODING" in request:
+            # Chunks have no length, and nobody behind takes them.
+            await _pass_over(request, PASSED_OVER, CHUNKS_SECONDS, taken)
+            answer, send = await self._answer(request, b""), _closing(send)
+        elif length:
             answer = await self._answer_to_a_body(request, length, taken)
+            send = send if taken.bytes >= length else _closing(send)
         else:
             answer = await self._answer(request, b"")
-        if is_chunked or taken.bytes < length:
-            answer.headers.append((b"Connection", b"close"))
         size = _size(answer, request)
         if size > LARGE:
             await self._send_large(size, answer, request, receive, send)
@@ -111,8 +113,8 @@ class Gate:
         self, request: dict[str, Any], length: int, receive: Receive
     ) -> Answer:
         if length > self._longest or self._refused_unread(request):
-            if length <= PASSED_OVER and "HTTP_EXPECT" not in request:
-                await _pass_over(length, receive)
+            if length <= PASSED_OVER:
+                await _pass_over(request, length, BODY_SECONDS, receive)
             return await self._answer(request, b"")
         body = bytearray()
         try:
@@ -195,14 +197,27 @@ class _Taken:
         return message
 
 
-async def _pass_over(length: int, receive: Receive) -> None:
+async def _pass_over(
+    request: dict[str, Any], length: int, seconds: float, receive: Receive
+) -> None:
+    if "HTTP_EXPECT" in request:
+        return
     with suppress(TimeoutError):
-        async with asyncio.timeout(BODY_SECONDS):
+        async with asyncio.timeout(seconds):
             while length > 0:
                 message = await receive()
-                if message["type"] != "http.request":
+                if message["type"] != "http.request" or not message["more_body"]:
                     return
                 length -= len(message["body"])
+
+
+def _closing(send: Send) -> Send:
+    async def closing(message: Message) -> None:
+        if message["type"] == "http.response.start":
+            message["headers"] = [*message["headers"], (b"Connection", b"close")]
+        await send(message)
+
+    return closing
 
 
 def _size(answer: Answer, request: dict[str, Any]) -> int:

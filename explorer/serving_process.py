@@ -17,7 +17,7 @@ from granian._granian import ListenerSpec
 from granian.server.mp import MPServer
 
 from explorer.form_bounds import is_refused_unread
-from explorer.gate import Gate
+from explorer.gate import PIECE_SECONDS, Gate
 from explorer.last_newcomers import let_nobody_in
 from explorer.logs import log_what_python_says
 
@@ -43,6 +43,10 @@ class WebServer(MPServer):
         holder = ListenerSpec(self.bind_addr, self.bind_port, self.backlog).build()
         self._listener = socket.socket(fileno=holder.get_fd())
         self._listener.set_inheritable(True)
+        if sys.platform == "linux":
+            # Whom it accepts has it too. What was handed over to be sent nobody else gives up.
+            unread = int(1_000 * PIECE_SECONDS)
+            self._listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, unread)
         self._shd, self._sso = holder, self._listener  # type: ignore[assignment]
 
     def shutdown(self, exit_code: int = 0) -> None:
