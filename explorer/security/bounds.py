@@ -65,10 +65,14 @@ BOUNDS = (
     Bound(
         "Slow bodies",
         "Ten seconds for the whole of one, then 408; read without a thread. A process holds 32 MB "
-        "of bodies; where more come, those that have been coming for longest are given up (503).",
+        "of bodies; where more come, those that have been coming for longest are given up (503). "
+        "One that is refused for its length is taken up to 16 MB and not kept; of chunks so many "
+        "as come within two seconds.",
         (
             "explorer/test_slow_clients.py::test_many_slow_bodies_keep_nobody_waiting_and_end",
             "explorer/test_slow_clients.py::test_memory_for_bodies_that_do_not_end_is_bounded",
+            "explorer/test_slow_clients.py::test_who_sends_too_much_hears_it_and_may_go_on",
+            "explorer/test_slow_clients.py::test_who_sends_chunks_hears_that_none_are_taken",
             "explorer/test_gate.py::test_bodies_are_held_up_to_a_bound",
             "explorer/test_gate.py::test_who_has_been_sending_for_longest_gives_way",
         ),
@@ -79,8 +83,9 @@ BOUNDS = (
         "the disk (where /tmp is in memory, TMPDIR names a place that is not). Answers of more "
         "than 1 MB take at most 1 GB of it in a process; where more are asked for, those that are "
         "read slowest are given up. A single one that is larger than 1 GB waits alone, as large as "
-        "it is: BATCH_SLOTS bounds it, which would have to be raised twelve times. How many "
-        "connections somebody holds open without reading is "
+        "it is: BATCH_SLOTS bounds it, which would have to be raised twelve times. Who takes "
+        "nothing for 20 seconds is cut off. How many connections somebody holds open, and takes a "
+        "little over each now and then, is "
         "the proxy's to bound: a process takes 1,024, divided by the number of processes.",
         (
             "explorer/test_slow_clients.py::test_many_slow_readers_keep_nobody_waiting",
