@@ -111,6 +111,8 @@ def test_no_secret_is_anywhere(
     assert '"signature"' in written["attester"]
     assert "Traceback" in written["log"]
     assert not _found(written, it.key, secret, TOKEN, HEADER)
+    addresses = [each.url.removeprefix("http://") for each in (it.node, source)]
+    assert not [name for name, text in written.items() if any(each in text for each in addresses)]
     # That is known to be looked for: its receiver has what it asked for.
     assert _found({"hook": str(hook.got)}, HEADER)
     # It keeps what it sends, and none of what it signs with.

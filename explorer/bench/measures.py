@@ -9,7 +9,7 @@ from explorer.bench.many_batches import PROVERS, many_batches
 from explorer.bench.recorded import recorded
 from explorer.bench.rows import Bench, BenchFailed, Row, Sizes
 from explorer.bench.status_growth import status_growth
-from explorer.bench.status_polling import status_polling
+from explorer.bench.status_polling import FLOORS, status_polling
 from explorer.bench.submitting import SIZES, submitting
 from explorer.bench.thousand_accounts import PIPELINED, WAITING, thousand_accounts
 from queries.chain.gas.corpus import CorpusUnreadable
@@ -25,7 +25,7 @@ class Measure:
 
 
 MEASURES = (
-    Measure(("status_polling",), status_polling),
+    Measure(("status_polling", *(f"status_polling_{count}" for count in FLOORS)), status_polling),
     Measure(("status_growth",), status_growth),
     Measure(tuple(SIZES), submitting),
     Measure((WAITING, PIPELINED), thousand_accounts),

@@ -1,4 +1,4 @@
-"""status_polling: how many polls of a status a second the server answers."""
+"""status_polling, _1, _10 and _100: how many polls of a status a second the server answers."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import cycle
@@ -21,7 +21,10 @@ STATUS = "batch-query-status"
 BARE = "behind the key"
 WARM_UP = 0.5  # seconds
 COUNTED, MINUTE = 1_000, 60
-SHOWN = (1, 10, QUERIES_SHOWN)  # by an answer to whoever does not say details=0
+AIMED_AT = 0.6
+# By how many queries are shown to whoever does not say details=0, as existing clients do not: what
+# must be reached all the same.
+FLOORS = {1: 0.5, 10: 0.4, QUERIES_SHOWN: 0.12}
 
 
 def poll(server: Server, batch: str, path: str = STATUS, more: str = "&details=0") -> Request:
@@ -86,7 +89,6 @@ def counting_ms() -> float:
 
 
 def status_polling(bench: Bench) -> Iterator[Row]:
-    shown = {f"queries shown: {count}": count for count in SHOWN}
     with scratch() as database:
         bench.say(f"filling a database with {bench.sizes.few_queries:,} queries")
         fill(bench.sizes.few_queries)
@@ -96,7 +98,7 @@ def status_polling(bench: Bench) -> Iterator[Row]:
                 "ours": poll(server, batch),
                 BARE: poll(server, batch, BEHIND_THE_KEY),
                 "unprotected": poll(server, batch, UNPROTECTED),
-                **{name: poll_that_shows(server, count) for name, count in shown.items()},
+                **{str(count): poll_that_shows(server, count) for count in FLOORS},
             }
             rate = rates(bench, {name: [each] for name, each in asked.items()})
             late = late_ms(bench, {name: (asked[name], rate[name] / 2) for name in ("ours", BARE)})
@@ -110,18 +112,23 @@ def status_polling(bench: Bench) -> Iterator[Row]:
         ours,
         bare,
         "requests/s",
-        least=0.6,
+        least=AIMED_AT,
         remarks=(
-            *(
-                f"{name}, without details=0: {rate[name]:,.0f} a second, "
-                f"{rate[name] / bare:.2f} of the view"
-                for name in shown
-            ),
             f"without key and limit: {unprotected:,.0f}; ours is {ours / unprotected:.2f} of it",
             f"p99 at half of what each bears: {late_ours}, the view {late_bare}",
             f"counting a poll, which is all that it writes: {counting:.3f} ms",
         ),
     )
+    for count, floor in FLOORS.items():
+        yield Row(
+            f"status_polling_{count}",
+            f"the same without details=0, where queries are shown: {count}",
+            rate[str(count)],
+            bare,
+            "requests/s",
+            least=AIMED_AT,
+            floor=floor,
+        )
 
 
 def _spread(waits: Sequence[float]) -> str:
