@@ -55,38 +55,38 @@ class Figures:
     )
 
     prover_ms: float = _figure(
-        1.8, "ms of a processor that a prover takes for a fact", "thousand_accounts, PostgreSQL"
+        2.0, "ms of a processor that a prover takes for a fact", "thousand_accounts, PostgreSQL"
     )
     prover_batch_ms: float = _figure(
-        1.0,
+        2.9,
         "more of them for a batch",
         "what one of one fact takes, many_batches_1, PostgreSQL, without that fact",
     )
     writer_ms: float = _figure(
-        2.2,
+        4.6,
         "ms that proving a fact holds SQLite's one writer",
         "the most that it can be: many_batches_2 on SQLite, each fact a batch",
     )
     database_ms: float = _figure(
-        3.3,
+        6.4,
         "ms of a processor that PostgreSQL takes for a fact",
         "the most that it can be: many_batches_1, of all processors without the prover",
     )
     database_processors: float = _figure(8, "processors of the database's machine", "assumed")
     submission_writer_ms: float = _figure(
-        1.7, "ms that submitting a batch holds it", "the rows alone of submit_1, SQLite"
+        2.1, "ms that submitting a batch holds it", "the rows alone of submit_1, SQLite"
     )
     poll_writer_ms: float = _figure(
-        0.05, "ms that counting a poll holds it", "status_polling, SQLite"
+        0.08, "ms that counting a poll holds it", "status_polling, SQLite"
     )
     polls_per_batch: float = _figure(10, "polls until a batch is DONE", "assumed")
     polls_per_second: float = _figure(
-        173,
+        74,
         "polls that a server process answers",
-        "status_polling, PostgreSQL, with ten queries shown; with details=0 279",
+        "status_polling, PostgreSQL, with ten queries shown; with details=0 117",
     )
     submission_ms: float = _figure(
-        5.8, "ms that a batch takes of a server process", "submit_1, PostgreSQL"
+        13.8, "ms that a batch takes of a server process", "submit_1, PostgreSQL"
     )
     busy: float = _figure(0.5, "part of the time that a program should work", "assumed")
 
