@@ -127,12 +127,10 @@ def test_those_that_take_long_are_looked_at_one_in_a_while(
     monkeypatch.setattr(finality, "_stays", takes_long)
     chains = service.chains()
     for looks in range(1, 300):
-        begun = time.monotonic()
         work_once(chains)
         pause = chains.looks_at_final - time.monotonic()
         assert len(looked_at) <= looks
-        assert time.monotonic() < begun + 0.5
-        assert pause > FINAL_EVERY - 0.5
+        assert pause > FINAL_EVERY / 2
         chains.looks_at_final = 0
         if len(looked_at) == 5:
             break
@@ -147,5 +145,5 @@ def test_where_a_look_takes_very_long_the_next_one_comes_later(
     monkeypatch.setattr(worker, "look_at_final", lambda *_: time.sleep(0.2))
     chains = service.chains()
     work_once(chains)
-    assert chains.looks_at_final > time.monotonic() + 1.5
+    assert chains.looks_at_final > time.monotonic() + 0.5
     chains.close()
