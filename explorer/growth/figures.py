@@ -51,7 +51,7 @@ class Figures:
     )
     questions_per_second: float = _figure(2, "more of them all the time", "each chain's head")
     node_proofs: float = _figure(
-        50, "proofs that one node answers in a second", "assumed; the bench's local node: some 900"
+        50, "proofs that one node answers in a second", "assumed; the bench's local node: some 480"
     )
 
     prover_ms: float = _figure(

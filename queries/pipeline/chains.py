@@ -205,8 +205,9 @@ class Chains:
         self._doubted[key] = since, now
         if now > since + after:
             self._ask_another_first(asked)
-            # Else one that tells of a later time would be asked first again at once.
-            self._compares_at[asked.chain.id] = now + after
+            if len(asked.chain.nodes) <= ENOUGH_NODES:
+                # Else one that tells of a later time would be asked first again at once.
+                self._compares_at[asked.chain.id] = now + after
 
     def _doubt_where_it_stands_still(self, asked: SourceChain | Destination) -> None:
         _, since = self._moved.get(asked, (-1, math.inf))

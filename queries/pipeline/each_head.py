@@ -38,6 +38,7 @@ class EachHead:
                 continue
             try:
                 found.append(read_head(node))
+                self._silent_until[place] = 0.0
             except ChainError:
                 self._silent_until[place] = time.monotonic() + SILENT_FOR
         return found
