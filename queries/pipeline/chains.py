@@ -233,12 +233,12 @@ class Chains:
         try:
             told = self.each_head(chain_id).time_of_most()
             if told is not None:
-                self._ask_no_one_first_before(told - BEHIND, chain_id)
+                self._pass_over_who_is_before(told - BEHIND, chain_id)
         finally:
             # However long that took, there is as much time for what waits.
             self._compares_at[chain_id] = time.monotonic() + COMPARED_EVERY
 
-    def _ask_no_one_first_before(self, timestamp: int, chain_id: int) -> None:
+    def _pass_over_who_is_before(self, timestamp: int, chain_id: int) -> None:
         sources, destinations = map(set, zip(*self.routes.registries, strict=True))
         if chain_id in sources and self.head(chain_id).timestamp < timestamp:
             self._ask_another_first(self.source(chain_id))
