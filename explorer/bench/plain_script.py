@@ -4,8 +4,8 @@ It asks for each account's proof, checks it once, with the `trie` package, and s
 an account to a registry of the same kind as ours, with the same calldata that ours would take for
 one account: the header with the first, and with the others the four words of the block that is
 accumulated then. That calldata is written by our own code, because whoever writes such a script
-has to write it too. The node signs for it and it asks for no estimate of gas, so it is spared two
-things that ours does.
+has to write it too; nodes are asked by requests, as such scripts do. The node signs for it and it
+asks for no estimate of gas, so it is spared two things that ours does.
 """
 
 import time
@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from explorer.bench.chain import BenchChain
+from explorer.bench.plain_node import PlainNode
 from explorer.bench.rows import BenchFailed
 from queries.chain.source import MOST_PATHS
 from queries.proving.account_proofs import AccountProof
@@ -60,20 +61,23 @@ def one_after_the_other(
 ) -> Outcome:
     """Waits for each receipt before it asks for the next proof."""
     begin, gas = time.perf_counter(), 0
-    for call in _calls(chain, accounts, block):
-        gas += _used(chain, _sent(chain, registry, call))
+    with PlainNode(chain.node.url) as node:
+        for call in _calls(node, accounts, block):
+            gas += _used(node, _sent(node, chain.node.payer, registry, call))
     return Outcome(len(accounts), time.perf_counter() - begin, gas)
 
 
 def all_at_once(chain: BenchChain, registry: str, accounts: Sequence[str], block: int) -> Outcome:
     """Sends each transaction as soon as it can be, and then waits for all."""
     begin = time.perf_counter()
-    nonce = int(chain.node.rpc.ask("eth_getTransactionCount", chain.node.payer, "pending"), 16)
-    sent = [
-        _sent(chain, registry, call, nonce + place)
-        for place, call in enumerate(_calls(chain, accounts, block))
-    ]
-    gas = sum(_used(chain, each) for each in sent)
+    payer = chain.node.payer
+    with PlainNode(chain.node.url) as node:
+        nonce = int(node.ask("eth_getTransactionCount", payer, "pending"), 16)
+        sent = [
+            _sent(node, payer, registry, call, nonce + place)
+            for place, call in enumerate(_calls(node, accounts, block))
+        ]
+        gas = sum(_used(node, each) for each in sent)
     return Outcome(len(accounts), time.perf_counter() - begin, gas)
 
 
@@ -86,14 +90,14 @@ def proofs_alone(chain: BenchChain, accounts: Sequence[str], block: int) -> floa
     return time.perf_counter() - begin
 
 
-def _calls(chain: BenchChain, accounts: Sequence[str], block: int) -> Iterator[bytes]:
+def _calls(node: PlainNode, accounts: Sequence[str], block: int) -> Iterator[bytes]:
     if hexary is None:
         raise BenchFailed("The trie package is not installed; make setup brings it.")
     keccak_of_trie.hasher = keccak256  # type: ignore[assignment]  # the faster one, as ours
-    whole = chain.node.rpc.ask("eth_getBlockByNumber", hex(block), False)  # noqa: FBT003
+    whole = node.ask("eth_getBlockByNumber", hex(block), False)  # noqa: FBT003
     header = header_from_json(whole)
     for place, account in enumerate(accounts):
-        answer = chain.node.rpc.ask("eth_getProof", account, [], hex(block))
+        answer = node.ask("eth_getProof", account, [], hex(block))
         yield _call(header, _checked(header, account, answer), first=place == 0)
 
 
@@ -122,16 +126,16 @@ def _call(header: Header, proof: AccountProof, *, first: bool) -> bytes:
     return prove_call([accumulated_section(*shown, witness)])
 
 
-def _sent(chain: BenchChain, registry: str, call: bytes, nonce: int | None = None) -> str:
-    told = {"from": chain.node.payer, "to": registry, "data": f"0x{call.hex()}", "gas": hex(GAS)}
+def _sent(node: PlainNode, payer: str, registry: str, call: bytes, nonce: int | None = None) -> str:
+    told = {"from": payer, "to": registry, "data": f"0x{call.hex()}", "gas": hex(GAS)}
     told |= FEES
     told |= {} if nonce is None else {"nonce": hex(nonce)}
-    return str(chain.node.rpc.ask("eth_sendTransaction", told))
+    return str(node.ask("eth_sendTransaction", told))
 
 
-def _used(chain: BenchChain, transaction: str) -> int:
+def _used(node: PlainNode, transaction: str) -> int:
     until = time.monotonic() + PATIENCE
-    while (mined := chain.node.rpc.ask("eth_getTransactionReceipt", transaction)) is None:
+    while (mined := node.ask("eth_getTransactionReceipt", transaction)) is None:
         if time.monotonic() > until:
             raise BenchFailed("The local node does not mine what the plain script sends.")
         time.sleep(LOOKS_EVERY)

@@ -127,6 +127,12 @@ def _row(name: str, count: int, ours: Sequence[Ours], script: Sequence[Outcome],
             f"the prover takes {cpu / count * 1_000:.2f} ms of a processor an account",
             *more,
         ),
+        figures={
+            "gas_an_account": gas / count,
+            "gas_an_account_of_the_script": theirs / each,
+            "share_of_waiting_for_the_chain": waiting,
+            "prover_ms_an_account": cpu / count * 1_000,
+        },
     )
 
 

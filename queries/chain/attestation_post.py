@@ -10,10 +10,7 @@ from http import HTTPStatus
 from typing import Any
 from urllib.parse import urlsplit
 
-import requests
-import urllib3
-
-from queries.chain.connections import new_session
+from queries.chain.connections import FAULTS, Server, read_in_time
 from queries.routes import Registry
 
 TIMEOUT = 15  # seconds
@@ -22,13 +19,6 @@ LONGEST_SENTENCE = 300
 SILENT = (
     "The installation at --post does not answer as Tacitus does. Look whether the address is its "
     "own, such as https://proofs.example.org."
-)
-
-FAULTS = (
-    requests.RequestException,
-    urllib3.exceptions.HTTPError,
-    ValueError,
-    RecursionError,  # brackets within brackets, by the thousand
 )
 
 
@@ -55,10 +45,7 @@ class Installation:
                 "https://proofs.example.org.",
                 retryable=False,
             )
-        self._address = address.rstrip("/")
-        self._session = new_session()
-        # Uncompressed, so that what is counted is what it comes to.
-        self._session.headers["Accept-Encoding"] = "identity"
+        self._server = Server(address)
 
     def wanted(self, registry: Registry) -> list[int]:
         """The blocks that its queries wait for, of this registry."""
@@ -72,7 +59,7 @@ class Installation:
                 and each["registry"] == registry.address
                 for block in each["blocks"]
             ]
-        except FAULTS:
+        except (KeyError, TypeError, ValueError, OverflowError):
             raise NotTaken(SILENT, retryable=True) from None
 
     def give(self, word: Mapping[str, str]) -> None:
@@ -81,12 +68,7 @@ class Installation:
     def _ask(self, method: str, path: str, content: object = None) -> dict[str, Any]:
         try:
             status, told = self._answer(method, path, content)
-        except (
-            requests.RequestException,
-            urllib3.exceptions.HTTPError,
-            ValueError,
-            RecursionError,
-        ):
+        except FAULTS:
             raise NotTaken(SILENT, retryable=True) from None
         if status == HTTPStatus.OK and isinstance(told, dict):
             return told
@@ -96,15 +78,9 @@ class Installation:
         raise NotTaken(sentence, retryable=told.get("retryable") is not False)
 
     def _answer(self, method: str, path: str, content: object) -> tuple[int, Any]:
-        with self._session.request(
-            method,
-            self._address + path,
-            json=content,
-            timeout=TIMEOUT,
-            stream=True,
-            allow_redirects=False,
-        ) as answer:
-            whole = answer.raw.read(LARGEST_ANSWER + 1, decode_content=False)
+        with self._server.ask(method, path, content, TIMEOUT) as answer:
+            with read_in_time(answer, TIMEOUT):
+                whole = answer.read(LARGEST_ANSWER + 1, decode_content=False)
             if len(whole) > LARGEST_ANSWER:
                 raise ValueError("the answer is too large")
-            return answer.status_code, json.loads(whole)
+            return answer.status, json.loads(whole)

@@ -4,36 +4,81 @@ A socket's timeout begins again with every byte, so a node that sends its header
 the size of a chunk, could hold a thread for days.
 """
 
+import json
 import math
 import socket
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
-from http.cookiejar import DefaultCookiePolicy
 from typing import Any
 
 import requests
+import urllib3
 from requests.adapters import HTTPAdapter
 from requests.auth import HTTPBasicAuth
 from requests.utils import get_auth_from_url
 from urllib3.connection import HTTPConnection, HTTPSConnection
 from urllib3.connectionpool import HTTPConnectionPool, HTTPSConnectionPool
-from urllib3.response import HTTPResponse
+from urllib3.response import BaseHTTPResponse, HTTPResponse
 
 from queries.chain.deadlines import Deadline, after
 
 # Seconds of a connection with an end: what a stranger's server may take of a worker.
 WHOLE = 8.0
+# What asking a server or reading its answer raises, and what parsing it does.
+FAULTS = (
+    OSError,
+    urllib3.exceptions.HTTPError,
+    ValueError,
+    RecursionError,  # brackets within brackets, by the thousand
+)
 
 
-def new_session() -> requests.Session:
-    """A session whose answers begin within the timeout, headers and all; for one thread alone."""
-    session = requests.Session()
-    session.auth = _by_its_address
-    # Or a node could fill our memory with them, and tell who asks.
-    session.cookies.set_policy(DefaultCookiePolicy(allowed_domains=[]))
-    for scheme in ("http://", "https://"):
-        session.mount(scheme, _Adapter())
-    return session
+class Server:
+    """By its address, for one thread. Its answers begin within the timeout, headers and all; no
+    redirect is followed, and no cookie kept: by one it could tell who asks.
+
+    What the environment says of proxies and certificates is found by requests, once. To send each
+    question by it would take three times as long as the connection itself does.
+    """
+
+    def __init__(self, address: str) -> None:
+        self._address = address
+        self._adapter = _Adapter()
+        self._opened: tuple[HTTPConnectionPool, str, Mapping[str, str]] | None = None
+
+    def ask(self, method: str, path: str, content: object, timeout: float) -> BaseHTTPResponse:
+        """Who reads the answer does so as it comes, and closes it."""
+        if self._opened is None:
+            self._opened = self._open()
+        pool, url, headers = self._opened
+        return pool.urlopen(
+            method,
+            url.rstrip("/") + path if path else url,
+            body=None if content is None else json.dumps(content).encode(),
+            headers=headers,
+            redirect=False,
+            retries=False,
+            assert_same_host=False,
+            timeout=timeout,
+            preload_content=False,
+        )
+
+    def _open(self) -> tuple[HTTPConnectionPool, str, Mapping[str, str]]:
+        with requests.Session() as session:
+            session.auth = _by_its_address
+            # Uncompressed, so that what is counted is what it comes to.
+            told = {"Accept-Encoding": "identity", "Content-Type": "application/json"}
+            request = session.prepare_request(requests.Request("GET", self._address, told))
+            url = request.url or ""
+            around = session.merge_environment_settings(url, {}, None, None, None)
+        proxies, verify = around["proxies"], around["verify"]
+        pool: Any = self._adapter.get_connection_with_tls_context(request, verify, proxies)
+        self._adapter.cert_verify(pool, url, verify, None)  # type: ignore[no-untyped-call]
+        return pool, self._adapter.request_url(request, proxies), dict(request.headers)
+
+    def close(self) -> None:
+        self._opened = None  # its connections live as long as it is held
+        self._adapter.close()
 
 
 def _by_its_address(request: requests.PreparedRequest) -> requests.PreparedRequest:
@@ -45,7 +90,7 @@ def _by_its_address(request: requests.PreparedRequest) -> requests.PreparedReque
 
 
 @contextmanager
-def read_in_time(answer: requests.Response, seconds: float) -> Iterator[None]:
+def read_in_time(answer: BaseHTTPResponse, seconds: float) -> Iterator[None]:
     """Whoever reads the answer's body in here gets nothing more after so many seconds."""
     watch = after(seconds, lambda: _end_answer(answer))
     try:
@@ -54,10 +99,10 @@ def read_in_time(answer: requests.Response, seconds: float) -> Iterator[None]:
         watch.cancel()
 
 
-def _end_answer(answer: requests.Response) -> None:
+def _end_answer(answer: BaseHTTPResponse) -> None:
     # Where it was read to its end already, there is nothing left to shut.
     with suppress(OSError, ValueError, RuntimeError):
-        answer.raw.shutdown()
+        answer.shutdown()
 
 
 @contextmanager

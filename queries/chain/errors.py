@@ -17,6 +17,7 @@ class ChainError(Exception):
     code: ClassVar[str] = "chain_error"
     retryable: ClassVar[bool] = True
     says: ClassVar[str] = "{chain} could not be asked{why}."
+    known_for: float = 0.0  # seconds in which nobody is asked, where another look has found this
 
     def __init__(self, sentence: str) -> None:
         super().__init__(sentence)

@@ -8,10 +8,9 @@ from collections.abc import Sequence
 from http import HTTPStatus
 from typing import Any
 
-import requests
-import urllib3
+from urllib3.response import BaseHTTPResponse
 
-from queries.chain.connections import new_session, read_in_time
+from queries.chain.connections import FAULTS, Server, read_in_time
 from queries.proving.json_values import has_too_many_values
 
 LARGEST_ANSWER = 64 * 2**20  # bytes
@@ -60,13 +59,10 @@ class JsonRpc:
         largest_answer: int = LARGEST_ANSWER,
         until: float = math.inf,
     ) -> None:
-        self._url = url
         self._timeout = timeout
         self.until = until
         self._largest_answer = largest_answer
-        self._session = new_session()
-        # Uncompressed, so that what is counted is what it comes to.
-        self._session.headers["Accept-Encoding"] = "identity"
+        self._server = Server(url)
         self._ids = itertools.count(1)
 
     def ask(self, method: str, *parameters: object) -> Any:
@@ -92,13 +88,8 @@ class JsonRpc:
     def _post(self, method: str, content: object) -> Any:
         try:
             return json.loads(self._answer(method, content))
-        except (
-            requests.RequestException,
-            urllib3.exceptions.HTTPError,
-            ValueError,
-            RecursionError,  # brackets within brackets, by the thousand
-        ) as error:
-            # From None: requests' own errors repeat the node's address, which holds a key.
+        except FAULTS as error:
+            # From None: its own words repeat the node's address, which holds a key.
             reason = type(error).__name__
             raise NodeUnreachable(f"{method}: the node does not answer ({reason})") from None
 
@@ -109,26 +100,24 @@ class JsonRpc:
         if timeout <= 0:
             raise NodeUnreachable(f"{method}: there is no time left to ask")
         until = begin + timeout
-        with self._session.post(
-            self._url, json=content, timeout=timeout, stream=True, allow_redirects=False
-        ) as answer:
-            if answer.status_code // 100 == REDIRECT:
+        with self._server.ask("POST", "", content, timeout) as answer:
+            if answer.status // 100 == REDIRECT:
                 # What we ask is for the node that the operator named, and so is its key.
                 raise NodeUnreachable(f"{method}: the node sends us elsewhere")
-            if answer.status_code == HTTPStatus.TOO_MANY_REQUESTS:
+            if answer.status == HTTPStatus.TOO_MANY_REQUESTS:
                 told = answer.headers.get("Retry-After", "")
                 raise NodeBusy(f"{method}: the node takes no more questions for now", told)
             with read_in_time(answer, until - time.monotonic()):
                 whole = self._whole(method, answer)
             if time.monotonic() >= until:  # cut off, which may look like its end
                 raise NodeUnreachable(f"{method}: the node does not come to an end")
-            if answer.status_code in TOO_MANY and not whole.lstrip().startswith((b"{", b"[")):
+            if answer.status in TOO_MANY and not whole.lstrip().startswith((b"{", b"[")):
                 raise NodeTakesOne(f"{method}: the node takes no such request")
             return whole
 
-    def _whole(self, method: str, answer: requests.Response) -> bytearray:
+    def _whole(self, method: str, answer: BaseHTTPResponse) -> bytearray:
         whole = bytearray()
-        while piece := answer.raw.read1(PIECE, decode_content=False):
+        while piece := answer.read1(PIECE, decode_content=False):
             whole += piece
             if len(whole) > self._largest_answer:
                 raise NodeTakesOne(f"{method}: the node's answer is too large")
@@ -137,7 +126,7 @@ class JsonRpc:
         return whole
 
     def close(self) -> None:
-        self._session.close()
+        self._server.close()
 
 
 def _result(method: str, answer: object, asked: object = None) -> Any:

@@ -31,7 +31,8 @@ def test_what_a_row_tells_of_each_account_is_of_each() -> None:
     assert remark(whole, together) == "each: 9,000,100 / 9,000,000 = 1.000"
     free = Target("a step", "", "execution_gas", 900_000, floor_rules=False)
     assert remark(free, together) == (
-        "not held to the floor: a step, 800,000 gas (in gas_report at most 900,000)"
+        "not held to the floor: a step: 9,000,100 / 9,000,000 = 1.000; "
+        "in gas_report 800,000 of at most 900,000"
     )
 
 

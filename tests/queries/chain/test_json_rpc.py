@@ -3,8 +3,10 @@
 import base64
 import logging
 import pathlib
+import socket
 import time
 import traceback
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
@@ -195,3 +197,29 @@ def test_no_netrc_tells_a_node_who_asks(
             assert node.ask("eth_blockNumber") == "0x1"
             node.close()
     assert heard == [None, f"Basic {base64.b64encode(b'me:secret').decode()}"]
+
+
+def test_its_connection_is_kept_and_in_the_end_closed() -> None:
+    heard: list[bytes] = []
+    with socket.create_server(("127.0.0.1", 0)) as server:
+
+        def answer() -> None:
+            connection, _ = server.accept()
+            with connection:
+                connection.settimeout(10)
+                for asked in (1, 2):
+                    while not connection.recv(10_000).endswith(b"}"):
+                        pass
+                    body = result("0x1", asked)
+                    head = b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n" % len(body)
+                    connection.sendall(head + body)
+                heard.append(connection.recv(1))
+
+        with ThreadPoolExecutor() as elsewhere:
+            ends = elsewhere.submit(answer)
+            node = JsonRpc(f"http://127.0.0.1:{server.getsockname()[1]}")
+            for _ in range(2):
+                assert node.ask("eth_blockNumber") == "0x1"
+            node.close()
+            ends.result()
+    assert heard == [b""]
