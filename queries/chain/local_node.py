@@ -105,6 +105,8 @@ class LocalNode:
             yield
         finally:
             self.rpc.ask("evm_revert", snapshot)
+            # Its pool may still hold what was mined inside, whose nonces are free again.
+            self.rpc.ask("anvil_dropAllTransactions")
 
     def _mined(self, transaction: str) -> dict[str, Any]:
         """The receipt. A node that was not woken by the transaction is told to mine."""

@@ -2,7 +2,8 @@
 
 import logging
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 
 from django.db import InterfaceError, OperationalError, close_old_connections, connections
 
@@ -28,6 +29,7 @@ def run(
 
     Webhooks have threads of their own, because their receivers may be slow.
     """
+    looking = threading.Lock()
     workers = [
         threading.Thread(
             target=_prove, args=(new_chains, alarm, looks_every), name=f"prover-{each}"
@@ -35,7 +37,9 @@ def run(
         for each in range(threads)
     ]
     workers += [
-        threading.Thread(target=_deliver, args=(alarm, looks_every), name=f"webhooks-{each}")
+        threading.Thread(
+            target=_deliver, args=(looking, alarm, looks_every), name=f"webhooks-{each}"
+        )
         for each in range(WEBHOOKS_AT_ONCE)
     ]
     workers.append(threading.Thread(target=_watch, args=(new_chains, alarm), name="watch"))
@@ -49,8 +53,23 @@ def _prove(new_chains: Callable[[], Chains], alarm: Alarm, looks_every: float) -
     _work(lambda: work_once(chains), (Batch, BlockJob), alarm, looks_every)
 
 
-def _deliver(alarm: Alarm, looks_every: float) -> None:
-    _work(deliver_once, (WebhookTurn,), alarm, looks_every)
+def _deliver(looking: threading.Lock, alarm: Alarm, looks_every: float) -> None:
+    """One thread at a time looks; who has found something lets the next one look meanwhile. There
+    is mostly nothing, and each look takes the database as much as a piece of work does.
+    """
+
+    @contextmanager
+    def meanwhile() -> Iterator[None]:
+        looking.release()
+        try:
+            yield
+        finally:
+            if not looking.acquire(blocking=False):
+                alarm.ring()  # whoever sleeps there looks for the next one of the same account
+                looking.acquire()
+
+    with looking:
+        _work(lambda: deliver_once(meanwhile), (WebhookTurn,), alarm, looks_every)
 
 
 def _watch(new_chains: Callable[[], Chains], alarm: Alarm) -> None:

@@ -120,7 +120,8 @@ def _go_on(
 def _may_begin(work: Work) -> bool:
     """What is long goes alone: whoever was gathered with it would wait for all of it."""
     facts = sum(map(len, work.reads.values()))
-    return work.chains.long_work.may_begin(facts, beside_others=bool(work.lease.beside))
+    beside_others = bool(work.lease.beside)
+    return work.chains.long_work.may_begin(facts, work.job.pk, beside_others=beside_others)
 
 
 def _prove(work: Work, header: Header, known: Known) -> Wait | Ready | None:

@@ -19,11 +19,12 @@ from queries.chain.source import SourceChain
 from queries.models import Batch, BlockJob
 from queries.pipeline import heads
 from queries.pipeline.day import is_spent
-from queries.pipeline.each_head import EachHead
+from queries.pipeline.each_head import EachHead, Reached
 from queries.pipeline.lane import Lane
 from queries.pipeline.last_looks import LastLooks
 from queries.pipeline.long_work import LongWork
 from queries.pipeline.mined import last_mined_block
+from queries.pipeline.resting_chains import RestingChains
 from queries.proving.keccak import keccak256
 from queries.routes import Chain, Registry, RegistryKind, Routes
 
@@ -32,17 +33,17 @@ log = logging.getLogger("tacitus.prover")
 HEAD_IS_FRESH = 0.25  # seconds
 NEWEST_IS_FRESH = 0.1  # seconds: for jobs that are looked at one after the other
 DAY_IS_FRESH = 1.0  # seconds: likewise; whoever signs adds it up anew
-AFTER_A_FAULT = 5.0
 STANDS_STILL_AFTER = 30.0  # seconds without another block
-# How often each node's head is held against the one that is gone by, and by how many seconds of
-# the chain's own time that may be older: a node that starts is behind and moves all the same.
-COMPARED_EVERY, BEHIND = 30.0, 60
+# Seconds between comparisons of the heads of all nodes of a chain, and how many times as long as
+# one took.
+COMPARED_EVERY, COMPARED_FOR = 30.0, 10
 # Seconds in which somebody waits, whatever blocks come: for a transaction or what the destination
 # is to know, and for finality, which takes a quarter of an hour where all is well.
 LEADS_NOWHERE_AFTER, NEVER_FINAL_AFTER = 600.0, 1_800.0
-# Seconds between two looks of a thread at what waits, where thousands of blocks do. Forgotten are
-# older ones once there are many, for most of them wait no more.
-STILL_WAITS, MANY_DOUBTS = 3_600.0, 10_000
+# Seconds between two looks of a thread at what waits, where thousands of blocks do. Once there are
+# many, those of a quarter of an hour ago are forgotten: most of them wait no more, and of a million
+# batches an hour they would take hundreds of megabytes.
+STILL_WAITS, WAITS_AMONG_MANY, MANY_DOUBTS = 3_600.0, 900.0, 10_000
 # No node asks whether it could pay where no price is named.
 NOBODY = f"0x{keccak256(b'Tacitus asks what a proof would cost')[-20:].hex()}"
 
@@ -63,6 +64,7 @@ class Chains:
     last_looks: LastLooks = field(default_factory=LastLooks)
     name_turns: NameTurns = field(default_factory=NameTurns)
     long_work: LongWork = field(default_factory=LongWork)
+    resting: RestingChains = field(default_factory=RestingChains)
     _sources: dict[int, SourceChain] = field(default_factory=dict)
     _destinations: dict[int, Destination] = field(default_factory=dict)
     _names: dict[int, EnsNames] = field(default_factory=dict)
@@ -71,7 +73,9 @@ class Chains:
     _heads: dict[int, tuple[float, ChainHead]] = field(default_factory=dict)
     _newest: dict[int, tuple[float, ChainHead]] = field(default_factory=dict)
     _days: dict[int, tuple[float, bool]] = field(default_factory=dict)
-    _compares_at: dict[int, float] = field(default_factory=dict)  # by the monotonic clock
+    # By the monotonic clock: when heads are compared, and until when not by the word of one.
+    _compares_at: dict[int, float] = field(default_factory=dict)
+    _not_by_one_until: dict[int, float] = field(default_factory=dict)
     # The furthest head that each has told of, and when that was; for whom each is doubted, since
     # when and when last.
     _moved: dict[SourceChain | Destination, tuple[int, float]] = field(default_factory=dict)
@@ -79,9 +83,6 @@ class Chains:
         default_factory=dict
     )
     _many_doubts: int = MANY_DOUBTS
-    # Chains whose nodes failed, until when nobody looks at them unasked. A node of another chain
-    # fails at once, and where no head was ever recorded no claim keeps workers from asking again.
-    _resting: dict[int, float] = field(default_factory=dict)
 
     def chain(self, chain_id: int) -> Chain:
         return self.routes.chains[chain_id]
@@ -199,15 +200,16 @@ class Chains:
             since = now
         if len(self._doubted) > self._many_doubts:
             self._doubted = {
-                each: times for each, times in self._doubted.items() if now < times[1] + STILL_WAITS
+                each: times
+                for each, times in self._doubted.items()
+                if now < times[1] + WAITS_AMONG_MANY
             }
             self._many_doubts = max(MANY_DOUBTS, 2 * len(self._doubted))
         self._doubted[key] = since, now
         if now > since + after:
             self._ask_another_first(asked)
-            if len(asked.chain.nodes) <= ENOUGH_NODES:
-                # Else one that tells of a later time would be asked first again at once.
-                self._compares_at[asked.chain.id] = now + after
+            # Else one that tells of a later time would be asked first again at once.
+            self._not_by_one_until[asked.chain.id] = now + after
 
     def _doubt_where_it_stands_still(self, asked: SourceChain | Destination) -> None:
         _, since = self._moved.get(asked, (-1, math.inf))
@@ -220,30 +222,47 @@ class Chains:
         self._moved[asked] = -1, time.monotonic()  # what it told may have been made up
 
     def _moving(self, asked: SourceChain | Destination) -> ChainHead:
-        head = asked.head()
+        head = self._answered(asked)
         number, _ = self._moved.get(asked, (-1, 0.0))
         if head.number > number:
             self._moved[asked] = head.number, time.monotonic()
         return head
 
+    def _answered(self, asked: SourceChain | Destination) -> ChainHead:
+        """Unless its nodes failed a moment ago, and took long for it."""
+        chain_id = asked.chain.id
+        if known := self.resting.told(chain_id):
+            raise known
+        begun = time.monotonic()
+        try:
+            head = asked.head()
+        except ChainError as fault:
+            self.resting.failed(chain_id, fault, begun)
+            raise
+        self.resting.answered(chain_id, begun)
+        return head
+
     def _doubt_who_is_behind(self, chain_id: int) -> None:
-        """By two of three; of two, the one that is ahead is believed."""
-        if time.monotonic() < self._compares_at.get(chain_id, 0.0):
+        """By two of three; where two answer, one of them is believed."""
+        begun = time.monotonic()
+        if begun < self._compares_at.get(chain_id, 0.0):
             return
         try:
-            told = self.each_head(chain_id).time_of_most()
-            if told is not None:
-                self._pass_over_who_is_before(told - BEHIND, chain_id)
+            reached = self.each_head(chain_id).reached()
+            doubted_until = self._not_by_one_until.get(chain_id, 0.0)
+            if reached and (reached.of > ENOUGH_NODES or time.monotonic() >= doubted_until):
+                self._pass_over_who_is_before(reached, chain_id)
         finally:
-            # However long that took, there is as much time for what waits.
-            self._compares_at[chain_id] = time.monotonic() + COMPARED_EVERY
+            ended = time.monotonic()
+            pause = max(COMPARED_EVERY, COMPARED_FOR * (ended - begun))
+            self._compares_at[chain_id] = ended + pause
 
-    def _pass_over_who_is_before(self, timestamp: int, chain_id: int) -> None:
+    def _pass_over_who_is_before(self, reached: Reached, chain_id: int) -> None:
         sources, destinations = map(set, zip(*self.routes.registries, strict=True))
-        if chain_id in sources and self.head(chain_id).timestamp < timestamp:
+        if chain_id in sources and reached.is_ahead_of(self.head(chain_id)):
             self._ask_another_first(self.source(chain_id))
             self._heads.pop(chain_id)
-        if chain_id in destinations and self.newest(chain_id).timestamp < timestamp:
+        if chain_id in destinations and reached.is_ahead_of(self.newest(chain_id)):
             self._ask_another_first(self.destination(chain_id))
             self._newest.pop(chain_id)
 
@@ -252,7 +271,8 @@ class Chains:
         there is no one node's word.
         """
         found = [self.head(chain_id), *self.each_head(chain_id).told()]
-        return max(found, key=lambda each: each.number)
+        furthest = max(found, key=lambda each: each.number)
+        return replace(furthest, timestamp=max(each.timestamp for each in found))
 
     def two_tell_heads(self, chain_id: int) -> bool:
         """Now, as far as there are two."""
@@ -277,16 +297,16 @@ class Chains:
         """
         sources = {source for source, _ in self.routes.registries}
         for each in sources | {destination for _, destination in self.routes.registries}:
-            if time.monotonic() < self._resting.get(each, 0.0):
+            if self.resting.is_left_alone(each):
                 continue
+            to_be_told = each in sources and not self.resting.has_slow_head(each)
             try:
-                if each in sources and heads.claim(each):
+                if to_be_told and heads.claim(each):
                     self.head(each)  # submitting compares with it
                     self._doubt_where_it_stands_still(self.source(each))
                 self._doubt_who_is_behind(each)
             except ChainError as fault:
                 log.warning("%s", fault)
-                self._resting[each] = time.monotonic() + AFTER_A_FAULT
 
     def close(self) -> None:
         for source in self._sources.values():

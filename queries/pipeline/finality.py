@@ -25,8 +25,8 @@ OF_ITS_COST = ("mined_block", "gas_used", "gas_price", "data_fee")
 log = logging.getLogger("tacitus.prover")
 
 
-def look_at_final(chains: Chains, destination: int) -> None:
-    """Those of this signer on one chain, some at a time."""
+def look_at_final(chains: Chains, destination: int) -> bool:
+    """Those of this signer on one chain, some at a time. Whether more wait, and are getting on."""
     lane = chains.lane(destination)
     rows = SentTransaction.objects.filter(
         chain=destination, sender=lane.signer.address, settled=True, final=False
@@ -34,17 +34,21 @@ def look_at_final(chains: Chains, destination: int) -> None:
     final = lane.second_words.final_number()
     # One whose nonce was used for something else was never mined.
     # In any order: those on which nodes do not agree keep no others waiting.
-    deep_enough = rows.filter(mined_block__lte=final).order_by("?")
-    some = list(deep_enough.values_list("pk", flat=True)[:AT_ONCE])
+    deep_enough = rows.filter(mined_block__lte=final)
+    some = list(deep_enough.order_by("?").values_list("pk", flat=True)[:AT_ONCE])
     until, by_pk = time.monotonic() + LOOKING, SentTransaction.objects.in_bulk(some)
+    ended = 0
     for row in map(by_pk.__getitem__, some):
         if time.monotonic() > until:
-            return
-        if _stays(lane, row):
-            SentTransaction.objects.filter(pk=row.pk, settled=True).update(final=True)
+            return ended > 0
+        if stays := _stays(lane, row):
+            # Not one that was undone and mined anew meanwhile, or has a later block than was noted.
+            as_it_is = deep_enough.filter(pk=row.pk, mined_hash=stays.mined_hash)
+            ended += as_it_is.filter(mined_block=stays.mined_block).update(final=True)
+    return len(some) == AT_ONCE and ended > 0
 
 
-def _stays(lane: Lane, row: SentTransaction) -> bool:
+def _stays(lane: Lane, row: SentTransaction) -> SentTransaction | None:
     """As it is noted, or was corrected: by two, where there are two, whichever is asked first."""
     words, bounds = lane.second_words, bounds_of(row)
     same_gas = False
@@ -53,7 +57,7 @@ def _stays(lane: Lane, row: SentTransaction) -> bool:
         if shown is None or shown.mined.succeeded != row.succeeded:
             if is_undone(lane.destination, words, row):
                 reopen(row)
-                return False
+                return None
             continue
         told = copy(row)
         note_in_its_block(told, shown)
@@ -62,8 +66,8 @@ def _stays(lane: Lane, row: SentTransaction) -> bool:
             if not is_noted:
                 log.warning("Transaction %s cost something else.", row.mined_hash)
                 settle_costs(told, free=lane.destination.chain.free, anew=True)
-            return True
+            return told if told.raw == row.raw else None  # another one was signed meanwhile
         if told.gas_used == row.gas_used:
             # Of prices no two may tell the same; they are within what was signed.
             same_gas = same_gas or words.agree_on(row.mined_hash, shown.mined, bounds)
-    return same_gas
+    return row if same_gas else None

@@ -133,10 +133,11 @@ def _no_route(batch: Batch, named: Sequence[Named], chains: Chains) -> Impossibl
 
 def _of_the_future(named: Sequence[Named], chains: Chains) -> Impossible | None:
     """What was accepted unseen, because no head was known then, and lies far ahead."""
+    furthest: dict[int, ChainHead] = {}  # asked of all nodes, so not for each of a hundred blocks
     for each in named:
-        head = chains.head(each.source)
-        if _is_beyond(head, each.block, each.seconds):
-            head = chains.furthest_head(each.source)
+        head = furthest.get(each.source) or chains.head(each.source)
+        if each.source not in furthest and _is_beyond(head, each.block, each.seconds):
+            furthest[each.source] = head = chains.furthest_head(each.source)
             chains.source(each.source).confirm_chain()
         if _is_beyond(head, each.block, each.seconds):
             by_time = each.seconds is not None
@@ -153,7 +154,9 @@ def _are_enough(looks: int, beyond: Q, named: Sequence[Named], chains: Chains) -
     """To reject a batch for a block that lies beyond all heads that are told of."""
     if looks < LOOKS_AT_THE_FUTURE or looks >= LOOKS_WITH_ONE:
         return looks >= LOOKS_WITH_ONE
-    return all(chains.two_tell_heads(each.source) for each in named if each.queries == beyond)
+    return all(
+        map(chains.two_tell_heads, {each.source for each in named if each.queries == beyond})
+    )
 
 
 def _is_beyond(head: ChainHead, block: int | None, seconds: int | None) -> bool:

@@ -10,7 +10,7 @@ from django.db.models import Q
 
 from queries.chain.destination import Destination
 from queries.chain.errors import RegistryMisread
-from queries.chain.second_words import SecondWords
+from queries.chain.second_words import SecondWords, Vote
 from queries.models import BlockJob, Query, SentTransaction
 from queries.pipeline.leases import look_now
 from queries.pipeline.mined import bounds_of
@@ -31,15 +31,16 @@ LOOKED_INTO = Reason(
 
 
 def is_undone(destination: Destination, words: SecondWords, row: SentTransaction) -> bool:
-    """Not mined, or with another end. Not for the word of one node; where they do not agree it is
-    looked at again.
+    """Not mined, or with another end. Not for the word of one node, where there are two: what it
+    proved would be paid for again. Where they do not agree, or one is away, it is looked at again.
     """
     if destination.is_denied(row.mined_hash):
         return True
     shown = destination.mined_in_its_block(row.mined_hash, bounds_of(row))
     if shown is None or shown.mined.succeeded == row.succeeded:
         return False
-    return words.agree_on(row.mined_hash, shown.mined, bounds_of(row))
+    vote = words.vote_on(row.mined_hash, shown.mined, bounds_of(row), by_two=True)
+    return vote is Vote.AGREED
 
 
 def seen_to_where_undone(

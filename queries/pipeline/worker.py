@@ -3,15 +3,18 @@
 import logging
 import math
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import replace
 from datetime import timedelta
+
+from django.db import InterfaceError, OperationalError
 
 from queries import transitions
 from queries.chain.errors import (
     ChainError,
     NodesLie,
+    NodesUnreachable,
     RegistryMisread,
     StateOfAnotherBlock,
     TransactionRefused,
@@ -60,7 +63,7 @@ Claimed = Lease[Batch] | Lease[BlockJob] | Lease[WebhookDelivery] | Lease[Webhoo
 MOST_READY, GATHERING = 64, 1.5
 GATHERING_BEFORE_OTHERS = 0.25  # where those have their turn, and wait
 SETTLING = 1.5  # seconds for batches before a job has its turn
-FINAL_EVERY = 15  # seconds
+FINAL_EVERY, SOONER_FINAL = 15, 5  # seconds
 TRIES = 2  # before what another try cannot mend is told to who asked
 # What is told after `TRIES_OF_LIES`; where nodes were away before, that takes some two minutes.
 LASTING = (NodesLie, StateOfAnotherBlock, ProofError)
@@ -101,15 +104,15 @@ def work_once(chains: Chains) -> bool:
     return False
 
 
-def deliver_once() -> bool:
+def deliver_once(meanwhile: Callable[[], AbstractContextManager[None]] = nullcontext) -> bool:
     """Whether a webhook was due. Receivers may be slow, so no proof waits for one.
 
-    Nor does a webhook wait for those of another account.
+    Nor does a webhook wait for those of another account. `meanwhile` is entered while one is sent.
     """
     turn = claim_turn()
     if turn is None:
         return False
-    with _answered_for([turn]):
+    with meanwhile(), _answered_for([turn]):
         delivery = claim_delivery(turn)
         if delivery is not None:
             with _answered_for([delivery]):
@@ -119,17 +122,29 @@ def deliver_once() -> bool:
 
 
 def _look_at_final(chains: Chains) -> None:
-    """Every now and then, and for a tenth of the time at most."""
+    """Every now and then, and for a tenth of the time at most; for a fifth, where more become final
+    than are looked at so.
+    """
     begun = time.monotonic()
     if begun < chains.looks_at_final:
         return
-    for destination in {destination for _, destination in chains.routes.registries}:
-        try:
-            look_at_final(chains, destination)
-        except ChainError as fault:
-            log.warning("%s", fault)
-    ended = time.monotonic()
-    chains.looks_at_final = ended + max(FINAL_EVERY, 10 * (ended - begun))
+    more_wait = False
+    try:
+        for destination in {destination for _, destination in chains.routes.registries}:
+            try:
+                more_wait |= look_at_final(chains, destination)
+            except ChainError as fault:
+                log.warning("%s", fault)
+            except (OperationalError, InterfaceError):
+                raise
+            except Exception:
+                # One row would keep those of all other chains from being final.
+                log.exception("A fault with what becomes final on chain %s.", destination)
+    finally:
+        ended = time.monotonic()
+        took = ended - begun
+        pause = (SOONER_FINAL, 4 * took) if more_wait else (FINAL_EVERY, 10 * took)
+        chains.looks_at_final = ended + max(pause)
 
 
 def _settle(lease: Lease[Batch], chains: Chains, *, with_others: bool) -> None:
@@ -186,6 +201,7 @@ def _is_enough(ready: Sequence[Ready]) -> bool:
 @contextmanager
 def _answered_for(leases: Sequence[Claimed], chains: Chains | None = None) -> Iterator[None]:
     """Whatever goes wrong inside, these rows are looked at again, or told why not."""
+    begun = time.monotonic()
     try:
         yield
     except LeaseLost:
@@ -194,7 +210,11 @@ def _answered_for(leases: Sequence[Claimed], chains: Chains | None = None) -> It
         for lease in leases:
             lease.look_again(SOON, SIGNING)
     except (ChainError, ProofError) as fault:
+        took = time.monotonic() - begun
         for lease in leases:
+            has_hung = isinstance(fault, NodesUnreachable) and not fault.known_for
+            if chains and has_hung and isinstance(lease.row, BlockJob):
+                chains.long_work.failed(lease.row.pk, took)
             try:
                 _later(lease, fault, chains)
             except LeaseLost:
@@ -236,6 +256,11 @@ def _heard(lease: Claimed, failed: Reason | None, chains: Chains | None) -> Sequ
 
 def _later(lease: Claimed, fault: ChainError | ProofError, chains: Chains | None) -> None:
     """A chain that fails is asked again; what can never be better is told, and what lasts."""
+    if isinstance(fault, ChainError) and fault.known_for:
+        # Nobody was asked, so it is no failure of this one.
+        why, pause = Reason(fault.code, str(fault)), timedelta(seconds=fault.known_for)
+        lease.look_again(pause, why, failures=lease.row.failures)
+        return
     batches = _waiting_for(lease.row)
     log.warning("%s: %s", lease.row, fault)
     lasts = isinstance(fault, LASTING)

@@ -97,6 +97,17 @@ def test_one_batch_of_very_much_goes_after_the_few_that_come_while_it_is_proven(
     assert late.turn > costly.turn
 
 
+def test_who_asks_for_little_goes_before_many_that_ask_for_very_much() -> None:
+    """Accounts cost nothing. What is asked for takes turns by its size, whoever asks for it."""
+    many, other = [_account() for _ in range(5)], _account()
+    now = shared_now() - A_SECOND
+    for each in many:
+        _batch(each, now, queries=1_100)
+    _batch(other, now + A_SECOND / 10)
+    # Before it comes one that is due for longest, at most.
+    assert _claimed().index(other.pk) <= 1
+
+
 def test_an_account_that_comes_late_does_not_wait_for_what_came_long_ago() -> None:
     """Nothing was done meanwhile, so much had the busy one asked for."""
     busy, other = _account(), _account()

@@ -11,7 +11,7 @@ from queries.models import ChainCost, SentTransaction
 from queries.pipeline import finality, worker
 from queries.pipeline.finality import look_at_final
 from queries.pipeline.lane import Lane
-from queries.pipeline.worker import FINAL_EVERY, work_once
+from queries.pipeline.worker import FINAL_EVERY, SOONER_FINAL, work_once
 from tests.queries.pipeline.between import Change, between, retold
 from tests.queries.pipeline.provers import through
 from tests.queries.pipeline.service import CHAIN_ID, ETHER, HOLDER, Service
@@ -97,6 +97,33 @@ def test_it_is_not_corrected_by_one(service: Service) -> None:
     assert SentTransaction.objects.get().final
 
 
+def _reverted(asked: Any, answer: Any) -> None:
+    if asked["method"] == "eth_getTransactionReceipt" and answer.get("result"):
+        answer["result"]["status"] = "0x0"
+
+
+@pytest.mark.parametrize("others", [1, 2])
+def test_nor_is_what_it_proved_proven_anew_on_the_word_of_one(
+    service: Service, others: int
+) -> None:
+    """That says that it reverted: it would be paid for twice."""
+    url = service.node.url
+    batch = _settled(service, url)
+    before = SentTransaction.objects.values().get()
+    with between(url, retold(_reverted)) as (liar, _):
+        _look(service, liar, *[AWAY] * others)
+        _look(service, liar, url)
+    assert SentTransaction.objects.values().get() == before
+    assert service.status(batch)["queryStatus"] == "DONE"
+
+
+def test_what_two_say_that_it_reverted_is_seen_to(service: Service) -> None:
+    _settled(service, service.node.url)
+    with between(service.node.url, retold(_reverted)) as (one, _):
+        _look(service, one, one)
+    assert not SentTransaction.objects.get().settled
+
+
 def test_nodes_that_tell_of_other_prices_keep_nothing_from_being_final(service: Service) -> None:
     """As those of an OP-stack chain may; how much gas it was all tell alike."""
     url = service.node.url
@@ -107,15 +134,20 @@ def test_nodes_that_tell_of_other_prices_keep_nothing_from_being_final(service: 
     assert _told(service, batch) == {_true_cost(service)}
 
 
+def _settle_many(service: Service, count: int) -> None:
+    """One, and rows that are like its own."""
+    _settled(service, service.node.url)
+    row = SentTransaction.objects.get()
+    for nonce in range(row.nonce + 1, row.nonce + count):
+        row.pk, row.nonce, row.mined_hash = None, nonce, f"0x{nonce:064x}"
+        row.save()
+
+
 def test_those_that_take_long_are_looked_at_one_in_a_while(
     service: Service, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """One node may answer slowly and never agree, and all that a prover does waits meanwhile."""
-    _settled(service, service.node.url)
-    row = SentTransaction.objects.get()
-    for nonce in range(1, 5):
-        row.pk, row.nonce, row.mined_hash = None, nonce, f"0x{nonce:064x}"
-        row.save()
+    _settle_many(service, 5)
     looked_at = set[int]()
 
     def takes_long(_lane: Lane, row: SentTransaction) -> bool:
@@ -138,11 +170,34 @@ def test_those_that_take_long_are_looked_at_one_in_a_while(
     chains.close()
 
 
+def test_where_more_wait_and_get_on_the_next_look_comes_soon(
+    service: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Else they would pile up for as long as so many are sent."""
+    _settle_many(service, 4)
+    monkeypatch.setattr(finality, "AT_ONCE", 2)
+    monkeypatch.setattr(finality, "_stays", lambda _lane, row: row)
+    chains = service.chains()
+    pauses = []
+    for _ in range(3):
+        chains.looks_at_final = 0
+        work_once(chains)
+        pauses.append(chains.looks_at_final - time.monotonic())
+    assert SOONER_FINAL / 2 < pauses[1] < FINAL_EVERY / 2 < pauses[2]
+    assert not SentTransaction.objects.filter(final=False).exists()
+    chains.close()
+
+
 def test_where_a_look_takes_very_long_the_next_one_comes_later(
     service: Service, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(worker, "FINAL_EVERY", 0.1)
-    monkeypatch.setattr(worker, "look_at_final", lambda *_: time.sleep(0.2))
+
+    def takes_long(*_: object) -> bool:
+        time.sleep(0.2)
+        return False
+
+    monkeypatch.setattr(worker, "look_at_final", takes_long)
     chains = service.chains()
     work_once(chains)
     assert chains.looks_at_final > time.monotonic() + 0.5

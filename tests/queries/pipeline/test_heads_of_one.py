@@ -6,13 +6,14 @@ import pytest
 
 from queries.models import Batch, Head
 from queries.pipeline import chains as chains_of_a_worker
-from queries.pipeline.settle import LOOKS_AT_THE_FUTURE
+from queries.pipeline.leases import claim_batch
+from queries.pipeline.settle import LOOKS_AT_THE_FUTURE, settle
 from queries.pipeline.verdicts import LOOKS_WITH_ONE
 from queries.pipeline.worker import work_once
 from tests.queries.pipeline.between import Change, between, retold
 from tests.queries.pipeline.provers import impatient, through
-from tests.queries.pipeline.service import HOLDER, Service
-from tests.queries.pipeline.test_heard_from_all import AWAY
+from tests.queries.pipeline.service import CHAIN_ID, HOLDER, Service
+from tests.queries.pipeline.test_heard_from_all import AWAY, BALANCE
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.either_database]
 
@@ -62,6 +63,30 @@ def test_while_the_others_say_nothing_one_is_asked_for_some_minutes(
         prover = through(service, behind, *[busy if other else AWAY] * others)
         assert _looks(prover, batch) >= LOOKS_WITH_ONE
     assert service.status(batch)["code"] == "block_beyond_head"
+
+
+def test_others_are_asked_once_for_all_blocks_of_a_batch(
+    service: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One that hangs would be waited for at each, and a look take longer than its lease."""
+    impatient(monkeypatch, patience=0)
+    service.mine(400)
+    Head.objects.all().delete()
+    many = range(service.head() - 30, service.head() - 10)
+    service.submit({str(CHAIN_ID): {f"block:{block}": BALANCE for block in many}})
+    url, asked_for_heads = service.node.url, list[object]()
+
+    def count(asked: Any, _answer: Any) -> None:
+        if asked["method"] == "eth_getBlockByNumber" and asked["params"][0] == "latest":
+            asked_for_heads.append(asked)
+
+    with between(url, retold(is_behind)) as (behind, _), between(url, retold(count)) as (other, _):
+        chains = through(service, behind, other).chains()
+        lease = claim_batch()
+        assert lease
+        settle(lease, chains)
+        assert len(asked_for_heads) == 1
+        chains.close()
 
 
 @pytest.mark.parametrize("looks", [LOOKS_WITH_ONE - 2, LOOKS_WITH_ONE - 1])

@@ -1,6 +1,8 @@
 """Webhooks of one account keep nobody else's waiting, however many they are and where they go."""
 
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import timedelta
 
 import pytest
@@ -100,22 +102,41 @@ def test_the_next_turn_comes_when_something_is_to_be_sent(
     assert turns.get().look_again is None
 
 
+@contextmanager
+def _delivering(looks_every: float) -> Iterator[None]:
+    alarm = Alarm()
+    threads = embedded.run(lambda: Chains(Routes({})), 0, alarm, looks_every)
+    try:
+        yield
+    finally:
+        alarm.stop()
+        for thread in threads:
+            thread.join(20)
+
+
+def test_one_account_has_its_webhooks_sent_without_a_pause(
+    accounts: tuple[Account, Account],
+) -> None:
+    """Though another thread looks meanwhile, finds that account's turn taken, and sleeps."""
+    with receiver() as hook:
+        _due(accounts[0], 20, hook.url)
+        with _delivering(1.0):
+            until = time.monotonic() + 4
+            while len(hook.got) < 20 and time.monotonic() < until:
+                time.sleep(0.02)
+            assert len(hook.got) == 20
+
+
 def test_receivers_that_hang_keep_no_other_accounts_webhook_waiting(
     accounts: tuple[Account, Account],
 ) -> None:
     stranger, other = accounts
-    alarm = Alarm()
     with receiver() as hook, slow_receiver(*DRIPPING["a stall"]) as hanging:
         _due(stranger, 2 * embedded.WEBHOOKS_AT_ONCE, hanging)
-        threads = embedded.run(lambda: Chains(Routes({})), 0, alarm, 0.01)
-        try:
+        with _delivering(0.01):
             time.sleep(0.3)
             _due(other, 1, hook.url)
             until = time.monotonic() + 3
             while not hook.got and time.monotonic() < until:
                 time.sleep(0.05)
             assert len(hook.got) == 1
-        finally:
-            alarm.stop()
-    for thread in threads:
-        thread.join(20)
