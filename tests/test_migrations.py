@@ -9,9 +9,11 @@ import pytest
 from django.apps import apps
 from django.core.management import call_command
 from django.db import migrations, models
+from django.db.migrations import Migration
 from django.db.migrations.loader import MigrationLoader
 from django.db.migrations.operations.base import Operation
 
+from accounts.indexes import AddIndexBesideWriters
 from tests.commands import clean_environment
 
 # Unless its name is given, makemigrations passes over an app without a migrations package.
@@ -64,8 +66,17 @@ def _only_adds(operation: Operation) -> bool:
     """So that a version that does not know of it reads and writes as before."""
     if isinstance(operation, migrations.AddField):
         field = operation.field
-        return field.null or field.has_db_default()
-    return isinstance(operation, migrations.CreateModel | migrations.AddIndex)
+        builds_an_index = field.unique or field.is_relation or getattr(field, "db_index", False)
+        return (field.null or field.has_db_default()) and not builds_an_index
+    return isinstance(operation, migrations.CreateModel | AddIndexBesideWriters)
+
+
+def _is_atomic_as_it_should_be(migration: Migration) -> bool:
+    """Beside an index that is built while others write, whatever else it adds would stay where it
+    breaks off, and no second try would get by it.
+    """
+    of_indexes = [isinstance(each, AddIndexBesideWriters) for each in migration.operations]
+    return not any(of_indexes) if migration.atomic else all(of_indexes)
 
 
 @pytest.mark.no_database
@@ -78,6 +89,7 @@ def test_a_migration_after_the_first_only_adds() -> None:
     }
     for key, migration in later.items():
         assert all(map(_only_adds, migration.operations)), key
+        assert _is_atomic_as_it_should_be(migration), key
 
 
 @pytest.mark.no_database
@@ -87,7 +99,16 @@ def test_a_migration_after_the_first_only_adds() -> None:
         (migrations.AddField("batch", "a", models.TextField(null=True)), True),
         (migrations.AddField("batch", "a", models.TextField(db_default="")), True),
         (migrations.AddField("batch", "a", models.TextField(default="")), False),
-        (migrations.AddIndex("batch", models.Index(name="a", fields=["fee"])), True),
+        (migrations.AddField("batch", "a", models.TextField(null=True, db_index=True)), False),
+        (migrations.AddField("batch", "a", models.TextField(null=True, unique=True)), False),
+        (
+            migrations.AddField(
+                "batch", "a", models.ForeignKey("Batch", models.CASCADE, null=True)
+            ),
+            False,
+        ),
+        (AddIndexBesideWriters("batch", models.Index(name="a", fields=["fee"])), True),
+        (migrations.AddIndex("batch", models.Index(name="a", fields=["fee"])), False),
         (migrations.CreateModel("A", []), True),
         (migrations.RemoveField("batch", "fee"), False),
         (migrations.RenameField("batch", "fee", "offer"), False),
@@ -98,3 +119,25 @@ def test_a_migration_after_the_first_only_adds() -> None:
 )
 def test_what_only_adds_is_told_from_the_rest(operation: Operation, *, adds: bool) -> None:
     assert _only_adds(operation) is adds
+
+
+FIELD = migrations.AddField("batch", "a", models.TextField(null=True))
+INDEX = AddIndexBesideWriters("batch", models.Index(name="a", fields=["fee"]))
+
+
+@pytest.mark.no_database
+@pytest.mark.parametrize(
+    ("operations", "atomic", "should"),
+    [
+        ([FIELD], True, True),
+        ([FIELD], False, False),
+        ([INDEX], True, False),
+        ([INDEX, INDEX], False, True),
+        ([FIELD, INDEX], False, False),
+    ],
+)
+def test_a_migration_is_done_whole_or_may_be_done_again(
+    operations: list[Operation], *, atomic: bool, should: bool
+) -> None:
+    later = type("Later", (Migration,), {"operations": operations, "atomic": atomic})
+    assert _is_atomic_as_it_should_be(later("0002_later", "queries")) is should

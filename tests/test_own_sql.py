@@ -24,6 +24,7 @@ WORDS = re.compile(
 # By module: what stands in its SQL beside texts of its own. All are constants, numbers, or names of
 # our tables and columns.
 OWN_SQL = {
+    "accounts/indexes.py": {"name"},  # an index's, quoted
     "accounts/patience.py": {"int(seconds * 1000)"},
     "accounts/rate_limits.py": {
         "DAY", "ENDED", "CLOCK[connection.vendor]", "SPEND.format(clock=CLOCK[connection.vendor])",

@@ -66,11 +66,11 @@ INPUT = Chapter(
         met(
             "5.3.4, 5.3.5, 5.3.7 to 5.3.10",
             "Databases, systems and files are asked with parameters, never with joined text.",
-            "The ORM, and SQL of our own in rate_limits, patience, query_rows, waiting, "
-            "reading/batches, durable, clock, health and migrate, made of constants, numbers and "
-            "names of our columns. The linter refuses joined SQL, and a test has a list of what "
-            "each of these joins. What a stranger sends is a parameter; it calls no shell, names "
-            "no file and is never read as XML.",
+            "The ORM, and SQL of our own in indexes, rate_limits, patience, query_rows, "
+            "waiting, reading/batches, durable, clock, health and migrate, made of constants, "
+            "numbers and names of our columns. The linter refuses joined SQL, and a test has a "
+            "list of what each of these joins. What a stranger sends is a parameter; it calls no "
+            "shell, names no file and is never read as XML.",
             "test_own_sql.py::test_own_sql_is_where_it_is_named_and_joins_what_is_named",
             "explorer/test_statements.py::test_what_is_sent_is_in_no_statement",
             "queries/api/test_any_request.py::test_any_address_method_parameter_and_header",

@@ -3,7 +3,8 @@
 On PostgreSQL whoever changes a table waits until all who read it have ended their transactions, and
 everyone who comes later waits behind: a backup that runs for an hour would stop the service for an
 hour. So it waits only for a moment, lets the others pass, and tries again; what a migration of ours
-has begun is undone whole by then.
+has begun is undone whole by then. An index that is built beside writers keeps nobody waiting, so it
+is waited for; where that is broken off, the next run builds it anew.
 """
 
 import time
