@@ -40,11 +40,11 @@ class Environment:
             return False
         raise _refusal(name, value, "set it to 1 or 0")
 
-    def number(self, name: str, default: int, *, least: int = 0) -> int:
+    def number(self, name: str, default: int, *, least: int = 0, most: int = GREATEST) -> int:
         value = self.text(name, str(default))
         digits = value.isascii() and value.isdigit() and len(value) <= len(str(GREATEST))
-        if not digits or not least <= int(value) <= GREATEST:
-            raise _refusal(name, value, f"set it to a whole number from {least} to {GREATEST}")
+        if not digits or not least <= int(value) <= most:
+            raise _refusal(name, value, f"set it to a whole number from {least} to {most}")
         return int(value)
 
     def choice(self, name: str, default: str, choices: tuple[str, ...]) -> str:

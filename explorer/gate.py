@@ -3,7 +3,8 @@
 Granian calls it on the event loop of a process. A body is read there, within a time; only a whole
 request goes to Django, in one of a few threads; and what Django answers is sent from the loop
 again, as fast as its reader takes it. Whoever goes away in the middle of a body has asked for
-nothing; what came here whole is done whole, whether somebody waits for the answer or not.
+nothing; what came here whole is done whole, whether somebody waits for the answer or not. Who ends
+his own side of a connection is gone, to the server that stands before this.
 """
 
 import asyncio
@@ -249,6 +250,8 @@ async def _send(answer: Answer, receive: Receive, send: Send, reader: Reader | N
                     await send({"type": "http.response.body", "body": piece, "more_body": True})
                 if reader:
                     reader.taken += len(piece)
+                # To who is gone all is sent at once, and nobody else would have a turn meanwhile.
+                await asyncio.sleep(0)
                 piece = body.read(PIECE)
         except TimeoutError:
             return

@@ -172,7 +172,8 @@ FACTS_PER_DAY = env.number("FACTS_PER_DAY", 1_000_000, least=1)
 
 # What the API takes, and from where. A batch is counted while it is read.
 
-BATCH_BODY_BYTES = env.number("BATCH_BODY_BYTES", 1_048_576, least=1)
+# A quarter of what gate.py holds of all bodies, or one would throw out all others, and itself.
+BATCH_BODY_BYTES = env.number("BATCH_BODY_BYTES", 1_048_576, least=1, most=8 * 2**20)
 BATCH_BLOCKS = env.number("BATCH_BLOCKS", 100, least=1)
 BATCH_ACCOUNTS = env.number("BATCH_ACCOUNTS", 1_000, least=1)
 BATCH_SLOTS = env.number("BATCH_SLOTS", 5_000, least=1)

@@ -42,7 +42,7 @@ THE_SAME = {
 SHORT = {b"content-type", b"accept"}
 LONGEST_OF_SHORT = 1_000
 # Of a quoted cookie some releases of Python take the square too (CVE-2024-7592).
-MOST_OF_COOKIES, LONGEST_COOKIE = 4_000, 1_000
+MOST_OF_COOKIES, LONGEST_COOKIE, MOST_OF_SHORT_ONES = 4_000, 1_000, 8_000
 ONCE = {b"content-type": "CONTENT_TYPE", b"content-length": "CONTENT_LENGTH"}
 
 
@@ -101,7 +101,13 @@ def _cut(name: bytes, text: str) -> str:
 
 def _without_long_ones(cookies: str) -> str:
     """Ours are short, and stay: those of other services of the same domain come here, too."""
-    return ";".join(each for each in cookies.split(";") if len(each) <= LONGEST_COOKIE)
+    found, kept, size = cookies.split(";"), set[int](), 0
+    for length, place in sorted((len(each), place) for place, each in enumerate(found)):
+        size += length + 1
+        if length > LONGEST_COOKIE or size > MOST_OF_SHORT_ONES:
+            break
+        kept.add(place)
+    return ";".join(each for place, each in enumerate(found) if place in kept)
 
 
 def answered(

@@ -34,7 +34,8 @@ BOUNDS = (
         "more bytes than its request may have, and of these few that are long in HTML: 30,000 "
         "beside the slots. A message to sign in with is hardly longer than ours; of Content-Type "
         "and Accept 1,000 characters are read, and where there are more than 4,000 of cookies, "
-        "none that has more than 1,000. An operator's search has ten words.",
+        "the shortest ones, 8,000 characters of them, and none that has more than 1,000. An "
+        "operator's search has ten words.",
         (
             "explorer/test_request_bodies.py::test_a_new_batchs_form_that_takes_long_to_read_is_refused",
             "explorer/test_new_batch_page.py::test_what_would_be_shown_many_times_as_long_is_refused",
@@ -130,7 +131,10 @@ BOUNDS = (
         "two where nobody says otherwise, one is kept for blocks of which at most 200 facts are "
         "asked. A prover of one thread has whoever comes next wait for all that one batch may ask "
         "for of one block, for seconds. However many batches ask for one block, a prover has "
-        "as much of it at hand as one batch may ask for, by their turns. No batch "
+        "as much of it at hand as one batch may ask for, by their turns. Whoever attacks by many "
+        "accounts has a turn with each, by what it asks for: with all that a batch may ask for "
+        "they come after who asks for little; of many small ones those whose turns have come go "
+        "before who comes after them, for seconds. No batch "
         "spends more than its fee; but a fee is an offer that nobody "
         "collects, and keys cost nothing. What bounds a spender is most_a_day of the chain in "
         "the routes file, and what the signer holds: set the one, keep the other small. Then one "
@@ -144,6 +148,7 @@ BOUNDS = (
             "explorer/test_denial_of_provers.py::test_a_prover_keeps_a_thread_from_the_costliest_batches_of_one_block",
             "explorer/test_denial_of_provers.py::test_the_costliest_batch_of_one_block_keeps_others_waiting_for_its_one_piece",
             "explorer/test_denial_of_provers.py::test_many_costliest_batches_of_one_block_hold_no_more_than_one",
+            "queries/pipeline/test_fair_turns.py::test_who_asks_for_little_goes_before_many_that_ask_for_very_much",
             "queries/pipeline/test_offers.py::test_what_is_stuck_is_replaced_with_no_more_than_is_offered",
             "queries/pipeline/test_day.py::test_no_more_than_the_days_bound_is_spent",
             "queries/pipeline/test_day.py::test_what_waits_for_the_day_fetches_no_proof_and_has_not_failed",

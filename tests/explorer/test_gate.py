@@ -103,8 +103,10 @@ def test_of_many_cookies_those_that_are_long_are_left_out() -> None:
         [b'a="' + 990 * b"\\" + b'"' for _ in range(32)],
         [30_000 * b";"],
         [300 * b";" for _ in range(100)],
+        [8_000 * b"a=b;"],
     ):
         environ = _environ(*[(b"cookie", each) for each in cookies])
+        assert len(environ["HTTP_COOKIE"]) <= 8_000
         begin = time.process_time()
         WSGIRequest(environ | {"wsgi.input": io.BytesIO()}).COOKIES  # noqa: B018  (it is read)
         assert time.process_time() - begin < 0.2
@@ -298,6 +300,26 @@ def test_large_answers_wait_for_their_readers_up_to_a_bound() -> None:
             sending.cancel()
 
     _run(ask())
+
+
+def test_who_leaves_a_large_answer_has_the_rest_of_it_read_by_nobody() -> None:
+    """Whoever sends to one that is gone waits for nothing, and would have all others wait."""
+    taken = 0
+
+    async def receive() -> dict[str, Any]:
+        return {"type": "http.disconnect"}
+
+    async def send(_message: dict[str, Any]) -> None:
+        nonlocal taken
+        taken += 1
+
+    async def ask() -> None:
+        downloads = Downloads()
+        scope = SCOPE | {"query_string": b"1000", "method": "GET"}
+        await asyncio.wait_for(downloads.gate(scope, receive, send), 5)
+
+    _run(ask())
+    assert taken < 5  # of eight pieces, with the head and the end
 
 
 def test_who_reads_slowest_gives_way() -> None:

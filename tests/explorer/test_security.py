@@ -1,6 +1,5 @@
 """What /docs/security says is shown by tests that are there."""
 
-import ast
 import re
 from pathlib import Path
 
@@ -29,8 +28,7 @@ NAMED = [
 
 
 def _tests_in(file: Path) -> set[str]:
-    tree = ast.parse(file.read_text())
-    return {each.name for each in tree.body if isinstance(each, ast.FunctionDef)}
+    return set(re.findall(r"^def (test_\w+)", file.read_text(), re.MULTILINE))
 
 
 def test_every_test_that_is_named_is_there(repository: Path) -> None:

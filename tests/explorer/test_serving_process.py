@@ -41,7 +41,7 @@ def start(repository: Path, tmp_path: Path) -> Iterator[Start]:
         servers.append(server)
         assert server.stdout
         # One that never says where it is must fail the test and not hold it up.
-        (limit := threading.Timer(20, server.kill)).start()
+        (limit := threading.Timer(60, server.kill)).start()
         said = server.stdout.readline()
         limit.cancel()
         told = re.fullmatch(r"Tacitus is at (http://\S+)/ \(Ctrl-C ends it\)\n", said)
