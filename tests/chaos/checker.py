@@ -36,7 +36,7 @@ def violations(look: Look, witnessed: Witnessed, causes: frozenset[str]) -> list
         *of_outcomes(look, causes),
         *of_facts(look),
         *of_events(look),
-        *of_transactions(look),
+        *of_transactions(look, witnessed.happened),
         *of_times(look, witnessed.handed),
         *of_reverted(look, witnessed.happened),
         *of_costs(look),

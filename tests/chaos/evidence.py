@@ -110,6 +110,7 @@ class Scene:
     site: str
     owners: Sequence[Owner]  # who asks, as batches name them
     clocks_apart: float = 0.0  # seconds, of the clocks that the times in the database are by
+    pages: int = 6  # of each kind that are read
 
     @cached_property
     def nodes(self) -> Mapping[int, Chain]:

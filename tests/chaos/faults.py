@@ -128,10 +128,14 @@ class Faults:
 
         return Fault(kind, "were alive until then", happen)
 
+    def _lasts_or_longer(self) -> float:
+        """Now and then for longer than anybody waits: SQLite's writers for each other, or who asks
+        a node. In a short turn nothing lasts so long.
+        """
+        return self._lasts() * self.chance.choice((1, 1, 1, 3))
+
     def _cut(self) -> Fault:
-        """Now and then for longer than SQLite's writers wait for each other."""
-        seconds = self._lasts() * self.chance.choice((1, 1, 1, 3))
-        its = self.database
+        seconds, its = self._lasts_or_longer(), self.database
         kind = f"database connections {its.cut_is}"
         return Fault(kind, its.cut_counts, lambda: its.cut(seconds))
 
@@ -195,17 +199,18 @@ class Faults:
         return Fault(f"{LIED}: {name}", of, happen)
 
     def _stall(self) -> Fault:
-        return self._troubling("stalled", lambda: Trouble(stalls=True), "questions held up")
+        made, seconds = Trouble(stalls=True), self._lasts_or_longer()
+        return self._troubling("stalled", made, seconds, "questions held up")
 
     def _refuse(self) -> Fault:
         status = self.chance.choice((429, 500))
-        return self._troubling("refused", lambda: Trouble(status=status), "answers of 429 or 500")
+        made = Trouble(status=status)
+        return self._troubling("refused", made, self._lasts(), "answers of 429 or 500")
 
-    def _troubling(self, kind: str, made: Callable[[], Trouble], of: str) -> Fault:
-        nodes, seconds = self._some(), self._lasts()
+    def _troubling(self, kind: str, trouble: Trouble, seconds: float, of: str) -> Fault:
+        nodes = self._some()
 
         def happen() -> int:
-            trouble = made()
             with ExitStack() as while_it_lasts:
                 for each in nodes:
                     while_it_lasts.enter_context(each.has(trouble))

@@ -16,7 +16,6 @@ from tests.chaos.violations import Violation
 
 # What a time led to: no word of a block, and checked by its event.
 BLOCK_AT_TIME = "BLOCK_AT_TIMESTAMP"
-SAMPLE = 6  # of each kind of page
 CODE = re.compile(r"<code[^>]*>([^<]*)</code>")
 NAMED = re.compile(r'href="/explorer/query/\w+/[0-9]+/(\w+)/check"')
 MENTIONED = re.compile(r'href="/explorer/transaction/([0-9]+)/(0x[0-9a-f]{64})"')
@@ -27,24 +26,25 @@ Rows = Sequence[Mapping[str, Any]]
 
 def of_sample(scene: Scene, facts: Mapping[str, Sequence[Fact]], sent: Rows) -> Iterator[Violation]:
     """`facts`: those that each batch asked for, of batches that are DONE."""
-    of_batches = dict(spread(sorted(facts.items())))
+    of_batches = dict(spread(sorted(facts.items()), scene.pages))
     for batch, its in of_batches.items():
         yield from of_batch(scene, batch, its)
     known = sorted({each for its in facts.values() for each in its})
-    for account in spread(sorted({(each.source, each.account) for each in known if each.account})):
+    accounts = {(each.source, each.account) for each in known if each.account}
+    for account in spread(sorted(accounts), scene.pages):
         yield from of_account(scene, *account)
-    for block in spread(sorted({(each.source, each.block) for each in known})):
+    for block in spread(sorted({(each.source, each.block) for each in known}), scene.pages):
         yield from of_block(scene, *block)
-    for row in spread([each for each in sent if each["mined_hash"]]):
+    for row in spread([each for each in sent if each["mined_hash"]], scene.pages):
         yield from of_transaction(scene, row)
     proven = {(each.source, each.destination) for each in known}
     for route, address in scene.registries.items():
         yield from of_registry(scene, *route, address, has_proven=route in proven)
 
 
-def spread(all_of_them: Sequence[One]) -> Sequence[One]:
-    """Some of them, from the first to the last."""
-    return all_of_them[:: max(len(all_of_them) // SAMPLE, 1)]
+def spread(all_of_them: Sequence[One], some: int) -> Sequence[One]:
+    """So many of them or some more, from the first to the last."""
+    return all_of_them[:: max(len(all_of_them) // some, 1)]
 
 
 def not_shown(answer: requests.Response) -> Iterator[Violation]:

@@ -9,14 +9,15 @@ from tests.chaos.cost_checks import told_of_costs
 from tests.chaos.evidence import HASH_ATTESTED
 from tests.chaos.revert_checks import reverted, why, words_of_revert
 from tests.chaos.run import Ended
+from tests.chaos.transaction_checks import brought_in_vain
 from tests.chaos.violations import Violation
 
 
 def report(ended: Ended, found: Sequence[Violation], folder: Path) -> Iterator[str]:
     turn = ended.turn
     yield (
-        f"{turn.name}: {turn.seconds:.0f} s of faults, at rest {ended.settled:.0f} s after them, "
-        f"{ended.seconds:.0f} s in all"
+        f"{turn.name}, {ended.nodes} nodes a chain: {turn.seconds:.0f} s of faults, at rest "
+        f"{ended.settled:.0f} s after them, {ended.seconds:.0f} s in all"
     )
     yield "  faults"
     for kind, tally in sorted(ended.faults.items()):
@@ -33,6 +34,9 @@ def report(ended: Ended, found: Sequence[Violation], folder: Path) -> Iterator[s
         reason = words_of_revert(look, row)
         traced = why(look, row, reason, ended.witnessed.happened) or "nothing explains it"
         yield f"    {row['mined_hash']} on {row['chain']}: {traced}"
+    for chain in look.scene.nodes:
+        for row in brought_in_vain(look, chain):
+            yield f"    {row['mined_hash']} on {chain} brought a hash that was there already"
     yield from told_of_costs(look)
     yield from _of_clients(ended)
     if ended.scene.clocks_apart:

@@ -34,7 +34,7 @@ from tests.chaos.signers import add_signers
 from tests.chaos.violations import Violation
 from tests.chaos.webhook_receiver import Receiver, webhook_receiver
 
-NODES = 2  # of each chain
+NODES = (2, 3)  # of each chain, as the seed has it
 LEASE = 3  # seconds
 SHIFTED = f"clock of a prover {AHEAD} s ahead"
 # Two, whose batches share transactions and take turns.
@@ -46,16 +46,19 @@ HOLDERS = (
 
 @dataclass(frozen=True)
 class Pace:
-    """Seconds: from one to the next, on average, and how long a fault may last."""
+    """Seconds: from one to the next, on average, and how long a fault may last, or three times as
+    long where it is a cut or a stall.
+    """
 
     batches: float
     faults: float
     longest_fault: float
     refusals: int  # of one webhook, at most
+    pages: int  # of each kind that are read in the end
 
 
 SHORT = 60  # seconds of a turn that still goes at the quicker pace
-QUICK, SLOW = Pace(0.4, 0.6, 1.5, 1), Pace(0.6, 2.5, 8.0, 2)
+QUICK, SLOW = Pace(0.4, 0.6, 1.5, 1, 6), Pace(0.6, 2.5, 8.0, 2, 40)
 
 
 @dataclass(frozen=True)
@@ -92,6 +95,7 @@ class Ended:
     """What came of it, and the service at rest: its server runs, its provers have ended."""
 
     turn: Turn
+    nodes: int  # of each chain
     chains: Chains
     scene: Scene
     asked: list[Asked]
@@ -149,8 +153,9 @@ def turned(turn: Turn, folder: Path) -> Iterator[Ended]:
         keys, addresses = zip(*attesters_of(turn.seed), strict=True)
         its_chance = random.Random(chance.random())  # noqa: S311
         chains = running.enter_context(two_chains(signer[1], addresses, its_chance))
+        many = chance.choice(NODES)
         nodes = {
-            chain: [NodeBetween(chain, chains.of(chain).node.url) for _ in range(NODES)]
+            chain: [NodeBetween(chain, chains.of(chain).node.url) for _ in range(many)]
             for chain in (CHAIN_A, CHAIN_B)
         }
         for node in (each for of_chain in nodes.values() for each in of_chain):
@@ -180,6 +185,7 @@ def turned(turn: Turn, folder: Path) -> Iterator[Ended]:
         happened.came(SHIFTED, lines.to_come)
         yield Ended(
             turn,
+            many,
             chains,
             scene,
             asker.asked,
@@ -262,6 +268,7 @@ def _scene(stage: Stage, its: Service) -> Scene:
         # A server has one clock; with a file it is each worker's own, which elsewhere than here is
         # their machine's.
         AHEAD if isinstance(made, Sqlite) else 0,
+        stage.turn.pace.pages,
     )
 
 

@@ -4,6 +4,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from django.db import connection
 
 from tests.chaos.clients_checks import of_webhooks
 from tests.chaos.databases import Postgres, Sqlite
@@ -17,6 +18,17 @@ pytestmark = [pytest.mark.django_db, pytest.mark.xdist_group("chaos")]
 
 
 def test_faults_make_nothing_wrong_lost_or_paid_for_twice(ended: Ended, tmp_path: Path) -> None:
+    _is_all_right(ended, tmp_path)
+
+
+@pytest.mark.skipif(connection.vendor != "postgresql", reason="one database is enough for it")
+def test_nor_do_they_where_celery_wakes_the_provers(
+    ended_with_celery: Ended, tmp_path: Path
+) -> None:
+    _is_all_right(ended_with_celery, tmp_path)
+
+
+def _is_all_right(ended: Ended, tmp_path: Path) -> None:
     found = ended.check()
     told_of_it = "\n".join(report(ended, found, tmp_path))
     assert not found, told_of_it

@@ -105,9 +105,13 @@ def test_who_bears_what_serves_only_others_is_found(ended: Ended) -> None:
     look = ended.look()
     row = next(each for each in look.sent if as_json(each["shares"]))
     shares = as_json(row["shares"])
-    bearing = {key for its in shares.values() for key in its}
-    job = next(each["job_id"] for each in look.queries if str(each["id"]) in bearing)
-    other = next(each for each in look.queries if each["job_id"] not in {job, None})
+    links = look.scene.rows("transactionofjob")
+    proven = {link["job_id"] for link in links if link["transaction_id"] == row["id"]}
+    other = next(
+        each
+        for each in look.queries
+        if each["job_id"] not in {*proven, None} and not each["misplaced"]
+    )
     moved = {**shares, other["batch_id"]: {str(other["id"]): 1}}
     with changed(ended, "senttransaction", row["id"], "shares", json.dumps(moved)):
         found = [each.what for each in of_costs(ended.look())]

@@ -1,8 +1,13 @@
 """Whether transactions that are told otherwise than they were mined, or paid twice, are found."""
 
+from typing import Any
+
 import pytest
 
 from tests.chaos.chains import told
+from tests.chaos.evidence import ATTEST
+from tests.chaos.happened import Happened, TakenAway
+from tests.chaos.look import Row
 from tests.chaos.run import Ended
 from tests.chaos.tampering import changed, last_sent, mined
 from tests.chaos.transaction_checks import of_times, of_transactions
@@ -11,7 +16,7 @@ pytestmark = [pytest.mark.django_db, pytest.mark.xdist_group("chaos")]
 
 
 def _transactions(it: Ended) -> set[str]:
-    return {each.kind for each in of_transactions(it.look())}
+    return {each.kind for each in of_transactions(it.look(), it.witnessed.happened)}
 
 
 @pytest.mark.parametrize(
@@ -56,3 +61,33 @@ def test_what_is_proven_once_more_is_found(ended: Ended) -> None:
     assert "nonce gap" in _transactions(ended)
     with changed(ended, "senttransaction", row["id"], "mined_hash", again_hash):
         assert {"paid twice", "untrue record"} <= _transactions(ended)
+
+
+def test_a_hash_that_is_brought_once_more_is_found(ended: Ended) -> None:
+    """Unless a reorganisation took away one of ours before."""
+    row, sent = next(
+        (row, sent)
+        for row in ended.look().sent
+        if row["brings_hash"]
+        and row["succeeded"]
+        and (sent := _as_sent(ended, row))["input"].startswith(ATTEST)
+    )
+    url, chain = ended.scene.chains[row["chain"]], row["chain"]
+    told(url, "anvil_impersonateAccount", ended.scene.signer)
+    again = {"from": ended.scene.signer, "to": sent["to"], "data": sent["input"]}
+    again_hash = mined(url, again | {"gas": hex(10**7)})
+    replaced = Happened(taken_away=[TakenAway(chain, {}, frozenset([row["mined_hash"]]))])
+    with changed(ended, "senttransaction", row["id"], "mined_hash", again_hash):
+        kinds = [
+            {each.kind for each in of_transactions(ended.look(), happened)}
+            for happened in (Happened(), replaced)
+        ]
+    assert "paid twice" in kinds[0]
+    assert "paid twice" not in kinds[1]
+
+
+def _as_sent(ended: Ended, row: Row) -> dict[str, Any]:
+    sent: dict[str, Any] = told(
+        ended.scene.chains[row["chain"]], "eth_getTransactionByHash", row["mined_hash"]
+    )
+    return sent

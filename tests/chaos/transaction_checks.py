@@ -5,13 +5,14 @@ from typing import Any
 
 from tests.chaos.brought_again import brought_again
 from tests.chaos.evidence import ATTEST, as_json, seconds_of
+from tests.chaos.happened import Happened
 from tests.chaos.look import Look, Row, number
 from tests.chaos.violations import Violation
 
 READ_TWICE = 1.0  # second: two clocks that are one, read by two programs
 
 
-def of_transactions(look: Look) -> Iterator[Violation]:
+def of_transactions(look: Look, happened: Happened) -> Iterator[Violation]:
     for chain, node in look.scene.nodes.items():
         rows = {row["nonce"]: row for row in look.sent if row["chain"] == chain}
         signer = look.scene.signer
@@ -31,6 +32,10 @@ def of_transactions(look: Look) -> Iterator[Violation]:
         sent = node.ask_many(asked)
         for row, transaction in zip(known, sent, strict=True):
             yield from _of_transaction(look, row, look.receipts[row["id"]], transaction)
+        for each in brought_in_vain(look, chain):
+            if not _was_replaced_before(look, each, happened):
+                named = f"nonce {each['nonce']} on {chain}"
+                yield Violation("paid twice", f"{named} brought a hash that was there already")
         succeeded = [
             transaction
             for row, transaction in zip(known, sent, strict=True)
@@ -60,12 +65,44 @@ def _of_transaction(
         yield Violation("untrue record", f"{named} is {true}, and told as {told}")
     if not row["settled"]:
         yield Violation("not ended", f"{named} was mined, and is not settled")
-    # Two that bring a hash, by a call without anything or by signers' words, bring the same one
-    # where a reorganisation had both mined anew at once: neither nonce can be left out by then.
-    calldata = sent["input"]
-    brings_hash = len(calldata) == len(ATTEST) or calldata.startswith(ATTEST)
-    if receipt["status"] == "0x1" and calldata != "0x" and not receipt["logs"] and not brings_hash:
+    is_new = receipt["logs"] or sent["input"] == "0x" or _brings_hash(sent["input"])
+    if receipt["status"] == "0x1" and not is_new:
         yield Violation("paid twice", f"{named} proved nothing that was new")
+
+
+def brought_in_vain(look: Look, chain: int) -> list[Row]:
+    """Those that brought a block's hash which the registry had already."""
+    silent = [
+        row
+        for row in look.sent
+        if row["chain"] == chain
+        and row["mined_hash"]
+        and (it := look.receipts[row["id"]])
+        and it["status"] == "0x1"
+        and not it["logs"]
+    ]
+    asked = [("eth_getTransactionByHash", [row["mined_hash"]]) for row in silent]
+    sent = look.scene.nodes[chain].ask_many(asked)
+    return [row for row, it in zip(silent, sent, strict=True) if it and _brings_hash(it["input"])]
+
+
+def _brings_hash(calldata: str) -> bool:
+    """By a call without anything, or by signers' words."""
+    return len(calldata) == len(ATTEST) or calldata.startswith(ATTEST)
+
+
+def _was_replaced_before(look: Look, row: Row, happened: Happened) -> bool:
+    """Two bring the same hash where a reorganisation had the first of them mined anew, at once with
+    the one that was to take its place: neither nonce can be left out by then.
+    """
+    earlier = {
+        its_hash
+        for each in look.sent
+        if each["chain"] == row["chain"] and each["nonce"] <= row["nonce"]
+        for its_hash in as_json(each["hashes"])
+    }
+    taken = [each for each in happened.taken_away if each.chain == row["chain"]]
+    return any(earlier & each.transactions for each in taken)
 
 
 def of_times(look: Look, handed: Mapping[str, Sequence[float]]) -> Iterator[Violation]:
