@@ -35,9 +35,10 @@ def gas(bench: Bench) -> Iterator[Row]:
 
 def remark(target: Target, measured: Measured) -> str:
     """What is told of each account is shown of each account, as its target is."""
-    if not target.floor_rules:
-        told = f"{target.name}, {getattr(measured, target.figure):,} gas"
-        return f"not held to the floor: {told} (in gas_report at most {target.most:,})"
     of = measured.accounts or 1 if target.figure == "per_account" else 1
     total, floor = measured.total_gas / of, measured.floor_gas / of
-    return f"{target.name}: {total:,.0f} / {floor:,.0f} = {total / floor:.3f}"
+    told = f"{target.name}: {total:,.0f} / {floor:,.0f} = {total / floor:.3f}"
+    if target.floor_rules:
+        return told
+    held = f"in gas_report {getattr(measured, target.figure):,} of at most {target.most:,}"
+    return f"not held to the floor: {told}; {held}"

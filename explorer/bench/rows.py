@@ -1,6 +1,6 @@
 """What a row of the table is, and how much is done for it."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -25,6 +25,7 @@ class Row:
     # Of a known gap: what the ratio must reach all the same. It decides, and the target is told.
     floor: float | None = None
     remarks: tuple[str, ...] = ()
+    figures: Mapping[str, float] = field(default_factory=dict)  # what remarks tell, for a program
 
     @property
     def ratio(self) -> float:

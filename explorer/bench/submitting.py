@@ -73,6 +73,7 @@ def _row(bench: Bench, name: str, size: int, sides: Sequence[Callable[[], None]]
             f"{len(statements[0])} SQL statements; the rows alone take {len(statements[1])}",
             *_run_often(statements[0]),
         ),
+        figures={"statements": len(statements[0]), "statements_of_the_rows": len(statements[1])},
     )
 
 

@@ -30,6 +30,7 @@ def as_object(row: Row) -> dict[str, Any]:
         "what": row.what,
         "target": _target(row).strip(" ;") or None,
         "remarks": list(row.remarks),
+        "figures": dict(row.figures),
     }
 
 

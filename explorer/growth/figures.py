@@ -51,24 +51,26 @@ class Figures:
     )
     questions_per_second: float = _figure(2, "more of them all the time", "each chain's head")
     node_proofs: float = _figure(
-        50, "proofs that one node answers in a second", "assumed; the bench's local node: some 480"
+        50,
+        "proofs that one node answers in a second",
+        "assumed; the bench's local node: 330 to 910",
     )
 
     prover_ms: float = _figure(
-        2.0, "ms of a processor that a prover takes for a fact", "thousand_accounts, PostgreSQL"
+        0.8, "ms of a processor that a prover takes for a fact", "thousand_accounts, PostgreSQL"
     )
     prover_batch_ms: float = _figure(
-        2.9,
+        1.5,
         "more of them for a batch",
         "what one of one fact takes, many_batches_1, PostgreSQL, without that fact",
     )
     writer_ms: float = _figure(
-        4.6,
+        2.3,
         "ms that proving a fact holds SQLite's one writer",
         "the most that it can be: many_batches_2 on SQLite, each fact a batch",
     )
     database_ms: float = _figure(
-        6.4,
+        2.7,
         "ms of a processor that PostgreSQL takes for a fact",
         "the most that it can be: many_batches_1, of all processors without the prover",
     )

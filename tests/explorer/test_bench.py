@@ -35,7 +35,7 @@ SHORT = (
     "--memory-batches=10",
 )  # fmt: skip
 NOWHERE = Path("/nowhere")
-MEMBERS = {"name", "ours", "reference", "ratio", "unit", "what", "target", "remarks"}
+MEMBERS = {"name", "ours", "reference", "ratio", "unit", "what", "target", "remarks", "figures"}
 
 
 def bench(
@@ -91,6 +91,9 @@ def test_polling(repository: Path, tmp_path: Path) -> None:
         "counting",
     ):
         assert said in remarks
+    assert found["status_polling"]["figures"].keys() == {
+        "without_key_and_limit", "p99_ms", "p99_ms_of_the_view", "counting_ms"
+    }  # fmt: skip
     for name in shown:
         assert found[name]["reference"] == found["status_polling"]["reference"]
     assert found["status_growth"]["unit"] == "ms"
@@ -117,9 +120,11 @@ def test_submitting_takes_as_many_statements_for_many_accounts(
     repository: Path, tmp_path: Path
 ) -> None:
     found = bench(repository, tmp_path, "submit_1", "submit_100", "submit_500")
-    statements = [each["remarks"][0].partition(" ")[0] for each in found.values()]
-    assert len(set(statements)) == 1
-    assert 1 <= int(statements[0]) <= 15
+    statements = {each["figures"]["statements"] for each in found.values()}
+    assert len(statements) == 1
+    assert statements <= set(range(1, 16))
+    for each in found.values():
+        assert each["remarks"][0].startswith(f"{each['figures']['statements']} SQL statements; ")
     often = [remark for each in found.values() for remark in each["remarks"][1:]]
     told = "one of ours is an INSERT that SQLite prepares once and runs for {} rows"
     counts = (100, 500) if connection.vendor == "sqlite" else ()
@@ -140,8 +145,10 @@ def test_many_accounts_of_a_block(repository: Path, tmp_path: Path) -> None:
     assert ours.endswith(" of 2 turns)")
     assert script.endswith(" of 2 turns)")
     for each in found.values():
-        ours, script = each["remarks"][1].split(" gas an account, the script ")
-        assert 20_000 < int(ours.replace(",", "")) < int(script.replace(",", ""))
+        figures = each["figures"]
+        assert 20_000 < figures["gas_an_account"] < figures["gas_an_account_of_the_script"]
+        assert 0 <= figures["share_of_waiting_for_the_chain"] <= 1
+        assert figures["prover_ms_an_account"] > 0
 
 
 @pytest.mark.django_db
@@ -201,7 +208,7 @@ def test_gas_is_the_floor(repository: Path, tmp_path: Path, corpus_folder: Path)
     (told,) = json.loads(ended.stdout)
     held, *_, header = told["remarks"]
     assert held.startswith(f"header + account of depth 8: {told['ours']:,} / ")
-    assert header.startswith("not held to the floor: accumulating one header, execution, ")
+    assert header.startswith("not held to the floor: accumulating one header, execution: ")
     assert told["ratio"] == 1
     assert told["ours"] <= 175_000
 

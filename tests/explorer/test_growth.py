@@ -77,16 +77,16 @@ def test_sqlites_one_writer_takes_polls_and_submissions_as_well() -> None:
         return found.facts
 
     # Half a day's milliseconds, by those of a batch of ten facts with its ten polls.
-    assert most_facts() == pytest.approx(0.5 * DAY * 1_000 * 10 / (10 * 4.6 + 2.1 + 10 * 0.08))
+    assert most_facts() == pytest.approx(0.5 * DAY * 1_000 * 10 / (10 * 2.3 + 2.1 + 10 * 0.08))
     assert most_facts(polls_per_batch=100) == pytest.approx(
-        0.5 * DAY * 1_000 * 10 / (10 * 4.6 + 2.1 + 100 * 0.08)
+        0.5 * DAY * 1_000 * 10 / (10 * 2.3 + 2.1 + 100 * 0.08)
     )
 
 
 def test_a_batch_takes_of_a_prover_what_its_facts_take_and_more() -> None:
     many, few = (needs_of(DAY * 1_000, Figures(facts_per_batch=each)) for each in (1, 10))
-    assert many.provers == pytest.approx(2.0 + 2.9)
-    assert few.provers == pytest.approx(2.0 + 0.29)
+    assert many.provers == pytest.approx(0.8 + 1.5)
+    assert few.provers == pytest.approx(0.8 + 0.15)
 
 
 def test_what_the_bench_measured_is_what_the_readme_tells_of_it(repository: Path) -> None:
@@ -102,7 +102,7 @@ def test_what_the_bench_measured_is_what_the_readme_tells_of_it(repository: Path
     assert figures.prover_ms == among
     assert figures.prover_batch_ms == pytest.approx(alone - among)
     one = re.search(r"of the same in 50 batches \| \| [0-9.]+ \(([0-9]+) / s\)", told)
-    two = re.search(r"of two and four provers / of one \| \| ([0-9.]+),", told)
+    two = re.search(r"of two and four provers / of one \| at least 0.8 \| ([0-9.]+),", told)
     assert one is not None
     assert two is not None
     batches_a_second = float(one[1]) * float(two[1])
