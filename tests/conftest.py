@@ -12,6 +12,7 @@ from django.db import connection
 from django.test.client import MULTIPART_CONTENT, RequestFactory
 from django.utils.http import urlencode
 
+from tests.by_turns import by_turns
 from tests.emptied import emptied_without_new_files
 
 pytest_plugins = [
@@ -78,6 +79,7 @@ def django_db_setup(django_db_setup: None) -> Iterator[None]:  # noqa: ARG001  (
         yield
 
 
+@pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Every test says whether it needs a database: CI runs those that do once per engine.
 
@@ -100,6 +102,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         raise pytest.UsageError(
             "exactly one of no_database and django_db must mark: " + ", ".join(undecided)
         )
+    items[:] = by_turns(items)
 
 
 def _touches_database(item: pytest.Item) -> bool:

@@ -66,7 +66,7 @@ def test_a_lease_that_ran_out_is_told() -> None:
 
 def test_what_is_due_has_waited_for_a_prover() -> None:
     submitted(make_key(), BATCH)
-    Batch.objects.update(look_again=timezone.now() - timedelta(minutes=5))
+    Batch.objects.update(look_again=timezone.now() - timedelta(seconds=301))
     waited = exposed()["tacitus_queue_wait_seconds"]
     assert 300 <= waited["batches",] < 360
     assert waited["block_jobs",] == 0
