@@ -2,6 +2,7 @@
 
 import io
 import logging
+import re
 import sys
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -38,9 +39,11 @@ THE_SAME = {
     "wsgi.run_once": False,
     "wsgi.file_wrapper": OpenFile,
 }
-# Django takes the square of the length to read what these say.
-SHORT = {b"content-type", b"accept"}
-LONGEST_OF_SHORT = 1_000
+# Django takes the square of the length to read what these say, and has Python look up any charset
+# that they name, which keeps each name for ever, and decodes the address by it. So of all that may
+# stand beside a type, the weight of one that is accepted is left.
+LONGEST_OF_TYPES = 1_000
+BESIDE_A_TYPE = re.compile(r";(?!\s*q=[0-9.]+\s*(?:[,;]|$))[^,;]*", re.IGNORECASE)
 # Of a quoted cookie some releases of Python take the square too (CVE-2024-7592).
 MOST_OF_COOKIES, LONGEST_COOKIE, MOST_OF_SHORT_ONES = 4_000, 1_000, 8_000
 ONCE = {b"content-type": "CONTENT_TYPE", b"content-length": "CONTENT_LENGTH"}
@@ -96,7 +99,11 @@ def environ_of(scope: dict[str, Any]) -> dict[str, Any]:
 def _cut(name: bytes, text: str) -> str:
     if name == b"content-length":
         return text.lstrip("0") or "0"  # of thousands of digits Python makes no number
-    return text[:LONGEST_OF_SHORT] if name in SHORT else text
+    if name == b"content-type":
+        return text[:LONGEST_OF_TYPES].partition(";")[0]
+    if name == b"accept":
+        return BESIDE_A_TYPE.sub("", text[:LONGEST_OF_TYPES])
+    return text
 
 
 def _without_long_ones(cookies: str) -> str:

@@ -33,9 +33,10 @@ BOUNDS = (
         "more, which are counted before it is read. Twice the slots of a batch are shown again, no "
         "more bytes than its request may have, and of these few that are long in HTML: 30,000 "
         "beside the slots. A message to sign in with is hardly longer than ours; of Content-Type "
-        "and Accept 1,000 characters are read, and where there are more than 4,000 of cookies, "
-        "the shortest ones, 8,000 characters of them, and none that has more than 1,000. An "
-        "operator's search has ten words.",
+        "and Accept 1,000 characters are read, and nothing beside a type but its weight: any "
+        "charset would be looked up, and its name kept for ever. Where there are more than 4,000 "
+        "of cookies, the shortest ones are read, 8,000 characters of them, and none that has more "
+        "than 1,000. An operator's search has ten words.",
         (
             "explorer/test_request_bodies.py::test_a_new_batchs_form_that_takes_long_to_read_is_refused",
             "explorer/test_new_batch_page.py::test_what_would_be_shown_many_times_as_long_is_refused",
@@ -47,6 +48,7 @@ BOUNDS = (
             "explorer/test_new_batch_page.py::test_far_more_than_a_batch_is_refused_and_not_shown_again",
             "accounts/test_costly_messages.py::test_it_costs_little_more_than_ours",
             "explorer/test_gate.py::test_what_takes_the_square_of_its_length_to_read_is_cut",
+            "explorer/test_gate.py::test_no_charset_that_a_client_makes_up_is_looked_up",
         ),
     ),
     Bound(

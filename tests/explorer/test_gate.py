@@ -1,6 +1,7 @@
 """What reaches Django, and what is answered where Django cannot."""
 
 import asyncio
+import encodings
 import io
 import json
 import math
@@ -88,8 +89,44 @@ def test_what_takes_the_square_of_its_length_to_read_is_cut() -> None:
     """Quoted semicolons: 32 kB of them kept Django busy for a second, on any page."""
     hostile = b'a/b;x="' + 32_000 * b";"
     environ = _environ((b"content-type", hostile), (b"accept", hostile), (b"accept", b"text/html"))
-    assert environ["CONTENT_TYPE"] == environ["HTTP_ACCEPT"] == hostile[:1_000].decode()
+    assert (environ["CONTENT_TYPE"], environ["HTTP_ACCEPT"]) == ("a/b", "a/b,text/html")
+    assert len(_environ((b"accept", 32_000 * b"a"))["HTTP_ACCEPT"]) == 1_000
     assert _environ((b"accept", b"a/b"), (b"accept", b"c/d"))["HTTP_ACCEPT"] == "a/b,c/d"
+
+
+@pytest.mark.parametrize(
+    ("said", "read"),
+    [
+        (b"text/html, */*;q=0.8", "text/html, */*;q=0.8"),
+        (b"a/b;v=b3;q=0.9,c/d; Q=1 ;x", "a/b;q=0.9,c/d; Q=1 "),
+        (b"a/b;q*=made-up''1;x* =made-up%27%27a;q=1'", "a/b"),
+        (b"a/b;;;=;q=", "a/b"),
+    ],
+)
+def test_of_types_that_are_accepted_their_weight_is_read(said: bytes, read: str) -> None:
+    assert _environ((b"accept", said))["HTTP_ACCEPT"] == read
+
+
+def test_no_charset_that_a_client_makes_up_is_looked_up() -> None:
+    """Python keeps the name of each for ever, and Django decodes the address by one."""
+    kept: dict[str, Any] = vars(encodings)["_cache"]
+    asked = "never-heard-of-{}-{}"
+    for place, said in enumerate(
+        [
+            "a/b;charset={}",
+            "a/b;x*={}''a",
+            "a/b;x* ={}%27%27a",
+            'a/b;x="{}"',
+            "a/b;charset*0*={}''a",
+        ]
+    ):
+        value = said.format(asked.format(place, "in-a-type")).encode()
+        request = WSGIRequest(
+            _environ((b"content-type", value), (b"accept", value)) | {"wsgi.input": io.BytesIO()}
+        )
+        assert not request.content_params
+        assert request.get_preferred_type(["text/html", "a/b"]) == "a/b"
+    assert not [name for name in kept if "never_heard_of" in name]
 
 
 def test_of_many_cookies_those_that_are_long_are_left_out() -> None:

@@ -2,15 +2,12 @@
 
 import threading
 from collections.abc import Callable
-from types import SimpleNamespace
 
 import pytest
 
-from queries.pipeline import long_work
-from queries.pipeline.long_work import HANGS, HUNG_FOR, LONG, LongWork
+from queries.pipeline.long_work import LONG, LongWork
 
 pytestmark = pytest.mark.no_database
-JOB, OTHER = 1, 2
 
 
 def _elsewhere(what: Callable[[], bool]) -> bool:
@@ -24,23 +21,23 @@ def _elsewhere(what: Callable[[], bool]) -> bool:
 
 def test_all_threads_but_one_may_begin_on_much_and_each_on_little() -> None:
     work = LongWork(2)
-    assert work.may_begin(LONG + 1, JOB)
-    assert work.may_begin(LONG + 1, JOB)  # what goes together with it
-    assert not _elsewhere(lambda: work.may_begin(LONG + 1, JOB))
-    assert _elsewhere(lambda: work.may_begin(LONG, JOB))
+    assert work.may_begin(LONG + 1)
+    assert work.may_begin(LONG + 1)  # what goes together with it
+    assert not _elsewhere(lambda: work.may_begin(LONG + 1))
+    assert _elsewhere(lambda: work.may_begin(LONG))
     work.end()
     work.end()
-    assert _elsewhere(lambda: work.may_begin(LONG + 1, JOB))
+    assert _elsewhere(lambda: work.may_begin(LONG + 1))
 
 
 def test_one_that_has_little_in_hand_gives_no_place_back() -> None:
     work = LongWork(2)
-    assert work.may_begin(LONG + 1, JOB)
+    assert work.may_begin(LONG + 1)
 
     def small() -> bool:
-        work.may_begin(LONG, JOB)
+        work.may_begin(LONG)
         work.end()
-        return work.may_begin(LONG + 1, JOB)
+        return work.may_begin(LONG + 1)
 
     assert not _elsewhere(small)
 
@@ -49,21 +46,5 @@ def test_one_that_has_little_in_hand_gives_no_place_back() -> None:
 def test_where_there_is_one_thread_it_takes_all(threads: int) -> None:
     work = LongWork(threads)
     for _ in range(3):
-        assert work.may_begin(LONG + 1, JOB)
+        assert work.may_begin(LONG + 1)
         work.end()
-
-
-def test_what_is_asked_of_nodes_that_hang_is_as_long(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of that job alone, and not for long: they may answer by then."""
-    now = [100.0]
-    monkeypatch.setattr(long_work, "time", SimpleNamespace(monotonic=lambda: now[0]))
-    work = LongWork(2)
-    work.failed(JOB, HANGS)
-    work.failed(OTHER, HANGS + 0.1)
-    assert work.may_begin(1, JOB)
-    assert not work.is_held
-    assert work.may_begin(1, OTHER)
-    assert not _elsewhere(lambda: work.may_begin(1, OTHER))
-    assert _elsewhere(lambda: work.may_begin(1, JOB))
-    now[0] += HUNG_FOR + 0.1
-    assert _elsewhere(lambda: work.may_begin(1, OTHER))
