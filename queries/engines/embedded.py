@@ -2,17 +2,17 @@
 
 import logging
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from django.db import InterfaceError, OperationalError, close_old_connections, connections
 
 from queries.engines.alarm import Alarm
-from queries.models import Batch, BlockJob, Leased, WebhookTurn
+from queries.models import Batch, BlockJob, WebhookTurn
 from queries.pipeline.chains import Chains
 from queries.pipeline.leases import next_look
 from queries.pipeline.watching import Watch
-from queries.pipeline.worker import deliver_once, work_once
+from queries.pipeline.worker import deliver_once, look_at_what_hangs, work_once
 
 log = logging.getLogger("tacitus.prover")
 
@@ -27,7 +27,8 @@ def run(
 ) -> list[threading.Thread]:
     """Begin to work, until the alarm is stopped; what is in hand then is finished.
 
-    Webhooks have threads of their own, because their receivers may be slow.
+    Webhooks have threads of their own, because their receivers may be slow; and one is for what
+    nodes hang for.
     """
     looking = threading.Lock()
     workers = [
@@ -36,6 +37,11 @@ def run(
         )
         for each in range(threads)
     ]
+    workers.append(
+        threading.Thread(
+            target=_have_patience, args=(new_chains, alarm, looks_every), name="patient"
+        )
+    )
     workers += [
         threading.Thread(
             target=_deliver, args=(looking, alarm, looks_every), name=f"webhooks-{each}"
@@ -49,8 +55,19 @@ def run(
 
 
 def _prove(new_chains: Callable[[], Chains], alarm: Alarm, looks_every: float) -> None:
+    """All but what nodes hang for."""
     chains = new_chains()
-    _work(lambda: work_once(chains), (Batch, BlockJob), alarm, looks_every)
+    chains.leaves_what_hangs = True
+
+    def next_one() -> float | None:
+        return next_look(Batch, BlockJob, without=chains.left_out)
+
+    _work(lambda: work_once(chains), next_one, alarm, looks_every)
+
+
+def _have_patience(new_chains: Callable[[], Chains], alarm: Alarm, looks_every: float) -> None:
+    chains = new_chains()
+    _work(lambda: look_at_what_hangs(chains), _no_sooner, alarm, looks_every)
 
 
 def _deliver(looking: threading.Lock, alarm: Alarm, looks_every: float) -> None:
@@ -69,24 +86,32 @@ def _deliver(looking: threading.Lock, alarm: Alarm, looks_every: float) -> None:
                 looking.acquire()
 
     with looking:
-        _work(lambda: deliver_once(meanwhile), (WebhookTurn,), alarm, looks_every)
+        _work(lambda: deliver_once(meanwhile), lambda: next_look(WebhookTurn), alarm, looks_every)
 
 
 def _watch(new_chains: Callable[[], Chains], alarm: Alarm) -> None:
     known = new_chains()
     watch = Watch(known.routes, known.signer, lambda: alarm.stopped)
-    _work(watch.once, (), alarm, WATCHES_EVERY)
+    _work(watch.once, _no_sooner, alarm, WATCHES_EVERY)
     watch.close()
 
 
+def _no_sooner() -> None:
+    return None
+
+
 def _work(
-    once: Callable[[], bool], kinds: Sequence[type[Leased]], alarm: Alarm, looks_every: float
+    once: Callable[[], bool],
+    next_one: Callable[[], float | None],
+    alarm: Alarm,
+    looks_every: float,
 ) -> None:
+    """`next_one`: in how many seconds there is something to do, if that is known."""
     while not alarm.stopped:
         heard = alarm.heard()
         try:
             if not once():
-                due = next_look(*kinds)
+                due = next_one()
                 pause = looks_every if due is None else min(max(due, 0.01), looks_every)
                 alarm.sleep(pause, heard)
         except (OperationalError, InterfaceError) as fault:

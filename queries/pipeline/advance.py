@@ -53,7 +53,7 @@ def advance(lease: Lease[BlockJob], chains: Chains) -> Wait | Ready | None:
     """None: nobody waits for the job any more."""
     job = lease.row
     named = looked_at_now(job)
-    lease.asked.update((job.source, job.destination))
+    lease.asked.update({job.source, job.destination} & chains.routes.chains.keys())
     look = chains.last_looks.of(job.pk, named)
     if look and chains.newest(job.destination).hash == look.since:
         lease.asked.clear()  # for no more than a head
@@ -70,9 +70,14 @@ def advance(lease: Lease[BlockJob], chains: Chains) -> Wait | Ready | None:
         transitions.reject({query.batch_id for query in queries}, failure, queries)
         return _settle_the_rest(job, chains)
     chains.last_looks.forget(job.pk)
+    work = Work(lease, chains, registry, queries)
+    if chains.leaves_what_hangs and chains.hanging.is_left(job.pk, work.route, work.owners):
+        lease.asked.clear()  # for nothing of its block
+        _look_after_transactions(job, chains)
+        return replace(work.as_before, after=LATER)
     if job.failed_lately:
         chains.ask_first(job.looks, *lease.asked)
-    reached = _advance(Work(lease, chains, registry, queries))
+    reached = _advance(work)
     if isinstance(reached, Wait) and reached.since is not None:
         chains.doubt(chains.destination(job.destination), job)
         asked = [query.pk for query in queries]
@@ -121,7 +126,7 @@ def _may_begin(work: Work) -> bool:
     """What is long goes alone: whoever was gathered with it would wait for all of it."""
     facts = sum(map(len, work.reads.values()))
     beside_others = bool(work.lease.beside)
-    return work.chains.long_work.may_begin(facts, work.job.pk, beside_others=beside_others)
+    return work.chains.long_work.may_begin(facts, beside_others=beside_others)
 
 
 def _prove(work: Work, header: Header, known: Known) -> Wait | Ready | None:
@@ -193,6 +198,8 @@ def _read_back(work: Work, header: Header) -> Wait | None:
     told = {read: word for read, word in words.items() if word is not None}
     source = work.chains.source(work.job.source)
     fetched = check_against_proofs(source, header, told, work.lease.keep)
+    if fetched:
+        work.proofs_were_had()
     values: dict[int, dict[str, str]] = {}
     for query, reads in work.reads.items():
         found = {name: words[read] for name, read in reads.items()}

@@ -20,6 +20,7 @@ from queries.models import Batch, BlockJob
 from queries.pipeline import heads
 from queries.pipeline.day import is_spent
 from queries.pipeline.each_head import EachHead, Reached
+from queries.pipeline.hanging import Hanging
 from queries.pipeline.lane import Lane
 from queries.pipeline.last_looks import LastLooks
 from queries.pipeline.long_work import LongWork
@@ -64,6 +65,8 @@ class Chains:
     last_looks: LastLooks = field(default_factory=LastLooks)
     name_turns: NameTurns = field(default_factory=NameTurns)
     long_work: LongWork = field(default_factory=LongWork)
+    hanging: Hanging = field(default_factory=Hanging)
+    leaves_what_hangs: bool = False  # to another thread
     resting: RestingChains = field(default_factory=RestingChains)
     _sources: dict[int, SourceChain] = field(default_factory=dict)
     _destinations: dict[int, Destination] = field(default_factory=dict)
@@ -83,6 +86,12 @@ class Chains:
         default_factory=dict
     )
     _many_doubts: int = MANY_DOUBTS
+
+    @property
+    def left_out(self) -> list[int]:
+        """Jobs that another thread looks at."""
+        noted = self.hanging.by_turns() if self.leaves_what_hangs else ()
+        return [job for some in noted for job in some]
 
     def chain(self, chain_id: int) -> Chain:
         return self.routes.chains[chain_id]

@@ -7,7 +7,7 @@ the first one writes afterwards, should it live on, carries a token that is no l
 import itertools
 import secrets
 from collections import defaultdict
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Generic, TypeVar
@@ -38,7 +38,7 @@ Due = TypeVar("Due", bound=InTurn)
 LONGEST_DUE_EVERY = 4  # claims
 IN_OTHER_HANDS = 0.25  # seconds
 TURNS_TOGETHER = timedelta(seconds=5)  # some twenty batches of one account, or a hundred queries
-_claims = itertools.count(1)  # of this process
+_claims: dict[type[Leased], Iterator[int]] = defaultdict(lambda: itertools.count(1))
 
 _IS_SETTLED = ~Exists(Query.objects.filter(batch=OuterRef("pk"), job=None, ended=False))
 
@@ -167,8 +167,20 @@ def pass_on(turn: Lease[WebhookTurn], pause: timedelta) -> None:
             turn.look_again(max(due - shared_now(), pause))
 
 
-def claim_job() -> Lease[BlockJob] | None:
-    return _claim_in_turn(BlockJob.objects.all())
+def claim_job(without: Collection[int] = ()) -> Lease[BlockJob] | None:
+    """None of those that are left to another thread, but to follow what it has sent."""
+    return _claim_in_turn(_jobs(without))
+
+
+def claim_one_of(jobs: Collection[int]) -> Lease[BlockJob] | None:
+    return _claim_in_turn(BlockJob.objects.filter(pk__in=jobs)) if jobs else None
+
+
+def _jobs(without: Collection[int]) -> QuerySet[BlockJob]:
+    if not without:
+        return BlockJob.objects.all()
+    sent = TransactionOfJob.objects.filter(job=OuterRef("pk"), transaction__settled=False)
+    return BlockJob.objects.filter(~Q(pk__in=without) | Exists(sent))
 
 
 def claim_job_beside(
@@ -183,13 +195,13 @@ def claim_job_beside(
     return _claim(in_turn.exclude(pk__in=seen), early)
 
 
-def is_before_anothers_turn(job: BlockJob) -> bool:
+def is_before_anothers_turn(job: BlockJob, without: Collection[int] = ()) -> bool:
     """Its own is yet to come, and somebody else's has."""
     now = shared_now()
     if job.turn <= now:
         return False
     come = Q(_free(now), LessThanOrEqual(InTurn.order, now))
-    return Batch.objects.filter(come).exists() or BlockJob.objects.filter(come).exists()
+    return Batch.objects.filter(come).exists() or _jobs(without).filter(come).exists()
 
 
 def claim_beside(first: Lease[Batch], alike: QuerySet[Batch], most: int) -> list[Lease[Batch]]:
@@ -216,7 +228,7 @@ def _claim_in_turn(rows: QuerySet[Due]) -> Lease[Due] | None:
     Now and then that one anyway, whoever's it is: else what is looked at again, and again, would
     leave no time for a backlog whose turns are still to come.
     """
-    if next(_claims) % LONGEST_DUE_EVERY:
+    if next(_claims[rows.model]) % LONGEST_DUE_EVERY:
         # Sought by its index, behind whose end lies all that only waits for its time.
         come = rows.filter(LessThanOrEqual(InTurn.order, shared_now()))
         lease = _claim(come, order=InTurn.order)
@@ -253,7 +265,10 @@ def look_now(rows: QuerySet[Row]) -> None:
 
 
 def look_in_turn(turns: Mapping[int, datetime]) -> None:
-    """Have someone look at these jobs, each when who waits for it has its turn; locked as above."""
+    """Have someone look at these jobs, each when who waits for it has its turn; locked as above.
+
+    They are due since then, however late the batch was looked at: it had its turn.
+    """
     jobs: dict[datetime, list[int]] = defaultdict(list)
     for job, turn in turns.items():
         jobs[turn].append(job)
@@ -263,15 +278,15 @@ def look_in_turn(turns: Mapping[int, datetime]) -> None:
         now = shared_now()
         for turn, keys in jobs.items():
             some = BlockJob.objects.filter(pk__in=keys)
-            some.update(look_again=now, turn=turn_of_job(turn))
+            some.update(look_again=min(turn, now), turn=turn_of_job(turn))
 
 
 def _lease() -> timedelta:
     return timedelta(seconds=settings.PROVER_LEASE_SECONDS)
 
 
-def next_look(*kinds: type[Leased]) -> float | None:
-    """Seconds until something of these kinds is due, if anything is.
+def next_look(*kinds: type[Leased], without: Collection[int] = ()) -> float | None:
+    """Seconds until something of these kinds is due, if anything is, but for these jobs.
 
     What somebody works on is due soon, and not now: whoever is idle beside it would look again and
     again; and who works on it rings for nobody when there is something else to do then.
@@ -279,8 +294,8 @@ def next_look(*kinds: type[Leased]) -> float | None:
     now = shared_now()
     seconds: list[float] = []
     for kind in kinds:
-        rows = kind._default_manager.filter(look_again__isnull=False)  # noqa: SLF001
-        ordered = rows.order_by("look_again")
+        all_of_it = _jobs(without) if kind is BlockJob else kind._default_manager.all()  # noqa: SLF001
+        ordered = all_of_it.filter(look_again__isnull=False).order_by("look_again")
         until = ordered.values_list("lease_until", flat=True).first()
         if until and until > now:  # what is leased keeps the time at which it was due
             seconds.append(IN_OTHER_HANDS)

@@ -118,6 +118,8 @@ def make_ready(
         return Wait(SOON, STONE_SENT) if on_their_way else stone
     wanted, keep = missing(unproven), work.lease.keep
     pieces = proving_pieces(work.chains, work.registry, job, anchor, wanted, keep)
+    if wanted.accounts:
+        work.proofs_were_had()
     return Ready(work, pieces, lacking, len(failed))
 
 

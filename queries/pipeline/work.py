@@ -63,6 +63,19 @@ class Work:
         return {query.pk: reads_of(query) for query in self.queries}
 
     @property
+    def route(self) -> tuple[int, int]:
+        return self.job.source, self.job.destination
+
+    @property
+    def owners(self) -> set[int]:
+        """The accounts that wait for it."""
+        return {query.batch.owner_id for query in self.queries}
+
+    def proofs_were_had(self) -> None:
+        """Nodes did not hang for them."""
+        self.chains.hanging.answered(self.job.pk, self.route, self.owners)
+
+    @property
     def facts(self) -> RegistryFacts:
         return self.chains.facts(self.registry)
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import replace
 from datetime import timedelta
+from itertools import chain
 
 from django.db import InterfaceError, OperationalError
 
@@ -14,18 +15,19 @@ from queries import transitions
 from queries.chain.errors import (
     ChainError,
     NodesLie,
-    NodesUnreachable,
     RegistryMisread,
     StateOfAnotherBlock,
     TransactionRefused,
 )
-from queries.models import Batch, BlockJob, Query, WebhookDelivery, WebhookTurn
+from queries.chain.nodes import PASSING
+from queries.models import Batch, BlockJob, Leased, Query, WebhookDelivery, WebhookTurn
 from queries.pipeline.advance import advance
 from queries.pipeline.at_once import looked_at_now
 from queries.pipeline.chains import Chains
 from queries.pipeline.deliver import deliver
 from queries.pipeline.finality import look_at_final
 from queries.pipeline.following import unsettled
+from queries.pipeline.hanging import HANGS
 from queries.pipeline.lane import LaneBusy
 from queries.pipeline.leases import (
     Lease,
@@ -34,6 +36,7 @@ from queries.pipeline.leases import (
     claim_delivery,
     claim_job,
     claim_job_beside,
+    claim_one_of,
     claim_turn,
     is_before_anothers_turn,
     pass_on,
@@ -94,7 +97,7 @@ def work_once(chains: Chains) -> bool:
         _settle(batch, chains, with_others=is_one_of_many)
         return True
     chains.settles_until = math.inf
-    job = claim_job()
+    job = claim_job(chains.left_out)
     if job is not None:
         try:
             _advance(job, chains)
@@ -102,6 +105,26 @@ def work_once(chains: Chains) -> bool:
             chains.long_work.end()
         return True
     return False
+
+
+def look_at_what_hangs(chains: Chains) -> bool:
+    """Whether there was anything, for the thread that has patience. Each goes alone: others would
+    wait with it.
+    """
+    noted = chains.hanging.by_turns()
+    if not any(noted):
+        return False
+    job = next(filter(None, map(claim_one_of, noted)), None)
+    if job is None:
+        keys = {*chain(*noted)}
+        waiting = BlockJob.objects.filter(pk__in=keys, look_again__isnull=False)
+        chains.hanging.forget(keys.difference(waiting.values_list("pk", flat=True)))
+        return False
+    try:
+        _advance(job, chains, alone=True)
+    finally:
+        chains.long_work.end()
+    return True
 
 
 def deliver_once(meanwhile: Callable[[], AbstractContextManager[None]] = nullcontext) -> bool:
@@ -157,7 +180,7 @@ def _settle(lease: Lease[Batch], chains: Chains, *, with_others: bool) -> None:
             settle_together(alike)
 
 
-def _advance(first: Lease[BlockJob], chains: Chains) -> None:
+def _advance(first: Lease[BlockJob], chains: Chains, *, alone: bool = False) -> None:
     """The job, and with it those of its kind that are ready to be proven as well."""
     ready: list[Ready] = []
     seen: set[int] = set()  # one that waits would be due soon, and soon, and soon again
@@ -172,17 +195,19 @@ def _advance(first: Lease[BlockJob], chains: Chains) -> None:
                 ready.append(reached)
             else:
                 _then(lease, reached, chains)
-        if not ready or _is_enough(ready) or chains.long_work.is_held:
+        if alone or not ready or _is_enough(ready) or chains.long_work.is_held:
             break  # gathered with what is long, others would wait for all of it
         gathering = time.monotonic() - begun
         if gathering > GATHERING:
             break
-        if gathering > GATHERING_BEFORE_OTHERS and is_before_anothers_turn(first.row):
+        if gathering > GATHERING_BEFORE_OTHERS and is_before_anothers_turn(
+            first.row, chains.left_out
+        ):
             break
-        lease = claim_job_beside(first.row, SOON, seen)
-    alone = [each for each in ready if each.failed_before]
-    together = [each for each in ready if each not in alone]
-    for some in filter(None, [together, *([each] for each in alone)]):
+        lease = claim_job_beside(first.row, SOON, seen.union(chains.left_out))
+    by_themselves = [each for each in ready if each.failed_before]
+    together = [each for each in ready if each not in by_themselves]
+    for some in filter(None, [together, *([each] for each in by_themselves)]):
         leases = [each.work.lease for each in some]
         with _answered_for(leases, chains):
             if len(some) == 1 and some[0].work.job.failed_lately:
@@ -210,11 +235,9 @@ def _answered_for(leases: Sequence[Claimed], chains: Chains | None = None) -> It
         for lease in leases:
             lease.look_again(SOON, SIGNING)
     except (ChainError, ProofError) as fault:
-        took = time.monotonic() - begun
+        if chains and isinstance(fault, ChainError) and time.monotonic() - begun > HANGS:
+            _note_what_hung(leases[0].row, fault, chains)
         for lease in leases:
-            has_hung = isinstance(fault, NodesUnreachable) and not fault.known_for
-            if chains and has_hung and isinstance(lease.row, BlockJob):
-                chains.long_work.failed(lease.row.pk, took)
             try:
                 _later(lease, fault, chains)
             except LeaseLost:
@@ -223,6 +246,13 @@ def _answered_for(leases: Sequence[Claimed], chains: Chains | None = None) -> It
         log.exception("A fault with %s.", _named(leases))
         for lease in leases:
             _back_off(lease, FAULT_OF_OURS, chains)
+
+
+def _note_what_hung(row: Leased, fault: ChainError, chains: Chains) -> None:
+    """Of several that were to be sent together one stands for all."""
+    if isinstance(row, BlockJob) and type(fault) in PASSING and not fault.known_for:
+        owners = Batch.objects.filter(pk__in=_waiting_for(row)).values_list("owner", flat=True)
+        chains.hanging.hung(row.pk, (row.source, row.destination), set(owners))
 
 
 def _lost(leases: Sequence[Claimed]) -> None:
@@ -301,7 +331,7 @@ def _later(lease: Claimed, fault: ChainError | ProofError, chains: Chains | None
         lease.close()
 
 
-def _waiting_for(row: Batch | BlockJob | WebhookDelivery | WebhookTurn) -> list[str]:
+def _waiting_for(row: Leased) -> list[str]:
     """The batches that are to be told; of a job's, those that a look is at."""
     if isinstance(row, BlockJob):
         queries = Query.objects.filter(pk__in=looked_at_now(row))

@@ -40,7 +40,9 @@ pytestmark = pytest.mark.django_db
 ENS = "0x1111111111111111111111111111111111111111"
 PROBED = name_hash("eth").hex()  # asked every 15 seconds, for nobody
 MANY = 30  # batches of whoever attacks
-USUAL, BESIDE = 3, 3  # batches of the other account, before the attack and meanwhile
+# Batches of the other account, before the attack and meanwhile.
+USUAL, BESIDE, MORE_BESIDE = 3, 3, 9
+FOUND_OUT_WITHIN = 45  # seconds: a look takes seventeen, where it is known to hang at its end
 SLOWER = 2  # times, at most
 SLOWER_BETWEEN_BLOCKS = 4
 MINED = 250  # blocks
@@ -186,6 +188,51 @@ def test_names_whose_node_hangs_keep_no_other_accounts_batch_waiting(start: Star
     assert _slower(beside, usual) < SLOWER
     assert max(beside) < TIMEOUT + SLOWER * max(usual)
     assert TIMEOUT * times < TIMEOUT + seconds / REST
+
+
+def test_proofs_that_hang_keep_others_waiting_until_it_is_known_whose(start: Start) -> None:
+    """Of many blocks, while the node answers for all others."""
+    asked, hung = set[str](), list[float]()
+    is_over = threading.Event()
+
+    def handle(connection: LyingNode, question: Any, pass_on: PassOn) -> None:
+        if not is_over.is_set() and not asked.isdisjoint(_of_proofs(question)):
+            hung.append(time.monotonic())
+            stall(connection, question)
+        else:
+            connection.answer(pass_on())
+
+    with (
+        local_node("--slots-in-an-epoch", "1") as node,
+        between(node.url, handle) as (address, _),
+        start(node, Told(lambda _: [address])) as them,
+        held_by(lambda: [them.it.prover]),
+    ):
+        usual = _usual(them.others_batch)
+        blocks = [them.block() for _ in range(MANY)]
+        numbers = [(hex(int(each.removeprefix("block:"))), False) for each in blocks]
+        asked.update(
+            str(each["hash"]) for each in node.rpc.ask_many("eth_getBlockByNumber", numbers)
+        )
+        costly = them.submit(
+            them.it.key, {each: {"accounts": {HOLDER: _BALANCE}} for each in blocks}
+        )
+        _until(lambda: len(hung) > 0)
+        first = _taken(them.others_batch)
+        beside = [_taken(them.others_batch) for _ in range(MORE_BESIDE)]
+        assert them.status(them.it.key, costly)["queryStatus"] == "IN_PROGRESS"
+        is_over.set()
+        recovered = _taken(lambda: them.ended(them.it.key, costly, COSTLY_ENDS_WITHIN))
+        usual += [_taken(them.others_batch) for _ in range(USUAL)]
+    tell(f"the first one {first:.1f} s; all that hung, once it no longer does, {recovered:.1f} s")
+    assert first < FOUND_OUT_WITHIN
+    assert _slower(beside, usual) < SLOWER
+
+
+def _of_proofs(question: Any) -> set[str]:
+    """The hashes of their blocks."""
+    each = question if isinstance(question, list) else [question]
+    return {one["params"][2]["blockHash"] for one in each if one["method"] == "eth_getProof"}
 
 
 def test_webhooks_that_hang_keep_no_other_accounts_webhook_waiting(start: Start) -> None:

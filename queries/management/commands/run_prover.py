@@ -16,6 +16,7 @@ from queries.chain.signer import Signer, SignerUnusable, open_signer
 from queries.engines import embedded
 from queries.engines.waking import ALARM, LOOKS_EVERY, listen
 from queries.pipeline.chains import Chains
+from queries.pipeline.hanging import Hanging
 from queries.pipeline.last_looks import LastLooks
 from queries.pipeline.long_work import LongWork
 from queries.pipeline.resting_chains import RestingChains
@@ -51,6 +52,7 @@ class Command(BaseCommand):
             last_looks=LastLooks(),
             name_turns=NameTurns(),
             long_work=LongWork(threads),
+            hanging=Hanging(),
             resting=RestingChains(),
         )
         workers = embedded.run(new_chains, threads, ALARM, LOOKS_EVERY)

@@ -48,7 +48,7 @@ def test_a_prover_outlives_what_goes_wrong(
 
     monkeypatch.setattr(embedded, "work_once", work)
     monkeypatch.setattr(embedded, "deliver_once", lambda _: False)
-    monkeypatch.setattr(embedded, "next_look", lambda *_: None)
+    monkeypatch.setattr(embedded, "next_look", lambda *_, **__: None)
     monkeypatch.setattr(embedded, "AFTER_A_FAULT", 0.01)
     alarm = Alarm()
     with caplog.at_level(logging.INFO):
@@ -74,7 +74,7 @@ def test_a_receiver_that_hangs_keeps_no_proof_waiting(monkeypatch: pytest.Monkey
 
     monkeypatch.setattr(embedded, "deliver_once", hang)
     monkeypatch.setattr(embedded, "work_once", work)
-    monkeypatch.setattr(embedded, "next_look", lambda *_: None)
+    monkeypatch.setattr(embedded, "next_look", lambda *_, **__: None)
     alarm = Alarm()
     threads = embedded.run(lambda: Chains(Routes({})), 1, alarm, 0.01)
     try:
@@ -106,7 +106,7 @@ def test_of_the_threads_for_webhooks_one_looks_until_it_has_something(
         return True
 
     monkeypatch.setattr(embedded, "deliver_once", deliver)
-    monkeypatch.setattr(embedded, "next_look", lambda *_: None)
+    monkeypatch.setattr(embedded, "next_look", lambda *_, **__: None)
     alarm = Alarm()
     threads = embedded.run(lambda: Chains(Routes({})), 0, alarm, 0.01)
     try:

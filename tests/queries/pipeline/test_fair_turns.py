@@ -1,6 +1,7 @@
 """Who asks for much has it done between the few that others ask for."""
 
 import time
+from collections import defaultdict
 from dataclasses import replace
 from datetime import datetime, timedelta
 from itertools import count
@@ -49,7 +50,7 @@ DONE_BY_THEN = 8
 
 @pytest.fixture(autouse=True)
 def _counted_anew(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(leases, "_claims", count(1))
+    monkeypatch.setattr(leases, "_claims", defaultdict(lambda: count(1)))
 
 
 def _account() -> Account:

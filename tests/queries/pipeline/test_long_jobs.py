@@ -1,7 +1,5 @@
 """What takes long goes alone, and loses nothing while it waits for its place."""
 
-import threading
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -10,9 +8,6 @@ from queries.models import BlockJob, SentTransaction
 from queries.pipeline import long_work, worker
 from queries.pipeline.long_work import LongWork
 from queries.pipeline.prove import prove as really_prove
-from tests.queries.chain.lying_node import LyingNode, stall
-from tests.queries.pipeline.between import PassOn, between
-from tests.queries.pipeline.provers import impatient, through
 from tests.queries.pipeline.service import CHAIN_ID, HOLDER, Service
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.either_database]
@@ -76,39 +71,3 @@ def test_what_it_has_sent_is_followed_while_others_have_their_place(service: Ser
     service.work_until(SentTransaction.objects.filter(settled=True).exists, chains=chains)
     assert service.status(batch)["queryStatus"] == "IN_PROGRESS"
     service.work(batch)
-
-
-def test_one_whose_nodes_hang_goes_by_those_places(
-    service: Service, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Else each look at it would have a thread wait for them, and others have none."""
-    monkeypatch.setattr(long_work, "LONG", 100)
-    monkeypatch.setattr(long_work, "HANGS", 0.5)
-    impatient(monkeypatch, timeout=0.4, patience=0)
-    asked: list[object] = []
-    is_over = threading.Event()
-
-    def hang(connection: LyingNode, question: Any, pass_on: PassOn) -> None:
-        if "eth_getProof" in str(question) and not is_over.is_set():
-            asked.append(question)
-            stall(connection, question)
-        else:
-            connection.answer(pass_on())
-
-    with between(service.node.url, hang) as (address, _):
-        prover = through(service, address, address)
-        chains = replace(prover.chains(), long_work=LongWork(2))
-        batch = prover.ask_balance(HOLDER, service.head() - 1)
-        unreached = BlockJob.objects.filter(wait_code="nodes_unreachable")
-        prover.work_until(unreached.exists, chains=chains)
-        chains.long_work._places.acquire()
-        heard = len(asked)
-        for _ in range(3):
-            service.look_now()
-            worker.work_once(chains)
-        assert len(asked) == heard
-        chains.long_work._places.release()
-        is_over.set()
-        service.look_now()
-        prover.work(batch, chains=chains)
-    assert service.status(batch)["queryStatus"] == "DONE"

@@ -124,6 +124,22 @@ def test_what_is_not_deep_is_followed_although_its_route_was_taken_away(service:
     assert (row.settled, row.succeeded) == (True, True)
 
 
+def test_of_a_chain_that_was_taken_away_nobody_is_asked_for_what_is_not_deep(
+    service: Service,
+) -> None:
+    """What was heard of its nodes before counts no longer, and looking does no harm."""
+    batch = service.ask_balance(HOLDER, service.head() - 4)
+    _proven_but_not_deep(service, batch)
+    BlockJob.objects.update(heard=[["nodes_unreachable", []]], failures=1)
+    without = replace(service.chains(), routes=replace(service.routes, chains={}, registries={}))
+    service.work(batch, chains=without)
+    assert service.status(batch)["code"] == "route_unsupported"
+    service.look_now()
+    assert work_once(without)
+    job = BlockJob.objects.get()
+    assert (job.wait_code, job.lease_token, job.look_again is None) == ("chain_left", "", False)
+
+
 def test_a_job_that_ends_unproven_is_kept_until_its_transactions_stay(service: Service) -> None:
     block = service.head() - 4
     batch = service.ask_balance(HOLDER, block)
