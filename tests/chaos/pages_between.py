@@ -1,15 +1,15 @@
 """A real server between a checker and the pages, which answers some of them otherwise."""
 
 import re
-import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 
 import requests
 
 from tests.chaos.evidence import Scene
+from tests.quiet_server import QuietServer, serving
 
 
 @contextmanager
@@ -35,12 +35,5 @@ def answered_otherwise(
         def log_message(self, *_: object) -> None:
             """It has nothing to say to whoever runs the tests."""
 
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
-    thread.start()
-    try:
-        yield replace(scene, site=f"http://127.0.0.1:{server.server_port}")
-    finally:
-        server.shutdown()
-        thread.join()
-        server.server_close()
+    with serving(QuietServer(("127.0.0.1", 0), Handler)) as port:
+        yield replace(scene, site=f"http://127.0.0.1:{port}")

@@ -1,10 +1,11 @@
 """Someone who takes webhooks: a real HTTP server that keeps what it gets."""
 
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
+
+from tests.quiet_server import QuietServer, serving
 
 
 @dataclass
@@ -42,13 +43,5 @@ def receiver(*statuses: int) -> Iterator[Receiver]:
         def log_message(self, *_: object) -> None:
             """Quiet."""
 
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    kept.port = server.server_port
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
-    thread.start()
-    try:
+    with serving(QuietServer(("127.0.0.1", 0), Handler)) as kept.port:
         yield kept
-    finally:
-        server.shutdown()
-        thread.join()
-        server.server_close()

@@ -6,8 +6,10 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from typing import Any
+
+from tests.quiet_server import QuietServer, serving
 
 # What a server says to a question: it writes the answer itself.
 Say = Callable[["LyingNode", Any], None]
@@ -55,17 +57,13 @@ def lying_node(say: Say) -> Iterator[str]:
     """The address of a node that answers so."""
     ended = threading.Event()
     handler = type("Handler", (LyingNode,), {"say": staticmethod(say), "ended": ended})
-    server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
+    server = QuietServer(("127.0.0.1", 0), handler)
     server.daemon_threads = True
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
-    thread.start()
-    try:
-        yield f"http://127.0.0.1:{server.server_port}"
-    finally:
-        ended.set()
-        server.shutdown()
-        thread.join()
-        server.server_close()
+    with serving(server) as port:
+        try:
+            yield f"http://127.0.0.1:{port}"
+        finally:
+            ended.set()
 
 
 def as_json(content: object) -> bytes:

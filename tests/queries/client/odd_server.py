@@ -5,8 +5,10 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from typing import Any
+
+from tests.quiet_server import QuietServer, serving
 
 Answer = Callable[["OddServer"], None]
 
@@ -94,15 +96,11 @@ def odd_server(*answers: Answer) -> Iterator[Odd]:
 
     odd, ended = Odd(""), threading.Event()
     held: dict[str, Any] = {"answers": each(), "odd": odd, "ended": ended}
-    server = ThreadingHTTPServer(("127.0.0.1", 0), type("Handler", (OddServer,), held))
+    server = QuietServer(("127.0.0.1", 0), type("Handler", (OddServer,), held))
     server.daemon_threads = True
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
-    thread.start()
-    odd.address = f"http://127.0.0.1:{server.server_port}"
-    try:
-        yield odd
-    finally:
-        ended.set()
-        server.shutdown()
-        thread.join()
-        server.server_close()
+    with serving(server) as port:
+        odd.address = f"http://127.0.0.1:{port}"
+        try:
+            yield odd
+        finally:
+            ended.set()
