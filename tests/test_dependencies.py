@@ -17,6 +17,7 @@ from explorer.security.dependencies import (
     ANALYSE,
     DEPENDENCIES,
     DEVELOP,
+    IMAGES,
     NEEDED_BY,
     NPM,
     OF_NPM_NEEDED_BY,
@@ -78,6 +79,12 @@ def test_what_the_analyser_needs_is_pinned_beside_it(repository: Path) -> None:
         assert each in pinned, each
 
 
+def test_every_image_is_told_by_its_tag(repository: Path) -> None:
+    built = re.findall(r"^FROM (\S+)", (repository / "Dockerfile").read_text(), re.MULTILINE)
+    run = re.findall(r"^ +image: (\S+)", (repository / "compose.yaml").read_text(), re.MULTILINE)
+    assert set(IMAGES) == {*built, *run} - {"tacitus"}
+
+
 def _pairs(needed: Mapping[str, str]) -> Iterator[tuple[str, str]]:
     for name, them in needed.items():
         for each in them.split(", "):
@@ -108,6 +115,8 @@ def test_all_of_them_are_in_tables_and_all_pins_are_audited(
         assert f"<code>{packages.pins}</code>" in page
         for name, _ in packages.rows():
             assert f'<tr><th scope="row"><code>{name}</code></th>' in page
+    for name in IMAGES:
+        assert f'<tr><th scope="row"><code>{name}</code></th>' in page
     files = sorted(each.name for each in repository.glob("requirements*.txt"))
     assert files == sorted({ANALYSES, DEVELOPS, RUNS})
     audited = re.findall(r"/pip-audit --require-hashes .*--requirement (\S+)$", page, re.MULTILINE)

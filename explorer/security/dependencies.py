@@ -167,6 +167,12 @@ OF_NPM_NEEDED_BY = {
     "semver": "solc",
     "tmp": "solc",
 }
+# By tags, which are no pins: a build takes what they name that day.
+IMAGES = {
+    "python:3.11-slim": "what our own image is built on, in Dockerfile",
+    "postgres:17": "the database, in compose.yaml",
+    "rabbitmq:4": "the broker of Celery, in compose.yaml",
+}
 DEPENDENCIES = (
     Packages("To run it", "requirements.txt", RUN, NEEDED_BY),
     Packages("To develop it", "requirements-dev.txt", DEVELOP, TO_DEVELOP_NEEDED_BY),

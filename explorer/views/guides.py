@@ -13,7 +13,7 @@ from explorer.growth.figures import Figures, described
 from explorer.growth.shown import growth
 from explorer.security.analysis import EXPLAINED
 from explorer.security.bounds import BOUNDS
-from explorer.security.dependencies import DEPENDENCIES
+from explorer.security.dependencies import DEPENDENCIES, IMAGES
 from explorer.security.fuzzed import last_campaign
 from explorer.security.rows import Verdict
 from explorer.security.walk import CHAPTERS
@@ -59,6 +59,7 @@ def security(request: HttpRequest) -> HttpResponse:
         "campaign": last_campaign(),
         "explained": EXPLAINED,
         "dependencies": DEPENDENCIES,
+        "images": IMAGES.items(),
         **{verdict.name.lower(): verdicts[verdict.name] for verdict in Verdict},
     }
     return render(request, "docs/security.html", context)

@@ -164,7 +164,7 @@ def test_batches_as_costly_as_the_limits_allow(site: Site) -> None:
     served_beside(site, *attacks)
 
 
-@pytest.mark.no_database
+@pytest.mark.django_db
 def test_ten_thousand_polls(site: Site) -> None:
     """By four who never pause, each with a key, beside one who asks as often as it may."""
     patient, *pollers = site.keys[4 : 5 + POLLERS]
