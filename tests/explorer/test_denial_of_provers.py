@@ -210,10 +210,7 @@ def test_proofs_that_hang_keep_others_waiting_until_it_is_known_whose(start: Sta
     ):
         usual = _usual(them.others_batch)
         blocks = [them.block() for _ in range(MANY)]
-        numbers = [(hex(int(each.removeprefix("block:"))), False) for each in blocks]
-        asked.update(
-            str(each["hash"]) for each in node.rpc.ask_many("eth_getBlockByNumber", numbers)
-        )
+        asked.update(_hash(node, each) for each in blocks)
         costly = them.submit(
             them.it.key, {each: {"accounts": {HOLDER: _BALANCE}} for each in blocks}
         )
@@ -227,6 +224,13 @@ def test_proofs_that_hang_keep_others_waiting_until_it_is_known_whose(start: Sta
     tell(f"the first one {first:.1f} s; all that hung, once it no longer does, {recovered:.1f} s")
     assert first < FOUND_OUT_WITHIN
     assert _slower(beside, usual) < SLOWER
+
+
+def _hash(node: LocalNode, block: str) -> str:
+    number = hex(int(block.removeprefix("block:")))
+    (found,) = node.rpc.ask_many("eth_getBlockByNumber", [(number, False)])
+    assert isinstance(found, dict)
+    return str(found["hash"])
 
 
 def _of_proofs(question: Any) -> set[str]:
