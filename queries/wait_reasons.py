@@ -65,6 +65,10 @@ class WaitCode(StrEnum):
         "headers_on_their_way",
         "A transaction shows the registry headers that lead down to the block.",
     )
+    NODES_HANG = (
+        "nodes_hang",
+        "Nodes take too long for blocks like it, which are looked at one after the other.",
+    )
     # The transaction
     TRANSACTION_ON_ITS_WAY = "transaction_on_its_way", "The proof is sent, and not mined yet."
     LANE_BUSY = "lane_busy", "Other transactions of the same signer are being signed."

@@ -76,19 +76,19 @@ class Figures:
     )
     database_processors: float = _figure(8, "processors of the database's machine", "assumed")
     submission_writer_ms: float = _figure(
-        2.1, "ms that submitting a batch holds it", "the rows alone of submit_1, SQLite"
+        1.2, "ms that submitting a batch holds it", "the rows alone of submit_1, SQLite"
     )
     poll_writer_ms: float = _figure(
-        0.08, "ms that counting a poll holds it", "status_polling, SQLite"
+        0.095, "ms that counting a poll holds it", "status_polling, SQLite"
     )
     polls_per_batch: float = _figure(10, "polls until a batch is DONE", "assumed")
     polls_per_second: float = _figure(
-        74,
+        145,
         "polls that a server process answers",
-        "status_polling, PostgreSQL, with ten queries shown; with details=0 117",
+        "status_polling, PostgreSQL, with ten queries shown; with details=0 243",
     )
     submission_ms: float = _figure(
-        13.8, "ms that a batch takes of a server process", "submit_1, PostgreSQL"
+        8.1, "ms that a batch takes of a server process", "submit_1, PostgreSQL"
     )
     busy: float = _figure(0.5, "part of the time that a program should work", "assumed")
 

@@ -53,7 +53,7 @@ WORST_LAST: tuple[type[ChainError], ...] = (
     MethodMissing,
 )
 # What may pass within seconds.
-PASSING = {NodesUnreachable, NodesLimited, NodesRefuse}
+PASSING: set[type[ChainError]] = {NodesUnreachable, NodesLimited, NodesRefuse}
 
 ENOUGH_NODES = 2  # that say what nothing else shows, as far as so many answer
 

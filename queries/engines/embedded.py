@@ -10,7 +10,8 @@ from django.db import InterfaceError, OperationalError, close_old_connections, c
 from queries.engines.alarm import Alarm
 from queries.models import Batch, BlockJob, WebhookTurn
 from queries.pipeline.chains import Chains
-from queries.pipeline.leases import next_look
+from queries.pipeline.leases import next_look, next_look_at
+from queries.pipeline.long_work import LongWork
 from queries.pipeline.watching import Watch
 from queries.pipeline.worker import deliver_once, look_at_what_hangs, work_once
 
@@ -66,8 +67,14 @@ def _prove(new_chains: Callable[[], Chains], alarm: Alarm, looks_every: float) -
 
 
 def _have_patience(new_chains: Callable[[], Chains], alarm: Alarm, looks_every: float) -> None:
+    """With a place of its own for what is long: it would hold that of the others nearly always."""
     chains = new_chains()
-    _work(lambda: look_at_what_hangs(chains), _no_sooner, alarm, looks_every)
+    chains.long_work = LongWork()
+
+    def next_one() -> float | None:
+        return next_look_at(chains.hanging.jobs)
+
+    _work(lambda: look_at_what_hangs(chains), next_one, alarm, looks_every)
 
 
 def _deliver(looking: threading.Lock, alarm: Alarm, looks_every: float) -> None:
@@ -92,12 +99,8 @@ def _deliver(looking: threading.Lock, alarm: Alarm, looks_every: float) -> None:
 def _watch(new_chains: Callable[[], Chains], alarm: Alarm) -> None:
     known = new_chains()
     watch = Watch(known.routes, known.signer, lambda: alarm.stopped)
-    _work(watch.once, _no_sooner, alarm, WATCHES_EVERY)
+    _work(watch.once, lambda: None, alarm, WATCHES_EVERY)
     watch.close()
-
-
-def _no_sooner() -> None:
-    return None
 
 
 def _work(

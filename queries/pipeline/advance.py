@@ -46,6 +46,10 @@ from queries.wait_reasons import Reason, WaitCode
 PROVEN_NODE_BEHIND = Reason(
     WaitCode.OTHER_NODE_BEHIND, "Proven; another node of the destination is not so far yet."
 )
+LEFT_TO_PATIENCE = Reason(
+    WaitCode.NODES_HANG,
+    "Nodes take too long for blocks like it, which are looked at one after the other.",
+)
 LAST_CONFIRMED = Reason(WaitCode.CONFIRMING, "Its last transaction is being confirmed.")
 
 
@@ -72,9 +76,9 @@ def advance(lease: Lease[BlockJob], chains: Chains) -> Wait | Ready | None:
     chains.last_looks.forget(job.pk)
     work = Work(lease, chains, registry, queries)
     if chains.leaves_what_hangs and chains.hanging.is_left(job.pk, work.route, work.owners):
-        lease.asked.clear()  # for nothing of its block
         _look_after_transactions(job, chains)
-        return replace(work.as_before, after=LATER)
+        lease.asked.clear()  # for nothing of its block
+        return replace(work.as_before, after=LATER, why=LEFT_TO_PATIENCE)
     if job.failed_lately:
         chains.ask_first(job.looks, *lease.asked)
     reached = _advance(work)
@@ -198,8 +202,6 @@ def _read_back(work: Work, header: Header) -> Wait | None:
     told = {read: word for read, word in words.items() if word is not None}
     source = work.chains.source(work.job.source)
     fetched = check_against_proofs(source, header, told, work.lease.keep)
-    if fetched:
-        work.proofs_were_had()
     values: dict[int, dict[str, str]] = {}
     for query, reads in work.reads.items():
         found = {name: words[read] for name, read in reads.items()}
@@ -220,6 +222,8 @@ def _read_back(work: Work, header: Header) -> Wait | None:
     work.lease.keep()
     # What they cost is told with the facts, where it is settled.
     _look_after_transactions(work.job, work.chains)
+    if fetched:
+        work.went_well()
     with transaction.atomic():
         if call:
             KeptProof.objects.create(job=work.job, call=call)

@@ -90,8 +90,7 @@ class Chains:
     @property
     def left_out(self) -> list[int]:
         """Jobs that another thread looks at."""
-        noted = self.hanging.by_turns() if self.leaves_what_hangs else ()
-        return [job for some in noted for job in some]
+        return self.hanging.jobs if self.leaves_what_hangs else []
 
     def chain(self, chain_id: int) -> Chain:
         return self.routes.chains[chain_id]

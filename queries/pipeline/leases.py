@@ -7,10 +7,10 @@ the first one writes afterwards, should it live on, carries a token that is no l
 import itertools
 import secrets
 from collections import defaultdict
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 from django.conf import settings
 from django.db import transaction
@@ -37,6 +37,7 @@ Due = TypeVar("Due", bound=InTurn)
 
 LONGEST_DUE_EVERY = 4  # claims
 IN_OTHER_HANDS = 0.25  # seconds
+A_LITTLE = timedelta(seconds=30)
 TURNS_TOGETHER = timedelta(seconds=5)  # some twenty batches of one account, or a hundred queries
 _claims: dict[type[Leased], Iterator[int]] = defaultdict(lambda: itertools.count(1))
 
@@ -267,7 +268,7 @@ def look_now(rows: QuerySet[Row]) -> None:
 def look_in_turn(turns: Mapping[int, datetime]) -> None:
     """Have someone look at these jobs, each when who waits for it has its turn; locked as above.
 
-    They are due since then, however late the batch was looked at: it had its turn.
+    They are due since then, even if the batch was looked at a little later: it had its turn.
     """
     jobs: dict[datetime, list[int]] = defaultdict(list)
     for job, turn in turns.items():
@@ -278,7 +279,8 @@ def look_in_turn(turns: Mapping[int, datetime]) -> None:
         now = shared_now()
         for turn, keys in jobs.items():
             some = BlockJob.objects.filter(pk__in=keys)
-            some.update(look_again=min(turn, now), turn=turn_of_job(turn))
+            due = max(min(turn, now), now - A_LITTLE)
+            some.update(look_again=due, turn=turn_of_job(turn))
 
 
 def _lease() -> timedelta:
@@ -286,16 +288,25 @@ def _lease() -> timedelta:
 
 
 def next_look(*kinds: type[Leased], without: Collection[int] = ()) -> float | None:
-    """Seconds until something of these kinds is due, if anything is, but for these jobs.
+    """Seconds until something of these kinds is due, if anything is, but for these jobs."""
+    return _next_look(
+        _jobs(without) if kind is BlockJob else kind._default_manager.all()  # noqa: SLF001
+        for kind in kinds
+    )
 
-    What somebody works on is due soon, and not now: whoever is idle beside it would look again and
-    again; and who works on it rings for nobody when there is something else to do then.
+
+def next_look_at(jobs: Collection[int]) -> float | None:
+    return _next_look([BlockJob.objects.filter(pk__in=jobs)]) if jobs else None
+
+
+def _next_look(all_of_it: Iterable[QuerySet[Any]]) -> float | None:
+    """What somebody works on is due soon, and not now: whoever is idle beside it would look again
+    and again; and who works on it rings for nobody when there is something else to do then.
     """
     now = shared_now()
     seconds: list[float] = []
-    for kind in kinds:
-        all_of_it = _jobs(without) if kind is BlockJob else kind._default_manager.all()  # noqa: SLF001
-        ordered = all_of_it.filter(look_again__isnull=False).order_by("look_again")
+    for rows in all_of_it:
+        ordered = rows.filter(look_again__isnull=False).order_by("look_again")
         until = ordered.values_list("lease_until", flat=True).first()
         if until and until > now:  # what is leased keeps the time at which it was due
             seconds.append(IN_OTHER_HANDS)

@@ -82,6 +82,7 @@ class Ready:
     pieces: Sequence[Piece]
     lacking: Sequence[Query]  # who pays: nobody who has all that was asked
     failed: int = 0  # transactions of it that were mined and did nothing
+    with_accounts: bool = False  # whose proofs were fetched
 
     @property
     def failed_before(self) -> bool:
@@ -118,9 +119,7 @@ def make_ready(
         return Wait(SOON, STONE_SENT) if on_their_way else stone
     wanted, keep = missing(unproven), work.lease.keep
     pieces = proving_pieces(work.chains, work.registry, job, anchor, wanted, keep)
-    if wanted.accounts:
-        work.proofs_were_had()
-    return Ready(work, pieces, lacking, len(failed))
+    return Ready(work, pieces, lacking, len(failed), with_accounts=bool(wanted.accounts))
 
 
 def prove(ready: Sequence[Ready]) -> list[Wait | None]:

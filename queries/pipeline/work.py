@@ -71,9 +71,9 @@ class Work:
         """The accounts that wait for it."""
         return {query.batch.owner_id for query in self.queries}
 
-    def proofs_were_had(self) -> None:
-        """Nodes did not hang for them."""
-        self.chains.hanging.answered(self.job.pk, self.route, self.owners)
+    def went_well(self) -> None:
+        """Nodes did not hang, for the proofs of its accounts or afterwards."""
+        self.chains.hanging.went_well(self.job.pk, self.route, self.owners)
 
     @property
     def facts(self) -> RegistryFacts:

@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import replace
 from datetime import timedelta
-from itertools import chain
 
 from django.db import InterfaceError, OperationalError
 
@@ -111,14 +110,12 @@ def look_at_what_hangs(chains: Chains) -> bool:
     """Whether there was anything, for the thread that has patience. Each goes alone: others would
     wait with it.
     """
-    noted = chains.hanging.by_turns()
-    if not any(noted):
-        return False
-    job = next(filter(None, map(claim_one_of, noted)), None)
+    job = next(filter(None, map(claim_one_of, chains.hanging.next_ones())), None)
     if job is None:
-        keys = {*chain(*noted)}
-        waiting = BlockJob.objects.filter(pk__in=keys, look_again__isnull=False)
-        chains.hanging.forget(keys.difference(waiting.values_list("pk", flat=True)))
+        left = chains.hanging.jobs
+        waiting = BlockJob.objects.filter(pk__in=left, look_again__isnull=False)
+        if left:
+            chains.hanging.forget({*left}.difference(waiting.values_list("pk", flat=True)))
         return False
     try:
         _advance(job, chains, alone=True)
@@ -182,6 +179,14 @@ def _settle(lease: Lease[Batch], chains: Chains, *, with_others: bool) -> None:
 
 def _advance(first: Lease[BlockJob], chains: Chains, *, alone: bool = False) -> None:
     """The job, and with it those of its kind that are ready to be proven as well."""
+    ready = _gathered(first, chains, alone=alone)
+    by_themselves = [each for each in ready if each.failed_before]
+    together = [each for each in ready if each not in by_themselves]
+    for some in filter(None, [together, *([each] for each in by_themselves)]):
+        _prove(some, chains)
+
+
+def _gathered(first: Lease[BlockJob], chains: Chains, *, alone: bool) -> list[Ready]:
     ready: list[Ready] = []
     seen: set[int] = set()  # one that waits would be due soon, and soon, and soon again
     lease: Lease[BlockJob] | None = first
@@ -205,17 +210,21 @@ def _advance(first: Lease[BlockJob], chains: Chains, *, alone: bool = False) -> 
         ):
             break
         lease = claim_job_beside(first.row, SOON, seen.union(chains.left_out))
-    by_themselves = [each for each in ready if each.failed_before]
-    together = [each for each in ready if each not in by_themselves]
-    for some in filter(None, [together, *([each] for each in by_themselves)]):
-        leases = [each.work.lease for each in some]
-        with _answered_for(leases, chains):
-            if len(some) == 1 and some[0].work.job.failed_lately:
-                # Others were looked at meanwhile, each in its own turn.
-                chains.ask_first(some[0].work.job.looks, *leases[0].asked)
-            waits = prove(some)
-            for held, wait in zip(leases, waits, strict=True):
-                _then(held, wait, chains)
+    return ready
+
+
+def _prove(some: Sequence[Ready], chains: Chains) -> None:
+    leases = [each.work.lease for each in some]
+    with _answered_for(leases, chains):
+        if len(some) == 1 and some[0].work.job.failed_lately:
+            # Others were looked at meanwhile, each in its own turn.
+            chains.ask_first(some[0].work.job.looks, *leases[0].asked)
+        waits = prove(some)
+        for each in some:
+            if each.with_accounts:
+                each.work.went_well()
+        for held, wait in zip(leases, waits, strict=True):
+            _then(held, wait, chains)
 
 
 def _is_enough(ready: Sequence[Ready]) -> bool:

@@ -11,6 +11,7 @@ from django.db.models import Case, Count, Exists, Min, OuterRef, Q, Sum, Value, 
 from ulid import ULID
 
 from queries.chain.errors import NamesUnanswered
+from queries.chain.nodes import PASSING
 from queries.daily_counts import DONE, FACTS, LONGER, REJECTED, TOOK, WITHIN, done_within
 from queries.models import (
     Batch,
@@ -39,6 +40,10 @@ BEFORE_ALL = datetime(2000, 1, 1, tzinfo=UTC)
 FOR_NAMES = Q(wait_code__in=(NamesUnanswered.code, WaitCode.NAMES_IN_TURN.value))
 
 
+# Left to one thread, so that what is due of it waits for that, and not for provers.
+FOR_NODES = Q(wait_code__in=(*(each.code for each in PASSING), WaitCode.NODES_HANG.value))
+
+
 class State(StrEnum):
     """How a row of a queue stands with the provers."""
 
@@ -46,7 +51,7 @@ class State(StrEnum):
     LEASE_RAN_OUT = "lease_ran_out"  # whoever had it is silent, and nobody has taken it over yet
     DUE = "due"
     WAITING = "waiting"
-    FAILING = "failing"  # it waits for another try
+    FAILING = "failing"  # it waits for another try, or for its turn where nodes hang
     NAMES = "names"  # of a batch: it waits for nodes to say whom its ENS names mean
 
 
@@ -195,9 +200,9 @@ def _queue(model: type[Leased], now: datetime) -> Queue:
     conditions = {
         State.WORKED_ON: ~free & Q(lease_until__gt=now),
         State.LEASE_RAN_OUT: ~free & Q(lease_until__lte=now),
-        State.DUE: free & ~later,
+        State.DUE: free & ~later & ~FOR_NODES,
         State.WAITING: free & later & ~FOR_NAMES & Q(failures=0),
-        State.FAILING: free & later & ~FOR_NAMES & Q(failures__gt=0),
+        State.FAILING: free & ((later & ~FOR_NAMES & Q(failures__gt=0)) | (~later & FOR_NODES)),
         State.NAMES: free & later & FOR_NAMES,
     }
     counts = {state.value: Count("pk", filter=condition) for state, condition in conditions.items()}

@@ -72,6 +72,17 @@ def test_what_is_due_has_waited_for_a_prover() -> None:
     assert waited["block_jobs",] == 0
 
 
+@pytest.mark.parametrize("code", ["nodes_hang", "nodes_unreachable"])
+def test_what_nodes_hang_for_waits_for_them_and_for_no_prover(code: str) -> None:
+    """One thread looks at all of it, one after the other."""
+    long_ago = timezone.now() - timedelta(seconds=301)
+    BlockJob.objects.create(source=1, destination=1, block=7, look_again=long_ago, wait_code=code)
+    seen = exposed()
+    assert seen["tacitus_queue_wait_seconds"]["block_jobs",] == 0
+    rows = seen["tacitus_queue_rows"]
+    assert (rows["block_jobs", "due"], rows["block_jobs", "failing"]) == (0, 1)
+
+
 def test_jobs_and_transactions_are_told_by_how_far_they_are() -> None:
     batch = submitted(make_key(), BATCH)
     sent = send_transaction(batch, mined=False)

@@ -4,87 +4,120 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from queries.models import BlockJob, SentTransaction
-from queries.pipeline import worker
+from queries.pipeline import hanging, worker
 from queries.pipeline.chains import Chains
-from queries.pipeline.hanging import IN_A_ROW, MANY, Hanging
+from queries.pipeline.hanging import IN_A_ROW, LAPSES, MANY, Hanging
 from queries.pipeline.worker import look_at_what_hangs, work_once
 from tests.queries.chain.lying_node import LyingNode, stall
 from tests.queries.pipeline.between import PassOn, between
 from tests.queries.pipeline.provers import impatient, through
 from tests.queries.pipeline.service import HOLDER, Service
 
-ROUTE, ANOTHER, LAST = (1, 2), (3, 2), (4, 2)
-OWNER, OTHER = 7, 8
+ROUTE, ANOTHER = (1, 2), (3, 2)
+OWNER, OTHER, THIRD = 7, 8, 9
+
+
+@pytest.fixture
+def now(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    told = [100.0]
+    monkeypatch.setattr(hanging, "time", SimpleNamespace(monotonic=lambda: told[0]))
+    return told
 
 
 @pytest.mark.no_database
-def test_a_job_is_left_until_its_proofs_are_had() -> None:
+def test_a_job_is_left_until_a_look_at_it_goes_well() -> None:
     known = Hanging()
     assert not known.is_left(1, ROUTE, {OWNER})
     known.hung(1, ROUTE, {OWNER})
     assert known.is_left(1, ROUTE, {OWNER})
     assert not known.is_left(2, ROUTE, {OWNER})
-    assert known.by_turns() == ([], [], [1])
-    known.answered(1, ROUTE, {OWNER})
+    assert known.jobs == [1]
+    known.went_well(1, ROUTE, {OWNER})
     assert not known.is_left(1, ROUTE, {OWNER})
 
 
 @pytest.mark.no_database
-def test_who_hung_for_some_in_a_row_has_its_others_looked_at_first() -> None:
-    """Of the route: that is, also another account's, which goes before them."""
+def test_of_an_account_two_are_found_out_and_of_a_route_two_accounts() -> None:
     known = Hanging()
-    for job in range(IN_A_ROW):
-        assert not known.is_left(IN_A_ROW, ROUTE, {OTHER})
-        for _ in range(2):  # the same one twice is still one
-            known.hung(job, ROUTE, {OWNER})
-    assert known.is_left(IN_A_ROW, ROUTE, {OTHER})
-    assert not known.is_left(IN_A_ROW + 1, ANOTHER, {OWNER})
-    assert known.is_left(IN_A_ROW + 2, ROUTE, {OWNER})
-    assert known.by_turns() == ([IN_A_ROW], [IN_A_ROW + 2], [0, 1])
-    known.answered(IN_A_ROW, ROUTE, {OTHER})
-    assert known.by_turns() == ([], [], [0, 1])
-    assert not known.is_left(IN_A_ROW, ROUTE, {OTHER})
+    for _ in range(3):
+        known.hung(1, ROUTE, {OWNER})  # the same one is still one
+    assert not known.is_left(10, ROUTE, {OWNER})
+    known.hung(2, ROUTE, {OWNER})
+    assert known.is_left(10, ROUTE, {OWNER})
+    assert not known.is_left(11, ANOTHER, {OWNER})
+    assert not known.is_left(12, ROUTE, {OTHER})
+    assert not known.is_left(13, ROUTE, {OWNER, OTHER})  # one of them asks for it, too
+    known.hung(3, ROUTE, {OTHER})
+    assert known.is_left(14, ROUTE, {THIRD})
+    assert not known.is_left(15, ANOTHER, {THIRD})
 
 
 @pytest.mark.no_database
-def test_an_account_for_whose_blocks_they_hang_is_known_where_others_go_on() -> None:
+def test_those_for_which_nodes_may_not_hang_mostly_go_first_and_none_wait_for_all() -> None:
     known = Hanging()
-    for job in range(IN_A_ROW):
-        known.hung(job, ROUTE, {OWNER})
-        known.answered(100 + job, ROUTE, {OTHER})
-    assert known.is_left(50, ROUTE, {OWNER})
-    assert not known.is_left(51, ROUTE, {OTHER})
-    assert not known.is_left(52, ROUTE, {OWNER, OTHER})  # one of them waits for it, too
-    assert not known.is_left(53, ANOTHER, {OWNER})
+    for job, owner in enumerate((OWNER, OWNER, OTHER)):
+        known.hung(job, ROUTE, {owner})
+    assert known.is_left(10, ROUTE, {OWNER})
+    assert known.is_left(11, ROUTE, {THIRD})
+    assert [[*map(list, known.next_ones())] for _ in range(5)] == [
+        [[11], [10], [0, 1, 2]],
+        [[10], [0, 1, 2], [11]],
+        [[11], [0, 1, 2], [10]],
+        [[0, 1, 2], [11], [10]],
+        [[11], [10], [0, 1, 2]],
+    ]
 
 
 @pytest.mark.no_database
-def test_once_one_is_answered_all_of_its_route_are_tried_again() -> None:
+def test_once_one_goes_well_those_beside_it_are_the_others_again() -> None:
+    """And where they had hung for it, all of its route."""
     known = Hanging()
-    for job in range(IN_A_ROW):
-        known.hung(job, ROUTE, {OWNER})
+    for job, owner in enumerate((OWNER, OWNER, OTHER)):
+        known.hung(job, ROUTE, {owner})
     known.hung(50, ANOTHER, {OWNER})
-    known.answered(1, ROUTE, {OWNER})
-    assert known.by_turns() == ([], [], [50])
+    assert known.is_left(10, ROUTE, {OWNER})
+    assert known.is_left(11, ROUTE, {THIRD})
+    known.went_well(11, ROUTE, {THIRD})
+    assert sorted(known.jobs) == [0, 1, 2, 10, 50]
+    assert not known.is_left(12, ROUTE, {THIRD})
+    known.went_well(1, ROUTE, {OWNER})
+    assert known.jobs == [50]
+
+
+@pytest.mark.no_database
+def test_what_is_known_of_accounts_and_routes_lapses(now: list[float]) -> None:
+    """Unless nodes go on to hang for what is known."""
+    known = Hanging()
+    for job, owner in enumerate((OWNER, OWNER, OTHER)):
+        known.hung(job, ROUTE, {owner})
+    now[0] += LAPSES - 1
+    known.hung(0, ROUTE, {OWNER})
+    now[0] += LAPSES - 1
+    assert known.is_left(10, ROUTE, {OWNER})
+    assert known.is_left(11, ROUTE, {OTHER})
+    now[0] += 2
+    assert not known.is_left(12, ROUTE, {OWNER})
+    assert not known.is_left(13, ROUTE, {THIRD})
+    assert known.is_left(2, ROUTE, {OTHER})
 
 
 @pytest.mark.no_database
 def test_no_more_is_kept_than_so_many() -> None:
     known = Hanging()
     for job in range(MANY + 5):
-        known.hung(job, ROUTE if job < MANY else LAST, {job if job < MANY else OWNER})
+        known.hung(job, ROUTE, {job})
     for job in range(2 * MANY, 3 * MANY + 5):
-        known.is_left(job, LAST, {OTHER})
-        known.is_left(2 * job, LAST, {OWNER})
-    assert [len(each) for each in known.by_turns()] == [MANY, MANY, MANY]
-    assert len(known._in_a_row) == MANY
-    known.forget(range(6 * MANY + 10))
-    assert known.by_turns() == ([], [], [])
+        assert known.is_left(job, ROUTE, {2 * MANY})
+    assert len(known.jobs) == 2 * MANY
+    assert len(known._counts) == MANY
+    known.forget(range(3 * MANY + 5))
+    assert known.jobs == []
 
 
 @dataclass
@@ -149,7 +182,7 @@ def test_the_others_leave_it_and_the_patient_one_proves_it(
         assert it.look(it.patient, look_at_what_hangs) == 1
         it.is_over.set()
         it.look(it.patient, look_at_what_hangs)
-        assert it.patient.hanging.by_turns() == ([], [], [])
+        assert it.patient.hanging.jobs == []
         it.service.work(batch, chains=it.usual)
     assert service.status(batch)["queryStatus"] == "DONE"
 
@@ -161,14 +194,15 @@ def test_of_many_the_others_find_out_a_few(service: Service, hung: Callable[...,
     with hung(_for_proofs) as it:
         for back in range(1, 9):
             it.service.ask_balance(HOLDER, service.head() - back)
-        it.service.work_until(lambda: bool(it.usual.hanging.by_turns()[1]), chains=it.usual)
+        it.service.work_until(lambda: len(it.usual.hanging.jobs) == 8, chains=it.usual)
         assert len(it.asked) == IN_A_ROW
-        it.look(it.usual)
-        assert [len(each) for each in it.usual.hanging.by_turns()] == [0, 8 - IN_A_ROW, IN_A_ROW]
+        left = BlockJob.objects.filter(wait_code="nodes_hang")
+        assert left.count() == 8 - IN_A_ROW
+        assert it.look(it.usual) == 0
         it.service.look_now()
         assert look_at_what_hangs(it.patient)
-        assert len(it.patient.hanging.by_turns()[1]) == 8 - IN_A_ROW - 1
-        assert it.look(it.usual) == 0
+        assert left.count() == 8 - IN_A_ROW - 1
+        assert len(it.asked) == IN_A_ROW + 1
 
 
 @pytest.mark.django_db(transaction=True)
@@ -201,4 +235,4 @@ def test_what_nobody_waits_for_any_more_is_forgotten(service: Service) -> None:
     job = BlockJob.objects.get()
     chains.hanging.hung(job.pk, ROUTE, {OWNER})
     assert not look_at_what_hangs(chains)
-    assert chains.hanging.by_turns() == ([], [], [])
+    assert chains.hanging.jobs == []
