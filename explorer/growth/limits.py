@@ -61,7 +61,7 @@ LIMITS = (
     Limit(
         "one node of the source",
         lambda needs, figures: needs.proofs_a_second / figures.node_proofs / figures.busy,
-        "The first node that answers is asked everything. Put several behind one address.",
+        "The first node that answers is asked for all proofs. Put several behind one address.",
         mended_by_more=True,
     ),
     Limit(

@@ -200,7 +200,8 @@ BOUNDS = (
         "A thread of each prover has patience for them and looks at nothing else: for each for "
         "which nodes hung, and for all others of an account on a route after two in a row, or of "
         "a route after two accounts, for five minutes or until one goes well. Until that is known "
-        "others may wait for a look or two, each of some seventeen seconds.",
+        "others may wait for a look or two, each of some seventeen seconds; so they may for as "
+        "many as there are accounts with a block each.",
         (
             "explorer/test_denial_of_provers.py::test_proofs_that_hang_keep_others_waiting_until_it_is_known_whose",
             "queries/pipeline/test_hanging.py::test_of_many_the_others_find_out_a_few",
@@ -208,7 +209,8 @@ BOUNDS = (
     ),
     Bound(
         "Webhooks that hang or drip",
-        "15 seconds in all, one at a time for an account, on provers and not on the server.",
+        "15 seconds in all, one at a time for an account, on provers and not on the server. A "
+        "prover sends four at once: those of many accounts that hang keep others waiting.",
         (
             "queries/test_webhooks.py::test_all_that_a_receiver_can_take_is_bounded",
             "queries/pipeline/test_webhook_turns.py::test_receivers_that_hang_keep_no_other_accounts_webhook_waiting",

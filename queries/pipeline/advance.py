@@ -5,6 +5,7 @@ that died in the middle left nothing that the next one would not find.
 """
 
 from dataclasses import replace
+from datetime import timedelta
 
 from django.db import transaction
 
@@ -75,10 +76,11 @@ def advance(lease: Lease[BlockJob], chains: Chains) -> Wait | Ready | None:
         return _settle_the_rest(job, chains)
     chains.last_looks.forget(job.pk)
     work = Work(lease, chains, registry, queries)
-    if chains.leaves_what_hangs and chains.hanging.is_left(job.pk, work.route, work.owners):
-        _look_after_transactions(job, chains)
+    if chains.leaves_what_hangs and (seconds := work.left_for):
+        on_its_way = _look_after_transactions(job, chains)
         lease.asked.clear()  # for nothing of its block
-        return replace(work.as_before, after=LATER, why=LEFT_TO_PATIENCE)
+        why = work.as_before.why if on_its_way else LEFT_TO_PATIENCE
+        return replace(work.as_before, after=timedelta(seconds=seconds), why=why)
     if job.failed_lately:
         chains.ask_first(job.looks, *lease.asked)
     reached = _advance(work)

@@ -90,7 +90,7 @@ class Chains:
     @property
     def left_out(self) -> list[int]:
         """Jobs that another thread looks at."""
-        return self.hanging.jobs if self.leaves_what_hangs else []
+        return self.hanging.left_out if self.leaves_what_hangs else []
 
     def chain(self, chain_id: int) -> Chain:
         return self.routes.chains[chain_id]

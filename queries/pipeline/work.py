@@ -71,6 +71,11 @@ class Work:
         """The accounts that wait for it."""
         return {query.batch.owner_id for query in self.queries}
 
+    @property
+    def left_for(self) -> float | None:
+        """Seconds, to the thread that has patience."""
+        return self.chains.hanging.left_for(self.job.pk, self.route, self.owners)
+
     def went_well(self) -> None:
         """Nodes did not hang, for the proofs of its accounts or afterwards."""
         self.chains.hanging.went_well(self.job.pk, self.route, self.owners)

@@ -110,12 +110,14 @@ def look_at_what_hangs(chains: Chains) -> bool:
     """Whether there was anything, for the thread that has patience. Each goes alone: others would
     wait with it.
     """
+    left = chains.hanging.jobs
+    if not left:
+        return False
+    chains.look_at_heads()  # its own nodes may be behind as well
     job = next(filter(None, map(claim_one_of, chains.hanging.next_ones())), None)
     if job is None:
-        left = chains.hanging.jobs
         waiting = BlockJob.objects.filter(pk__in=left, look_again__isnull=False)
-        if left:
-            chains.hanging.forget({*left}.difference(waiting.values_list("pk", flat=True)))
+        chains.hanging.forget({*left}.difference(waiting.values_list("pk", flat=True)))
         return False
     try:
         _advance(job, chains, alone=True)

@@ -140,7 +140,7 @@ def _dripping(clients: list[socket.socket]) -> Iterator[None]:
 def test_many_slow_bodies_keep_nobody_waiting_and_end(site: Site) -> None:
     usual = waits_as_usual(site, ORDINARY)
     began = time.monotonic()
-    with ExitStack() as stack:
+    with memory_bounded(site, MOST_MEMORY), ExitStack() as stack:
         clients = [
             stack.enter_context(closing(_connected(site, _submitting(site, 1_000))))
             for _ in range(MANY)

@@ -12,7 +12,16 @@ import pytest
 from queries.models import BlockJob, SentTransaction
 from queries.pipeline import hanging, worker
 from queries.pipeline.chains import Chains
-from queries.pipeline.hanging import IN_A_ROW, LAPSES, MANY, Hanging
+from queries.pipeline.hanging import (
+    ASKED_ANEW,
+    IN_A_ROW,
+    LAPSES,
+    MANY,
+    NOT_NOTED,
+    NOTED,
+    STILL_SUSPECTED,
+    Hanging,
+)
 from queries.pipeline.worker import look_at_what_hangs, work_once
 from tests.queries.chain.lying_node import LyingNode, stall
 from tests.queries.pipeline.between import PassOn, between
@@ -33,13 +42,13 @@ def now(monkeypatch: pytest.MonkeyPatch) -> list[float]:
 @pytest.mark.no_database
 def test_a_job_is_left_until_a_look_at_it_goes_well() -> None:
     known = Hanging()
-    assert not known.is_left(1, ROUTE, {OWNER})
+    assert not known.left_for(1, ROUTE, {OWNER})
     known.hung(1, ROUTE, {OWNER})
-    assert known.is_left(1, ROUTE, {OWNER})
-    assert not known.is_left(2, ROUTE, {OWNER})
+    assert known.left_for(1, ROUTE, {OWNER})
+    assert not known.left_for(2, ROUTE, {OWNER})
     assert known.jobs == [1]
     known.went_well(1, ROUTE, {OWNER})
-    assert not known.is_left(1, ROUTE, {OWNER})
+    assert not known.left_for(1, ROUTE, {OWNER})
 
 
 @pytest.mark.no_database
@@ -47,31 +56,59 @@ def test_of_an_account_two_are_found_out_and_of_a_route_two_accounts() -> None:
     known = Hanging()
     for _ in range(3):
         known.hung(1, ROUTE, {OWNER})  # the same one is still one
-    assert not known.is_left(10, ROUTE, {OWNER})
+    assert not known.left_for(10, ROUTE, {OWNER})
     known.hung(2, ROUTE, {OWNER})
-    assert known.is_left(10, ROUTE, {OWNER})
-    assert not known.is_left(11, ANOTHER, {OWNER})
-    assert not known.is_left(12, ROUTE, {OTHER})
-    assert not known.is_left(13, ROUTE, {OWNER, OTHER})  # one of them asks for it, too
+    assert known.left_for(10, ROUTE, {OWNER})
+    assert not known.left_for(11, ANOTHER, {OWNER})
+    assert not known.left_for(12, ROUTE, {OTHER})
+    assert not known.left_for(13, ROUTE, {OWNER, OTHER})  # one of them asks for it, too
     known.hung(3, ROUTE, {OTHER})
-    assert known.is_left(14, ROUTE, {THIRD})
-    assert not known.is_left(15, ANOTHER, {THIRD})
+    assert known.left_for(14, ROUTE, {THIRD})
+    assert not known.left_for(15, ANOTHER, {THIRD})
 
 
 @pytest.mark.no_database
 def test_those_for_which_nodes_may_not_hang_mostly_go_first_and_none_wait_for_all() -> None:
+    """And of each kind accounts take turns."""
     known = Hanging()
     for job, owner in enumerate((OWNER, OWNER, OTHER)):
         known.hung(job, ROUTE, {owner})
-    assert known.is_left(10, ROUTE, {OWNER})
-    assert known.is_left(11, ROUTE, {THIRD})
-    assert [[*map(list, known.next_ones())] for _ in range(5)] == [
-        [[11], [10], [0, 1, 2]],
-        [[10], [0, 1, 2], [11]],
-        [[11], [0, 1, 2], [10]],
-        [[0, 1, 2], [11], [10]],
-        [[11], [10], [0, 1, 2]],
-    ]
+    assert known.left_for(10, ROUTE, {OWNER})
+    assert known.left_for(11, ROUTE, {THIRD})
+    first = [[11], [], [10], [], [0, 1], [2]]
+    orders = [[*map(list, known.next_ones())] for _ in range(5)]
+    assert orders[0] == first
+    assert orders[1] == [*first[2:], *first[:2]]
+    assert orders[2] == [*first[:2], *first[4:], *first[2:4]]
+    assert orders[3] == [*first[4:], *first[:4]]
+    assert orders[4] == [[11], [], [10], [], [2], [0, 1]]
+
+
+@pytest.mark.no_database
+def test_who_asks_for_what_is_well_in_between_is_known_all_the_same() -> None:
+    known = Hanging()
+    for job in range(STILL_SUSPECTED - 1):
+        known.hung(job, ROUTE, {OWNER})
+    known.went_well(50, ROUTE, {OWNER})
+    assert not known.left_for(51, ROUTE, {OWNER})
+    for job in range(STILL_SUSPECTED + 1):
+        known.hung(job, ROUTE, {OWNER})
+    known.went_well(50, ROUTE, {OWNER})
+    assert known.left_for(52, ROUTE, {OWNER})
+
+
+@pytest.mark.no_database
+def test_of_what_is_suspected_it_is_asked_anew_who_waits_for_it(now: list[float]) -> None:
+    known = Hanging()
+    for job in (1, 2):
+        known.hung(job, ROUTE, {OWNER})
+    assert known.left_for(10, ROUTE, {OWNER})
+    assert known.left_out == [1, 2, 10]
+    assert known.left_for(10, ROUTE, {OWNER, OTHER})
+    now[0] += ASKED_ANEW
+    assert known.left_out == [1, 2]
+    assert not known.left_for(10, ROUTE, {OWNER, OTHER})
+    assert known.jobs == [1, 2]
 
 
 @pytest.mark.no_database
@@ -81,11 +118,11 @@ def test_once_one_goes_well_those_beside_it_are_the_others_again() -> None:
     for job, owner in enumerate((OWNER, OWNER, OTHER)):
         known.hung(job, ROUTE, {owner})
     known.hung(50, ANOTHER, {OWNER})
-    assert known.is_left(10, ROUTE, {OWNER})
-    assert known.is_left(11, ROUTE, {THIRD})
+    assert known.left_for(10, ROUTE, {OWNER})
+    assert known.left_for(11, ROUTE, {THIRD})
     known.went_well(11, ROUTE, {THIRD})
     assert sorted(known.jobs) == [0, 1, 2, 10, 50]
-    assert not known.is_left(12, ROUTE, {THIRD})
+    assert not known.left_for(12, ROUTE, {THIRD})
     known.went_well(1, ROUTE, {OWNER})
     assert known.jobs == [50]
 
@@ -99,12 +136,12 @@ def test_what_is_known_of_accounts_and_routes_lapses(now: list[float]) -> None:
     now[0] += LAPSES - 1
     known.hung(0, ROUTE, {OWNER})
     now[0] += LAPSES - 1
-    assert known.is_left(10, ROUTE, {OWNER})
-    assert known.is_left(11, ROUTE, {OTHER})
+    assert known.left_for(10, ROUTE, {OWNER})
+    assert known.left_for(11, ROUTE, {OTHER})
     now[0] += 2
-    assert not known.is_left(12, ROUTE, {OWNER})
-    assert not known.is_left(13, ROUTE, {THIRD})
-    assert known.is_left(2, ROUTE, {OTHER})
+    assert not known.left_for(12, ROUTE, {OWNER})
+    assert not known.left_for(13, ROUTE, {THIRD})
+    assert known.left_for(2, ROUTE, {OTHER})
 
 
 @pytest.mark.no_database
@@ -112,8 +149,8 @@ def test_no_more_is_kept_than_so_many() -> None:
     known = Hanging()
     for job in range(MANY + 5):
         known.hung(job, ROUTE, {job})
-    for job in range(2 * MANY, 3 * MANY + 5):
-        assert known.is_left(job, ROUTE, {2 * MANY})
+    waits = [known.left_for(job, ROUTE, {2 * MANY}) for job in range(2 * MANY, 3 * MANY + 5)]
+    assert waits == [*MANY * [NOTED], *5 * [NOT_NOTED]]
     assert len(known.jobs) == 2 * MANY
     assert len(known._counts) == MANY
     known.forget(range(3 * MANY + 5))
