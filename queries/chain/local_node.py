@@ -4,7 +4,7 @@ import socket
 import subprocess
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,7 +13,7 @@ from queries.chain.json_rpc import JsonRpc, NodeRefused, NodeUnreachable
 
 PACKAGES = Path(__file__).parent.parent / "contracts" / "node_modules" / "@foundry-rs"
 GAS_LIMIT = 16_777_216  # of one transaction, by EIP-7825
-MINED_WITHIN, WOKEN_AFTER = 60, 20  # seconds
+MINED_WITHIN, WOKEN_AFTER, LOST_AFTER = 60, 20, 30  # seconds
 # Of a chain that is proven from while it goes on: it is final at once, and keeps the states of so
 # many blocks, which is five hours and a half of one a second.
 KEEPS_ITS_PAST = ("--slots-in-an-epoch", "1", "--max-persisted-states", "20000")
@@ -63,10 +63,23 @@ class LocalNode:
         }
         if to is not None:
             transaction["to"] = to
-        mined = self._mined(self.rpc.ask("eth_sendTransaction", transaction))
+        mined = self._sent(transaction)
         if mined["status"] != "0x1":
             raise TransactionReverted(self._reason(transaction))
         return _receipt(mined)
+
+    def _sent(self, transaction: dict[str, str]) -> dict[str, Any]:
+        """The receipt. One that comes right after blocks were undone may be lost: the same one is
+        sent again, which has the same nonce.
+        """
+        sent = self.rpc.ask("eth_sendTransaction", transaction)
+        try:
+            return self._mined(sent, LOST_AFTER)
+        except NodeUnreachable:
+            self.rpc.ask("anvil_dropTransaction", sent)
+        with suppress(NodeRefused):  # it was mined meanwhile
+            self.rpc.ask("eth_sendTransaction", transaction)
+        return self._mined(sent)
 
     def send_together(self, many: Sequence[tuple[str | None, bytes, int]]) -> list[Receipt]:
         """Send several at once, each to whom, with what data and how much wei; all must succeed."""
@@ -108,17 +121,17 @@ class LocalNode:
             # Its pool may still hold what was mined inside, whose nonces are free again.
             self.rpc.ask("anvil_dropAllTransactions")
 
-    def _mined(self, transaction: str) -> dict[str, Any]:
+    def _mined(self, transaction: str, within: float = MINED_WITHIN) -> dict[str, Any]:
         """The receipt. A node that was not woken by the transaction is told to mine."""
         begin = time.monotonic()
-        while time.monotonic() < begin + MINED_WITHIN:
+        while time.monotonic() < begin + within:
             mined: dict[str, Any] | None = self.rpc.ask("eth_getTransactionReceipt", transaction)
             if mined is not None:
                 return mined
             if time.monotonic() > begin + WOKEN_AFTER:
                 self.rpc.ask("evm_mine")
             time.sleep(0.002)
-        raise NodeUnreachable("the local node has not mined a transaction for a minute")
+        raise NodeUnreachable("the local node has not mined a transaction in time")
 
     def _reason(self, transaction: dict[str, str]) -> bytes:
         try:

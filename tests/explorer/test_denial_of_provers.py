@@ -33,7 +33,7 @@ from tests.memory import held_by
 from tests.own_database import own_database
 from tests.queries.api.served_api import OTHER_WALLET
 from tests.queries.chain.lying_node import LyingNode, lying_node, stall
-from tests.queries.pipeline.between import PassOn, between
+from tests.queries.pipeline.between import Handle, PassOn, between
 from tests.queries.receiver import receiver
 
 pytestmark = pytest.mark.django_db
@@ -169,12 +169,7 @@ def test_names_whose_node_hangs_keep_no_other_accounts_batch_waiting(start: Star
         else:
             connection.answer(pass_on())
 
-    with (
-        local_node("--slots-in-an-epoch", "1") as node,
-        between(node.url, handle) as (address, _),
-        start(node, Told(lambda _: [address], ens=ENS, threads=1)) as them,
-        held_by(lambda: [them.it.prover]),
-    ):
+    with _by_way_of(handle, start, ens=ENS, threads=1) as (_, them):
         usual = _usual(them.others_batch)
         attack = [them.attack({f"{number}.eth": _BALANCE}) for number in range(MANY)]
         _until(lambda: len(hung) > 0)
@@ -202,12 +197,7 @@ def test_proofs_that_hang_keep_others_waiting_until_it_is_known_whose(start: Sta
         else:
             connection.answer(pass_on())
 
-    with (
-        local_node("--slots-in-an-epoch", "1") as node,
-        between(node.url, handle) as (address, _),
-        start(node, Told(lambda _: [address])) as them,
-        held_by(lambda: [them.it.prover]),
-    ):
+    with _by_way_of(handle, start) as (node, them):
         usual = _usual(them.others_batch)
         blocks = [them.block() for _ in range(MANY)]
         asked.update(_hash(node, each) for each in blocks)
@@ -224,6 +214,18 @@ def test_proofs_that_hang_keep_others_waiting_until_it_is_known_whose(start: Sta
     tell(f"the first one {first:.1f} s; all that hung, once it no longer does, {recovered:.1f} s")
     assert first < FOUND_OUT_WITHIN
     assert _slower(beside, usual) < SLOWER
+
+
+@contextmanager
+def _by_way_of(handle: Handle, start: Start, **told: Any) -> Iterator[tuple[LocalNode, Accounts]]:
+    """What answers the prover instead of its node; with a bound of the prover's memory."""
+    with (
+        local_node("--slots-in-an-epoch", "1") as node,
+        between(node.url, handle) as (address, _),
+        start(node, Told(lambda _: [address], **told)) as them,
+        held_by(lambda: [them.it.prover]),
+    ):
+        yield node, them
 
 
 def _hash(node: LocalNode, block: str) -> str:
