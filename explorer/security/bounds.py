@@ -199,9 +199,10 @@ BOUNDS = (
         "Blocks for whose proofs nodes hang",
         "A thread of each prover has patience for them and looks at nothing else: for each for "
         "which nodes hung, and for all others of an account on a route after two in a row, or of "
-        "a route after two accounts, for five minutes or until one goes well. Until that is known "
-        "others may wait for a look or two, each of some seventeen seconds; so they may for as "
-        "many as there are accounts with a block each.",
+        "a route after two accounts, until one goes well or none has hung for five minutes. Nodes "
+        "that refuse or limit for more than four seconds count as well. Until that is known others "
+        "may wait for a look or two, each of some seventeen seconds, or 24 where three nodes hang; "
+        "so they may for as many as there are accounts with a block each.",
         (
             "explorer/test_denial_of_provers.py::test_proofs_that_hang_keep_others_waiting_until_it_is_known_whose",
             "queries/pipeline/test_hanging.py::test_of_many_the_others_find_out_a_few",

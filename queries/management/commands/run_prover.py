@@ -33,7 +33,9 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument(
-            "--threads", default="2", help="jobs that are worked on at once (%(default)s)"
+            "--threads",
+            default="2",
+            help="jobs that are worked on at once (%(default)s), beside one that nodes hang for",
         )
 
     def handle(self, **options: Any) -> None:
