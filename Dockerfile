@@ -1,5 +1,4 @@
 # One image for the web server, the provers and the attesters: the command tells which it is.
-# These are the README's commands, and a test keeps them so.
 
 FROM python:3.11-slim AS packages
 RUN python3 -m venv /opt/tacitus
@@ -12,7 +11,7 @@ FROM python:3.11-slim
 RUN useradd --system --uid 10001 --no-create-home tacitus
 COPY --from=packages /opt/tacitus /opt/tacitus
 WORKDIR /srv/tacitus
-COPY manage.py pyproject.toml ./
+COPY manage.py pyproject.toml SECURITY.md ./
 COPY accounts accounts
 COPY explorer explorer
 COPY queries queries

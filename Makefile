@@ -9,6 +9,7 @@ SECONDS ?=
 DATABASE ?=
 ENGINE ?=
 COUNT ?= 5000
+CORPUS ?= ../shared/corpus
 SEED ?=
 ROWS ?=
 JSON ?=
@@ -27,7 +28,7 @@ export DEVELOPMENT ?= 1
 NPM_BIN := queries/contracts/node_modules/.bin
 export PATH := $(CURDIR)/$(BIN):$(CURDIR)/$(NPM_BIN):$(PATH)
 
-.PHONY: help demo test bench chaos fuzz analyse lint format serve screenshots contracts pins setup clean
+.PHONY: help demo test bench gas chaos fuzz analyse lint format serve screenshots contracts pins setup clean
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 
@@ -36,7 +37,7 @@ help: ## this list
 	@echo
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1|\2/p' $(MAKEFILE_LIST) | while IFS='|' read -r target says; do printf '%-18s %s\n' "$$target" "$$says"; done
 	@echo
-	@echo "The service's own commands, such as migrate, growth and page_speed: $(MANAGE) help"
+	@echo "The service's own commands, such as migrate and check_setup: $(MANAGE) help"
 
 demo: setup ## two chains and the service on this machine, and a tour (PORT=8001, ONCE=1 to end after it)
 	@exec $(MANAGE) demo --port "$(PORT)" $(if $(filter-out 0,$(ONCE)),--once)
@@ -46,34 +47,40 @@ test: setup ## all tests (DATABASE_URL=postgres://… for PostgreSQL, ARGS="-k n
 
 FUZZED_PROOFS := $(addprefix tests/queries/, contracts/test_differential.py contracts/test_no_untrue_fact.py \
 	contracts/test_reader_is_the_contracts_mirror.py proving/test_no_lie_is_read.py)
-# That these find what is wrong: a round of a campaign need not show it again.
+# That these find what is wrong: a round need not show it again.
 FUZZED_FAULTS := tests/queries/contracts/test_untrue_facts_are_found.py
 FUZZED_REQUESTS := tests/explorer/test_any_page.py tests/queries/api/test_surface.py
-# Without SEED= each run takes new ones. With SECONDS= contracts and proofs are tried until these are
-# over, in rounds of new seeds, and what was done is recorded for /docs/security.
-fuzz: setup ## COUNT=5000 random tries, witnesses, calls and requests (SEED=… repeats; SECONDS=3600 a campaign)
+# Without SEED= each run takes a new one. With SECONDS= contracts and proofs are tried for so long, in
+# rounds of 500 with a new seed each; the first finding ends it. Each test prints its seed.
+fuzz: setup ## COUNT=5000 random tries, witnesses, calls and requests (SEED=… repeats; SECONDS=3600 rounds)
 ifeq ($(SECONDS),)
 	@FUZZ_COUNT=$(COUNT) FUZZ_SEED=$(SEED) $(BIN)/python -m pytest -n0 -q $(FUZZED_REQUESTS) $(FUZZED_PROOFS) $(FUZZED_FAULTS)
 else
-	@exec $(BIN)/python -m tests.campaign --seconds "$(SECONDS)" $(FUZZED_PROOFS)
+	@until=$$(($$(date +%s) + $(SECONDS))); while [ $$(date +%s) -lt $$until ]; do \
+		FUZZ_COUNT=500 $(BIN)/python -m pytest -n0 -q $(FUZZED_PROOFS) || exit 1; done
 endif
 
-analyse: setup $(ANALYSER_READY) ## Slither over the contracts: each finding is explained at /docs/security
+analyse: setup $(ANALYSER_READY) ## Slither over the contracts: tests/analysis explains each finding
 	@exec $(BIN)/python -m tests.analysis
 
 bench: setup ## what the service bears, beside references (ROWS="submit_1 gas", JSON=1, COUNT=5000 batches)
-	@exec $(MANAGE) bench $(ROWS) $(if $(filter-out 0,$(JSON)),--json) --batches "$(COUNT)" $(ARGS)
+	@exec $(BIN)/python -m tests.bench $(ROWS) $(if $(filter-out 0,$(JSON)),--json) \
+		--batches "$(COUNT)" --corpus "$(CORPUS)" $(ARGS)
 
-# Each database with each engine by turns, but those that are named. Other servers than those of this
-# machine are named by DATABASE_URL and CELERY_BROKER.
+gas: setup ## what recorded proofs cost on chain, beside the targets (CORPUS=DIR, JSON=1)
+	@exec $(BIN)/python -m tests.bench.gas --corpus "$(CORPUS)" $(if $(filter-out 0,$(JSON)),--json)
+
+# Plays a turn for each database and engine, unless DATABASE or ENGINE names one. DATABASE_URL and
+# CELERY_BROKER name servers other than those of this machine.
 chaos: setup ## the service under faults (SECONDS=600, SEED=…, DATABASE=sqlite|postgres, ENGINE=embedded|celery)
 	@exec $(BIN)/python -m tests.chaos --seed "$(SEED)" $(if $(SECONDS),--seconds $(SECONDS)) \
 		--database "$(DATABASE)" --engine "$(ENGINE)"
 
-lint: setup ## ruff check, ruff format --check, mypy
+lint: setup ## ruff check, ruff format --check, mypy, lint-imports
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
 	@$(BIN)/mypy .
+	@$(BIN)/lint-imports --no-logo --no-cache
 
 format: setup ## write the code as lint wants it
 	@$(BIN)/ruff check --fix .

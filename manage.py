@@ -21,12 +21,9 @@ except ModuleNotFoundError as error:
 
 from explorer.logs import log_what_python_says
 
-# These build, measure, check or sign and serve nobody, so what production needs is not asked of
-# them. A signer, or who checks a proof, may be on a machine that has no site.
-WITHOUT_PRODUCTION = {
-    "attest", "bench", "build_contracts", "gas_report", "growth", "page_speed", "proof_speed",
-    "publish_proof", "verify_proof",
-}  # fmt: skip
+# These build, check or sign and serve nobody, so what production needs is not asked of them. A
+# signer, or who checks a proof, may be on a machine that has no site.
+WITHOUT_PRODUCTION = {"attest", "build_contracts", "publish_proof", "verify_proof"}
 
 # Nor of who only asks which commands there are, or what one takes.
 HELP = {"help", "--help", "-h"}

@@ -62,14 +62,6 @@ class ContentTypeUnsupported(Refusal):
     status: ClassVar[HTTPStatus] = HTTPStatus.UNSUPPORTED_MEDIA_TYPE
 
 
-class BodyTooSlow(Refusal):
-    """The body did not come in time. Nothing was done."""
-
-    code: ClassVar[str] = "body_too_slow"
-    status: ClassVar[HTTPStatus] = HTTPStatus.REQUEST_TIMEOUT
-    retryable: ClassVar[bool] = True
-
-
 class FaultOfOurs(Refusal):
     """Something broke here. It is logged under the request's id."""
 
@@ -79,7 +71,7 @@ class FaultOfOurs(Refusal):
 
 
 class Unavailable(Refusal):
-    """The service is too busy, or does not reach its database, at the moment."""
+    """The service does not reach its database at the moment."""
 
     code: ClassVar[str] = "unavailable"
     status: ClassVar[HTTPStatus] = HTTPStatus.SERVICE_UNAVAILABLE

@@ -1,4 +1,4 @@
-"""What to do about a batch that was rejected, by the code of why. A test keeps it complete."""
+"""What to do about a batch that was rejected, by its code."""
 
 ADVICE = {
     # Found when the batch is settled
@@ -15,10 +15,6 @@ ADVICE = {
     ),
     "ens_off_chain": (
         "Look the name up where it is kept, and name the account by the address it gives."
-    ),
-    "ens_disagreement": (
-        "Submit it again in a few minutes, or name the account by its address, about which nobody "
-        "has to agree."
     ),
     "time_too_early": "Ask for a time after the chain's first block, or for a block by its number.",
     # Found while it is proven
@@ -67,10 +63,15 @@ ADVICE = {
         "Tell the operator this batch's id: a contract on the chain refused to be asked."
     ),
     "too_much_gas": (
-        "Ask for fewer accounts or storage slots of a block in one batch, and for the rest in the "
-        "next ones: no transaction may have the gas that all of it takes."
+        "Tell the operator: proving one of the facts takes more gas than the destination lets a "
+        "transaction have, or than `gas_cap` in the routes file says."
     ),
     "transaction_refused": (
         "Tell the operator this batch's id: the destination does not take the transaction at all."
     ),
 }
+# Any other code is what the batch waited for when it had become too old.
+OTHERWISE = (
+    "It could not be proven for too long. Submit it again; if that does not help, tell the "
+    "operator the code."
+)

@@ -171,10 +171,6 @@ def _form_with_files() -> http.ContentTypeUnsupported:
     )
 
 
-def _too_slow() -> http.BodyTooSlow:
-    return http.BodyTooSlow("The body did not come in time. Nothing was done; send it again.")
-
-
 def _unavailable() -> http.Unavailable:
     return http.Unavailable(
         "The service cannot reach its database at the moment. Try again in a few seconds.",
@@ -186,6 +182,5 @@ def _unavailable() -> http.Unavailable:
 PLAIN: dict[int, Callable[[], Refusal]] = {
     HTTPStatus.REQUEST_ENTITY_TOO_LARGE: _too_large,
     HTTPStatus.UNSUPPORTED_MEDIA_TYPE: _form_with_files,
-    HTTPStatus.REQUEST_TIMEOUT: _too_slow,
     HTTPStatus.SERVICE_UNAVAILABLE: _unavailable,
 }

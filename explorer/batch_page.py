@@ -104,7 +104,7 @@ def parts_of(
     firsts = {block: opened[block.key] for block in on_page if block.key in opened}
     rows = progress.queries_of_blocks(shown, firsts, most=ROWS)
     blocks = tuple(_part(shown, block, rows.get(block.key)) for block in on_page)
-    mark = _mark(shown, whole.steps)
+    mark = _mark(shown, whole.steps, whole.lost)
     return BatchParts(shown, whole, blocks, mark, shown_queries, first_block)
 
 

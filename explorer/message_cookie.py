@@ -11,9 +11,6 @@ from django.http import HttpRequest
 
 
 class MessageCookie(CookieStorage):
-    # With its name less than the 1,000 characters of which a cookie may be left out.
-    max_cookie_size = 950
-
     def __init__(self, request: HttpRequest) -> None:
         super().__init__(request)
         self.cookie_name = settings.MESSAGE_COOKIE_NAME

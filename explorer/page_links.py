@@ -33,10 +33,6 @@ class PageLinks:
     def registry(self, source: int, destination: int) -> Registry | None:
         return self.routes.registries.get((source, destination))
 
-    def registries_of(self, source: int) -> tuple[Registry, ...]:
-        """Which bring the chain's facts to others, or to itself."""
-        return tuple(each for each in self.routes.registries.values() if each.source == source)
-
     def registries_at(self, address: str, destination: int | None = None) -> tuple[Registry, ...]:
         """`address`: 40 hex digits in lower case."""
         return tuple(

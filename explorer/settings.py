@@ -172,7 +172,6 @@ FACTS_PER_DAY = env.number("FACTS_PER_DAY", 1_000_000, least=1)
 
 # What the API takes, and from where. A batch is counted while it is read.
 
-# A quarter of what gate.py holds of all bodies, or one would throw out all others, and itself.
 BATCH_BODY_BYTES = env.number("BATCH_BODY_BYTES", 1_048_576, least=1, most=8 * 2**20)
 BATCH_BLOCKS = env.number("BATCH_BLOCKS", 100, least=1)
 BATCH_ACCOUNTS = env.number("BATCH_ACCOUNTS", 1_000, least=1)
@@ -282,7 +281,7 @@ LOGGING = {
     "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "lines"}},
     "root": {"handlers": ["stderr"], "level": LOG_LEVEL},
     "loggers": {
-        # Django and Granian bring handlers of their own; all lines go through ours.
+        # Django brings handlers of its own; all lines go through ours.
         "django": {"handlers": [], "level": "NOTSET", "propagate": True},
         "django.request": {"level": "ERROR"},  # 4xx are in our request log, once
         "django.security.DisallowedHost": {"level": "CRITICAL"},  # likewise
@@ -291,6 +290,5 @@ LOGGING = {
         "django.template": {"level": "INFO"},  # likewise what a page shows, and to whom
         # A node's address holds the operator's key; a warning of a node's broken headers shows it.
         "urllib3": {"level": "ERROR"},
-        "_granian": {"handlers": [], "propagate": True},
     },
 }

@@ -177,12 +177,11 @@ urlpatterns = [
     path("how-it-works", home.how_it_works, name="how-it-works"),
     path("docs", guides.first_fact, name="docs"),
     path("docs/operating", guides.operating, name="operating"),
-    path("docs/security", guides.security, name="security"),
+    *(path(f"docs/{name}", guides.guide, {"name": name}, name=name) for name in guides.GUIDES),
     *(
         path(f"docs/monitoring/{name}", guides.monitoring, {"name": name}, name=name)
         for name in guides.MONITORING_FILES
     ),
-    path("docs/growth", guides.how_it_grows, name="growth"),
     *explorer(ROUTES),
     *of_accounts(ROUTES, LIMITS),
     *accounts.addresses(ask_wallet),

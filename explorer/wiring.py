@@ -1,40 +1,30 @@
-"""What one part of the house needs of another, without the two knowing each other."""
+"""Functions that `accounts` and the pages need of `queries.chain`, which they must not import."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
 
-from accounts.contract_wallets import WalletAnswer as ForSignIn
+from accounts.contract_wallets import WalletAnswer
 from explorer.live_check import AskRegistry, Outcome, RegistryWord, compared
-from queries.chain import demo_wallet
-from queries.chain.contract_wallets import WalletAnswer, WalletQuestions
-from queries.chain.demo_wallet import DemoAccount, DemoWalletGone
+from queries.chain import wallets
 from queries.chain.errors import ChainError, RegistryAbsent
-from queries.chain.live_reads import LiveReads, TooManyReads
-from queries.chain.registry_facts import (
+from queries.chain.json_rpc import NodeRefused, NodeUnreachable
+from queries.chain.local_node import LocalNode
+from queries.chain.registry import (
     AccountFieldRead,
     FactRead,
     HeaderFieldRead,
     SlotRead,
     TimestampRead,
+    read_now,
 )
 from queries.deliveries import replay
+from queries.held_threads import place_to_wait
 from queries.reading.facts import FactKind, FactView
 from queries.routes import Routes, RoutesUnreadable, read_routes
 from queries.schema.batch_rules import BatchLimits
-
-# A node of another chain is as good as none.
-TOLD = {
-    WalletAnswer.ACCEPTED: ForSignIn.ACCEPTED,
-    WalletAnswer.REFUSED: ForSignIn.REFUSED,
-    WalletAnswer.NO_CONTRACT: ForSignIn.NO_CONTRACT,
-    WalletAnswer.CHAIN_UNKNOWN: ForSignIn.CHAIN_UNKNOWN,
-    WalletAnswer.NODE_UNREACHABLE: ForSignIn.NODE_UNREACHABLE,
-    WalletAnswer.WRONG_CHAIN: ForSignIn.NODE_UNREACHABLE,
-    WalletAnswer.NODES_DISAGREE: ForSignIn.NODES_DISAGREE,
-    WalletAnswer.BUSY: ForSignIn.NODE_UNREACHABLE,
-}
 
 
 def _configured() -> Routes:
@@ -44,7 +34,7 @@ def _configured() -> Routes:
         raise ImproperlyConfigured(str(fault)) from None
 
 
-__all__ = ["LIMITS", "ROUTES", "WALLETS", "DemoWalletGone", "ask_wallet", "replay"]
+__all__ = ["LIMITS", "ROUTES", "DemoWalletGone", "ask_wallet", "replay"]
 
 ROUTES = _configured()
 
@@ -58,26 +48,24 @@ LIMITS = BatchLimits(
 )
 
 
-WALLETS = WalletQuestions()  # of this process
-
-
 def ask_wallet(
     chain_id: int, address: str, digest: bytes, signature: bytes, before: Callable[[], None]
-) -> ForSignIn:
+) -> WalletAnswer:
     """How sign-in asks a contract wallet on its chain."""
-    return TOLD[WALLETS.ask(ROUTES.chains.get(chain_id), address, digest, signature, before)]
+    return wallets.ask_wallet(ROUTES.chains.get(chain_id), address, digest, signature, before)
 
 
-def demo_account() -> DemoAccount:
-    """Whom the demo's wallet signs for."""
-    return demo_wallet.demo_account(settings.DEMO_WALLET_NODE)
+class DemoWalletGone(Exception):  # noqa: N818
+    """The demo's node does not answer, or does not sign."""
 
 
-def demo_signature(address: str, text: str) -> str:
-    return demo_wallet.demo_signature(settings.DEMO_WALLET_NODE, address, text)
-
-
-LIVE_READS = LiveReads()  # of this process
+@contextmanager
+def demo_wallet() -> Iterator[LocalNode]:
+    """The demo's node, whose first account is the demo's wallet."""
+    try:
+        yield LocalNode(settings.DEMO_WALLET_NODE)
+    except (NodeUnreachable, NodeRefused) as fault:
+        raise DemoWalletGone from fault
 
 
 def ask_registry(routes: Routes) -> AskRegistry:
@@ -87,16 +75,16 @@ def ask_registry(routes: Routes) -> AskRegistry:
         registry = routes.registries.get((fact.source, fact.destination))
         if registry is None:
             return RegistryWord(Outcome.NO_REGISTRY)
-        chain = routes.chains[fact.destination]
         try:
-            found = LIVE_READS.words(chain, registry, [_read_of(fact)])
-        except TooManyReads:
-            return RegistryWord(Outcome.BUSY)
+            with place_to_wait() as is_free:
+                if not is_free:
+                    return RegistryWord(Outcome.BUSY)
+                block, word = read_now(routes.chains[fact.destination], registry, _read_of(fact))
         except RegistryAbsent:
             return RegistryWord(Outcome.NO_REGISTRY)
         except ChainError:
             return RegistryWord(Outcome.NO_ANSWER)
-        return compared(fact, found.words[0], found.block)
+        return compared(fact, word, block)
 
     return ask
 

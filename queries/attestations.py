@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from django.db.models import Case, Exists, F, OuterRef, Q, QuerySet, When
 
-from queries.chain.attestation_signatures import signer_of
+from queries.chain.attestations import signer_of
 from queries.errors import (
     AttestationContradicted,
     AttestationMalformed,

@@ -11,7 +11,6 @@ from queries.errors import TooManyReplays
 from queries.models import WebhookDelivery
 from queries.pipeline.clock import shared_now
 from queries.reading.deliveries import DeliveryView, is_event, rows_of, views_of
-from queries.webhook_turns import give_turns
 
 # Of an account: each has a prover ask a stranger's server, which may take its time, ten times.
 REPLAYS_AN_HOUR, HOUR = 100, 3_600
@@ -31,7 +30,6 @@ def replay(owner: Account, event: str) -> DeliveryView | None:
         free = Q(lease_until=None) | Q(lease_until__lte=now)
         later = Q(look_again=None) | Q(look_again__gt=now)
         WebhookDelivery.objects.filter(free & later, pk=row.pk).update(look_again=now, failures=0)
-        give_turns([owner.pk], now)
         row.refresh_from_db()
         transaction.on_commit(lambda: wake(row.batch_id))
     (view,) = views_of([row])

@@ -8,13 +8,6 @@ from http import HTTPStatus
 from accounts.refusals import Refusal
 
 
-class LengthRequired(Refusal):
-    """The body comes in chunks, so that nobody knows its length before it is read."""
-
-    code = "length_required"
-    status = HTTPStatus.LENGTH_REQUIRED
-
-
 class NotJson(Refusal):
     """The body is empty, not UTF-8, or not exactly one JSON value."""
 

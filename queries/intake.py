@@ -28,42 +28,38 @@ from queries.errors import (
     MoreFactsThanADay,
     TooManyFacts,
 )
+from queries.limits import Limits
 from queries.models import Batch, Head, Query
 from queries.query_rows import ready_to_insert
+from queries.routes import Routes
 from queries.schema.addresses import Address
 from queries.schema.batch_request import (
     AccountRequest,
     BatchRequest,
     BlockNumber,
     BlockRequest,
-    BlockTimestamp,
     canonical,
 )
 
 IDEMPOTENCY_KEY = "Idempotency-Key"
 LONGEST_KEY = 255
 _KEY = re.compile(rf"[\x21-\x7e]{{1,{LONGEST_KEY}}}")
-# Provers look every second; what they saw longer ago decides nothing.
-HEAD_SAYS_SOMETHING = timedelta(seconds=10)
-# A client's node may know a little more than ours.
-AHEAD = {BlockNumber: 2, BlockTimestamp: 15}  # blocks, seconds
+# Heads older than so many poll intervals decide nothing.
+HEAD_COUNTS_FOR = 5
 _GREATEST = 2**63 - 1  # that a database keeps
 
 
 def accept(
-    owner: Account, request: BatchRequest, idempotency_key: str | None, *, free: bool
+    owner: Account, request: BatchRequest, idempotency_key: str | None, routes: Routes
 ) -> Batch:
-    """Store the batch, or find the one that the same key stored before.
-
-    `free`: the destination takes batches that offer no fee.
-    """
+    """Store the batch, or return the one that the same idempotency key stored before."""
     _check_key(idempotency_key)
     digest = hashlib.sha256(canonical(request)).hexdigest()
     earlier = _earlier(owner, idempotency_key, digest)
     if earlier:
         return earlier
-    _check_fee(request, free=free)
-    check_heads(request.blocks)
+    _check_fee(request, free=routes.chains[request.destination].free)
+    check_heads(request.blocks, routes.limits)
     batch = _batch(owner, request, idempotency_key, digest)
     queries = list(queries_of(batch, request.blocks))
     batch.asked_queries = len(queries)
@@ -145,22 +141,22 @@ def _check_fee(request: BatchRequest, *, free: bool) -> None:
         )
 
 
-def check_heads(blocks: Iterable[BlockRequest]) -> None:
-    """None is beyond the last head that a worker saw just now."""
-    heads = Head.objects.filter(recorded__gt=timezone.now() - HEAD_SAYS_SOMETHING).in_bulk(
-        {block.source for block in blocks}
-    )
+def check_heads(blocks: Iterable[BlockRequest], limits: Limits) -> None:
+    """Refuse a block too far above the head that a prover recorded lately."""
+    since = timezone.now() - timedelta(seconds=HEAD_COUNTS_FOR * limits.poll_interval)
+    heads = Head.objects.filter(recorded__gt=since).in_bulk({block.source for block in blocks})
     for block in blocks:
-        _check_head(block, heads.get(block.source))
+        _check_head(block, heads.get(block.source), limits)
 
 
-def _check_head(block: BlockRequest, head: Head | None) -> None:
+def _check_head(block: BlockRequest, head: Head | None, limits: Limits) -> None:
     if isinstance(block.selector, BlockNumber):
         asked, last = block.selector.number, head.number if head else _GREATEST
+        ahead: float = limits.blocks_ahead
     else:
         asked, last = block.selector.seconds, head.timestamp if head else _GREATEST
-    ahead = AHEAD[type(block.selector)] if head else 0
-    if asked > last + ahead:
+        ahead = limits.seconds_ahead
+    if asked > last + (ahead if head else 0):
         latest = type(block.selector)(last)
         seen = "the last one seen there is" if head else "none can be beyond"
         raise BlockBeyondHead(

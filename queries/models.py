@@ -11,6 +11,7 @@ from typing import ClassVar
 
 from django.conf import settings
 from django.db import models
+from django.db.models.expressions import Combinable
 from django.db.models.functions import Greatest
 from django.utils import timezone
 
@@ -27,34 +28,23 @@ class Leased(models.Model):
     look_again = models.DateTimeField(null=True, db_index=True, editable=False)
     waits_for = models.CharField(max_length=300, default="")  # a sentence for people
     wait_code = models.CharField(max_length=40, default="")  # the same for programs
-    failures = models.PositiveIntegerField(default=0)  # lately, of nodes
-    # What its last looks came to, since one failed, and how many there were: see verdicts.py.
-    heard = models.JSONField(default=list)
-    looks = models.PositiveIntegerField(default=0)
+    failures = models.PositiveIntegerField(default=0)  # in a row
+    failing_since = models.DateTimeField(null=True)  # since when nothing but failures came of it
+    order: ClassVar[Combinable] = models.F("look_again")  # in which due rows are claimed
 
     class Meta:
         abstract = True
-
-    @property
-    def failed_lately(self) -> bool:
-        """Then another node is asked first at each look."""
-        return bool(self.failures or self.heard)
 
 
 class InTurn(Leased):
-    """One of which the accounts have many: see batch_turns.py."""
+    """A row of which an account may have many: see batch_turns.py."""
 
     turn = models.DateTimeField(default=timezone.now)
-    # What is due is taken by the later of the two, so that what waits and is due again, and again,
-    # leaves its place to others each time.
-    order: ClassVar = Greatest("turn", "look_again")
+    # By the later of the two: a row that is due again and again goes behind others each time.
+    order: ClassVar[Combinable] = Greatest("turn", "look_again")
 
     class Meta:
         abstract = True
-
-
-def _in_order(name: str) -> models.Index:
-    return models.Index(InTurn.order, name=name, condition=models.Q(look_again__isnull=False))
 
 
 class Batch(InTurn):
@@ -84,8 +74,6 @@ class Batch(InTurn):
     # Counted once: lists of batches show them.
     asked_queries = models.PositiveIntegerField(default=0)
     asked_blocks = models.PositiveIntegerField(default=0)
-    # ENS names that are asked for at once; null: no nodes were too slow for as many as ever are.
-    names_at_once = models.PositiveSmallIntegerField(null=True)
     # Why it was rejected.
     error_code = models.CharField(max_length=60, default="")
     error_sentence = models.CharField(max_length=1_000, default="")
@@ -109,7 +97,6 @@ class Batch(InTurn):
                 fields=["owner", "asked_queries"],  # which are summed
                 condition=models.Q(ended=None),
             ),
-            _in_order("batches_in_turn"),
         ]
 
     def __str__(self) -> str:
@@ -141,7 +128,6 @@ class BlockJob(InTurn):
             models.Index(
                 name="jobs_by_hash", fields=["block_hash"], condition=~models.Q(block_hash="")
             ),
-            _in_order("jobs_in_turn"),
         ]
 
     def __str__(self) -> str:
@@ -160,12 +146,11 @@ class SentTransaction(models.Model):
     max_fee = models.CharField(max_length=64)  # wei for each gas
     gas_limit = models.PositiveBigIntegerField()
     most = models.CharField(max_length=64)  # wei that it may cost
-    shares = models.JSONField(default=dict)  # batch → query → weight: who bears what it costs
     brings_hash = models.BooleanField(default=False)  # has the registry learn one, proves nothing
     signed = models.DateTimeField()
     sent = models.DateTimeField(null=True)  # last time
-    doubted = models.DateTimeField(null=True)  # since when nodes do not agree on what became of it
-    nonce_used = models.DateTimeField(null=True)  # since when one says so, and none has it mined
+    # Block of the chain at which its nonce was first seen used, and none of its hashes mined.
+    nonce_used = models.PositiveBigIntegerField(null=True)
     # Once it is mined:
     mined_hash = models.CharField(max_length=66, default="")
     mined_block = models.PositiveBigIntegerField(null=True)
@@ -175,9 +160,6 @@ class SentTransaction(models.Model):
     data_fee = models.CharField(max_length=64, default="")  # of an OP-stack chain, for its L1
     # Mined, and deep enough to count; or its nonce was used for something else.
     settled = models.BooleanField(default=False)
-    # What is counted of its costs, since it was settled first; that stays where it is undone again:
-    # `{"wei": …, "gas": …, "counted": most gas, "batches": {batch: wei}}`.
-    borne = models.JSONField(null=True)
     final = models.BooleanField(default=False)  # looked at again when its block was final
 
     class Meta:
@@ -197,10 +179,30 @@ class SentTransaction(models.Model):
                 fields=["chain", "sender", "mined_block"],
                 condition=models.Q(settled=True, final=False),
             ),
+            models.Index(name="transactions_of_a_day", fields=["chain", "sender", "signed"]),
         ]
 
     def __str__(self) -> str:
         return f"{self.chain}, {self.sender}, nonce {self.nonce}"
+
+
+class Share(models.Model):
+    """What a batch pays of a transaction; written again when that is settled again."""
+
+    transaction = models.ForeignKey(SentTransaction, models.CASCADE, related_name="shares")
+    batch = models.ForeignKey(Batch, models.CASCADE, related_name="shares")
+    # Wei: what its part of the transaction would cost alone, at most. Parts of the receipt are in
+    # proportion to it.
+    most = models.CharField(max_length=64)
+    paid = models.CharField(max_length=64, default="")  # wei, since it was settled first
+
+    class Meta:
+        constraints: ClassVar = [
+            models.UniqueConstraint(name="one_share_a_batch", fields=["transaction", "batch"])
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.transaction_id} for {self.batch_id}"
 
 
 class SentHash(models.Model):
@@ -226,10 +228,18 @@ class TransactionOfJob(models.Model):
     proves_header = models.BooleanField(default=False)
     # The block that its headers lead down to, where the job's own lies too far below.
     stone = models.PositiveBigIntegerField(null=True)
+    pieces = models.CharField(max_length=64, default="")  # digest of what it proves of the job
+    # Until the transaction is settled or replaced by an empty one.
+    open = models.BooleanField(default=True)
 
     class Meta:
         constraints: ClassVar = [
-            models.UniqueConstraint(name="once_a_job", fields=["transaction", "job"])
+            models.UniqueConstraint(name="once_a_job", fields=["transaction", "job"]),
+            models.UniqueConstraint(
+                name="no_piece_in_two_open_transactions",
+                fields=["job", "pieces"],
+                condition=models.Q(open=True) & ~models.Q(pieces=""),
+            ),
         ]
 
     def __str__(self) -> str:
@@ -266,8 +276,6 @@ class Query(models.Model):
     source = models.PositiveBigIntegerField()
     timestamp = models.PositiveBigIntegerField(null=True)  # where the block was named so
     block = models.PositiveBigIntegerField(null=True)  # null until a timestamp is settled
-    # How often the block that was found for the timestamp turned out not to be the one.
-    misplaced = models.PositiveSmallIntegerField(default=0)
     account = models.CharField(max_length=42, default="")  # checksummed; empty: header fields
     name = models.CharField(max_length=255, default="")  # ENS, where the account was named so
     props = models.PositiveSmallIntegerField(default=0)  # a bit for each AccountField
@@ -292,7 +300,7 @@ class Query(models.Model):
     account_transaction = models.ForeignKey(
         SentTransaction, models.PROTECT, null=True, related_name="+"
     )
-    # Wei: its part of what its batch has spent. Empty: it shares no transaction that is settled.
+    # Wei: its part of what its batch has spent. Empty: no transaction for its block is settled.
     cost = models.CharField(max_length=64, default="")
     # Thousands of slots are a megabyte. These columns are the table's last ones, because SQLite
     # goes through what stands in a row before the column that it is asked for.
@@ -387,20 +395,6 @@ class WebhookDelivery(Leased):
         return f"{self.batch_id}, {self.id}"
 
 
-class WebhookTurn(Leased):
-    """An account's turn to have a webhook sent, in the order in which their last ones ended.
-
-    Each has one sent at a time: receivers that hang keep nobody waiting but who named them.
-    """
-
-    owner = models.OneToOneField(
-        settings.AUTH_USER_MODEL, models.CASCADE, primary_key=True, related_name="+"
-    )
-
-    def __str__(self) -> str:
-        return f"webhooks of account {self.owner_id}"
-
-
 class WebhookAttempt(models.Model):
     """One try, for the log that its owner sees."""
 
@@ -440,7 +434,6 @@ class Head(models.Model):
     timestamp = models.PositiveBigIntegerField()
     final_number = models.PositiveBigIntegerField()
     recorded = models.DateTimeField()
-    looked_at = models.DateTimeField(db_index=True)  # last tried, by whichever worker
 
     def __str__(self) -> str:
         return f"{self.chain}: {self.number}"
@@ -466,7 +459,8 @@ class ChainRecord(models.Model):
     """What a worker saw of a chain lately, for whoever watches the service."""
 
     chain = models.PositiveBigIntegerField(primary_key=True)
-    looked_at = models.DateTimeField()  # last tried, by whichever worker
+    looked_at = models.DateTimeField()  # last poll of its nodes, by any prover
+    checked = models.DateTimeField(null=True)  # last check of what changes seldom
     # As a source: how many blocks back its routes need proofs.
     needed_window = models.PositiveBigIntegerField(null=True)
     # As a destination:

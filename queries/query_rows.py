@@ -11,11 +11,6 @@ if TYPE_CHECKING:
     from django.db.models import Field
 
 
-def insert(queries: Sequence[Query]) -> None:
-    """Rows whose keys the database makes."""
-    ready_to_insert(queries)()
-
-
 def ready_to_insert(queries: Sequence[Query]) -> Callable[[], None]:
     """What stores them. To make a thousand rows ready takes four times as long as to store them,
     and is done before, because SQLite's one writer is held meanwhile.

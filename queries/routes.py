@@ -12,6 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from accounts.wallets import GREATEST_CHAIN_ID
+from queries.limits import Limits, read_limits
+from queries.proving.portions import OSAKA, GasRules
 from queries.routes_file import (
     RoutesUnreadable,
     contract_address,
@@ -42,6 +44,7 @@ MOST_BLOCKS = 100_000  # on top of another
 DEFAULT_RANGE, LONGEST_RANGE = 256, 2**16 - 1
 GWEI, COIN = 10**9, 10**18
 DEAREST_GWEI = MOST_COINS = 10**6
+LEAST_GAS, MOST_GAS = 21_000, 2**40  # of a transaction
 REGISTRY_KEYS = {"kind", "source", "destination", "address", "longest_range"}
 ATTESTED_KEYS = {"signers", "threshold"}
 ALIAS = "[A-Za-z][A-Za-z0-9_.-]{0,49}"
@@ -71,9 +74,23 @@ class Chain:
     dearest_gas: int = 100 * 10**9
     most_a_day: int | None = None  # wei that transactions of 24 hours may cost
     free: bool = False
+    gas_cap: int = OSAKA.cap  # of a transaction
+    new_slot_gas: int = OSAKA.new_slot
     explorer: str = ""  # such as https://etherscan.io, for links
     ens_registry: str = ""
     currency: str = "ETH"  # what 10^18 of its smallest unit are called
+    limits: Limits = field(default_factory=Limits, repr=False)
+
+    @property
+    def native_finality(self) -> int:
+        """Blocks on top of a provable one on a native route: source and destination reorganise
+        together, so one is enough unless the operator names another number.
+        """
+        return 1 if self.finality is None else self.finality
+
+    @property
+    def gas_rules(self) -> GasRules:
+        return GasRules(self.gas_cap, self.new_slot_gas)
 
 
 class RegistryKind(StrEnum):
@@ -104,6 +121,7 @@ class Routes:
 
     chains: Mapping[int, Chain]
     registries: Mapping[tuple[int, int], Registry] = field(default_factory=dict)
+    limits: Limits = field(default_factory=Limits)
 
 
 def read_routes(path: Path | None) -> Routes:
@@ -111,17 +129,18 @@ def read_routes(path: Path | None) -> Routes:
     if path is None:
         return Routes({})
     content = table_in("the file", parsed(path))
-    only("the file", content, {"chains", "registries"})
+    only("the file", content, {"chains", "limits", "registries"})
+    limits = read_limits(content.get("limits", {}))
     tables = table_in("chains", content.get("chains", {}))
     chains = {
         chain.id: chain
-        for chain in (_chain(name, table, path.parent) for name, table in tables.items())
+        for chain in (_chain(name, table, path.parent, limits) for name, table in tables.items())
     }
     _refuse_ambiguity(chains)
-    return Routes(chains, _registries(content.get("registries", []), chains))
+    return Routes(chains, _registries(content.get("registries", []), chains), limits)
 
 
-def _chain(name: str, content: object, folder: Path) -> Chain:
+def _chain(name: str, content: object, folder: Path, limits: Limits) -> Chain:
     if not re.fullmatch("[1-9][0-9]{0,18}", name) or int(name) > GREATEST_CHAIN_ID:
         wanted = f"a chain is named by its id from 1 to {GREATEST_CHAIN_ID}, such as [chains.1]"
         refuse("chains", f"{told(name)} is no chain id; {wanted}")
@@ -132,6 +151,7 @@ def _chain(name: str, content: object, folder: Path) -> Chain:
         id=int(name),
         name=name_in(f"{place}.name", table.get("name")),
         nodes=_nodes(f"{place}.nodes", table.get("nodes"), folder),
+        limits=limits,
         **{
             member: read(f"{place}.{key}", table[key])
             for key, (member, read) in CHAIN_OPTIONS.items()
@@ -212,6 +232,8 @@ CHAIN_OPTIONS: Mapping[str, tuple[str, Callable[[str, object], Any]]] = {
     "dearest_gas_gwei": ("dearest_gas", _dearest_gas),
     "most_a_day": ("most_a_day", _most_a_day),
     "free": ("free", flag),
+    "gas_cap": ("gas_cap", partial(whole_number, least=LEAST_GAS, greatest=MOST_GAS)),
+    "new_slot_gas": ("new_slot_gas", partial(whole_number, least=1, greatest=MOST_GAS)),
     "explorer": ("explorer", site_address),
     "ens_registry": ("ens_registry", contract_address),
     "currency": ("currency", _currency),

@@ -11,14 +11,14 @@ from typing import Any
 
 from django.db.models import QuerySet
 
-from queries.chain.registry_facts import (
+from queries.chain.registry import (
     AccountFieldRead,
     FactRead,
     HeaderFieldRead,
     SlotRead,
     TimestampRead,
 )
-from queries.chain.signed_parts import SignedParts, parts_of
+from queries.chain.signer import SignedParts, parts_of
 from queries.chain.source import nothing
 from queries.models import BlockJob, KeptProof, SentTransaction
 from queries.pipeline.wanted import missing

@@ -5,12 +5,12 @@ a step does not begin before the one in front of it is completed.
 """
 
 import logging
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from django.db import transaction
-from django.db.models import F, Q, QuerySet
+from django.db.models import F, OuterRef, Q, QuerySet, Subquery
 from django.db.models.functions import Coalesce
 from ulid import ULID
 
@@ -21,7 +21,6 @@ from queries.pipeline.clock import shared_now
 from queries.route_records import count_new_facts
 from queries.statuses import ENDED, BatchStatus, StepName
 from queries.wait_reasons import Reason
-from queries.webhook_turns import give_turns
 
 log = logging.getLogger("tacitus.prover")
 
@@ -142,24 +141,27 @@ def _end_batches(keys: set[str], moment: datetime) -> list[timedelta]:
 def _announce(ended: list[str]) -> None:
     """In the transaction that ends them, so that none ends untold."""
     now = shared_now()
-    told = list(Batch.objects.filter(pk__in=ended).exclude(webhook_url=""))
+    told = Batch.objects.filter(pk__in=ended).exclude(webhook_url="")
     WebhookDelivery.objects.bulk_create(
         WebhookDelivery(
             id=str(ULID()), batch=batch, owner_id=batch.owner_id, created=now, look_again=now
         )
         for batch in told
     )
-    if told:
-        give_turns((batch.owner_id for batch in told), now)
     for batch in ended:
         log.info("Batch %s has ended.", batch)
 
 
-def attach(job: BlockJob, queries: QuerySet[Query]) -> None:
-    queries.filter(ended=False).update(job=job, block=job.block)
+def attach(batches: Sequence[str], destination: int) -> None:
+    """Each open query that has a block, to the job for it."""
+    jobs = BlockJob.objects.filter(
+        source=OuterRef("source"), destination=destination, block=OuterRef("block")
+    )
+    unattached = Query.objects.filter(batch__in=batches, job=None, ended=False)
+    unattached.exclude(block=None).update(job=Subquery(jobs.values("pk")[:1]))
 
 
-def misplace(batch: str, queries: Iterable[Query], pause: timedelta, why: Reason) -> None:
+def settle_anew(batch: str, queries: Iterable[Query], pause: timedelta, why: Reason) -> None:
     """The blocks of these are not those of their times: the batch is to be settled anew for them.
 
     What they had begun was of another block, and begins anew.
@@ -177,13 +179,11 @@ def misplace(batch: str, queries: Iterable[Query], pause: timedelta, why: Reason
             block=None,
             header_transaction=None,
             account_transaction=None,
-            misplaced=F("misplaced") + 1,
             **steps,
         )
+        moved.exclude(name="").update(account="")  # the name is resolved at the new block
         due = shared_now() + pause
-        # What waits longer already, because it was misplaced more often, goes on waiting.
-        sooner = held.filter(Q(look_again=None) | Q(look_again__lt=due))
-        sooner.update(look_again=due, wait_code=why.code, waits_for=why.sentence[:300])
+        held.update(look_again=due, wait_code=why.code, waits_for=why.sentence[:300])
 
 
 def step_of(queries: QuerySet[Query]) -> StepName:

@@ -23,10 +23,6 @@ class WaitCode(StrEnum):
     # A prover
     NOT_TAKEN = "not_taken", "No prover has taken the batch yet."
     NO_PROVER = "no_prover", "No prover has been seen for long: the operator is to start one."
-    OTHER_NODES_ASKED = (
-        "other_nodes_asked",
-        "What a node says is asked of the other nodes as well before it counts.",
-    )
     PRICE_ASKED_AGAIN = (
         "price_asked_again",
         "What the batch offers is too little as a node says; the others are asked as well.",
@@ -56,18 +52,10 @@ class WaitCode(StrEnum):
         "The destination has not recorded a hash at or above the block yet.",
     )
     NOT_ATTESTED = "not_attested", "Too few signers have attested a block at or above this one."
-    HASH_ASKED_AGAIN = (
-        "hash_asked_again",
-        "A node does not know a hash that the registry was told; the others are asked as well.",
-    )
     HASH_ON_ITS_WAY = "hash_on_its_way", "A transaction tells the registry a block's hash."
     HEADERS_ON_THEIR_WAY = (
         "headers_on_their_way",
         "A transaction shows the registry headers that lead down to the block.",
-    )
-    NODES_HANG = (
-        "nodes_hang",
-        "Nodes take too long for blocks like it, which are looked at one after the other.",
     )
     # The transaction
     TRANSACTION_ON_ITS_WAY = "transaction_on_its_way", "The proof is sent, and not mined yet."
@@ -79,10 +67,6 @@ class WaitCode(StrEnum):
     DAY_SPENT = (
         "day_spent",
         "What the operator lets a day's transactions cost is spent: it goes on as the day passes.",
-    )
-    EARLIER_TRANSACTION_REFUSED = (
-        "earlier_transaction_refused",
-        "A transaction for the block was refused before; once its nonce is used, it goes afresh.",
     )
     # Until it counts
     CONFIRMING = "confirming", "It is mined, and more blocks of the destination are to confirm it."

@@ -14,7 +14,7 @@ from queries.models import Batch
 from queries.statuses import ENDED, BatchStatus
 from queries.wait_reasons import Reason, WaitCode
 
-# Provers look at each source chain every second, unless all their threads wait for nodes.
+# Provers poll each chain more often than that.
 LONG_AGO = timedelta(minutes=2)
 NOT_TAKEN = "No prover has taken it yet"
 START_ONE = "the operator starts one with manage.py run_prover."
@@ -31,7 +31,7 @@ _OF_ITS_JOB = """
 COLUMNS = ("lease_token", "waits_for", "wait_code")
 ANNOTATIONS = {
     "job_reason": RawSQL(_OF_ITS_JOB, (), CharField()),  # noqa: S611  (constants, as below)
-    "prover_seen": RawSQL("SELECT MAX(looked_at) FROM queries_head", (), DateTimeField()),
+    "prover_seen": RawSQL("SELECT MAX(looked_at) FROM queries_chainrecord", (), DateTimeField()),
     "asked": RawSQL("CURRENT_TIMESTAMP", (), DateTimeField()),
 }
 

@@ -16,11 +16,10 @@ from urllib.parse import urlsplit
 
 import urllib3
 
-from queries.chain.connections import WHOLE, PlainPoolWithAnEnd, SecurePoolWithAnEnd
+from queries.chain.bounded_http import PlainPool, SecurePool
 
-# With the look-up of its name, an address has some 15 seconds in all.
-TIMEOUT = urllib3.Timeout(connect=3, read=WHOLE)
-LOOKUP = 4.0
+# Seconds to look up an address's name, to connect, and in all from connecting on.
+LOOKUP, CONNECT, WHOLE = 4.0, 3.0, 8.0
 # Kept for protocols (RFC 6890). Clouds answer their machines there, and older Pythons call most of
 # it global.
 OF_PROTOCOLS = IPv4Network("192.0.0.0/24")
@@ -130,12 +129,13 @@ def _host_header(target: Target) -> str:
 
 
 def _connection(target: Target, address: str) -> urllib3.HTTPConnectionPool:
+    timeout = urllib3.Timeout(total=WHOLE, connect=CONNECT)
     if target.scheme == "http":
-        return PlainPoolWithAnEnd(address, target.port, timeout=TIMEOUT)
-    return SecurePoolWithAnEnd(
+        return PlainPool(address, target.port, timeout=timeout)
+    return SecurePool(
         address,
         target.port,
-        timeout=TIMEOUT,
+        timeout=timeout,
         cert_reqs="CERT_REQUIRED",
         server_hostname=target.host,
         assert_hostname=target.host,

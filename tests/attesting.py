@@ -10,8 +10,8 @@ from pathlib import Path
 from eth_abi.abi import encode
 from eth_utils.address import to_checksum_address
 
-from queries.chain.artifacts import load_artifact
 from queries.chain.local_node import LocalNode
+from queries.chain.solidity import load_artifact
 from tests.commands import clean_environment
 from tests.local_chain import CHAIN_ID
 

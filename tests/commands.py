@@ -15,12 +15,6 @@ PRODUCTION = {
 }
 
 
-class RunTests(Protocol):
-    def __call__(
-        self, source: str, *options: str, **variables: str
-    ) -> subprocess.CompletedProcess[str]: ...
-
-
 class Manage(Protocol):
     def __call__(self, *arguments: str, **variables: str) -> subprocess.CompletedProcess[str]: ...
 
@@ -53,27 +47,6 @@ def managing(repository: Path, folder: Path) -> Manage:
             capture_output=True,
             text=True,
             timeout=180,
-            check=False,
-        )
-
-    return run
-
-
-@pytest.fixture
-def run_tests(repository: Path, tmp_path: Path) -> RunTests:
-    """pytest, with all that is ours, on a file of this source."""
-
-    def run(source: str, *options: str, **variables: str) -> subprocess.CompletedProcess[str]:
-        file = tmp_path / "test_it.py"
-        file.write_text(source)
-        ours = ["-c", "pyproject.toml", "-p", "tests.conftest", "-p", "no:cacheprovider"]
-        return subprocess.run(
-            [sys.executable, "-m", "pytest", *ours, *options, str(file)],
-            cwd=repository,
-            env=clean_environment(tmp_path) | variables,
-            capture_output=True,
-            text=True,
-            timeout=120,
             check=False,
         )
 

@@ -12,7 +12,7 @@ from django.db import connection
 from django.test.client import MULTIPART_CONTENT, RequestFactory
 from django.utils.http import urlencode
 
-from tests.by_turns import by_turns
+from queries.chain import node_pool
 from tests.emptied import emptied_without_new_files
 
 pytest_plugins = [
@@ -54,7 +54,7 @@ RequestFactory.post = _posted_as_our_forms_are(RequestFactory.post)  # type: ign
 hypothesis.settings.register_profile("tacitus", deadline=None)
 hypothesis.settings.load_profile("tacitus")
 
-DATABASE_FIXTURES = {"db", "transactional_db", "live_server", "django_db_setup"}
+DATABASE_FIXTURES = {"db", "transactional_db", "live_server", "django_db_setup", "template"}
 
 
 @pytest.fixture(scope="session")
@@ -79,7 +79,6 @@ def django_db_setup(django_db_setup: None) -> Iterator[None]:  # noqa: ARG001  (
         yield
 
 
-@pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Every test says whether it needs a database: CI runs those that do once per engine.
 
@@ -102,9 +101,14 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         raise pytest.UsageError(
             "exactly one of no_database and django_db must mark: " + ", ".join(undecided)
         )
-    items[:] = by_turns(items)
 
 
 def _touches_database(item: pytest.Item) -> bool:
     fixtures = set(getattr(item, "fixturenames", ()))
     return item.get_closest_marker("django_db") is not None or bool(fixtures & DATABASE_FIXTURES)
+
+
+@pytest.fixture(autouse=True)
+def _no_node_is_known(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A port may have been another test's node, which failed."""
+    monkeypatch.setattr(node_pool, "_known", {})

@@ -8,9 +8,9 @@ import re
 from pathlib import Path
 
 SETTINGS = Path(__file__).parent.parent / "explorer" / "settings.py"
+SETTINGS_READ = set(re.findall(r'\benv\.\w+\(\s*"([A-Z_]+)"', SETTINGS.read_text()))
 
-for name in re.findall(r'\benv\.\w+\(\s*"([A-Z_]+)"', SETTINGS.read_text()):
-    if name != "DATABASE_URL":
-        os.environ.pop(name, None)
-        os.environ.pop(f"{name}_FILE", None)
+for name in SETTINGS_READ - {"DATABASE_URL"}:
+    os.environ.pop(name, None)
+    os.environ.pop(f"{name}_FILE", None)
 os.environ["DEVELOPMENT"] = "1"

@@ -1,16 +1,19 @@
 """Local nodes and registries for tests that need a real chain."""
 
+import time
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 import pytest
 
-from queries.chain.artifacts import load_artifact
+from queries.chain.calls import selector
 from queries.chain.local_node import LocalNode, local_node
-from queries.chain.registry_reads import RegistryReads, selector
+from tests.builds import artifact
+from tests.registry_reads import RegistryReads
 
 CHAIN_ID = 31337
 ETHER = 10**18
+DAY = 86_400  # seconds
 HOLDER = "0xd8dA6BF26964aF9D7eEd9e03E53415D37aA96045"
 SIGNER_KEY = "0x" + 32 * "5a"
 
@@ -23,7 +26,7 @@ class Deployed:
     ) -> None:
         self.node = node
         self.name = name
-        self.address = node.deploy(bytecode or load_artifact(name).bytecode, arguments)
+        self.address = node.deploy(bytecode or artifact(name).bytecode, arguments)
         self.reads = RegistryReads(self.ask)
 
     def ask(self, data: bytes) -> bytes:
@@ -34,10 +37,15 @@ class Deployed:
         return self.node.send(self.address, data).gas_used
 
 
+def a_day_ago() -> tuple[str, str]:
+    """A chain that began then has no head in the future, however many blocks are mined."""
+    return "--timestamp", str(int(time.time()) - DAY)
+
+
 @pytest.fixture(scope="session")
 def shared_node() -> Iterator[LocalNode]:
     """One node for tests that leave each other's contracts alone."""
-    with local_node("--slots-in-an-epoch", "1") as node:
+    with local_node("--slots-in-an-epoch", "1", *a_day_ago()) as node:
         yield node
 
 
@@ -51,7 +59,7 @@ def aged_node() -> Iterator[LocalNode]:
 
 def error_name(contract: str, revert_data: bytes) -> str:
     """What a contract reverted with, by the errors of its ABI."""
-    for entry in load_artifact(contract).abi:
+    for entry in artifact(contract).abi:
         if entry["type"] == "error" and revert_data[:4] == selector(signature_of(entry)):
             return str(entry["name"])
     return f"0x{revert_data.hex()}"

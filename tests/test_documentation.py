@@ -1,116 +1,94 @@
-"""What the README says exists, and what exists is in the README."""
+"""What the documentation names exists, and what exists is documented."""
 
-import ast
+import html
 import re
-import subprocess
-import tomllib
-from dataclasses import dataclass
+import shlex
 from pathlib import Path
 
 import pytest
+import yaml
+from django.core.management import get_commands
+from django.test import Client
+from django.urls import Resolver404, resolve
 
-from tests import screenshots
-from tests.layers import ENVIRONMENT_NAMES
-from tests.references import read
+from explorer.advice import ADVICE
+from queries import tacitus
+from queries.api.batch_codes import batch_codes, rejection_codes
+from queries.routes import ATTESTED_KEYS, CHAIN_KEYS, REGISTRY_KEYS
+from tests.environment import SETTINGS_READ
 
 pytestmark = pytest.mark.no_database
+DOCUMENTS = ("README.md", "SECURITY.md", "explorer/docs/*.md", "templates/docs/*.html")
+SOURCES = ("*.py", "*.sol", "*.yml", "*.html", "Makefile", "run")
+PATH = re.compile(r"(?:(?:GET|POST) )?(/[a-z-]+(?:/[a-z-]+)*/?(?:\.\w+)?)(?:\?.*)?")
+OF_THE_MACHINE = ("/etc", "/opt", "/tmp", "/var", "/run")  # noqa: S108
+WITH_FILES = SETTINGS_READ | {f"{name}_FILE" for name in SETTINGS_READ}
+OF_OTHER_PROGRAMS = {"request_buffers"}
+RUN_BY_MAKE = {"build_contracts"}
+SERVED_BY_MIDDLEWARE = {"/healthz", "/readyz", "/metrics"}
 
 
-@dataclass(frozen=True)
-class Setting:
-    reader: str  # the method of Environment that reads it
-    default: str  # as the README writes it; empty where it is not a plain value
+@pytest.fixture(scope="module")
+def text(repository: Path) -> str:
+    files = [file for pattern in DOCUMENTS for file in sorted(repository.glob(pattern))]
+    return "\n".join(file.read_text() for file in files)
 
 
-def _settings(repository: Path) -> dict[str, Setting]:
-    """Every setting that settings.py reads."""
-    tree = ast.parse((repository / "explorer" / "settings.py").read_text())
-    return {
-        node.args[0].value: Setting(node.func.attr, _default(node))
-        for node in ast.walk(tree)
-        if isinstance(node, ast.Call)
-        and isinstance(node.func, ast.Attribute)
-        and isinstance(node.func.value, ast.Name)
-        and node.func.value.id == "env"
-        and isinstance(node.args[0], ast.Constant)
-        and isinstance(node.args[0].value, str)
-    }
+@pytest.fixture(scope="module")
+def named(text: str) -> set[str]:
+    """Everything that is marked as code within a sentence or a table."""
+    marked = re.findall(r"`([^`\n]+)`|<code[^>]*>([^<\n]+)</code>", text)
+    return {html.unescape(markdown or page) for markdown, page in marked}
 
 
-def _default(call: ast.Call) -> str:
-    given = [*call.args[1:2], *(word.value for word in call.keywords if word.arg == "default")]
-    constants = [each.value for each in given if isinstance(each, ast.Constant)]
-    if isinstance(call.func, ast.Attribute) and call.func.attr == "flag":
-        return str(int(True in constants))
-    return str(constants[0]) if constants else ""
+def test_every_setting_is_documented(repository: Path, text: str, named: set[str]) -> None:
+    assert SETTINGS_READ - named == set()
+    rows = re.findall(r"^\| `([A-Z_]+)`|<t[dh][^>]*><code>([A-Z_]+)</code>", text, re.MULTILINE)
+    assert {name for row in rows for name in row if name} - SETTINGS_READ == set()
+    services = yaml.safe_load((repository / "compose.yaml").read_text())["services"].values()
+    set_there = {name for each in services if "build" in each for name in each["environment"]}
+    assert set_there - WITH_FILES == set()
 
 
-def test_the_table_of_settings_is_complete_and_its_defaults_are_true(repository: Path) -> None:
-    readme = (repository / "README.md").read_text()
-    row = r"^\| `([A-Z_]+)`(?: or `([A-Z_]+)`)? \| (.*?) \|"
-    rows = re.findall(row, readme, re.MULTILINE)
-    settings = _settings(repository)
-    assert sorted(name for name, *_ in rows) == sorted(settings)
-    for name, file, default in rows:
-        assert (file == f"{name}_FILE") is (settings[name].reader == "secret"), name
-        if settings[name].default:
-            assert default == f"`{settings[name].default}`", name
-        else:
-            assert default.startswith("none") or "var/" in default, name
+def test_every_name_exists(repository: Path, named: set[str]) -> None:
+    """Settings, error codes, keys of the routes file, metrics, options: all with an underscore."""
+    folders = [repository / each for each in ("accounts", "explorer", "queries", "tests", ".ci")]
+    files = [file for each in folders for pattern in SOURCES for file in each.rglob(pattern)]
+    files = [file for file in files if "node_modules" not in file.parts] + [repository / "Makefile"]
+    words = {word for file in files for word in re.findall(r"\w+", file.read_text())}
+    names = {name for each in named for name in re.findall(r"\b[A-Z]+(?:_[A-Z]+)+\b", each)}
+    names |= {each for each in named if re.fullmatch(r"[a-z]+(?:_[a-z]+)+", each)}
+    assert names - words - WITH_FILES - OF_OTHER_PROGRAMS == set()
 
 
-def test_settings_reads_the_environment_in_one_place(repository: Path) -> None:
-    """What is read beside `env` would be in no table."""
-    text = (repository / "explorer" / "settings.py").read_text()
-    names = [each.name.split(".") for each in read("explorer/settings.py", text).references]
-    reads = [".".join(name) for name in names if ENVIRONMENT_NAMES & set(name[1:])]
-    assert reads == ["os.environ"]
-    assert "env = Environment(os.environ)\n" in text
-    assert not [name for name in names if name[0] == "environ"]
+def test_every_code_and_every_key_of_the_routes_file_is_documented(named: set[str]) -> None:
+    assert set(ADVICE) <= set(rejection_codes())
+    page = Client().get("/docs/api").text
+    assert [each.code for each in batch_codes() if f'id="batch-{each.code}"' not in page] == []
+    keys = CHAIN_KEYS | REGISTRY_KEYS | ATTESTED_KEYS
+    assert keys - named == set()
 
 
-def test_the_readme_tells_of_what_the_tests_ask_for(repository: Path) -> None:
-    contributing = (repository / "README.md").read_text().partition("## Contributing")[2]
-    assert "`REQUIRE_BROWSER=1`" in contributing
-    assert "`REQUIRE_BROKERS=1`" in contributing
-    assert "`REQUIRE_VENDOR`" in contributing
+def test_every_address_is_served(named: set[str]) -> None:
+    paths = {match[1] for each in named if (match := PATH.fullmatch(each))}
+    paths = {path for path in paths if not path.startswith(OF_THE_MACHINE)}
+    assert len(paths) > 10
+    for path in paths - SERVED_BY_MIDDLEWARE:
+        try:
+            resolve(path)
+        except Resolver404:
+            pytest.fail(f"nothing is at {path}")
 
 
-def test_every_make_target_is_explained(repository: Path) -> None:
-    makefile = (repository / "Makefile").read_text()
-    phony = re.search(r"^\.PHONY: (.*)$", makefile, re.MULTILINE)
-    assert phony
-    explained = set(re.findall(r"^([a-z]+):.*## \S", makefile, re.MULTILINE))
-    assert explained == set(phony[1].split())
-    readme = (repository / "README.md").read_text()
-    assert set(re.findall(r"`make ([a-z]+)", readme)) <= explained
-    assert {"demo", "test"} <= set(re.findall(r"^make ([a-z]+)", readme, re.MULTILINE))
-
-
-def test_the_readmes_pictures_are_there_and_small(repository: Path) -> None:
-    shown = re.findall(r"!\[[^]]+\]\(([^)]+)\)", (repository / "README.md").read_text())
-    assert [repository / each for each in sorted(shown)] == sorted(screenshots.PICTURES.iterdir())
-    for each in shown:
-        content = (repository / each).read_bytes()
-        assert len(content) <= screenshots.MOST_BYTES
-        assert int.from_bytes(content[16:20]) == screenshots.WIDTH  # as its header says it
-
-
-def test_make_help_lists_them(repository: Path) -> None:
-    listed = subprocess.run(
-        ["make", "--no-print-directory", "help"],
-        cwd=repository,
-        capture_output=True,
-        text=True,
-        check=True,
-    ).stdout
-    makefile = (repository / "Makefile").read_text()
-    phony = re.search(r"^\.PHONY: (.*)$", makefile, re.MULTILINE)
-    assert phony
-    assert set(re.findall(r"^  make ([a-z]+) +\S", listed, re.MULTILINE)) == set(phony[1].split())
-    assert listed.endswith(": .venv/bin/python manage.py help\n")
-
-
-def test_the_changelog_tells_of_this_version(repository: Path) -> None:
-    project = tomllib.loads((repository / "pyproject.toml").read_text())["project"]
-    assert f"## {project['version']}" in (repository / "CHANGELOG.md").read_text()
+def test_every_command_exists(repository: Path, text: str) -> None:
+    commands = get_commands()
+    ours = {name for name, app in commands.items() if app in {"accounts", "explorer", "queries"}}
+    shown = set(re.findall(r"manage\.py ([a-z]\w+)", text))
+    assert shown - set(commands) == set()
+    assert {name for name in ours - RUN_BY_MAKE if name not in text} == set()
+    targets = re.findall(r"^([a-z]+):.*## ", (repository / "Makefile").read_text(), re.MULTILINE)
+    assert set(re.findall(r"(?:`|^)make ([a-z]+)", text, re.MULTILINE)) - set(targets) == set()
+    lines = html.unescape(text).replace("\\\n", " ")
+    for arguments in re.findall(r"python3? tacitus\.py ([^\n<`)]*)", lines):
+        words = shlex.split(arguments.replace("BLOCK", "7").replace("$SLOT", "7"))
+        assert "--help" in words or tacitus._parser().parse_args(words), arguments

@@ -1,6 +1,5 @@
 """What an operator can cause is told in one sentence."""
 
-import re
 import signal
 import subprocess
 import sys
@@ -14,14 +13,6 @@ from tests.commands import PRODUCTION, Manage, clean_environment
 from tests.queries.chain.lying_node import LyingNode, lying_node, stall
 
 pytestmark = pytest.mark.no_database
-
-
-def test_our_commands_are_listed_before_djangos(manage: Manage) -> None:
-    listed = manage("help")
-    sections = re.findall(r"^\[(\w+)\]$", listed.stdout, re.MULTILINE)
-    assert sections[:4] == ["queries", "accounts", "explorer", "auth"]
-    names = re.findall(r"^    (\w+)$", listed.stdout, re.MULTILINE)
-    assert sorted(names) == manage("help", "--commands").stdout.split()
 
 
 @pytest.mark.parametrize(
@@ -103,11 +94,6 @@ def test_ctrl_c_ends_a_command_without_a_trace(repository: Path, tmp_path: Path)
     assert (command.returncode, said) == (130, "Ended before it was done.\n")
 
 
-def test_who_asks_for_it_sees_where_it_came_from(manage: Manage) -> None:
-    ended = manage("migrate", "--traceback", **PRODUCTION | {"STATIC_ROOT": "/", "SECRET_KEY": ""})
-    assert "Traceback" in ended.stderr
-
-
 def test_without_the_packages_it_says_how_to_get_them(repository: Path) -> None:
     # -S: without site-packages, as a Python that nothing was installed for.
     command = [sys.executable, "-S", "manage.py", "check"]
@@ -133,12 +119,3 @@ def test_our_commands_are_listed_without_any_settings(manage: Manage, asked: lis
     for part in ("[accounts]", "create_api_key", "[explorer]", "serve", "[queries]", "check_setup"):
         assert part in listed.stdout
     assert "settings are not properly configured" not in listed.stdout + listed.stderr
-
-
-def test_what_a_command_takes_is_told_without_any_settings(manage: Manage) -> None:
-    for asked in (["check_setup", "--help"], ["help", "run_prover"]):
-        told = manage(*asked)
-        assert (told.returncode, told.stderr) == (0, "")
-        assert "usage: manage.py" in told.stdout
-    ended = manage("create_api_key", "--owner", "help")
-    assert ended.stderr.startswith("Tacitus cannot start. SECRET_KEY is not set.")

@@ -5,6 +5,7 @@ import json
 import secrets
 import time
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -40,7 +41,9 @@ def nodes(real: str) -> list[str]:
 def speaking_of(source: LocalNode) -> Callable[[LocalNode], str]:
     """The route by which ATTESTER's word on that chain counts."""
     address = Key.from_key(ATTESTER).address
-    return lambda destination: attested_route(source, nodes(source.url), destination, address)
+    limits = "[limits]\nquorum_wait = 2\nretry_longest = 2\n"
+    route = partial(attested_route, source, nodes(source.url), signer=address)
+    return lambda destination: f"{limits}{route(destination)}"
 
 
 @pytest.fixture(scope="module")
@@ -64,6 +67,7 @@ def variables() -> dict[str, str]:
     }
 
 
+@pytest.mark.either_database
 @pytest.mark.django_db
 def test_no_secret_is_anywhere(
     repository: Path, tmp_path: Path, manage: Manage, variables: dict[str, str]

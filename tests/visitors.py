@@ -70,7 +70,7 @@ class Visitors:
     def _post(self, batch: dict[str, Any], name: str) -> requests.Response:
         headers = {"api-key": self.key} | ({"Idempotency-Key": name} if self.careful else {})
         place = f"{self.address}/submit-batch-query"
-        return requests.post(place, json=batch, headers=headers, timeout=30)
+        return requests.post(place, json=batch, headers=headers, timeout=60)
 
     def statuses(self) -> set[str]:
         """Of all that was accepted, once all have ended."""

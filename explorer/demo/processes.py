@@ -66,10 +66,6 @@ class Programs:
         """`manage.py` with these arguments, until the end of the demo."""
         self._start(name, arguments, variables)
 
-    def process(self, name: str) -> int:
-        """Its number, by which the system tells what it uses."""
-        return self._running[name].pid
-
     def wait_for(self, name: str, is_ready: Callable[[str], bool]) -> None:
         """Until the program is ready, by what it has written."""
         until = time.monotonic() + STARTED_WITHIN

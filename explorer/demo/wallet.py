@@ -15,8 +15,8 @@ def sign_in(site: str, node: LocalNode, chain_id: int) -> str:
         browser.get(f"{site}/sign-in", timeout=TIMEOUT).raise_for_status()
         asked = {"address": node.payer, "chainId": str(chain_id)}
         message = _post(browser, f"{site}/sign-in/message", asked)["message"]
-        signature = node.rpc.ask("personal_sign", f"0x{message.encode().hex()}", node.payer)
-        _post(browser, f"{site}/sign-in", {"message": message, "signature": signature})
+        signed = {"message": message, "signature": node.sign_text(message)}
+        _post(browser, f"{site}/sign-in", signed)
         dashboard = browser.get(f"{site}/dashboard", timeout=TIMEOUT)
     found = KEY.search(dashboard.text)
     if found is None:

@@ -4,7 +4,7 @@ from django import template
 from django.template import Context
 
 from explorer import fact_lines as lines
-from explorer.advice import ADVICE
+from explorer.advice import ADVICE, OTHERWISE
 from explorer.decoding import Decoded, decoded_value, is_absent
 from queries.reading.blocks import FieldView
 from queries.reading.lines import QueryLine
@@ -53,4 +53,4 @@ def said(field: FieldView) -> Decoded:
 @register.filter
 def advice(code: str) -> str:
     """What to do about a batch that was rejected for this; empty where that is not known."""
-    return ADVICE.get(code, "")
+    return ADVICE.get(code, OTHERWISE)

@@ -11,12 +11,13 @@ from ipaddress import ip_address
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
+from eth_utils.address import to_checksum_address
 
 from accounts import wallet_login
 from accounts.http_refusals import NotAllowed, Unavailable
 from accounts.refusals import Refusal, answer_of
 from accounts.sign_in_refusals import RequestMalformed
-from explorer.wiring import DemoWalletGone, demo_account, demo_signature
+from explorer.wiring import DemoWalletGone, demo_wallet
 
 LONGEST_MESSAGE = 10_000  # characters
 
@@ -25,8 +26,8 @@ LONGEST_MESSAGE = 10_000  # characters
 @never_cache
 def account(request: HttpRequest) -> HttpResponse:
     def shown() -> dict[str, object]:
-        held = demo_account()
-        return {"address": held.address, "chainId": hex(held.chain_id)}
+        with demo_wallet() as wallet:
+            return {"address": to_checksum_address(wallet.payer), "chainId": hex(wallet.chain_id)}
 
     return _answer(request, shown)
 
@@ -36,10 +37,11 @@ def account(request: HttpRequest) -> HttpResponse:
 def sign(request: HttpRequest) -> HttpResponse:
     def signed() -> dict[str, object]:
         text = _message(request)
-        wallet = wallet_login.check_issued(request, text)
-        if wallet.address != demo_account().address:
-            raise RequestMalformed("The demo wallet signs for its own account alone.")
-        return {"signature": demo_signature(wallet.address, text)}
+        asked = wallet_login.check_issued(request, text)
+        with demo_wallet() as wallet:
+            if asked.address != to_checksum_address(wallet.payer):
+                raise RequestMalformed("The demo wallet signs only for its own account.")
+            return {"signature": wallet.sign_text(text)}
 
     return _answer(request, signed)
 

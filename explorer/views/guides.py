@@ -1,24 +1,31 @@
 """The documentation for whoever asks for proofs, and for whoever runs the service."""
 
-from collections import Counter
-
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
 from accounts.site_address import site_address
-from explorer.advice import ADVICE
-from explorer.growth.figures import Figures, described
-from explorer.growth.shown import growth
-from explorer.security.analysis import EXPLAINED
-from explorer.security.bounds import BOUNDS
-from explorer.security.dependencies import DEPENDENCIES, IMAGES
-from explorer.security.fuzzed import last_campaign
-from explorer.security.rows import Verdict
-from explorer.security.walk import CHAPTERS
+from explorer.advice import ADVICE, OTHERWISE
+from explorer.markdown import read_guide
+from queries import limits
 
 CONTRACT = settings.BASE_DIR / "queries" / "contracts" / "examples" / "SnapshotVote.sol"
+# The guides in Markdown: file, and what search engines show of the page.
+GUIDES = {
+    "configuration": (
+        settings.BASE_DIR / "explorer" / "docs" / "configuration.md",
+        "Every setting of Tacitus, the routes file, registries and signers.",
+    ),
+    "contributing": (
+        settings.BASE_DIR / "explorer" / "docs" / "contributing.md",
+        "How to test, measure and change Tacitus.",
+    ),
+    "security": (
+        settings.BASE_DIR / "SECURITY.md",
+        "Whom Tacitus trusts with what, how to report a vulnerability, and what limits an attack.",
+    ),
+}
 MONITORING = settings.BASE_DIR / "explorer" / "monitoring"
 MONITORING_FILES = {"dashboard.json": "application/json", "alerts.yml": "application/yaml"}
 # What the operators' page and a test of it begin with.
@@ -39,36 +46,22 @@ def first_fact(request: HttpRequest) -> HttpResponse:
         "site_url": site_address(request),
         "contract": CONTRACT.read_text().strip(),
         "advice": ADVICE.items(),
+        "otherwise": OTHERWISE,
     }
     return render(request, "docs/first_fact.html", context)
 
 
 @require_safe
 def operating(request: HttpRequest) -> HttpResponse:
-    return render(request, "docs/operating.html", {"routes": ROUTES.strip()})
+    context = {"routes": ROUTES.strip(), "limits": limits.described()}
+    return render(request, "docs/operating.html", context)
 
 
 @require_safe
-def security(request: HttpRequest) -> HttpResponse:
-    rows = [each for part in CHAPTERS for each in part.requirements]
-    verdicts = Counter(each.verdict.name for each in rows)
-    context = {
-        "chapters": CHAPTERS,
-        "gaps": [each for each in rows if each.verdict is Verdict.NOT_MET],
-        "bounds": BOUNDS,
-        "campaign": last_campaign(),
-        "explained": EXPLAINED,
-        "dependencies": DEPENDENCIES,
-        "images": IMAGES.items(),
-        **{verdict.name.lower(): verdicts[verdict.name] for verdict in Verdict},
-    }
-    return render(request, "docs/security.html", context)
-
-
-@require_safe
-def how_it_grows(request: HttpRequest) -> HttpResponse:
-    context = {"growth": growth(Figures()), "figures": described()}
-    return render(request, "docs/growth.html", context)
+def guide(request: HttpRequest, name: str) -> HttpResponse:
+    file, description = GUIDES[name]
+    context = {"guide": read_guide(file), "here": name, "description": description}
+    return render(request, "docs/guide.html", context)
 
 
 @require_safe

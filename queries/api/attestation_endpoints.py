@@ -8,7 +8,6 @@ from queries.api.endpoint import Endpoint
 
 OF_A_SMALL_BODY: tuple[type[Refusal], ...] = (
     http.BodyTooLarge,
-    errors.LengthRequired,
     http.ContentTypeUnsupported,
     errors.NotJson,
     errors.NestedTooDeeply,

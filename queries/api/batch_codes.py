@@ -6,13 +6,21 @@ from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from queries import errors
-from queries.chain.ens_faults import EnsFault
+from queries.chain.ens import EnsFault
 from queries.chain.errors import ChainError
 from queries.pipeline.anchors import AnotherBlockAccumulated, OutOfReach
 from queries.pipeline.prove import TRANSACTION_FAILED
-from queries.pipeline.worker import LASTING
 from queries.wait_reasons import WaitCode
 
+# What a batch is rejected for that has waited for it too long.
+LASTING = {
+    WaitCode.NOT_ATTESTED,
+    WaitCode.REGISTRY_REFUSES,
+    WaitCode.PRICE_ASKED_AGAIN,
+    WaitCode.OTHER_NODE_BEHIND,
+    WaitCode.ANOTHER_BLOCK_SUSPECTED,
+    WaitCode.FAULT_OF_OURS,
+}
 Fault = TypeVar("Fault", ChainError, EnsFault)
 
 
@@ -47,11 +55,10 @@ def rejection_codes() -> list[str]:
 
 def _all() -> Iterator[BatchCode]:
     for wait in WaitCode:
-        yield BatchCode(wait.value, wait.meaning, waits=True)
+        yield BatchCode(wait.value, wait.meaning, waits=True, rejects=wait in LASTING)
     faults: list[type[ChainError]] = [ChainError, *_below(ChainError)]
     for fault in faults:
-        rejects = not fault.retryable or issubclass(fault, LASTING)
-        yield BatchCode(fault.code, _meaning(fault), waits=True, rejects=rejects)
+        yield BatchCode(fault.code, _meaning(fault), waits=True, rejects=True)
     for name in _below(EnsFault):
         yield BatchCode(name.code, _meaning(name), rejects=True)
     for refusal in (errors.RouteUnsupported, errors.BlockBeyondHead, errors.FeeTooLow):
@@ -59,7 +66,6 @@ def _all() -> Iterator[BatchCode]:
     yield BatchCode(OutOfReach.code, _meaning(OutOfReach), rejects=True)
     another = _meaning(AnotherBlockAccumulated)
     yield BatchCode(AnotherBlockAccumulated.code, another, rejects=True)
-    yield BatchCode(WaitCode.REGISTRY_REFUSES, WaitCode.REGISTRY_REFUSES.meaning, rejects=True)
     failed = "Several transactions for the block were mined and failed, which has cost gas."
     yield BatchCode(TRANSACTION_FAILED, failed, rejects=True)
 

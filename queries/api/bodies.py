@@ -8,7 +8,7 @@ import re
 from django.http import HttpRequest, UnreadablePostError
 
 from accounts.http_refusals import BodyTooLarge, ContentTypeUnsupported, RequestNotUnderstood
-from queries.errors import LengthRequired, NotJson
+from queries.errors import NotJson
 from queries.schema.strict_json import read_json
 from queries.schema.wording import quoted
 
@@ -20,10 +20,6 @@ def json_body(request: HttpRequest, most_bytes: int) -> object:
     """What the body says, or a refusal; a body that is too large is not read at all."""
     _check_kind(request.headers.get("Content-Type", ""))
     _check_coding(request.headers.get("Content-Encoding", ""))
-    if "Transfer-Encoding" in request.headers:
-        raise LengthRequired(
-            "The body comes in chunks. Send it whole, with its length in Content-Length."
-        )
     length = request.headers.get("Content-Length", "")
     if not re.fullmatch("[0-9]{0,18}", length):
         raise RequestNotUnderstood("Content-Length is not a number of bytes.")

@@ -19,9 +19,9 @@ from queries.api.openapi import EXAMPLES_OF_BODIES, document, meaning
 from queries.api.proof_endpoints import PROOF_PARTS
 from queries.api.request_fields import request_fields
 from queries.api.webhook_description import TOLD, pauses
-from queries.chain.connections import WHOLE
 from queries.pipeline.deliver import MOST_FACTS
 from queries.schema.batch_rules import BatchLimits
+from queries.webhooks import WHOLE
 
 
 @dataclass(frozen=True, slots=True)

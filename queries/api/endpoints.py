@@ -23,7 +23,6 @@ ANYWHERE: tuple[type[Refusal], ...] = (
     http.HttpsNeeded,
     http.NothingHere,
     http.MethodNotAllowed,
-    http.BodyTooSlow,
     http.FaultOfOurs,
     http.Unavailable,
 )

@@ -53,7 +53,7 @@ def estimated(
 ) -> dict[str, object]:
     """What is told of it: the same for whoever asks over the API, and for a page."""
     asked = read_batch(content, rules_from(routes, limits))
-    intake.check_heads(asked.blocks)
+    intake.check_heads(asked.blocks, routes.limits)
     _spend(key.owner)
     with _a_place(key.owner), place_to_wait() as there_is_one:
         if not there_is_one:
@@ -65,7 +65,7 @@ def estimated(
 def _estimated(asked: BatchRequest, routes: Routes) -> Estimate:
     batch = Batch(destination=asked.destination, submitted=timezone.now())
     queries = list(intake.queries_of(batch, asked.blocks))
-    chains = Chains(routes, until=time.monotonic() + SECONDS, head_is_fresh=SECONDS)
+    chains = Chains(routes, until=time.monotonic() + SECONDS, head_age=SECONDS)
     with closing(chains):
         try:
             return estimate(chains, asked.destination, queries)

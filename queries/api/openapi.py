@@ -37,8 +37,8 @@ _ABOUT = (
     "fault, and where `retryable` is false, sending the same again will not help. "
     "Where GET is taken, HEAD is too. Pages of other origins may ask with the key in the request, "
     "unless the operator keeps them out; OPTIONS answers to browsers that ask first. "
-    "Beside what is described here, whatever is not HTTP at all gets an empty 400, and a head of "
-    "more than 100 headers or some 32 KiB an empty 431, both without any header of ours."
+    "The server itself refuses what is not HTTP with 400, an address of more than 8,190 bytes with "
+    "414, and more than 100 headers or one of more than 8,190 bytes with 431, each in HTML."
 )
 
 

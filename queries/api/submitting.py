@@ -13,5 +13,4 @@ def submitted(
     key: ApiKey, content: object, idempotency_key: str | None, routes: Routes, limits: BatchLimits
 ) -> Batch:
     asked = read_batch(content, rules_from(routes, limits))
-    free = routes.chains[asked.destination].free
-    return intake.accept(key.owner, asked, idempotency_key, free=free)
+    return intake.accept(key.owner, asked, idempotency_key, routes)

@@ -1,101 +1,87 @@
-"""Whom a name means: a chain's ENS registry, asked at one block.
+"""ENS names at one block: the account that a name stands for, by a quorum of nodes.
 
-A node's answer to a call cannot be checked by a hash, as a proof can. So where there are two nodes,
-two must say the same; and nothing is looked up off chain, where nobody could check it at all.
+A name without a resolver has that of the nearest name above it, where that one resolves whole names
+(ENSIP-10). Names that need an off-chain look-up are refused, because nobody could check the answer.
 """
 
 import math
-import time
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Callable, Sequence
+from typing import ClassVar
 
-from queries.chain.ens_faults import EnsDisagreement, EnsFault
-from queries.chain.ens_resolvers import Answer, Call, Said, name_hash, told
-from queries.chain.errors import (
-    CallReverted,
-    ChainAnswer,
-    ChainError,
-    NamesUnanswered,
-    QuestionRefused,
-)
-from queries.chain.name_turns import NameTurns
-from queries.chain.nodes import Nodes
-from queries.chain.registry_reads import call_data
+from queries.chain.calls import call_data, selector
+from queries.chain.errors import CallReverted, ChainAnswer, ChainError, QuestionRefused
+from queries.chain.node_pool import NodePool
 from queries.proving.errors import AnswerTooLarge
 from queries.proving.headers import Header
 from queries.proving.json_values import read_bytes
+from queries.proving.keccak import keccak256
 from queries.routes import Chain
 
-__all__ = ["EnsFault", "EnsNames"]
+# A resolver reverts with this to have a server asked (ERC-3668).
+OFF_CHAIN = selector("OffchainLookup(address,string[],bytes,bytes4,bytes)")
+TAKES_WHOLE_NAMES = selector("resolve(bytes,bytes)")  # the id of that interface
+MOST_ABOVE = 8  # names above a name that are asked for a resolver; documented for operators
+WORD = 32  # bytes
+YES = (1).to_bytes(WORD, "big")
+A_WORD = 2 * WORD.to_bytes(WORD, "big")  # how `bytes` of one word begin: their place and length
 
-ENOUGH_NODES = 2
-LARGEST_ANSWER = 10_000  # bytes: an answer is a word
-TIMEOUT = 3.0  # seconds, for an answer of a node
-DEADLINE = 8.0  # seconds, for all that a node is asked about some names
+Call = tuple[str, bytes]  # contract, calldata
+Answer = bytes | CallReverted
+Ask = Callable[[Sequence[Call]], list[Answer]]
+
+
+class EnsFault(Exception):  # noqa: N818
+    """A name stands for no account."""
+
+    code: ClassVar[str]
+    retryable: ClassVar[bool] = False
+    says: ClassVar[str]
+
+    def __init__(self, name: str, block: int) -> None:
+        super().__init__(self.says.format(name=name, block=f"{block:,}"))
+
+
+class EnsUnresolved(EnsFault):
+    """Neither a resolver of its own nor one of the names above it has an address for the name."""
+
+    code = "ens_unresolved"
+    says = "{name} stands for no address at block {block}."
+
+
+class EnsOffChain(EnsFault):
+    """The resolver asks for an off-chain look-up."""
+
+    code = "ens_off_chain"
+    says = "{name} is looked up off chain at block {block}, which is not done here."
+
+
+Meaning = bytes | type[EnsFault]
 
 
 class EnsNames:
     """For one thread."""
 
-    def __init__(
-        self, chain: Chain, *, until: float = math.inf, turns: NameTurns | None = None
-    ) -> None:
-        self._chain = chain
-        self._until = until
-        self._turns = turns or NameTurns()
-        self._enough = min(ENOUGH_NODES, len(chain.nodes))
-        # Each alone, and without patience: who asks again later asks all of them.
-        self._nodes = [
-            Nodes(replace(chain, nodes=(address,)), timeout=TIMEOUT, patience=0)
-            for address in chain.nodes
-        ]
+    def __init__(self, chain: Chain, *, until: float = math.inf) -> None:
+        self._registry = chain.ens_registry
+        self._nodes = NodePool(chain, until=until)
 
-    def addresses(
-        self, header: Header, names: Sequence[str], who: int | None = None
-    ) -> list[bytes]:
-        """Whom each of the names means at this block, or the `EnsFault` of one of them."""
-        self.be_awake(who)
-        with self._turns.place(self._chain, who):
-            tellings = zip(names, *self._tellings(header, names), strict=True)
-        return [_agreed(name, header.number, said) for name, *said in tellings]
-
-    def be_awake(self, who: int | None) -> None:
-        """`NamesUnanswered` while `who` is not to ask, or too few nodes are to be asked."""
-        self._turns.be_awake(self._chain, who, self._enough)
+    def addresses(self, header: Header, names: Sequence[str]) -> list[bytes]:
+        """The account of each name at this block, or the `EnsFault` of one of them."""
+        meanings = self._nodes.quorum(
+            lambda one: _meanings(one, header, self._registry, names),
+            ("names", header.hash, tuple(names)),
+        )
+        for name, meaning in zip(names, meanings, strict=True):
+            if not isinstance(meaning, bytes):
+                raise meaning(name, header.number)
+        return [meaning for meaning in meanings if isinstance(meaning, bytes)]
 
     def close(self) -> None:
-        for nodes in self._nodes:
-            nodes.close()
-
-    def _tellings(self, header: Header, names: Sequence[str]) -> list[list[Said]]:
-        """What as many nodes say as have to agree."""
-        tellings: list[list[Said]] = []
-        faults: list[ChainError] = []
-        for asked, nodes in enumerate(self._nodes):
-            if len(tellings) + len(self._nodes) - asked < self._enough:
-                break  # whatever the others say, they are too few
-            try:
-                tellings.append(self._told_by(nodes, header, names))
-            except ChainError as fault:
-                faults.append(fault)
-            if len(tellings) == self._enough:
-                return tellings
-        # What time may mend stands before what it may not, and before both what fewer names may.
-        raise max(faults, key=lambda fault: (_hung(fault), fault.retryable))
-
-    def _told_by(self, nodes: Nodes, header: Header, names: Sequence[str]) -> list[Said]:
-        (address,) = nodes.chain.nodes
-        with self._turns.asking(self._chain, address):
-            nodes.end_by(min(self._until, time.monotonic() + DEADLINE))
-            registry = self._chain.ens_registry
-            return told(lambda calls: _ask(nodes, header, calls), registry, names)
+        self._nodes.close()
 
 
-def answers_for_names(nodes: Nodes) -> bool:
-    """Whether these nodes say in time what the registry holds of one name.
-
-    How long that takes is nobody's choice, as it is of a name that somebody asks for.
-    """
+def answers_for_names(nodes: NodePool) -> bool:
+    """Whether a node answers the registry's own question in time."""
     question = nodes.chain.ens_registry, call_data("resolver(bytes32)", name_hash("eth"))
     try:
         _ask_at(nodes, "latest", [question])
@@ -104,28 +90,92 @@ def answers_for_names(nodes: Nodes) -> bool:
     return True
 
 
-def _hung(fault: ChainError) -> bool:
-    return isinstance(fault, NamesUnanswered) and fault.asked
+def name_hash(name: str) -> bytes:
+    """The name's place in the registry (EIP-137)."""
+    mark = bytes(WORD)
+    for label in reversed(name.split(".")):
+        mark = keccak256(mark + keccak256(label.encode()))
+    return mark
 
 
-def _agreed(name: str, block: int, said: Sequence[Said]) -> bytes:
-    first, *others = said
-    if any(other != first for other in others):
-        raise EnsDisagreement(name, block)
-    if isinstance(first, bytes):
-        return first
-    raise first(name, block)
+def dns_name(name: str) -> bytes:
+    """The name in DNS wire format."""
+    labels = [label.encode() for label in name.split(".")]
+    return b"".join(bytes([len(label)]) + label for label in labels) + b"\0"
 
 
-def _ask(nodes: Nodes, header: Header, calls: Sequence[Call]) -> list[Answer]:
-    try:
-        return _ask_at(nodes, {"blockHash": f"0x{header.hash.hex()}"}, calls)
-    except QuestionRefused:  # older nodes take a number only
-        return _ask_at(nodes, hex(header.number), calls)
+def _meanings(
+    nodes: NodePool, header: Header, registry: str, names: Sequence[str]
+) -> list[Meaning]:
+    """The meaning of each name, by one node."""
+
+    def ask(calls: Sequence[Call]) -> list[Answer]:
+        try:
+            return _ask_at(nodes, {"blockHash": f"0x{header.hash.hex()}"}, calls)
+        except QuestionRefused:  # older nodes take only a number
+            return _ask_at(nodes, hex(header.number), calls)
+
+    found = _resolvers(ask, registry, names)
+    whole = _that_take_whole_names(ask, list({resolver for resolver, _ in found.values()}))
+    calls: dict[str, Call] = {}
+    for name, (resolver, owner) in found.items():
+        question = call_data("addr(bytes32)", name_hash(name))
+        if resolver in whole:
+            question = call_data("resolve(bytes,bytes)", dns_name(name), question)
+        if resolver in whole or owner == name:
+            calls[name] = resolver, question
+    meanings: dict[str, Meaning] = {}
+    for name, answer in zip(calls, ask(list(calls.values())), strict=True):
+        meanings[name] = _meaning(_inner(answer) if calls[name][0] in whole else answer)
+    return [meanings.get(name, EnsUnresolved) for name in names]
 
 
-def _ask_at(nodes: Nodes, block: object, calls: Sequence[Call]) -> list[Answer]:
-    questions = [({"to": to, "data": f"0x{data.hex()}"}, block) for to, data in calls]
+def _resolvers(ask: Ask, registry: str, names: Sequence[str]) -> dict[str, tuple[str, str]]:
+    """By name, the nearest resolver at it or above it, and the name that it is set for."""
+    found: dict[str, tuple[str, str]] = {}
+    looking = {name: name for name in names}  # where each name looks for its resolver
+    for _ in range(MOST_ABOVE + 1):
+        places = list(dict.fromkeys(looking.values()))
+        calls = [(registry, call_data("resolver(bytes32)", name_hash(place))) for place in places]
+        answers = dict(zip(places, ask(calls), strict=True))
+        above: dict[str, str] = {}
+        for name, place in looking.items():
+            meaning = _meaning(answers[place])
+            if isinstance(meaning, bytes):
+                found[name] = f"0x{meaning.hex()}", place
+            elif answers[place] == bytes(WORD) and "." in place:
+                above[name] = place.partition(".")[2]
+        looking = above
+        if not looking:
+            break
+    return found
+
+
+def _that_take_whole_names(ask: Ask, resolvers: Sequence[str]) -> set[str]:
+    question = call_data("supportsInterface(bytes4)", TAKES_WHOLE_NAMES)
+    answers = ask([(resolver, question) for resolver in resolvers])
+    return {each for each, answer in zip(resolvers, answers, strict=True) if answer == YES}
+
+
+def _inner(answer: Answer) -> Answer:
+    """The word in an answer of `resolve`."""
+    if isinstance(answer, CallReverted):
+        return answer
+    return answer.removeprefix(A_WORD) if answer.startswith(A_WORD) else b""
+
+
+def _meaning(answer: Answer) -> Meaning:
+    if isinstance(answer, CallReverted):
+        return EnsOffChain if answer.data[:4] == OFF_CHAIN else EnsUnresolved
+    if len(answer) != WORD or any(answer[:12]) or not any(answer):
+        return EnsUnresolved
+    return answer[12:]
+
+
+def _ask_at(nodes: NodePool, block: object, calls: Sequence[Call]) -> list[Answer]:
+    # With a gas limit, because a stranger's resolver decides how long it computes.
+    gas = hex(nodes.chain.limits.name_gas)
+    questions = [({"to": to, "data": f"0x{data.hex()}", "gas": gas}, block) for to, data in calls]
     answers: list[Answer] = []
     for answer in nodes.checked_or_refused("eth_call", questions, _bytes):
         if isinstance(answer, ChainAnswer) and not isinstance(answer, CallReverted):
@@ -136,6 +186,6 @@ def _ask_at(nodes: Nodes, block: object, calls: Sequence[Call]) -> list[Answer]:
 
 def _bytes(answer: object) -> bytes:
     try:
-        return read_bytes(answer, "the answer", LARGEST_ANSWER)
-    except AnswerTooLarge:  # the resolver's own choice: it is no address, and no fault of the node
+        return read_bytes(answer, "the answer", len(A_WORD) + WORD)
+    except AnswerTooLarge:  # by a stranger's resolver, so it is no fault of the node
         return b""

@@ -1,154 +1,198 @@
-"""One question to a node over JSON-RPC, and its answer or its refusal."""
+"""Questions to one node over JSON-RPC, by web3's HTTP provider on a bounded session.
+
+What the node answers comes back as it is; any failure is a `NodeFault`.
+"""
 
 import itertools
 import json
+import logging
 import math
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from http import HTTPStatus
 from typing import Any
 
-from urllib3.response import BaseHTTPResponse
+import requests
 
-from queries.chain.connections import FAULTS, Server, read_in_time
+from queries.chain.bounded_http import FAULTS, AnswerTooLarge, BoundedSession
+from queries.chain.errors import (
+    LONGEST_MESSAGE,
+    BatchTooLarge,
+    ChainError,
+    NodeFault,
+    NodesLimited,
+    NodesUnreachable,
+    meaning,
+    quotable,
+)
+from queries.limits import Limits
 from queries.proving.json_values import has_too_many_values
 
-LARGEST_ANSWER = 64 * 2**20  # bytes
-# What is said to several questions at once by who takes fewer, where it is not said in JSON.
+DEFAULT = Limits()
+# A node answers so, without JSON, to more questions than it takes in one request.
 TOO_MANY = {HTTPStatus.BAD_REQUEST, HTTPStatus.REQUEST_ENTITY_TOO_LARGE}
-PIECE = 2**16
-REDIRECT = 3  # the first digit of its status
+NOT_SERVED = {HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN, HTTPStatus.TOO_MANY_REQUESTS}
+
+Question = Sequence[object]
 
 
-class NodeUnreachable(Exception):  # noqa: N818
-    """The node did not answer, or not in JSON, or with more than we take."""
+class NodeUnreachable(NodeFault):
+    """The node did not answer in JSON-RPC, or not in time, or with more than we take.
+
+    `is_down`: it could not be reached, or refuses access. Otherwise it may only fail to answer
+    this question.
+    """
+
+    def __init__(
+        self, sentence: str, kind: type[ChainError] = NodesUnreachable, *, is_down: bool = False
+    ) -> None:
+        super().__init__(kind, sentence=sentence)
+        self.is_down = is_down
 
 
-class NodeBusy(NodeUnreachable):
-    """The node asks for fewer questions; `retry_after` is the header in which it says when."""
+class NodeRefused(NodeFault):
+    """The node answered with a JSON-RPC error."""
 
-    def __init__(self, sentence: str, retry_after: str) -> None:
-        super().__init__(sentence)
-        self.retry_after = retry_after
-
-
-class NodeTakesOne(NodeUnreachable):
-    """The node does not answer several questions in one request, or not so many."""
-
-
-class NodeRefused(Exception):  # noqa: N818
-    """The node answered with an error of its own."""
-
-    def __init__(self, method: str, message: str, data: object, code: object = 0) -> None:
-        super().__init__(f"{method}: {message}")
+    def __init__(self, method: str, message: str, data: object = None, code: object = None) -> None:
         self.message = message
         self.data = data if isinstance(data, str) else ""
         self.code = code if isinstance(code, int) else 0
+        kind = meaning(method, message, self.code)
+        super().__init__(kind, f": {quotable(message)}", f"{method}: {message}")
 
 
 class JsonRpc:
     """A connection to one node, for one thread. An answer comes whole within `timeout` seconds.
 
-    `until`: after this moment, by the monotonic clock, nothing is asked or waited for.
+    Nothing is asked or waited for after `until`, by the monotonic clock.
     """
 
     def __init__(
         self,
         url: str,
-        timeout: float = 30,
-        largest_answer: int = LARGEST_ANSWER,
+        timeout: float = DEFAULT.request_timeout,
+        largest_answer: int = DEFAULT.answer_mebibytes * 2**20,
         until: float = math.inf,
     ) -> None:
+        self._url = url
         self._timeout = timeout
-        self.until = until
         self._largest_answer = largest_answer
-        self._server = Server(url)
-        self._ids = itertools.count(1)
+        self.until = until
+        self._session: BoundedSession | None = None
+        self._provider: Any = None
+        self._asked = 0  # questions so far: ids begin with 1
 
     def ask(self, method: str, *parameters: object) -> Any:
-        question = self._question(method, parameters)
-        return _result(method, self._post(method, question), question["id"])
+        """The answer, or `NodeRefused` or `NodeUnreachable`."""
+        (answer,) = self.ask_many(method, [parameters])
+        if isinstance(answer, NodeRefused):
+            raise answer
+        return answer
 
     def ask_many(
-        self, method: str, parameters: Sequence[Sequence[object]]
+        self, method: str, questions: Sequence[Question], timeout: float = math.inf
     ) -> list[Any | NodeRefused]:
-        """The same question with many parameters, sent at once; a refusal stands in its place."""
-        questions = [self._question(method, each) for each in parameters]
-        answers = self._post(method, questions)
-        if isinstance(answers, dict) and answers.get("error") is not None:
-            _result(method, answers)  # a refusal of all of them together
-        if not isinstance(answers, list) or len(answers) != len(questions):
-            raise NodeTakesOne(f"{method}: the node does not answer {len(questions)} at once")
-        by_id = {str(answer.get("id")): answer for answer in answers if isinstance(answer, dict)}
-        return [_result_or_refusal(method, by_id.get(str(each["id"]))) for each in questions]
-
-    def _question(self, method: str, parameters: Sequence[object]) -> dict[str, object]:
-        return {"jsonrpc": "2.0", "id": next(self._ids), "method": method, "params": parameters}
-
-    def _post(self, method: str, content: object) -> Any:
-        try:
-            return json.loads(self._answer(method, content))
-        except FAULTS as error:
-            # From None: its own words repeat the node's address, which holds a key.
-            reason = type(error).__name__
-            raise NodeUnreachable(f"{method}: the node does not answer ({reason})") from None
-
-    def _answer(self, method: str, content: object) -> bytearray:
-        """The answer as it came. A node is not believed, so neither its size nor its time is."""
-        begin = time.monotonic()
-        timeout = min(self._timeout, self.until - begin)
-        if timeout <= 0:
+        """The same method for many parameters, in one request; an error stands in its place."""
+        seconds = min(timeout, self._timeout, self.until - time.monotonic())
+        if seconds <= 0:
             raise NodeUnreachable(f"{method}: there is no time left to ask")
-        until = begin + timeout
-        with self._server.ask("POST", "", content, timeout) as answer:
-            if answer.status // 100 == REDIRECT:
-                # What we ask is for the node that the operator named, and so is its key.
-                raise NodeUnreachable(f"{method}: the node sends us elsewhere")
-            if answer.status == HTTPStatus.TOO_MANY_REQUESTS:
-                told = answer.headers.get("Retry-After", "")
-                raise NodeBusy(f"{method}: the node takes no more questions for now", told)
-            with read_in_time(answer, until - time.monotonic()):
-                whole = self._whole(method, answer)
-            if time.monotonic() >= until:  # cut off, which may look like its end
-                raise NodeUnreachable(f"{method}: the node does not come to an end")
-            if answer.status in TOO_MANY and not whole.lstrip().startswith((b"{", b"[")):
-                raise NodeTakesOne(f"{method}: the node takes no such request")
-            return whole
-
-    def _whole(self, method: str, answer: BaseHTTPResponse) -> bytearray:
-        whole = bytearray()
-        while piece := answer.read1(PIECE, decode_content=False):
-            whole += piece
-            if len(whole) > self._largest_answer:
-                raise NodeTakesOne(f"{method}: the node's answer is too large")
-        if has_too_many_values(whole):
-            raise NodeTakesOne(f"{method}: the node's answer is too large")
-        return whole
+        ids = range(self._asked + 1, self._asked + 1 + len(questions))
+        self._asked += len(questions)
+        several = len(ids) > 1
+        try:
+            provider = self._opened(seconds)
+            provider.request_counter = itertools.count(ids.start)
+            if several:
+                answers = provider.make_batch_request([(method, each) for each in questions])
+            else:
+                answers = [provider.make_request(method, questions[0])]
+        # No error repeats the text of a fault: it holds the node's address.
+        except requests.HTTPError as fault:
+            answers = _errors_in(fault.response, method, several=several)
+        except AnswerTooLarge:
+            kind = BatchTooLarge if several else NodesUnreachable
+            raise NodeUnreachable(f"{method}: the node's answer is too large", kind) from None
+        except FAULTS as fault:
+            reason = f"{method}: the node does not answer ({type(fault).__name__})"
+            is_down = isinstance(fault, requests.ConnectionError)
+            raise NodeUnreachable(reason, is_down=is_down) from None
+        if isinstance(answers, dict) and answers.get("error") is not None:
+            return [_refusal("", answers["error"])] * len(ids)  # of all questions together
+        if not isinstance(answers, list) or len(answers) != len(ids):
+            raise NodeUnreachable(f"{method}: the node does not answer all", BatchTooLarge)
+        return [_result(method, answer, own) for answer, own in zip(answers, ids, strict=True)]
 
     def close(self) -> None:
-        self._server.close()
+        if self._session is not None:
+            self._session.close()
+
+    def _opened(self, seconds: float) -> Any:
+        if self._session is None:
+            self._session = BoundedSession(self._url, seconds, self._largest_answer)
+            self._provider = _provider(self._url, self._session)
+        self._session.timeout = seconds
+        return self._provider
 
 
-def _result(method: str, answer: object, asked: object = None) -> Any:
-    """`asked`: the question's id, where it is not known yet that this is its answer."""
-    if not isinstance(answer, dict):
-        raise NodeUnreachable(f"{method}: the node's answer is no JSON-RPC")
-    error = answer.get("error")
-    if error is None and "result" not in answer:
-        raise NodeUnreachable(f"{method}: the node's answer is no JSON-RPC")
-    # Whoever cannot read a question refuses it without its id.
-    unread = error is not None and answer.get("id") is None
-    if asked is not None and not unread and str(answer.get("id")) != str(asked):
-        raise NodeUnreachable(f"{method}: the node answers another question")
-    if error is not None:
-        refusal = error if isinstance(error, dict) else {}
-        message = str(refusal.get("message", "no reason given"))[:500]
-        raise NodeRefused(method, message, refusal.get("data"), refusal.get("code"))
-    return answer["result"]
+def _provider(url: str, session: BoundedSession) -> Any:
+    # Imported with the first question: web3 takes longer to load than the rest of a command.
+    from web3.providers.rpc import HTTPProvider  # noqa: PLC0415
+
+    headers = {"Content-Type": "application/json"}
+    provider: Any = HTTPProvider(
+        url, {"headers": headers}, session=session, exception_retry_configuration=None
+    )
+    provider.global_ccip_read_enabled = False
+    provider.decode_rpc_response = _decoded
+    provider.logger = logging.Logger("web3", logging.WARNING)  # noqa: LOG001  (DEBUG shows the URL)
+    return provider
 
 
-def _result_or_refusal(method: str, answer: object) -> Any | NodeRefused:
-    try:
-        return _result(method, answer)
-    except NodeRefused as refused:
-        return refused
+def _decoded(content: bytes) -> Any:
+    """Several answers in the order of their ids, or None where these are not whole numbers."""
+    if has_too_many_values(content):
+        raise AnswerTooLarge("the answer has too many values")
+    decoded = json.loads(content)
+    if not isinstance(decoded, list):
+        return decoded
+    if not all(isinstance(each, dict) and type(each.get("id")) is int for each in decoded):
+        return None
+    return sorted(decoded, key=lambda each: each["id"])
+
+
+def _errors_in(response: requests.Response, method: str, *, several: bool) -> Any:
+    """The JSON-RPC errors in an answer of 4xx or 5xx; without one its status decides."""
+    with suppress(*FAULTS):
+        answer = _decoded(response.content)
+        if isinstance(answer, list):
+            return answer
+        if isinstance(answer, dict) and isinstance(answer.get("error"), dict):
+            return answer if several else [answer]
+    status = response.status_code
+    kind: type[ChainError] = NodesUnreachable
+    if status == HTTPStatus.TOO_MANY_REQUESTS:
+        kind = NodesLimited
+    elif several and status in TOO_MANY:
+        kind = BatchTooLarge
+    is_down = status in NOT_SERVED or status >= HTTPStatus.INTERNAL_SERVER_ERROR
+    sentence = f"{method}: the node answers with status {status}"
+    raise NodeUnreachable(sentence, kind, is_down=is_down) from None
+
+
+def _result(method: str, answer: object, asked: int) -> Any | NodeRefused:
+    if isinstance(answer, dict):
+        error, said = answer.get("error"), answer.get("id")
+        # A node that could not read the question refuses it without its id.
+        if str(said) == str(asked) or (said is None and error is not None):
+            if error is not None:
+                return _refusal(method, error)
+            if "result" in answer:
+                return answer["result"]
+    raise NodeUnreachable(f"{method}: the node does not answer this question")
+
+
+def _refusal(method: str, error: object) -> NodeRefused:
+    told = error if isinstance(error, dict) else {}
+    message = str(told.get("message", "no reason given"))
+    return NodeRefused(method, message[:LONGEST_MESSAGE], told.get("data"), told.get("code"))

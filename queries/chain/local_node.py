@@ -1,4 +1,7 @@
-"""A local Ethereum node with Osaka's rules, for measuring, tests and the demo."""
+"""A local Ethereum node (anvil, with Osaka's rules) for the demo and for tests.
+
+Its accounts are unlocked: the first one pays for everything and is the demo's wallet.
+"""
 
 import socket
 import subprocess
@@ -13,9 +16,8 @@ from queries.chain.json_rpc import JsonRpc, NodeRefused, NodeUnreachable
 
 PACKAGES = Path(__file__).parent.parent / "contracts" / "node_modules" / "@foundry-rs"
 GAS_LIMIT = 16_777_216  # of one transaction, by EIP-7825
-MINED_WITHIN, WOKEN_AFTER, LOST_AFTER = 60, 20, 30  # seconds
-# Of a chain that is proven from while it goes on: it is final at once, and keeps the states of so
-# many blocks, which is five hours and a half of one a second.
+# Options of a chain that others prove from: every block is final at once, and the node keeps enough
+# old states for five hours of blocks a second apart.
 KEEPS_ITS_PAST = ("--slots-in-an-epoch", "1", "--max-persisted-states", "20000")
 
 
@@ -24,7 +26,7 @@ class LocalNodeMissing(Exception):  # noqa: N818
 
 
 class TransactionReverted(Exception):  # noqa: N818
-    """A transaction was mined and had no effect; `data` is what the contract reverted with."""
+    """A transaction or call reverted; `data` is the contract's error."""
 
     def __init__(self, data: bytes) -> None:
         super().__init__(f"reverted with 0x{data.hex()}")
@@ -33,7 +35,7 @@ class TransactionReverted(Exception):  # noqa: N818
 
 @dataclass(frozen=True, slots=True)
 class Receipt:
-    """What became of a transaction."""
+    """A transaction that succeeded."""
 
     transaction: str
     block_number: int
@@ -43,53 +45,40 @@ class Receipt:
 
 
 class LocalNode:
-    """A running node, with an unlocked account that pays for everything."""
+    """A running node."""
+
+    patience = 20.0  # seconds until an unmined transaction is sent again
 
     def __init__(self, url: str, process: subprocess.Popen[bytes] | None = None) -> None:
         self.url = url
         self.process = process
-        self.rpc = JsonRpc(url)
+        self.rpc = JsonRpc(url, timeout=1.5 * self.patience)
         self.payer: str = self.rpc.ask("eth_accounts")[0]
+
+    @property
+    def chain_id(self) -> int:
+        return int(self.rpc.ask("eth_chainId"), 16)
+
+    def sign_text(self, text: str) -> str:
+        """The payer's signature of a message for people (EIP-191)."""
+        return str(self.rpc.ask("personal_sign", f"0x{text.encode().hex()}", self.payer))
 
     def send(self, to: str | None, data: bytes, *, sender: str | None = None) -> Receipt:
         """Send a transaction and wait until it is mined."""
-        payer = sender or self.payer
-        transaction = {
-            "from": payer,
-            "data": f"0x{data.hex()}",
-            "gas": hex(GAS_LIMIT),
-            # Told, because the node's own count lags behind where blocks were just undone.
-            "nonce": self.rpc.ask("eth_getTransactionCount", payer, "latest"),
-        }
-        if to is not None:
-            transaction["to"] = to
-        mined = self._sent(transaction)
+        transaction = self._transaction(sender or self.payer, to, data) | {"gas": hex(GAS_LIMIT)}
+        mined = self._mined(self.rpc.ask("eth_sendTransaction", transaction), transaction)
         if mined["status"] != "0x1":
             raise TransactionReverted(self._reason(transaction))
         return _receipt(mined)
 
-    def _sent(self, transaction: dict[str, str]) -> dict[str, Any]:
-        """The receipt. One that comes right after blocks were undone may be lost: the same one is
-        sent again, which has the same nonce.
-        """
-        sent = self.rpc.ask("eth_sendTransaction", transaction)
-        try:
-            return self._mined(sent, LOST_AFTER)
-        except NodeUnreachable:
-            self.rpc.ask("anvil_dropTransaction", sent)
-        with suppress(NodeRefused):  # it was mined meanwhile
-            self.rpc.ask("eth_sendTransaction", transaction)
-        return self._mined(sent)
-
     def send_together(self, many: Sequence[tuple[str | None, bytes, int]]) -> list[Receipt]:
-        """Send several at once, each to whom, with what data and how much wei; all must succeed."""
-        nonce = int(self.rpc.ask("eth_getTransactionCount", self.payer, "latest"), 16)
-        sent = []
+        """Send several (to, data, wei) at once and wait for all of them; all must succeed."""
+        nonce, sent = self._nonce(self.payer), list[tuple[str, dict[str, str]]]()
         for place, (to, data, amount) in enumerate(many):
-            transaction = {"from": self.payer, "nonce": hex(nonce + place), "value": hex(amount)}
-            transaction |= {"data": f"0x{data.hex()}"} | ({} if to is None else {"to": to})
-            sent.append(self.rpc.ask("eth_sendTransaction", transaction))
-        receipts = [self._mined(each) for each in sent]
+            transaction = self._transaction(self.payer, to, data)
+            transaction |= {"nonce": hex(nonce + place), "value": hex(amount)}
+            sent.append((self.rpc.ask("eth_sendTransaction", transaction), transaction))
+        receipts = [self._mined(*each) for each in sent]
         if any(each["status"] != "0x1" for each in receipts):
             raise TransactionReverted(b"")
         return [_receipt(each) for each in receipts]
@@ -101,7 +90,7 @@ class LocalNode:
         return contract
 
     def call(self, to: str, data: bytes, block: str = "latest") -> bytes:
-        """Ask a contract; what it reverts with comes as `TransactionReverted`."""
+        """A contract's answer, or `TransactionReverted`."""
         call = {"to": to, "from": self.payer, "data": f"0x{data.hex()}", "gas": hex(GAS_LIMIT)}
         try:
             return bytes.fromhex(self.rpc.ask("eth_call", call, block)[2:])
@@ -112,7 +101,7 @@ class LocalNode:
 
     @contextmanager
     def undone(self) -> Iterator[None]:
-        """Whatever happens inside is undone at the end."""
+        """Undo at the end what happens inside."""
         snapshot = self.rpc.ask("evm_snapshot")
         try:
             yield
@@ -121,16 +110,27 @@ class LocalNode:
             # Its pool may still hold what was mined inside, whose nonces are free again.
             self.rpc.ask("anvil_dropAllTransactions")
 
-    def _mined(self, transaction: str, within: float = MINED_WITHIN) -> dict[str, Any]:
-        """The receipt. A node that was not woken by the transaction is told to mine."""
-        begin = time.monotonic()
-        while time.monotonic() < begin + within:
-            mined: dict[str, Any] | None = self.rpc.ask("eth_getTransactionReceipt", transaction)
-            if mined is not None:
-                return mined
-            if time.monotonic() > begin + WOKEN_AFTER:
-                self.rpc.ask("evm_mine")
-            time.sleep(0.002)
+    def _transaction(self, sender: str, to: str | None, data: bytes) -> dict[str, str]:
+        """With its nonce, because the node's own count lags after `evm_revert`."""
+        transaction = {"from": sender, "data": f"0x{data.hex()}", "nonce": hex(self._nonce(sender))}
+        return transaction if to is None else transaction | {"to": to}
+
+    def _nonce(self, sender: str) -> int:
+        return int(self.rpc.ask("eth_getTransactionCount", sender, "latest"), 16)
+
+    def _mined(self, sent: str, transaction: dict[str, str]) -> dict[str, Any]:
+        """The receipt. After `evm_revert` a transaction may be lost, or not be mined by itself."""
+        for _ in range(3):
+            until = time.monotonic() + self.patience
+            while time.monotonic() < until:
+                mined: dict[str, Any] | None = self.rpc.ask("eth_getTransactionReceipt", sent)
+                if mined is not None:
+                    return mined
+                time.sleep(0.002)
+            with suppress(NodeRefused):  # it was mined just now
+                self.rpc.ask("anvil_dropTransaction", sent)
+                sent = self.rpc.ask("eth_sendTransaction", transaction)
+            self.rpc.ask("evm_mine")
         raise NodeUnreachable("the local node has not mined a transaction in time")
 
     def _reason(self, transaction: dict[str, str]) -> bytes:
@@ -144,19 +144,23 @@ class LocalNode:
 @contextmanager
 def local_node(*options: str, hardfork: str = "osaka") -> Iterator[LocalNode]:
     """Start a node at a free port and end it afterwards."""
-    program = _program()
-    port = _free_port()
+    programs = sorted(PACKAGES.glob("anvil-*/bin/anvil*"))  # one, for this platform
+    if not programs:
+        raise LocalNodeMissing("The local Ethereum node is not installed. Run: make contracts")
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
     command: Sequence[str] = [
-        str(program), "--port", str(port), "--silent", "--hardfork", hardfork,
-        # Its accounts are unlocked: no page that someone looks at may ask it.
+        str(programs[0]), "--port", str(port), "--silent", "--hardfork", hardfork,
+        # Without CORS, because a web page must not use its unlocked accounts.
         "--enable-tx-gas-limit", "--no-cors", *options,
     ]  # fmt: skip
-    # In a session of its own: a terminal's Ctrl-C is for who started it, and who ends it last.
+    # In a session of its own, so that a terminal's Ctrl-C does not end it before its users.
     process = subprocess.Popen(  # noqa: S603
         command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True
     )
     try:
-        yield _when_it_answers(process, f"http://127.0.0.1:{port}")
+        yield _started(process, f"http://127.0.0.1:{port}")
     finally:
         process.terminate()
         process.wait(timeout=30)
@@ -172,21 +176,7 @@ def _receipt(mined: dict[str, Any]) -> Receipt:
     )
 
 
-def _program() -> Path:
-    # The package holds one program, that of this platform.
-    programs = sorted(PACKAGES.glob("anvil-*/bin/anvil*"))
-    if not programs:
-        raise LocalNodeMissing("The local Ethereum node is not installed. Run: make contracts")
-    return programs[0]
-
-
-def _free_port() -> int:
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        return int(free.getsockname()[1])
-
-
-def _when_it_answers(process: subprocess.Popen[bytes], url: str) -> LocalNode:
+def _started(process: subprocess.Popen[bytes], url: str) -> LocalNode:
     until = time.monotonic() + 30
     while time.monotonic() < until and process.poll() is None:
         try:

@@ -1,4 +1,7 @@
-"""The key that pays for our transactions. It is in no representation, sentence or traceback."""
+"""The private key that pays for transactions, and the transactions that it signs.
+
+No representation, message or traceback shows the key.
+"""
 
 import json
 import re
@@ -6,32 +9,31 @@ from dataclasses import dataclass
 
 from eth_account import Account
 from eth_account.signers.local import LocalAccount
+from eth_account.typed_transactions.typed_transaction import TypedTransaction
 from eth_typing import Hash32
-
-from queries.chain.destination import Fees
+from hexbytes import HexBytes
 
 DYNAMIC_FEE = 2  # the type of EIP-1559's transactions
 
 NO_KEY = "SIGNER_KEY is no private key: that is 32 bytes in hex."
-TWO_KEYS = "SIGNER_KEY and SIGNER_KEYSTORE are both set; keep one of them."
-# By which of key, keystore and password are given.
-REFUSALS = {
-    (False, False, False): "There is no signer: set SIGNER_KEY, or SIGNER_KEYSTORE.",
-    (False, False, True): "SIGNER_PASSWORD is set, and SIGNER_KEYSTORE is not.",
-    (False, True, False): "SIGNER_KEYSTORE is set, and SIGNER_PASSWORD is not.",
-    (True, False, True): "SIGNER_PASSWORD is for SIGNER_KEYSTORE, and SIGNER_KEY is set.",
-    (True, True, False): TWO_KEYS,
-    (True, True, True): TWO_KEYS,
-}
 
 
 class SignerUnusable(Exception):  # noqa: N818
-    """No signer is set, or its key cannot be read; the sentence does not repeat it."""
+    """No signer is set, or its key cannot be read. The sentence does not contain the key."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fees:
+    """What a transaction offers, in wei per gas."""
+
+    dearest: int  # maxFeePerGas
+    priority: int  # maxPriorityFeePerGas
+    enough: int = 0  # a maxFeePerGas that the next block takes, whatever its base fee
 
 
 @dataclass(frozen=True, slots=True)
 class SignedTransaction:
-    """What is broadcast, and the hash by which it is found."""
+    """The bytes to broadcast, and their hash."""
 
     raw: bytes
     hash: str
@@ -45,8 +47,7 @@ class Signer:
     def __init__(self, key: str) -> None:
         account = _account(key)
         if account is None:
-            # A page of faults shows what a function's names hold.
-            del key
+            del key  # error pages show local variables
             raise SignerUnusable(NO_KEY)
         self._account = account
         self.address = str(account.address)
@@ -81,36 +82,71 @@ class Signer:
         return SignedTransaction(bytes(signed.raw_transaction), f"0x{bytes(signed.hash).hex()}")
 
     def sign_digest(self, digest: bytes) -> bytes:
-        """A signature of 65 bytes; only for digests that were made here."""
+        """A signature of 65 bytes. The digest must have been computed here."""
         return bytes(self._account.unsafe_sign_hash(Hash32(digest)).signature)
 
 
 def open_signer(key: str, keystore: str = "", password: str = "") -> Signer:
     """The signer of the settings SIGNER_KEY, or SIGNER_KEYSTORE and SIGNER_PASSWORD."""
-    given = bool(key), bool(keystore), bool(password)
-    refusal = REFUSALS.get(given, "")
-    if keystore and not refusal:
+    settings = {"SIGNER_KEY": key, "SIGNER_KEYSTORE": keystore, "SIGNER_PASSWORD": password}
+    given = [name for name, value in settings.items() if value]
+    refusal = ""
+    if given == ["SIGNER_KEYSTORE", "SIGNER_PASSWORD"]:
         key = _opened(keystore, password)
         refusal = "" if key else "SIGNER_KEYSTORE cannot be opened with SIGNER_PASSWORD."
+    elif not given:
+        refusal = "There is no signer: set SIGNER_KEY, or SIGNER_KEYSTORE."
+    elif given != ["SIGNER_KEY"]:
+        refusal = (
+            "Set SIGNER_KEY alone, or SIGNER_KEYSTORE and SIGNER_PASSWORD; now set: "
+            f"{', '.join(given)}."
+        )
     if not refusal and _account(key) is None:
         refusal = NO_KEY
     if refusal:
-        del key, keystore, password
+        del key, keystore, password, settings  # error pages show local variables
         raise SignerUnusable(refusal)
     return Signer(key)
 
 
 def _account(key: str) -> LocalAccount | None:
-    told = re.fullmatch("(?:0x)?([0-9a-fA-F]{64})", key.strip())
+    digits = re.fullmatch("(?:0x)?([0-9a-fA-F]{64})", key.strip())
     try:
-        return None if told is None else Account.from_key(bytes.fromhex(told[1]))
-    except Exception:  # noqa: BLE001  (whichever it is, it may hold the key)
+        return None if digits is None else Account.from_key(bytes.fromhex(digits[1]))
+    except Exception:  # noqa: BLE001  (any error may hold the key)
         return None  # zero, or beyond the curve's order
 
 
 def _opened(keystore: str, password: str) -> str:
-    """The key, or no text where the keystore cannot be opened."""
+    """The key, or an empty text where the keystore cannot be opened."""
     try:
         return bytes(Account.decrypt(json.loads(keystore), password)).hex()
     except Exception:  # noqa: BLE001  (a keystore may be wrong in any way)
         return ""
+
+
+@dataclass(frozen=True, slots=True)
+class SignedParts:
+    """A transaction without its fees and signature."""
+
+    chain_id: int
+    nonce: int
+    to: str
+    data: bytes
+    gas_limit: int
+
+
+def priority_of(raw: bytes) -> int:
+    """The tip of a signed transaction, in wei."""
+    return int(TypedTransaction.from_bytes(HexBytes(raw)).as_dict()["maxPriorityFeePerGas"])
+
+
+def parts_of(raw: bytes) -> SignedParts:
+    parts = TypedTransaction.from_bytes(HexBytes(raw)).as_dict()
+    return SignedParts(
+        int(parts["chainId"]),
+        int(parts["nonce"]),
+        f"0x{bytes(parts['to']).hex()}",
+        bytes(parts["data"]),
+        int(parts["gas"]),
+    )

@@ -1,21 +1,214 @@
-"""A chain whose past is proven: its headers and proofs, each checked against its hash."""
+"""A chain whose past is proven: heads, headers, the block at a time, and account proofs.
+
+Headers are checked by hash and proofs by root; of a head nothing can be checked.
+"""
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
+from typing import Any, Protocol
 
-from queries.chain.block_search import last_block_at
-from queries.chain.errors import BlockUnknown, QuestionRefused, StateOfAnotherBlock
-from queries.chain.heads import ChainHead, read_head
-from queries.chain.node import NodeFault
-from queries.chain.nodes import Nodes
+from accounts.times import spoken
+from queries.chain.errors import (
+    BlockUnknown,
+    NodeFault,
+    NodesLie,
+    QuestionRefused,
+    StateNotAvailable,
+    StateOfAnotherBlock,
+    TimeTooEarly,
+    TimeTooLate,
+)
+from queries.chain.node_pool import LATEST, NodePool, PooledChain
 from queries.proving.account_proofs import AccountProof, check_account_proof, root_of_answer
 from queries.proving.errors import AnswerMalformed, NodeHashMismatch, ProofError
 from queries.proving.headers import Header, header_from_json
+from queries.proving.json_values import read_fixed_bytes, read_object, read_quantity
+from queries.proving.keccak import HASH_BYTES
 from queries.proving.trie_proofs import CheckedNodes
 from queries.routes import Chain
+
+
+@dataclass(frozen=True, slots=True)
+class ChainHead:
+    """The newest block, and the number of the newest final one."""
+
+    number: int
+    timestamp: int
+    hash: bytes
+    final_number: int
+
+    def is_final(self, block: int) -> bool:
+        return block <= self.final_number
+
+    def why_not_final(self, block: int) -> str:
+        return f"Block {block:,} is not final yet: the last final one is {self.final_number:,}."
+
+
+@dataclass(frozen=True, slots=True)
+class _Tip:
+    number: int
+    timestamp: int
+    hash: bytes
+
+
+def read_head(nodes: NodePool, known_final: int | None = None) -> ChainHead:
+    """The head of one node, which cannot be verified. With `known_final` the node is asked for its
+    newest block only.
+    """
+
+    def newest_tip(answer: object) -> _Tip:
+        tip = _tip(answer)
+        nodes.note_head(tip.timestamp)
+        return tip
+
+    finality = nodes.chain.finality
+    if finality is not None or known_final is not None:
+        newest = nodes.checked("eth_getBlockByNumber", LATEST, newest_tip)
+        return _head(newest, newest.number - finality if finality is not None else known_final or 0)
+    tags = [LATEST, ("finalized", False)]
+    try:
+        newest, final = nodes.checked_many(
+            "eth_getBlockByNumber", tags, [newest_tip, _tip_or_beginning]
+        )
+    except (BlockUnknown, QuestionRefused):
+        # So do nodes that have finalized nothing yet, or do not know the word.
+        newest = nodes.checked("eth_getBlockByNumber", LATEST, newest_tip)
+        return _head(newest, 0)
+    return _head(newest, final.number)
+
+
+def _head(newest: _Tip, final: int) -> ChainHead:
+    # Two nodes may have answered, and the final block's be the further one.
+    final = min(max(final, 0), newest.number)
+    return ChainHead(newest.number, newest.timestamp, newest.hash, final)
+
+
+def _tip_or_beginning(answer: object) -> _Tip:
+    """A chain that has only begun has no final block but its first."""
+    return _Tip(0, 0, b"") if answer is None else _tip(answer)
+
+
+def _tip(answer: object) -> _Tip:
+    block = read_object(answer, "a block")
+    number = read_quantity(block.get("number"), "number")
+    timestamp = read_quantity(block.get("timestamp"), "timestamp")
+    if max(number, timestamp) >= 2**63:
+        raise AnswerMalformed("a block's number and timestamp stay below 2^63")
+    return _Tip(number, timestamp, read_fixed_bytes(block.get("hash"), "hash", HASH_BYTES))
+
+
+class Headers(Protocol):
+    """A chain's headers."""
+
+    def header(self, number: int) -> Header: ...
+    def header_of(self, block_hash: bytes) -> Header: ...
+
+
+@dataclass(slots=True)
+class _Between:
+    """The time lies between these two blocks: at or after `low`, before `high`."""
+
+    low: Header
+    high: Header
+
+    @property
+    def blocks(self) -> int:
+        return self.high.number - self.low.number
+
+    def guess(self, seconds: int) -> int:
+        """Where the block would be if all had come at the same pace."""
+        pace = (seconds - self.low.timestamp) * self.blocks
+        number = self.low.number + pace // (self.high.timestamp - self.low.timestamp)
+        return min(max(number, self.low.number + 1), self.high.number - 1)
+
+    def take(self, header: Header, seconds: int) -> None:
+        if not self.low.timestamp <= header.timestamp <= self.high.timestamp:
+            raise NodesLie(
+                f"The nodes say that block {header.number} is older than one before it, or "
+                "younger than one after it."
+            )
+        if header.timestamp <= seconds:
+            self.low = header
+        else:
+            self.high = header
+
+
+def last_block_at(chain: Headers, seconds: int, head: ChainHead) -> tuple[Header, Header]:
+    """The last block whose timestamp is at most `seconds`, and its successor.
+
+    The search begins at the head, because nodes may have dropped early blocks (EIP-4444). Blocks
+    come at an even pace for most of a chain's life, so the number is guessed; after a poor guess
+    the middle is tried.
+    """
+    if seconds >= head.timestamp:
+        raise TimeTooLate(
+            f"No block after that time is known yet; {head.timestamp - 1} is the latest time "
+            f"that works ({spoken(head.timestamp - 1)})."
+        )
+    between = _around(chain, seconds, chain.header_of(head.hash))
+    halved = True
+    while between.blocks > 1:
+        blocks = between.blocks
+        middle = between.low.number + blocks // 2
+        number = between.guess(seconds) if halved else middle
+        between.take(chain.header(number), seconds)
+        halved = between.blocks <= blocks // 2
+    if between.high.parent_hash != between.low.hash:
+        # Two nodes, or a reorganisation between two questions: the child decides.
+        between.low = chain.header_of(between.high.parent_hash)
+        if between.low.timestamp > seconds:
+            raise NodesLie("The nodes do not agree on which block was the last one at that time.")
+    return between.low, between.high
+
+
+def _around(chain: Headers, seconds: int, newest: Header) -> _Between:
+    """A block at or before the time and one after it, by steps down from the head."""
+    high, step = newest, max(newest.number // 1000, 1)
+    dropped = -1  # the highest block that the nodes are known not to have any more
+    grows = 1
+    while True:
+        number = max(high.number - step, dropped + 1, 0)
+        header = _header_if_kept(chain, number) if number < high.number else None
+        if header is None:
+            dropped = max(dropped, number)
+            if high.number <= dropped + 1:
+                raise BlockUnknown(
+                    f"The nodes no longer have the blocks of that time: block {high.number:,}, of "
+                    f"{spoken(high.timestamp)}, is the earliest one they have."
+                )
+        elif header.timestamp <= seconds:
+            return _Between(header, high)
+        elif number == 0:
+            raise TimeTooEarly(
+                f"The chain began at {header.timestamp}, which is the earliest time that works "
+                f"({spoken(header.timestamp)})."
+            )
+        else:
+            high = _no_later(header, high)
+        if dropped >= 0:
+            step = max((high.number - dropped) // 2, 1)
+        else:
+            pace = max((newest.timestamp - high.timestamp) / (newest.number - high.number), 1)
+            step = (int((high.timestamp - seconds) / pace) + 1) * grows
+            grows *= 2
+
+
+def _header_if_kept(chain: Headers, number: int) -> Header | None:
+    try:
+        return chain.header(number)
+    except (BlockUnknown, StateNotAvailable):  # some nodes report the latter for dropped blocks
+        return None
+
+
+def _no_later(header: Header, than: Header) -> Header:
+    if header.timestamp > than.timestamp:
+        raise NodesLie(
+            f"The nodes say that block {header.number} is younger than block {than.number}."
+        )
+    return header
+
 
 # Paths through tries that one request asks for: some 4 KiB each, and slow nodes need some 20 ms.
 MOST_PATHS = 200
@@ -28,19 +221,18 @@ def nothing() -> None:
     """For whoever has nothing to do while proofs are fetched."""
 
 
-class SourceChain:
+class SourceChain(PooledChain):
     """For one thread."""
 
     def __init__(
-        self, chain: Chain, *, until: float = math.inf, nodes: Nodes | None = None
+        self, chain: Chain, *, until: float = math.inf, nodes: NodePool | None = None
     ) -> None:
-        self.chain = chain
-        self._nodes = nodes or Nodes(chain, until=until)
+        super().__init__(chain, until=until, nodes=nodes)
         self._by_hash = True
 
-    def head(self) -> ChainHead:
-        """The newest block and the newest final one, as a node says."""
-        return read_head(self._nodes)
+    def head(self, known_final: int | None = None) -> ChainHead:
+        """The newest block and the newest final one, as a node reports them; see `read_head`."""
+        return read_head(self._nodes, known_final)
 
     def header(self, number: int) -> Header:
         """The block of this number, whose hash is its header's."""
@@ -82,30 +274,6 @@ class SourceChain:
             except QuestionRefused:
                 self._by_hash = False  # older nodes take a number only
         return self._proofs(header, asked, hex(header.number), meanwhile)
-
-    def confirm_chain(self) -> None:
-        self._nodes.confirm_chain()
-
-    def ask_another_first(self) -> None:
-        self._nodes.ask_another_first()
-
-    def ask_first(self, turn: int) -> None:
-        self._nodes.ask_first(turn)
-
-    def is_first(self, turn: int) -> bool:
-        return self._nodes.is_first(turn)
-
-    def two_answer(self) -> bool:
-        return self._nodes.two_answer()
-
-    def told_headers(self, number: int) -> list[Header]:
-        """What each node says of the block, as far as it answers."""
-        check = partial(checked_header, expected_number=number)
-        told = self._nodes.each_asked("eth_getBlockByNumber", (hex(number), False), check)
-        return [each for each in told if isinstance(each, Header)]
-
-    def close(self) -> None:
-        self._nodes.close()
 
     def _numbered(self, numbers: Sequence[int]) -> list[Header]:
         return self._nodes.checked_many(

@@ -2,25 +2,26 @@
 
 import logging
 import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 
 from django.db import InterfaceError, OperationalError, close_old_connections, connections
 
 from queries.engines.alarm import Alarm
-from queries.models import Batch, BlockJob, WebhookTurn
+from queries.models import Batch, BlockJob, Leased
 from queries.pipeline.chains import Chains
-from queries.pipeline.leases import next_look, next_look_at
-from queries.pipeline.long_work import LongWork
-from queries.pipeline.watching import Watch
-from queries.pipeline.worker import deliver_once, look_at_what_hangs, work_once
+from queries.pipeline.clock import shared_now
+from queries.pipeline.queue import free
+from queries.pipeline.watch import Watch
+from queries.pipeline.worker import deliver_once, work_once
 
 log = logging.getLogger("tacitus.prover")
 
-LOOKS_EVERY = 0.25  # seconds, where nothing is known to be due sooner and nobody else wakes us
+# Seconds.
+LOOKS_EVERY = 0.25  # unless something is due sooner, or the alarm rings
+LEASED_IS_DUE_IN = 0.25  # what another worker has in hand
 AFTER_A_FAULT = 2.0
-WEBHOOKS_AT_ONCE = 4  # of as many accounts
-WATCHES_EVERY = 5.0
+DELIVERS_EVERY = 1.0
+WEBHOOKS_AT_ONCE = 4
 
 
 def run(
@@ -28,79 +29,45 @@ def run(
 ) -> list[threading.Thread]:
     """Begin to work, until the alarm is stopped; what is in hand then is finished.
 
-    Webhooks have threads of their own, because their receivers may be slow; and one is for what
-    nodes hang for.
+    Webhooks have threads of their own, because their receivers may be slow.
     """
-    looking = threading.Lock()
-    workers = [
-        threading.Thread(
-            target=_prove, args=(new_chains, alarm, looks_every), name=f"prover-{each}"
-        )
-        for each in range(threads)
-    ]
-    workers.append(
-        threading.Thread(
-            target=_have_patience, args=(new_chains, alarm, looks_every), name="patient"
-        )
-    )
-    workers += [
-        threading.Thread(
-            target=_deliver, args=(looking, alarm, looks_every), name=f"webhooks-{each}"
-        )
-        for each in range(WEBHOOKS_AT_ONCE)
-    ]
-    workers.append(threading.Thread(target=_watch, args=(new_chains, alarm), name="watch"))
+    limits = new_chains().routes.limits
+
+    def prove() -> None:
+        chains = new_chains()
+        _work(lambda: work_once(chains), lambda: next_look(Batch, BlockJob), alarm, looks_every)
+
+    def deliver() -> None:
+        _work(lambda: deliver_once(limits), lambda: None, alarm, DELIVERS_EVERY)
+
+    def watch() -> None:
+        known = new_chains()
+        watch = Watch(known.routes, known.signer, lambda: alarm.stopped)
+        _work(watch.once, lambda: None, alarm, watch.routes.limits.poll_interval / 8)
+        watch.close()
+
+    named = {f"prover-{each}": prove for each in range(threads)}
+    named |= {f"webhooks-{each}": deliver for each in range(WEBHOOKS_AT_ONCE)}
+    named["watch"] = watch
+    workers = [threading.Thread(target=target, name=name) for name, target in named.items()]
     for worker in workers:
         worker.start()
     return workers
 
 
-def _prove(new_chains: Callable[[], Chains], alarm: Alarm, looks_every: float) -> None:
-    """All but what nodes hang for."""
-    chains = new_chains()
-    chains.leaves_what_hangs = True
-
-    def next_one() -> float | None:
-        return next_look(Batch, BlockJob, without=chains.left_out)
-
-    _work(lambda: work_once(chains), next_one, alarm, looks_every)
-
-
-def _have_patience(new_chains: Callable[[], Chains], alarm: Alarm, looks_every: float) -> None:
-    """With a place of its own for what is long: it would hold that of the others nearly always."""
-    chains = new_chains()
-    chains.long_work = LongWork()
-
-    def next_one() -> float | None:
-        return next_look_at(chains.hanging.jobs)
-
-    _work(lambda: look_at_what_hangs(chains), next_one, alarm, looks_every)
-
-
-def _deliver(looking: threading.Lock, alarm: Alarm, looks_every: float) -> None:
-    """One thread at a time looks; who has found something lets the next one look meanwhile. There
-    is mostly nothing, and each look takes the database as much as a piece of work does.
-    """
-
-    @contextmanager
-    def meanwhile() -> Iterator[None]:
-        looking.release()
-        try:
-            yield
-        finally:
-            if not looking.acquire(blocking=False):
-                alarm.ring()  # whoever sleeps there looks for the next one of the same account
-                looking.acquire()
-
-    with looking:
-        _work(lambda: deliver_once(meanwhile), lambda: next_look(WebhookTurn), alarm, looks_every)
-
-
-def _watch(new_chains: Callable[[], Chains], alarm: Alarm) -> None:
-    known = new_chains()
-    watch = Watch(known.routes, known.signer, lambda: alarm.stopped)
-    _work(watch.once, lambda: None, alarm, WATCHES_EVERY)
-    watch.close()
+def next_look(*kinds: type[Leased]) -> float | None:
+    """Seconds until something of these kinds is due, or None."""
+    now = shared_now()
+    seconds: list[float] = []
+    for kind in kinds:
+        rows = kind._default_manager.filter(look_again__isnull=False).order_by("look_again")  # noqa: SLF001
+        until = rows.values_list("lease_until", flat=True).first()
+        if until and until > now:  # it keeps the time at which it was due
+            seconds.append(LEASED_IS_DUE_IN)
+        due = rows.filter(free(now)).values_list("look_again", flat=True).first()
+        if due:
+            seconds.append((due - now).total_seconds())
+    return min(seconds, default=None)
 
 
 def _work(
@@ -118,7 +85,7 @@ def _work(
                 pause = looks_every if due is None else min(max(due, 0.01), looks_every)
                 alarm.sleep(pause, heard)
         except (OperationalError, InterfaceError) as fault:
-            # Gone, locked or full: where in our code that was found helps nobody.
+            # The database is gone, locked or full: a traceback of our code helps nobody.
             log.error("The database cannot be used: %s", " ".join(str(fault).split()))  # noqa: TRY400
             alarm.sleep(AFTER_A_FAULT, heard)
         except Exception:

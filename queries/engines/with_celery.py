@@ -5,10 +5,12 @@ workers look every few seconds all the same.
 """
 
 import logging
+import os
 from urllib.parse import urlsplit
 
 from celery import Celery
 from celery.exceptions import OperationalError
+from celery.worker import state
 from django.conf import settings
 
 from queries.engines.alarm import Alarm
@@ -16,7 +18,16 @@ from queries.engines.alarm import Alarm
 log = logging.getLogger("tacitus.prover")
 
 LOOKS_EVERY = 5.0  # seconds
-ALARM = Alarm()  # of the prover that this process is
+
+
+class _Alarm(Alarm):
+    def stop(self) -> None:
+        super().stop()
+        # For a signal that comes before Celery's own handlers are there.
+        state.should_stop = os.EX_OK
+
+
+ALARM: Alarm = _Alarm()  # of the prover that this process is
 
 # What neither library asks of a broker's certificate by itself: that it is one, and of that name.
 CERTIFICATE_CHECKED = {

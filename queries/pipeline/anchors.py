@@ -1,16 +1,17 @@
-"""By what the registry can know a block: its own hash, or a known one above it."""
+"""How the registry can know a block: its hash, a known one above it, or a call that brings one."""
 
+from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 from typing import ClassVar
 
+from queries.chain.attestations import RECORD_HASH, attest_call
 from queries.chain.errors import SourceReorganises
-from queries.chain.registry_facts import UNKNOWN, RegistryFacts
-from queries.pipeline.bringing import bringing
+from queries.chain.registry import UNKNOWN, RegistryFacts
+from queries.models import Attestation
 from queries.pipeline.chains import Chains
-from queries.pipeline.joining import Call
-from queries.pipeline.pieces import Anchor
+from queries.pipeline.pieces import Anchor, Call
 from queries.proving.headers import Header
 from queries.proving.registry_calls import leaf_of
 from queries.routes import Registry, RegistryKind
@@ -102,11 +103,17 @@ class Ground:
 Found = Anchor | SteppingStone | OutOfReach | NotKnownYet | CanBeBrought
 
 
-def find_anchor(
-    chains: Chains, registry: Registry, header: Header, leaf: bytes, *, with_child: bool
+def find_anchor(  # noqa: PLR0913  (what is known, and by whom)
+    chains: Chains,
+    registry: Registry,
+    header: Header,
+    leaf: bytes,
+    *,
+    with_child: bool,
+    facts: RegistryFacts | None = None,
 ) -> Found:
-    """`leaf`: what the registry holds of the block."""
-    facts = chains.facts(registry)
+    """`leaf`: what the registry holds of the block. `facts`: by one node, where named."""
+    facts = facts or chains.facts(registry)
     ground = Ground(
         registry,
         facts,
@@ -183,8 +190,45 @@ def _nearest_known(ground: Ground, first: int) -> int | OutOfReach | NotKnownYet
             return first
     kept = ground.facts.nearest_above(first, registry.longest_range)
     if kept is not None:
-        return kept.number
+        return kept
     if window is not None:
         return window if window - first < registry.longest_range else OutOfReach(window - first)
     call = ground.bring(first)
     return NotKnownYet(WAITS_FOR[registry.kind]) if call is None else CanBeBrought(call)
+
+
+def bringing(registry: Registry, facts: RegistryFacts, first: int) -> Call | None:
+    """None where there is nothing to bring yet."""
+    if registry.kind is RegistryKind.ATTESTED:
+        return _attested(registry, first)
+    return recording(registry, facts, first)
+
+
+def recording(registry: Registry, facts: RegistryFacts, first: int) -> Call | None:
+    """What anyone can have it learn: the L1's hash that an OP-stack chain holds now."""
+    if registry.kind is not RegistryKind.OPTIMISM:
+        return None
+    number, block_hash = facts.newest_l1_block()
+    known = block_hash != UNKNOWN and first <= number <= first + registry.longest_range
+    return Call(RECORD_HASH) if known else None
+
+
+def _attested(registry: Registry, first: int) -> Call | None:
+    """Of the blocks that enough signers agree on, the nearest."""
+    rows = Attestation.objects.filter(
+        source=registry.source,
+        destination=registry.destination,
+        registry=registry.address,
+        block__gte=first,
+        block__lte=first + registry.longest_range,
+        signer__in=registry.signers,
+    )
+    words: dict[tuple[int, str], dict[str, str]] = defaultdict(dict)
+    for row in rows.order_by("block", "block_hash"):
+        words[row.block, row.block_hash][row.signer] = row.signature
+    for (block, block_hash), by_signer in words.items():
+        if len(by_signer) >= registry.threshold:
+            ordered = sorted(by_signer, key=lambda signer: int(signer, 16))
+            signatures = [bytes.fromhex(by_signer[signer]) for signer in ordered]
+            return Call(attest_call(block, bytes.fromhex(block_hash), signatures))
+    return None

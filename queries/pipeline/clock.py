@@ -1,44 +1,31 @@
-"""What time it is for everyone: one clock, because those of workers differ.
+"""The time for all workers: the database server's, because the clocks of machines differ.
 
-It is the database server's. SQLite has no server, and needs none for this: its write-ahead log is
-memory that processes share, so all of them are on one machine, and of one kernel, whose clock all
-its processes and containers read. Where an operator sets that clock, leases last so much longer or
-shorter, once; and whoever is taken for dead meanwhile writes nothing, because its token is no
-longer the row's.
+SQLite has no server and needs none: all processes that share its write-ahead log run on one
+machine. A worker that is wrongly taken for dead writes nothing, because its token has changed.
 """
 
 import time
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from django.db import connection
 from django.utils import timezone
 
-# Seconds for which an answer is gone on from, by the clock that only counts: each look asks for the
-# time several times. A machine that slept meanwhile is so long behind, as one with a slow answer.
+# Seconds for which an answer is counted on, because a pass asks for the time several times.
 COUNTED_ON = 1.0
 
-
-@dataclass
-class _Server:
-    """What it last told, and when: for all threads, so both are replaced at once."""
-
-    told: tuple[float, datetime] | None = None
-
-
-_server = _Server()
+_answer: list[tuple[float, datetime]] = []  # the last one, and the monotonic clock then
 
 
 def shared_now() -> datetime:
     if connection.vendor != "postgresql":
         return timezone.now()
-    told = _server.told
     counted = time.monotonic()
-    if told is None or counted > told[0] + COUNTED_ON:
+    if not _answer or counted > _answer[0][0] + COUNTED_ON:
         now = _ask()
-        _server.told = time.monotonic(), now
+        _answer[:] = [(time.monotonic(), now)]
         return now
-    return told[1] + timedelta(seconds=counted - told[0])
+    asked, now = _answer[0]
+    return now + timedelta(seconds=counted - asked)
 
 
 def _ask() -> datetime:

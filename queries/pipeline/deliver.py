@@ -1,4 +1,7 @@
-"""A batch's end is told to its webhook, again and again until it is taken."""
+"""A batch's end is posted to its webhook, again until the receiver accepts it, for about a day.
+
+All attempts carry the same bytes and event id, so that a receiver can ignore repetitions.
+"""
 
 import json
 import time
@@ -10,19 +13,19 @@ from accounts.webhook_secrets import webhook_secret
 from queries.fact_names import shown_values
 from queries.models import Batch, Query, WebhookAttempt, WebhookDelivery
 from queries.pipeline.clock import shared_now
-from queries.pipeline.leases import Lease
-from queries.pipeline.work import Wait
+from queries.pipeline.queue import Lease
+from queries.pipeline.work import Outcome, Retry
 from queries.statuses import BatchStatus
 from queries.webhooks import NotDelivered, post, signature
 
 EVENT_HEADER, SIGNATURE_HEADER = "Tacitus-Event", "Tacitus-Signature"
-# After each try that was not taken: about a day in all.
+# After each attempt that was not accepted: about a day in all.
 PAUSES = [timedelta(seconds=s) for s in (5, 30, 120, 600, 1_800, 3_600, 7_200, 21_600, 43_200)]
 TAKEN = range(200, 300)
 MOST_FACTS = 1_000
 
 
-def deliver(lease: Lease[WebhookDelivery]) -> Wait | None:
+def deliver(lease: Lease[WebhookDelivery]) -> Outcome:
     delivery = lease.row
     batch = delivery.batch
     body = body_of(delivery)
@@ -46,10 +49,14 @@ def deliver(lease: Lease[WebhookDelivery]) -> Wait | None:
     if answered in TAKEN:
         lease.held().update(delivered=now)
         return None
-    tries = delivery.failures + 1
-    if tries > len(PAUSES):
+    # Other accounts go first for as long as this took: receivers that hang must not hold up all.
+    now = shared_now()
+    others = WebhookDelivery.objects.filter(owner=delivery.owner_id, look_again__lte=now)
+    others.exclude(pk=delivery.pk).update(look_again=now + timedelta(milliseconds=took))
+    attempts = delivery.failures + 1
+    if attempts > len(PAUSES):
         return None
-    return Wait(PAUSES[tries - 1], failures=tries)  # the attempts tell why
+    return Retry(None, attempts, PAUSES[attempts - 1])  # the list of attempts says why
 
 
 def _asked_headers(batch: Batch) -> dict[str, str]:
@@ -60,7 +67,7 @@ def _asked_headers(batch: Batch) -> dict[str, str]:
 
 
 def body_of(delivery: WebhookDelivery) -> bytes:
-    """The same bytes at each try, so that a receiver can tell a repetition."""
+    """The same bytes at each attempt."""
     batch = delivery.batch
     queries = list(Query.objects.filter(batch=batch).order_by("place")[: MOST_FACTS + 1])
     error = {
@@ -85,7 +92,7 @@ def body_of(delivery: WebhookDelivery) -> bytes:
             }
             for query in queries[:MOST_FACTS]
         ],
-        # As in the status answer, which tells those that follow.
+        # As in the status answer, which lists the queries that follow.
         "nextQuery": queries[MOST_FACTS].place if len(queries) > MOST_FACTS else None,
     }
     return json.dumps(content, separators=(",", ":")).encode()

@@ -1,13 +1,13 @@
 """What a batch would take, as a prover would go about it now; nothing is sent or stored."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
-from queries.chain.destination import Fees
 from queries.chain.ens import EnsFault
-from queries.chain.errors import CallReverted, ChainError
-from queries.chain.registry_facts import TimestampRead
+from queries.chain.errors import CallReverted, ChainError, MethodMissing, QuestionRefused
+from queries.chain.registry import TimestampRead, as_if_accumulated
+from queries.chain.signer import Fees
 from queries.models import Query
 from queries.pipeline.anchors import (
     AnotherBlockAccumulated,
@@ -15,24 +15,87 @@ from queries.pipeline.anchors import (
     NotKnownYet,
     OutOfReach,
     SteppingStone,
+    chained,
     find_anchor,
 )
 from queries.pipeline.chains import Chains
+from queries.pipeline.fees import Need
 from queries.pipeline.known import Known, ask_what_is_known
 from queries.pipeline.names import find_accounts
-from queries.pipeline.offers import Need
-from queries.pipeline.pieces import Anchor, Piece
+from queries.pipeline.pieces import Anchor, Part, Piece, stepping_stone
 from queries.pipeline.pricing import (
     REFUSED,
-    needs_alone,
-    priced_together,
+    pricing_of,
     proving_pieces,
     refusal_of,
 )
 from queries.pipeline.settle import block_at
-from queries.pipeline.stones import needs_by_stones
-from queries.pipeline.wanted import missing, reads_of
+from queries.pipeline.wanted import Missing, missing, reads_of
+from queries.proving.headers import Header
+from queries.proving.registry_calls import leaf_of
 from queries.routes import Registry
+
+MOST = 6  # that are looked at for an estimate, which has some ten seconds
+
+
+def needs_by_stones(
+    chains: Chains,
+    registry: Registry,
+    header: Header,
+    first: SteppingStone | Anchor,
+    lacking: Missing,
+) -> dict[Part, Need] | None:
+    """Each tried as if those before it were mined. None if nodes cannot do that, or if there are
+    very many.
+    """
+    source = chains.source(registry.source)
+    needs: dict[Part, Need] = {}
+    known: dict[int, bytes] = {}
+    anchor = first
+    while isinstance(anchor, SteppingStone):
+        piece = stepping_stone(header.number, anchor.headers)
+        if len(needs) == MOST or not _try_out(chains, registry, [piece], known, needs):
+            return None
+        stone = anchor.headers[0]
+        known = {stone.number: leaf_of(stone)}
+        anchor = chained(source.headers, header, stone.number, accumulated=False)
+    pieces = proving_pieces(chains, registry, header.number, anchor, lacking)
+    if not _try_out(chains, registry, pieces, known, needs):
+        return None
+    if _leave_out_accounts(pieces, lacking):
+        accounts = replace(lacking, header_fields=frozenset(), timestamps=())
+        anchor, known = Anchor(header, accumulated=True), {header.number: leaf_of(header)}
+        pieces = proving_pieces(chains, registry, header.number, anchor, accounts)
+        if not _try_out(chains, registry, pieces, known, needs):
+            return None
+    return needs
+
+
+def _leave_out_accounts(pieces: Sequence[Piece], lacking: Missing) -> bool:
+    """Whether the header is sent first, and the accounts once it is accumulated."""
+    return bool(lacking.accounts) and not any(piece.requests for piece in pieces)
+
+
+def _try_out(
+    chains: Chains,
+    registry: Registry,
+    pieces: Sequence[Part],
+    known: dict[int, bytes],
+    needs: dict[Part, Need],
+) -> bool:
+    as_if = as_if_accumulated(registry.address, known) if known else None
+    try:
+        found = pricing_of(chains, registry).alone(pieces, as_if)
+    except (QuestionRefused, MethodMissing):
+        return False
+    for piece, need in found.items():
+        if isinstance(need, CallReverted):  # by who did not look at what was supposed
+            return False
+        if not isinstance(need, Need):
+            raise need
+        needs[piece] = need
+    return True
+
 
 FAR_BELOW = (
     "The block lies so far below what the registry knows that headers are sent first, in "
@@ -85,8 +148,8 @@ class BlockEstimate:
     distance: int | None = None  # of what is out of reach
     proven: tuple[tuple[str, ...], ...] = ()  # of each query, the facts that are there already
     price: Price | None = None  # alone; None: it cannot be told
-    pieces: tuple[Piece, ...] = ()
-    needs: tuple[Need, ...] = ()  # of each piece, in a transaction of its own
+    # Of each piece, in a transaction of its own.
+    alone: Mapping[Part, Need] = field(default_factory=dict)
 
     @property
     def block(self) -> int | None:
@@ -137,19 +200,16 @@ def _block_for_block(
 
 
 def _together(chains: Chains, destination: int, blocks: Sequence[BlockEstimate]) -> Price:
-    apart = [each.price for each in blocks if each.price and not each.pieces]
+    apart = [each.price for each in blocks if each.price and not each.alone]
     whole = sum(apart, Price())
     for source in {each.source for each in blocks}:
         registry = chains.routes.registries[source, destination]
-        ready = [each for each in blocks if each.source == source and each.pieces]
-        alone = {
-            piece: need
-            for each in ready
-            for piece, need in zip(each.pieces, each.needs, strict=True)
-        }
-        served = {piece.job: each.queries for each in ready for piece in each.pieces}
-        for offer in priced_together(chains, registry, alone, served):
-            whole += _price([offer.call.data], [offer.need], offer.fees)
+        alone: dict[Part, Need] = {}
+        for each in blocks:
+            if each.source == source:
+                alone |= each.alone
+        for call, need in pricing_of(chains, registry).together(alone):
+            whole += _price([call.data], [need], chains.destination(destination).fees())
     return whole
 
 
@@ -251,7 +311,7 @@ def _unreachable(
     return replace(job, readiness=Readiness.NOT_KNOWN, sentence=sentence)
 
 
-def _by_stones(job: BlockEstimate, needs: Mapping[Piece, Need] | None, fees: Fees) -> BlockEstimate:
+def _by_stones(job: BlockEstimate, needs: Mapping[Part, Need] | None, fees: Fees) -> BlockEstimate:
     sentence = FAR_BELOW if needs else f"{FAR_BELOW} {NOT_PRICED}"
     job = replace(job, sentence=job.sentence or sentence)
     if needs is None:
@@ -263,16 +323,22 @@ def _by_stones(job: BlockEstimate, needs: Mapping[Piece, Need] | None, fees: Fee
 def _with_price(
     chains: Chains, registry: Registry, anchor: Anchor, known: Known, job: BlockEstimate
 ) -> BlockEstimate:
-    pieces = proving_pieces(chains, registry, anchor.header.number, anchor, missing(known.unproven))
-    needs = []
-    for need in needs_alone(chains, registry, pieces).values():
+    lacking = missing(known.unproven)
+    pieces = proving_pieces(chains, registry, anchor.header.number, anchor, lacking)
+    if _leave_out_accounts(pieces, lacking):
+        needs = needs_by_stones(chains, registry, anchor.header, anchor, lacking)
+        return _by_stones(job, needs, chains.destination(registry.destination).fees())
+    alone: dict[Part, Need] = {}
+    for piece, need in pricing_of(chains, registry).alone(pieces).items():
         if not isinstance(need, Need):
             raise need
-        needs.append(need)
+        alone[piece] = need
     price = _price(
-        [piece.data for piece in pieces], needs, chains.destination(registry.destination).fees()
+        [piece.data for piece in alone],
+        [*alone.values()],
+        chains.destination(registry.destination).fees(),
     )
-    return replace(job, price=price, pieces=tuple(pieces), needs=tuple(needs))
+    return replace(job, price=price, alone=alone)
 
 
 def _price(calls: Sequence[bytes], needs: Sequence[Need], fees: Fees) -> Price:

@@ -1,17 +1,24 @@
 """What a registry holds already of what is asked of one block."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from queries.chain.registry_facts import UNKNOWN, FactRead, RegistryFacts
-from queries.chain.second_words import Missing
+from queries.chain.registry import UNKNOWN, FactRead, RegistryFacts
+from queries.chain.sender import Destination
 from queries.models import SentTransaction
-from queries.pipeline.mined import last_mined_block, sent_to
-from queries.pipeline.undone import seen_to_where_denied, seen_to_where_undone
-from queries.pipeline.work import Wait, Work
+from queries.pipeline.transactions import reopen, sent_to
+from queries.pipeline.work import Outcome, Snooze, Work
 from queries.proving.headers import Header
 from queries.proving.registry_calls import leaf_of
 from queries.shown_calls import who_stored
+from queries.wait_reasons import Reason, WaitCode
+
+NODE_BEHIND = Reason(
+    WaitCode.OTHER_NODE_BEHIND, "Proven; a node of the destination does not know of it yet."
+)
+SENT_AGAIN = Reason(
+    WaitCode.TRANSACTION_ON_ITS_WAY, "Its transaction was undone; it is on its way again."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,36 +56,38 @@ def ask_what_is_known(
     return Known(words, leaf, leaf_of(header))
 
 
-def confirm_missing(work: Work, header: Header, known: Known) -> Wait | None:
-    """That what is to be proven is not proven yet: where one node alone says so, others are asked.
-
-    It would be paid for again, and that something is missing is nothing that a hash could check.
+def confirm_missing(work: Work, header: Header, known: Known) -> Outcome:
+    """What we have paid for is not paid for again on the word of one node: by quorum it is missing,
+    or it is looked at again.
     """
-    if known.of_another_block:
-        return None  # nothing is sent before that is looked into
-    missing = Missing(header.number, b"" if known.accumulated else known.of_header, known.unproven)
-    return confirm(work, missing, _was_paid_for_by(work, known))
+    paid = None if known.of_another_block else _was_paid_for_by(work, known)
+    if paid is None:
+        return None
+    leaf = b"" if known.accumulated else known.of_header
+    return confirm(work, header.number, leaf, known.unproven, paid)
 
 
-def confirm(work: Work, missing: Missing, paid: int | None) -> Wait | None:
-    """By two nodes where we have paid for it, by this transaction; and even then it is not paid for
-    again: what became of the transaction is looked at anew.
-    """
+def confirm(
+    work: Work, number: int, leaf: bytes, unproven: Sequence[FactRead], paid: int
+) -> Outcome:
+    """`leaf`: of the block, where the registry lacks it."""
+
+    def is_missing(one: Destination) -> bool:
+        facts = RegistryFacts(one, work.registry)
+        if leaf and facts.leaves([number]) == [leaf]:
+            return False
+        return all(word is None for word in facts.words(unproven))
+
     destination = work.chains.destination(work.job.destination)
-    words = work.chains.second_words(work.job.destination)
-    row = None if paid is None else SentTransaction.objects.get(pk=paid)
-    # One of a key that was in use before may have nothing to pay with: it is proven anew.
-    ours = row if row and row.sender == work.chains.sender else None
-    if ours and (wait := seen_to_where_undone(destination, words, ours)):
-        return wait
-    words.confirm_missing(
-        work.registry,
-        missing,
-        known_up_to=last_mined_block(destination.chain, work.chains.sender),
-        by_two=row is not None,
-        meanwhile=work.lease.keep,
-    )
-    return seen_to_where_denied(destination, words, ours) if ours else None
+    if not destination.quorum(is_missing, ("missing", work.registry.address, number)):
+        return work.failed(NODE_BEHIND)
+    row = SentTransaction.objects.get(pk=paid)
+    if row.sender != work.chains.sender:
+        return None  # of a key that was in use before, which may have nothing to pay with
+    if row.settled and work.chains.lane(work.job.destination).is_undone(row):
+        reopen(row)
+        return Snooze(SENT_AGAIN)
+    return work.failed(NODE_BEHIND)
 
 
 def _was_paid_for_by(work: Work, known: Known) -> int | None:

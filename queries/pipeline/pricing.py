@@ -1,19 +1,19 @@
-"""What proving costs: the transactions that it takes, tried out, and who would bear which share."""
+"""What calls need: each is tried out on a node before anything is signed.
 
-from collections.abc import Callable, Mapping, Sequence
+A piece that needs more gas than a transaction may have is halved until it fits.
+"""
 
-from queries.chain.errors import CallReverted, ChainAnswer, TooMuchGas, TransactionRefused
-from queries.chain.nodes import ENOUGH_NODES
-from queries.chain.one_transaction import MOST_GAS
-from queries.chain.registry_storage import AsIf
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from queries.chain.calls import AsIf
+from queries.chain.errors import CallReverted, TooMuchGas, TransactionRefused
+from queries.chain.sender import Destination
 from queries.chain.source import nothing
-from queries.models import Query
 from queries.pipeline.chains import Chains
-from queries.pipeline.joining import Call, join
-from queries.pipeline.offers import Need, Offer
-from queries.pipeline.pieces import Anchor, Piece, pieces_of
-from queries.pipeline.shares import even_shares, shares_of
-from queries.pipeline.truth import TRUTHS
+from queries.pipeline.fees import Need
+from queries.pipeline.pieces import Anchor, Call, HashCall, Part, Piece, join, pieces_of
+from queries.pipeline.readback import TRUTHS
 from queries.pipeline.wanted import Missing
 from queries.routes import Registry
 from queries.wait_reasons import WaitCode
@@ -36,135 +36,76 @@ def proving_pieces(  # noqa: PLR0913, PLR0917  (what a piece is made of)
     source = chains.source(registry.source)
     proofs = source.account_proofs(anchor.header, asked, meanwhile)
     TRUTHS.remember(anchor.header, lacking, proofs)
-    return pieces_of(job, anchor, lacking, proofs)
+    rules = chains.chain(registry.destination).gas_rules
+    return pieces_of(job, anchor, lacking, proofs, rules)
 
 
-def needs_alone(
-    chains: Chains,
-    registry: Registry,
-    pieces: Sequence[Piece],
-    as_if: AsIf | None = None,
-    *,
-    of_each: bool = False,
-) -> dict[Piece, Need | Refusal]:
-    """What each piece would need in a transaction of its own, or why there can be none; `of_each`
-    node that is asked, the most.
-    """
-    calls = [piece.data for piece in pieces]
-    needs = _needs(chains, registry, calls, as_if, of_each=of_each)
-    return dict(zip(pieces, needs, strict=True))
+@dataclass(frozen=True, slots=True)
+class Pricing:
+    """By whom a call is tried out: `destination` may be a view of one node."""
 
+    destination: Destination
+    registry: Registry
+    sender: str
 
-def priced_together(
-    chains: Chains,
-    registry: Registry,
-    alone: Mapping[Piece, Need],
-    served: Mapping[int, Sequence[Query]],
-    *,
-    of_each: bool = False,
-) -> list[Offer]:
-    """The pieces in as few transactions as they fit in; `CallReverted` where one is refused."""
-    fees = chains.destination(registry.destination).fees()
-    return [
-        Offer(
-            call,
-            need,
-            fees,
-            shares_of({piece: alone[piece].most(fees) for piece in call.pieces}, served),
+    def alone(
+        self, pieces: Iterable[Part], as_if: AsIf | None = None
+    ) -> dict[Part, Need | Refusal]:
+        """What each piece needs in a transaction of its own, or why there can be none."""
+        found: dict[Part, Need | Refusal] = {}
+        untried: list[Part] = [*pieces]
+        while untried:
+            needs = self._needs([piece.data for piece in untried], as_if)
+            tried, untried = zip(untried, needs, strict=True), []
+            for piece, need in tried:
+                halves = piece.halves() if isinstance(need, TooMuchGas) else ()
+                untried += halves
+                if not halves:
+                    found[piece] = need
+        return found
+
+    def together(self, alone: Mapping[Part, Need]) -> list[tuple[Call, Need]]:
+        """The pieces in as few calls as they fit in; `CallReverted` where one is refused."""
+        apart = {piece.data: need for piece, need in alone.items()}
+        calls = [Call(part.data) for part in alone if isinstance(part, HashCall)]
+        calls += join([part for part in alone if isinstance(part, Piece)])
+        tried = [call.data for call in calls if call.data not in apart]
+        needs = apart | dict(zip(tried, self._needs(tried), strict=True))
+        fitting: list[tuple[Call, Need]] = []
+        for call in calls:
+            need = needs[call.data]
+            if isinstance(need, CallReverted):
+                raise need
+            if isinstance(need, TransactionRefused):  # together they are too much
+                fitting += [(Call(piece.data, (piece,)), alone[piece]) for piece in call.pieces]
+            else:
+                fitting.append((call, need))
+        return fitting
+
+    def _needs(self, calls: Sequence[bytes], as_if: AsIf | None = None) -> list[Need | Refusal]:
+        if not calls:
+            return []
+        to = self.registry.address
+        gas = self.destination.gas_needed_by_each(self.sender, to, calls, as_if)
+        data_fees = self.destination.data_fees(calls)
+        return [
+            self._fitting(Need(each, data_fee)) if isinstance(each, int) else each
+            for each, data_fee in zip(gas, data_fees, strict=True)
+        ]
+
+    def _fitting(self, need: Need) -> Need | TooMuchGas:
+        """With less gas than it needs a transaction fails, and is paid for."""
+        cap = self.destination.chain.gas_cap
+        if need.gas <= cap:
+            return need
+        return TooMuchGas(
+            f"One fact takes a transaction of {need.gas:,} gas, and none may have more than "
+            f"{cap:,} on {self.destination.chain.name}."
         )
-        for call, need in _joined(chains, registry, alone, of_each=of_each)
-    ]
 
 
-def _joined(
-    chains: Chains, registry: Registry, alone: Mapping[Piece, Need], *, of_each: bool
-) -> list[tuple[Call, Need]]:
-    apart = {piece.data: need for piece, need in alone.items()}
-    calls = join(list(alone))
-    tried = [call.data for call in calls if call.data not in apart]
-    together = _needs(chains, registry, tried, of_each=of_each)
-    needs = apart | dict(zip(tried, together, strict=True))
-    fitting: list[tuple[Call, Need]] = []
-    for call in calls:
-        need = needs[call.data]
-        if isinstance(need, CallReverted):
-            raise need
-        if isinstance(need, TransactionRefused):  # together they are too much
-            fitting += [(Call(piece.data, (piece,)), alone[piece]) for piece in call.pieces]
-        else:
-            fitting.append((call, need))
-    return fitting
-
-
-def priced_alone(chains: Chains, registry: Registry, call: Call, queries: Sequence[Query]) -> Offer:
-    """A call that serves all of these queries alike."""
-    (need,) = _needs(chains, registry, [call.data])
-    if not isinstance(need, Need):
-        raise need
-    fees = chains.destination(registry.destination).fees()
-    return Offer(call, need, fees, even_shares(queries))
-
-
-def _needs(
-    chains: Chains,
-    registry: Registry,
-    calls: Sequence[bytes],
-    as_if: AsIf | None = None,
-    *,
-    of_each: bool = False,
-) -> list[Need | Refusal]:
-    if not of_each:
-        return _needs_once(chains, registry, calls, as_if)
-    destination = chains.destination(registry.destination)
-    told: dict[int, list[Need | Refusal]] = {}  # by node
-    refused: ChainAnswer | None = None
-    for _ in destination.with_each_first():
-        try:
-            needs = _needs_once(chains, registry, calls, as_if)
-        except ChainAnswer as fault:
-            refused = fault
-        else:
-            told[destination.answered] = needs
-    if refused and not told:
-        raise refused
-    return [_most(each) for each in zip(*told.values(), strict=True)]
-
-
-def _most(told: Sequence[Need | Refusal]) -> Need | Refusal:
-    """Of what nodes say of one call, the most that two name where there are three; refused is what
-    two refuse there, or both: with one alone that names gas it would fail and be paid for.
-    """
-    needs = sorted(
-        (each for each in told if isinstance(each, Need)),
-        key=lambda need: (need.gas, need.data_fee),
-    )
-    if len(needs) < min(ENOUGH_NODES, len(told)):
-        return next(each for each in told if not isinstance(each, Need))
-    return needs[-ENOUGH_NODES:][0] if len(needs) > ENOUGH_NODES else needs[-1]
-
-
-def _needs_once(
-    chains: Chains, registry: Registry, calls: Sequence[bytes], as_if: AsIf | None
-) -> list[Need | Refusal]:
-    if not calls:
-        return []
-    destination = chains.destination(registry.destination)
-    gas = destination.gas_needed_by_each(chains.sender, registry.address, calls, as_if)
-    data_fees = destination.data_fees(calls)
-    return [
-        _fitting(Need(each, data_fee)) if isinstance(each, int) else each
-        for each, data_fee in zip(gas, data_fees, strict=True)
-    ]
-
-
-def _fitting(need: Need) -> Need | TooMuchGas:
-    """With less gas than it needs it would run out of it, and be paid for."""
-    if need.gas <= MOST_GAS:
-        return need
-    return TooMuchGas(
-        f"The proof takes a transaction of {need.gas:,} gas, and none may have more than "
-        f"{MOST_GAS:,}. Ask for fewer accounts or slots in a batch."
-    )
+def pricing_of(chains: Chains, registry: Registry) -> Pricing:
+    return Pricing(chains.destination(registry.destination), registry, chains.sender)
 
 
 def refusal_of(reverted: CallReverted) -> str:

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from queries.asked_fields import account_fields, header_fields
-from queries.chain.registry_facts import (
+from queries.chain.registry import (
     AccountFieldRead,
     FactRead,
     HeaderFieldRead,

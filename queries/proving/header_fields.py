@@ -118,5 +118,6 @@ LATER_FIELD_RULES = (
     FieldRule("slotNumber", Form.INTEGER, 8),
 )
 
-# How many fields a header had after the forks that appended some, from Frontier to Amsterdam.
-FORK_FIELD_COUNTS = (15, 16, 17, 20, 21, 23)
+# Fields of a header after each fork that appended some, from Frontier to Amsterdam. BNB chain had
+# 19 in 2024: Cancun's blob fields without a beacon root.
+FORK_FIELD_COUNTS = (15, 16, 17, 19, 20, 21, 23)

@@ -112,21 +112,6 @@ def header_from_json(block: object, expected_hash: bytes | None = None) -> Heade
     return header
 
 
-def header_to_json(header: Header) -> dict[str, str]:
-    """Write the header as a node does; one of a fork whose fields have no names yet is refused."""
-    rules = FIELD_RULES + LATER_FIELD_RULES
-    payloads = [*header.payloads, *map(read_string, header.later_items)]
-    if len(payloads) > len(rules):
-        raise HeaderFieldMissing(
-            f"the header 0x{header.hash.hex()} has {len(payloads)} fields; {len(rules)} are known"
-        )
-    written = {"hash": f"0x{header.hash.hex()}"}
-    for rule, payload in zip(rules, payloads, strict=False):
-        value = rule.value(payload)
-        written[rule.json_key] = hex(value) if isinstance(value, int) else f"0x{value.hex()}"
-    return written
-
-
 def _items_from_json(fields: dict[str, object]) -> Iterator[bytes]:
     rules = FIELD_RULES + LATER_FIELD_RULES
     # A fork's fields come together, so the last one that is there says which must be.

@@ -1,43 +1,58 @@
-"""Proofs of one block, portioned so that each portion fits a transaction.
+"""Proofs of one block in portions that each fit a transaction.
 
-By a rough gas table: what is sent is always tried out first.
+They are cut by a rough gas table; the service tries out every call before it is sent.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from .account_proofs import SlotProof
 from .packing import pack
 from .witnesses import AccountRequest
 
-NEW_WORD = 22_100
 ACCOUNT = 20_000  # beside what is stored of it
 SLOT = 10_000
 BYTE = 40
-MOST_GAS = 13_000_000  # of 2^24, with room for 128 KiB of calldata
 
+
+@dataclass(frozen=True, slots=True)
+class GasRules:
+    """What a chain's forks decide; by default the rules of Osaka."""
+
+    cap: int = 2**24  # of a transaction (EIP-7825)
+    new_slot: int = 22_100  # a storage slot's first word (EIP-2929)
+
+    @property
+    def room(self) -> int:
+        """For what the rough table counts; the rest of the cap is for 128 KiB of calldata."""
+        return self.cap * 31 // 40
+
+
+OSAKA = GasRules()
 Build = Callable[[Sequence[AccountRequest]], bytes]
 
 
-def portions(requests: Sequence[AccountRequest], build: Build) -> list[Sequence[AccountRequest]]:
+def portions(
+    requests: Sequence[AccountRequest], build: Build, rules: GasRules = OSAKA
+) -> list[Sequence[AccountRequest]]:
     """In as few groups as `build`, which makes a call of one, needs calls for."""
-    parts = [_parts(request, build) for request in requests]
+    parts = [_parts(request, build, rules) for request in requests]
     # Parts of one account cannot share a witness.
     apart = [[part] for account in parts if len(account) > 1 for part in account]
     whole = sorted(
         (account[0] for account in parts if len(account) == 1),
         key=lambda request: request.proof.address_hash,
     )
-    return [*apart, *pack(whole, build, MOST_GAS, gas_of)]
+    return [*apart, *pack(whole, build, rules.room, lambda each: gas_of(each, rules))]
 
 
-def gas_of(request: AccountRequest) -> int:
+def gas_of(request: AccountRequest, rules: GasRules) -> int:
     """By the rough table, beside its bytes."""
-    words = len(request.fields) + len(request.proof.slots)
-    return ACCOUNT + SLOT * len(request.proof.slots) + NEW_WORD * words
+    slots = len(request.proof.slots)
+    return ACCOUNT + SLOT * slots + rules.new_slot * (len(request.fields) + slots)
 
 
-def _parts(request: AccountRequest, build: Build) -> list[AccountRequest]:
+def _parts(request: AccountRequest, build: Build, rules: GasRules) -> list[AccountRequest]:
     """An account with more slots than one transaction can store is proven in several parts."""
     proof, fields = request.proof, request.fields
     if not proof.slots:
@@ -47,7 +62,9 @@ def _parts(request: AccountRequest, build: Build) -> list[AccountRequest]:
         return AccountRequest(replace(proof, slots=tuple(slots)), fields)
 
     slots = sorted(proof.slots, key=lambda each: each.path.key)
-    rest = MOST_GAS - gas_of(part(()))
-    first, *more = pack(slots, lambda some: build([part(some)]), rest, lambda _: NEW_WORD + SLOT)
+    rest = rules.room - gas_of(part(()), rules)
+    first, *more = pack(
+        slots, lambda some: build([part(some)]), rest, lambda _: rules.new_slot + SLOT
+    )
     others = [replace(part(each), fields=frozenset()) for each in more]
     return [part(first), *others]

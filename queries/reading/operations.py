@@ -10,8 +10,7 @@ from enum import StrEnum
 from django.db.models import Case, Count, Exists, Min, OuterRef, Q, Sum, Value, When
 from ulid import ULID
 
-from queries.chain.errors import NamesUnanswered
-from queries.chain.nodes import PASSING
+from queries.chain.errors import NodesLimited, NodesRefuse, NodesUnreachable
 from queries.daily_counts import DONE, FACTS, LONGER, REJECTED, TOOK, WITHIN, done_within
 from queries.models import (
     Batch,
@@ -28,7 +27,7 @@ from queries.models import (
     WebhookDelivery,
 )
 from queries.pipeline.clock import shared_now
-from queries.pipeline.day import gone_in_a_day
+from queries.pipeline.fees import gone_in_a_day
 from queries.statuses import ENDED, BatchStatus
 from queries.wait_reasons import WaitCode
 
@@ -37,11 +36,10 @@ from queries.wait_reasons import WaitCode
 BEFORE_ALL = datetime(2000, 1, 1, tzinfo=UTC)
 # How long a name takes is the choice of whoever set its resolver, for ever where they want it. So
 # it says nothing of how the service does; whether nodes answer for names is noted of each node.
-FOR_NAMES = Q(wait_code__in=(NamesUnanswered.code, WaitCode.NAMES_IN_TURN.value))
+FOR_NAMES = Q(wait_code=WaitCode.NAMES_IN_TURN.value)
 
 
-# Left to one thread, so that what is due of it waits for that, and not for provers.
-FOR_NODES = Q(wait_code__in=(*(each.code for each in PASSING), WaitCode.NODES_HANG.value))
+FOR_NODES = Q(wait_code__in=[each.code for each in (NodesUnreachable, NodesLimited, NodesRefuse)])
 
 
 class State(StrEnum):
@@ -269,12 +267,11 @@ def _chains(
 def _chain(
     head: Head | None, record: ChainRecord | None, most_a_day: int | None, now: datetime
 ) -> ChainState:
-    looks = [row.looked_at for row in (head, record) if row]
     return ChainState(
         number=head.number if head else None,
         final=head.final_number if head else None,
         block_age=max(now.timestamp() - head.timestamp, 0.0) if head else None,
-        looked_at=_seconds(max(looks), now) if looks else None,
+        looked_at=_seconds(record.looked_at, now) if record else None,
         needed_window=record.needed_window if record else None,
         signer=record.signer if record else "",
         balance=int(record.balance, 16) if record and record.balance else None,

@@ -52,6 +52,7 @@ class BlockProgress:
     queries: int
     steps: tuple[StepCount, ...]
     waits_for: Reason | None
+    lost: int  # queries whose facts a reorganisation removed after the batch was DONE
 
     @property
     def key(self) -> str:
@@ -68,6 +69,10 @@ class Progress:
     @property
     def queries(self) -> int:
         return sum(each.queries for each in self.blocks)
+
+    @property
+    def lost(self) -> int:
+        return sum(each.lost for each in self.blocks)
 
     @property
     def steps(self) -> tuple[StepCount, ...]:
@@ -87,6 +92,7 @@ def progress_of(shown: BatchView) -> Progress:
             first=Min("place"),
             queries=Count("pk"),
             of_accounts=Count("pk", filter=Q(header_fields=0)),
+            lost=Count("pk", filter=Q(ended=False, values__isnull=False)),
             waits=Max(OF_A_JOB, filter=Q(ended=False)),
             **{f"{column}_count": count for column, count in counts.items()},
         )
@@ -133,6 +139,7 @@ def _block(row: Mapping[str, Any]) -> BlockProgress:
         row["queries"],
         tuple(_count(row, step) for step in StepName),
         reason_of(row["waits"]),
+        row["lost"],
     )
 
 

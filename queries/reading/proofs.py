@@ -9,7 +9,7 @@ from itertools import groupby
 from tempfile import SpooledTemporaryFile
 from typing import IO
 
-from queries.chain.signed_parts import parts_of
+from queries.chain.signer import parts_of
 from queries.errors import BatchNotDone, BatchRejected, BatchUnknown, ProofsBusy, ProofUnavailable
 from queries.held_threads import place_for_a_proof
 from queries.models import BlockJob, Query, SentTransaction

@@ -5,8 +5,7 @@ from datetime import datetime
 
 from django.db.models import Q
 
-from queries.models import Query, SentHash, SentTransaction, TransactionOfJob
-from queries.pipeline.shares import split
+from queries.models import Query, SentHash, SentTransaction, Share, TransactionOfJob
 from queries.reading.lines import QueryLine, line_of, with_lines
 from queries.reading.slices import Cursor, Slice, slice_of
 
@@ -25,10 +24,10 @@ class ServedBlock:
 
 @dataclass(frozen=True, slots=True)
 class ServedBatch:
-    """A batch that it was sent for, with what this batch bears of its cost."""
+    """A batch that it was sent for, with what this batch paid for it."""
 
     id: str
-    share: int | None  # wei, once it is mined
+    share: int | None  # wei, once it is confirmed
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +56,7 @@ class TransactionView:
 
 
 def transaction(chain: int, transaction_hash: str) -> TransactionView | None:
-    """In two statements. The hash is one of those that were sent, in lower case."""
+    """In three statements. The hash is one of those that were sent, in lower case."""
     found = (
         SentHash.objects.filter(hash=transaction_hash, transaction__chain=chain)
         .select_related("transaction")
@@ -82,7 +81,7 @@ def _view(row: SentTransaction) -> TransactionView:
     price = int(row.gas_price, 16) if mined and row.gas_price else None
     data_fee = int(row.data_fee, 16) if mined and row.data_fee else 0
     cost = None if price is None else (row.gas_used or 0) * price + data_fee
-    batches = _batches(row, cost)
+    batches = _batches(row)
     return TransactionView(
         key=row.pk,
         chain=row.chain,
@@ -122,9 +121,9 @@ def _blocks(row: SentTransaction) -> tuple[ServedBlock, ...]:
     return tuple(ServedBlock(*each) for each in jobs.values_list(*columns)[:MOST_JOBS])
 
 
-def _batches(row: SentTransaction, cost: int | None) -> tuple[ServedBatch, ...]:
-    whole = sum(sum(of_batch.values()) for of_batch in row.shares.values())
-    if cost is None or not whole:
-        return tuple(ServedBatch(batch, None) for batch in sorted(row.shares))
-    costs = split(cost, row.shares)
-    return tuple(ServedBatch(batch, sum(costs[batch].values())) for batch in sorted(costs))
+def _batches(row: SentTransaction) -> tuple[ServedBatch, ...]:
+    shares = Share.objects.filter(transaction=row).order_by("batch")
+    return tuple(
+        ServedBatch(batch, int(paid, 16) if paid and row.settled else None)
+        for batch, paid in shares.values_list("batch", "paid")
+    )

@@ -12,9 +12,8 @@ from django.contrib.auth.hashers import PBKDF2PasswordHasher
 from django.contrib.auth.password_validation import validate_password
 from django.core.exceptions import ValidationError
 from django.core.management import CommandError, call_command
-from django.db import IntegrityError, connection
+from django.db import IntegrityError
 from django.test import Client
-from django.test.utils import CaptureQueriesContext
 
 from accounts import api_keys, attempts
 from accounts.models import Account, ApiKey, Session
@@ -290,20 +289,6 @@ def test_what_an_operator_does_is_written_down(settings: LazySettings) -> None:
         (str(account.pk), "Enabled."),
         (key.pk, "Revoked."),
     ]
-
-
-def test_a_page_asks_the_database_as_often_for_many_rows_as_for_one(
-    settings: LazySettings, django_assert_num_queries: Any
-) -> None:
-    operator = wallet_operator(settings)
-    for path in ("account", "apikey"):
-        with CaptureQueriesContext(connection) as few:
-            operator.client.get(f"/admin/accounts/{path}/")
-        for number in range(5):
-            api_keys.add_key(Account.objects.get(address=operator.address), f"Key {number}")
-            Account.objects.create(address=f"{path}{number}")
-        with django_assert_num_queries(len(few)):
-            operator.client.get(f"/admin/accounts/{path}/")
 
 
 def test_keys_are_shown_with_their_use_and_in_utc(settings: LazySettings) -> None:

@@ -10,7 +10,7 @@ from tests.accounts.sign_in_page import Visit
 from tests.accounts.wallet import Wallet, install
 from tests.browser import Pictures
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.either_database]
 
 OTHER = "0x70997970C51812dc3A010C7d01b50e0d17dc79C8"
 

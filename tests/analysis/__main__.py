@@ -2,9 +2,9 @@
 
 import sys
 
-from explorer.security.analysis import EXPLAINED
 from queries.chain.solidity import read_sources
 from tests.analysis.analysed import analysed
+from tests.analysis.explained import EXPLAINED
 
 
 def main() -> int:
@@ -19,7 +19,7 @@ def main() -> int:
         sys.stdout.write(f"Explained, and no longer found: {detector} in {place}\n")
     sys.stdout.write(
         f"{len(found)} findings at {len(places)} places, {len(places & reasons.keys())} of them "
-        "explained in explorer/security/analysis.py\n"
+        "explained in tests/analysis/explained.py\n"
     )
     return 1 if new or gone else 0
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from queries.chain.solidity import CONTRACTS, SETTINGS, compiler_version, run_compiler
+from queries.chain.solidity import CONTRACTS, SETTINGS, run_compiler
 
 REPOSITORY = Path(__file__).parents[2]
 PYTHON = REPOSITORY / ".venv-analyser" / "bin" / "python"
@@ -26,10 +26,11 @@ class Finding:
 
 def analysed(sources: Mapping[str, str]) -> list[Finding]:
     """In the contracts' sources, or in others."""
+    packages = json.loads((CONTRACTS / "package.json").read_text())
     output = run_compiler(sources, {**SETTINGS, "outputSelection": _ASKED})
     ended = subprocess.run(
         [PYTHON, _PROGRAM],
-        input=json.dumps({"output": output, "version": compiler_version()}),
+        input=json.dumps({"output": output, "version": packages["devDependencies"]["solc"]}),
         stdout=subprocess.PIPE,
         text=True,
         check=True,

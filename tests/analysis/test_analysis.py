@@ -1,10 +1,10 @@
-"""What the analyser finds in the contracts is what /docs/security explains, no more and no less."""
+"""Slither finds in the contracts what tests/analysis/explained.py explains, no more and no less."""
 
 import pytest
 
-from explorer.security.analysis import EXPLAINED
 from queries.chain.solidity import read_sources
 from tests.analysis.analysed import PYTHON, analysed
+from tests.analysis.explained import EXPLAINED
 
 pytestmark = pytest.mark.no_database
 needs_the_analyser = pytest.mark.skipif(

@@ -1,118 +1,250 @@
-"""`make chaos`: the service under faults, on each database and with each engine by turns."""
+# ruff: noqa: T201, it prints a report
+"""`make chaos`: the service under faults that operators run into, on each database and engine."""
 
-import os
+import random
 import secrets
 import signal
-import socket
+import sqlite3
 import sys
-from argparse import ArgumentParser, Namespace
-from collections.abc import Callable, Sequence
-from dataclasses import replace
+import threading
+import time
+from argparse import ArgumentParser
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, closing, contextmanager
+from functools import partial
+from itertools import product
 from pathlib import Path
-from urllib.parse import urlsplit
+from typing import Any
 
-from tests.chaos.report import report
-from tests.chaos.run import Turn, turned
+import psycopg
+
+from tests.chaos.checks import Checks
+from tests.chaos.installation import FINALITY, NODES, A, B, Clients, Installation, Options
+from tests.scenarios.chain import BODIES
+from tests.scenarios.node import Node
+from tests.scenarios.service import SIGNER, Process
 
 VAR = Path(__file__).parents[2] / "var"
-SERVER = "postgres://postgres@127.0.0.1:5432/postgres"
-BROKER = "redis://127.0.0.1:6379/11"
-SECONDS = 600
-PORTS = {"postgres": 5432, "postgresql": 5432, "redis": 6379, "amqp": 5672}
+DATABASES, ENGINES = ("sqlite", "postgres"), ("embedded", "celery")
+PATIENCE = 300  # seconds in which one more batch must end
+LONGEST = 6  # seconds of a fault, in a run of two minutes or more
+GWEI = 10**9
+END_CONNECTIONS = (
+    "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
+    "WHERE datname = current_database() AND pid != pg_backend_pid()"
+)
+Fault = Callable[[random.Random], None]  # begins, lasts and ends
+NodeFault = Callable[[Node], None]  # begins
 
 
 def main() -> int:
-    named = _arguments()
+    runs = _options()
     signal.signal(signal.SIGTERM, signal.default_int_handler)
-    signal.signal(signal.SIGHUP, signal.default_int_handler)
-    present, absent = shared(_turns(named), named.seconds, _answers)
-    try:
-        found = [_run(turn) for turn in present]
-    except KeyboardInterrupt:
-        _say("Everything that was started has ended.")
-        return 130
-    return exit_code(absent, all_right=all(found))
+    return 1 if sum(run(options) for options in runs) else 0
 
 
-def shared(
-    turns: Sequence[Turn], seconds: float, answers: Callable[[str], bool]
-) -> tuple[list[Turn], list[tuple[Turn, str]]]:
-    """Those that can be run, with all of the time among them; the others, with what is absent."""
-    there = {each: answers(each) for turn in turns for each in (turn.server, turn.broker) if each}
-    absent = [
-        (turn, next(each for each in (turn.server, turn.broker) if not there.get(each, True)))
-        for turn in turns
-        if not all(there.get(each, True) for each in (turn.server, turn.broker))
-    ]
-    left_out = [turn for turn, _ in absent]
-    present = [turn for turn in turns if turn not in left_out]
-    return [replace(turn, seconds=seconds / len(present)) for turn in present], absent
-
-
-def exit_code(absent: Sequence[tuple[Turn, str]], *, all_right: bool) -> int:
-    """Who can do without some turns names the others: what was asked for and not run is told, and
-    no success.
-    """
-    for turn, address in absent:
-        _say(f"NOT RUN: {turn.name}, because nothing answers at {_place(address)}")
-    return 0 if all_right and not absent else 1
-
-
-def _run(turn: Turn) -> bool:
-    """Whether all is right."""
-    name = "-".join(turn.choices)
-    folder = VAR / f"chaos-{turn.seed}-{name}"
-    if folder.exists():
-        folder = VAR / f"chaos-{turn.seed}-{name}-{secrets.token_hex(2)}"
+def run(options: Options) -> int:
+    """Run the service under faults and print a report; return the number of problems."""
+    name = f"chaos-{options.seed}-{options.database}-{options.engine}-{secrets.token_hex(2)}"
+    folder = VAR / name
     folder.mkdir(parents=True)
-    _say(f"{turn.name}, seed {turn.seed} …")
-    with turned(turn, folder) as ended:
-        found = ended.check()
-        text = "\n".join(report(ended, found, folder.relative_to(VAR.parent)))
-    (folder / "report").write_text(f"{text}\n")
-    _say(f"{text}\n")
-    return not found and not ended.failed
+    print(f"{options} …", flush=True)
+    with ExitStack() as stack:
+        installation = Installation(options, folder, stack)
+        clients, faults = Clients(installation), Faults(installation)
+        checks = Checks(installation, clients)
+        with _in_background(installation.keep_chains_busy):
+            with _in_background(clients.submit_batches):
+                faults.run()
+            _await_rest(checks)
+            problems = faults.problems + list(checks.problems())
+    print(f"  {len(clients.batches)} batches, {len(checks.facts)} facts")
+    for each in problems:
+        print(f"  WRONG: {each}")
+    print(f"  again: {options}; logs in {folder}", flush=True)
+    return len(problems)
 
 
-def _arguments() -> Namespace:
+def _await_rest(checks: Checks) -> None:
+    """Wait until nothing is left to do, or no batch ends any more."""
+    ended, progress = 0, time.monotonic()
+    while not checks.is_at_rest() and time.monotonic() < progress + PATIENCE:
+        if len(checks.ended) > ended:
+            ended, progress = len(checks.ended), time.monotonic()
+        time.sleep(1)
+
+
+@contextmanager
+def _in_background(work: Callable[[threading.Event], None]) -> Iterator[None]:
+    """Work in a thread until the block ends; raise what the work raises."""
+    stopped = threading.Event()
+    with ThreadPoolExecutor(1) as pool:
+        working = pool.submit(work, stopped)
+        try:
+            yield
+        finally:
+            stopped.set()
+        working.result()
+
+
+class Faults:
+    """Four lanes of faults at a time: programs, reorgs, and the nodes of each chain.
+
+    A lane plays all its faults in an order that follows from the seed, then all of them again.
+    """
+
+    def __init__(self, installation: Installation) -> None:
+        self._installation = installation
+        self._longest = min(max(installation.options.seconds / 20, 0.5), LONGEST)
+        self._ended = threading.Event()
+        self.problems: list[str] = []
+
+    def run(self) -> None:
+        lanes: tuple[tuple[list[Fault], float], ...] = (
+            (self._of_programs(), 2.5),
+            ([partial(self._reorganise, each) for each in (A, B)], 4),
+            (self._of_nodes(A), 1),
+            (self._of_nodes(B), 1),
+        )
+        with ExitStack() as stack:
+            for number, lane in enumerate(lanes):
+                stack.enter_context(_in_background(partial(self._play, number, *lane)))
+            stack.callback(self._ended.set)  # all lanes end at a time
+            time.sleep(self._installation.options.seconds)
+        programs = self._installation.programs
+        programs["prover 1"].await_log("Proving on")
+        programs["prover 2"].await_log("Proving on")
+        programs["signer"].await_log("Speaking as")
+
+    def _play(self, lane: int, faults: list[Fault], pause: float, _: threading.Event) -> None:
+        """`pause` is the average number of seconds between two faults."""
+        chance = random.Random(f"{self._installation.options.seed} {lane}")  # noqa: S311
+        left: list[Fault] = []
+        while not self._ended.is_set():
+            left = left or chance.sample(faults, len(faults))
+            left.pop()(chance)
+            self._ended.wait(chance.uniform(0.5, 1.5) * pause)
+
+    def _last(self, chance: random.Random) -> None:
+        self._ended.wait(chance.uniform(0.2, 1) * self._longest)
+
+    def _of_programs(self) -> list[Fault]:
+        is_sqlite = self._installation.options.database == "sqlite"
+        fail_database = self._lock_database if is_sqlite else self._end_connections
+        kills = [partial(self._kill, each) for each in self._installation.programs.values()]
+        return [*kills, fail_database, self._fail_receiver]
+
+    def _kill(self, program: Process, chance: random.Random) -> None:
+        if not program.runs:
+            self.problems.append(f"a program ended by itself: {program.log[-500:]}")
+        program.kill()
+        self._last(chance)
+        program.restart()
+
+    def _fail_receiver(self, chance: random.Random) -> None:
+        self._installation.receiver.is_failing = True
+        self._last(chance)
+        self._installation.receiver.is_failing = False
+
+    def _lock_database(self, chance: random.Random) -> None:
+        file = self._installation.service.database.removeprefix("sqlite:///")
+        with closing(sqlite3.connect(file, timeout=60, isolation_level=None)) as connection:
+            connection.execute("BEGIN EXCLUSIVE")
+            self._last(chance)
+
+    def _end_connections(self, chance: random.Random) -> None:
+        end = time.monotonic() + chance.uniform(0.2, 1) * self._longest
+        with psycopg.connect(self._installation.service.database, autocommit=True) as connection:
+            while time.monotonic() < end:
+                connection.execute(END_CONNECTIONS)
+                self._ended.wait(0.2)
+
+    def _reorganise(self, id_: int, chance: random.Random) -> None:
+        chain, depth = self._installation.chains[id_], chance.randrange(1, FINALITY)
+        chain.rpc("anvil_setIntervalMining", 0)  # no block is mined meanwhile
+        try:
+            for number in range(chain.head, chain.head - depth, -1):
+                block = chain.rpc("eth_getBlockByNumber", hex(number), BODIES)
+                self._installation.undone |= {
+                    (id_, int(each["nonce"], 16))
+                    for each in block["transactions"]
+                    if each["from"] == SIGNER.lower()
+                }
+            chain.rpc("anvil_reorg", depth, [])
+        finally:
+            chain.rpc("anvil_setIntervalMining", 1)
+
+    def _of_nodes(self, chain: int) -> list[Fault]:
+        """All nodes fail, or one fails or lies."""
+        nodes, other = self._installation.nodes[chain], self._installation.chains[A + B - chain]
+        failures: list[NodeFault] = [
+            Node.is_gone,
+            lambda node: node.is_slow(60),
+            lambda node: node.answers(429),
+            lambda node: node.answers(503),
+        ]
+        lies: list[NodeFault] = [
+            lambda node: node.is_behind(node.chain.head - 6),
+            lambda node: node.is_of(other),
+            Node.swallows,
+            *(_lying(*lie) for lie in LIES),
+        ]
+        one: list[Fault] = [partial(self._spoil, nodes, 1, begin) for begin in failures + lies]
+        return one + [partial(self._spoil, nodes, NODES, begin) for begin in failures]
+
+    def _spoil(
+        self, nodes: list[Node], count: int, begin: NodeFault, chance: random.Random
+    ) -> None:
+        chosen = chance.sample(nodes, count)
+        for each in chosen:
+            begin(each)
+        self._last(chance)
+        for each in chosen:
+            each.is_well()
+
+
+def _other(text: str) -> str:
+    """Change the last digit of a hex string."""
+    return text[:-1] + f"{int(text[-1], 16) ^ 1:x}" if len(text) > 2 else text
+
+
+# A method, a field of its result unless all of it is a lie, and what becomes of the truth.
+LIES: tuple[tuple[str, str, Callable[[Any], Any]], ...] = (
+    ("eth_getProof", "accountProof", lambda nodes: [_other(each) for each in nodes]),
+    ("eth_getProof", "balance", _other),
+    ("eth_getBlockByNumber", "stateRoot", _other),
+    ("eth_getBlockByNumber", "hash", _other),
+    ("eth_getBlockByNumber", "baseFeePerGas", lambda _: hex(90 * GWEI)),
+    ("eth_getTransactionReceipt", "", lambda _: None),
+    ("eth_getTransactionReceipt", "blockNumber", lambda _: hex(10**6)),
+    ("eth_call", "", _other),
+    ("eth_estimateGas", "", lambda _: hex(21_001)),
+    ("eth_estimateGas", "", lambda gas: hex(int(gas, 16) * 1_000)),
+    ("eth_maxPriorityFeePerGas", "", lambda _: hex(10_000 * GWEI)),
+    ("eth_getTransactionCount", "", _other),
+)
+
+
+def _lying(method: str, field: str, change: Callable[[Any], Any]) -> NodeFault:
+    def lie(_: list[Any], true: Any) -> Any:
+        return true and (true | {field: change(true[field])} if field else change(true))
+
+    return lambda node: node.lies(method, lie)
+
+
+def _options() -> list[Options]:
+    """Return one run for each database and engine; they share the seconds."""
     parser = ArgumentParser(prog="make chaos", description=__doc__)
-    parser.add_argument("--seconds", type=float, default=SECONDS, help="of faults, in all turns")
+    parser.add_argument("--seconds", type=float, default=600, help="of faults, in all runs")
     parser.add_argument("--seed", default="", help="repeats a run, as far as timing allows")
-    parser.add_argument("--database", choices=("", "sqlite", "postgres"), default="")
-    parser.add_argument("--engine", choices=("", "embedded", "celery"), default="")
-    return parser.parse_args()
-
-
-def _turns(named: Namespace) -> list[Turn]:
-    server = os.environ.get("DATABASE_URL", "")
-    server = server if server.startswith("postgres") else SERVER
-    broker = os.environ.get("CELERY_BROKER") or BROKER
-    servers = (
-        [{"sqlite": "", "postgres": server}[named.database]] if named.database else ["", server]
-    )
-    brokers = [{"embedded": "", "celery": broker}[named.engine]] if named.engine else ["", broker]
-    pairs = [(each, other) for each in servers for other in brokers]
-    seed = named.seed or secrets.token_hex(4)
-    return [Turn(seed, named.seconds, each, other) for each, other in pairs]
-
-
-def _say(text: str) -> None:
-    sys.stdout.write(f"{text}\n")
-    sys.stdout.flush()
-
-
-def _place(address: str) -> str:
-    parts = urlsplit(address)
-    return f"{parts.hostname}:{parts.port or PORTS.get(parts.scheme, 0)}"
-
-
-def _answers(address: str) -> bool:
-    host, _, port = _place(address).partition(":")
-    try:
-        socket.create_connection((host, int(port)), timeout=5).close()
-    except OSError:
-        return False
-    return True
+    parser.add_argument("--database", choices=("", *DATABASES), default="")
+    parser.add_argument("--engine", choices=("", *ENGINES), default="")
+    given = parser.parse_args()
+    databases = [given.database] if given.database else DATABASES
+    chosen = list(product(databases, [given.engine] if given.engine else ENGINES))
+    seed, seconds = given.seed or secrets.token_hex(4), given.seconds / len(chosen)
+    return [Options(seed, seconds, *each) for each in chosen]
 
 
 if __name__ == "__main__":

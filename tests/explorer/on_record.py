@@ -58,13 +58,13 @@ def attach(batch_id: str) -> None:
     for source, block in set(batch.queries.values_list("source", "block")):
         assert block is not None
         header = header_of(block)
-        job, _ = BlockJob.objects.get_or_create(
+        BlockJob.objects.get_or_create(
             source=source,
             destination=batch.destination,
             block=block,
             defaults={"header": header.encoded, "block_hash": header.hash.hex()},
         )
-        transitions.attach(job, batch.queries.filter(source=source, block=block))
+    transitions.attach([batch.pk], batch.destination)
 
 
 def prove(batch_id: str, nonce: int | None = None) -> None:

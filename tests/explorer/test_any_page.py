@@ -28,7 +28,7 @@ from tests.queries.pipeline.service import CHAIN_ID, running_service
 from tests.queries.schema.example_batches import LEGACY
 from tests.queries.tries.fuzzing import CASES, SEED
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.either_database]
 PARTS = st.text(max_size=20) | st.sampled_from(
     ["BATCH", "0", "1", "11155111", "5186021", "99999999999999999999", "-1", "\x00", "%2F",
      "BALANCE", WALLET, WALLET.lower(), "0x" + 64 * "1", "0x" + 40 * "0", "facts.json",
@@ -40,7 +40,8 @@ PLACES = (
     "explorer/query/BATCH/0/BALANCE", "explorer/batches", "explorer/block/11155111",
     "explorer/account", f"explorer/account/{WALLET}", "explorer/transaction/11155111",
     "explorer/registry/11155111", "explorer/routes", "explorer/newest", "search", "docs",
-    "docs/operating", "docs/security", "docs/growth", "docs/api", "docs/monitoring/alerts.yml",
+    "docs/operating", "docs/configuration", "docs/contributing", "docs/security",
+    "docs/api", "docs/monitoring/alerts.yml",
     "docs/monitoring/dashboard.json", "openapi.json", "tacitus.py", "dashboard",
     "dashboard/batches", "dashboard/webhooks", "dashboard/new-batch", "keys", "sign-in",
     "how-it-works", "admin", "admin/accounts/apikey", "healthz", "readyz", "metrics",

@@ -28,16 +28,6 @@ from tests.signed_in import signed_in
 
 BLOCKS = 20
 SETTINGS = {"WEBHOOKS_TO_PRIVATE": "1", "REQUESTS_PER_MINUTE": "1000000"}
-# As if the last transactions had been signed and sent some time ago.
-AGED = """
-from datetime import timedelta
-from django.db.models import F
-from django.utils.timezone import now
-from queries.models import SentTransaction
-ago = timedelta(minutes=11)
-on_their_way = SentTransaction.objects.filter(settled=False)
-on_their_way.update(signed=F("signed") - ago, sent=F("sent") - ago, nonce_used=now() - ago)
-"""
 
 
 @dataclass(frozen=True)
@@ -127,6 +117,8 @@ def service(tmp_path: Path, manage: Manage) -> Iterator[Service]:
         own_database(folder, Path(FILE).stem) as url,
         prepared(tmp_path, manage, BLOCKS, DATABASE_URL=url, **SETTINGS) as it,
     ):
+        with Path(it.settings["ROUTES_FILE"]).open("a") as routes:
+            routes.write("[limits]\nresend_after = 0.5\n")
         backups = Backups(tmp_path, url.rpartition("/")[2], guide())
         address = f"http://127.0.0.1:{free_port()}"
         yield Service(address, tmp_path, it, manage, backups, hook, Key.create())
@@ -163,7 +155,6 @@ def test_what_was_backed_up_is_brought_back(
         if not mined:
             until(lambda: service.has_sent(2))  # which is the nonce of what came since
             service.mine()
-            assert service.manage("shell", "-c", AGED, **service.it.settings).returncode == 0
         service.until_done(done, on_its_way, new)
         service.until_done(again := service.ask(13))
         assert service.status(again)["spent"] == "0"

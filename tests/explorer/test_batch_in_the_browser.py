@@ -23,7 +23,11 @@ from tests.browser import Pictures
 from tests.explorer.proven import HOLDER, proven_batch
 from tests.queries.pipeline.service import CHAIN_ID, ETHER, Service, running_service
 
-pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.browser]
+pytestmark = [
+    pytest.mark.django_db(transaction=True),
+    pytest.mark.browser,
+    pytest.mark.either_database,
+]
 
 LOOKS = list(product(("light", "dark"), (360, 1200)))
 HOSTILE = "<script>alert(1)</script>\u202egpj.eth" + 200 * "w"

@@ -5,9 +5,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from django.db import connection
 from django.test import Client
-from django.test.utils import CaptureQueriesContext
 
 from accounts.models import Account
 from accounts.wallets import shortened
@@ -109,15 +107,6 @@ def test_a_chain_that_is_not_here_has_no_batches() -> None:
 
 def test_an_empty_service_says_what_to_do() -> None:
     assert "No batch was submitted yet." in _list().text
-
-
-def test_one_statement_for_few_and_for_many() -> None:
-    for _ in range(3):
-        for _ in range(10):
-            ask_balances()
-        with CaptureQueriesContext(connection) as statements:
-            _list(status="RECEIVED", to=str(SEPOLIA))
-        assert len(statements) == 1
 
 
 def test_whose_they_are_is_not_told() -> None:

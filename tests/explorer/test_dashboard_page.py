@@ -6,9 +6,8 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
-from django.db import connection
 from django.test import Client
-from django.test.utils import CaptureQueriesContext, override_settings
+from django.test.utils import override_settings
 from django.utils import timezone
 from ulid import ULID
 
@@ -235,28 +234,3 @@ def test_the_secret_stands_on_one_page_alone_behind_a_disclosure() -> None:
 def test_whoever_is_not_signed_in_comes_to_sign_in() -> None:
     for address in PAGES:
         assert Client().get(address)["Location"] == f"/sign-in?next={address}"
-
-
-@pytest.mark.parametrize(
-    ("address", "statements"),
-    [
-        # The session and who it is of; then keys, revoked ones, their use, the clock, sessions,
-        # batches, deliveries, their attempts, and costs.
-        ("/dashboard", 11),
-        ("/dashboard/batches", 3),
-        ("/dashboard/webhooks", 4),
-    ],
-)
-def test_their_statements_do_not_grow(address: str, statements: int) -> None:
-    client = signed_in()
-    client.get(address)  # by which its session is seen, and written
-    counts = []
-    for rows in (1, 8):
-        for _ in range(rows):
-            make_key()
-            _delivery(_batch(webhook_url="https://example.org"), attempts=3)
-            signed_in()
-        with CaptureQueriesContext(connection) as asked:
-            assert client.get(address).status_code == 200
-        counts.append(len(asked))
-    assert counts == [statements, statements]

@@ -2,18 +2,19 @@
 
 import html
 import re
+from dataclasses import asdict
 from pathlib import Path
 
 import pytest
 from django.test import Client
 
-from explorer.advice import ADVICE
 from explorer.views.guides import CONTRACT, ROUTES
 from queries.chain.solidity import SETTINGS, run_compiler
+from queries.limits import Limits
 from queries.routes import read_routes
 
 pytestmark = pytest.mark.no_database
-GUIDES = ["/docs", "/docs/operating", "/docs/security", "/docs/growth"]
+GUIDES = ["/docs", "/docs/operating", "/docs/configuration", "/docs/contributing", "/docs/security"]
 
 
 @pytest.mark.parametrize("address", GUIDES)
@@ -30,6 +31,18 @@ def test_every_link_leads_somewhere(client: Client, address: str) -> None:
         assert not place or f'id="{place}"' in reached.text, link
 
 
+def test_security_md_is_a_page_that_keeps_the_policy(client: Client) -> None:
+    page = client.get("/docs/security").text.partition("<main")[2]
+    for part in (
+        '<h2 id="report-a-vulnerability">',
+        '<th scope="row">Operator</th>',
+        '<td data-name="Setting"><code>FACTS_PER_DAY</code></td>',
+        "requirements-dev.txt\n",
+    ):
+        assert part in page
+    assert " style=" not in page
+
+
 def test_the_contract_compiles_without_a_complaint(client: Client) -> None:
     shown = _code(client.get("/docs").text, "contract")
     assert shown == CONTRACT.read_text().strip()
@@ -38,17 +51,22 @@ def test_the_contract_compiles_without_a_complaint(client: Client) -> None:
     assert output["contracts"][CONTRACT.name]["SnapshotVote"]["evm"]["bytecode"]["object"]
 
 
-def test_every_reason_why_a_batch_is_rejected_is_told(client: Client) -> None:
-    page = client.get("/docs").text
-    for code in ADVICE:
-        assert f'id="{code}"' in page
-
-
 def test_the_routes_can_be_read(client: Client, tmp_path: Path) -> None:
     shown = _code(client.get("/docs/operating").text, "routes")
     assert shown == ROUTES.strip()
     (tmp_path / "routes.toml").write_text(shown)
     assert set(read_routes(tmp_path / "routes.toml").chains) == {11155111}
+
+
+def test_every_limit_is_in_the_guide_with_its_default(client: Client) -> None:
+    page = client.get("/docs/operating").text
+    rows = re.findall(
+        r'<tr><th scope="row"><code>(\w+)</code></th><td data-name="default"[^>]*>([^<]+)</td>'
+        r'<td data-name="allowed"[^>]*>[\d.]+ to \d+</td>'
+        r'<td data-name="meaning">[A-Z][^<]+[.]</td></tr>',
+        page,
+    )
+    assert {name: float(default) for name, default in rows} == asdict(Limits())
 
 
 def _code(page: str, name: str) -> str:

@@ -2,15 +2,16 @@
 
 import re
 import time
+from contextlib import ExitStack
 from dataclasses import replace
 from typing import Any
 
 import pytest
 from django.test import Client
 
-from explorer import wiring
 from explorer.views.facts import CHECKS
-from queries.chain.live_reads import AT_ONCE, DEADLINE
+from queries import held_threads
+from queries.limits import Limits
 from queries.models import Query
 from queries.routes import NodeAddress, Routes
 from tests.explorer.proven import HOLDER, facts_in, page_of_fact, proven_batch
@@ -91,18 +92,15 @@ def test_nodes_that_hang_are_waited_for_some_seconds(service: Service) -> None:
     with lying_node(stall) as silent, serving(service.node, _with_nodes(service, silent)):
         begin = time.monotonic()
         assert "No node of Local answers in time" in _checked(batch)
-        assert time.monotonic() - begin < DEADLINE + 2
+        assert time.monotonic() - begin < Limits().visitor_timeout + 2
 
 
 def test_a_visitor_checks_so_often_and_few_check_at_once(service: Service) -> None:
     batch = proven_batch(service)
-    for _ in range(AT_ONCE):
-        assert wiring.LIVE_READS._places.acquire(blocking=False)
-    try:
+    with ExitStack() as stack:
+        for _ in range(held_threads.AT_ONCE):
+            assert stack.enter_context(held_threads.place_to_wait())
         assert "Others are checking facts right now" in _checked(batch)
-    finally:
-        for _ in range(AT_ONCE):
-            wiring.LIVE_READS._places.release()
     for _ in range(CHECKS - 1):
         assert "the same" in _checked(batch)
     assert re.search(r"That was often. Check again in \d+ seconds?\.", _checked(batch))

@@ -32,34 +32,21 @@ class Migration(migrations.Migration):
         migrations.CreateModel("Later", [("id", models.BigAutoField(primary_key=True))]),
     ]
 """
-INDEXED = """
-from django.db import migrations, models
-
-from accounts.indexes import AddIndexBesideWriters
-
-class Migration(migrations.Migration):
-    atomic = False
-    dependencies = [("queries", "0002_later")]
-    operations = [
-        AddIndexBesideWriters("query", models.Index(name="queries_by_weight", fields=["weight"])),
-    ]
-"""
 ROWS = 20_000
-FILL = f"from queries.management.many_queries import fill; fill({ROWS})"
+FILL = f"from tests.bench.past import fill; fill({ROWS})"
 WAITS = "Others are at work on a table."
 SETTINGS = "from explorer.settings import *\nMIGRATION_MODULES = {'queries': 'later_migrations'}\n"
 
 
 @pytest.fixture
 def later(repository: Path, tmp_path: Path) -> dict[str, str]:
-    """The variables of a version that has two migrations more."""
+    """The variables of a version that has one migration more."""
     package = tmp_path / "later_migrations"
     package.mkdir()
     (package / "__init__.py").touch()
     first = repository / "queries" / "migrations" / "0001_initial.py"
     (package / first.name).write_text(first.read_text())
     (package / "0002_later.py").write_text(LATER)
-    (package / "0003_indexed.py").write_text(INDEXED)
     (tmp_path / "later.py").write_text(SETTINGS)
     return {"DJANGO_SETTINGS_MODULE": "later", "PYTHONPATH": os.fspath(tmp_path)}
 
@@ -92,7 +79,6 @@ def test_the_version_before_goes_on(
                 )
             assert migrated.returncode == 0, told.read_text()
             assert "Applying queries.0002_later... OK" in told.read_text()
-            assert "Applying queries.0003_indexed... OK" in told.read_text()
             time.sleep(1)
         assert them.statuses() == {"DONE"}
     assert them.broken == []

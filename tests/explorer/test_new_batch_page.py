@@ -7,9 +7,8 @@ from typing import Any
 from unittest.mock import Mock
 
 import pytest
-from django.db import connection
 from django.test import Client
-from django.test.utils import CaptureQueriesContext, override_settings
+from django.test.utils import override_settings
 
 from accounts import api_keys
 from accounts.models import Allowance
@@ -400,41 +399,6 @@ def test_a_form_from_before_another_sign_in_says_so(address: str) -> None:
         assert "<html" not in answer.text
         assert (answer["HX-Retarget"], answer["HX-Reswap"]) == ("#verdict", "innerHTML")
     assert not Batch.objects.exists()
-
-
-def test_its_statements_do_not_grow() -> None:
-    make_key()
-    client = signed_in()
-    client.get(ADDRESS)
-    counts = []
-    for _ in range(2):
-        with CaptureQueriesContext(connection) as asked:
-            client.get(ADDRESS)
-        counts.append(len(asked))
-        for _ in range(9):
-            make_key()
-    # The session, who it is of, their keys, and the heads of the chains.
-    assert counts == [4, 4]
-
-
-def test_the_statements_of_a_check_do_not_grow() -> None:
-    make_key()
-    client = signed_in()
-    counts = []
-    for accounts in (1, 20):
-        parts = {f"account-{number}": f"0x{number + 1:040x}" for number in range(accounts)}
-        typed = TYPED | parts | {"part": [str(number) for number in range(accounts)]}
-        client.post(f"{ADDRESS}/check", typed, headers={"HX-Request": "true"})
-        with CaptureQueriesContext(connection) as asked:
-            client.post(f"{ADDRESS}/check", typed, headers={"HX-Request": "true"})
-        counts.append(len(asked))
-    assert counts == [5, 5]
-
-
-def test_signing_in_asks_for_nothing_before_a_wallet_is_chosen() -> None:
-    with CaptureQueriesContext(connection) as asked:
-        assert Client().get("/sign-in").status_code == 200
-    assert len(asked) == 0
 
 
 @pytest.mark.parametrize(

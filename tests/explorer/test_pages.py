@@ -206,4 +206,4 @@ def test_the_keyboard_reaches_the_content(page: Page, live_server: LiveServer) -
     page.keyboard.press("Tab")
     expect(page.get_by_role("link", name="Skip to the content")).to_be_focused()
     page.keyboard.press("Enter")
-    assert page.url.endswith("#content")
+    expect(page).to_have_url(f"{live_server.url}/#content")

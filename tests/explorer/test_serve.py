@@ -1,17 +1,27 @@
-"""`manage.py serve` with production settings, as an operator starts it."""
+"""`manage.py serve`, as an operator starts it, asked from outside."""
 
 import gzip
 import json
+import os
 import re
+import signal
 import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import closing
+from http.client import HTTPConnection
 from pathlib import Path
 
 import pytest
 import requests
 from django.core.management import CommandError, call_command
 from django.template.loader import render_to_string
+from eth_account import Account as Key
 
-from tests.commands import PRODUCTION, Manage, free_port
+from tests.commands import PRODUCTION, Manage, clean_environment, free_port, managing
+from tests.proxy import proxied
 from tests.served import PROXY, served
 
 pytestmark = pytest.mark.no_database
@@ -109,7 +119,7 @@ def test_production(repository: Path, tmp_path: Path, manage: Manage) -> None:
     assert [status for status in statuses if status in {400, 404}] == [400, 400, 404] + [
         404 for _ in NOT_SERVED
     ]
-    assert {line["logger"] for line in lines} == {"_granian", "_granian.serve", "tacitus.requests"}
+    assert {line["logger"] for line in lines} == {"gunicorn.error", "tacitus.requests"}
     assert not [line for line in lines if "exception" in line]
 
 
@@ -126,16 +136,6 @@ def test_a_database_that_is_not_migrated_is_told_at_once(repository: Path, tmp_p
         pass
     said = (tmp_path / "log").read_text()
     assert said.count("WARNING  The database is not migrated. Run: manage.py migrate\n") == 1
-
-
-def test_nothing_is_said_below_the_level_that_was_set(repository: Path, tmp_path: Path) -> None:
-    (tmp_path / "staticfiles.json").touch()
-    variables = {**PRODUCTION, "BEHIND_PROXY": "1", "STATIC_ROOT": str(tmp_path)}
-    with served(repository, tmp_path, LOG_LEVEL="ERROR", **variables) as address:
-        host = {"Host": PROXY["Host"]}
-        moved = requests.get(f"{address}/", headers=host, allow_redirects=False, timeout=5)
-        assert moved.status_code == 301
-    assert (tmp_path / "log").read_text() == ""
 
 
 def test_it_says_when_the_database_is_lost_and_when_it_is_back(
@@ -194,7 +194,7 @@ def test_the_demo_wallet_is_for_this_machine(manage: Manage) -> None:
     )
 
 
-def test_in_development_only_this_machine_isserved(manage: Manage) -> None:
+def test_in_development_only_this_machine_is_served(manage: Manage) -> None:
     """The key is in the source: who knows it signs what sessions are made of."""
     ended = manage("serve", "--host=0.0.0.0", f"--port={free_port()}", DEVELOPMENT="1")
     assert ended.returncode == 1
@@ -202,27 +202,6 @@ def test_in_development_only_this_machine_isserved(manage: Manage) -> None:
         "CommandError: At 0.0.0.0 others can reach this server, and the key that development sets "
         "is known to everyone. Set SECRET_KEY, or leave --host out.\n"
     )
-
-
-EVERYWHERE = "0.0.0.0"  # noqa: S104 (nothing is bound to it)
-SHOW = """
-from django.core.management import call_command
-from explorer.management.commands import serve
-serve.WebServer.serve = lambda server, target_loader: print(
-    server.bind_addr, server.workers, target_loader.keywords["threads"],
-    server.respawn_failed_workers, server.workers_kill_timeout,
-    server.http1_settings.max_buffer_size,
-)
-call_command("serve", "--host={host}", "--port={port}", "--workers=3", "--threads=5")
-"""
-
-
-@pytest.mark.parametrize("host", ["127.0.0.1", EVERYWHERE])
-def test_what_is_asked_for_reaches_the_server(manage: Manage, host: str) -> None:
-    source = SHOW.format(host=host, port=free_port())
-    variables = {"DEVELOPMENT": "1", "SECRET_KEY": PRODUCTION["SECRET_KEY"]}
-    ended = manage("shell", "--no-imports", "--command", source, **variables)
-    assert ended.stdout.splitlines()[0] == f"{host} 3 5 True 30 32768"
 
 
 BROKEN = """
@@ -267,3 +246,108 @@ def test_what_is_no_number_of_them_is_refused(option: str, most: int, text: str)
     with pytest.raises(CommandError) as refusal:
         call_command("serve", f"--{option}={text}")
     assert str(refusal.value) == f"--{option} is {text!r}; take a whole number from 1 to {most}."
+
+
+@pytest.fixture(scope="module")
+def log(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("server") / "log"
+
+
+@pytest.fixture(scope="module")
+def server(repository: Path, log: Path) -> Iterator[str]:
+    """Its address. It believes the headers of a proxy, and its log leaves nothing out."""
+    variables = {"DEVELOPMENT": "1", "BEHIND_PROXY": "1", "LOG_LEVEL": "DEBUG"}
+    assert managing(repository, log.parent)("migrate", **variables).returncode == 0
+    with served(repository, log.parent, **variables) as address:
+        yield address
+
+
+@pytest.fixture(scope="module")
+def api_key(repository: Path, log: Path, server: str) -> str:  # noqa: ARG001  (the database)
+    manage = managing(repository, log.parent)
+    made = manage("create_api_key", "--owner", Key.create().address, DEVELOPMENT="1")
+    return made.stdout.strip()
+
+
+def test_no_api_key_is_in_the_log(server: str, api_key: str, log: Path) -> None:
+    own, legacy = api_key, "existing-clients-key"
+    for path in ("/healthz", "/api-key", f"/nowhere/{own}"):
+        requests.get(f"{server}{path}", {"apiKey": legacy}, headers={"api-key": own}, timeout=10)
+    for head in (
+        f"GET /refused-1?apiKey={legacy} HTTP/9.9",
+        f"get /refused-2?apiKey={legacy} HTTP/1.1",
+        f"GET /refused-3?apiKey={legacy}",
+        f"GET /refused-4?apiKey={legacy}&x={8_200 * 'x'} HTTP/1.1",
+        f"GET /refused-5 HTTP/1.1\r\napi-key {own}",
+        f"GET /refused-6?apiKey={legacy} HTTP/1.1\r\nX-Long: {8_200 * 'x'}",
+    ):
+        assert _told(_sent(server, f"{head}\r\n\r\n".encode())).startswith("HTTP/1.1 4"), head
+    said = log.read_text()
+    assert "/nowhere/" in said
+    assert said.count("Invalid request from") == 6
+    assert own not in said
+    assert legacy not in said
+
+
+def test_a_connection_is_kept(server: str) -> None:
+    with closing(HTTPConnection(*_place(server), timeout=10)) as connection:
+        ports = set()
+        for _ in range(3):
+            connection.request("GET", "/healthz")
+            ports.add(connection.sock.getsockname())
+            assert connection.getresponse().read() == b'{"status": "ok", "checks": {}}'
+            time.sleep(0.1)
+    assert len(ports) == 1
+
+
+@pytest.mark.parametrize("ending", [signal.SIGINT, signal.SIGHUP])
+def test_a_terminal_ends_it(repository: Path, tmp_path: Path, ending: signal.Signals) -> None:
+    """By Ctrl-C or when it is closed: both go to the whole group of processes."""
+    with subprocess.Popen(
+        [sys.executable, "manage.py", "serve", "--host=localhost", f"--port={free_port()}"],
+        cwd=repository,
+        env=clean_environment(tmp_path, DEVELOPMENT="1", LOG_LEVEL="WARNING"),
+        start_new_session=True,
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as server:
+        try:
+            assert server.stdout
+            said = server.stdout.readline()
+            told = re.fullmatch(r"Tacitus is at (http://\S+)/ \(Ctrl-C ends it\)\n", said)
+            assert told
+            assert requests.get(f"{told[1]}/healthz", timeout=10).status_code == 200
+            os.killpg(server.pid, ending)
+            assert server.wait(timeout=25) == 0
+        finally:
+            server.kill()
+
+
+def test_the_proxys_log_has_no_api_key(repository: Path, tmp_path: Path) -> None:
+    """Not even of a request that failed, because the server did not come back in time."""
+    soon = {"lb_try_duration 45s": "lb_try_duration 1s"}
+    gone = f"127.0.0.1:{free_port()}"
+    with proxied(repository, tmp_path, gone, soon) as address:
+        own = {"api-key": "secret-in-header"}
+        query = {"apiKey": "secret-in-address"}
+        failed = requests.get(f"{address}/batch-queries", query, headers=own, timeout=20)
+        assert failed.status_code == 502
+    said = (tmp_path / "proxy").read_text()
+    assert "/batch-queries" in said
+    assert "secret" not in said
+
+
+def _place(address: str) -> tuple[str, int]:
+    host, port = address.removeprefix("http://").split(":")
+    return host, int(port)
+
+
+def _sent(address: str, content: bytes) -> socket.socket:
+    client = socket.create_connection(_place(address), timeout=40)
+    client.sendall(content)
+    return client
+
+
+def _told(client: socket.socket) -> str:
+    with client:
+        return client.recv(65_536).decode()

@@ -6,7 +6,7 @@ import pytest
 from django.db import connection
 
 from explorer.environment import Environment
-from tests.commands import PRODUCTION, Manage, RunTests
+from tests.commands import PRODUCTION, Manage
 
 
 @pytest.mark.no_database
@@ -104,13 +104,3 @@ def test_the_database_under_test_is_the_one_that_was_named() -> None:
     )
     # CI says in REQUIRE_VENDOR what it means to test on, so that no run is on another by mistake.
     assert connection.vendor == named == env.text("REQUIRE_VENDOR", named)
-
-
-@pytest.mark.no_database
-@pytest.mark.parametrize(("vendor", "said"), [("sqlite", "1 passed"), ("postgresql", "1 failed")])
-def test_a_run_on_another_database_than_ci_means_fails(
-    run_tests: RunTests, vendor: str, said: str
-) -> None:
-    name = test_the_database_under_test_is_the_one_that_was_named.__name__
-    source = f"from tests.explorer.test_settings import {name}"
-    assert f"= {said} in " in run_tests(source, REQUIRE_VENDOR=vendor).stdout

@@ -5,9 +5,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
-from django.db import connection
 from django.test import Client
-from django.test.utils import CaptureQueriesContext
 
 from queries import daily_counts
 from queries.models import Batch
@@ -53,23 +51,6 @@ def test_the_newest_ten_are_there_and_nothing_private() -> None:
     assert text.count("2 queries to Sepolia") == 10
     assert "No batch has come to its end yet." in text
     assert "hunter2" not in text
-
-
-def test_its_statements_do_not_grow() -> None:
-    key = make_key()
-    counts: list[int] = []
-    for more in (1, 12):
-        for number in range(more):
-            _submitted(key, accounts=more)
-            moment = datetime.now(UTC) - timedelta(days=number * 3)
-            daily_counts.count(moment, {"facts": 5, "gas": 90, "batches_done": 1})
-        with CaptureQueriesContext(connection) as statements:
-            assert Client().get("/").text.count('<svg class="chart"') == 4
-        counts.append(len(statements))
-    assert counts == [3, 3]  # all days together, the last ones each, the newest batches
-    with CaptureQueriesContext(connection) as statements:
-        assert _newest("").status_code == 200
-    assert len(statements) == 1
 
 
 def test_only_what_has_changed_is_sent_again() -> None:

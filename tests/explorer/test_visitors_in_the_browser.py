@@ -11,7 +11,12 @@ from tests.explorer.on_record import ADDRESS, BLOCK, ask, ask_balances, header_o
 from tests.queries.api.served_api import HERE, OPTIMISM, ROUTES, SEPOLIA, record_head
 from tests.queries.api.worked_batches import HASHES
 
-pytestmark = [pytest.mark.browser, pytest.mark.urls(HERE), pytest.mark.django_db(transaction=True)]
+pytestmark = [
+    pytest.mark.browser,
+    pytest.mark.urls(HERE),
+    pytest.mark.django_db(transaction=True),
+    pytest.mark.either_database,
+]
 
 NAME = "<script>alert(1)</script>.eth"
 

@@ -7,7 +7,7 @@ from django.db.models import Sum
 
 from queries import daily_counts, transitions
 from queries.models import Batch, BlockJob, DailyCount, Query, SentTransaction
-from queries.pipeline.costs import settle_costs
+from queries.pipeline.fees import settle_costs
 from queries.reading.figures import Brought, figures, within_which
 from queries.statuses import StepName
 from queries.transitions import Failure

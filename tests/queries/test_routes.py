@@ -1,15 +1,12 @@
 """The routes file: what it says, and the sentence where it says nothing that can be used."""
 
-import re
 import traceback
 from pathlib import Path
 
 import pytest
 
+from queries.limits import Limits
 from queries.routes import (
-    ATTESTED_KEYS,
-    CHAIN_KEYS,
-    REGISTRY_KEYS,
     Chain,
     NodeAddress,
     Registry,
@@ -115,6 +112,8 @@ def test_a_chain_is_told_in_full(routes_file: Path) -> None:
         dearest_gas_gwei = 0.25
         most_a_day = 0.05
         free = true
+        gas_cap = 30000000
+        new_slot_gas = 100000
         explorer = "https://explorer.example/chain/"
         ens_registry = "{ADDRESS}"
         currency = "xDAI"
@@ -137,6 +136,8 @@ def test_a_chain_is_told_in_full(routes_file: Path) -> None:
         dearest_gas=250_000_000,
         most_a_day=5 * 10**16,
         free=True,
+        gas_cap=30_000_000,
+        new_slot_gas=100_000,
         explorer="https://explorer.example/chain",
         ens_registry=ADDRESS,
         currency="xDAI",
@@ -168,6 +169,15 @@ def test_registries_are_found_by_their_two_chains(routes_file: Path) -> None:
     }
 
 
+def test_limits_have_defaults_that_a_table_overrides(routes_file: Path) -> None:
+    routes_file.write_text(f"{CHAIN}\n[limits]\nrequest_timeout = 20\nlag = 90.5\nrefusals = 5")
+    routes = read_routes(routes_file)
+    assert routes.limits == Limits(request_timeout=20.0, lag=90.5, refusals=5)
+    assert routes.chains[1].limits == routes.limits
+    routes_file.write_text(CHAIN)
+    assert read_routes(routes_file).limits == Limits()
+
+
 def test_a_nodes_address_does_not_show(routes_file: Path) -> None:
     routes_file.write_text(CHAIN)
     routes = read_routes(routes_file)
@@ -178,7 +188,7 @@ def test_a_nodes_address_does_not_show(routes_file: Path) -> None:
 
 WRONG = [
     ("chains = 1", "chains: it must be a table"),
-    ("chain = 1", "the file: chain is not known; known: chains, registries"),
+    ("chain = 1", "the file: chain is not known; known: chains, limits, registries"),
     ('"https://node.example/hunter2" = 1', "the file: a key that stands there is not known"),
     ("[[chains]]", "chains: it must be a table"),
     ("[chains]\n1 = 2", "chains.1: it must be a table"),
@@ -189,6 +199,30 @@ WRONG = [
     ('[chains."\\u0661"]', "chains: a key that stands there is no chain id"),
     ("[chains.9223372036854775808]", "chains: 9223372036854775808 is no chain id"),
     ("[chains.99999999999999999999]", "chains: 99999999999999999999 is no chain id"),
+    ("limits = 1", "limits: it must be a table"),
+    ("[limits]\ntimeout = 1", "limits: timeout is not known; known: abandoned_after, "),
+    (
+        "[limits]\nrequest_timeout = 0",
+        "limits.request_timeout: it must be a number from 0.1 to 120",
+    ),
+    ("[limits]\nrequest_timeout = nan", "limits.request_timeout: it must be a number from"),
+    ("[limits]\nrequest_timeout = inf", "limits.request_timeout: it must be a number from"),
+    ("[limits]\nrequest_timeout = true", "limits.request_timeout: it must be a number from"),
+    ('[limits]\nrequest_timeout = "8"', "limits.request_timeout: it must be a number from"),
+    ("[limits]\nrefusals = 2.0", "limits.refusals: it must be a whole number from 1 to 100"),
+    ("[limits]\nrefusals = 101", "limits.refusals: it must be a whole number from 1 to 100"),
+    (
+        "[limits]\nretry_longest = 1\nretry_first = 2",
+        "limits.retry_first: it must not be more than",
+    ),
+    (
+        "[limits]\nrequest_timeout = 1",
+        "limits.head_timeout: it must not be more than request_timeout",
+    ),
+    (
+        "[limits]\nresend_after = 61",
+        "limits.resend_after: it must not be more than replace_after",
+    ),
     ("[chains.ethereum]", "chains: ethereum is no chain id"),
     (
         f'{CHAIN}\nnodse = "hunter2"',
@@ -369,31 +403,3 @@ def test_a_file_that_is_not_there_is_told(tmp_path: Path) -> None:
     )
     assert "in the folder that this runs in; name it from the root on" in _refusal(Path("hunter2"))
     assert _refusal(tmp_path).startswith("ROUTES_FILE cannot be read: Is a directory. ")
-
-
-def test_the_readmes_example_is_right_and_its_tables_name_every_key(
-    repository: Path, routes_file: Path
-) -> None:
-    section = (repository / "README.md").read_text().split("### Routes\n")[1].split("\n## ")[0]
-    example = section.split("```")[1].replace("/run/secrets/node", "secret")
-    routes_file.write_text(example)
-    routes = read_routes(routes_file)
-    assert routes.chains[1].explorer == "https://etherscan.io"
-    assert routes.registries[1, 1].kind is RegistryKind.NATIVE
-    _, of_chains, of_registries = re.split(r"\| a (?:chain|registry)'s key \|", section)
-    for table, keys in ((of_chains, CHAIN_KEYS), (of_registries, REGISTRY_KEYS | ATTESTED_KEYS)):
-        rows = re.findall(r"^\| (`.*?) \|", table, re.MULTILINE)
-        assert {key for row in rows for key in re.findall("`([a-z_]+)`", row)} == keys
-
-
-def test_the_readme_tells_the_defaults(repository: Path) -> None:
-    readme = (repository / "README.md").read_text()
-    chain = Chain(1, "a", ())
-    assert chain.finality is None
-    assert '| `finality` | `"finalized"` |' in readme
-    assert f"| `confirmations` | `{chain.confirmations}` |" in readme
-    assert f"| `dearest_gas_gwei` | `{chain.dearest_gas // 10**9}` |" in readme
-    assert f'| `currency` | `"{chain.currency}"` |' in readme
-    assert f"| `free` | `{str(chain.free).lower()}` |" in readme
-    registry = Registry(RegistryKind.NATIVE, 1, 1, ADDRESS)
-    assert f"| `longest_range` | `{registry.longest_range}` |" in readme

@@ -1,5 +1,6 @@
 """`manage.py attest`: a signer of an attested registry says which hash a block has."""
 
+import signal
 import sys
 import time
 from argparse import ArgumentParser
@@ -12,7 +13,6 @@ from django.core.management.base import BaseCommand, CommandError
 from django.db import InterfaceError, OperationalError, close_old_connections
 
 from accounts.database_state import await_database, refuse_unmigrated
-from accounts.lossy_output import outlive_a_full_disk
 from accounts.refusals import Refusal
 from queries.attestations import (
     SignedWord,
@@ -23,9 +23,9 @@ from queries.attestations import (
     take,
     wanted,
 )
-from queries.chain.advice import with_advice
-from queries.chain.attestation_post import Installation, NotTaken
+from queries.chain.attestations import Installation, NotTaken
 from queries.chain.errors import ChainError
+from queries.chain.setup_check import with_advice
 from queries.chain.signer import Signer, SignerUnusable
 from queries.management.node_files import IN_A_FILE, address_in
 from queries.routes import Registry, Routes, RoutesUnreadable, read_routes
@@ -100,7 +100,7 @@ class Command(BaseCommand):
             raise CommandError("Name the chains: --source ID --destination ID.")
         registry = registry_of(routes, options["source"], options["destination"])
         speaker = Speaker(routes, registry, _attester(registry))
-        to = Installation(post) if post else Here(routes, speaker.signer)
+        to = Installation(post, routes.limits) if post else Here(routes, speaker.signer)
         if watch:
             self._watch(speaker, to)
             return
@@ -116,7 +116,7 @@ class Command(BaseCommand):
             self.stdout.write(f"Block {word.attested.block:,}, by {signer}: taken.")
 
     def _watch(self, speaker: Speaker, to: Installation | Here) -> None:
-        outlive_a_full_disk(self)
+        signal.signal(signal.SIGTERM, signal.default_int_handler)
         self.stdout.write(f"Speaking as {speaker.signer.address} (Ctrl-C ends it)")
         self.stdout.flush()
         settled: set[int] = set()  # taken, or never to be

@@ -6,8 +6,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from queries.chain.artifacts import BUILD
-from queries.chain.solidity import CompilerFailed, compile_contracts, read_sources
+from queries.chain.solidity import BUILD, CompilerFailed, compile_contracts, read_sources
 
 
 class Command(BaseCommand):

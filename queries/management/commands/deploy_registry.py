@@ -1,7 +1,6 @@
-"""`manage.py deploy_registry`: puts a registry on a chain, and prints the lines that name it.
+"""`manage.py deploy_registry`: deploys a registry and prints the lines for ROUTES_FILE.
 
-Only these lines are on stdout, so that `>> routes.toml` appends them; what it does meanwhile is
-told on stderr.
+Only these lines go to stdout, so that `>> routes.toml` appends them; progress goes to stderr.
 """
 
 import re
@@ -13,11 +12,10 @@ from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 from eth_utils.address import is_checksum_address
 
-from queries.chain.advice import with_advice
-from queries.chain.deployment import DeploymentFailed, check_chain, deploy
-from queries.chain.destination import Destination
+from queries.chain.deploy import Unfit, check_chain, deploy, deployment_code
 from queries.chain.errors import ChainError
-from queries.chain.registry_code import deployment_code
+from queries.chain.sender import Destination
+from queries.chain.setup_check import with_advice
 from queries.chain.signer import SignerUnusable, open_signer
 from queries.routes import Chain, RegistryKind, Routes, RoutesUnreadable, read_routes
 
@@ -60,19 +58,19 @@ class Command(BaseCommand):
                     f"{signer.address} …"
                 )
                 code = deployment_code(kind, source.id, signers, options["threshold"])
-                done = deploy(destination, signer, kind, code, patience, self._tell)
-        except (RoutesUnreadable, SignerUnusable, DeploymentFailed) as error:
+                address, mined = deploy(destination, signer, kind, code, patience, self._tell)
+        except (RoutesUnreadable, SignerUnusable, Unfit) as error:
             raise CommandError(str(error)) from None
         except ChainError as error:
             raise CommandError(with_advice(error)) from None
         self._tell(
-            f"It stands in block {done.block}, for {done.gas_used:,} gas. These lines belong into "
+            f"Deployed in block {mined.block}, for {mined.gas_used:,} gas. These lines belong into "
             "ROUTES_FILE:"
         )
         # The empty line parts it from a file's last one, even where that is not ended.
         self.stdout.write(
             f'\n[[registries]]\nkind = "{kind}"\nsource = {source.id}\n'
-            f'destination = {chain.id}\naddress = "{done.address}"'
+            f'destination = {chain.id}\naddress = "{address}"'
         )
         if kind is RegistryKind.ATTESTED:
             listed = ", ".join(f'"{each}"' for each in signers)

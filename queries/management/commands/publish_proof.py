@@ -12,16 +12,14 @@ from django.core.management.base import BaseCommand, CommandError
 from eth_utils.address import is_checksum_address, to_checksum_address
 
 from accounts.counting import counted
-from queries.chain.amounts import whole_units
-from queries.chain.destination import Destination
 from queries.chain.errors import ChainError
-from queries.chain.lone_node import chain_at, host_of
-from queries.chain.one_transaction import TransactionFailed
+from queries.chain.node_pool import chain_at, host_of
+from queries.chain.sender import Destination, TransactionFailed, whole_units
 from queries.chain.signer import Signer, SignerUnusable, open_signer
 from queries.chain.source import SourceChain
 from queries.management.bundle_files import add_bundle, read_bundle
 from queries.management.node_files import IN_A_FILE, address_in
-from queries.pipeline.publishing import Means, NotPublished, publish, registry_at
+from queries.pipeline.publish import Means, NotPublished, publish, registry_at
 from queries.proving.bundles import BlockProof, Bundle
 from queries.routes import DEFAULT_RANGE, GWEI, LONGEST_RANGE
 

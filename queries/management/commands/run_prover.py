@@ -10,16 +10,10 @@ from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 
 from accounts.database_state import await_database
-from accounts.lossy_output import outlive_a_full_disk
-from queries.chain.name_turns import NameTurns
 from queries.chain.signer import Signer, SignerUnusable, open_signer
 from queries.engines import embedded
 from queries.engines.waking import ALARM, LOOKS_EVERY, listen
 from queries.pipeline.chains import Chains
-from queries.pipeline.hanging import Hanging
-from queries.pipeline.last_looks import LastLooks
-from queries.pipeline.long_work import LongWork
-from queries.pipeline.resting_chains import RestingChains
 from queries.routes import Routes, RoutesUnreadable, read_routes
 
 MOST_THREADS = 64
@@ -35,7 +29,7 @@ class Command(BaseCommand):
         parser.add_argument(
             "--threads",
             default="2",
-            help="jobs that are worked on at once (%(default)s), beside one that nodes hang for",
+            help="jobs that are worked on at once (%(default)s)",
         )
 
     def handle(self, **options: Any) -> None:
@@ -44,19 +38,9 @@ class Command(BaseCommand):
         signer = _signer()
         sys.setswitchinterval(SWITCH_SECONDS)
         await_database(self.stderr.write)
-        outlive_a_full_disk(self)
         for each in (signal.SIGTERM, signal.SIGINT):
             signal.signal(each, lambda *_: ALARM.stop())
-        new_chains = partial(
-            Chains,
-            routes,
-            signer,
-            last_looks=LastLooks(),
-            name_turns=NameTurns(),
-            long_work=LongWork(threads),
-            hanging=Hanging(),
-            resting=RestingChains(),
-        )
+        new_chains = partial(Chains, routes, signer)
         workers = embedded.run(new_chains, threads, ALARM, LOOKS_EVERY)
         count = len(routes.registries)
         self.stdout.write(

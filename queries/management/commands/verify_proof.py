@@ -10,7 +10,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 
 from queries.chain.errors import BlockUnknown, ChainError
-from queries.chain.lone_node import chain_at, host_of
+from queries.chain.node_pool import chain_at, host_of
 from queries.chain.source import SourceChain
 from queries.management.bundle_files import add_bundle, read_bundle
 from queries.management.node_files import IN_A_FILE, address_in

@@ -4,8 +4,6 @@ import re
 
 from django.test import Client
 
-from tests.explorer.monitoring.promql_values import Vector
-
 HERE = {"Host": "127.0.0.1:8000"}
 LABEL = re.compile(r'([a-zA-Z_][a-zA-Z0-9_]*)="((?:[^"\\\n]|\\["\\n])*)"')
 SAMPLE = re.compile(r"^([a-zA-Z_:][a-zA-Z0-9_:]*)(?:\{(.*)\})? (\S+)$", re.MULTILINE)
@@ -25,16 +23,6 @@ def told() -> str:
 def kinds_of(text: str) -> dict[str, str]:
     """Metric → its kind."""
     return dict(re.findall(r"^# TYPE (\S+) (\S+)$", text, re.MULTILINE))
-
-
-def scrape_of(text: str, **added: str) -> dict[str, Vector]:
-    """The same with the names of labels, and with those that Prometheus adds."""
-    samples_of(text)
-    found: dict[str, Vector] = {}
-    for name, labels, value in SAMPLE.findall(text):
-        told_with = frozenset({**dict(LABEL.findall(labels)), **added}.items())
-        found.setdefault(name, {})[told_with] = float(value)
-    return found
 
 
 def samples_of(text: str) -> Samples:

@@ -10,7 +10,6 @@ from django.test import Client, override_settings
 
 from accounts import api_keys
 from accounts.models import Account, ApiKey
-from explorer.wsgi_call import BODY_CAME_LATE
 from queries.api import estimating
 from queries.chain.signer import Signer
 from queries.held_threads import place_for_a_proof
@@ -53,11 +52,6 @@ def _posted(kind: str) -> Ask:
 
 def _with_key(key: str) -> Ask:
     return lambda: ask(key, "/api-key")
-
-
-def _too_slow() -> Any:
-    marked: Any = {BODY_CAME_LATE: True}
-    return Client().post("/submit-batch-query", **marked)
 
 
 def _revoked() -> Any:
@@ -216,8 +210,6 @@ REFUSED: dict[str, Ask] = {
     "method_not_allowed": lambda: Client().get("/submit-batch-query"),
     "bad_request": lambda: Client().get("/batch-queries", {f"a{n}": "" for n in range(1_001)}),
     "body_too_large": _unlike("{" + 200_000 * " "),
-    "body_too_slow": _too_slow,
-    "length_required": _unlike(SPECIFICATION, **{"transfer-encoding": "chunked"}),
     "content_type_unsupported": _posted("text/plain"),
     "not_json": _unlike("{'"),
     "nested_too_deeply": _unlike(40 * "[" + 40 * "]"),

@@ -15,7 +15,7 @@ from accounts.wallets import Wallet
 from explorer import urls
 from queries.api import urls as api
 from queries.chain.signer import Signer
-from queries.models import Head
+from queries.models import ChainRecord, Head
 from queries.routes import Chain, NodeAddress, Registry, RegistryKind, Routes
 from queries.schema.batch_rules import BatchLimits
 
@@ -128,5 +128,5 @@ def record_head(chain: int, *, number: int, timestamp: int) -> None:
         timestamp=timestamp,
         final_number=number,
         recorded=now,
-        looked_at=now,
     )
+    ChainRecord.objects.create(chain=chain, looked_at=now)

@@ -78,8 +78,3 @@ def test_a_compressed_body_is_asked_for_plain(coding: str) -> None:
 def test_a_body_that_ends_early_is_refused() -> None:
     answer = submit_stream(CutOff(), 100)
     assert (answer.status_code, answer.json()["code"]) == (400, "not_json")
-
-
-def test_a_body_in_chunks_is_asked_for_whole() -> None:
-    answer = submit(make_key(), SPECIFICATION, **{"transfer-encoding": "chunked"})
-    assert (answer.status_code, answer.json()["code"]) == (411, "length_required")

@@ -3,9 +3,7 @@
 from typing import Any
 
 import pytest
-from django.db import connection
 from django.test import Client
-from django.test.utils import CaptureQueriesContext
 
 from queries.statuses import BatchStatus
 from tests.queries.api.served_api import HERE, OTHER_WALLET, ask, make_key, submitted
@@ -79,19 +77,6 @@ def test_a_parameter_of_no_use_is_named(name: str, value: str) -> None:
     answer = ask(make_key(), ADDRESS, **{name: value})
     told = answer.json()
     assert (answer.status_code, told["code"], told["path"]) == (400, "parameter_malformed", name)
-
-
-@pytest.mark.django_db
-def test_statements_do_not_grow_with_the_list() -> None:
-    key = make_key()
-    counts = []
-    for _ in range(2):
-        for _ in range(5):
-            submitted(key, SPECIFICATION)
-        with CaptureQueriesContext(connection) as captured:
-            ids(ask(key, ADDRESS))
-        counts.append(len(captured))
-    assert counts == [3, 3]
 
 
 @pytest.mark.no_database

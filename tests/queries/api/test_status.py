@@ -3,8 +3,6 @@
 from typing import Any
 
 import pytest
-from django.db import connection
-from django.test.utils import CaptureQueriesContext
 
 from queries import transitions
 from queries.models import BlockJob, Query
@@ -255,31 +253,6 @@ def test_the_queries_of_a_large_batch_come_in_pages(monkeypatch: pytest.MonkeyPa
         following = told["nextQuery"]
     assert seen == [f"0x{number:040x}" for number in range(7)]
     assert status(key, batch_id, fromQuery=7).json()["queries"] == []
-
-
-def statements(key: str, batch_id: str, **parameters: str | int) -> list[str]:
-    with CaptureQueriesContext(connection) as captured:
-        assert status(key, batch_id, **parameters).status_code == 200
-    return [each["sql"] for each in captured if "queries_" in each["sql"]]
-
-
-def test_statements_do_not_grow_with_the_batch() -> None:
-    key = make_key()
-    for count in (1, 300):
-        batch_id = submitted(key, big_batch(count))
-        send_transaction(batch_id, nonce=count)
-        assert len(statements(key, batch_id)) == 3
-        assert len(statements(key, batch_id, details=0)) == 1
-
-
-def test_polling_asks_nothing_but_the_key_its_limit_and_the_batch() -> None:
-    key = make_key()
-    batch_id = submitted(key, SPECIFICATION)
-    with CaptureQueriesContext(connection) as captured:
-        status(key, batch_id, details=0)
-    tables = ["accounts_apikey", "accounts_allowance", "queries_batch"]
-    assert [name for each in captured for name in tables if name in each["sql"]] == tables
-    assert len(captured) == 3
 
 
 def test_warnings_are_not_everyones() -> None:

@@ -9,7 +9,6 @@ import pytest
 from django.conf import LazySettings
 from django.db import DatabaseError, connection
 from django.test import Client
-from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from accounts.models import Account
@@ -122,7 +121,7 @@ def test_no_fee_is_taken_where_proving_is_free(*, free: bool) -> None:
 
 @pytest.mark.parametrize(
     ("selector", "latest"),
-    [("block:103", "block:100"), ("timestamp:5016", "timestamp:5000"),
+    [("block:401", "block:100"), ("timestamp:8601", "timestamp:5000"),
      (f"block:{2**64 - 1}", "block:100")],
 )  # fmt: skip
 def test_a_block_beyond_the_last_head_is_told_with_the_latest_that_works(
@@ -141,15 +140,15 @@ def test_a_block_beyond_the_last_head_is_told_with_the_latest_that_works(
     submitted(key, block_batch({"header": ["NONCE"]}, latest))
 
 
-@pytest.mark.parametrize("selector", ["block:102", "timestamp:5015"])
-def test_a_clients_node_may_know_a_little_more(selector: str) -> None:
+@pytest.mark.parametrize("selector", ["block:400", "timestamp:8600"])
+def test_a_block_may_be_a_little_above_the_head(selector: str) -> None:
     record_head(SEPOLIA, number=100, timestamp=5_000)
     submitted(make_key(), block_batch({"header": ["NONCE"]}, selector))
 
 
 def test_a_head_that_was_seen_long_ago_decides_nothing() -> None:
     record_head(SEPOLIA, number=100, timestamp=5_000)
-    Head.objects.update(recorded=timezone.now() - timedelta(seconds=11))
+    Head.objects.update(recorded=timezone.now() - timedelta(seconds=61))
     submitted(make_key(), block_batch({"header": ["NONCE"]}, "block:9999"))
 
 
@@ -167,28 +166,6 @@ def test_a_time_in_milliseconds_is_told_as_such_and_need_not_be_tried_again() ->
     told = submit(make_key(), block_batch({"header": ["NONCE"]}, "timestamp:1703799420000")).json()
     assert (told["code"], told["retryable"]) == ("selector_malformed", False)
     assert told["error"].endswith("In seconds it is timestamp:1703799420.")
-
-
-def accounts_batch(count: int) -> dict[str, object]:
-    accounts = {f"0x{number:040x}": BALANCE for number in range(1, count + 1)}
-    return block_batch({"accounts": accounts, "header": ["NONCE"]})
-
-
-def statements(key: str, count: int) -> int:
-    with CaptureQueriesContext(
-        connection,
-    ) as captured:
-        batch_id = submitted(key, accounts_batch(count))
-    assert Query.objects.filter(batch=batch_id).count() == count + 1
-    return len(captured)
-
-
-def test_statements_do_not_grow_with_accounts() -> None:
-    key = make_key()
-    statements(key, 1)
-    one, hundred, many = (statements(key, count) for count in (1, 100, 500))
-    assert one == hundred == many
-    assert one <= 9
 
 
 def test_a_batch_is_stored_whole_or_not_at_all() -> None:

@@ -34,7 +34,7 @@ from tests.queries.api.served_api import LIMITS
 from tests.queries.api.things_to_ask_for import Things, things_to_ask_for
 from tests.queries.tries.fuzzing import CASES, SEED
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.either_database]
 SITE = "http://testserver"
 # 503 is what those answer that ask nodes, of the chain whose node is another chain's; of all others
 # it would be a fault, as 500 is.

@@ -5,7 +5,7 @@ from datetime import UTC, timedelta
 import pytest
 from django.utils import timezone
 
-from queries.models import Head
+from queries.models import ChainRecord
 from queries.statuses import BatchStatus
 from tests.queries.api.served_api import HERE, SEPOLIA, ask, make_key, record_head, submitted
 from tests.queries.api.worked_batches import set_status
@@ -17,7 +17,7 @@ pytestmark = [pytest.mark.django_db, pytest.mark.urls(HERE)]
 def seen(ago: timedelta) -> str:
     """When a prover last looked, as it is told."""
     moment = timezone.now() - ago
-    Head.objects.update(looked_at=moment)
+    ChainRecord.objects.update(looked_at=moment)
     return f"{moment.astimezone(UTC):%Y-%m-%d %H:%M} UTC"
 
 

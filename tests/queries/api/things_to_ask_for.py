@@ -12,6 +12,7 @@ from schemathesis import Case
 
 from queries.api.endpoint import Endpoint
 from queries.chain.local_node import LocalNode
+from queries.limits import Limits
 from queries.models import Query, WebhookDelivery
 from queries.pipeline.worker import deliver_once
 from queries.routes import NodeAddress, Routes
@@ -72,7 +73,7 @@ def things_to_ask_for(node: LocalNode) -> Iterator[Things]:
         alone = Routes({CHAIN_ID: of_here}, {route: service.routes.registries[route]})
         prover = replace(service, routes=alone)
         batch = ended_batch(prover, NOBODY)
-        assert deliver_once()
+        assert deliver_once(Limits())
         wait_for(BLOCK)
         block = Query.objects.filter(batch=batch).values_list("block", flat=True).get()
         # One of them is proven.

@@ -11,8 +11,9 @@ from functools import cache
 from typing import Any
 
 from queries.chain.solidity import SETTINGS, SOURCES, CompilerFailed, read_sources
-from tests.queries.attacks.kept_builds import compiled
+from tests.builds import SETTABLE, SETTABLE_FILE, compiled, sources_with_settable
 
+BUILT = SOURCES | {SETTABLE: SETTABLE_FILE}
 SWITCH = "0x00000000000000000000000000000000c4Ec0ff0"
 _SWITCH_SOURCE = f"""
 pragma solidity 0.8.37;
@@ -60,7 +61,7 @@ def occurrences(check: Check) -> int:
 @cache
 def switched_build(checks: Sequence[Check]) -> dict[str, bytes]:
     """Each contract's bytecode, with `checks` numbered from one."""
-    sources = read_sources()
+    sources = sources_with_settable()
     numbered: dict[tuple[str, str, str], list[tuple[int, str]]] = {}
     for number, check in enumerate(checks, 1):
         place = (check.contract, check.function, check.text)
@@ -78,7 +79,7 @@ def switched_build(checks: Sequence[Check]) -> dict[str, bytes]:
         head, rest = text.split("pragma solidity 0.8.37;\n")
         sources[file] = f'{head}pragma solidity 0.8.37;\nimport {{intact}} from "{switch}";\n{rest}'
     sources["Switch.sol"] = _SWITCH_SOURCE
-    selection = {file: {name: ["evm.bytecode.object"]} for name, file in SOURCES.items()}
+    selection = {file: {name: ["evm.bytecode.object"]} for name, file in BUILT.items()}
     output: Mapping[str, Any] = compiled(
         sources, {**SETTINGS, "optimizer": _OPTIMIZER, "outputSelection": selection}
     )
@@ -87,7 +88,7 @@ def switched_build(checks: Sequence[Check]) -> dict[str, bytes]:
         raise CompilerFailed("\n".join(refused))
     return {
         name: bytes.fromhex(output["contracts"][file][name]["evm"]["bytecode"]["object"])
-        for name, file in SOURCES.items()
+        for name, file in BUILT.items()
     }
 
 

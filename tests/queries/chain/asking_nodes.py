@@ -1,12 +1,14 @@
 """Questions to nodes that fail in tests, and what is expected of each failure."""
 
 import traceback
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from queries.chain.errors import ChainError
-from queries.chain.nodes import Nodes
+from queries.chain.node_pool import NodePool
+from queries.limits import Limits
 from queries.proving.errors import AnswerMalformed
 from queries.routes import Chain
 
@@ -14,11 +16,12 @@ NOBODY = "http://127.0.0.1:1/hunter2"
 SHOWN_ERRORS = ("{", "hunter2", "http", "127.0.0.1")
 
 
-def impatient(chain: Chain) -> Nodes:
-    return Nodes(chain, timeout=0.5, patience=0)
+def impatient(chain: Chain) -> NodePool:
+    limits = Limits(request_timeout=0.5, head_timeout=0.5)
+    return NodePool(replace(chain, limits=limits))
 
 
-def failure(nodes: Nodes, method: str = "eth_blockNumber", *params: object) -> ChainError:
+def failure(nodes: NodePool, method: str = "eth_blockNumber", *params: object) -> ChainError:
     with pytest.raises(ChainError) as failed:
         nodes.ask(method, *params)
     said = "".join(traceback.format_exception(failed.value))

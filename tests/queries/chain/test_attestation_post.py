@@ -6,8 +6,8 @@ from contextlib import suppress
 
 import pytest
 
-from queries.chain import attestation_post
-from queries.chain.attestation_post import Installation, NotTaken
+from queries.chain.attestations import Installation, NotTaken
+from queries.limits import Limits
 from queries.routes import Registry, RegistryKind
 from tests.queries.chain.lying_node import NO_ANSWERS, lying_node
 
@@ -19,11 +19,10 @@ OURS: dict[str, object] = {
 
 
 @pytest.mark.parametrize("kind", NO_ANSWERS)
-def test_no_answer_is_waited_for_any_longer(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(attestation_post, "TIMEOUT", 0.5)
+def test_no_answer_is_waited_for_any_longer(kind: str) -> None:
     begin = time.monotonic()
     with lying_node(NO_ANSWERS[kind]) as address:
-        installation = Installation(address)
+        installation = Installation(address, Limits(request_timeout=0.5))
         with suppress(NotTaken):  # some of what is no answer of a node is one of an installation
             installation.give({"signature": "0x"})
     assert time.monotonic() < begin + 15
@@ -46,7 +45,7 @@ def test_what_it_would_like_to_have_is_read_or_refused(
     wanted: object, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Python's JSON has infinity, too."""
-    installation = Installation("http://127.0.0.1:1")
+    installation = Installation("http://127.0.0.1:1", Limits())
     monkeypatch.setattr(installation, "_ask", lambda *_: {"wanted": wanted})
     with pytest.raises(NotTaken):
         installation.wanted(REGISTRY)

@@ -7,9 +7,8 @@ from typing import Any, cast
 
 import pytest
 
-from queries.chain.block_search import last_block_at
-from queries.chain.errors import NodesLie
-from queries.chain.heads import ChainHead
+from queries.chain.errors import BlockUnknown, NodesLie
+from queries.chain.source import ChainHead, last_block_at
 from queries.proving.headers import Header
 
 pytestmark = pytest.mark.no_database
@@ -32,16 +31,16 @@ class _Chain:
     def __init__(self, times: list[int]) -> None:
         self.times = times
         self.asked = 0
+        self.first = 0  # nodes have dropped the blocks before it
 
     def header(self, number: int) -> Header:
         self.asked += 1
+        if number < self.first:
+            raise BlockUnknown("The nodes know no such block.")
         return cast("Header", _Block(number, self.times[number]))
 
     def header_of(self, block_hash: bytes) -> Header:
         return self.header(int.from_bytes(block_hash, "big"))
-
-    def headers(self, first: int, last: int) -> list[Header]:
-        return [self.header(number) for number in range(first, last + 1)]
 
     def head(self) -> ChainHead:
         last = len(self.times) - 1
@@ -76,11 +75,26 @@ def test_the_block_is_found_in_few_questions(pace: str) -> None:
     assert max(questions) < 40
 
 
+@pytest.mark.parametrize("pace", PACES)
+def test_early_blocks_are_not_needed(pace: str) -> None:
+    """Nodes may have dropped them (EIP-4444)."""
+    rng = random.Random(pace)  # noqa: S311
+    times = list(accumulate((PACES[pace](rng, number) for number in range(BLOCKS)), initial=BEGIN))
+    chain = _Chain(times)
+    chain.first = BLOCKS // 2
+    for seconds in (times[chain.first], times[chain.first + 5], times[-1] - 1):
+        last, after = last_block_at(chain, seconds, chain.head())
+        assert last.timestamp <= seconds < after.timestamp
+        assert after.number == last.number + 1
+    with pytest.raises(BlockUnknown, match=f"block {chain.first:,}, of .* is the earliest one"):
+        last_block_at(chain, times[chain.first] - 1, chain.head())
+
+
 def test_a_chain_whose_times_go_back_is_told() -> None:
     times = [BEGIN + 12 * number for number in range(1000)]
     lying = [*times[:400], *([BEGIN + 10**6] * 200), *times[600:]]
     chain = _Chain(lying)
-    with pytest.raises(NodesLie, match="is older than one before it"):
+    with pytest.raises(NodesLie, match="The nodes say that block 499"):
         last_block_at(chain, times[500], chain.head())
 
 

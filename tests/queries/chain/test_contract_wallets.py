@@ -6,10 +6,11 @@ import pytest
 from eth_abi.abi import encode
 from eth_account import Account
 
-from queries.chain.artifacts import load_artifact
-from queries.chain.contract_wallets import LONGEST_SIGNATURE, WalletAnswer, WalletQuestions
+from accounts.contract_wallets import WalletAnswer
+from queries.chain.calls import call_data
 from queries.chain.local_node import LocalNode
-from queries.chain.registry_reads import call_data
+from queries.chain.solidity import load_artifact
+from queries.chain.wallets import LONGEST_SIGNATURE, ask_wallet
 from queries.routes import Chain, NodeAddress
 from tests.queries.contracts.wallets import (
     MAGIC,
@@ -43,7 +44,7 @@ class Asking:
 
     def __call__(self, wallet: str, signature: bytes, digest: bytes = DIGEST) -> WalletAnswer:
         chain = Chain(CHAIN_ID, "Local", (NodeAddress(self.node.url),))
-        return WalletQuestions().ask(chain, wallet, digest, signature, _unnoticed)
+        return ask_wallet(chain, wallet, digest, signature, _unnoticed)
 
 
 @pytest.fixture(scope="module")

@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 
-from queries.chain.destination import Destination, Fees
 from queries.chain.errors import (
     BlockUnknown,
     CallReverted,
@@ -14,14 +13,13 @@ from queries.chain.errors import (
     InsufficientFunds,
     NodesLie,
     NodesOfAnotherChain,
-    NodesUnreachable,
     NonceUsed,
     TransactionRefused,
     Underpriced,
 )
 from queries.chain.local_node import LocalNode, local_node
-from queries.chain.signer import SignedTransaction, Signer
-from tests.queries.chain.asking_nodes import impatient
+from queries.chain.sender import Destination
+from queries.chain.signer import Fees, SignedTransaction, Signer
 from tests.queries.chain.relay import Asked, chain_of, refusal, relay
 
 pytestmark = pytest.mark.no_database
@@ -295,40 +293,6 @@ def test_the_floor_that_calldata_has_is_left_to_no_node(waiting: LocalNode) -> N
         destination = Destination(chain_of(address))
         assert destination.gas_needed(SIGNER.address, NOBODY, data) == 21_000 + 10 * 10 + 40 * 90
         destination.close()
-
-
-def test_while_one_node_is_away_the_others_refusal_is_no_end(node: LocalNode) -> None:
-    chain = chain_of(node.url, NOT_THERE)
-    destination = Destination(chain, nodes=impatient(chain))
-    with pytest.raises(NodesUnreachable, match="refuses a transaction; no other answers"):
-        destination.send(POOR.sign(31_337, 0, NOBODY, b"", 21_000, Fees(10 * GWEI, 1)).raw)
-    destination.close()
-
-
-def test_who_has_nothing_is_refused_by_every_node(node: LocalNode) -> None:
-    asked = Asked()
-    with relay(node.url, asked=asked) as address:
-        destination = Destination(chain_of(node.url, address))
-        with pytest.raises(InsufficientFunds):
-            destination.send(POOR.sign(31_337, 0, NOBODY, b"", 21_000, Fees(10 * GWEI, 1)).raw)
-        destination.close()
-    assert asked.requests.count(["eth_sendRawTransaction"]) == 1
-
-
-def test_one_node_that_takes_it_is_enough(waiting: LocalNode) -> None:
-    def refusing(asked: str, _: list[Any], answer: Answer) -> Answer:
-        fault = {"code": -32003, "message": "insufficient funds for gas * price + value"}
-        return {"error": fault} if asked == "eth_sendRawTransaction" else answer
-
-    asked = Asked()
-    with relay(waiting.url, refusing) as first, relay(waiting.url, asked=asked) as second:
-        destination = Destination(chain_of(first, second))
-        sent = transaction(destination)
-        destination.send(sent.raw)
-        waiting.rpc.ask("evm_mine")
-        assert destination.mined(sent.hash)
-        destination.close()
-    assert ["eth_sendRawTransaction"] in asked.requests
 
 
 def test_a_low_price_is_not_repeated_at_other_nodes(waiting: LocalNode) -> None:

@@ -2,7 +2,6 @@
 
 import pytest
 
-from queries.chain import local_node
 from queries.chain.local_node import LocalNode
 
 pytestmark = pytest.mark.no_database
@@ -12,8 +11,7 @@ pytestmark = pytest.mark.no_database
 def test_a_transaction_that_it_does_not_mine_is_sent_again(
     shared_node: LocalNode, monkeypatch: pytest.MonkeyPatch, *, is_lost: bool
 ) -> None:
-    monkeypatch.setattr(local_node, "LOST_AFTER", 0.3)
-    monkeypatch.setattr(local_node, "WOKEN_AFTER", 0.4)
+    monkeypatch.setattr(shared_node, "patience", 0.3)
     ask, sent = shared_node.rpc.ask, list[str]()
 
     def tell(method: str, *params: object) -> object:

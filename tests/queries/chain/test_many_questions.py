@@ -6,7 +6,7 @@ import pytest
 
 from queries.chain.errors import CallReverted
 from queries.chain.local_node import LocalNode
-from queries.chain.nodes import Nodes
+from queries.chain.node_pool import NodePool
 from tests.queries.chain.asking_nodes import number_of
 from tests.queries.chain.lying_node import LyingNode, as_json, result
 from tests.queries.chain.relay import Asked, NotMine, chain_of, refusal, relay
@@ -14,13 +14,17 @@ from tests.queries.chain.relay import Asked, NotMine, chain_of, refusal, relay
 pytestmark = pytest.mark.no_database
 
 
+def as_it_is(answer: Any) -> Any:
+    return answer
+
+
 def test_many_questions_go_in_requests_of_a_hundred(shared_node: LocalNode) -> None:
     asked = Asked()
     with relay(shared_node.url, asked=asked) as address:
-        nodes = Nodes(chain_of(address))
+        nodes = NodePool(chain_of(address))
         numbers = [[hex(0), False]] * 250
-        blocks = nodes.ask_many("eth_getBlockByNumber", numbers)
-        assert nodes.ask_many("eth_getBlockByNumber", []) == []
+        blocks = nodes.checked_or_refused("eth_getBlockByNumber", numbers, as_it_is)
+        assert nodes.checked_or_refused("eth_getBlockByNumber", [], as_it_is) == []
         nodes.close()
     assert {number_of(block) for block in blocks} == {0}
     assert [len(request) for request in asked.requests] == [1, 100, 100, 50]
@@ -41,17 +45,21 @@ def test_what_one_node_leaves_open_another_answers(shared_node: LocalNode) -> No
         relay(shared_node.url, lambda m, p, a: every_third(m, p, stored(m, p, a))) as one,
         relay(shared_node.url, stored, second) as two,
     ):
-        nodes = Nodes(chain_of(one, two))
+        nodes = NodePool(chain_of(one, two))
         asked = [[shared_node.payer, hex(slot), "latest"] for slot in range(9)]
-        assert nodes.ask_many("eth_getStorageAt", asked) == [each[1] for each in asked]
+        assert nodes.checked_or_refused("eth_getStorageAt", asked, as_it_is) == [
+            each[1] for each in asked
+        ]
         nodes.close()
     assert len(second.requests[-1]) == 6
 
 
 def test_a_revert_stands_in_its_place(shared_node: LocalNode) -> None:
-    nodes = Nodes(chain_of(shared_node.url))
+    nodes = NodePool(chain_of(shared_node.url))
     codes = ["0x5f5ffd", "0x60aa5f5260205ff3", "0x60bb5f5260205ffd"]
-    answers = nodes.ask_many("eth_call", [[{"data": code}, "latest"] for code in codes])
+    answers = nodes.checked_or_refused(
+        "eth_call", [[{"data": code}, "latest"] for code in codes], as_it_is
+    )
     nodes.close()
     assert [type(answer) for answer in answers] == [CallReverted, str, CallReverted]
     assert answers[1] == f"0x{'aa':0>64}"
@@ -81,11 +89,11 @@ def test_a_node_that_takes_few_at_once_is_asked_few(shared_node: LocalNode, way:
             node.answer(as_json(few))
 
     with relay(shared_node.url, asked=asked, first=at_most_ten) as address:
-        nodes = Nodes(chain_of(address))
-        blocks = nodes.ask_many("eth_getBlockByNumber", [[hex(0), False]] * 100)
+        nodes = NodePool(chain_of(address))
+        blocks = nodes.checked_or_refused("eth_getBlockByNumber", [[hex(0), False]] * 100, as_it_is)
         nodes.close()
     assert [number_of(block) for block in blocks] == 100 * [0]
-    assert [len(request) for request in asked.requests[:4]] == [1, 100, 25, 6]
+    assert [len(request) for request in asked.requests[:6]] == [1, 100, 50, 25, 12, 6]
 
 
 def test_a_node_that_takes_no_batches_is_asked_one_by_one(shared_node: LocalNode) -> None:
@@ -95,6 +103,9 @@ def test_a_node_that_takes_no_batches_is_asked_one_by_one(shared_node: LocalNode
         node.answer(as_json(refusal("batch requests are not supported")))
 
     with relay(shared_node.url, first=never) as address:
-        nodes = Nodes(chain_of(address))
-        assert len(nodes.ask_many("eth_getBlockByNumber", [[hex(0), False]] * 9)) == 9
+        nodes = NodePool(chain_of(address))
+        assert (
+            len(nodes.checked_or_refused("eth_getBlockByNumber", [[hex(0), False]] * 9, as_it_is))
+            == 9
+        )
         nodes.close()

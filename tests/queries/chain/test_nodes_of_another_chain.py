@@ -1,13 +1,15 @@
 """A node is asked nothing until it has said that it is of the chain."""
 
+import time
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from queries.chain import node as node_module
 from queries.chain.errors import NodesOfAnotherChain, NodesRefuse, NodesUnreachable
 from queries.chain.local_node import LocalNode
-from queries.chain.nodes import Nodes
+from queries.chain.node_pool import NodePool
+from queries.limits import Limits
 from tests.queries.chain.asking_nodes import failure, impatient, number
 from tests.queries.chain.lying_node import LyingNode
 from tests.queries.chain.relay import Asked, NotMine, chain_of, refusal, relay
@@ -31,28 +33,32 @@ def foreign(method: str, _: list[Any], answer: dict[str, Any]) -> dict[str, Any]
     return {"result": "0x5"} if method == "eth_chainId" else answer
 
 
-def test_an_address_that_comes_to_lead_to_another_chain_is_asked_nothing(
-    shared_node: LocalNode, monkeypatch: pytest.MonkeyPatch
+def test_an_address_that_comes_to_lead_to_another_chain_is_found_out(
+    shared_node: LocalNode,
 ) -> None:
-    """After a while, and at once when it was away."""
     own: list[str] = []
 
     def change(method: str, _: list[Any], answer: dict[str, Any]) -> dict[str, Any]:
         return {"result": own[0]} if own and method == "eth_chainId" else answer
 
     with relay(shared_node.url, change) as address:
-        nodes = impatient(chain_of(address))
-        nodes.ask("eth_blockNumber")
-        monkeypatch.setattr(node_module, "STAYS_OF_ITS_CHAIN", 0.0)
-        own.append("0x1")
-        nodes.ask("eth_blockNumber")  # it has said so less than a minute ago
-        nodes.close()
-        nodes = impatient(chain_of(address))
-        own.clear()
+        nodes = NodePool(replace(chain_of(address), limits=Limits(chain_id_age=0.5)))
         nodes.ask("eth_blockNumber")
         own.append("0x1")
+        nodes.ask("eth_blockNumber")
+        time.sleep(0.6)
         assert type(failure(nodes)) is NodesOfAnotherChain
         nodes.close()
+
+
+def test_threads_check_the_chain_id_of_a_node_once_for_all(shared_node: LocalNode) -> None:
+    asked = Asked()
+    with relay(shared_node.url, asked=asked) as address:
+        for _ in range(3):  # each by a connection of its own, as other threads have
+            nodes = NodePool(chain_of(address))
+            nodes.ask("eth_blockNumber")
+            nodes.close()
+    assert asked.methods == ["eth_chainId", *3 * ["eth_blockNumber"]]
 
 
 def test_a_node_that_was_away_is_asked_again_what_it_is_of(shared_node: LocalNode) -> None:
@@ -66,9 +72,11 @@ def test_a_node_that_was_away_is_asked_again_what_it_is_of(shared_node: LocalNod
         node.answer(said, 502)
 
     with relay(shared_node.url, asked=asked, first=away) as address:
-        nodes = Nodes(chain_of(address))
-        for _ in range(2):
-            nodes.ask("eth_blockNumber")
+        nodes = NodePool(replace(chain_of(address), limits=Limits(cooldown_first=0.1)))
+        nodes.ask("eth_blockNumber")
+        failure(nodes)
+        time.sleep(0.2)
+        nodes.ask("eth_blockNumber")
         nodes.close()
     of_its_chain, number = "eth_chainId", "eth_blockNumber"
     assert asked.methods == [of_its_chain, number, number, of_its_chain, number]
@@ -91,20 +99,3 @@ def test_a_chain_id_refused_in_words_for_other_questions(shared_node: LocalNode,
 
     with relay(shared_node.url, change) as address:
         assert type(failure(impatient(chain_of(address)))) is NodesRefuse
-
-
-def test_what_was_answered_just_now_is_confirmed_to_be_of_the_chain(shared_node: LocalNode) -> None:
-    own: list[str] = []
-
-    def change(method: str, _: list[Any], answer: dict[str, Any]) -> dict[str, Any]:
-        return {"result": own[0]} if own and method == "eth_chainId" else answer
-
-    with relay(shared_node.url, change) as address:
-        nodes = impatient(chain_of(address))
-        nodes.ask("eth_blockNumber")
-        nodes.confirm_chain()
-        own.append("0x1")
-        nodes.ask("eth_blockNumber")
-        with pytest.raises(NodesOfAnotherChain):
-            nodes.confirm_chain()
-        nodes.close()

@@ -2,9 +2,9 @@
 
 import pytest
 
-from queries.chain.destination import Destination
+from queries.chain.deploy import HISTORY_WINDOW, own_hashes
 from queries.chain.local_node import LocalNode, local_node
-from queries.chain.own_hashes import OwnHashes, own_hashes
+from queries.chain.sender import Destination
 from queries.routes import Chain, NodeAddress
 from tests.local_chain import CHAIN_ID
 
@@ -26,5 +26,5 @@ def test_a_hash_may_begin_as_no_contracts_code_may() -> None:
         destination = Destination(Chain(CHAIN_ID, "Local", (NodeAddress(node.url),)))
         _mine_until_a_hash_begins_with(node, "0xef")
         node.rpc.ask("evm_mine")
-        assert own_hashes(destination) is OwnHashes.HISTORY
+        assert own_hashes(destination) == HISTORY_WINDOW
         destination.close()

@@ -6,20 +6,18 @@ from typing import Any
 import pytest
 from eth_abi.abi import encode
 
-from queries.chain.destination import Destination
+from queries.chain.calls import call_data, words_data
 from queries.chain.errors import RegistryAbsent
 from queries.chain.local_node import LocalNode, local_node
-from queries.chain.registry_facts import (
-    HISTORY_WINDOW,
+from queries.chain.registry import (
     AccountFieldRead,
-    Anchor,
     FactRead,
     HeaderFieldRead,
     RegistryFacts,
     SlotRead,
     TimestampRead,
 )
-from queries.chain.registry_reads import call_data, words_data
+from queries.chain.sender import Destination
 from queries.proving.header_fields import HeaderField
 from queries.proving.registry_calls import HeaderStep, headers_section, leaf_of, prove_call
 from queries.routes import Registry, RegistryKind
@@ -112,7 +110,6 @@ def test_where_there_is_no_registry_it_is_told(live: LiveChain) -> None:
     for ask in (
         lambda: read.words([TimestampRead(1)]),
         lambda: read.leaves([1]),
-        lambda: read.knows(1, HASH),
         lambda: read.nearest_above(1, 5),
     ):
         with pytest.raises(
@@ -133,63 +130,6 @@ def test_a_word_that_is_neither_proven_nor_unproven_is_no_registrys(
             read.words([TimestampRead(1)])
 
 
-# What a native registry can find
-
-
-def test_a_native_registry_knows_the_chains_recent_hashes(
-    live: LiveChain, native: Deployed
-) -> None:
-    read = facts(live.node, native.address, RegistryKind.NATIVE)
-    newest = live.newest()
-    for number in (0, 1, newest):
-        assert read.knows(number, live.header(number).hash)
-        assert not read.knows(number, live.header(number ^ 1).hash if number < newest else HASH)
-        assert not read.knows(number, bytes(32))
-    assert not read.knows(newest + 1, HASH)
-
-
-def test_what_it_says_is_what_the_registry_takes(live: LiveChain, native: Deployed) -> None:
-    """At the edges of BLOCKHASH and beyond, where only the history contract knows."""
-    with live.node.undone():
-        first = live.newest() + 1
-        live.mine(300)
-        read = facts(live.node, native.address, RegistryKind.NATIVE)
-        for back in (0, 1, 254, 255, 256, 257, 290):
-            header = live.header(live.newest() - back)
-            assert header.number >= first
-            assert read.knows(header.number, header.hash)
-            assert not read.knows(header.number, OTHER_HASH)
-            with live.node.undone():
-                native.send(prove_call([headers_section([HeaderStep(header, accumulate=True)])]))
-
-
-@pytest.mark.parametrize("back", [HISTORY_WINDOW - 1, HISTORY_WINDOW])
-def test_a_block_beyond_every_window_is_not_known(
-    live: LiveChain, native: Deployed, back: int
-) -> None:
-    """The head is made up, because mining so many blocks takes a minute; so is what is kept."""
-    number = 3
-
-    def change(method: str, params: list[Any], answer: dict[str, Any]) -> dict[str, Any]:
-        if method == "eth_getBlockByNumber" and params[0] == "latest":
-            return {"result": answer["result"] | {"number": hex(number + back)}}
-        return {"result": f"0x{HASH.hex()}"} if method == "eth_call" else answer
-
-    with relay(live.node.url, change) as address:
-        read = facts(live.node, native.address, RegistryKind.NATIVE, address)
-        assert read.knows(number, HASH) is (back < HISTORY_WINDOW)
-
-
-def test_a_chain_without_the_history_contract_knows_256(shared_node: LocalNode) -> None:
-    with local_node(hardfork="cancun") as node:
-        old = LiveChain(node)
-        old.mine(280)
-        read = facts(node, shared_node.payer, RegistryKind.NATIVE)
-        newest = old.newest()
-        known = [read.knows(newest - back, old.header(newest - back).hash) for back in (255, 256)]
-    assert known == [True, False]
-
-
 # What others are told
 
 
@@ -200,31 +140,23 @@ def optimism(live: LiveChain) -> Iterator[Deployed]:
         yield Deployed(live.node, "OptimismRegistry")
 
 
-def test_an_optimism_registry_knows_what_is_recorded(live: LiveChain, optimism: Deployed) -> None:
+def test_an_optimism_registry_sees_the_newest_block_of_its_l1(
+    live: LiveChain, optimism: Deployed
+) -> None:
     read = facts(live.node, optimism.address, RegistryKind.OPTIMISM)
     move_on(live.node, 900, HASH)
     assert read.newest_l1_block() == (900, HASH)
-    assert not read.knows(900, HASH)
-    optimism.send(RECORD)
     move_on(live.node, 1100, OTHER_HASH)
     assert read.newest_l1_block() == (1100, OTHER_HASH)
-    assert read.knows(900, HASH)
-    assert not read.knows(900, OTHER_HASH)
-    assert not read.knows(900, bytes(32))
-    assert not read.knows(1100, OTHER_HASH)
-    assert not read.knows(901, bytes(32))
 
 
 def test_an_attested_registry_knows_what_is_attested(live: LiveChain) -> None:
     arguments = encode(["uint256", "address[]", "uint256"], [SOURCE_CHAIN, [SIGNERS[0].address], 1])
     registry = Deployed(live.node, "AttestedRegistry", arguments)
     read = facts(live.node, registry.address, RegistryKind.ATTESTED)
-    assert not read.knows(900, HASH)
+    assert read.nearest_above(890, 20) is None
     registry.send(attest(900, HASH, signed_by(SIGNERS[:1], registry, 900, HASH)))
-    assert read.knows(900, HASH)
-    assert not read.knows(900, OTHER_HASH)
-    assert not read.knows(901, HASH)
-    assert read.nearest_above(890, 20) == Anchor(900, bytes(32), HASH)
+    assert read.nearest_above(890, 20) == 900
 
 
 # The nearest block above
@@ -232,9 +164,8 @@ def test_an_attested_registry_knows_what_is_attested(live: LiveChain) -> None:
 
 def test_the_nearest_accumulated_block_above(live: LiveChain, native: Deployed) -> None:
     read = facts(live.node, native.address, RegistryKind.NATIVE)
-    anchor = Anchor(PROVEN_AT, leaf_of(live.header(PROVEN_AT)), bytes(32))
-    assert read.nearest_above(PROVEN_AT, 0) == anchor
-    assert read.nearest_above(1, PROVEN_AT - 1) == anchor
+    assert read.nearest_above(PROVEN_AT, 0) == PROVEN_AT
+    assert read.nearest_above(1, PROVEN_AT - 1) == PROVEN_AT
     assert read.nearest_above(1, PROVEN_AT - 2) is None
     assert read.nearest_above(PROVEN_AT + 1, 250) is None
 
@@ -244,6 +175,6 @@ def test_the_nearest_recorded_block_above(live: LiveChain, optimism: Deployed) -
     for number, block_hash in ((1100, OTHER_HASH), (900, HASH)):
         move_on(live.node, number, block_hash)
         optimism.send(RECORD)
-    assert read.nearest_above(900, 256) == Anchor(900, bytes(32), HASH)
-    assert read.nearest_above(901, 256) == Anchor(1100, bytes(32), OTHER_HASH)
+    assert read.nearest_above(900, 256) == 900
+    assert read.nearest_above(901, 256) == 1100
     assert read.nearest_above(901, 198) is None

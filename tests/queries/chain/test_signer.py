@@ -10,8 +10,7 @@ from django.test import RequestFactory
 from django.views.debug import ExceptionReporter
 from eth_account import Account
 
-from queries.chain.destination import Fees
-from queries.chain.signer import Signer, SignerUnusable, open_signer
+from queries.chain.signer import Fees, Signer, SignerUnusable, open_signer
 from queries.proving.keccak import keccak256
 
 pytestmark = pytest.mark.no_database
@@ -73,18 +72,21 @@ def test_a_wrong_key_is_one_sentence_without_it(key: str) -> None:
     assert str(refused.value) == "SIGNER_KEY is no private key: that is 32 bytes in hex."
 
 
+ALONE = "Set SIGNER_KEY alone, or SIGNER_KEYSTORE and SIGNER_PASSWORD; now set:"
+
+
 @pytest.mark.parametrize(
     ("key", "store", "password", "begins"),
     [
         ("", "", "", "There is no signer: set SIGNER_KEY"),
-        ("", "", "x", "SIGNER_PASSWORD is set, and SIGNER_KEYSTORE is not"),
-        ("", "{}", "", "SIGNER_KEYSTORE is set, and SIGNER_PASSWORD is not"),
+        ("", "", "x", f"{ALONE} SIGNER_PASSWORD."),
+        ("", "{}", "", f"{ALONE} SIGNER_KEYSTORE."),
         ("", "{}", "x", "SIGNER_KEYSTORE cannot be opened"),
         ("", "no json", "x", "SIGNER_KEYSTORE cannot be opened"),
         ("", "KEYSTORE", "x", "SIGNER_KEYSTORE cannot be opened"),
-        (KEY, "{}", "", "SIGNER_KEY and SIGNER_KEYSTORE are both set"),
-        (KEY, "{}", "x", "SIGNER_KEY and SIGNER_KEYSTORE are both set"),
-        (KEY, "", "x", "SIGNER_PASSWORD is for SIGNER_KEYSTORE"),
+        (KEY, "{}", "", f"{ALONE} SIGNER_KEY, SIGNER_KEYSTORE."),
+        (KEY, "{}", "x", f"{ALONE} SIGNER_KEY, SIGNER_KEYSTORE, SIGNER_PASSWORD."),
+        (KEY, "", "x", f"{ALONE} SIGNER_KEY, SIGNER_PASSWORD."),
     ],
 )
 def test_what_cannot_be_opened_is_told(

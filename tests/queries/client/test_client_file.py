@@ -1,8 +1,6 @@
 """The client as it is served, and where nothing is but that file and requests."""
 
-import html
 import re
-import shlex
 import subprocess
 import sys
 import tomllib
@@ -100,16 +98,3 @@ def test_it_works_alone(alone: Path) -> None:
     as_module, as_command = run_alone(alone, module), run_alone(alone, command)
     assert (as_module.stderr, as_command.stderr) == ("", "")
     assert int(as_command.stdout, 16) == int(as_module.stdout)
-
-
-def test_every_command_that_is_shown_is_one(repository: Path) -> None:
-    told = [(repository / "README.md").read_text()]
-    told += [Client().get(page).text for page in ("/docs", "/docs/api")]
-    text = html.unescape("\n".join([*told, tacitus.EPILOG])).replace("\\\n", " ")
-    shown = re.findall(r"python3? tacitus\.py ([^\n<)]*)", text)
-    assert len(shown) >= 14
-    parser = tacitus._parser()
-    for each in shown:
-        words = shlex.split(each.replace("BLOCK", "7").replace("$SLOT", "7"))
-        if "--help" not in words:
-            assert parser.parse_args(words), each

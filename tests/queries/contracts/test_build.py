@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from queries.chain.artifacts import load_artifact
-from queries.chain.registry_reads import selector
+from queries.chain.calls import selector
+from queries.chain.solidity import load_artifact
 from tests.commands import clean_environment
 
 pytestmark = pytest.mark.no_database

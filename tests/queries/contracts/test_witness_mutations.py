@@ -9,19 +9,19 @@ from pathlib import Path
 import pytest
 from eth_abi.abi import encode
 
+from queries.chain.calls import call_data
 from queries.chain.json_rpc import NodeRefused
 from queries.chain.local_node import GAS_LIMIT, LocalNode
-from queries.chain.registry_reads import call_data
 from queries.proving.accounts import (
     ABSENT_ACCOUNT,
     AccountState,
     encode_account,
     encode_slot_value,
 )
-from queries.proving.corpus import read_recorded_block
 from queries.proving.registry_calls import accumulated_section, prove_call
 from queries.proving.witness_building import build_witness
 from queries.proving.witnesses import AccountField, AccountRequest
+from tests.bench.corpus import read_recorded_block
 from tests.local_chain import Deployed
 from tests.queries.attacks.witness_parts import (
     ChosenTrie,

@@ -5,8 +5,8 @@ from pathlib import Path
 
 from eth_abi.abi import encode
 
+from queries.chain.calls import call_data
 from queries.chain.local_node import LocalNode
-from queries.chain.registry_reads import call_data
 from queries.chain.solidity import run_compiler
 
 SOURCE = Path(__file__).parent / "sources" / "Wallets.sol"

@@ -1,41 +1,11 @@
-"""Celery wakes provers, over RabbitMQ and over Redis; without a broker they look by themselves."""
-
-from pathlib import Path
+"""What the settings of Celery must be."""
 
 import pytest
 
-from queries.engines.with_celery import LOOKS_EVERY, app
-from tests.commands import PRODUCTION, Manage, free_port
-from tests.installation import installation
-from tests.queries.engines.woken import BROKERS, alone_on, seconds_to_done
+from queries.engines.with_celery import app
+from tests.commands import PRODUCTION, Manage
 
 pytestmark = pytest.mark.no_database
-
-
-@pytest.mark.parametrize("name", BROKERS)
-def test_a_message_wakes_a_prover(
-    repository: Path, tmp_path: Path, manage: Manage, name: str
-) -> None:
-    """Sooner than it would have looked by itself, several times in a row."""
-    with (
-        alone_on(name) as broker,
-        installation(
-            repository, tmp_path, manage, PROVER_ENGINE="celery", CELERY_BROKER=broker
-        ) as it,
-    ):
-        seconds_to_done(it)  # the first one may come while the prover still connects
-        took = [seconds_to_done(it) for _ in range(3)]
-    assert max(took) < LOOKS_EVERY / 2, took
-
-
-def test_without_a_broker_the_batch_is_found_all_the_same(
-    repository: Path, tmp_path: Path, manage: Manage
-) -> None:
-    nobody = f"redis://127.0.0.1:{free_port()}/0"
-    variables = {"PROVER_ENGINE": "celery", "CELERY_BROKER": nobody}
-    with installation(repository, tmp_path, manage, **variables) as it:
-        assert seconds_to_done(it) < 4 * LOOKS_EVERY
-    assert "The broker does not answer" in (tmp_path / "log").read_text()
 
 
 @pytest.mark.parametrize(

@@ -2,20 +2,17 @@
 
 import logging
 import threading
-import time
-from collections.abc import Callable
-from contextlib import AbstractContextManager
 
 import pytest
 from django.db import OperationalError
 
 from queries.engines import embedded
 from queries.engines.alarm import Alarm
+from queries.limits import Limits
 from queries.pipeline.chains import Chains
 from queries.routes import Routes
 
 pytestmark = pytest.mark.no_database
-Meanwhile = Callable[[], AbstractContextManager[None]]
 
 
 @pytest.mark.parametrize(
@@ -47,7 +44,7 @@ def test_a_prover_outlives_what_goes_wrong(
         raise fault
 
     monkeypatch.setattr(embedded, "work_once", work)
-    monkeypatch.setattr(embedded, "deliver_once", lambda _: False)
+    monkeypatch.setattr(embedded, "deliver_once", lambda *_: False)
     monkeypatch.setattr(embedded, "next_look", lambda *_, **__: None)
     monkeypatch.setattr(embedded, "AFTER_A_FAULT", 0.01)
     alarm = Alarm()
@@ -65,7 +62,7 @@ def test_a_prover_outlives_what_goes_wrong(
 def test_a_receiver_that_hangs_keeps_no_proof_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
     proven, answered = threading.Event(), threading.Event()
 
-    def hang(_: Meanwhile) -> bool:
+    def hang(_: Limits) -> bool:
         return answered.wait(10)
 
     def work(_: Chains) -> bool:
@@ -86,39 +83,3 @@ def test_a_receiver_that_hangs_keeps_no_proof_waiting(monkeypatch: pytest.Monkey
         alarm.stop()
         for thread in threads:
             thread.join(10)
-
-
-def test_of_the_threads_for_webhooks_one_looks_until_it_has_something(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    """Each look is several statements, and most find nothing."""
-    sent, looking = threading.Event(), list[int]()
-    delivering = set[int]()
-
-    def deliver(meanwhile: Meanwhile) -> bool:
-        me = threading.get_ident()
-        looking.append(me)
-        if len(delivering) == embedded.WEBHOOKS_AT_ONCE - 1:
-            return False
-        delivering.add(me)
-        with meanwhile():
-            sent.wait(10)
-        return True
-
-    monkeypatch.setattr(embedded, "deliver_once", deliver)
-    monkeypatch.setattr(embedded, "next_look", lambda *_, **__: None)
-    alarm = Alarm()
-    threads = embedded.run(lambda: Chains(Routes({})), 0, alarm, 0.01)
-    try:
-        until = time.monotonic() + 5
-        while len(looking) < 20 and time.monotonic() < until:
-            time.sleep(0.01)
-        assert len(delivering) == len(set(looking[:3])) == embedded.WEBHOOKS_AT_ONCE - 1
-        assert len(set(looking[3:])) == 1
-        assert not delivering & set(looking[3:])
-    finally:
-        sent.set()
-        alarm.stop()
-        for thread in threads:
-            thread.join(10)
-            assert not thread.is_alive()

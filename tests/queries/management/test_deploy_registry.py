@@ -6,12 +6,10 @@ from typing import Any
 
 import pytest
 from django.conf import LazySettings
-from eth_utils.address import to_checksum_address
 
-from queries.chain.deployment import created_address
+from queries.chain.calls import call_data
+from queries.chain.deploy import built_in_words
 from queries.chain.local_node import LocalNode, local_node
-from queries.chain.registry_code import built_in_words
-from queries.chain.registry_reads import call_data
 from queries.routes import RegistryKind, read_routes
 from tests.queries.attacks.attestations import SIGNERS
 from tests.queries.attacks.registry_attacks import put_predeploy
@@ -87,7 +85,7 @@ def test_its_output_can_be_appended_to_the_routes_file(setup: LocalSetup) -> Non
     """What it does meanwhile is on stderr, and the last line may be one without an end."""
     setup.file.write_text(setup.file.read_text().rstrip())
     progress, lines = setup.run_apart("deploy_registry", *NATIVE)
-    assert "It stands in block" in progress
+    assert "Deployed in block" in progress
     with setup.file.open("a") as file:
         file.write(lines)
     (registry,) = read_routes(setup.file).registries.values()
@@ -147,7 +145,7 @@ def test_who_has_too_little_is_told_what_is_needed(setup: LocalSetup, node: Loca
     assert said.endswith("ETH. Send it more.")
     with node.undone():
         node.rpc.ask("anvil_setBalance", "0x19E7E376E7C213B7E7e7e46cc70A5dD086DAff2A", hex(10**17))
-        assert "It stands in block" in setup.run("deploy_registry", *NATIVE)
+        assert "Deployed in block" in setup.run("deploy_registry", *NATIVE)
 
 
 def test_a_node_that_is_gone_is_told(setup: LocalSetup) -> None:
@@ -155,7 +153,7 @@ def test_a_node_that_is_gone_is_told(setup: LocalSetup) -> None:
     setup.file.write_text("")
     setup.add_chain(CHAIN_ID, "Local", ["http://127.0.0.1:1"])
     said = setup.run("deploy_registry", *NATIVE)
-    assert said.startswith("FAILED: No node of Local answers. Look whether it runs, and whether")
+    assert said.startswith("FAILED: No node of Local answers. Check that it runs, and that `n")
 
 
 def test_a_transaction_that_is_not_mined_is_named(setup: LocalSetup, node: LocalNode) -> None:
@@ -190,14 +188,3 @@ def test_a_chain_that_has_not_begun_gets_no_native_registry(setup: LocalSetup) -
         setup.add_chain(CHAIN_ID, "Local", [fresh.url])
         said = setup.run("deploy_registry", *NATIVE)
     assert said.startswith("FAILED: Local has no blocks yet. Wait for its first one; a development")
-
-
-@pytest.mark.parametrize("nonce", [0, 1, 127, 128, 256, 2**32])
-def test_where_a_contract_comes_to_stand(node: LocalNode, nonce: int) -> None:
-    # One who has sent nothing yet, so that no contract of theirs is in the way.
-    sender = to_checksum_address(node.rpc.ask("eth_accounts")[1])
-    with node.undone():
-        node.rpc.ask("anvil_setNonce", sender, hex(nonce))
-        address = node.send(None, b"\x00", sender=sender).contract
-    assert address
-    assert created_address(sender, nonce) == to_checksum_address(address)

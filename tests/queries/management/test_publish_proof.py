@@ -11,9 +11,8 @@ import pytest
 import requests
 from eth_utils.address import to_checksum_address
 
-from queries.chain.artifacts import load_artifact
 from queries.chain.local_node import LocalNode, local_node
-from queries.chain.registry_reads import RegistryReads
+from queries.chain.solidity import load_artifact
 from queries.proving.bundle_checks import check_bundle
 from queries.proving.witnesses import AccountField
 from tests.commands import Manage, managing
@@ -21,6 +20,7 @@ from tests.installation import HOLDER, Installation, installed_on
 from tests.local_chain import CHAIN_ID, ETHER
 from tests.queries.contracts.holder import SLOTS, compiled_holder
 from tests.queries.management.local_setup import KEY
+from tests.registry_reads import RegistryReads
 
 pytestmark = pytest.mark.no_database
 NOBODY = "0x000000000000000000000000000000000000dEaD"

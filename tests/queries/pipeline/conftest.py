@@ -5,21 +5,14 @@ from collections.abc import Iterator
 import pytest
 
 from queries.chain.local_node import LocalNode, local_node
-from queries.pipeline import worker
+from tests.local_chain import a_day_ago
 from tests.queries.pipeline.service import Service, running_service
 from tests.queries.pipeline.two_chains import TwoChains, two_chains
 
 
-@pytest.fixture(autouse=True)
-def _gathers_for_long(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Jobs that are due together go together, however busy the machine is."""
-    monkeypatch.setattr(worker, "GATHERING", 60)
-    monkeypatch.setattr(worker, "GATHERING_BEFORE_OTHERS", 60)
-
-
 @pytest.fixture(scope="module")
 def node() -> Iterator[LocalNode]:
-    with local_node("--slots-in-an-epoch", "1") as running:
+    with local_node("--slots-in-an-epoch", "1", *a_day_ago()) as running:
         yield running
 
 

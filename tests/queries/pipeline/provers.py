@@ -5,13 +5,10 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 
-import pytest
 from django.db import connection
 
-from queries.chain.nodes import TIMEOUT, Nodes
 from queries.routes import NodeAddress, Routes
 from tests.commands import clean_environment
 from tests.queries.pipeline.service import CHAIN_ID, SIGNER_KEY, Service
@@ -32,15 +29,6 @@ def through(service: Service, *addresses: str) -> Service:
     nodes = tuple(NodeAddress(address) for address in addresses)
     chain = replace(service.routes.chains[CHAIN_ID], nodes=nodes)
     return replace(service, routes=replace(service.routes, chains={CHAIN_ID: chain}))
-
-
-def impatient(
-    monkeypatch: pytest.MonkeyPatch, *, timeout: float = TIMEOUT, patience: float
-) -> None:
-    """Provers of this process wait so long for one node's answer, and so long for any node's."""
-    for module in ("source", "destination"):
-        nodes = partial(Nodes, timeout=timeout, patience=patience)
-        monkeypatch.setattr(f"queries.chain.{module}.Nodes", nodes)
 
 
 def routes_file(folder: Path, routes: Routes, node: str) -> Path:

@@ -7,9 +7,9 @@ import pytest
 
 from queries.models import SentTransaction
 from queries.pipeline import prove, worker
-from queries.pipeline.leases import claim_batch
+from queries.pipeline.queue import claim_batch
 from queries.pipeline.settle import settle
-from queries.pipeline.work import Wait
+from queries.pipeline.work import Outcome
 from tests.local_chain import CHAIN_ID, HOLDER
 from tests.queries.pipeline.service import Service
 
@@ -37,7 +37,7 @@ def test_it_joins_between_the_proof_and_the_signature(
     asked = [service.submit({str(CHAIN_ID): {f"block:{block}": first}})]
     chains = service.chains()
 
-    def one_more_then_prove(ready: Sequence[prove.Ready]) -> list[Wait | None]:
+    def one_more_then_prove(ready: Sequence[prove.Ready]) -> list[Outcome]:
         if len(asked) == 1:
             asked.append(service.submit({str(CHAIN_ID): {f"block:{block}": second}}))
             lease = claim_batch()

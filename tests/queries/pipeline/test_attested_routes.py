@@ -18,7 +18,7 @@ from queries.chain.signer import Signer
 from queries.errors import AttestationRefused
 from queries.models import Attestation
 from queries.proving.header_fields import HeaderField
-from queries.proving.headers import decode_header, header_from_json, header_to_json
+from queries.proving.headers import decode_header, header_from_json
 from queries.proving.rlp_items import encode_list, encode_string, split_list
 from queries.routes import NodeAddress
 from tests.queries.chain.relay import relay
@@ -31,8 +31,9 @@ from tests.queries.pipeline.two_chains import (
     is_right,
     word_of,
 )
+from tests.queries.proving.written_headers import header_to_json
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.either_database]
 
 
 @pytest.fixture
@@ -290,28 +291,6 @@ def test_a_signer_who_watches_outlives_a_database_that_is_gone(
     assert next(looks, None) is None
 
 
-def test_a_signer_who_watches_outlives_a_full_disk_under_its_log(
-    attested: Service, chains: TwoChains, settings: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A word that is asked for alone is the whole answer, and there it is told."""
-    monkeypatch.setattr("queries.management.commands.attest.read_routes", lambda _: attested.routes)
-    settings.ATTESTER_KEY = "0x" + 32 * "01"
-    block = chains.final_block()
-    batch = ask_balance(attested, block)
-    attested.work_until_it_waits(batch, "not_attested")
-
-    def end(_: float) -> None:
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr("queries.management.commands.attest.time.sleep", end)
-    named = ["--source", str(SOURCE), "--destination", str(CHAIN_ID)]
-    with io.TextIOWrapper(io.FileIO("/dev/full", "w"), write_through=True) as full:
-        call_command("attest", *named, "--watch", stdout=full, stderr=full)
-        assert Attestation.objects.get().block == block
-        with pytest.raises(OSError, match="No space left on device"):
-            call_command("attest", *named, "--block", str(block), stdout=full, stderr=full)
-
-
 def test_where_nobody_takes_words_it_is_told(
     attested: Service,
     chains: TwoChains,
@@ -323,7 +302,7 @@ def test_where_nobody_takes_words_it_is_told(
     monkeypatch.setattr("queries.management.commands.attest.read_routes", lambda _: attested.routes)
     block = str(chains.final_block())
     for url, said in (
-        ("http://127.0.0.1:1", "does not answer as Tacitus does. Look whether the address"),
+        ("http://127.0.0.1:1", "does not answer as Tacitus does. Check that the address"),
         ("ftp://u:hunter2@h", "--post is no http or https address. Take that of"),
         ("hunter2", "--post is no http or https address. Take that of"),
     ):

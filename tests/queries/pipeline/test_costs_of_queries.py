@@ -1,10 +1,12 @@
 """What queries are told to have cost is together what their batch has spent."""
 
 import pytest
+from django.db import IntegrityError, transaction
 
 from queries import transitions
-from queries.models import Batch, BlockJob, Query, SentTransaction, TransactionOfJob
-from queries.pipeline.costs import settle_costs
+from queries.models import Batch, BlockJob, Query, SentTransaction, Share, TransactionOfJob
+from queries.pipeline.fees import settle_costs
+from queries.pipeline.transactions import reopen
 from queries.statuses import StepName
 from queries.transitions import Failure
 from tests.queries.api.served_api import HERE, SEPOLIA, ask, make_key, submitted
@@ -12,7 +14,7 @@ from tests.queries.api.worked_batches import BEGIN
 
 pytestmark = [pytest.mark.django_db, pytest.mark.urls(HERE)]
 
-FEE, GAS, DATA_FEE = 1_000, 400, 350  # the last one was 200 when the fee was held back
+FEE, GAS, DATA_FEE, MOST = 2_000, 400, 350, 900
 ACCOUNTS = {f"0x{number:040x}": {"props": ["BALANCE"]} for number in (1, 2, 3)}
 BATCH = {
     "destinationChainId": str(SEPOLIA),
@@ -21,7 +23,7 @@ BATCH = {
 }
 
 
-def _mined(job: BlockJob, shares: dict[str, dict[str, int]]) -> SentTransaction:
+def _mined(job: BlockJob, batch: str) -> SentTransaction:
     """At one wei a gas."""
     row = SentTransaction.objects.create(
         chain=SEPOLIA,
@@ -29,9 +31,8 @@ def _mined(job: BlockJob, shares: dict[str, dict[str, int]]) -> SentTransaction:
         nonce=job.block,
         raw=b"\x02",
         max_fee=f"{1:064x}",
-        most=f"{GAS:064x}",
+        most=f"{MOST:064x}",
         gas_limit=GAS,
-        shares=shares,
         signed=BEGIN,
         mined_block=9,
         gas_used=GAS,
@@ -39,6 +40,7 @@ def _mined(job: BlockJob, shares: dict[str, dict[str, int]]) -> SentTransaction:
         data_fee=f"{DATA_FEE:064x}",
     )
     TransactionOfJob.objects.create(job=job, transaction=row)
+    Share.objects.create(transaction=row, batch_id=batch, most=f"{MOST:064x}")
     return row
 
 
@@ -47,10 +49,8 @@ def _with_jobs(batch: str) -> list[SentTransaction]:
     rows = []
     for block in (7, 8):
         job = BlockJob.objects.create(source=SEPOLIA, destination=SEPOLIA, block=block)
-        queries = Query.objects.filter(batch=batch, block=block)
-        queries.update(job=job)
-        keys = list(queries.order_by("pk").values_list("pk", flat=True))
-        rows.append(_mined(job, {batch: {str(pk): 1 + place for place, pk in enumerate(keys)}}))
+        Query.objects.filter(batch=batch, block=block).update(job=job)
+        rows.append(_mined(job, batch))
     return rows
 
 
@@ -66,9 +66,7 @@ def _told(key: str, batch: str) -> tuple[int, list[int]]:
 
 
 @pytest.mark.parametrize("first", [True, False], ids=["settled first", "done first"])
-@pytest.mark.parametrize("free", [False, True])
-def test_they_cost_together_what_the_batch_has_spent(*, free: bool, first: bool) -> None:
-    """Also where more is taken for an L1 than was held back: no batch bears more than its fee."""
+def test_they_cost_together_what_the_batch_has_spent(*, first: bool) -> None:
     key = make_key()
     batch = submitted(key, BATCH)
     rows = _with_jobs(batch)
@@ -76,36 +74,36 @@ def test_they_cost_together_what_the_batch_has_spent(*, free: bool, first: bool)
         _finish(batch)
         assert _told(key, batch) == (0, 6 * [0])
     for row in rows:
-        settle_costs(row, free=free)
+        settle_costs(row, free=False)
         spent, costs = _told(key, batch)
         assert sum(costs) == spent
     if first:
         _finish(batch)
     spent, costs = _told(key, batch)
-    paid = 2 * (GAS + DATA_FEE)
     assert Batch.objects.get().status == "DONE"
-    assert sum(costs) == spent == (paid if free else FEE)
-    assert sum(costs[:3]) == paid // 2
-    assert costs[:3] == sorted(costs[:3])
-    assert costs[3:] == sorted(costs[3:])
+    assert spent == sum(costs) == 2 * (GAS + DATA_FEE)
+    assert set(costs) == {(GAS + DATA_FEE) // 3}
 
 
-def test_what_is_settled_anew_takes_the_place_of_what_they_cost() -> None:
+@pytest.mark.parametrize("free", [False, True])
+def test_what_is_settled_again_takes_the_place_of_what_was_paid(*, free: bool) -> None:
+    """The operator pays what it costs beyond the fee."""
     key = make_key()
     batch = submitted(key, BATCH)
     rows = _with_jobs(batch)
     _finish(batch)
     for row in rows:
-        settle_costs(row, free=False)
+        settle_costs(row, free=free)
     one = rows[0]
-    for gas in (GAS // 4, GAS, 1):
+    for gas in (GAS // 4, 10 * GAS, 1):
         SentTransaction.objects.filter(pk=one.pk).update(settled=False)
         one.gas_used = gas
-        settle_costs(one, free=False)
+        settle_costs(one, free=free)
         spent, costs = _told(key, batch)
-        borne = FEE - GAS - DATA_FEE  # of the other one, with which the fee was used up
-        assert sum(costs[3:]) == borne
-        assert sum(costs) == spent == min(gas + DATA_FEE, FEE - borne) + borne
+        most = gas + DATA_FEE if free else FEE - GAS - DATA_FEE
+        assert sum(costs[:3]) == min(gas + DATA_FEE, most)
+        assert sum(costs[3:]) == GAS + DATA_FEE
+        assert spent == sum(costs)
 
 
 def test_what_was_spent_on_a_rejected_batch_is_what_its_queries_cost() -> None:
@@ -117,3 +115,23 @@ def test_what_was_spent_on_a_rejected_batch_is_what_its_queries_cost() -> None:
     settle_costs(rows[0], free=False)
     spent, costs = _told(key, batch)
     assert sum(costs) == spent == GAS + DATA_FEE
+
+
+def test_a_piece_is_in_one_open_transaction_only() -> None:
+    first, second = _with_jobs(submitted(make_key(), BATCH))
+    shown = first.for_jobs.get()
+    shown.pieces = "a piece"
+    shown.save()
+    again = TransactionOfJob(job=shown.job, transaction=second, pieces="a piece")
+    with pytest.raises(IntegrityError), transaction.atomic():
+        again.save()
+    settle_costs(first, free=True)
+    again.save()
+    first.mined_hash = "0x1"
+    reopen(first)
+    assert [
+        each.open for each in TransactionOfJob.objects.filter(pieces="a piece").order_by("pk")
+    ] == [
+        False,
+        True,
+    ]

@@ -1,6 +1,5 @@
 """What the operator lets a day's transactions cost is not passed, and what waits for it goes on."""
 
-from contextlib import suppress
 from dataclasses import replace
 from datetime import timedelta
 from types import SimpleNamespace
@@ -12,13 +11,9 @@ from django.utils import timezone
 
 from queries.chain.signer import Signer
 from queries.models import BlockJob, Query, SentTransaction
-from queries.pipeline import chains as chains_of_a_worker
-from queries.pipeline import following
 from queries.pipeline.chains import Chains
 from queries.pipeline.clock import shared_now
-from queries.pipeline.costs import price_of
-from queries.pipeline.day import DaySpent, within_the_day
-from queries.pipeline.work import LONGEST_WAIT
+from queries.pipeline.fees import DaySpent, price_of, within_the_day
 from queries.routes import Chain, Routes
 from tests.queries.pipeline.between import between
 from tests.queries.pipeline.provers import through
@@ -80,7 +75,7 @@ def test_what_has_waited_for_the_day_goes_soon_and_together(service: Service) ->
     service.work_until_it_waits(batches[0], "day_spent", chains)
     for job in BlockJob.objects.filter(wait_code="day_spent"):
         assert job.look_again is not None
-        assert job.look_again <= shared_now() + LONGEST_WAIT
+        assert job.look_again <= shared_now() + timedelta(minutes=1)
     the_day_passes(service)
     service.work(*batches, chains=bounded(service, 1))
     assert SentTransaction.objects.count() == 2
@@ -90,12 +85,11 @@ def test_a_day_that_is_spent_since_it_was_asked_is_no_failure(
     service: Service, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """As where another prover has just spent it: this one still believes that it may send."""
-    monkeypatch.setattr(chains_of_a_worker, "DAY_IS_FRESH", 600.0)
     chains = bounded(service, 1)
+    monkeypatch.setattr(chains, "day_is_spent", lambda _: False)
     service.work(service.ask_balance(HOLDER, service.head() - 1), chains=chains)
     batch = service.ask_balance(HOLDER, service.head() - 4)
     service.work_until_it_waits(batch, "day_spent", chains)
-    assert not chains.day_is_spent(CHAIN_ID)
     assert not BlockJob.objects.filter(failures__gt=0).exists()
     assert SentTransaction.objects.count() == 1
 
@@ -109,8 +103,7 @@ def test_nor_is_a_hash_brought_when_the_day_is_spent(
         chains.tell_the_l2(block)
         held = bounded(service, 1)
         if asked_before:
-            monkeypatch.setattr(chains_of_a_worker, "DAY_IS_FRESH", 600.0)
-            assert not held.day_is_spent(CHAIN_ID)
+            monkeypatch.setattr(held, "day_is_spent", lambda _: False)
         spent_already(Signer(SIGNER_KEY).address)
         batch = ask_balance(service, block)
         service.work_until_it_waits(batch, "day_spent", held)
@@ -125,58 +118,8 @@ def spent_already(signer: str) -> None:
     )  # fmt: skip
 
 
-def test_the_first_that_is_not_mined_gets_dearer_although_one_before_it_may_still_change(
-    service: Service,
-) -> None:
-    """All others wait for it, and not for what is mined and only to be confirmed."""
-    held = bounded(service, 10**18, confirmations=40)
-    batches = [service.ask_balance(HOLDER, service.head() - 1)]
-    service.work_until(SentTransaction.objects.filter(succeeded=True).exists, chains=held)
-    service.node.rpc.ask_many("evm_setAutomine", [(False,)])
-    batches.append(service.ask_balance(HOLDER, service.head() - 3))
-    service.work_until(lambda: SentTransaction.objects.count() == 2, chains=held)
-    late = -following.REPLACED_AFTER
-    SentTransaction.objects.update(signed=F("signed") + late, sent=F("sent") + late)
-    service.look_now()
-    first, second = SentTransaction.objects.order_by("nonce")
-    spent = bounded(service, 1, confirmations=40)
-    service.work_until(lambda: _times_signed(second) > 1, chains=spent)
-    first.refresh_from_db()
-    second.refresh_from_db()
-    assert not first.settled
-    assert (len(first.hashes), len(second.hashes)) == (1, 2)
-    service.node.rpc.ask_many("evm_setAutomine", [(True,)])
-    service.mine(41)
-    service.work(*batches, chains=held)
-
-
 def _times_signed(row: SentTransaction) -> int:
     return len(SentTransaction.objects.get(pk=row.pk).hashes)
-
-
-def test_of_what_is_on_its_way_only_the_first_gets_dearer_when_the_day_is_spent(
-    service: Service,
-) -> None:
-    service.node.rpc.ask_many("evm_setAutomine", [(False,)])
-    batches = [service.ask_balance(HOLDER, service.head() - 1)]
-    service.work_until(SentTransaction.objects.exists)
-    batches.append(service.ask_balance(HOLDER, service.head() - 2))
-    service.work_until(lambda: SentTransaction.objects.count() == len(batches))
-    late = -following.REPLACED_AFTER
-    SentTransaction.objects.update(signed=F("signed") + late, sent=F("sent") + late)
-    service.look_now()
-    first, behind = SentTransaction.objects.order_by("nonce")
-    spent = bounded(service, 1)
-    service.work_until(lambda: _times_signed(first) > 1, chains=spent)
-    with suppress(AssertionError):
-        service.work(*batches, seconds=1, chains=spent)
-    assert (_times_signed(first), _times_signed(behind)) == (2, 1)
-    SentTransaction.objects.update(sent=F("sent") + late)
-    service.look_now()
-    service.work_until(lambda: _times_signed(behind) > 1)
-    service.node.rpc.ask_many("evm_setAutomine", [(True,)])
-    service.node.rpc.ask("evm_mine")
-    service.work(*batches)
 
 
 @pytest.mark.parametrize(

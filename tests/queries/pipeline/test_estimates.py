@@ -19,13 +19,14 @@ from accounts.models import Account, ApiKey
 from accounts.wallets import Wallet
 from queries import held_threads
 from queries.api import estimating
-from queries.chain.artifacts import load_artifact
 from queries.chain.local_node import LocalNode, local_node
-from queries.chain.signed_parts import parts_of
+from queries.chain.signer import parts_of
+from queries.chain.solidity import load_artifact
 from queries.models import Batch, BlockJob, Head, Query, SentTransaction
 from queries.pipeline import anchors
 from queries.routes import NodeAddress, Registry, RegistryKind
 from tests.accounts.concurrency import all_at_once
+from tests.local_chain import a_day_ago
 from tests.queries.api.json_schema import Schemas
 from tests.queries.chain.lying_node import drip_headers, lying_node, stall
 from tests.queries.pipeline.service import CHAIN_ID, ETHER, Service, running_service
@@ -37,7 +38,7 @@ BALANCE = {"accounts": {HOLDER: {"props": ["BALANCE"]}}}
 
 @pytest.fixture(scope="module")
 def node() -> Iterator[LocalNode]:
-    with local_node("--slots-in-an-epoch", "1") as running:
+    with local_node("--slots-in-an-epoch", "1", *a_day_ago()) as running:
         running.rpc.ask("anvil_setBalance", HOLDER, hex(5 * ETHER))
         yield running
 

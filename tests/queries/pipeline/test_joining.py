@@ -6,12 +6,11 @@ from typing import Any
 import pytest
 import rlp
 
-from queries.pipeline.joining import join
-from queries.pipeline.pieces import Piece, stepping_stone
+from queries.pipeline.pieces import Piece, join, stepping_stone
 from queries.proving.header_fields import HeaderField
 from queries.proving.headers import Header, decode_header
 from queries.proving.packing import CALLDATA_BYTES
-from queries.proving.portions import MOST_GAS
+from queries.proving.portions import OSAKA, GasRules
 from queries.proving.registry_calls import HeaderStep, headers_section, prove_call
 
 pytestmark = pytest.mark.no_database
@@ -82,7 +81,8 @@ def test_no_call_is_longer_or_costs_more_than_a_transaction_may() -> None:
     assert len(calls) > 1
     assert all(len(call.data) <= CALLDATA_BYTES for call in calls)
     assert sorted(piece.job for call in calls for piece in call.pieces) == list(range(0, 200, 2))
-    dear = [replace(_piece(place, place), gas=MOST_GAS // 2) for place in range(5)]
+    rules = GasRules(new_slot=OSAKA.room // 2)
+    dear = [replace(_piece(place, place), rules=rules) for place in range(5)]
     assert sorted(len(call.pieces) for call in join(dear)) == [1, 2, 2]
 
 

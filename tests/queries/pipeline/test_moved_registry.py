@@ -7,8 +7,8 @@ from dataclasses import replace
 import pytest
 from eth_utils.address import to_checksum_address
 
-from queries.chain.artifacts import load_artifact
-from queries.chain.signed_parts import parts_of
+from queries.chain.signer import parts_of
+from queries.chain.solidity import load_artifact
 from queries.models import Query, SentTransaction
 from queries.proving.bundle_checks import check_bundle
 from queries.routes import Routes

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from eth_account import Account as Key
 
-from queries.chain.ens_resolvers import MOST_ABOVE, TAKES_WHOLE_NAMES, dns_name, name_hash
+from queries.chain.ens import MOST_ABOVE, TAKES_WHOLE_NAMES, dns_name, name_hash
 from queries.chain.local_node import LocalNode
 from queries.models import SentTransaction
 from queries.routes import NodeAddress
@@ -16,7 +16,7 @@ from tests.queries.chain.relay import Change, honest, refusal, relay
 from tests.queries.contracts.local_ens import LocalEns
 from tests.queries.pipeline.service import CHAIN_ID, ETHER, HOLDER, Service, running_service
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.either_database]
 NAME = "vitalik.eth"
 NOBODY = "0x" + 40 * "0"
 
@@ -134,16 +134,27 @@ def _told(of: str, word: int) -> Change:
 
 
 @pytest.mark.parametrize("word", [0, 0xBAD, 2**255])
-def test_nodes_that_disagree_are_not_believed(service: Service, ens: LocalEns, word: int) -> None:
+def test_nodes_that_disagree_are_not_believed_and_a_third_decides(
+    service: Service, ens: LocalEns, word: int
+) -> None:
     ens.set_address(NAME, HOLDER)
     service.mine(2)
     for lied_of in (ens.resolver, ens.address):
-        with relay(service.node.url, _told(lied_of, word)) as liar:
+        with (
+            relay(service.node.url, _told(lied_of, word)) as liar,
+            relay(service.node.url, honest) as third,
+        ):
+            service.chains().head(CHAIN_ID)
+            batch = service.submit(_data(service.head() - 1, NAME))
             for nodes in ((service.node.url, liar), (liar, service.node.url)):
                 _served_by(service, *nodes)
-                told = _rejected(service, service.head() - 1, NAME)
-                assert (told["code"], told["retryable"]) == ("ens_disagreement", True)
-                assert NAME in told["error"]
+                service.work_until_it_says("do not agree", batch)
+                assert service.waits(batch) == "no_quorum"
+            _served_by(service, liar, service.node.url, third)
+            service.work(batch)
+        (query,) = service.status(batch)["queries"]
+        assert query["account"] == HOLDER
+        service.mine(2)
 
 
 def test_one_node_of_two_is_not_enough(service: Service, ens: LocalEns) -> None:
@@ -156,8 +167,8 @@ def test_one_node_of_two_is_not_enough(service: Service, ens: LocalEns) -> None:
             refusal("too many requests") if method == "eth_call" else answer
         )
         _served_by(service, service.node.url, stack.enter_context(relay(service.node.url, busy)))
-        service.work_until_it_says("take no more questions", batch)
-        assert service.waits(batch) == "nodes_limited"
+        service.work_until_it_says("do not all answer", batch)
+        assert service.waits(batch) == "no_quorum"
     with relay(service.node.url, honest) as third:
         _served_by(service, "http://127.0.0.1:1/", service.node.url, third)
         service.work(batch)

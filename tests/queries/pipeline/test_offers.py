@@ -1,16 +1,13 @@
 """Who offers what an estimate told is served for it, although gas got dearer meanwhile."""
 
-import time
 from collections.abc import Iterator
 from contextlib import suppress
-from datetime import timedelta
 from typing import Any
 
 import pytest
 
 from queries.chain.local_node import LocalNode
 from queries.models import BlockJob, SentTransaction
-from queries.pipeline import following, prove
 from tests.queries.pipeline.service import CHAIN_ID, ETHER, HOLDER, Service, running_service
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -89,55 +86,6 @@ def test_what_does_not_cover_the_next_block_is_refused_with_what_it_takes_now(
     assert service.status(again)["queryStatus"] == "DONE"
 
 
-def _stuck(service: Service, monkeypatch: pytest.MonkeyPatch, fee: str) -> str:
-    """The batch, whose transaction waits."""
-    service.node.rpc.ask_many("evm_setAutomine", [(False,)])
-    batch = service.submit(_data(service), fee=fee)
-    service.work_until_it_says("on its way", batch)
-    monkeypatch.setattr(following, "SENT_AGAIN_AFTER", timedelta(seconds=0.1))
-    monkeypatch.setattr(following, "REPLACED_AFTER", timedelta(seconds=0.5))
-    return batch
-
-
-def test_what_is_stuck_is_replaced_with_no_more_than_is_offered(
-    service: Service, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    fee = int(_told(service, _data(service))) * 5 // 4
-    batch = _stuck(service, monkeypatch, str(fee))
-    service.work_until(lambda: len(SentTransaction.objects.get().hashes) == 2)
-    time.sleep(1.2)  # it could be replaced again by now, if its fee covered that
-    service.work_until_it_says("on its way", batch)
-    row = SentTransaction.objects.get()
-    assert len(row.hashes) == 2
-    assert int(row.most, 16) <= fee
-    service.node.rpc.ask("evm_mine")
-    service.node.rpc.ask_many("evm_setAutomine", [(True,)])
-    service.work(batch)
-    assert int(service.status(batch)["spent"]) <= fee
-
-
-def test_what_gas_got_too_dear_for_leaves_its_nonce_to_those_behind_it(
-    service: Service, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The operator pays no more for it than a transaction without a call."""
-    needed = _told(service, _data(service))
-    batch = _stuck(service, monkeypatch, needed)
-    service.node.rpc.ask("anvil_setNextBlockBaseFeePerGas", hex(300 * GWEI))
-    service.node.rpc.ask("evm_mine")
-    service.node.rpc.ask("anvil_setNextBlockBaseFeePerGas", hex(300 * GWEI))
-    service.node.rpc.ask_many("evm_setAutomine", [(True,)])
-    service.work(batch)
-    told = service.status(batch)
-    assert (told["queryStatus"], told["code"]) == ("REJECTED", "fee_too_low")
-    assert int(told["spent"]) <= int(needed)
-    row = SentTransaction.objects.get()
-    assert (row.gas_used, row.settled) == (21_000, True)
-    data = _data(service)
-    other = service.submit(data, fee=service.estimate(data).json()["feeNeeded"])
-    service.work(other)
-    assert service.status(other)["queryStatus"] == "DONE"
-
-
 def test_what_is_held_back_for_one_block_is_waited_for_by_the_next(node: LocalNode) -> None:
     """It is more than a transaction costs in the end, and the rest is the batch's again. Who waits
     for it keeps nobody else waiting.
@@ -169,32 +117,6 @@ def test_what_is_held_back_for_one_block_is_waited_for_by_the_next(node: LocalNo
         told = service.status(poor)
     assert told["queryStatus"] == "DONE", told["error"]
     assert int(told["spent"]) <= needed
-
-
-def test_who_asked_earlier_does_not_wait_for_long_for_what_is_held_back(
-    node: LocalNode, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(prove, "HELD_FOR", timedelta(seconds=0.1))
-    monkeypatch.setattr(prove, "LATER", timedelta(seconds=0.1))
-    with running_service(node, free=False, dearest_gas=ETHER, confirmations=5) as service:
-        service.mine(8)
-        first = _data(service)
-        needed = int(_told(service, first)) * 2
-        _base_fee(service, 68 * GWEI)
-        service.chains().head(CHAIN_ID)
-        ahead = service.head() + 1
-        shared = {str(CHAIN_ID): {f"block:{ahead}": BALANCE}}
-        earlier = service.submit(shared, fee=str(ETHER))
-        both = {str(CHAIN_ID): first[str(CHAIN_ID)] | shared[str(CHAIN_ID)]}
-        later = service.submit(both, fee=str(needed))
-        _work_on(service, later)
-        _base_fee(service, 68 * GWEI)
-        _work_on(service, later)
-        assert service.status(later)["code"] == "fee_too_low"
-        for _ in range(3):
-            service.mine(2)
-            _work_on(service, earlier)
-        assert service.status(earlier)["queryStatus"] == "DONE"
 
 
 def _work_on(service: Service, batch: str) -> None:

@@ -2,25 +2,21 @@
 
 from collections.abc import Iterator
 from dataclasses import replace
-from datetime import timedelta
 from typing import Any
 
 import pytest
 
-from queries.chain.registry_facts import L1_BLOCK
-from queries.chain.registry_reads import call_data
-from queries.models import BlockJob, Query, SentTransaction
-from queries.pipeline import prove
+from queries.chain.calls import call_data
+from queries.chain.registry import L1_BLOCK
+from queries.models import BlockJob, SentTransaction
 from queries.pipeline.chains import Chains
 from queries.pipeline.clock import shared_now
-from queries.pipeline.pricing import priced_alone
+from queries.pipeline.pricing import Pricing
 from queries.pipeline.worker import work_once
-from queries.routes import NodeAddress
-from tests.queries.pipeline.between import between, called, retold
 from tests.queries.pipeline.service import CHAIN_ID, HOLDER, Service
 from tests.queries.pipeline.two_chains import SOURCE, TwoChains, ask_balance, is_right
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.either_database]
 
 
 @pytest.fixture
@@ -47,36 +43,6 @@ def test_the_l2s_own_knowledge_is_recorded_and_headers_chain_back(
     optimism.work(batch)
     is_right(optimism, chains, batch, block)
     assert SentTransaction.objects.filter(brings_hash=True).count() == 1
-
-
-def test_a_node_that_denies_each_hash_has_three_paid_for(
-    optimism: Service, chains: TwoChains
-) -> None:
-    """The L1 may reorganise, so a second one is no fault."""
-    block = chains.final_block()
-    chains.tell_the_l2(block)
-    batch = ask_balance(optimism, block)
-    denied = [
-        f"0x{call_data(f'{view}(uint256)', 0)[:4].hex()}" for view in ("recorded", "accumulated")
-    ]
-    lies = [True]
-
-    def deny(asked: Any, answer: Any) -> None:
-        if lies and called(asked).startswith(tuple(denied)):
-            answer["result"] = f"0x{64 * '0'}"
-
-    with between(chains.destination.url, retold(deny)) as (address, _):
-        nodes = (NodeAddress(address),)
-        known = dict(optimism.routes.chains)
-        known[CHAIN_ID] = replace(known[CHAIN_ID], nodes=nodes)
-        prover = replace(optimism, routes=replace(optimism.routes, chains=known))
-        assert "deny each hash" in prover.work_until_it_waits(batch, "registry_misread")
-        brought = SentTransaction.objects.filter(brings_hash=True)
-        assert brought.count() == prove.BROUGHT
-        lies.clear()
-        prover.work(batch)
-    is_right(optimism, chains, batch, block)
-    assert brought.count() == prove.BROUGHT
 
 
 def _chaining_two_headers(service: Service) -> Chains:
@@ -112,33 +78,6 @@ def test_no_block_is_too_far_below_one_that_the_l1_does_not_have(
     is_right(optimism, chains, batch, block)
 
 
-def test_what_is_not_known_for_long_is_looked_at_less_often(
-    optimism: Service, chains: TwoChains
-) -> None:
-    """Each look reads as many words as headers may be chained."""
-    block = chains.final_block()
-    batch = ask_balance(optimism, block)
-    for seconds, least, most in (
-        (0, 0.2, 0.3),
-        (16, 0.9, 1.3),
-        (160, 9.9, 10.3),
-        (3_600, 59.9, 60.0),
-    ):
-        optimism.work_until_it_says("has not recorded a hash", batch)
-        began = shared_now() - timedelta(seconds=seconds)
-        Query.objects.update(blockhash_available_began=began)
-        BlockJob.objects.update(look_again=shared_now())
-        assert work_once(optimism.chains())
-        look_again = BlockJob.objects.get().look_again
-        assert look_again
-        pause = (look_again - shared_now()).total_seconds()
-        assert least - 0.1 < pause <= most
-    chains.final_block()
-    chains.tell_the_l2(block + 3)
-    ask_balance(optimism, block)  # who asks anew does not wait for so long
-    optimism.work(batch, seconds=2)
-
-
 def test_two_workers_that_bring_a_hash_at_once_send_one_transaction(
     optimism: Service, chains: TwoChains, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -150,15 +89,16 @@ def test_two_workers_that_bring_a_hash_at_once_send_one_transaction(
     other = optimism.chains()
 
     def slowly(*arguments: Any) -> Any:
-        monkeypatch.setattr(prove, "priced_alone", priced_alone)
+        monkeypatch.setattr(Pricing, "alone", alone)
         chains.destination.rpc.ask_many("evm_setAutomine", [(False,)])
         job = BlockJob.objects.get(lease_until=None)
         BlockJob.objects.filter(pk=job.pk).update(look_again=shared_now())
         assert work_once(other)
         assert SentTransaction.objects.filter(brings_hash=True).exists()
-        return priced_alone(*arguments)
+        return alone(*arguments)
 
-    monkeypatch.setattr(prove, "priced_alone", slowly)
+    alone = Pricing.alone
+    monkeypatch.setattr(Pricing, "alone", slowly)
     try:
         optimism.work_until_it_says("being told a block's hash", *batches)
         assert optimism.waits(batches[0]) == "hash_on_its_way"

@@ -7,8 +7,6 @@ from typing import Any
 
 import pytest
 from django.conf import LazySettings
-from django.db import connection
-from django.test.utils import CaptureQueriesContext
 from eth_account import Account as Key
 
 from accounts import api_keys
@@ -17,7 +15,7 @@ from accounts.wallets import Wallet
 from queries import deliveries as sent_again
 from queries.chain.local_node import LocalNode
 from queries.models import WebhookAttempt, WebhookDelivery
-from queries.pipeline.leases import claim_delivery, claim_turn
+from queries.pipeline.queue import claim_delivery
 from queries.reading import deliveries
 from tests.queries.api.json_schema import Schemas
 from tests.queries.pipeline.service import Service, deliver_all, ended_batch, running_service
@@ -98,13 +96,6 @@ def test_they_come_in_pages_newest_first_with_few_attempts(
     assert rest["cursor"] is None
     assert [len(each["attempts"]) for each in told] == [2, 2, 2]
     assert all(one["made"] > other["made"] for one, other in [each["attempts"] for each in told])
-    counts = []
-    for limit in (1, 3):
-        with CaptureQueriesContext(connection) as captured:
-            _get(service, "/webhook-deliveries", limit=limit)
-        asked = [each["sql"] for each in captured if not each["sql"].startswith("PRAGMA")]
-        counts.append(len(asked))
-    assert counts == [4, 4]
 
 
 def test_what_was_taken_is_sent_again_at_once(service: Service) -> None:
@@ -137,9 +128,7 @@ def test_what_is_still_to_be_sent_is_brought_forward(service: Service) -> None:
 def test_what_a_worker_sends_right_now_is_left_to_it(service: Service) -> None:
     with receiver() as hook:
         ended_batch(service, hook.url)
-    turn = claim_turn()
-    assert turn
-    lease = claim_delivery(turn)
+    lease = claim_delivery()
     assert lease is not None
     later = datetime.now(UTC) + timedelta(hours=9)
     WebhookDelivery.objects.update(look_again=later)

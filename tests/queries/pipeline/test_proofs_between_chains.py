@@ -9,8 +9,7 @@ from eth_abi.abi import encode
 from eth_utils.address import to_checksum_address
 
 from queries.attestations import take
-from queries.chain.artifacts import load_artifact
-from queries.chain.registry_reads import RegistryReads
+from queries.chain.solidity import load_artifact
 from queries.proving.header_fields import HeaderField
 from queries.proving.storage_positions import Position, address_key
 from queries.proving.witnesses import AccountField
@@ -18,6 +17,7 @@ from queries.routes import Registry, RegistryKind
 from tests.queries.pipeline.bundles import whole_proof
 from tests.queries.pipeline.service import CHAIN_ID, ETHER, HOLDER, Service, serving
 from tests.queries.pipeline.two_chains import SIGNERS, SOURCE, TwoChains, word_of
+from tests.registry_reads import RegistryReads
 
 pytestmark = pytest.mark.django_db(transaction=True)
 ENTRY = {

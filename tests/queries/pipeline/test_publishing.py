@@ -11,13 +11,13 @@ from django.db import connection
 from eth_account import Account as Key
 
 from queries.attestations import take
-from queries.chain.attestation_signatures import attest_call
-from queries.chain.registry_reads import RegistryReads
+from queries.chain.attestations import attest_call
 from queries.proving.attestations import Attested
 from queries.proving.witnesses import AccountField
 from tests.queries.pipeline.bundles import proof_file
 from tests.queries.pipeline.service import CHAIN_ID, ETHER, HOLDER, Service
 from tests.queries.pipeline.two_chains import SIGNERS, SOURCE, TwoChains, two_chains, word_of
+from tests.registry_reads import RegistryReads
 
 pytestmark = pytest.mark.django_db(transaction=True)
 ANYONE = "0x" + 32 * "6b"

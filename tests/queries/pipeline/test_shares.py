@@ -1,41 +1,51 @@
-"""Who bears what of a transaction."""
+"""What batches pay of a transaction that they share."""
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 
+from queries.chain.signer import Fees
 from queries.models import Query
-from queries.pipeline.pieces import Piece
-from queries.pipeline.shares import shares_of, split
+from queries.pipeline.fees import Offer, shares_of, split
+from queries.pipeline.pieces import Call, HashCall, Piece
 from queries.proving.registry_calls import HeaderStep
 from tests.queries.pipeline.test_joining import CHAIN
 
 pytestmark = pytest.mark.no_database
-
-SHARES = some.dictionaries(
-    some.text(max_size=3),
-    some.dictionaries(some.text(max_size=3), some.integers(1, 2**90), min_size=1),
-    min_size=1,
-)
+WEIGHTS = some.lists(some.integers(1, 2**90), min_size=1)
 
 
-@given(some.integers(0, 2**90), SHARES)
-def test_all_of_a_price_is_borne_and_not_more(
-    price: int, shares: dict[str, dict[str, int]]
-) -> None:
-    costs = split(price, shares)
-    assert sum(sum(of_batch.values()) for of_batch in costs.values()) == price
-    whole = sum(sum(of_batch.values()) for of_batch in shares.values())
-    for batch, of_batch in shares.items():
-        for query, weight in of_batch.items():
-            assert abs(costs[batch][query] - price * weight // whole) <= 1
+@given(some.integers(0, 2**90), WEIGHTS)
+def test_all_of_an_amount_is_split_in_proportion(amount: int, weights: list[int]) -> None:
+    parts = split(amount, weights)
+    assert sum(parts) == amount
+    for part, weight in zip(parts, weights, strict=True):
+        assert abs(part - amount * weight // sum(weights)) <= 1
 
 
-@pytest.mark.parametrize("price", [0, 7])
-def test_where_gas_was_free_there_are_shares_as_well(price: int) -> None:
-    """A price that was named later, when it was replaced, is borne by them too."""
-    piece = Piece(1, HeaderStep(CHAIN[3], accumulate=True))
-    queries = [Query(pk=place, batch_id="B", place=place) for place in (1, 2)]
-    costs = split(price, shares_of({piece: 0}, {1: queries}))
-    assert sum(costs["B"].values()) == price
-    assert set(costs["B"]) == {"1", "2"}
+def _queries(*batches: str) -> list[Query]:
+    return [Query(pk=place, batch_id=batch) for place, batch in enumerate(batches)]
+
+
+def test_batches_share_a_hash_and_a_header_equally() -> None:
+    header = Piece(1, HeaderStep(CHAIN[3], accumulate=True))
+    queries = {1: _queries("A", "B"), 2: _queries("A", "A", "C")}
+    assert shares_of({header: 10, HashCall(2, b""): 6}, queries) == {"A": 8, "B": 5, "C": 3}
+
+
+def test_a_piece_that_no_batch_is_charged_for_has_no_share() -> None:
+    """Its batches were charged before a reorg."""
+    assert shares_of({HashCall(1, b""): 10}, {1: []}) == {}
+
+
+@given(some.integers(1, 1_000), WEIGHTS)
+def test_a_reduced_offer_costs_no_more_than_what_is_left(part: int, shares: list[int]) -> None:
+    whole = 1_000
+    by_batch = {str(place): wei for place, wei in enumerate(shares)}
+    offer = Offer(Call(b""), 100, 110, Fees(1_000, 3, 600), 100_000, by_batch)
+    reduced = offer.reduced(part, whole)
+    assert reduced.fees.dearest == part
+    assert reduced.fees.priority <= reduced.fees.dearest
+    assert reduced.gas * reduced.fees.dearest <= reduced.most
+    for batch, wei in reduced.shares.items():
+        assert wei * whole <= by_batch[batch] * part

@@ -12,36 +12,28 @@ import pytest
 from django.db.models import QuerySet
 from eth_account import Account as Key
 
-from queries.chain import one_transaction
-from queries.chain.destination import GAS_PRICE_ORACLE
 from queries.chain.local_node import LocalNode, local_node
-from queries.chain.registry_reads import RegistryReads
-from queries.chain.registry_storage import as_if_accumulated
-from queries.chain.signed_parts import parts_of
-from queries.models import Batch, BlockJob, Query, SentTransaction
-from queries.pipeline import (
-    anchors,
-    costs,
-    joining,
-    offers,
-    pricing,
-    prove,
-    too_little,
-    worker,
-)
+from queries.chain.registry import as_if_accumulated
+from queries.chain.sender import GAS_PRICE_ORACLE, Destination
+from queries.chain.signer import parts_of
+from queries.limits import Limits
+from queries.models import BlockJob, Query, SentTransaction, Share
+from queries.pipeline import anchors, pricing
 from queries.pipeline.chains import Chains
 from queries.pipeline.clock import shared_now
-from queries.pipeline.leases import claim_job
 from queries.pipeline.pieces import Anchor, Piece, pieces_of
-from queries.pipeline.pricing import priced_together
+from queries.pipeline.pricing import Pricing
+from queries.pipeline.queue import claim_batch, claim_job
+from queries.pipeline.settle import settle
 from queries.pipeline.worker import work_once
-from queries.proving import portions
 from queries.proving.packing import CALLDATA_BYTES
 from queries.wait_reasons import WaitCode
+from tests.local_chain import a_day_ago
 from tests.queries.chain.lying_node import LyingNode
 from tests.queries.pipeline.between import PassOn, between, methods
 from tests.queries.pipeline.provers import through
 from tests.queries.pipeline.service import CHAIN_ID, ETHER, HOLDER, Service, running_service
+from tests.registry_reads import RegistryReads
 
 pytestmark = pytest.mark.django_db(transaction=True)
 BALANCE = {"accounts": {HOLDER: {"props": ["BALANCE"]}}}
@@ -49,7 +41,7 @@ BALANCE = {"accounts": {HOLDER: {"props": ["BALANCE"]}}}
 
 @pytest.fixture(scope="module")
 def node() -> Iterator[LocalNode]:
-    with local_node("--slots-in-an-epoch", "1") as running:
+    with local_node("--slots-in-an-epoch", "1", *a_day_ago()) as running:
         running.rpc.ask("anvil_setBalance", HOLDER, hex(5 * ETHER))
         yield running
 
@@ -59,6 +51,11 @@ def service(node: LocalNode) -> Iterator[Service]:
     with running_service(node, free=False) as running:
         running.mine(8)
         yield running
+
+
+def one_by_one(service: Service) -> Service:
+    """The same service, whose prover gathers no jobs."""
+    return replace(service, routes=replace(service.routes, limits=Limits(work_slice=0)))
 
 
 def _blocks(service: Service, count: int, entry: Any = None) -> dict[str, Any]:
@@ -152,7 +149,7 @@ def test_who_has_all_that_was_asked_pays_nothing_more(node: LocalNode) -> None:
         more = {"header": ["COINBASE"], "accounts": slots}
         later = service.submit({str(CHAIN_ID): {block: more}}, fee=str(ETHER))
         _until(chains, SentTransaction.objects.filter(nonce__gt=_one().nonce))
-        assert set(SentTransaction.objects.latest("nonce").shares) == {later}
+        assert SentTransaction.objects.latest("nonce").shares.get().batch_id == later
         service.mine(8)
         service.work(*first, later)
         (row, _) = SentTransaction.objects.order_by("nonce")
@@ -269,7 +266,8 @@ def test_two_workers_send_the_headers_down_to_blocks_far_below_once(
 ) -> None:
     """Both saw that none are on their way; one of them is the first to store what it signed."""
     monkeypatch.setattr(anchors, "NATIVE_REACH", 10)
-    with running_service(node) as service:
+    with running_service(node) as running:
+        service = one_by_one(running)
         service.mine(1)
         block = service.head()
         service.mine(260)
@@ -277,17 +275,17 @@ def test_two_workers_send_the_headers_down_to_blocks_far_below_once(
         other = service.chains()
 
         def slowly(*arguments: Any, **more: Any) -> Any:
-            monkeypatch.setattr(prove, "priced_together", priced_together)
+            monkeypatch.setattr(Pricing, "together", together)
             service.node.rpc.ask_many("evm_setAutomine", [(False,)])
             BlockJob.objects.filter(lease_until=None).update(look_again=shared_now())
             until = time.monotonic() + 10
             while not SentTransaction.objects.exists():
                 assert time.monotonic() < until
                 work_once(other)
-            return priced_together(*arguments, **more)
+            return together(*arguments, **more)
 
-        monkeypatch.setattr(worker, "MOST_READY", 1)
-        monkeypatch.setattr(prove, "priced_together", slowly)
+        together = Pricing.together
+        monkeypatch.setattr(Pricing, "together", slowly)
         try:
             service.work_until_it_says("on their way", *batches)
             assert BlockJob.objects.filter(wait_code="headers_on_their_way").exists()
@@ -310,43 +308,19 @@ def test_an_account_with_thousands_of_slots_takes_several_transactions(service: 
     assert len(rows) > 1
     for row in rows:
         assert row.succeeded
-        assert (row.gas_used or 0) < row.gas_limit <= one_transaction.MOST_GAS
+        assert (row.gas_used or 0) < row.gas_limit <= 2**24
         assert len(_calldata(row)) <= CALLDATA_BYTES
 
 
-def test_what_no_transaction_has_the_gas_for_is_not_sent_and_the_others_are(
-    service: Service, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_blocks_that_are_too_much_together_go_apart(node: LocalNode) -> None:
     """The rough table may be wrong about what is in a proof; it is tried out before."""
-    monkeypatch.setattr(portions, "MOST_GAS", 10**8)
-    slots = {HOLDER: {"props": ["BALANCE"], "slots": [hex(n) for n in range(900)]}}
-    newest = service.head() - 1
-    dear = {str(CHAIN_ID): {f"block:{newest}": {"accounts": slots}}}
-    cheap = {str(CHAIN_ID): {f"block:{newest - 1}": BALANCE}}
-    told = service.estimate(dear).json()["blocks"][0]
-    assert (told["readiness"], told["code"]) == ("FAILS", "too_much_gas")
-    batches = [service.submit(data, fee=str(10 * ETHER)) for data in (dear, cheap)]
-    service.work(*batches, seconds=60)
-    refused, done = map(service.status, batches)
-    assert (refused["queryStatus"], refused["code"]) == ("REJECTED", "too_much_gas")
-    assert re.search(
-        r"of \d\d,\d{3},\d{3} gas, and none may .* 16,777,216\. Ask for fewer accounts or slots",
-        refused["error"],
-    )
-    assert refused["spent"] == "0"
-    assert done["queryStatus"] == "DONE"
-    assert SentTransaction.objects.count() == 1
-
-
-def test_blocks_that_are_too_much_together_go_apart(
-    service: Service, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(joining, "MOST_GAS", 10**8)
-    slots = {HOLDER: {"slots": [hex(n) for n in range(390)]}}
-    batch = service.submit(_blocks(service, 2, {"accounts": slots}), fee=str(10 * ETHER))
-    service.work(batch)
-    assert service.status(batch)["queryStatus"] == "DONE"
-    assert [row.succeeded for row in SentTransaction.objects.all()] == [True, True]
+    with running_service(node, new_slot_gas=1) as service:
+        service.mine(8)
+        slots = {HOLDER: {"slots": [hex(n) for n in range(390)]}}
+        batch = service.submit(_blocks(service, 2, {"accounts": slots}))
+        service.work(batch)
+        assert service.status(batch)["queryStatus"] == "DONE"
+        assert [row.succeeded for row in SentTransaction.objects.all()] == [True, True]
 
 
 def test_what_one_of_them_cannot_prove_does_not_hold_up_the_others(
@@ -366,11 +340,8 @@ def test_what_one_of_them_cannot_prove_does_not_hold_up_the_others(
     monkeypatch.setattr(pricing, "pieces_of", broken)
     batches = [service.submit({str(CHAIN_ID): {name: BALANCE}}, fee=str(ETHER))
                for name in data[str(CHAIN_ID)]]  # fmt: skip
-    service.work(*batches, seconds=60)
-    told = [service.status(batch) for batch in batches]
-    assert sorted(each["queryStatus"] for each in told) == ["DONE", "DONE", "REJECTED"]
-    (rejected,) = [each for each in told if each["queryStatus"] == "REJECTED"]
-    assert rejected["code"] == "registry_refuses"
+    service.work(*batches[:2])
+    assert service.work_until_it_waits(batches[2], "registry_refuses")
     assert SentTransaction.objects.count() == 1
 
 
@@ -388,28 +359,6 @@ def test_the_amount_that_is_told_is_enough_for_all_blocks(service: Service) -> N
     assert int(service.status(batch)["spent"]) <= int(needed[1])
 
 
-def test_how_much_it_takes_is_not_asked_for_long_while_others_wait(
-    service: Service, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A stranger's batch of many blocks that pays too little, and nodes that are slow."""
-    seen: list[float] = []
-
-    def slow(connection: LyingNode, question: Any, pass_on: PassOn) -> None:
-        if "eth_getProof" in methods(question):
-            time.sleep(2 if seen else 0)
-            seen.append(time.monotonic())
-        connection.answer(pass_on())
-
-    monkeypatch.setattr(too_little, "SECONDS", 1.0)
-    monkeypatch.setattr(worker, "GATHERING", 0)
-    poor = service.submit(_blocks(service, 3), fee="1")
-    with between(service.node.url, slow) as (address, _):
-        through(service, address).work(poor)
-    told = service.status(poor)
-    assert told["code"] == "fee_too_low"
-    assert told["error"].endswith(", and more for blocks whose price is not known yet.")
-
-
 def test_what_is_on_its_way_is_held_back_from_the_fee(service: Service) -> None:
     """Two blocks, each of which the fee would pay, and not both, which is told when it is known."""
     newest = service.head() - 1
@@ -419,11 +368,13 @@ def test_what_is_on_its_way_is_held_back_from_the_fee(service: Service) -> None:
     try:
         batch = service.submit(_blocks(service, 2), fee=str(price + price // 2))
         chains = service.chains()
-        _until(chains, Batch.objects.filter(pk=batch, status="ACCEPTED"))
+        received = claim_batch()
+        assert received
+        assert settle(received, chains) is None
         other = claim_job()
         assert other
         _until(chains, SentTransaction.objects.all())
-        assert price <= costs.held_back(CHAIN_ID)[batch] < price + price // 10
+        assert price <= int(Share.objects.get(batch=batch).most, 16) < price + price // 10
         other.look_again(timedelta(0))
         _until(chains, BlockJob.objects.filter(wait_code=WaitCode.FEE_HELD_BACK))
         assert SentTransaction.objects.count() == 1
@@ -440,12 +391,16 @@ def test_what_is_on_its_way_is_held_back_from_the_fee(service: Service) -> None:
 def test_what_was_mined_and_failed_is_borne_as_well(
     service: Service, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    enough = offers.Offer.gas_limit
-    monkeypatch.setattr(offers.Offer, "gas_limit", property(lambda offer: offer.need.gas - 9_000))
+    estimated: Any = Destination.gas_needed_by_each
+
+    def too_little(*arguments: Any, **more: Any) -> list[Any]:
+        return [gas * 8 // 10 for gas in estimated(*arguments, **more)]
+
+    monkeypatch.setattr(Destination, "gas_needed_by_each", too_little)
     batch = service.submit(_blocks(service, 2), fee=str(ETHER))
     chains = service.chains()
     _until(chains, SentTransaction.objects.all())
-    monkeypatch.setattr(offers.Offer, "gas_limit", enough)
+    monkeypatch.setattr(Destination, "gas_needed_by_each", estimated)
     service.work(batch)
     assert service.status(batch)["queryStatus"] == "DONE"
     rows = list(SentTransaction.objects.order_by("nonce"))

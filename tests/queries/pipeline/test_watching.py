@@ -10,11 +10,11 @@ from django.db.models import F
 from eth_account import Account as Key
 
 from explorer.monitoring import endpoint
-from queries.chain import ens
 from queries.chain.local_node import LocalNode
 from queries.chain.signer import Signer
+from queries.limits import Limits
 from queries.models import ChainRecord, NodeRecord
-from queries.pipeline.watching import LOOKS_EVERY, MEASURES_EVERY, Watch
+from queries.pipeline.watch import WINDOW_AGE, Watch
 from queries.routes import NodeAddress, Routes
 from tests.explorer.monitoring.exposed import Samples, exposed
 from tests.queries.chain.lying_node import LyingNode, stall
@@ -42,7 +42,7 @@ def _routes(service: Service, *nodes: str) -> Routes:
 
 
 def _watch(routes: Routes) -> Watch:
-    return Watch(routes, Signer(SIGNER_KEY), begins=0)
+    return Watch(routes, Signer(SIGNER_KEY), checks_from=0)
 
 
 def _seen(monkeypatch: pytest.MonkeyPatch, routes: Routes) -> Samples:
@@ -50,8 +50,8 @@ def _seen(monkeypatch: pytest.MonkeyPatch, routes: Routes) -> Samples:
     return exposed()
 
 
-def _later(seconds: timedelta = LOOKS_EVERY) -> None:
-    ChainRecord.objects.update(looked_at=F("looked_at") - seconds)
+def _later(seconds: timedelta = timedelta(minutes=5)) -> None:
+    ChainRecord.objects.update(looked_at=F("looked_at") - seconds, checked=F("checked") - seconds)
     NodeRecord.objects.update(measured=F("measured") - seconds)
 
 
@@ -106,7 +106,6 @@ def test_a_node_that_is_behind_lags(service: Service, monkeypatch: pytest.Monkey
 def test_a_node_that_hangs_for_names_is_seen_where_its_chain_has_some(
     service: Service, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(ens, "TIMEOUT", 0.5)
     registry = LocalEns(service.node).address
 
     def hang(connection: LyingNode, question: Any, pass_on: PassOn) -> None:
@@ -120,7 +119,8 @@ def test_a_node_that_hangs_for_names_is_seen_where_its_chain_has_some(
         _watch(routes).once()
         assert "tacitus_node_names_up" not in _seen(monkeypatch, routes)
         _later()
-        chain = replace(routes.chains[CHAIN_ID], ens_registry=registry)
+        limits = Limits(request_timeout=0.5)
+        chain = replace(routes.chains[CHAIN_ID], ens_registry=registry, limits=limits)
         named = replace(routes, chains={CHAIN_ID: chain})
         watch = _watch(named)
         watch.once()
@@ -152,7 +152,7 @@ def test_how_far_back_it_proves_is_measured_seldom(service: Service) -> None:
         _later()
         watch.once()
         assert _proofs(counted) == measured
-        _later(MEASURES_EVERY)
+        _later(WINDOW_AGE)
         watch.once()
         assert _proofs(counted) == 2 * measured
 
@@ -161,11 +161,12 @@ def _proofs(counted: Between) -> int:
     return counted.asked.count("eth_getProof")
 
 
-def test_a_prover_that_just_began_asks_nothing_yet(service: Service) -> None:
+def test_a_prover_that_just_began_asks_for_heads_only(service: Service) -> None:
     with between(service.node.url) as (address, counted):
-        Watch(_routes(service, address), Signer(SIGNER_KEY)).once()
-    assert counted.asked == []
-    assert not ChainRecord.objects.exists()
+        watch = Watch(_routes(service, address), Signer(SIGNER_KEY))
+        watch.once()
+        watch.close()
+    assert set(counted.asked) == {"eth_chainId", "eth_getBlockByNumber"}
 
 
 def test_what_is_no_longer_configured_is_no_longer_told(

@@ -10,14 +10,15 @@ from eth_account import Account as Key
 from eth_utils.address import to_checksum_address
 
 from queries.attestations import SignedWord
-from queries.chain.artifacts import load_artifact
+from queries.chain.calls import call_data
 from queries.chain.local_node import LocalNode, local_node
-from queries.chain.registry_facts import L1_BLOCK
-from queries.chain.registry_reads import RegistryReads, call_data
+from queries.chain.registry import L1_BLOCK
 from queries.chain.signer import Signer
+from queries.chain.solidity import load_artifact
 from queries.proving.attestations import Attested
 from queries.routes import Chain, NodeAddress, Registry, RegistryKind, Routes
 from tests.queries.pipeline.service import CHAIN_ID, ETHER, HOLDER, SIGNER_KEY, Service, serving
+from tests.registry_reads import RegistryReads
 
 SOURCE = 1_337
 SIGNERS = sorted(

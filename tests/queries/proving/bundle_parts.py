@@ -14,11 +14,11 @@ from queries.proving.bundles import (
     canonical,
     written,
 )
-from queries.proving.corpus import RecordedBlock, read_recorded_block
 from queries.proving.header_fields import HeaderField
 from queries.proving.headers import Header, decode_header
 from queries.proving.rlp_items import encode_integer, encode_list, encode_string, split_list
 from queries.proving.witnesses import AccountField, AccountRequest
+from tests.bench.corpus import RecordedBlock, read_recorded_block
 
 BATCH = "01J2VM6JSA6VKKZ0ENWGYYPR18"
 DESTINATION = 10

@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 
 from queries.proving.call_reading import Shown, read_call
-from queries.proving.corpus import RecordedBlock, read_recorded_block
 from queries.proving.errors import CallMalformed, NodeMissing, ProofError, WitnessMalformed
 from queries.proving.header_fields import HeaderField
 from queries.proving.headers import Header, decode_header
@@ -24,6 +23,7 @@ from queries.proving.trie_proofs import CheckedNodes
 from queries.proving.witness_building import build_witness
 from queries.proving.witness_reading import RebuiltNodes, read_witness
 from queries.proving.witnesses import AccountField, AccountRequest
+from tests.bench.corpus import RecordedBlock, read_recorded_block
 from tests.queries.tries.fuzzing import for_each
 from tests.queries.tries.random_tries import RandomAccount, random_states
 from tests.queries.tries.second_opinion import BuiltState

@@ -8,13 +8,13 @@ import pytest
 
 from queries.proving.account_proofs import AccountProof
 from queries.proving.accounts import AccountState, encode_account
-from queries.proving.corpus import RecordedBlock, read_recorded_block
 from queries.proving.errors import ArgumentMalformed, WitnessMalformed
 from queries.proving.keccak import EMPTY_CODE_HASH, EMPTY_TRIE_ROOT, keccak256
 from queries.proving.trie_nodes import NO_CHILD, Branch, Leaf
 from queries.proving.witness_building import build_witness
 from queries.proving.witness_reading import read_witness
 from queries.proving.witnesses import AccountField, AccountRequest, NodeKind
+from tests.bench.corpus import RecordedBlock, read_recorded_block
 
 pytestmark = pytest.mark.no_database
 

@@ -4,12 +4,10 @@
 luck. `make fuzz` takes as many new ones as it is told; its seed is printed, and repeats it.
 """
 
-import json
 import os
 import secrets
 import sys
 from collections.abc import Callable
-from pathlib import Path
 from typing import TypeVar
 
 import pytest
@@ -21,8 +19,6 @@ Case = TypeVar("Case")
 IS_LONG = "FUZZ_COUNT" in os.environ
 CASES = int(os.environ.get("FUZZ_COUNT", "300"))
 SEED = int(os.environ.get("FUZZ_SEED") or (secrets.randbelow(2**32) if IS_LONG else 1))
-
-COUNTED = os.environ.get("FUZZ_TRIES")  # where a campaign wants to know how many there were
 
 
 def for_each(
@@ -36,7 +32,6 @@ def for_each(
 
     One that fails is made as small as it can be, where that is wanted.
     """
-    tries = 0
 
     @seed(SEED)
     @settings(
@@ -49,15 +44,9 @@ def for_each(
     )
     @given(cases)
     def run(case: Case) -> None:
-        nonlocal tries
-        tries += 1
         check(case)
 
     run()
-    if COUNTED:
-        test = os.environ["PYTEST_CURRENT_TEST"].rpartition(" ")[0]
-        with Path(COUNTED).open("a") as file:
-            file.write(json.dumps({"test": test, "tries": tries}) + "\n")
 
 
 def tell(capsys: pytest.CaptureFixture[str], *lines: str) -> None:

@@ -1,1 +1,0 @@
-"""What /docs/security tells: a walk through OWASP's ASVS, what bounds an attack, dependencies."""

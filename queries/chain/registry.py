@@ -1,0 +1,159 @@
+"""The facts, accumulated blocks and block hashes that a registry contract holds.
+
+`read_now` is for visitors' live checks; the pipeline uses `RegistryFacts`.
+"""
+
+import time
+from collections.abc import Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass
+
+from queries.chain.calls import AsIf, call_data, words_data
+from queries.chain.errors import RegistryAbsent
+from queries.chain.sender import Destination
+from queries.proving.storage_positions import Position, unsigned_key
+from queries.routes import Chain, Registry, RegistryKind
+
+HASH_HISTORY = "0x0000F90827F1C53a10cb7A02335B175320002935"  # EIP-2935
+L1_BLOCK = "0x4200000000000000000000000000000000000015"  # of an OP-stack chain
+UNKNOWN = bytes(32)
+ACCUMULATED = Position(3)  # the mapping's slot in FactsRegistry.sol
+
+
+@dataclass(frozen=True, slots=True)
+class AccountFieldRead:
+    """A field of an account: 0 nonce, 1 balance, 2 storage root, 3 code hash."""
+
+    account: bytes
+    block: int
+    field: int
+
+    def call(self) -> bytes:
+        signature = "tryAccountField(address,uint256,uint8)"
+        return words_data(signature, self.account, self.block, self.field)
+
+
+@dataclass(frozen=True, slots=True)
+class SlotRead:
+    """The value of a storage slot."""
+
+    account: bytes
+    block: int
+    slot: int
+
+    def call(self) -> bytes:
+        signature = "tryAccountStorageSlotValues(address,uint256,bytes32)"
+        return words_data(signature, self.account, self.block, self.slot)
+
+
+@dataclass(frozen=True, slots=True)
+class HeaderFieldRead:
+    """A field of a header, by its place in it."""
+
+    block: int
+    field: int
+
+    def call(self) -> bytes:
+        return words_data("tryHeaderField(uint256,uint8)", self.block, self.field)
+
+
+@dataclass(frozen=True, slots=True)
+class TimestampRead:
+    """The number of the last block at a time."""
+
+    seconds: int
+
+    def call(self) -> bytes:
+        return words_data("tryBlockNumberAt(uint256)", self.seconds)
+
+
+FactRead = AccountFieldRead | SlotRead | HeaderFieldRead | TimestampRead
+
+
+class RegistryFacts:
+    """For one thread."""
+
+    def __init__(self, destination: Destination, registry: Registry) -> None:
+        self._destination = destination
+        self._registry = registry
+
+    def words(self, reads: Sequence[FactRead], block: int | None = None) -> list[bytes | None]:
+        """The word of each fact, or None where it is not proven."""
+        answers = self._ask([read.call() for read in reads], 64, block)
+        return [self._proven(answer) for answer in answers]
+
+    def leaves(self, blocks: Sequence[int], block: int | None = None) -> list[bytes]:
+        """The leaves of accumulated blocks; 32 zeros where one is not."""
+        calls = [words_data("accumulated(uint256)", number) for number in blocks]
+        return self._ask(calls, 32, block)
+
+    def newest_l1_block(self) -> tuple[int, bytes]:
+        """On an OP-stack chain: the L1 block that `recordHash()` would keep now."""
+        calls = [call_data("number()"), call_data("hash()")]
+        number, block_hash = self._ask(calls, 32, None, L1_BLOCK)
+        return int.from_bytes(number, "big"), block_hash
+
+    def nearest_above(self, number: int, longest: int) -> int | None:
+        """The lowest block from this one to `longest` above it that the registry knows.
+
+        It reads both mappings: the registry's events cannot be filtered by a range of blocks.
+        """
+        at_once, end = self._destination.chain.limits.batch_questions, number + longest + 1
+        for first in range(number, end, at_once):
+            blocks = range(first, min(first + at_once, end))
+            for block, *known in zip(
+                blocks, self.leaves(blocks), self._hashes(blocks), strict=True
+            ):
+                if any(word != UNKNOWN for word in known):
+                    return block
+        return None
+
+    def _hashes(self, blocks: Sequence[int]) -> list[bytes]:
+        """Of recorded or attested blocks."""
+        if self._registry.kind is RegistryKind.NATIVE:
+            return [UNKNOWN] * len(blocks)
+        optimism = self._registry.kind is RegistryKind.OPTIMISM
+        view = "recorded(uint256)" if optimism else "attested(uint256)"
+        return self._ask([words_data(view, number) for number in blocks], 32, None)
+
+    def _proven(self, answer: bytes) -> bytes | None:
+        proven = int.from_bytes(answer[:32], "big")
+        if proven > 1:
+            raise self._absent()
+        return answer[32:] if proven else None
+
+    def _ask(
+        self, calls: Sequence[bytes], length: int, block: int | None, to: str | None = None
+    ) -> list[bytes]:
+        answers = self._destination.call_many(to or self._registry.address, calls, block)
+        told = [each for each in answers if isinstance(each, bytes) and len(each) == length]
+        if len(told) < len(answers):
+            raise self._absent()
+        return told
+
+    def _absent(self) -> RegistryAbsent:
+        chain = self._destination.chain.name
+        return RegistryAbsent(
+            f"At {self._registry.address} on {chain} nothing answers as a registry does."
+        )
+
+
+def read_now(chain: Chain, registry: Registry, read: FactRead) -> tuple[int, bytes | None]:
+    """The newest block, and the fact's word there or None where it is not proven.
+
+    `ChainError` where the nodes do not answer within `visitor_timeout`.
+    """
+    until = time.monotonic() + chain.limits.visitor_timeout
+    with closing(Destination(chain, until=until)) as destination:
+        block = destination.head().number
+        (word,) = RegistryFacts(destination, registry).words([read], block)
+        return block, word
+
+
+def as_if_accumulated(registry: str, leaves: Mapping[int, bytes]) -> AsIf:
+    """The state override in which these blocks are accumulated; `leaves` by block number."""
+    slots = {
+        f"0x{ACCUMULATED.mapping(unsigned_key(block)).slot:064x}": f"0x{leaf.hex()}"
+        for block, leaf in leaves.items()
+    }
+    return {registry: {"stateDiff": slots}}

@@ -1,0 +1,378 @@
+"""A destination chain: what contracts answer, what gas costs, and how to send transactions.
+
+`send_and_wait` is for commands; provers use `queries.pipeline.transactions`.
+"""
+
+import math
+import sys
+import time
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from decimal import Decimal
+from functools import partial
+from typing import Any
+
+from queries.chain.calls import AsIf, call_data
+from queries.chain.errors import (
+    AlreadyKnown,
+    CallReverted,
+    ChainAnswer,
+    FeesTooHigh,
+    InsufficientFunds,
+    MethodMissing,
+    TransactionRefused,
+)
+from queries.chain.json_rpc import Question
+from queries.chain.node_pool import Check, NodePool, PooledChain
+from queries.chain.signer import Fees, Signer
+from queries.chain.source import ChainHead, read_head
+from queries.proving.errors import AnswerMalformed
+from queries.proving.json_values import read_bytes, read_fixed_bytes, read_object, read_quantity
+from queries.proving.keccak import HASH_BYTES, keccak256
+from queries.routes import COIN, GWEI, Chain
+
+# Larger than on any chain, and what the database holds: block numbers, nonces and gas; wei.
+COUNT_BOUND, WEI_BOUND = 2**63, 2**128
+# Intrinsic gas of a transaction and its calldata (EIP-2028), and the calldata floor (EIP-7623).
+BASE_GAS, ZERO_BYTE_GAS, BYTE_GAS = 21_000, 4, 16
+ZERO_BYTE_FLOOR, BYTE_FLOOR = 10, 40
+GAS_PRICE_ORACLE = "0x420000000000000000000000000000000000000F"  # of an OP-stack chain
+REST_OF_TRANSACTION = 110  # bytes of a transaction beside its calldata
+WORD, ADDRESS_BYTES = 32, 20
+
+
+def gwei(wei: int) -> str:
+    """Such as `0.25 gwei`."""
+    return f"{_shortest(Decimal(wei) / GWEI)} gwei"
+
+
+def whole_units(wei: int, currency: str) -> str:
+    """Such as `0.25 ETH`, rounded down to six decimals."""
+    millionths = wei * 10**6 // COIN
+    if wei and not millionths:
+        return f"less than 0.000001 {currency}"
+    return f"{_shortest(Decimal(millionths) / 10**6)} {currency}"
+
+
+def _shortest(number: Decimal) -> str:
+    return f"{number.normalize():f}"
+
+
+@dataclass(frozen=True, slots=True)
+class Mined:
+    """A transaction's receipt."""
+
+    block: int
+    block_hash: bytes
+    succeeded: bool
+    gas_used: int
+    gas_price: int  # wei
+    data_fee: int = 0  # wei that an OP-stack chain charges for its L1
+    contract: str = ""  # that it deployed
+
+    @property
+    def cost(self) -> int:
+        """In wei."""
+        return self.gas_used * self.gas_price + self.data_fee
+
+
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """A transaction's own gas limit and gas price; no receipt can exceed them."""
+
+    gas: int
+    gas_price: int  # wei
+
+
+class Destination(PooledChain):
+    """For one thread."""
+
+    def __init__(
+        self, chain: Chain, *, until: float = math.inf, nodes: NodePool | None = None
+    ) -> None:
+        super().__init__(chain, until=until, nodes=nodes)
+        self._has_data_fees = False
+        self._check_data_fees_at = 0.0  # by the monotonic clock
+
+    # Reading
+
+    def head(self, known_final: int | None = None) -> ChainHead:
+        """The newest block and the newest final one, as a node reports them; see `read_head`."""
+        return read_head(self._nodes, known_final)
+
+    def call_many(
+        self, to: str, calls: Sequence[bytes], block: int | None = None
+    ) -> list[bytes | CallReverted]:
+        """The contract's answer to each call, at the newest block or the named one."""
+        at = "latest" if block is None else hex(block)
+        return self._each("eth_call", [_call_of(to, call, at) for call in calls], _bytes)
+
+    def run(self, code: bytes) -> bytes:
+        """The output of this code, run as a constructor that creates nothing."""
+        return self._nodes.checked("eth_call", ({"data": _hex(code)}, "latest"), _bytes)
+
+    def code(self, address: str) -> bytes:
+        """The contract's code; empty where there is no contract."""
+        return self._nodes.checked("eth_getCode", (address, "latest"), _bytes)
+
+    def balance(self, address: str) -> int:
+        """In wei."""
+        return self._nodes.checked("eth_getBalance", (address, "latest"), _number)
+
+    def nonce(self, sender: str) -> int:
+        """How many transactions of the sender are mined."""
+        return self._nodes.checked("eth_getTransactionCount", (sender, "latest"), _count)
+
+    def block_hash(self, number: int) -> bytes | None:
+        return self._nodes.checked("eth_getBlockByNumber", (hex(number), False), _hash_of)
+
+    # Costs
+
+    def gas_needed(self, sender: str, to: str | None, data: bytes) -> int:
+        """The estimated gas of this transaction; without `to` it deploys."""
+        call = {"from": sender, "data": _hex(data)} | ({} if to is None else {"to": to})
+        return self._nodes.checked("eth_estimateGas", (call,), partial(_gas_for, data))
+
+    def gas_needed_by_each(
+        self, sender: str, to: str, many: Sequence[bytes], as_if: AsIf | None = None
+    ) -> list[int | CallReverted | TransactionRefused]:
+        """The estimated gas of each call alone, with this state override."""
+        override = () if as_if is None else ("latest", as_if)
+        questions = [({"from": sender, "to": to, "data": _hex(data)}, *override) for data in many]
+        checks = [partial(_gas_for, data) for data in many]
+        expected = CallReverted | TransactionRefused
+        return self._each("eth_estimateGas", questions, checks, expected)
+
+    def fees(self) -> Fees:
+        """What to offer now: the base fee may double, within the operator's maximum."""
+        base, most = self._base_fee("latest"), self.chain.dearest_gas
+        if base > most:
+            raise FeesTooHigh(
+                f"Gas on {self.chain.name} costs {gwei(base)}; at most {gwei(most)} are paid here."
+            )
+        tip = self._tip(base)
+        base = max(base, 1)  # a base fee of 0 may rise as well
+        dearest = min(2 * base + tip, most)
+        return Fees(dearest, min(tip, dearest), min(_next_base_fee(base) + tip, dearest))
+
+    def fees_at(self, block: int) -> Fees:
+        """The least that the block after this one takes."""
+        base = self._base_fee(hex(block))
+        tip = self._tip(base)
+        enough = _next_base_fee(base) + tip
+        return Fees(enough, tip, enough)
+
+    def data_fees(self, many: Sequence[bytes]) -> list[int]:
+        """What an OP-stack chain charges for each call's bytes on its L1 now, in wei; else 0."""
+        if not self._takes_data_fees():
+            return [0] * len(many)
+        calls = [call_data("getL1Fee(bytes)", data + bytes(REST_OF_TRANSACTION)) for data in many]
+        questions = [_call_of(GAS_PRICE_ORACLE, call, "latest") for call in calls]
+        fees: list[int | CallReverted] = self._each("eth_call", questions, _wei)
+        return [0 if isinstance(fee, CallReverted) else fee for fee in fees]
+
+    def _takes_data_fees(self) -> bool:
+        """By one node. A wrong yes costs one question; a no is checked again after a while."""
+        if not self._has_data_fees and time.monotonic() > self._check_data_fees_at:
+            self._has_data_fees = self.code(GAS_PRICE_ORACLE) != b""
+            self._check_data_fees_at = time.monotonic() + self.chain.limits.chain_id_age
+        return self._has_data_fees
+
+    def _base_fee(self, block: str) -> int:
+        return self._nodes.checked("eth_getBlockByNumber", (block, False), _base_fee_of)
+
+    def _tip(self, base: int) -> int:
+        try:
+            return self._nodes.checked("eth_maxPriorityFeePerGas", (), _number)
+        except MethodMissing:
+            return max(self._nodes.checked("eth_gasPrice", (), _number) - base, 0)
+
+    # Sending
+
+    def send(self, raw: bytes) -> None:
+        """Send a signed transaction. A node that has it already counts as success."""
+        check = partial(_same_hash, keccak256(raw))
+        with suppress(AlreadyKnown):
+            self._nodes.checked("eth_sendRawTransaction", (_hex(raw),), check)
+
+    def send_to_each(self, raw: bytes) -> None:
+        """Send it to every node and ignore their answers."""
+        list(self._nodes.one_by_one("eth_sendRawTransaction", (_hex(raw),), lambda _: None))
+
+    def mined(self, transaction_hash: str, within: Bounds | None = None) -> Mined | None:
+        """The transaction's receipt, or None where the node has none."""
+        check = partial(_receipt, transaction_hash, within)
+        return self._nodes.checked("eth_getTransactionReceipt", (transaction_hash,), check)
+
+    def too_poor(self) -> InsufficientFunds:
+        return InsufficientFunds(InsufficientFunds.says.format(chain=self.chain.name))
+
+    def _each(
+        self,
+        method: str,
+        questions: Sequence[Question],
+        check: Check[Any] | Sequence[Check[Any]],
+        expected: Any = CallReverted,
+    ) -> list[Any]:
+        """Checked answers, with errors of the `expected` classes in their places."""
+        answers = self._nodes.checked_or_refused(method, questions, check)
+        for answer in answers:
+            if isinstance(answer, ChainAnswer) and not isinstance(answer, expected):
+                raise answer
+        return answers
+
+
+def _hex(some: bytes) -> str:
+    return f"0x{some.hex()}"
+
+
+def _call_of(to: str, data: bytes, block: str) -> Question:
+    return {"to": to, "data": _hex(data)}, block
+
+
+def _next_base_fee(base: int) -> int:
+    """The highest that the next block can have (EIP-1559)."""
+    return base + -(-base // 8)
+
+
+# Checks of answers
+
+
+def _bytes(answer: object) -> bytes:
+    return read_bytes(answer, "the answer", sys.maxsize)  # `JsonRpc` has bounded it
+
+
+def _number(answer: object) -> int:
+    return read_quantity(answer, "the answer")
+
+
+def _count(answer: object) -> int:
+    return _below(COUNT_BOUND, answer, "the answer")
+
+
+def _below(bound: int, value: object, name: str) -> int:
+    number = read_quantity(value, name)
+    if number >= bound:
+        raise AnswerMalformed(f"{name} is larger than any that there is")
+    return number
+
+
+def _wei(answer: object) -> int:
+    """An amount in one word; an empty answer means that there is no contract."""
+    word = _bytes(answer)
+    if len(word) not in {0, WORD} or int.from_bytes(word) >= WEI_BOUND:
+        raise AnswerMalformed("an amount is a word, and less than there is of any")
+    return int.from_bytes(word)
+
+
+def _gas_for(data: bytes, answer: object) -> int:
+    """An estimate below the intrinsic gas is refused: such a transaction is never mined and blocks
+    all later nonces. For the same reason it is raised to the calldata floor, which costs nothing on
+    a chain without one.
+    """
+    gas, zeros = _number(answer), data.count(0)
+    others = len(data) - zeros
+    if gas < BASE_GAS + ZERO_BYTE_GAS * zeros + BYTE_GAS * others:
+        raise AnswerMalformed("a transaction takes more gas than that for its bytes alone")
+    return max(gas, BASE_GAS + ZERO_BYTE_FLOOR * zeros + BYTE_FLOOR * others)
+
+
+def _base_fee_of(answer: object) -> int:
+    return read_quantity(read_object(answer, "a block").get("baseFeePerGas"), "baseFeePerGas")
+
+
+def _hash_of(answer: object) -> bytes | None:
+    if answer is None:
+        return None
+    return read_fixed_bytes(read_object(answer, "a block").get("hash"), "hash", HASH_BYTES)
+
+
+def _same_hash(expected: bytes, answer: object) -> None:
+    if read_fixed_bytes(answer, "the answer", HASH_BYTES) != expected:
+        raise AnswerMalformed("the answer is the hash of another transaction than was sent")
+
+
+def _address(value: object) -> str:
+    """As nodes write it; empty for null."""
+    if value is None:
+        return ""
+    return _hex(read_fixed_bytes(value, "an address", ADDRESS_BYTES))
+
+
+def _receipt(transaction_hash: str, within: Bounds | None, answer: object) -> Mined | None:
+    if answer is None:
+        return None
+    receipt = read_object(answer, "a receipt")
+    stated = read_fixed_bytes(receipt.get("transactionHash"), "transactionHash", HASH_BYTES)
+    if _hex(stated) != transaction_hash.lower():
+        raise AnswerMalformed("the receipt is another transaction's")
+    status = _below(COUNT_BOUND, receipt.get("status"), "status")
+    if status > 1:
+        raise AnswerMalformed(f"a receipt's status is 0 or 1, not {status}")
+    mined = Mined(
+        block=_below(COUNT_BOUND, receipt.get("blockNumber"), "blockNumber"),
+        block_hash=read_fixed_bytes(receipt.get("blockHash"), "blockHash", HASH_BYTES),
+        succeeded=status == 1,
+        gas_used=_below(COUNT_BOUND, receipt.get("gasUsed"), "gasUsed"),
+        gas_price=_below(WEI_BOUND, receipt.get("effectiveGasPrice"), "effectiveGasPrice"),
+        data_fee=_below(WEI_BOUND, receipt.get("l1Fee") or "0x0", "l1Fee"),
+        contract=_address(receipt.get("contractAddress")),
+    )
+    if within and (mined.gas_used > within.gas or mined.gas_price > within.gas_price):
+        raise AnswerMalformed("the receipt states more gas or a higher price than was signed")
+    return mined
+
+
+# For commands
+
+Say = Callable[[str], None]
+
+
+class TransactionFailed(Exception):  # noqa: N818
+    """The transaction was not sent, not mined, or reverted; the sentence says which."""
+
+
+def send_and_wait(  # noqa: PLR0913, PLR0917  (what is sent where, by whom, and how to report it)
+    destination: Destination,
+    signer: Signer,
+    to: str | None,
+    data: bytes,
+    patience: float,
+    say: Say,
+) -> Mined:
+    """Send a transaction; without `to` it deploys. Waits `patience` seconds for its receipt."""
+    gas = destination.gas_needed(signer.address, to, data)
+    gas = max(gas, min(gas + gas // 10, destination.chain.gas_cap))  # the state may change
+    fees = destination.fees()
+    _check_funds(destination, signer, gas * fees.dearest)
+    nonce = destination.nonce(signer.address)
+    signed = signer.sign(destination.chain.id, nonce, to, data, gas, fees)
+    destination.send(signed.raw)
+    say(f"Sent {signed.hash} with nonce {nonce}; waiting for a block …")
+    mined = _wait_for(destination, signed.hash, patience)
+    if not mined.succeeded:
+        raise TransactionFailed(f"The transaction {signed.hash} was mined and failed.")
+    return mined
+
+
+def _check_funds(destination: Destination, signer: Signer, needed: int) -> None:
+    chain, balance = destination.chain, destination.balance(signer.address)
+    if balance < needed:
+        raise TransactionFailed(
+            f"The signer {signer.address} has {whole_units(balance, chain.currency)} on "
+            f"{chain.name}; the transaction may cost {whole_units(needed, chain.currency)}. Send "
+            "it more."
+        )
+
+
+def _wait_for(destination: Destination, transaction: str, patience: float) -> Mined:
+    until = time.monotonic() + patience
+    while (mined := destination.mined(transaction)) is None:
+        if time.monotonic() > until:
+            raise TransactionFailed(
+                f"The transaction {transaction} is not mined yet. Check it before you try again; "
+                "the same command then replaces it."
+            )
+        time.sleep(min(destination.chain.limits.retry_first, patience))
+    return mined

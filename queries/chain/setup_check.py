@@ -1,0 +1,290 @@
+"""What `check_setup` asks of nodes, registries and the signer before provers need them.
+
+`with_advice` adds to an error what an operator can do about it.
+"""
+
+import math
+import time
+from collections.abc import Callable, Generator, Iterator, Mapping
+from contextlib import closing
+from dataclasses import dataclass, replace
+from functools import partial
+
+from eth_abi.abi import decode
+
+from accounts.counting import counted
+from queries.chain.calls import call_data
+from queries.chain.deploy import HISTORY_WINDOW, Unfit, built_in_words, check_chain
+from queries.chain.errors import (
+    BlockUnknown,
+    ChainError,
+    FeesTooHigh,
+    MethodMissing,
+    NodesLie,
+    NodesLimited,
+    NodesOfAnotherChain,
+    NodesRefuse,
+    NodesUnreachable,
+)
+from queries.chain.registry import RegistryFacts
+from queries.chain.sender import Destination, gwei, whole_units
+from queries.chain.signer import Signer
+from queries.chain.source import ChainHead, SourceChain
+from queries.routes import Chain, NodeAddress, Registry, RegistryKind, Routes
+from queries.schema.wording import listed
+
+NOBODY = bytes(20)
+PROOF_GAS = 200_000  # of a transaction that proves a header and an account, rounded up
+DEPLOY = "Deploy one with manage.py deploy_registry."
+NO_BUDGET = (
+    "Nothing bounds what {chain} costs in a day. Set `most_a_day` in ROUTES_FILE if its gas costs "
+    "money."
+)
+
+ANOTHER_NODE = "Name another node in ROUTES_FILE."
+ADVICE: dict[type[ChainError], str] = {
+    NodesUnreachable: "Check that it runs, and that `nodes` in ROUTES_FILE has its address.",
+    NodesOfAnotherChain: "Correct `nodes` in ROUTES_FILE, or the chain's id.",
+    NodesLimited: "Wait, or name a node in ROUTES_FILE that takes more.",
+    NodesRefuse: ANOTHER_NODE,
+    NodesLie: ANOTHER_NODE,
+    MethodMissing: ANOTHER_NODE,
+    FeesTooHigh: "Wait, or raise `dearest_gas_gwei`.",
+}
+
+
+def with_advice(error: ChainError) -> str:
+    """The error's sentence, and what the operator can do."""
+    return f"{error.sentence} {ADVICE.get(type(error), '')}".rstrip()
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One line of the table."""
+
+    subject: str
+    ok: bool
+    said: str
+    is_answered: bool = True  # by the node that was asked
+    is_hint: bool = False  # nothing was checked, and nothing is wrong
+
+
+def findings(routes: Routes, signer: Signer | None) -> Iterator[Finding]:
+    """Everything that can be checked, one after the other; each takes a moment."""
+    sources = {source for source, _ in routes.registries}
+    destinations = {destination for _, destination in routes.registries}
+    seen_by_others = {source for source, destination in routes.registries if source != destination}
+    answering: dict[int, Chain] = {}
+    for chain in routes.chains.values():
+        asked = chain
+        if chain.finality is None and chain.id not in seen_by_others:
+            asked = replace(chain, finality=1)  # as native routes do
+        nodes = yield from _nodes(asked, proves=chain.id in sources)
+        answering[chain.id] = replace(chain, nodes=nodes)
+    for registry in routes.registries.values():
+        ends = answering[registry.source], answering[registry.destination]
+        if all(chain.nodes for chain in ends):
+            subject = f"registry of {ends[0].name} on {ends[1].name}"
+            yield _found(subject, partial(_registry, registry, *ends))
+    for chain in (answering[each] for each in answering if each in destinations):
+        if signer is not None and chain.nodes:
+            yield _found(f"signer on {chain.name}", partial(_funds, chain, signer))
+        if chain.most_a_day is None and not chain.free:
+            said = NO_BUDGET.format(chain=chain.name)
+            yield Finding(f"budget on {chain.name}", ok=True, said=said, is_hint=True)
+
+
+def _nodes(chain: Chain, *, proves: bool) -> Generator[Finding, None, tuple[NodeAddress, ...]]:
+    """Each node alone, and all of them together. Returns those that answer.
+
+    Only these are asked anything more, so that a node that hangs is waited for once.
+    """
+    answering: dict[int, NodeAddress] = {}
+    for number, node in enumerate(chain.nodes, 1):
+        subject, alone = f"{chain.name}, node {number}", replace(chain, nodes=(node,))
+        finding = _found(subject, partial(_age, alone))
+        yield finding
+        if not finding.is_answered:
+            continue
+        answering[number] = node
+        if proves:
+            yield _found(f"{subject}, proofs", partial(_reach, alone))
+    if len(answering) > 1:
+        yield _found(f"{chain.name}, nodes together", partial(_together, chain, answering))
+    return tuple(answering.values())
+
+
+def _found(subject: str, check: Callable[[], str]) -> Finding:
+    try:
+        return Finding(subject, ok=True, said=check())
+    except Unfit as problem:
+        return Finding(subject, ok=False, said=str(problem))
+    except ChainError as error:
+        return Finding(subject, ok=False, said=with_advice(error), is_answered=False)
+
+
+# Nodes
+
+
+def _head(chain: Chain) -> ChainHead:
+    with closing(Destination(chain)) as node:
+        return node.head()
+
+
+def _age(chain: Chain) -> str:
+    head = _head(chain)
+    age = max(int(time.time()) - head.timestamp, 0)
+    said = f"block {head.number:,}, {counted(age, 'second')} old"
+    if age > chain.limits.batch_max_age:
+        raise Unfit(f"Its newest block is {said}. Check that the node keeps up with the chain.")
+    return said
+
+
+def _together(chain: Chain, nodes: Mapping[int, NodeAddress]) -> str:
+    """How far their heads are apart, asked at nearly the same moment."""
+    heads = {number: _head(replace(chain, nodes=(node,))) for number, node in nodes.items()}
+    furthest = max(heads, key=lambda number: heads[number].timestamp)
+    behind = {number: heads[furthest].timestamp - head.timestamp for number, head in heads.items()}
+    late = [
+        f"node {number} is {counted(lag, 'second')}"
+        for number, lag in behind.items()
+        if lag > chain.limits.lag
+    ]
+    if late:
+        raise Unfit(
+            f"{listed(late).capitalize()} behind node {furthest}. Provers use such a node last, "
+            "and two nodes must agree that a fact is on chain: remove it from ROUTES_FILE until "
+            "it has caught up."
+        )
+    return f"at most {counted(max(behind.values()), 'second')} apart"
+
+
+def _reach(chain: Chain) -> str:
+    """How far back the node proves accounts."""
+    with closing(SourceChain(chain)) as source:
+        head = source.head()
+        if chain.finality is None and head.number and not head.final_number:
+            raise Unfit(
+                "The node calls no block finalized. Set `finality` to a number of blocks, if the "
+                "chain is older than its first final block."
+            )
+        wanted = min(head.number - head.final_number, _oldest(head))
+        if refusal := _refused_at(source, head, wanted):
+            raise Unfit(
+                f"Blocks are final {wanted:,} back from the newest, and the node does not prove "
+                f"that far. {refusal.sentence} Use a node that keeps more state."
+            )
+        furthest = proof_window(source, head, first=wanted)
+    if furthest == _oldest(head):
+        return "eth_getProof reaches back to the first block"
+    return f"eth_getProof reaches back {counted(furthest, 'block')}, or some more"
+
+
+def proof_window(
+    source: SourceChain,
+    head: ChainHead,
+    *,
+    first: int = 0,
+    most: float = math.inf,
+    until: float = math.inf,
+) -> int:
+    """The longest distance tried that the node proves, or -1.
+
+    Distances double from `first` up to `most`. Nothing is tried after `until`, by the monotonic
+    clock.
+    """
+    proven, distance = -1, first
+    while distance > proven and time.monotonic() <= until:
+        if _refused_at(source, head, distance):
+            break
+        proven, distance = distance, int(min(2 * distance or 1, _oldest(head), most))
+    return proven
+
+
+def _refused_at(source: SourceChain, head: ChainHead, distance: int) -> ChainError | None:
+    """The error of a proof that many blocks back, or None."""
+    try:
+        header = source.header(head.number - distance)
+        source.account_proofs(header, [(NOBODY, ())])
+    except ChainError as refusal:
+        return refusal
+    return None
+
+
+def _oldest(head: ChainHead) -> int:
+    """The distance of block 1. Some nodes cannot prove block 0, and nobody asks for it."""
+    return max(head.number - 1, 0)
+
+
+# Registries
+
+
+def _registry(registry: Registry, source: Chain, destination: Chain) -> str:
+    with closing(SourceChain(source)) as of, closing(Destination(destination)) as on:
+        return f"code as built; {_registry_sees(registry, of, on)}"
+
+
+def _registry_sees(registry: Registry, source: SourceChain, destination: Destination) -> str:
+    code = destination.code(registry.address)
+    if not code:
+        raise Unfit(f"There is no contract at {registry.address}. {DEPLOY}")
+    words = built_in_words(registry.kind, code)
+    if words is None:
+        raise Unfit(
+            f"The contract at {registry.address} is not this version's {registry.kind} registry. "
+            + DEPLOY
+        )
+    seen = check_chain(destination, registry.kind)
+    if registry.kind is RegistryKind.OPTIMISM:
+        return _l1(registry, source, destination)
+    if registry.kind is RegistryKind.ATTESTED:
+        return _signers(registry, words, destination)
+    without = "" if seen == HISTORY_WINDOW else " (the chain has no history contract, EIP-2935)"
+    return f"sees {seen} blocks{without}"
+
+
+def _l1(registry: Registry, source: SourceChain, destination: Destination) -> str:
+    number, block_hash = RegistryFacts(destination, registry).newest_l1_block()
+    try:
+        same = source.header(number).hash == block_hash
+    except BlockUnknown:
+        same = False
+    if not same:
+        raise Unfit(
+            f"The L1 that the chain sees has another block {number:,} than {source.chain.name}, "
+            "or further ones. Correct `source`, or check that its nodes keep up."
+        )
+    return f"sees {source.chain.name} up to block {number:,}"
+
+
+def _signers(registry: Registry, words: set[int], destination: Destination) -> str:
+    """The source is in the registry's code; the signers are asked for."""
+    if registry.source not in words:
+        raise Unfit(f"It keeps the facts of another chain than {registry.source}. {DEPLOY}")
+    calls = [call_data("threshold()"), call_data("signers()")]
+    threshold, signers = destination.call_many(registry.address, calls)
+    if not isinstance(threshold, bytes) or not isinstance(signers, bytes):
+        raise Unfit("It does not name its signers.")
+    (addresses,) = decode(["address[]"], signers)
+    needed = int.from_bytes(threshold, "big")
+    named = sorted(each.lower() for each in registry.signers)
+    if sorted(addresses) != named or needed != registry.threshold:
+        raise Unfit(
+            f"ROUTES_FILE names other signers or another threshold than the registry has: {needed} "
+            f"of {', '.join(addresses)}."
+        )
+    return f"{needed} of {len(addresses)} signers must agree"
+
+
+# The signer
+
+
+def _funds(chain: Chain, signer: Signer) -> str:
+    with closing(Destination(chain)) as destination:
+        balance = destination.balance(signer.address)
+        price = destination.fees().dearest
+    proofs = balance // (PROOF_GAS * max(price, 1))
+    has = f"{signer.address} has {whole_units(balance, chain.currency)}"
+    if not proofs:
+        raise Unfit(f"{has}, too little for a proof at {gwei(price)}. Send it more.")
+    return f"{has}, for {counted(proofs, 'proof')} of an account or more"

@@ -1,0 +1,159 @@
+"""Intervals, time-outs and counts for nodes, jobs and transactions.
+
+The `[limits]` table of the routes file overrides them. The operators' guide lists them from here.
+"""
+
+from collections.abc import Iterator
+from dataclasses import Field, dataclass, field, fields
+from datetime import timedelta
+from decimal import Decimal
+from typing import Any
+
+from queries.routes_file import only, refuse, table_in
+
+DAY = 86_400
+
+
+def _limit(default: float, least: float, greatest: float, meaning: str) -> Any:
+    return field(
+        default=default, metadata={"least": least, "greatest": greatest, "meaning": meaning}
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Durations are in seconds."""
+
+    request_timeout: float = _limit(8.0, 0.1, 120, "Time for one complete answer of a node.")
+    head_timeout: float = _limit(
+        2.0, 0.1, 60, "Time for a node's head after it timed out or gave an unverifiable answer."
+    )
+    visitor_timeout: float = _limit(
+        5.0, 0.1, 30, "Time for all node requests of a live check or a contract wallet's sign-in."
+    )
+    cooldown_first: float = _limit(
+        1.0, 0.1, 60, "First cool-down of a failed node; it doubles while the node fails."
+    )
+    cooldown_longest: float = _limit(60.0, 1, 3600, "Longest cool-down of a failed node.")
+    chain_id_age: float = _limit(
+        3600.0, 1, DAY, "Time after which a node's chain id is checked again."
+    )
+    lag: float = _limit(
+        60.0, 1, 3600, "A node lags when its head is this much older than another node's."
+    )
+    head_ahead: float = _limit(
+        60.0, 1, 3600, "A head this far in the future counts as a failure of its node."
+    )
+    poll_interval: float = _limit(
+        12.0, 0.1, 60, "Time between two requests for each node's head while nothing needs it."
+    )
+    head_age: float = _limit(0.25, 0.01, 10, "A head, or a daily budget, is read again after this.")
+    check_interval: float = _limit(
+        300.0, 1, DAY, "Time between two checks of `finalized`, ENS and the signer's balance."
+    )
+    quorum_wait: float = _limit(
+        120.0, 0, DAY, "Time after which one node's answer counts while no other node answers."
+    )
+    batch_questions: int = _limit(100, 1, 1000, "Questions in one request to a node.")
+    name_gas: int = _limit(3_000_000, 100_000, 2**24, "Gas of one call that looks up an ENS name.")
+    answer_mebibytes: int = _limit(64, 1, 1024, "Largest answer of a node, in MiB.")
+    retry_first: float = _limit(
+        0.25, 0.05, 60, "First pause of a job that cannot go on; it doubles with each attempt."
+    )
+    retry_longest: float = _limit(60.0, 0.1, 3600, "Longest pause of a job that cannot go on.")
+    wait_fraction: float = _limit(
+        16, 1, 1000, "What waits for a chain is looked at again after this part of its wait so far."
+    )
+    work_slice: float = _limit(
+        1.5,
+        0,
+        60,
+        "Time to gather jobs for one transaction, or to resolve one batch's names, at a stretch.",
+    )
+    batch_max_age: float = _limit(
+        DAY, 1, 365 * DAY, "A batch that could have been proven for this long is rejected."
+    )
+    attestation_max_age: float = _limit(
+        7 * DAY, 1, 365 * DAY, "A batch that waited this long for attestations is rejected."
+    )
+    refusals: int = _limit(3, 1, 100, "Attempts that must be refused before a batch is rejected.")
+    failed_transactions: int = _limit(
+        3, 1, 100, "Failed transactions of one job before its batches are rejected."
+    )
+    resend_after: float = _limit(
+        15.0, 0.1, DAY, "Time after which an unmined transaction is broadcast again."
+    )
+    replace_after: float = _limit(
+        60.0, 0.1, DAY, "Time after which an unmined transaction is replaced at a higher fee."
+    )
+    abandoned_after: float = _limit(
+        DAY, 1, 365 * DAY, "Time for which transactions of a former signer are broadcast again."
+    )
+    blocks_ahead: int = _limit(
+        300, 0, 10**6, "A request may name a block at most this far above the newest one."
+    )
+    seconds_ahead: float = _limit(
+        3600.0, 0, 365 * DAY, "A request may name a time at most this far in the future."
+    )
+
+    def back_off(self, attempts: int) -> timedelta:
+        """The pause after so many failed attempts in a row."""
+        seconds = self.retry_first * 2 ** min(attempts, 20)
+        return timedelta(seconds=min(seconds, self.retry_longest))
+
+
+@dataclass(frozen=True, slots=True)
+class LimitView:
+    """A row of the guide's table."""
+
+    name: str
+    default: str
+    allowed: str
+    meaning: str
+
+
+def described() -> Iterator[LimitView]:
+    for each in fields(Limits):
+        told = each.metadata
+        allowed = f"{_shown(told['least'])} to {_shown(told['greatest'])}"
+        default = _shown(getattr(Limits(), each.name))
+        yield LimitView(each.name, default, allowed, told["meaning"])
+
+
+def read_limits(content: object) -> Limits:
+    """The `[limits]` table; `RoutesUnreadable` where a name or a value is wrong."""
+    table = table_in("limits", content)
+    known = {each.name: each for each in fields(Limits)}
+    only("limits", table, known)
+    values: dict[str, Any] = {name: _read(known[name], value) for name, value in table.items()}
+    limits = Limits(**values)
+    for smaller, larger in (
+        ("head_timeout", "request_timeout"),
+        ("cooldown_first", "cooldown_longest"),
+        ("retry_first", "retry_longest"),
+        ("resend_after", "replace_after"),
+    ):
+        if getattr(limits, smaller) > getattr(limits, larger):
+            refuse(f"limits.{smaller}", f"it must not be more than {larger}")
+    return limits
+
+
+def _read(limit: Field[Any], value: object) -> float:
+    least, greatest = limit.metadata["least"], limit.metadata["greatest"]
+    whole = limit.type in {int, "int"}
+    number = Decimal(value) if type(value) is int else value
+    if (
+        not isinstance(number, Decimal)
+        or not number.is_finite()
+        or not least <= number <= greatest
+        or (whole and type(value) is not int)
+    ):
+        kind = "a whole number" if whole else "a number"
+        refuse(
+            f"limits.{limit.name}", f"it must be {kind} from {_shown(least)} to {_shown(greatest)}"
+        )
+    return int(number) if whole else float(number)
+
+
+def _shown(number: float) -> str:
+    return str(int(number) if number == int(number) else number)

@@ -1,0 +1,213 @@
+"""A bundle's facts, brought to a registry by anyone: the service is not needed, nor a database."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from queries.chain.calls import selector
+from queries.chain.deploy import built_in_words
+from queries.chain.errors import CallReverted
+from queries.chain.registry import (
+    AccountFieldRead,
+    FactRead,
+    HeaderFieldRead,
+    RegistryFacts,
+    SlotRead,
+    TimestampRead,
+)
+from queries.chain.sender import Destination, Say, send_and_wait
+from queries.chain.signer import Signer
+from queries.chain.source import SourceChain
+from queries.pipeline.anchors import (
+    AnotherBlockAccumulated,
+    CanBeBrought,
+    Ground,
+    NotKnownYet,
+    OutOfReach,
+    SteppingStone,
+    anchor_on,
+    recording,
+)
+from queries.pipeline.known import ask_what_is_known
+from queries.pipeline.pieces import pieces_of, stepping_stone
+from queries.pipeline.pricing import refusal_of
+from queries.pipeline.wanted import Missing, missing
+from queries.proving.account_proofs import AccountProof
+from queries.proving.bundles import BlockProof, Fact, FactKind
+from queries.proving.header_fields import HeaderField
+from queries.proving.headers import Header
+from queries.proving.witnesses import AccountField
+from queries.routes import Registry, RegistryKind
+
+# Each leads down some 150 headers, or proves all of the block.
+MOST_ROUNDS = 1_000
+NOT_KNOWN = selector("BlockNotKnown(uint256,bytes32)")
+
+
+class NotPublished(Exception):  # noqa: N818
+    """Why a block's facts are not in the registry; the sentence says what to do."""
+
+
+@dataclass(frozen=True, slots=True)
+class Means:
+    """Who publishes, and where."""
+
+    destination: Destination
+    signer: Callable[[], Signer]  # asked for where something is to be paid
+    source: SourceChain | None  # of headers between the block and one that the registry knows
+    patience: float  # seconds, for a receipt
+    say: Say
+
+
+def registry_at(destination: Destination, address: str, source: int, longest: int) -> Registry:
+    """The registry there, which must be one of ours for this source."""
+    code = destination.code(address)
+    read = {kind: built_in_words(kind, code) for kind in RegistryKind}
+    found = {kind: words for kind, words in read.items() if words is not None}
+    if not found:
+        what = "another contract than this version's registries" if code else "no contract"
+        raise NotPublished(
+            f"At {address} on {destination.chain.name} is {what}. Name a registry with --registry."
+        )
+    ((kind, words),) = found.items()
+    if kind is RegistryKind.NATIVE and source != destination.chain.id:
+        raise NotPublished(
+            f"The registry at {address} keeps the past of {destination.chain.name} itself, and "
+            f"the facts are of chain {source}."
+        )
+    if kind is RegistryKind.ATTESTED and source not in words:
+        raise NotPublished(f"The registry at {address} keeps facts of another chain than {source}.")
+    return Registry(kind, source, destination.chain.id, address, longest)
+
+
+def publish(block: BlockProof, registry: Registry, means: Means) -> int:
+    """What it cost, in wei; nothing where all is there already."""
+    facts = RegistryFacts(means.destination, registry)
+    proven = {_read_of(block, fact): fact.word for fact in block.facts}
+    to, wait, spent = means.destination, means.patience, 0
+    for _ in range(MOST_ROUNDS):
+        unproven = _unproven(facts, block, proven)
+        if not unproven:
+            return spent
+        for call in _calls(facts, block, registry, means, missing(unproven)):
+            try:
+                sent = send_and_wait(to, means.signer(), registry.address, call, wait, means.say)
+            except CallReverted as reverted:
+                raise NotPublished(_refusal(reverted, registry)) from None
+            spent += sent.cost
+    raise NotPublished(f"Block {block.header.number:,} is not proven after {MOST_ROUNDS} rounds.")
+
+
+def _refusal(reverted: CallReverted, registry: Registry) -> str:
+    if reverted.data.startswith(NOT_KNOWN):
+        number, block_hash = int.from_bytes(reverted.data[4:36]), reverted.data[36:68].hex()
+        return (
+            f"The registry does not know block {number:,} of chain {registry.source} under the "
+            f"hash 0x{block_hash}: it is another chain's, or the registry no longer sees so far."
+        )
+    return f"{refusal_of(reverted)}."
+
+
+def _unproven(
+    facts: RegistryFacts, block: BlockProof, proven: Mapping[FactRead, bytes]
+) -> Sequence[FactRead]:
+    named = {str(place): read for place, read in enumerate(proven)}
+    known = ask_what_is_known(facts, block.header, [named])
+    for read, word in known.words.items():
+        if word not in {None, proven[read]}:
+            raise NotPublished(
+                f"The registry holds another word than is proven of block {block.header.number:,}: "
+                f"0x{(word or b'').hex()}, not 0x{proven[read].hex()}. It was brought another "
+                "block of this number, or its node lies."
+            )
+    return known.unproven
+
+
+def _calls(
+    facts: RegistryFacts, block: BlockProof, registry: Registry, means: Means, lacking: Missing
+) -> Iterator[bytes]:
+    """The next ones on the way to the facts."""
+    ground = Ground(
+        registry,
+        facts,
+        lambda: means.destination.head().number,
+        _headers(block, means),
+        lambda first: recording(registry, facts, first),
+    )
+    try:
+        (leaf,) = facts.leaves([block.header.number])
+        found = anchor_on(ground, block.header, leaf, with_child=bool(lacking.timestamps))
+    except AnotherBlockAccumulated as fault:
+        raise NotPublished(fault.sentence(block.header.number)) from None
+    match found:
+        case CanBeBrought():
+            yield found.call.data
+        case SteppingStone():
+            yield stepping_stone(0, found.headers).data
+        case NotKnownYet() | OutOfReach():
+            raise NotPublished(_why_not(found, facts, block, registry))
+        case _:
+            rules, proofs = means.destination.chain.gas_rules, _proofs(block, lacking)
+            yield from (each.data for each in pieces_of(0, found, lacking, proofs, rules))
+
+
+def _why_not(
+    found: NotKnownYet | OutOfReach, facts: RegistryFacts, block: BlockProof, registry: Registry
+) -> str:
+    number = block.rests_on.number
+    if isinstance(found, OutOfReach):
+        return f"{found.sentence(block.header.number, registry)} --longest-range raises that."
+    if registry.kind is RegistryKind.ATTESTED:
+        return (
+            f"The registry knows no hash at or above block {number:,} of chain {registry.source}, "
+            "and takes one from its signers alone: have enough of them attest that block, or one "
+            f"at most {registry.longest_range:,} above it, and call this again."
+        )
+    if registry.kind is RegistryKind.OPTIMISM and (newest := facts.newest_l1_block()[0]) > number:
+        return (
+            f"Block {number:,} lies {newest - number:,} blocks below the one whose hash can be "
+            f"recorded now; at most {registry.longest_range:,} headers are chained. "
+            "--longest-range raises that."
+        )
+    return found.why.sentence
+
+
+def _headers(block: BlockProof, means: Means) -> Callable[[int, int], Sequence[Header]]:
+    own = {each.number: each for each in (block.header, block.next_header) if each}
+
+    def headers(first: int, last: int) -> Sequence[Header]:
+        if all(number in own for number in range(first, last + 1)):
+            return [own[number] for number in range(first, last + 1)]
+        if means.source is None:
+            raise NotPublished(
+                f"The nearest block that the registry knows is {last:,}, {last - first:,} above "
+                f"block {first:,} or one further down. The headers between are not in the proof: "
+                f"name a node of chain {block.chain} with --source-node URL."
+            )
+        return means.source.headers(first, last)
+
+    return headers
+
+
+def _proofs(block: BlockProof, lacking: Missing) -> list[AccountProof]:
+    """With those slots alone that are lacking."""
+    proofs = {each.proof.address: each.proof for each in block.accounts}
+    return [
+        replace(
+            proofs[account],
+            slots=tuple(each for each in proofs[account].slots if each.slot in set(slots)),
+        )
+        for account, (_, slots) in lacking.accounts.items()
+    ]
+
+
+def _read_of(block: BlockProof, fact: Fact) -> FactRead:
+    number, account = block.header.number, fact.account or b""
+    match fact.kind:
+        case FactKind.ACCOUNT_FIELD:
+            return AccountFieldRead(account, number, AccountField[fact.name])
+        case FactKind.STORAGE_SLOT:
+            return SlotRead(account, number, int(fact.name, 16))
+        case FactKind.HEADER_FIELD:
+            return HeaderFieldRead(number, HeaderField[fact.name])
+        case FactKind.BLOCK_AT_TIME:
+            return TimestampRead(int(fact.name))

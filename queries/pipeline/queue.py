@@ -1,0 +1,190 @@
+"""The database as the queue: a worker claims rows for a time, with a token.
+
+If a worker dies, its lease expires and another worker claims the row. A worker that lost its lease
+writes nothing any more, because its token is no longer the row's.
+"""
+
+import secrets
+from collections.abc import Collection
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any, Generic, TypeVar
+
+from django.conf import settings
+from django.db import transaction
+from django.db.models import Exists, Min, OuterRef, Q, QuerySet, Subquery
+from django.db.models.functions import Coalesce
+
+from queries import transitions
+from queries.models import Batch, BlockJob, Leased, Query, TransactionOfJob, WebhookDelivery
+from queries.pipeline.clock import shared_now
+from queries.proving.witnesses import AccountField
+from queries.wait_reasons import Reason
+
+Row = TypeVar("Row", bound=Leased)
+
+NOT_DUE: dict[str, Any] = {
+    "lease_token": "",
+    "lease_until": None,
+    "look_again": None,
+    "waits_for": "",
+    "wait_code": "",
+    "failures": 0,
+    "failing_since": None,
+}
+
+
+class LeaseLost(Exception):  # noqa: N818
+    """Another worker has the row now: this one must do and write nothing more."""
+
+
+@dataclass(frozen=True, slots=True)
+class Lease(Generic[Row]):
+    """A claimed row, and the token that every write to it carries."""
+
+    row: Row
+    token: str
+
+    def held(self) -> QuerySet[Row]:
+        """The row, as long as it is ours."""
+        rows: QuerySet[Row] = type(self.row)._default_manager.filter(  # noqa: SLF001
+            pk=self.row.pk, lease_token=self.token
+        )
+        return rows
+
+    def keep(self) -> None:
+        """Extend the lease; call it before each step that others can see. Raises `LeaseLost`."""
+        if not self.held().update(lease_until=_lease_end(shared_now())):
+            raise LeaseLost
+
+    def look_again(self, after: timedelta, why: Reason | None = None, *, failures: int = 0) -> None:
+        """Release the row until then. `failures`: in a row, with this one; 0 if it only waits."""
+        now = shared_now()
+        self.held().update(
+            lease_token="",
+            lease_until=None,
+            look_again=now + after,
+            waits_for=why.sentence[:300] if why else "",
+            wait_code=why.code if why else "",
+            failures=failures,
+            failing_since=(self.row.failing_since or now) if failures else None,
+        )
+
+    def close(self) -> None:
+        """Release the row for good.
+
+        A job stays due if a query was added meanwhile, or while a transaction of it may change:
+        one that is dropped and not sent again would hold up all higher nonces.
+        """
+        with transaction.atomic():
+            # Locked first: who adds a query now writes to the row afterwards, and finds it closed.
+            self.held().select_for_update().first()
+            rows = self.held()
+            if isinstance(self.row, BlockJob):
+                waiting = Query.objects.filter(job=OuterRef("pk"), ended=False)
+                changing = TransactionOfJob.objects.filter(
+                    job=OuterRef("pk"), transaction__settled=False
+                )
+                rows = rows.filter(~Exists(waiting), ~Exists(changing))
+            if not rows.update(**NOT_DUE):
+                self.look_again(timedelta(0))
+            elif isinstance(self.row, BlockJob):
+                # No worker reads it again, and the chain may still replace this block.
+                _forget_unproven_header(BlockJob.objects.filter(pk=self.row.pk, look_again=None))
+
+
+def _forget_unproven_header(jobs: QuerySet[BlockJob]) -> None:
+    """Keep the header of a block of which something was proven: the proof file needs it."""
+    proven = Query.objects.filter(job=OuterRef("pk"), values__isnull=False)
+    kept = jobs.exclude(header=b"", block_hash="")
+    kept.filter(~Exists(proven)).update(header=b"", block_hash="")
+
+
+def free(now: datetime) -> Q:
+    return Q(lease_until=None) | Q(lease_until__lte=now)
+
+
+def claim(
+    rows: QuerySet[Row], most: int = 1, early: timedelta = timedelta(0), token: str = ""
+) -> list[Lease[Row]]:
+    """Lease the first of these rows that are due, at most so many.
+
+    `early`: also rows that are due soon. `token`: of a lease that these join.
+    """
+    now = shared_now()
+    due = rows.filter(free(now), look_again__lte=now + early).order_by(rows.model.order, "pk")
+    if not due.exists():  # without SQLite's write lock
+        return []
+    token = token or secrets.token_hex(16)
+    with transaction.atomic():
+        claimed = list(due.select_for_update(skip_locked=True)[:most])
+        named = rows.model._default_manager.filter(pk__in=[row.pk for row in claimed])  # noqa: SLF001
+        named.update(lease_token=token, lease_until=_lease_end(now))
+    return [Lease(row, token) for row in claimed]
+
+
+def claim_one(rows: QuerySet[Row], early: timedelta = timedelta(0)) -> Lease[Row] | None:
+    return next(iter(claim(rows, early=early)), None)
+
+
+def claim_batch() -> Lease[Batch] | None:
+    return claim_one(Batch.objects.all())
+
+
+def claim_job() -> Lease[BlockJob] | None:
+    return claim_one(BlockJob.objects.all())
+
+
+def claim_job_beside(
+    job: BlockJob, early: timedelta, seen: Collection[int] = ()
+) -> Lease[BlockJob] | None:
+    """One of the same route, which may share a transaction; none of those that were just `seen`."""
+    rows = BlockJob.objects.filter(source=job.source, destination=job.destination)
+    return claim_one(rows.exclude(pk__in=seen), early)
+
+
+def claim_delivery() -> Lease[WebhookDelivery] | None:
+    """One of an account that has no delivery in hand, so that no account takes all threads."""
+    pending = WebhookDelivery.objects.filter(look_again__isnull=False)
+    in_hand = pending.filter(lease_until__gt=shared_now())
+    return claim_one(pending.exclude(owner__in=in_hand.values("owner")))
+
+
+def look_now(rows: QuerySet[Row]) -> None:
+    """Make these rows due. They are locked in one order, or two workers could deadlock."""
+    with transaction.atomic():
+        keys = list(rows.order_by("pk").select_for_update().values_list("pk", flat=True))
+        found = rows.model._default_manager.filter(pk__in=keys)  # noqa: SLF001
+        found.update(**_due_now())
+
+
+def look_in_turn(jobs: QuerySet[BlockJob]) -> None:
+    """Make these jobs due, each with the earliest turn of the batches that wait for it."""
+    waiting = Query.objects.filter(job=OuterRef("pk"), ended=False).order_by().values("job")
+    first = waiting.annotate(first=Min("batch__turn")).values("first")
+    jobs.update(**_due_now(), turn=Coalesce(Subquery(first), "turn"))
+
+
+def _due_now() -> dict[str, Any]:
+    """What a row waited for counts no more; see `Snooze.since`."""
+    return {"look_again": shared_now(), "wait_code": "", "waits_for": ""}
+
+
+def _lease_end(now: datetime) -> datetime:
+    return now + timedelta(seconds=settings.PROVER_LEASE_SECONDS)
+
+
+OF_A_QUERY = len(AccountField)  # facts beside its slots; the header's are few
+
+
+def looked_at_now(job: BlockJob) -> list[int]:
+    """The keys of the queries of one pass: as many as the largest batch has, in turn."""
+    most = settings.BATCH_ACCOUNTS * OF_A_QUERY + settings.BATCH_SLOTS
+    rows = transitions.open_queries(job).order_by("batch__turn", "pk")
+    keys: list[int] = []
+    for key, slots in rows.values_list("pk", "slot_count")[: most // OF_A_QUERY + 1]:
+        most -= OF_A_QUERY + slots
+        if keys and most < -OF_A_QUERY:  # a batch asks for its header as well
+            break
+        keys.append(key)
+    return sorted(keys)

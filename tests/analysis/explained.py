@@ -1,0 +1,126 @@
+"""What Slither, a static analyser, finds in the contracts, and why none of it is a fault.
+
+`make analyse` runs it over queries/contracts and compares. Slither analyses contracts, not free
+functions: `Calldata`, `Memory`, `Rlp` and `TrieNodes` rest on the tests.
+"""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Explained:
+    """One detector's findings that have one reason."""
+
+    detector: str
+    impact: str
+    places: tuple[str, ...]
+    why: str
+
+
+EXPLAINED = (
+    Explained(
+        "uninitialized-local",
+        "Medium",
+        (
+            "AttestedRegistry.constructor.last",
+            "AttestedRegistry.attest.last",
+        ),
+        "It begins as zero, and that is meant: the first signer must come after the zero address, "
+        "which is nobody's.",
+    ),
+    Explained(
+        "uninitialized-local",
+        "Medium",
+        ("FactsRegistry._accountValue.written",),
+        "It begins as false: nothing is written yet. Where slots are asked for, their walk tells.",
+    ),
+    Explained(
+        "uninitialized-local",
+        "Medium",
+        ("FactsRegistry._proveWitness.walk", "FactsRegistry._proveStorage.walk"),
+        "A struct in memory begins as zeros. Those members that are to be others are set in the "
+        "lines below, before the walk begins.",
+    ),
+    Explained(
+        "calls-loop",
+        "Low",
+        ("FactsRegistry.multicall",),
+        "Calls that are all made or none: that one stops the others is what it is for. Who makes "
+        "them pays for them, and keeps nobody else from anything.",
+    ),
+    Explained(
+        "calls-loop",
+        "Low",
+        ("NativeRegistry._ask", "OptimismRegistry._knownHash"),
+        "A question to a contract of the chain itself, once for a section or header of a proof. It "
+        "changes nothing, whoever asks pays for it, and if it fails the proof is refused.",
+    ),
+    Explained(
+        "low-level-calls",
+        "Informational",
+        ("FactsRegistry.multicall",),
+        "A call of this contract's own functions, by whoever calls it: whether it succeeded is "
+        "looked at, and what it failed with is passed on.",
+    ),
+    Explained(
+        "low-level-calls",
+        "Informational",
+        ("NativeRegistry._ask",),
+        "The system contracts take a bare word and have no functions. Whether the call succeeded "
+        "and answered one word is looked at; a hash of zero is never known.",
+    ),
+    Explained(
+        "assembly",
+        "Informational",
+        (
+            "CompactHeader._field",
+            "CompactHeader._insertBeaconRoot",
+            "CompactHeader._integer",
+            "CompactHeader._item",
+            "CompactHeader._seal",
+            "FactsRegistry._accountTrieKey",
+            "FactsRegistry._proveHeaders",
+            "FactsRegistry._slotTrieKey",
+            "FactsRegistry.multicall",
+            "TrieWitness._key",
+            "TrieWitness._other",
+            "TrieWitness._root",
+        ),
+        "Headers and nodes are put together and hashed in memory, which Solidity has no words for. "
+        "Each block is a few instructions; random tries compare all of it with the trie package "
+        "and with our own reader.",
+    ),
+    Explained(
+        "assembly",
+        "Informational",
+        (
+            "SignatureCheck.constructor",
+            "SignatureCheck._ask",
+            "SignatureCheck._make",
+            "SignatureCheck._part",
+            "SignatureCheck._word",
+        ),
+        "It answers a single byte from a constructor, and reads signatures of strangers so that "
+        "malformed ones are refused and cost little. It runs within an eth_call and is never "
+        "deployed.",
+    ),
+    Explained(
+        "constable-states",
+        "Optimization",
+        ("DemoToken.name", "DemoToken.symbol"),
+        "The demo's token, which nobody deploys elsewhere; as storage its slots are where those of "
+        "most tokens are.",
+    ),
+    Explained(
+        "immutable-states",
+        "Optimization",
+        ("DemoToken.totalSupply",),
+        "As above: the demo proves a token by its storage.",
+    ),
+    Explained(
+        "costly-loop",
+        "Informational",
+        ("DemoToken.constructor",),
+        "As above; it runs once, for a few holders.",
+    ),
+)  # fmt: skip

@@ -1,0 +1,120 @@
+"""`make bench`: what the service bears, each figure next to a reference from the same run.
+
+Everything runs on scratch databases and local chains. DATABASE_URL says on which kind of database.
+"""
+
+import dataclasses
+import json
+import logging
+import os
+import shutil
+import sys
+from argparse import ArgumentParser
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from django.conf import settings
+from django.db import connection
+
+from explorer.demo.processes import empty_folder
+from tests.bench.command import BenchFailed, run, set_up_django
+
+set_up_django()
+
+from tests.bench import calldata, many_batches, one_block, polling, submitting  # noqa: E402
+from tests.bench.rows import Bench, Row, Sizes, as_object, head, lines, missed  # noqa: E402
+
+# The rows in the order of the table, with what measures them: those of a tuple share preparation.
+MEASURES: dict[tuple[str, ...], Callable[[Bench], Iterator[Row]]] = {
+    polling.STATUS_POLLING: polling.status_polling,
+    ("status_growth",): polling.status_growth,
+    tuple(submitting.SIZES): submitting.submitting,
+    (one_block.WAITING, one_block.PIPELINED): one_block.thousand_accounts,
+    tuple(many_batches.PROVERS): many_batches.many_batches,
+    tuple(one_block.LATENCY): one_block.latency,
+    tuple(one_block.REQUESTS): one_block.node_requests,
+    ("gas",): calldata.gas,
+    ("stored_calldata",): calldata.stored_calldata,
+    tuple(many_batches.MEMORY): many_batches.memory,
+}
+NAMES = tuple(name for names in MEASURES for name in names)
+
+
+def bench() -> None:
+    parser = ArgumentParser(prog="make bench", description=__doc__)
+    parser.add_argument(
+        "rows", nargs="*", metavar="ROW", help=f"all of them, or some of: {', '.join(NAMES)}"
+    )
+    parser.add_argument("--json", action="store_true", help="a list of objects and no table")
+    for size in dataclasses.fields(Sizes):
+        parser.add_argument(
+            f"--{size.name.replace('_', '-')}",
+            type=type(size.default),
+            default=size.default,
+            help=f"{size.metadata['what']} (%(default)s)",
+        )
+    asked = parser.parse_args()
+    wanted = frozenset(asked.rows or NAMES)
+    if unknown := sorted(wanted - set(NAMES)):
+        raise BenchFailed(f"There is no row {unknown[0]}. There are: {', '.join(NAMES)}.")
+    sizes = Sizes(**{each.name: getattr(asked, each.name) for each in dataclasses.fields(Sizes)})
+    for name, value in dataclasses.asdict(sizes).items():
+        if not isinstance(value, Path) and value <= 0:
+            raise BenchFailed(f"--{name.replace('_', '-')} must be more than nothing.")
+    calldata.check_corpus(sizes.corpus, wanted)
+    logging.disable(logging.WARNING)  # a line for each request that is answered in this process
+    with _log_folder() as folder:
+        rows = _measured(Bench(sizes, wanted, folder, _say), as_json=asked.json)
+    if sentence := missed(rows):
+        raise BenchFailed(sentence)
+
+
+def _measured(bench: Bench, *, as_json: bool) -> list[Row]:
+    """Print each row as it is measured, or all as JSON, even if a later row fails."""
+    rows: list[Row] = []
+    if not as_json:
+        machine = f"{connection.vendor}, {os.cpu_count()} processors"
+        chain = f", nodes a chain: {bench.sizes.nodes}" if bench.sizes.nodes > 1 else ""
+        _print(f"{machine}{chain}\n\n{head()}")
+    try:
+        for names, measure in MEASURES.items():
+            wanted = [name for name in names if name in bench.wanted]
+            if not wanted:
+                continue
+            bench.say(", ".join(wanted))
+            for row in measure(bench):
+                rows.append(row)
+                if not as_json:
+                    _print("\n".join(lines(row)))
+    finally:
+        if as_json:
+            _print(json.dumps([as_object(row) for row in rows], indent=1))
+    return rows
+
+
+def _print(text: str) -> None:
+    sys.stdout.write(f"{text}\n")
+    sys.stdout.flush()
+
+
+def _say(progress: str) -> None:
+    sys.stderr.write(f"… {progress}\n")
+    sys.stderr.flush()
+
+
+@contextmanager
+def _log_folder() -> Iterator[Path]:
+    """It is removed at the end, unless a program failed in it."""
+    folder = empty_folder(settings.VAR_DIR / f"bench-{os.getpid()}")
+    try:
+        yield folder
+    except BaseException:
+        if not any(folder.iterdir()):
+            folder.rmdir()  # nothing had been started
+        raise
+    shutil.rmtree(folder)
+
+
+if __name__ == "__main__":
+    run(bench)

@@ -1,0 +1,43 @@
+"""The reference for polling: views that do one indexed SELECT, beside the service's own addresses.
+
+They are on the same server, behind the same middleware: one with the same key check and rate limit,
+one without.
+"""
+
+from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.urls import path
+from django.views.decorators.csrf import csrf_exempt
+from django.views.decorators.http import require_safe
+
+from accounts.key_check import with_api_key
+from accounts.models import ApiKey
+from explorer import urls
+from queries.models import Batch
+
+BEHIND_THE_KEY, UNPROTECTED = "bench/behind-the-key", "bench/unprotected"
+
+
+@csrf_exempt
+@require_safe
+@with_api_key
+def behind_the_key(request: HttpRequest, _key: ApiKey) -> HttpResponse:
+    return _row(request)
+
+
+@csrf_exempt
+@require_safe
+def unprotected(request: HttpRequest) -> HttpResponse:
+    return _row(request)
+
+
+def _row(request: HttpRequest) -> HttpResponse:
+    columns = Batch.objects.values("id", "status", "destination", "submitted", "ended")
+    return JsonResponse(columns.get(pk=request.GET["batchQueryId"]))
+
+
+handler400, handler500 = urls.handler400, urls.handler500
+urlpatterns = [
+    path(BEHIND_THE_KEY, behind_the_key),
+    path(UNPROTECTED, unprotected),
+    *urls.urlpatterns,
+]

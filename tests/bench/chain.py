@@ -1,0 +1,130 @@
+"""A local chain with registries and funded accounts."""
+
+import json
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from secrets import token_hex
+
+from eth_account import Account as Key
+from eth_utils.address import to_checksum_address
+
+from queries.chain.json_rpc import JsonRpc
+from queries.chain.local_node import KEEPS_ITS_PAST, LocalNode, local_node
+from queries.chain.solidity import load_artifact
+from queries.proving.keccak import keccak256
+
+CHAIN_ID = 31337
+ETHER = 10**18
+BLOCK_GAS = 60_000_000  # as mainnet's in 2026
+AT_ONCE = 500
+HEAD_SECONDS, POOL_SECONDS = 0.01, 0.02  # between two questions
+OPTIONS = ("--chain-id", str(CHAIN_ID), "--gas-limit", str(BLOCK_GAS), *KEEPS_ITS_PAST)
+
+ROUTES = """\
+[chains.{chain}]
+name = "Bench"
+nodes = {nodes}
+finality = 0
+free = true
+
+[[registries]]
+kind = "native"
+source = {chain}
+destination = {chain}
+address = "{registry}"
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class BenchChain:
+    """Its node, the provers' key, and the accounts to prove."""
+
+    node: LocalNode
+    signer_key: str
+    accounts: tuple[str, ...]
+    names: int  # under which provers know the node, as if each were another one
+    through: str = ""  # the address of a proxy in front of the node
+
+    @property
+    def address(self) -> str:
+        return self.through or self.node.url
+
+    def head(self) -> int:
+        return int(self.node.rpc.ask("eth_blockNumber"), 16)
+
+    def wait_for_a_block(self) -> None:
+        """Until a block was just mined, so that what follows has the whole time of the next one."""
+        head = self.head()
+        while self.head() == head:
+            time.sleep(HEAD_SECONDS)
+
+    def new_registry(self) -> str:
+        return to_checksum_address(self.node.deploy(load_artifact("NativeRegistry").bytecode))
+
+    def routes(self, registry: str) -> str:
+        """The content of ROUTES_FILE."""
+        nodes = [f"{self.address}/?{name}" for name in range(self.names)]
+        return ROUTES.format(chain=CHAIN_ID, nodes=json.dumps(nodes), registry=registry)
+
+    def gas_of(self, registry: str, first: int) -> int:
+        """The gas of all transactions to the registry, from this block on."""
+        return sum(
+            int(receipt["gasUsed"], 16)
+            for number in range(first, self.head() + 1)
+            for receipt in self.node.rpc.ask("eth_getBlockReceipts", hex(number)) or ()
+            if (receipt["to"] or "").lower() == registry.lower()
+        )
+
+
+@contextmanager
+def bench_chain(block_seconds: int, accounts: int, names: int = 1) -> Iterator[BenchChain]:
+    """A chain in whose newest block so many accounts hold different balances."""
+    with local_node("--block-time", str(block_seconds), *OPTIONS) as node:
+        key = f"0x{token_hex(32)}"
+        node.rpc.ask("anvil_setBalance", Key.from_key(key).address, hex(10_000 * ETHER))
+        addresses = tuple(
+            to_checksum_address(keccak256(b"account %d" % number)[:20])
+            for number in range(accounts)
+        )
+        held = [(address, hex(ETHER + place)) for place, address in enumerate(addresses)]
+        for start in range(0, accounts, AT_ONCE):
+            node.rpc.ask_many("anvil_setBalance", held[start : start + AT_ONCE])
+        node.rpc.ask("anvil_mine", "0x2")
+        yield BenchChain(node, key, addresses, names)
+
+
+class PoolSamples:
+    """How much of a time transactions wait to be mined."""
+
+    def __init__(self) -> None:
+        self._all = self._waiting = 0
+
+    @property
+    def share(self) -> float:
+        return self._waiting / self._all if self._all else 0.0
+
+    def take(self, rpc: JsonRpc) -> None:
+        self._all += 1
+        self._waiting += int(rpc.ask("txpool_status")["pending"], 16) > 0
+
+
+@contextmanager
+def pool_sampled(url: str) -> Iterator[PoolSamples]:
+    """Sample the node's pool in a thread, until the end."""
+    samples, ended, rpc = PoolSamples(), threading.Event(), JsonRpc(url)
+
+    def sample() -> None:
+        while not ended.wait(POOL_SECONDS):
+            samples.take(rpc)
+
+    thread = threading.Thread(target=sample)
+    thread.start()
+    try:
+        yield samples
+    finally:
+        ended.set()
+        thread.join()
+        rpc.close()

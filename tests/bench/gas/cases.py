@@ -1,0 +1,288 @@
+"""Which transactions are measured for a recorded file, and which facts each must have stored."""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+
+from queries.chain.calls import call_data
+from queries.proving.account_proofs import AccountProof, SlotProof
+from queries.proving.header_fields import HeaderField
+from queries.proving.headers import Header
+from queries.proving.keccak import EMPTY_CODE_HASH
+from queries.proving.packing import pack
+from queries.proving.registry_calls import (
+    HeaderStep,
+    accumulated_section,
+    headers_section,
+    prove_call,
+)
+from queries.proving.rlp_items import split_list
+from queries.proving.witness_building import build_witness
+from queries.proving.witnesses import AccountField, AccountRequest
+from tests.bench.corpus import RecordedAccount, RecordedFile
+from tests.bench.gas.chains import BlockWords, RegistryKind, block_words
+from tests.registry_reads import RegistryReads
+
+MANY = (1, 10, 50, 100)
+BALANCE = frozenset({AccountField.BALANCE})
+ALL_FIELDS = frozenset(AccountField)
+NO_FIELDS: frozenset[AccountField] = frozenset()
+# More would exceed the gas limit of one transaction, however few bytes they take.
+MOST_ACCOUNTS = 200
+MOST_SLOTS = 400
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """How a fact is read back from the registry, and what must be read."""
+
+    name: str
+    read: Callable[[RegistryReads], object]
+    value: object
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """One thing to measure. Of its ways, the cheapest counts; each is a list of calls."""
+
+    name: str
+    registry: RegistryKind
+    ways: dict[str, tuple[bytes, ...]]
+    facts: tuple[Fact, ...]
+    accumulated: bool = False  # whether the block is accumulated before
+    before: tuple[bytes, ...] = ()  # calls that are not counted
+    stores: bool = True
+    accounts: int | None = None  # of how many the cost per account is reported
+    note: str = ""
+
+
+def file_cases(file: RecordedFile) -> Iterator[Case]:
+    """Everything that is measured for a file."""
+    header = file.block.header
+    if header is not None:
+        facts = (_accumulated_fact(block_words(file.block)),)
+        yield Case(f"{file.name}/header", RegistryKind.NATIVE, _header_ways(header), facts)
+    for account in file.accounts:
+        yield from _account_cases(file, account)
+        if header is not None:
+            yield from _header_and_account_cases(file, account, header)
+    yield from _many_accounts(file)
+
+
+def read_cases(files: Sequence[RecordedFile]) -> Iterator[tuple[RecordedFile, Case]]:
+    """What a contract pays to read one account, with a slot where there is one, and one header.
+
+    Reads are measured as transactions, of which only the execution gas says something.
+    """
+    accounts = [(file, account) for file in files for account in file.accounts]
+    if accounts:
+        file, account = min(
+            accounts, key=lambda each: (not each[1].proof.slots, each[0].block.header is None)
+        )
+        for case in _account_reads(file, account):
+            yield file, case
+    headers = [(file, file.block.header) for file in files if file.block.header is not None]
+    for file, header in headers[:1]:
+        yield file, _header_read(header)
+
+
+def _registry_for(file: RecordedFile, accounts: Iterable[RecordedAccount]) -> RegistryKind:
+    if any(account.proof.address is None for account in accounts):
+        return RegistryKind.SETTABLE_BY_HASH
+    return RegistryKind.SETTABLE if file.block.header is None else RegistryKind.NATIVE
+
+
+def _account_cases(file: RecordedFile, account: RecordedAccount) -> Iterator[Case]:
+    name, proof = f"{file.name}/{account.name}", account.proof
+    registry, words = _registry_for(file, [account]), block_words(file.block)
+    alone = _with_slots(proof, [])
+    kind = "contract"
+    if not proof.exists:
+        kind = "absent account"
+    elif proof.state.code_hash == EMPTY_CODE_HASH:
+        kind = "EOA"
+
+    def case(ending: str, shown: AccountProof, fields: frozenset[AccountField], note: str) -> Case:
+        calls = (_accumulated_call(words, [AccountRequest(shown, fields)]),)
+        facts = _account_facts(shown, fields, words.number)
+        return Case(f"{name}/{ending}", registry, {"": calls}, facts, accumulated=True, note=note)
+
+    yield case("account", alone, BALANCE, f"{kind}, depth {len(proof.path.nodes)}")
+    yield case("account-four-fields", alone, ALL_FIELDS, kind)
+    for slot in proof.slots:
+        note = f"storage depth {len(slot.path.nodes)}"
+        shown = _with_slots(proof, [slot])
+        yield case(f"{account.slot_names[slot.slot]}/slot", shown, NO_FIELDS, note)
+
+
+def _header_and_account_cases(
+    file: RecordedFile, account: RecordedAccount, header: Header
+) -> Iterator[Case]:
+    name, proof = f"{file.name}/{account.name}", account.proof
+    registry, words = _registry_for(file, [account]), block_words(file.block)
+
+    def case(ending: str, slots: Sequence[SlotProof], fields: frozenset[AccountField]) -> Case:
+        groups = [slots]
+        if slots:
+            groups = pack(slots, lambda some: build_witness([request(some)]), MOST_SLOTS)
+        first = build_witness([AccountRequest(_with_slots(proof, groups[0]), fields)])
+        further = tuple(_accumulated_call(words, [request(group)]) for group in groups[1:])
+        ways = {way: (*calls, *further) for way, calls in _header_ways(header, first).items()}
+        facts = _account_facts(_with_slots(proof, slots), fields, words.number)
+        return Case(f"{name}/{ending}", registry, ways, (_accumulated_fact(words), *facts))
+
+    def request(slots: Sequence[SlotProof]) -> AccountRequest:
+        return AccountRequest(_with_slots(proof, slots), NO_FIELDS)
+
+    yield case("header+account", [], BALANCE)
+    yield case("header+account-four-fields", [], ALL_FIELDS)
+    if proof.slots:
+        yield case("header+account+slot", proof.slots[:1], BALANCE)
+    if len(proof.slots) > 1:
+        yield case("header+account+slots", proof.slots, BALANCE)
+
+
+def _many_accounts(file: RecordedFile) -> Iterator[Case]:
+    words = block_words(file.block)
+    for count in MANY:
+        if count > len(file.accounts):
+            return
+        chosen = file.accounts[:count]
+        registry = _registry_for(file, chosen)
+        proofs = sorted(
+            (_with_slots(account.proof, []) for account in chosen),
+            key=lambda proof: proof.address_hash,
+        )
+        if registry is RegistryKind.SETTABLE_BY_HASH:
+            proofs = [replace(proof, address=None) for proof in proofs]
+
+        def call(proofs: Sequence[AccountProof]) -> bytes:
+            return _accumulated_call(words, [AccountRequest(proof, BALANCE) for proof in proofs])
+
+        calls = tuple(call(group) for group in pack(proofs, call, MOST_ACCOUNTS))
+        facts = tuple(
+            fact for proof in proofs for fact in _account_facts(proof, BALANCE, words.number)
+        )
+        name = f"{file.name}/accounts-{count}"
+        yield Case(name, registry, {"": calls}, facts, accumulated=True, accounts=count)
+
+
+def _account_reads(file: RecordedFile, account: RecordedAccount) -> Iterator[Case]:
+    words = block_words(file.block)
+    shown = _with_slots(account.proof, account.proof.slots[:1])
+    address = _registry_address(shown)
+    before = (_accumulated_call(words, [AccountRequest(shown, ALL_FIELDS)]),)
+    facts = _account_facts(shown, ALL_FIELDS, words.number)
+
+    def case(name: str, signature: str, *arguments: object) -> Case:
+        return Case(
+            f"reads/{name}",
+            _registry_for(file, [account]),
+            {"": (call_data(signature, *arguments),)},
+            facts,
+            accumulated=True,
+            before=before,
+            stores=False,
+        )
+
+    for function in ("accountField", "tryAccountField"):
+        for field in AccountField:
+            signature = f"{function}(address,uint256,uint8)"
+            name = f"{function}({field.name})"
+            yield case(name, signature, address, words.number, field)
+    for slot in shown.slots:
+        key = slot.slot.to_bytes(32, "big")
+        for function in ("accountStorageSlotValues", "tryAccountStorageSlotValues"):
+            signature = f"{function}(address,uint256,bytes32)"
+            yield case(function, signature, address, words.number, key)
+    signature = "tryAccountField(address,uint256,uint8)"
+    unproven = words.number + 1
+    yield case("tryAccountField(unproven)", signature, address, unproven, AccountField.BALANCE)
+
+
+def _header_read(header: Header) -> Case:
+    field = HeaderField.STATE_ROOT
+    step = HeaderStep(header, fields=frozenset({field}))
+    call = call_data("headerField(uint256,uint8)", header.number, field)
+    return Case(
+        "reads/headerField",
+        RegistryKind.NATIVE,
+        {"": (call,)},
+        (),
+        before=(prove_call([headers_section([step])]),),
+        stores=False,
+    )
+
+
+def _with_slots(proof: AccountProof, slots: Sequence[SlotProof]) -> AccountProof:
+    return replace(proof, slots=tuple(slots))
+
+
+def _accumulated_call(words: BlockWords, requests: Sequence[AccountRequest]) -> bytes:
+    witness = build_witness(requests)
+    return prove_call([accumulated_section(words.number, words.timestamp, words.hash, witness)])
+
+
+def _header_ways(header: Header, witness: bytes = b"") -> dict[str, tuple[bytes, ...]]:
+    """Accumulate the header, with the parent hash and the beacon root each sent or left out."""
+    ways: dict[str, tuple[bytes, ...]] = {}
+    parents = (False, True) if header.number > 0 else (False,)
+    beacons = (False, True) if _beacon_root_can_be_left_out(header) else (False,)
+    for parent in parents:
+        for beacon in beacons:
+            left_out = ["parent hash"] * parent + ["beacon root"] * beacon
+            name = f"{' and '.join(left_out)} left out" if left_out else "nothing left out"
+            step = HeaderStep(
+                header, witness, accumulate=True, parent_known=parent, beacon_known=beacon
+            )
+            ways[name] = (prove_call([headers_section([step])]),)
+    return ways
+
+
+def _beacon_root_can_be_left_out(header: Header) -> bool:
+    """Its position is sent as one byte, which a long extra data field may exceed."""
+    if not header.has(HeaderField.PARENT_BEACON_BLOCK_ROOT):
+        return False
+    items = split_list(header.encoded)
+    before = items[HeaderField.DIFFICULTY : HeaderField.PARENT_BEACON_BLOCK_ROOT]
+    return sum(map(len, before)) <= 0xFF
+
+
+def _accumulated_fact(words: BlockWords) -> Fact:
+    read = partial(RegistryReads.accumulated, block=words.number)
+    return Fact(f"the accumulated header {words.number}", read, words.leaf)
+
+
+def _account_facts(
+    proof: AccountProof, fields: frozenset[AccountField], number: int
+) -> tuple[Fact, ...]:
+    """What a witness with these fields and the proof's slots stores."""
+    address, state = _registry_address(proof), proof.state
+    words = {
+        AccountField.NONCE: state.nonce.to_bytes(32, "big"),
+        AccountField.BALANCE: state.balance.to_bytes(32, "big"),
+        AccountField.STORAGE_ROOT: state.storage_root,
+        AccountField.CODE_HASH: state.code_hash,
+    }
+    of_fields = [
+        Fact(
+            f"{field.name} of 0x{address.hex()}",
+            partial(RegistryReads.account_field, account=address, block=number, field=field),
+            words[field],
+        )
+        for field in sorted(fields)
+    ]
+    of_slots = [
+        Fact(
+            f"slot {slot.slot:#x} of 0x{address.hex()}",
+            partial(RegistryReads.slot_value, account=address, block=number, slot=slot.slot),
+            slot.value,
+        )
+        for slot in proof.slots
+    ]
+    return (*of_fields, *of_slots)
+
+
+def _registry_address(proof: AccountProof) -> bytes:
+    """A registry that names accounts by hash uses the first bytes of the hash as the address."""
+    return proof.address_hash[:20] if proof.address is None else proof.address

@@ -1,0 +1,142 @@
+"""Local chains with a registry that knows the hash of one recorded block."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from enum import Enum
+
+from eth_abi.abi import encode
+
+from queries.chain.calls import call_data
+from queries.chain.local_node import LocalNode, local_node
+from queries.chain.solidity import load_artifact
+from queries.proving.header_fields import HeaderField
+from queries.proving.headers import Header
+from queries.proving.keccak import keccak256
+from queries.proving.registry_calls import HeaderStep, headers_section, prove_call
+from tests.bench.corpus import RecordedBlock
+from tests.builds import artifact
+from tests.registry_reads import RegistryReads
+
+BLOCK_HASHES = "0x0000F90827F1C53a10cb7A02335B175320002935"
+BEACON_ROOTS = "0x000F3df6D732807Ef1319fB7B8bB8522d0Beac02"
+RING = 8191  # entries that each of the two keeps
+# EIP-4788's contract, which the local node lacks: https://eips.ethereum.org/EIPS/eip-4788
+BEACON_ROOTS_CODE = (
+    "0x3373fffffffffffffffffffffffffffffffffffffffe14604d57602036146024575f5ffd5b5f35801560"
+    "495762001fff810690815414603c575f5ffd5b62001fff01545f5260205ff35b5f5ffd5b62001fff420642"
+    "81555f359062001fff015500"
+)
+# More than the 256 blocks that BLOCKHASH knows, so that the history contract answers; and too few
+# for the node's own entries there to overwrite ours.
+BLOCKS_AHEAD = 300
+SECONDS_PER_BLOCK = 12
+
+# For a block without a recorded header. These bytes are sent, so they cost what a real block's do.
+_USUAL_NUMBER = 21_925_176
+_USUAL_TIMESTAMP = 1_740_450_000
+
+
+class RegistryKind(Enum):
+    """Which registry takes a proof."""
+
+    NATIVE = "NativeRegistry"
+    SETTABLE = "SettableRegistry"
+    SETTABLE_BY_HASH = "SettableRegistry, accounts by hash"
+
+
+@dataclass(frozen=True, slots=True)
+class BlockWords:
+    """The four words that an accumulated block is known by."""
+
+    number: int
+    timestamp: int
+    hash: bytes
+    state_root: bytes
+
+    @property
+    def leaf(self) -> bytes:
+        words = (self.number.to_bytes(32, "big"), self.timestamp.to_bytes(32, "big"))
+        return keccak256(b"".join((*words, self.hash, self.state_root)))
+
+
+def block_words(block: RecordedBlock) -> BlockWords:
+    header = block.header
+    if header is not None:
+        return BlockWords(header.number, header.timestamp, header.hash, header.state_root)
+    number = _USUAL_NUMBER if block.number is None else block.number
+    return BlockWords(number, _USUAL_TIMESTAMP, keccak256(block.state_root), block.state_root)
+
+
+@dataclass(frozen=True, slots=True)
+class MeasuringChain:
+    """A node, and a registry on it that knows one block's hash."""
+
+    node: LocalNode
+    registry: str
+    kind: RegistryKind
+    block: RecordedBlock
+
+    @property
+    def reads(self) -> RegistryReads:
+        return RegistryReads(lambda data: self.node.call(self.registry, data))
+
+    def accumulate(self) -> None:
+        """Accumulate the block, by its header where one was recorded."""
+        if self.block.header is not None:
+            step = HeaderStep(self.block.header, accumulate=True)
+            self.node.send(self.registry, prove_call([headers_section([step])]))
+            return
+        words = block_words(self.block)
+        signature = "setAccumulated(uint256,uint256,bytes32,bytes32)"
+        call = call_data(signature, words.number, words.timestamp, words.hash, words.state_root)
+        self.node.send(self.registry, call)
+
+
+@contextmanager
+def native_chain(block: RecordedBlock) -> Iterator[MeasuringChain]:
+    """The chain of the block itself, some blocks later, with its real registry."""
+    header = block.header
+    if header is None:
+        raise ValueError("the native registry needs the block's header")
+    options = (
+        "--steps-tracing",
+        "--number", str(header.number + BLOCKS_AHEAD),
+        "--timestamp", str(header.timestamp + BLOCKS_AHEAD * SECONDS_PER_BLOCK),
+    )  # fmt: skip
+    with local_node(*options) as node:
+        _store(node, BLOCK_HASHES, header.number % RING, header.hash)
+        if header.number > 0:
+            _store(node, BLOCK_HASHES, (header.number - 1) % RING, header.parent_hash)
+        if header.has(HeaderField.PARENT_BEACON_BLOCK_ROOT):
+            node.rpc.ask("anvil_setCode", BEACON_ROOTS, BEACON_ROOTS_CODE)
+            place = header.timestamp % RING
+            _store(node, BEACON_ROOTS, place, header.timestamp.to_bytes(32, "big"))
+            _store(node, BEACON_ROOTS, place + RING, _beacon_root(header))
+        registry = node.deploy(load_artifact("NativeRegistry").bytecode)
+        yield MeasuringChain(node, registry, RegistryKind.NATIVE, block)
+
+
+def settable_chain(node: LocalNode, block: RecordedBlock, kind: RegistryKind) -> MeasuringChain:
+    """A registry whose hashes are set to what the native one would find on its chain."""
+    by_hash = kind is RegistryKind.SETTABLE_BY_HASH
+    arguments = encode(["bool", "bool"], [by_hash, False])
+    registry = node.deploy(artifact("SettableRegistry").bytecode, arguments)
+    words = block_words(block)
+    known = {words.number: words.hash}
+    if block.header is not None:
+        if words.number > 0:
+            known[words.number - 1] = block.header.parent_hash
+        if block.header.has(HeaderField.PARENT_BEACON_BLOCK_ROOT):
+            known[words.timestamp] = _beacon_root(block.header)
+    for place, hash_ in known.items():
+        node.send(registry, call_data("setHash(uint256,bytes32)", place, hash_))
+    return MeasuringChain(node, registry, kind, block)
+
+
+def _beacon_root(header: Header) -> bytes:
+    return header.payload(HeaderField.PARENT_BEACON_BLOCK_ROOT)
+
+
+def _store(node: LocalNode, contract: str, place: int, word: bytes) -> None:
+    node.rpc.ask("anvil_setStorageAt", contract, hex(place), f"0x{word.hex()}")

@@ -1,0 +1,183 @@
+"""`python -m tests.bench.page_speed`: how long public pages take with many queries stored.
+
+It fills a scratch database of the kind that DATABASE_URL names, and asks for each page as a browser
+does. It ends with exit code 1 if a page whose time is bounded takes too long.
+"""
+
+import logging
+import re
+import sys
+from argparse import ArgumentParser
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import median, quantiles
+from tempfile import TemporaryDirectory
+from time import perf_counter
+from urllib.parse import urlencode
+
+from django.conf import settings
+from django.db import connection
+from django.test import Client
+from django.test.utils import CaptureQueriesContext, override_settings
+
+from tests.bench.command import BenchFailed, run, set_up_django
+
+set_up_django()
+
+from tests.bench.database import database_bytes, scratch_database  # noqa: E402
+from tests.bench.past import LARGEST, ROUTES, WIDE_SLOTS, add_wide_queries, fill  # noqa: E402
+
+MOST_MS = 50
+EXPECTED = {200, 204, 286, 302}
+BY_STATUS = "/explorer/batches?status=REJECTED&to={destination}"
+ACCOUNT = "/explorer/account/{account}?chain={source}"
+WIDE_ACCOUNT = "/explorer/account/{wide_account}"
+WIDE_TRANSACTION = "/explorer/transaction/{destination}/{wide_transaction}"
+WARM_UP = 3
+
+
+@dataclass(frozen=True, slots=True)
+class PublicPage:
+    """A page that needs no sign-in. Its address names rows of the made-up past."""
+
+    name: str
+    address: str
+    bounded: bool = False  # it must take less than MOST_MS
+    then: Callable[[str, str], str] | None = None  # its address and answer → what is measured
+
+
+@dataclass(frozen=True, slots=True)
+class PageTime:
+    """What one page took."""
+
+    page: PublicPage
+    statements: int
+    median_ms: float
+    p90_ms: float
+    bytes: int
+
+
+def unchanged_batch(address: str, answer: str) -> str:
+    """What `static/live.js` asks for while a batch does not change."""
+    blocks = re.findall(r'data-block="([^"]+)" open.*?data-from="(\d+)"', answer, re.DOTALL)
+    asked = {
+        "seen": ".".join(re.findall(r'data-mark="([^"]+)"', answer)),
+        "open": ",".join(":".join(each) for each in blocks),
+        "rows": ",".join(re.findall(r'data-row="(\d+)"', answer)),
+    }
+    return f"{address}/changes?{urlencode(asked)}"
+
+
+def unchanged_newest(_address: str, answer: str) -> str:
+    (found,) = re.findall(r'hx-get="(/explorer/newest[^"]*)"', answer)
+    return str(found)
+
+
+PAGES = (
+    PublicPage("start", "/"),
+    PublicPage("newest batches, unchanged", "/", then=unchanged_newest),
+    PublicPage("batches", "/explorer/batches", bounded=True),
+    PublicPage("batches, an old page", "/explorer/batches?before={past}", bounded=True),
+    PublicPage("batches by status and chain", BY_STATUS, bounded=True),
+    PublicPage("batch of 1 query", "/explorer/query/{small}", bounded=True),
+    PublicPage("batch of 1,000 queries", "/explorer/query/{large}", bounded=True),
+    PublicPage("one of its blocks", "/explorer/query/{large}/block?open={source}-{block}"),
+    PublicPage("one of its queries", "/explorer/query/{large}/7"),
+    PublicPage("batch in progress, unchanged", "/explorer/query/{moving}", then=unchanged_batch),
+    PublicPage("fact", "/explorer/query/{small}/0/BALANCE"),
+    PublicPage("account", "/explorer/account/{account}"),
+    PublicPage("its facts, an old page", ACCOUNT + "&before={middle}.1"),
+    PublicPage("its facts as a file", "/explorer/account/{account}/facts.csv?chain={source}"),
+    PublicPage("block", "/explorer/block/{source}/{block}"),
+    PublicPage("transaction", "/explorer/transaction/{destination}/{transaction}"),
+    PublicPage("wide account", WIDE_ACCOUNT),
+    PublicPage("its facts", WIDE_ACCOUNT + "/facts.csv"),
+    PublicPage("wide block", "/explorer/block/{source}/{wide_block}"),
+    PublicPage("wide transaction", WIDE_TRANSACTION),
+    PublicPage("registry", "/explorer/registry/{destination}/{registry}"),
+    PublicPage("routes", "/explorer/routes"),
+    PublicPage("search, found", "/search?q={account}"),
+    PublicPage("search, nothing found", "/search?q=nobody.eth"),
+    PublicPage("how it works", "/how-it-works"),
+    PublicPage("API", "/docs/api"),
+    PublicPage("sign in", "/sign-in"),
+)
+
+
+def page_speed() -> None:
+    parser = ArgumentParser(
+        prog="python -m tests.bench.page_speed", description=__doc__.partition("`: ")[2]
+    )
+    parser.add_argument("--queries", type=int, default=1_000_000, help="rows (1,000,000)")
+    parser.add_argument("--rounds", type=int, default=40, help="of each page (40)")
+    asked = parser.parse_args()
+    if asked.queries < 2 * LARGEST or asked.rounds < 2:
+        raise BenchFailed(f"At least {2 * LARGEST:,} queries and 2 rounds are needed.")
+    logging.disable(logging.WARNING)  # a line for each request
+    with TemporaryDirectory(prefix="tacitus-") as folder:
+        routes = Path(folder) / "routes.toml"
+        routes.write_text(ROUTES)
+        # The first page reads the routes, so they are set before it is asked for.
+        with scratch_database(), override_settings(ROUTES_FILE=routes):
+            _measure(asked.queries, asked.rounds)
+
+
+def _measure(queries: int, rounds: int) -> None:
+    start, empty = perf_counter(), database_bytes()
+    named = fill(queries)
+    each_takes = (database_bytes() - empty) / queries
+    named = {**named, **add_wide_queries()}
+    connection.close()
+    took = perf_counter() - start
+    _print(
+        f"{connection.vendor}, {queries:,} queries, filled in {took:,.0f} s, "
+        f"{each_takes:,.0f} bytes each with everything that belongs to it; "
+        f"{rounds} rounds of each page; wide: many queries of {WIDE_SLOTS:,} slots\n\n"
+        f"{'page':32} {'SQL':>4} {'median ms':>10} {'p90 ms':>8} {'bytes':>9}"
+    )
+    slow = []
+    for each in _page_times(named, rounds):
+        _print(
+            f"{each.page.name:32} {each.statements:4} {each.median_ms:10.1f} {each.p90_ms:8.1f} "
+            f"{each.bytes:9,}"
+        )
+        if each.page.bounded and each.median_ms >= MOST_MS:
+            slow.append(f"{each.page.name} takes {each.median_ms:.1f} ms")
+    if slow:
+        raise BenchFailed(f"{MOST_MS} ms or more: {', '.join(slow)}.")
+
+
+def _print(text: str) -> None:
+    sys.stdout.write(f"{text}\n")
+    sys.stdout.flush()
+
+
+def _page_times(named: Mapping[str, str], rounds: int) -> Iterator[PageTime]:
+    client = Client(SERVER_NAME=settings.SITE_HOST)
+    for page in PAGES:
+        address = page.address.format_map(named)
+        if page.then:
+            address = page.then(address, _ask(client, address)[1].decode())
+        for _ in range(WARM_UP):
+            _ask(client, address)
+        with CaptureQueriesContext(connection) as statements:
+            _, content = _ask(client, address)
+        count = len(statements)  # the next request clears the log
+        times = [_ask(client, address)[0] for _ in range(rounds)]
+        yield PageTime(page, count, median(times), quantiles(times, n=10)[-1], len(content))
+
+
+def _ask(client: Client, address: str) -> tuple[float, bytes]:
+    """Milliseconds from the request to the whole answer."""
+    start = perf_counter()
+    answer = client.get(address, secure=settings.SECURE_SSL_REDIRECT)
+    content = b"".join(answer)  # a file is written while it is read
+    took = (perf_counter() - start) * 1_000
+    if answer.status_code not in EXPECTED:
+        raise BenchFailed(f"{address} answers {answer.status_code}.")
+    return took, content
+
+
+if __name__ == "__main__":
+    run(page_speed)

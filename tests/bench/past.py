@@ -1,0 +1,320 @@
+"""The past of a busy service, made up: batches of all sizes over a year, and one in progress.
+
+`fill` writes it into a database; `add_wide_queries` adds queries with as many slots as allowed.
+Nobody asks the nodes of its routes.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
+from itertools import cycle
+
+from django.apps import apps
+from django.core.management.color import no_style
+from django.db import connection, transaction
+from eth_utils.address import to_checksum_address
+from ulid import ULID
+
+from accounts.models import Account
+from accounts.wallets import Wallet
+from queries.daily_counts import DONE, FACTS, GAS, REJECTED, WITHIN, count, done_within
+from queries.models import (
+    Batch,
+    BlockJob,
+    Head,
+    Query,
+    RouteRecord,
+    SentHash,
+    SentTransaction,
+    TransactionOfJob,
+)
+from queries.proving.header_fields import FIELD_RULES, Form, HeaderField
+from queries.proving.keccak import keccak256
+from queries.proving.rlp_items import encode_integer, encode_list, encode_string
+from queries.proving.witnesses import AccountField
+from queries.statuses import BatchStatus, StepName
+from tests.bench.database import Table, without_indexes
+
+SOURCE, DESTINATION = 1, 10
+FIRST_BLOCK = 18_000_000
+SENDER = "0x5FbDB2315678afecb367f032d93F642f64180aa3"
+REGISTRY = "0xe7f1725E7734CE288F8367e1Bb143E90bb3F0512"
+ROUTES = f"""
+[chains.{SOURCE}]
+name = "Ethereum"
+nodes = ["http://127.0.0.1:1"]
+
+[chains.{DESTINATION}]
+name = "OP Mainnet"
+nodes = ["http://127.0.0.1:1"]
+
+[[registries]]
+kind = "optimism"
+source = {SOURCE}
+destination = {DESTINATION}
+address = "{REGISTRY}"
+"""
+
+LARGEST = 1_000
+SIZES = (*[1] * 12, *[2] * 4, 3, 5, 8, 10, 20, 50, 120)
+ONE_IN = 200  # batches has the largest size, the first one among them
+OF_A_BLOCK = 100  # queries of one batch
+OPEN = 20  # the newest batches are in progress
+DAYS = 400
+BUSY = "0xd8dA6BF26964aF9D7eEd9e03E53415D37aA96045"
+NOW = datetime.now(UTC)
+BALANCE = 1 << AccountField.BALANCE
+
+WIDE_SLOTS = 5_000  # as many as a batch may have
+WIDE_QUERIES = 51  # more than a list shows
+WIDE_AT_ONCE = 5  # rows in a statement, of a megabyte each
+WIDE_ACCOUNT = to_checksum_address(keccak256(b"many slots")[:20])
+
+
+@dataclass(frozen=True, slots=True)
+class MadeBatch:
+    """A batch before it is a row; `first` counts the queries before its own."""
+
+    number: int
+    first: int
+    size: int
+    submitted: datetime
+    id: str
+    status: BatchStatus
+
+
+def fill(queries: int) -> Mapping[str, str]:
+    """Write at least so many queries. Returns the names that stand in the pages' addresses."""
+    largest = min(LARGEST, queries // 2)
+    batches = list(_batches(queries, largest))
+    jobs = max(queries // 20, OF_A_BLOCK)
+    with without_indexes(Query), transaction.atomic():
+        _write_jobs(jobs)
+        _write_batches(batches)
+        Table(Query).write(_queries(batches, jobs, _addresses(min(queries, 20_000))))
+        _count_days(batches)
+        _record_route(jobs, queries * 2)
+    if connection.vendor == "postgresql":
+        with connection.cursor() as cursor:
+            cursor.execute("ANALYZE")  # as it does by itself, a little later
+            # The rows were written with their keys; new rows must get the next ones.
+            models = apps.get_app_config("queries").get_models()
+            for statement in connection.ops.sequence_reset_sql(no_style(), list(models)):
+                cursor.execute(statement)
+    done = [each for each in batches if each.status == BatchStatus.DONE]
+    return {
+        "small": next(each.id for each in reversed(done) if each.size == 1),
+        "large": next(each.id for each in done if each.size == largest),
+        "moving": batches[-1].id,
+        "past": batches[len(batches) // 2].id,
+        "account": BUSY,
+        "source": str(SOURCE),
+        "destination": str(DESTINATION),
+        "block": str(FIRST_BLOCK),
+        "middle": str(FIRST_BLOCK + jobs // 2),
+        "transaction": _transaction_hash(1),
+        "registry": REGISTRY,
+    }
+
+
+def _batches(queries: int, largest: int) -> Iterator[MadeBatch]:
+    sizes, first, made = cycle(SIZES), 0, list[MadeBatch]()
+    while first < queries:
+        number = len(made)
+        size = largest if number % ONE_IN == 0 else next(sizes)
+        made.append(MadeBatch(number, first, size, NOW, "", BatchStatus.DONE))
+        first += size
+    for each in made:
+        age = timedelta(days=DAYS) * (1 - (each.number + 1) / len(made))
+        status = BatchStatus.REJECTED if each.number % 33 == 7 else BatchStatus.DONE
+        if each.number >= len(made) - OPEN:
+            status = BatchStatus.IN_PROGRESS
+        moment = NOW - age
+        batch_id = str(ULID.from_datetime(moment))
+        yield replace(each, submitted=moment, id=batch_id, status=status)
+
+
+def _addresses(count: int) -> list[str]:
+    return [to_checksum_address(keccak256(b"account %d" % number)[:20]) for number in range(count)]
+
+
+def _write_jobs(count: int) -> None:
+    """Each job with the transaction that proved it, both with the same key, from 1 on."""
+    keys = range(1, count + 1)
+    jobs, sent = Table(BlockJob), Table(SentTransaction)
+    of_job, hashes = Table(TransactionOfJob), Table(SentHash)
+    job = jobs.row(
+        BlockJob(pk=1, source=SOURCE, destination=DESTINATION, block=0, header=_header())
+    )
+    jobs.write(
+        jobs.like(job, id=key, block=FIRST_BLOCK + key - 1, block_hash=f"{key:064x}")
+        for key in keys
+    )
+    transaction_row = sent.row(
+        SentTransaction(
+            pk=1, chain=DESTINATION, sender=SENDER, nonce=0, raw=b"\x02" * 1_000,
+            max_fee=f"{10**9:064x}", gas_limit=500_000, most=f"{10**15:064x}", signed=NOW, sent=NOW,
+            mined_block=1, succeeded=True, gas_used=170_480, gas_price=f"{10**9:064x}",
+            settled=True,
+        )
+    )  # fmt: skip
+    sent.write(
+        sent.like(
+            transaction_row,
+            id=key,
+            nonce=key,
+            mined_hash=_transaction_hash(key),
+            mined_block=key,
+        )
+        for key in keys
+    )
+    sent_hash = hashes.row(SentHash(pk=1, transaction_id=1, hash=""))
+    hashes.write(
+        hashes.like(sent_hash, id=key, transaction_id=key, hash=_transaction_hash(key))
+        for key in keys
+    )
+    link = of_job.row(TransactionOfJob(pk=1, job_id=1, transaction_id=1, proves_header=True))
+    of_job.write(of_job.like(link, id=key, job_id=key, transaction_id=key) for key in keys)
+
+
+def _transaction_hash(key: int) -> str:
+    return f"0x{key:064x}"
+
+
+def _header() -> bytes:
+    """The same for all jobs; pages decode it and do not hash it."""
+    numbers = {HeaderField.BLOCK_NUMBER: FIRST_BLOCK, HeaderField.TIMESTAMP: 1_700_000_000}
+    items = []
+    for field, rule in enumerate(FIELD_RULES):
+        if rule.form is Form.INTEGER:
+            items.append(encode_integer(numbers.get(HeaderField(field), 10**9)))
+        elif rule.form is Form.FIXED:
+            items.append(encode_string(bytes([field]) * rule.width))
+        else:
+            items.append(encode_string(b""))
+    return encode_list(items)
+
+
+def _write_batches(batches: list[MadeBatch]) -> None:
+    owners = [Account.objects.of_wallet(Wallet(address))[0] for address in [BUSY, *_addresses(19)]]
+    table = Table(Batch)
+    wanted: dict[BatchStatus, list[object]] = {}
+    for status in (BatchStatus.DONE, BatchStatus.REJECTED, BatchStatus.IN_PROGRESS):
+        ended = None if status is BatchStatus.IN_PROGRESS else NOW
+        example = Batch(
+            pk="", owner=owners[0], destination=DESTINATION, fee=f"{10**15:064x}", status=status,
+            submitted=NOW, ended=ended, request_digest=64 * "a",
+        )  # fmt: skip
+        if status is BatchStatus.REJECTED:
+            example.error_code, example.error_step = "out_of_reach", StepName.BLOCKHASH_AVAILABLE
+            example.error_sentence, example.error_retryable = "The block is out of reach.", False
+        wanted[status] = table.row(example)
+    submitted = Batch._meta.get_field("submitted")
+    table.write(
+        table.like(
+            wanted[each.status],
+            id=each.id,
+            owner_id=owners[each.number % len(owners)].pk,
+            submitted=submitted.get_db_prep_save(each.submitted, connection),
+        )
+        for each in batches
+    )
+
+
+def _queries(batches: list[MadeBatch], jobs: int, addresses: list[str]) -> Iterator[list[object]]:
+    table = Table(Query)
+    rows = {status: table.row(_query(status)) for status in BatchStatus}
+    for batch in batches:
+        first_job = batch.number * (jobs - LARGEST // OF_A_BLOCK) // len(batches)
+        for place in range(batch.size):
+            number = batch.first + place
+            job = first_job + place // OF_A_BLOCK + 1
+            busy = place == 0 and batch.number % 3 == 0
+            sent = None if batch.status == BatchStatus.IN_PROGRESS else job
+            yield table.like(
+                rows[batch.status],
+                id=number + 1,
+                batch_id=batch.id,
+                job_id=job,
+                place=place,
+                block=FIRST_BLOCK + job - 1,
+                account=BUSY if busy else addresses[number * 7 % len(addresses)],
+                header_transaction_id=sent,
+                account_transaction_id=sent,
+            )
+
+
+def _query(status: BatchStatus) -> Query:
+    """With as many completed steps as a query of such a batch may have."""
+    query = Query(
+        pk=1, place=0, source=SOURCE, props=BALANCE, slot_count=1, slots=[f"{3:064x}"],
+        batch_id="", job_id=1,
+    )  # fmt: skip
+    steps = {BatchStatus.DONE: 4, BatchStatus.REJECTED: 1}.get(status, 2)
+    for number, step in enumerate(list(StepName)[:steps]):
+        setattr(query, step.began, NOW + timedelta(seconds=number))
+        setattr(query, step.completed, NOW + timedelta(seconds=number + 1))
+    query.ended = status in {BatchStatus.DONE, BatchStatus.REJECTED}
+    if status is BatchStatus.DONE:
+        query.keep({"BALANCE": f"{123 * 10**18:064x}", **dict.fromkeys(query.slots, f"{1:064x}")})
+        query.cost = f"{10**14:064x}"
+    return query
+
+
+def _count_days(batches: list[MadeBatch]) -> None:
+    of_day = len(batches) // DAYS + 1
+    for day in range(DAYS):
+        took = {done_within(bound): of_day // len(WITHIN) + 1 for bound in WITHIN}
+        brought = {DONE: of_day, REJECTED: 1, FACTS: of_day * 30, GAS: of_day * 30 * 87_684}
+        count(NOW - timedelta(days=day), took | brought)
+
+
+def _record_route(blocks: int, facts: int) -> None:
+    RouteRecord.objects.create(source=SOURCE, destination=DESTINATION, facts=facts)
+    for chain in (SOURCE, DESTINATION):
+        number = FIRST_BLOCK + blocks + 100
+        Head.objects.create(
+            chain=chain,
+            number=number,
+            timestamp=int(NOW.timestamp()),
+            final_number=number - 64,
+            recorded=NOW,
+        )
+
+
+def add_wide_queries() -> Mapping[str, str]:
+    """Add batches of one account that ask for many slots of the last block of `fill`."""
+    job = BlockJob.objects.order_by("-block")[0]
+    owner, _ = Account.objects.of_wallet(Wallet(WIDE_ACCOUNT))
+    submitted = [
+        NOW - timedelta(days=1, seconds=WIDE_QUERIES - number) for number in range(WIDE_QUERIES)
+    ]
+    batches = [
+        Batch(
+            id=str(ULID.from_datetime(moment)), owner=owner, destination=DESTINATION,
+            fee=f"{0:064x}", status=BatchStatus.DONE, submitted=moment, ended=moment,
+            request_digest=64 * "a", asked_queries=1, asked_blocks=1,
+        )
+        for moment in submitted
+    ]  # fmt: skip
+    Batch.objects.bulk_create(batches)
+    rows = (_wide_query(batch, job) for batch in batches)
+    Query.objects.bulk_create(rows, batch_size=WIDE_AT_ONCE)
+    return {
+        "wide_block": str(job.block),
+        "wide_account": WIDE_ACCOUNT,
+        "wide_transaction": _transaction_hash(job.pk),
+    }
+
+
+def _wide_query(batch: Batch, job: BlockJob) -> Query:
+    query = Query(
+        batch=batch, job=job, place=0, source=SOURCE, block=job.block, account=WIDE_ACCOUNT,
+        props=BALANCE, slot_count=WIDE_SLOTS, slots=[f"{slot:064x}" for slot in range(WIDE_SLOTS)],
+        ended=True, header_transaction_id=job.pk, account_transaction_id=job.pk,
+    )  # fmt: skip
+    for step in StepName:
+        setattr(query, step.began, batch.submitted)
+        setattr(query, step.completed, batch.submitted)
+    query.keep({"BALANCE": f"{10**18:064x}", **dict.fromkeys(query.slots, f"{1:064x}")})
+    return query

@@ -1,0 +1,190 @@
+"""The service under measurement: the web server and provers as processes, and what they use."""
+
+import os
+import socket
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from django.conf import settings
+from django.db import connection
+
+from explorer.demo.processes import Programs
+from explorer.demo.service import is_ready
+from queries.models import Batch
+from queries.statuses import BatchStatus
+from queries.tacitus import Ask, Tacitus, batch_of
+from tests.bench.chain import CHAIN_ID, BenchChain
+from tests.bench.command import BenchFailed
+from tests.bench.database import new_key
+from tests.bench.http_load import Request, each_once
+from tests.bench.rows import Bench
+
+SERVER = "web server"
+ROWS_SECONDS = 0.1  # between two counts of open batches; the database has time for the provers
+DONE_WITHIN = 600  # seconds, for one batch
+STUCK_AFTER = 120  # seconds in which no batch ends
+
+PROC = Path("/proc")
+NO_PROC = "What a process uses is read from /proc, which is missing here."
+# Positions after the name in /proc/PID/stat.
+PARENT, USER_TICKS, SYSTEM_TICKS, PAGES = 1, 11, 12, 21
+# Positions in the first line of /proc/stat.
+IDLE, WAITING_FOR_DISK = 3, 4
+
+
+class MeasuredPrograms(Programs):
+    def pid(self, name: str) -> int:
+        return self._running[name].pid
+
+
+@dataclass(frozen=True, slots=True)
+class Server:
+    """A running web server, a key for it, and the programs that it is one of."""
+
+    port: int
+    key: str
+    programs: MeasuredPrograms
+
+    @property
+    def site(self) -> str:
+        return f"http://127.0.0.1:{self.port}"
+
+
+@contextmanager
+def serving(bench: Bench, name: str, database: str, **more: str) -> Iterator[Server]:
+    """A server with one process, to leave a processor for the client, and without rate limits."""
+    folder = bench.folder / name
+    folder.mkdir()
+    own = {
+        "DEVELOPMENT": "1",
+        "SECRET_KEY": settings.SECRET_KEY,
+        "DATABASE_URL": database,
+        "REQUESTS_PER_MINUTE": "1000000000",
+        "FACTS_PER_DAY": "1000000000",
+    }
+    port, key = _free_port(), new_key()
+    connection.close()
+    with_bare_views = {"DJANGO_SETTINGS_MODULE": "tests.bench.server_settings"}
+    with MeasuredPrograms(folder, own | more) as programs:
+        options = ("--port", str(port), "--workers", "1")
+        programs.start(SERVER, "serve", *options, **with_bare_views)
+        server = Server(port, key, programs)
+        programs.wait_for(SERVER, lambda _: is_ready(server.site))
+        yield server
+
+
+@dataclass(frozen=True, slots=True)
+class Service:
+    """A server with provers, on a local chain with a registry of its own."""
+
+    server: Server
+    chain: BenchChain
+    registry: str
+
+    def start_provers(self, count: int) -> list[str]:
+        """Their names, once all of them are running."""
+        names = [f"prover {place + 1}" for place in range(count)]
+        for name in names:
+            self.server.programs.start(name, "run_prover")
+        for name in names:
+            self.server.programs.wait_for(name, lambda said: "Proving on" in said)
+        return names
+
+    def cpu_seconds(self, names: Sequence[str]) -> float:
+        return sum(_cpu_seconds(self.server.programs.pid(name)) for name in names)
+
+    def resident_bytes(self, name: str) -> int:
+        return _resident_bytes(self.server.programs.pid(name))
+
+    def seconds_to_done(self, asked: Ask, *, poll_every: float) -> float:
+        """From the submission, as the client sees it."""
+        client = Tacitus(self.server.site, self.server.key)
+        begin = time.perf_counter()
+        batch = client.submit(batch_of(CHAIN_ID, asked)).id
+        until = time.monotonic() + DONE_WITHIN
+        while not (status := client.status(batch, steps=False, until=until)).done:
+            if status.rejected:
+                raise status.rejected
+            self.server.programs.check()
+            time.sleep(poll_every)
+        return time.perf_counter() - begin
+
+    def submit_all(self, bodies: Sequence[bytes]) -> None:
+        path = "/submit-batch-query"
+        each_once([Request.to(self.server.port, path, self.server.key, each) for each in bodies])
+
+    def wait_until_all_have_ended(self) -> None:
+        """By the rows, so that the server has nothing to do meanwhile."""
+        left, last = -1, time.monotonic()
+        while open_now := Batch.objects.filter(ended=None).count():
+            self.server.programs.check()
+            if open_now != left:
+                left, last = open_now, time.monotonic()
+            if time.monotonic() > last + STUCK_AFTER:
+                raise BenchFailed(f"{left:,} batches have not moved for {STUCK_AFTER} seconds.")
+            time.sleep(ROWS_SECONDS)
+        if rejected := Batch.objects.exclude(status=BatchStatus.DONE).first():
+            raise BenchFailed(f"A batch was rejected: {rejected.error_sentence}")
+
+
+@contextmanager
+def service(
+    bench: Bench, name: str, database: str, chain: BenchChain, *, provers: int
+) -> Iterator[Service]:
+    registry = chain.new_registry()
+    routes = bench.folder / f"{name}.toml"
+    routes.write_text(chain.routes(registry))
+    own = {"ROUTES_FILE": str(routes), "SIGNER_KEY": chain.signer_key}
+    with serving(bench, name, database, **own) as server:
+        running = Service(server, chain, registry)
+        running.start_provers(provers)
+        try:
+            yield running
+        finally:
+            connection.close()
+
+
+def _free_port() -> int:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        return int(free.getsockname()[1])
+
+
+def processor_ticks() -> tuple[int, int]:
+    """Ticks that this machine's processors have worked so far, and all ticks so far."""
+    try:
+        line, *_ = (PROC / "stat").read_text().splitlines()
+    except OSError:
+        raise BenchFailed(NO_PROC) from None
+    ticks = [int(each) for each in line.split()[1:9]]  # the first two include guests
+    return sum(ticks) - ticks[IDLE] - ticks[WAITING_FOR_DISK], sum(ticks)
+
+
+def _cpu_seconds(process: int) -> float:
+    """Its processor time so far, with that of its running children."""
+    ticks = os.sysconf("SC_CLK_TCK")
+    return sum(int(each[USER_TICKS]) + int(each[SYSTEM_TICKS]) for each in _family(process)) / ticks
+
+
+def _resident_bytes(process: int) -> int:
+    """The memory of it and its children; what they share counts for each."""
+    return sum(int(each[PAGES]) for each in _family(process)) * os.sysconf("SC_PAGE_SIZE")
+
+
+def _family(process: int) -> Iterator[list[str]]:
+    everyone = {}
+    for folder in PROC.glob("[0-9]*"):
+        try:
+            stat = (folder / "stat").read_text()
+        except OSError:
+            continue  # it has ended meanwhile
+        everyone[int(folder.name)] = stat.rpartition(")")[2].split()
+    if process not in everyone:
+        raise BenchFailed(NO_PROC)
+    wanted = [process]
+    for each in wanted:
+        yield everyone[each]
+        wanted += [other for other, stat in everyone.items() if int(stat[PARENT]) == each]

@@ -1,0 +1,91 @@
+"""`make gas`: recorded proofs cost no more gas than the targets, and what is documented."""
+
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.bench.gas.targets import TARGETS
+from tests.bench.started import measured
+
+pytestmark = pytest.mark.no_database
+
+CONTRACT = "mainnet_21925176/0x00000000219ab540356cbb839cbe05303d7705fa"
+
+Cases = dict[str, dict[str, Any]]
+
+
+@pytest.fixture(scope="module")
+def cases(corpus_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Cases:
+    """Every file of the corpus, with at most a hundred accounts each."""
+    folder = tmp_path_factory.mktemp("corpus")
+    for file in corpus_folder.glob("*.json"):
+        document = json.loads(file.read_text())
+        document["accounts"] = document.get("accounts", [])[:100]
+        (folder / file.name).write_text(json.dumps(document))
+    ended = measured("tests.bench.gas", folder, f"--corpus={folder}", "--json")
+    assert (ended.returncode, ended.stderr) == (0, "")
+    listed = json.loads(ended.stdout)
+    assert len(listed) > 80
+    return {each["case"]: each for each in listed}
+
+
+def test_the_targets_are_met(cases: Cases) -> None:
+    for target in TARGETS:
+        case = cases[target.case]
+        assert case[target.figure] <= target.most, target.name
+        if target.floor_rules:
+            assert case["total_gas"] == case["floor_gas"], target.name
+
+
+def test_the_documented_figures_are_the_measured_ones(cases: Cases, repository: Path) -> None:
+    readme = (repository / "queries" / "contracts" / "README.md").read_text()
+    for target in TARGETS:
+        figure = cases[target.case][target.figure]
+        assert f"{figure:,}" in readme, f"{target.name} is {figure:,} now"
+        assert f"{target.most:,}" in readme, target.name
+
+
+def test_gas_above_the_floor_is_explained(cases: Cases) -> None:
+    for case in cases.values():
+        above = case["total_gas"] - case["floor_gas"]
+        assert ("above_floor" in case) is (above > 0)
+        if above:
+            assert case["above_floor"]["gas"] == above
+            assert sum(case["above_floor"]["execution"].values()) == case["execution_gas"]
+    assert len(cases[f"{CONTRACT}/header+account"]["ways"]) == 4
+
+
+def test_the_table_ends_with_the_targets(corpus_folder: Path, tmp_path: Path) -> None:
+    shutil.copy(corpus_folder / "mainnet_21925176.json", tmp_path)
+    ended = measured("tests.bench.gas", tmp_path, f"--corpus={tmp_path}")
+    assert "mainnet_21925176: NativeRegistry" in ended.stdout
+    targets = ended.stdout[ended.stdout.index("Targets") :]
+    assert "header + account of depth 8" in targets
+    assert "not met" not in targets
+
+
+def stated_wrongly(document: dict[str, Any]) -> None:
+    document["accounts"][0]["account"]["balance"] = "0x1"
+
+
+def of_another_block(document: dict[str, Any]) -> None:
+    document["block"]["number"] = "0x1"
+
+
+@pytest.mark.parametrize(
+    ("change", "sentence"),
+    [(stated_wrongly, "balance is stated as 1"), (of_another_block, "the file states another")],
+)
+def test_a_file_that_proves_something_else_is_refused(
+    corpus_folder: Path, tmp_path: Path, change: Callable[[dict[str, Any]], None], sentence: str
+) -> None:
+    document = json.loads((corpus_folder / "mainnet_21925176.json").read_text())
+    change(document)
+    (tmp_path / "changed.json").write_text(json.dumps(document))
+    ended = measured("tests.bench.gas", tmp_path, f"--corpus={tmp_path}", "--json")
+    assert (ended.returncode, ended.stdout) == (1, "")
+    assert sentence in ended.stderr

@@ -1,0 +1,52 @@
+"""Contracts that only tests compile: builds are cached, because one takes up to a minute.
+
+The first of pytest's processes compiles, the others wait; later runs reuse the build until a source
+or a setting changes.
+"""
+
+import fcntl
+import hashlib
+import json
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from queries.chain.solidity import SETTINGS, Artifact, load_artifact, read_sources, run_compiler
+
+BUILDS = Path(__file__).parents[1] / ".pytest_cache" / "builds"  # `make clean` removes it
+SETTABLE = "SettableRegistry"
+SETTABLE_FILE = f"tests/{SETTABLE}.sol"  # as the compiler knows it, beside the product's sources
+
+
+def compiled(sources: Mapping[str, str], settings: Mapping[str, Any]) -> Mapping[str, Any]:
+    """As `run_compiler`; each source names the version of the compiler."""
+    asked = json.dumps([dict(sources), dict(settings)], sort_keys=True)
+    file = BUILDS / f"{hashlib.sha256(asked.encode()).hexdigest()}.json"
+    BUILDS.mkdir(parents=True, exist_ok=True)
+    with (BUILDS / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not file.exists():
+            made = file.with_suffix(".new")
+            made.write_text(json.dumps(run_compiler(sources, settings)))
+            made.rename(file)
+        kept: Mapping[str, Any] = json.loads(file.read_text())
+    return kept
+
+
+def sources_with_settable() -> dict[str, str]:
+    """The product's sources and the registry whose hashes and leaves tests set by hand."""
+    file = Path(__file__).parent / "queries" / "contracts" / "sources" / f"{SETTABLE}.sol"
+    return read_sources() | {SETTABLE_FILE: file.read_text()}
+
+
+@cache
+def artifact(name: str) -> Artifact:
+    """A committed build, or that of SettableRegistry, by the settings of the committed ones."""
+    if name != SETTABLE:
+        return load_artifact(name)
+    selection = SETTINGS["outputSelection"]["*"]["*"]
+    settings = {**SETTINGS, "outputSelection": {SETTABLE_FILE: {SETTABLE: selection}}}
+    built = compiled(sources_with_settable(), settings)["contracts"][SETTABLE_FILE][SETTABLE]
+    code, deployed = (built["evm"][each]["object"] for each in ("bytecode", "deployedBytecode"))
+    return Artifact(name, tuple(built["abi"]), bytes.fromhex(code), bytes.fromhex(deployed))

@@ -1,0 +1,393 @@
+"""Fail-over between nodes, cool-downs, errors, and answers that do not check."""
+
+import time
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from queries.chain.errors import (
+    BlockUnknown,
+    CallReverted,
+    NodesLie,
+    NodesLimited,
+    NodesRefuse,
+    NodesUnreachable,
+    ProofWindowExceeded,
+    StateNotAvailable,
+)
+from queries.chain.local_node import LocalNode
+from queries.chain.node_pool import NodePool
+from queries.chain.source import read_head
+from queries.limits import Limits
+from queries.proving.errors import AnswerMalformed, ArgumentMalformed
+from queries.routes import Chain
+from tests.queries.chain.asking_nodes import NOBODY, failure, impatient, number
+from tests.queries.chain.lying_node import NO_ANSWERS, LyingNode, as_json, lying_node, stall
+from tests.queries.chain.relay import Asked, NotMine, chain_of, refusal, relay
+
+pytestmark = pytest.mark.no_database
+NOBODY_AT_ALL = "0x00000000000000000000000000000000000dEaD1"
+
+
+@pytest.mark.parametrize("kind", sorted(NO_ANSWERS))
+def test_a_node_that_gives_no_answer_is_passed_over(shared_node: LocalNode, kind: str) -> None:
+    with lying_node(NO_ANSWERS[kind]) as address:
+        nodes = impatient(chain_of(address, shared_node.url))
+        assert number(nodes.ask("eth_chainId")) == 31_337
+        nodes.close()
+
+
+@pytest.mark.parametrize("kind", sorted(NO_ANSWERS))
+def test_a_node_that_gives_no_answer_is_an_error_where_it_is_alone(kind: str) -> None:
+    with lying_node(NO_ANSWERS[kind]) as address:
+        error = failure(impatient(chain_of(f"{address}/hunter2")))
+    expected = NodesLimited if kind == "too many requests" else NodesUnreachable
+    assert type(error) is expected
+    assert error.retryable
+
+
+# Cool-down
+
+
+def down_until(asked: Asked, times: int, status: int = 502) -> Any:
+    """The first requests are answered with this status."""
+
+    def say(node: LyingNode, _: object) -> None:
+        if len(asked.requests) > times:
+            raise NotMine
+        node.answer(b"not now", status)
+
+    return say
+
+
+def soon(*urls: str, first: float = 0.2, longest: float = 60, **other: Any) -> Chain:
+    limits = Limits(cooldown_first=first, cooldown_longest=longest, **other)
+    return replace(chain_of(*urls), limits=limits)
+
+
+@pytest.mark.parametrize("status", [401, 403, 429, 500, 503])
+def test_a_failed_node_is_not_asked_before_its_cool_down_ends(
+    shared_node: LocalNode, status: int
+) -> None:
+    asked = Asked()
+    with relay(shared_node.url, asked=asked, first=down_until(asked, 1, status)) as address:
+        chain = soon(address, shared_node.url, first=0.5)
+        for _ in range(3):  # each by connections of its own, as other threads have
+            nodes = NodePool(chain)
+            assert number(nodes.ask("eth_blockNumber")) >= 0
+        assert len(asked.requests) == 1
+        time.sleep(0.6)
+        nodes.ask("eth_blockNumber")
+        assert asked.methods == ["eth_chainId", "eth_chainId", "eth_blockNumber"]
+
+
+def test_cool_downs_double_up_to_the_longest_until_a_good_answer(shared_node: LocalNode) -> None:
+    asked = Asked()
+    failures, pauses = 5, [0.0]
+    with relay(shared_node.url, asked=asked, first=down_until(asked, failures)) as address:
+        nodes = NodePool(soon(address, first=0.1, longest=0.4))
+        last = time.monotonic()
+        while len(asked.requests) < failures:
+            before = len(asked.requests)
+            assert type(failure(nodes)) is NodesUnreachable
+            if len(asked.requests) > before:
+                pauses.append(time.monotonic() - last)
+                last = time.monotonic()
+        time.sleep(0.5)
+        assert number(nodes.ask("eth_blockNumber")) >= 0
+        nodes.ask("eth_blockNumber")
+    for pause, expected in zip(pauses[2:], (0.1, 0.2, 0.4, 0.4), strict=True):
+        assert 0.9 * expected <= pause < expected + 0.3
+
+
+def test_an_error_in_the_body_decides_whatever_the_status(shared_node: LocalNode) -> None:
+    """A node that lacks one block's state is asked the next question all the same."""
+
+    def refuse(node: LyingNode, question: Any) -> None:
+        if question["method"] != "eth_getBalance":
+            raise NotMine
+        node.answer(as_json({"id": question["id"], **refusal("missing trie node")}), 500)
+
+    asked = Asked()
+    with relay(shared_node.url, asked=asked, first=refuse) as address:
+        nodes = NodePool(chain_of(address))
+        assert type(failure(nodes, "eth_getBalance", NOBODY_AT_ALL, "latest")) is StateNotAvailable
+        assert number(nodes.ask("eth_blockNumber")) >= 0
+
+
+def test_a_node_that_reports_rate_limiting_cools_down(shared_node: LocalNode) -> None:
+    def limit(method: str, _: list[Any], answer: dict[str, Any]) -> dict[str, Any]:
+        return refusal("daily request limit reached", -32005) if method == "eth_call" else answer
+
+    asked = Asked()
+    with relay(shared_node.url, limit, asked) as address:
+        nodes = NodePool(chain_of(address))
+        assert type(failure(nodes, "eth_call", {}, "latest")) is NodesLimited
+        assert type(failure(nodes)) is NodesLimited
+    assert asked.methods == ["eth_chainId", "eth_call"]
+
+
+def test_a_question_that_times_out_is_no_failure_of_a_node_that_has_its_head(
+    shared_node: LocalNode,
+) -> None:
+    def hang(node: LyingNode, question: Any) -> None:
+        if question["method"] != "eth_call":
+            raise NotMine
+        stall(node, question)
+
+    with relay(shared_node.url, first=hang) as address:
+        nodes = impatient(chain_of(address))
+        assert type(failure(nodes, "eth_call", {}, "latest")) is NodesUnreachable
+        assert number(nodes.ask("eth_blockNumber")) >= 0
+
+
+def test_a_node_that_hangs_costs_its_time_once(shared_node: LocalNode) -> None:
+    with lying_node(stall) as address:
+        chain = soon(address, shared_node.url, first=30, request_timeout=0.5, head_timeout=0.5)
+        begin = time.monotonic()
+        for _ in range(5):
+            NodePool(chain).ask("eth_blockNumber")
+    assert time.monotonic() - begin < 3
+
+
+def test_after_a_cool_down_one_thread_asks_and_no_other_waits_for_it(
+    shared_node: LocalNode,
+) -> None:
+    asked = Asked()
+
+    def hang(node: LyingNode, question: Any) -> None:
+        if len(asked.requests) == 1:
+            node.answer(b"", 500)
+        else:
+            stall(node, question)
+
+    with relay(shared_node.url, asked=asked, first=hang) as address:
+        chain = soon(address, shared_node.url, first=0.1, request_timeout=1, head_timeout=0.1)
+        NodePool(chain).ask("eth_blockNumber")
+        time.sleep(0.2)
+        with ThreadPoolExecutor() as threads:
+            begin = time.monotonic()
+            probing = threads.submit(NodePool(chain).ask, "eth_blockNumber")
+            time.sleep(0.1)
+            NodePool(chain).ask("eth_blockNumber")
+            assert time.monotonic() < begin + 0.9
+            probing.result()
+
+
+def test_the_log_tells_when_a_node_begins_to_fail_and_when_it_is_well(
+    shared_node: LocalNode, caplog: pytest.LogCaptureFixture
+) -> None:
+    asked = Asked()
+    with relay(shared_node.url, asked=asked, first=down_until(asked, 2)) as address:
+        nodes = NodePool(soon(f"{address}/hunter2", first=0.05))
+        with caplog.at_level("INFO", logger="tacitus"):
+            for _ in range(2):
+                failure(nodes)
+                time.sleep(0.15)
+            nodes.ask("eth_blockNumber")
+    assert [record.getMessage() for record in caplog.records if record.name == "tacitus"] == [
+        "Node 1 of Local fails: nodes_unreachable.",
+        "Node 1 of Local answers again.",
+    ]
+    assert "hunter2" not in caplog.text
+
+
+def test_without_any_node_up_it_is_told_at_once() -> None:
+    begin = time.monotonic()
+    error = failure(NodePool(chain_of(NOBODY)))
+    assert type(error) is NodesUnreachable
+    assert error.sentence == "No node of Local answers."
+    assert time.monotonic() - begin < 1
+
+
+# Lag
+
+
+def heads_from(start: int) -> Any:
+    """Heads whose time is this."""
+
+    def change(method: str, _: list[Any], answer: dict[str, Any]) -> dict[str, Any]:
+        if method != "eth_getBlockByNumber":
+            return answer
+        return {"result": answer["result"] | {"timestamp": hex(start)}}
+
+    return change
+
+
+def test_a_node_that_lags_is_asked_last(shared_node: LocalNode) -> None:
+    now, asked = int(time.time()), Asked()
+    with (
+        relay(shared_node.url, heads_from(now - 90), asked) as late,
+        relay(shared_node.url, heads_from(now)) as well,
+    ):
+        nodes = NodePool(chain_of(late, well, finality=0))
+        for _ in range(2):
+            read_head(nodes)
+            nodes.ask_next_first()
+        assert read_head(nodes).timestamp == now
+        assert asked.methods.count("eth_getBlockByNumber") == 1
+        alone = NodePool(chain_of(late, finality=0))
+        assert read_head(alone).timestamp == now - 90
+
+
+def test_a_head_in_the_future_is_a_failure(shared_node: LocalNode) -> None:
+    now = int(time.time())
+    with (
+        relay(shared_node.url, heads_from(now + 300)) as fast,
+        relay(shared_node.url, heads_from(now)) as well,
+    ):
+        assert read_head(NodePool(chain_of(fast, well, finality=0))).timestamp == now
+        # Of a single node the clock of this machine may be wrong as well.
+        alone = chain_of(f"{fast}/alone", finality=0)
+        assert read_head(NodePool(alone)).timestamp == now + 300
+
+
+# Refusals
+
+
+def test_a_refusal_of_all_nodes_is_the_error_that_the_table_says(shared_node: LocalNode) -> None:
+    def change(method: str, _: list[Any], answer: dict[str, Any]) -> dict[str, Any]:
+        told = "distance to target block exceeds maximum proof window"
+        return refusal(told, -32602) if method == "eth_getProof" else answer
+
+    with relay(shared_node.url, change) as address:
+        nodes = NodePool(chain_of(address, address + "/other"))
+        begin = time.monotonic()
+        error = failure(nodes, "eth_getProof")
+        nodes.close()
+    assert type(error) is ProofWindowExceeded
+    assert not error.retryable
+    assert time.monotonic() - begin < 2  # no time mends it
+
+
+def test_another_node_may_have_what_the_first_has_not(shared_node: LocalNode) -> None:
+    def change(method: str, _: list[Any], answer: dict[str, Any]) -> dict[str, Any]:
+        return refusal("missing trie node") if method == "eth_getBalance" else answer
+
+    with relay(shared_node.url, change) as address:
+        nodes = NodePool(chain_of(address, shared_node.url))
+        assert number(nodes.ask("eth_getBalance", shared_node.payer, "latest")) > 0
+        nodes.close()
+
+
+def test_where_one_may_come_back_that_is_told(shared_node: LocalNode) -> None:
+    def change(method: str, _: list[Any], answer: dict[str, Any]) -> dict[str, Any]:
+        return refusal("missing trie node") if method == "eth_getBalance" else answer
+
+    with relay(shared_node.url, change) as address:
+        nodes = impatient(chain_of(address, NOBODY))
+        assert type(failure(nodes, "eth_getBalance")) is NodesUnreachable
+        nodes.close()
+
+
+def test_a_refusal_in_unknown_words_is_told_without_what_could_be_a_key(
+    shared_node: LocalNode,
+) -> None:
+    def change(method: str, _: list[Any], answer: dict[str, Any]) -> dict[str, Any]:
+        told = "the moon, at http://127.0.0.1/hunter2 (key hunter2), is in its 3rd quarter"
+        return refusal(told) if method == "eth_blockNumber" else answer
+
+    with relay(shared_node.url, change) as address:
+        error = failure(impatient(chain_of(address)))
+    assert type(error) is NodesRefuse
+    assert error.sentence == (
+        "The nodes of Local refuse eth_blockNumber: the moon, at … (key … is in its … quarter."
+    )
+
+
+def test_what_the_chain_says_is_asked_of_one_node_alone(shared_node: LocalNode) -> None:
+    asked = Asked()
+    reverting = {"data": "0x60aa5f5260205ffd"}
+    with relay(shared_node.url, asked=asked) as address:
+        nodes = NodePool(chain_of(shared_node.url, address))
+        error = failure(nodes, "eth_call", reverting, "latest")
+        nodes.close()
+    assert isinstance(error, CallReverted)
+    assert error.data == bytes(31) + b"\xaa"
+    assert asked.requests == []
+
+
+# What is checked
+
+
+def honest_number(answer: Any) -> int:
+    if number(answer) > 1_000_000:
+        raise AnswerMalformed(f"{answer} hunter2")
+    return number(answer)
+
+
+@pytest.mark.parametrize(("code", "message"), [(3, "execution reverted"), (-32000, "gas limit")])
+def test_what_only_a_chain_could_say_is_a_nodes_own_to_any_other_question(
+    shared_node: LocalNode, code: int, message: str
+) -> None:
+    """A gateway says of a plan's gas what a chain would of a transaction's."""
+
+    def refuse(_: str, __: list[Any], ___: dict[str, Any]) -> dict[str, Any]:
+        return refusal(message, code)
+
+    with relay(shared_node.url, refuse) as bad:
+        nodes = impatient(chain_of(bad))
+        assert type(failure(nodes, "eth_getBalance", NOBODY_AT_ALL, "latest")) is NodesRefuse
+        nodes.close()
+        nodes = impatient(chain_of(bad, shared_node.url))
+        assert number(nodes.ask("eth_getBalance", NOBODY_AT_ALL, "latest")) == 0
+        nodes.close()
+
+
+def test_the_one_to_be_asked_first_is_named_by_its_place(shared_node: LocalNode) -> None:
+    asked = [Asked(), Asked()]
+    with (
+        relay(shared_node.url, asked=asked[0]) as one,
+        relay(shared_node.url, asked=asked[1]) as two,
+    ):
+        nodes = NodePool(chain_of(one, two))
+        for turn in (1, 1, 2, 3):
+            nodes.ask_first(turn)
+            nodes.ask("eth_blockNumber")
+        nodes.close()
+    assert [each.methods.count("eth_blockNumber") for each in asked] == [1, 3]
+
+
+def test_where_one_node_lies_another_is_asked(shared_node: LocalNode) -> None:
+    def change(method: str, _: list[Any], answer: dict[str, Any]) -> dict[str, Any]:
+        return {"result": "0xffffff"} if method == "eth_blockNumber" else answer
+
+    with relay(shared_node.url, change) as liar:
+        nodes = NodePool(chain_of(liar, shared_node.url))
+        assert nodes.checked("eth_blockNumber", [], honest_number) < 1_000_000
+        nodes.close()
+
+
+def test_where_all_lie_it_is_told(shared_node: LocalNode) -> None:
+    def change(method: str, _: list[Any], answer: dict[str, Any]) -> dict[str, Any]:
+        return {"result": "0xffffff"} if method == "eth_blockNumber" else answer
+
+    with relay(shared_node.url, change) as liar:
+        nodes = NodePool(chain_of(liar, NOBODY))
+        with pytest.raises(NodesLie) as lie:
+            nodes.checked("eth_blockNumber", [], honest_number)
+        nodes.close()
+    assert lie.value.retryable
+    assert lie.value.sentence == (
+        "No node of Local answers eth_blockNumber in a way that checks. "
+        "A node's JSON has not the shape of such an answer."
+    )
+
+
+def test_our_own_mistake_is_no_lie(shared_node: LocalNode) -> None:
+    def mistaken(_: Any) -> None:
+        raise ArgumentMalformed("a key of 31 bytes")
+
+    nodes = NodePool(chain_of(shared_node.url))
+    with pytest.raises(ArgumentMalformed):
+        nodes.checked("eth_blockNumber", [], mistaken)
+    nodes.close()
+
+
+def test_a_block_that_no_node_knows(shared_node: LocalNode) -> None:
+    nodes = NodePool(chain_of(shared_node.url))
+    error = failure(nodes, "eth_getBalance", shared_node.payer, hex(10**9))
+    nodes.close()
+    assert type(error) is BlockUnknown

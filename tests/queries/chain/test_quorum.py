@@ -1,0 +1,213 @@
+"""Two nodes have to give the same answer where a wrong one would end or cost something."""
+
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack
+from dataclasses import replace
+from itertools import count
+from typing import Any
+
+import pytest
+
+from queries.chain.errors import (
+    CallReverted,
+    ChainError,
+    NodesUnreachable,
+    NoQuorum,
+    StateNotAvailable,
+)
+from queries.chain.local_node import LocalNode
+from queries.chain.sender import Destination
+from queries.limits import Limits
+from tests.queries.chain.relay import Asked, NotMine, chain_of, refusal, relay
+
+pytestmark = pytest.mark.no_database
+WHO = "0x00000000000000000000000000000000000000Aa"
+REVERTS = {"0xaa": "60aa5f5260205ffd", "0xbb": "60bb5f5260205ffd"}
+WAIT = 0.6  # seconds
+GONE, PRUNED, HONEST = "gone", "pruned", None
+FRESH = count()
+
+
+class Nodes:
+    """Nodes whose balances are given, one each: a number, or how they fail."""
+
+    def __init__(self, stack: ExitStack, url: str, *given: int | str | None) -> None:
+        self.given = list(given)
+        self.asked = [Asked() for _ in given]
+        urls = [
+            stack.enter_context(
+                relay(url, self._change(place), self.asked[place], self._first(place))
+            )
+            for place in range(len(given))
+        ]
+        limits = Limits(quorum_wait=WAIT, cooldown_first=0.05, cooldown_longest=1)
+        self.destination = Destination(replace(chain_of(*urls), limits=limits))
+        self.about = next(FRESH)
+
+    def _first(self, place: int) -> Any:
+        def first(node: Any, _: object) -> None:
+            if self.given[place] != GONE:
+                raise NotMine
+            node.close_connection = True
+
+        return first
+
+    def _change(self, place: int) -> Any:
+        def change(method: str, _: list[Any], answer: dict[str, Any]) -> dict[str, Any]:
+            given = self.given[place]
+            if method != "eth_getBalance" or given is HONEST:
+                return answer
+            return refusal("missing trie node") if given == PRUNED else {"result": hex(int(given))}
+
+        return change
+
+    def balance(self) -> int:
+        return self.destination.quorum(lambda one: one.balance(WHO), self.about)
+
+    def fails(self) -> ChainError:
+        with pytest.raises(ChainError) as failed:
+            self.balance()
+        return failed.value
+
+
+@pytest.fixture
+def stack() -> Iterator[ExitStack]:
+    with ExitStack() as running:
+        yield running
+
+
+@pytest.mark.parametrize(
+    ("given", "answer"),
+    [
+        ((7,), 7),
+        ((7, 7), 7),
+        ((1, 7, 7), 7),
+        ((7, 1, 7), 7),
+        ((7, PRUNED, 7), 7),
+        ((GONE, 7, 7), 7),
+    ],
+)
+def test_two_nodes_agree_or_one_is_alone(
+    stack: ExitStack, shared_node: LocalNode, given: tuple[int | str, ...], answer: int
+) -> None:
+    assert Nodes(stack, shared_node.url, *given).balance() == answer
+
+
+@pytest.mark.parametrize("given", [(1, 2), (1, 2, 3), (1, 2, GONE), (PRUNED, 1, 2)])
+def test_nodes_that_disagree_are_asked_later_for_as_long_as_they_do(
+    stack: ExitStack, shared_node: LocalNode, given: tuple[int | str, ...]
+) -> None:
+    nodes = Nodes(stack, shared_node.url, *given)
+    begin = time.monotonic()
+    while time.monotonic() < begin + WAIT + 0.3:
+        error = nodes.fails()
+        assert type(error) is NoQuorum
+        assert (error.code, error.retryable) == ("no_quorum", True)
+        assert error.sentence == "The nodes of Local do not agree; they will be asked again."
+        time.sleep(0.1)
+
+
+@pytest.mark.parametrize("given", [(7, GONE), (GONE, 7), (7, PRUNED), (7, PRUNED, GONE)])
+def test_one_answer_counts_once_no_other_node_has_answered_for_long_enough(
+    stack: ExitStack, shared_node: LocalNode, given: tuple[int | str, ...]
+) -> None:
+    nodes = Nodes(stack, shared_node.url, *given)
+    begin = time.monotonic()
+    assert type(nodes.fails()) is NoQuorum
+    time.sleep(WAIT / 2)
+    assert type(nodes.fails()) is NoQuorum
+    time.sleep(WAIT / 2 + 0.1)
+    assert nodes.balance() == 7
+    assert time.monotonic() - begin > WAIT
+
+
+def test_a_node_that_is_gone_for_long_keeps_no_second_question_waiting(
+    stack: ExitStack, shared_node: LocalNode
+) -> None:
+    nodes = Nodes(stack, shared_node.url, 7, GONE)
+    nodes.fails()
+    time.sleep(WAIT / 2)
+    nodes.fails()
+    time.sleep(WAIT / 2 + 0.1)
+    nodes.about = next(FRESH)
+    assert nodes.balance() == 7
+    nodes.given[1] = 8
+    time.sleep(1)
+    assert type(nodes.fails()) is NoQuorum
+
+
+def test_a_node_that_came_back_and_is_gone_again_is_waited_for_anew(
+    stack: ExitStack, shared_node: LocalNode
+) -> None:
+    nodes = Nodes(stack, shared_node.url, 7, GONE)
+    nodes.fails()
+    nodes.given[1] = 7
+    time.sleep(0.2)
+    assert nodes.balance() == 7
+    nodes.given[1] = GONE
+    assert type(nodes.fails()) is NoQuorum
+    time.sleep(WAIT / 2)
+    assert type(nodes.fails()) is NoQuorum
+    time.sleep(WAIT / 2 + 0.1)
+    nodes.about = next(FRESH)
+    assert nodes.balance() == 7
+
+
+def test_an_answer_between_ends_the_wait(stack: ExitStack, shared_node: LocalNode) -> None:
+    nodes = Nodes(stack, shared_node.url, 7, PRUNED)
+    nodes.fails()
+    nodes.given[1] = 8
+    nodes.fails()
+    time.sleep(WAIT + 0.1)
+    nodes.given[1] = PRUNED
+    assert type(nodes.fails()) is NoQuorum
+
+
+def test_where_no_node_answers_the_error_is_theirs(
+    stack: ExitStack, shared_node: LocalNode
+) -> None:
+    assert type(Nodes(stack, shared_node.url, PRUNED, PRUNED).fails()) is StateNotAvailable
+    assert type(Nodes(stack, shared_node.url, PRUNED, GONE).fails()) is NodesUnreachable
+    assert type(Nodes(stack, shared_node.url, GONE).fails()) is NodesUnreachable
+
+
+def test_a_third_node_is_not_asked_where_two_agree(
+    stack: ExitStack, shared_node: LocalNode
+) -> None:
+    nodes = Nodes(stack, shared_node.url, 7, 7, 7)
+    nodes.balance()
+    assert not nodes.asked[2].requests
+
+
+def test_the_next_node_is_asked_first(stack: ExitStack, shared_node: LocalNode) -> None:
+    nodes = Nodes(stack, shared_node.url, 1, 2, 3)
+    answers = []
+    for _ in range(4):
+        answers.append(nodes.destination.balance(WHO))
+        nodes.destination.ask_next_first()
+    assert answers == [1, 2, 3, 1]
+
+
+def test_a_revert_is_an_answer_and_compared_by_its_data(
+    stack: ExitStack, shared_node: LocalNode
+) -> None:
+    def worded(words: str, data: str) -> Any:
+        def change(method: str, _: list[Any], answer: dict[str, Any]) -> dict[str, Any]:
+            error = {"code": 3, "message": f"execution reverted: {words}", "data": data}
+            return {"error": error} if method == "eth_estimateGas" else answer
+
+        return change
+
+    def ask(*changes: Any) -> ChainError:
+        urls = [stack.enter_context(relay(shared_node.url, each)) for each in changes]
+        with pytest.raises(ChainError) as refused:
+            Destination(chain_of(*urls)).quorum(
+                lambda one: one.gas_needed(WHO, WHO, b""), next(FRESH)
+            )
+        return refused.value
+
+    said = ask(worded("no", "0xaa"), worded("nein", "0xaa"))
+    assert isinstance(said, CallReverted)
+    assert said.data == b"\xaa"
+    assert type(ask(worded("no", "0xaa"), worded("no", "0xbb"))) is NoQuorum

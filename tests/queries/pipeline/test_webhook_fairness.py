@@ -1,0 +1,122 @@
+"""Webhooks of one account keep nobody else's waiting, however many they are and where they go."""
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pytest
+from django.conf import LazySettings
+from ulid import ULID
+
+from accounts.models import Account
+from accounts.wallets import Wallet
+from queries.engines import embedded
+from queries.engines.alarm import Alarm
+from queries.limits import Limits
+from queries.models import Batch, WebhookDelivery
+from queries.pipeline import deliver
+from queries.pipeline.chains import Chains
+from queries.pipeline.clock import shared_now
+from queries.pipeline.queue import claim_delivery
+from queries.pipeline.worker import deliver_once
+from queries.routes import Routes
+from queries.statuses import BatchStatus
+from tests.queries.api.served_api import OTHER_WALLET, WALLET
+from tests.queries.receiver import receiver
+from tests.queries.slow_receivers import DRIPPING, slow_receiver
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+@pytest.fixture
+def accounts(settings: LazySettings) -> tuple[Account, Account]:
+    settings.WEBHOOKS_TO_PRIVATE = True
+    (one, _), (other, _) = (
+        Account.objects.of_wallet(Wallet(each)) for each in (WALLET, OTHER_WALLET)
+    )
+    return one, other
+
+
+def _due(owner: Account, count: int, url: str = "http://127.0.0.1:9/") -> None:
+    now = shared_now()
+    for _ in range(count):
+        batch = Batch.objects.create(
+            id=str(ULID()), owner=owner, destination=1, fee=64 * "0", submitted=now,
+            status=BatchStatus.DONE, webhook_url=url,
+        )  # fmt: skip
+        WebhookDelivery.objects.create(
+            id=str(ULID()), batch=batch, owner=owner, created=now, look_again=now
+        )
+
+
+def test_an_account_has_one_webhook_sent_at_a_time(accounts: tuple[Account, Account]) -> None:
+    one, other = accounts
+    _due(one, 2)
+    _due(other, 1)
+    first, second = claim_delivery(), claim_delivery()
+    assert first
+    assert second
+    assert [first.row.owner_id, second.row.owner_id] == [one.pk, other.pk]
+    assert claim_delivery() is None
+    first.close()
+    third = claim_delivery()
+    assert third
+    assert third.row.owner_id == one.pk
+
+
+def test_after_a_slow_failure_the_webhooks_of_other_accounts_go_first(
+    accounts: tuple[Account, Account], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one, other = accounts
+    _due(one, 3)
+
+    def hang(*_: object, **__: object) -> int:
+        time.sleep(0.5)
+        _due(other, 1)
+        return 500
+
+    monkeypatch.setattr(deliver, "post", hang)
+    assert deliver_once(Limits())
+    lease = claim_delivery()
+    assert lease
+    assert lease.row.owner_id == other.pk
+
+
+@contextmanager
+def _delivering(looks_every: float) -> Iterator[None]:
+    alarm = Alarm()
+    threads = embedded.run(lambda: Chains(Routes({})), 0, alarm, looks_every)
+    try:
+        yield
+    finally:
+        alarm.stop()
+        for thread in threads:
+            thread.join(20)
+
+
+def test_one_account_has_its_webhooks_sent_without_a_pause(
+    accounts: tuple[Account, Account],
+) -> None:
+    """Though another thread looks meanwhile, finds that account busy, and sleeps."""
+    with receiver() as hook:
+        _due(accounts[0], 20, hook.url)
+        with _delivering(1.0):
+            until = time.monotonic() + 4
+            while len(hook.got) < 20 and time.monotonic() < until:
+                time.sleep(0.02)
+            assert len(hook.got) == 20
+
+
+def test_receivers_that_hang_keep_no_other_accounts_webhook_waiting(
+    accounts: tuple[Account, Account],
+) -> None:
+    stranger, other = accounts
+    with receiver() as hook, slow_receiver(*DRIPPING["a stall"]) as hanging:
+        _due(stranger, 2 * embedded.WEBHOOKS_AT_ONCE, hanging)
+        with _delivering(0.01):
+            time.sleep(0.3)
+            _due(other, 1, hook.url)
+            until = time.monotonic() + 3
+            while not hook.got and time.monotonic() < until:
+                time.sleep(0.05)
+            assert len(hook.got) == 1

@@ -1,0 +1,21 @@
+"""Headers as a node writes them."""
+
+from queries.proving.errors import HeaderFieldMissing
+from queries.proving.header_fields import FIELD_RULES, LATER_FIELD_RULES
+from queries.proving.headers import Header
+from queries.proving.rlp_items import read_string
+
+
+def header_to_json(header: Header) -> dict[str, str]:
+    """Write the header as a node does; one of a fork whose fields have no names yet is refused."""
+    rules = FIELD_RULES + LATER_FIELD_RULES
+    payloads = [*header.payloads, *map(read_string, header.later_items)]
+    if len(payloads) > len(rules):
+        raise HeaderFieldMissing(
+            f"the header 0x{header.hash.hex()} has {len(payloads)} fields; {len(rules)} are known"
+        )
+    written = {"hash": f"0x{header.hash.hex()}"}
+    for rule, payload in zip(rules, payloads, strict=False):
+        value = rule.value(payload)
+        written[rule.json_key] = hex(value) if isinstance(value, int) else f"0x{value.hex()}"
+    return written

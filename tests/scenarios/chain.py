@@ -1,0 +1,193 @@
+"""A real local chain (anvil), as a scenario sees it: JSON-RPC and contract calls."""
+
+import json
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import requests
+from eth_abi.abi import encode
+from eth_utils.abi import function_signature_to_4byte_selector
+from eth_utils.address import to_checksum_address
+
+from tests.commands import free_port
+
+CONTRACTS = Path(__file__).parents[2] / "queries" / "contracts"
+# The program itself: npm's wrapper leaves it running when the wrapper ends.
+ANVIL = "node_modules/@foundry-rs/anvil-*/bin/anvil"
+ETHER = 10**18
+OPTIONS = ("--slots-in-an-epoch", "1", "--hardfork", "osaka")  # a block is final two blocks later
+PROOFS, NO_PROOFS = ("--max-persisted-states", "20000"), ("--prune-history",)  # of older blocks
+DAY = 86_400
+L1_BLOCK = "0x4200000000000000000000000000000000000015"  # where an L2 says what it knows of its L1
+BODIES, NO_BODIES = True, False  # of eth_getBlockByNumber: with or without transactions
+
+
+class RpcError(Exception):
+    """The node answered with a JSON-RPC error."""
+
+
+class Chain:
+    """A chain of one node. It mines a block per transaction unless `block_time` is set.
+
+    It began a day ago, so that its head is not in the future however many blocks are mined. Its
+    node proves the state of every block, or with `proofs=False`, which mines thousands of blocks
+    in a second, of the newest one.
+    """
+
+    def __init__(
+        self,
+        id: int = 31337,  # noqa: A002
+        *options: str,
+        block_time: float = 0,
+        proofs: bool = True,
+    ) -> None:
+        self.id = id
+        options += (*(PROOFS if proofs else NO_PROOFS), "--timestamp", str(int(time.time()) - DAY))
+        if block_time:
+            options += ("--block-time", str(block_time))
+        port = str(free_port())
+        self.url = f"http://127.0.0.1:{port}"
+        self._session = requests.Session()
+        self._process = subprocess.Popen(
+            [
+                str(next(CONTRACTS.glob(ANVIL))),
+                "--port",
+                port,
+                "--chain-id",
+                str(id),
+                "--silent",
+                *OPTIONS,
+                *options,
+            ],
+            stdout=subprocess.DEVNULL,
+        )
+        self._await_start()
+        self.payer: str = self.rpc("eth_accounts")[0]
+
+    def _await_start(self) -> None:
+        until = time.monotonic() + 30
+        while True:
+            try:
+                self.rpc("eth_chainId")
+            except requests.ConnectionError:
+                assert self._process.poll() is None, "anvil ended"
+                assert time.monotonic() < until, "anvil did not start"
+                time.sleep(0.05)
+            else:
+                return
+
+    def close(self) -> None:
+        self._process.terminate()
+        self._process.wait(timeout=30)
+
+    def rpc(self, method: str, *params: object) -> Any:
+        question = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
+        answer = self._session.post(self.url, json=question, timeout=60).json()
+        if "error" in answer:
+            raise RpcError(answer["error"])
+        return answer["result"]
+
+    @property
+    def head(self) -> int:
+        return int(self.rpc("eth_blockNumber"), 16)
+
+    def mine(self, blocks: int = 1, seconds: int = 2) -> int:
+        """Mine blocks that are `seconds` apart; return the new head."""
+        self.rpc("anvil_mine", hex(blocks), hex(seconds))
+        return self.head
+
+    def header(self, block: int | str) -> dict[str, Any]:
+        name = hex(block) if isinstance(block, int) else block
+        header: dict[str, Any] = self.rpc("eth_getBlockByNumber", name, NO_BODIES)
+        return header
+
+    def balance(self, account: str, block: int | str = "latest") -> int:
+        name = hex(block) if isinstance(block, int) else block
+        return int(self.rpc("eth_getBalance", account, name), 16)
+
+    def set_balance(self, account: str, wei: int) -> None:
+        self.rpc("anvil_setBalance", account, hex(wei))
+
+    def set_slot(self, account: str, slot: int, value: int) -> None:
+        self.rpc("anvil_setStorageAt", account, f"0x{slot:064x}", f"0x{value:064x}")
+
+    def automine(self, *, on: bool) -> None:
+        self.rpc("evm_setAutomine", on)
+
+    def transactions_of(self, sender: str) -> list[dict[str, Any]]:
+        """All mined transactions of a sender, oldest first."""
+        blocks = (
+            self.rpc("eth_getBlockByNumber", hex(number), BODIES) for number in range(self.head + 1)
+        )
+        mined = (each for block in blocks for each in block["transactions"])
+        return [each for each in mined if each["from"] == sender.lower()]
+
+    def receipt(self, transaction: str) -> dict[str, Any]:
+        receipt: dict[str, Any] = self.rpc("eth_getTransactionReceipt", transaction)
+        return receipt
+
+    def cost(self, transaction: str) -> int:
+        """Wei that a mined transaction has cost its sender."""
+        receipt = self.receipt(transaction)
+        return int(receipt["gasUsed"], 16) * int(receipt["effectiveGasPrice"], 16)
+
+    def send(self, to: str | None, data: str, value: int = 0) -> dict[str, Any]:
+        """Send from the chain's own account and wait for the receipt."""
+        transaction = {"from": self.payer, "data": data, "value": hex(value), "gas": hex(2**24)}
+        sent = self.rpc("eth_sendTransaction", transaction | ({"to": to} if to else {}))
+        until = time.monotonic() + 30
+        while (receipt := self.receipt(sent)) is None:
+            assert time.monotonic() < until, "the transaction was not mined"
+            time.sleep(0.05)
+        assert receipt["status"] == "0x1", receipt
+        return receipt
+
+    def take_in(self, l1: "Chain", block: int) -> str:
+        """As an L2 does, with this block of its L1; return the block's hash."""
+        hash_: str = l1.header(block)["hash"]
+        self.send(L1_BLOCK, call_data("set(uint64,bytes32)", block, bytes.fromhex(hash_[2:])))
+        return hash_
+
+    def deploy(self, contract: str, types: Sequence[str] = (), values: Sequence[Any] = ()) -> str:
+        """Deploy one of the committed builds; return its address with checksum."""
+        code = build(contract)["bytecode"] + encode(types, values).hex()
+        return to_checksum_address(self.send(None, f"0x{code}")["contractAddress"])
+
+    def call(self, to: str, signature: str, *values: Any) -> bytes:
+        """Call a view function; a revert raises `RpcError`."""
+        call = {"to": to, "data": call_data(signature, *values)}
+        return bytes.fromhex(self.rpc("eth_call", call, "latest")[2:])
+
+
+def build(contract: str) -> dict[str, Any]:
+    """A contract's committed build output."""
+    built: dict[str, Any] = json.loads((CONTRACTS / "build" / f"{contract}.json").read_text())
+    return built
+
+
+def compiled(source: Path, contract: str) -> str:
+    """The creation code of a contract in a Solidity file, as hex without 0x."""
+    node = shutil.which("node", path=str(Path(sys.executable).parent)) or "node"
+    settings = {"outputSelection": {"*": {"*": ["evm.bytecode.object"]}}}
+    sources = {source.name: {"content": source.read_text()}}
+    content = {"language": "Solidity", "sources": sources, "settings": settings}
+    ended = subprocess.run(
+        [node, str(CONTRACTS / "node_modules" / "solc" / "solc.js"), "--standard-json"],
+        input=json.dumps(content),
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=True,
+    )
+    output = json.loads(ended.stdout[ended.stdout.index("{") :])
+    return str(output["contracts"][source.name][contract]["evm"]["bytecode"]["object"])
+
+
+def call_data(signature: str, *values: Any) -> str:
+    types = signature[signature.index("(") + 1 : -1].split(",") if values else []
+    return f"0x{(function_signature_to_4byte_selector(signature) + encode(types, values)).hex()}"

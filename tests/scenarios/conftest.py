@@ -1,0 +1,145 @@
+"""What scenarios start from: chains, nodes, empty databases, and a whole running service."""
+
+import os
+import sqlite3
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, ExitStack, closing, contextmanager
+from dataclasses import dataclass
+from itertools import count
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import psycopg
+import pytest
+
+from tests.scenarios.chain import Chain
+from tests.scenarios.node import Node
+from tests.scenarios.service import OWNERS, Service
+
+SERVER = os.environ.get("DATABASE_URL", "")
+numbers = count(1)
+
+
+@dataclass(frozen=True)
+class Template:
+    """A database with all tables and an API key of each owner; scenarios get copies of it."""
+
+    database: str
+    keys: tuple[str, ...]
+
+
+@contextmanager
+def new_database(folder: Path, template: str = "") -> Iterator[str]:
+    """Yield the DATABASE_URL of a new database, of the kind that DATABASE_URL names."""
+    if not SERVER.startswith("postgres"):
+        file = folder / "tacitus.sqlite3"
+        if template:
+            with closing(sqlite3.connect(template.removeprefix("sqlite:///"))) as source:
+                source.execute("VACUUM INTO ?", (str(file),))
+        yield f"sqlite:///{file}"
+        return
+    name = f"scenario_{os.getpid()}_{next(numbers)}"
+    copied = urlsplit(template).path[1:] or "template1"
+    with psycopg.connect(SERVER, autocommit=True) as server:
+        server.execute(f'CREATE DATABASE "{name}" TEMPLATE "{copied}"')
+        try:
+            yield urlsplit(SERVER)._replace(path=f"/{name}").geturl()
+        finally:
+            server.execute(f'DROP DATABASE "{name}" WITH (FORCE)')
+
+
+@contextmanager
+def installed(template: Template, folder: Path) -> Iterator[Service]:
+    """Yield an installation that knows no chain; whatever it started is stopped at the end."""
+    with (
+        new_database(folder, template.database) as database,
+        closing(Service(folder, database, template.keys)) as service,
+    ):
+        yield service
+
+
+@contextmanager
+def proving(service: Service, chain: Chain) -> Iterator[Service]:
+    """Prove `chain` to itself with one server and one prover."""
+    service.add_chain(chain)
+    service.add_registry("native", chain, chain)
+    service.serve()
+    service.prove()
+    yield service
+
+
+@pytest.fixture(scope="session")
+def template(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Template]:
+    folder = tmp_path_factory.mktemp("template")
+    with new_database(folder) as url:
+        service = Service(folder, url)
+        service.manage("migrate", "--verbosity", "0")
+        keys = [service.manage("create_api_key", "--owner", each).stdout for each in OWNERS]
+        yield Template(url, tuple(key.strip() for key in keys))
+
+
+@pytest.fixture(scope="session")
+def install(
+    template: Template, tmp_path_factory: pytest.TempPathFactory
+) -> Callable[[], AbstractContextManager[Service]]:
+    """`with install() as service:` is the same as `new_service()`, for fixtures of a module."""
+    return lambda: installed(template, tmp_path_factory.mktemp("service"))
+
+
+@pytest.fixture
+def new_service(
+    template: Template, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Callable[[], Service]]:
+    """`new_service()` is an installation without chains; nothing of it runs."""
+    with ExitStack() as stack:
+        yield lambda: stack.enter_context(installed(template, tmp_path_factory.mktemp("service")))
+
+
+@pytest.fixture
+def back_up(tmp_path: Path) -> Iterator[Callable[[Service], str]]:
+    """`back_up(service)` is the DATABASE_URL of a copy; nothing of the service may run."""
+    with ExitStack() as stack:
+        yield lambda service: stack.enter_context(new_database(tmp_path, service.database))
+
+
+@pytest.fixture
+def new_chain() -> Iterator[Callable[..., Chain]]:
+    """`new_chain(id, *options_of_anvil, block_time=…)` starts a chain."""
+    with ExitStack() as stack:
+        yield lambda *arguments, **options: stack.enter_context(
+            closing(Chain(*arguments, **options))
+        )
+
+
+@pytest.fixture
+def new_node() -> Iterator[Callable[[Chain], Node]]:
+    """`new_node(chain)` starts a node in front of the chain's own, which can fail or lie."""
+    with ExitStack() as stack:
+        yield lambda chain: stack.enter_context(closing(Node(chain)))
+
+
+@pytest.fixture
+def chain(new_chain: Callable[..., Chain]) -> Chain:
+    """A chain of 12 blocks that mines one more for each transaction."""
+    chain = new_chain()
+    chain.mine(12)
+    return chain
+
+
+@pytest.fixture
+def service(new_service: Callable[[], Service], chain: Chain) -> Iterator[Service]:
+    """An installation that proves `chain` to itself; its server and one prover run."""
+    with proving(new_service(), chain) as service:
+        yield service
+
+
+@pytest.fixture(scope="session")
+def shared(template: Template, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
+    """The same, shared by scenarios that do not disturb each other; its chain is `shared.chain`."""
+    with (
+        closing(Chain()) as chain,
+        installed(template, tmp_path_factory.mktemp("shared")) as service,
+    ):
+        chain.mine(12)
+        with proving(service, chain) as running:
+            yield running

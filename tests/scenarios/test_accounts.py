@@ -1,0 +1,79 @@
+"""What a dApp asks first: accounts and storage slots at past blocks."""
+
+import requests
+from eth_account import Account as Key
+
+from tests.scenarios.service import (
+    BALANCE,
+    CODE_HASH,
+    HELD,
+    HOLDER,
+    NONCE,
+    STORAGE_ROOT,
+    Service,
+    accounts,
+)
+
+STEPS = ["INITIAL_STATE", "BLOCKHASH_AVAILABLE", "HEADER_ACCUMULATED", "ACCOUNT_ACCUMULATED"]
+PROPS = ("NONCE", "BALANCE", "STORAGE_ROOT", "CODE_HASH")
+NO_STORAGE = 0x56E81F171BCC55A6FF8345E692C0F86E5B48E01B996CADC001622FB5E363B421
+NO_CODE = 0xC5D2460186F7233C927E7DB2DCC703C0E500B653CA82273B7BFAD8045D85A470
+
+
+def test_the_example_of_the_specification(shared: Service) -> None:
+    block = shared.chain.mine(2) - 1
+    key = {"apiKey": shared.keys[0]}
+    submitted = requests.post(
+        f"{shared.url}/submit-batch-query",
+        params=key,
+        json={
+            "destinationChainId": "31337",
+            "fee": "0",
+            "data": {
+                "31337": {
+                    f"block:{block}": {"accounts": {HOLDER: {"props": ["BALANCE"], "slots": []}}}
+                }
+            },
+        },
+        timeout=60,
+    )
+    batch = submitted.json()["internalId"]
+    assert len(batch) == 26
+    shared.wait(batch)
+    asked = {**key, "batchQueryId": batch}
+    status = requests.get(f"{shared.url}/batch-query-status", params=asked, timeout=60).json()
+    assert status["queryStatus"] == "DONE"
+    (query,) = status["queries"]
+    assert [(step["step"], step["status"]) for step in query["steps"]] == [
+        (step, "COMPLETED") for step in STEPS
+    ]
+    assert shared.field(HOLDER, block, BALANCE) == HELD == shared.chain.balance(HOLDER, block)
+
+
+def test_every_field_of_an_account_is_as_its_node_proves_it(shared: Service) -> None:
+    contract = shared.registries[31337, 31337]
+    shared.chain.set_slot(contract, 2**255, 7)
+    block = shared.chain.mine(2) - 1
+    shared.wait(shared.submit({31337: {block: accounts(contract, props=PROPS)}}))
+    told = shared.chain.rpc("eth_getProof", contract, [], hex(block))
+    fields = {field: shared.field(contract, block, field) for field in range(4)}
+    assert fields == {
+        NONCE: int(told["nonce"], 16),
+        BALANCE: int(told["balance"], 16),
+        STORAGE_ROOT: int(told["storageHash"], 16),
+        CODE_HASH: int(told["codeHash"], 16),
+    }
+    assert fields[STORAGE_ROOT] != NO_STORAGE
+    assert fields[CODE_HASH] != NO_CODE
+
+
+def test_an_absent_account_and_slots_that_are_zero_are_proven(shared: Service) -> None:
+    absent, present = Key.create().address, Key.create().address
+    shared.chain.set_slot(present, 1, 5)
+    shared.chain.set_slot(present, 2, 0)
+    block = shared.chain.mine(2) - 1
+    asked = accounts(absent, present, props=PROPS, slots=["0x1", "0x2", "0x3"])
+    shared.wait(shared.submit({31337: {block: asked}}))
+    assert [shared.field(absent, block, each) for each in range(4)] == [0, 0, NO_STORAGE, NO_CODE]
+    assert [shared.slot(absent, block, each) for each in (1, 2, 3)] == [0, 0, 0]
+    assert [shared.slot(present, block, each) for each in (1, 2, 3)] == [5, 0, 0]

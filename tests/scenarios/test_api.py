@@ -1,0 +1,168 @@
+"""What a program gets from the API beside a proof: estimates, lists, files, CORS."""
+
+import csv
+import io
+import subprocess
+import sys
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import requests
+
+from tests.scenarios.chain import Chain
+from tests.scenarios.service import (
+    HELD,
+    HOLDER,
+    Service,
+    accounts,
+    request,
+)
+
+GAS_PRICE_ORACLE = "0x420000000000000000000000000000000000000F"  # of every OP-stack chain
+L1_FEE = 77 * 10**14  # wei
+
+
+def test_the_same_idempotency_key_submits_a_batch_once(shared: Service) -> None:
+    first, other = (
+        request({31337: {shared.chain.mine(2) - 1: accounts(HOLDER, props=props)}})
+        for props in (["BALANCE"], ["NONCE"])
+    )
+
+    def submit(content: Any, key: str) -> requests.Response:
+        return shared.post("/submit-batch-query", content, Idempotency_Key=key)
+
+    with ThreadPoolExecutor(8) as pool:
+        answers = [each.json() for each in pool.map(submit, 8 * [first], 8 * ["one"])]
+    assert all(each == answers[0] for each in answers)
+    conflict = submit(other, "one")
+    assert (conflict.status_code, conflict.json()["code"]) == (409, "idempotency_key_reused")
+    assert submit(other, "two").json() != answers[0]
+    shared.wait(answers[0]["internalId"])
+
+
+def estimate(service: Service, block: int) -> dict[str, Any]:
+    answer = service.post("/estimate", request({31337: {block: accounts(HOLDER)}}))
+    assert answer.status_code == 200, answer.text
+    told: dict[str, Any] = answer.json()
+    return told
+
+
+def test_a_batch_with_the_estimated_fee_is_done_and_spends_no_more(
+    new_service: Callable[[], Service], chain: Chain
+) -> None:
+    service = new_service()
+    service.add_chain(chain, free=False)
+    service.add_registry("native", chain, chain)
+    service.serve()
+    block = chain.mine(2) - 1
+    first = estimate(service, block)
+    assert (first["complete"], first["free"]) == (True, False)
+    assert 0 < int(first["cost"]) <= int(first["feeNeeded"])
+    # OP-stack chains take more, for their L1. (This code returns L1_FEE for every call.)
+    chain.rpc("anvil_setCode", GAS_PRICE_ORACLE, f"0x66{L1_FEE:014x}5f5260205ff3")
+    block = chain.mine(2) - 1
+    told = estimate(service, block)
+    assert int(told["feeNeeded"]) >= int(first["feeNeeded"]) + L1_FEE
+    service.prove()
+    too_little = service.submit_balance(block, fee=str(L1_FEE))
+    assert service.wait(too_little, end="REJECTED")["code"] == "fee_too_low"
+    status = service.wait(service.submit_balance(block, fee=told["feeNeeded"]))
+    assert 0 < int(status["spent"]) <= int(told["feeNeeded"])
+    # What is proven costs nothing.
+    again = estimate(service, block)
+    assert (again["feeNeeded"], again["blocks"][0]["proven"] != []) == ("0", True)
+    assert service.wait(service.submit_balance(block, fee="1"))["spent"] == "0"
+
+
+def test_a_list_has_ones_own_batches_newest_first_page_by_page(
+    service: Service, chain: Chain
+) -> None:
+    block = chain.mine(2) - 1
+    mine = [service.submit_balance(block) for _ in range(5)]
+    others = service.submit_balance(block, key=service.keys[1])
+    service.wait(*mine, others)
+    listed: list[str] = []
+    page = service.get("/batch-queries", limit=2).json()
+    while len(listed) < len(mine):
+        assert len(page["batches"]) <= 2
+        listed += [each["internalId"] for each in page["batches"]]
+        if page["cursor"]:
+            page = service.get("/batch-queries", limit=2, cursor=page["cursor"]).json()
+    assert page["cursor"] is None
+    assert listed == sorted(mine, reverse=True)
+    done = service.get("/batch-queries", key=service.keys[1], status="DONE").json()["batches"]
+    assert [each["internalId"] for each in done] == [others]
+    assert service.get("/batch-queries", status="REJECTED").json()["batches"] == []
+
+
+def test_the_routes_are_public(shared: Service) -> None:
+    answer = requests.get(f"{shared.url}/chain-connections", timeout=30)
+    here = {"originChainId": "31337", "destinationChainId": "31337"}
+    assert here.items() <= answer.json()["connections"][0].items()
+
+
+def test_facts_are_files_and_a_link_leads_from_one_to_the_next(shared: Service) -> None:
+    """A file has 1,000 queries and some; three batches ask the same of 400 accounts."""
+    block = shared.chain.mine(2) - 1
+    many = [f"0x{number:040x}" for number in range(1, 401)]
+    batches = [shared.submit({31337: {block: accounts(HOLDER, *many)}}) for _ in range(3)]
+    shared.wait(*batches)
+    page = f"{shared.url}/explorer/block/31337/{block}/facts"
+    first = requests.get(f"{page}.json", timeout=60)
+    rest = requests.get(f"{shared.url}{first.links['next']['url']}", timeout=60)
+    assert "next" not in rest.links
+    rows = first.json() + rest.json()
+    assert {each["account"].lower() for each in rows} == {HOLDER.lower(), *many}
+    (batch_file,) = {
+        requests.get(f"{shared.url}/explorer/query/{each}/facts.csv", timeout=60).text.count("\n")
+        for each in batches
+    }
+    assert batch_file == 402  # a head and a line for each
+    table = csv.DictReader(io.StringIO(requests.get(f"{page}.csv", timeout=60).text))
+    (row,) = [each for each in list(table)[:1_201] if each["account"] == HOLDER][:1]
+    assert (row["block"], row["field_or_slot"]) == (str(block), "BALANCE")
+    assert int(row["word"], 16) == HELD
+
+
+def test_the_client_file_of_the_server_submits_and_waits(shared: Service, tmp_path: Path) -> None:
+    file = tmp_path / "tacitus.py"
+    file.write_bytes(requests.get(f"{shared.url}/tacitus.py", timeout=30).content)
+    settings = {"TACITUS_URL": shared.url, "TACITUS_KEY": shared.keys[0]}
+
+    def run(*arguments: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [sys.executable, str(file), *arguments],
+            env=settings,
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
+        )
+
+    asked = ["--account", HOLDER, "--prop", "BALANCE", "--to", "31337", "--wait"]
+    ended = run("submit", "--block", str(shared.chain.mine(2) - 1), *asked)
+    assert (ended.returncode, f"{HELD:,} wei" in ended.stdout) == (0, True), ended.stderr
+    refused = run("submit", "--block", "1", *asked, "--prop", "SHOE_SIZE")
+    assert refused.returncode != 0
+    assert "SHOE_SIZE" in refused.stderr
+
+
+def test_pages_of_any_origin_may_call_the_api_unless_the_operator_says_no(
+    shared: Service, new_service: Callable[[], Service]
+) -> None:
+    closed = new_service()
+    closed.serve(API_CORS="0")
+    origin = {"Origin": "https://dapp.example"}
+    asks = origin | {"Access-Control-Request-Method": "POST"}
+    for service, allowed in ((shared, "*"), (closed, None)):
+        address = f"{service.url}/chain-connections"
+        for answer in (
+            requests.get(address, headers=origin, timeout=30),
+            requests.options(f"{service.url}/submit-batch-query", headers=asks, timeout=30),
+        ):
+            assert answer.headers.get("Access-Control-Allow-Origin") == allowed
+            assert "Access-Control-Allow-Credentials" not in answer.headers
+    page = requests.get(f"{shared.url}/dashboard", headers=origin, timeout=30)
+    assert "Access-Control-Allow-Origin" not in page.headers

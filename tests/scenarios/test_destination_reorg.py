@@ -1,0 +1,122 @@
+"""The destination reorganises: facts are there again in the end, and nobody pays twice."""
+
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, closing
+
+import pytest
+
+from tests.scenarios.chain import Chain
+from tests.scenarios.service import BALANCE, HOLDER, SIGNER, Service, until
+
+CONFIRMATIONS = 2
+
+
+@pytest.fixture(scope="module")
+def served(install: Callable[[], AbstractContextManager[Service]]) -> Iterator[Service]:
+    """No prover runs: each scenario starts its own."""
+    with closing(Chain()) as chain, install() as service:
+        service.add_chain(chain, confirmations=CONFIRMATIONS)
+        service.add_registry("native", chain, chain)
+        chain.mine(40)
+        service.serve()
+        yield service
+
+
+@pytest.fixture(scope="module")
+def blocks() -> Iterator[int]:
+    """Blocks that no other scenario here proves, below all that is reorganised."""
+    return iter(range(2, 30))
+
+
+def reorganise(chain: Chain, depth: int) -> None:
+    """Replace the last blocks by empty ones."""
+    before = chain.header(chain.head)["hash"]
+    chain.rpc("anvil_reorg", depth, [])
+    assert chain.header(chain.head)["hash"] != before
+
+
+def proving_transaction(service: Service, block: int) -> str:
+    """Check that the fact is there, proven by one transaction and no nonce is missing; its hash."""
+    chain = service.chain
+    (event,) = service.events("AccountProven(address,uint256)", int(HOLDER, 16), block)
+    assert service.field(HOLDER, block, BALANCE) == chain.balance(HOLDER, block)
+    nonces = [int(each["nonce"], 16) for each in chain.transactions_of(SIGNER)]
+    assert nonces == list(range(len(nonces)))
+    return str(event["transactionHash"])
+
+
+def says_that_facts_were_lost(served: Service, batch: str) -> bool:
+    """On its page, as long as they are not confirmed again."""
+    page = served.get(f"/explorer/query/{batch}").text
+    return "after the batch was DONE. They are proven again at no further charge." in page
+
+
+def test_a_reorg_before_the_transaction_is_mined(served: Service, blocks: Iterator[int]) -> None:
+    chain, block = served.chain, next(blocks)
+    chain.automine(on=False)
+    with served.prove():
+        batch = served.submit_balance(block)
+        served.wait_for(batch, "transaction_on_its_way")
+        reorganise(chain, 3)
+        chain.automine(on=True)
+        chain.mine(CONFIRMATIONS + 1)
+        status = served.wait(batch)
+    assert int(status["spent"]) == chain.cost(proving_transaction(served, block))
+
+
+def test_a_reorg_after_the_transaction_was_mined(served: Service, blocks: Iterator[int]) -> None:
+    chain, block = served.chain, next(blocks)
+    with served.prove():
+        batch = served.submit_balance(block)
+        served.wait_for(batch, "confirming")
+        assert served.is_proven(HOLDER, block)
+        reorganise(chain, 1)
+        assert not served.is_proven(HOLDER, block)
+        until(lambda: served.is_proven(HOLDER, block), what="the transaction is sent again")
+        chain.mine(CONFIRMATIONS)
+        status = served.wait(batch)
+    assert int(status["spent"]) == chain.cost(proving_transaction(served, block))
+
+
+def test_a_reorg_after_done(served: Service, blocks: Iterator[int]) -> None:
+    """Deeper than the batch waited for: it stays DONE, and is not charged twice."""
+    chain, block = served.chain, next(blocks)
+    with served.prove():
+        batch = served.submit_balance(block)
+        served.wait_for(batch, "confirming")
+        chain.mine()
+        spent = int(served.wait(batch)["spent"])
+    reorganise(chain, CONFIRMATIONS)
+    assert not served.is_proven(HOLDER, block)
+    chain.mine(4)
+    with served.prove():  # a new one looks at once at what became final
+        until(lambda: served.is_proven(HOLDER, block), what="the transaction is sent again")
+        assert says_that_facts_were_lost(served, batch)
+        chain.mine(4)
+        until(lambda: not says_that_facts_were_lost(served, batch))
+        again = proving_transaction(served, block)
+        status = served.status(batch)
+    assert status["queryStatus"] == "DONE"
+    assert int(status["spent"]) in {spent, chain.cost(again)}
+
+
+def test_a_reorg_that_replaces_the_proven_block_as_well(served: Service) -> None:
+    """Source and destination are one chain: the block is proven as it is now."""
+    chain = served.chain
+    with served.prove():
+        block = chain.mine(2) - 1
+        batch = served.submit_balance(block)
+        chain.mine()
+        served.wait_for(batch, "confirming")
+        replaced = chain.header(block)["hash"]
+        reorganise(chain, 4)
+        assert chain.header(block)["hash"] != replaced
+
+        def done() -> bool:
+            chain.mine()
+            return bool(served.status(batch)["queryStatus"] == "DONE")
+
+        until(done)
+    proving_transaction(served, block)
+    (event,) = served.events("HeaderAccumulated(uint256,bytes32)", block)
+    assert event["data"] == chain.header(block)["hash"]

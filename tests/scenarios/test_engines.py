@@ -1,0 +1,58 @@
+"""What wakes provers: a message over Redis or RabbitMQ, and the clock where there is no broker."""
+
+import os
+import socket
+import time
+from collections.abc import Callable
+from urllib.parse import urlsplit
+
+import pytest
+
+from tests.commands import free_port
+from tests.scenarios.chain import Chain
+from tests.scenarios.service import Service, until
+
+BROKERS = ("redis://127.0.0.1:6379/9", "amqp://guest:guest@127.0.0.1:5672//")
+POLLS_EVERY = 5  # seconds
+
+
+def start(service: Service, chain: Chain, broker: str) -> None:
+    service.settings |= {"PROVER_ENGINE": "celery", "CELERY_BROKER": broker}
+    service.add_chain(chain)
+    service.add_registry("native", chain, chain)
+    service.serve()
+    service.prove()
+
+
+def see_that_it_answers(broker: str) -> None:
+    parts = urlsplit(broker)
+    try:
+        socket.create_connection((str(parts.hostname), int(parts.port or 0)), timeout=2).close()
+    except OSError:
+        (pytest.fail if os.environ.get("REQUIRE_BROKERS") else pytest.skip)(f"no broker: {broker}")
+
+
+@pytest.mark.parametrize("broker", BROKERS, ids=["Redis", "RabbitMQ"])
+def test_a_message_over_a_broker_wakes_a_prover(
+    new_service: Callable[[], Service], chain: Chain, broker: str
+) -> None:
+    """Sooner than it polls, three times in a row."""
+    see_that_it_answers(broker)
+    service = new_service()
+    start(service, chain, broker)
+
+    def is_done_at_once() -> bool:
+        begin = time.monotonic()
+        service.wait(service.submit_balance(chain.mine(2) - 1))
+        return time.monotonic() - begin < POLLS_EVERY / 2
+
+    # A message may also wake another prover that listens to this broker.
+    until(lambda: all(is_done_at_once() for _ in range(3)))
+
+
+def test_without_a_broker_a_prover_finds_batches_by_polling(
+    new_service: Callable[[], Service], chain: Chain
+) -> None:
+    service = new_service()
+    start(service, chain, f"redis://127.0.0.1:{free_port()}/0")
+    service.wait(service.submit_balance(chain.mine(2) - 1))

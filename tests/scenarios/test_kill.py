@@ -1,0 +1,169 @@
+"""One of two provers ends, by kill -9 at a JSON-RPC call or by SIGTERM: the other one goes on."""
+
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, closing
+from itertools import islice
+
+import pytest
+
+from tests.scenarios.chain import Chain
+from tests.scenarios.node import Fault, NoAnswerError, Node, Question
+from tests.scenarios.service import BALANCE, HOLDER, SIGNER, Process, Service, accounts, until
+
+LEASE = "2"  # seconds
+OTHER = "0x69030ef8C2744b37a096fAf2A4C78B4dAec1308b"
+FEES = ["eth_maxPriorityFeePerGas", "eth_gasPrice", "eth_feeHistory"]
+SIGNER_STATE = ["eth_getTransactionCount", "eth_getBalance"]
+
+
+class Killing:
+    """Kills the first prover that asks for one of these methods, before or after the answer.
+
+    `sent`: only after a transaction was sent.
+    """
+
+    def __init__(self, *methods: str, sent: bool, answered: bool) -> None:
+        self.methods = methods
+        self.answered = answered
+        self.killed: Process | None = None
+        self._armed = not sent
+        self._lock = threading.Lock()
+
+    def at(self, prover: Process, node: Node) -> Fault:
+        def fault(question: Question) -> None:
+            with self._lock:
+                method = question["method"]
+                kills = self._armed and method in self.methods and not self.killed
+                self._armed |= method == "eth_sendRawTransaction"
+                if not kills:
+                    return
+                self.killed = prover
+            if self.answered:
+                node.forward(question)
+            prover.kill()
+            raise NoAnswerError
+
+        return fault
+
+
+class Provers:
+    """Two of one service, each with a node of its own. `alive()` starts what was killed again."""
+
+    def __init__(self, service: Service, nodes: list[Node]) -> None:
+        self.service = service
+        self.nodes = nodes
+        self._running: list[Process | None] = [None, None]
+
+    def alive(self) -> list[Process]:
+        for place, node in enumerate(self.nodes):
+            node.is_well()
+            prover = self._running[place]
+            if prover is None or not prover.runs:
+                own = self.service.routes_with(nodes=[node.url])
+                self._running[place] = self.service.prove(ROUTES_FILE=own)
+        return [each for each in self._running if each]
+
+
+@pytest.fixture(scope="module")
+def provers(install: Callable[[], AbstractContextManager[Service]]) -> Iterator[Provers]:
+    with (
+        closing(Chain()) as chain,
+        closing(Node(chain)) as first,
+        closing(Node(chain)) as second,
+        install() as service,
+    ):
+        service.settings["PROVER_LEASE_SECONDS"] = LEASE
+        service.add_chain(chain)
+        service.add_registry("native", chain, chain)
+        chain.mine(80)
+        service.serve()
+        yield Provers(service, [first, second])
+
+
+@pytest.fixture(scope="module")
+def blocks() -> Iterator[int]:
+    """Blocks that no other scenario here proves."""
+    return iter(range(2, 80))
+
+
+def assert_proven_once(
+    service: Service, before: int, batches: list[str], facts: list[tuple[str, int]]
+) -> None:
+    """By transactions after so many `before`, without a gap, which the batches have paid for."""
+    chain = service.chain
+    for account, block in facts:
+        proven = service.events("AccountProven(address,uint256)", int(account, 16), block)
+        assert len(proven) == 1
+        assert service.field(account, block, BALANCE) == chain.balance(account, block)
+    sent = chain.transactions_of(SIGNER)[before:]
+    nonces = [int(each["nonce"], 16) for each in sent]
+    assert nonces == list(range(before, before + len(sent)))
+    assert all(chain.receipt(each["hash"])["logs"] for each in sent)  # none proved nothing
+    spent = sum(int(service.status(each)["spent"]) for each in batches)
+    assert spent == sum(chain.cost(each["hash"]) for each in sent)
+
+
+# The methods; whether only after a transaction was sent; whether after their answer.
+POINTS = {
+    "before eth_chainId": (["eth_chainId"], False, False),
+    "before eth_getBlockByNumber": (["eth_getBlockByNumber"], False, False),
+    "after eth_getBlockByNumber": (["eth_getBlockByNumber"], False, True),
+    "before eth_call": (["eth_call"], False, False),
+    "after eth_call": (["eth_call"], False, True),
+    "before eth_getProof": (["eth_getProof"], False, False),
+    "after eth_getProof": (["eth_getProof"], False, True),
+    "before eth_estimateGas": (["eth_estimateGas"], False, False),
+    "after eth_estimateGas": (["eth_estimateGas"], False, True),
+    "after the fees": (FEES, False, True),
+    "after the signer's state": (SIGNER_STATE, False, True),
+    "before eth_sendRawTransaction": (["eth_sendRawTransaction"], False, False),
+    "after eth_sendRawTransaction": (["eth_sendRawTransaction"], False, True),
+    "before eth_getTransactionReceipt": (["eth_getTransactionReceipt"], True, False),
+    "after eth_getTransactionReceipt": (["eth_getTransactionReceipt"], True, True),
+    "before the read-back": (["eth_call"], True, False),
+    "after the read-back": (["eth_call"], True, True),
+}
+
+
+@pytest.mark.parametrize(("methods", "sent", "answered"), POINTS.values(), ids=POINTS)
+def test_a_prover_is_killed_and_the_other_one_finishes(
+    provers: Provers, blocks: Iterator[int], methods: list[str], *, sent: bool, answered: bool
+) -> None:
+    service, chain = provers.service, provers.service.chain
+    before = len(chain.transactions_of(SIGNER))
+    kill = Killing(*methods, sent=sent, answered=answered)
+    for prover, node in zip(provers.alive(), provers.nodes, strict=True):
+        node.faults(kill.at(prover, node))
+    first, second = islice(blocks, 2)
+    batches = [
+        service.submit({31337: {first: accounts(HOLDER, OTHER)}}),
+        service.submit({31337: {first: accounts(HOLDER), second: accounts(HOLDER)}}),
+    ]
+    until(lambda: kill.killed and not kill.killed.runs, what="a prover is killed at this call")
+    service.wait(*batches)
+    assert_proven_once(
+        service, before, batches, [(HOLDER, first), (OTHER, first), (HOLDER, second)]
+    )
+
+
+def test_a_prover_is_stopped_with_work_in_hand_and_the_other_one_goes_on(
+    provers: Provers, blocks: Iterator[int]
+) -> None:
+    service, running = provers.service, provers.alive()
+    before = len(service.chain.transactions_of(SIGNER))
+    facts = [(HOLDER, block) for block in islice(blocks, 6)]
+    for node in provers.nodes:
+        node.is_slow(0.2)
+        node.calls.clear()
+    batches = [service.submit_balance(block) for _, block in facts]
+
+    def working() -> list[Process]:
+        asked = zip(running, provers.nodes, strict=True)
+        return [prover for prover, node in asked if node.calls["eth_getProof"]]
+
+    until(working)[0].stop()  # which ends with 0
+    for node in provers.nodes:
+        node.is_well()
+    service.wait(*batches)
+    assert_proven_once(service, before, batches, facts)

@@ -1,0 +1,143 @@
+"""Clients of earlier years, with one base URL changed: each of their ways of asking goes through.
+
+They read `internalId`, `queryStatus` and `error`, so this reads nothing else of an answer.
+"""
+
+import json
+import re
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, ExitStack, closing
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+import requests
+
+from tests.scenarios.chain import Chain, compiled
+from tests.scenarios.receiver import Receiver
+from tests.scenarios.recorded_requests import ALIASES, RECORDED, KeyPlace
+from tests.scenarios.service import HELD, HOLDER, Service, accounts, request, until
+
+HOLDER_CONTRACT = Path(__file__).parents[1] / "queries" / "contracts" / "sources" / "Holder.sol"
+
+
+@dataclass(frozen=True)
+class Place:
+    """A service whose chain has the clients' names, and what words in their requests mean."""
+
+    service: Service
+    hook: Receiver
+    words: dict[str, str]
+
+    def ask(self, method: str, path: str, where: KeyPlace, **more: Any) -> requests.Response:
+        key = self.service.keys[0]
+        parameters = more.pop("params", {}) | ({} if where is KeyPlace.HEADER else {"apiKey": key})
+        headers = {} if where is KeyPlace.URL else {"api-key": key}
+        url = f"{self.service.url}{path}"
+        return requests.request(method, url, params=parameters, headers=headers, timeout=30, **more)
+
+    def submit(self, content: Any, where: KeyPlace = KeyPlace.BOTH) -> requests.Response:
+        return self.ask("POST", "/submit-batch-query", where, json=content)
+
+    def status(self, batch: str, where: KeyPlace) -> requests.Response:
+        return self.ask("GET", "/batch-query-status", where, params={"batchQueryId": batch})
+
+
+@pytest.fixture(scope="module")
+def place(install: Callable[[], AbstractContextManager[Service]]) -> Iterator[Place]:
+    with ExitStack() as stack:
+        chain = stack.enter_context(closing(Chain()))
+        hook = stack.enter_context(closing(Receiver()))
+        service = stack.enter_context(install())
+        service.settings["WEBHOOKS_TO_PRIVATE"] = "1"
+        service.add_chain(chain, aliases=list(ALIASES))
+        service.add_registry("native", chain, chain)
+        contract = chain.send(None, f"0x{compiled(HOLDER_CONTRACT, 'Holder')}")["contractAddress"]
+        block, moment = chain.head, int(chain.header("latest")["timestamp"], 16)
+        chain.mine(3)  # which block a time is of shows with the next one
+        service.serve()
+        service.prove()
+        words = {
+            "CHAIN": "31337",
+            "BLOCK": f"{block}",
+            "TIME": f"{moment}",
+            "HOLDER": HOLDER.lower(),
+            "MISSPELLED": HOLDER.replace("0xd8dA", "0xD8Da"),
+            "CONTRACT": contract,
+            "HOOK": hook.url,
+        }
+        yield Place(service, hook, words)
+
+
+def test_each_recorded_request_is_done_and_readable_by_the_deployed_selectors(
+    place: Place,
+) -> None:
+    named = re.compile(rf"\b({'|'.join(place.words)})\b")
+    submitted = {}
+    for each in RECORDED:
+        content = json.loads(named.sub(lambda word: place.words[word[0]], each.body))
+        submitted[each] = until(lambda: taken(place.submit(content, each.key)))  # noqa: B023
+        assert re.fullmatch("[0-9A-HJKMNP-TV-Z]{26}", submitted[each])
+    for each, batch in submitted.items():
+        until(lambda: place.status(batch, each.key).json()["queryStatus"] == "DONE")  # noqa: B023
+        assert place.status(batch, each.key).status_code == 200
+        page = f"{place.service.url}/explorer/query/{batch}"  # clients print this link
+        assert requests.get(page, timeout=30).status_code == 200
+    # What contracts in the field call: accountField and accountStorageSlotValues.
+    registry, block = place.service.registries[31337, 31337], int(place.words["BLOCK"])
+    balance = f"0x7177899b{HOLDER[2:]:0>64}{block:064x}{1:064x}"
+    slot = f"0x7e445a26{place.words['CONTRACT'][2:]:0>64}{block:064x}{1:064x}"
+    chain = place.service.chain
+    read = [
+        int(chain.rpc("eth_call", {"to": registry, "data": each}, "latest"), 16)
+        for each in (balance, slot)
+    ]
+    stored = chain.rpc("eth_getStorageAt", place.words["CONTRACT"], "0x1", hex(block))
+    assert read == [HELD, int(stored, 16)]
+    (with_hook,) = [batch for each, batch in submitted.items() if "HOOK" in each.body]
+    until(lambda: with_hook.encode() in b"".join(each.body for each in place.hook.came))
+
+
+def taken(answer: requests.Response) -> str:
+    """The id; none while a time is later than the last block that the prover has seen."""
+    if answer.status_code == 200:
+        return str(answer.json()["internalId"])
+    assert answer.json()["code"] == "block_beyond_head", answer.text
+    return ""
+
+
+@pytest.mark.parametrize("where", KeyPlace)
+def test_errors_begin_as_clients_compare_them(place: Place, where: KeyPlace) -> None:
+    for account in ("0x12", "vitalik", HOLDER[2:]):
+        answer = place.submit(request({31337: {1: accounts(account)}}), where)
+        assert answer.status_code == 400
+        assert answer.json()["error"].startswith("Invalid account address or ENS")
+    for batch in ("01J2VM6JSA6VKKZ0ENWGYYPR18", "x", ""):
+        answer = place.status(batch, where)
+        assert answer.status_code == 404
+        assert answer.json()["error"].startswith("No query found")
+
+
+def test_unknown_fields_at_the_top_are_taken_and_those_inside_are_errors(place: Place) -> None:
+    content = request({31337: {1: accounts(HOLDER)}}, chainId="1", type="batch")
+    answer = place.submit(content).json()
+    assert "internalId" in answer
+    assert all(name in str(answer["warnings"]) for name in ("chainId", "type"))
+    content["data"]["31337"]["block:1"]["extra"] = 1
+    assert place.submit(content).json()["code"] == "unknown_field"
+
+
+def test_names_that_the_operator_has_not_set_and_empty_entries_are_refused(place: Place) -> None:
+    unknown = place.submit(request({31337: {1: accounts(HOLDER)}}) | {"destinationChainId": "SN"})
+    assert (unknown.status_code, unknown.json()["code"]) == (400, "chain_unsupported")
+    empty: list[Any] = [{}, {"accounts": {}}, {"accounts": {HOLDER: {}}}, {"header": []}]
+    for nothing in empty:
+        answer = place.submit(request({31337: {1: nothing}}))
+        assert (answer.status_code, answer.json()["code"]) == (400, "nothing_asked")
+
+
+def test_connections_need_no_key(place: Place) -> None:
+    answer = requests.get(f"{place.service.url}/chain-connections", timeout=30)
+    (connection,) = answer.json()["connections"]
+    assert connection["originChainId"] == connection["destinationChainId"] == "31337"

@@ -1,0 +1,204 @@
+"""Nodes that are gone, slow, limited, behind or lying: they delay facts and corrupt none."""
+
+import json
+import secrets
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, ExitStack, closing, suppress
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+
+from tests.scenarios.chain import Chain, call_data
+from tests.scenarios.node import Node, Question
+from tests.scenarios.service import BALANCE, HELD, HOLDER, SIGNER, Process, Service, until
+
+QUORUM_WAIT = 3  # seconds until one node's answer counts while the other is away
+SLOW = 10  # seconds that each answer of a slow node takes
+FAR = 1_000  # blocks
+FACT_READ = call_data("tryAccountField(address,uint256,uint8)")
+NOT_THERE, THERE = f"0x{128 * '0'}", f"0x{1:064x}{HELD:064x}"
+
+
+@dataclass
+class Nodes:
+    """The three nodes of a chain, the first of which is spoilt, and a service without a prover."""
+
+    service: Service
+    other_chain: Chain
+    each: list[Node]
+
+    @property
+    def bad(self) -> Node:
+        return self.each[0]
+
+    def prove(self, first: int) -> Process:
+        """A prover that knows the first ones alone, in their order."""
+        self.bad.calls.clear()
+        urls = [node.url for node in self.each[:first]]
+        return self.service.prove(ROUTES_FILE=self.service.routes_with(nodes=urls))
+
+
+@pytest.fixture(scope="module")
+def running(install: Callable[[], AbstractContextManager[Service]]) -> Iterator[Nodes]:
+    with ExitStack() as stack:
+        chain, other = (stack.enter_context(closing(Chain(each))) for each in (31337, 31338))
+        nodes = [stack.enter_context(closing(Node(chain))) for _ in range(3)]
+        service = stack.enter_context(install())
+        service.set_limits(quorum_wait=QUORUM_WAIT, retry_longest=2)
+        service.add_chain(chain, *nodes)
+        service.add_registry("native", chain, chain)
+        chain.mine(200)
+        service.serve()
+        yield Nodes(service, other, nodes)
+
+
+@pytest.fixture
+def nodes(running: Nodes) -> Iterator[Nodes]:
+    yield running
+    running.bad.is_well()
+
+
+@pytest.fixture(scope="module")
+def blocks() -> Iterator[int]:
+    """Blocks that no other scenario here proves."""
+    return iter(range(2, 100))
+
+
+def fact(answer: str) -> Callable[[list[Any], Any], Any]:
+    """Reads of an account's field are answered so."""
+
+    def change(params: list[Any], result: Any) -> Any:
+        call = params[0].get("data") or params[0].get("input")
+        return answer if call.startswith(FACT_READ) else result
+
+    return change
+
+
+def header(_: list[Any], result: Any) -> Any:
+    return result and result | {"stateRoot": f"0x{64 * '1'}"}
+
+
+def head(params: list[Any], result: Any) -> Any:
+    far = {"number": hex(int(result["number"], 16) + FAR)} if result else {}
+    return result | far if params[0] in {"latest", "finalized"} else result
+
+
+LIES: dict[str, tuple[str, Callable[[list[Any], Any], Any]]] = {
+    "cuts proofs": ("eth_getProof", lambda _, it: it | {"accountProof": it["accountProof"][:-1]}),
+    "makes up state roots": ("eth_getBlockByNumber", header),
+    "makes up a head": ("eth_getBlockByNumber", head),
+    "denies receipts": ("eth_getTransactionReceipt", lambda *_: None),
+    "makes up failures": ("eth_getTransactionReceipt", lambda _, it: it and it | {"status": "0x0"}),
+    "denies facts": ("eth_call", fact(NOT_THERE)),
+    "makes up facts": ("eth_call", fact(THERE)),
+}
+FAULTS: dict[str, Callable[[Nodes], None]] = {
+    "is gone": lambda nodes: nodes.bad.is_gone(),
+    "is slow": lambda nodes: nodes.bad.is_slow(SLOW),
+    "limits requests": lambda nodes: nodes.bad.answers(429),
+    "fails": lambda nodes: nodes.bad.answers(503),
+    "is behind": lambda nodes: nodes.bad.is_behind(nodes.service.chain.head - 100),
+    "is of another chain": lambda nodes: nodes.bad.is_of(nodes.other_chain),
+}
+
+
+def is_right(service: Service, block: int) -> None:
+    """The fact is there, proven once, and no transaction was paid for that proved nothing."""
+    chain = service.chain
+    proven = service.events("AccountProven(address,uint256)", int(HOLDER, 16), block)
+    assert len(proven) == 1
+    assert service.field(HOLDER, block, BALANCE) == chain.balance(HOLDER, block)
+    where = {"address": service.registries[31337, 31337], "fromBlock": "0x0"}
+    useful = {log["transactionHash"] for log in chain.rpc("eth_getLogs", where)}
+    assert int(chain.rpc("eth_getTransactionCount", SIGNER, "latest"), 16) == len(useful)
+
+
+@pytest.mark.parametrize("fault", FAULTS.values(), ids=FAULTS)
+def test_one_of_three_nodes_fails(
+    nodes: Nodes, blocks: Iterator[int], fault: Callable[[Nodes], None]
+) -> None:
+    service, block = nodes.service, next(blocks)
+    fault(nodes)
+    with nodes.prove(3):
+        service.wait(service.submit_balance(block))
+    assert nodes.bad.calls
+    is_right(service, block)
+
+
+@pytest.mark.parametrize(("method", "change"), LIES.values(), ids=LIES)
+def test_one_of_three_nodes_lies(
+    nodes: Nodes, blocks: Iterator[int], method: str, change: Callable[[list[Any], Any], Any]
+) -> None:
+    service, block = nodes.service, next(blocks)
+    nodes.bad.lies(method, change)
+    with nodes.prove(3):
+        service.wait(service.submit_balance(block))
+    assert nodes.bad.calls[method]
+    is_right(service, block)
+
+
+def test_one_of_two_nodes_is_gone(nodes: Nodes, blocks: Iterator[int]) -> None:
+    service, block = nodes.service, next(blocks)
+    nodes.bad.is_gone()
+    with nodes.prove(2):
+        service.wait(service.submit_balance(block))
+    assert nodes.bad.calls
+    is_right(service, block)
+
+
+@pytest.mark.parametrize(("method", "change"), LIES.values(), ids=LIES)
+def test_one_of_two_nodes_lies(
+    nodes: Nodes, blocks: Iterator[int], method: str, change: Callable[[list[Any], Any], Any]
+) -> None:
+    """The batch is DONE and right, or waits as long as the node lies."""
+    service, block = nodes.service, next(blocks)
+    nodes.bad.lies(method, change)
+    with nodes.prove(2):
+        batch = service.submit_balance(block)
+        with suppress(AssertionError):
+            until(lambda: service.status(batch)["queryStatus"] != "IN_PROGRESS", seconds=5)
+        if service.status(batch)["queryStatus"] != "IN_PROGRESS":
+            is_right(service, block)
+        nodes.bad.is_well()
+        service.wait(batch)
+    assert nodes.bad.calls[method]
+    is_right(service, block)
+
+
+@pytest.mark.parametrize(
+    ("fault", "code"), [("is gone", "nodes_unreachable"), ("limits requests", "nodes_limited")]
+)
+def test_the_only_node_fails(nodes: Nodes, blocks: Iterator[int], fault: str, code: str) -> None:
+    service, block = nodes.service, next(blocks)
+    with nodes.prove(1):
+        FAULTS[fault](nodes)
+        batch = service.submit_balance(block)
+        service.wait_for(batch, code)
+        nodes.bad.is_well()
+        service.wait(batch)
+    is_right(service, block)
+
+
+def test_no_log_holds_an_api_key_or_a_nodes_address(nodes: Nodes, blocks: Iterator[int]) -> None:
+    """Not even where the node's own error quotes its address with the secret in it."""
+    service, secret = nodes.service, secrets.token_hex(16)
+    url = f"{nodes.bad.url}/{secret}"
+    error = {"code": -32602, "message": f"invalid argument to {url} for {secret}"}
+
+    def quoting(asked: Question) -> dict[str, Any] | None:
+        if asked["method"] != "eth_getProof":
+            return None
+        return {"jsonrpc": "2.0", "id": asked["id"], "error": error}
+
+    nodes.bad.faults(quoting)
+    nodes.bad.calls.clear()
+    with service.prove(LOG_LEVEL="DEBUG", ROUTES_FILE=service.routes_with(nodes=[url])):
+        batch = service.submit_balance(next(blocks))
+        until(lambda: nodes.bad.calls["eth_getProof"] > 1, what="it is asked again")
+        shown = json.dumps(service.status(batch))
+    assert service.get("/api-key", apiKey=service.keys[1]).ok
+    logs = "".join(file.read_text() for file in service.folder.glob("*.log"))
+    assert "/api-key" in logs
+    for each in (secret, *(node.url for node in nodes.each), *service.keys):
+        assert each not in logs + shown

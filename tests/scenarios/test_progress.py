@@ -1,0 +1,89 @@
+"""What the status of a batch says from its submission to its end."""
+
+from collections.abc import Callable
+from typing import Any
+
+from eth_account import Account as Key
+
+from tests.scenarios.chain import Chain
+from tests.scenarios.service import BALANCE, HOLDER, Service, accounts
+
+STEPS = ["INITIAL_STATE", "BLOCKHASH_AVAILABLE", "HEADER_ACCUMULATED", "ACCOUNT_ACCUMULATED"]
+COMPLETED, IN_PROGRESS = "COMPLETED", "IN_PROGRESS"
+
+
+def check(status: dict[str, Any], *expected: str | None) -> dict[str, Any]:
+    """Its only query's steps have these statuses, and times in their order; return the query."""
+    (query,) = status["queries"]
+    steps = query["steps"]
+    assert [step["step"] for step in steps] == STEPS[: len(steps)]
+    assert tuple(step["status"] for step in steps) == expected
+    for step in steps:
+        assert (step["started"] is None) == (step["status"] is None)
+        assert (step["completed"] is None) == (step["status"] != COMPLETED)
+    times = [step[moment] for step in steps for moment in ("started", "completed") if step[moment]]
+    assert times == sorted(times)
+    assert status["submitted"] <= times[0]
+    return dict(query)
+
+
+def test_steps_from_submission_to_done(chain: Chain, new_service: Callable[[], Service]) -> None:
+    """Received, accepted, waiting for finality, sent, mined, confirmed."""
+    service = new_service()
+    service.add_chain(chain, finality=3, confirmations=3)
+    service.add_registry("native", chain, chain)
+    service.serve()
+    chain.automine(on=False)
+    block = chain.mine()
+    batch = service.submit_balance(block)
+    status = service.status(batch)
+    assert (status["queryStatus"], status["status"]) == (IN_PROGRESS, "RECEIVED")
+    assert (status["waitCode"], status["ended"]) == ("no_prover", None)
+    check(status, IN_PROGRESS, None, None, None)
+
+    service.prove()
+    status = service.wait_for(batch, "block_not_final")
+    assert (status["queryStatus"], status["status"]) == (IN_PROGRESS, "ACCEPTED")
+    assert status["waitsFor"]
+    assert check(status, IN_PROGRESS, None, None, None)["waitCode"] == "block_not_final"
+
+    chain.mine(3)
+    status = service.wait_for(batch, "transaction_on_its_way")
+    assert status["status"] == IN_PROGRESS
+    check(status, COMPLETED, COMPLETED, IN_PROGRESS, None)
+    assert not service.is_proven(HOLDER, block)
+
+    mined = chain.mine()
+    status = service.wait_for(batch, "confirming")
+    check(status, COMPLETED, COMPLETED, COMPLETED, IN_PROGRESS)
+    chain.mine()
+    assert service.wait_for(batch, "confirming")["ended"] is None
+
+    chain.mine()
+    status = service.wait(batch)
+    header, account = check(status, COMPLETED, COMPLETED, COMPLETED, COMPLETED)["steps"][2:]
+    assert (status["status"], status["waitCode"], status["waitsFor"]) == ("DONE", None, None)
+    assert status["ended"] >= account["completed"]
+    receipt = chain.receipt(header["transactionHash"])
+    assert account["transactionHash"] == header["transactionHash"]
+    assert header["transactionBlock"] == str(mined) == str(int(receipt["blockNumber"], 16))
+    assert header["gasUsed"] == str(int(receipt["gasUsed"], 16))
+
+
+def test_a_query_of_header_fields_ends_with_its_header(shared: Service) -> None:
+    block = shared.chain.mine(2) - 1
+    status = shared.wait(shared.submit({31337: {block: {"header": ["TIMESTAMP"]}}}))
+    check(status, COMPLETED, COMPLETED, COMPLETED)
+
+
+def test_a_batch_is_done_when_all_its_queries_are(shared: Service) -> None:
+    """One of its blocks is not there yet: what is proven can be read, and the batch waits."""
+    holder = Key.create().address
+    block = shared.chain.mine(2) - 1
+    batch = shared.submit({31337: {block: accounts(holder), block + 3: accounts(HOLDER)}})
+    status = shared.wait_for(batch, "block_not_final")
+    assert status["queryStatus"] == IN_PROGRESS
+    shared.chain.mine(3)
+    shared.wait(batch)
+    assert shared.is_proven(holder, block, BALANCE)
+    assert shared.is_proven(HOLDER, block + 3, BALANCE)

@@ -1,0 +1,106 @@
+"""The proof of a batch is a file that needs neither this service nor its operator."""
+
+import json
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import requests
+from eth_account import Account
+
+from tests.scenarios.chain import ETHER
+from tests.scenarios.service import BALANCE, HELD, HOLDER, Service, accounts
+
+# Neither a database nor chains: whoever has the file has these commands, and nothing else of ours.
+NOWHERE: dict[str, Any] = {
+    "DATABASE_URL": "postgres://nobody@127.0.0.1:1/none",
+    "ROUTES_FILE": "/nowhere/routes.toml",
+    "SIGNER_KEY": "",
+}
+ABSENT = "0x000000000000000000000000000000000000dEaD"
+
+
+@pytest.fixture(scope="module")
+def batch(shared: Service) -> tuple[str, int]:
+    """A batch that is DONE and its block."""
+    block = shared.chain.mine(4) - 1
+    moment = int(shared.chain.header(block - 2)["timestamp"], 16)
+    asked = accounts(HOLDER, ABSENT, props=["BALANCE", "CODE_HASH"], slots=["0x1"])
+    data = {31337: {block: {**asked, "header": ["STATE_ROOT"]}, f"timestamp:{moment}": asked}}
+    submitted = shared.submit(data)
+    shared.wait(submitted)
+    return submitted, block
+
+
+@pytest.fixture
+def file(shared: Service, batch: tuple[str, int], tmp_path: Path) -> Path:
+    answer = shared.get(f"/batch-queries/{batch[0]}/proof")
+    page = requests.get(f"{shared.url}/explorer/query/{batch[0]}/proof.json", timeout=30)
+    assert answer.content == page.content
+    file = tmp_path / "proof.json"
+    file.write_bytes(answer.content)
+    return file
+
+
+def hashes(shared: Service, *blocks: int) -> list[str]:
+    """The options that name the hashes of these blocks, as the chain has them."""
+    return [word for each in blocks for word in ("--hash", shared.chain.header(each)["hash"])]
+
+
+def test_it_is_verified_without_database_and_node_until_a_byte_is_changed(
+    shared: Service, batch: tuple[str, int], file: Path
+) -> None:
+    # That a time is of a block shows in the block after it.
+    trusted = hashes(shared, batch[1] - 1, batch[1])
+    told = shared.manage("verify_proof", str(file), *trusted, **NOWHERE).stdout
+    assert batch[0] in told
+    assert f"{HELD} wei" in told
+    proof = file.read_text()
+    content: dict[str, Any] = json.loads(proof)
+    found = [each for each in _texts(content) if re.fullmatch("0x[0-9a-f]{64,}", each)]
+    for changed in (found[0], found[len(found) // 2], found[-1]):
+        middle = len(changed) // 2
+        digit = "1" if changed[middle] == "0" else "0"
+        file.write_text(proof.replace(changed, changed[:middle] + digit + changed[middle + 1 :], 1))
+        refused = shared.manage("verify_proof", str(file), *trusted, fails=True, **NOWHERE)
+        assert (refused.returncode, refused.stdout) == (1, "")
+    file.write_text(proof)
+    others = hashes(shared, batch[1] - 2, batch[1])
+    shared.manage("verify_proof", str(file), *others, fails=True, **NOWHERE)
+
+
+def _texts(content: Any) -> list[str]:
+    """All texts in a JSON value, in their order."""
+    if isinstance(content, str):
+        return [content]
+    parts = content.values() if isinstance(content, dict) else content
+    parts = parts if isinstance(parts, list | type({}.values())) else []
+    return [text for each in parts for text in _texts(each)]
+
+
+def test_anyone_publishes_it_to_another_registry_from_which_others_have_their_proof(
+    shared: Service, batch: tuple[str, int], file: Path, new_service: Callable[[], Service]
+) -> None:
+    chain, anyone = shared.chain, Account.create()
+    chain.set_balance(anyone.address, ETHER)
+    other = chain.deploy("NativeRegistry")
+    publish = ["publish_proof", str(file), "--node", chain.url, "--registry", other]
+    key = {"SIGNER_KEY": f"0x{bytes(anyone.key).hex()}"}
+    shared.manage(*publish, **(NOWHERE | key))
+    value = chain.call(other, "accountField(address,uint256,uint8)", HOLDER, batch[1], BALANCE)
+    assert int.from_bytes(value) == HELD
+    # What is there already costs nothing and needs no key.
+    shared.manage(*publish, **NOWHERE)
+    # A service with that registry finds the facts there, and has a proof of them all the same.
+    service = new_service()
+    service.add_chain(chain)
+    service.add_registry("native", chain, chain, address=other)
+    service.serve()
+    service.prove()
+    found = service.submit({31337: {batch[1]: accounts(HOLDER)}})
+    assert service.wait(found)["spent"] == "0"
+    file.write_bytes(service.get(f"/batch-queries/{found}/proof").content)
+    trusted = hashes(shared, batch[1])
+    assert f"{HELD} wei" in service.manage("verify_proof", str(file), *trusted, **NOWHERE).stdout

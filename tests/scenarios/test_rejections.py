@@ -1,0 +1,172 @@
+"""What becomes of a batch that cannot be proven: REJECTED, with a cause that a program can read."""
+
+import socket
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, closing
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+from eth_account import Account as Key
+
+from tests.scenarios.chain import Chain
+from tests.scenarios.ens import REGISTRY, set_name, set_off_chain
+from tests.scenarios.node import Node
+from tests.scenarios.service import BALANCE, HOLDER, Service, accounts
+
+L1, LEFT = 1337, 1338  # a source that is proven here, and one whose route the operator removes
+FEE = str(10**18)
+CAUSES = (  # what is asked for, the code, the step, whether a retry can help
+    ("a name without an address", "ens_unresolved", "INITIAL_STATE", False),
+    ("a name that is looked up off chain", "ens_off_chain", "INITIAL_STATE", False),
+    ("a time before the first block", "time_too_early", "INITIAL_STATE", False),
+    ("a block far beyond the head", "block_beyond_head", "INITIAL_STATE", True),
+    ("a route that was removed", "route_unsupported", "INITIAL_STATE", False),
+    ("a block too far below known ones", "block_out_of_reach", "BLOCKHASH_AVAILABLE", False),
+    ("a fee below the cost", "fee_too_low", "HEADER_ACCUMULATED", False),
+)
+STEPS = ["INITIAL_STATE", "BLOCKHASH_AVAILABLE", "HEADER_ACCUMULATED", "ACCOUNT_ACCUMULATED"]
+
+
+@dataclass(frozen=True)
+class Rejected:
+    """A service, its batches by what they ask for, and a server that nobody may ask."""
+
+    service: Service
+    batches: dict[str, str]
+    outside: socket.socket
+
+
+@pytest.fixture(scope="module")
+def rejected(install: Callable[[], AbstractContextManager[Service]]) -> Iterator[Rejected]:
+    """All batches are submitted before a prover starts, so that none is refused at once."""
+    with (
+        closing(Chain()) as chain,
+        closing(Chain(L1)) as l1,
+        closing(Node(chain)) as node,
+        socket.create_server(("127.0.0.1", 0)) as outside,
+        install() as service,
+    ):
+        outside.settimeout(0)
+        block, l1_block = chain.mine(12) - 1, l1.mine(50)
+        service.add_chain(chain, chain.url, node, free=False, ens_registry=REGISTRY)
+        service.add_chain(l1)
+        service.add_registry("optimism", l1, chain, longest_range=10)
+        service.add_registry("native", chain, chain)
+        chain.take_in(l1, l1_block)
+        there = f"127.0.0.1:{outside.getsockname()[1]}/{{sender}}/{{data}}"
+        # In the second form, web3 asks a server of its own machine too.
+        mapped = there.replace("127.0.0.1", "[::ffff:127.0.0.1]")
+        set_off_chain(chain, "far.eth", f"http://{there}", f"https://{mapped}")
+        named_block = chain.mine(4) - 3
+        kept = service.routes.read_text()
+        service.add_registry("attested", chain, l1, signers=[Key.create().address], threshold=1)
+        service.serve()
+
+        def submit(data: dict[Any, Any], to: int = 31337, fee: str = FEE) -> str:
+            return service.submit(data, to=to, fee=fee)
+
+        asked = accounts(HOLDER)
+        batches = (
+            submit({31337: {block: accounts("nobody.eth")}}),
+            submit({31337: {block: asked, named_block: accounts("far.eth")}}),
+            submit({31337: {"timestamp:5": asked}}),
+            submit({31337: {10**9: asked}}),
+            submit({31337: {block: asked}}, to=L1),
+            submit({L1: {5: asked}}),
+            submit({31337: {block: asked}}, fee="1000"),
+        )
+        service.routes.write_text(kept)
+        service.prove()
+        names = (cause for cause, *_ in CAUSES)
+        yield Rejected(service, dict(zip(names, batches, strict=True)), outside)
+
+
+@pytest.mark.parametrize(("cause", "code", "step", "retryable"), CAUSES)
+def test_a_batch_that_cannot_be_proven_says_why(
+    rejected: Rejected, cause: str, code: str, step: str, *, retryable: bool
+) -> None:
+    batch = rejected.batches[cause]
+    rejection = rejected.service.rejection(batch)
+    assert rejection.pop("message")
+    assert rejection == {"code": code, "step": step, "retryable": retryable}
+    status = rejected.service.status(batch)
+    assert (status["status"], status["waitCode"]) == ("REJECTED", None)
+    assert status["ended"]
+    failing = next(
+        each for each in status["queries"] if any(step["error"] for step in each["steps"])
+    )
+    reached = STEPS.index(step)
+    statuses = [*reached * ["COMPLETED"], "IN_PROGRESS", *(3 - reached) * [None]]
+    assert [each["status"] for each in failing["steps"]] == statuses
+    assert failing["steps"][reached]["error"]["code"] == code
+    assert failing["steps"][reached]["completed"] is None
+
+
+def test_what_a_rejection_says_helps_to_ask_better(rejected: Rejected) -> None:
+    service, batches = rejected.service, rejected.batches
+    message = {cause: service.rejection(batches[cause])["message"] for cause, *_ in CAUSES}
+    began = int(service.chain.header(0)["timestamp"], 16)
+    assert str(began) in message["a time before the first block"]
+    assert "45" in message["a block too far below known ones"]  # headers up to block 50
+    enough = message["a fee below the cost"].split()[-1].rstrip(".")
+    block = service.chain.head - 1
+    service.wait(service.submit_balance(block, fee=enough))
+    assert service.field(HOLDER, block, BALANCE) == service.chain.balance(HOLDER, block)
+
+
+def test_no_server_is_asked_for_an_off_chain_name(rejected: Rejected) -> None:
+    service = rejected.service
+    service.rejection(rejected.batches["a name that is looked up off chain"])
+    with pytest.raises(BlockingIOError):
+        rejected.outside.accept()
+
+
+def test_a_rejected_batch_stays_rejected(rejected: Rejected) -> None:
+    """Also when the same request would succeed now."""
+    service = rejected.service
+    before = {each: service.rejection(each) for each in rejected.batches.values()}
+    holder = Key.create().address
+    set_name(service.chain, "nobody.eth", holder)
+    block = service.chain.mine(4) - 3
+    service.wait(service.submit({31337: {block: accounts("nobody.eth")}}, fee=FEE))
+    assert service.is_proven(holder, block)
+    assert {each: service.rejection(each) for each in before} == before
+
+
+def test_what_could_be_proven_and_was_not_is_rejected_at_batch_max_age(
+    new_service: Callable[[], Service], new_chain: Callable[..., Chain]
+) -> None:
+    """Here the only node has no state of the block; another one may have it."""
+    chain = new_chain(proofs=False)
+    old = chain.mine(20) - 10
+    service = new_service()
+    service.set_limits(batch_max_age=3, retry_longest=1)
+    service.add_chain(chain)
+    service.add_registry("native", chain, chain)
+    chain.mine(10)
+    with service.serve(), service.prove():
+        batch = service.submit_balance(old)
+        waited_for = service.wait_for(batch, "block_unknown")["waitCode"]
+        rejection = service.rejection(batch)
+    assert rejection["message"]
+    assert rejection["retryable"]
+    assert rejection["step"] == "HEADER_ACCUMULATED"
+    assert rejection["code"] == waited_for
+
+
+def test_attestations_that_never_come_are_not_waited_for_for_ever(
+    new_service: Callable[[], Service], new_chain: Callable[..., Chain]
+) -> None:
+    chain, l1 = new_chain(), new_chain(L1)
+    block = l1.mine(12) - 8
+    service = new_service()
+    service.set_limits(attestation_max_age=2)
+    service.add_chain(chain)
+    service.add_chain(l1)
+    service.add_registry("attested", l1, chain, signers=[Key.create().address], threshold=1)
+    with service.serve(), service.prove():
+        rejection = service.rejection(service.submit({L1: {block: accounts(HOLDER)}}))
+    assert rejection.pop("message")
+    step = "BLOCKHASH_AVAILABLE"
+    assert rejection == {"code": "not_attested", "step": step, "retryable": True}

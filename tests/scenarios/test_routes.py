@@ -1,0 +1,192 @@
+"""How each kind of route learns block hashes, and what it waits for until it knows one."""
+
+import re
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, ExitStack, closing
+
+import pytest
+from eth_account import Account as Key
+
+from tests.scenarios.chain import ETHER, Chain
+from tests.scenarios.service import (
+    BALANCE,
+    HELD,
+    HOLDER,
+    SIGNER,
+    Service,
+    accounts,
+    request,
+)
+
+L2, L1, OTHER = 31337, 1337, 1338
+REACH = 20  # headers that the optimism route chains
+ATTESTERS = sorted(
+    (f"0x{32 * f'{n:02x}'}" for n in (1, 2, 3)), key=lambda k: Key.from_key(k).address
+)
+BLOCK_NUMBER, TIMESTAMP = 8, 11
+
+
+@pytest.fixture(scope="module")
+def chains() -> Iterator[dict[int, Chain]]:
+    with ExitStack() as stack:
+        yield {each: stack.enter_context(closing(Chain(each))) for each in (L2, L1, OTHER)}
+
+
+@pytest.fixture(scope="module")
+def routes(
+    install: Callable[[], AbstractContextManager[Service]], chains: dict[int, Chain]
+) -> Iterator[Service]:
+    """A chain that is proven to itself, and two others that are proven to it."""
+    signers = [Key.from_key(each).address for each in ATTESTERS]
+    with install() as service:
+        for chain in chains.values():
+            chain.mine(40)
+            service.add_chain(chain)
+        to = chains[L2]
+        service.add_registry("optimism", chains[L1], to, longest_range=REACH)
+        service.add_registry("attested", chains[OTHER], to, signers=signers, threshold=2)
+        service.add_registry("native", to, to)
+        service.serve()
+        service.prove()
+        yield service
+
+
+def test_a_block_behind_the_last_256_is_proven_to_its_own_chain(routes: Service) -> None:
+    holder = Key.create().address
+    routes.chain.set_balance(holder, 9)
+    block = routes.chain.mine(300) - 299
+    routes.wait(routes.submit_balance(block, holder))
+    assert routes.field(holder, block, BALANCE) == 9
+
+
+def test_a_native_block_is_proven_with_one_block_on_top(routes: Service) -> None:
+    holder = Key.create().address
+    routes.chain.set_balance(holder, 11)
+    block = routes.chain.mine()
+    batch = routes.submit_balance(block, holder)
+    routes.wait_for(batch, "block_not_final")
+    routes.chain.mine()
+    routes.wait(batch)
+    assert routes.field(holder, block, BALANCE) == 11
+
+
+def test_an_l1_block_waits_until_the_l2_knows_one_above_it(
+    routes: Service, chains: dict[int, Chain]
+) -> None:
+    block = chains[L1].mine(10) - 5
+    batch = routes.submit({L1: {block: accounts(HOLDER)}})
+    (query,) = routes.wait_for(batch, "hash_not_recorded")["queries"]
+    assert query["waitCode"] == "hash_not_recorded"
+    assert query["steps"][1]["step"] == "BLOCKHASH_AVAILABLE"
+    assert query["steps"][1]["status"] == "IN_PROGRESS"
+    chains[L2].take_in(chains[L1], block - 1)
+    chains[L2].take_in(chains[L1], block + 2)
+    routes.wait(batch)
+    assert routes.field(HOLDER, block, BALANCE, route=(L1, L2)) == HELD
+
+
+def test_an_older_l1_block_is_reached_from_a_known_one(
+    routes: Service, chains: dict[int, Chain]
+) -> None:
+    """The L2 holds its newest L1 block only; what was recorded or accumulated stays."""
+    known = chains[L1].mine(30) - 5
+    chains[L2].take_in(chains[L1], known)
+    routes.wait(routes.submit({L1: {known: {"header": ["TIMESTAMP"]}}}))
+    chains[L1].mine(3 * REACH)
+    chains[L2].take_in(chains[L1], chains[L1].head)
+    older, too_old = known - 3, known - 3 - REACH - 1
+    routes.wait(routes.submit({L1: {older: accounts(HOLDER)}}))
+    assert routes.field(HOLDER, older, BALANCE, route=(L1, L2)) == HELD
+    rejection = routes.rejection(routes.submit({L1: {too_old: accounts(HOLDER)}}))
+    assert rejection["code"] == "block_out_of_reach"
+    assert rejection["step"] == "BLOCKHASH_AVAILABLE"
+    assert not rejection["retryable"]
+
+
+def test_the_estimate_of_many_accounts_below_a_known_block_is_enough(
+    new_service: Callable[[], Service], new_chain: Callable[..., Chain]
+) -> None:
+    """The header is sent first, and the accounts in transactions after it."""
+    l1, l2, service = new_chain(L1), new_chain(L2), new_service()
+    service.add_chain(l2, free=False, gas_cap=500_000)
+    service.add_chain(l1, finality=2)
+    service.add_registry("optimism", l1, l2)
+    block = l1.mine(20) - 10
+    with service.serve(), service.prove():
+        l2.take_in(l1, block + 6)
+        first = {L1: {block + 5: accounts(HOLDER)}}
+        service.wait(service.submit(first, fee=str(ETHER)))
+        data = {L1: {block: accounts(*(f"0x{number:040x}" for number in range(1, 30)))}}
+        told = service.post("/estimate", request(data)).json()
+        batch = service.submit(data, fee=told["feeNeeded"])
+        status = service.wait(batch)
+    assert told["transactions"] > 1
+    assert int(status["spent"]) <= int(told["feeNeeded"])
+
+
+def test_an_attested_block_waits_for_enough_signers(
+    routes: Service, chains: dict[int, Chain]
+) -> None:
+    block = chains[OTHER].mine(10) - 5
+    batch = routes.submit({OTHER: {block: accounts(HOLDER)}})
+    routes.wait_for(batch, "not_attested")
+    route = ("--source", str(OTHER), "--destination", str(L2))
+    one = ("attest", *route, "--block", str(block), "--post", routes.url)
+    assert str(block) in routes.manage(*one, ATTESTER_KEY=ATTESTERS[0]).stdout
+    assert routes.wait_for(batch, "not_attested")["status"] == "IN_PROGRESS"
+    routes.start("attest", *route, "--watch", "--post", routes.url, ATTESTER_KEY=ATTESTERS[2])
+    routes.wait(batch)
+    assert routes.field(HOLDER, block, BALANCE, route=(OTHER, L2)) == HELD
+    hash_ = routes.read("attested(uint256)", block, route=(OTHER, L2)).hex()
+    assert f"0x{hash_}" == chains[OTHER].header(block)["hash"]
+
+
+def test_one_batch_asks_for_several_blocks_of_two_sources(
+    routes: Service, chains: dict[int, Chain]
+) -> None:
+    holders = [Key.create().address for _ in range(3)]
+    for chain in (chains[L2], chains[L1]):
+        chain.set_balance(holders[0], 1)
+        chain.set_slot(holders[1], 7, chain.id)
+    first, second = chains[L2].mine(4) - 3, chains[L2].head - 2
+    l1 = chains[L1].mine(5) - 3
+    chains[L2].take_in(chains[L1], l1)
+    asked = accounts(*holders, slots=["0x7"]) | {"header": ["TIMESTAMP", "BLOCK_NUMBER"]}
+    status = routes.wait(routes.submit({L2: {first: asked, second: asked}, L1: {l1: asked}}))
+    assert len(status["queries"]) == 3 * (1 + len(holders))
+    for source, block in ((L2, first), (L2, second), (L1, l1)):
+        route = (source, L2)
+        balances = [routes.field(each, block, BALANCE, route=route) for each in holders]
+        assert balances == [1, 0, 0]
+        slots = [routes.slot(each, block, 7, route=route) for each in holders]
+        assert slots == [0, source, 0]
+        for field, told in ((BLOCK_NUMBER, "number"), (TIMESTAMP, "timestamp")):
+            word = routes.read("headerField(uint256,uint8)", block, field, route=route)
+            assert int.from_bytes(word) == int(chains[source].header(block)[told], 16)
+
+
+def test_a_block_below_the_window_is_reached_from_an_accumulated_one(
+    new_chain: Callable[..., Chain], new_service: Callable[[], Service]
+) -> None:
+    """A chain keeps the hashes of 8191 blocks; beyond them, only what is accumulated."""
+    chain, service = new_chain(proofs=False), new_service()
+    chain.mine(400)
+    service.add_chain(chain)
+    service.add_registry("native", chain, chain)
+    service.serve()
+    service.prove()
+    accumulated = chain.mine(2) - 1
+    service.wait(service.submit({31337: {accumulated: {"header": ["TIMESTAMP"]}}}))
+    # This node copies the contract's 8191 slots for each block, which would take minutes.
+    chain.rpc("anvil_setCode", "0x0000F90827F1C53a10cb7A02335B175320002935", "0x")
+    chain.mine(8_200, seconds=1)
+    block, too_old = accumulated - 5, accumulated - 300
+    service.wait(service.submit({31337: {block: {"header": ["TIMESTAMP"]}}}))
+    word = service.read("headerField(uint256,uint8)", block, TIMESTAMP)
+    assert int.from_bytes(word) == int(chain.header(block)["timestamp"], 16)
+    sent = chain.rpc("eth_getTransactionCount", SIGNER, "latest")
+    rejection = service.rejection(service.submit({31337: {too_old: {"header": ["TIMESTAMP"]}}}))
+    assert rejection["code"] == "block_out_of_reach"
+    numbers = re.findall(r"\d[\d,]*", rejection["message"])
+    assert any(int(each.replace(",", "")) > 256 for each in numbers), rejection
+    assert chain.rpc("eth_getTransactionCount", SIGNER, "latest") == sent

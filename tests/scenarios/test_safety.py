@@ -1,0 +1,228 @@
+"""What keeps secrets secret, and strangers out of what is not theirs."""
+
+import json
+import re
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
+from http.server import BaseHTTPRequestHandler
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+import pytest
+import requests
+from eth_account import Account
+from eth_typing import HexStr
+
+from tests.quiet_server import QuietServer, serving
+from tests.scenarios.chain import Chain
+from tests.scenarios.node import Node
+from tests.scenarios.production import PROXY, SETTINGS, serve_in_production
+from tests.scenarios.service import HOLDER, SIGNER_KEY, Service, accounts, request
+
+TOKEN = "a-token-for-the-tests-0123456789"  # noqa: S105
+LOCAL = {name: PROXY[name] for name in ("Host", "X-Forwarded-Proto")}
+
+
+@pytest.fixture(scope="module")
+def production(install: Callable[[], AbstractContextManager[Service]]) -> Iterator[Service]:
+    """A server in production, which proves nothing."""
+    with install() as service:
+        serve_in_production(service, LOG_LEVEL="DEBUG", METRICS_TOKEN=TOKEN)
+        yield service
+
+
+def test_no_log_has_an_api_key(production: Service) -> None:
+    (key, *_), url = production.keys, production.url
+    wrong = f"{key[:-4]}aaaa"
+    for path, headers in (
+        ("/api-key", {"api-key": key}),
+        (f"/api-key?apiKey={key}", {}),
+        (f"/api-key?apiKey={wrong}", {"api-key": wrong}),
+        (f"/api-key?apiKey={quote(key.replace('_', '%5F'))}", {}),
+        (f"/api-key/{key}", {}),
+        (f"/nowhere?{key}", {"Referer": f"https://x.example/?apiKey={key}"}),
+    ):
+        last = requests.get(f"{url}{path}", headers=PROXY | headers, timeout=30)
+        requests.get(f"{url}{path}", headers=headers, timeout=30)  # of another host
+    log = production.logs()
+    for secret in (key, wrong, key.rpartition("_")[2], wrong.rpartition("_")[2]):
+        assert secret not in log
+    # Each answer's line is found by its id, which the proxy may choose.
+    assert last.headers["X-Request-ID"] in log
+    named = {"X-Request-ID": "an-id-of-the-proxy"}
+    answer = requests.get(f"{url}/api-key", headers=PROXY | named, timeout=30)
+    assert answer.headers["X-Request-ID"] == named["X-Request-ID"]
+
+
+def test_header_names_with_underscores_are_dropped(production: Service) -> None:
+    """What only the proxy may say nobody else says by another spelling."""
+    address = f"{production.url}/attestations/wanted"
+    host = {"Host": PROXY["Host"]}
+    for name in ("X_Forwarded_Proto", "X-Forwarded_Proto", "x_forwarded-proto"):
+        plain = requests.get(address, headers=host | {name: "https"}, timeout=30)
+        assert (plain.status_code, plain.json()["code"]) == (403, "https_needed")
+    with requests.Session() as session:  # one client's own limit, by any spelling
+        session.headers.update(LOCAL)
+        for number in range(200):
+            forged = {
+                "X_Forwarded_For": f"203.0.113.{number}",
+                "X-Forwarded-For": f"198.51.100.{number}, 192.0.2.7",
+            }
+            if (answer := session.get(address, headers=forged, timeout=30)).status_code == 429:
+                break
+    assert answer.status_code == 429
+    another = {**LOCAL, "X-Forwarded-For": "192.0.2.8"}
+    assert requests.get(address, headers=another, timeout=30).status_code == 200
+
+
+def test_browsers_are_told_to_be_strict(production: Service) -> None:
+    page = requests.get(f"{production.url}/sign-in", headers=PROXY, timeout=30)
+    policy = dict(each.split(" ", 1) for each in
+                  page.headers["Content-Security-Policy"].split("; "))  # fmt: skip
+    assert (policy["default-src"], policy["script-src"]) == ("'none'", "'self'")
+    assert (policy["base-uri"], policy["frame-ancestors"]) == ("'none'", "'none'")
+    assert not re.search("unsafe|http:|[*]", str(policy))
+    assert "max-age=31536000" in page.headers["Strict-Transport-Security"]
+    assert page.headers["X-Content-Type-Options"] == "nosniff"
+    assert page.headers["X-Frame-Options"] == "DENY"
+    cookie = page.headers["Set-Cookie"]
+    assert cookie.startswith("__Host-")
+    assert all(each in cookie for each in ("Secure", "HttpOnly", "SameSite=Lax", "Path=/"))
+
+
+def test_metrics_are_for_this_machine_or_who_has_the_token(
+    production: Service, shared: Service
+) -> None:
+    for headers, status in (
+        ({}, 403),
+        ({"Authorization": "Bearer another"}, 403),
+        ({"Authorization": f"Bearer {TOKEN}"}, 200),
+    ):
+        answer = requests.get(f"{production.url}/metrics", headers=headers, timeout=30)
+        assert answer.status_code == status
+    for headers, status in (
+        ({}, 200),
+        ({"X-Forwarded-For": "192.0.2.1"}, 403),
+        ({"Host": "proofs.example.org"}, 403),
+    ):
+        answer = requests.get(f"{shared.url}/metrics", headers=headers, timeout=30)
+        assert answer.status_code == status
+
+
+# Secrets in files
+
+
+def test_secrets_in_files_are_in_no_process_list_log_or_error(
+    new_service: Callable[[], Service], new_node: Callable[[Chain], Node], chain: Chain
+) -> None:
+    service, node = new_service(), new_node(chain)
+    keystore = Account.encrypt(
+        HexStr(SIGNER_KEY), "hunter2-password", kdf="pbkdf2", iterations=1_000
+    )
+    secrets = {
+        "SECRET_KEY": SETTINGS["SECRET_KEY"],
+        "DATABASE_URL": service.database,
+        "SIGNER_KEYSTORE": json.dumps(keystore),
+        "SIGNER_PASSWORD": "hunter2-password",
+        "node": f"{node.url}/hunter2-node-key",
+    }
+    for name, secret in secrets.items():
+        (service.folder / name).write_text(secret)
+    service.add_chain(chain, "NODE")
+    service.add_registry("native", chain, chain)
+    routes = service.routes.read_text().replace('["NODE"]', '[{ file = "node" }]')
+    service.routes.write_text(routes)
+    files = {f"{name}_FILE": str(service.folder / name) for name in secrets if name.isupper()}
+    not_set = dict.fromkeys(["SIGNER_KEY", *(each for each in secrets if each.isupper())], "")
+    serve_in_production(service, **not_set, **files)
+    service.prove()
+    service.wait(service.submit_balance(block := chain.mine(2) - 1))
+    commands = [each.read_bytes() for each in Path("/proc").glob("[0-9]*/cmdline")]
+    ours = b"".join(each for each in commands if b"manage.py" in each)
+    assert b"run_prover" in ours
+    node.is_gone()
+    ended = service.manage("check_setup", fails=True)
+    refused = service.post("/estimate", request({31337: {block: accounts(HOLDER)}}))
+    assert refused.json()["code"] == "chain_unavailable"
+    said = service.logs() + ended.stdout + ended.stderr + refused.text
+    for secret in (*secrets.values(), SIGNER_KEY, SIGNER_KEY[2:], "hunter2"):
+        assert secret not in said
+        assert secret.encode() not in ours
+
+
+# What is refused at the start: a command, what is set, and a word of the one sentence.
+UNSAFE = {
+    "no secret key": ("check", {"SECRET_KEY": ""}, "SECRET_KEY"),
+    "a secret key that can be guessed": ("check", {"SECRET_KEY": 60 * "h"}, "SECRET_KEY"),
+    "a secret file that is not there": (
+        "check",
+        {"SECRET_KEY": "", "SECRET_KEY_FILE": "/hunter2"},
+        "SECRET_KEY_FILE",
+    ),
+    "faults shown to visitors": ("check", {"DEBUG": "1"}, "DEBUG"),
+    "no address": ("check", {"SITE_URL": ""}, "SITE_URL"),
+    "an address without TLS": ("check", {"SITE_URL": "http://proofs.example.org"}, "SITE_URL"),
+    "any host": ("check", {"EXTRA_HOSTS": "*"}, "EXTRA_HOSTS"),
+    "an operator without a checksum": ("check", {"OPERATORS": HOLDER.lower()}, "OPERATORS"),
+    "a token that can be guessed": ("check", {"METRICS_TOKEN": "hunter2"}, "METRICS_TOKEN"),
+    "another database": ("check", {"DATABASE_URL": "mysql://u:hunter2@h/n"}, "DATABASE_URL"),
+    "no broker": ("check", {"PROVER_ENGINE": "celery"}, "CELERY_BROKER"),
+    "a strange broker": ("check", {"CELERY_BROKER": "hunter2://h"}, "CELERY_BROKER"),
+    "the wallet of the demo": (
+        "check",
+        {"DEMO_WALLET_NODE": "http://127.0.0.1:8545"},
+        "DEMO_WALLET_NODE",
+    ),
+    "no proxy": ("serve", {"BEHIND_PROXY": "0"}, "BEHIND_PROXY"),
+    "a known secret key for all to reach": (
+        "serve --host 0.0.0.0",
+        {"DEVELOPMENT": "1", "SECRET_KEY": ""},
+        "SECRET_KEY",
+    ),
+    "no routes": ("run_prover", {"ROUTES_FILE": "/hunter2"}, "ROUTES_FILE"),
+    "no signer": ("run_prover", {"SIGNER_KEY": ""}, "SIGNER_KEY"),
+    "a signer's key that is none": ("run_prover", {"SIGNER_KEY": "hunter2"}, "SIGNER_KEY"),
+}
+
+
+@pytest.mark.parametrize("case", UNSAFE)
+def test_what_is_unsafe_does_not_start_and_says_which_setting(shared: Service, case: str) -> None:
+    command, settings, setting = UNSAFE[case]
+    changed: dict[str, Any] = SETTINGS | settings
+    ended = shared.manage(*command.split(), fails=True, **changed)
+    assert setting in ended.stderr
+    assert "Traceback" not in ended.stderr
+    assert "hunter2" not in ended.stdout + ended.stderr
+
+
+class EndlessNode(BaseHTTPRequestHandler):
+    """Answers each question with a body that never ends; `sent` counts the bytes of each answer."""
+
+    sent: list[int] = []  # noqa: RUF012  (of all handlers)
+
+    def do_POST(self) -> None:
+        self.send_response(200)
+        self.send_header("Content-Type", "application/json")
+        self.end_headers()
+        self.sent.append(0)
+        while True:
+            self.sent[-1] += self.wfile.write(2**20 * b" ")
+
+    def log_message(self, *_: object) -> None:
+        """Requests are not logged."""
+
+
+def test_an_endless_answer_of_a_node_is_cut_off_and_another_node_asked(
+    new_service: Callable[[], Service], chain: Chain
+) -> None:
+    service = new_service()
+    with serving(QuietServer(("127.0.0.1", 0), EndlessNode)) as port:
+        service.set_limits(quorum_wait=2, retry_longest=2)
+        service.add_chain(chain, f"http://127.0.0.1:{port}", chain.url)
+        service.add_registry("native", chain, chain)
+        service.serve()
+        service.prove()
+        service.wait(service.submit_balance(chain.mine(2) - 1))
+        service.close()
+    assert 0 < max(EndlessNode.sent) < 100 * 2**20

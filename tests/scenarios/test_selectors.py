@@ -1,0 +1,108 @@
+"""How a request may name its chain, its blocks and its accounts."""
+
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, closing
+from typing import Any
+
+import pytest
+from eth_account import Account as Key
+
+from tests.scenarios.chain import Chain
+from tests.scenarios.ens import REGISTRY, set_name
+from tests.scenarios.node import Node, Question
+from tests.scenarios.service import BALANCE, HELD, HOLDER, Service, accounts
+
+PRUNED = {"code": 4444, "message": "pruned history unavailable"}  # as geth has it
+
+
+@pytest.fixture(scope="module")
+def named(install: Callable[[], AbstractContextManager[Service]]) -> Iterator[Service]:
+    """A service whose chain has another name and an ENS registry."""
+    with closing(Chain()) as chain, install() as service:
+        chain.mine(12)
+        service.add_chain(chain, aliases=["SN_LOCAL"], ens_registry=REGISTRY)
+        service.add_registry("native", chain, chain)
+        service.serve()
+        service.prove()
+        yield service
+
+
+def test_a_time_names_the_last_block_up_to_it(named: Service) -> None:
+    block = named.chain.mine(6, seconds=10) - 5
+    began, ended = (int(named.chain.header(each)["timestamp"], 16) for each in (block, block + 1))
+    times = (began, began + 7, ended - 1)
+    batch = named.submit({31337: {f"timestamp:{each}": accounts(HOLDER) for each in times}})
+    queries = named.wait(batch)["queries"]
+    assert [each["selector"] for each in queries] == [f"timestamp:{each}" for each in times]
+    assert {each["block"] for each in queries} == {str(block)}
+    for each in times:
+        assert int.from_bytes(named.read("blockNumberAt(uint256)", each)) == block
+    assert int.from_bytes(named.read("tryBlockNumberAt(uint256)", ended)) == 0
+    assert named.field(HOLDER, block, BALANCE) == HELD
+
+
+def test_a_time_that_no_block_has_passed_is_waited_for(named: Service) -> None:
+    block = named.chain.mine(2)
+    now = int(named.chain.header(block)["timestamp"], 16)
+    batch = named.submit({31337: {f"timestamp:{now}": accounts(HOLDER)}})
+    assert named.wait_for(batch, "time_not_reached")["queries"][0]["block"] is None
+    named.chain.mine(4)
+    assert named.wait(batch)["queries"][0]["block"] == str(block)
+    assert int.from_bytes(named.read("blockNumberAt(uint256)", now)) == block
+
+
+@pytest.mark.parametrize("answer", [{"result": None}, {"error": PRUNED}], ids=["null", "error"])
+def test_a_time_is_found_on_nodes_that_dropped_early_blocks(
+    new_service: Callable[[], Service], new_chain: Callable[..., Chain], answer: dict[str, Any]
+) -> None:
+    """EIP-4444: block 0 and 1 are never needed."""
+    chain = new_chain()
+    dropped = chain.mine(1_000)
+    first = chain.mine(200) - 199
+
+    def drop(question: Question) -> dict[str, Any] | None:
+        block = str(question["params"][0]) if question.get("params") else ""
+        is_old = block.startswith("0x") and int(block, 16) <= dropped
+        asked = question["method"] == "eth_getBlockByNumber" and is_old
+        return {"jsonrpc": "2.0", "id": question["id"], **answer} if asked else None
+
+    with closing(Node(chain)) as node:
+        node.faults(drop)
+        service = new_service()
+        service.add_chain(chain, node)
+        service.add_registry("native", chain, chain)
+        with service.serve(), service.prove():
+            for block in (first, first + 100):
+                time = int(chain.header(block)["timestamp"], 16)
+                batch = service.submit({31337: {f"timestamp:{time}": accounts(HOLDER)}})
+                assert service.wait(batch)["queries"][0]["block"] == str(block)
+            early = int(chain.header(10)["timestamp"], 16)
+            batch = service.submit({31337: {f"timestamp:{early}": accounts(HOLDER)}})
+            waits = service.wait_for(batch, "block_unknown")["waitsFor"]
+            assert f"block {first:,}" in waits
+            assert "is the earliest one they have" in waits
+
+
+def test_an_ens_name_means_whom_it_meant_at_the_proven_block(named: Service) -> None:
+    then, now = Key.create().address, Key.create().address
+    named.chain.set_balance(then, 5)
+    set_name(named.chain, "holder.eth", then)
+    block = named.chain.mine(2) - 1
+    set_name(named.chain, "holder.eth", now)
+    named.chain.mine(2)
+    (query,) = named.wait(named.submit({31337: {block: accounts("holder.eth")}}))["queries"]
+    assert (query["name"], query["account"]) == ("holder.eth", then)
+    assert named.field(then, block, BALANCE) == 5
+    assert not named.is_proven(now, block)
+
+
+def test_an_alias_stands_for_a_chain_and_answers_tell_its_id(named: Service) -> None:
+    block = named.chain.mine(2) - 1
+    batch = named.submit({"SN_LOCAL": {block: accounts(HOLDER)}}, to="SN_LOCAL")
+    status = named.wait(batch)
+    assert status["destinationChainId"] == "31337"
+    assert [each["originChainId"] for each in status["queries"]] == ["31337"]
+    connections = named.get("/chain-connections").json()["connections"]
+    assert [(each["originChainId"], each["destinationChainId"]) for each in connections] == [
+        ("31337", "31337")
+    ]

@@ -1,0 +1,187 @@
+"""The signer's transactions: dropped, used elsewhere, of another key, or newer than the backup."""
+
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, closing
+from itertools import islice
+
+import pytest
+from eth_account import Account
+
+from tests.scenarios.chain import ETHER, Chain
+from tests.scenarios.service import HOLDER, SIGNER_KEY, Service, until
+
+OTHER_KEY = "0x" + 32 * "5b"
+
+
+@pytest.fixture(scope="module")
+def served(install: Callable[[], AbstractContextManager[Service]]) -> Iterator[Service]:
+    """No prover runs: each scenario starts its own."""
+    with closing(Chain()) as chain, install() as service:
+        service.set_limits(resend_after=1, replace_after=4)
+        service.add_chain(chain)
+        service.add_registry("native", chain, chain)
+        chain.set_balance(Account.from_key(OTHER_KEY).address, ETHER)
+        chain.mine(40)
+        service.serve()
+        yield service
+
+
+@pytest.fixture(scope="module")
+def blocks() -> Iterator[int]:
+    """Blocks that no other scenario here proves."""
+    return iter(range(2, 40))
+
+
+def mined(chain: Chain, key: str = SIGNER_KEY) -> list[int]:
+    """The nonces of all mined transactions of this key."""
+    sent = chain.transactions_of(Account.from_key(key).address)
+    return [int(each["nonce"], 16) for each in sent]
+
+
+def pending(chain: Chain) -> list[str]:
+    """The hashes of what the node's pool holds, of any sender."""
+    held = chain.rpc("txpool_content")["pending"].values()
+    return [each["hash"] for by_nonce in held for each in by_nonce.values()]
+
+
+def test_a_transaction_that_the_node_forgot_is_sent_again(
+    served: Service, blocks: Iterator[int]
+) -> None:
+    chain, before = served.chain, mined(served.chain)
+    chain.automine(on=False)
+    with served.prove():
+        batch = served.submit_balance(next(blocks))
+        (sent,) = until(lambda: pending(chain))
+        chain.rpc("anvil_dropTransaction", sent)
+        assert pending(chain) == []
+        until(lambda: pending(chain) == [sent], what="the same bytes are sent again")
+        chain.automine(on=True)
+        chain.mine()
+        served.wait(batch)
+    assert mined(chain) == [*before, len(before)]
+
+
+@pytest.mark.parametrize("mined_one", ["the replacement", "the original after all"])
+def test_a_stuck_transaction_is_replaced(
+    served: Service, blocks: Iterator[int], mined_one: str
+) -> None:
+    """At a higher fee; whichever of the two is mined, its fact is DONE and paid for once."""
+    chain, before = served.chain, mined(served.chain)
+    chain.automine(on=False)
+    with served.prove():
+        batch = served.submit_balance(next(blocks))
+        (stuck,) = until(lambda: pending(chain))
+        raw = chain.rpc("eth_getRawTransactionByHash", stuck)
+        fee = int(chain.rpc("eth_getTransactionByHash", stuck)["maxFeePerGas"], 16)
+        (dearer,) = until(lambda: [each for each in pending(chain) if each != stuck])
+        assert int(chain.rpc("eth_getTransactionByHash", dearer)["maxFeePerGas"], 16) > fee
+        taken = dearer
+        if mined_one == "the original after all":
+            chain.rpc("anvil_dropTransaction", dearer)
+            chain.rpc("eth_sendRawTransaction", raw)
+            taken = stuck
+        chain.mine()
+        chain.automine(on=True)
+        assert int(served.wait(batch)["spent"]) == chain.cost(taken)
+    assert mined(chain) == [*before, len(before)]
+
+
+def test_a_nonce_that_is_used_elsewhere_while_it_is_in_flight(
+    served: Service, blocks: Iterator[int]
+) -> None:
+    """Once that is final, what the lost transaction was to prove is proven by the next one."""
+    chain, before = served.chain, mined(served.chain)
+    chain.automine(on=False)
+    with served.prove():
+        batch = served.submit_balance(next(blocks))
+        (sent,) = until(lambda: pending(chain))
+        chain.rpc("anvil_dropTransaction", sent)
+        payment = Account.from_key(SIGNER_KEY).sign_transaction(
+            {
+                "chainId": chain.id,
+                "nonce": len(before),
+                "to": HOLDER,
+                "value": 1,
+                "gas": 21_000,
+                "gasPrice": 10**12,
+            }
+        )
+        chain.rpc("eth_sendRawTransaction", f"0x{bytes(payment.raw_transaction).hex()}")
+        chain.mine()
+        chain.rpc("anvil_setIntervalMining", 1)
+        served.wait(batch)
+        chain.automine(on=True)  # which ends the interval; without it, nothing were mined
+    assert mined(chain) == [*before, len(before), len(before) + 1]
+
+
+def test_the_signers_key_is_changed_while_a_transaction_is_in_flight(
+    served: Service, blocks: Iterator[int]
+) -> None:
+    """The former key's transaction is sent again as it was signed, although the node forgot it."""
+    chain, former = served.chain, mined(served.chain)
+    first, second = islice(blocks, 2)
+    chain.automine(on=False)
+    with served.prove():
+        before = served.submit_balance(first)
+        (sent,) = until(lambda: pending(chain))
+    chain.rpc("anvil_dropTransaction", sent)
+    chain.automine(on=True)
+    with served.prove(SIGNER_KEY=OTHER_KEY):
+        served.wait(after := served.submit_balance(second))
+        served.wait(before)
+    assert served.is_proven(HOLDER, first)
+    assert served.is_proven(HOLDER, second)
+    assert mined(chain) == [*former, len(former)]
+    assert mined(chain, OTHER_KEY) == [0]
+    spent = [int(served.status(each)["spent"]) for each in (before, after)]
+    other = chain.transactions_of(Account.from_key(OTHER_KEY).address)
+    assert spent == [chain.cost(sent), chain.cost(other[0]["hash"])]
+
+
+def test_a_key_that_is_used_elsewhere_continues_at_the_chains_nonce(
+    served: Service, blocks: Iterator[int]
+) -> None:
+    chain, before = served.chain, mined(served.chain)
+    signer = Account.from_key(SIGNER_KEY)
+    with served.prove():
+        for block in islice(blocks, 2):
+            served.wait(served.submit_balance(block))
+            payment = signer.sign_transaction(
+                {
+                    "chainId": chain.id,
+                    "nonce": int(
+                        chain.rpc("eth_getTransactionCount", signer.address, "latest"), 16
+                    ),
+                    "to": HOLDER,
+                    "value": 1,
+                    "gas": 21_000,
+                    "gasPrice": 10**11,
+                }
+            )
+            chain.rpc("eth_sendRawTransaction", f"0x{bytes(payment.raw_transaction).hex()}")
+        served.wait(served.submit_balance(next(blocks)))
+    assert mined(chain) == [*before, *range(len(before), len(before) + 5)]
+
+
+def test_a_database_that_is_older_than_the_chain_is_worked_on(
+    new_service: Callable[[], Service], chain: Chain, back_up: Callable[[Service], str]
+) -> None:
+    """What was proven after the backup is not paid for again, and no nonce is used twice."""
+    service = new_service()
+    service.add_chain(chain)
+    service.add_registry("native", chain, chain)
+    first, second, third = (chain.mine(2) - 1 for _ in range(3))
+    with service.serve():
+        with service.prove():
+            service.wait(service.submit_balance(first))
+        waiting = service.submit_balance(second)
+    backup = back_up(service)
+    with service.prove():
+        until(lambda: service.is_proven(HOLDER, second))
+    assert mined(chain) == [0, 1]
+    service.settings["DATABASE_URL"] = backup
+    with service.serve(), service.prove():
+        assert service.wait(waiting)["spent"] == "0"
+        assert mined(chain) == [0, 1]
+        service.wait(service.submit_balance(third))
+    assert mined(chain) == [0, 1, 2]

@@ -1,0 +1,158 @@
+"""The end of a batch is posted to its webhook: signed, again until it is taken, never inside."""
+
+import html
+import json
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, ExitStack, closing, contextmanager
+from functools import partial
+from typing import Any
+
+import pytest
+import requests
+
+from tests.commands import free_port
+from tests.scenarios.chain import Chain
+from tests.scenarios.receiver import Receiver
+from tests.scenarios.service import HELD, HOLDER, Service, accounts, request, until
+
+# Where a receiver on this machine is reached as well, if one is not careful.
+LOOPBACK = (
+    "127.0.0.1",
+    "127.1",
+    "2130706433",
+    "0x7f000001",
+    "0.0.0.0",  # noqa: S104
+    "[::ffff:127.0.0.1]",
+    "localhost",
+    "LOCALHOST",
+)
+
+
+@pytest.fixture
+def receiver() -> Iterator[Receiver]:
+    with closing(Receiver()) as receiver:
+        yield receiver
+
+
+@pytest.fixture(scope="module")
+def open_service(install: Callable[[], AbstractContextManager[Service]]) -> Iterator[Service]:
+    """Webhooks may go to this machine."""
+    with ExitStack() as stack:
+        chain = stack.enter_context(closing(Chain()))
+        service = stack.enter_context(install())
+        service.settings["WEBHOOKS_TO_PRIVATE"] = "1"
+        service.add_chain(chain)
+        service.add_registry("native", chain, chain)
+        service.serve()
+        service.prove()
+        yield service
+
+
+def submit(service: Service, url: str) -> str:
+    """A batch that is DONE, whose webhook goes to this address."""
+    block = service.chain.mine(2) - 1
+    hook = {"url": url, "headers": {"X-Mine": "yes"}}
+    batch = service.submit({31337: {block: accounts(HOLDER)}}, webhook=hook)
+    service.wait(batch)
+    return batch
+
+
+def delivery(service: Service, batch: str) -> dict[str, Any]:
+    """As it is listed."""
+    listed = service.get("/webhook-deliveries").json()["deliveries"]
+    found: dict[str, Any] = next(each for each in listed if each["batchQueryId"] == batch)
+    return found
+
+
+def answered(service: Service, batch: str) -> list[int | None]:
+    """The statuses that the receiver answered so far, oldest first; None where it did not."""
+    return [attempt["answered"] for attempt in reversed(delivery(service, batch)["attempts"])]
+
+
+def test_a_webhook_is_retried_until_it_is_taken_and_replayed_by_its_owner(
+    open_service: Service, receiver: Receiver
+) -> None:
+    service, receiver.answers = open_service, 302
+    batch = submit(service, receiver.url)
+    until(lambda: answered(service, batch) == [302])
+    receiver.answers = 204
+    assert delivery(service, batch)["state"] == "PENDING"
+    until(lambda: delivery(service, batch)["state"] == "DELIVERED")
+    assert answered(service, batch) == [302, 204]
+    first, second = receiver.came
+    assert first.body == second.body
+    assert {first.path, second.path} == {"/hook"}  # redirects are not followed
+    assert first.headers["x-mine"] == "yes"
+    told = json.loads(first.body)
+    assert (told["batchQueryId"], told["queryStatus"]) == (batch, "DONE")
+    assert int(told["facts"][0]["values"]["BALANCE"], 16) == HELD
+    # Its owner has it sent once more, and nobody else.
+    replay = f"/webhook-deliveries/{delivery(service, batch)['event']}/replay"
+    assert service.post(replay, key=service.keys[1]).status_code == 404
+    assert service.get("/webhook-deliveries", key=service.keys[1]).json()["deliveries"] == []
+    assert service.post(replay).status_code == 200
+    until(lambda: len(receiver.came) == 3)
+    assert receiver.came[2].body == first.body
+
+
+@contextmanager
+def documented_receiver(service: Service, secret: str) -> Iterator[str]:
+    """The address of the receiver that /docs/api shows, which takes what this secret signed."""
+    page = requests.get(f"{service.url}/docs/api", timeout=30).text
+    (shown,) = re.findall('<code id="receiver">(.*?)</code>', page, re.DOTALL)
+    port = str(free_port())
+    program = subprocess.Popen(
+        [sys.executable, "-c", html.unescape(shown), port],
+        env={**os.environ, "WEBHOOK_SECRET": secret},
+        stderr=subprocess.DEVNULL,
+    )
+    try:
+        url = f"http://127.0.0.1:{port}/"
+        until(lambda: answers(url), what="the receiver starts")
+        yield url
+    finally:
+        program.terminate()
+        program.wait()
+
+
+def answers(url: str) -> bool:
+    try:
+        requests.get(url, timeout=5)
+    except requests.ConnectionError:
+        return False
+    return True
+
+
+def test_the_documented_receiver_knows_what_its_owners_secret_signed(
+    open_service: Service,
+) -> None:
+    service = open_service
+    secret = service.get("/webhook-secret").json()["secret"]
+    others = service.get("/webhook-secret", key=service.keys[1]).json()["secret"]
+    for used, status in ((secret, 204), (others, 403)):
+        with documented_receiver(service, used) as url:
+            batch = submit(service, url)
+            assert until(partial(answered, service, batch))[0] == status
+
+
+def test_no_webhook_goes_to_this_machine_however_it_is_named(
+    shared: Service, receiver: Receiver
+) -> None:
+    block = shared.chain.mine(2) - 1
+    submitted = []
+    for host in LOOPBACK:
+        content = request({31337: {block: accounts(HOLDER)}})
+        content["webhook"] = {"url": f"http://{host}:{receiver.port}/hook"}
+        answer = shared.post("/submit-batch-query", content)
+        # Where the name alone says it, it may be refused at once.
+        assert answer.status_code == 200 or answer.json()["code"] == "webhook_malformed"
+        submitted += [answer.json()["internalId"]] if answer.ok else []
+    shared.wait(*submitted)
+    for batch in submitted:
+        assert until(partial(answered, shared, batch)) == [None]
+        assert delivery(shared, batch)["attempts"][0]["fault"]
+    assert receiver.came == []
