@@ -40,12 +40,16 @@ def new_database(folder: Path, template: str = "") -> Iterator[str]:
         return
     name = f"scenario_{os.getpid()}_{next(numbers)}"
     copied = urlsplit(template).path[1:] or "template1"
+    _on_server(f'CREATE DATABASE "{name}" TEMPLATE "{copied}"')
+    try:
+        yield urlsplit(SERVER)._replace(path=f"/{name}").geturl()
+    finally:
+        _on_server(f'DROP DATABASE "{name}" WITH (FORCE)')
+
+
+def _on_server(statement: str) -> None:
     with psycopg.connect(SERVER, autocommit=True) as server:
-        server.execute(f'CREATE DATABASE "{name}" TEMPLATE "{copied}"')
-        try:
-            yield urlsplit(SERVER)._replace(path=f"/{name}").geturl()
-        finally:
-            server.execute(f'DROP DATABASE "{name}" WITH (FORCE)')
+        server.execute(statement)
 
 
 @contextmanager
