@@ -29,9 +29,9 @@ class Template:
 
 
 @contextmanager
-def new_database(folder: Path, template: str = "") -> Iterator[str]:
-    """Yield the DATABASE_URL of a new database, of the kind that DATABASE_URL names."""
-    if not SERVER.startswith("postgres"):
+def new_database(folder: Path, template: str = "", server: str = SERVER) -> Iterator[str]:
+    """Yield the DATABASE_URL of a new database, of the kind that `server` names."""
+    if not server.startswith("postgres"):
         file = folder / "tacitus.sqlite3"
         if template:
             with closing(sqlite3.connect(template.removeprefix("sqlite:///"))) as source:
@@ -40,16 +40,16 @@ def new_database(folder: Path, template: str = "") -> Iterator[str]:
         return
     name = f"scenario_{os.getpid()}_{next(numbers)}"
     copied = urlsplit(template).path[1:] or "template1"
-    _on_server(f'CREATE DATABASE "{name}" TEMPLATE "{copied}"')
+    _on_server(server, f'CREATE DATABASE "{name}" TEMPLATE "{copied}"')
     try:
-        yield urlsplit(SERVER)._replace(path=f"/{name}").geturl()
+        yield urlsplit(server)._replace(path=f"/{name}").geturl()
     finally:
-        _on_server(f'DROP DATABASE "{name}" WITH (FORCE)')
+        _on_server(server, f'DROP DATABASE "{name}" WITH (FORCE)')
 
 
-def _on_server(statement: str) -> None:
-    with psycopg.connect(SERVER, autocommit=True) as server:
-        server.execute(statement)
+def _on_server(server: str, statement: str) -> None:
+    with psycopg.connect(server, autocommit=True) as connection:
+        connection.execute(statement)
 
 
 @contextmanager

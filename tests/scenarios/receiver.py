@@ -14,6 +14,7 @@ class Came:
     path: str
     headers: dict[str, str]  # names in lower case
     body: bytes
+    answered: int  # with this status
 
 
 class Receiver:
@@ -41,9 +42,12 @@ class _Handler(BaseHTTPRequestHandler):
 
     def do_POST(self) -> None:
         headers = {name.lower(): value for name, value in self.headers.items()}
-        body = self.rfile.read(int(headers["content-length"]))
-        self.receiver.came.append(Came(self.path, headers, body))
-        self.send_response(self.receiver.answers)
+        length, status = int(headers["content-length"]), self.receiver.answers
+        body = self.rfile.read(length)
+        if len(body) < length:  # the sender was killed
+            return
+        self.receiver.came.append(Came(self.path, headers, body, status))
+        self.send_response(status)
         self.send_header("Location", f"{self.receiver.url}/elsewhere")
         self.send_header("Content-Length", "0")
         self.end_headers()

@@ -1,0 +1,667 @@
+# ruff: noqa: T201, it prints a report
+"""`make chaos`: the service under faults that operators run into, on each database and engine.
+
+Started: two chains with three nodes each, a web server, two provers, a signer of attestations, a
+receiver of webhooks, and clients that submit batches (`Installation`, `Clients`).
+
+Faults: programs are killed, the database and the receiver fail, chains reorganise, and nodes fail
+or lie, in four lanes at once (`Faults`).
+
+Checked, once all work has ended: batches, facts, transactions, costs, webhooks and programs. The
+checks use HTTP and JSON-RPC, not the service's code (`Checks`).
+
+Printed: a line for each problem, and the command that repeats the run. The exit code is 1 if there
+is a problem.
+"""
+
+import json
+import os
+import random
+import secrets
+import signal
+import sqlite3
+import subprocess
+import sys
+import threading
+import time
+from argparse import ArgumentParser
+from collections import Counter, defaultdict
+from collections.abc import Callable, Collection, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, closing, contextmanager, suppress
+from dataclasses import dataclass
+from functools import partial
+from itertools import product
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import psycopg
+import requests
+from eth_account import Account as Key
+from eth_utils.address import to_checksum_address
+from eth_utils.crypto import keccak
+
+from tests.scenarios.chain import BODIES, ETHER, L1_BLOCK, Chain, RpcError, call_data
+from tests.scenarios.conftest import SERVER, new_database
+from tests.scenarios.node import Node
+from tests.scenarios.receiver import Receiver
+from tests.scenarios.service import OWNERS, SIGNER, Process, Service, accounts, request, until
+
+DATABASES, ENGINES = ("sqlite", "postgres"), ("embedded", "celery")
+POSTGRES = "postgres://postgres@127.0.0.1:5432/postgres"  # unless DATABASE_URL names another one
+BROKER = "redis://127.0.0.1:6379/11"  # unless CELERY_BROKER names another one
+
+A, B = 31337, 31338  # the operator pays for proofs on A, batches pay on B
+NODES = 3  # of each chain
+FINALITY = 3  # blocks that the operator waits for; a reorg replaces fewer
+ATTESTER_KEY = f"0x{101:064x}"
+
+SUBMIT_EVERY = 0.6  # seconds, on average
+RECENT = 16  # batches ask for so few blocks that they share facts
+FEE = 10**18  # wei, more than a lie about fees can cost
+LONGEST_FAULT = 6  # seconds, in a run of two minutes or more
+PATIENCE = 300  # seconds without progress, after which a batch or a webhook is missing
+
+# Account 0 has storage; the last three do not exist.
+ACCOUNTS = tuple(to_checksum_address(keccak(text=f"account {n}")[:20]) for n in range(9))
+EXISTING = ACCOUNTS[:6]
+SLOTS = {f"0x{slot:064x}": value for slot, value in enumerate((0, 1, 2**256 - 1, 3, 0))}
+# A field's name in the API → its name in JSON-RPC and its number in the registry.
+ACCOUNT_FIELDS = {
+    "NONCE": ("nonce", 0),
+    "BALANCE": ("balance", 1),
+    "STORAGE_ROOT": ("storageHash", 2),
+    "CODE_HASH": ("codeHash", 3),
+}
+HEADER_FIELDS = {
+    "PARENT_HASH": ("parentHash", 0),
+    "STATE_ROOT": ("stateRoot", 3),
+    "BLOCK_NUMBER": ("number", 8),
+    "TIMESTAMP": ("timestamp", 11),
+}
+ACCOUNT_PROVEN = f"0x{keccak(text='AccountProven(address,uint256)').hex()}"
+
+
+@dataclass(frozen=True)
+class Options:
+    """One run, in the words of `make chaos`."""
+
+    seed: str
+    seconds: float  # of faults
+    database: str  # sqlite or postgres
+    engine: str  # embedded or celery
+
+    def __str__(self) -> str:
+        run = f"SEED={self.seed} SECONDS={self.seconds:g}"
+        return f"make chaos {run} DATABASE={self.database} ENGINE={self.engine}"
+
+
+# What is started
+
+
+class Installation:
+    """Two chains, their nodes, and the service's programs; `stack` ends all of it."""
+
+    def __init__(self, options: Options, folder: Path, stack: ExitStack) -> None:
+        self.options = options
+        self.undone: set[tuple[int, int]] = set()  # transactions in reorgs: (chain, nonce)
+        self.receiver = stack.enter_context(closing(Receiver()))
+        self.chains = {each: stack.enter_context(closing(Chain(each))) for each in (A, B)}
+        self.nodes = {
+            each: [stack.enter_context(closing(Node(chain))) for _ in range(NODES)]
+            for each, chain in self.chains.items()
+        }
+        postgres = SERVER if SERVER.startswith("postgres") else POSTGRES
+        server = postgres if options.database == "postgres" else ""
+        database = stack.enter_context(new_database(folder, server=server))
+        self.service = stack.enter_context(closing(Service(folder, database)))
+        self.service.settings["WEBHOOKS_TO_PRIVATE"] = "1"
+        if options.engine == "celery":
+            broker = os.environ.get("CELERY_BROKER") or BROKER
+            self.service.settings |= {"PROVER_ENGINE": "celery", "CELERY_BROKER": broker}
+        self._add_chains()
+        self.service.manage("migrate", "--verbosity", "0")
+        created = [self.service.manage("create_api_key", "--owner", each) for each in OWNERS]
+        self.service.keys = tuple(each.stdout.strip() for each in created)
+        self.programs = {
+            "web server": self.service.serve(),
+            "prover 1": self.service.prove(),
+            "prover 2": self.service.prove(),
+            "signer": self._start_signer(),
+        }
+
+    def _add_chains(self) -> None:
+        """B knows A's blocks as an OP chain does, A knows B's by attestations."""
+        a, b = self.chains.values()
+        for chain in (a, b):
+            for account in EXISTING:
+                chain.set_balance(account, 10**20)
+            chain.set_balance(ACCOUNTS[0], 2**200 + 1)
+            for slot, value in SLOTS.items():
+                chain.set_slot(ACCOUNTS[0], int(slot, 16), value)
+            waits = {"finality": FINALITY, "confirmations": FINALITY}
+            self.service.add_chain(chain, *self.nodes[chain.id], free=chain is a, **waits)
+            self.service.add_registry("native", chain, chain)
+        reach = {"longest_range": 600}  # headers, so that no block is too old
+        self.service.add_registry("optimism", a, b, **reach)
+        signers = [Key.from_key(ATTESTER_KEY).address]
+        self.service.add_registry("attested", b, a, **reach, signers=signers, threshold=1)
+        for chain in (a, b):
+            chain.mine(RECENT, seconds=1)
+            chain.rpc("anvil_setIntervalMining", 1)
+
+    def _start_signer(self) -> Process:
+        """Its nodes have no faults: a registry trusts its signers."""
+        text = self.service.routes.read_text()
+        for each, chain in self.chains.items():
+            urls = json.dumps([node.url for node in self.nodes[each]])
+            text = text.replace(urls, json.dumps([chain.url]))
+        routes = self.service.folder / "routes-of-signer.toml"
+        routes.write_text(text)
+        route = ("--source", str(B), "--destination", str(A))
+        settings = {"ROUTES_FILE": str(routes), "ATTESTER_KEY": ATTESTER_KEY}
+        return self.service.start("attest", *route, "--watch", **settings)
+
+    def keep_chains_busy(self, stopped: threading.Event) -> None:
+        """Each second, change a balance on each chain and show B a final block of A."""
+        chance = random.Random(self.options.seed)  # noqa: S311
+        while not stopped.wait(0.9):
+            for chain in self.chains.values():
+                wei = hex(chance.randrange(ETHER))
+                _send(chain, 1, {"to": chance.choice(EXISTING[1:]), "value": wei})
+            final = self.chains[A].head - FINALITY
+            block_hash = bytes.fromhex(self.chains[A].header(final)["hash"][2:])
+            data = call_data("set(uint64,bytes32)", final, block_hash)
+            _send(self.chains[B], 2, {"to": L1_BLOCK, "data": data})
+
+
+def _send(chain: Chain, sender: int, transaction: dict[str, str]) -> None:
+    account = chain.rpc("eth_accounts")[sender]
+    nonce = chain.rpc("eth_getTransactionCount", account, "latest")  # anvil's own lags in a reorg
+    with suppress(RpcError):
+        chain.rpc("eth_sendTransaction", {**transaction, "from": account, "nonce": nonce})
+
+
+class Fact(NamedTuple):
+    """An account's field or slot; without an account, a field of the block's header."""
+
+    source: int
+    destination: int
+    block: int
+    account: str
+    name: str
+
+
+@dataclass
+class Batch:
+    owner: int  # the index of its API key
+    body: dict[str, Any]
+    facts: set[Fact]
+    id: str = ""
+    refused: str = ""  # with this error, for good
+
+
+class Clients:
+    """They submit random batches, each until it is answered."""
+
+    def __init__(self, installation: Installation) -> None:
+        self._installation = installation
+        self._chance = random.Random(f"batches {installation.options.seed}")  # noqa: S311
+        self.batches: list[Batch] = []
+
+    def submit_batches(self, stopped: threading.Event) -> None:
+        while not stopped.wait(self._chance.expovariate(1 / SUBMIT_EVERY)):
+            self.batches.append(self._new_batch())
+            self._submit_unanswered()
+        end = time.monotonic() + PATIENCE
+        while not self._submit_unanswered() and time.monotonic() < end:
+            time.sleep(1)
+
+    def _submit_unanswered(self) -> bool:
+        """Submit every unanswered batch; return whether all are answered."""
+        service = self._installation.service
+        for number, batch in enumerate(self.batches):
+            if batch.id or batch.refused:
+                continue
+            key, header = service.keys[batch.owner], {"Idempotency_Key": f"chaos-{number}"}
+            with suppress(requests.RequestException):  # the answer is lost
+                content = service.post("/submit-batch-query", batch.body, key=key, **header).json()
+                batch.id = content.get("internalId", "")
+                batch.refused = "" if batch.id or content["retryable"] else content["code"]
+        return all(batch.id or batch.refused for batch in self.batches)
+
+    def _new_batch(self) -> Batch:
+        chance, service = self._chance, self._installation.service
+        source, destination = chance.choice(list(service.registries))
+        head = self._installation.chains[source].head  # not final yet, like some before it
+        blocks = chance.sample(range(head - RECENT + 1, head + 1), chance.choice((1, 1, 3)))
+        if chance.random() < 0.2:
+            asked, names = [""], self._some(HEADER_FIELDS)
+            entry: dict[str, Any] = {"header": names}
+        else:
+            asked, props = chance.sample(ACCOUNTS, chance.randint(1, 3)), self._some(ACCOUNT_FIELDS)
+            slots = self._some(SLOTS) if ACCOUNTS[0] in asked else []
+            entry, names = accounts(*asked, props=props, slots=slots), props + slots
+        more = {}
+        if chance.random() < 0.5:
+            more["webhook"] = {"url": self._installation.receiver.url}
+        fee = str(0 if destination == A else FEE)
+        data = {source: dict.fromkeys(sorted(blocks), entry)}
+        body = request(data, to=destination, fee=fee, **more)
+        facts = {Fact(source, destination, *each) for each in product(blocks, asked, names)}
+        return Batch(chance.randrange(len(OWNERS)), body, facts)
+
+    def _some(self, names: Collection[str]) -> list[str]:
+        return self._chance.sample(list(names), self._chance.randint(1, len(names)))
+
+
+# Which faults happen
+
+GWEI = 10**9
+END_CONNECTIONS = (
+    "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
+    "WHERE datname = current_database() AND pid != pg_backend_pid()"
+)
+Fault = Callable[[random.Random], None]  # begins, lasts and ends
+NodeFault = Callable[[Node], None]  # begins
+
+
+class Faults:
+    """Four lanes of faults at a time: programs, reorgs, and the nodes of each chain.
+
+    A lane plays all its faults in an order that follows from the seed, then all of them again.
+    """
+
+    def __init__(self, installation: Installation) -> None:
+        self._installation = installation
+        self._longest = min(installation.options.seconds / 20, LONGEST_FAULT)
+        self._ended = threading.Event()
+        self.problems: list[str] = []
+
+    def run(self) -> None:
+        lanes: tuple[tuple[list[Fault], float], ...] = (
+            (self._of_programs(), 2.5),
+            ([partial(self._reorganise, each) for each in (A, B)], 4),
+            (self._of_nodes(A), 1),
+            (self._of_nodes(B), 1),
+        )
+        with ExitStack() as stack:
+            for number, lane in enumerate(lanes):
+                stack.enter_context(_in_background(partial(self._play, number, *lane)))
+            stack.callback(self._ended.set)  # all lanes end at a time
+            time.sleep(self._installation.options.seconds)
+
+    def _play(self, lane: int, faults: list[Fault], pause: float, _: threading.Event) -> None:
+        """`pause` is the average number of seconds between two faults."""
+        chance = random.Random(f"{self._installation.options.seed} {lane}")  # noqa: S311
+        left: list[Fault] = []
+        while not self._ended.is_set():
+            left = left or chance.sample(faults, len(faults))
+            left.pop()(chance)
+            self._ended.wait(chance.uniform(0.5, 1.5) * pause)
+
+    def _last(self, chance: random.Random) -> None:
+        self._ended.wait(chance.uniform(0.2, 1) * self._longest)
+
+    def _of_programs(self) -> list[Fault]:
+        is_sqlite = self._installation.options.database == "sqlite"
+        fail_database = self._lock_database if is_sqlite else self._end_connections
+        kills = [partial(self._kill, *each) for each in self._installation.programs.items()]
+        return [*kills, fail_database, self._fail_receiver]
+
+    def _kill(self, name: str, program: Process, chance: random.Random) -> None:
+        if not program.runs:
+            self.problems.append(f"{name} ended by itself: {program.log[-500:]}")
+        program.kill()
+        self._last(chance)
+        program.restart()
+
+    def _lock_database(self, chance: random.Random) -> None:
+        file = self._installation.service.database.removeprefix("sqlite:///")
+        with closing(sqlite3.connect(file, timeout=60, isolation_level=None)) as connection:
+            connection.execute("BEGIN EXCLUSIVE")
+            self._last(chance)
+
+    def _end_connections(self, chance: random.Random) -> None:
+        end = time.monotonic() + chance.uniform(0.2, 1) * self._longest
+        with psycopg.connect(self._installation.service.database, autocommit=True) as connection:
+            while time.monotonic() < end:
+                connection.execute(END_CONNECTIONS)
+                self._ended.wait(0.2)
+
+    def _fail_receiver(self, chance: random.Random) -> None:
+        self._installation.receiver.answers = 503
+        self._last(chance)
+        self._installation.receiver.answers = 200
+
+    def _reorganise(self, id_: int, chance: random.Random) -> None:
+        """Replace the last blocks by empty ones."""
+        chain, depth = self._installation.chains[id_], chance.randrange(1, FINALITY)
+        chain.rpc("anvil_setIntervalMining", 0)  # no block is mined meanwhile
+        try:
+            for number in range(chain.head, chain.head - depth, -1):
+                block = chain.rpc("eth_getBlockByNumber", hex(number), BODIES)
+                self._installation.undone |= {
+                    (id_, int(each["nonce"], 16))
+                    for each in block["transactions"]
+                    if each["from"] == SIGNER.lower()
+                }
+            chain.rpc("anvil_reorg", depth, [])
+        finally:
+            chain.rpc("anvil_setIntervalMining", 1)
+
+    def _of_nodes(self, chain: int) -> list[Fault]:
+        """All nodes fail, or one fails or lies."""
+        nodes, other = self._installation.nodes[chain], self._installation.chains[A + B - chain]
+        failures: list[NodeFault] = [
+            Node.is_gone,
+            lambda node: node.is_slow(60),
+            lambda node: node.answers(429),
+            lambda node: node.answers(503),
+        ]
+        lies: list[NodeFault] = [
+            lambda node: node.is_behind(node.chain.head - 6),
+            lambda node: node.is_of(other),
+            Node.swallows,
+            *(_lying(*lie) for lie in LIES),
+        ]
+        one: list[Fault] = [partial(self._spoil, nodes, 1, begin) for begin in failures + lies]
+        return one + [partial(self._spoil, nodes, NODES, begin) for begin in failures]
+
+    def _spoil(
+        self, nodes: list[Node], count: int, begin: NodeFault, chance: random.Random
+    ) -> None:
+        chosen = chance.sample(nodes, count)
+        for each in chosen:
+            begin(each)
+        self._last(chance)
+        for each in chosen:
+            each.is_well()
+
+
+def _other(text: str) -> str:
+    """Change the last digit of a hex string."""
+    return text[:-1] + f"{int(text[-1], 16) ^ 1:x}" if len(text) > 2 else text
+
+
+# A method, a field of its result unless all of it is a lie, and what becomes of the truth.
+LIES: tuple[tuple[str, str, Callable[[Any], Any]], ...] = (
+    ("eth_getProof", "accountProof", lambda nodes: [_other(each) for each in nodes]),
+    ("eth_getProof", "balance", _other),
+    ("eth_getBlockByNumber", "stateRoot", _other),
+    ("eth_getBlockByNumber", "hash", _other),
+    ("eth_getBlockByNumber", "baseFeePerGas", lambda _: hex(90 * GWEI)),
+    ("eth_getTransactionReceipt", "", lambda _: None),
+    ("eth_getTransactionReceipt", "blockNumber", lambda _: hex(10**6)),
+    ("eth_call", "", _other),
+    ("eth_estimateGas", "", lambda _: hex(21_001)),
+    ("eth_estimateGas", "", lambda gas: hex(int(gas, 16) * 1_000)),
+    ("eth_maxPriorityFeePerGas", "", lambda _: hex(10_000 * GWEI)),
+    ("eth_getTransactionCount", "", _other),
+)
+
+
+def _lying(method: str, field: str, change: Callable[[Any], Any]) -> NodeFault:
+    def lie(_: list[Any], true: Any) -> Any:
+        return true and (true | {field: change(true[field])} if field else change(true))
+
+    return lambda node: node.lies(method, lie)
+
+
+# What is checked
+
+# Where anvil answers zero for an account that has none.
+EMPTY = {"STORAGE_ROOT": keccak(b"\x80"), "CODE_HASH": keccak(b"")}
+
+
+class Checks:
+    """Each check is a method that yields a sentence for each problem."""
+
+    def __init__(self, installation: Installation, clients: Clients) -> None:
+        self._installation, self._clients = installation, clients
+        self._service, self._chains = installation.service, installation.chains
+        self._listed: list[dict[str, Any]] = []
+        self.facts: dict[Fact, set[int | None]] = defaultdict(set)  # what the API answers of each
+
+    def await_rest(self) -> None:
+        """Wait until all work has ended, or none has for `PATIENCE` seconds."""
+        fewest, progress = self._count_open(), time.monotonic()
+        while fewest and time.monotonic() < progress + PATIENCE:
+            time.sleep(1)
+            if (left := self._count_open()) < fewest:
+                fewest, progress = left, time.monotonic()
+
+    def _count_open(self) -> int:
+        """How many batches, transactions and webhooks have not ended."""
+        self._listed = [each for key in self._service.keys for each in self._list_batches(key)]
+        batches = sum(not each["ended"] for each in self._listed)
+        webhooks = sum(count < 0 for count in self._webhooks().values())
+        return batches + webhooks + self._open_transactions()
+
+    def _list_batches(self, key: str) -> Iterator[dict[str, Any]]:
+        cursor, is_last = None, False
+        while not is_last:
+            page = self._get("/batch-queries", key, cursor=cursor).json()
+            yield from page["batches"]
+            cursor = page["cursor"]
+            is_last = cursor is None
+
+    def _get(self, path: str, key: str | None = None, **parameters: Any) -> requests.Response:
+        """Ask until the server has started and is not too busy to answer."""
+
+        def answered() -> list[requests.Response]:
+            with suppress(requests.RequestException):
+                answer = self._service.get(path, key=key, **parameters)
+                return [answer] if answer.ok else []
+            return []
+
+        return until(answered, what=path)[0]
+
+    def problems(self) -> Iterator[str]:
+        """Run every check, except that of programs."""
+        yield from self._of_batches()
+        yield from self._of_webhooks()
+        yield from self._of_facts()
+        if count := self._open_transactions():
+            yield f"{count} transactions are not final"
+        for chain in self._chains.values():
+            sent = chain.transactions_of(SIGNER)
+            for state, senders in chain.rpc("txpool_content").items():
+                if waiting := senders.get(SIGNER.lower()):
+                    yield f"nonces on {chain.id} are {state} after {len(sent)}: {list(waiting)}"
+            yield from self._of_costs(chain, sent)
+            yield from self._of_repetitions(chain, sent)
+
+    def _of_batches(self) -> Iterator[str]:
+        """Each batch is DONE, and its owner's list has it once."""
+        listed = Counter(each["internalId"] for each in self._listed)
+        listed.subtract(each.id for each in self._clients.batches if each.id)
+        if wrong := {batch: count for batch, count in listed.items() if count}:
+            yield f"batches are listed too often (1) or not at all (-1): {wrong}"
+        for batch in self._clients.batches:
+            if not batch.id:
+                yield f"a batch was not taken ({batch.refused or 'no answer'}): {batch.body}"
+        for status in self._listed:
+            if status["queryStatus"] != "DONE":
+                why = status["waitsFor"] or status.get("error")
+                yield f"{status['internalId']} is {status['status']}, not DONE: {why}"
+
+    def _webhooks(self) -> Counter[tuple[str, str]]:
+        """(batch, status) → how many came, without repetitions, less those that should come."""
+        came = self._installation.receiver.came
+        contents = [json.loads(each.body) for each in list(came) if each.answered == 200]
+        events = {(each["event"], each["batchQueryId"], each["queryStatus"]) for each in contents}
+        webhooks = Counter((batch, status) for _, batch, status in events)
+        asking = {each.id for each in self._clients.batches if "webhook" in each.body}
+        webhooks.subtract(
+            (each["internalId"], each["queryStatus"])
+            for each in self._listed
+            if each["ended"] and each["internalId"] in asking
+        )
+        return webhooks
+
+    def _of_webhooks(self) -> Iterator[str]:
+        """Each batch that asked for a webhook has one with its status; no other batch has one."""
+        for (batch, status), count in self._webhooks().items():
+            if count:
+                yield f"{batch}, {status}: a webhook is {'missing' if count < 0 else 'wrong'}"
+
+    def _of_facts(self) -> Iterator[str]:
+        """Registry and API have each fact of a DONE batch as the chain's own node has it."""
+        done = {each["internalId"] for each in self._listed if each["queryStatus"] == "DONE"}
+        for batch in self._clients.batches:
+            if batch.id in done:
+                answered = self._answered_facts(batch.id)
+                for fact in batch.facts:
+                    self.facts[fact].add(answered.get(fact))
+        for fact, answers in sorted(self.facts.items()):
+            true, proven = self._true_and_proven(fact)
+            if proven is None:
+                yield f"{fact} of a DONE batch is not in the registry"
+            elif proven != true:
+                yield f"{fact} is {true}, and the registry has {proven}"
+            for wrong in answers - {true}:
+                yield f"{fact} is {true}, and the API answers {wrong}"
+
+    def _answered_facts(self, batch: str) -> dict[Fact, int]:
+        status = self._get("/batch-query-status", batchQueryId=batch).json()
+        destination = int(status["destinationChainId"])
+        facts = {}
+        for query in status["queries"]:
+            source, block = int(query["originChainId"]), int(query["block"])
+            for name, word in (query["values"] or {}).items():
+                fact = Fact(source, destination, block, query["account"] or "", name)
+                facts[fact] = int(word, 16)
+        return facts
+
+    def _true_and_proven(self, fact: Fact) -> tuple[int, int | None]:
+        """What the chain's own node answers, and what the registry has."""
+        chain, block = self._chains[fact.source], fact.block
+        call: tuple[Any, ...]
+        if not fact.account:
+            key, field = HEADER_FIELDS[fact.name]
+            true = chain.header(block)[key]
+            call = "tryHeaderField(uint256,uint8)", block, field
+        elif fact.name in SLOTS:
+            proof = chain.rpc("eth_getProof", fact.account, [fact.name], hex(block))
+            true = proof["storageProof"][0]["value"]
+            signature = "tryAccountStorageSlotValues(address,uint256,bytes32)"
+            call = signature, fact.account, block, bytes.fromhex(fact.name[2:])
+        else:
+            key, field = ACCOUNT_FIELDS[fact.name]
+            true = chain.rpc("eth_getProof", fact.account, [], hex(block))[key]
+            call = "tryAccountField(address,uint256,uint8)", fact.account, block, field
+        answer = self._service.read(*call, route=(fact.source, fact.destination))
+        proven = int.from_bytes(answer[32:]) if answer[31] else None
+        return int(true, 16) or int.from_bytes(EMPTY.get(fact.name, b"")), proven
+
+    def _open_transactions(self) -> int:
+        """How many transactions the service itself does not consider final."""
+        lines = self._get("/metrics").text.splitlines()
+        counts = [each for each in lines if each.startswith("tacitus_transactions{")]
+        return sum(int(float(each.rpartition(" ")[2])) for each in counts)
+
+    def _of_costs(self, chain: Chain, sent: list[dict[str, Any]]) -> Iterator[str]:
+        """Batches have paid for each transaction once, and none more than its fee.
+
+        The operator may have paid for an empty transfer, which uses a nonce.
+        """
+        least = sum(chain.cost(each["hash"]) for each in sent if each["input"] != "0x")
+        most = sum(chain.cost(each["hash"]) for each in sent)
+        here = [each for each in self._listed if each["destinationChainId"] == str(chain.id)]
+        spent = sum(int(each["spent"]) for each in here)
+        if not least <= spent <= most:
+            yield f"batches paid {spent} wei on {chain.id}, transactions cost {least} to {most}"
+        for each in here:
+            if chain.id != A and int(each["spent"]) > int(each["fee"]):
+                yield f"{each['internalId']} has paid {each['spent']}, its fee is {each['fee']}"
+
+    def _of_repetitions(self, chain: Chain, sent: list[dict[str, Any]]) -> Iterator[str]:
+        """Each transaction proves something new of each account that it names.
+
+        One that a reorg undid may find nothing to do when it is mined again.
+        """
+        registries = [each.lower() for each in self._service.registries.values()]
+        for each in sent:
+            receipt, nonce = chain.receipt(each["hash"]), int(each["nonce"], 16)
+            has_failed = receipt["status"] != "0x1"
+            is_undone = (chain.id, nonce) in self._installation.undone
+            if each["to"] not in registries or has_failed or is_undone:
+                continue
+            named = sum(each["input"].count(account[2:].lower()) for account in ACCOUNTS)
+            proven = sum(log["topics"][0] == ACCOUNT_PROVEN for log in receipt["logs"])
+            if named > proven or not receipt["logs"]:
+                yield f"nonce {nonce} on {chain.id} proves again what was proven: {each['hash']}"
+
+    def of_programs(self) -> Iterator[str]:
+        """Each program still runs, and ends well. This ends all of them."""
+        for name, program in self._installation.programs.items():
+            try:
+                assert program.runs
+                program.stop()
+            except (AssertionError, subprocess.TimeoutExpired):
+                yield f"{name} ended by itself or with an error: {program.log[-500:]}"
+                program.kill()
+
+
+# What is printed
+
+
+def run(options: Options) -> int:
+    """Run the service under faults and print a report; return the number of problems."""
+    name = f"chaos-{options.seed}-{options.database}-{options.engine}-{secrets.token_hex(2)}"
+    folder = Path(__file__).parents[1] / "var" / name
+    folder.mkdir(parents=True)
+    print(f"{options} …", flush=True)
+    with ExitStack() as stack:
+        installation = Installation(options, folder, stack)
+        clients, faults = Clients(installation), Faults(installation)
+        checks = Checks(installation, clients)
+        with _in_background(installation.keep_chains_busy):
+            with _in_background(clients.submit_batches):
+                faults.run()
+            problems = faults.problems
+            try:
+                checks.await_rest()
+                problems += checks.problems()
+            except AssertionError as error:
+                problems.append(f"the web server does not answer: {error}")
+            problems += checks.of_programs()
+    print(f"  {len(clients.batches)} batches, {len(checks.facts)} facts")
+    for each in problems:
+        print(f"  WRONG: {each}")
+    print(f"  again: {options}; logs in {folder}", flush=True)
+    return len(problems)
+
+
+@contextmanager
+def _in_background(work: Callable[[threading.Event], None]) -> Iterator[None]:
+    """Work in a thread until the block ends; raise what the work raises."""
+    stopped = threading.Event()
+    with ThreadPoolExecutor(1) as pool:
+        working = pool.submit(work, stopped)
+        try:
+            yield
+        finally:
+            stopped.set()
+        working.result()
+
+
+def main() -> int:
+    """Run once for each database and engine that the options leave; the runs share the seconds."""
+    parser = ArgumentParser(prog="make chaos", description=__doc__)
+    parser.add_argument("--seconds", type=float, default=600, help="of faults, in all runs")
+    parser.add_argument("--seed", default="", help="repeats a run, as far as timing allows")
+    parser.add_argument("--database", choices=("", *DATABASES), default="")
+    parser.add_argument("--engine", choices=("", *ENGINES), default="")
+    given = parser.parse_args()
+    databases = [given.database] if given.database else DATABASES
+    chosen = list(product(databases, [given.engine] if given.engine else ENGINES))
+    seed, seconds = given.seed or secrets.token_hex(4), given.seconds / len(chosen)
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    problems = [run(Options(seed, seconds, *each)) for each in chosen]
+    return 1 if any(problems) else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
