@@ -20,11 +20,11 @@ from queries.chain.registry import (
     TimestampRead,
     read_now,
 )
-from queries.deliveries import replay
 from queries.held_threads import place_to_wait
 from queries.reading.facts import FactKind, FactView
 from queries.routes import Routes, RoutesUnreadable, read_routes
 from queries.schema.batch_rules import BatchLimits
+from queries.webhooks import replay
 
 
 def _configured() -> Routes:

@@ -1,16 +1,27 @@
-"""Signers' words on block hashes, kept until a prover brings enough of them to the registry.
+"""Attestations: signers of an attested registry say which hash a source block has.
 
-A word is checked before it is kept: whose it is, and that he is one of the registry's signers. A
-second, other word of one signer on one block is not taken, because the registry keeps the first.
+They are signed here, or come over HTTP, and are kept until a prover brings enough of them to the
+registry. Only attestations of the registry's own signers are kept. A second attestation of a signer
+on one block with another hash is refused, because the registry keeps the first.
 """
 
 import json
 import re
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from http import HTTPStatus
+from typing import Any
 
 from django.db.models import Case, Exists, F, OuterRef, Q, QuerySet, When
+from eth_keys.constants import SECPK1_N
+from eth_keys.datatypes import Signature
+from eth_keys.exceptions import BadSignature
+from eth_utils.exceptions import ValidationError
 
-from queries.chain.attestations import signer_of
+from queries.chain.json_rpc import FAULTS, BoundedSession
+from queries.chain.signer import Signer
+from queries.chain.solidity import call_data
+from queries.chain.source import SourceChain
 from queries.errors import (
     AttestationContradicted,
     AttestationMalformed,
@@ -18,8 +29,9 @@ from queries.errors import (
     AttestationUnwanted,
     BlockBeyondHead,
 )
+from queries.limits import Limits
 from queries.models import Attestation, BlockJob, Head, Query
-from queries.pipeline.clock import shared_now
+from queries.pipeline.queue import shared_now
 from queries.proving.attestations import Attested
 from queries.routes import Registry, RegistryKind, Routes
 
@@ -35,8 +47,8 @@ SHAPES = {
 
 
 @dataclass(frozen=True, slots=True)
-class SignedWord:
-    """What a signer hands over, as a line of JSON or over HTTP."""
+class SignedAttestation:
+    """What a signer signed, with the signature: a line of JSON, or a body over HTTP."""
 
     attested: Attested
     signature: bytes
@@ -55,14 +67,14 @@ class SignedWord:
         return json.dumps(self.content())
 
 
-def read_line(line: str) -> SignedWord:
+def read_line(line: str) -> SignedAttestation:
     try:
-        return read_word(json.loads(line))
+        return read_attestation(json.loads(line))
     except (ValueError, RecursionError):
         raise AttestationMalformed(f"The line is no JSON. {_WANTED}") from None
 
 
-def read_word(content: object) -> SignedWord:
+def read_attestation(content: object) -> SignedAttestation:
     if not isinstance(content, dict):
         raise AttestationMalformed(f"This is no JSON object. {_WANTED}")
     for name, shape in SHAPES.items():
@@ -78,7 +90,7 @@ def read_word(content: object) -> SignedWord:
         int(content["block"]),
         bytes.fromhex(content["blockHash"][2:]),
     )
-    return SignedWord(attested, bytes.fromhex(content["signature"][2:]))
+    return SignedAttestation(attested, bytes.fromhex(content["signature"][2:]))
 
 
 _WANTED = f"A word has {', '.join(SHAPES)}."
@@ -93,26 +105,24 @@ def registry_of(routes: Routes, source: int, destination: int) -> Registry:
     return registry
 
 
-def take(routes: Routes, word: SignedWord, *, wanted_alone: bool = False) -> str:
-    """Keep the word; who gave it.
+def take(routes: Routes, signed: SignedAttestation, *, only_wanted: bool = False) -> str:
+    """Keep an attestation, and return its signer.
 
-    `wanted_alone`: only where a query waits for it, so that whoever may send words cannot fill the
-    database with them.
+    With `only_wanted` it is refused unless a query waits for it: otherwise a signer could fill the
+    database.
     """
-    told = word.attested
+    told = signed.attested
     registry = registry_of(routes, told.source, told.destination)
-    signer = _signer(registry, word)
-    if wanted_alone and told.block not in spoken_by(signer, registry, told.block):
+    signer = _signer(registry, signed)
+    if only_wanted and told.block not in attested_by(signer, registry, told.block):
         _refuse_unwanted(registry, told.block)
     kept, is_new = Attestation.objects.get_or_create(
-        source=registry.source,
-        destination=registry.destination,
-        registry=registry.address,
+        **_place(registry),
         block=told.block,
         signer=signer,
         defaults={
             "block_hash": told.block_hash.hex(),
-            "signature": word.signature.hex(),
+            "signature": signed.signature.hex(),
             "received": shared_now(),
         },
     )
@@ -129,10 +139,10 @@ def take(routes: Routes, word: SignedWord, *, wanted_alone: bool = False) -> str
 
 
 def wanted(registry: Registry) -> QuerySet[BlockJob, int]:
-    """The blocks to speak of, the newest first: from it headers lead back to others.
+    """The blocks to attest, the newest first: from it headers lead back to the others.
 
-    They are those that queries wait for; but the next one where a query names its block by a time,
-    because that it was the last one then is shown by the header after it.
+    They are those that queries wait for. If a query names its block by a time it is the next block,
+    whose header shows that the one before was the last at that time.
     """
     waiting = Query.objects.filter(job=OuterRef("pk"), ended=False)
     by_time = Exists(waiting.filter(timestamp__isnull=False))
@@ -141,30 +151,50 @@ def wanted(registry: Registry) -> QuerySet[BlockJob, int]:
     return rows.order_by("-needed").values_list("needed", flat=True).distinct()
 
 
-def spoken_by(signer: str, registry: Registry, *among: int) -> set[int]:
-    """The blocks of which this signer has spoken, of all or of these."""
-    spoken = Attestation.objects.filter(
-        source=registry.source,
-        destination=registry.destination,
-        registry=registry.address,
-        signer=signer,
-    )
+def attested_by(signer: str, registry: Registry, *among: int) -> set[int]:
+    """The blocks that this signer has attested, of all or of these."""
+    attested = Attestation.objects.filter(**_place(registry), signer=signer)
     if among:
-        spoken = spoken.filter(block__in=among)
-    return set(spoken.values_list("block", flat=True))
+        attested = attested.filter(block__in=among)
+    return set(attested.values_list("block", flat=True))
 
 
-def _signer(registry: Registry, word: SignedWord) -> str:
-    if word.attested.registry != bytes.fromhex(registry.address[2:]):
+def _place(registry: Registry) -> dict[str, Any]:
+    return {
+        "source": registry.source,
+        "destination": registry.destination,
+        "registry": registry.address,
+    }
+
+
+def _signer(registry: Registry, signed: SignedAttestation) -> str:
+    if signed.attested.registry != bytes.fromhex(registry.address[2:]):
         raise AttestationUntrusted(
             "The word is for another registry than the one in the routes here.", path="registry"
         )
-    signer = signer_of(word.attested.digest, word.signature)
+    signer = _signer_of(signed.attested.digest, signed.signature)
     if signer is None or signer not in registry.signers:
         raise AttestationUntrusted(
             "The signature is of none of the registry's signers.", path="signature"
         )
     return signer
+
+
+def _signer_of(digest: bytes, signature: bytes) -> str | None:
+    """The signer's checksummed address, or None where the registry refuses such a signature."""
+    is_canonical = (
+        len(signature) == 65  # noqa: PLR2004  (r, s and v)
+        and signature[64] in {27, 28}
+        and int.from_bytes(signature[32:64]) <= SECPK1_N // 2
+    )
+    if not is_canonical:
+        return None
+    try:
+        plain = Signature(signature[:64] + bytes([signature[64] - 27]))
+        key = plain.recover_public_key_from_msg_hash(digest)
+    except (BadSignature, ValidationError, ValueError):
+        return None
+    return str(key.to_checksum_address())
 
 
 def _refuse_unwanted(registry: Registry, block: int) -> None:
@@ -183,3 +213,108 @@ def _refuse_unwanted(registry: Registry, block: int) -> None:
 
 def _waiting(registry: Registry) -> QuerySet[BlockJob]:
     return BlockJob.objects.filter(source=registry.source, destination=registry.destination)
+
+
+def attest_call(block: int, block_hash: bytes, signatures: list[bytes]) -> bytes:
+    """The registry call. Signatures are in the order of their signers' addresses."""
+    return call_data("attest(uint256,bytes32,bytes[])", block, block_hash, signatures)
+
+
+# Signing
+
+
+class Attester:
+    """A signer of an attested registry, with nodes of its own. For one thread.
+
+    It signs final blocks only, because the registry keeps the first hash for ever.
+    """
+
+    def __init__(self, routes: Routes, registry: Registry, signer: Signer) -> None:
+        self.registry = registry
+        self.signer = signer
+        self._source = SourceChain(routes.chains[registry.source])
+
+    def sign(self, block: int) -> SignedAttestation:
+        final = self._source.head().final_number
+        if not 0 <= block <= final:
+            raise BlockBeyondHead(f"Block {block:,} is not final: the last final one is {final:,}.")
+        return self._sign(block)
+
+    def sign_final(self, blocks: Iterable[int]) -> list[SignedAttestation]:
+        """Attestations of those that are final by now."""
+        final = self._source.head().final_number
+        return [self._sign(block) for block in sorted(blocks) if block <= final]
+
+    def _sign(self, block: int) -> SignedAttestation:
+        told = Attested(
+            self.registry.source,
+            self.registry.destination,
+            bytes.fromhex(self.registry.address[2:]),
+            block,
+            self._source.header(block).hash,
+        )
+        return SignedAttestation(told, self.signer.sign_digest(told.digest))
+
+
+# Posting to another installation
+
+
+class NotTaken(Exception):  # noqa: N818
+    """An attestation was not delivered, or was refused; the sentence says why."""
+
+    def __init__(self, sentence: str, *, retryable: bool) -> None:
+        super().__init__(sentence)
+        self.retryable = retryable
+
+
+class Installation:
+    """An installation that attestations are posted to. For one thread."""
+
+    def __init__(self, address: str, limits: Limits) -> None:
+        if not re.fullmatch(r"https?://[^\s/?#]+[^\s?#]*", address):
+            raise NotTaken(
+                "--post is no http or https address. Take that of the installation, such as "
+                "https://proofs.example.org.",
+                retryable=False,
+            )
+        self._address = address.rstrip("/")
+        self._session = BoundedSession(address, limits)
+
+    def wanted(self, registry: Registry) -> list[int]:
+        """The blocks of this registry that its queries wait for."""
+        listed = self._ask("GET", "/attestations/wanted").get("wanted")
+        try:
+            return [
+                int(block)
+                for each in listed or ()
+                if each["originChainId"] == str(registry.source)
+                and each["destinationChainId"] == str(registry.destination)
+                and each["registry"] == registry.address
+                for block in each["blocks"]
+            ]
+        except (KeyError, TypeError, ValueError, OverflowError):
+            raise _no_installation() from None
+
+    def give(self, content: Mapping[str, str]) -> None:
+        self._ask("POST", "/attestations", content)
+
+    def _ask(self, method: str, path: str, content: object = None) -> dict[str, Any]:
+        try:
+            answer = self._session.request(method, self._address + path, json=content)
+            told = answer.json()
+        except FAULTS:
+            raise _no_installation() from None
+        if isinstance(told, dict) and answer.status_code == HTTPStatus.OK:
+            return told
+        if not isinstance(told, dict) or not isinstance(told.get("error"), str):
+            raise _no_installation()
+        shown = "".join(filter(str.isprintable, told["error"]))
+        raise NotTaken(shown, retryable=told.get("retryable") is not False)
+
+
+def _no_installation() -> NotTaken:
+    return NotTaken(
+        "The installation at --post does not answer as Tacitus does. Check that the address is its "
+        "own, such as https://proofs.example.org.",
+        retryable=True,
+    )

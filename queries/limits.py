@@ -36,13 +36,22 @@ class Limits:
     )
     cooldown_longest: float = _limit(60.0, 1, 3600, "Longest cool-down of a failed node.")
     chain_id_age: float = _limit(
-        3600.0, 1, DAY, "Time after which a node's chain id is checked again."
+        3600.0,
+        1,
+        DAY,
+        "Time after which a node's chain id, and how far back it proves, are checked again.",
     )
     lag: float = _limit(
         60.0, 1, 3600, "A node lags when its head is this much older than another node's."
     )
     head_ahead: float = _limit(
         60.0, 1, 3600, "A head this far in the future counts as a failure of its node."
+    )
+    head_max_age: float = _limit(
+        3600.0,
+        60,
+        DAY,
+        "A node whose newest block is older is reported by `check_setup`.",
     )
     poll_interval: float = _limit(
         12.0, 0.1, 60, "Time between two requests for each node's head while nothing needs it."

@@ -148,6 +148,7 @@ class SentTransaction(models.Model):
     most = models.CharField(max_length=64)  # wei that it may cost
     brings_hash = models.BooleanField(default=False)  # has the registry learn one, proves nothing
     signed = models.DateTimeField()
+    replaced = models.DateTimeField(null=True)  # signed again, last time
     sent = models.DateTimeField(null=True)  # last time
     # Block of the chain at which its nonce was first seen used, and none of its hashes mined.
     nonce_used = models.PositiveBigIntegerField(null=True)

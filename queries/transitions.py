@@ -17,7 +17,7 @@ from ulid import ULID
 from queries import query_rows
 from queries.daily_counts import FACTS, REJECTED, count, of_done_batches
 from queries.models import Batch, BlockJob, Query, SentTransaction, WebhookDelivery
-from queries.pipeline.clock import shared_now
+from queries.pipeline.queue import shared_now
 from queries.route_records import count_new_facts
 from queries.statuses import ENDED, BatchStatus, StepName
 from queries.wait_reasons import Reason

@@ -25,7 +25,7 @@ class WaitCode(StrEnum):
     NO_PROVER = "no_prover", "No prover has been seen for long: the operator is to start one."
     PRICE_ASKED_AGAIN = (
         "price_asked_again",
-        "What the batch offers is too little as a node says; the others are asked as well.",
+        "A node asks for more than the fee. The price is asked again; a higher fee goes sooner.",
     )
     FAULT_OF_OURS = "fault_of_ours", "A prover failed; the operator finds why in its log."
     # The source chain

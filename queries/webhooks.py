@@ -1,23 +1,49 @@
-"""One POST to an address that a client chose.
+"""A batch's end is posted to its webhook, again until the receiver accepts it, for about a day.
 
-The address is a stranger's. So it is looked up once, every address that comes out must be one of
-the public internet, the connection goes to the very address that was looked at, and nothing it
-answers is followed or kept but its status.
+All attempts carry the same bytes and event id, so that a receiver can ignore repetitions. The
+address is a stranger's. So it is looked up once, every address that comes out must be one of the
+public internet, the connection goes to the address that was checked, and nothing it answers is
+followed or kept but its status.
 """
 
 import hashlib
 import hmac
+import json
 import socket
+import time
 from contextlib import suppress
 from dataclasses import dataclass
+from datetime import timedelta
 from ipaddress import IPv4Address, IPv4Network, IPv6Network, ip_address
 from threading import Thread
 from urllib.parse import urlsplit
 
 import urllib3
+from django.conf import settings
+from django.db import transaction
+from django.db.models import Q
 
-from queries.chain.bounded_http import PlainPool, SecurePool
+from accounts.counting import counted
+from accounts.models import Account
+from accounts.rate_limits import spend
+from accounts.webhook_secrets import webhook_secret
+from queries.chain.json_rpc import PlainPool, SecurePool
+from queries.engines.waking import wake
+from queries.errors import TooManyReplays
+from queries.fact_names import shown_values
+from queries.models import Batch, Query, WebhookAttempt, WebhookDelivery
+from queries.pipeline.queue import Lease, shared_now
+from queries.pipeline.work import Outcome, Retry
+from queries.reading.deliveries import DeliveryView, is_event, rows_of, views_of
+from queries.statuses import BatchStatus
 
+EVENT_HEADER, SIGNATURE_HEADER = "Tacitus-Event", "Tacitus-Signature"
+# After each attempt that was not accepted: about a day in all.
+PAUSES = [timedelta(seconds=s) for s in (5, 30, 120, 600, 1_800, 3_600, 7_200, 21_600, 43_200)]
+TAKEN = range(200, 300)
+MOST_FACTS = 1_000
+# Times an hour that an account may have webhooks sent again; each may be tried ten times.
+REPLAYS_AN_HOUR, HOUR = 100, 3_600
 # Seconds to look up an address's name, to connect, and in all from connecting on.
 LOOKUP, CONNECT, WHOLE = 4.0, 3.0, 8.0
 # Kept for protocols (RFC 6890). Clouds answer their machines there, and older Pythons call most of
@@ -28,6 +54,109 @@ OF_PROTOCOLS = IPv4Network("192.0.0.0/24")
 GIVEN = IPv6Network("2000::/3")
 DOCUMENTATION = IPv6Network("3fff::/20")  # newer than some of the Pythons that this runs on
 NAT64 = IPv6Network("64:ff9b::/96")  # of the public internet: the last four bytes are IPv4
+
+
+def deliver(lease: Lease[WebhookDelivery]) -> Outcome:
+    delivery = lease.row
+    batch = delivery.batch
+    body = body_of(delivery)
+    now = shared_now()
+    headers = {
+        **_asked_headers(batch),
+        EVENT_HEADER: delivery.pk,
+        SIGNATURE_HEADER: signature(webhook_secret(batch.owner), int(now.timestamp()), body),
+    }
+    begin = time.monotonic()
+    answered, fault = None, ""
+    try:
+        answered = post(batch.webhook_url, headers, body, to_private=settings.WEBHOOKS_TO_PRIVATE)
+    except NotDelivered as reason:
+        fault = str(reason)
+    took = int((time.monotonic() - begin) * 1_000)
+    lease.keep()
+    WebhookAttempt.objects.create(
+        delivery=delivery, made=now, answered=answered, fault=fault, milliseconds=took
+    )
+    if answered in TAKEN:
+        lease.held().update(delivered=now)
+        return None
+    # Other accounts go first for as long as this took: receivers that hang must not hold up all.
+    now = shared_now()
+    others = WebhookDelivery.objects.filter(owner=delivery.owner_id, look_again__lte=now)
+    others.exclude(pk=delivery.pk).update(look_again=now + timedelta(milliseconds=took))
+    attempts = delivery.failures + 1
+    if attempts > len(PAUSES):
+        return None
+    return Retry(None, attempts, PAUSES[attempts - 1])  # the list of attempts says why
+
+
+def _asked_headers(batch: Batch) -> dict[str, str]:
+    """Those that came with the batch, in which any letters may be capitals."""
+    asked = dict(batch.webhook_headers)
+    names_its_kind = any(name.lower() == "content-type" for name in asked)
+    return asked if names_its_kind else {"Content-Type": "application/json", **asked}
+
+
+def body_of(delivery: WebhookDelivery) -> bytes:
+    """The same bytes at each attempt."""
+    batch = delivery.batch
+    queries = list(Query.objects.filter(batch=batch).order_by("place")[: MOST_FACTS + 1])
+    error = {
+        "code": batch.error_code,
+        "error": batch.error_sentence,
+        "step": batch.error_step or None,
+        "retryable": batch.error_retryable,
+    }
+    content = {
+        "event": delivery.pk,
+        "batchQueryId": batch.pk,
+        "queryStatus": batch.status,
+        "destinationChainId": str(batch.destination),
+        "error": error if batch.status == BatchStatus.REJECTED else None,
+        "facts": [
+            {
+                "originChainId": str(query.source),
+                "block": None if query.block is None else str(query.block),
+                "account": query.account or None,
+                "name": query.name or None,
+                "values": shown_values(query.words) if batch.status == BatchStatus.DONE else None,
+            }
+            for query in queries[:MOST_FACTS]
+        ],
+        # As in the status answer, which lists the queries that follow.
+        "nextQuery": queries[MOST_FACTS].place if len(queries) > MOST_FACTS else None,
+    }
+    return json.dumps(content, separators=(",", ":")).encode()
+
+
+def replay(owner: Account, event: str) -> DeliveryView | None:
+    """Send it again at once; one that is still to be sent is brought forward. None: not theirs."""
+    _spend(owner)
+    if not is_event(event):  # a database refuses some texts that no id is
+        return None
+    now = shared_now()
+    with transaction.atomic():
+        row = rows_of(owner).filter(pk=event).select_for_update(of=("self",)).first()
+        if row is None:
+            return None
+        # One that a worker sends right now is left to it.
+        free = Q(lease_until=None) | Q(lease_until__lte=now)
+        later = Q(look_again=None) | Q(look_again__gt=now)
+        WebhookDelivery.objects.filter(free & later, pk=row.pk).update(look_again=now, failures=0)
+        row.refresh_from_db()
+        transaction.on_commit(lambda: wake(row.batch_id))
+    (view,) = views_of([row])
+    return view
+
+
+def _spend(owner: Account) -> None:
+    spent = spend(f"replays of {owner.pk}", REPLAYS_AN_HOUR, HOUR)
+    if not spent.allowed:
+        raise TooManyReplays(
+            f"An account has {REPLAYS_AN_HOUR} webhooks an hour sent again, and these are used up. "
+            f"There are more in {counted(spent.seconds_left, 'second')}.",
+            headers={"Retry-After": str(spent.seconds_left)},
+        )
 
 
 class NotDelivered(Exception):  # noqa: N818

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from queries.chain.calls import selector
 from queries.chain.local_node import LocalNode, local_node
+from queries.chain.solidity import selector
 from tests.builds import artifact
 from tests.registry_reads import RegistryReads
 

@@ -5,7 +5,7 @@ from typing import Any
 
 from eth_abi.abi import decode
 
-from queries.chain.calls import call_data
+from queries.chain.solidity import call_data
 
 
 class RegistryReads:

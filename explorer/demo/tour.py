@@ -15,8 +15,8 @@ from explorer.demo.chains import (
 )
 from explorer.demo.processes import DemoFailed
 from explorer.demo.terminal import Terminal
-from queries.chain.calls import call_data
 from queries.chain.local_node import LocalNode
+from queries.chain.solidity import call_data
 from queries.tacitus import (
     Ask,
     Position,

@@ -44,8 +44,8 @@ def _counted(view: View) -> View:
 @require_POST
 @_counted
 def give_attestation(request: HttpRequest, routes: Routes) -> HttpResponse:
-    word = attestations.read_word(json_body(request, MOST_BYTES))
-    signer = attestations.take(routes, word, wanted_alone=True)
+    word = attestations.read_attestation(json_body(request, MOST_BYTES))
+    signer = attestations.take(routes, word, only_wanted=True)
     return answer({"signer": signer, "block": str(word.attested.block)})
 
 

@@ -7,7 +7,7 @@ from typing import TypeVar
 
 from queries import errors
 from queries.chain.ens import EnsFault
-from queries.chain.errors import ChainError
+from queries.chain.errors import ChainAnswer, ChainError
 from queries.pipeline.anchors import AnotherBlockAccumulated, OutOfReach
 from queries.pipeline.prove import TRANSACTION_FAILED
 from queries.wait_reasons import WaitCode
@@ -56,9 +56,12 @@ def rejection_codes() -> list[str]:
 def _all() -> Iterator[BatchCode]:
     for wait in WaitCode:
         yield BatchCode(wait.value, wait.meaning, waits=True, rejects=wait in LASTING)
-    faults: list[type[ChainError]] = [ChainError, *_below(ChainError)]
-    for fault in faults:
-        yield BatchCode(fault.code, _meaning(fault), waits=True, rejects=True)
+    for fault in _below(ChainError):
+        if fault is not ChainAnswer:
+            sentence = fault.of("the chain", "the JSON-RPC method").sentence
+            yield BatchCode(
+                fault.code, sentence[0].upper() + sentence[1:], waits=True, rejects=True
+            )
     for name in _below(EnsFault):
         yield BatchCode(name.code, _meaning(name), rejects=True)
     for refusal in (errors.RouteUnsupported, errors.BlockBeyondHead, errors.FeeTooLow):

@@ -19,9 +19,8 @@ from queries.api.openapi import EXAMPLES_OF_BODIES, document, meaning
 from queries.api.proof_endpoints import PROOF_PARTS
 from queries.api.request_fields import request_fields
 from queries.api.webhook_description import TOLD, pauses
-from queries.pipeline.deliver import MOST_FACTS
 from queries.schema.batch_rules import BatchLimits
-from queries.webhooks import WHOLE
+from queries.webhooks import MOST_FACTS, WHOLE
 
 
 @dataclass(frozen=True, slots=True)

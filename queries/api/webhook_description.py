@@ -1,7 +1,7 @@
 """What a webhook brings, for the API's description: OpenAPI 3.1 has a place of its own for it."""
 
 from queries.api.request_schema import Schema
-from queries.pipeline.deliver import EVENT_HEADER, MOST_FACTS, PAUSES, SIGNATURE_HEADER, TAKEN
+from queries.webhooks import EVENT_HEADER, MOST_FACTS, PAUSES, SIGNATURE_HEADER, TAKEN
 
 TOLD = {
     EVENT_HEADER: "The event's id, the same at each attempt: by it a repetition is known.",

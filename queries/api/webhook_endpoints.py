@@ -3,8 +3,8 @@
 from queries import errors
 from queries.api import webhook_views
 from queries.api.endpoint import ID_PATTERN, OF_THE_KEY, Endpoint, Link, Parameter, pages
-from queries.deliveries import REPLAYS_AN_HOUR
 from queries.reading.deliveries import ATTEMPTS_SHOWN
+from queries.webhooks import REPLAYS_AN_HOUR
 
 OF_REPLAYING = (errors.DeliveryUnknown, errors.TooManyReplays)
 

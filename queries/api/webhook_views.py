@@ -9,10 +9,10 @@ from accounts.models import ApiKey
 from accounts.webhook_secrets import webhook_secret
 from queries.api.answers import answer, moment
 from queries.api.parameters import CURSOR, LIMIT, cursor, number
-from queries.deliveries import replay
 from queries.errors import DeliveryUnknown
 from queries.reading.deliveries import AttemptView, DeliveryView, deliveries_of
 from queries.schema.wording import quoted
+from queries.webhooks import replay
 
 SHOWN, MOST = 50, 100
 

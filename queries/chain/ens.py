@@ -4,28 +4,22 @@ A name without a resolver has that of the nearest name above it, where that one 
 (ENSIP-10). Names that need an off-chain look-up are refused, because nobody could check the answer.
 """
 
-import math
 from collections.abc import Callable, Sequence
 from typing import ClassVar
 
-from queries.chain.calls import call_data, selector
-from queries.chain.errors import CallReverted, ChainAnswer, ChainError, QuestionRefused
-from queries.chain.node_pool import NodePool
-from queries.proving.errors import AnswerTooLarge
+from queries.chain.errors import CallReverted, ChainError
+from queries.chain.solidity import call_data, selector
+from queries.chain.source import Call, SourceChain
 from queries.proving.headers import Header
-from queries.proving.json_values import read_bytes
 from queries.proving.keccak import keccak256
-from queries.routes import Chain
 
 # A resolver reverts with this to have a server asked (ERC-3668).
 OFF_CHAIN = selector("OffchainLookup(address,string[],bytes,bytes4,bytes)")
 TAKES_WHOLE_NAMES = selector("resolve(bytes,bytes)")  # the id of that interface
-MOST_ABOVE = 8  # names above a name that are asked for a resolver; documented for operators
 WORD = 32  # bytes
 YES = (1).to_bytes(WORD, "big")
 A_WORD = 2 * WORD.to_bytes(WORD, "big")  # how `bytes` of one word begin: their place and length
 
-Call = tuple[str, bytes]  # contract, calldata
 Answer = bytes | CallReverted
 Ask = Callable[[Sequence[Call]], list[Answer]]
 
@@ -58,33 +52,22 @@ class EnsOffChain(EnsFault):
 Meaning = bytes | type[EnsFault]
 
 
-class EnsNames:
-    """For one thread."""
-
-    def __init__(self, chain: Chain, *, until: float = math.inf) -> None:
-        self._registry = chain.ens_registry
-        self._nodes = NodePool(chain, until=until)
-
-    def addresses(self, header: Header, names: Sequence[str]) -> list[bytes]:
-        """The account of each name at this block, or the `EnsFault` of one of them."""
-        meanings = self._nodes.quorum(
-            lambda one: _meanings(one, header, self._registry, names),
-            ("names", header.hash, tuple(names)),
-        )
-        for name, meaning in zip(names, meanings, strict=True):
-            if not isinstance(meaning, bytes):
-                raise meaning(name, header.number)
-        return [meaning for meaning in meanings if isinstance(meaning, bytes)]
-
-    def close(self) -> None:
-        self._nodes.close()
+def addresses(source: SourceChain, header: Header, names: Sequence[str]) -> list[bytes]:
+    """The account of each name at this block, or the `EnsFault` of one of them."""
+    meanings = source.quorum(
+        lambda one: _meanings(one, header, names), ("names", header.hash, tuple(names))
+    )
+    for name, meaning in zip(names, meanings, strict=True):
+        if not isinstance(meaning, bytes):
+            raise meaning(name, header.number)
+    return [meaning for meaning in meanings if isinstance(meaning, bytes)]
 
 
-def answers_for_names(nodes: NodePool) -> bool:
+def answers_for_names(source: SourceChain) -> bool:
     """Whether a node answers the registry's own question in time."""
-    question = nodes.chain.ens_registry, call_data("resolver(bytes32)", name_hash("eth"))
+    question = call_data("resolver(bytes32)", name_hash("eth"))
     try:
-        _ask_at(nodes, "latest", [question])
+        source.call_each([(source.chain.ens_registry, question)])
     except ChainError:
         return False
     return True
@@ -104,51 +87,46 @@ def dns_name(name: str) -> bytes:
     return b"".join(bytes([len(label)]) + label for label in labels) + b"\0"
 
 
-def _meanings(
-    nodes: NodePool, header: Header, registry: str, names: Sequence[str]
-) -> list[Meaning]:
+def _meanings(one: SourceChain, header: Header, names: Sequence[str]) -> list[Meaning]:
     """The meaning of each name, by one node."""
 
     def ask(calls: Sequence[Call]) -> list[Answer]:
-        try:
-            return _ask_at(nodes, {"blockHash": f"0x{header.hash.hex()}"}, calls)
-        except QuestionRefused:  # older nodes take only a number
-            return _ask_at(nodes, hex(header.number), calls)
+        # With a gas limit, because a stranger's resolver decides how long it computes.
+        at = {"blockHash": f"0x{header.hash.hex()}"}
+        return one.call_each(calls, at, one.chain.limits.name_gas)
 
-    found = _resolvers(ask, registry, names)
+    found = _resolvers(ask, one.chain.ens_registry, names)
     whole = _that_take_whole_names(ask, list({resolver for resolver, _ in found.values()}))
     calls: dict[str, Call] = {}
     for name, (resolver, owner) in found.items():
         question = call_data("addr(bytes32)", name_hash(name))
         if resolver in whole:
-            question = call_data("resolve(bytes,bytes)", dns_name(name), question)
-        if resolver in whole or owner == name:
+            calls[name] = resolver, call_data("resolve(bytes,bytes)", dns_name(name), question)
+        elif owner == name:
             calls[name] = resolver, question
-    meanings: dict[str, Meaning] = {}
-    for name, answer in zip(calls, ask(list(calls.values())), strict=True):
-        meanings[name] = _meaning(_inner(answer) if calls[name][0] in whole else answer)
-    return [meanings.get(name, EnsUnresolved) for name in names]
+    answers = dict(zip(calls, ask(list(calls.values())), strict=True))
+    return [_meaning(answers[name]) if name in answers else EnsUnresolved for name in names]
 
 
 def _resolvers(ask: Ask, registry: str, names: Sequence[str]) -> dict[str, tuple[str, str]]:
     """By name, the nearest resolver at it or above it, and the name that it is set for."""
+    above = {name: _upwards(name) for name in names}
+    every = list(dict.fromkeys(each for line in above.values() for each in line))
+    calls = [(registry, call_data("resolver(bytes32)", name_hash(each))) for each in every]
+    resolvers = dict(zip(every, ask(calls), strict=True))
     found: dict[str, tuple[str, str]] = {}
-    looking = {name: name for name in names}  # where each name looks for its resolver
-    for _ in range(MOST_ABOVE + 1):
-        places = list(dict.fromkeys(looking.values()))
-        calls = [(registry, call_data("resolver(bytes32)", name_hash(place))) for place in places]
-        answers = dict(zip(places, ask(calls), strict=True))
-        above: dict[str, str] = {}
-        for name, place in looking.items():
-            meaning = _meaning(answers[place])
-            if isinstance(meaning, bytes):
-                found[name] = f"0x{meaning.hex()}", place
-            elif answers[place] == bytes(WORD) and "." in place:
-                above[name] = place.partition(".")[2]
-        looking = above
-        if not looking:
-            break
+    for name, line in above.items():
+        owner = next((each for each in line if resolvers[each] != bytes(WORD)), name)
+        resolver = _meaning(resolvers[owner])
+        if isinstance(resolver, bytes):
+            found[name] = f"0x{resolver.hex()}", owner
     return found
+
+
+def _upwards(name: str) -> list[str]:
+    """The name, and those above it."""
+    labels = name.split(".")
+    return [".".join(labels[place:]) for place in range(len(labels))]
 
 
 def _that_take_whole_names(ask: Ask, resolvers: Sequence[str]) -> set[str]:
@@ -157,35 +135,11 @@ def _that_take_whole_names(ask: Ask, resolvers: Sequence[str]) -> set[str]:
     return {each for each, answer in zip(resolvers, answers, strict=True) if answer == YES}
 
 
-def _inner(answer: Answer) -> Answer:
-    """The word in an answer of `resolve`."""
-    if isinstance(answer, CallReverted):
-        return answer
-    return answer.removeprefix(A_WORD) if answer.startswith(A_WORD) else b""
-
-
 def _meaning(answer: Answer) -> Meaning:
+    """The account in a word, which `resolve` answers with as `bytes`."""
     if isinstance(answer, CallReverted):
         return EnsOffChain if answer.data[:4] == OFF_CHAIN else EnsUnresolved
-    if len(answer) != WORD or any(answer[:12]) or not any(answer):
+    word = answer.removeprefix(A_WORD)
+    if len(word) != WORD or any(word[:12]) or not any(word):
         return EnsUnresolved
-    return answer[12:]
-
-
-def _ask_at(nodes: NodePool, block: object, calls: Sequence[Call]) -> list[Answer]:
-    # With a gas limit, because a stranger's resolver decides how long it computes.
-    gas = hex(nodes.chain.limits.name_gas)
-    questions = [({"to": to, "data": f"0x{data.hex()}", "gas": gas}, block) for to, data in calls]
-    answers: list[Answer] = []
-    for answer in nodes.checked_or_refused("eth_call", questions, _bytes):
-        if isinstance(answer, ChainAnswer) and not isinstance(answer, CallReverted):
-            raise answer
-        answers.append(answer)
-    return answers
-
-
-def _bytes(answer: object) -> bytes:
-    try:
-        return read_bytes(answer, "the answer", len(A_WORD) + WORD)
-    except AnswerTooLarge:  # by a stranger's resolver, so it is no fault of the node
-        return b""
+    return word[12:]

@@ -1,4 +1,4 @@
-"""What can go wrong with a chain: one class per meaning, and what the messages of nodes mean.
+"""What can go wrong with a chain: one class per code, and one table for the messages of nodes.
 
 No sentence holds a node's address, which may hold a key, nor more of a node's message than
 `quotable` lets through.
@@ -8,22 +8,15 @@ No sentence holds a node's address, which may hold a key, nor more of a node's m
 # ruff: noqa: N818
 
 import re
-from binascii import unhexlify
 from typing import ClassVar, Self
 
 
 class ChainError(Exception):
     """A chain could not be asked, or said no."""
 
-    code: ClassVar[str] = "chain_error"  # for programs; of each class below its name in snake case
+    code: ClassVar[str]  # for programs
+    says: ClassVar[str]  # to people
     retryable: ClassVar[bool] = True  # whether the same work can succeed later
-    says: ClassVar[str] = "{chain} could not be asked{why}."  # to a person
-
-    def __init_subclass__(cls, *, says: str = "", retryable: bool = True) -> None:
-        if "code" not in vars(cls):
-            cls.code = re.sub(r"\B[A-Z]", r"_\g<0>", cls.__name__).lower()
-        cls.retryable = retryable
-        cls.says = says or cls.says
 
     def __init__(self, sentence: str, data: bytes = b"") -> None:
         super().__init__(sentence)
@@ -46,85 +39,100 @@ class ChainError(Exception):
 # One node may answer so and another not: the next node is asked.
 
 
-class NodesUnreachable(ChainError, says="No node of {chain} answers."):
-    """No node answers, or none in a way that can be read."""
+class NodesUnreachable(ChainError):
+    code = "nodes_unreachable"
+    says = "No node of {chain} answers."
 
 
-class NodesLimited(ChainError, says="The nodes of {chain} take no more questions for now."):
-    """The nodes answer, but not so many questions."""
+class NodesLimited(ChainError):
+    code = "nodes_limited"
+    says = "The nodes of {chain} take no more questions for now."
 
 
-class NodesRefuse(ChainError, says="The nodes of {chain} refuse {method}{why}."):
+class NodesRefuse(ChainError):
     """The nodes answer with an error that means nothing to us."""
 
+    code = "nodes_refuse"
+    says = "The nodes of {chain} refuse {method}{why}."
 
-class NodesLie(ChainError, says="No node of {chain} answers {method} in a way that checks.{why}"):
-    """What every node answered does not check."""
+
+class NodesLie(ChainError):
+    code = "nodes_lie"
+    says = "No node of {chain} answers {method} in a way that checks.{why}"
 
 
 class RegistryMisread(NodesLie):
-    """A node says that a registry holds what was never proven to it."""
+    code = "registry_misread"
+    says = "A node of {chain} says that the registry holds what was never proven to it."
 
 
-class NoQuorum(ChainError, says="The nodes of {chain} {why}; they will be asked again."):
+class NoQuorum(ChainError):
     """No two nodes give the same answer yet; the question has to be retried."""
 
+    code = "no_quorum"
+    says = "The nodes of {chain} do not agree; they will be asked again."
     disagree = False
 
 
-class NodesOfAnotherChain(ChainError, says="The nodes of {chain} are of another chain."):
-    """The nodes are of another chain than the routes file says."""
+class NodesOfAnotherChain(ChainError):
+    code = "nodes_of_another_chain"
+    says = "The nodes of {chain} are of another chain."
 
 
-class QuestionRefused(
-    ChainError,
-    says="The nodes of {chain} do not take {method} as it was asked{why}.",
-    retryable=False,
-):
-    """The nodes do not take the question's form; another form may do."""
+class QuestionRefused(ChainError):
+    """Another form of the question may do."""
+
+    code = "question_refused"
+    says = "The nodes of {chain} do not take {method} as it was asked{why}."
+    retryable = False
 
 
-class MethodMissing(
-    ChainError, says="The nodes of {chain} do not offer {method}.", retryable=False
-):
-    """The nodes do not offer the question at all."""
+class MethodMissing(ChainError):
+    code = "method_missing"
+    says = "The nodes of {chain} do not offer {method}."
+    retryable = False
 
 
-class BatchTooLarge(ChainError, says="The nodes of {chain} do not take several questions at once."):
-    """Too many questions stood in one request; fewer may do."""
+class BatchTooLarge(ChainError):
+    """Fewer questions in one request may do."""
+
+    code = "batch_too_large"
+    says = "The nodes of {chain} do not take several questions at once."
 
 
-class BlockUnknown(ChainError, says="The nodes of {chain} know no such block."):
-    """The nodes know no such block (yet)."""
+class BlockUnknown(ChainError):
+    code = "block_unknown"
+    says = "The nodes of {chain} know no such block."
 
 
-class TimeTooEarly(BlockUnknown, retryable=False):
-    """The time lies before the chain's first block."""
+class TimeTooEarly(BlockUnknown):
+    code = "time_too_early"
+    says = "The time lies before the first block of {chain}."
+    retryable = False
 
 
 class TimeTooLate(BlockUnknown):
-    """No block after that time is known yet, so which one was the last is open."""
+    code = "time_too_late"
+    says = "No block of {chain} after that time is known yet, so which one was the last is open."
 
 
-class StateNotAvailable(
-    ChainError,
-    says="The nodes of {chain} no longer have the state of that block.",
-    retryable=False,
-):
-    """The nodes have thrown that block's state away."""
+class StateNotAvailable(ChainError):
+    code = "state_not_available"
+    says = "The nodes of {chain} no longer have the state of that block."
+    retryable = False
 
 
-class StateOfAnotherBlock(
-    ChainError,
-    says="The nodes of {chain} answer {method} with the state of another block than was asked.",
-):
-    """The nodes prove another block's state: mostly today's, where they keep no older one."""
+class StateOfAnotherBlock(ChainError):
+    """Mostly today's, by nodes that keep no older one."""
+
+    code = "state_of_another_block"
+    says = "The nodes of {chain} answer {method} with the state of another block than was asked."
 
 
-class ProofWindowExceeded(
-    ChainError, says="The nodes of {chain} keep proofs only for newer blocks.", retryable=False
-):
-    """The nodes prove newer blocks only."""
+class ProofWindowExceeded(ChainError):
+    code = "proof_window_exceeded"
+    says = "The nodes of {chain} keep proofs only for newer blocks."
+    retryable = False
 
 
 # The chain itself answers so, and every node would.
@@ -133,63 +141,76 @@ class ProofWindowExceeded(
 class ChainAnswer(ChainError):
     """A refusal that is the chain's, so no other node is asked."""
 
-    code = ChainError.code
+
+class CallReverted(ChainAnswer):
+    code = "call_reverted"
+    says = "The contract on {chain} refused the call."
+    retryable = False
 
 
-class CallReverted(ChainAnswer, says="The contract on {chain} refused the call.", retryable=False):
-    """The contract refused the call."""
+class AlreadyKnown(ChainAnswer):
+    code = "already_known"
+    says = "{chain} knows this transaction already."
 
 
-class AlreadyKnown(ChainAnswer, says="{chain} knows this transaction already."):
-    """The very same transaction is already on its way."""
+class NonceUsed(ChainAnswer):
+    code = "nonce_used"
+    says = "A transaction with this nonce is already mined on {chain}."
 
 
-class NonceUsed(ChainAnswer, says="A transaction with this nonce is already mined on {chain}."):
-    """A transaction of the sender with this nonce is mined."""
+class Underpriced(ChainAnswer):
+    """Too little for the pool, or for replacing another transaction."""
+
+    code = "underpriced"
+    says = "The transaction offers {chain} too little for its gas."
 
 
-class Underpriced(ChainAnswer, says="The transaction offers {chain} too little for its gas."):
-    """The transaction offers less than the pool takes, or than replacing another one needs."""
+class InsufficientFunds(ChainAnswer):
+    code = "insufficient_funds"
+    says = "The signer has too little to pay for the transaction on {chain}."
 
 
-class InsufficientFunds(
-    ChainAnswer, says="The signer has too little to pay for the transaction on {chain}."
-):
-    """The signer cannot pay."""
+class TransactionRefused(ChainAnswer):
+    """Sending it again does not help."""
+
+    code = "transaction_refused"
+    says = "{chain} does not take the transaction{why}."
+    retryable = False
 
 
-class TransactionRefused(
-    ChainAnswer, says="{chain} does not take the transaction{why}.", retryable=False
-):
-    """The transaction will not be taken, whenever it is sent."""
+class TooMuchGas(TransactionRefused):
+    """More than any transaction, or any block of the chain, may have."""
 
-
-class TooMuchGas(
-    TransactionRefused,
-    says="{chain} lets no transaction have the gas that this one takes{why}.",
-    retryable=False,
-):
-    """It takes more gas than any transaction, or any block of the chain, may have."""
+    code = "too_much_gas"
+    says = "{chain} lets no transaction have the gas that this one takes{why}."
 
 
 # We find these ourselves.
 
 
 class FeesTooHigh(ChainError):
-    """Gas costs more than the operator is willing to pay."""
+    code = "fees_too_high"
+    says = "Gas on {chain} costs more than the operator is willing to pay."
 
 
 class SourceReorganises(ChainError):
     """A header that was read is not of the chain that the blocks above it are of."""
 
+    code = "source_reorganises"
+    says = "The source chain is reorganising."
+
 
 class RegistryAbsent(ChainError):
-    """At the registry's address nothing answers as a registry does."""
+    code = "registry_absent"
+    says = "At the registry's address on {chain} nothing answers as a registry does."
 
 
-# Messages of nodes: nothing else reads them. The first line that matches decides.
-
-NODE_MESSAGES: tuple[tuple[str, type[ChainError]], ...] = (
+# The errors of nodes, by their code or by a pattern in their message: the first line that fits
+# decides.
+NODE_ERRORS: tuple[tuple[int | str, type[ChainError]], ...] = (
+    # Reverts come first, because a contract chooses the words behind them.
+    (3, CallReverted),  # the code of geth and those after it
+    (r"^execution reverted", CallReverted),
     # Requests with many questions; before the limits, whose words these also use.
     (r"batch.*(too large|too big|limit|exceed|not (allowed|supported)|more than)", BatchTooLarge),
     (r"(too many|maximum).*batch|batch (size|request|call)", BatchTooLarge),
@@ -234,32 +255,23 @@ NODE_MESSAGES: tuple[tuple[str, type[ChainError]], ...] = (
     (r"(unsupported|unknown|disallowed) method|not whitelisted", MethodMissing),
     (r"invalid (argument|param|input)|cannot unmarshal", QuestionRefused),
     (r"failed to (parse|deserialize)", QuestionRefused),
+    # Codes
+    (429, NodesLimited),
+    (-32005, NodesLimited),  # "limit exceeded"
+    (-32016, NodesLimited),
+    (-32601, MethodMissing),
+    (-32602, QuestionRefused),
+    (-32001, BlockUnknown),
+    (-32002, StateNotAvailable),
+    (4444, StateNotAvailable),  # geth's pruned history
 )  # fmt: skip
 
-REVERTED = 3  # the code that geth and those after it give a revert, whatever the words
-
-# Used if no message matches. -32005 is "limit exceeded", 4444 geth's pruned history.
-CODES: dict[int, type[ChainError]] = {
-    429: NodesLimited,
-    -32005: NodesLimited,
-    -32016: NodesLimited,
-    -32601: MethodMissing,
-    -32602: QuestionRefused,
-    -32001: BlockUnknown,
-    -32002: StateNotAvailable,
-    4444: StateNotAvailable,
-}
-
-LONGEST_MESSAGE = 200  # characters of a node's message that are read and quoted
-
-_COMPILED = [(re.compile(pattern, re.IGNORECASE), kind) for pattern, kind in NODE_MESSAGES]
-_REVERT_DATA = re.compile(r"(?:Reverted )?0x((?:[0-9a-fA-F]{2})*)")
+# The chain itself can answer these with an error. To any other question the error is the node's.
+ASKED_OF_THE_CHAIN = {"eth_call", "eth_estimateGas", "eth_sendRawTransaction"}
 # A plain word with a comma or the like behind it, or a number: nothing that could be a key.
 _QUOTABLE = re.compile(
     r"\(?([A-Za-z]{1,15}(-[a-z]{1,15}|'[a-z]{1,2})?|[0-9]{1,26}|[*+<>=-])[,:;)]?"
 )
-# The chain itself can answer these with an error. To any other question the error is the node's.
-ASKED_OF_THE_CHAIN = {"eth_call", "eth_estimateGas", "eth_sendRawTransaction"}
 
 
 class NodeFault(Exception):
@@ -273,18 +285,19 @@ class NodeFault(Exception):
 
 def meaning(method: str, message: str, code: int) -> type[ChainError]:
     """Our error for a node's JSON-RPC error; a `ChainAnswer` only to a question to the chain."""
-    matching = (kind for pattern, kind in _COMPILED if pattern.search(message))
-    # A revert comes first, because a contract chooses the words behind it.
-    is_revert = code == REVERTED or message.lower().startswith("execution reverted")
-    kind = CallReverted if is_revert else next(matching, CODES.get(code, NodesRefuse))
-    own = issubclass(kind, ChainAnswer) and method not in ASKED_OF_THE_CHAIN
-    return NodesRefuse if own else kind
+    for sign, kind in NODE_ERRORS:
+        if sign == code or (isinstance(sign, str) and re.search(sign, message, re.IGNORECASE)):
+            is_allowed = method in ASKED_OF_THE_CHAIN or not issubclass(kind, ChainAnswer)
+            return kind if is_allowed else NodesRefuse
+    return NodesRefuse
 
 
 def revert_data(data: str) -> bytes:
     """What the contract reverted with; empty if the node leaves it out."""
-    found = _REVERT_DATA.fullmatch(data)
-    return unhexlify(found[1]) if found else b""
+    try:
+        return bytes.fromhex(data.removeprefix("Reverted ").removeprefix("0x"))
+    except ValueError:
+        return b""
 
 
 def quotable(message: str) -> str:

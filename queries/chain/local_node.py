@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from queries.chain.json_rpc import JsonRpc, NodeRefused, NodeUnreachable
+from queries.limits import Limits
 
 PACKAGES = Path(__file__).parent.parent / "contracts" / "node_modules" / "@foundry-rs"
 GAS_LIMIT = 16_777_216  # of one transaction, by EIP-7825
@@ -38,7 +39,6 @@ class Receipt:
     """A transaction that succeeded."""
 
     transaction: str
-    block_number: int
     gas_used: int
     contract: str | None
     logs: tuple[dict[str, object], ...]
@@ -52,7 +52,7 @@ class LocalNode:
     def __init__(self, url: str, process: subprocess.Popen[bytes] | None = None) -> None:
         self.url = url
         self.process = process
-        self.rpc = JsonRpc(url, timeout=1.5 * self.patience)
+        self.rpc = JsonRpc(url, Limits(request_timeout=1.5 * self.patience))
         self.payer: str = self.rpc.ask("eth_accounts")[0]
 
     @property
@@ -169,7 +169,6 @@ def local_node(*options: str, hardfork: str = "osaka") -> Iterator[LocalNode]:
 def _receipt(mined: dict[str, Any]) -> Receipt:
     return Receipt(
         mined["transactionHash"],
-        int(mined["blockNumber"], 16),
         int(mined["gasUsed"], 16),
         mined["contractAddress"],
         tuple(mined["logs"]),

@@ -12,7 +12,7 @@ from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import suppress
 from copy import copy
 from dataclasses import dataclass, field
-from typing import Any, Self, TypeVar
+from typing import Any, NamedTuple, Self, TypeVar
 from urllib.parse import urlsplit
 
 from queries.chain.errors import (
@@ -35,13 +35,29 @@ from queries.proving.errors import ArgumentMalformed, ProofError
 from queries.proving.json_values import read_object, read_quantity
 from queries.routes import Chain, NodeAddress
 
-LATEST = ("latest", False)
+BLOCK, LATEST = "eth_getBlockByNumber", ("latest", False)  # the question for the head
 
 Checked = TypeVar("Checked")
 Answer = TypeVar("Answer")
 Check = Callable[[Any], Checked]
 
 log = logging.getLogger("tacitus")
+
+
+class Head(NamedTuple):
+    """The newest block that a node has shown."""
+
+    timestamp: int
+    read_at: float
+
+
+class CoolDown(NamedTuple):
+    """After the last failure of a node that has not answered since."""
+
+    fault: type[ChainError]
+    failing_since: float
+    pause: float
+    ends: float
 
 
 @dataclass(eq=False)
@@ -51,16 +67,12 @@ class Health:
     name: str
     chain: Chain
     at_once: int  # questions in a request
-    fault: type[ChainError] | None = None  # of its last failure, until it answers again
     chain_known_until: float = 0.0  # its chain id was right
+    cooldown: CoolDown | None = None
+    head: Head | None = None
     _asked_from: float = 0.0
-    _pause: float = 0.0
-    _pause_ends: float = 0.0
-    _failing_since: float = math.inf
-    head: tuple[int, float] | None = None  # its timestamp, and when it was read
     _lagging_since: float = math.inf
-    # Since when each question of a quorum has met only errors, and when it last did.
-    _unanswered: dict[Hashable, tuple[float, float]] = field(default_factory=dict)
+    _unanswered: dict[Hashable, float] = field(default_factory=dict)  # since when, by question
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def may_be_asked(self) -> bool:
@@ -69,67 +81,76 @@ class Health:
             now = time.monotonic()
             if now < self._asked_from:
                 return False
-            if self.fault:
+            if self.cooldown:
                 self._asked_from = now + self.chain.limits.request_timeout
             return True
+
+    @property
+    def fault(self) -> type[ChainError] | None:
+        """The last failure of a node that has not answered since."""
+        last = self.cooldown  # once, because another thread may end it
+        return last.fault if last else None
 
     def failed(self, kind: type[ChainError]) -> None:
         """Start a cool-down, twice as long as the one before."""
         limits = self.chain.limits
         with self._lock:
-            now, known = time.monotonic(), self.fault
+            now, last = time.monotonic(), self.cooldown
             self.chain_known_until = 0.0
-            if known and now < self._pause_ends:
+            if last and now < last.ends:
                 return  # asked before the cool-down began
-            if known is None or now > self._pause_ends + limits.quorum_wait:
-                self._failing_since = now  # a failure long ago says nothing of the time between
-            longer = min(2 * self._pause, limits.cooldown_longest)
-            self._pause = longer if known else limits.cooldown_first
-            self._asked_from = self._pause_ends = now + self._pause
-            self.fault = kind
-        if kind is not known:
+            since, pause = now, limits.cooldown_first
+            if last and now < last.ends + limits.quorum_wait:
+                since, pause = last.failing_since, min(2 * last.pause, limits.cooldown_longest)
+            self.cooldown = CoolDown(kind, since, pause, now + pause)
+            self._asked_from = now + pause
+        if not last or last.fault is not kind:
             log.warning("%s fails: %s.", self.name, kind.code)
 
     def answered(self) -> None:
         """End the cool-down."""
-        if self.fault is None:
-            return
-        with self._lock:
-            self.fault, self._asked_from, self._failing_since = None, 0.0, math.inf
-        log.info("%s answers again.", self.name)
+        if self.cooldown:
+            self.cooldown, self._asked_from = None, 0.0
+            log.info("%s answers again.", self.name)
 
     def note_head(self, timestamp: int) -> None:
-        now = time.monotonic()
-        self.head = timestamp, now
-        self._lagging_since = min(self._lagging_since, now) if self.lags() else math.inf
+        # A head in the future makes no other node lag.
+        self.head = Head(min(timestamp, int(time.time())), time.monotonic())
+        self._lagging_since = (
+            min(self._lagging_since, self.head.read_at) if self.lags() else math.inf
+        )
 
     def lags(self) -> bool:
         """Whether another node of the chain has a head well ahead, by heads read lately."""
-        return any(self._lags_behind(each) for each in list(_known.values()))
+        return any(self._is_behind(each) for each in list(_known.values()))
 
-    def _lags_behind(self, other: "Health") -> bool:
+    def _is_behind(self, other: "Health") -> bool:
         if not self.head or not other.head or self.chain.id != other.chain.id:
             return False
-        limits = self.chain.limits
-        (ours, our_time), (theirs, their_time) = self.head, other.head
-        if time.monotonic() > min(our_time, their_time) + limits.cooldown_longest:
+        limits, read_at = self.chain.limits, self.head.read_at
+        if time.monotonic() > min(read_at, other.head.read_at) + limits.cooldown_longest:
             return False
-        return theirs - ours - max(their_time - our_time, 0) > limits.lag
+        # A head that was read earlier may be that much older.
+        allowed = limits.lag + max(other.head.read_at - read_at, 0)
+        return other.head.timestamp - self.head.timestamp > allowed
 
-    def absent_since(self, about: Hashable) -> float:
-        """Note that it has not answered this question, and return since when it has not."""
+    def absent_since(self, question: Hashable) -> float:
+        """Since when it has failed, lagged or met this question only with errors, as it does now.
+
+        An unanswered question is forgotten long after any retry, by when its wait has counted.
+        """
         now, limits = time.monotonic(), self.chain.limits
-        kept_for = 2 * (limits.quorum_wait + limits.retry_longest)  # twice its longest retry
+        kept_for = 2 * (limits.quorum_wait + limits.retry_longest)
         with self._lock:
-            known = {k: times for k, times in self._unanswered.items() if now < times[1] + kept_for}
-            since, _ = known.get(about, (now, now))
-            self._unanswered = known | {about: (since, now)}
-        failing_since = self._failing_since if self.fault else math.inf
-        return min(since, failing_since, self._lagging_since)
+            known = {each: t for each, t in self._unanswered.items() if now < t + kept_for}
+            self._unanswered = known
+            since = known.setdefault(question, now)
+        last = self.cooldown
+        return min(since, last.failing_since if last else math.inf, self._lagging_since)
 
-    def has_answered(self, about: Hashable) -> None:
+    def has_answered(self, question: Hashable) -> None:
         with self._lock:
-            self._unanswered.pop(about, None)
+            self._unanswered.pop(question, None)
 
 
 _known: dict[tuple[int, str], Health] = {}  # by chain and address, for the whole process
@@ -138,64 +159,78 @@ _known: dict[tuple[int, str], Health] = {}  # by chain and address, for the whol
 class Node:
     """A connection to one node, for one thread. Its chain id is checked before anything else."""
 
-    def __init__(
-        self, chain: Chain, number: int, address: NodeAddress, timeout: float, until: float
-    ) -> None:
+    def __init__(self, chain: Chain, number: int, address: NodeAddress, until: float) -> None:
         self._chain = chain
         # By its number in the log, because its address may hold a key.
         new = Health(f"Node {number} of {chain.name}", chain, chain.limits.batch_questions)
         self.health = _known.setdefault((chain.id, address.url), new)
-        self.rpc = JsonRpc(address.url, timeout, chain.limits.answer_mebibytes * 2**20, until)
+        self.rpc = JsonRpc(address.url, chain.limits, until)
 
     def ask(self, method: str, questions: Sequence[Question]) -> Iterator[Any | NodeRefused]:
         """An answer or error for each question, or a `NodeFault`."""
-        if not self.health.may_be_asked():
-            raise NodeFault(self.health.fault or NodesUnreachable)
-        if time.monotonic() > self.health.chain_known_until:
+        health = self.health
+        if not health.may_be_asked():
+            raise NodeFault(health.fault or NodesUnreachable)
+        if time.monotonic() > health.chain_known_until:
             self._check_chain()
         done = 0
-        while some := questions[done : done + self.health.at_once]:
+        while some := questions[done : done + health.at_once]:
             try:
                 yield from self._request(method, some)
             except NodeFault as fault:
                 if fault.kind is not BatchTooLarge or len(some) == 1:
                     raise
-                self.health.at_once = len(some) // 2
+                health.at_once = len(some) // 2
             else:
                 done += len(some)
 
-    def note_head(self, timestamp: int) -> None:
+    def read(
+        self, method: str, question: Question, answer: object, check: Check[Checked]
+    ) -> Checked | ChainAnswer:
+        """What `check` returns for the answer, or the chain's own error; else a `NodeFault`."""
+        if isinstance(answer, NodeRefused):
+            if not issubclass(answer.kind, ChainAnswer):
+                raise answer
+            data = revert_data(answer.data) if answer.kind is CallReverted else b""
+            return answer.kind.of(self._chain.name, method, answer.why, data)
+        try:
+            if (method, question) == (BLOCK, LATEST):
+                self._note_head(answer)
+            return check(answer)
+        except ArgumentMalformed:
+            raise  # our own mistake, and not the node's
+        except ProofError as lie:
+            # By its kind: the sentence may repeat what the node wrote.
+            raise NodeFault(NodesLie, f" {lie.meaning()}") from None
+
+    def check_head(self, kind: type[ChainError] = NodesUnreachable) -> None:
+        """After a fault with one question: ask for its head, and start a cool-down without one."""
+        try:
+            (block,) = self.rpc.ask_many(BLOCK, [LATEST], self._chain.limits.head_timeout)
+            self._note_head(block)
+        except (NodeFault, ProofError):
+            if not self._is_out_of_time():
+                self.health.failed(kind)
+
+    def _note_head(self, block: object) -> None:
         """Note when its head was made; `NodeFault` if that is in the future."""
+        timestamp = read_quantity(read_object(block, "a block").get("timestamp"), "timestamp")
         latest = time.time() + self._chain.limits.head_ahead
         # If this is the only node, the clock of this machine may be wrong as well.
         if len(self._chain.nodes) > 1 and timestamp > latest:
             raise NodeFault(NodesLie, " Its head is in the future.")
         self.health.note_head(timestamp)
 
-    def read_head(self) -> bool:
-        """Ask for its head and note it; False if the node fails to answer within our time."""
-        limit = self._chain.limits.head_timeout
-        try:
-            (block,) = self.rpc.ask_many("eth_getBlockByNumber", [LATEST], limit)
-            timestamp = read_object(block, "a block").get("timestamp")
-            self.note_head(read_quantity(timestamp, "timestamp"))
-        except (NodeFault, ProofError):
-            return self._is_out_of_time()
-        return True
-
-    def check_head(self, kind: type[ChainError]) -> None:
-        """After a fault with one question: start a cool-down if it has no head either."""
-        if not self.read_head():
-            self.health.failed(kind)
-
     def _check_chain(self) -> None:
+        health, limits = self.health, self._chain.limits
         (answer,) = self._request("eth_chainId", [()])
         with suppress(ProofError):
             if read_quantity(answer, "eth_chainId") == self._chain.id:
-                self.health.chain_known_until = time.monotonic() + self._chain.limits.chain_id_age
+                health.chain_known_until = time.monotonic() + limits.chain_id_age
+                health.at_once = limits.batch_questions  # it may take more than it did
                 return
         fault = answer if isinstance(answer, NodeRefused) else NodeFault(NodesOfAnotherChain)
-        self.health.failed(fault.kind)
+        health.failed(fault.kind)
         raise fault
 
     def _request(self, method: str, questions: Sequence[Question]) -> list[Any | NodeRefused]:
@@ -208,9 +243,9 @@ class Node:
                 self.check_head(fault.kind)
             raise
         for each in answers:
-            if isinstance(each, NodeRefused) and each.kind is NodesLimited:
-                self.health.failed(each.kind)
             if isinstance(each, NodeRefused) and each.kind in {NodesLimited, BatchTooLarge}:
+                if each.kind is NodesLimited:
+                    self.health.failed(each.kind)
                 raise each
         return answers
 
@@ -222,27 +257,12 @@ class Node:
 class NodePool:
     """The nodes of a chain, for one thread. Nothing is waited for after `until`."""
 
-    def __init__(
-        self,
-        chain: Chain,
-        *,
-        timeout: float | None = None,
-        until: float = math.inf,
-    ) -> None:
-        """`first` is the number of the first node in the log."""
+    def __init__(self, chain: Chain, *, until: float = math.inf) -> None:
         self.chain = chain
-        seconds = timeout or chain.limits.request_timeout
         self._nodes = [
-            Node(chain, number, address, seconds, until)
-            for number, address in enumerate(chain.nodes, 1)
+            Node(chain, number, address, until) for number, address in enumerate(chain.nodes, 1)
         ]
         self._first = 0  # place of the node that is asked first
-        self._alone: Node | None = None  # the only one that is asked, in a quorum
-        self._answering = self._nodes[0]  # whose answer is being checked
-
-    def ask(self, method: str, *params: object) -> Any:
-        """The answer as a node gives it."""
-        return self.checked(method, params, lambda answer: answer)
 
     def checked(self, method: str, params: Question, check: Check[Checked]) -> Checked:
         """What `check` returns for the answer.
@@ -281,12 +301,14 @@ class NodePool:
             places = [place for place in range(len(params_list)) if place not in answers]
             if not places:
                 break
-            self._answering, lies = node, False
+            lies = False
             try:
                 given = node.ask(method, [params_list[place] for place in places])
                 for place, answer in zip(places, given, strict=True):
                     try:
-                        answers[place] = self._read(method, answer, checks[place])
+                        answers[place] = node.read(
+                            method, params_list[place], answer, checks[place]
+                        )
                     except NodeFault as fault:
                         faults.append(fault)
                         lies |= fault.kind is NodesLie
@@ -310,6 +332,7 @@ class NodePool:
         answered this question only with an error for `quorum_wait`. A revert is an answer.
         """
         answers: list[Answer | ChainError] = []
+        late: list[Answer | ChainError] = []  # of nodes that lag
         faults: list[ChainError] = []
         absent: list[float] = []
         for node in self._order():
@@ -319,34 +342,37 @@ class NodePool:
                 answer = refusal
             except ChainError as fault:
                 faults.append(fault)
-                if len(self._nodes) > 1 and node.health.fault is None:
-                    node.read_head()  # which shows whether it lags
+                if len(self._nodes) > 1 and not node.health.cooldown:
+                    node.check_head()  # which shows whether it lags
                 absent.append(node.health.absent_since(about))
                 continue
-            node.health.has_answered(about)
-            if len(self._nodes) == 1 or answer in answers:
+            if len(self._nodes) == 1 or answer in answers + late:
+                node.health.has_answered(about)
                 return _returned(answer)
-            answers.append(answer)
+            if node.health.lags():
+                absent.append(node.health.absent_since(about))
+                late.append(answer)
+            else:
+                node.health.has_answered(about)
+                answers.append(answer)
+        answers = answers or late
         if not answers:
             raise min(faults, key=lambda fault: _rank(type(fault)))
         latest = time.monotonic() - self.chain.limits.quorum_wait
-        if len(answers) == 1 and all(since <= latest for since in absent):
-            return _returned(answers[0])
-        disagree = len(answers) > 1
-        why = "do not agree" if disagree else "do not all answer"
-        error = NoQuorum.of(self.chain.name, why=why)
-        error.disagree = disagree
+        chain = self.chain.name
+        if len(answers) == 1:
+            if all(since <= latest for since in absent):
+                return _returned(answers[0])
+            raise NoQuorum(f"The nodes of {chain} do not all answer; they will be asked again.")
+        error = NoQuorum.of(chain)
+        error.disagree = True
         raise error
 
-    def one_by_one(
-        self, method: str, params: Question, check: Check[Checked]
-    ) -> Iterator[Checked | ChainError]:
-        """What each node answers by itself."""
+    def tell_each(self, method: str, params: Question) -> None:
+        """Ask every node, and ignore the answers."""
         for node in self._order():
-            try:
-                yield self._with(node).checked(method, params, check)
-            except ChainError as fault:
-                yield fault
+            with suppress(NodeFault):
+                list(node.ask(method, [params]))
 
     def ask_first(self, attempt: int) -> bool:
         """Put another node first at each attempt; False if the same one stays first."""
@@ -357,43 +383,23 @@ class NodePool:
         """From now on the next node of the operator's list is asked first."""
         self.ask_first(self._first + 1)
 
-    def note_head(self, timestamp: int) -> None:
-        """The node that has just answered has this head; called by the check of its answer."""
-        self._answering.note_head(timestamp)
-
     def close(self) -> None:
         for node in self._nodes:
             node.rpc.close()
 
     def _order(self) -> list[Node]:
         """The operator's order from the first one on; those that lag come last."""
-        if self._alone:
-            return [self._alone]
         nodes = self._nodes[self._first :] + self._nodes[: self._first]
         return sorted(nodes, key=lambda node: node.health.lags())
 
     def of_node(self, number: int) -> "NodePool":
-        """The same pool, but only this node of the operator's list is asked."""
+        """A pool of this node of the operator's list alone."""
         return self._with(self._nodes[number - 1])
 
     def _with(self, node: Node) -> "NodePool":
         view = copy(self)
-        view._alone = node  # noqa: SLF001
+        view._nodes, view._first = [node], 0  # noqa: SLF001
         return view
-
-    def _read(self, method: str, answer: object, check: Check[Checked]) -> Checked | ChainAnswer:
-        if isinstance(answer, NodeRefused):
-            if not issubclass(answer.kind, ChainAnswer):
-                raise answer
-            data = revert_data(answer.data) if answer.kind is CallReverted else b""
-            return answer.kind.of(self.chain.name, method, answer.why, data)
-        try:
-            return check(answer)
-        except ArgumentMalformed:
-            raise  # our own mistake, and not the node's
-        except ProofError as lie:
-            # By its kind: the sentence may repeat what the node wrote.
-            raise NodeFault(NodesLie, f" {lie.meaning()}") from None
 
 
 class PooledChain:
@@ -439,12 +445,11 @@ def chain_at(url: str) -> Chain:
 
 def host_of(url: str) -> str:
     """What may be shown of the address: the rest may hold a key."""
-    try:
+    with suppress(ValueError):
         parts = urlsplit(url)
-        port = f":{parts.port}" if parts.port else ""
-    except ValueError:
-        return "an address that cannot be read"
-    return f"{parts.hostname}{port}" if parts.hostname else "an address that cannot be read"
+        if parts.hostname:
+            return f"{parts.hostname}:{parts.port}" if parts.port else parts.hostname
+    return "an address that cannot be read"
 
 
 def _rank(kind: type[ChainError]) -> tuple[bool, bool]:

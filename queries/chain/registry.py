@@ -8,9 +8,9 @@ from collections.abc import Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 
-from queries.chain.calls import AsIf, call_data, words_data
 from queries.chain.errors import RegistryAbsent
 from queries.chain.sender import Destination
+from queries.chain.solidity import AsIf, call_data
 from queries.proving.storage_positions import Position, unsigned_key
 from queries.routes import Chain, Registry, RegistryKind
 
@@ -30,7 +30,7 @@ class AccountFieldRead:
 
     def call(self) -> bytes:
         signature = "tryAccountField(address,uint256,uint8)"
-        return words_data(signature, self.account, self.block, self.field)
+        return call_data(signature, self.account, self.block, self.field)
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +43,7 @@ class SlotRead:
 
     def call(self) -> bytes:
         signature = "tryAccountStorageSlotValues(address,uint256,bytes32)"
-        return words_data(signature, self.account, self.block, self.slot)
+        return call_data(signature, self.account, self.block, self.slot.to_bytes(32, "big"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +54,7 @@ class HeaderFieldRead:
     field: int
 
     def call(self) -> bytes:
-        return words_data("tryHeaderField(uint256,uint8)", self.block, self.field)
+        return call_data("tryHeaderField(uint256,uint8)", self.block, self.field)
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +64,7 @@ class TimestampRead:
     seconds: int
 
     def call(self) -> bytes:
-        return words_data("tryBlockNumberAt(uint256)", self.seconds)
+        return call_data("tryBlockNumberAt(uint256)", self.seconds)
 
 
 FactRead = AccountFieldRead | SlotRead | HeaderFieldRead | TimestampRead
@@ -84,7 +84,7 @@ class RegistryFacts:
 
     def leaves(self, blocks: Sequence[int], block: int | None = None) -> list[bytes]:
         """The leaves of accumulated blocks; 32 zeros where one is not."""
-        calls = [words_data("accumulated(uint256)", number) for number in blocks]
+        calls = [call_data("accumulated(uint256)", number) for number in blocks]
         return self._ask(calls, 32, block)
 
     def newest_l1_block(self) -> tuple[int, bytes]:
@@ -114,7 +114,7 @@ class RegistryFacts:
             return [UNKNOWN] * len(blocks)
         optimism = self._registry.kind is RegistryKind.OPTIMISM
         view = "recorded(uint256)" if optimism else "attested(uint256)"
-        return self._ask([words_data(view, number) for number in blocks], 32, None)
+        return self._ask([call_data(view, number) for number in blocks], 32, None)
 
     def _proven(self, answer: bytes) -> bytes | None:
         proven = int.from_bytes(answer[:32], "big")

@@ -3,43 +3,36 @@
 `send_and_wait` is for commands; provers use `queries.pipeline.transactions`.
 """
 
-import math
-import sys
 import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import partial
-from typing import Any
 
-from queries.chain.calls import AsIf, call_data
 from queries.chain.errors import (
     AlreadyKnown,
+    BlockUnknown,
     CallReverted,
-    ChainAnswer,
     FeesTooHigh,
-    InsufficientFunds,
     MethodMissing,
+    NodeFault,
     TransactionRefused,
 )
-from queries.chain.json_rpc import Question
-from queries.chain.node_pool import Check, NodePool, PooledChain
 from queries.chain.signer import Fees, Signer
-from queries.chain.source import ChainHead, read_head
+from queries.chain.solidity import AsIf, call_data
+from queries.chain.source import SourceChain, any_bytes
 from queries.proving.errors import AnswerMalformed
-from queries.proving.json_values import read_bytes, read_fixed_bytes, read_object, read_quantity
+from queries.proving.json_values import read_fixed_bytes, read_object, read_quantity
 from queries.proving.keccak import HASH_BYTES, keccak256
-from queries.routes import COIN, GWEI, Chain
+from queries.routes import COIN, GWEI
 
-# Larger than on any chain, and what the database holds: block numbers, nonces and gas; wei.
-COUNT_BOUND, WEI_BOUND = 2**63, 2**128
 # Intrinsic gas of a transaction and its calldata (EIP-2028), and the calldata floor (EIP-7623).
 BASE_GAS, ZERO_BYTE_GAS, BYTE_GAS = 21_000, 4, 16
 ZERO_BYTE_FLOOR, BYTE_FLOOR = 10, 40
 GAS_PRICE_ORACLE = "0x420000000000000000000000000000000000000F"  # of an OP-stack chain
-REST_OF_TRANSACTION = 110  # bytes of a transaction beside its calldata
-WORD, ADDRESS_BYTES = 32, 20
+REST_OF_TRANSACTION = 110  # bytes of an EIP-1559 transaction beside its calldata
+ADDRESS_BYTES = 20
 
 
 def gwei(wei: int) -> str:
@@ -85,36 +78,25 @@ class Bounds:
     gas_price: int  # wei
 
 
-class Destination(PooledChain):
-    """For one thread."""
-
-    def __init__(
-        self, chain: Chain, *, until: float = math.inf, nodes: NodePool | None = None
-    ) -> None:
-        super().__init__(chain, until=until, nodes=nodes)
-        self._has_data_fees = False
-        self._check_data_fees_at = 0.0  # by the monotonic clock
+class Destination(SourceChain):
+    """A source that transactions can be sent to as well. For one thread."""
 
     # Reading
-
-    def head(self, known_final: int | None = None) -> ChainHead:
-        """The newest block and the newest final one, as a node reports them; see `read_head`."""
-        return read_head(self._nodes, known_final)
 
     def call_many(
         self, to: str, calls: Sequence[bytes], block: int | None = None
     ) -> list[bytes | CallReverted]:
         """The contract's answer to each call, at the newest block or the named one."""
         at = "latest" if block is None else hex(block)
-        return self._each("eth_call", [_call_of(to, call, at) for call in calls], _bytes)
+        return self.call_each([(to, call) for call in calls], at)
 
     def run(self, code: bytes) -> bytes:
         """The output of this code, run as a constructor that creates nothing."""
-        return self._nodes.checked("eth_call", ({"data": _hex(code)}, "latest"), _bytes)
+        return self._nodes.checked("eth_call", ({"data": _hex(code)}, "latest"), any_bytes)
 
     def code(self, address: str) -> bytes:
         """The contract's code; empty where there is no contract."""
-        return self._nodes.checked("eth_getCode", (address, "latest"), _bytes)
+        return self._nodes.checked("eth_getCode", (address, "latest"), any_bytes)
 
     def balance(self, address: str) -> int:
         """In wei."""
@@ -123,9 +105,6 @@ class Destination(PooledChain):
     def nonce(self, sender: str) -> int:
         """How many transactions of the sender are mined."""
         return self._nodes.checked("eth_getTransactionCount", (sender, "latest"), _count)
-
-    def block_hash(self, number: int) -> bytes | None:
-        return self._nodes.checked("eth_getBlockByNumber", (hex(number), False), _hash_of)
 
     # Costs
 
@@ -153,31 +132,23 @@ class Destination(PooledChain):
             )
         tip = self._tip(base)
         base = max(base, 1)  # a base fee of 0 may rise as well
+        next_base = base + -(-base // 8)  # the highest that the next block can have (EIP-1559)
         dearest = min(2 * base + tip, most)
-        return Fees(dearest, min(tip, dearest), min(_next_base_fee(base) + tip, dearest))
+        return Fees(dearest, min(tip, dearest), min(next_base + tip, dearest))
 
     def fees_at(self, block: int) -> Fees:
-        """The least that the block after this one takes."""
+        """The least that a transaction in this block pays: its base fee, whatever nodes suggest."""
         base = self._base_fee(hex(block))
-        tip = self._tip(base)
-        enough = _next_base_fee(base) + tip
-        return Fees(enough, tip, enough)
+        return Fees(base, 0, base)
 
     def data_fees(self, many: Sequence[bytes]) -> list[int]:
         """What an OP-stack chain charges for each call's bytes on its L1 now, in wei; else 0."""
-        if not self._takes_data_fees():
+        if not self.code(GAS_PRICE_ORACLE):
             return [0] * len(many)
         calls = [call_data("getL1Fee(bytes)", data + bytes(REST_OF_TRANSACTION)) for data in many]
-        questions = [_call_of(GAS_PRICE_ORACLE, call, "latest") for call in calls]
-        fees: list[int | CallReverted] = self._each("eth_call", questions, _wei)
+        questions = [({"to": GAS_PRICE_ORACLE, "data": _hex(call)}, "latest") for call in calls]
+        fees = self._each("eth_call", questions, _data_fee)
         return [0 if isinstance(fee, CallReverted) else fee for fee in fees]
-
-    def _takes_data_fees(self) -> bool:
-        """By one node. A wrong yes costs one question; a no is checked again after a while."""
-        if not self._has_data_fees and time.monotonic() > self._check_data_fees_at:
-            self._has_data_fees = self.code(GAS_PRICE_ORACLE) != b""
-            self._check_data_fees_at = time.monotonic() + self.chain.limits.chain_id_age
-        return self._has_data_fees
 
     def _base_fee(self, block: str) -> int:
         return self._nodes.checked("eth_getBlockByNumber", (block, False), _base_fee_of)
@@ -198,57 +169,33 @@ class Destination(PooledChain):
 
     def send_to_each(self, raw: bytes) -> None:
         """Send it to every node and ignore their answers."""
-        list(self._nodes.one_by_one("eth_sendRawTransaction", (_hex(raw),), lambda _: None))
+        self._nodes.tell_each("eth_sendRawTransaction", (_hex(raw),))
 
     def mined(self, transaction_hash: str, within: Bounds | None = None) -> Mined | None:
         """The transaction's receipt, or None where the node has none."""
         check = partial(_receipt, transaction_hash, within)
         return self._nodes.checked("eth_getTransactionReceipt", (transaction_hash,), check)
 
-    def too_poor(self) -> InsufficientFunds:
-        return InsufficientFunds(InsufficientFunds.says.format(chain=self.chain.name))
-
-    def _each(
-        self,
-        method: str,
-        questions: Sequence[Question],
-        check: Check[Any] | Sequence[Check[Any]],
-        expected: Any = CallReverted,
-    ) -> list[Any]:
-        """Checked answers, with errors of the `expected` classes in their places."""
-        answers = self._nodes.checked_or_refused(method, questions, check)
-        for answer in answers:
-            if isinstance(answer, ChainAnswer) and not isinstance(answer, expected):
-                raise answer
-        return answers
-
 
 def _hex(some: bytes) -> str:
     return f"0x{some.hex()}"
 
 
-def _call_of(to: str, data: bytes, block: str) -> Question:
-    return {"to": to, "data": _hex(data)}, block
-
-
-def _next_base_fee(base: int) -> int:
-    """The highest that the next block can have (EIP-1559)."""
-    return base + -(-base // 8)
-
-
 # Checks of answers
-
-
-def _bytes(answer: object) -> bytes:
-    return read_bytes(answer, "the answer", sys.maxsize)  # `JsonRpc` has bounded it
 
 
 def _number(answer: object) -> int:
     return read_quantity(answer, "the answer")
 
 
-def _count(answer: object) -> int:
-    return _below(COUNT_BOUND, answer, "the answer")
+def _count(value: object, name: str = "the answer") -> int:
+    """A block number, nonce or amount of gas, which the database holds in 63 bits."""
+    return _below(2**63, value, name)
+
+
+def _wei(value: object, name: str) -> int:
+    """A price or fee; no chain has 2^128 of anything."""
+    return _below(2**128, value, name)
 
 
 def _below(bound: int, value: object, name: str) -> int:
@@ -258,12 +205,9 @@ def _below(bound: int, value: object, name: str) -> int:
     return number
 
 
-def _wei(answer: object) -> int:
-    """An amount in one word; an empty answer means that there is no contract."""
-    word = _bytes(answer)
-    if len(word) not in {0, WORD} or int.from_bytes(word) >= WEI_BOUND:
-        raise AnswerMalformed("an amount is a word, and less than there is of any")
-    return int.from_bytes(word)
+def _data_fee(answer: object) -> int:
+    """Of a node that knows of no contract there the answer is empty."""
+    return 0 if answer == "0x" else _wei(answer, "a data fee")
 
 
 def _gas_for(data: bytes, answer: object) -> int:
@@ -279,25 +223,14 @@ def _gas_for(data: bytes, answer: object) -> int:
 
 
 def _base_fee_of(answer: object) -> int:
-    return read_quantity(read_object(answer, "a block").get("baseFeePerGas"), "baseFeePerGas")
-
-
-def _hash_of(answer: object) -> bytes | None:
     if answer is None:
-        return None
-    return read_fixed_bytes(read_object(answer, "a block").get("hash"), "hash", HASH_BYTES)
+        raise NodeFault(BlockUnknown)
+    return read_quantity(read_object(answer, "a block").get("baseFeePerGas"), "baseFeePerGas")
 
 
 def _same_hash(expected: bytes, answer: object) -> None:
     if read_fixed_bytes(answer, "the answer", HASH_BYTES) != expected:
         raise AnswerMalformed("the answer is the hash of another transaction than was sent")
-
-
-def _address(value: object) -> str:
-    """As nodes write it; empty for null."""
-    if value is None:
-        return ""
-    return _hex(read_fixed_bytes(value, "an address", ADDRESS_BYTES))
 
 
 def _receipt(transaction_hash: str, within: Bounds | None, answer: object) -> Mined | None:
@@ -307,17 +240,15 @@ def _receipt(transaction_hash: str, within: Bounds | None, answer: object) -> Mi
     stated = read_fixed_bytes(receipt.get("transactionHash"), "transactionHash", HASH_BYTES)
     if _hex(stated) != transaction_hash.lower():
         raise AnswerMalformed("the receipt is another transaction's")
-    status = _below(COUNT_BOUND, receipt.get("status"), "status")
-    if status > 1:
-        raise AnswerMalformed(f"a receipt's status is 0 or 1, not {status}")
+    contract = receipt.get("contractAddress")
     mined = Mined(
-        block=_below(COUNT_BOUND, receipt.get("blockNumber"), "blockNumber"),
+        block=_count(receipt.get("blockNumber"), "blockNumber"),
         block_hash=read_fixed_bytes(receipt.get("blockHash"), "blockHash", HASH_BYTES),
-        succeeded=status == 1,
-        gas_used=_below(COUNT_BOUND, receipt.get("gasUsed"), "gasUsed"),
-        gas_price=_below(WEI_BOUND, receipt.get("effectiveGasPrice"), "effectiveGasPrice"),
-        data_fee=_below(WEI_BOUND, receipt.get("l1Fee") or "0x0", "l1Fee"),
-        contract=_address(receipt.get("contractAddress")),
+        succeeded=_below(2, receipt.get("status"), "status") == 1,
+        gas_used=_count(receipt.get("gasUsed"), "gasUsed"),
+        gas_price=_wei(receipt.get("effectiveGasPrice"), "effectiveGasPrice"),
+        data_fee=_wei(receipt.get("l1Fee") or "0x0", "l1Fee"),
+        contract=_hex(read_fixed_bytes(contract, "an address", ADDRESS_BYTES)) if contract else "",
     )
     if within and (mined.gas_used > within.gas or mined.gas_price > within.gas_price):
         raise AnswerMalformed("the receipt states more gas or a higher price than was signed")

@@ -13,7 +13,6 @@ from functools import partial
 from eth_abi.abi import decode
 
 from accounts.counting import counted
-from queries.chain.calls import call_data
 from queries.chain.deploy import HISTORY_WINDOW, Unfit, built_in_words, check_chain
 from queries.chain.errors import (
     BlockUnknown,
@@ -29,18 +28,13 @@ from queries.chain.errors import (
 from queries.chain.registry import RegistryFacts
 from queries.chain.sender import Destination, gwei, whole_units
 from queries.chain.signer import Signer
+from queries.chain.solidity import call_data
 from queries.chain.source import ChainHead, SourceChain
 from queries.routes import Chain, NodeAddress, Registry, RegistryKind, Routes
 from queries.schema.wording import listed
 
-NOBODY = bytes(20)
-PROOF_GAS = 200_000  # of a transaction that proves a header and an account, rounded up
+ACCOUNT_PROOF_GAS = 200_000  # of a header and a mainnet account, measured and rounded up
 DEPLOY = "Deploy one with manage.py deploy_registry."
-NO_BUDGET = (
-    "Nothing bounds what {chain} costs in a day. Set `most_a_day` in ROUTES_FILE if its gas costs "
-    "money."
-)
-
 ANOTHER_NODE = "Name another node in ROUTES_FILE."
 ADVICE: dict[type[ChainError], str] = {
     NodesUnreachable: "Check that it runs, and that `nodes` in ROUTES_FILE has its address.",
@@ -77,8 +71,8 @@ def findings(routes: Routes, signer: Signer | None) -> Iterator[Finding]:
     answering: dict[int, Chain] = {}
     for chain in routes.chains.values():
         asked = chain
-        if chain.finality is None and chain.id not in seen_by_others:
-            asked = replace(chain, finality=1)  # as native routes do
+        if chain.id not in seen_by_others:
+            asked = replace(chain, finality=chain.native_finality)
         nodes = yield from _nodes(asked, proves=chain.id in sources)
         answering[chain.id] = replace(chain, nodes=nodes)
     for registry in routes.registries.values():
@@ -90,7 +84,10 @@ def findings(routes: Routes, signer: Signer | None) -> Iterator[Finding]:
         if signer is not None and chain.nodes:
             yield _found(f"signer on {chain.name}", partial(_funds, chain, signer))
         if chain.most_a_day is None and not chain.free:
-            said = NO_BUDGET.format(chain=chain.name)
+            said = (
+                f"Nothing bounds what {chain.name} costs in a day. Set `most_a_day` in ROUTES_FILE "
+                "if its gas costs money."
+            )
             yield Finding(f"budget on {chain.name}", ok=True, said=said, is_hint=True)
 
 
@@ -127,7 +124,7 @@ def _found(subject: str, check: Callable[[], str]) -> Finding:
 
 
 def _head(chain: Chain) -> ChainHead:
-    with closing(Destination(chain)) as node:
+    with closing(SourceChain(chain)) as node:
         return node.head()
 
 
@@ -135,7 +132,7 @@ def _age(chain: Chain) -> str:
     head = _head(chain)
     age = max(int(time.time()) - head.timestamp, 0)
     said = f"block {head.number:,}, {counted(age, 'second')} old"
-    if age > chain.limits.batch_max_age:
+    if age > chain.limits.head_max_age:
         raise Unfit(f"Its newest block is {said}. Check that the node keeps up with the chain.")
     return said
 
@@ -169,46 +166,38 @@ def _reach(chain: Chain) -> str:
                 "chain is older than its first final block."
             )
         wanted = min(head.number - head.final_number, _oldest(head))
-        if refusal := _refused_at(source, head, wanted):
+        try:
+            furthest = proof_window(source, head, first=wanted)
+        except ChainError as refusal:
             raise Unfit(
                 f"Blocks are final {wanted:,} back from the newest, and the node does not prove "
                 f"that far. {refusal.sentence} Use a node that keeps more state."
-            )
-        furthest = proof_window(source, head, first=wanted)
+            ) from None
     if furthest == _oldest(head):
         return "eth_getProof reaches back to the first block"
     return f"eth_getProof reaches back {counted(furthest, 'block')}, or some more"
 
 
 def proof_window(
-    source: SourceChain,
-    head: ChainHead,
-    *,
-    first: int = 0,
-    most: float = math.inf,
-    until: float = math.inf,
+    source: SourceChain, head: ChainHead, *, first: int = 0, most: float = math.inf
 ) -> int:
-    """The longest distance tried that the node proves, or -1.
+    """The longest distance tried that the node proves. Raised: why it does not prove `first`, or
+    could not be asked.
 
-    Distances double from `first` up to `most`. Nothing is tried after `until`, by the monotonic
-    clock.
+    Distances double from `first` up to `most`.
     """
-    proven, distance = -1, first
-    while distance > proven and time.monotonic() <= until:
-        if _refused_at(source, head, distance):
+    proven, distance, nobody = -1, first, bytes(20)
+    while distance > proven:
+        try:
+            source.account_proofs(source.header(head.number - distance), [(nobody, ())])
+        except (NodesUnreachable, NodesLimited):
+            raise
+        except ChainError:
+            if distance == first:
+                raise
             break
         proven, distance = distance, int(min(2 * distance or 1, _oldest(head), most))
     return proven
-
-
-def _refused_at(source: SourceChain, head: ChainHead, distance: int) -> ChainError | None:
-    """The error of a proof that many blocks back, or None."""
-    try:
-        header = source.header(head.number - distance)
-        source.account_proofs(header, [(NOBODY, ())])
-    except ChainError as refusal:
-        return refusal
-    return None
 
 
 def _oldest(head: ChainHead) -> int:
@@ -221,10 +210,10 @@ def _oldest(head: ChainHead) -> int:
 
 def _registry(registry: Registry, source: Chain, destination: Chain) -> str:
     with closing(SourceChain(source)) as of, closing(Destination(destination)) as on:
-        return f"code as built; {_registry_sees(registry, of, on)}"
+        return f"code as built; {_sees(registry, of, on)}"
 
 
-def _registry_sees(registry: Registry, source: SourceChain, destination: Destination) -> str:
+def _sees(registry: Registry, source: SourceChain, destination: Destination) -> str:
     code = destination.code(registry.address)
     if not code:
         raise Unfit(f"There is no contract at {registry.address}. {DEPLOY}")
@@ -283,7 +272,7 @@ def _funds(chain: Chain, signer: Signer) -> str:
     with closing(Destination(chain)) as destination:
         balance = destination.balance(signer.address)
         price = destination.fees().dearest
-    proofs = balance // (PROOF_GAS * max(price, 1))
+    proofs = balance // (ACCOUNT_PROOF_GAS * max(price, 1))
     has = f"{signer.address} has {whole_units(balance, chain.currency)}"
     if not proofs:
         raise Unfit(f"{has}, too little for a proof at {gwei(price)}. Send it more.")

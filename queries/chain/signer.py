@@ -13,10 +13,6 @@ from eth_account.typed_transactions.typed_transaction import TypedTransaction
 from eth_typing import Hash32
 from hexbytes import HexBytes
 
-DYNAMIC_FEE = 2  # the type of EIP-1559's transactions
-
-NO_KEY = "SIGNER_KEY is no private key: that is 32 bytes in hex."
-
 
 class SignerUnusable(Exception):  # noqa: N818
     """No signer is set, or its key cannot be read. The sentence does not contain the key."""
@@ -48,7 +44,7 @@ class Signer:
         account = _account(key)
         if account is None:
             del key  # error pages show local variables
-            raise SignerUnusable(NO_KEY)
+            raise SignerUnusable("SIGNER_KEY is no private key: that is 32 bytes in hex.")
         self._account = account
         self.address = str(account.address)
 
@@ -63,12 +59,11 @@ class Signer:
         data: bytes,
         gas_limit: int,
         fees: Fees,
-        value: int = 0,
     ) -> SignedTransaction:
         """Sign a transaction; without `to` it deploys."""
         signed = self._account.sign_transaction(
             {
-                "type": DYNAMIC_FEE,
+                "type": 2,  # EIP-1559's
                 "chainId": chain_id,
                 "nonce": nonce,
                 "to": b"" if to is None else bytes.fromhex(to.removeprefix("0x")),
@@ -76,7 +71,7 @@ class Signer:
                 "gas": gas_limit,
                 "maxFeePerGas": fees.dearest,
                 "maxPriorityFeePerGas": fees.priority,
-                "value": value,
+                "value": 0,
             }
         )
         return SignedTransaction(bytes(signed.raw_transaction), f"0x{bytes(signed.hash).hex()}")
@@ -90,23 +85,21 @@ def open_signer(key: str, keystore: str = "", password: str = "") -> Signer:
     """The signer of the settings SIGNER_KEY, or SIGNER_KEYSTORE and SIGNER_PASSWORD."""
     settings = {"SIGNER_KEY": key, "SIGNER_KEYSTORE": keystore, "SIGNER_PASSWORD": password}
     given = [name for name, value in settings.items() if value]
-    refusal = ""
-    if given == ["SIGNER_KEYSTORE", "SIGNER_PASSWORD"]:
-        key = _opened(keystore, password)
-        refusal = "" if key else "SIGNER_KEYSTORE cannot be opened with SIGNER_PASSWORD."
-    elif not given:
-        refusal = "There is no signer: set SIGNER_KEY, or SIGNER_KEYSTORE."
-    elif given != ["SIGNER_KEY"]:
-        refusal = (
-            "Set SIGNER_KEY alone, or SIGNER_KEYSTORE and SIGNER_PASSWORD; now set: "
-            f"{', '.join(given)}."
-        )
-    if not refusal and _account(key) is None:
-        refusal = NO_KEY
-    if refusal:
+    try:
+        if not given:
+            raise SignerUnusable("There is no signer: set SIGNER_KEY, or SIGNER_KEYSTORE.")
+        if given == ["SIGNER_KEYSTORE", "SIGNER_PASSWORD"]:
+            key = _opened(keystore, password)
+            if not key:
+                raise SignerUnusable("SIGNER_KEYSTORE cannot be opened with SIGNER_PASSWORD.")
+        elif given != ["SIGNER_KEY"]:
+            raise SignerUnusable(
+                "Set SIGNER_KEY alone, or SIGNER_KEYSTORE and SIGNER_PASSWORD; now set: "
+                f"{', '.join(given)}."
+            )
+        return Signer(key)
+    finally:
         del key, keystore, password, settings  # error pages show local variables
-        raise SignerUnusable(refusal)
-    return Signer(key)
 
 
 def _account(key: str) -> LocalAccount | None:

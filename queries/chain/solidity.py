@@ -1,4 +1,4 @@
-"""The Solidity contracts: their committed build output, and the pinned compiler that makes it.
+"""The Solidity contracts: calldata, their committed build output, and the pinned compiler.
 
 The same sources compile to the same bytes on every machine.
 """
@@ -14,6 +14,11 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from eth_abi.abi import encode
+
+from queries.proving.keccak import keccak256
+
+AsIf = Mapping[str, object]  # a state override, the last parameter of eth_call and eth_estimateGas
 CONTRACTS = Path(__file__).parent.parent / "contracts"
 BUILD = CONTRACTS / "build"
 COMPILER = CONTRACTS / "node_modules" / "solc" / "solc.js"
@@ -37,6 +42,17 @@ SETTINGS: dict[str, Any] = {
     "metadata": {"bytecodeHash": "none", "appendCBOR": False},
     "outputSelection": {"*": {"*": ["abi", "evm.bytecode.object", "evm.deployedBytecode.object"]}},
 }
+
+
+@cache
+def selector(signature: str) -> bytes:
+    return keccak256(signature.encode())[:4]
+
+
+def call_data(signature: str, *arguments: Any) -> bytes:
+    """The calldata of a call such as `accountField(address,uint256,uint8)`."""
+    types = signature[signature.index("(") + 1 : -1]
+    return selector(signature) + encode([t for t in types.split(",") if t], arguments)
 
 
 @dataclass(frozen=True, slots=True)

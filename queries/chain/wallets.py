@@ -16,14 +16,10 @@ from queries.chain.node_pool import NodePool
 from queries.chain.solidity import load_artifact
 from queries.held_threads import place_to_wait
 from queries.proving.errors import AnswerMalformed
-from queries.proving.json_values import read_bytes, read_quantity
+from queries.proving.json_values import read_fixed_bytes, read_quantity
 from queries.proving.keccak import keccak256
 from queries.routes import Chain
 
-GAS = 2**24  # EIP-7825's bound of a transaction, which some nodes apply to calls
-# With SignatureCheck's code it stays below the 49,152 bytes that EIP-3860 allows.
-LONGEST_SIGNATURE = 40_000
-WORD = 32  # bytes
 # An address without an owner. Some contracts take zero, the default of nodes, as the sign of a
 # simulation in which they check less.
 ASKER = f"0x{keccak256(b'Tacitus asks whether a wallet accepts a signature')[-20:].hex()}"
@@ -45,23 +41,22 @@ def ask_wallet(
     """
     if chain is None:
         return WalletAnswer.CHAIN_UNKNOWN
-    if len(signature) > LONGEST_SIGNATURE:
-        return WalletAnswer.REFUSED
     asked = [bytes.fromhex(address.removeprefix("0x")), digest, signature]
     code = load_artifact("SignatureCheck").bytecode
     code += encode(["address", "bytes32", "bytes"], asked)
+    # With a transaction's gas, because some nodes refuse a call with more (EIP-7825).
+    call = {"from": ASKER, "data": f"0x{code.hex()}", "gas": hex(chain.gas_cap)}
     with place_to_wait() as is_free:
         if not is_free:
             return WalletAnswer.NODE_UNREACHABLE
         before()
         until = time.monotonic() + chain.limits.visitor_timeout
         with closing(NodePool(chain, until=until)) as nodes:
-            return _answer(nodes, code)
+            return _answer(nodes, call)
 
 
-def _answer(nodes: NodePool, code: bytes) -> WalletAnswer:
+def _answer(nodes: NodePool, call: dict[str, str]) -> WalletAnswer:
     """At the newest block; where a node does not know it, at the one before the next node's."""
-    call = {"from": ASKER, "data": f"0x{code.hex()}", "gas": hex(GAS)}
     answer = WalletAnswer.NODE_UNREACHABLE
     for behind in (0, 1):
         try:
@@ -76,7 +71,7 @@ def _answer(nodes: NodePool, code: bytes) -> WalletAnswer:
 
 
 def _accepts(nodes: NodePool, call: dict[str, str], block: int) -> WalletAnswer:
-    question = (call, hex(block))
+    question = call, hex(block)
     return nodes.quorum(
         lambda one: one.checked("eth_call", question, _word), ("wallet", call["data"], block)
     )
@@ -87,8 +82,7 @@ def _number(answer: object) -> int:
 
 
 def _word(answer: object) -> WalletAnswer:
-    word = read_bytes(answer, "the answer", WORD)
-    known = WORDS.get(int.from_bytes(word)) if len(word) == WORD else None
+    known = WORDS.get(int.from_bytes(read_fixed_bytes(answer, "the answer", 32)))
     if known is None:
         raise AnswerMalformed("SignatureCheck answers with one of its words")
     return known

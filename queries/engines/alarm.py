@@ -22,17 +22,20 @@ class Alarm:
         threading.Thread(target=self.ring).start()
 
     def heard(self) -> int:
-        """To be asked before looking: what rings from then on is not slept through."""
+        """Ask before looking: what rings from then on is not slept through."""
         with self._changed:
             return self._rung
 
-    def sleep(self, seconds: float, heard: int) -> None:
+    def sleep(self, seconds: float, heard: int | None = None) -> None:
+        """Until it rings again; with nothing `heard`, until it is stopped."""
         with self._changed:
-            self._changed.wait_for(lambda: self.stopped or self._rung != heard, seconds)
+            self._changed.wait_for(
+                lambda: self.stopped or (heard is not None and self._rung != heard), seconds
+            )
 
     def until_stopped(self) -> None:
         """A second at a time: an order that comes as the main thread goes to wait, or by another
         thread, is handled only when that wait is over.
         """
         while not self.stopped:
-            self.sleep(1, self.heard())
+            self.sleep(1)

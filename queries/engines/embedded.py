@@ -2,48 +2,53 @@
 
 import logging
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from functools import partial
 
 from django.db import InterfaceError, OperationalError, close_old_connections, connections
 
 from queries.engines.alarm import Alarm
 from queries.models import Batch, BlockJob, Leased
 from queries.pipeline.chains import Chains
-from queries.pipeline.clock import shared_now
-from queries.pipeline.queue import free
+from queries.pipeline.queue import free, shared_now
 from queries.pipeline.watch import Watch
-from queries.pipeline.worker import deliver_once, work_once
+from queries.pipeline.worker import Found, deliver_once, work_once
 
 log = logging.getLogger("tacitus.prover")
 
 # Seconds.
-LOOKS_EVERY = 0.25  # unless something is due sooner, or the alarm rings
-LEASED_IS_DUE_IN = 0.25  # what another worker has in hand
 AFTER_A_FAULT = 2.0
 DELIVERS_EVERY = 1.0
 WEBHOOKS_AT_ONCE = 4
 
 
 def run(
-    new_chains: Callable[[], Chains], threads: int, alarm: Alarm, looks_every: float = LOOKS_EVERY
+    new_chains: Callable[[], Chains], threads: int, alarm: Alarm, looks_every: float
 ) -> list[threading.Thread]:
     """Begin to work, until the alarm is stopped; what is in hand then is finished.
 
-    Webhooks have threads of their own, because their receivers may be slow.
+    Provers look every `looks_every` seconds, or when something is due or the alarm rings.
+    Webhooks have threads of their own, because their receivers may be slow. Of each kind one thread
+    looks at a time.
     """
     limits = new_chains().routes.limits
+    provers, senders = threading.Lock(), threading.Lock()
 
     def prove() -> None:
-        chains = new_chains()
-        _work(lambda: work_once(chains), lambda: next_look(Batch, BlockJob), alarm, looks_every)
+        once = partial(work_once, new_chains())
+        _work(once, lambda: next_look(Batch, BlockJob), alarm, looks_every, provers)
 
     def deliver() -> None:
-        _work(lambda: deliver_once(limits), lambda: None, alarm, DELIVERS_EVERY)
+        _work(partial(deliver_once, limits), lambda: None, alarm, DELIVERS_EVERY, senders)
 
     def watch() -> None:
         known = new_chains()
         watch = Watch(known.routes, known.signer, lambda: alarm.stopped)
-        _work(watch.once, lambda: None, alarm, watch.routes.limits.poll_interval / 8)
+        while not alarm.stopped:
+            with _outlived(alarm):
+                watch.once()
+                alarm.sleep(limits.poll_interval / 8)
         watch.close()
 
     named = {f"prover-{each}": prove for each in range(threads)}
@@ -56,42 +61,66 @@ def run(
 
 
 def next_look(*kinds: type[Leased]) -> float | None:
-    """Seconds until something of these kinds is due, or None."""
+    """Seconds until something of these kinds is due that no worker has in hand, or None."""
     now = shared_now()
     seconds: list[float] = []
     for kind in kinds:
-        rows = kind._default_manager.filter(look_again__isnull=False).order_by("look_again")  # noqa: SLF001
-        until = rows.values_list("lease_until", flat=True).first()
-        if until and until > now:  # it keeps the time at which it was due
-            seconds.append(LEASED_IS_DUE_IN)
-        due = rows.filter(free(now)).values_list("look_again", flat=True).first()
+        rows = kind._default_manager.filter(free(now), look_again__isnull=False)  # noqa: SLF001
+        due = rows.order_by("look_again").values_list("look_again", flat=True).first()
         if due:
             seconds.append((due - now).total_seconds())
     return min(seconds, default=None)
 
 
 def _work(
-    once: Callable[[], bool],
+    once: Callable[[Found], bool],
     next_one: Callable[[], float | None],
     alarm: Alarm,
     looks_every: float,
+    looking: threading.Lock,
 ) -> None:
-    """`next_one`: in how many seconds there is something to do, if that is known."""
+    """Wait to be the thread that is `looking`, look until something is found, and do that.
+
+    The next thread looks as soon as it is found. One that waits has no database connection.
+    """
+    is_looking = False
+
+    def found() -> None:
+        nonlocal is_looking
+        if is_looking:
+            is_looking = False
+            looking.release()
+
     while not alarm.stopped:
-        heard = alarm.heard()
-        try:
-            if not once():
+        if not looking.acquire(timeout=looks_every):
+            connections.close_all()
+            looking.acquire()
+        is_looking = True
+        with ExitStack() as turn, _outlived(alarm):
+            turn.callback(found)
+            while is_looking and not alarm.stopped:
+                heard = alarm.heard()
+                if once(found):
+                    break
                 due = next_one()
                 pause = looks_every if due is None else min(max(due, 0.01), looks_every)
                 alarm.sleep(pause, heard)
-        except (OperationalError, InterfaceError) as fault:
-            # The database is gone, locked or full: a traceback of our code helps nobody.
-            log.error("The database cannot be used: %s", " ".join(str(fault).split()))  # noqa: TRY400
-            alarm.sleep(AFTER_A_FAULT, heard)
-        except Exception:
-            # A thread that ended here would leave a prover that runs and does nothing.
-            log.exception("A fault of ours, beside any piece of work.")
-            alarm.sleep(AFTER_A_FAULT, heard)
-        finally:
-            close_old_connections()
+                close_old_connections()
+        alarm.ring()  # what came of it may be due before the thread that sleeps would look
     connections.close_all()
+
+
+@contextmanager
+def _outlived(alarm: Alarm) -> Iterator[None]:
+    """What goes wrong inside is logged: a thread that ended would leave a prover without it."""
+    try:
+        yield
+    except (OperationalError, InterfaceError) as fault:
+        # The database is gone, locked or full: a traceback of our code helps nobody.
+        log.error("The database cannot be used: %s", " ".join(str(fault).split()))  # noqa: TRY400
+        alarm.sleep(AFTER_A_FAULT)
+    except Exception:
+        log.exception("A fault of ours, beside any piece of work.")
+        alarm.sleep(AFTER_A_FAULT)
+    finally:
+        close_old_connections()

@@ -6,12 +6,12 @@ if settings.PROVER_ENGINE == "CELERY":
     from queries.engines.with_celery import ALARM, LOOKS_EVERY, listen, wake
 else:
     from queries.engines.alarm import Alarm
-    from queries.engines.embedded import LOOKS_EVERY
 
     ALARM = Alarm()
+    LOOKS_EVERY = 0.25  # seconds
 
     def wake(batch_id: str) -> None:
-        """Nobody needs to: provers of the embedded engine look four times a second."""
+        """Not needed: provers of the embedded engine look four times a second."""
 
     def listen() -> None:
         ALARM.until_stopped()

@@ -60,6 +60,7 @@ class Migration(migrations.Migration):
                 ('most', models.CharField(max_length=64)),
                 ('brings_hash', models.BooleanField(default=False)),
                 ('signed', models.DateTimeField()),
+                ('replaced', models.DateTimeField(null=True)),
                 ('sent', models.DateTimeField(null=True)),
                 ('nonce_used', models.PositiveBigIntegerField(null=True)),
                 ('mined_hash', models.CharField(default='', max_length=66)),

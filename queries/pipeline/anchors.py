@@ -3,25 +3,28 @@
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from itertools import accumulate
 from typing import ClassVar
 
-from queries.chain.attestations import RECORD_HASH, attest_call
+from queries.attestations import attest_call
+from queries.chain.deploy import HISTORY_WINDOW
 from queries.chain.errors import SourceReorganises
 from queries.chain.registry import UNKNOWN, RegistryFacts
+from queries.chain.sender import Destination
+from queries.chain.solidity import selector
 from queries.models import Attestation
 from queries.pipeline.chains import Chains
 from queries.pipeline.pieces import Anchor, Call
 from queries.proving.headers import Header
+from queries.proving.packing import CALLDATA_BYTES
 from queries.proving.registry_calls import leaf_of
 from queries.routes import Registry, RegistryKind
 from queries.wait_reasons import Reason, WaitCode
 
-# A native registry reaches so far back (EIP-2935), less some blocks that pass on the way.
-NATIVE_REACH = 8_191 - 64
-
-# What one transaction shows of a chain of headers; the rest of its 128 KiB is for proofs.
-MOST_HEADERS, HEADERS_BYTES = 150, 96 * 1024
+# The oldest blocks leave the window while a transaction is on its way.
+NATIVE_REACH = HISTORY_WINDOW - HISTORY_WINDOW // 128
+# Of one transaction; the rest is for proofs.
+HEADERS_BYTES = CALLDATA_BYTES * 3 // 4
+SMALLEST_HEADER = 500  # bytes: most of them are hashes and the bloom filter
 
 WAITS_FOR = {
     RegistryKind.OPTIMISM: Reason(
@@ -103,41 +106,33 @@ class Ground:
 Found = Anchor | SteppingStone | OutOfReach | NotKnownYet | CanBeBrought
 
 
-def find_anchor(  # noqa: PLR0913  (what is known, and by whom)
+def find_anchor(  # noqa: PLR0913  (what is known, and by which node)
     chains: Chains,
+    destination: Destination,
     registry: Registry,
     header: Header,
     leaf: bytes,
     *,
     with_child: bool,
-    facts: RegistryFacts | None = None,
 ) -> Found:
-    """`leaf`: what the registry holds of the block. `facts`: by one node, where named."""
-    facts = facts or chains.facts(registry)
+    """`leaf`: what the registry holds of the block. `destination` may be a view of one node."""
+    facts, source = RegistryFacts(destination, registry), chains.source(registry.source)
     ground = Ground(
         registry,
         facts,
-        lambda: chains.destination(registry.destination).head().number,
-        lambda first, last: chains.source(registry.source).headers(first, last),
-        lambda first: bringing(registry, facts, first),
+        lambda: destination.head(known_final=0).number,
+        source.headers,
+        lambda first: _attesting(registry, first) or recording(registry, facts, first),
     )
     found = anchor_on(ground, header, leaf, with_child=with_child)
-    if isinstance(found, NotKnownYet) and registry.kind is RegistryKind.OPTIMISM:
-        return _left_behind(chains, registry, facts, header.number + int(with_child)) or found
-    return found
-
-
-def _left_behind(
-    chains: Chains, registry: Registry, facts: RegistryFacts, first: int
-) -> OutOfReach | None:
-    """An OP-stack chain tells of its newest L1 block alone, so that what lies too far below it is
-    waited for in vain. Nobody is rejected for a block that a node made up.
-    """
+    if not isinstance(found, NotKnownYet) or registry.kind is not RegistryKind.OPTIMISM:
+        return found
+    # An OP-stack chain reports its newest L1 block alone: one too far below it never becomes known.
     newest, block_hash = facts.newest_l1_block()
-    if newest <= first + registry.longest_range:
-        return None
-    is_of_the_l1 = chains.source(registry.source).header(newest).hash == block_hash
-    return OutOfReach(newest - first) if is_of_the_l1 else None
+    distance = newest - header.number - int(with_child)
+    if distance > registry.longest_range and source.header(newest).hash == block_hash:
+        return OutOfReach(distance)
+    return found
 
 
 def anchor_on(ground: Ground, header: Header, leaf: bytes, *, with_child: bool) -> Found:
@@ -161,21 +156,16 @@ def anchor_on(ground: Ground, header: Header, leaf: bytes, *, with_child: bool) 
 def chained(
     headers: Headers, header: Header, known: int, *, accumulated: bool
 ) -> Anchor | SteppingStone:
-    """By the headers up to a known one."""
-    lowest = max(header.number, known - MOST_HEADERS)
-    first_shown, *above = _that_fit(headers(lowest, known))
-    if first_shown.number > header.number:
-        return SteppingStone((first_shown, *above))
-    if first_shown.hash != header.hash:
+    """By the headers up to a known one: as many of the last ones as fit, two at least."""
+    lowest = max(header.number, known - HEADERS_BYTES // SMALLEST_HEADER)
+    *shown, last = headers(lowest, known)
+    while shown[1:] and sum(len(each.encoded) for each in shown) > HEADERS_BYTES:
+        del shown[0]
+    if shown[0].number > header.number:
+        return SteppingStone((*shown, last))
+    if shown[0].hash != header.hash:
         raise SourceReorganises("The source chain is reorganising.")
-    return Anchor(header, accumulated, tuple(above))
-
-
-def _that_fit(headers: Sequence[Header]) -> list[Header]:
-    """The last ones, two at least."""
-    sizes = accumulate(len(header.encoded) for header in reversed(headers))
-    fitting = sum(size <= HEADERS_BYTES for size in sizes)
-    return list(headers[-max(fitting, 2) :])
+    return Anchor(header, accumulated, (*shown[1:], last))
 
 
 def _nearest_known(ground: Ground, first: int) -> int | OutOfReach | NotKnownYet | CanBeBrought:
@@ -197,38 +187,30 @@ def _nearest_known(ground: Ground, first: int) -> int | OutOfReach | NotKnownYet
     return NotKnownYet(WAITS_FOR[registry.kind]) if call is None else CanBeBrought(call)
 
 
-def bringing(registry: Registry, facts: RegistryFacts, first: int) -> Call | None:
-    """None where there is nothing to bring yet."""
-    if registry.kind is RegistryKind.ATTESTED:
-        return _attested(registry, first)
-    return recording(registry, facts, first)
-
-
 def recording(registry: Registry, facts: RegistryFacts, first: int) -> Call | None:
     """What anyone can have it learn: the L1's hash that an OP-stack chain holds now."""
     if registry.kind is not RegistryKind.OPTIMISM:
         return None
     number, block_hash = facts.newest_l1_block()
     known = block_hash != UNKNOWN and first <= number <= first + registry.longest_range
-    return Call(RECORD_HASH) if known else None
+    return Call(selector("recordHash()")) if known else None
 
 
-def _attested(registry: Registry, first: int) -> Call | None:
+def _attesting(registry: Registry, first: int) -> Call | None:
     """Of the blocks that enough signers agree on, the nearest."""
     rows = Attestation.objects.filter(
         source=registry.source,
         destination=registry.destination,
         registry=registry.address,
-        block__gte=first,
-        block__lte=first + registry.longest_range,
+        block__range=(first, first + registry.longest_range),
         signer__in=registry.signers,
     )
-    words: dict[tuple[int, str], dict[str, str]] = defaultdict(dict)
+    signed: dict[tuple[int, str], list[Attestation]] = defaultdict(list)
     for row in rows.order_by("block", "block_hash"):
-        words[row.block, row.block_hash][row.signer] = row.signature
-    for (block, block_hash), by_signer in words.items():
-        if len(by_signer) >= registry.threshold:
-            ordered = sorted(by_signer, key=lambda signer: int(signer, 16))
-            signatures = [bytes.fromhex(by_signer[signer]) for signer in ordered]
+        signed[row.block, row.block_hash].append(row)
+    for (block, block_hash), by_signers in signed.items():
+        if len(by_signers) >= registry.threshold:
+            by_signers.sort(key=lambda row: int(row.signer, 16))
+            signatures = [bytes.fromhex(row.signature) for row in by_signers]
             return Call(attest_call(block, bytes.fromhex(block_hash), signatures))
     return None

@@ -6,20 +6,20 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import TypeVar, cast
 
-from queries.chain.ens import EnsNames
 from queries.chain.registry import RegistryFacts
 from queries.chain.sender import Destination
 from queries.chain.signer import Signer
 from queries.chain.source import ChainHead, SourceChain
 from queries.limits import Limits
 from queries.models import Head
-from queries.pipeline.clock import shared_now
 from queries.pipeline.fees import is_spent
+from queries.pipeline.queue import shared_now
 from queries.pipeline.transactions import Lane
 from queries.proving.keccak import keccak256
 from queries.routes import Chain, Registry, RegistryKind, Routes
 
 Known = TypeVar("Known")
+Asked = TypeVar("Asked", bound=SourceChain)
 
 # No node asks whether it could pay where no price is named.
 NOBODY = f"0x{keccak256(b'Tacitus asks what a proof would cost')[-20:].hex()}"
@@ -37,10 +37,9 @@ class Chains:
     until: float = math.inf  # by the monotonic clock: then nobody is asked any more
     head_age: float = 0.0  # instead of the limit, unless 0
     looks_at_final: float = 0.0  # by the monotonic clock
-    unchanged: dict[int, tuple[bytes, float, set[int]]] = field(default_factory=dict)  # see job
-    _sources: dict[int, SourceChain] = field(default_factory=dict)
-    _destinations: dict[int, Destination] = field(default_factory=dict)
-    _names: dict[int, EnsNames] = field(default_factory=dict)
+    # By job: the destination's newest block, and until when the job waits for another one.
+    unchanged: dict[int, tuple[bytes, float]] = field(default_factory=dict)
+    _open: dict[tuple[type, int], SourceChain | Destination] = field(default_factory=dict)
     _known: dict[tuple[str, int], tuple[float, object]] = field(default_factory=dict)
 
     @property
@@ -50,23 +49,23 @@ class Chains:
     def chain(self, chain_id: int) -> Chain:
         return self.routes.chains[chain_id]
 
+    def depth(self, chain_id: int) -> int:
+        """How many blocks, its own among them, a fact needs before it counts."""
+        return max(self.chain(chain_id).confirmations, 1)
+
     def registry(self, source: int, destination: int) -> Registry | None:
         return self.routes.registries.get((source, destination))
 
     def source(self, chain_id: int) -> SourceChain:
-        if chain_id not in self._sources:
-            self._sources[chain_id] = SourceChain(self.chain(chain_id), until=self.until)
-        return self._sources[chain_id]
+        return self._opened(SourceChain, chain_id)
 
     def destination(self, chain_id: int) -> Destination:
-        if chain_id not in self._destinations:
-            self._destinations[chain_id] = Destination(self.chain(chain_id), until=self.until)
-        return self._destinations[chain_id]
+        return self._opened(Destination, chain_id)
 
-    def names(self, chain_id: int) -> EnsNames:
-        if chain_id not in self._names:
-            self._names[chain_id] = EnsNames(self.chain(chain_id), until=self.until)
-        return self._names[chain_id]
+    def _opened(self, kind: type[Asked], chain_id: int) -> Asked:
+        if (kind, chain_id) not in self._open:
+            self._open[kind, chain_id] = kind(self.chain(chain_id), until=self.until)
+        return cast("Asked", self._open[kind, chain_id])
 
     @property
     def sender(self) -> str:
@@ -132,12 +131,8 @@ class Chains:
         return replace(head, final_number=head.number - self.chain(registry.source).native_finality)
 
     def close(self) -> None:
-        for source in self._sources.values():
-            source.close()
-        for destination in self._destinations.values():
-            destination.close()
-        for names in self._names.values():
-            names.close()
+        for each in self._open.values():
+            each.close()
 
 
 def record_head(chain_id: int, head: ChainHead) -> None:

@@ -1,6 +1,6 @@
 """What a batch would take, as a prover would go about it now; nothing is sent or stored."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
@@ -19,89 +19,22 @@ from queries.pipeline.anchors import (
     find_anchor,
 )
 from queries.pipeline.chains import Chains
-from queries.pipeline.fees import Need
-from queries.pipeline.known import Known, ask_what_is_known
-from queries.pipeline.names import find_accounts
-from queries.pipeline.pieces import Anchor, Part, Piece, stepping_stone
-from queries.pipeline.pricing import (
-    REFUSED,
-    pricing_of,
-    proving_pieces,
-    refusal_of,
-)
-from queries.pipeline.settle import block_at
-from queries.pipeline.wanted import Missing, missing, reads_of
+from queries.pipeline.fees import Need, refusal_of
+from queries.pipeline.pieces import Anchor, Part, stepping_stone
+from queries.pipeline.prove import REFUSED, pricing_of, proving_pieces
+from queries.pipeline.settle import block_at, find_accounts
+from queries.pipeline.wanted import Missing, ask_what_is_known, missing, reads_of
 from queries.proving.headers import Header
 from queries.proving.registry_calls import leaf_of
 from queries.routes import Registry
-
-MOST = 6  # that are looked at for an estimate, which has some ten seconds
-
-
-def needs_by_stones(
-    chains: Chains,
-    registry: Registry,
-    header: Header,
-    first: SteppingStone | Anchor,
-    lacking: Missing,
-) -> dict[Part, Need] | None:
-    """Each tried as if those before it were mined. None if nodes cannot do that, or if there are
-    very many.
-    """
-    source = chains.source(registry.source)
-    needs: dict[Part, Need] = {}
-    known: dict[int, bytes] = {}
-    anchor = first
-    while isinstance(anchor, SteppingStone):
-        piece = stepping_stone(header.number, anchor.headers)
-        if len(needs) == MOST or not _try_out(chains, registry, [piece], known, needs):
-            return None
-        stone = anchor.headers[0]
-        known = {stone.number: leaf_of(stone)}
-        anchor = chained(source.headers, header, stone.number, accumulated=False)
-    pieces = proving_pieces(chains, registry, header.number, anchor, lacking)
-    if not _try_out(chains, registry, pieces, known, needs):
-        return None
-    if _leave_out_accounts(pieces, lacking):
-        accounts = replace(lacking, header_fields=frozenset(), timestamps=())
-        anchor, known = Anchor(header, accumulated=True), {header.number: leaf_of(header)}
-        pieces = proving_pieces(chains, registry, header.number, anchor, accounts)
-        if not _try_out(chains, registry, pieces, known, needs):
-            return None
-    return needs
-
-
-def _leave_out_accounts(pieces: Sequence[Piece], lacking: Missing) -> bool:
-    """Whether the header is sent first, and the accounts once it is accumulated."""
-    return bool(lacking.accounts) and not any(piece.requests for piece in pieces)
-
-
-def _try_out(
-    chains: Chains,
-    registry: Registry,
-    pieces: Sequence[Part],
-    known: dict[int, bytes],
-    needs: dict[Part, Need],
-) -> bool:
-    as_if = as_if_accumulated(registry.address, known) if known else None
-    try:
-        found = pricing_of(chains, registry).alone(pieces, as_if)
-    except (QuestionRefused, MethodMissing):
-        return False
-    for piece, need in found.items():
-        if isinstance(need, CallReverted):  # by who did not look at what was supposed
-            return False
-        if not isinstance(need, Need):
-            raise need
-        needs[piece] = need
-    return True
-
 
 FAR_BELOW = (
     "The block lies so far below what the registry knows that headers are sent first, in "
     "transactions of their own."
 )
 NOT_PRICED = "What that takes cannot be tried out beforehand, and is not in the fee that is told."
+
+Steps = Iterator[tuple[Sequence[Part], Mapping[int, bytes]]]
 
 
 class Readiness(StrEnum):
@@ -148,7 +81,7 @@ class BlockEstimate:
     distance: int | None = None  # of what is out of reach
     proven: tuple[tuple[str, ...], ...] = ()  # of each query, the facts that are there already
     price: Price | None = None  # alone; None: it cannot be told
-    # Of each piece, in a transaction of its own.
+    # Of each piece, in a transaction of its own; empty where these follow one another.
     alone: Mapping[Part, Need] = field(default_factory=dict)
 
     @property
@@ -181,84 +114,64 @@ def estimate(chains: Chains, destination: int, queries: Sequence[Query]) -> Esti
 
     The queries are of one batch; nothing is stored.
     """
-    blocks = tuple(_block_for_block(chains, destination, queries))
-    return Estimate(blocks, _together(chains, destination, blocks))
-
-
-def _block_for_block(
-    chains: Chains, destination: int, queries: Sequence[Query]
-) -> Iterator[BlockEstimate]:
-    jobs: dict[tuple[int, int | None], list[Query]] = {}
-    for some in _by_selector(queries):
-        unsettled = _settle(chains, some)
-        if unsettled:
-            yield unsettled
-        else:
-            jobs.setdefault((some[0].source, some[0].block), []).extend(some)
-    for (source, _), served in jobs.items():
-        yield _of_block(chains, chains.routes.registries[source, destination], served)
-
-
-def _together(chains: Chains, destination: int, blocks: Sequence[BlockEstimate]) -> Price:
-    apart = [each.price for each in blocks if each.price and not each.alone]
-    whole = sum(apart, Price())
+    blocks = tuple(_blocks(chains, destination, queries))
+    together = sum((each.price for each in blocks if each.price and not each.alone), Price())
     for source in {each.source for each in blocks}:
-        registry = chains.routes.registries[source, destination]
         alone: dict[Part, Need] = {}
         for each in blocks:
-            if each.source == source:
-                alone |= each.alone
-        for call, need in pricing_of(chains, registry).together(alone):
-            whole += _price([call.data], [need], chains.destination(destination).fees())
-    return whole
+            alone |= each.alone if each.source == source else {}
+        pricing = pricing_of(chains, chains.routes.registries[source, destination])
+        calls = [(call.data, need) for call, need in pricing.together(alone)]
+        together += _price(calls, pricing.destination.fees()) if calls else Price()
+    return Estimate(blocks, together)
 
 
-def _by_selector(queries: Sequence[Query]) -> list[list[Query]]:
-    named: dict[tuple[int, int | None, int | None], list[Query]] = {}
+def _blocks(chains: Chains, destination: int, queries: Sequence[Query]) -> Iterator[BlockEstimate]:
+    yield from _find_times(chains, queries)
+    jobs: dict[tuple[int, int], list[Query]] = {}
     for query in queries:
-        named.setdefault((query.source, query.block, query.timestamp), []).append(query)
-    return list(named.values())
+        if query.block is not None:
+            jobs.setdefault((query.source, query.block), []).append(query)
+    for (source, _), named in jobs.items():
+        registry = chains.routes.registries[source, destination]
+        job = BlockEstimate(source, tuple(named), chains.provable_head(registry).final_number)
+        try:
+            yield _tried(chains, registry, job)
+        except (AnotherBlockAccumulated, EnsFault, ChainError) as fault:
+            yield _failed(job, fault)
 
 
-def _settle(chains: Chains, queries: list[Query]) -> BlockEstimate | None:
-    """Find the block, where it is named by a time."""
-    source, seconds = queries[0].source, queries[0].timestamp
-    if seconds is None:
-        return None
-    job = BlockEstimate(source, tuple(queries), chains.head(source).final_number)
-    try:
-        block, waits_for = block_at(chains, source, seconds)
-    except ChainError as fault:
-        return _failed(job, fault)
-    if block is None:
-        sentence = waits_for.sentence if waits_for else ""
-        return replace(job, readiness=Readiness.NOT_FINAL, sentence=sentence)
+def _find_times(chains: Chains, queries: Sequence[Query]) -> Iterator[BlockEstimate]:
+    """Set the blocks of queries that name a time, and return those that have none yet."""
+    times: dict[tuple[int, int], list[Query]] = {}
     for query in queries:
-        query.block = block
-    return None
+        if query.timestamp is not None:
+            times.setdefault((query.source, query.timestamp), []).append(query)
+    for (source, seconds), named in times.items():
+        job = BlockEstimate(source, tuple(named), chains.head(source).final_number)
+        try:
+            block, waits_for = block_at(chains, source, seconds)
+        except ChainError as fault:
+            yield _failed(job, fault)
+            continue
+        for query in named:
+            query.block = block
+        if block is None:
+            sentence = waits_for.sentence if waits_for else ""
+            yield replace(job, readiness=Readiness.NOT_FINAL, sentence=sentence)
 
 
-def _of_block(chains: Chains, registry: Registry, queries: list[Query]) -> BlockEstimate:
-    source = registry.source
-    job = BlockEstimate(source, tuple(queries), chains.provable_head(registry).final_number)
-    try:
-        return _tried(chains, registry, job)
-    except AnotherBlockAccumulated as found:
-        sentence = found.sentence(job.block or 0)
-        return replace(job, readiness=Readiness.FAILS, code=found.code, sentence=sentence)
-    except EnsFault as fault:
-        return replace(job, readiness=Readiness.FAILS, code=fault.code, sentence=str(fault))
-    except CallReverted as reverted:
-        sentence = refusal_of(reverted)
-        return replace(job, readiness=Readiness.FAILS, code=REFUSED, sentence=sentence)
-    except ChainError as fault:
-        return _failed(job, fault)
-
-
-def _failed(job: BlockEstimate, fault: ChainError) -> BlockEstimate:
-    if fault.retryable:
+def _failed(
+    job: BlockEstimate, fault: AnotherBlockAccumulated | EnsFault | ChainError
+) -> BlockEstimate:
+    code, sentence = fault.code, str(fault)
+    if isinstance(fault, AnotherBlockAccumulated):
+        sentence = fault.sentence(job.block or 0)
+    elif isinstance(fault, CallReverted):
+        code, sentence = REFUSED, refusal_of(fault)
+    elif isinstance(fault, ChainError) and fault.retryable:
         raise fault
-    return replace(job, readiness=Readiness.FAILS, code=fault.code, sentence=str(fault))
+    return replace(job, readiness=Readiness.FAILS, code=code, sentence=sentence)
 
 
 def _tried(chains: Chains, registry: Registry, job: BlockEstimate) -> BlockEstimate:
@@ -282,70 +195,84 @@ def _tried(chains: Chains, registry: Registry, job: BlockEstimate) -> BlockEstim
     if known.whole:
         return replace(job, readiness=Readiness.PROVEN, sentence="", price=Price())
     with_child = any(isinstance(read, TimestampRead) for read in known.unproven)
-    anchor = find_anchor(chains, registry, header, known.leaf, with_child=with_child)
-    if isinstance(anchor, SteppingStone):
-        needs = needs_by_stones(chains, registry, header, anchor, missing(known.unproven))
-        return _by_stones(job, needs, chains.destination(registry.destination).fees())
-    if isinstance(anchor, Anchor):
-        return _with_price(chains, registry, anchor, known, job)
-    return _unreachable(job, anchor, registry)
-
-
-def _unreachable(
-    job: BlockEstimate, found: OutOfReach | NotKnownYet | CanBeBrought, registry: Registry
-) -> BlockEstimate:
-    if isinstance(found, OutOfReach):
+    destination = chains.destination(registry.destination)
+    anchor = find_anchor(chains, destination, registry, header, known.leaf, with_child=with_child)
+    if isinstance(anchor, Anchor | SteppingStone):
+        steps = _steps(chains, registry, header, anchor, missing(known.unproven))
+        return _priced(chains, registry, job, steps)
+    if isinstance(anchor, OutOfReach):
         return replace(
             job,
             readiness=Readiness.OUT_OF_REACH,
-            code=found.code,
-            sentence=found.sentence(job.block or 0, registry),
-            distance=found.distance,
+            code=anchor.code,
+            sentence=anchor.sentence(job.block or 0, registry),
+            distance=anchor.distance,
         )
     if job.readiness is Readiness.NOT_FINAL:
         return job
-    if isinstance(found, CanBeBrought):
-        sentence = f"{found.sentence} {NOT_PRICED}"
-    else:
-        sentence = found.why.sentence
+    sentence = _why_not_known(anchor)
     return replace(job, readiness=Readiness.NOT_KNOWN, sentence=sentence)
 
 
-def _by_stones(job: BlockEstimate, needs: Mapping[Part, Need] | None, fees: Fees) -> BlockEstimate:
-    sentence = FAR_BELOW if needs else f"{FAR_BELOW} {NOT_PRICED}"
-    job = replace(job, sentence=job.sentence or sentence)
-    if needs is None:
-        return job
-    # Without its pieces: they cannot be tried out together with others.
-    return replace(job, price=_price([each.data for each in needs], [*needs.values()], fees))
+def _why_not_known(found: NotKnownYet | CanBeBrought) -> str:
+    if isinstance(found, CanBeBrought):
+        return f"{found.sentence} {NOT_PRICED}"
+    return found.why.sentence
 
 
-def _with_price(
-    chains: Chains, registry: Registry, anchor: Anchor, known: Known, job: BlockEstimate
-) -> BlockEstimate:
-    lacking = missing(known.unproven)
-    pieces = proving_pieces(chains, registry, anchor.header.number, anchor, lacking)
-    if _leave_out_accounts(pieces, lacking):
-        needs = needs_by_stones(chains, registry, anchor.header, anchor, lacking)
-        return _by_stones(job, needs, chains.destination(registry.destination).fees())
-    alone: dict[Part, Need] = {}
-    for piece, need in pricing_of(chains, registry).alone(pieces).items():
-        if not isinstance(need, Need):
-            raise need
-        alone[piece] = need
-    price = _price(
-        [piece.data for piece in alone],
-        [*alone.values()],
-        chains.destination(registry.destination).fees(),
-    )
-    return replace(job, price=price, alone=alone)
+def _priced(chains: Chains, registry: Registry, job: BlockEstimate, steps: Steps) -> BlockEstimate:
+    """Each step is tried out as if those before it were mined, which some nodes cannot do."""
+    pricing = pricing_of(chains, registry)
+    needs: dict[Part, Need] = {}
+    leaves: Mapping[int, bytes] = {}
+    tried = 0
+    try:
+        for pieces, leaves in steps:
+            as_if = as_if_accumulated(registry.address, leaves) if leaves else None
+            for piece, need in pricing.alone(pieces, as_if).items():
+                if not isinstance(need, Need):
+                    raise need
+                needs[piece] = need
+            tried += 1
+    except (QuestionRefused, MethodMissing, CallReverted):
+        if not leaves:
+            raise
+        return replace(job, sentence=job.sentence or f"{FAR_BELOW} {NOT_PRICED}")
+    calls = [(piece.data, need) for piece, need in needs.items()]
+    job = replace(job, price=_price(calls, pricing.destination.fees()))
+    if tried == 1:
+        return replace(job, alone=needs)
+    return replace(job, sentence=job.sentence or FAR_BELOW)
 
 
-def _price(calls: Sequence[bytes], needs: Sequence[Need], fees: Fees) -> Price:
-    return Price(
-        len(calls),
-        sum(map(len, calls)),
-        sum(need.gas for need in needs),
-        fees.dearest,
-        sum(need.most(fees) for need in needs),
+def _steps(
+    chains: Chains,
+    registry: Registry,
+    header: Header,
+    anchor: Anchor | SteppingStone,
+    lacking: Missing,
+) -> Steps:
+    """The pieces in the order in which they are sent, with the leaf that each rests on."""
+    known: Mapping[int, bytes] = {}
+    while isinstance(anchor, SteppingStone):
+        yield [stepping_stone(header.number, anchor.headers)], known
+        stone = anchor.headers[0]
+        known = {stone.number: leaf_of(stone)}
+        headers = chains.source(registry.source).headers
+        anchor = chained(headers, header, stone.number, accumulated=False)
+    pieces = proving_pieces(chains, registry, header.number, anchor, lacking)
+    yield pieces, known
+    if lacking.accounts and not any(piece.requests for piece in pieces):
+        # The header goes first, and the accounts once it is accumulated.
+        anchor = Anchor(header, accumulated=True)
+        accounts = replace(lacking, header_fields=frozenset(), timestamps=())
+        pieces = proving_pieces(chains, registry, header.number, anchor, accounts)
+        yield pieces, {header.number: leaf_of(header)}
+
+
+def _price(calls: Iterable[tuple[bytes, Need]], fees: Fees) -> Price:
+    """Of these calls, each in a transaction of its own."""
+    return sum(
+        (Price(1, len(data), need.gas, fees.dearest, need.most(fees)) for data, need in calls),
+        Price(),
     )

@@ -1,8 +1,9 @@
-"""What transactions may cost and have cost, and which batches pay for them.
+"""What calls need, what transactions may cost and have cost, and which batches pay for them.
 
-Each transaction has a `Share` for each batch that pays. Until it is settled, the share counts
-against the batch's fee with all that the batch may have to pay; then with what it has paid. The
-operator pays the rest, and bounds it by `most_a_day`.
+Each call is tried out on a node before anything is signed. Each transaction has a `Share` for each
+batch that pays. Until it is settled, the share counts against the batch's fee with all that the
+batch may have to pay; then with what it has paid. The operator pays the rest, and bounds it by
+`most_a_day`.
 """
 
 from collections import defaultdict
@@ -16,21 +17,26 @@ from django.db import transaction
 from django.db.models import Q, QuerySet
 
 from queries import query_rows
-from queries.chain.sender import whole_units
+from queries.chain.errors import CallReverted, TooMuchGas, TransactionRefused
+from queries.chain.sender import Destination
 from queries.chain.signer import Fees
+from queries.chain.solidity import AsIf
 from queries.daily_counts import GAS, count
 from queries.models import Batch, ChainCost, Query, SentTransaction, Share, TransactionOfJob
-from queries.pipeline.clock import shared_now
-from queries.pipeline.pieces import Call, Part
+from queries.pipeline.pieces import Call, HashCall, Part, Piece, join
+from queries.pipeline.queue import shared_now
 from queries.routes import Chain
-from queries.wait_reasons import Reason, WaitCode
 
-DAY = timedelta(days=1)
+Refusal = CallReverted | TransactionRefused
+
 # What a row has of its receipt.
 NOT_MINED: Mapping[str, object] = {
     "mined_hash": "", "mined_block": None, "succeeded": None,
     "gas_used": None, "gas_price": "", "data_fee": "",
 }  # fmt: skip
+
+
+# What calls need
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +78,93 @@ class Offer:
         )
 
 
+@dataclass(frozen=True, slots=True)
+class Pricing:
+    """Tries out calls to a registry; `destination` may be a view of one node."""
+
+    destination: Destination
+    registry: str
+    sender: str
+
+    def alone(
+        self, pieces: Iterable[Part], as_if: AsIf | None = None
+    ) -> dict[Part, Need | Refusal]:
+        """What each piece needs in a transaction of its own, or why there can be none.
+
+        A piece that needs more gas than a transaction may have is halved until it fits.
+        """
+        found: dict[Part, Need | Refusal] = {}
+        untried = list(pieces)
+        while untried:
+            needs = self._needs([piece.data for piece in untried], as_if)
+            tried, untried = untried, []
+            for piece, need in zip(tried, needs, strict=True):
+                if isinstance(need, TooMuchGas) and isinstance(piece, Piece) and piece.halves():
+                    untried += piece.halves()
+                else:
+                    found[piece] = need
+        return found
+
+    def together(self, alone: Mapping[Part, Need]) -> list[tuple[Call, Need]]:
+        """The pieces in as few calls as they fit in; `CallReverted` where one is refused."""
+        calls = [Call(part.data) for part in alone if isinstance(part, HashCall)]
+        calls += join([part for part in alone if isinstance(part, Piece)])
+        needs: dict[bytes, Need | Refusal] = {part.data: need for part, need in alone.items()}
+        joined = [call.data for call in calls if call.data not in needs]
+        needs |= zip(joined, self._needs(joined), strict=True)
+        fitting: list[tuple[Call, Need]] = []
+        for call in calls:
+            need = needs[call.data]
+            if isinstance(need, CallReverted):
+                raise need
+            if isinstance(need, TransactionRefused):  # together they are too much
+                fitting += [(Call(piece.data, (piece,)), alone[piece]) for piece in call.pieces]
+            else:
+                fitting.append((call, need))
+        return fitting
+
+    def offers(
+        self, alone: Mapping[Part, Need], payers: Mapping[int, Sequence[Query]]
+    ) -> list[Offer]:
+        """The same calls at today's price; `payers` are the queries of each job."""
+        calls = self.together(alone)
+        fees, cap = self.destination.fees(), self.destination.chain.gas_cap
+        offers = []
+        for call, need in calls:
+            costs = {part: alone[part].most(fees) for part in call.pieces or alone}
+            limit, shares = min(need.gas + need.gas // 10, cap), shares_of(costs, payers)
+            offers.append(Offer(call, need.gas, limit, fees, need.most(fees), shares))
+        return offers
+
+    def _needs(self, calls: Sequence[bytes], as_if: AsIf | None = None) -> list[Need | Refusal]:
+        if not calls:
+            return []
+        cap, name = self.destination.chain.gas_cap, self.destination.chain.name
+        found: list[Need | Refusal] = []
+        gas = self.destination.gas_needed_by_each(self.sender, self.registry, calls, as_if)
+        for each, data_fee in zip(gas, self.destination.data_fees(calls), strict=True):
+            if not isinstance(each, int):
+                found.append(each)
+            elif each <= cap:
+                found.append(Need(each, data_fee))
+            else:  # with less gas it would fail, and be paid for
+                found.append(
+                    TooMuchGas(
+                        f"One fact takes a transaction of {each:,} gas, and none may have more "
+                        f"than {cap:,} on {name}."
+                    )
+                )
+        return found
+
+
+def refusal_of(reverted: CallReverted) -> str:
+    """What the registry answered to a call that is not sent, for people."""
+    return f"The registry refuses the proof: 0x{reverted.data.hex()[:200]}"
+
+
+# What batches pay
+
+
 def shares_of(costs: Mapping[Part, int], payers: Mapping[int, Sequence[Query]]) -> dict[str, int]:
     """By batch, its part of what each piece costs alone; `payers` are the queries of each job.
 
@@ -82,7 +175,7 @@ def shares_of(costs: Mapping[Part, int], payers: Mapping[int, Sequence[Query]]) 
     for piece, cost in costs.items():
         queries = payers[piece.job]
         weights = dict.fromkeys((query.batch_id for query in queries), 0)
-        if len(weights) > 1:
+        if len(weights) > 1 and isinstance(piece, Piece):
             for query, weight in zip(queries, piece.weights(queries), strict=True):
                 weights[query.batch_id] += weight
         if not any(weights.values()):
@@ -100,29 +193,28 @@ def split(amount: int, weights: Collection[int]) -> list[int]:
     return [after - before for before, after in pairwise(bounds)]
 
 
+@dataclass(eq=False)
 class FeeTooLow(Exception):  # noqa: N818
-    """These batches' fees are below what is spent, held back and needed together.
+    """These batches' fees are below what is spent, held back and needed together."""
 
-    `waits`: they may suffice once it is known what is spent of that which is held back.
-    """
-
-    def __init__(self, needed: Mapping[str, int], *, waits: bool) -> None:
-        super().__init__(", ".join(needed))
-        self.needed = needed
-        self.waits = waits
+    needed: Mapping[str, int]
+    waits: bool  # the fees may suffice once it is known what is spent of that which is held back
 
 
-def fit_to_fees(offers: Sequence[Offer]) -> Sequence[Offer]:
+def lock_batches(keys: Iterable[str]) -> list[Batch]:
+    """Until the database transaction ends; before jobs and queries, as everywhere."""
+    return list(Batch.objects.filter(pk__in=set(keys)).order_by("pk").select_for_update())
+
+
+def fit_to_fees(offers: Sequence[Offer], payers: Sequence[Batch]) -> Sequence[Offer]:
     """As offered, or for the part of their price that the batches' fees cover, if that is enough
     for the next block; else `FeeTooLow`.
-
-    It locks the batches until the database transaction ends, which is to store what is signed.
     """
     asked: dict[str, int] = defaultdict(int)
     for offer in offers:
         for batch, wei in offer.shares.items():
             asked[batch] += wei
-    left = _left(asked)
+    left = _left(payers)
     if all(left[batch].now >= wei for batch, wei in asked.items()):
         return offers
     fees = offers[0].fees
@@ -130,7 +222,7 @@ def fit_to_fees(offers: Sequence[Offer]) -> Sequence[Offer]:
     poor = [batch for batch, wei in enough.items() if left[batch].now < wei]
     never = [batch for batch in poor if left[batch].in_the_end < enough[batch]]
     if poor:
-        needed = {batch: left[batch].gone + asked[batch] for batch in never or poor}
+        needed = {each: left[each].fee - left[each].now + asked[each] for each in never or poor}
         raise FeeTooLow(needed, waits=not never)
     poorest = min(asked, key=lambda batch: Fraction(left[batch].now, asked[batch]))
     return [offer.reduced(left[poorest].now, asked[poorest]) for offer in offers]
@@ -138,8 +230,7 @@ def fit_to_fees(offers: Sequence[Offer]) -> Sequence[Offer]:
 
 def cannot_pay(asked: Mapping[str, int]) -> frozenset[str]:
     """Batches whose fees do not cover this, even if all that is held back costs nothing."""
-    with transaction.atomic():
-        left = _left(asked)
+    left = _left(Batch.objects.filter(pk__in=asked))
     return frozenset(batch for batch, wei in asked.items() if left[batch].in_the_end < wei)
 
 
@@ -148,104 +239,95 @@ class _Left:
     """Of a batch's fee; below zero where more is gone than was offered."""
 
     fee: int
-    spent: int = 0
-    held: int = 0
-
-    @property
-    def gone(self) -> int:
-        return self.spent + self.held
-
-    @property
-    def now(self) -> int:
-        return self.fee - self.gone
-
-    @property
-    def in_the_end(self) -> int:
-        """At most."""
-        return self.fee - self.spent
+    now: int
+    in_the_end: int  # if all that is held back costs nothing
 
 
-def _left(batches: Iterable[str]) -> Mapping[str, _Left]:
-    locked = Batch.objects.filter(pk__in=list(batches)).order_by("pk").select_for_update()
-    left = {batch.pk: _Left(int(batch.fee, 16)) for batch in locked}
-    shares = Share.objects.filter(batch__in=left)
+def _left(batches: Iterable[Batch], besides: SentTransaction | None = None) -> Mapping[str, _Left]:
+    """`besides`: a transaction whose shares are not counted."""
+    left = {batch.pk: _Left(*[int(batch.fee, 16)] * 3) for batch in batches}
+    shares = Share.objects.filter(batch__in=left).exclude(transaction=besides)
     for batch, most, paid in shares.values_list("batch", "most", "paid"):
-        if paid:
-            left[batch].spent += int(paid, 16)
-        else:
-            left[batch].held += int(most, 16)
+        left[batch].now -= int(paid or most, 16)
+        left[batch].in_the_end -= int(paid or "0", 16)
     return left
 
 
+# What transactions have cost
+
+
 def note_receipt(row: SentTransaction, *, settled: bool = False) -> bool:
-    """What its receipt says, or that it has none; not where another worker has settled it since
-    the row was read, nor where one has replaced it.
+    """Store what its receipt says, or that it has none. If another worker has settled or replaced
+    it since the row was read, read it again and return False.
     """
     as_it_was = SentTransaction.objects.filter(pk=row.pk, raw=row.raw, settled=False)
     seen = {name: getattr(row, name) for name in (*NOT_MINED, "nonce_used", "sent")}
-    return bool(as_it_was.update(settled=settled, **seen))
+    if as_it_was.update(settled=settled, **seen):
+        row.settled = settled
+        return True
+    row.refresh_from_db()
+    return False
 
 
 def settle_costs(row: SentTransaction, *, free: bool) -> None:
-    """Of a transaction that is deep enough to count, or will never be mined and costs nothing.
+    """Settle a transaction that is deep enough to count, or will never be mined and costs nothing.
 
     No batch pays more than is left of its fee, unless the destination is `free`. If a reorg undoes
     the transaction, its batches have paid for it until it is settled again.
     """
     with transaction.atomic():
         shares = list(Share.objects.filter(transaction=row).order_by("pk"))
-        left = _left(share.batch_id for share in shares)
+        left = _left(lock_batches(share.batch_id for share in shares), besides=row)
         if not note_receipt(row, settled=True):
-            row.refresh_from_db()
             return
-        row.settled = True
         row.for_jobs.update(open=False)
-        weights = [int(share.most, 16) for share in shares]
-        for share, part in zip(shares, split(price_of(row), weights), strict=True):
-            bound = left[share.batch_id].now + int(share.paid or share.most, 16)
-            share.paid = f"{part if free else min(part, max(bound, 0)):064x}"
+        parts = split(price_of(row), [int(share.most, 16) for share in shares])
+        for share, part in zip(shares, parts, strict=True):
+            bounded = part if free else min(part, max(left[share.batch_id].now, 0))
+            share.paid = f"{bounded:064x}"
         Share.objects.bulk_update(shares, ["paid"])
-        for batch in sorted(left):
+        for batch in left:
             _note_spent(batch)
-        count_cost(row)
 
 
 def _note_spent(batch: str) -> None:
-    """By the batch, and by each of its queries: its part of each transaction for its block."""
+    """What the batch has spent, and each of its queries: its part of what went to its block."""
     paid = Share.objects.filter(batch=batch).exclude(paid="").order_by("transaction")
-    sums = [(row, int(wei, 16)) for row, wei in paid.values_list("transaction", "paid")]
-    Batch.objects.filter(pk=batch).update(spent=f"{sum(wei for _, wei in sums):064x}")
-    jobs: dict[int, set[int]] = defaultdict(set)
-    served = TransactionOfJob.objects.filter(transaction__in=[row for row, _ in sums])
-    for row, job in served.values_list("transaction", "job"):
-        jobs[row].add(job)
+    spent = {row: int(wei, 16) for row, wei in paid.values_list("transaction", "paid")}
+    Batch.objects.filter(pk=batch).update(spent=f"{sum(spent.values()):064x}")
     queries = list(Query.objects.filter(batch=batch).order_by("pk").only("job", "cost"))
+    served = TransactionOfJob.objects.filter(transaction__in=spent)
+    jobs = set(served.values_list("transaction", "job"))
     costs: dict[int, int] = defaultdict(int)
-    for row, wei in sums:
-        # Those whose block was found anew for their time have another job since.
-        some = [query for query in queries if query.job_id in jobs[row]] or queries
+    for row, wei in spent.items():
+        # Those whose block was found again for their time have another job since.
+        some = [query for query in queries if (row, query.job_id) in jobs] or queries
         for query, part in zip(some, split(wei, [1] * len(some)), strict=True):
             costs[query.pk] += part
-    changed = []
     for query in queries:
-        cost = f"{costs[query.pk]:064x}" if query.pk in costs else ""
-        if query.cost != cost:
-            query.cost = cost
-            changed.append(query)
-    query_rows.update(changed, ["cost"])
+        query.cost = f"{costs[query.pk]:064x}" if query.pk in costs else ""
+    query_rows.update(queries, ["cost"])
 
 
-def count_cost(row: SentTransaction, times: int = 1) -> None:
-    """For the operator, one at a time for a chain: databases do not add amounts of 256 bits."""
-    ChainCost.objects.get_or_create(chain=row.chain)
-    whole = ChainCost.objects.select_for_update().get(chain=row.chain)
-    gas = row.gas_used or 0
-    whole.transactions += times
-    whole.gas += times * gas
-    whole.spent = f"{int(whole.spent, 16) + times * price_of(row):064x}"
-    whole.save()
-    if times > 0:
-        count(shared_now(), {GAS: gas})
+def lock_costs(chain: int) -> ChainCost:
+    """One worker at a time, until the database transaction ends; before all other locks."""
+    cost, _ = ChainCost.objects.select_for_update().get_or_create(chain=chain)
+    return cost
+
+
+def note_final(row: SentTransaction) -> None:
+    """Its block is final: count what it has cost. Databases do not add amounts of 256 bits."""
+    with transaction.atomic():
+        whole = lock_costs(row.chain)
+        # Not if it was undone and mined again meanwhile.
+        rows = SentTransaction.objects.filter(pk=row.pk, mined_hash=row.mined_hash, settled=True)
+        if not rows.filter(final=False).update(final=True):
+            return
+        whole.transactions += 1
+        whole.gas += row.gas_used or 0
+        whole.spent = f"{int(whole.spent, 16) + price_of(row):064x}"
+        whole.save()
+        count(shared_now(), {GAS: row.gas_used or 0})
 
 
 def price_of(row: SentTransaction) -> int:
@@ -256,6 +338,9 @@ def price_of(row: SentTransaction) -> int:
     """
     for_its_l1 = min(int(row.data_fee or "0", 16), int(row.most, 16))
     return (row.gas_used or 0) * int(row.gas_price or "0", 16) + for_its_l1
+
+
+# The daily budget
 
 
 class DaySpent(Exception):  # noqa: N818
@@ -284,16 +369,9 @@ def is_spent(chain: Chain, ours: QuerySet[SentTransaction]) -> bool:
     return chain.most_a_day is not None and gone_in_a_day(ours) >= chain.most_a_day
 
 
-def why_it_waits(chain: Chain) -> Reason:
-    bound = whole_units(chain.most_a_day or 0, chain.currency)
-    return Reason(
-        WaitCode.DAY_SPENT,
-        f"In 24 hours {bound} may be spent on {chain.name}, and so much is spent or on its way.",
-    )
-
-
 def gone_in_a_day(ours: QuerySet[SentTransaction]) -> int:
     """Wei: what transactions signed within a day have cost, and what unsettled ones may cost."""
-    rows = ours.filter(Q(settled=False) | Q(signed__gte=shared_now() - DAY))
+    a_day_ago = shared_now() - timedelta(days=1)
+    rows = ours.filter(Q(settled=False) | Q(signed__gte=a_day_ago))
     found = rows.only("settled", "most", "gas_used", "gas_price", "data_fee")
     return sum(price_of(row) if row.settled else int(row.most, 16) for row in found)

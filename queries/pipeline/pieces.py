@@ -27,7 +27,6 @@ from queries.proving.witness_building import build_witness
 from queries.proving.witnesses import AccountRequest
 
 Fact = HeaderField | int | AccountRequest  # an integer is a time that is resolved to a block
-FEW_HEADERS = 3  # above the block, which each of its pieces may show
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,7 +194,8 @@ def pieces_of(
         return Piece(job, step, by_words, () if by_words else above, tuple(group), rules)
 
     groups = portions(requests, lambda group: piece(group, first=True).data, rules)
-    if len(groups) > 1 and len(anchor.above) > FEW_HEADERS:
+    above = sum(len(header.encoded) for header in anchor.above)
+    if len(groups) > 1 and above > CALLDATA_BYTES // 64:  # too much to be shown by each
         groups = []  # the block first; then its four words stand for all that is shown above it
     # The first piece alone stores what is of the header.
     return [piece(group, first=place == 0) for place, group in enumerate(groups or [[]])]
@@ -204,8 +204,10 @@ def pieces_of(
 def _request(missing: Missing, proof: AccountProof) -> AccountRequest:
     if proof.address is None:
         raise ValueError("an account's proof is known by its address here")
-    fields, _ = missing.accounts[proof.address]
-    return AccountRequest(proof, fields)
+    fields, slots = missing.accounts[proof.address]
+    wanted = set(slots)
+    lacking = tuple(each for each in proof.slots if each.slot in wanted)
+    return AccountRequest(replace(proof, slots=lacking), fields)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -216,15 +218,6 @@ class HashCall:
     data: bytes
     gas: int = 0
     stone: bool = False
-
-    @staticmethod
-    def weights(queries: Sequence[Query]) -> list[int]:
-        """It serves all of them alike."""
-        return [0] * len(queries)
-
-    @staticmethod
-    def halves() -> tuple["Part", ...]:
-        return ()
 
 
 Part = Piece | HashCall

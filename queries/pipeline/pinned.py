@@ -5,13 +5,11 @@ turns out to name another block are settled anew; what else the job serves goes 
 """
 
 import math
-from collections.abc import Sequence
 from datetime import timedelta
-from itertools import groupby
 
 from queries import transitions
-from queries.chain.errors import SourceReorganises
 from queries.chain.registry import UNKNOWN, RegistryFacts
+from queries.chain.sender import Destination
 from queries.pipeline.anchors import AnotherBlockAccumulated
 from queries.pipeline.work import Outcome, Snooze, Work
 from queries.proving.headers import Header, decode_header
@@ -36,14 +34,10 @@ def have_other_times(work: Work, first: int, end: float = math.inf) -> bool:
         return False
     work.lease.keep()
     work.chains.source(work.job.source).ask_next_first()
-    outside.sort(key=lambda query: query.batch_id)
-    for batch, queries in groupby(outside, key=lambda query: query.batch_id):
-        transitions.settle_anew(
-            batch,
-            list(queries),
-            work.pause,
-            Reason(WaitCode.TIME_LOOKED_UP_ANEW, "The block at a time is looked up again."),
-        )
+    why = Reason(WaitCode.TIME_LOOKED_UP_ANEW, "The block at a time is looked up again.")
+    for batch in sorted({query.batch_id for query in outside}):
+        some = [query for query in outside if query.batch_id == batch]
+        transitions.settle_anew(batch, some, work.pause, why)
     return True
 
 
@@ -53,48 +47,44 @@ ANOTHER_BLOCK = Reason(
 )
 
 
-def pinned_headers(work: Work) -> Sequence[Header] | Outcome:
-    """The block's; and its child's where it is named by a time, which takes both to prove. None
-    where nobody can be served: the source has another block there than the registry.
-    """
+def pinned_header(work: Work) -> Header | Outcome:
+    """The job's header; or the outcome of this pass, where there is nothing to prove."""
     job = work.job
-    head = work.chains.provable_head(work.registry)
-    last = job.block + int(any(query.timestamp is not None for query in work.queries))
-    source = work.chains.source(job.source)
+    source, head = work.chains.source(job.source), work.chains.provable_head(work.registry)
+    by_time = any(query.timestamp is not None for query in work.queries)
+    last = job.block + int(by_time)  # a time is proven by the block's child as well
     if not head.is_final(last):
-        # What was final when the time was looked up: or its block lies below the last final one.
-        if last > job.block and have_other_times(work, source.header(head.final_number).timestamp):
+        # A time before the last final block's names a block below that one.
+        if by_time and have_other_times(work, source.header(head.final_number).timestamp):
             return WITHOUT_THEM
         return Snooze(Reason(WaitCode.BLOCK_NOT_FINAL, head.why_not_final(last)))
     pinned = decode_header(job.header) if job.header else None
-    if pinned and job.failures and (now := source.header(job.block)).hash != pinned.hash:
-        if _is_accumulated(work, pinned):
-            return contradicted(work, now)
-        pinned = None
-    if pinned and last == job.block:
-        return [pinned]
-    headers = source.headers(job.block, last)
-    if pinned and pinned.hash != headers[0].hash:
-        raise SourceReorganises("The source chain is reorganising.")
-    if pinned is None:
-        _pin(work, headers[0])
-    return headers
+    if pinned and not by_time and not job.failures:
+        return pinned
+    header, *child = source.headers(job.block, last)
+    if pinned is None or pinned.hash != header.hash:
+        # One that is accumulated stays: others' proofs lie in it.
+        if pinned and work.facts.leaves([job.block]) == [leaf_of(pinned)]:
+            return contradicted(work, header)
+        _pin(work, header)
+    if child and have_other_times(work, header.timestamp, child[0].timestamp):
+        return WITHOUT_THEM
+    return header
 
 
 def contradicted(work: Work, header: Header) -> Outcome:
     """The registry holds another header of the block: by quorum, deep enough, or it is not so."""
     number, registry = header.number, work.registry
-    destination, source = (
-        work.chains.destination(work.job.destination),
-        work.chains.source(work.job.source),
-    )
-    deep = destination.head().number - work.depth + 1
-    leaf = destination.quorum(
-        lambda one: RegistryFacts(one, registry).leaves([number], deep)[0],
-        ("leaf", registry.address, number),
-    )
+    newest = work.chains.newest(work.job.destination)
+
+    def leaf_by(one: Destination) -> bytes:
+        return RegistryFacts(one, registry).leaves([number], work.deep_block(one, newest))[0]
+
+    destination = work.chains.destination(work.job.destination)
+    leaf = destination.quorum(leaf_by, ("leaf", registry.address, number))
     if leaf in {UNKNOWN, leaf_of(header)}:
         return work.failed(ANOTHER_BLOCK)
+    source = work.chains.source(work.job.source)
     theirs = source.quorum(lambda one: one.header(number), ("header", number))
     if leaf_of(theirs) == leaf:
         _pin(work, theirs)
@@ -112,8 +102,3 @@ def contradicted(work: Work, header: Header) -> Outcome:
 def _pin(work: Work, header: Header) -> None:
     work.job.header, work.job.block_hash = header.encoded, header.hash.hex()
     work.lease.held().update(header=work.job.header, block_hash=work.job.block_hash)
-
-
-def _is_accumulated(work: Work, header: Header) -> bool:
-    """Then it stays: in it lie others' proofs."""
-    return work.facts.leaves([header.number]) == [leaf_of(header)]

@@ -1,9 +1,8 @@
 """A bundle's facts, brought to a registry by anyone: the service is not needed, nor a database."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
-from queries.chain.calls import selector
 from queries.chain.deploy import built_in_words
 from queries.chain.errors import CallReverted
 from queries.chain.registry import (
@@ -16,6 +15,7 @@ from queries.chain.registry import (
 )
 from queries.chain.sender import Destination, Say, send_and_wait
 from queries.chain.signer import Signer
+from queries.chain.solidity import selector
 from queries.chain.source import SourceChain
 from queries.pipeline.anchors import (
     AnotherBlockAccumulated,
@@ -27,19 +27,15 @@ from queries.pipeline.anchors import (
     anchor_on,
     recording,
 )
-from queries.pipeline.known import ask_what_is_known
+from queries.pipeline.fees import refusal_of
 from queries.pipeline.pieces import pieces_of, stepping_stone
-from queries.pipeline.pricing import refusal_of
-from queries.pipeline.wanted import Missing, missing
-from queries.proving.account_proofs import AccountProof
+from queries.pipeline.wanted import Missing, ask_what_is_known, missing
 from queries.proving.bundles import BlockProof, Fact, FactKind
 from queries.proving.header_fields import HeaderField
 from queries.proving.headers import Header
 from queries.proving.witnesses import AccountField
 from queries.routes import Registry, RegistryKind
 
-# Each leads down some 150 headers, or proves all of the block.
-MOST_ROUNDS = 1_000
 NOT_KNOWN = selector("BlockNotKnown(uint256,bytes32)")
 
 
@@ -84,7 +80,9 @@ def publish(block: BlockProof, registry: Registry, means: Means) -> int:
     facts = RegistryFacts(means.destination, registry)
     proven = {_read_of(block, fact): fact.word for fact in block.facts}
     to, wait, spent = means.destination, means.patience, 0
-    for _ in range(MOST_ROUNDS):
+    # Bring a hash, lead down at least one header a round, prove the header and then its accounts.
+    rounds = registry.longest_range + 3
+    for _ in range(rounds):
         unproven = _unproven(facts, block, proven)
         if not unproven:
             return spent
@@ -94,7 +92,7 @@ def publish(block: BlockProof, registry: Registry, means: Means) -> int:
             except CallReverted as reverted:
                 raise NotPublished(_refusal(reverted, registry)) from None
             spent += sent.cost
-    raise NotPublished(f"Block {block.header.number:,} is not proven after {MOST_ROUNDS} rounds.")
+    raise NotPublished(f"Block {block.header.number:,} is not proven after {rounds} rounds.")
 
 
 def _refusal(reverted: CallReverted, registry: Registry) -> str:
@@ -146,7 +144,9 @@ def _calls(
         case NotKnownYet() | OutOfReach():
             raise NotPublished(_why_not(found, facts, block, registry))
         case _:
-            rules, proofs = means.destination.chain.gas_rules, _proofs(block, lacking)
+            rules = means.destination.chain.gas_rules
+            known = [each.proof for each in block.accounts]
+            proofs = [proof for proof in known if proof.address in lacking.accounts]
             yield from (each.data for each in pieces_of(0, found, lacking, proofs, rules))
 
 
@@ -186,18 +186,6 @@ def _headers(block: BlockProof, means: Means) -> Callable[[int, int], Sequence[H
         return means.source.headers(first, last)
 
     return headers
-
-
-def _proofs(block: BlockProof, lacking: Missing) -> list[AccountProof]:
-    """With those slots alone that are lacking."""
-    proofs = {each.proof.address: each.proof for each in block.accounts}
-    return [
-        replace(
-            proofs[account],
-            slots=tuple(each for each in proofs[account].slots if each.slot in set(slots)),
-        )
-        for account, (_, slots) in lacking.accounts.items()
-    ]
 
 
 def _read_of(block: BlockProof, fact: Fact) -> FactRead:

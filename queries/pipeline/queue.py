@@ -1,7 +1,8 @@
 """The database as the queue: a worker claims rows for a time, with a token.
 
 If a worker dies, its lease expires and another worker claims the row. A worker that lost its lease
-writes nothing any more, because its token is no longer the row's.
+writes nothing any more, because its token is no longer the row's. Leases go by the database's clock
+where it has one, because the clocks of machines differ.
 """
 
 import secrets
@@ -11,13 +12,12 @@ from datetime import datetime, timedelta
 from typing import Any, Generic, TypeVar
 
 from django.conf import settings
-from django.db import transaction
+from django.db import connection, transaction
 from django.db.models import Exists, Min, OuterRef, Q, QuerySet, Subquery
 from django.db.models.functions import Coalesce
+from django.utils import timezone
 
-from queries import transitions
 from queries.models import Batch, BlockJob, Leased, Query, TransactionOfJob, WebhookDelivery
-from queries.pipeline.clock import shared_now
 from queries.proving.witnesses import AccountField
 from queries.wait_reasons import Reason
 
@@ -32,6 +32,18 @@ NOT_DUE: dict[str, Any] = {
     "failures": 0,
     "failing_since": None,
 }
+
+
+def shared_now() -> datetime:
+    """The time for all workers. SQLite has no server; all its processes run on one machine."""
+    if connection.vendor != "postgresql":
+        return timezone.now()
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT CLOCK_TIMESTAMP()")
+        (now,) = cursor.fetchone()
+    if not isinstance(now, datetime):
+        raise TypeError("the database's time is no time")
+    return now
 
 
 class LeaseLost(Exception):  # noqa: N818
@@ -105,7 +117,7 @@ def free(now: datetime) -> Q:
 
 
 def claim(
-    rows: QuerySet[Row], most: int = 1, early: timedelta = timedelta(0), token: str = ""
+    rows: QuerySet[Row], most: int = 1, *, early: timedelta = timedelta(0), token: str = ""
 ) -> list[Lease[Row]]:
     """Lease the first of these rows that are due, at most so many.
 
@@ -123,31 +135,31 @@ def claim(
     return [Lease(row, token) for row in claimed]
 
 
-def claim_one(rows: QuerySet[Row], early: timedelta = timedelta(0)) -> Lease[Row] | None:
-    return next(iter(claim(rows, early=early)), None)
-
-
 def claim_batch() -> Lease[Batch] | None:
-    return claim_one(Batch.objects.all())
+    return _first(claim(Batch.objects.all()))
 
 
 def claim_job() -> Lease[BlockJob] | None:
-    return claim_one(BlockJob.objects.all())
+    return _first(claim(BlockJob.objects.all()))
 
 
 def claim_job_beside(
-    job: BlockJob, early: timedelta, seen: Collection[int] = ()
+    job: BlockJob, early: timedelta, seen: Collection[int]
 ) -> Lease[BlockJob] | None:
     """One of the same route, which may share a transaction; none of those that were just `seen`."""
     rows = BlockJob.objects.filter(source=job.source, destination=job.destination)
-    return claim_one(rows.exclude(pk__in=seen), early)
+    return _first(claim(rows.exclude(pk__in=seen), early=early))
 
 
 def claim_delivery() -> Lease[WebhookDelivery] | None:
     """One of an account that has no delivery in hand, so that no account takes all threads."""
     pending = WebhookDelivery.objects.filter(look_again__isnull=False)
     in_hand = pending.filter(lease_until__gt=shared_now())
-    return claim_one(pending.exclude(owner__in=in_hand.values("owner")))
+    return _first(claim(pending.exclude(owner__in=in_hand.values("owner"))))
+
+
+def _first(leases: list[Lease[Row]]) -> Lease[Row] | None:
+    return leases[0] if leases else None
 
 
 def look_now(rows: QuerySet[Row]) -> None:
@@ -177,14 +189,19 @@ def _lease_end(now: datetime) -> datetime:
 OF_A_QUERY = len(AccountField)  # facts beside its slots; the header's are few
 
 
+def most_facts() -> int:
+    """How many the largest batch asks for."""
+    return settings.BATCH_ACCOUNTS * OF_A_QUERY + settings.BATCH_SLOTS
+
+
 def looked_at_now(job: BlockJob) -> list[int]:
-    """The keys of the queries of one pass: as many as the largest batch has, in turn."""
-    most = settings.BATCH_ACCOUNTS * OF_A_QUERY + settings.BATCH_SLOTS
-    rows = transitions.open_queries(job).order_by("batch__turn", "pk")
+    """The keys of the queries of one pass: about as many facts as the largest batch has."""
+    room = most_facts() + OF_A_QUERY  # a batch asks for its header as well
+    rows = Query.objects.filter(job=job, ended=False).order_by("batch__turn", "pk")
     keys: list[int] = []
-    for key, slots in rows.values_list("pk", "slot_count")[: most // OF_A_QUERY + 1]:
-        most -= OF_A_QUERY + slots
-        if keys and most < -OF_A_QUERY:  # a batch asks for its header as well
+    for key, slots in rows.values_list("pk", "slot_count")[: room // OF_A_QUERY]:
+        room -= OF_A_QUERY + slots
+        if keys and room < 0:
             break
         keys.append(key)
     return sorted(keys)

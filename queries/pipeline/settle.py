@@ -1,33 +1,39 @@
-"""A batch that was received is settled: which blocks it names, and which jobs prove them.
+"""Settle a received batch: find the blocks and accounts it names, and attach it to their jobs.
 
 Batches for which no node has to be asked are settled in groups, because alone each takes a prover
-a dozen statements.
+a dozen statements. A batch with many ENS names stores what it has found and lets others go first.
 """
 
-from collections.abc import Sequence
+import time
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import NoReturn
 
 from django.conf import settings
 from django.db import transaction
-from django.db.models import BooleanField, Exists, ExpressionWrapper, OuterRef, Q, QuerySet
+from django.db.models import BooleanField, Exists, ExpressionWrapper, OuterRef, Q
 
 from accounts.times import spoken
-from queries import transitions
-from queries.chain.ens import EnsFault
+from queries import query_rows, transitions
+from queries.chain.ens import EnsFault, addresses
 from queries.chain.errors import NodesLie, TimeTooEarly
 from queries.chain.source import ChainHead, SourceChain
 from queries.limits import Limits
 from queries.models import Batch, BlockJob, Query
 from queries.pipeline.chains import Chains
-from queries.pipeline.clock import shared_now
-from queries.pipeline.names import find_batchs_accounts
-from queries.pipeline.queue import NOT_DUE, Lease, claim, free, look_in_turn
-from queries.pipeline.work import Outcome, Snooze, pause_of
+from queries.pipeline.queue import NOT_DUE, Lease, claim, free, look_in_turn, shared_now
+from queries.pipeline.work import Snooze, pause_of, route_removed
+from queries.proving.headers import Header
+from queries.schema.addresses import Address
 from queries.statuses import StepName
 from queries.transitions import Failure
 from queries.wait_reasons import Reason, WaitCode
+
+NAMELESS = Q(account="") & ~Q(name="")  # has an ENS name whose address is not known yet
+IN_TURN = Reason(
+    WaitCode.NAMES_IN_TURN, "Its ENS names are looked up in turn with those of others."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +43,7 @@ class Named:
     source: int
     block: int | None
     seconds: int | None
-    by_name: bool  # has accounts that are named by ENS and not found yet
+    nameless: bool  # whether queries for it have accounts to be found
 
     @property
     def queries(self) -> Q:
@@ -55,59 +61,57 @@ class Named:
 class Unprovable(Exception):  # noqa: N818
     """It is certain that these queries of a batch cannot be proven."""
 
-    def __init__(self, failure: Failure, failing: Q) -> None:
-        super().__init__(failure.sentence)
-        self.failure, self.failing = failure, failing
+    def __init__(self, code: str, sentence: str, failing: Q, *, retryable: bool) -> None:
+        super().__init__(sentence)
+        self.failing = failing
+        self.failure = Failure(code, sentence, StepName.INITIAL_STATE, retryable=retryable)
 
 
-def settle(lease: Lease[Batch], chains: Chains) -> Outcome:
+def settle(lease: Lease[Batch], chains: Chains) -> Snooze | None:
     """Attach the batch to its jobs, and with it others that no node has to be asked for."""
     batch = lease.row
-    queries = Query.objects.filter(batch=batch, ended=False)
-    named = _named(queries)
+    named = _named(batch)
     known = {each.source for each in named}.intersection(chains.routes.chains)
     chains.ask_first(batch.failures, *known)
     try:
         _refuse_removed_routes(batch, named, chains)
         _refuse_the_far_future(named, chains)
         reason = _find_blocks(lease, named, chains)
-        if reason:
-            return Snooze(reason, pause_of(batch.submitted, chains.routes.limits))
-        if any(each.by_name for each in named) and (wait := find_batchs_accounts(chains, lease)):
-            return wait
+        if not reason and any(each.nameless for each in named):
+            reason = _find_batchs_accounts(lease, chains)
     except Unprovable as certain:
-        transitions.reject([batch.pk], certain.failure, queries.filter(certain.failing))
+        failing = Query.objects.filter(certain.failing, batch=batch, ended=False)
+        transitions.reject([batch.pk], certain.failure, failing)
         return None
-    except EnsFault as fault:
-        failure = Failure(fault.code, str(fault), StepName.INITIAL_STATE, retryable=fault.retryable)
-        transitions.reject([batch.pk], failure, queries.filter(account="").exclude(name=""))
-        return None
-    attach([lease, *(_claim_plain(lease, named[0].source, chains) if named else ())])
+    if reason is IN_TURN:
+        return Snooze(reason)
+    if reason:
+        return Snooze(reason, pause_of(batch.submitted, chains.limits))
+    newest = chains.head(named[0].source).number if named else 0
+    with transaction.atomic():  # if they cannot be attached, the others are not claimed either
+        beside = _claim_plain(lease, named[0].source, newest) if named else []
+        attach([lease, *beside])
     return None
 
 
-def _named(queries: QuerySet[Query]) -> list[Named]:
+def _named(batch: Batch) -> list[Named]:
     """The blocks of a batch, which may be asked for hundreds of accounts: read once."""
-    by_name = Q(account="") & ~Q(name="")
-    rows = queries.annotate(by_name=ExpressionWrapper(by_name, BooleanField()))
-    found = rows.values_list("source", "block", "timestamp", "by_name").distinct()
-    return [Named(*each) for each in found.order_by("source", "block", "timestamp", "by_name")]
+    queries = Query.objects.filter(batch=batch, ended=False)
+    rows = queries.annotate(nameless=ExpressionWrapper(NAMELESS, BooleanField()))
+    found = rows.values_list("source", "block", "timestamp", "nameless").distinct()
+    return [Named(*each) for each in found.order_by("source", "block", "timestamp", "nameless")]
 
 
 def _refuse_removed_routes(batch: Batch, named: Sequence[Named], chains: Chains) -> None:
-    """The routes file may have changed since the batch was taken."""
     for source in {each.source for each in named}:
         if chains.registry(source, batch.destination) is None:
-            sentence = f"This server no longer proves chain {source} on {batch.destination}."
-            raise Unprovable(
-                Failure("route_unsupported", sentence, StepName.INITIAL_STATE, retryable=False),
-                Q(source=source),
-            )
+            removed = route_removed(source, batch.destination)
+            raise Unprovable(removed.code, removed.sentence, Q(source=source), retryable=False)
 
 
 def _refuse_the_far_future(named: Sequence[Named], chains: Chains) -> None:
     """What was accepted unseen, because no head was known then, and lies far ahead: by quorum."""
-    limits = chains.routes.limits
+    limits = chains.limits
     for each in named:
         head = chains.head(each.source)
         if not each.is_beyond(head, limits):
@@ -119,10 +123,7 @@ def _refuse_the_far_future(named: Sequence[Named], chains: Chains) -> None:
             sentence = (
                 f"Chain {each.source} has no such block yet: the last one seen there is {latest}."
             )
-            raise Unprovable(
-                Failure("block_beyond_head", sentence, StepName.INITIAL_STATE, retryable=True),
-                each.queries,
-            )
+            raise Unprovable("block_beyond_head", sentence, each.queries, retryable=True)
 
 
 def _is_beyond(named: Named, limits: Limits, source: SourceChain) -> bool:
@@ -138,7 +139,7 @@ def _find_blocks(lease: Lease[Batch], named: Sequence[Named], chains: Chains) ->
         try:
             block, waits_for = block_at(chains, each.source, each.seconds)
         except TimeTooEarly as early:
-            _refuse_by_quorum(chains, each, early)
+            _refuse_by_quorum(chains, each, each.seconds, early)
         if block is None or waits_for:
             return waits_for
         blocks[each.source, each.seconds] = block
@@ -149,9 +150,8 @@ def _find_blocks(lease: Lease[Batch], named: Sequence[Named], chains: Chains) ->
     return None
 
 
-def _refuse_by_quorum(chains: Chains, named: Named, early: TimeTooEarly) -> NoReturn:
-    """When the chain began is a node's word."""
-    source, seconds = chains.source(named.source), named.seconds or 0
+def _refuse_by_quorum(chains: Chains, named: Named, seconds: int, early: TimeTooEarly) -> NoReturn:
+    """One node alone may be wrong about when the chain began."""
 
     def is_too_early(one: SourceChain) -> bool:
         try:
@@ -160,9 +160,8 @@ def _refuse_by_quorum(chains: Chains, named: Named, early: TimeTooEarly) -> NoRe
             return True
         return False
 
-    if source.quorum(is_too_early, ("too early", named)):
-        failure = Failure(early.code, early.sentence, StepName.INITIAL_STATE, retryable=False)
-        raise Unprovable(failure, named.queries)
+    if chains.source(named.source).quorum(is_too_early, ("too early", named)):
+        raise Unprovable(early.code, early.sentence, named.queries, retryable=False)
     raise NodesLie(early.sentence)
 
 
@@ -179,8 +178,41 @@ def block_at(chains: Chains, source: int, seconds: int) -> tuple[int | None, Rea
     return block.number, None
 
 
-def _claim_plain(first: Lease[Batch], source: int, chains: Chains) -> list[Lease[Batch]]:
-    """Due batches of the same route whose blocks and accounts are known.
+def find_accounts(chains: Chains, header: Header, queries: Iterable[Query]) -> None:
+    """Give queries of one block their accounts, unsaved; `EnsFault` where one has none."""
+    named = [query for query in queries if query.name and not query.account]
+    if not named:
+        return
+    names = list(dict.fromkeys(query.name for query in named))
+    found = dict(zip(names, addresses(chains.source(named[0].source), header, names), strict=True))
+    for query in named:
+        query.account = Address(found[query.name]).checksummed
+
+
+def _find_batchs_accounts(lease: Lease[Batch], chains: Chains) -> Reason | None:
+    """Store the accounts of a batch whose blocks are all known; or what it waits for."""
+    nameless = Query.objects.filter(NAMELESS, batch=lease.row)
+    until = time.monotonic() + chains.limits.work_slice
+    while first := nameless.order_by("source", "block", "place").first():
+        if time.monotonic() > until:
+            return IN_TURN
+        source, block = first.source, first.block or 0
+        head = chains.head(source)
+        if not head.is_final(block):
+            return Reason(WaitCode.BLOCK_NOT_FINAL, head.why_not_final(block))
+        lease.keep()
+        of_block = nameless.filter(source=source, block=block).order_by("place")
+        some = list(of_block[: chains.limits.batch_questions])
+        try:
+            find_accounts(chains, chains.source(source).header(block), some)
+        except EnsFault as fault:
+            raise Unprovable(fault.code, str(fault), NAMELESS, retryable=fault.retryable) from None
+        query_rows.update(some, ["account"])
+    return None
+
+
+def _claim_plain(first: Lease[Batch], source: int, newest: int) -> list[Lease[Batch]]:
+    """Due batches of the same route whose accounts are known, and whose blocks are there.
 
     With the first one they ask for no more than the largest batch may.
     """
@@ -193,8 +225,7 @@ def _claim_plain(first: Lease[Batch], source: int, chains: Chains) -> list[Lease
         if room < 0:
             break
         keys.append(key)
-    known = Q(Q(name="") | ~Q(account=""), source=source, timestamp=None)
-    known &= Q(block__lte=chains.head(source).number)
+    known = Q(~NAMELESS, source=source, timestamp=None, block__lte=newest)
     unknown = Query.objects.filter(~known | Q(block=None), batch=OuterRef("pk"), ended=False)
     plain = Batch.objects.filter(~Exists(unknown), pk__in=keys)
     return claim(plain, len(keys), token=first.token) if keys else []
@@ -207,27 +238,28 @@ def attach(leases: Sequence[Lease[Batch]]) -> None:
     """
     destination, token = leases[0].row.destination, leases[0].token
     ours = Batch.objects.filter(pk__in=[lease.row.pk for lease in leases], lease_token=token)
-    queries = Query.objects.filter(batch__in=[lease.row.pk for lease in leases], ended=False)
-    named = queries.values_list("source", "block").order_by("source", "block").distinct()
-    blocks = [(source, block) for source, block in named if block is not None]
-    BlockJob.objects.bulk_create(
-        [BlockJob(source=each, destination=destination, block=block) for each, block in blocks],
-        ignore_conflicts=True,
-    )
-    jobs = BlockJob.objects.filter(
-        destination=destination,
-        source__in={source for source, _ in blocks},
-        block__in={block for _, block in blocks},
-    )
     with transaction.atomic():
         held = [each.pk for each in ours.order_by("pk").select_for_update()]
+        queries = Query.objects.filter(batch__in=held, ended=False)
+        named = queries.values_list("source", "block").order_by("source", "block").distinct()
+        blocks = [(source, block) for source, block in named if block is not None]
+        BlockJob.objects.bulk_create(
+            [BlockJob(source=each, destination=destination, block=block) for each, block in blocks],
+            ignore_conflicts=True,
+        )
+        jobs = BlockJob.objects.filter(
+            destination=destination,
+            source__in={source for source, _ in blocks},
+            block__in={block for _, block in blocks},
+        )
         list(jobs.order_by("pk").select_for_update(no_key=True).values_list("pk", flat=True))
         list(queries.order_by("pk").select_for_update().values_list("pk", flat=True))
         transitions.attach(held, destination)
         # For all of their jobs: a worker that died here may have attached some already.
         look_in_turn(jobs.filter(Exists(queries.filter(job=OuterRef("pk")))))
         transitions.accept(ours)
-        jobless = Query.objects.filter(batch=OuterRef("pk"), job=None, ended=False)
         # Another worker may just have found that a block is not the one of its time.
-        ours.filter(Exists(jobless)).update(**{**NOT_DUE, "look_again": shared_now()})
+        jobless = queries.filter(job=None).values("batch")
+        unfinished = list(ours.filter(pk__in=jobless).values_list("pk", flat=True))
         ours.update(**NOT_DUE)
+        Batch.objects.filter(pk__in=unfinished).update(look_again=shared_now())

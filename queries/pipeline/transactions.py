@@ -3,11 +3,11 @@
 SIGNED (stored, not sent) → SENT → MINED → settled, at the operator's depth → final. A row that is
 mined or settled goes back to SENT when its chain undoes it. Signed bytes are stored before they are
 sent, and the same bytes are sent again. A replacement keeps the nonce and raises the fee; what is
-no longer wanted is replaced by an empty transfer, so that no nonce is skipped. That no two workers
-take one nonce is held by the database.
+no longer wanted is replaced by an empty transfer, so that no nonce is skipped.
 """
 
 import logging
+import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
@@ -16,45 +16,45 @@ from hashlib import sha256
 from django.db import IntegrityError, transaction
 from django.db.models import Exists, Max, OuterRef, Q, QuerySet
 
-from queries import query_rows
 from queries.chain.errors import (
     CallReverted,
     ChainAnswer,
     FeesTooHigh,
+    InsufficientFunds,
     NodesRefuse,
     NonceUsed,
     TransactionRefused,
     Underpriced,
 )
-from queries.chain.sender import Bounds, Destination, Mined
+from queries.chain.sender import Bounds, Destination
 from queries.chain.signer import Fees, SignedParts, SignedTransaction, Signer, parts_of, priority_of
 from queries.durable import durably
 from queries.limits import Limits
 from queries.models import BlockJob, Query, SentHash, SentTransaction, Share, TransactionOfJob
-from queries.pipeline.clock import shared_now
 from queries.pipeline.fees import (
     NOT_MINED,
-    Need,
     Offer,
-    count_cost,
     fit_to_fees,
+    lock_batches,
+    lock_costs,
+    note_final,
     note_receipt,
     settle_costs,
     within_the_day,
 )
 from queries.pipeline.pieces import Piece
-from queries.pipeline.queue import Lease, look_now
+from queries.pipeline.queue import Lease, look_now, shared_now
 from queries.schema.addresses import Address
+from queries.statuses import ENDED
 
 log = logging.getLogger("tacitus.prover")
 
-FINAL_AT_ONCE = 20  # transactions that are looked at once their blocks are final
 # What nodes refuse for good; a signer without funds is waited for.
 REFUSED = (TransactionRefused, CallReverted, NodesRefuse)
 
 
 class LaneBusy(Exception):  # noqa: N818
-    """Another worker has sent the same: try again in a moment."""
+    """Another worker has sent the same or rejected a batch that pays: plan again in a moment."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,61 +73,63 @@ class Lane:
     def ours(self) -> QuerySet[SentTransaction]:
         return SentTransaction.objects.filter(chain=self.chain_id, sender=self.signer.address)
 
-    # Signing
+    # SIGNED
 
-    def put_on_their_way(
+    def sign_and_send(
         self,
         leases: Mapping[int, Lease[BlockJob]],
         to: str,
         offered: Sequence[Offer],
         unless: QuerySet[SentTransaction] | None = None,
     ) -> None:
-        """Signed and stored as long as the jobs are ours and their batches pay, then sent.
+        """Sign and store as long as the jobs are ours and their batches pay, then send.
 
-        `unless`: those that do the same for other jobs of the way, one of which is enough.
+        `unless`: transactions that do the same for other jobs, one of which is enough.
         """
-        funds = self.destination.balance(self.signer.address)
-        taken = -1  # the nonce that another worker took
-        while (nonce := self._next_nonce()) > taken:
-            # After the nonce: whoever has signed meanwhile is counted, or took this nonce.
-            allowed = within_the_day(self.destination.chain, self.ours, offered)
+        chain, me = self.destination.chain, self.signer.address
+        funds, used = self.destination.balance(me), self._used_elsewhere()
+        try:
+            with durably():
+                lock_costs(chain.id)  # so that two workers take neither one nonce nor one budget
+                if unless is not None and unless.exists():
+                    return
+                going = within_the_day(chain, self.ours, offered)
+                # Batches before jobs before queries, as everywhere.
+                payers = lock_batches(batch for each in going for batch in each.shares)
+                if any(batch.status in ENDED for batch in payers):
+                    raise LaneBusy
+                if not chain.free:
+                    going = fit_to_fees(going, payers)
+                if any(each.held > funds for each in going):
+                    raise InsufficientFunds.of(chain.name)
+                for _, lease in sorted(leases.items()):
+                    lease.keep()
+                queries = Query.objects.filter(job__in=list(leases), ended=False).order_by("pk")
+                list(queries.select_for_update().values_list("pk", flat=True))
+                first = max(used, self._following())
+                rows = [
+                    self._store(leases, nonce, to, each) for nonce, each in enumerate(going, first)
+                ]
+        except IntegrityError:  # a piece is in a transaction that is not settled yet
+            raise LaneBusy from None
+        for row in rows:
             try:
-                with durably():
-                    if unless is not None and _is_done_by(unless, leases):
-                        return
-                    for _, lease in sorted(leases.items()):
-                        lease.keep()  # in this order: none locks another's
-                    free = self.destination.chain.free
-                    going = allowed if free else fit_to_fees(allowed)
-                    if any(each.held > funds for each in going):
-                        raise self.destination.too_poor()
-                    _lock_queries(leases)
-                    rows = [
-                        self._store(leases, nonce + place, to, each)
-                        for place, each in enumerate(going)
-                    ]
-            except IntegrityError:
-                taken = nonce
-                continue
-            for row in rows:
-                try:
-                    self._send(row)
-                except ChainAnswer as answer:
-                    # It is stored, so it is followed and sent again: nothing else proves the same.
-                    log.warning("Nonce %s of chain %s: %s", row.nonce, row.chain, answer)
-            return
-        raise LaneBusy
+                self._send(row)
+            except ChainAnswer as answer:
+                # It is stored, so it is followed and sent again: nothing else proves the same.
+                log.warning("Nonce %s of chain %s: %s", row.nonce, row.chain, answer)
 
-    def _next_nonce(self) -> int:
-        """Our highest and one; the chain's count by quorum, where it is above that or we have none:
-        the key was used elsewhere, or the database is an older backup.
-        """
+    def _following(self) -> int:
+        """The nonce after our highest."""
         highest = self.ours.aggregate(Max("nonce"))["nonce__max"]
-        following = 0 if highest is None else int(highest) + 1
-        used = self.destination.nonce(self.signer.address)
-        if highest is None or used > following:
-            used = self._used_by_quorum()
-        return max(used, following)
+        return 0 if highest is None else int(highest) + 1
+
+    def _used_elsewhere(self) -> int:
+        """The chain's transaction count; by quorum where it is above our own rows or there are
+        none: the key was used elsewhere, or the database is an older backup.
+        """
+        following, used = self._following(), self.destination.nonce(self.signer.address)
+        return used if following and used <= following else self._used_by_quorum()
 
     def _used_by_quorum(self) -> int:
         me = self.signer.address
@@ -143,19 +145,18 @@ class Lane:
             Share(transaction=row, batch_id=batch, most=f"{wei:064x}")
             for batch, wei in offer.shares.items()
         )
-        jobs = dict.fromkeys(piece.job for piece in pieces) or leases
-        TransactionOfJob.objects.bulk_create(
-            TransactionOfJob(
-                job=leases[job].row,
-                transaction=row,
-                proves_header=any(piece.job == job and piece.proves_header for piece in pieces),
-                stone=next((piece.stone_at for piece in pieces if piece.job == job), None),
-                pieces=_digest(to, [piece for piece in pieces if piece.job == job]),
-            )
-            for job in jobs
-        )
+        for job, lease in leases.items():
+            own = [piece for piece in pieces if piece.job == job]
+            if own or not pieces:  # a block's hash is brought for all of them
+                TransactionOfJob.objects.create(
+                    job=lease.row,
+                    transaction=row,
+                    proves_header=any(piece.proves_header for piece in own),
+                    stone=next((piece.stone_at for piece in own), None),
+                    pieces=_digest(to, own),
+                )
         for piece in pieces:
-            _note_whose_it_is(piece, row)
+            _show_on_pages(piece, row)
         return row
 
     def _new_row(
@@ -180,10 +181,67 @@ class Lane:
     def _sign(self, call: SignedParts, fees: Fees) -> SignedTransaction:
         return self.signer.sign(call.chain_id, call.nonce, call.to, call.data, call.gas_limit, fees)
 
-    def _send(self, row: SentTransaction, *, again: bool = False) -> None:
-        """What is stored; again to every node, because the first one may have passed nothing on."""
-        if again:
-            self.destination.send_to_each(row.raw)
+    # SENT
+
+    def follow(self, rows: Iterable[SentTransaction], depth: int, head: int) -> bool:
+        """What became of each; whether any is still on its way. `head`: a block that there is.
+
+        One that failed is on its way until it is settled: else what it did not prove would be sent
+        once more because one node says so.
+        """
+        waiting = False
+        for row in rows:
+            self._look(row)
+            if row.mined_block is None:
+                self._push(row)
+            elif row.mined_block + depth - 1 <= head:
+                self._settle(row, depth)
+            waiting = waiting or not (row.settled or row.succeeded)
+        return waiting
+
+    def _look(self, row: SentTransaction) -> None:
+        """Note where it was mined, or that it no longer is: by any of its hashes."""
+        before = row.mined_hash, row.mined_block, row.succeeded
+        for its_hash in row.hashes:
+            mined = self.destination.mined(its_hash, _bounds_of(row))
+            if mined is not None:
+                row.mined_hash, row.mined_block = its_hash, mined.block
+                row.succeeded, row.gas_used = mined.succeeded, mined.gas_used
+                row.gas_price, row.data_fee = f"{mined.gas_price:064x}", f"{mined.data_fee:064x}"
+                row.nonce_used = None
+                break
+        else:
+            if row.mined_block is not None:
+                row.sent = None  # undone: it is sent again at once
+            for name, value in NOT_MINED.items():
+                setattr(row, name, value)
+        if before != (row.mined_hash, row.mined_block, row.succeeded):
+            note_receipt(row)
+
+    def _push(self, row: SentTransaction) -> None:
+        """Send again what is not mined: to all nodes, and at a higher fee when it has waited."""
+        now, resend_after = shared_now(), timedelta(seconds=self.limits.resend_after)
+        if row.sent is not None and now < row.sent + resend_after:
+            return
+        waited = (now - (row.replaced or row.signed)).total_seconds()
+        is_ours = row.sender == self.signer.address
+        is_stuck = is_ours and waited >= self.limits.replace_after
+        if not is_ours and waited >= self.limits.abandoned_after:
+            log.error("Nonce %s of %s is abandoned: its key is gone.", row.nonce, row.sender)
+            self._give_up(row)
+            return
+        if is_stuck and row.sent is not None:
+            self._close_gap(row)
+            self._replace(row)
+        self.destination.send_to_each(row.raw)  # the first one may have passed nothing on
+        try:
+            self._send(row)
+        except REFUSED as refused:
+            if not is_stuck or not parts_of(row.raw).data:
+                raise
+            self._cancel(row, str(refused))
+
+    def _send(self, row: SentTransaction) -> None:
         try:
             self.destination.send(row.raw)
         except Underpriced:
@@ -195,165 +253,76 @@ class Lane:
         SentTransaction.objects.filter(pk=row.pk, settled=False).update(sent=row.sent)
         log.info("Sent %s to chain %s, nonce %s.", row.hashes[-1], row.chain, row.nonce)
 
-    # Following
-
-    def follow(self, rows: Iterable[SentTransaction], depth: int, head: int) -> bool:
-        """What became of each; whether any is still on its way. `head`: a block that there is.
-
-        One that failed is until it is settled: else what it did not prove would be sent once more
-        for the word of one node.
-        """
-        waiting = False
-        for row in rows:
-            self._look(row, head)
-            if row.settled:
-                continue
-            if row.mined_block is None:
-                self._send_again(row)
-                waiting = waiting or not row.settled
-            elif row.mined_block + depth - 1 <= head:
-                self._settle(row, head - depth + 1)
-                waiting = waiting or not row.settled
-            else:
-                waiting = waiting or not row.succeeded
-        return waiting
-
-    def _look(self, row: SentTransaction, head: int) -> None:
-        """Note where it was mined, or that it no longer is: by any of its hashes."""
-        before = row.mined_hash, row.mined_block, row.succeeded
-        for transaction_hash in row.hashes:
-            mined = self.destination.mined(transaction_hash, bounds_of(row))
-            if mined is not None and mined.block <= head:
-                _write(row, transaction_hash, mined)
-                break
-        else:
-            if row.mined_block is not None:
-                row.sent = None  # undone: it is sent again at once
-            for name, value in NOT_MINED.items():
-                setattr(row, name, value)
-        if before != (row.mined_hash, row.mined_block, row.succeeded) and not note_receipt(row):
-            row.refresh_from_db()
-
-    def _settle(self, row: SentTransaction, deep: int) -> None:
-        """By quorum: what it cost and proved counts from here on. Not on prices, of which nodes of
-        an OP-stack chain do not all tell the same; they are within what was signed.
-        """
-        bounds, its_hash = bounds_of(row), row.mined_hash
-
-        def ended_as(one: Destination) -> tuple[int, bool, int] | None:
-            mined = one.mined(its_hash, bounds)
-            return (mined.block, mined.succeeded, mined.gas_used) if mined else None
-
-        ended = self.destination.quorum(ended_as, ("receipt", its_hash))
-        noted = row.mined_block, row.succeeded, row.gas_used
-        if ended is not None and ended == noted and ended[0] <= deep:
-            settle_costs(row, free=self.destination.chain.free)
-
-    def _send_again(self, row: SentTransaction) -> None:
-        now = shared_now()
-        waited = now - row.signed
-        if row.sent is not None and now < row.sent + timedelta(seconds=self.limits.resend_after):
-            return
-        replace_after = timedelta(seconds=self.limits.replace_after)
-        is_ours = row.sender == self.signer.address
-        if not is_ours and waited >= timedelta(seconds=self.limits.abandoned_after):
-            log.error("Nonce %s of %s is abandoned: its key is gone.", row.nonce, row.sender)
-            row.succeeded = False
-            settle_costs(row, free=self.destination.chain.free)
-            return
-        if is_ours and row.sent is not None and waited >= replace_after:
-            self._close_gap(row)
-            if waited >= replace_after * len(row.hashes):
-                self._replace(row)
-        try:
-            self._send(row, again=True)
-        except REFUSED as refused:
-            if not is_ours or waited < replace_after or not parts_of(row.raw).data:
-                raise
-            self._cancel(row, str(refused))
-
     def _replace(self, row: SentTransaction) -> None:
-        """The same call at a higher fee, within the operator's bound; whichever is mined, it is
+        """The same call at a higher fee, within the operator's maximum; whichever is mined, it is
         mined once. What it costs beyond its batches' fees the operator bears.
         """
         try:
-            now = self.destination.fees()
+            fees = _bumped(row, self.destination.fees())
         except FeesTooHigh:
             return  # it waits until gas is as cheap as the operator wants it
-        fees = _bumped(row, now)
         if fees.dearest <= self.destination.chain.dearest_gas:
-            most = int(row.most, 16) * fees.dearest // max(int(row.max_fee, 16), 1)
-            self._sign_anew(row, parts_of(row.raw), fees, most)
+            self._sign_again(row, parts_of(row.raw), fees)
 
     def _cancel(self, row: SentTransaction, why: str) -> None:
         """An empty transfer takes the nonce, for which all that come after wait. What it was to
-        prove is proven anew.
+        prove is proven by another transaction.
         """
         log.error("An empty transaction takes nonce %s: %s", row.nonce, why)
-        dearest = int(row.max_fee, 16)
-        empty, most = self._empty(row.nonce, Fees(dearest, dearest // 8))
-        fees = _bumped(row, Fees(dearest, dearest // 8))
+        most, fees = self.destination.chain.dearest_gas, _bumped(row, Fees(0, 0))
+        fees = Fees(min(fees.dearest, most), min(fees.priority, most))
+        empty = self._empty(row.nonce)
         with durably():
-            if not self._sign_anew(row, empty, fees, max(int(row.most, 16), most)):
-                return
-            row.for_jobs.update(proves_header=False, stone=None, open=False)
-            named = Query.objects.filter(Q(header_transaction=row) | Q(account_transaction=row))
-            list(named.order_by("pk").select_for_update().values_list("pk", flat=True))
-            Query.objects.filter(header_transaction=row).update(header_transaction=None)
-            Query.objects.filter(account_transaction=row).update(account_transaction=None)
+            if self._sign_again(row, empty, fees):
+                row.for_jobs.update(proves_header=False, stone=None, open=False)
 
-    def _empty(self, nonce: int, fees: Fees) -> tuple[SignedParts, int]:
-        """A transfer of nothing to ourselves, and what it may cost."""
+    def _empty(self, nonce: int) -> SignedParts:
+        """A transfer of nothing to ourselves."""
         me = self.signer.address
-        gas = self.destination.gas_needed(me, me, b"")
-        (data_fee,) = self.destination.data_fees([b""])
-        return SignedParts(self.chain_id, nonce, me, b"", gas), Need(gas, data_fee).most(fees)
+        return SignedParts(self.chain_id, nonce, me, b"", self.destination.gas_needed(me, me, b""))
 
-    def _sign_anew(self, row: SentTransaction, call: SignedParts, fees: Fees, most: int) -> bool:
-        """Whether it was this one that did: else another worker has just replaced it."""
+    def _sign_again(self, row: SentTransaction, call: SignedParts, fees: Fees) -> bool:
+        """False if another worker has just done so, or has seen one of them mined."""
         signed = self._sign(call, fees)
-        before = row.raw
-        row.raw, row.hashes = signed.raw, [*row.hashes, signed.hash]
-        row.gas_limit = max(row.gas_limit, call.gas_limit)  # either may be the one that is mined
-        row.max_fee, row.most = f"{fees.dearest:064x}", f"{most:064x}"
+        most = int(row.most, 16) * fees.dearest // max(int(row.max_fee, 16), 1)
         with durably():
-            ours = SentTransaction.objects.filter(pk=row.pk, raw=before, settled=False).update(
-                raw=row.raw,
-                hashes=row.hashes,
-                gas_limit=row.gas_limit,
-                max_fee=row.max_fee,
-                most=row.most,
+            as_it_was = SentTransaction.objects.filter(pk=row.pk, raw=row.raw, settled=False)
+            is_stored = as_it_was.update(
+                raw=signed.raw,
+                hashes=[*row.hashes, signed.hash],
+                gas_limit=max(row.gas_limit, call.gas_limit),  # either may be mined
+                max_fee=f"{fees.dearest:064x}",
+                most=f"{most:064x}",
+                replaced=shared_now(),
             )
-            if ours:
+            if is_stored:
                 SentHash.objects.create(transaction=row, hash=signed.hash)
-        if not ours:  # the other one is sent, or one was mined
-            row.refresh_from_db()
-        return bool(ours)
+        row.refresh_from_db()
+        return bool(is_stored)
 
     def _close_gap(self, behind: SentTransaction) -> None:
         """A nonce below this one that neither the chain nor a row of ours has used: all that come
         after it wait. It is used by an empty transfer, or its row is opened again.
         """
-        used = self.destination.nonce(self.signer.address)
-        if used >= behind.nonce or self._used_by_quorum() != used:
+        used = self._used_by_quorum()
+        if used >= behind.nonce:
             return
         row = self.ours.filter(nonce=used).first()
         if row is not None:
-            if row.settled and self.is_undone(row):
+            if row.settled:
+                was_given_up = not row.mined_hash
                 reopen(row)
+                if was_given_up:  # other transactions have proven its pieces since
+                    row.refresh_from_db()
+                    self._cancel(row, "it was given up")
             return
-        log.error("Nobody has nonce %s: an empty transaction takes it.", used)
-        dearest = int(behind.max_fee, 16)
-        fees = Fees(dearest, dearest // 8)
-        call, most = self._empty(used, fees)
+        log.error("Nonce %s is used by nothing: an empty transaction takes it.", used)
+        call, dearest = self._empty(used), int(behind.max_fee, 16)
+        fees, most = Fees(dearest, dearest // 8), call.gas_limit * dearest
         try:
             with durably():
-                its_jobs = BlockJob.objects.filter(transactions=behind).order_by("pk")
-                jobs = list(its_jobs.select_for_update(of=("self",)))  # first, as all who sign
                 filling = self._new_row(call, fees, most)
-                TransactionOfJob.objects.bulk_create(
-                    TransactionOfJob(job=job, transaction=filling) for job in jobs
-                )
+                filling.jobs.set(behind.jobs.order_by("pk"))
         except IntegrityError:  # another worker has taken it
             return
         self._send(filling)
@@ -371,53 +340,72 @@ class Lane:
         def is_gone(one: Destination) -> bool:
             return one.nonce(sender) > nonce and not any(map(one.mined, hashes))
 
-        if head.final_number >= row.nonce_used and self.destination.quorum(
-            is_gone, ("used elsewhere", sender, nonce)
-        ):
-            row.succeeded = False
+        about = "used elsewhere", sender, nonce
+        if head.final_number >= row.nonce_used and self.destination.quorum(is_gone, about):
+            self._give_up(row)
+
+    def _give_up(self, row: SentTransaction) -> None:
+        """It will never be mined, and costs nothing."""
+        row.succeeded = False
+        settle_costs(row, free=self.destination.chain.free)
+
+    # MINED
+
+    def _settle(self, row: SentTransaction, depth: int) -> None:
+        """By quorum, where each node finds it so deep: what it cost and proved counts from here on.
+
+        Prices are left out, because honest nodes of an OP-stack chain disagree about them; they are
+        within what was signed.
+        """
+        noted = row.mined_block, row.succeeded, row.gas_used
+        if self._end(row, depth) == noted:
             settle_costs(row, free=self.destination.chain.free)
 
-    # Finality
+    def _end(self, row: SentTransaction, depth: int = 0) -> tuple[int, bool, int] | None:
+        bounds, its_hash = _bounds_of(row), row.mined_hash
+
+        def ended_as(one: Destination) -> tuple[int, bool, int] | None:
+            mined = one.mined(its_hash, bounds)
+            if mined is None:
+                return None
+            if depth and mined.block + depth - 1 > one.head(known_final=0).number:
+                return None
+            return mined.block, mined.succeeded, mined.gas_used
+
+        return self.destination.quorum(ended_as, ("receipt", its_hash, depth))
+
+    # Settled
 
     def look_at_final(self) -> bool:
         """Settled ones whose blocks are final by now: whether they stayed. Whether more wait."""
-        rows = self.ours.filter(settled=True, final=False, mined_block__isnull=False)
-        if not rows.exists():
+        rows = SentTransaction.objects.filter(chain=self.chain_id, settled=True, final=False)
+        mined = rows.exclude(mined_block=None)
+        if not mined.exists():
             return False
-        deep_enough = rows.filter(mined_block__lte=self.destination.head().final_number)
-        some = list(deep_enough.order_by("mined_block")[:FINAL_AT_ONCE])
-        if not some:
-            return False
-        last = max(row.mined_block or 0 for row in some)
-        if not self.destination.quorum(
+        final = mined.filter(mined_block__lte=self.destination.head().final_number)
+        last = final.aggregate(Max("mined_block"))["mined_block__max"]
+        if last is None or not self.destination.quorum(
             lambda one: one.head().final_number >= last, ("final", self.chain_id)
         ):
             return False
-        for row in some:
+        until = time.monotonic() + self.limits.work_slice
+        for row in final.order_by("mined_block").defer("raw"):
             if self.is_undone(row):
                 reopen(row)
             else:
-                # Not one that was undone and mined anew meanwhile.
-                deep_enough.filter(pk=row.pk, mined_hash=row.mined_hash).update(final=True)
-        return len(some) == FINAL_AT_ONCE
+                note_final(row)
+            if time.monotonic() > until:
+                return True
+        return False
 
     def is_undone(self, row: SentTransaction) -> bool:
         """By quorum: not mined any more, or with another end."""
-        its_hash = row.mined_hash
-
-        def ended_as(one: Destination) -> bool | None:
-            mined = one.mined(its_hash)
-            return None if mined is None else mined.succeeded
-
-        return self.destination.quorum(ended_as, ("end", its_hash)) != row.succeeded
+        end = self._end(row)
+        return end is None or end[1] != row.succeeded
 
 
 def unsettled(job: BlockJob) -> list[SentTransaction]:
     return list(job.transactions.filter(settled=False).order_by("nonce"))
-
-
-def bounds_of(row: SentTransaction) -> Bounds:
-    return Bounds(row.gas_limit, int(row.max_fee, 16))
 
 
 def sent_to(registry: str, rows: QuerySet[SentTransaction]) -> Iterator[int]:
@@ -428,19 +416,15 @@ def sent_to(registry: str, rows: QuerySet[SentTransaction]) -> Iterator[int]:
 
 
 def reopen(row: SentTransaction) -> None:
-    """It is sent again; those whose facts it proved are asked for, and end again when they are
-    there again.
-    """
+    """Send it again. The queries that it proved are open until their facts are there again."""
     log.error(
-        "Chain %s undid transaction %s after it had been confirmed. What it proved is seen to.",
+        "Chain %s undid transaction %s after it had been confirmed. It is sent again.",
         row.chain,
         row.mined_hash,
     )
     with transaction.atomic():
-        # Jobs before their queries, as whoever signs locks them.
-        jobs = BlockJob.objects.filter(transactions=row.pk).values("pk")
-        look_now(BlockJob.objects.filter(pk__in=jobs))
-        reopened = SentTransaction.objects.filter(pk=row.pk, settled=True).update(
+        look_now(BlockJob.objects.filter(pk__in=row.jobs.values("pk")))
+        SentTransaction.objects.filter(pk=row.pk, settled=True).update(
             settled=False, final=False, sent=None, nonce_used=None, **NOT_MINED
         )
         # Pieces that are in a later transaction by now stay with that one.
@@ -452,15 +436,10 @@ def reopen(row: SentTransaction) -> None:
         proven = named.filter(values__isnull=False)
         list(proven.order_by("pk").select_for_update().values_list("pk", flat=True))
         proven.update(ended=False)
-        if reopened:
-            count_cost(row, times=-1)
 
 
-def _write(row: SentTransaction, transaction_hash: str, mined: Mined) -> None:
-    """What a receipt says, in a row that is not stored yet."""
-    row.mined_hash, row.mined_block = transaction_hash, mined.block
-    row.succeeded, row.gas_used, row.nonce_used = mined.succeeded, mined.gas_used, None
-    row.gas_price, row.data_fee = f"{mined.gas_price:064x}", f"{mined.data_fee:064x}"
+def _bounds_of(row: SentTransaction) -> Bounds:
+    return Bounds(row.gas_limit, int(row.max_fee, 16))
 
 
 def _bumped(row: SentTransaction, now: Fees) -> Fees:
@@ -475,35 +454,13 @@ def _digest(to: str, pieces: Sequence[Piece]) -> str:
     return sha256("\n".join(told).encode()).hexdigest() if pieces else ""
 
 
-def _is_done_by(others: QuerySet[SentTransaction], leases: Mapping[int, Lease[BlockJob]]) -> bool:
-    """Asked by one worker at a time, until it has stored its own."""
-    job = next(iter(leases.values())).row
-    of_the_way = BlockJob.objects.filter(source=job.source, destination=job.destination)
-    of_the_way.order_by("pk").select_for_update().first()
-    return others.exists()
-
-
-def _lock_queries(leases: Mapping[int, Lease[BlockJob]]) -> None:
-    """Whose transactions these are is noted below, and in the order of the pieces. Locked in their
-    order first, as all who lock several do: else two could wait for each other.
-    """
-    queries = Query.objects.filter(job__in=list(leases), ended=False).order_by("pk")
-    list(queries.select_for_update().values_list("pk", flat=True))
-
-
-def _note_whose_it_is(piece: Piece, row: SentTransaction) -> None:
-    """For the pages."""
-    if piece.stone:
-        return
+def _show_on_pages(piece: Piece, row: SentTransaction) -> None:
+    """Note the transaction at the queries whose steps it completes."""
     queries = Query.objects.filter(job=piece.job, ended=False)
-    unproven = queries.filter(Q(header_transaction=None) | Q(header_transaction__succeeded=False))
     if piece.proves_header:
-        unproven.update(header_transaction=row)
-    elif not piece.by_words:
-        unproven.filter(account="").update(header_transaction=row)
+        queries.update(header_transaction=row)
+    elif piece.step.fields or piece.timestamps:
+        queries.filter(account="").update(header_transaction=row)
     accounts = [each.proof.address for each in piece.requests]
-    shown = {Address(account).checksummed for account in accounts if account}
-    some = [query for query in queries.order_by("pk").only("account") if query.account in shown]
-    for query in some:
-        query.account_transaction = row
-    query_rows.update(some, ["account_transaction"])
+    shown = [Address(account).checksummed for account in accounts if account]
+    queries.filter(account__in=shown).update(account_transaction=row)

@@ -1,18 +1,22 @@
-"""What a job's queries want proven, as the registry is asked for it and as it is sent."""
+"""Which facts a job's queries want, and which of them a registry holds already."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from queries.asked_fields import account_fields, header_fields
 from queries.chain.registry import (
+    UNKNOWN,
     AccountFieldRead,
     FactRead,
     HeaderFieldRead,
+    RegistryFacts,
     SlotRead,
     TimestampRead,
 )
 from queries.models import Query
 from queries.proving.header_fields import HeaderField
+from queries.proving.headers import Header
+from queries.proving.registry_calls import leaf_of
 from queries.proving.witnesses import AccountField
 
 TIMESTAMP = "BLOCK_AT_TIMESTAMP"
@@ -68,3 +72,41 @@ def missing(reads: Iterable[FactRead]) -> Missing:
         for account in fields | slots
     }
     return Missing(accounts, frozenset(header_fields), tuple(sorted(timestamps)))
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """Each fact's word in a registry or None, the block's leaf there, and that of our header."""
+
+    words: Mapping[FactRead, bytes | None]
+    leaf: bytes
+    of_header: bytes
+
+    @property
+    def accumulated(self) -> bool:
+        return self.leaf == self.of_header
+
+    @property
+    def of_another_block(self) -> bool:
+        return self.leaf not in {UNKNOWN, self.of_header}
+
+    @property
+    def unproven(self) -> list[FactRead]:
+        return [read for read, word in self.words.items() if word is None]
+
+    @property
+    def whole(self) -> bool:
+        """Nothing is to be sent."""
+        return self.holds(self.words)
+
+    def holds(self, reads: Iterable[FactRead]) -> bool:
+        return self.accumulated and all(self.words[read] is not None for read in reads)
+
+
+def ask_what_is_known(
+    facts: RegistryFacts, header: Header, reads: Iterable[Mapping[str, FactRead]]
+) -> Known:
+    wanted = list({read: None for named in reads for read in named.values()})
+    words = dict(zip(wanted, facts.words(wanted), strict=True))
+    (leaf,) = facts.leaves([header.number])
+    return Known(words, leaf, leaf_of(header))

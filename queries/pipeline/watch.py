@@ -5,15 +5,12 @@ It records them for submissions, pages and `/metrics`. All provers on one databa
 """
 
 import logging
-import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from datetime import timedelta
 
-from django.db.models import Q
-
 from queries.chain import ens
-from queries.chain.errors import ChainError
+from queries.chain.deploy import HISTORY_WINDOW
+from queries.chain.errors import ChainError, NodesLimited, NodesUnreachable
 from queries.chain.node_pool import NodePool
 from queries.chain.sender import Destination
 from queries.chain.setup_check import proof_window
@@ -21,69 +18,65 @@ from queries.chain.signer import Signer
 from queries.chain.source import ChainHead, SourceChain
 from queries.models import ChainRecord, Head, NodeRecord
 from queries.pipeline.chains import record_head
-from queries.pipeline.clock import shared_now
+from queries.pipeline.queue import shared_now
 from queries.routes import Chain, RegistryKind, Routes
 
 log = logging.getLogger("tacitus.prover")
 
-HISTORY_BLOCKS = 8_192  # a chain knows its own hashes this far back (EIP-2935)
-WINDOW_AGE = timedelta(hours=6)  # a measured proof window is kept for so long
 
-
-@dataclass
 class Watch:
     """For one thread, which keeps its connections."""
 
-    routes: Routes
-    signer: Signer | None
-    stopped: Callable[[], bool] = lambda: False
-    checks_from: float | None = None  # by the monotonic clock; a new prover works first
-    _pools: dict[int, NodePool] = field(default_factory=dict)
+    def __init__(
+        self, routes: Routes, signer: Signer | None, stopped: Callable[[], bool] = lambda: False
+    ) -> None:
+        self._routes, self._signer, self._stopped = routes, signer, stopped
+        self._poll_interval = timedelta(seconds=routes.limits.poll_interval)
+        self._check_interval = timedelta(seconds=routes.limits.check_interval)
+        self._pools: dict[int, NodePool] = {}
 
-    def __post_init__(self) -> None:
-        if self.checks_from is None:
-            self.checks_from = time.monotonic() + self.routes.limits.poll_interval
-
-    def once(self) -> bool:
-        """Poll the chains that are due. Never a reason to come back at once."""
-        for chain_id in sorted({each for route in self.routes.registries for each in route}):
-            if not self.stopped() and self._claim(chain_id):
-                self._poll(self.routes.chains[chain_id])
-        return False
+    def once(self) -> None:
+        """Poll the chains that are due."""
+        for chain_id in sorted({each for route in self._routes.registries for each in route}):
+            if not self._stopped() and self._claim(chain_id):
+                self._poll(self._routes.chains[chain_id])
 
     def _claim(self, chain_id: int) -> bool:
         now = shared_now()
-        due = Q(looked_at__lte=now - timedelta(seconds=self.routes.limits.poll_interval))
-        record = ChainRecord.objects.filter(chain=chain_id)
-        if not record.exists():
-            return ChainRecord.objects.get_or_create(chain=chain_id, defaults={"looked_at": now})[1]
-        return record.filter(due).exists() and bool(record.filter(due).update(looked_at=now))
+        due = ChainRecord.objects.filter(chain=chain_id, looked_at__lte=now - self._poll_interval)
+        if due.exists():
+            return bool(due.update(looked_at=now))
+        # The first check comes with the second poll, because a new prover works first.
+        new = {"looked_at": now, "checked": now - self._check_interval + self._poll_interval}
+        return ChainRecord.objects.get_or_create(chain=chain_id, defaults=new)[1]
 
     def _claim_check(self, chain_id: int) -> bool:
         now = shared_now()
-        due = Q(checked__lte=now - timedelta(seconds=self.routes.limits.check_interval))
-        record = ChainRecord.objects.filter(Q(checked=None) | due, chain=chain_id)
-        is_time = self.checks_from is not None and time.monotonic() >= self.checks_from
-        return is_time and bool(record.update(checked=now))
+        due = ChainRecord.objects.filter(chain=chain_id, checked__lte=now - self._check_interval)
+        return bool(due.update(checked=now))
 
     def _poll(self, chain: Chain) -> None:
         is_check = self._claim_check(chain.id)
-        is_source = any(source == chain.id for source, _ in self.routes.registries)
+        is_source = any(source == chain.id for source, _ in self._routes.registries)
         known = Head.objects.filter(chain=chain.id).first()
         known_final = known.final_number if known and not is_check else None
         places = range(1, len(chain.nodes) + 1)
         heads = {place: self._head(chain, place, known_final) for place in places}
-        answered = [head for head in heads.values() if isinstance(head, ChainHead)]
-        furthest = max(answered, key=lambda head: head.number, default=None)
+        answered = {place: head for place, head in heads.items() if isinstance(head, ChainHead)}
+        furthest = max(answered.values(), key=lambda head: head.number, default=None)
         for place, head in heads.items():
             _note_node(chain.id, place, head, furthest)
         NodeRecord.objects.filter(chain=chain.id, place__gt=len(places)).delete()
         if furthest and is_source:
             record_head(chain.id, furthest)
         if is_check:
-            self._check(chain, furthest, is_source=is_source)
-            if is_source:
-                self._check_nodes(chain, heads)
+            self._check_balance(chain)
+        if is_check and furthest and is_source:
+            needed = self._needed_window(chain, furthest)
+            ChainRecord.objects.filter(chain=chain.id).update(needed_window=needed)
+            for place, head in answered.items():
+                if not self._stopped():
+                    self._check_node(chain, place, head)
 
     def _head(self, chain: Chain, place: int, known_final: int | None) -> ChainHead | ChainError:
         try:
@@ -91,44 +84,45 @@ class Watch:
         except ChainError as fault:
             return fault
 
-    def _check(self, chain: Chain, head: ChainHead | None, *, is_source: bool) -> None:
-        row = ChainRecord.objects.filter(chain=chain.id)
-        if head is not None and is_source:
-            row.update(needed_window=self._needed_window(chain, head))
-        if self.signer is not None and any(to == chain.id for _, to in self.routes.registries):
-            try:
-                destination = Destination(chain, nodes=self._pool(chain))
-                balance = destination.balance(self.signer.address)
-            except ChainError as fault:
-                log.warning("%s", fault)
-            else:
-                row.update(signer=self.signer.address, balance=f"{balance:064x}")
+    def _check_balance(self, chain: Chain) -> None:
+        if self._signer is None or all(to != chain.id for _, to in self._routes.registries):
+            return
+        try:
+            balance = Destination(chain, nodes=self._pool(chain)).balance(self._signer.address)
+        except ChainError as fault:
+            log.warning("%s", fault)
+            return
+        record = ChainRecord.objects.filter(chain=chain.id)
+        record.update(signer=self._signer.address, balance=f"{balance:064x}")
 
     def _needed_window(self, chain: Chain, head: ChainHead) -> int:
         """How many blocks back the routes of this source need proofs."""
-        kinds = {each.kind for each in self.routes.registries.values() if each.source == chain.id}
+        kinds = {each.kind for each in self._routes.registries.values() if each.source == chain.id}
         if kinds == {RegistryKind.NATIVE}:
             return chain.native_finality
         return head.number - head.final_number
 
-    def _check_nodes(self, chain: Chain, heads: dict[int, ChainHead | ChainError]) -> None:
-        """Whether each node answers for ENS names, and how far back it proves. The latter takes
-        about thirty requests, so it is measured once in `WINDOW_AGE`.
+    def _check_node(self, chain: Chain, place: int, head: ChainHead) -> None:
+        """Whether the node answers for ENS names, and how far back it proves.
+
+        The latter takes about thirty requests, so it is seldom measured; and stored only if the
+        node answered all of them.
         """
-        rows = NodeRecord.objects.filter(chain=chain.id)
-        measured = rows.filter(measured__gt=shared_now() - WINDOW_AGE)
-        known = set(measured.values_list("place", flat=True))
-        for place, head in heads.items():
-            if not isinstance(head, ChainHead) or self.stopped():
-                continue
-            pool, row = self._pool(chain, place), rows.filter(place=place)
-            if chain.ens_registry:
-                row.update(answers_for_names=ens.answers_for_names(pool))
-            if place not in known:
-                until = time.monotonic() + chain.limits.request_timeout
-                source = SourceChain(chain, nodes=pool)
-                proven = proof_window(source, head, most=HISTORY_BLOCKS, until=until)
-                row.update(proof_window=proven, measured=shared_now())
+        source = SourceChain(chain, nodes=self._pool(chain, place))
+        row = NodeRecord.objects.filter(chain=chain.id, place=place)
+        if chain.ens_registry:
+            row.update(answers_for_names=ens.answers_for_names(source))
+        now = shared_now()
+        if row.filter(measured__gt=now - timedelta(seconds=chain.limits.chain_id_age)).exists():
+            return
+        try:
+            proven = proof_window(source, head, most=HISTORY_WINDOW)
+        except (NodesUnreachable, NodesLimited) as fault:
+            log.warning("%s", fault)
+            return
+        except ChainError:
+            proven = -1
+        row.update(proof_window=proven, measured=now)
 
     def _pool(self, chain: Chain, place: int = 0) -> NodePool:
         """Of one node; 0 stands for all of them."""

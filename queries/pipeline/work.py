@@ -7,13 +7,15 @@ from functools import cached_property
 
 from queries import transitions
 from queries.chain.registry import FactRead, RegistryFacts
+from queries.chain.sender import Destination
+from queries.chain.source import ChainHead
 from queries.limits import Limits
 from queries.models import BlockJob, Query
 from queries.pipeline.chains import Chains
-from queries.pipeline.clock import shared_now
-from queries.pipeline.queue import Lease
+from queries.pipeline.queue import Lease, shared_now
 from queries.pipeline.wanted import reads_of
 from queries.routes import Registry
+from queries.statuses import StepName
 from queries.transitions import Failure
 from queries.wait_reasons import Reason
 
@@ -37,7 +39,8 @@ class Retry:
     after: timedelta | None = None  # by default, a pause that doubles with each attempt
 
 
-Outcome = Snooze | Retry | None  # None: nothing is left to do
+Wait = Snooze | Retry
+Outcome = Wait | None  # None: nothing is left to do
 
 
 def pause_of(since: datetime, limits: Limits) -> timedelta:
@@ -72,10 +75,10 @@ class Work:
     def facts(self) -> RegistryFacts:
         return self.chains.facts(self.registry)
 
-    @property
-    def depth(self) -> int:
-        """How many blocks, its own among them, a fact needs before it counts."""
-        return max(self.chains.chain(self.job.destination).confirmations, 1)
+    def deep_block(self, one: Destination, newest: ChainHead) -> int:
+        """The newest block that is deep enough to count by this node's own head, up to `newest`."""
+        head = min(one.head(known_final=0).number, newest.number)
+        return max(head - self.chains.depth(self.job.destination) + 1, 0)
 
     @property
     def pause(self) -> timedelta:
@@ -94,3 +97,9 @@ class Work:
         self.lease.keep()  # or what another worker has signed meanwhile would be rejected
         transitions.reject({each.batch_id for each in self.queries}, failure, self.queries)
         return None
+
+
+def route_removed(source: int, destination: int) -> Failure:
+    """The routes file may have changed since a batch was taken."""
+    sentence = f"This server no longer proves chain {source} on {destination}."
+    return Failure("route_unsupported", sentence, StepName.INITIAL_STATE, retryable=False)

@@ -1,19 +1,17 @@
 """One pass over what is due: a worker claims rows, works on them, and writes what came of it."""
 
 import logging
-import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import timedelta
 
 from queries import transitions
 from queries.chain.errors import ChainError, NodesLie
+from queries.chain.source import nothing
 from queries.limits import Limits
 from queries.models import Batch, BlockJob, Query, WebhookDelivery
 from queries.pipeline.chains import Chains
-from queries.pipeline.clock import shared_now
-from queries.pipeline.deliver import deliver
 from queries.pipeline.job import advance
 from queries.pipeline.prove import Ready, prove
 from queries.pipeline.queue import (
@@ -24,6 +22,7 @@ from queries.pipeline.queue import (
     claim_job,
     claim_job_beside,
     looked_at_now,
+    shared_now,
 )
 from queries.pipeline.settle import settle
 from queries.pipeline.transactions import LaneBusy, unsettled
@@ -32,12 +31,11 @@ from queries.proving.errors import ProofError
 from queries.statuses import StepName
 from queries.transitions import Failure
 from queries.wait_reasons import Reason, WaitCode
+from queries.webhooks import deliver
 
 log = logging.getLogger("tacitus.prover")
 
-# Threads that claim at the same moment could take several deliveries of one account.
-_claiming = threading.Lock()
-
+Found = Callable[[], object]  # called once something is claimed: another thread may look
 Claimed = Lease[Batch] | Lease[BlockJob] | Lease[WebhookDelivery]
 SIGNING = Reason(WaitCode.LANE_BUSY, "Other transactions are being signed.")
 FAULT_OF_OURS = Reason(
@@ -45,26 +43,30 @@ FAULT_OF_OURS = Reason(
 )
 
 
-def work_once(chains: Chains) -> bool:
+def work_once(chains: Chains, found: Found = nothing) -> bool:
     """Settle a batch, with others of its kind, and then advance a job; whether one was due."""
-    _look_at_final(chains)
+    if time.monotonic() >= chains.looks_at_final:
+        found()  # a node that hangs must not keep other threads from looking
+        _look_at_final(chains)
     limits = chains.routes.limits
     batch = claim_batch()
     if batch is not None:
+        found()
         with _answered_for([batch], limits):
             _then(batch, settle(batch, chains), limits)
     job = claim_job()
     if job is not None:
+        found()
         _advance(job, chains)
     return batch is not None or job is not None
 
 
-def deliver_once(limits: Limits) -> bool:
+def deliver_once(limits: Limits, found: Found = nothing) -> bool:
     """Whether a webhook was due."""
-    with _claiming:
-        delivery = claim_delivery()
+    delivery = claim_delivery()
     if delivery is None:
         return False
+    found()
     with _answered_for([delivery], limits):
         _then(delivery, deliver(delivery), limits)
     return True
@@ -72,8 +74,6 @@ def deliver_once(limits: Limits) -> bool:
 
 def _look_at_final(chains: Chains) -> None:
     """As often as transactions are sent again; sooner if more became final than were looked at."""
-    if time.monotonic() < chains.looks_at_final:
-        return
     limits, more_wait = chains.routes.limits, False
     for destination in {destination for _, destination in chains.routes.registries}:
         try:
@@ -89,10 +89,10 @@ def _look_at_final(chains: Chains) -> None:
 
 def _advance(first: Lease[BlockJob], chains: Chains) -> None:
     """The job, and with it others of its route that are ready to be proven as well."""
-    ready = _gathered(first, chains)
-    alone = [[each] for each in ready if each.failed_before]
-    together = [each for each in ready if not each.failed_before]
-    for some in filter(None, [together, *alone]):
+    groups: dict[object, list[Ready]] = {}
+    for each in _gathered(first, chains):
+        groups.setdefault(each.group, []).append(each)
+    for some in groups.values():
         leases = [each.work.lease for each in some]
         with _answered_for(leases, chains.routes.limits):
             for lease, outcome in zip(leases, prove(some), strict=True):

@@ -26,8 +26,8 @@ from queries.models import (
     TransactionOfJob,
     WebhookDelivery,
 )
-from queries.pipeline.clock import shared_now
 from queries.pipeline.fees import gone_in_a_day
+from queries.pipeline.queue import shared_now
 from queries.statuses import ENDED, BatchStatus
 from queries.wait_reasons import WaitCode
 

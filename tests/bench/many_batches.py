@@ -18,7 +18,7 @@ from operator import sub
 from django.db.models import F
 
 from queries.models import Batch
-from queries.pipeline.clock import shared_now
+from queries.pipeline.queue import shared_now
 from queries.tacitus import Ask, batch_of
 from tests.bench.chain import CHAIN_ID, BenchChain, bench_chain, pool_sampled
 from tests.bench.database import scratch_database

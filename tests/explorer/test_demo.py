@@ -22,9 +22,8 @@ from explorer.demo.processes import DemoFailed
 from explorer.demo.terminal import Terminal
 from explorer.demo.tour import Example, compare
 from explorer.views.guides import CONTRACT
-from queries.chain.calls import call_data
 from queries.chain.local_node import LocalNode, TransactionReverted
-from queries.chain.solidity import SETTINGS, run_compiler
+from queries.chain.solidity import SETTINGS, call_data, run_compiler
 from tests.commands import clean_environment, free_port
 
 pytestmark = pytest.mark.no_database

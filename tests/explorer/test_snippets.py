@@ -11,8 +11,7 @@ import pytest
 from eth_abi.abi import encode
 
 from explorer.snippets import snippets
-from queries.chain.calls import selector
-from queries.chain.solidity import SETTINGS, run_compiler
+from queries.chain.solidity import SETTINGS, run_compiler, selector
 from queries.reading.facts import FactView
 from tests.explorer.proven import FACTS, facts_in, proven_batch
 from tests.queries.pipeline.service import Service

@@ -7,7 +7,8 @@ from django.db.models import Sum
 
 from queries import daily_counts, transitions
 from queries.models import Batch, BlockJob, DailyCount, Query, SentTransaction
-from queries.pipeline.fees import settle_costs
+from queries.pipeline.fees import note_final, settle_costs
+from queries.pipeline.transactions import reopen
 from queries.reading.figures import Brought, figures, within_which
 from queries.statuses import StepName
 from queries.transitions import Failure
@@ -90,12 +91,19 @@ def test_how_long_it_took_falls_into_one_bucket(took: float, name: str) -> None:
 
 
 def test_gas_is_counted_once_when_a_transaction_can_no_longer_change() -> None:
+    """Not when it is settled: a reorg may still undo it."""
     batch_id = _submitted()
     run_steps(batch_id, StepName.INITIAL_STATE)
-    sent = send_transaction(batch_id)
-    send_transaction(batch_id, nonce=1, mined=False)
-    for row in [*SentTransaction.objects.order_by("pk"), sent]:
-        settle_costs(row, free=True)
+    row = send_transaction(batch_id)
+    settle_costs(row, free=True)
+    reopen(row)
+    note_final(row)
+    assert _counts() == {}
+    row = SentTransaction.objects.get()
+    row.mined_block, row.gas_used = 6_000_000, 170_480
+    settle_costs(row, free=True)
+    for _ in range(2):
+        note_final(row)
     assert _counts() == {"gas": 170_480}
 
 
@@ -112,6 +120,7 @@ def test_workers_that_end_batches_at_once_count_each_of_them() -> None:
         else:
             _finish(keys[batch_id])
         settle_costs(SentTransaction.objects.get(pk=row.pk), free=True)
+        note_final(SentTransaction.objects.get(pk=row.pk))
 
     all_at_once(work, 24)
     assert BlockJob.objects.count() == 1

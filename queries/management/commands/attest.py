@@ -15,21 +15,22 @@ from django.db import InterfaceError, OperationalError, close_old_connections
 from accounts.database_state import await_database, refuse_unmigrated
 from accounts.refusals import Refusal
 from queries.attestations import (
-    SignedWord,
+    Attester,
+    Installation,
+    NotTaken,
+    SignedAttestation,
+    attested_by,
+    read_attestation,
     read_line,
-    read_word,
     registry_of,
-    spoken_by,
     take,
     wanted,
 )
-from queries.chain.attestations import Installation, NotTaken
 from queries.chain.errors import ChainError
 from queries.chain.setup_check import with_advice
 from queries.chain.signer import Signer, SignerUnusable
 from queries.management.node_files import IN_A_FILE, address_in
 from queries.routes import Registry, Routes, RoutesUnreadable, read_routes
-from queries.speaker import Speaker
 
 LOOKS_EVERY, ASKS_EVERY = 1.0, 5.0  # seconds: of the database, of another installation
 
@@ -42,11 +43,11 @@ class Here:
         self._signer = signer
 
     def wanted(self, registry: Registry) -> set[int]:
-        return set(wanted(registry)) - spoken_by(self._signer.address, registry)
+        return set(wanted(registry)) - attested_by(self._signer.address, registry)
 
     def give(self, word: Mapping[str, str]) -> None:
         try:
-            take(self._routes, read_word(word))
+            take(self._routes, read_attestation(word))
         except Refusal as refusal:
             raise NotTaken(refusal.sentence, retryable=refusal.retryable) from None
 
@@ -99,12 +100,12 @@ class Command(BaseCommand):
         if options["source"] is None or options["destination"] is None:
             raise CommandError("Name the chains: --source ID --destination ID.")
         registry = registry_of(routes, options["source"], options["destination"])
-        speaker = Speaker(routes, registry, _attester(registry))
-        to = Installation(post, routes.limits) if post else Here(routes, speaker.signer)
+        attester = Attester(routes, registry, _attester(registry))
+        to = Installation(post, routes.limits) if post else Here(routes, attester.signer)
         if watch:
-            self._watch(speaker, to)
+            self._watch(attester, to)
             return
-        word = speaker.word_on(options["block"])
+        word = attester.sign(options["block"])
         if keep or post:
             to.give(word.content())
         self.stdout.write(word.line())
@@ -115,16 +116,16 @@ class Command(BaseCommand):
             signer = take(routes, word)
             self.stdout.write(f"Block {word.attested.block:,}, by {signer}: taken.")
 
-    def _watch(self, speaker: Speaker, to: Installation | Here) -> None:
+    def _watch(self, attester: Attester, to: Installation | Here) -> None:
         signal.signal(signal.SIGTERM, signal.default_int_handler)
-        self.stdout.write(f"Speaking as {speaker.signer.address} (Ctrl-C ends it)")
+        self.stdout.write(f"Speaking as {attester.signer.address} (Ctrl-C ends it)")
         self.stdout.flush()
         settled: set[int] = set()  # taken, or never to be
         while True:
             try:
-                asked = set(to.wanted(speaker.registry))
+                asked = set(to.wanted(attester.registry))
                 settled &= asked
-                for word in speaker.words_on(asked - settled):
+                for word in attester.sign_final(asked - settled):
                     self._give(word, to, settled)
             except ChainError as fault:
                 self.stderr.write(with_advice(fault))
@@ -135,7 +136,7 @@ class Command(BaseCommand):
                 close_old_connections()
             time.sleep(LOOKS_EVERY if isinstance(to, Here) else ASKS_EVERY)
 
-    def _give(self, word: SignedWord, to: Installation | Here, settled: set[int]) -> None:
+    def _give(self, word: SignedAttestation, to: Installation | Here, settled: set[int]) -> None:
         try:
             to.give(word.content())
         except NotTaken as fault:

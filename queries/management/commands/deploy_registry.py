@@ -10,11 +10,11 @@ from typing import Any
 
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
-from eth_utils.address import is_checksum_address
+from eth_utils.address import is_checksum_address, to_checksum_address
 
-from queries.chain.deploy import Unfit, check_chain, deploy, deployment_code
-from queries.chain.errors import ChainError
-from queries.chain.sender import Destination
+from queries.chain.deploy import Unfit, check_chain, deployment_code
+from queries.chain.errors import CallReverted, ChainError
+from queries.chain.sender import Destination, TransactionFailed, send_and_wait
 from queries.chain.setup_check import with_advice
 from queries.chain.signer import SignerUnusable, open_signer
 from queries.routes import Chain, RegistryKind, Routes, RoutesUnreadable, read_routes
@@ -58,8 +58,10 @@ class Command(BaseCommand):
                     f"{signer.address} …"
                 )
                 code = deployment_code(kind, source.id, signers, options["threshold"])
-                address, mined = deploy(destination, signer, kind, code, patience, self._tell)
-        except (RoutesUnreadable, SignerUnusable, Unfit) as error:
+                mined = send_and_wait(destination, signer, None, code, patience, self._tell)
+        except CallReverted:
+            raise CommandError(f"{chain.name} would not take this contract.") from None
+        except (RoutesUnreadable, SignerUnusable, TransactionFailed, Unfit) as error:
             raise CommandError(str(error)) from None
         except ChainError as error:
             raise CommandError(with_advice(error)) from None
@@ -70,7 +72,7 @@ class Command(BaseCommand):
         # The empty line parts it from a file's last one, even where that is not ended.
         self.stdout.write(
             f'\n[[registries]]\nkind = "{kind}"\nsource = {source.id}\n'
-            f'destination = {chain.id}\naddress = "{address}"'
+            f'destination = {chain.id}\naddress = "{to_checksum_address(mined.contract)}"'
         )
         if kind is RegistryKind.ATTESTED:
             listed = ", ".join(f'"{each}"' for each in signers)

@@ -8,6 +8,7 @@ from typing import Any
 
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
+from django.db import connections
 
 from accounts.database_state import await_database
 from queries.chain.signer import Signer, SignerUnusable, open_signer
@@ -38,6 +39,7 @@ class Command(BaseCommand):
         signer = _signer()
         sys.setswitchinterval(SWITCH_SECONDS)
         await_database(self.stderr.write)
+        connections.close_all()  # this thread needs none any more
         for each in (signal.SIGTERM, signal.SIGINT):
             signal.signal(each, lambda *_: ALARM.stop())
         new_chains = partial(Chains, routes, signer)

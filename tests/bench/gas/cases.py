@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
-from queries.chain.calls import call_data
+from queries.chain.solidity import call_data
 from queries.proving.account_proofs import AccountProof, SlotProof
 from queries.proving.header_fields import HeaderField
 from queries.proving.headers import Header

@@ -7,9 +7,8 @@ from enum import Enum
 
 from eth_abi.abi import encode
 
-from queries.chain.calls import call_data
 from queries.chain.local_node import LocalNode, local_node
-from queries.chain.solidity import load_artifact
+from queries.chain.solidity import call_data, load_artifact
 from queries.proving.header_fields import HeaderField
 from queries.proving.headers import Header
 from queries.proving.keccak import keccak256

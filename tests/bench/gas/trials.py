@@ -7,8 +7,8 @@ from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import Any
 
-from queries.chain.calls import selector
 from queries.chain.local_node import LocalNode, TransactionReverted, local_node
+from queries.chain.solidity import selector
 from tests.bench.command import BenchFailed
 from tests.bench.corpus import RecordedFile
 from tests.bench.gas.cases import Case, file_cases, read_cases

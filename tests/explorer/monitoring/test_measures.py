@@ -8,7 +8,7 @@ from django.utils import timezone
 from explorer.monitoring import endpoint
 from queries import transitions
 from queries.models import Batch, BlockJob, ChainRecord, SentTransaction, WebhookDelivery
-from queries.pipeline.fees import settle_costs
+from queries.pipeline.fees import note_final, settle_costs
 from queries.pipeline.queue import claim_batch, claim_job
 from queries.wait_reasons import Reason
 from tests.bench.past import LARGEST, fill
@@ -94,6 +94,7 @@ def test_jobs_and_transactions_are_told_by_how_far_they_are() -> None:
     sent.save()
     for _ in range(2):
         settle_costs(sent, free=True)
+        note_final(sent)
     seen = exposed()
     assert "tacitus_transactions" not in seen
     assert seen["tacitus_transactions_settled_total"] == {(str(SEPOLIA),): 1}

@@ -180,7 +180,7 @@ def _replayed(key: str) -> Any:
 
 
 def _replays_used_up() -> Any:
-    with patch("queries.deliveries.REPLAYS_AN_HOUR", 1):
+    with patch("queries.webhooks.REPLAYS_AN_HOUR", 1):
         _replayed(make_key())
         return _replayed(make_key())  # another key of the same account
 

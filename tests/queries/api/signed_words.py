@@ -6,7 +6,7 @@ from typing import Any
 from django.test import Client
 from django.utils import timezone
 
-from queries.attestations import SignedWord
+from queries.attestations import SignedAttestation
 from queries.chain.signer import Signer
 from queries.models import Batch, BlockJob, Query
 from queries.proving.attestations import Attested
@@ -28,7 +28,7 @@ def word(signer: Signer = SIGNERS[0], block: int = BLOCK, **other: Any) -> dict[
     """What it says of a block; `other` is what it says in another way."""
     told = Attested(OPTIMISM, SEPOLIA, bytes.fromhex(ATTESTED.address[2:]), block, 32 * b"\7")
     signed = replace(told, **other)
-    return SignedWord(signed, signer.sign_digest(signed.digest)).content()
+    return SignedAttestation(signed, signer.sign_digest(signed.digest)).content()
 
 
 def give(content: object) -> Any:

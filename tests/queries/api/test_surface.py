@@ -24,7 +24,7 @@ from schemathesis.generation.hypothesis.builder import (
 from schemathesis.specs.openapi import stateful
 from schemathesis.specs.openapi.checks import ignored_auth, positive_data_acceptance
 
-from queries import deliveries
+from queries import webhooks
 from queries.api import attestation_views, estimating
 from queries.api.endpoints import ENDPOINTS
 from queries.api.openapi import document
@@ -85,7 +85,7 @@ def things(
     settings.REQUESTS_PER_MINUTE = FAR
     monkeypatch.setattr(estimating, "A_MINUTE", FAR)
     monkeypatch.setattr(attestation_views, "A_MINUTE", FAR)
-    monkeypatch.setattr(deliveries, "REPLAYS_AN_HOUR", FAR)
+    monkeypatch.setattr(webhooks, "REPLAYS_AN_HOUR", FAR)
     with things_to_ask_for(shared_node) as there:
         around = (signals.request_started, signals.request_finished)
         for signal in around:

@@ -7,7 +7,7 @@ from eth_account import Account
 from eth_account.messages import encode_typed_data
 from eth_account.signers.local import LocalAccount
 
-from queries.chain.calls import call_data
+from queries.chain.solidity import call_data
 from tests.local_chain import Deployed
 
 SOURCE_CHAIN = 5

@@ -7,7 +7,7 @@ without an answer, or take bytes that mean nothing. The names begin with the des
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from queries.chain.calls import call_data
+from queries.chain.solidity import call_data
 from queries.proving.accounts import AccountState, encode_account, encode_slot_value
 from queries.proving.keccak import EMPTY_CODE_HASH
 from queries.proving.registry_calls import accumulated_section, prove_call

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 from eth_abi.abi import encode
 
-from queries.chain.calls import call_data
+from queries.chain.solidity import call_data
 from queries.proving.keccak import keccak256
 from queries.proving.registry_calls import HeaderFlag, prove_call
 from queries.proving.rlp_items import encode_integer, encode_string

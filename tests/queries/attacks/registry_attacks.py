@@ -7,9 +7,8 @@ from collections.abc import Callable, Iterable
 
 from eth_abi.abi import encode
 
-from queries.chain.calls import call_data
 from queries.chain.local_node import LocalNode, TransactionReverted
-from queries.chain.solidity import load_artifact
+from queries.chain.solidity import call_data, load_artifact
 from queries.proving.registry_calls import HeaderFlag, prove_call
 from tests.local_chain import Deployed
 from tests.queries.attacks.attestations import (

@@ -21,9 +21,14 @@ def impatient(chain: Chain) -> NodePool:
     return NodePool(replace(chain, limits=limits))
 
 
+def ask(nodes: NodePool, method: str, *params: object) -> Any:
+    """The answer as a node gives it."""
+    return nodes.checked(method, params, lambda answer: answer)
+
+
 def failure(nodes: NodePool, method: str = "eth_blockNumber", *params: object) -> ChainError:
     with pytest.raises(ChainError) as failed:
-        nodes.ask(method, *params)
+        ask(nodes, method, *params)
     said = "".join(traceback.format_exception(failed.value))
     assert not any(part in said.split("ChainError")[-1] for part in ("hunter2", "127.0.0.1"))
     assert failed.value.sentence.endswith(".")

@@ -8,8 +8,9 @@ from typing import Any, cast
 import pytest
 
 from queries.chain.errors import BlockUnknown, NodesLie
-from queries.chain.source import ChainHead, last_block_at
+from queries.chain.source import ChainHead, SourceChain
 from queries.proving.headers import Header
+from tests.queries.chain.relay import chain_of
 
 pytestmark = pytest.mark.no_database
 
@@ -25,10 +26,11 @@ class _Block:
         self.parent_hash = max(number - 1, 0).to_bytes(32, "big")
 
 
-class _Chain:
+class _Chain(SourceChain):
     """Times of blocks, as a chain that counts how often it is asked."""
 
     def __init__(self, times: list[int]) -> None:
+        super().__init__(chain_of("http://127.0.0.1:1"))
         self.times = times
         self.asked = 0
         self.first = 0  # nodes have dropped the blocks before it
@@ -42,7 +44,7 @@ class _Chain:
     def header_of(self, block_hash: bytes) -> Header:
         return self.header(int.from_bytes(block_hash, "big"))
 
-    def head(self) -> ChainHead:
+    def head(self, _known_final: int | None = None) -> ChainHead:
         last = len(self.times) - 1
         return ChainHead(last, self.times[last], last.to_bytes(32, "big"), last)
 
@@ -67,7 +69,7 @@ def test_the_block_is_found_in_few_questions(pace: str) -> None:
         seconds = rng.choice((rng.randrange(BEGIN, times[-1]), rng.choice(times[1:]) or 0))
         if seconds >= times[-1]:
             continue
-        last, after = last_block_at(chain, seconds, chain.head())
+        last, after = chain.last_block_at(seconds, chain.head())
         assert last.timestamp <= seconds < after.timestamp
         assert after.number == last.number + 1
         questions.append(chain.asked)
@@ -83,11 +85,11 @@ def test_early_blocks_are_not_needed(pace: str) -> None:
     chain = _Chain(times)
     chain.first = BLOCKS // 2
     for seconds in (times[chain.first], times[chain.first + 5], times[-1] - 1):
-        last, after = last_block_at(chain, seconds, chain.head())
+        last, after = chain.last_block_at(seconds, chain.head())
         assert last.timestamp <= seconds < after.timestamp
         assert after.number == last.number + 1
     with pytest.raises(BlockUnknown, match=f"block {chain.first:,}, of .* is the earliest one"):
-        last_block_at(chain, times[chain.first] - 1, chain.head())
+        chain.last_block_at(times[chain.first] - 1, chain.head())
 
 
 def test_a_chain_whose_times_go_back_is_told() -> None:
@@ -95,7 +97,7 @@ def test_a_chain_whose_times_go_back_is_told() -> None:
     lying = [*times[:400], *([BEGIN + 10**6] * 200), *times[600:]]
     chain = _Chain(lying)
     with pytest.raises(NodesLie, match="The nodes say that block 499"):
-        last_block_at(chain, times[500], chain.head())
+        chain.last_block_at(times[500], chain.head())
 
 
 def test_a_parent_that_is_younger_than_the_time_is_told() -> None:
@@ -113,4 +115,4 @@ def test_a_parent_that_is_younger_than_the_time_is_told() -> None:
 
     chain = Forked([BEGIN + 12 * number for number in range(100)])
     with pytest.raises(NodesLie, match="do not agree"):
-        last_block_at(chain, BEGIN + 12 * 50, chain.head())
+        chain.last_block_at(BEGIN + 12 * 50, chain.head())

@@ -7,10 +7,10 @@ from eth_abi.abi import encode
 from eth_account import Account
 
 from accounts.contract_wallets import WalletAnswer
-from queries.chain.calls import call_data
+from accounts.wallet_signatures import LONGEST_SIGNATURE
 from queries.chain.local_node import LocalNode
-from queries.chain.solidity import load_artifact
-from queries.chain.wallets import LONGEST_SIGNATURE, ask_wallet
+from queries.chain.solidity import call_data, load_artifact
+from queries.chain.wallets import ask_wallet
 from queries.routes import Chain, NodeAddress
 from tests.queries.contracts.wallets import (
     MAGIC,
@@ -85,12 +85,6 @@ def test_a_signature_may_be_of_any_length_up_to_the_longest(
     ask: Asking, willing: str, length: int
 ) -> None:
     assert ask(willing, bytes(length)) is ACCEPTED
-
-
-def test_a_signature_that_is_too_long_is_refused(ask: Asking, willing: str) -> None:
-    assert ask(willing, bytes(LONGEST_SIGNATURE + 1)) is REFUSED
-    question = len(load_artifact("SignatureCheck").bytecode) + 4 * 32 + LONGEST_SIGNATURE
-    assert question <= 49_152
 
 
 @pytest.mark.parametrize(

@@ -140,15 +140,14 @@ def test_less_gas_than_the_bytes_alone_take_is_no_estimate(node: LocalNode, data
         beside.close()
 
 
-def test_code_balance_and_block_hash(destination: Destination, node: LocalNode, echo: str) -> None:
+def test_code_balance_and_head(destination: Destination, node: LocalNode, echo: str) -> None:
     assert destination.code(echo) == ECHO
     assert destination.code(NOBODY) == b""
     assert destination.balance(SIGNER.address) > 10**18
     assert destination.balance(NOBODY) < 10**18
     head = destination.head()
     assert head.number == head.final_number == int(node.rpc.ask("eth_blockNumber"), 16)
-    assert destination.block_hash(head.number) == head.hash
-    assert destination.block_hash(head.number + 99) is None
+    assert destination.header(head.number).hash == head.hash
 
 
 # Fees
@@ -204,6 +203,21 @@ def test_a_node_that_suggests_no_tip_is_asked_for_the_price(node: LocalNode) -> 
         destination.close()
 
 
+def test_the_least_price_at_a_block_is_the_same_whatever_a_node_suggests(node: LocalNode) -> None:
+    """Two nodes must agree on it before a batch is rejected for its fee."""
+
+    def change(method: str, _: list[Any], answer: Answer) -> Answer:
+        suggests = method in {"eth_maxPriorityFeePerGas", "eth_gasPrice", "eth_feeHistory"}
+        return {"result": hex(13 * GWEI)} if suggests else answer
+
+    with node.undone(), relay(node.url, change) as address:
+        with_base_fee(node, 10 * GWEI).close()
+        for url in (node.url, address):
+            destination = Destination(chain_of(url))
+            assert destination.fees_at(destination.head().number).dearest == 10 * GWEI
+            destination.close()
+
+
 # Transactions
 
 
@@ -221,7 +235,7 @@ def test_a_transaction_is_sent_and_its_receipt_read(
     mined = destination.mined(signed.hash)
     assert mined is not None
     assert (mined.succeeded, mined.gas_used, mined.data_fee) == (True, 21_000, 0)
-    assert mined.block_hash == destination.block_hash(mined.block)
+    assert mined.block_hash == destination.header(mined.block).hash
     assert GWEI < mined.gas_price <= 10 * GWEI
     assert destination.nonce(SIGNER.address) == nonce + 1
     with pytest.raises(NonceUsed):
@@ -250,7 +264,6 @@ def test_a_deployment_is_signed_and_sent(destination: Destination, waiting: Loca
 @pytest.mark.parametrize(
     ("other", "error"),
     [
-        ({"value": 10**25}, InsufficientFunds),
         ({"fees": Fees(1, 1)}, Underpriced),
         ({"gas_limit": 20_000}, TransactionRefused),
         ({"gas_limit": 2**24 + 1}, TransactionRefused),

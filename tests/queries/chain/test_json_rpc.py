@@ -11,7 +11,9 @@ from typing import Any
 
 import pytest
 
+from queries.chain.errors import NodesLimited, NodesUnreachable
 from queries.chain.json_rpc import JsonRpc, NodeRefused, NodeUnreachable
+from queries.limits import Limits
 from tests.queries.chain.lying_node import (
     NO_ANSWERS,
     LyingNode,
@@ -26,10 +28,12 @@ pytestmark = pytest.mark.no_database
 
 
 def _said(address: str, timeout: float = 30) -> str:
-    node = JsonRpc(f"{address}/v3/hunter2", timeout)
+    node = JsonRpc(f"{address}/v3/hunter2", Limits(request_timeout=timeout))
     with pytest.raises(NodeUnreachable) as refusal:
         node.ask("eth_blockNumber")
     node.close()
+    is_limited = "status 429" in str(refusal.value)
+    assert refusal.value.kind is (NodesLimited if is_limited else NodesUnreachable)
     return "".join(traceback.format_exception(refusal.value))
 
 
@@ -77,12 +81,12 @@ def test_a_redirect_is_not_followed() -> None:
 
 
 @pytest.mark.parametrize(
-    ("length", "taken"), [(1000, True), (1001, False)], ids=["largest", "one byte more"]
+    ("length", "taken"), [(2**20, True), (2**20 + 1, False)], ids=["largest", "one byte more"]
 )
 def test_an_answer_has_a_largest_size(length: int, *, taken: bool) -> None:
     content = result("0x1").ljust(length)
     with lying_node(lambda node, _: node.answer(content)) as address:
-        node = JsonRpc(address, largest_answer=1000)
+        node = JsonRpc(address, Limits(answer_mebibytes=1))
         if taken:
             assert node.ask("eth_blockNumber") == "0x1"
         else:

@@ -1,5 +1,7 @@
 """Many questions at once: in how many requests, and what one node leaves open."""
 
+import time
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -7,6 +9,7 @@ import pytest
 from queries.chain.errors import CallReverted
 from queries.chain.local_node import LocalNode
 from queries.chain.node_pool import NodePool
+from queries.limits import Limits
 from tests.queries.chain.asking_nodes import number_of
 from tests.queries.chain.lying_node import LyingNode, as_json, result
 from tests.queries.chain.relay import Asked, NotMine, chain_of, refusal, relay
@@ -109,3 +112,21 @@ def test_a_node_that_takes_no_batches_is_asked_one_by_one(shared_node: LocalNode
             == 9
         )
         nodes.close()
+
+
+def test_a_node_that_took_few_at_once_is_asked_many_again(shared_node: LocalNode) -> None:
+    asked, is_small = Asked(), [True]
+
+    def at_most_ten(node: LyingNode, question: Any) -> None:
+        if not is_small[0] or not isinstance(question, list) or len(question) <= 10:
+            raise NotMine
+        node.answer(as_json(refusal("batch of more than 10 requests is not allowed")))
+
+    with relay(shared_node.url, asked=asked, first=at_most_ten) as address:
+        nodes = NodePool(replace(chain_of(address), limits=Limits(chain_id_age=1)))
+        for small in (True, False):
+            is_small[0] = small
+            nodes.checked_or_refused("eth_getBlockByNumber", [[hex(0), False]] * 20, as_it_is)
+            time.sleep(1.1)
+        nodes.close()
+    assert [len(request) for request in asked.requests] == [1, 20, 10, 10, 1, 20]

@@ -4,13 +4,13 @@ import re
 
 import pytest
 
-from queries.chain import errors
 from queries.chain.errors import (
-    NODE_MESSAGES,
+    NODE_ERRORS,
     AlreadyKnown,
     BatchTooLarge,
     BlockUnknown,
     CallReverted,
+    ChainAnswer,
     ChainError,
     InsufficientFunds,
     MethodMissing,
@@ -130,6 +130,14 @@ SAYINGS: list[tuple[type[ChainError], int, str]] = [
     (BatchTooLarge, -32000, "too many requests in one batch"),
     (MethodMissing, -32000, "Unsupported method: eth_getProof"),
     (QuestionRefused, -32000, "failed to parse request"),
+    # by their code alone
+    (NodesLimited, 429, "slow down"),
+    (NodesLimited, -32005, "slow down"),
+    (MethodMissing, -32601, "never heard of it"),
+    (QuestionRefused, -32602, "expected three values"),
+    (BlockUnknown, -32001, "no such thing"),
+    (StateNotAvailable, -32002, "gone"),
+    (StateNotAvailable, 4444, "gone"),
     # nobody
     (NodesRefuse, -32000, "the moon is full"),
     (NodesRefuse, -32603, "Internal error"),
@@ -143,11 +151,15 @@ def test_a_nodes_words_mean(kind: type[ChainError], code: int, message: str) -> 
 
 
 def test_every_line_of_the_table_is_somebodys_word() -> None:
-    first = [
-        next((line for line in NODE_MESSAGES if re.search(line[0], said, re.IGNORECASE)), None)
-        for _, _, said in SAYINGS
-    ]
-    assert [line for line in NODE_MESSAGES if line not in first] == []
+    def first(code: int, said: str) -> object:
+        for line in NODE_ERRORS:
+            sign = line[0]
+            if sign == code or (isinstance(sign, str) and re.search(sign, said, re.IGNORECASE)):
+                return line
+        return None
+
+    used = [first(code, said) for _, code, said in SAYINGS]
+    assert [line for line in NODE_ERRORS if line not in used] == []
 
 
 @pytest.mark.parametrize(
@@ -188,11 +200,10 @@ def test_only_plain_words_and_numbers_are_quoted(message: str, shown: str) -> No
 
 
 def kinds(of: type[ChainError] = ChainError) -> list[type[ChainError]]:
-    return [of, *(kind for each in of.__subclasses__() for kind in kinds(each))]
+    return [kind for each in of.__subclasses__() for kind in [each, *kinds(each)]]
 
 
-def test_codes_are_unique_and_every_class_says_what_a_retry_does() -> None:
-    all_kinds = [kind for kind in kinds() if kind is not errors.ChainAnswer]
-    codes = [kind.code for kind in all_kinds]
-    assert len(set(codes)) == len(codes)
-    assert all(isinstance(kind.retryable, bool) for kind in all_kinds)
+def test_every_class_has_a_code_and_a_sentence_of_its_own() -> None:
+    own = [vars(kind) for kind in kinds() if kind is not ChainAnswer]
+    for name in ("code", "says"):
+        assert len({each[name] for each in own}) == len(own)

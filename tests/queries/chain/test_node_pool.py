@@ -19,11 +19,11 @@ from queries.chain.errors import (
 )
 from queries.chain.local_node import LocalNode
 from queries.chain.node_pool import NodePool
-from queries.chain.source import read_head
+from queries.chain.source import SourceChain
 from queries.limits import Limits
 from queries.proving.errors import AnswerMalformed, ArgumentMalformed
 from queries.routes import Chain
-from tests.queries.chain.asking_nodes import NOBODY, failure, impatient, number
+from tests.queries.chain.asking_nodes import NOBODY, ask, failure, impatient, number
 from tests.queries.chain.lying_node import NO_ANSWERS, LyingNode, as_json, lying_node, stall
 from tests.queries.chain.relay import Asked, NotMine, chain_of, refusal, relay
 
@@ -35,17 +35,8 @@ NOBODY_AT_ALL = "0x00000000000000000000000000000000000dEaD1"
 def test_a_node_that_gives_no_answer_is_passed_over(shared_node: LocalNode, kind: str) -> None:
     with lying_node(NO_ANSWERS[kind]) as address:
         nodes = impatient(chain_of(address, shared_node.url))
-        assert number(nodes.ask("eth_chainId")) == 31_337
+        assert number(ask(nodes, "eth_chainId")) == 31_337
         nodes.close()
-
-
-@pytest.mark.parametrize("kind", sorted(NO_ANSWERS))
-def test_a_node_that_gives_no_answer_is_an_error_where_it_is_alone(kind: str) -> None:
-    with lying_node(NO_ANSWERS[kind]) as address:
-        error = failure(impatient(chain_of(f"{address}/hunter2")))
-    expected = NodesLimited if kind == "too many requests" else NodesUnreachable
-    assert type(error) is expected
-    assert error.retryable
 
 
 # Cool-down
@@ -76,10 +67,10 @@ def test_a_failed_node_is_not_asked_before_its_cool_down_ends(
         chain = soon(address, shared_node.url, first=0.5)
         for _ in range(3):  # each by connections of its own, as other threads have
             nodes = NodePool(chain)
-            assert number(nodes.ask("eth_blockNumber")) >= 0
+            assert number(ask(nodes, "eth_blockNumber")) >= 0
         assert len(asked.requests) == 1
         time.sleep(0.6)
-        nodes.ask("eth_blockNumber")
+        ask(nodes, "eth_blockNumber")
         assert asked.methods == ["eth_chainId", "eth_chainId", "eth_blockNumber"]
 
 
@@ -96,8 +87,8 @@ def test_cool_downs_double_up_to_the_longest_until_a_good_answer(shared_node: Lo
                 pauses.append(time.monotonic() - last)
                 last = time.monotonic()
         time.sleep(0.5)
-        assert number(nodes.ask("eth_blockNumber")) >= 0
-        nodes.ask("eth_blockNumber")
+        assert number(ask(nodes, "eth_blockNumber")) >= 0
+        ask(nodes, "eth_blockNumber")
     for pause, expected in zip(pauses[2:], (0.1, 0.2, 0.4, 0.4), strict=True):
         assert 0.9 * expected <= pause < expected + 0.3
 
@@ -114,7 +105,7 @@ def test_an_error_in_the_body_decides_whatever_the_status(shared_node: LocalNode
     with relay(shared_node.url, asked=asked, first=refuse) as address:
         nodes = NodePool(chain_of(address))
         assert type(failure(nodes, "eth_getBalance", NOBODY_AT_ALL, "latest")) is StateNotAvailable
-        assert number(nodes.ask("eth_blockNumber")) >= 0
+        assert number(ask(nodes, "eth_blockNumber")) >= 0
 
 
 def test_a_node_that_reports_rate_limiting_cools_down(shared_node: LocalNode) -> None:
@@ -140,7 +131,7 @@ def test_a_question_that_times_out_is_no_failure_of_a_node_that_has_its_head(
     with relay(shared_node.url, first=hang) as address:
         nodes = impatient(chain_of(address))
         assert type(failure(nodes, "eth_call", {}, "latest")) is NodesUnreachable
-        assert number(nodes.ask("eth_blockNumber")) >= 0
+        assert number(ask(nodes, "eth_blockNumber")) >= 0
 
 
 def test_a_node_that_hangs_costs_its_time_once(shared_node: LocalNode) -> None:
@@ -148,7 +139,7 @@ def test_a_node_that_hangs_costs_its_time_once(shared_node: LocalNode) -> None:
         chain = soon(address, shared_node.url, first=30, request_timeout=0.5, head_timeout=0.5)
         begin = time.monotonic()
         for _ in range(5):
-            NodePool(chain).ask("eth_blockNumber")
+            ask(NodePool(chain), "eth_blockNumber")
     assert time.monotonic() - begin < 3
 
 
@@ -165,13 +156,13 @@ def test_after_a_cool_down_one_thread_asks_and_no_other_waits_for_it(
 
     with relay(shared_node.url, asked=asked, first=hang) as address:
         chain = soon(address, shared_node.url, first=0.1, request_timeout=1, head_timeout=0.1)
-        NodePool(chain).ask("eth_blockNumber")
+        ask(NodePool(chain), "eth_blockNumber")
         time.sleep(0.2)
         with ThreadPoolExecutor() as threads:
             begin = time.monotonic()
-            probing = threads.submit(NodePool(chain).ask, "eth_blockNumber")
+            probing = threads.submit(ask, NodePool(chain), "eth_blockNumber")
             time.sleep(0.1)
-            NodePool(chain).ask("eth_blockNumber")
+            ask(NodePool(chain), "eth_blockNumber")
             assert time.monotonic() < begin + 0.9
             probing.result()
 
@@ -186,7 +177,7 @@ def test_the_log_tells_when_a_node_begins_to_fail_and_when_it_is_well(
             for _ in range(2):
                 failure(nodes)
                 time.sleep(0.15)
-            nodes.ask("eth_blockNumber")
+            ask(nodes, "eth_blockNumber")
     assert [record.getMessage() for record in caplog.records if record.name == "tacitus"] == [
         "Node 1 of Local fails: nodes_unreachable.",
         "Node 1 of Local answers again.",
@@ -224,12 +215,12 @@ def test_a_node_that_lags_is_asked_last(shared_node: LocalNode) -> None:
     ):
         nodes = NodePool(chain_of(late, well, finality=0))
         for _ in range(2):
-            read_head(nodes)
+            SourceChain(nodes.chain, nodes=nodes).head()
             nodes.ask_next_first()
-        assert read_head(nodes).timestamp == now
+        assert SourceChain(nodes.chain, nodes=nodes).head().timestamp == now
         assert asked.methods.count("eth_getBlockByNumber") == 1
         alone = NodePool(chain_of(late, finality=0))
-        assert read_head(alone).timestamp == now - 90
+        assert SourceChain(alone.chain, nodes=alone).head().timestamp == now - 90
 
 
 def test_a_head_in_the_future_is_a_failure(shared_node: LocalNode) -> None:
@@ -238,10 +229,10 @@ def test_a_head_in_the_future_is_a_failure(shared_node: LocalNode) -> None:
         relay(shared_node.url, heads_from(now + 300)) as fast,
         relay(shared_node.url, heads_from(now)) as well,
     ):
-        assert read_head(NodePool(chain_of(fast, well, finality=0))).timestamp == now
+        assert SourceChain(chain_of(fast, well, finality=0)).head().timestamp == now
         # Of a single node the clock of this machine may be wrong as well.
         alone = chain_of(f"{fast}/alone", finality=0)
-        assert read_head(NodePool(alone)).timestamp == now + 300
+        assert SourceChain(alone).head().timestamp == now + 300
 
 
 # Refusals
@@ -268,7 +259,7 @@ def test_another_node_may_have_what_the_first_has_not(shared_node: LocalNode) ->
 
     with relay(shared_node.url, change) as address:
         nodes = NodePool(chain_of(address, shared_node.url))
-        assert number(nodes.ask("eth_getBalance", shared_node.payer, "latest")) > 0
+        assert number(ask(nodes, "eth_getBalance", shared_node.payer, "latest")) > 0
         nodes.close()
 
 
@@ -332,7 +323,7 @@ def test_what_only_a_chain_could_say_is_a_nodes_own_to_any_other_question(
         assert type(failure(nodes, "eth_getBalance", NOBODY_AT_ALL, "latest")) is NodesRefuse
         nodes.close()
         nodes = impatient(chain_of(bad, shared_node.url))
-        assert number(nodes.ask("eth_getBalance", NOBODY_AT_ALL, "latest")) == 0
+        assert number(ask(nodes, "eth_getBalance", NOBODY_AT_ALL, "latest")) == 0
         nodes.close()
 
 
@@ -345,7 +336,7 @@ def test_the_one_to_be_asked_first_is_named_by_its_place(shared_node: LocalNode)
         nodes = NodePool(chain_of(one, two))
         for turn in (1, 1, 2, 3):
             nodes.ask_first(turn)
-            nodes.ask("eth_blockNumber")
+            ask(nodes, "eth_blockNumber")
         nodes.close()
     assert [each.methods.count("eth_blockNumber") for each in asked] == [1, 3]
 

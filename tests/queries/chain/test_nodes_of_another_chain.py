@@ -10,7 +10,7 @@ from queries.chain.errors import NodesOfAnotherChain, NodesRefuse, NodesUnreacha
 from queries.chain.local_node import LocalNode
 from queries.chain.node_pool import NodePool
 from queries.limits import Limits
-from tests.queries.chain.asking_nodes import failure, impatient, number
+from tests.queries.chain.asking_nodes import ask, failure, impatient, number
 from tests.queries.chain.lying_node import LyingNode
 from tests.queries.chain.relay import Asked, NotMine, chain_of, refusal, relay
 
@@ -21,7 +21,7 @@ def test_a_node_of_another_chain_is_asked_nothing(shared_node: LocalNode) -> Non
     asked = Asked()
     with relay(shared_node.url, foreign, asked) as address:
         nodes = impatient(chain_of(address, shared_node.url))
-        assert [number(nodes.ask("eth_blockNumber")) >= 0 for _ in range(2)] == [True, True]
+        assert [number(ask(nodes, "eth_blockNumber")) >= 0 for _ in range(2)] == [True, True]
         nodes.close()
         error = failure(impatient(chain_of(address)))
     assert type(error) is NodesOfAnotherChain
@@ -43,9 +43,9 @@ def test_an_address_that_comes_to_lead_to_another_chain_is_found_out(
 
     with relay(shared_node.url, change) as address:
         nodes = NodePool(replace(chain_of(address), limits=Limits(chain_id_age=0.5)))
-        nodes.ask("eth_blockNumber")
+        ask(nodes, "eth_blockNumber")
         own.append("0x1")
-        nodes.ask("eth_blockNumber")
+        ask(nodes, "eth_blockNumber")
         time.sleep(0.6)
         assert type(failure(nodes)) is NodesOfAnotherChain
         nodes.close()
@@ -56,7 +56,7 @@ def test_threads_check_the_chain_id_of_a_node_once_for_all(shared_node: LocalNod
     with relay(shared_node.url, asked=asked) as address:
         for _ in range(3):  # each by a connection of its own, as other threads have
             nodes = NodePool(chain_of(address))
-            nodes.ask("eth_blockNumber")
+            ask(nodes, "eth_blockNumber")
             nodes.close()
     assert asked.methods == ["eth_chainId", *3 * ["eth_blockNumber"]]
 
@@ -73,10 +73,10 @@ def test_a_node_that_was_away_is_asked_again_what_it_is_of(shared_node: LocalNod
 
     with relay(shared_node.url, asked=asked, first=away) as address:
         nodes = NodePool(replace(chain_of(address), limits=Limits(cooldown_first=0.1)))
-        nodes.ask("eth_blockNumber")
+        ask(nodes, "eth_blockNumber")
         failure(nodes)
         time.sleep(0.2)
-        nodes.ask("eth_blockNumber")
+        ask(nodes, "eth_blockNumber")
         nodes.close()
     of_its_chain, number = "eth_chainId", "eth_blockNumber"
     assert asked.methods == [of_its_chain, number, number, of_its_chain, number]

@@ -6,7 +6,6 @@ from typing import Any
 import pytest
 from eth_abi.abi import encode
 
-from queries.chain.calls import call_data, words_data
 from queries.chain.errors import RegistryAbsent
 from queries.chain.local_node import LocalNode, local_node
 from queries.chain.registry import (
@@ -37,13 +36,6 @@ HASH, OTHER_HASH = b"\x0a" * 32, b"\x0b" * 32
 def facts(node: LocalNode, address: str, kind: RegistryKind, url: str = "") -> RegistryFacts:
     registry = Registry(kind, SOURCE_CHAIN, 31_337, address)
     return RegistryFacts(Destination(chain_of(url or node.url)), registry)
-
-
-def test_a_call_of_words_is_what_the_encoder_of_types_makes() -> None:
-    account, large = b"\xab" * 20, 2**256 - 1
-    field, slot = "tryAccountField(address,uint256,uint8)", "f(address,uint256,bytes32)"
-    assert words_data(field, account, 7, 3) == call_data(field, account, 7, 3)
-    assert words_data(slot, account, large, large) == call_data(slot, account, large, b"\xff" * 32)
 
 
 @pytest.fixture(scope="module")

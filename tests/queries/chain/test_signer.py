@@ -37,18 +37,17 @@ def test_a_keystore_is_opened(keystore: str) -> None:
 
 
 def test_a_signed_transaction_is_the_signers() -> None:
-    signed = Signer(KEY).sign(31_337, 3, ADDRESS, b"\x01", 50_000, FEES, value=7)
+    signed = Signer(KEY).sign(31_337, 3, ADDRESS, b"\x01", 50_000, FEES)
     assert Account.recover_transaction(signed.raw) == ADDRESS
     assert signed.hash == f"0x{keccak256(signed.raw).hex()}"
-    assert signed == Signer(KEY).sign(31_337, 3, ADDRESS, b"\x01", 50_000, FEES, value=7)
+    assert signed == Signer(KEY).sign(31_337, 3, ADDRESS, b"\x01", 50_000, FEES)
     for other in (
-        Signer(KEY).sign(31_338, 3, ADDRESS, b"\x01", 50_000, FEES, value=7),
-        Signer(KEY).sign(31_337, 4, ADDRESS, b"\x01", 50_000, FEES, value=7),
-        Signer(KEY).sign(31_337, 3, None, b"\x01", 50_000, FEES, value=7),
-        Signer(KEY).sign(31_337, 3, ADDRESS, b"\x02", 50_000, FEES, value=7),
-        Signer(KEY).sign(31_337, 3, ADDRESS, b"\x01", 50_001, FEES, value=7),
-        Signer(KEY).sign(31_337, 3, ADDRESS, b"\x01", 50_000, Fees(FEES.dearest, 1), value=7),
-        Signer(KEY).sign(31_337, 3, ADDRESS, b"\x01", 50_000, FEES),
+        Signer(KEY).sign(31_338, 3, ADDRESS, b"\x01", 50_000, FEES),
+        Signer(KEY).sign(31_337, 4, ADDRESS, b"\x01", 50_000, FEES),
+        Signer(KEY).sign(31_337, 3, None, b"\x01", 50_000, FEES),
+        Signer(KEY).sign(31_337, 3, ADDRESS, b"\x02", 50_000, FEES),
+        Signer(KEY).sign(31_337, 3, ADDRESS, b"\x01", 50_001, FEES),
+        Signer(KEY).sign(31_337, 3, ADDRESS, b"\x01", 50_000, Fees(FEES.dearest, 1)),
     ):
         assert other.hash != signed.hash
 

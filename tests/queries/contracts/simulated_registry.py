@@ -7,8 +7,8 @@ and forgets them: a proof and all its readings are one question to the node.
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from queries.chain.calls import call_data, selector
 from queries.chain.local_node import GAS_LIMIT, LocalNode
+from queries.chain.solidity import call_data, selector
 from queries.proving.accounts import AccountState
 from queries.proving.registry_calls import accumulated_section, prove_call
 from queries.proving.witnesses import AccountField

@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from queries.chain.calls import selector
-from queries.chain.solidity import load_artifact
+from queries.chain.solidity import load_artifact, selector
 from tests.commands import clean_environment
 
 pytestmark = pytest.mark.no_database

@@ -7,8 +7,8 @@ no child where the present account's path goes on, so the account would be shown
 import pytest
 from trie.hexary import HexaryTrie
 
-from queries.chain.calls import call_data, selector
 from queries.chain.local_node import LocalNode, TransactionReverted
+from queries.chain.solidity import call_data, selector
 from queries.proving.accounts import AccountState, encode_account
 from queries.proving.errors import WitnessMalformed
 from queries.proving.keccak import EMPTY_CODE_HASH, EMPTY_TRIE_ROOT

@@ -3,8 +3,8 @@
 import pytest
 from eth_abi.abi import encode
 
-from queries.chain.calls import call_data
 from queries.chain.local_node import LocalNode, TransactionReverted
+from queries.chain.solidity import call_data
 from queries.proving.registry_calls import HeaderFlag, prove_call
 from tests.local_chain import Deployed, error_name
 from tests.queries.attacks.attestations import (

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 
 import pytest
 
-from queries.chain.calls import call_data, selector
 from queries.chain.local_node import TransactionReverted, local_node
+from queries.chain.solidity import call_data, selector
 from queries.proving.accounts import ABSENT_ACCOUNT
 from queries.proving.headers import Header
 from queries.proving.registry_calls import (

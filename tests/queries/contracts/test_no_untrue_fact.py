@@ -13,9 +13,8 @@ from functools import partial
 
 import pytest
 
-from queries.chain.calls import selector
 from queries.chain.local_node import LocalNode
-from queries.chain.solidity import load_artifact
+from queries.chain.solidity import load_artifact, selector
 from tests.local_chain import signature_of
 from tests.queries.sequences.calls import functions, is_writing, sequences
 from tests.queries.sequences.registries import Trial, attested, native, optimism

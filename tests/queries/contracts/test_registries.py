@@ -3,8 +3,8 @@
 import pytest
 from eth_abi.abi import encode
 
-from queries.chain.calls import call_data, selector
 from queries.chain.local_node import LocalNode, TransactionReverted
+from queries.chain.solidity import call_data, selector
 from queries.proving.accounts import AccountState, encode_account, encode_slot_value
 from queries.proving.keccak import EMPTY_CODE_HASH
 from queries.proving.registry_calls import HeaderFlag, accumulated_section, prove_call

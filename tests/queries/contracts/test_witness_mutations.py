@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 from eth_abi.abi import encode
 
-from queries.chain.calls import call_data
 from queries.chain.json_rpc import NodeRefused
 from queries.chain.local_node import GAS_LIMIT, LocalNode
+from queries.chain.solidity import call_data
 from queries.proving.accounts import (
     ABSENT_ACCOUNT,
     AccountState,

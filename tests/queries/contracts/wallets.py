@@ -5,9 +5,8 @@ from pathlib import Path
 
 from eth_abi.abi import encode
 
-from queries.chain.calls import call_data
 from queries.chain.local_node import LocalNode
-from queries.chain.solidity import run_compiler
+from queries.chain.solidity import call_data, run_compiler
 
 SOURCE = Path(__file__).parent / "sources" / "Wallets.sol"
 SETTINGS = {"evmVersion": "cancun", "outputSelection": {"*": {"*": ["evm.bytecode.object"]}}}

@@ -24,7 +24,7 @@ from tests.queries.management.local_setup import ADDRESS, CHAIN_ID, KEY, LocalSe
 
 pytestmark = pytest.mark.no_database
 
-SOURCE, DAY = 900, 86_400
+SOURCE, HOUR = 900, 3_600
 Answer = dict[str, Any]
 
 
@@ -228,7 +228,7 @@ def test_a_node_of_another_chain_is_told(
 
 
 def test_a_node_that_stands_still_is_told(setup: LocalSetup, node: LocalNode, native: str) -> None:
-    with changed(node, "eth_getBlockByNumber", older_by(2 * DAY)) as late:
+    with changed(node, "eth_getBlockByNumber", older_by(2 * HOUR)) as late:
         setup.add_chain(CHAIN_ID, "Local", [late], "finality = 0")
         setup.add_registry("native", CHAIN_ID, CHAIN_ID, native)
         found = wrong(setup.run("check_setup"))

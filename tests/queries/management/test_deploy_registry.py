@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 from django.conf import LazySettings
 
-from queries.chain.calls import call_data
 from queries.chain.deploy import built_in_words
 from queries.chain.local_node import LocalNode, local_node
+from queries.chain.solidity import call_data
 from queries.routes import RegistryKind, read_routes
 from tests.queries.attacks.attestations import SIGNERS
 from tests.queries.attacks.registry_attacks import put_predeploy

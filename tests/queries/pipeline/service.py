@@ -25,7 +25,7 @@ from queries.engines.embedded import next_look
 from queries.limits import Limits
 from queries.models import Batch, BlockJob, WebhookDelivery
 from queries.pipeline.chains import Chains
-from queries.pipeline.clock import shared_now
+from queries.pipeline.queue import shared_now
 from queries.pipeline.worker import deliver_once, work_once
 from queries.routes import Chain, NodeAddress, Registry, RegistryKind, Routes
 from queries.schema.batch_rules import BatchLimits

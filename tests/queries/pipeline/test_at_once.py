@@ -10,8 +10,7 @@ from ulid import ULID
 from accounts.models import Account
 from accounts.wallets import Wallet
 from queries.models import Batch, BlockJob, Query
-from queries.pipeline.clock import shared_now
-from queries.pipeline.queue import OF_A_QUERY, looked_at_now
+from queries.pipeline.queue import OF_A_QUERY, looked_at_now, shared_now
 
 pytestmark = pytest.mark.django_db
 

@@ -13,7 +13,7 @@ from eth_abi.abi import encode
 from eth_account import Account as Key
 from pytest_django.live_server_helper import LiveServer
 
-from queries.attestations import SignedWord, read_line, take, wanted
+from queries.attestations import SignedAttestation, read_line, take, wanted
 from queries.chain.signer import Signer
 from queries.errors import AttestationRefused
 from queries.models import Attestation
@@ -67,7 +67,7 @@ def test_a_block_by_its_time_is_proven_on_words_on_what_is_wanted(
     (asked,) = wanted(attested.routes.registries[SOURCE, CHAIN_ID])
     assert asked == block + 1
     for signer in SIGNERS[:2]:
-        take(attested.routes, word_of(attested, chains, signer, asked), wanted_alone=True)
+        take(attested.routes, word_of(attested, chains, signer, asked), only_wanted=True)
     attested.work(batch)
     is_right(attested, chains, batch, block)
 
@@ -78,7 +78,7 @@ def test_signers_who_differ_convince_nobody(attested: Service, chains: TwoChains
     honest = word_of(attested, chains, SIGNERS[0], block)
     take(attested.routes, honest)
     told = replace(honest.attested, block_hash=32 * b"\7")
-    take(attested.routes, SignedWord(told, SIGNERS[1].sign_digest(told.digest)))
+    take(attested.routes, SignedAttestation(told, SIGNERS[1].sign_digest(told.digest)))
     attested.work_until_it_waits(batch, "not_attested")
     with pytest.raises(AttestationRefused, match="another hash of block"):
         take(attested.routes, word_of(attested, chains, SIGNERS[1], block))

@@ -12,8 +12,8 @@ from django.utils import timezone
 from queries.chain.signer import Signer
 from queries.models import BlockJob, Query, SentTransaction
 from queries.pipeline.chains import Chains
-from queries.pipeline.clock import shared_now
 from queries.pipeline.fees import DaySpent, price_of, within_the_day
+from queries.pipeline.queue import shared_now
 from queries.routes import Chain, Routes
 from tests.queries.pipeline.between import between
 from tests.queries.pipeline.provers import through

@@ -14,7 +14,7 @@ from django.db import connection
 
 from queries.chain.local_node import LocalNode
 from queries.models import Batch, BlockJob
-from queries.pipeline.clock import shared_now
+from queries.pipeline.queue import shared_now
 from queries.pipeline.worker import work_once
 from tests.queries.pipeline.proven_once import assert_nothing_is_twice
 from tests.queries.pipeline.service import CHAIN_ID, HOLDER, Service, running_service

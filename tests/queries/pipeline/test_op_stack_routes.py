@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
-from queries.chain.calls import call_data
 from queries.chain.registry import L1_BLOCK
+from queries.chain.solidity import call_data
 from queries.models import BlockJob, SentTransaction
 from queries.pipeline.chains import Chains
-from queries.pipeline.clock import shared_now
-from queries.pipeline.pricing import Pricing
+from queries.pipeline.fees import Pricing
+from queries.pipeline.queue import shared_now
 from queries.pipeline.worker import work_once
 from tests.queries.pipeline.service import CHAIN_ID, HOLDER, Service
 from tests.queries.pipeline.two_chains import SOURCE, TwoChains, ask_balance, is_right

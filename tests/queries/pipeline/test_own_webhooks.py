@@ -12,7 +12,7 @@ from eth_account import Account as Key
 from accounts import api_keys
 from accounts.models import Account
 from accounts.wallets import Wallet
-from queries import deliveries as sent_again
+from queries import webhooks as sent_again
 from queries.chain.local_node import LocalNode
 from queries.models import WebhookAttempt, WebhookDelivery
 from queries.pipeline.queue import claim_delivery

@@ -10,8 +10,7 @@ from django.core.management import CommandError, call_command
 from django.db import connection
 from eth_account import Account as Key
 
-from queries.attestations import take
-from queries.chain.attestations import attest_call
+from queries.attestations import attest_call, take
 from queries.proving.attestations import Attested
 from queries.proving.witnesses import AccountField
 from tests.queries.pipeline.bundles import proof_file

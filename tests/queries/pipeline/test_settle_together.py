@@ -2,10 +2,13 @@
 
 from collections.abc import Iterator
 from datetime import timedelta
+from unittest.mock import Mock
 
 import pytest
 from django.conf import LazySettings
+from django.db import OperationalError
 
+from queries import transitions
 from queries.chain.local_node import LocalNode
 from queries.models import Batch, BlockJob, Query
 from queries.pipeline.queue import Lease, claim, claim_batch
@@ -116,3 +119,15 @@ def test_a_prover_takes_a_backlog_in_few_steps(service: Service) -> None:
     assert steps == 1
     service.work(*Batch.objects.values_list("pk", flat=True), chains=chains)
     assert set(Batch.objects.values_list("status", flat=True)) == {"DONE"}
+
+
+def test_when_they_cannot_be_attached_only_the_first_one_stays_leased(
+    service: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for _ in range(3):
+        _ask(service, f"block:{service.head() - 7}")
+    lease = _claimed()
+    monkeypatch.setattr(transitions, "accept", Mock(side_effect=OperationalError))
+    with pytest.raises(OperationalError):
+        settle(lease, service.chains())
+    assert list(Batch.objects.exclude(lease_token="")) == [lease.row]

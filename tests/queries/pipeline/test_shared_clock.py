@@ -6,7 +6,7 @@ import pytest
 from django.db import connection
 from django.utils import timezone
 
-from queries.pipeline.clock import shared_now
+from queries.pipeline.queue import shared_now
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

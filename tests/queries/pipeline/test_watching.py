@@ -1,5 +1,6 @@
 """What provers note of nodes and of the signer's funds, and that `/metrics` tells it."""
 
+import time
 from collections.abc import Iterator
 from dataclasses import replace
 from datetime import timedelta
@@ -14,7 +15,8 @@ from queries.chain.local_node import LocalNode
 from queries.chain.signer import Signer
 from queries.limits import Limits
 from queries.models import ChainRecord, NodeRecord
-from queries.pipeline.watch import WINDOW_AGE, Watch
+from queries.pipeline.queue import shared_now
+from queries.pipeline.watch import Watch
 from queries.routes import NodeAddress, Routes
 from tests.explorer.monitoring.exposed import Samples, exposed
 from tests.queries.chain.lying_node import LyingNode, stall
@@ -42,7 +44,12 @@ def _routes(service: Service, *nodes: str) -> Routes:
 
 
 def _watch(routes: Routes) -> Watch:
-    return Watch(routes, Signer(SIGNER_KEY), checks_from=0)
+    """Of a prover that does not begin with its first check."""
+    for chain in routes.chains:
+        long_ago = shared_now() - timedelta(days=1)
+        old = {"looked_at": long_ago, "checked": long_ago}
+        ChainRecord.objects.get_or_create(chain=chain, defaults=old)
+    return Watch(routes, Signer(SIGNER_KEY))
 
 
 def _seen(monkeypatch: pytest.MonkeyPatch, routes: Routes) -> Samples:
@@ -152,9 +159,33 @@ def test_how_far_back_it_proves_is_measured_seldom(service: Service) -> None:
         _later()
         watch.once()
         assert _proofs(counted) == measured
-        _later(WINDOW_AGE)
+        _later(timedelta(hours=1))
         watch.once()
         assert _proofs(counted) == 2 * measured
+
+
+def test_a_window_is_not_stored_when_the_node_limits_the_rate(
+    service: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    service.mine(20)
+    limited = [True]
+
+    def limit(connection: LyingNode, question: Any, pass_on: PassOn) -> None:
+        if limited[0] and "eth_getProof" in str(question):
+            connection.answer(b"{}", 429)
+        else:
+            connection.answer(pass_on())
+
+    with between(service.node.url, limit) as (address, _):
+        routes = _routes(service, address)
+        watch = _watch(routes)
+        watch.once()
+        assert "tacitus_node_proof_window_blocks" not in _seen(monkeypatch, routes)
+        limited[0] = False
+        _later()
+        time.sleep(1.1)  # its cool-down
+        watch.once()
+        assert "tacitus_node_proof_window_blocks" in _seen(monkeypatch, routes)
 
 
 def _proofs(counted: Between) -> int:

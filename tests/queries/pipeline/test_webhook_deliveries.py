@@ -11,10 +11,10 @@ from django.conf import LazySettings
 
 from accounts.models import Account
 from accounts.webhook_secrets import webhook_secret
+from queries import webhooks
 from queries.chain.local_node import LocalNode
 from queries.limits import Limits
 from queries.models import Batch, WebhookAttempt, WebhookDelivery
-from queries.pipeline import deliver
 from queries.pipeline.worker import deliver_once
 from tests.queries.pipeline.service import (
     CHAIN_ID,
@@ -89,7 +89,7 @@ def test_what_it_leaves_out_is_told_where_it_is_to_be_had(
     block = f"block:{service.head() - 1}"
     accounts = {f"0x{number:040x}": {"props": ["NONCE"]} for number in range(3)}
     for most in (3, 2):
-        monkeypatch.setattr(deliver, "MOST_FACTS", most)
+        monkeypatch.setattr(webhooks, "MOST_FACTS", most)
         with receiver() as hook:
             service.chains().head(CHAIN_ID)
             data = {str(CHAIN_ID): {block: {"accounts": accounts}}}
@@ -117,14 +117,14 @@ def test_the_pauses_grow_to_a_day_and_end(service: Service) -> None:
     with receiver(500) as hook:
         ended_batch(service, hook.url)
         pauses = []
-        for _ in range(len(deliver.PAUSES) + 3):
+        for _ in range(len(webhooks.PAUSES) + 3):
             deliver_all(service)
             row = WebhookDelivery.objects.get()
             if row.look_again is not None:
                 pauses.append(row.look_again - datetime.now(UTC))
-    assert len(hook.got) == len(deliver.PAUSES) + 1
+    assert len(hook.got) == len(webhooks.PAUSES) + 1
     assert pauses == sorted(pauses)
-    assert timedelta(hours=20) < sum(deliver.PAUSES, timedelta()) < timedelta(hours=30)
+    assert timedelta(hours=20) < sum(webhooks.PAUSES, timedelta()) < timedelta(hours=30)
     assert WebhookDelivery.objects.get().delivered is None
 
 

@@ -10,14 +10,13 @@ from ulid import ULID
 
 from accounts.models import Account
 from accounts.wallets import Wallet
+from queries import webhooks
 from queries.engines import embedded
 from queries.engines.alarm import Alarm
 from queries.limits import Limits
 from queries.models import Batch, WebhookDelivery
-from queries.pipeline import deliver
 from queries.pipeline.chains import Chains
-from queries.pipeline.clock import shared_now
-from queries.pipeline.queue import claim_delivery
+from queries.pipeline.queue import claim_delivery, shared_now
 from queries.pipeline.worker import deliver_once
 from queries.routes import Routes
 from queries.statuses import BatchStatus
@@ -75,7 +74,7 @@ def test_after_a_slow_failure_the_webhooks_of_other_accounts_go_first(
         _due(other, 1)
         return 500
 
-    monkeypatch.setattr(deliver, "post", hang)
+    monkeypatch.setattr(webhooks, "post", hang)
     assert deliver_once(Limits())
     lease = claim_delivery()
     assert lease

@@ -9,12 +9,11 @@ from eth_abi.abi import encode
 from eth_account import Account as Key
 from eth_utils.address import to_checksum_address
 
-from queries.attestations import SignedWord
-from queries.chain.calls import call_data
+from queries.attestations import SignedAttestation
 from queries.chain.local_node import LocalNode, local_node
 from queries.chain.registry import L1_BLOCK
 from queries.chain.signer import Signer
-from queries.chain.solidity import load_artifact
+from queries.chain.solidity import call_data, load_artifact
 from queries.proving.attestations import Attested
 from queries.routes import Chain, NodeAddress, Registry, RegistryKind, Routes
 from tests.queries.pipeline.service import CHAIN_ID, ETHER, HOLDER, SIGNER_KEY, Service, serving
@@ -101,10 +100,10 @@ def two_chains() -> Iterator[TwoChains]:
 
 def word_of(
     service: Service, chains: TwoChains, signer: Signer, block: int, **other: Any
-) -> SignedWord:
+) -> SignedAttestation:
     registry = bytes.fromhex(service.routes.registries[SOURCE, CHAIN_ID].address[2:])
     told = Attested(SOURCE, CHAIN_ID, registry, block, chains.hash_of(block))
-    return SignedWord(told, signer.sign_digest(replace(told, **other).digest))
+    return SignedAttestation(told, signer.sign_digest(replace(told, **other).digest))
 
 
 def ask_balance(service: Service, block: int) -> str:

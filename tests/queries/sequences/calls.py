@@ -6,7 +6,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from queries.chain.calls import call_data
+from queries.chain.solidity import call_data
 from tests.local_chain import signature_of
 from tests.queries.sequences.chains import ACCOUNTS, CHAINS, SLOTS
 from tests.queries.sequences.questions import NUMBERS, TIMES

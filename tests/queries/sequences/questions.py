@@ -6,7 +6,7 @@ from itertools import pairwise
 
 from eth_abi.abi import encode
 
-from queries.chain.calls import call_data
+from queries.chain.solidity import call_data
 from queries.proving.header_fields import FIELD_RULES, HeaderField
 from queries.proving.headers import Header
 from queries.proving.keccak import keccak256

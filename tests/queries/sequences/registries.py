@@ -7,9 +7,8 @@ from functools import cache
 from eth_abi.abi import encode
 from hypothesis import strategies as st
 
-from queries.chain.calls import call_data
 from queries.chain.local_node import LocalNode
-from queries.chain.solidity import load_artifact
+from queries.chain.solidity import call_data, load_artifact
 from queries.proving.headers import Header, header_from_json
 from tests.local_chain import Deployed
 from tests.queries.attacks.attestations import (

@@ -6,7 +6,7 @@ from contextlib import suppress
 
 import pytest
 
-from queries.chain.attestations import Installation, NotTaken
+from queries.attestations import Installation, NotTaken
 from queries.limits import Limits
 from queries.routes import Registry, RegistryKind
 from tests.queries.chain.lying_node import NO_ANSWERS, lying_node

@@ -1,0 +1,151 @@
+"""What a signed transaction waits for, and when it is replaced."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.db.models import F
+
+from queries import transitions
+from queries.chain.errors import NoQuorum
+from queries.chain.local_node import LocalNode
+from queries.chain.sender import Destination
+from queries.chain.signer import parts_of
+from queries.limits import Limits
+from queries.models import Batch, BlockJob, Query, SentTransaction, Share
+from queries.pipeline import prove, worker
+from queries.pipeline.fees import settle_costs
+from queries.pipeline.pieces import Anchor, Piece, pieces_of
+from queries.pipeline.work import Outcome
+from queries.pipeline.worker import work_once
+from queries.statuses import StepName
+from queries.transitions import Failure
+from tests.queries.pipeline.between import between, retold
+from tests.queries.pipeline.provers import through
+from tests.queries.pipeline.service import HOLDER, Service, running_service
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+def test_after_an_outage_a_transaction_is_replaced_once(service: Service) -> None:
+    """The next replacement is due a while after it, however long the outage was."""
+    service.node.rpc.ask_many("evm_setAutomine", [(False,)])
+    batch = service.ask_balance(HOLDER, service.head() - 2)
+    service.work_until_it_says("on its way", batch)
+    SentTransaction.objects.update(signed=F("signed") - timedelta(hours=1))
+    for _ in range(3):
+        SentTransaction.objects.update(sent=F("sent") - timedelta(minutes=1))
+        service.look_now()
+        assert work_once(service.chains())
+    assert len(SentTransaction.objects.get().hashes) == 2
+    service.mine()
+    service.work(batch)
+    assert SentTransaction.objects.get().succeeded
+
+
+def test_a_nonce_that_was_given_up_and_is_free_again_takes_an_empty_transfer(
+    service: Service,
+) -> None:
+    """As where a former key is used again: its pieces are in a later transaction by now."""
+    service.node.rpc.ask_many("evm_setAutomine", [(False,)])
+    batch = service.ask_balance(HOLDER, service.head() - 2)
+    service.work_until_it_says("on its way", batch)
+    first = SentTransaction.objects.get()
+    service.node.rpc.ask("anvil_dropTransaction", first.hashes[-1])
+    first.succeeded = False
+    settle_costs(first, free=True)
+    service.look_now()
+    service.work_until(lambda: SentTransaction.objects.count() == 2)
+    minutes = timedelta(minutes=5)
+    SentTransaction.objects.update(signed=F("signed") - minutes, sent=F("sent") - minutes)
+    service.look_now()
+    assert work_once(service.chains())
+    first.refresh_from_db()
+    assert parts_of(first.raw).data == b""
+    service.node.rpc.ask_many("evm_setAutomine", [(True,)])
+    service.mine()
+    service.work_until(lambda: not SentTransaction.objects.filter(settled=False).exists())
+    service.work(batch)
+    assert service.status(batch)["queryStatus"] == "DONE"
+    assert SentTransaction.objects.filter(succeeded=True).count() == 2
+
+
+def test_each_node_of_a_quorum_finds_a_receipt_deep_enough_for_itself(node: LocalNode) -> None:
+    behind = 5
+
+    def tell_an_older_head(asked: Any, answer: Any) -> None:
+        if asked["method"] == "eth_getBlockByNumber" and asked["params"][0] == "latest":
+            number = int(answer["result"]["number"], 16) - behind
+            questions = [(hex(number), False)]
+            (answer["result"],) = node.rpc.ask_many("eth_getBlockByNumber", questions)
+
+    with (
+        running_service(node, confirmations=3) as running,
+        between(node.url, retold(tell_an_older_head)) as (address, _),
+    ):
+        running.mine(12)
+        service = through(running, node.url, address)
+        batch = service.ask_balance(HOLDER, service.head() - 8)
+        service.work_until_it_waits(batch, "confirming")
+        service.mine(3)
+        chains = service.chains()
+        for _ in range(4):
+            service.look_now()
+            work_once(chains)
+        assert not SentTransaction.objects.get().settled
+        behind = 0
+        service.work(batch)
+        assert service.status(batch)["queryStatus"] == "DONE"
+
+
+def test_a_batch_that_was_rejected_meanwhile_does_not_pay(
+    service: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Between the proof and the signature."""
+    block = service.head() - 2
+    rejected, other = (service.ask_balance(HOLDER, block) for _ in range(2))
+
+    def reject_then_prove(ready: Sequence[prove.Ready]) -> list[Outcome]:
+        failure = Failure("fee_too_low", "…", StepName.HEADER_ACCUMULATED, retryable=False)
+        transitions.reject([rejected], failure)
+        return prove.prove(ready)
+
+    monkeypatch.setattr(worker, "prove", reject_then_prove)
+    service.work(other)
+    assert Batch.objects.get(pk=rejected).spent == f"{0:064x}"
+    assert Share.objects.get().batch_id == other
+
+
+def test_jobs_that_were_just_sent_do_not_fail_with_one_that_finds_no_quorum(
+    service: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bad, good = service.head() - 3, service.head() - 2
+
+    def broken(job: int, anchor: Anchor, *more: Any) -> list[Piece]:
+        cut = pieces_of(job, anchor, *more)
+        if anchor.header.number == bad:
+            witness = cut[0].step.witness[:-1] + bytes([cut[0].step.witness[-1] ^ 1])
+            cut[0] = replace(cut[0], step=replace(cut[0].step, witness=witness))
+        return cut
+
+    quorum: Any = Destination.quorum
+
+    def no_quorum(destination: Destination, question: Any, about: Any) -> Any:
+        if about[0] == "refused":
+            raise NoQuorum.of(destination.chain.name, why="do not agree")
+        return quorum(destination, question, about)
+
+    chains = service.chains()
+    chains.routes = replace(service.routes, limits=Limits(work_slice=60, refusals=1))
+    monkeypatch.setattr(prove, "pieces_of", broken)
+    monkeypatch.setattr(Destination, "quorum", no_quorum)
+    service.node.rpc.ask_many("evm_setAutomine", [(False,)])
+    for block in (bad, good):
+        service.ask_balance(HOLDER, block)
+    service.work_until(SentTransaction.objects.exists, chains=chains)
+    waits = dict(BlockJob.objects.values_list("block", "wait_code"))
+    assert waits == {bad: "registry_refuses", good: "transaction_on_its_way"}
+    assert BlockJob.objects.get(block=good).failures == 0
+    assert not Query.objects.filter(failed=True).exists()
