@@ -48,7 +48,9 @@ def database(url: str, default_file: Path) -> dict[str, Any]:
         # again soon all the same, because another file may have been put in its place.
         named["CONN_MAX_AGE"] = 5
     else:
-        options.setdefault("connect_timeout", 5)
+        # A server that is gone without a word is noticed within half a minute.
+        told = {"connect_timeout": 5, "keepalives_idle": 15, "tcp_user_timeout": 30_000}
+        named["OPTIONS"] = told | options
         named |= {"CONN_MAX_AGE": 60, "CONN_HEALTH_CHECKS": True}
     return named
 

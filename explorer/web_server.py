@@ -99,6 +99,12 @@ class Master(Arbiter):  # type: ignore[misc]
 
 
 class Worker(ThreadWorker):  # type: ignore[misc]
+    def handle_quit(self, sig: int, frame: object) -> None:
+        """Ctrl-C ends it as SIGTERM does. gunicorn would shut the pool of threads down here, and
+        wait for ever if the signal interrupts another use of the pool.
+        """
+        self.handle_exit(sig, frame)
+
     def accept(self, listener: Any) -> None:
         try:
             super().accept(listener)

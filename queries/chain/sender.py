@@ -131,15 +131,15 @@ class Destination(SourceChain):
                 f"Gas on {self.chain.name} costs {gwei(base)}; at most {gwei(most)} are paid here."
             )
         tip = self._tip(base)
-        base = max(base, 1)  # a base fee of 0 may rise as well
-        next_base = base + -(-base // 8)  # the highest that the next block can have (EIP-1559)
-        dearest = min(2 * base + tip, most)
-        return Fees(dearest, min(tip, dearest), min(next_base + tip, dearest))
+        dearest = min(2 * max(base, 1) + tip, most)
+        return Fees(dearest, min(tip, dearest), min(_next_base_fee(base) + tip, dearest))
 
     def fees_at(self, block: int) -> Fees:
-        """The least that a transaction in this block pays: its base fee, whatever nodes suggest."""
+        """The least that the block after this one takes."""
         base = self._base_fee(hex(block))
-        return Fees(base, 0, base)
+        tip = self._tip(base)
+        enough = _next_base_fee(base) + tip
+        return Fees(enough, tip, enough)
 
     def data_fees(self, many: Sequence[bytes]) -> list[int]:
         """What an OP-stack chain charges for each call's bytes on its L1 now, in wei; else 0."""
@@ -179,6 +179,11 @@ class Destination(SourceChain):
 
 def _hex(some: bytes) -> str:
     return f"0x{some.hex()}"
+
+
+def _next_base_fee(base: int) -> int:
+    """The highest that the next block can have (EIP-1559)."""
+    return base + -(-base // 8)
 
 
 # Checks of answers

@@ -220,7 +220,7 @@ def _send(
 
 
 def _fee_too_low(ready: Sequence[Ready], poor: FeeTooLow) -> dict[int, Outcome]:
-    """Reject batches that by quorum cannot even pay the base fee of a block named here."""
+    """Reject batches that by quorum cannot pay for the block after one named here."""
     if poor.waits:
         return {each.work.job.pk: Snooze(HELD_BACK, each.work.pause) for each in ready}
     work = ready[0].work

@@ -9,6 +9,7 @@ no longer wanted is replaced by an empty transfer, so that no nonce is skipped.
 import logging
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import timedelta
 from hashlib import sha256
@@ -23,6 +24,7 @@ from queries.chain.errors import (
     InsufficientFunds,
     NodesRefuse,
     NonceUsed,
+    NoQuorum,
     TransactionRefused,
     Underpriced,
 )
@@ -231,8 +233,8 @@ class Lane:
             self._give_up(row)
             return
         if is_stuck and row.sent is not None:
-            self._close_gap(row)
-            self._replace(row)
+            with suppress(NoQuorum):  # it is sent again as it is
+                self._make_way(row)
         self.destination.send_to_each(row.raw)  # the first one may have passed nothing on
         try:
             self._send(row)
@@ -300,13 +302,18 @@ class Lane:
         row.refresh_from_db()
         return bool(is_stored)
 
-    def _close_gap(self, behind: SentTransaction) -> None:
-        """A nonce below this one that neither the chain nor a row of ours has used: all that come
-        after it wait. It is used by an empty transfer, or its row is opened again.
-        """
+    def _make_way(self, row: SentTransaction) -> None:
+        """Only the transaction with the next nonce is replaced: those after it wait for it."""
         used = self._used_by_quorum()
-        if used >= behind.nonce:
-            return
+        if used == row.nonce:
+            self._replace(row)
+        elif used < row.nonce:
+            self._close_gap(used, row)
+
+    def _close_gap(self, used: int, behind: SentTransaction) -> None:
+        """The next nonce, if no row of ours has it or its row was settled: it is used by an empty
+        transfer, or its row is opened again.
+        """
         row = self.ours.filter(nonce=used).first()
         if row is not None:
             if row.settled:
@@ -358,8 +365,9 @@ class Lane:
         within what was signed.
         """
         noted = row.mined_block, row.succeeded, row.gas_used
-        if self._end(row, depth) == noted:
-            settle_costs(row, free=self.destination.chain.free)
+        if self._end(row, depth) != noted:
+            raise NoQuorum.of(self.destination.chain.name)  # another node is asked first then
+        settle_costs(row, free=self.destination.chain.free)
 
     def _end(self, row: SentTransaction, depth: int = 0) -> tuple[int, bool, int] | None:
         bounds, its_hash = _bounds_of(row), row.mined_hash
@@ -390,10 +398,11 @@ class Lane:
             return False
         until = time.monotonic() + self.limits.work_slice
         for row in final.order_by("mined_block").defer("raw"):
-            if self.is_undone(row):
-                reopen(row)
-            else:
-                note_final(row)
+            with suppress(NoQuorum):  # of this one, which must not keep others from being checked
+                if self.is_undone(row):
+                    reopen(row)
+                else:
+                    note_final(row)
             if time.monotonic() > until:
                 return True
         return False

@@ -10,7 +10,7 @@ from queries import transitions
 from queries.chain.errors import ChainError, NodesLie
 from queries.chain.source import nothing
 from queries.limits import Limits
-from queries.models import Batch, BlockJob, Query, WebhookDelivery
+from queries.models import Batch, BlockJob, Leased, Query, WebhookDelivery
 from queries.pipeline.chains import Chains
 from queries.pipeline.job import advance
 from queries.pipeline.prove import Ready, prove
@@ -160,12 +160,16 @@ def _then(lease: Claimed, outcome: Outcome, limits: Limits) -> None:
     attempts = outcome.attempts if isinstance(outcome, Retry) else 0
     after = limits.back_off(attempts) if outcome.after is None else outcome.after
     lease.look_again(after, outcome.why, failures=attempts)
+    if attempts and outcome.why:
+        _reject_the_old(lease.row, outcome.why, limits)
 
 
 def _failed(lease: Claimed, why: Reason, limits: Limits) -> None:
-    """Retry, but reject what has failed for `batch_max_age` and has no unsettled transaction."""
-    row = lease.row
-    _then(lease, Retry(why, row.failures + 1), limits)
+    _then(lease, Retry(why, lease.row.failures + 1), limits)
+
+
+def _reject_the_old(row: Leased, why: Reason, limits: Limits) -> None:
+    """What has failed for `batch_max_age` and has no unsettled transaction."""
     bound = shared_now() - timedelta(seconds=limits.batch_max_age)
     if row.failing_since is None or row.failing_since > bound:
         return

@@ -70,12 +70,12 @@ def test_all_of_what_is_offered_is_room_for_gas_to_get_dearer(service: Service) 
     service.node.rpc.ask("evm_mine")
 
 
-def test_what_does_not_cover_the_base_fee_is_refused_with_what_it_takes_now(
+def test_what_does_not_cover_the_next_block_is_refused_with_what_it_takes_now(
     service: Service,
 ) -> None:
     data = _data(service)
     needed = _told(service, data)
-    _base_fee(service, 90 * GWEI)
+    _base_fee(service, 80 * GWEI)
     batch = service.submit(data, fee=needed)
     service.work(batch)
     told = service.status(batch)

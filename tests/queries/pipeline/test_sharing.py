@@ -380,8 +380,8 @@ def test_what_is_on_its_way_is_held_back_from_the_fee(service: Service) -> None:
     finally:
         service.node.rpc.ask("evm_mine")
         service.node.rpc.ask_many("evm_setAutomine", [(True,)])
-    # Too little with the tip that the node suggests; that is no reason to reject it.
-    assert service.work_until_it_waits(batch, "price_asked_again")
+    service.work(batch)
+    assert service.status(batch)["code"] == "fee_too_low"
     row = SentTransaction.objects.get()
     assert row.settled
     assert int(service.status(batch)["spent"]) == _price(row) <= price + price // 2
