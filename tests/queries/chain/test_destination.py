@@ -203,21 +203,6 @@ def test_a_node_that_suggests_no_tip_is_asked_for_the_price(node: LocalNode) -> 
         destination.close()
 
 
-def test_the_least_price_at_a_block_is_the_same_whatever_a_node_suggests(node: LocalNode) -> None:
-    """Two nodes must agree on it before a batch is rejected for its fee."""
-
-    def change(method: str, _: list[Any], answer: Answer) -> Answer:
-        suggests = method in {"eth_maxPriorityFeePerGas", "eth_gasPrice", "eth_feeHistory"}
-        return {"result": hex(13 * GWEI)} if suggests else answer
-
-    with node.undone(), relay(node.url, change) as address:
-        with_base_fee(node, 10 * GWEI).close()
-        for url in (node.url, address):
-            destination = Destination(chain_of(url))
-            assert destination.fees_at(destination.head().number).dearest == 10 * GWEI
-            destination.close()
-
-
 # Transactions
 
 
