@@ -1,8 +1,8 @@
 """API keys: made, shown, renamed, rotated, revoked. What one looks like: key_text.py."""
 
+import unicodedata
 from datetime import timedelta
-from http import HTTPStatus
-from typing import ClassVar
+from itertools import groupby
 
 from django.conf import settings
 from django.db import transaction
@@ -10,10 +10,10 @@ from django.db.models import QuerySet
 from django.utils import timezone
 from django.utils.crypto import constant_time_compare
 
+from accounts.errors import KEY_GONE, TOO_MANY_KEY_CHANGES, TOO_MANY_KEYS, Refusal
 from accounts.key_text import key_digest, key_text, new_id
 from accounts.models import Account, Allowance, ApiKey
 from accounts.rate_limits import KEY_SUBJECT, spend
-from accounts.refusals import Refusal
 
 KEYS_OF_AN_ACCOUNT = 20
 CHANGES_AN_HOUR, HOUR = 20, 3_600
@@ -28,30 +28,13 @@ GRACE_PERIODS = {
 }
 
 
-class TooManyKeys(Refusal):
-    code: ClassVar[str] = "too_many_keys"
-
-
-class TooManyChanges(Refusal):
-    """Each new key or secret would otherwise be a way to more requests or rows."""
-
-    code: ClassVar[str] = "too_many_key_changes"
-    status: ClassVar[HTTPStatus] = HTTPStatus.TOO_MANY_REQUESTS
-    retryable: ClassVar[bool] = True
-
-
-class KeyGone(Refusal):
-    """The key is another's, was revoked, or was rotated in another window meanwhile."""
-
-    code: ClassVar[str] = "key_gone"
-
-
 def count_change(owner: Account) -> None:
     """Before a key is made or rotated in a browser; together they have one allowance."""
     spent = spend(f"keys of {owner.pk}", CHANGES_AN_HOUR, HOUR)
     if not spent.allowed:
         minutes = -(-spent.seconds_left // 60)
-        raise TooManyChanges(
+        raise Refusal(
+            TOO_MANY_KEY_CHANGES,
             f"An account makes or rotates {CHANGES_AN_HOUR} keys an hour. "
             f"Try again in {minutes} {'minute' if minutes == 1 else 'minutes'}.",
             headers={"Retry-After": str(spent.seconds_left)},
@@ -63,8 +46,9 @@ def add_key(owner: Account, name: str) -> ApiKey:
         # One at a time for an account, so that two together cannot pass the limit.
         Account.objects.select_for_update().get(pk=owner.pk)
         if owner.keys.filter(revoked=None).count() >= KEYS_OF_AN_ACCOUNT:
-            raise TooManyKeys(
-                f"An account has at most {KEYS_OF_AN_ACCOUNT} keys. Revoke one that is not used."
+            raise Refusal(
+                TOO_MANY_KEYS,
+                f"An account has at most {KEYS_OF_AN_ACCOUNT} keys. Revoke one that is not used.",
             )
         key = ApiKey(id=new_id(), owner=owner)
         key.name = name
@@ -154,7 +138,43 @@ def subject(key: ApiKey) -> str:
     return f"{KEY_SUBJECT}{key.id}"
 
 
-def _gone() -> KeyGone:
-    return KeyGone(
-        "There is no such key, or it was changed in another window. The list shows what there is."
+def _gone() -> Refusal:
+    return Refusal(
+        KEY_GONE,
+        "There is no such key, or it was changed in another window. The list shows what there is.",
     )
+
+
+LONGEST_NAME = 60
+MOST_MARKS = 2  # on one letter: no language needs more, and a pile of them covers other lines
+UNNAMED = "Unnamed key"
+
+
+# Composing takes longer than a text is long, so it is cut before; a letter may come in parts.
+MOST_READ = 4 * LONGEST_NAME
+# Letters and a symbol by their category, and nothing to the eye.
+BLANKS = set("\u115f\u1160\u2800\u3164\uffa0")
+
+
+def key_name(typed: str) -> str:
+    """On one line, composed, and without characters that are not seen or turn others around."""
+    seen = "".join(filter(None, map(_seen, unicodedata.normalize("NFC", typed[:MOST_READ]))))
+    name = " ".join(_few_marks(seen).split())[:LONGEST_NAME].strip()
+    return name if any(map(_shows, name)) else UNNAMED
+
+
+def _shows(char: str) -> bool:
+    return unicodedata.category(char)[0] in "LNPS" and char not in BLANKS
+
+
+def _seen(char: str) -> str:
+    if unicodedata.category(char) == "Cf":  # formats: directions, joiners, soft hyphens
+        return ""
+    return char if char.isprintable() else " "
+
+
+def _few_marks(text: str) -> str:
+    kept = []
+    for is_mark, run in groupby(text, lambda char: unicodedata.category(char).startswith("M")):
+        kept += list(run)[: MOST_MARKS if is_mark else None]
+    return "".join(kept)

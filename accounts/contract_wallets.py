@@ -12,8 +12,7 @@ class WalletAnswer(Enum):
     REFUSED = auto()
     NO_CONTRACT = auto()  # nor one that the signature says how to make
     CHAIN_UNKNOWN = auto()  # no node of it is configured
-    NODE_UNREACHABLE = auto()  # or not now, because of another question
-    NODES_DISAGREE = auto()
+    NODE_UNREACHABLE = auto()  # or not now, because of another question, or nodes disagree
 
 
 # (chain id, checksummed address, digest that was signed, signature, what is done when a node is

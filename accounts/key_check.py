@@ -2,67 +2,39 @@
 
 import functools
 from collections.abc import Callable
-from http import HTTPStatus
-from typing import ClassVar, Concatenate, ParamSpec
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Concatenate, ParamSpec
 
 from django.conf import settings
 from django.db import Error as DatabaseFault
 from django.http import HttpRequest
 from django.http.response import HttpResponseBase
+from django.utils import timezone
 from django.utils.cache import patch_vary_headers
+from django.utils.crypto import constant_time_compare
 
-from accounts import api_keys, key_lookup
+from accounts import api_keys
 from accounts.counting import counted
-from accounts.http_refusals import Unavailable
+from accounts.errors import (
+    KEY_MISSING,
+    KEY_OWNER_DISABLED,
+    KEY_REVOKED,
+    KEY_UNKNOWN,
+    TOO_MANY_REQUESTS,
+    UNAVAILABLE,
+    Code,
+    Refusal,
+    answer_of,
+)
+from accounts.key_text import id_in, key_digest
 from accounts.models import Account, ApiKey
 from accounts.rate_limits import Spent, spend
-from accounts.refusals import Refusal, answer_of
 from accounts.site_address import site_address
 
-HEADER, PARAMETER = "api-key", "apiKey"
+HEADER, AUTHORIZATION, PARAMETER = "api-key", "Authorization", "apiKey"
 MINUTE = 60
 Rest = ParamSpec("Rest")
-
-
-class KeyRefused(Refusal):
-    code: ClassVar[str] = "key_refused"
-    status: ClassVar[HTTPStatus] = HTTPStatus.UNAUTHORIZED
-
-    def __init__(self, sentence: str, place: str) -> None:
-        challenge = {"WWW-Authenticate": 'ApiKey realm="Tacitus"'}
-        super().__init__(sentence, path=place, headers=challenge)
-
-
-class KeyMissing(KeyRefused):
-    """The request shows no API key."""
-
-    code: ClassVar[str] = "key_missing"
-
-
-class KeyUnknown(KeyRefused):
-    """The API key is none of ours."""
-
-    code: ClassVar[str] = "key_unknown"
-
-
-class KeyRevoked(KeyRefused):
-    """The API key was revoked by its owner."""
-
-    code: ClassVar[str] = "key_revoked"
-
-
-class OwnerDisabled(KeyRefused):
-    """The operator has disabled the account of the API key."""
-
-    code: ClassVar[str] = "account_disabled"
-
-
-class TooManyRequests(Refusal):
-    """The API key has used up its requests of this minute."""
-
-    code: ClassVar[str] = "too_many_requests"
-    status: ClassVar[HTTPStatus] = HTTPStatus.TOO_MANY_REQUESTS
-    retryable: ClassVar[bool] = True
 
 
 View = Callable[Concatenate[HttpRequest, ApiKey, Rest], HttpResponseBase]
@@ -87,36 +59,51 @@ def with_api_key(view: View[Rest]) -> Callable[..., HttpResponseBase]:
                 answer = answer_of(refusal)
         for name, value in spent.headers.items():
             answer.headers[name] = value
-        patch_vary_headers(answer, [HEADER])
+        patch_vary_headers(answer, [HEADER, AUTHORIZATION])
         return answer
 
     return checked
 
 
 def _key_of(request: HttpRequest) -> ApiKey:
-    in_header = request.headers.get(HEADER, "")
-    text = in_header or request.GET.get(PARAMETER, "")
+    place, text = _shown(request)
     dashboard = f"{site_address(request)}/dashboard"
     if not text:
-        raise KeyMissing(f"Send your API key in the header {HEADER}. {dashboard} shows it.", HEADER)
-    place = HEADER if in_header else PARAMETER
+        sentence = f"Send your API key in the header {HEADER}. {dashboard} shows it."
+        raise _refused(KEY_MISSING, sentence, place)
     try:
-        held = key_lookup.find(text)
+        held = find(text)
     except DatabaseFault as fault:
         raise _unavailable() from fault
     if held is None:
-        raise KeyUnknown(
+        sentence = (
             "This API key is not known: it may be mistyped, cut off, or rotated away. "
-            f"{dashboard} shows the one that works.",
-            place,
+            f"{dashboard} shows the one that works."
         )
+        raise _refused(KEY_UNKNOWN, sentence, place)
     if held.revoked:
-        raise KeyRevoked(f"This API key was revoked. {dashboard} makes another.", place)
+        sentence = f"This API key was revoked. {dashboard} makes another."
+        raise _refused(KEY_REVOKED, sentence, place)
     if held.owner_disabled:
-        raise OwnerDisabled(
-            "The operator has disabled the account that this API key belongs to.", place
-        )
+        sentence = "The operator has disabled the account that this API key belongs to."
+        raise _refused(KEY_OWNER_DISABLED, sentence, place)
     return held.key
+
+
+def _shown(request: HttpRequest) -> tuple[str, str]:
+    """Where the request shows a key, and the key. Of several, the first of these counts."""
+    scheme, _, token = request.headers.get(AUTHORIZATION, "").partition(" ")
+    shown = {
+        HEADER: request.headers.get(HEADER, ""),
+        AUTHORIZATION: token.strip() if scheme.lower() == "bearer" else "",
+        PARAMETER: request.GET.get(PARAMETER, ""),
+    }
+    return next(((place, text) for place, text in shown.items() if text), (HEADER, ""))
+
+
+def _refused(kind: Code, sentence: str, place: str) -> Refusal:
+    challenge = {"WWW-Authenticate": 'Bearer realm="Tacitus"'}
+    return Refusal(kind, sentence, path=place, headers=challenge)
 
 
 def count_request(owner: Account, key_id: str) -> ApiKey:
@@ -125,9 +112,8 @@ def count_request(owner: Account, key_id: str) -> ApiKey:
     living = owner.keys.select_related("owner").filter(revoked=None)
     key = None if "\0" in key_id else living.filter(pk=key_id).first()
     if key is None:
-        raise KeyRevoked(
-            "This key is none of yours, or was revoked meanwhile. Choose another.", HEADER
-        )
+        sentence = "This key is none of yours, or was revoked meanwhile. Choose another."
+        raise _refused(KEY_REVOKED, sentence, HEADER)
     spent = _spend(key)
     if not spent.allowed:
         raise _too_many(spent)
@@ -138,9 +124,10 @@ def count_form(owner: Account) -> None:
     """Before a form has something done that no key was chosen for: as often as with one key."""
     spent = spend(f"forms of {owner.pk}", settings.REQUESTS_PER_MINUTE, MINUTE)
     if not spent.allowed:
-        raise TooManyRequests(
+        raise Refusal(
+            TOO_MANY_REQUESTS,
             f"An account sends {counted(spent.most, 'such form')} a minute, and these are used up. "
-            f"There are more in {counted(spent.seconds_left, 'second')}."
+            f"There are more in {counted(spent.seconds_left, 'second')}.",
         )
 
 
@@ -151,16 +138,47 @@ def _spend(key: ApiKey) -> Spent:
         raise _unavailable() from fault
 
 
-def _too_many(spent: Spent) -> TooManyRequests:
-    return TooManyRequests(
+def _too_many(spent: Spent) -> Refusal:
+    return Refusal(
+        TOO_MANY_REQUESTS,
         f"A key has {counted(spent.most, 'request')} a minute, and these are used up. "
         f"There are more in {counted(spent.seconds_left, 'second')}.",
     )
 
 
-def _unavailable() -> Unavailable:
+def _unavailable() -> Refusal:
     # Nobody is let in unseen.
-    return Unavailable(
+    return Refusal(
+        UNAVAILABLE,
         "The service cannot look up API keys at the moment. Try again in a few seconds.",
         headers={"Retry-After": "5"},
     )
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """A key that someone showed, and whether it may be used."""
+
+    key: ApiKey
+    revoked: bool
+    owner_disabled: bool
+
+
+def find(text: str) -> Held | None:
+    """The key that `text` is, if it is one. It is looked for by its name, then compared."""
+    key_id = id_in(text)
+    if key_id is None:
+        return None
+    key = ApiKey.objects.select_related("owner").filter(pk=key_id).first()
+    if key is None:
+        return None
+    digest = key_digest(text)
+    current = constant_time_compare(digest, key.digest)
+    previous = constant_time_compare(digest, key.previous_digest)
+    if not current and not (previous and _still(key.previous_until)):
+        return None
+    return Held(key, key.revoked is not None, not key.owner.is_active)
+
+
+def _still(until: datetime | None) -> bool:
+    return until is not None and timezone.now() < until

@@ -9,9 +9,9 @@ from django.http import HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import redirect
 
 from accounts import api_keys
-from accounts.key_names import key_name
+from accounts.api_keys import key_name
+from accounts.errors import Refusal
 from accounts.models import Account
-from accounts.refusals import Refusal
 from accounts.sessions import account_of
 from accounts.signed_in_forms import form_of_someone_signed_in
 

@@ -14,8 +14,8 @@ from django.template.response import TemplateResponse
 from django.utils.decorators import method_decorator
 from django.views.decorators.http import require_http_methods
 
-from accounts.attempts import count_password
-from accounts.refusals import Refusal
+from accounts.errors import Refusal
+from accounts.rate_limits import count_password
 
 View = TypeVar("View", bound=Callable[..., HttpResponseBase])
 read_or_sent = require_http_methods(["GET", "HEAD", "POST"])

@@ -6,13 +6,21 @@ so two that come together cannot both take the last one, and where the database 
 nothing is allowed. Time is the database's, because the clocks of workers differ.
 """
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
 
+from django.conf import settings
 from django.db import connection
+from django.http import HttpRequest
 
+from accounts.counting import counted
+from accounts.errors import TOO_MANY_ATTEMPTS, Refusal
 from accounts.models import Allowance
 from accounts.patience import waiting_briefly
+from accounts.siwe import browser_digest
+from accounts.wallets import Wallet
 
 DAY = 86_400
 
@@ -122,3 +130,76 @@ def uses(subjects: list[str]) -> dict[str, Use]:
         else Use(0, 0, None)
         for subject in subjects
     }
+
+
+# What one subscriber has at least, so that nobody gets a new allowance with each address of it.
+IPV6_NETWORK = 64
+Address = IPv4Address | IPv6Address
+
+
+def client_network(request: HttpRequest) -> str:
+    """The client's IPv4 address or IPv6 network, and `unknown` where none can be read."""
+    told = str(request.META.get("REMOTE_ADDR", ""))
+    address = _forwarded_for(request) or _read(told)
+    if address is None:
+        return "unknown"
+    if isinstance(address, IPv6Address):
+        if address.ipv4_mapped:
+            return str(address.ipv4_mapped)
+        return str(ip_network((int(address), IPV6_NETWORK), strict=False))
+    return str(address)
+
+
+def _forwarded_for(request: HttpRequest) -> Address | None:
+    """Behind a proxy, the last address that was added: those before it are the client's word."""
+    if not settings.BEHIND_PROXY:
+        return None
+    return _read(request.headers.get("X-Forwarded-For", "").rpartition(",")[2].strip())
+
+
+def _read(text: str) -> Address | None:
+    """An address as proxies write it: alone, with a port, or in brackets."""
+    match = re.fullmatch(r"\[(?P<six>[^]]*)\](?::\d+)?|(?P<four>[\d.]+):\d+", text)
+    try:
+        return ip_address((match["six"] or match["four"]) if match else text)
+    except ValueError:
+        return None
+
+
+WINDOW = 600  # seconds
+OF_A_NETWORK, OF_A_BROWSER, OF_A_WALLET = 200, 30, 30
+QUESTIONS_OF_A_NETWORK, PASSWORDS_OF_A_NETWORK = 20, 30
+
+
+def count_attempt(request: HttpRequest) -> None:
+    _count(f"sign-in from {client_network(request)}", OF_A_NETWORK, "from this network")
+    _count(f"sign-in by {browser_digest(request)}", OF_A_BROWSER, "in this browser")
+
+
+def count_message(request: HttpRequest) -> None:
+    _count(f"message to {client_network(request)}", OF_A_NETWORK, "from this network")
+
+
+def count_password(request: HttpRequest) -> None:
+    most = PASSWORDS_OF_A_NETWORK
+    _count(f"password from {client_network(request)}", most, "from this network")
+
+
+def count_question(request: HttpRequest) -> None:
+    most = QUESTIONS_OF_A_NETWORK
+    _count(f"question from {client_network(request)}", most, "with contract wallets from here")
+
+
+def count_signed(wallet: Wallet) -> None:
+    _count(f"sign-in as {wallet}", OF_A_WALLET, "with this wallet")
+
+
+def _count(subject: str, most: int, whose: str) -> None:
+    spent = spend(subject, most, WINDOW)
+    if not spent.allowed:
+        raise Refusal(
+            TOO_MANY_ATTEMPTS,
+            f"There were {most} attempts {whose} in ten minutes. "
+            f"Try again in {counted(spent.seconds_left, 'second')}.",
+            headers={"Retry-After": str(spent.seconds_left)},
+        )

@@ -15,15 +15,14 @@ from django.utils.http import url_has_allowed_host_and_scheme
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 
-from accounts import api_keys, sessions, wallet_login
-from accounts.attempts import count_attempt, count_message, count_question, count_signed
+from accounts import api_keys, sessions, siwe
 from accounts.contract_wallets import AskWallet
+from accounts.errors import ACCOUNT_DISABLED, REQUEST_MALFORMED, Refusal, answer_of
 from accounts.models import Account
-from accounts.refusals import Refusal, answer_of
+from accounts.rate_limits import count_attempt, count_message, count_question, count_signed
 from accounts.sessions import account_of
-from accounts.sign_in_message import STATEMENT
-from accounts.sign_in_refusals import AccountDisabled, RequestMalformed
 from accounts.signed_in_forms import form_of_someone_signed_in
+from accounts.siwe import STATEMENT
 from accounts.wallets import wallet_address, wallet_chain_id
 
 LONGEST_BODY = 65_536  # bytes
@@ -55,8 +54,8 @@ def message_to_sign(request: HttpRequest) -> HttpResponse:
         count_message(request)
         address = wallet_address(content.get("address"))
         chain_id = wallet_chain_id(content.get("chainId"))
-        message = wallet_login.issue(request, address, chain_id)
-        return {"message": message.text, "address": address}
+        message = siwe.issue(request, address, chain_id)
+        return {"message": message, "address": address}
 
     return _answer(request, issued)
 
@@ -64,12 +63,10 @@ def message_to_sign(request: HttpRequest) -> HttpResponse:
 def _signed_in(request: HttpRequest, content: Content, ask: AskWallet) -> dict[str, object]:
     count_attempt(request)
     text, signature = _text(content, "message"), _text(content, "signature")
-    signed = wallet_login.verify(
-        request, text, signature, ask, before=lambda: count_question(request)
-    )
+    signed = siwe.verify(request, text, signature, ask, before=lambda: count_question(request))
     count_signed(signed.wallet)
     with transaction.atomic():
-        wallet_login.spend_nonce(request, signed.nonce)
+        siwe.spend_nonce(request, signed.nonce)
         account, new = Account.objects.of_wallet(signed.wallet)
         if new:
             api_keys.add_key(account, api_keys.FIRST_NAME)
@@ -90,7 +87,7 @@ def _signed_in(request: HttpRequest, content: Content, ask: AskWallet) -> dict[s
 
 def _refuse_disabled(account: Account) -> None:
     if not account.is_active:
-        raise AccountDisabled("The operator has disabled this account.")
+        raise Refusal(ACCOUNT_DISABLED, "The operator has disabled this account.")
 
 
 @require_POST
@@ -133,8 +130,9 @@ def _content(request: HttpRequest) -> Content:
     except (ValueError, RecursionError):
         content = None
     if not isinstance(content, dict):
-        raise RequestMalformed(
-            f"The request is a JSON object of at most {LONGEST_BODY:,} bytes; this one is not."
+        raise Refusal(
+            REQUEST_MALFORMED,
+            f"The request is a JSON object of at most {LONGEST_BODY:,} bytes; this one is not.",
         )
     return content
 
@@ -142,7 +140,7 @@ def _content(request: HttpRequest) -> Content:
 def _text(content: Content, name: str) -> str:
     text = content.get(name)
     if not isinstance(text, str):
-        raise RequestMalformed(f"The request lacks {name}, which is a text.", path=name)
+        raise Refusal(REQUEST_MALFORMED, f"The request lacks {name}, which is a text.", path=name)
     return text
 
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from eth_utils.address import is_checksum_address, to_checksum_address
 
-from accounts import sign_in_refusals as refusals
+from accounts.errors import REQUEST_MALFORMED, Refusal
 
 SHORTEST_CUT = 16
 GREATEST_CHAIN_ID = 2**63 - 1  # that the database keeps
@@ -39,7 +39,8 @@ def wallet_address(given: object) -> str:
         digits = given[2:]
         if digits in {digits.lower(), digits.upper()} or is_checksum_address(given):
             return to_checksum_address(given)
-    raise refusals.WalletAddressMalformed(
+    raise Refusal(
+        REQUEST_MALFORMED,
         "An account's address is 0x and 40 hex digits, with the right checksum if it is in mixed "
         "case.",
         path="address",
@@ -52,6 +53,6 @@ def wallet_chain_id(given: object) -> int:
         chain_id = int(given, 0)
         if 1 <= chain_id <= GREATEST_CHAIN_ID:
             return chain_id
-    raise refusals.ChainIdMalformed(
-        "A network's chain id is a text such as 0x1 or 1.", path="chainId"
+    raise Refusal(
+        REQUEST_MALFORMED, "A network's chain id is a text such as 0x1 or 1.", path="chainId"
     )

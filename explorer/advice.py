@@ -30,6 +30,7 @@ ADVICE = {
     "registry_refuses": (
         "Submit it again. If the registry refuses it again, tell the operator this batch's id."
     ),
+    "cancelled": "Submit it again if you want it after all.",
     "transaction_failed": (
         "Submit it again. If its transactions fail again, tell the operator this batch's id."
     ),
@@ -54,7 +55,7 @@ ADVICE = {
     ),
     "method_missing": (
         "Ask the operator to add a node of this chain that offers eth_getProof and the other "
-        "methods that the README names."
+        "methods that the guide to operating names."
     ),
     "question_refused": (
         "Tell the operator: the nodes of this chain do not understand what they are asked."
@@ -64,7 +65,7 @@ ADVICE = {
     ),
     "too_much_gas": (
         "Tell the operator: proving one of the facts takes more gas than the destination lets a "
-        "transaction have, or than `gas_cap` in the routes file says."
+        "transaction have, or than gas_cap in the routes file says."
     ),
     "transaction_refused": (
         "Tell the operator this batch's id: the destination does not take the transaction at all."

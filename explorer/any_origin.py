@@ -5,6 +5,6 @@ EXPOSED = "RateLimit-Limit, RateLimit-Remaining, RateLimit-Reset, Retry-After, X
 ANY_ORIGIN = {"Access-Control-Allow-Origin": "*", "Access-Control-Expose-Headers": EXPOSED}
 PREFLIGHT = {
     "Access-Control-Allow-Methods": "GET, HEAD, POST",
-    "Access-Control-Allow-Headers": "api-key, content-type, idempotency-key",
+    "Access-Control-Allow-Headers": "api-key, authorization, content-type, idempotency-key",
     "Access-Control-Max-Age": "86400",
 }

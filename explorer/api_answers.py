@@ -16,9 +16,9 @@ from django.db import InterfaceError, OperationalError
 from django.http import HttpRequest, HttpResponse
 from django.template.loader import render_to_string
 
-from accounts import http_refusals as http
-from accounts.key_check import HEADER, PARAMETER
-from accounts.refusals import Refusal, answer_of
+from accounts import errors as http
+from accounts.errors import Refusal, answer_of
+from accounts.key_check import AUTHORIZATION, HEADER, PARAMETER
 from accounts.site_address import site_address
 from explorer.any_origin import ANY_ORIGIN, PREFLIGHT
 from explorer.logs import request_id
@@ -44,6 +44,8 @@ class ApiAnswers:
             response = _in_our_shape(request, response)
         elif response.status_code == HTTPStatus.MOVED_PERMANENTLY and _is_of_the_api(request):
             response = answer_of(_https_needed())
+        # Also of an address that is none: a page of another origin is to read that it is not there.
+        shared |= settings.API_CORS and _is_missing(response)
         for name, value in ANY_ORIGIN.items() if shared else ():
             response[name] = value
         return response
@@ -86,12 +88,19 @@ def _wants_json(request: HttpRequest) -> bool:
 
 def _shows_a_key(request: HttpRequest) -> bool:
     # Not in request.GET, which refuses to read more parameters than are read.
-    return HEADER in request.headers or f"{PARAMETER}=" in request.META.get("QUERY_STRING", "")
+    if HEADER in request.headers or AUTHORIZATION in request.headers:
+        return True
+    return f"{PARAMETER}=" in request.META.get("QUERY_STRING", "")
 
 
 def _is_the_frameworks(response: HttpResponse) -> bool:
     failed = response.status_code >= HTTPStatus.BAD_REQUEST
     return failed and not response.get("Content-Type", "").startswith(JSON)
+
+
+def _is_missing(response: HttpResponse) -> bool:
+    is_json = response.get("Content-Type", "").startswith(JSON)
+    return is_json and response.status_code == HTTPStatus.NOT_FOUND
 
 
 def _is_elsewhere(request: HttpRequest) -> bool:
@@ -121,22 +130,26 @@ def _refusal(request: HttpRequest, response: HttpResponse) -> Refusal:
         return PLAIN[response.status_code]()
     match response.status_code:
         case HTTPStatus.NOT_FOUND:
-            return http.NothingHere(f"There is nothing at this address. {_where(request)}")
+            return Refusal(
+                http.NOTHING_HERE, f"There is nothing at this address. {_where(request)}"
+            )
         case HTTPStatus.METHOD_NOT_ALLOWED:
             allowed = response.get("Allow", "")
-            return http.MethodNotAllowed(
-                f"This address does not take {request.method}; it takes {allowed}."
+            return Refusal(
+                http.METHOD_NOT_ALLOWED,
+                f"This address does not take {request.method}; it takes {allowed}.",
             )
         case HTTPStatus.FORBIDDEN:
-            return http.NotAllowed("This is not for whoever asks so.")
+            return Refusal(http.NOT_ALLOWED, "This is not for whoever asks so.")
         case status if status >= HTTPStatus.INTERNAL_SERVER_ERROR:
-            return http.FaultOfOurs(
+            return Refusal(
+                http.FAULT_OF_OURS,
                 "Something broke on our side. It is logged, and the operator finds it by the "
-                f"request's id, {request_id.get()}."
+                f"request's id, {request_id.get()}.",
             )
         case _:
-            return http.RequestNotUnderstood(
-                f"This request could not be understood. {_where(request)}"
+            return Refusal(
+                http.BAD_REQUEST, f"This request could not be understood. {_where(request)}"
             )
 
 
@@ -144,35 +157,39 @@ def _where(request: HttpRequest) -> str:
     return f"{site_address(request)}/docs/api tells what there is."
 
 
-def _host_unknown() -> http.HostUnknown:
-    return http.HostUnknown(
+def _host_unknown() -> Refusal:
+    return Refusal(
+        http.HOST_UNKNOWN,
         "This service does not answer to the name that it was asked under. Its operator sets its "
-        "names with SITE_URL and EXTRA_HOSTS."
+        "names with SITE_URL and EXTRA_HOSTS.",
     )
 
 
-def _https_needed() -> http.HttpsNeeded:
+def _https_needed() -> Refusal:
     """And not sent on: a POST would come as a GET, and a key once more over http the next time."""
-    return http.HttpsNeeded(
+    return Refusal(
+        http.HTTPS_NEEDED,
         "This was asked over plain http, where a key can be read on its way. Ask at "
-        f"{settings.SITE_URL}."
+        f"{settings.SITE_URL}.",
     )
 
 
-def _too_large() -> http.BodyTooLarge:
-    return http.BodyTooLarge("The body is larger than any that is read here.")
+def _too_large() -> Refusal:
+    return Refusal(http.BODY_TOO_LARGE, "The body is larger than any that is read here.")
 
 
-def _form_with_files() -> http.ContentTypeUnsupported:
-    return http.ContentTypeUnsupported(
+def _form_with_files() -> Refusal:
+    return Refusal(
+        http.CONTENT_TYPE_UNSUPPORTED,
         "A body that is multipart/form-data is read nowhere here. Send a batch as "
         "application/json, and a form as application/x-www-form-urlencoded.",
         path="Content-Type",
     )
 
 
-def _unavailable() -> http.Unavailable:
-    return http.Unavailable(
+def _unavailable() -> Refusal:
+    return Refusal(
+        http.UNAVAILABLE,
         "The service cannot reach its database at the moment. Try again in a few seconds.",
         headers={"Retry-After": "5"},
     )

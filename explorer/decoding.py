@@ -7,12 +7,11 @@ from datetime import UTC, datetime
 from eth_utils.address import to_checksum_address
 
 from accounts.wallets import shortened
+from queries.amounts import exact_amount, gwei, short_amount
 from queries.reading.facts import FactKind, FactView
 
-UNIT, GWEI = 18, 9  # digits
 BLOB = 131_072  # units of gas
 NUMBER_SHOWN = 10**15  # a greater one is shown as hex where there is little room
-DECIMALS_SHOWN = 6
 # Hashes of nothing.
 EMPTY_TRIE = "56e81f171bcc55a6ff8345e692c0f86e5b48e01b996cadc001622fb5e363b421"
 EMPTY_CODE = "c5d2460186f7233c927e7db2dcc703c0e500b653ca82273b7bfad8045d85a470"
@@ -103,15 +102,6 @@ def is_absent(fields: Mapping[str, str]) -> bool:
     }
 
 
-def in_units(amount: int, digits: int, decimals: int | None = None) -> str:
-    """1,234.5; with an ellipsis where more decimals follow than are shown."""
-    whole, rest = divmod(amount, 10**digits)
-    shown = f"{rest:0{digits}}".rstrip("0")
-    if decimals is not None and len(shown) > decimals:
-        shown = f"{shown[:decimals]}…"
-    return f"{whole:,}.{shown}" if shown else f"{whole:,}"
-
-
 def _account_field(name: str, number: int, currency: str) -> Decoded:
     if name == "BALANCE":
         return _amount(number, currency)
@@ -128,10 +118,7 @@ def _account_field(name: str, number: int, currency: str) -> Decoded:
 
 
 def _amount(wei: int, currency: str) -> Decoded:
-    exact = f"{in_units(wei, UNIT)} {currency}"
-    short = f"{in_units(wei, UNIT, DECIMALS_SHOWN)} {currency}"
-    if 0 < wei < 10 ** (UNIT - DECIMALS_SHOWN):
-        short = f"{wei:,} wei"
+    exact, short = exact_amount(wei, currency), short_amount(wei, currency)
     return Decoded(short, exact, (Reading("wei", f"{wei:,}"),))
 
 
@@ -163,8 +150,7 @@ def _blob_gas(number: int) -> Decoded:
 
 
 def _base_fee(wei: int) -> Decoded:
-    gwei = f"{in_units(wei, GWEI)} gwei"
-    return Decoded(gwei, gwei, (Reading("wei", f"{wei:,}"),))
+    return Decoded(gwei(wei), gwei(wei), (Reading("wei", f"{wei:,}"),))
 
 
 def _address(number: int) -> Decoded:

@@ -9,8 +9,8 @@ from functools import cached_property
 
 from django.conf import settings
 
+from accounts.errors import Refusal
 from accounts.reading import KeyChoice
-from accounts.refusals import Refusal
 from explorer.batch_desk import HEADER_FIELDS, PROPS, BatchDesk, path_of
 from explorer.estimate_view import EstimateView
 from explorer.form_words import in_words

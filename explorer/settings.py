@@ -1,8 +1,8 @@
 """Every setting of Tacitus, and the only reader of the environment.
 
 Safe by default: without a word from the operator this is production, and what production
-needs and does not have is said in a sentence instead of guessed. The README's table of
-settings is compared with this file by a test.
+needs and does not have is said in a sentence instead of guessed. A test compares this file with
+explorer/docs/configuration.md.
 """
 
 import os

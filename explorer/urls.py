@@ -154,6 +154,11 @@ def of_accounts(routes: Routes, limits: BatchLimits) -> list[URLPattern]:
     return [
         path("dashboard", dashboard.dashboard, links, name="dashboard"),
         path("dashboard/batches", dashboard.own_batches, links, name="own-batches"),
+        path(
+            "dashboard/batches/<str:batch_id>/cancel",
+            dashboard.cancel_batch,
+            name="cancel-own-batch",
+        ),
         path("dashboard/webhooks", dashboard.own_webhooks, name="own-webhooks"),
         path(
             "dashboard/webhooks/<str:event>/replay",

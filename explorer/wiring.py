@@ -8,6 +8,7 @@ from django.core.exceptions import ImproperlyConfigured
 
 from accounts.contract_wallets import WalletAnswer
 from explorer.live_check import AskRegistry, Outcome, RegistryWord, compared
+from queries.cancellation import cancel
 from queries.chain import wallets
 from queries.chain.errors import ChainError, RegistryAbsent
 from queries.chain.json_rpc import NodeRefused, NodeUnreachable
@@ -34,7 +35,7 @@ def _configured() -> Routes:
         raise ImproperlyConfigured(str(fault)) from None
 
 
-__all__ = ["LIMITS", "ROUTES", "DemoWalletGone", "ask_wallet", "replay"]
+__all__ = ["LIMITS", "ROUTES", "DemoWalletGone", "ask_wallet", "cancel", "replay"]
 
 ROUTES = _configured()
 

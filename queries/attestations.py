@@ -18,16 +18,17 @@ from eth_keys.datatypes import Signature
 from eth_keys.exceptions import BadSignature
 from eth_utils.exceptions import ValidationError
 
-from queries.chain.json_rpc import FAULTS, BoundedSession
+from accounts.errors import Refusal
+from queries.bounded_http import FAULTS, BoundedSession
 from queries.chain.signer import Signer
 from queries.chain.solidity import call_data
 from queries.chain.source import SourceChain
 from queries.errors import (
-    AttestationContradicted,
-    AttestationMalformed,
-    AttestationUntrusted,
-    AttestationUnwanted,
-    BlockBeyondHead,
+    ATTESTATION_CONTRADICTED,
+    ATTESTATION_MALFORMED,
+    ATTESTATION_UNTRUSTED,
+    ATTESTATION_UNWANTED,
+    BLOCK_BEYOND_HEAD,
 )
 from queries.limits import Limits
 from queries.models import Attestation, BlockJob, Head, Query
@@ -71,17 +72,17 @@ def read_line(line: str) -> SignedAttestation:
     try:
         return read_attestation(json.loads(line))
     except (ValueError, RecursionError):
-        raise AttestationMalformed(f"The line is no JSON. {_WANTED}") from None
+        raise Refusal(ATTESTATION_MALFORMED, f"The line is no JSON. {_WANTED}") from None
 
 
 def read_attestation(content: object) -> SignedAttestation:
     if not isinstance(content, dict):
-        raise AttestationMalformed(f"This is no JSON object. {_WANTED}")
+        raise Refusal(ATTESTATION_MALFORMED, f"This is no JSON object. {_WANTED}")
     for name, shape in SHAPES.items():
         text = content.get(name)
         if not isinstance(text, str) or not re.fullmatch(shape, text):
-            raise AttestationMalformed(
-                f"The word's {name} is missing or not understood.", path=name
+            raise Refusal(
+                ATTESTATION_MALFORMED, f"The word's {name} is missing or not understood.", path=name
             )
     attested = Attested(
         int(content["originChainId"]),
@@ -99,8 +100,9 @@ _WANTED = f"A word has {', '.join(SHAPES)}."
 def registry_of(routes: Routes, source: int, destination: int) -> Registry:
     registry = routes.registries.get((source, destination))
     if registry is None or registry.kind is not RegistryKind.ATTESTED:
-        raise AttestationUntrusted(
-            f"The routes here have no attested registry of chain {source} on chain {destination}."
+        raise Refusal(
+            ATTESTATION_UNTRUSTED,
+            f"The routes here have no attested registry of chain {source} on chain {destination}.",
         )
     return registry
 
@@ -127,7 +129,8 @@ def take(routes: Routes, signed: SignedAttestation, *, only_wanted: bool = False
         },
     )
     if kept.block_hash != told.block_hash.hex():
-        raise AttestationContradicted(
+        raise Refusal(
+            ATTESTATION_CONTRADICTED,
             f"{signer} has said another hash of block {told.block:,} before; the first one stays.",
             path="blockHash",
         )
@@ -169,13 +172,17 @@ def _place(registry: Registry) -> dict[str, Any]:
 
 def _signer(registry: Registry, signed: SignedAttestation) -> str:
     if signed.attested.registry != bytes.fromhex(registry.address[2:]):
-        raise AttestationUntrusted(
-            "The word is for another registry than the one in the routes here.", path="registry"
+        raise Refusal(
+            ATTESTATION_UNTRUSTED,
+            "The word is for another registry than the one in the routes here.",
+            path="registry",
         )
     signer = _signer_of(signed.attested.digest, signed.signature)
     if signer is None or signer not in registry.signers:
-        raise AttestationUntrusted(
-            "The signature is of none of the registry's signers.", path="signature"
+        raise Refusal(
+            ATTESTATION_UNTRUSTED,
+            "The signature is of none of the registry's signers.",
+            path="signature",
         )
     return signer
 
@@ -201,13 +208,17 @@ def _refuse_unwanted(registry: Registry, block: int) -> None:
     head = Head.objects.filter(chain=registry.source).first()
     if head is None or block > head.number:
         seen = f"the last one seen there is {head.number:,}" if head else "none was seen yet"
-        raise BlockBeyondHead(
-            f"Block {block:,} is no block of chain {registry.source} yet: {seen}.", path="block"
+        raise Refusal(
+            BLOCK_BEYOND_HEAD,
+            f"Block {block:,} is no block of chain {registry.source} yet: {seen}.",
+            path="block",
         )
     lowest = block - registry.longest_range
     if not wanted(registry).filter(Q(needed__lte=block, needed__gte=lowest)).exists():
-        raise AttestationUnwanted(
-            f"No query waits for a block that block {block:,} leads back to.", path="block"
+        raise Refusal(
+            ATTESTATION_UNWANTED,
+            f"No query waits for a block that block {block:,} leads back to.",
+            path="block",
         )
 
 
@@ -237,7 +248,9 @@ class Attester:
     def sign(self, block: int) -> SignedAttestation:
         final = self._source.head().final_number
         if not 0 <= block <= final:
-            raise BlockBeyondHead(f"Block {block:,} is not final: the last final one is {final:,}.")
+            raise Refusal(
+                BLOCK_BEYOND_HEAD, f"Block {block:,} is not final: the last final one is {final:,}."
+            )
         return self._sign(block)
 
     def sign_final(self, blocks: Iterable[int]) -> list[SignedAttestation]:

@@ -15,18 +15,19 @@ from django.utils import timezone
 from ulid import ULID
 
 from accounts.counting import counted
+from accounts.errors import Refusal
 from accounts.models import Account
 from accounts.rate_limits import DAY, spend
 from queries.batch_turns import next_turn
 from queries.durable import durably
 from queries.engines.waking import wake
 from queries.errors import (
-    BlockBeyondHead,
-    FeeTooLow,
-    IdempotencyKeyMalformed,
-    IdempotencyKeyReused,
-    MoreFactsThanADay,
-    TooManyFacts,
+    BLOCK_BEYOND_HEAD,
+    FEE_TOO_LOW,
+    IDEMPOTENCY_KEY_MALFORMED,
+    IDEMPOTENCY_KEY_REUSED,
+    MORE_FACTS_THAN_A_DAY,
+    TOO_MANY_FACTS,
 )
 from queries.limits import Limits
 from queries.models import Batch, Head, Query
@@ -89,7 +90,8 @@ def _facts(queries: Iterable[Query]) -> int:
     )
     most = settings.FACTS_PER_DAY
     if asked > most:
-        raise MoreFactsThanADay(
+        raise Refusal(
+            MORE_FACTS_THAN_A_DAY,
             f"This batch asks for {counted(asked, 'fact')}, and no account may ask for more than "
             f"{most:,} in a day here: it is never taken. Split it into several batches, for "
             "several days.",
@@ -102,7 +104,8 @@ def _count(facts: int, owner: Account) -> None:
     """All that is asked for is kept, whether it is proven or not, and costs who asks nothing."""
     spent = spend(f"facts of {owner.pk}", settings.FACTS_PER_DAY, DAY, facts)
     if not spent.allowed:
-        raise TooManyFacts(
+        raise Refusal(
+            TOO_MANY_FACTS,
             f"This batch asks for {counted(facts, 'fact')}. An account may ask for "
             f"{spent.most:,} in a day here, and has fewer left until "
             f"{counted(spent.seconds_left, 'second')} from now.",
@@ -112,7 +115,8 @@ def _count(facts: int, owner: Account) -> None:
 
 def _check_key(key: str | None) -> None:
     if key is not None and not _KEY.fullmatch(key):
-        raise IdempotencyKeyMalformed(
+        raise Refusal(
+            IDEMPOTENCY_KEY_MALFORMED,
             f"{IDEMPOTENCY_KEY} has 1 to {LONGEST_KEY} characters of visible ASCII, without "
             "spaces. A random UUID is a good one.",
             path=IDEMPOTENCY_KEY,
@@ -124,7 +128,8 @@ def _earlier(owner: Account, key: str | None, digest: str) -> Batch | None:
         return None
     batch = Batch.objects.filter(owner=owner, idempotency_key=key).first()
     if batch and batch.request_digest != digest:
-        raise IdempotencyKeyReused(
+        raise Refusal(
+            IDEMPOTENCY_KEY_REUSED,
             f"This {IDEMPOTENCY_KEY} came before with another batch, {batch.id}. Take a new key "
             "for a new batch.",
             path=IDEMPOTENCY_KEY,
@@ -134,7 +139,8 @@ def _earlier(owner: Account, key: str | None, digest: str) -> Batch | None:
 
 def _check_fee(request: BatchRequest, *, free: bool) -> None:
     if not request.fee and not free:
-        raise FeeTooLow(
+        raise Refusal(
+            FEE_TOO_LOW,
             f'fee is "0", but proving on chain {request.destination} is not free here. Offer the '
             "most that may be spent on the batch, in wei; POST /estimate tells how much it takes.",
             path="fee",
@@ -159,7 +165,8 @@ def _check_head(block: BlockRequest, head: Head | None, limits: Limits) -> None:
     if asked > last + (ahead if head else 0):
         latest = type(block.selector)(last)
         seen = "the last one seen there is" if head else "none can be beyond"
-        raise BlockBeyondHead(
+        raise Refusal(
+            BLOCK_BEYOND_HEAD,
             f"{block.selector} is no block of chain {block.source} yet: {seen} {latest}.",
             path=block.path,
         )

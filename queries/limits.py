@@ -51,14 +51,14 @@ class Limits:
         3600.0,
         60,
         DAY,
-        "A node whose newest block is older is reported by `check_setup`.",
+        "A node whose newest block is older is reported by check_setup.",
     )
     poll_interval: float = _limit(
         12.0, 0.1, 60, "Time between two requests for each node's head while nothing needs it."
     )
     head_age: float = _limit(0.25, 0.01, 10, "A head, or a daily budget, is read again after this.")
     check_interval: float = _limit(
-        300.0, 1, DAY, "Time between two checks of `finalized`, ENS and the signer's balance."
+        300.0, 1, DAY, "Time between two checks of the final block, ENS and the signer's balance."
     )
     quorum_wait: float = _limit(
         120.0, 0, DAY, "Time after which one node's answer counts while no other node answers."
@@ -77,7 +77,7 @@ class Limits:
         1.5,
         0,
         60,
-        "Time to gather jobs for one transaction, or to resolve one batch's names, at a stretch.",
+        "Time to gather jobs for one transaction, or to check final ones, at a stretch.",
     )
     batch_max_age: float = _limit(
         DAY, 1, 365 * DAY, "A batch that could have been proven for this long is rejected."

@@ -141,6 +141,7 @@ class SentTransaction(models.Model):
     chain = models.PositiveBigIntegerField()
     sender = models.CharField(max_length=42)
     nonce = models.PositiveBigIntegerField()
+    to = models.CharField(max_length=42, default="")  # in lower case
     raw = BytesField()  # signed; the newest where it was replaced
     hashes = models.JSONField(default=list)  # of all that were sent under this nonce
     max_fee = models.CharField(max_length=64)  # wei for each gas

@@ -4,7 +4,7 @@ Those that were never mined show as much: each node and header lies under its ow
 """
 
 import time
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import suppress
 from itertools import chain
 from typing import Any
@@ -18,10 +18,11 @@ from queries.chain.registry import (
     SlotRead,
     TimestampRead,
 )
-from queries.chain.signer import SignedParts, parts_of
-from queries.chain.source import nothing
+from queries.chain.signer import parts_of
+from queries.chain.source import Asked, nothing
 from queries.models import BlockJob, KeptProof, SentTransaction
-from queries.pipeline.wanted import missing
+from queries.pipeline.wanted import Missing
+from queries.proving.account_proofs import AccountProof
 from queries.proving.call_reading import Shown, Stored, read_call
 from queries.proving.errors import NodeMissing, ProofError
 from queries.proving.header_fields import HeaderField
@@ -43,30 +44,28 @@ def shown_of(
     A header's fields lie in the header, which the job keeps.
     """
     wanted = [read for read in reads if not isinstance(read, HeaderFieldRead)]
-    sent = (parts.data for _, parts in _sent(SentTransaction.objects.all(), job))
+    sent = (call for _, call in _sent(SentTransaction.objects.all(), job))
     return _read(chain(sent, _kept(job)), wanted, _seldom(meanwhile))
 
 
 def who_stored(
-    job: BlockJob, registry: str, reads: Iterable[FactRead], meanwhile: Callable[[], object]
+    job: BlockJob,
+    mined: QuerySet[SentTransaction],
+    reads: Iterable[FactRead],
+    meanwhile: Callable[[], object],
 ) -> int | None:
-    """Key of the first of the job's transactions that were mined and have stored one of the facts
-    there.
-    """
-    wanted = set(reads)
-    mined, now_and_then = SentTransaction.objects.filter(succeeded=True), _seldom(meanwhile)
-    for key, parts in _sent(mined, job):
-        if parts.to == registry.lower() and any(
-            not wanted.isdisjoint(_facts_of(stored))
-            for stored in _read([parts.data], wanted, now_and_then).stored
-        ):
+    """Key of the first of these transactions that have stored one of the facts for the job."""
+    wanted, now_and_then = set(reads), _seldom(meanwhile)
+    for key, call in _sent(mined, job):
+        shown = _read([call], wanted, now_and_then)
+        if any(not wanted.isdisjoint(_facts_of(stored)) for stored in shown.stored):
             return key
     return None
 
 
-def _sent(rows: QuerySet[SentTransaction], job: BlockJob) -> Iterator[tuple[int, SignedParts]]:
+def _sent(rows: QuerySet[SentTransaction], job: BlockJob) -> Iterator[tuple[int, bytes]]:
     for key, raw in _some_at_once(rows.filter(for_jobs__job=job, brings_hash=False), "raw"):
-        yield key, parts_of(raw)
+        yield key, parts_of(raw).data
 
 
 def _kept(job: BlockJob) -> Iterator[bytes]:
@@ -133,20 +132,16 @@ def _facts_of(stored: Stored) -> Iterator[FactRead]:
             yield SlotRead(account.name, block, slot)
 
 
-def not_shown(header: Header, reads: Iterable[FactRead], shown: Shown) -> Sequence[FactRead]:
-    """Those of the facts that nothing shown proves."""
-    wanted = list(reads)
-    checked = CheckedNodes()
-    unshown: set[FactRead] = set()
-    for account, (_, slots) in missing(wanted).accounts.items():
+def proofs_in(
+    shown: Shown, header: Header, wanted: Missing
+) -> tuple[list[AccountProof], list[Asked]]:
+    """The proofs of these accounts and slots, and what nothing shown proves."""
+    proofs, unshown, checked = list[AccountProof](), list[Asked](), CheckedNodes()
+    for account, (_, slots) in wanted.accounts.items():
         try:
-            rebuilt_account_proof(header.state_root, account, slots, shown.nodes, checked)
+            proofs.append(
+                rebuilt_account_proof(header.state_root, account, slots, shown.nodes, checked)
+            )
         except NodeMissing:
-            unshown |= {read for read in wanted if _is_of(account, read)}
-    if header.hash not in shown.children:
-        unshown |= {read for read in wanted if isinstance(read, TimestampRead)}
-    return [read for read in wanted if read in unshown]
-
-
-def _is_of(account: bytes, read: FactRead) -> bool:
-    return isinstance(read, AccountFieldRead | SlotRead) and read.account == account
+            unshown.append((account, slots))
+    return proofs, unshown

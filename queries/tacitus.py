@@ -450,6 +450,8 @@ def _refusal(answer: requests.Response, content: bytes) -> TacitusError:
             retryable=answer.status_code in MADE_FOR_RETRIES,
             **known,
         )
+    more = _text(told, "detail")
+    sentence = f"{sentence}. {more}" if more else sentence
     return Refused(sentence, code=code, path=path, retryable=retryable, **known)
 
 
@@ -501,11 +503,12 @@ def _status(batch_id: str, told: Mapping[str, Any]) -> Status:
     ended = _member(told, "queryStatus", str)
     rejected = None
     if ended == "REJECTED":
+        cause = told.get("rejection")
         rejected = Rejected(
-            _text(told, "error") or "The batch was rejected.",
-            code=_text(told, "code") or "rejected",
-            retryable=told.get("retryable") is True,
-            step=_text(told, "step"),
+            _text(cause, "message") or "The batch was rejected.",
+            code=_text(cause, "code") or "rejected",
+            retryable=isinstance(cause, dict) and cause.get("retryable") is True,
+            step=_text(cause, "step"),
             batch_id=batch_id,
         )
     state = ended if ended in {"DONE", "REJECTED"} else _text(told, "status") or ended

@@ -20,7 +20,6 @@ from queries.models import Batch, BlockJob, Query, SentTransaction, WebhookDeliv
 from queries.pipeline.queue import shared_now
 from queries.route_records import count_new_facts
 from queries.statuses import ENDED, BatchStatus, StepName
-from queries.wait_reasons import Reason
 
 log = logging.getLogger("tacitus.prover")
 
@@ -159,31 +158,6 @@ def attach(batches: Sequence[str], destination: int) -> None:
     )
     unattached = Query.objects.filter(batch__in=batches, job=None, ended=False)
     unattached.exclude(block=None).update(job=Subquery(jobs.values("pk")[:1]))
-
-
-def settle_anew(batch: str, queries: Iterable[Query], pause: timedelta, why: Reason) -> None:
-    """The blocks of these are not those of their times: the batch is to be settled anew for them.
-
-    What they had begun was of another block, and begins anew.
-    """
-    steps = {column: None for step in ORDER for column in (step.began, step.completed)}
-    del steps[StepName.INITIAL_STATE.began]
-    with transaction.atomic():
-        # Locked first: whoever closes the batch now has done so, or finds these without a job.
-        held = Batch.objects.filter(pk=batch).exclude(status__in=ENDED)
-        if not held.select_for_update().exists():
-            return
-        moved = Query.objects.filter(pk__in=[query.pk for query in queries], ended=False)
-        moved.update(
-            job=None,
-            block=None,
-            header_transaction=None,
-            account_transaction=None,
-            **steps,
-        )
-        moved.exclude(name="").update(account="")  # the name is resolved at the new block
-        due = shared_now() + pause
-        held.update(look_again=due, wait_code=why.code, waits_for=why.sentence[:300])
 
 
 def step_of(queries: QuerySet[Query]) -> StepName:

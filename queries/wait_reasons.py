@@ -34,14 +34,6 @@ class WaitCode(StrEnum):
         "time_not_reached",
         "No block after the time that was asked for is there yet.",
     )
-    TIME_LOOKED_UP_ANEW = (
-        "time_looked_up_anew",
-        "The block that was found for the time is not the last one at it, and is looked up anew.",
-    )
-    NAMES_IN_TURN = (
-        "names_in_turn",
-        "Whom ENS names mean is looked up for some batches after others; this one's turn comes.",
-    )
     # What the destination knows
     NEXT_BLOCK_MISSING = (
         "next_block_missing",

@@ -24,12 +24,13 @@ from django.db import transaction
 from django.db.models import Q
 
 from accounts.counting import counted
+from accounts.errors import Refusal
 from accounts.models import Account
 from accounts.rate_limits import spend
 from accounts.webhook_secrets import webhook_secret
-from queries.chain.json_rpc import PlainPool, SecurePool
+from queries.bounded_http import PlainPool, SecurePool
 from queries.engines.waking import wake
-from queries.errors import TooManyReplays
+from queries.errors import TOO_MANY_REPLAYS
 from queries.fact_names import shown_values
 from queries.models import Batch, Query, WebhookAttempt, WebhookDelivery
 from queries.pipeline.queue import Lease, shared_now
@@ -152,7 +153,8 @@ def replay(owner: Account, event: str) -> DeliveryView | None:
 def _spend(owner: Account) -> None:
     spent = spend(f"replays of {owner.pk}", REPLAYS_AN_HOUR, HOUR)
     if not spent.allowed:
-        raise TooManyReplays(
+        raise Refusal(
+            TOO_MANY_REPLAYS,
             f"An account has {REPLAYS_AN_HOUR} webhooks an hour sent again, and these are used up. "
             f"There are more in {counted(spent.seconds_left, 'second')}.",
             headers={"Retry-After": str(spent.seconds_left)},
@@ -237,6 +239,20 @@ def _looked_up(target: Target) -> list[str]:
     looking.start()
     looking.join(LOOKUP)
     return list(found)
+
+
+def is_private(url: str) -> bool:
+    """Whether the host is written as an address or name that is not of the public internet.
+
+    Any other name is looked up when the webhook is sent.
+    """
+    host = (urlsplit(url).hostname or "").rstrip(".").lower()
+    if host == "localhost" or host.endswith(".localhost"):
+        return True
+    try:
+        return not is_public(host)
+    except ValueError:
+        return False
 
 
 def is_public(text: str) -> bool:

@@ -483,7 +483,7 @@ class Checks:
                 yield f"a batch was not taken ({batch.refused or 'no answer'}): {batch.body}"
         for status in self._listed:
             if status["queryStatus"] != "DONE":
-                why = status["waitsFor"] or status.get("error")
+                why = status["waitsFor"] or status.get("rejection")
                 yield f"{status['internalId']} is {status['status']}, not DONE: {why}"
 
     def _webhooks(self) -> Counter[tuple[str, str]]:
@@ -579,7 +579,8 @@ class Checks:
     def _of_repetitions(self, chain: Chain, sent: list[dict[str, Any]]) -> Iterator[str]:
         """Each transaction proves something new of each account that it names.
 
-        One that a reorg undid may find nothing to do when it is mined again.
+        One that a reorg undid may find nothing to do when it is mined again. Where a node lied
+        about gas, an account is named once for each half of its facts.
         """
         registries = [each.lower() for each in self._service.registries.values()]
         for each in sent:
@@ -588,9 +589,10 @@ class Checks:
             is_undone = (chain.id, nonce) in self._installation.undone
             if each["to"] not in registries or has_failed or is_undone:
                 continue
-            named = sum(each["input"].count(account[2:].lower()) for account in ACCOUNTS)
-            proven = sum(log["topics"][0] == ACCOUNT_PROVEN for log in receipt["logs"])
-            if named > proven or not receipt["logs"]:
+            named = {account for account in ACCOUNTS if account[2:].lower() in each["input"]}
+            events = [log["topics"] for log in receipt["logs"]]
+            proven = {to_checksum_address(at[1][-40:]) for at in events if at[0] == ACCOUNT_PROVEN}
+            if named - proven or not events:
                 yield f"nonce {nonce} on {chain.id} proves again what was proven: {each['hash']}"
 
     def of_programs(self) -> Iterator[str]:

@@ -12,7 +12,6 @@ from django.db import connection
 from django.test.client import MULTIPART_CONTENT, RequestFactory
 from django.utils.http import urlencode
 
-from queries.chain import node_pool
 from tests.emptied import emptied_without_new_files
 
 pytest_plugins = [
@@ -106,9 +105,3 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def _touches_database(item: pytest.Item) -> bool:
     fixtures = set(getattr(item, "fixturenames", ()))
     return item.get_closest_marker("django_db") is not None or bool(fixtures & DATABASE_FIXTURES)
-
-
-@pytest.fixture(autouse=True)
-def _no_node_is_known(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A port may have been another test's node, which failed."""
-    monkeypatch.setattr(node_pool, "_known", {})

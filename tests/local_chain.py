@@ -2,10 +2,12 @@
 
 import time
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
 import pytest
 
+from queries.chain import node_pool
 from queries.chain.local_node import LocalNode, local_node
 from queries.chain.solidity import selector
 from tests.builds import artifact
@@ -16,6 +18,18 @@ ETHER = 10**18
 DAY = 86_400  # seconds
 HOLDER = "0xd8dA6BF26964aF9D7eEd9e03E53415D37aA96045"
 SIGNER_KEY = "0x" + 32 * "5a"
+
+
+@contextmanager
+def undone(node: LocalNode) -> Iterator[None]:
+    """Undo at the end what happens inside."""
+    snapshot = node.rpc.ask("evm_snapshot")
+    try:
+        yield
+    finally:
+        node.rpc.ask("evm_revert", snapshot)
+        # Its pool may still hold what was mined inside, whose nonces are free again.
+        node.rpc.ask("anvil_dropAllTransactions")
 
 
 class Deployed:
@@ -40,6 +54,12 @@ class Deployed:
 def a_day_ago() -> tuple[str, str]:
     """A chain that began then has no head in the future, however many blocks are mined."""
     return "--timestamp", str(int(time.time()) - DAY)
+
+
+@pytest.fixture(autouse=True)
+def _no_node_is_known(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A port may have been another test's node, which failed."""
+    monkeypatch.setattr(node_pool, "_known", {})
 
 
 @pytest.fixture(scope="session")

@@ -28,7 +28,7 @@ L1_SEEN_EVERY = 2.0  # seconds
 OPTIONS = ("--block-time", "1", *KEEPS_ITS_PAST)
 
 ROUTES = """\
-# Made by `make demo`; the README tells what may stand here.
+# Made by `make demo`; explorer/docs/configuration.md says what may stand here.
 
 [chains.{a}]
 name = "Demo A"

@@ -27,6 +27,7 @@ def tell(terminal: Terminal, it: Running) -> None:
         ("API key", key),
         ("Demo A", f"{chains.a.url}  chain {CHAIN_A}"),
         ("Demo B", f"{chains.b.url}  chain {CHAIN_B}"),
+        ("Registry", f"{chains.native}  on Demo A, of Demo A"),
         ("Files", f"{it.folder}: routes.toml, and a log of each program"),
     ):
         terminal.line(f"{name:<10}{value}")

@@ -13,8 +13,8 @@ from django.db import Error
 from django.http import HttpRequest, HttpResponse, HttpResponseNotAllowed
 from django.utils.crypto import constant_time_compare
 
-from accounts import http_refusals as http
-from accounts.refusals import Refusal, answer_of
+from accounts import errors as http
+from accounts.errors import Refusal, answer_of
 from explorer.monitoring.exposition import CONTENT_TYPE, exposition
 from explorer.monitoring.measures import metrics
 from explorer.wiring import ROUTES
@@ -42,7 +42,7 @@ class Metrics:
             seen = operations(sorted(ROUTES.chains), _most_a_day())
         except Error:
             log.exception("The database does not answer.")
-            return answer_of(http.Unavailable("The database does not answer."))
+            return answer_of(Refusal(http.UNAVAILABLE, "The database does not answer."))
         content = exposition(metrics(seen, settings.VERSION))
         return HttpResponse(
             content, content_type=CONTENT_TYPE, headers={"Cache-Control": "no-store"}
@@ -59,14 +59,17 @@ def _refusal(request: HttpRequest) -> Refusal | None:
     if not settings.METRICS_TOKEN:
         if _comes_from_this_machine(request):
             return None
-        return http.NotAllowed(
+        return Refusal(
+            http.NOT_ALLOWED,
             "This machine alone may read the metrics, and not through a proxy. From elsewhere it "
-            "takes the operator's METRICS_TOKEN."
+            "takes the operator's METRICS_TOKEN.",
         )
     scheme, _, token = request.headers.get("Authorization", "").partition(" ")
     if scheme.lower() == "bearer" and constant_time_compare(token.strip(), settings.METRICS_TOKEN):
         return None
-    return http.NotAllowed("The metrics take `Authorization: Bearer` and the operator's token.")
+    return Refusal(
+        http.NOT_ALLOWED, "The metrics take `Authorization: Bearer` and the operator's token."
+    )
 
 
 def _comes_from_this_machine(request: HttpRequest) -> bool:

@@ -29,8 +29,7 @@ def _of_the_work(seen: Operations) -> Iterator[Metric]:
     yield _gauge("tacitus_batches", "Batches that have not ended.", _by("status", statuses))
     yield _gauge(
         "tacitus_oldest_batch_age_seconds",
-        "Since the oldest batch that has not ended was submitted, without those that wait for ENS "
-        "names; 0 where there is none.",
+        "Since the oldest batch that has not ended was submitted; 0 where there is none.",
         [Sample(seen.batches.oldest)],
     )
     yield _gauge(
@@ -41,8 +40,7 @@ def _of_the_work(seen: Operations) -> Iterator[Metric]:
     )
     yield _gauge(
         "tacitus_queue_rows",
-        "What provers have to do, by how it stands with them; failing waits for another try, names "
-        "for nodes to say whom a batch's ENS names mean.",
+        "What provers have to do, by how it stands with them; failing waits for another try.",
         [
             Sample(count, {"queue": name, "state": State(state).value})
             for name, queue in seen.queues.items()

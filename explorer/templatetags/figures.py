@@ -25,6 +25,8 @@ def counted(number: int, forms: str) -> str:
 @register.filter
 def wei(amount: int, currency: str = "ETH") -> str:
     """In the unit that reads best: 0, 21,000 wei, 1.5 gwei, 0.000338 ETH."""
+    if amount == 2**256 - 1:  # as the API without fees asks for
+        return "without a ceiling"
     for unit, digits in ((currency, 18), ("gwei", 9)):
         if amount >= 10 ** (digits - 5):
             whole, rest = divmod(amount, 10**digits)

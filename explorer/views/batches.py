@@ -8,8 +8,10 @@ from django.shortcuts import render
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
+from accounts.sessions import account_of
 from explorer.batch_page import BatchParts, parts_of
 from explorer.page_links import PageLinks
+from queries.reading.batches import is_own
 
 HTMX_STOPS = 286  # its status for an answer that is the last one
 OPENED = re.compile(r"(\d{1,20}-t?\d{1,20})(?::(\d{1,9}))?")
@@ -23,7 +25,9 @@ def batch(request: HttpRequest, batch_id: str, links: PageLinks) -> HttpResponse
     opened = _opened(request) if "open" in request.GET else None
     place = request.GET.get("query", "")
     page = _parts(request, batch_id, opened, wanted=int(place) if PLACE.fullmatch(place) else None)
-    return render(request, "batch.html", {"page": page, "links": links})
+    is_open = not page.ended and request.user.is_authenticated
+    may_cancel = is_open and is_own(account_of(request), batch_id)
+    return render(request, "batch.html", {"page": page, "links": links, "may_cancel": may_cancel})
 
 
 @require_safe

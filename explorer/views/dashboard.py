@@ -11,13 +11,13 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
 from accounts import reading as accounts
+from accounts.errors import Refusal
 from accounts.key_check import count_form
-from accounts.refusals import Refusal
 from accounts.sessions import account_of
 from accounts.signed_in_forms import form_of_someone_signed_in
 from accounts.webhook_secrets import webhook_secret
 from explorer.page_links import PageLinks
-from explorer.wiring import replay
+from explorer.wiring import cancel, replay
 from queries.reading.batches import batches_of, is_batch_id
 from queries.reading.deliveries import deliveries_of
 from queries.reading.spending import MOST_ADDED, spending_of
@@ -92,6 +92,19 @@ def replay_delivery(request: HttpRequest, event: str) -> HttpResponse:
         raise Http404
     messages.success(request, "It is being sent again.")
     return redirect("own-webhooks")
+
+
+@form_of_someone_signed_in
+def cancel_batch(request: HttpRequest, batch_id: str) -> HttpResponse:
+    account = account_of(request)
+    try:
+        count_form(account)
+        cancel(account, batch_id)
+    except Refusal as refusal:
+        messages.error(request, refusal.detail or refusal.sentence)
+        return redirect("own-batches")
+    messages.success(request, "The batch is cancelled.")
+    return redirect("batch", batch_id)
 
 
 def _cursor(request: HttpRequest) -> str | None:

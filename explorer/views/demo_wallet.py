@@ -13,10 +13,8 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 from eth_utils.address import to_checksum_address
 
-from accounts import wallet_login
-from accounts.http_refusals import NotAllowed, Unavailable
-from accounts.refusals import Refusal, answer_of
-from accounts.sign_in_refusals import RequestMalformed
+from accounts import siwe
+from accounts.errors import NOT_ALLOWED, REQUEST_MALFORMED, UNAVAILABLE, Refusal, answer_of
 from explorer.wiring import DemoWalletGone, demo_wallet
 
 LONGEST_MESSAGE = 10_000  # characters
@@ -37,10 +35,10 @@ def account(request: HttpRequest) -> HttpResponse:
 def sign(request: HttpRequest) -> HttpResponse:
     def signed() -> dict[str, object]:
         text = _message(request)
-        asked = wallet_login.check_issued(request, text)
+        asked = siwe.check_issued(request, text)
         with demo_wallet() as wallet:
             if asked.address != to_checksum_address(wallet.payer):
-                raise RequestMalformed("The demo wallet signs only for its own account.")
+                raise Refusal(REQUEST_MALFORMED, "The demo wallet signs only for its own account.")
             return {"signature": wallet.sign_text(text)}
 
     return _answer(request, signed)
@@ -52,7 +50,7 @@ def _answer(request: HttpRequest, made: Callable[[], dict[str, object]]) -> Http
         return JsonResponse(made())
     except DemoWalletGone:
         gone = "The chain that the demo wallet signs with does not answer. Start the demo again."
-        return answer_of(Unavailable(gone))
+        return answer_of(Refusal(UNAVAILABLE, gone))
     except Refusal as refusal:
         return answer_of(refusal)
 
@@ -61,7 +59,7 @@ def _refuse_strangers(request: HttpRequest) -> None:
     """`serve` listens at no other address then; this holds whatever serves."""
     forwarded = any(name in request.headers for name in ("Forwarded", "X-Forwarded-For"))
     if forwarded or not _is_this_machine(request.META.get("REMOTE_ADDR", "")):
-        raise NotAllowed("The demo wallet is for the machine that the demo runs on.")
+        raise Refusal(NOT_ALLOWED, "The demo wallet is for the machine that the demo runs on.")
 
 
 def _is_this_machine(address: str) -> bool:
@@ -78,5 +76,7 @@ def _message(request: HttpRequest) -> str:
     except (ValueError, KeyError, TypeError, RecursionError):
         text = None
     if not isinstance(text, str) or len(text) > LONGEST_MESSAGE:
-        raise RequestMalformed("The request lacks message, which is a text.", path="message")
+        raise Refusal(
+            REQUEST_MALFORMED, "The request lacks message, which is a text.", path="message"
+        )
     return text

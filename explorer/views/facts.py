@@ -7,8 +7,7 @@ from django.shortcuts import render
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
-from accounts.client_address import client_network
-from accounts.rate_limits import spend
+from accounts.rate_limits import client_network, spend
 from explorer.decoding import no_such_account
 from explorer.fact_lines import fact_line
 from explorer.live_check import AskRegistry, Outcome, RegistryWord

@@ -11,8 +11,8 @@ from django.shortcuts import redirect, render
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST
 
+from accounts.errors import Refusal
 from accounts.reading import keys_to_choose
-from accounts.refusals import Refusal
 from accounts.sessions import account_of
 from explorer.batch_desk import BatchDesk, path_of
 from explorer.estimate_view import estimate_view

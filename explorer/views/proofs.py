@@ -8,7 +8,7 @@ from django.http.response import HttpResponseBase
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
-from accounts.refusals import Refusal, answer_of
+from accounts.errors import Refusal, answer_of
 from queries.reading import batches
 
 

@@ -7,6 +7,7 @@ from queries.pipeline.estimate import Readiness
 from queries.proving.header_fields import HeaderField
 from queries.proving.witnesses import AccountField
 from queries.reading.deliveries import DeliveryState
+from queries.routes import RegistryKind
 from queries.statuses import BatchStatus, StepName, StepStatus
 
 NUMBER: Schema = {"type": "string", "pattern": DECIMAL}
@@ -63,9 +64,19 @@ BATCH: dict[str, Schema] = {
 CAUSE: dict[str, Schema] = {
     "error": TEXT,
     "code": {"enum": rejection_codes()},
-    "path": TEXT,
     "retryable": FLAG,
     "step": {"enum": [*StepName.values, None]},
+}
+REJECTED: dict[str, Schema] = {
+    "rejection": _whole(
+        {
+            "code": CAUSE["code"],
+            "message": TEXT,
+            "step": CAUSE["step"],
+            "retryable": FLAG,
+        }
+    ),
+    "info": _texts(),
 }
 QUERY: dict[str, Schema] = {
     "originChainId": NUMBER,
@@ -110,22 +121,38 @@ PRICE: dict[str, Schema] = {
 
 def answer_schemas(codes: list[str]) -> dict[str, Schema]:
     """By the names under which the document holds them; `codes` are those of all refusals."""
+    details = {**REJECTED, "queries": _list_of("Query"), "nextQuery": _or_null(COUNT)}
+    batch_query = {
+        "id": ID,
+        "status": BATCH["queryStatus"],
+        "data": _or_null(_list_of("Query")),
+    }
     return {
-        "Submitted": _whole({"internalId": ID, "warnings": _list_of("Warning")}),
+        "Submitted": _whole({"internalId": ID, "page": TEXT, "warnings": _list_of("Warning")}),
         "Warning": _whole({"sentence": TEXT, "path": TEXT}),
-        "BatchStatus": _whole(
-            BATCH, beside={**CAUSE, "queries": _list_of("Query"), "nextQuery": _or_null(COUNT)}
-        ),
-        "Batch": _whole(BATCH, beside=CAUSE),
+        "BatchStatus": _whole(BATCH, beside=details),
+        "BatchQuery": _whole(BATCH | {"batchQuery": _whole(batch_query)}, beside=details),
+        "Batch": _whole(BATCH, beside=REJECTED),
         "Batches": _whole({"batches": _list_of("Batch"), "cursor": _or_null(ID)}),
         "Query": _whole(QUERY),
         "Step": _whole(STEP),
         "Proof": proof_schema(),
         "Connections": _whole({"connections": _list_of("Connection")}),
-        "Connection": _whole({"originChainId": NUMBER, "destinationChainId": NUMBER}),
+        "Connection": _whole(
+            {
+                "originChainId": NUMBER,
+                "destinationChainId": NUMBER,
+                "origin": {"$ref": "#/components/schemas/Chain"},
+                "destination": {"$ref": "#/components/schemas/Chain"},
+                "kind": {"enum": list(RegistryKind)},
+                "registry": TEXT,
+            }
+        ),
+        "Chain": _whole({"name": TEXT, "aliases": _texts()}),
         "ApiKey": _api_key(),
         **_estimate(),
         **_webhooks(),
+        **_later(),
         "AttestationTaken": _whole({"signer": TEXT, "block": NUMBER}),
         "WantedAttestations": _whole({"wanted": _list_of("Wanted")}),
         "Wanted": _whole(
@@ -136,7 +163,33 @@ def answer_schemas(codes: list[str]) -> dict[str, Schema]:
                 "blocks": {"type": "array", "items": NUMBER},
             }
         ),
-        "Error": _whole({"error": TEXT, "code": {"enum": codes}, "path": TEXT, "retryable": FLAG}),
+        "Error": _whole(
+            {"error": TEXT, "code": {"enum": codes}, "path": TEXT, "retryable": FLAG},
+            beside={"detail": TEXT},
+        ),
+    }
+
+
+def _later() -> dict[str, Schema]:
+    """Of the later API of the retired service."""
+    query: dict[str, Schema] = {
+        "internal_id": TEXT,
+        "status": {"enum": ["COMPLETED", "IN_PROGRESS", "REJECTED"]},
+        "typ": {"enum": ["ACCOUNT", "HEADER"]},
+        "created_at": MOMENT,
+        "completed_at": MOMENT_OR_NULL,
+    }
+    action = query | {
+        "status": {"enum": ["COMPLETED", "IN_PROGRESS", "PENDING", "REJECTED"]},
+        "typ": {"enum": StepName.values},
+        "created_at": MOMENT_OR_NULL,
+        "transaction_hash": TEXT_OR_NULL,
+    }
+    return {
+        "RequestTaken": _whole({"status": {"enum": BatchStatus.values}, "request_id": ID}),
+        "LaterQueries": _whole({"queries": {"type": "array", "items": _whole(query)}}),
+        "LaterActions": _whole({"actions": {"type": "array", "items": _whole(action)}}),
+        "Alive": _whole({"message": {"enum": ["Alive!"]}}),
     }
 
 

@@ -33,13 +33,14 @@ def told_batch(shown: BatchView) -> dict[str, object]:
         **_told_reason(shown.waits_for),
     }
     if shown.error:
-        told |= {
-            "error": shown.error.sentence,
+        # Not `error`: existing clients throw on that before they read `queryStatus`.
+        told["rejection"] = {
             "code": shown.error.code,
-            "path": "",
-            "retryable": shown.error.retryable,
+            "message": shown.error.sentence,
             "step": shown.error.step or None,
+            "retryable": shown.error.retryable,
         }
+        told["info"] = [shown.error.sentence]
     return told
 
 

@@ -1,19 +1,19 @@
 """The endpoints for signers of attested registries."""
 
-from accounts import http_refusals as http
-from accounts.refusals import Refusal
+from accounts import errors as general
+from accounts.errors import Code
 from queries import errors
 from queries.api.attestation_views import MOST_WANTED
 from queries.api.endpoint import Endpoint
 
-OF_A_SMALL_BODY: tuple[type[Refusal], ...] = (
-    http.BodyTooLarge,
-    http.ContentTypeUnsupported,
-    errors.NotJson,
-    errors.NestedTooDeeply,
-    errors.DuplicateKey,
-    errors.TextNotStorable,
-    errors.NumberMalformed,
+OF_A_SMALL_BODY: tuple[Code, ...] = (
+    general.BODY_TOO_LARGE,
+    general.CONTENT_TYPE_UNSUPPORTED,
+    errors.NOT_JSON,
+    errors.NESTED_TOO_DEEPLY,
+    errors.DUPLICATE_KEY,
+    errors.TEXT_NOT_STORABLE,
+    errors.NUMBER_MALFORMED,
 )
 
 ATTESTATION_ENDPOINTS = (
@@ -27,12 +27,12 @@ ATTESTATION_ENDPOINTS = (
         body="Attestation",
         refusals=(
             *OF_A_SMALL_BODY,
-            errors.AttestationMalformed,
-            errors.AttestationUntrusted,
-            errors.AttestationContradicted,
-            errors.AttestationUnwanted,
-            errors.BlockBeyondHead,
-            errors.TooManyAttestations,
+            errors.ATTESTATION_MALFORMED,
+            errors.ATTESTATION_UNTRUSTED,
+            errors.ATTESTATION_CONTRADICTED,
+            errors.ATTESTATION_UNWANTED,
+            errors.BLOCK_BEYOND_HEAD,
+            errors.TOO_MANY_ATTESTATIONS,
         ),
         needs_key=False,
     ),
@@ -42,7 +42,7 @@ ATTESTATION_ENDPOINTS = (
         "wantedAttestations",
         f"The newest {MOST_WANTED} blocks of each attested registry that queries wait for.",
         "WantedAttestations",
-        refusals=(errors.TooManyAttestations,),
+        refusals=(errors.TOO_MANY_ATTESTATIONS,),
         needs_key=False,
     ),
 )

@@ -10,15 +10,14 @@ from django.http import HttpRequest, HttpResponse
 from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_POST, require_safe
 
-from accounts.client_address import client_network
 from accounts.counting import counted
+from accounts.errors import Refusal, answer_of
 from accounts.key_check import MINUTE
-from accounts.rate_limits import spend
-from accounts.refusals import Refusal, answer_of
+from accounts.rate_limits import client_network, spend
 from queries import attestations
 from queries.api.answers import answer
 from queries.api.bodies import json_body
-from queries.errors import TooManyAttestations
+from queries.errors import TOO_MANY_ATTESTATIONS
 from queries.routes import RegistryKind, Routes
 
 A_MINUTE = 120
@@ -69,7 +68,8 @@ def wanted_attestations(_request: HttpRequest, routes: Routes) -> HttpResponse:
 def _spend(request: HttpRequest) -> None:
     spent = spend(f"attestations from {client_network(request)}", A_MINUTE, MINUTE)
     if not spent.allowed:
-        raise TooManyAttestations(
+        raise Refusal(
+            TOO_MANY_ATTESTATIONS,
             f"A network has {A_MINUTE} requests about attestations a minute, and these are used "
             f"up. There are more in {counted(spent.seconds_left, 'second')}.",
             headers={"Retry-After": str(spent.seconds_left)},

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from queries import errors
+from queries.cancellation import CANCELLED
 from queries.chain.ens import EnsFault
 from queries.chain.errors import ChainAnswer, ChainError
 from queries.pipeline.anchors import AnotherBlockAccumulated, OutOfReach
@@ -64,13 +65,14 @@ def _all() -> Iterator[BatchCode]:
             )
     for name in _below(EnsFault):
         yield BatchCode(name.code, _meaning(name), rejects=True)
-    for refusal in (errors.RouteUnsupported, errors.BlockBeyondHead, errors.FeeTooLow):
-        yield BatchCode(refusal.code, _meaning(refusal), rejects=True)
+    for refusal in (errors.ROUTE_UNSUPPORTED, errors.BLOCK_BEYOND_HEAD, errors.FEE_TOO_LOW):
+        yield BatchCode(refusal.code, refusal.meaning, rejects=True)
     yield BatchCode(OutOfReach.code, _meaning(OutOfReach), rejects=True)
     another = _meaning(AnotherBlockAccumulated)
     yield BatchCode(AnotherBlockAccumulated.code, another, rejects=True)
     failed = "Several transactions for the block were mined and failed, which has cost gas."
     yield BatchCode(TRANSACTION_FAILED, failed, rejects=True)
+    yield BatchCode(CANCELLED, "Its owner cancelled it before anything was signed.", rejects=True)
 
 
 def _below(base: type[Fault]) -> Iterator[type[Fault]]:

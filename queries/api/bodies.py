@@ -7,8 +7,8 @@ import re
 
 from django.http import HttpRequest, UnreadablePostError
 
-from accounts.http_refusals import BodyTooLarge, ContentTypeUnsupported, RequestNotUnderstood
-from queries.errors import NotJson
+from accounts.errors import BAD_REQUEST, BODY_TOO_LARGE, CONTENT_TYPE_UNSUPPORTED, Refusal
+from queries.errors import NOT_JSON
 from queries.schema.strict_json import read_json
 from queries.schema.wording import quoted
 
@@ -22,13 +22,15 @@ def json_body(request: HttpRequest, most_bytes: int) -> object:
     _check_coding(request.headers.get("Content-Encoding", ""))
     length = request.headers.get("Content-Length", "")
     if not re.fullmatch("[0-9]{0,18}", length):
-        raise RequestNotUnderstood("Content-Length is not a number of bytes.")
+        raise Refusal(BAD_REQUEST, "Content-Length is not a number of bytes.")
     if int(length or 0) > most_bytes:
-        raise BodyTooLarge(f"The body has {int(length):,} bytes; at most {most_bytes:,} are read.")
+        raise Refusal(
+            BODY_TOO_LARGE, f"The body has {int(length):,} bytes; at most {most_bytes:,} are read."
+        )
     try:
         body = request.body
     except UnreadablePostError:
-        raise NotJson("The body ends before its Content-Length says.") from None
+        raise Refusal(NOT_JSON, "The body ends before its Content-Length says.") from None
     return read_json(body, most_bytes)
 
 
@@ -36,7 +38,8 @@ def _check_kind(content_type: str) -> None:
     """None is taken for JSON, because some clients say nothing."""
     kind = content_type.partition(";")[0].strip().lower()
     if kind and not _JSON.fullmatch(kind):
-        raise ContentTypeUnsupported(
+        raise Refusal(
+            CONTENT_TYPE_UNSUPPORTED,
             f"The body is sent as {quoted(kind)}; send it as application/json.",
             path="Content-Type",
         )
@@ -45,7 +48,8 @@ def _check_kind(content_type: str) -> None:
 def _check_coding(coding: str) -> None:
     """A small compressed body could be any size."""
     if coding.strip().lower() not in {"", "identity"}:
-        raise ContentTypeUnsupported(
+        raise Refusal(
+            CONTENT_TYPE_UNSUPPORTED,
             f"The body is sent in the coding {quoted(coding)}; send it as it is, uncompressed.",
             path="Content-Encoding",
         )

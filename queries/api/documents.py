@@ -1,7 +1,6 @@
 """The API's description, for programs and for people."""
 
 import json
-from dataclasses import dataclass
 
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse, JsonResponse
@@ -15,22 +14,12 @@ from queries.api.batch_codes import batch_codes
 from queries.api.endpoint import Endpoint
 from queries.api.endpoints import ENDPOINTS, by_status, every_refusal
 from queries.api.example_answers import EXAMPLE_ANSWERS
-from queries.api.openapi import EXAMPLES_OF_BODIES, document, meaning
+from queries.api.openapi import EXAMPLES_OF_BODIES, document
 from queries.api.proof_endpoints import PROOF_PARTS
 from queries.api.request_fields import request_fields
 from queries.api.webhook_description import TOLD, pauses
 from queries.schema.batch_rules import BatchLimits
 from queries.webhooks import MOST_FACTS, WHOLE
-
-
-@dataclass(frozen=True, slots=True)
-class RefusalView:
-    """A kind of refusal, for the page: a template would call the class itself."""
-
-    code: str
-    status: int
-    meaning: str
-    retryable: bool
 
 
 @csrf_exempt
@@ -52,10 +41,7 @@ def api_page(request: HttpRequest, limits: BatchLimits) -> HttpResponse:
                 for each in ENDPOINTS
             ],
             "refused": _written(EXAMPLE_ANSWERS["Error"]),
-            "refusals": [
-                RefusalView(each.code, each.status.value, meaning(each), retryable=each.retryable)
-                for each in every_refusal()
-            ],
+            "refusals": every_refusal(),
             "batch_codes": batch_codes(),
             "proof_parts": PROOF_PARTS,
             "webhook_headers": TOLD,
@@ -73,7 +59,7 @@ def api_page(request: HttpRequest, limits: BatchLimits) -> HttpResponse:
 
 
 def _written(content: object) -> str:
-    return json.dumps(content, indent=2) if content else ""
+    return json.dumps(content, indent=2, ensure_ascii=False) if content else ""
 
 
 def _bodies(endpoint: Endpoint) -> list[tuple[str, str]]:

@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass
 
-from accounts import key_check as keys
-from accounts.refusals import Refusal
+from accounts import errors as general
+from accounts.errors import Code
 from queries.api.parameters import CURSOR, LIMIT
 from queries.api.request_schema import Schema
 
@@ -41,17 +41,17 @@ class Endpoint:
     answer: str  # the schema of its success
     parameters: tuple[Parameter, ...] = ()
     body: str = ""  # the schema of its body
-    refusals: tuple[type[Refusal], ...] = ()
+    refusals: tuple[Code, ...] = ()
     needs_key: bool = True
     links: tuple[Link, ...] = ()
 
 
-OF_THE_KEY: tuple[type[Refusal], ...] = (
-    keys.KeyMissing,
-    keys.KeyUnknown,
-    keys.KeyRevoked,
-    keys.OwnerDisabled,
-    keys.TooManyRequests,
+OF_THE_KEY: tuple[Code, ...] = (
+    general.KEY_MISSING,
+    general.KEY_UNKNOWN,
+    general.KEY_REVOKED,
+    general.KEY_OWNER_DISABLED,
+    general.TOO_MANY_REQUESTS,
 )
 
 

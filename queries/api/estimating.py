@@ -11,6 +11,7 @@ from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_POST
 
 from accounts.counting import counted
+from accounts.errors import Refusal
 from accounts.key_check import MINUTE, with_api_key
 from accounts.models import Account, ApiKey
 from accounts.rate_limits import spend
@@ -19,7 +20,7 @@ from queries.api.answers import answer
 from queries.api.bodies import json_body
 from queries.api.estimate_answers import told_estimate
 from queries.chain.errors import ChainError
-from queries.errors import ChainUnavailable, EstimatesBusy, TooManyEstimates
+from queries.errors import CHAIN_UNAVAILABLE, ESTIMATES_BUSY, TOO_MANY_ESTIMATES
 from queries.held_threads import place_to_wait
 from queries.models import Batch
 from queries.pipeline.chains import Chains
@@ -70,7 +71,8 @@ def _estimated(asked: BatchRequest, routes: Routes) -> Estimate:
         try:
             return estimate(chains, asked.destination, queries)
         except ChainError as fault:
-            raise ChainUnavailable(
+            raise Refusal(
+                CHAIN_UNAVAILABLE,
                 f"{fault} An estimate asks for {SECONDS:.0f} seconds at most; a batch that is "
                 "submitted waits as long as it takes.",
                 headers=RETRY_AFTER,
@@ -80,15 +82,18 @@ def _estimated(asked: BatchRequest, routes: Routes) -> Estimate:
 def _spend(owner: Account) -> None:
     spent = spend(f"estimates of {owner.pk}", A_MINUTE, MINUTE)
     if not spent.allowed:
-        raise TooManyEstimates(
+        raise Refusal(
+            TOO_MANY_ESTIMATES,
             f"An account has {A_MINUTE} estimates a minute, and these are used up. There are more "
             f"in {counted(spent.seconds_left, 'second')}.",
             headers={"Retry-After": str(spent.seconds_left)},
         )
 
 
-def _busy(why: str) -> EstimatesBusy:
-    return EstimatesBusy(f"{why} right now. Try again in a few seconds.", headers=RETRY_AFTER)
+def _busy(why: str) -> Refusal:
+    return Refusal(
+        ESTIMATES_BUSY, f"{why} right now. Try again in a few seconds.", headers=RETRY_AFTER
+    )
 
 
 @contextmanager

@@ -110,7 +110,11 @@ EVENT: dict[str, object] = {
 }
 
 EXAMPLE_ANSWERS: dict[str, object] = {
-    "Submitted": {"internalId": _BATCH["internalId"], "warnings": []},
+    "Submitted": {
+        "internalId": _BATCH["internalId"],
+        "page": f"https://proofs.example.org/explorer/query/{_BATCH['internalId']}",
+        "warnings": [],
+    },
     "Estimate": {
         "destinationChainId": "11155111",
         "free": False,
@@ -135,6 +139,27 @@ EXAMPLE_ANSWERS: dict[str, object] = {
         ],
     },
     "BatchStatus": {**_BATCH, "queries": [_QUERY], "nextQuery": None},
+    "BatchQuery": {
+        **_BATCH,
+        "queries": [_QUERY],
+        "nextQuery": None,
+        "batchQuery": {"id": _BATCH["internalId"], "status": "DONE", "data": [_QUERY]},
+    },
+    "Batch": _WAITING
+    | {
+        "status": "REJECTED",
+        "queryStatus": "REJECTED",
+        "ended": _BATCH["ended"],
+        "waitsFor": None,
+        "waitCode": None,
+        "rejection": {
+            "code": "cancelled",
+            "message": "Its owner cancelled it.",
+            "step": "INITIAL_STATE",
+            "retryable": False,
+        },
+        "info": ["Its owner cancelled it."],
+    },
     "Batches": {"batches": [_WAITING, _BATCH], "cursor": None},
     "Deliveries": {"deliveries": [_DELIVERY], "cursor": None},
     "Delivery": _DELIVERY,
@@ -142,8 +167,42 @@ EXAMPLE_ANSWERS: dict[str, object] = {
     "Event": EVENT,
     "Proof": PROOF_EXAMPLE,
     "Connections": {
-        "connections": [{"originChainId": "11155111", "destinationChainId": "11155111"}]
+        "connections": [
+            {
+                "originChainId": "11155111",
+                "destinationChainId": "11155111",
+                "origin": {"name": "Sepolia", "aliases": ["SEPOLIA"]},
+                "destination": {"name": "Sepolia", "aliases": ["SEPOLIA"]},
+                "kind": "native",
+                "registry": "0x5FbDB2315678afecb367f032d93F642f64180aa3",
+            }
+        ]
     },
+    "RequestTaken": {"status": "RECEIVED", "request_id": _BATCH["internalId"]},
+    "LaterQueries": {
+        "queries": [
+            {
+                "internal_id": f"{_BATCH['internalId']}-0",
+                "status": "COMPLETED",
+                "typ": "ACCOUNT",
+                "created_at": "2026-11-20T07:41:03.204Z",
+                "completed_at": "2026-11-20T07:41:31.870Z",
+            }
+        ]
+    },
+    "LaterActions": {
+        "actions": [
+            {
+                "internal_id": f"{_BATCH['internalId']}-0-HEADER_ACCUMULATED",
+                "status": "COMPLETED",
+                "typ": "HEADER_ACCUMULATED",
+                "created_at": "2026-11-20T07:41:03.902Z",
+                "completed_at": "2026-11-20T07:41:16.240Z",
+                "transaction_hash": _TRANSACTION["transactionHash"],
+            }
+        ]
+    },
+    "Alive": {"message": "Alive!"},
     "AttestationTaken": {
         "signer": "0x69030ef8C2744b37a096fAf2A4C78B4dAec1308b",
         "block": "5186021",

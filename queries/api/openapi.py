@@ -1,13 +1,12 @@
 """The API's description of itself, OpenAPI 3.1, made of what the code knows."""
 
-import inspect
 from http import HTTPStatus
 from typing import Any
 
 from django.conf import settings
 
+from accounts.errors import Code
 from accounts.key_check import HEADER, PARAMETER
-from accounts.refusals import Refusal
 from queries.api.answer_schema import answer_schemas
 from queries.api.attestation_schema import ATTESTATION_EXAMPLE, attestation_schema
 from queries.api.described_headers import headers_of
@@ -16,6 +15,7 @@ from queries.api.endpoints import ANYWHERE, ENDPOINTS, by_status, every_refusal
 from queries.api.example_answers import EXAMPLE_ANSWERS
 from queries.api.request_schema import (
     EVERYTHING_EXAMPLE,
+    LATER_EXAMPLE,
     SPECIFICATION_EXAMPLE,
     Schema,
     request_schemas,
@@ -28,6 +28,7 @@ EXAMPLES_OF_BODIES: dict[str, dict[str, dict[str, Any]]] = {
         "specification": {"summary": "One balance.", "value": SPECIFICATION_EXAMPLE},
         "everything": {"summary": "All that can be asked for.", "value": EVERYTHING_EXAMPLE},
     },
+    "LaterRequest": {"request": {"summary": "One balance.", "value": LATER_EXAMPLE}},
     "Attestation": {"word": {"summary": "A signer's word.", "value": ATTESTATION_EXAMPLE}},
 }
 _ABOUT = (
@@ -61,6 +62,7 @@ def document(limits: BatchLimits, server: str) -> dict[str, object]:
         "components": {
             "securitySchemes": {
                 "header": {"type": "apiKey", "in": "header", "name": HEADER},
+                "bearer": {"type": "http", "scheme": "bearer"},
                 "parameter": {
                     "type": "apiKey",
                     "in": "query",
@@ -81,15 +83,13 @@ def document(limits: BatchLimits, server: str) -> dict[str, object]:
     }
 
 
-def meaning(refusal: type[Refusal]) -> str:
-    return inspect.getdoc(refusal) or ""
-
-
 def _operation(endpoint: Endpoint) -> Schema:
     operation: Schema = {
         "operationId": endpoint.name,
         "summary": endpoint.summary,
-        "security": [{"header": []}, {"parameter": []}] if endpoint.needs_key else [],
+        "security": [{"header": []}, {"bearer": []}, {"parameter": []}]
+        if endpoint.needs_key
+        else [],
         "parameters": [
             {
                 "name": each.name,
@@ -131,9 +131,9 @@ def _responses(endpoint: Endpoint) -> Schema:
     return told
 
 
-def _refused(refusals: list[type[Refusal]]) -> Schema:
+def _refused(refusals: list[Code]) -> Schema:
     return {
-        "description": "\n".join(f"`{each.code}`: {meaning(each)}" for each in refusals),
+        "description": "\n".join(f"`{each.code}`: {each.meaning}" for each in refusals),
         "content": {
             "application/json": {
                 "schema": {

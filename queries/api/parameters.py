@@ -4,7 +4,8 @@ import re
 
 from django.http import HttpRequest
 
-from queries.errors import ParameterMalformed
+from accounts.errors import Refusal
+from queries.errors import PARAMETER_MALFORMED
 from queries.reading.batches import is_batch_id
 from queries.schema.wording import quoted
 
@@ -36,5 +37,5 @@ def cursor(request: HttpRequest) -> str | None:
     return text
 
 
-def malformed(name: str, text: str, wanted: str) -> ParameterMalformed:
-    return ParameterMalformed(f"{name} is {quoted(text)}, but it is {wanted}.", path=name)
+def malformed(name: str, text: str, wanted: str) -> Refusal:
+    return Refusal(PARAMETER_MALFORMED, f"{name} is {quoted(text)}, but it is {wanted}.", path=name)

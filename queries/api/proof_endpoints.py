@@ -8,10 +8,10 @@ from queries.proving.bundles import FORMAT, VERSION, FactKind
 from queries.proving.keccak import EMPTY_CODE_HASH, EMPTY_TRIE_ROOT
 
 OF_PROOFS = (
-    errors.BatchNotDone,
-    errors.BatchRejected,
-    errors.ProofUnavailable,
-    errors.ProofsBusy,
+    errors.BATCH_NOT_DONE,
+    errors.BATCH_REJECTED,
+    errors.PROOF_UNAVAILABLE,
+    errors.PROOFS_BUSY,
 )
 
 PROOF_ENDPOINT = Endpoint(
@@ -34,7 +34,7 @@ PROOF_ENDPOINT = Endpoint(
             required=True,
         ),
     ),
-    refusals=(*OF_THE_KEY, errors.BatchUnknown, *OF_PROOFS),
+    refusals=(*OF_THE_KEY, errors.BATCH_UNKNOWN, *OF_PROOFS),
 )
 
 _HASH, _ADDRESS = "0x[0-9a-f]{64}", "0x[0-9a-f]{40}"

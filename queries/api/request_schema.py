@@ -53,9 +53,25 @@ EVERYTHING_EXAMPLE: dict[str, object] = {
 }
 
 
+LATER_EXAMPLE = {"destination_chain_id": "11155111", "data": SPECIFICATION_EXAMPLE["data"]}
+
+
 def request_schemas(limits: BatchLimits) -> dict[str, Schema]:
     """By the names under which the document holds them."""
     return {
+        "LaterRequest": {
+            "type": "object",
+            "required": ["destination_chain_id", "data"],
+            "properties": {
+                "destination_chain_id": _text("As destinationChainId of a batch."),
+                "data": {
+                    "type": "object",
+                    "minProperties": 1,
+                    "additionalProperties": {"$ref": "#/components/schemas/Blocks"},
+                },
+                "webhook": {"$ref": "#/components/schemas/Webhook"},
+            },
+        },
         "BatchRequest": {
             "type": "object",
             "required": ["destinationChainId", "fee", "data"],

@@ -8,6 +8,7 @@ from queries.api import (
     documents,
     estimating,
     proof_views,
+    second_generation,
     views,
     webhook_views,
 )
@@ -32,6 +33,8 @@ def addresses(routes: Routes, limits: BatchLimits) -> list[URLPattern]:
         ),
         path("batch-query-status", views.batch_query_status, name="batch-query-status"),
         path("batch-queries", views.batch_queries, name="batch-queries"),
+        path("batch-queries/<str:batch>", views.batch_query, name="batch-query"),
+        path("batch-queries/<str:batch>/cancel", views.cancel_batch, name="cancel-batch"),
         path(
             "batch-queries/<str:batch>/proof",
             proof_views.batch_proof,
@@ -63,6 +66,15 @@ def addresses(routes: Routes, limits: BatchLimits) -> list[URLPattern]:
             {"routes": routes},
             name="wanted-attestations",
         ),
+        path(
+            "submit-request",
+            second_generation.submit_request,
+            {"routes": routes, "limits": limits},
+            name="submit-request",
+        ),
+        path("get_queries/<str:request_id>", second_generation.get_queries, name="get-queries"),
+        path("get_actions/<str:query_id>", second_generation.get_actions, name="get-actions"),
+        path("is-alive", second_generation.is_alive, name="is-alive"),
         path("openapi.json", documents.openapi, {"limits": limits}, name="openapi"),
     ]
 

@@ -6,7 +6,7 @@ from queries.api.endpoint import ID_PATTERN, OF_THE_KEY, Endpoint, Link, Paramet
 from queries.reading.deliveries import ATTEMPTS_SHOWN
 from queries.webhooks import REPLAYS_AN_HOUR
 
-OF_REPLAYING = (errors.DeliveryUnknown, errors.TooManyReplays)
+OF_REPLAYING = (errors.DELIVERY_UNKNOWN, errors.TOO_MANY_REPLAYS)
 
 WEBHOOK_ENDPOINTS = (
     Endpoint(
@@ -17,7 +17,7 @@ WEBHOOK_ENDPOINTS = (
         f"{ATTEMPTS_SHOWN} attempts.",
         "Deliveries",
         pages(webhook_views.SHOWN, webhook_views.MOST),
-        refusals=(*OF_THE_KEY, errors.ParameterMalformed),
+        refusals=(*OF_THE_KEY, errors.PARAMETER_MALFORMED),
         links=(Link("replayWebhook", "event", "/deliveries/0/event"),),
     ),
     Endpoint(

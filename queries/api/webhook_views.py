@@ -4,12 +4,13 @@ from django.http import HttpRequest, HttpResponse
 from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_POST, require_safe
 
+from accounts.errors import Refusal
 from accounts.key_check import with_api_key
 from accounts.models import ApiKey
 from accounts.webhook_secrets import webhook_secret
 from queries.api.answers import answer, moment
 from queries.api.parameters import CURSOR, LIMIT, cursor, number
-from queries.errors import DeliveryUnknown
+from queries.errors import DELIVERY_UNKNOWN
 from queries.reading.deliveries import AttemptView, DeliveryView, deliveries_of
 from queries.schema.wording import quoted
 from queries.webhooks import replay
@@ -35,7 +36,9 @@ def webhook_deliveries(request: HttpRequest, key: ApiKey) -> HttpResponse:
 def replay_webhook(_request: HttpRequest, key: ApiKey, event: str) -> HttpResponse:
     shown = replay(key.owner, event)
     if shown is None:
-        raise DeliveryUnknown(f"None of your batches has a delivery {quoted(event)}.", path="event")
+        raise Refusal(
+            DELIVERY_UNKNOWN, f"None of your batches has a delivery {quoted(event)}.", path="event"
+        )
     return answer(_delivery(shown))
 
 

@@ -92,8 +92,8 @@ def _meanings(one: SourceChain, header: Header, names: Sequence[str]) -> list[Me
 
     def ask(calls: Sequence[Call]) -> list[Answer]:
         # With a gas limit, because a stranger's resolver decides how long it computes.
-        at = {"blockHash": f"0x{header.hash.hex()}"}
-        return one.call_each(calls, at, one.chain.limits.name_gas)
+        # By the block's number, so that no node can name a block that the others do not know.
+        return one.call_each(calls, hex(header.number), one.chain.limits.name_gas)
 
     found = _resolvers(ask, one.chain.ens_registry, names)
     whole = _that_take_whole_names(ask, list({resolver for resolver, _ in found.values()}))

@@ -70,8 +70,7 @@ class NoQuorum(ChainError):
     """No two nodes give the same answer yet; the question has to be retried."""
 
     code = "no_quorum"
-    says = "The nodes of {chain} do not agree; they will be asked again."
-    disagree = False
+    says = "The nodes of {chain} do not agree, or do not all answer; they will be asked again."
 
 
 class NodesOfAnotherChain(ChainError):

@@ -99,17 +99,6 @@ class LocalNode:
                 raise TransactionReverted(bytes.fromhex(refused.data[2:])) from refused
             raise
 
-    @contextmanager
-    def undone(self) -> Iterator[None]:
-        """Undo at the end what happens inside."""
-        snapshot = self.rpc.ask("evm_snapshot")
-        try:
-            yield
-        finally:
-            self.rpc.ask("evm_revert", snapshot)
-            # Its pool may still hold what was mined inside, whose nonces are free again.
-            self.rpc.ask("anvil_dropAllTransactions")
-
     def _transaction(self, sender: str, to: str | None, data: bytes) -> dict[str, str]:
         """With its nonce, because the node's own count lags after `evm_revert`."""
         transaction = {"from": sender, "data": f"0x{data.hex()}", "nonce": hex(self._nonce(sender))}

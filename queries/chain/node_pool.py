@@ -324,10 +324,10 @@ class NodePool:
         worst = min(faults, key=lambda fault: _rank(fault.kind))
         raise worst.kind.of(self.chain.name, method, worst.why)
 
-    def quorum(self, question: "Callable[[NodePool], Answer]", about: Hashable) -> Answer:
+    def quorum(self, question: Callable[[Self], Answer], about: Hashable) -> Answer:
         """The answer that two nodes give, or `NoQuorum` if the question has to be retried.
 
-        `question` is called with a pool of one node, and `about` names it, with its block. A single
+        `question` is called with a view of one node, and `about` names it, with its block. A single
         answer counts if there is one node only, or if every other node has failed, lagged or
         answered this question only with an error for `quorum_wait`. A revert is an answer.
         """
@@ -359,14 +359,9 @@ class NodePool:
         if not answers:
             raise min(faults, key=lambda fault: _rank(type(fault)))
         latest = time.monotonic() - self.chain.limits.quorum_wait
-        chain = self.chain.name
-        if len(answers) == 1:
-            if all(since <= latest for since in absent):
-                return _returned(answers[0])
-            raise NoQuorum(f"The nodes of {chain} do not all answer; they will be asked again.")
-        error = NoQuorum.of(chain)
-        error.disagree = True
-        raise error
+        if len(answers) == 1 and all(since <= latest for since in absent):
+            return _returned(answers[0])
+        raise NoQuorum.of(self.chain.name)
 
     def tell_each(self, method: str, params: Question) -> None:
         """Ask every node, and ignore the answers."""
@@ -379,10 +374,6 @@ class NodePool:
         before, self._first = self._first, attempt % len(self._nodes)
         return self._first != before
 
-    def ask_next_first(self) -> None:
-        """From now on the next node of the operator's list is asked first."""
-        self.ask_first(self._first + 1)
-
     def close(self) -> None:
         for node in self._nodes:
             node.rpc.close()
@@ -392,43 +383,14 @@ class NodePool:
         nodes = self._nodes[self._first :] + self._nodes[: self._first]
         return sorted(nodes, key=lambda node: node.health.lags())
 
-    def of_node(self, number: int) -> "NodePool":
-        """A pool of this node of the operator's list alone."""
+    def of_node(self, number: int) -> Self:
+        """The same by this node of the operator's list alone."""
         return self._with(self._nodes[number - 1])
 
-    def _with(self, node: Node) -> "NodePool":
+    def _with(self, node: Node) -> Self:
         view = copy(self)
         view._nodes, view._first = [node], 0  # noqa: SLF001
         return view
-
-
-class PooledChain:
-    """A chain, asked through its nodes. For one thread."""
-
-    def __init__(
-        self, chain: Chain, *, until: float = math.inf, nodes: NodePool | None = None
-    ) -> None:
-        self.chain = chain
-        self._nodes = nodes or NodePool(chain, until=until)
-
-    def quorum(self, question: Callable[[Self], Answer], about: Hashable) -> Answer:
-        """As `NodePool.quorum`; `question` is called with this chain by one node."""
-
-        def ask(pool: NodePool) -> Answer:
-            view = copy(self)
-            view._nodes = pool  # noqa: SLF001
-            return question(view)
-
-        return self._nodes.quorum(ask, about)
-
-    def ask_next_first(self) -> None:
-        self._nodes.ask_next_first()
-
-    def ask_first(self, attempt: int) -> bool:
-        return self._nodes.ask_first(attempt)
-
-    def close(self) -> None:
-        self._nodes.close()
 
 
 def chain_at(url: str) -> Chain:

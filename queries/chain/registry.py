@@ -93,14 +93,18 @@ class RegistryFacts:
         number, block_hash = self._ask(calls, 32, None, L1_BLOCK)
         return int.from_bytes(number, "big"), block_hash
 
-    def nearest_above(self, number: int, longest: int) -> int | None:
-        """The lowest block from this one to `longest` above it that the registry knows.
+    def keeps_history(self) -> bool:
+        """Whether the registry's own chain has the history contract."""
+        return bool(self._destination.code(HASH_HISTORY))
+
+    def lowest_known(self, first: int, last: int) -> int | None:
+        """The lowest of these blocks that the registry knows.
 
         It reads both mappings: the registry's events cannot be filtered by a range of blocks.
         """
-        at_once, end = self._destination.chain.limits.batch_questions, number + longest + 1
-        for first in range(number, end, at_once):
-            blocks = range(first, min(first + at_once, end))
+        at_once = self._destination.chain.limits.batch_questions
+        for start in range(first, last + 1, at_once):
+            blocks = range(start, min(start + at_once, last + 1))
             for block, *known in zip(
                 blocks, self.leaves(blocks), self._hashes(blocks), strict=True
             ):

@@ -7,9 +7,9 @@ import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from decimal import Decimal
 from functools import partial
 
+from queries.amounts import gwei, short_amount
 from queries.chain.errors import (
     AlreadyKnown,
     BlockUnknown,
@@ -25,7 +25,6 @@ from queries.chain.source import SourceChain, any_bytes
 from queries.proving.errors import AnswerMalformed
 from queries.proving.json_values import read_fixed_bytes, read_object, read_quantity
 from queries.proving.keccak import HASH_BYTES, keccak256
-from queries.routes import COIN, GWEI
 
 # Intrinsic gas of a transaction and its calldata (EIP-2028), and the calldata floor (EIP-7623).
 BASE_GAS, ZERO_BYTE_GAS, BYTE_GAS = 21_000, 4, 16
@@ -35,29 +34,11 @@ REST_OF_TRANSACTION = 110  # bytes of an EIP-1559 transaction beside its calldat
 ADDRESS_BYTES = 20
 
 
-def gwei(wei: int) -> str:
-    """Such as `0.25 gwei`."""
-    return f"{_shortest(Decimal(wei) / GWEI)} gwei"
-
-
-def whole_units(wei: int, currency: str) -> str:
-    """Such as `0.25 ETH`, rounded down to six decimals."""
-    millionths = wei * 10**6 // COIN
-    if wei and not millionths:
-        return f"less than 0.000001 {currency}"
-    return f"{_shortest(Decimal(millionths) / 10**6)} {currency}"
-
-
-def _shortest(number: Decimal) -> str:
-    return f"{number.normalize():f}"
-
-
 @dataclass(frozen=True, slots=True)
 class Mined:
     """A transaction's receipt."""
 
     block: int
-    block_hash: bytes
     succeeded: bool
     gas_used: int
     gas_price: int  # wei
@@ -92,26 +73,26 @@ class Destination(SourceChain):
 
     def run(self, code: bytes) -> bytes:
         """The output of this code, run as a constructor that creates nothing."""
-        return self._nodes.checked("eth_call", ({"data": _hex(code)}, "latest"), any_bytes)
+        return self.checked("eth_call", ({"data": _hex(code)}, "latest"), any_bytes)
 
     def code(self, address: str) -> bytes:
         """The contract's code; empty where there is no contract."""
-        return self._nodes.checked("eth_getCode", (address, "latest"), any_bytes)
+        return self.checked("eth_getCode", (address, "latest"), any_bytes)
 
     def balance(self, address: str) -> int:
         """In wei."""
-        return self._nodes.checked("eth_getBalance", (address, "latest"), _number)
+        return self.checked("eth_getBalance", (address, "latest"), _number)
 
     def nonce(self, sender: str) -> int:
         """How many transactions of the sender are mined."""
-        return self._nodes.checked("eth_getTransactionCount", (sender, "latest"), _count)
+        return self.checked("eth_getTransactionCount", (sender, "latest"), _count)
 
     # Costs
 
     def gas_needed(self, sender: str, to: str | None, data: bytes) -> int:
         """The estimated gas of this transaction; without `to` it deploys."""
         call = {"from": sender, "data": _hex(data)} | ({} if to is None else {"to": to})
-        return self._nodes.checked("eth_estimateGas", (call,), partial(_gas_for, data))
+        return self.checked("eth_estimateGas", (call,), partial(_gas_for, data))
 
     def gas_needed_by_each(
         self, sender: str, to: str, many: Sequence[bytes], as_if: AsIf | None = None
@@ -151,13 +132,13 @@ class Destination(SourceChain):
         return [0 if isinstance(fee, CallReverted) else fee for fee in fees]
 
     def _base_fee(self, block: str) -> int:
-        return self._nodes.checked("eth_getBlockByNumber", (block, False), _base_fee_of)
+        return self.checked("eth_getBlockByNumber", (block, False), _base_fee_of)
 
     def _tip(self, base: int) -> int:
         try:
-            return self._nodes.checked("eth_maxPriorityFeePerGas", (), _number)
+            return self.checked("eth_maxPriorityFeePerGas", (), _number)
         except MethodMissing:
-            return max(self._nodes.checked("eth_gasPrice", (), _number) - base, 0)
+            return max(self.checked("eth_gasPrice", (), _number) - base, 0)
 
     # Sending
 
@@ -165,16 +146,16 @@ class Destination(SourceChain):
         """Send a signed transaction. A node that has it already counts as success."""
         check = partial(_same_hash, keccak256(raw))
         with suppress(AlreadyKnown):
-            self._nodes.checked("eth_sendRawTransaction", (_hex(raw),), check)
+            self.checked("eth_sendRawTransaction", (_hex(raw),), check)
 
     def send_to_each(self, raw: bytes) -> None:
         """Send it to every node and ignore their answers."""
-        self._nodes.tell_each("eth_sendRawTransaction", (_hex(raw),))
+        self.tell_each("eth_sendRawTransaction", (_hex(raw),))
 
     def mined(self, transaction_hash: str, within: Bounds | None = None) -> Mined | None:
         """The transaction's receipt, or None where the node has none."""
         check = partial(_receipt, transaction_hash, within)
-        return self._nodes.checked("eth_getTransactionReceipt", (transaction_hash,), check)
+        return self.checked("eth_getTransactionReceipt", (transaction_hash,), check)
 
 
 def _hex(some: bytes) -> str:
@@ -248,7 +229,6 @@ def _receipt(transaction_hash: str, within: Bounds | None, answer: object) -> Mi
     contract = receipt.get("contractAddress")
     mined = Mined(
         block=_count(receipt.get("blockNumber"), "blockNumber"),
-        block_hash=read_fixed_bytes(receipt.get("blockHash"), "blockHash", HASH_BYTES),
         succeeded=_below(2, receipt.get("status"), "status") == 1,
         gas_used=_count(receipt.get("gasUsed"), "gasUsed"),
         gas_price=_wei(receipt.get("effectiveGasPrice"), "effectiveGasPrice"),
@@ -296,8 +276,8 @@ def _check_funds(destination: Destination, signer: Signer, needed: int) -> None:
     chain, balance = destination.chain, destination.balance(signer.address)
     if balance < needed:
         raise TransactionFailed(
-            f"The signer {signer.address} has {whole_units(balance, chain.currency)} on "
-            f"{chain.name}; the transaction may cost {whole_units(needed, chain.currency)}. Send "
+            f"The signer {signer.address} has {short_amount(balance, chain.currency)} on "
+            f"{chain.name}; the transaction may cost {short_amount(needed, chain.currency)}. Send "
             "it more."
         )
 

@@ -13,6 +13,7 @@ from functools import partial
 from eth_abi.abi import decode
 
 from accounts.counting import counted
+from queries.amounts import gwei, short_amount
 from queries.chain.deploy import HISTORY_WINDOW, Unfit, built_in_words, check_chain
 from queries.chain.errors import (
     BlockUnknown,
@@ -26,7 +27,7 @@ from queries.chain.errors import (
     NodesUnreachable,
 )
 from queries.chain.registry import RegistryFacts
-from queries.chain.sender import Destination, gwei, whole_units
+from queries.chain.sender import Destination
 from queries.chain.signer import Signer
 from queries.chain.solidity import call_data
 from queries.chain.source import ChainHead, SourceChain
@@ -273,7 +274,7 @@ def _funds(chain: Chain, signer: Signer) -> str:
         balance = destination.balance(signer.address)
         price = destination.fees().dearest
     proofs = balance // (ACCOUNT_PROOF_GAS * max(price, 1))
-    has = f"{signer.address} has {whole_units(balance, chain.currency)}"
+    has = f"{signer.address} has {short_amount(balance, chain.currency)}"
     if not proofs:
         raise Unfit(f"{has}, too little for a proof at {gwei(price)}. Send it more.")
     return f"{has}, for {counted(proofs, 'proof')} of an account or more"

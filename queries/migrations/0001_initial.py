@@ -53,6 +53,7 @@ class Migration(migrations.Migration):
                 ('chain', models.PositiveBigIntegerField()),
                 ('sender', models.CharField(max_length=42)),
                 ('nonce', models.PositiveBigIntegerField()),
+                ('to', models.CharField(default='', max_length=42)),
                 ('raw', queries.bytes_field.BytesField()),
                 ('hashes', models.JSONField(default=list)),
                 ('max_fee', models.CharField(max_length=64)),

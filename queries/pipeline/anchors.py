@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from queries.attestations import attest_call
-from queries.chain.deploy import HISTORY_WINDOW
+from queries.chain.deploy import BLOCKHASH_WINDOW, HISTORY_WINDOW
 from queries.chain.errors import SourceReorganises
 from queries.chain.registry import UNKNOWN, RegistryFacts
 from queries.chain.sender import Destination
@@ -20,8 +20,9 @@ from queries.proving.registry_calls import leaf_of
 from queries.routes import Registry, RegistryKind
 from queries.wait_reasons import Reason, WaitCode
 
-# The oldest blocks leave the window while a transaction is on its way.
-NATIVE_REACH = HISTORY_WINDOW - HISTORY_WINDOW // 128
+# The oldest blocks leave these windows while a transaction is on its way.
+BLOCKHASH_REACH = BLOCKHASH_WINDOW - BLOCKHASH_WINDOW // 8
+HISTORY_REACH = HISTORY_WINDOW - HISTORY_WINDOW // 128
 # Of one transaction; the rest is for proofs.
 HEADERS_BYTES = CALLDATA_BYTES * 3 // 4
 SMALLEST_HEADER = 500  # bytes: most of them are hashes and the bloom filter
@@ -98,7 +99,7 @@ class Ground:
 
     registry: Registry
     facts: RegistryFacts
-    newest: Callable[[], int]  # block of the destination
+    newest: Callable[[], int]  # block of the source: nobody can know one above it
     headers: Headers
     bring: Callable[[int], Call | None]  # what tells the registry of a block or one above it
 
@@ -117,10 +118,16 @@ def find_anchor(  # noqa: PLR0913  (what is known, and by which node)
 ) -> Found:
     """`leaf`: what the registry holds of the block. `destination` may be a view of one node."""
     facts, source = RegistryFacts(destination, registry), chains.source(registry.source)
+
+    def newest_block() -> int:
+        if registry.kind is RegistryKind.NATIVE:
+            return destination.head(known_final=0).number
+        return chains.head(registry.source).number
+
     ground = Ground(
         registry,
         facts,
-        lambda: destination.head(known_final=0).number,
+        newest_block,
         source.headers,
         lambda first: _attesting(registry, first) or recording(registry, facts, first),
     )
@@ -170,15 +177,16 @@ def chained(
 
 def _nearest_known(ground: Ground, first: int) -> int | OutOfReach | NotKnownYet | CanBeBrought:
     """The lowest block from `first` on that the registry knows."""
-    registry, window = ground.registry, None
+    registry, head, window = ground.registry, ground.newest(), None
     if registry.kind is RegistryKind.NATIVE:
-        head = ground.newest()
         if first > head:
             return NotKnownYet(NEXT_BLOCK_MISSING)
-        window = max(first, head - NATIVE_REACH)
-        if window == first:
+        window = head - BLOCKHASH_REACH
+        if first < window and ground.facts.keeps_history():
+            window = head - HISTORY_REACH
+        if first >= window:
             return first
-    kept = ground.facts.nearest_above(first, registry.longest_range)
+    kept = ground.facts.lowest_known(first, min(first + registry.longest_range, head))
     if kept is not None:
         return kept
     if window is not None:

@@ -106,7 +106,9 @@ class Estimate:
 
     @property
     def complete(self) -> bool:
-        return all(each.price is not None for each in self.blocks)
+        """Whether all of it is priced, and nothing waits."""
+        ready = {Readiness.PROVEN, Readiness.READY}
+        return all(each.price and each.readiness in ready for each in self.blocks)
 
 
 def estimate(chains: Chains, destination: int, queries: Sequence[Query]) -> Estimate:

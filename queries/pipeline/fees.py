@@ -195,10 +195,10 @@ def split(amount: int, weights: Collection[int]) -> list[int]:
 
 @dataclass(eq=False)
 class FeeTooLow(Exception):  # noqa: N818
-    """These batches' fees are below what is spent, held back and needed together."""
+    """What is left of these batches' fees is less than is needed."""
 
     needed: Mapping[str, int]
-    waits: bool  # the fees may suffice once it is known what is spent of that which is held back
+    waits: bool  # more may be left once it is known what their other transactions cost
 
 
 def lock_batches(keys: Iterable[str]) -> list[Batch]:
@@ -215,41 +215,36 @@ def fit_to_fees(offers: Sequence[Offer], payers: Sequence[Batch]) -> Sequence[Of
         for batch, wei in offer.shares.items():
             asked[batch] += wei
     left = _left(payers)
-    if all(left[batch].now >= wei for batch, wei in asked.items()):
+    if all(left[batch] >= wei for batch, wei in asked.items()):
         return offers
     fees = offers[0].fees
-    enough = {batch: -(-wei * fees.enough // fees.dearest) for batch, wei in asked.items()}
-    poor = [batch for batch, wei in enough.items() if left[batch].now < wei]
-    never = [batch for batch in poor if left[batch].in_the_end < enough[batch]]
+    poor = {
+        batch for batch, wei in asked.items() if left[batch] < -(-wei * fees.enough // fees.dearest)
+    }
     if poor:
-        needed = {each: left[each].fee - left[each].now + asked[each] for each in never or poor}
-        raise FeeTooLow(needed, waits=not never)
-    poorest = min(asked, key=lambda batch: Fraction(left[batch].now, asked[batch]))
-    return [offer.reduced(left[poorest].now, asked[poorest]) for offer in offers]
+        unsettled = Share.objects.filter(batch__in=poor, paid="")
+        waiting = poor.intersection(unsettled.values_list("batch", flat=True))
+        fee = {batch.pk: int(batch.fee, 16) for batch in payers}
+        needed = {each: fee[each] - left[each] + asked[each] for each in poor - waiting or poor}
+        raise FeeTooLow(needed, waits=poor == waiting)
+    poorest = min(asked, key=lambda batch: Fraction(left[batch], asked[batch]))
+    return [offer.reduced(left[poorest], asked[poorest]) for offer in offers]
 
 
 def cannot_pay(asked: Mapping[str, int]) -> frozenset[str]:
-    """Batches whose fees do not cover this, even if all that is held back costs nothing."""
-    left = _left(Batch.objects.filter(pk__in=asked))
-    return frozenset(batch for batch, wei in asked.items() if left[batch].in_the_end < wei)
+    """Batches of whose fee less than this is left, and will be."""
+    left = _left(Batch.objects.filter(pk__in=asked).exclude(shares__paid=""))
+    return frozenset(batch for batch, wei in left.items() if wei < asked[batch])
 
 
-@dataclass(slots=True)
-class _Left:
-    """Of a batch's fee; below zero where more is gone than was offered."""
-
-    fee: int
-    now: int
-    in_the_end: int  # if all that is held back costs nothing
-
-
-def _left(batches: Iterable[Batch], besides: SentTransaction | None = None) -> Mapping[str, _Left]:
-    """`besides`: a transaction whose shares are not counted."""
-    left = {batch.pk: _Left(*[int(batch.fee, 16)] * 3) for batch in batches}
+def _left(batches: Iterable[Batch], besides: SentTransaction | None = None) -> dict[str, int]:
+    """Of each batch's fee, beside what it has paid and what its unsettled transactions may cost;
+    below zero where a replacement cost more. `besides`: a transaction that is not counted.
+    """
+    left = {batch.pk: int(batch.fee, 16) for batch in batches}
     shares = Share.objects.filter(batch__in=left).exclude(transaction=besides)
     for batch, most, paid in shares.values_list("batch", "most", "paid"):
-        left[batch].now -= int(paid or most, 16)
-        left[batch].in_the_end -= int(paid or "0", 16)
+        left[batch] -= int(paid or most, 16)
     return left
 
 
@@ -283,30 +278,38 @@ def settle_costs(row: SentTransaction, *, free: bool) -> None:
         row.for_jobs.update(open=False)
         parts = split(price_of(row), [int(share.most, 16) for share in shares])
         for share, part in zip(shares, parts, strict=True):
-            bounded = part if free else min(part, max(left[share.batch_id].now, 0))
+            bounded = part if free else min(part, max(left[share.batch_id], 0))
             share.paid = f"{bounded:064x}"
         Share.objects.bulk_update(shares, ["paid"])
-        for batch in left:
-            _note_spent(batch)
+        _note_spent(left)
 
 
-def _note_spent(batch: str) -> None:
-    """What the batch has spent, and each of its queries: its part of what went to its block."""
-    paid = Share.objects.filter(batch=batch).exclude(paid="").order_by("transaction")
-    spent = {row: int(wei, 16) for row, wei in paid.values_list("transaction", "paid")}
-    Batch.objects.filter(pk=batch).update(spent=f"{sum(spent.values()):064x}")
-    queries = list(Query.objects.filter(batch=batch).order_by("pk").only("job", "cost"))
-    served = TransactionOfJob.objects.filter(transaction__in=spent)
+def _note_spent(batches: Collection[str]) -> None:
+    """What each batch has spent, and each of its queries: its part of what went to its block."""
+    spent: dict[str, dict[int, int]] = {batch: {} for batch in batches}
+    paid = Share.objects.filter(batch__in=batches).exclude(paid="").order_by("transaction")
+    for batch, row, amount in paid.values_list("batch", "transaction", "paid"):
+        spent[batch][row] = int(amount, 16)
+    rows = {row for of_batch in spent.values() for row in of_batch}
+    served = TransactionOfJob.objects.filter(transaction__in=rows)
     jobs = set(served.values_list("transaction", "job"))
+    queries: dict[str, list[Query]] = {batch: [] for batch in batches}
+    for query in Query.objects.filter(batch__in=batches).order_by("pk").only("batch", "job"):
+        queries[query.batch_id].append(query)
     costs: dict[int, int] = defaultdict(int)
-    for row, wei in spent.items():
-        # Those whose block was found again for their time have another job since.
-        some = [query for query in queries if (row, query.job_id) in jobs] or queries
-        for query, part in zip(some, split(wei, [1] * len(some)), strict=True):
-            costs[query.pk] += part
-    for query in queries:
+    for batch, of_batch in spent.items():
+        for row, wei in of_batch.items():
+            some = [each for each in queries[batch] if (row, each.job_id) in jobs]
+            for query, part in zip(some, split(wei, [1] * len(some)), strict=True):
+                costs[query.pk] += part
+    every = [query for of_batch in queries.values() for query in of_batch]
+    for query in every:
         query.cost = f"{costs[query.pk]:064x}" if query.pk in costs else ""
-    query_rows.update(queries, ["cost"])
+    query_rows.update(every, ["cost"])
+    Batch.objects.bulk_update(
+        [Batch(id=batch, spent=f"{sum(each.values()):064x}") for batch, each in spent.items()],
+        ["spent"],
+    )
 
 
 def lock_costs(chain: int) -> ChainCost:

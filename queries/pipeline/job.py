@@ -10,25 +10,36 @@ from dataclasses import replace
 from datetime import timedelta
 
 from queries import transitions
-from queries.chain.registry import TimestampRead
+from queries.chain.registry import UNKNOWN, RegistryFacts, TimestampRead
 from queries.chain.sender import Destination
 from queries.chain.source import ChainHead
 from queries.models import BlockJob, SentTransaction
-from queries.pipeline.anchors import CanBeBrought, Found, NotKnownYet, OutOfReach, find_anchor
+from queries.pipeline.anchors import (
+    AnotherBlockAccumulated,
+    CanBeBrought,
+    Found,
+    NotKnownYet,
+    OutOfReach,
+    find_anchor,
+)
 from queries.pipeline.chains import Chains
-from queries.pipeline.pinned import contradicted, pinned_header
 from queries.pipeline.prove import HASH_SENT, SENT, STONE_SENT, Ready, bring, make_ready
 from queries.pipeline.queue import Lease, looked_at_now, shared_now
 from queries.pipeline.readback import confirm_missing, read_back
-from queries.pipeline.transactions import sent_to, unsettled
+from queries.pipeline.transactions import unsettled
 from queries.pipeline.wanted import Known, ask_what_is_known
 from queries.pipeline.work import Outcome, Snooze, Work, route_removed
-from queries.proving.headers import Header
+from queries.proving.headers import Header, decode_header
+from queries.proving.registry_calls import leaf_of
 from queries.routes import RegistryKind
 from queries.statuses import StepName
 from queries.transitions import Failure
 from queries.wait_reasons import Reason, WaitCode
 
+ANOTHER_BLOCK = Reason(
+    WaitCode.ANOTHER_BLOCK_SUSPECTED,
+    "The registry holds another header of the block than a node tells; both are read again.",
+)
 LAST_CONFIRMED = Reason(WaitCode.CONFIRMING, "Its last transaction is being confirmed.")
 
 
@@ -68,10 +79,62 @@ def _pass_over(lease: Lease[BlockJob], chains: Chains) -> Ready | Outcome:
     newest = chains.newest(job.destination)  # it was there before anything was asked
     # First: a node may have made up what is noted of them, and all else goes by it.
     on_its_way = _follow_transactions(job, chains)
-    header = pinned_header(work)
+    header = _pinned_header(work)
     if not isinstance(header, Header):
         return header
     return _go_on(work, header, newest, on_its_way=on_its_way)
+
+
+def _pinned_header(work: Work) -> Header | Outcome:
+    """The block's header, pinned once it is final; or the outcome of this pass.
+
+    After a failure it is read again, because the source may have replaced it.
+    """
+    job, head = work.job, work.chains.provable_head(work.registry)
+    if not head.is_final(job.block):
+        return Snooze(Reason(WaitCode.BLOCK_NOT_FINAL, head.why_not_final(job.block)))
+    pinned = decode_header(job.header) if job.header else None
+    if pinned and not job.failures:
+        return pinned
+    header = work.chains.source(job.source).header(job.block)
+    if pinned is None or pinned.hash != header.hash:
+        # One that is accumulated stays: others' proofs lie in it.
+        if pinned and work.facts.leaves([job.block]) == [leaf_of(pinned)]:
+            return _contradicted(work, header)
+        _pin(work, header)
+    return header
+
+
+def _contradicted(work: Work, header: Header) -> Outcome:
+    """The registry holds another header of the block: by quorum, deep enough, or it is not so."""
+    number, registry = header.number, work.registry
+    newest = work.chains.newest(work.job.destination)
+
+    def leaf_by(one: Destination) -> bytes:
+        return RegistryFacts(one, registry).leaves([number], work.deep_block(one, newest))[0]
+
+    destination = work.chains.destination(work.job.destination)
+    leaf = destination.quorum(leaf_by, ("leaf", registry.address, number))
+    if leaf in {UNKNOWN, leaf_of(header)}:
+        return work.failed(ANOTHER_BLOCK)
+    source = work.chains.source(work.job.source)
+    theirs = source.quorum(lambda one: one.header(number), ("header", number))
+    if leaf_of(theirs) == leaf:
+        _pin(work, theirs)
+        return Snooze(ANOTHER_BLOCK)
+    return work.reject(
+        Failure(
+            AnotherBlockAccumulated.code,
+            AnotherBlockAccumulated.sentence(number),
+            StepName.HEADER_ACCUMULATED,
+            retryable=False,
+        )
+    )
+
+
+def _pin(work: Work, header: Header) -> None:
+    work.job.header, work.job.block_hash = header.encoded, header.hash.hex()
+    work.lease.held().update(header=work.job.header, block_hash=work.job.block_hash)
 
 
 def _go_on(work: Work, header: Header, newest: ChainHead, *, on_its_way: bool) -> Ready | Outcome:
@@ -89,7 +152,7 @@ def _go_on(work: Work, header: Header, newest: ChainHead, *, on_its_way: bool) -
     if on_its_way:
         return Snooze(SENT, since=newest.hash)
     if known.of_another_block:
-        return contradicted(work, header)
+        return _contradicted(work, header)
     work = replace(work, queries=[each for each in work.queries if each not in proven])
     reached = confirm_missing(work, header, known) or _prove(work, header, known)
     if isinstance(reached, Snooze) and reached.why in {HASH_SENT, STONE_SENT}:
@@ -102,8 +165,7 @@ def _note_accumulated(work: Work) -> None:
     mined = SentTransaction.objects.filter(
         for_jobs__job=work.job, for_jobs__proves_header=True, succeeded=True
     )
-    proved = next(sent_to(work.registry.address, mined.order_by("-pk")), None)
-    row = None if proved is None else SentTransaction.objects.filter(pk=proved).first()
+    row = mined.filter(to=work.registry.address.lower()).order_by("-pk").first()
     of_accounts = transitions.open_queries(work.job).exclude(account="")
     transitions.complete(of_accounts, StepName.HEADER_ACCUMULATED, row)
     transitions.begin(of_accounts, StepName.ACCOUNT_ACCUMULATED)

@@ -7,6 +7,7 @@ transaction, and show the headers that they share once.
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import zip_longest
 
 from queries.asked_fields import account_fields
@@ -38,25 +39,49 @@ class Anchor:
     above: tuple[Header, ...] = ()  # child after child
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class Piece:
-    """A part of what one job proves."""
+    """A part of what one job proves. A `stone` leads down to the block and proves nothing of it."""
 
     job: int
-    step: HeaderStep  # the block
-    by_words: bool = False  # it is accumulated: four words stand for its header
-    above: tuple[HeaderStep, ...] = ()  # child after child, up to one that the registry knows
-    requests: tuple[AccountRequest, ...] = ()  # of the witness
+    anchor: Anchor
+    accumulate: bool = False
+    fields: frozenset[HeaderField] = frozenset()
+    timestamps: tuple[int, ...] = ()
+    requests: tuple[AccountRequest, ...] = ()
     rules: GasRules = OSAKA
-    stone: bool = False  # it leads down to the block, and proves nothing of it yet
+    stone: bool = False
+
+    @property
+    def by_words(self) -> bool:
+        """An accumulated block is named by four words, unless something of its header is asked."""
+        return self.anchor.accumulated and not self.fields and not self.timestamps
+
+    @cached_property
+    def witness(self) -> bytes:
+        return build_witness(self.requests) if self.requests else b""
+
+    @property
+    def steps(self) -> list[HeaderStep]:
+        """The block's header, and those above it up to one that the registry knows."""
+        header, *above = self.headers
+        steps = [HeaderStep(header, self.witness, self.accumulate, self.fields)]
+        steps += map(HeaderStep, above)
+        if self.timestamps:
+            steps[1] = replace(steps[1], timestamps=self.timestamps)
+        return steps
+
+    @property
+    def headers(self) -> tuple[Header, ...]:
+        return (self.anchor.header, *self.anchor.above)
 
     @property
     def section(self) -> bytes:
         if self.by_words:
-            header = self.step.header
+            header = self.anchor.header
             words = (header.number, header.timestamp, header.hash)
-            return accumulated_section(*words, self.step.witness)
-        return headers_section([self.step, *self.above])
+            return accumulated_section(*words, self.witness)
+        return headers_section(self.steps)
 
     @property
     def data(self) -> bytes:
@@ -66,14 +91,10 @@ class Piece:
     @property
     def gas(self) -> int:
         """By the rough table, beside its bytes."""
-        stored = self.step.accumulate + len(self.step.fields) + len(self.timestamps)
+        stored = self.accumulate + len(self.fields) + len(self.timestamps)
         return stored * self.rules.new_slot + sum(
             gas_of(each, self.rules) for each in self.requests
         )
-
-    @property
-    def timestamps(self) -> tuple[int, ...]:
-        return self.above[0].timestamps if self.above else ()
 
     @property
     def facts(self) -> str:
@@ -86,16 +107,16 @@ class Piece:
             )
             for each in self.requests
         )
-        block, fields = self.step.header.hash.hex(), sorted(map(int, self.step.fields))
-        return repr((block, self.step.accumulate, fields, self.timestamps, accounts))
+        block, fields = self.anchor.header.hash.hex(), sorted(map(int, self.fields))
+        return repr((block, self.accumulate, fields, self.timestamps, accounts))
 
     @property
     def proves_header(self) -> bool:
-        return self.step.accumulate and not self.stone
+        return self.accumulate and not self.stone
 
     @property
     def stone_at(self) -> int | None:
-        return self.step.header.number if self.stone else None
+        return self.anchor.header.number if self.stone else None
 
     def weights(self, queries: Sequence[Query]) -> list[int]:
         """How much the piece proves for each: its witness bytes, and new slots as their gas."""
@@ -107,8 +128,8 @@ class Piece:
 
     def _weight(self, query: Query, request: AccountRequest | None) -> int:
         if not query.account:
-            shown = () if self.by_words else (self.step, *self.above)
-            return BYTE * sum(len(step.header.encoded) for step in shown)
+            shown = () if self.by_words else self.headers
+            return BYTE * sum(len(header.encoded) for header in shown)
         if request is None:
             return 0
         asked = {int(slot, 16) for slot in query.slots}
@@ -124,28 +145,20 @@ class Piece:
         accounts = [*self.requests]
         if len(accounts) == 1:
             accounts = _single_facts(accounts[0])
-        facts: list[Fact] = [*sorted(self.step.fields), *self.timestamps, *accounts]
+        facts: list[Fact] = [*sorted(self.fields), *self.timestamps, *accounts]
         middle = len(facts) // 2
         if not middle:
             return ()
-        return self._of(facts[:middle], first=True), self._of(facts[middle:], first=False)
+        return self._of(facts[:middle]), replace(self._of(facts[middle:]), accumulate=False)
 
-    def _of(self, facts: Sequence[Fact], *, first: bool) -> "Piece":
+    def _of(self, facts: Sequence[Fact]) -> "Piece":
+        """The same with these facts only."""
         requests = [each for each in facts if isinstance(each, AccountRequest)]
         if len(self.requests) == 1 and requests:
             requests = [_as_one(requests)]
         fields = frozenset(each for each in facts if isinstance(each, HeaderField))
-        step = replace(
-            self.step,
-            witness=build_witness(requests) if requests else b"",
-            accumulate=self.step.accumulate and first,
-            fields=fields,
-        )
-        above = self.above
-        if self.timestamps:
-            times = tuple(each for each in facts if isinstance(each, int) and each not in fields)
-            above = (replace(above[0], timestamps=times), *above[1:])
-        return replace(self, step=step, above=above, requests=tuple(requests))
+        times = tuple(each for each in self.timestamps if each in facts)
+        return replace(self, fields=fields, timestamps=times, requests=tuple(requests))
 
 
 def _single_facts(request: AccountRequest) -> list[AccountRequest]:
@@ -167,8 +180,8 @@ def _as_one(facts: Sequence[AccountRequest]) -> AccountRequest:
 
 def stepping_stone(job: int, headers: Sequence[Header]) -> Piece:
     """A block on the way down to one that is too far below for one transaction."""
-    step, *above = map(HeaderStep, headers)
-    return Piece(job, replace(step, accumulate=True), above=tuple(above), stone=True)
+    anchor = Anchor(headers[0], accumulated=False, above=tuple(headers[1:]))
+    return Piece(job, anchor, accumulate=True, stone=True)
 
 
 def pieces_of(
@@ -181,23 +194,18 @@ def pieces_of(
     """At least one, even for the header alone."""
     requests = [_request(missing, proof) for proof in proofs]
 
+    whole = Piece(
+        job, anchor, not anchor.accumulated, missing.header_fields, missing.timestamps, rules=rules
+    )
+    rest = Piece(job, anchor, rules=rules)  # the first piece alone stores what is of the header
+
     def piece(group: Sequence[AccountRequest], *, first: bool) -> Piece:
-        step = HeaderStep(anchor.header, build_witness(group) if group else b"")
-        above = tuple(map(HeaderStep, anchor.above))
-        # An accumulated block is named by its four words, unless something of its header is asked.
-        by_words = anchor.accumulated
-        if first:
-            by_words = by_words and not (missing.header_fields or missing.timestamps)
-            step = replace(step, accumulate=not anchor.accumulated, fields=missing.header_fields)
-            if missing.timestamps:
-                above = (replace(above[0], timestamps=missing.timestamps), *above[1:])
-        return Piece(job, step, by_words, () if by_words else above, tuple(group), rules)
+        return replace(whole if first else rest, requests=tuple(group))
 
     groups = portions(requests, lambda group: piece(group, first=True).data, rules)
     above = sum(len(header.encoded) for header in anchor.above)
     if len(groups) > 1 and above > CALLDATA_BYTES // 64:  # too much to be shown by each
         groups = []  # the block first; then its four words stand for all that is shown above it
-    # The first piece alone stores what is of the header.
     return [piece(group, first=place == 0) for place, group in enumerate(groups or [[]])]
 
 
@@ -234,7 +242,7 @@ class Call:
 def join(pieces: Sequence[Piece]) -> list[Call]:
     """In the order of their blocks, each into the first call that has room."""
     groups: list[list[Piece]] = []
-    for piece in sorted(pieces, key=lambda each: each.step.header.number):
+    for piece in sorted(pieces, key=lambda each: each.anchor.header.number):
         for group in groups:
             if _has_room([*group, piece]):
                 group.append(piece)
@@ -259,13 +267,12 @@ def _ranges(pieces: Sequence[Piece]) -> list[list[HeaderStep]]:
     """The chains of headers, those that meet made one; `pieces` is in the order of blocks."""
     ranges: list[list[HeaderStep]] = []
     for piece in pieces:
-        steps = [piece.step, *piece.above]
         for place, lower in enumerate(ranges):
-            if (joined := _joined(lower, steps)) is not None:
+            if (joined := _joined(lower, piece.steps)) is not None:
                 ranges[place] = joined
                 break
         else:
-            ranges.append(steps)
+            ranges.append(piece.steps)
     return ranges
 
 

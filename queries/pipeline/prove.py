@@ -5,13 +5,15 @@ Jobs that are ready together share transactions.
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 from django.db.models import QuerySet
 
 from queries import transitions
+from queries.amounts import short_amount
 from queries.chain.errors import CallReverted, ChainError, TransactionRefused
 from queries.chain.registry import FactRead
-from queries.chain.sender import Destination, whole_units
+from queries.chain.sender import Destination
 from queries.chain.solidity import selector
 from queries.chain.source import nothing
 from queries.models import Query, SentTransaction, TransactionOfJob
@@ -36,8 +38,8 @@ from queries.pipeline.pieces import (
     pieces_of,
     stepping_stone,
 )
-from queries.pipeline.readback import NODE_BEHIND, TRUTHS, confirm
-from queries.pipeline.transactions import sent_to, unsettled
+from queries.pipeline.readback import NODE_BEHIND, SENT_AGAIN, confirm, is_sent_again
+from queries.pipeline.transactions import unsettled
 from queries.pipeline.wanted import Missing, missing
 from queries.pipeline.work import Outcome, Snooze, Work
 from queries.proving.headers import Header
@@ -104,8 +106,7 @@ def make_ready(
 ) -> Ready | Outcome:
     failed = _failed(work)
     if len(failed) >= work.limits.failed_transactions:  # which has cost gas
-        last = SentTransaction.objects.get(pk=failed[-1]).mined_hash
-        sentence = f"{len(failed)} transactions were mined and failed, the last one {last}."
+        sentence = f"{len(failed)} transactions were mined and failed, the last one {failed[-1]}."
         step = StepName.HEADER_ACCUMULATED
         return work.reject(Failure(TRANSACTION_FAILED, sentence, step, retryable=True))
     lacking = _lacking(work, anchor, unproven)
@@ -135,7 +136,6 @@ def proving_pieces(  # noqa: PLR0913, PLR0917  (what a piece is made of)
     """The proofs are fetched and checked here."""
     asked = [(account, slots) for account, (_, slots) in lacking.accounts.items()]
     proofs = chains.source(registry.source).account_proofs(anchor.header, asked, meanwhile)
-    TRUTHS.remember(anchor.header, lacking, proofs)
     return pieces_of(job, anchor, lacking, proofs, chains.chain(registry.destination).gas_rules)
 
 
@@ -174,11 +174,12 @@ def bring(work: Work, call: Call, is_missing: Callable[[Destination], bool]) -> 
     ).exclude(succeeded=False)  # one that is mined may be unknown to a node that is behind
     if others.exists():
         return Snooze(HASH_SENT)
-    brought = job.transactions.filter(brings_hash=True, succeeded=True)
-    if any(sent_to(work.registry.address, brought)) and not work.chains.destination(
-        job.destination
-    ).quorum(is_missing, ("hash", job.pk)):
-        return work.failed(NODE_BEHIND)
+    brought = _to_registry(work, brings_hash=True, succeeded=True).order_by("pk").last()
+    if brought is not None:
+        if not work.chains.destination(job.destination).quorum(is_missing, ("hash", job.pk)):
+            return work.failed(NODE_BEHIND)
+        if is_sent_again(work, brought):
+            return Snooze(SENT_AGAIN)
     if work.chains.day_is_spent(job.destination):
         return _waits_for_the_day(work)
     piece = HashCall(job.pk, call.data)
@@ -259,7 +260,7 @@ def _fee_too_low(ready: Sequence[Ready], poor: FeeTooLow) -> dict[int, Outcome]:
 def _waits_for_the_day(work: Work) -> Snooze:
     """No failure of anything. What it has on its way is followed meanwhile."""
     chain = work.chains.chain(work.job.destination)
-    bound = whole_units(chain.most_a_day or 0, chain.currency)
+    bound = short_amount(chain.most_a_day or 0, chain.currency)
     sentence = (
         f"In 24 hours {bound} may be spent on {chain.name}, and so much is spent or on its way."
     )
@@ -280,17 +281,18 @@ def _stones_on_their_way(work: Work) -> QuerySet[SentTransaction]:
 
 def _confirm_stone_is_needed(work: Work, lowest: Header) -> Outcome:
     """Not where one is mined that leads as far down."""
-    for each in TransactionOfJob.objects.filter(
+    stones = TransactionOfJob.objects.filter(
         job__source=work.job.source,
         stone__range=(work.job.block, lowest.number),
         transaction__chain=work.job.destination,
+        transaction__to=work.registry.address.lower(),
         transaction__succeeded=True,
-    ).order_by("stone"):
-        its_row = SentTransaction.objects.filter(pk=each.transaction_id)
-        if each.stone is not None and any(sent_to(work.registry.address, its_row)):
-            leaf = leaf_of(work.chains.source(work.job.source).header(each.stone))
-            return confirm(work, each.stone, leaf, (), each.transaction_id)
-    return None
+    )
+    nearest = stones.order_by("stone").first()
+    if nearest is None or nearest.stone is None:
+        return None
+    leaf = leaf_of(work.chains.source(work.job.source).header(nearest.stone))
+    return confirm(work, nearest.stone, leaf, (), nearest.transaction_id)
 
 
 def _lacking(
@@ -302,13 +304,18 @@ def _lacking(
     return [each for each in work.queries if lacks & set(work.reads[each.pk].values())]
 
 
-def _failed(work: Work) -> list[int]:
-    """Keys of what was mined and did nothing since those who wait have asked."""
+def _failed(work: Work) -> list[str]:
+    """Hashes of what was mined and did nothing since those who wait have asked."""
     asked = min(each.batch.submitted for each in work.queries)
-    failed = work.job.transactions.filter(
-        succeeded=False, gas_used__isnull=False, settled=True, signed__gte=asked
+    failed = _to_registry(
+        work, succeeded=False, gas_used__isnull=False, settled=True, signed__gte=asked
     )
-    return list(sent_to(work.registry.address, failed.order_by("pk")))
+    return list(failed.order_by("pk").values_list("mined_hash", flat=True))
+
+
+def _to_registry(work: Work, **conditions: Any) -> QuerySet[SentTransaction]:
+    """The job's transactions, without those to a registry that the route had before."""
+    return work.job.transactions.filter(to=work.registry.address.lower(), **conditions)
 
 
 def _refused(work: Work, piece: Part, why: Refusal) -> Outcome:

@@ -1,5 +1,6 @@
 """A bundle's facts, brought to a registry by anyone: the service is not needed, nor a database."""
 
+import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -127,7 +128,7 @@ def _calls(
     ground = Ground(
         registry,
         facts,
-        lambda: means.destination.head().number,
+        lambda: _newest(registry, means),
         _headers(block, means),
         lambda first: recording(registry, facts, first),
     )
@@ -148,6 +149,13 @@ def _calls(
             known = [each.proof for each in block.accounts]
             proofs = [proof for proof in known if proof.address in lacking.accounts]
             yield from (each.data for each in pieces_of(0, found, lacking, proofs, rules))
+
+
+def _newest(registry: Registry, means: Means) -> int:
+    """Block of the source, where a node of it is named."""
+    if registry.kind is RegistryKind.NATIVE:
+        return means.destination.head().number
+    return means.source.head().number if means.source else sys.maxsize
 
 
 def _why_not(

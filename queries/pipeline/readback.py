@@ -1,12 +1,9 @@
 """What a registry holds is read back, by quorum, and compared with the source's own proofs.
 
-Proofs that were fetched for a transaction are remembered until its facts are read back. Where
-others had proven the facts, the calldata that would prove them is kept for the proof file.
+Where others had proven the facts, the calldata that would prove them is kept for the proof file.
 """
 
-import threading
-from collections import OrderedDict
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from django.db import transaction
@@ -30,19 +27,17 @@ from queries.chain.registry import (
     TimestampRead,
 )
 from queries.chain.sender import Destination
-from queries.chain.source import ChainHead
-from queries.models import KeptProof, SentTransaction
-from queries.pipeline.queue import most_facts
-from queries.pipeline.transactions import reopen, sent_to
+from queries.chain.source import Asked, ChainHead
+from queries.models import KeptProof, SentTransaction, Share
+from queries.pipeline.transactions import reopen
 from queries.pipeline.wanted import TIMESTAMP, Known, Missing, missing
 from queries.pipeline.work import Snooze, Wait, Work
 from queries.proving.account_proofs import AccountProof
-from queries.proving.header_fields import HeaderField
 from queries.proving.headers import Header
 from queries.proving.registry_calls import HeaderStep, headers_section, leaf_of, prove_call
 from queries.proving.witness_building import build_witness
 from queries.proving.witnesses import AccountField, AccountRequest
-from queries.shown_calls import not_shown, shown_of, who_stored
+from queries.shown_calls import proofs_in, shown_of, who_stored
 from queries.wait_reasons import Reason, WaitCode
 
 NODE_BEHIND = Reason(
@@ -51,44 +46,24 @@ NODE_BEHIND = Reason(
 SENT_AGAIN = Reason(
     WaitCode.TRANSACTION_ON_ITS_WAY, "Its transaction was undone; it is on its way again."
 )
-# The nodes keep no state so old; then the registry's word, which was proven once, has to do.
 TOO_OLD = (StateNotAvailable, ProofWindowExceeded, MethodMissing)
-
-
-class Truths:
-    """The words of accounts' facts that were proven here lately, for all threads."""
-
-    def __init__(self) -> None:
-        self._words: OrderedDict[tuple[bytes, FactRead], bytes] = OrderedDict()
-        self._lock = threading.Lock()
-
-    def remember(self, header: Header, wanted: Missing, proofs: Iterable[AccountProof]) -> None:
-        words = _words_of(header, wanted, proofs)
-        with self._lock:
-            self._words.update({(header.hash, read): word for read, word in words.items()})
-            while len(self._words) > 2 * most_facts():
-                self._words.popitem(last=False)
-
-    def known(self, header: Header, reads: Iterable[FactRead]) -> dict[FactRead, bytes]:
-        with self._lock:
-            found = {read: self._words.get((header.hash, read)) for read in reads}
-        return {read: word for read, word in found.items() if word is not None}
-
-
-TRUTHS = Truths()  # of this process
 
 
 def read_back(work: Work, header: Header, newest: ChainHead) -> Wait | None:
     """End the queries of this pass whose facts each node of a quorum holds, deep by its own head.
 
-    Returns what the others wait for. Transactions were followed up to `newest`: what is mined after
-    it does not count yet, because its cost is not known.
+    Returns what the others wait for. A batch also waits until the transactions that it pays for are
+    settled, because their cost is not known before; they were followed up to `newest`.
     """
     depth = work.chains.depth(work.job.destination)
     verb = "is" if depth == 1 else "are"
     sentence = f"Proven; {counted(depth, 'block')} {verb} to confirm it."
     to_be_confirmed = Reason(WaitCode.CONFIRMING, sentence)
-    if work.job.transactions.filter(settled=False, succeeded=True).exists():
+    unsettled = work.job.transactions.filter(settled=False, succeeded=True)
+    paying = set(Share.objects.filter(transaction__in=unsettled).values_list("batch", flat=True))
+    waiting = any(query.batch_id in paying for query in work.queries)
+    work = replace(work, queries=[each for each in work.queries if each.batch_id not in paying])
+    if not work.queries:
         return Snooze(to_be_confirmed, since=newest.hash)
     wanted = list({read: None for reads in work.reads.values() for read in reads.values()})
 
@@ -102,31 +77,33 @@ def read_back(work: Work, header: Header, newest: ChainHead) -> Wait | None:
     destination = work.chains.destination(work.job.destination)
     found, leaf = destination.quorum(read_by, ("facts", work.job.pk))
     held = {read: word for read, word in zip(wanted, found, strict=True) if word is not None}
-    fetched = _check_against_proofs(work, header, held)
-    values: dict[int, dict[str, str]] = {}
-    for query, reads in work.reads.items():
-        if leaf == leaf_of(header) and held.keys() >= set(reads.values()):
-            values[query] = {
-                name: held[read].hex() for name, read in reads.items() if name != TIMESTAMP
-            }
-    call = _call_to_keep(work, header, {r for q in values for r in work.reads[q].values()}, fetched)
+    proven = {
+        query: reads
+        for query, reads in work.reads.items()
+        if leaf == leaf_of(header) and held.keys() >= set(reads.values())
+    }
+    values = {
+        query: {name: held[read].hex() for name, read in reads.items() if name != TIMESTAMP}
+        for query, reads in proven.items()
+    }
+    call = _check(work, header, {r: held[r] for reads in proven.values() for r in reads.values()})
     work.lease.keep()
     with transaction.atomic():
         if call:
             KeptProof.objects.create(job=work.job, call=call)
         transitions.finish(values)
-    # Others have just proven the rest, or one node says so alone.
-    return None if len(values) == len(work.queries) else work.failed(to_be_confirmed)
+    if len(values) < len(work.queries):  # others have just proven it, or one node says so alone
+        return work.failed(to_be_confirmed)
+    return Snooze(to_be_confirmed, since=newest.hash) if waiting else None
 
 
 def confirm_missing(work: Work, header: Header, known: Known) -> Wait | None:
     """None: prove it. What we have paid for is paid for again only if it is missing by quorum."""
-    registry = work.registry.address
-    mined = SentTransaction.objects.filter(for_jobs__job=work.job, succeeded=True)
-    of_the_header = mined.filter(for_jobs__job=work.job, for_jobs__proves_header=True)
-    paid = None if known.accumulated else next(sent_to(registry, of_the_header), None)
+    mined = SentTransaction.objects.filter(to=work.registry.address.lower(), succeeded=True)
+    of_header = mined.filter(for_jobs__job=work.job, for_jobs__proves_header=True).order_by("pk")
+    paid = None if known.accumulated else of_header.values_list("pk", flat=True).first()
     # From its calldata: some ask for more than it proves while it is on its way.
-    paid = paid or who_stored(work.job, registry, known.unproven, work.lease.keep)
+    paid = paid or who_stored(work.job, mined, known.unproven, work.lease.keep)
     if paid is None:
         return None
     leaf = b"" if known.accumulated else known.of_header
@@ -153,45 +130,46 @@ def confirm(
     row = SentTransaction.objects.get(pk=paid)
     if row.sender != work.chains.sender:
         return None  # of a key that was in use before, which may have nothing to pay with
-    if row.settled and work.chains.lane(work.job.destination).is_undone(row):
-        reopen(row)
-        return Snooze(SENT_AGAIN)
-    return work.failed(NODE_BEHIND)
+    return Snooze(SENT_AGAIN) if is_sent_again(work, row) else work.failed(NODE_BEHIND)
 
 
-def _check_against_proofs(
-    work: Work, header: Header, held: Mapping[FactRead, bytes]
-) -> Sequence[AccountProof]:
+def is_sent_again(work: Work, row: SentTransaction) -> bool:
+    """Whether the chain has undone it, so that it is sent again."""
+    if not row.settled or not work.chains.lane(work.job.destination).is_undone(row):
+        return False
+    reopen(row)
+    return True
+
+
+def _check(work: Work, header: Header, held: Mapping[FactRead, bytes]) -> bytes | None:
     """`RegistryMisread` if the registry holds something else than the source proves.
 
-    Returns the proofs that were fetched for it.
+    The proofs lie in the job's own calls; of what others have proven they are fetched, and the
+    calldata that would prove it is returned.
     """
-    truth: dict[FactRead, bytes] = {}
-    for read in held:
-        if isinstance(read, TimestampRead):
-            truth[read] = _word(header.number)
-        elif isinstance(read, HeaderFieldRead):
-            truth[read] = header.word(HeaderField(read.field))
-    truth |= TRUTHS.known(header, held)
-    unknown = missing(read for read in held if read not in truth)
-    proofs: Sequence[AccountProof] = ()
-    if unknown.accounts:
-        proofs = _proofs(work, header, [(a, slots) for a, (_, slots) in unknown.accounts.items()])
-        TRUTHS.remember(header, unknown, proofs)
-        truth |= _words_of(header, unknown, proofs)
+    wanted, shown = missing(held), shown_of(work.job, held, work.lease.keep)
+    proofs, unshown = proofs_in(shown, header, wanted)
+    fetched = _proofs(work, header, unshown)
+    truth = _words_of(header, wanted, [*proofs, *fetched])
     for read, word in held.items():
         if truth.get(read, word) != word:
             raise RegistryMisread(
                 f"A node says that the registry holds 0x{word.hex()} where 0x{truth[read].hex()} "
                 f"was proven, for block {header.number:,}."
             )
-    return proofs
+    is_child_shown = not wanted.timestamps or header.hash in shown.children
+    child = [] if is_child_shown else _child(work, header)
+    if not fetched and not child:
+        return None
+    requests = [AccountRequest(proof, frozenset()) for proof in fetched]
+    step = HeaderStep(header, build_witness(requests) if requests else b"")
+    return prove_call([headers_section([step, *child])])
 
 
-def _proofs(
-    work: Work, header: Header, asked: Sequence[tuple[bytes, Sequence[int]]]
-) -> list[AccountProof]:
-    """None of them where the source keeps no state so old."""
+def _proofs(work: Work, header: Header, asked: Sequence[Asked]) -> list[AccountProof]:
+    """None of them where the source keeps no state so old: then the registry's word has to do,
+    which was proven once.
+    """
     try:
         source = work.chains.source(work.job.source)
         return source.account_proofs(header, asked, work.lease.keep) if asked else []
@@ -202,7 +180,10 @@ def _proofs(
 def _words_of(
     header: Header, wanted: Missing, proofs: Iterable[AccountProof]
 ) -> dict[FactRead, bytes]:
-    words: dict[FactRead, bytes] = {}
+    words: dict[FactRead, bytes] = {
+        HeaderFieldRead(header.number, field): header.word(field) for field in wanted.header_fields
+    }
+    words |= {TimestampRead(second): _word(header.number) for second in wanted.timestamps}
     for proof in proofs:
         account, state = proof.address or b"", proof.state
         by_field = {
@@ -220,33 +201,6 @@ def _words_of(
 
 def _word(number: int) -> bytes:
     return number.to_bytes(32, "big")
-
-
-def _call_to_keep(
-    work: Work, header: Header, reads: Collection[FactRead], fetched: Sequence[AccountProof]
-) -> bytes | None:
-    """What would prove those of the facts that no call of ours shows; None where there are none.
-
-    `fetched` are proofs at hand. What the source no longer proves is left out.
-    """
-    if not reads:
-        return None
-    lacking = missing(not_shown(header, reads, shown_of(work.job, reads, work.lease.keep)))
-    at_hand = {proof.address: proof for proof in fetched}
-    proofs, unknown = list[AccountProof](), list[tuple[bytes, Sequence[int]]]()
-    for account, (_, slots) in lacking.accounts.items():
-        values = {each.slot: each for each in at_hand[account].slots} if account in at_hand else {}
-        if account in at_hand and set(slots) <= set(values):
-            proofs.append(replace(at_hand[account], slots=tuple(values[slot] for slot in slots)))
-        else:
-            unknown.append((account, slots))
-    proofs += _proofs(work, header, unknown)
-    child = _child(work, header) if lacking.timestamps else []
-    if not proofs and not child:
-        return None
-    requests = [AccountRequest(proof, frozenset()) for proof in proofs]
-    step = HeaderStep(header, build_witness(requests) if requests else b"")
-    return prove_call([headers_section([step, *child])])
 
 
 def _child(work: Work, header: Header) -> list[HeaderStep]:

@@ -1,10 +1,9 @@
 """Settle a received batch: find the blocks and accounts it names, and attach it to their jobs.
 
 Batches for which no node has to be asked are settled in groups, because alone each takes a prover
-a dozen statements. A batch with many ENS names stores what it has found and lets others go first.
+a dozen statements.
 """
 
-import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -31,9 +30,6 @@ from queries.transitions import Failure
 from queries.wait_reasons import Reason, WaitCode
 
 NAMELESS = Q(account="") & ~Q(name="")  # has an ENS name whose address is not known yet
-IN_TURN = Reason(
-    WaitCode.NAMES_IN_TURN, "Its ENS names are looked up in turn with those of others."
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,8 +79,6 @@ def settle(lease: Lease[Batch], chains: Chains) -> Snooze | None:
         failing = Query.objects.filter(certain.failing, batch=batch, ended=False)
         transitions.reject([batch.pk], certain.failure, failing)
         return None
-    if reason is IN_TURN:
-        return Snooze(reason)
     if reason:
         return Snooze(reason, pause_of(batch.submitted, chains.limits))
     newest = chains.head(named[0].source).number if named else 0
@@ -142,12 +136,26 @@ def _find_blocks(lease: Lease[Batch], named: Sequence[Named], chains: Chains) ->
             _refuse_by_quorum(chains, each, each.seconds, early)
         if block is None or waits_for:
             return waits_for
+        _confirm_time(chains.source(each.source), block, each.seconds)
         blocks[each.source, each.seconds] = block
     lease.keep()
     for (source, seconds), block in blocks.items():
         of_time = Query.objects.filter(batch=lease.row, source=source, timestamp=seconds)
         of_time.filter(block=None, ended=False).update(block=block)
     return None
+
+
+def _confirm_time(source: SourceChain, block: int, seconds: int) -> None:
+    """By quorum: one node alone may be wrong about when its blocks were made."""
+
+    def is_last(one: SourceChain) -> bool:
+        header, child = one.headers(block, block + 1)
+        return header.timestamp <= seconds < child.timestamp
+
+    if not source.quorum(is_last, ("last block", block, seconds)):
+        raise NodesLie(
+            f"The nodes do not agree that block {block:,} was the last one at {seconds}."
+        )
 
 
 def _refuse_by_quorum(chains: Chains, named: Named, seconds: int, early: TimeTooEarly) -> NoReturn:
@@ -192,10 +200,7 @@ def find_accounts(chains: Chains, header: Header, queries: Iterable[Query]) -> N
 def _find_batchs_accounts(lease: Lease[Batch], chains: Chains) -> Reason | None:
     """Store the accounts of a batch whose blocks are all known; or what it waits for."""
     nameless = Query.objects.filter(NAMELESS, batch=lease.row)
-    until = time.monotonic() + chains.limits.work_slice
     while first := nameless.order_by("source", "block", "place").first():
-        if time.monotonic() > until:
-            return IN_TURN
         source, block = first.source, first.block or 0
         head = chains.head(source)
         if not head.is_final(block):
@@ -258,8 +263,4 @@ def attach(leases: Sequence[Lease[Batch]]) -> None:
         # For all of their jobs: a worker that died here may have attached some already.
         look_in_turn(jobs.filter(Exists(queries.filter(job=OuterRef("pk")))))
         transitions.accept(ours)
-        # Another worker may just have found that a block is not the one of its time.
-        jobless = queries.filter(job=None).values("batch")
-        unfinished = list(ours.filter(pk__in=jobless).values_list("pk", flat=True))
         ours.update(**NOT_DUE)
-        Batch.objects.filter(pk__in=unfinished).update(look_again=shared_now())

@@ -8,7 +8,7 @@ no longer wanted is replaced by an empty transfer, so that no nonce is skipped.
 
 import logging
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import timedelta
@@ -169,6 +169,7 @@ class Lane:
             chain=self.chain_id,
             sender=self.signer.address,
             nonce=call.nonce,
+            to=call.to.lower(),
             raw=signed.raw,
             hashes=[signed.hash],
             max_fee=f"{fees.dearest:064x}",
@@ -193,7 +194,7 @@ class Lane:
         """
         waiting = False
         for row in rows:
-            self._look(row)
+            self._look(row, head)
             if row.mined_block is None:
                 self._push(row)
             elif row.mined_block + depth - 1 <= head:
@@ -201,12 +202,12 @@ class Lane:
             waiting = waiting or not (row.settled or row.succeeded)
         return waiting
 
-    def _look(self, row: SentTransaction) -> None:
-        """Note where it was mined, or that it no longer is: by any of its hashes."""
+    def _look(self, row: SentTransaction, head: int) -> None:
+        """Note in which block it was mined, or that it no longer is: by any of its hashes."""
         before = row.mined_hash, row.mined_block, row.succeeded
         for its_hash in row.hashes:
             mined = self.destination.mined(its_hash, _bounds_of(row))
-            if mined is not None:
+            if mined is not None and mined.block <= head:
                 row.mined_hash, row.mined_block = its_hash, mined.block
                 row.succeeded, row.gas_used = mined.succeeded, mined.gas_used
                 row.gas_price, row.data_fee = f"{mined.gas_price:064x}", f"{mined.data_fee:064x}"
@@ -239,9 +240,21 @@ class Lane:
         try:
             self._send(row)
         except REFUSED as refused:
-            if not is_stuck or not parts_of(row.raw).data:
+            if not is_stuck or not parts_of(row.raw).data or not self._is_refused(row):
                 raise
             self._cancel(row, str(refused))
+
+    def _is_refused(self, row: SentTransaction) -> bool:
+        """By quorum: one node alone may be wrong about it."""
+
+        def refuses(one: Destination) -> bool:
+            try:
+                one.send(row.raw)
+            except REFUSED:
+                return True
+            return False
+
+        return self.destination.quorum(refuses, ("refused", row.hashes[-1]))
 
     def _send(self, row: SentTransaction) -> None:
         try:
@@ -290,6 +303,7 @@ class Lane:
         with durably():
             as_it_was = SentTransaction.objects.filter(pk=row.pk, raw=row.raw, settled=False)
             is_stored = as_it_was.update(
+                to=call.to.lower(),
                 raw=signed.raw,
                 hashes=[*row.hashes, signed.hash],
                 gas_limit=max(row.gas_limit, call.gas_limit),  # either may be mined
@@ -336,7 +350,8 @@ class Lane:
 
     def _see_who_used_it(self, row: SentTransaction) -> None:
         """One of ours that was mined meanwhile; or something that the key signed elsewhere. That
-        counts once the block where it was first seen is final.
+        counts once the block where it was first seen is final. Until then another node is asked
+        first next time, which may have the receipt.
         """
         head = self.destination.head()
         if row.nonce_used is None:
@@ -348,8 +363,9 @@ class Lane:
             return one.nonce(sender) > nonce and not any(map(one.mined, hashes))
 
         about = "used elsewhere", sender, nonce
-        if head.final_number >= row.nonce_used and self.destination.quorum(is_gone, about):
-            self._give_up(row)
+        if head.final_number < row.nonce_used or not self.destination.quorum(is_gone, about):
+            raise NoQuorum.of(self.destination.chain.name)
+        self._give_up(row)
 
     def _give_up(self, row: SentTransaction) -> None:
         """It will never be mined, and costs nothing."""
@@ -417,13 +433,6 @@ def unsettled(job: BlockJob) -> list[SentTransaction]:
     return list(job.transactions.filter(settled=False).order_by("nonce"))
 
 
-def sent_to(registry: str, rows: QuerySet[SentTransaction]) -> Iterator[int]:
-    """The keys of those that went to this registry, and not to one that the route had before."""
-    for key, raw in rows.values_list("pk", "raw").iterator():
-        if parts_of(raw).to == registry.lower():
-            yield key
-
-
 def reopen(row: SentTransaction) -> None:
     """Send it again. The queries that it proved are open until their facts are there again."""
     log.error(
@@ -468,7 +477,7 @@ def _show_on_pages(piece: Piece, row: SentTransaction) -> None:
     queries = Query.objects.filter(job=piece.job, ended=False)
     if piece.proves_header:
         queries.update(header_transaction=row)
-    elif piece.step.fields or piece.timestamps:
+    elif piece.fields or piece.timestamps:
         queries.filter(account="").update(header_transaction=row)
     accounts = [each.proof.address for each in piece.requests]
     shown = [Address(account).checksummed for account in accounts if account]

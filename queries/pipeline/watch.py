@@ -11,11 +11,10 @@ from datetime import timedelta
 from queries.chain import ens
 from queries.chain.deploy import HISTORY_WINDOW
 from queries.chain.errors import ChainError, NodesLimited, NodesUnreachable
-from queries.chain.node_pool import NodePool
 from queries.chain.sender import Destination
 from queries.chain.setup_check import proof_window
 from queries.chain.signer import Signer
-from queries.chain.source import ChainHead, SourceChain
+from queries.chain.source import ChainHead
 from queries.models import ChainRecord, Head, NodeRecord
 from queries.pipeline.chains import record_head
 from queries.pipeline.queue import shared_now
@@ -33,7 +32,7 @@ class Watch:
         self._routes, self._signer, self._stopped = routes, signer, stopped
         self._poll_interval = timedelta(seconds=routes.limits.poll_interval)
         self._check_interval = timedelta(seconds=routes.limits.check_interval)
-        self._pools: dict[int, NodePool] = {}
+        self._chains: dict[int, Destination] = {}
 
     def once(self) -> None:
         """Poll the chains that are due."""
@@ -80,7 +79,7 @@ class Watch:
 
     def _head(self, chain: Chain, place: int, known_final: int | None) -> ChainHead | ChainError:
         try:
-            return SourceChain(chain, nodes=self._pool(chain, place)).head(known_final)
+            return self._chain(chain, place).head(known_final)
         except ChainError as fault:
             return fault
 
@@ -88,7 +87,7 @@ class Watch:
         if self._signer is None or all(to != chain.id for _, to in self._routes.registries):
             return
         try:
-            balance = Destination(chain, nodes=self._pool(chain)).balance(self._signer.address)
+            balance = self._chain(chain).balance(self._signer.address)
         except ChainError as fault:
             log.warning("%s", fault)
             return
@@ -108,7 +107,7 @@ class Watch:
         The latter takes about thirty requests, so it is seldom measured; and stored only if the
         node answered all of them.
         """
-        source = SourceChain(chain, nodes=self._pool(chain, place))
+        source = self._chain(chain, place)
         row = NodeRecord.objects.filter(chain=chain.id, place=place)
         if chain.ens_registry:
             row.update(answers_for_names=ens.answers_for_names(source))
@@ -124,15 +123,15 @@ class Watch:
             proven = -1
         row.update(proof_window=proven, measured=now)
 
-    def _pool(self, chain: Chain, place: int = 0) -> NodePool:
-        """Of one node; 0 stands for all of them."""
-        if chain.id not in self._pools:
-            self._pools[chain.id] = NodePool(chain)
-        pool = self._pools[chain.id]
-        return pool.of_node(place) if place else pool
+    def _chain(self, chain: Chain, place: int = 0) -> Destination:
+        """By one node; 0 stands for all of them."""
+        if chain.id not in self._chains:
+            self._chains[chain.id] = Destination(chain)
+        opened = self._chains[chain.id]
+        return opened.of_node(place) if place else opened
 
     def close(self) -> None:
-        for each in self._pools.values():
+        for each in self._chains.values():
             each.close()
 
 

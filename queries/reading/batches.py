@@ -55,6 +55,10 @@ def batch(batch_id: str) -> BatchView | None:
     return _batch(row) if row else None
 
 
+def is_own(account: Account, batch_id: str) -> bool:
+    return Batch.objects.filter(pk=batch_id, owner=account).exists()
+
+
 def batches_of(
     owner: Account, *, status: BatchStatus | None, before: str | None, most: int
 ) -> BatchPage:

@@ -29,16 +29,10 @@ from queries.models import (
 from queries.pipeline.fees import gone_in_a_day
 from queries.pipeline.queue import shared_now
 from queries.statuses import ENDED, BatchStatus
-from queries.wait_reasons import WaitCode
 
 # Later than this are all times at which something is due; an index knows them from those that are
 # null, of all that has ended, where it would not be used for "not null".
 BEFORE_ALL = datetime(2000, 1, 1, tzinfo=UTC)
-# How long a name takes is the choice of whoever set its resolver, for ever where they want it. So
-# it says nothing of how the service does; whether nodes answer for names is noted of each node.
-FOR_NAMES = Q(wait_code=WaitCode.NAMES_IN_TURN.value)
-
-
 FOR_NODES = Q(wait_code__in=[each.code for each in (NodesUnreachable, NodesLimited, NodesRefuse)])
 
 
@@ -50,7 +44,6 @@ class State(StrEnum):
     DUE = "due"
     WAITING = "waiting"
     FAILING = "failing"  # it waits for another try, or for its turn where nodes hang
-    NAMES = "names"  # of a batch: it waits for nodes to say whom its ENS names mean
 
 
 class Stage(StrEnum):
@@ -74,7 +67,7 @@ class OpenBatches:
     """Those that have not ended."""
 
     by_status: Mapping[BatchStatus, int]
-    # Seconds since the one was submitted that waits for no names; 0: there is none.
+    # Seconds since the first one was submitted; 0: there is none.
     oldest: float
 
 
@@ -184,7 +177,7 @@ def _open_batches(now: datetime) -> OpenBatches:
     """An id begins with the time at which it was made."""
     open_ones = [status for status in BatchStatus if status not in ENDED]
     rows = Batch.objects.filter(status__in=open_ones).values_list("status")
-    counted = rows.annotate(Count("pk"), first=Min("pk", filter=~FOR_NAMES)).order_by()
+    counted = rows.annotate(Count("pk"), first=Min("pk")).order_by()
     found = {BatchStatus(status): (count, first) for status, count, first in counted}
     firsts = [first for _, first in found.values() if first]
     oldest = ULID.from_str(min(firsts)).datetime if firsts else now
@@ -199,9 +192,8 @@ def _queue(model: type[Leased], now: datetime) -> Queue:
         State.WORKED_ON: ~free & Q(lease_until__gt=now),
         State.LEASE_RAN_OUT: ~free & Q(lease_until__lte=now),
         State.DUE: free & ~later & ~FOR_NODES,
-        State.WAITING: free & later & ~FOR_NAMES & Q(failures=0),
-        State.FAILING: free & ((later & ~FOR_NAMES & Q(failures__gt=0)) | (~later & FOR_NODES)),
-        State.NAMES: free & later & FOR_NAMES,
+        State.WAITING: free & later & Q(failures=0),
+        State.FAILING: free & ((later & Q(failures__gt=0)) | (~later & FOR_NODES)),
     }
     counts = {state.value: Count("pk", filter=condition) for state, condition in conditions.items()}
     rows = model._default_manager.filter(look_again__gt=BEFORE_ALL)  # noqa: SLF001

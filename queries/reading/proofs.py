@@ -9,8 +9,14 @@ from itertools import groupby
 from tempfile import SpooledTemporaryFile
 from typing import IO
 
-from queries.chain.signer import parts_of
-from queries.errors import BatchNotDone, BatchRejected, BatchUnknown, ProofsBusy, ProofUnavailable
+from accounts.errors import Refusal
+from queries.errors import (
+    BATCH_NOT_DONE,
+    BATCH_REJECTED,
+    PROOF_UNAVAILABLE,
+    PROOFS_BUSY,
+    no_such_batch,
+)
 from queries.held_threads import place_for_a_proof
 from queries.models import BlockJob, Query, SentTransaction
 from queries.pipeline.wanted import TIMESTAMP, missing, reads_of
@@ -22,16 +28,12 @@ from queries.proving.bundles import (
     TransactionTold,
     written,
 )
-from queries.proving.errors import NodeMissing
 from queries.proving.headers import decode_header
-from queries.proving.rebuilt_proofs import rebuilt_account_proof
-from queries.proving.trie_proofs import CheckedNodes
 from queries.proving.witnesses import AccountRequest
 from queries.reading import batches
 from queries.reading.views import BatchView
 from queries.routes import Registry, Routes
-from queries.schema.wording import quoted
-from queries.shown_calls import shown_of
+from queries.shown_calls import proofs_in, shown_of
 from queries.statuses import BatchStatus
 
 IN_MEMORY = 2**20  # bytes of a file
@@ -47,12 +49,11 @@ def proof_of(batch_id: str, routes: Routes) -> IO[bytes]:
     """The bundle of the batch; `Refusal` where there is none."""
     shown = batches.batch(batch_id)
     if shown is None:
-        raise BatchUnknown(
-            f"No query found with the batchQueryId {quoted(batch_id)}.", path="batch"
-        )
+        raise no_such_batch(batch_id, "batch")
     with place_for_a_proof() as there_is_one:
         if not there_is_one:
-            raise ProofsBusy(
+            raise Refusal(
+                PROOFS_BUSY,
                 "Other proofs are being put together right now, or others wait for nodes. Try "
                 "again in a few seconds.",
                 headers=RETRY_AFTER,
@@ -77,23 +78,26 @@ def _file(shown: BatchView, routes: Routes) -> IO[bytes]:
 def _refuse_what_is_not_done(shown: BatchView, queries: Sequence[Query]) -> None:
     if shown.status is BatchStatus.REJECTED:
         said = f" {shown.error.sentence}" if shown.error else ""
-        raise BatchRejected(f"The batch was rejected, so there is no proof of it.{said}")
+        raise Refusal(BATCH_REJECTED, f"The batch was rejected, so there is no proof of it.{said}")
     if shown.status is not BatchStatus.DONE or not all(each.ended for each in queries):
         waits_for = shown.waits_for.sentence if shown.waits_for else "Ask again when it is DONE."
-        raise BatchNotDone(f"The batch is {shown.status}, and not all of it proven. {waits_for}")
+        raise Refusal(
+            BATCH_NOT_DONE, f"The batch is {shown.status}, and not all of it proven. {waits_for}"
+        )
 
 
 def _blocks(shown: BatchView, queries: Sequence[Query], routes: Routes) -> Iterator[BlockProof]:
     jobs = BlockJob.objects.in_bulk({each.job_id for each in queries})
-    told = SentTransaction.objects.only("mined_hash", "mined_block", "succeeded")
+    told = SentTransaction.objects.only("to", "mined_hash", "mined_block", "succeeded")
     sent = told.in_bulk(_named(queries))
     for (source, _), some in groupby(queries, key=lambda each: (each.source, each.block)):
         of_block = list(some)
         registry = routes.registries.get((source, shown.destination))
         if registry is None:
-            raise ProofUnavailable(
+            raise Refusal(
+                PROOF_UNAVAILABLE,
                 f"This server no longer proves chain {source} on {shown.destination}, so it does "
-                "not know the registry."
+                "not know the registry.",
             )
         yield _block(of_block, jobs[of_block[0].job_id or 0], registry, sent)
 
@@ -109,15 +113,13 @@ def _block(
     header = decode_header(job.header)
     reads = [read for query in queries for read in reads_of(query).values()]
     wanted, shown = missing(reads), shown_of(job, reads)
-    checked = CheckedNodes()
-    requests = []
-    for account in sorted(wanted.accounts):
-        fields, slots = wanted.accounts[account]
-        try:
-            proof = rebuilt_account_proof(header.state_root, account, slots, shown.nodes, checked)
-        except NodeMissing:
-            raise _unavailable(f"of account 0x{account.hex()}", job) from None
-        requests.append(AccountRequest(proof, fields))
+    proofs, unshown = proofs_in(shown, header, wanted)
+    for account, _ in sorted(unshown):
+        raise _unavailable(f"of account 0x{account.hex()}", job)
+    by_account = {proof.address or b"": proof for proof in proofs}
+    requests = [
+        AccountRequest(by_account[each], wanted.accounts[each][0]) for each in sorted(by_account)
+    ]
     child = shown.children.get(header.hash) if wanted.timestamps else None
     if wanted.timestamps and child is None:
         raise _unavailable("of its time", job)
@@ -141,7 +143,7 @@ def _address(
 ) -> bytes:
     """Of the one that it was proven to: the route may have another registry by now."""
     succeeded = [sent[key] for key in _named(queries) if sent[key].succeeded]
-    address = parts_of(succeeded[-1].raw).to if succeeded else registry.address
+    address = succeeded[-1].to if succeeded else registry.address
     return bytes.fromhex(address[2:])
 
 
@@ -178,7 +180,8 @@ def _name(fact: Fact) -> tuple[bytes, str]:
     return fact.account or b"", fact.name.removeprefix("0x")
 
 
-def _unavailable(what: str, job: BlockJob, why: str = THEIRS) -> ProofUnavailable:
-    return ProofUnavailable(
-        f"The proof {what} at block {job.block:,} of chain {job.source} is not kept here: {why}"
+def _unavailable(what: str, job: BlockJob, why: str = THEIRS) -> Refusal:
+    return Refusal(
+        PROOF_UNAVAILABLE,
+        f"The proof {what} at block {job.block:,} of chain {job.source} is not kept here: {why}",
     )

@@ -7,7 +7,8 @@ it twice. Both entries then count as one.
 import re
 from dataclasses import dataclass, field
 
-from queries.errors import AccountMalformed, NothingAsked, SlotMalformed, UnknownProp
+from accounts.errors import Refusal
+from queries.errors import ACCOUNT_MALFORMED, NOTHING_ASKED, SLOT_MALFORMED, UNKNOWN_PROP
 from queries.proving.witnesses import AccountField
 
 from .addresses import Address, EnsName, is_ens_name
@@ -108,10 +109,10 @@ def _what_an_address_is(key: str) -> str:
     return "an address is 0x and 40 hex digits"
 
 
-def _account_malformed(key: str, place: Place, why: str) -> AccountMalformed:
+def _account_malformed(key: str, place: Place, why: str) -> Refusal:
     # Clients compare the beginning.
     said = f"Invalid account address or ENS name {quoted(key)} in {place.holder}: {why}."
-    return AccountMalformed(said, path=place.path)
+    return Refusal(ACCOUNT_MALFORMED, said, path=place.path)
 
 
 def _read_entry(value: object, place: Place, asked: _Asked, so_far: BatchSoFar) -> None:
@@ -124,7 +125,8 @@ def _read_entry(value: object, place: Place, asked: _Asked, so_far: BatchSoFar) 
     if slots is not None:
         _read_slots(slots, place.inside("slots"), asked, so_far)
     if not props and not slots:
-        raise NothingAsked(
+        raise Refusal(
+            NOTHING_ASKED,
             f"{place} asks for nothing. Name at least one of its props "
             f"({listed(AccountField.__members__)}) or one of its slots.",
             path=place.path,
@@ -136,7 +138,8 @@ def _read_props(value: object, place: Place, asked: _Asked) -> None:
         here = place.inside(position)
         name = read_text(each, here, AccountField.BALANCE.name)
         if name not in AccountField.__members__:
-            raise UnknownProp(
+            raise Refusal(
+                UNKNOWN_PROP,
                 f"{here} is {quoted(name)}, but an account's props are "
                 f"{listed(AccountField.__members__)}.",
                 path=here.path,
@@ -157,7 +160,8 @@ def _read_slot(text: str, place: Place) -> bytes:
     match = _SLOT.fullmatch(text)
     if match:
         return bytes.fromhex(match[1].zfill(_SLOT_DIGITS))
-    raise SlotMalformed(
+    raise Refusal(
+        SLOT_MALFORMED,
         f"{place} is {quoted(text)}, but a slot is 0x and 1 to 64 hex digits{_slot_hint(text)}.",
         path=place.path,
     )

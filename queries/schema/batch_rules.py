@@ -5,7 +5,8 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 
 from accounts.counting import counted
-from queries.errors import TooManyAccounts, TooManyBlocks, TooManySlots
+from accounts.errors import Refusal
+from queries.errors import TOO_MANY_ACCOUNTS, TOO_MANY_BLOCKS, TOO_MANY_SLOTS
 
 from .batch_request import BatchWarning
 from .places import Place
@@ -49,17 +50,23 @@ class BatchSoFar:
     def count_block(self, place: Place) -> None:
         self.blocks += 1
         if self.blocks > self.rules.limits.blocks:
-            raise TooManyBlocks(_too_many("block", self.rules.limits.blocks), path=place.path)
+            raise Refusal(
+                TOO_MANY_BLOCKS, _too_many("block", self.rules.limits.blocks), path=place.path
+            )
 
     def count_account(self, place: Place) -> None:
         self.accounts += 1
         if self.accounts > self.rules.limits.accounts:
-            raise TooManyAccounts(_too_many("account", self.rules.limits.accounts), path=place.path)
+            raise Refusal(
+                TOO_MANY_ACCOUNTS, _too_many("account", self.rules.limits.accounts), path=place.path
+            )
 
     def count_slot(self, place: Place) -> None:
         self.slots += 1
         if self.slots > self.rules.limits.slots:
-            raise TooManySlots(_too_many("slot", self.rules.limits.slots), path=place.path)
+            raise Refusal(
+                TOO_MANY_SLOTS, _too_many("slot", self.rules.limits.slots), path=place.path
+            )
 
     def warn(self, sentence: str, place: Place) -> None:
         self.warnings.append(BatchWarning(sentence, place.path))

@@ -2,12 +2,13 @@
 
 import re
 
+from accounts.errors import Refusal
 from queries.errors import (
-    DuplicateKey,
-    FeeMalformed,
-    NothingAsked,
-    SelectorMalformed,
-    UnknownHeaderField,
+    DUPLICATE_KEY,
+    FEE_MALFORMED,
+    NOTHING_ASKED,
+    SELECTOR_MALFORMED,
+    UNKNOWN_HEADER_FIELD,
 )
 from queries.proving.header_fields import HeaderField
 
@@ -75,7 +76,8 @@ def _read_fee(members: dict[str, object]) -> int:
     meaning = 'the most that may be spent on the batch, in wei; "0" where proving is free'
     text = read_text(required(members, "fee", WHOLE_BODY, meaning), place, "0")
     if not _WEI.fullmatch(text) or int(text) > _MOST_WEI:
-        raise FeeMalformed(
+        raise Refusal(
+            FEE_MALFORMED,
             f"fee is {quoted(text)}, but it is an amount in wei: a whole number below 2^256 in "
             "decimal, without sign, spaces and leading zeros.",
             path=place.path,
@@ -94,7 +96,8 @@ def _read_data(
         here = place.inside(key)
         source = read_chain(key, here, so_far.rules)
         if source in spelled:
-            raise DuplicateKey(
+            raise Refusal(
+                DUPLICATE_KEY,
                 f"data names chain {source} twice: as {quoted(spelled[source])} and as "
                 f"{quoted(key)}. Keep one of them, with the blocks of both.",
                 path=place.path,
@@ -113,7 +116,9 @@ def _read_data(
 def _something(value: object, place: Place, what: str) -> dict[str, object]:
     members = read_object(value, place)
     if not members:
-        raise NothingAsked(f"{place} asks for nothing. Name at least {what}.", path=place.path)
+        raise Refusal(
+            NOTHING_ASKED, f"{place} asks for nothing. Name at least {what}.", path=place.path
+        )
     return members
 
 
@@ -136,7 +141,8 @@ def _read_block(
         place.path,
     )
     if not request.header_fields and not request.accounts:
-        raise NothingAsked(
+        raise Refusal(
+            NOTHING_ASKED,
             f"{place} asks for nothing. Name at least one of its accounts or one field of its "
             "header.",
             path=place.path,
@@ -147,7 +153,8 @@ def _read_block(
 def _read_selector(key: str, place: Place) -> BlockNumber | BlockTimestamp:
     match = _SELECTOR.fullmatch(key)
     if not match or int(match[2]) > _MOST_SELECTED:
-        raise SelectorMalformed(
+        raise Refusal(
+            SELECTOR_MALFORMED,
             f"{place} names no block. A block is named by its number (block:5186021), or by a time "
             "in Unix seconds (timestamp:1703799420): below 2^64, in decimal, without sign, spaces "
             "and leading zeros.",
@@ -157,7 +164,7 @@ def _read_selector(key: str, place: Place) -> BlockNumber | BlockTimestamp:
     if kind == "block":
         return BlockNumber(number)
     if number > _LATEST_TIME:
-        raise SelectorMalformed(f"{place} {_no_time_in_seconds(number)}", path=place.path)
+        raise Refusal(SELECTOR_MALFORMED, f"{place} {_no_time_in_seconds(number)}", path=place.path)
     return BlockTimestamp(number)
 
 
@@ -175,7 +182,8 @@ def _read_header_fields(value: object, place: Place) -> tuple[HeaderField, ...]:
         here = place.inside(position)
         name = read_text(each, here, HeaderField.PARENT_HASH.name)
         if name not in HeaderField.__members__:
-            raise UnknownHeaderField(
+            raise Refusal(
+                UNKNOWN_HEADER_FIELD,
                 f"{here} is {quoted(name)}, but a header's fields are "
                 f"{listed(HeaderField.__members__)}.",
                 path=here.path,

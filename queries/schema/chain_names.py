@@ -2,7 +2,8 @@
 
 import re
 
-from queries.errors import ChainUnsupported, NumberMalformed, RouteUnsupported
+from accounts.errors import Refusal
+from queries.errors import CHAIN_UNSUPPORTED, NUMBER_MALFORMED, ROUTE_UNSUPPORTED
 
 from .batch_rules import BatchRules
 from .places import Place
@@ -18,15 +19,18 @@ def read_chain(text: str, place: Place, rules: BatchRules) -> int:
     if text in rules.chains:
         return rules.chains[text]
     if _LIKE_A_NUMBER.fullmatch(text) and not _DECIMAL.fullmatch(text):
-        raise NumberMalformed(
+        raise Refusal(
+            NUMBER_MALFORMED,
             f"{place}: {quoted(text)} is not a chain's id in decimal, without sign, spaces and "
             "leading zeros.",
             path=place.path,
         )
     chains = sorted(set(rules.chains.values()))
     there = f"There {'is' if len(chains) == 1 else 'are'} {listed(chains)}" if chains else "None is"
-    raise ChainUnsupported(
-        f"{place}: no chain {quoted(text)} is configured here. {there}.", path=place.path
+    raise Refusal(
+        CHAIN_UNSUPPORTED,
+        f"{place}: no chain {quoted(text)} is configured here. {there}.",
+        path=place.path,
     )
 
 
@@ -36,7 +40,8 @@ def check_route(source: int, destination: int, place: Place, rules: BatchRules) 
         return
     reached = sorted(to for of, to in rules.routes if of == source)
     there = f"only to {listed(reached)}" if reached else "nor to any other"
-    raise RouteUnsupported(
+    raise Refusal(
+        ROUTE_UNSUPPORTED,
         f"{place}: facts of chain {source} are not proven to chain {destination} here, {there}.",
         path=place.path,
     )

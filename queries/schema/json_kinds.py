@@ -2,7 +2,8 @@
 
 from collections.abc import Collection
 
-from queries.errors import MissingField, UnknownField, WrongType
+from accounts.errors import Refusal
+from queries.errors import MISSING_FIELD, UNKNOWN_FIELD, WRONG_TYPE
 
 from .places import Place
 from .wording import kind_of, listed
@@ -29,7 +30,7 @@ def read_text(value: object, place: Place, example: str) -> str:
 def required(members: dict[str, object], name: str, place: Place, meaning: str) -> object:
     if name not in members:
         missing = place.inside(name)
-        raise MissingField(f"{missing} is missing: {meaning}.", path=missing.path)
+        raise Refusal(MISSING_FIELD, f"{missing} is missing: {meaning}.", path=missing.path)
     return members[name]
 
 
@@ -37,7 +38,7 @@ def optional(members: dict[str, object], name: str, place: Place) -> object | No
     """The member, or None where it is left out. Null says neither, so it is refused."""
     if name in members and members[name] is None:
         null = place.inside(name)
-        raise WrongType(f"{null} must not be null. Leave it out instead.", path=null.path)
+        raise Refusal(WRONG_TYPE, f"{null} must not be null. Leave it out instead.", path=null.path)
     return members.get(name)
 
 
@@ -45,11 +46,12 @@ def refuse_unknown(members: dict[str, object], known: Collection[str], place: Pl
     for name in members:
         if name not in known:
             unknown = place.inside(name)
-            raise UnknownField(
+            raise Refusal(
+                UNKNOWN_FIELD,
                 f"{unknown} is not known here; the fields there are {listed(known)}.",
                 path=unknown.path,
             )
 
 
-def _wrong_type(value: object, place: Place, wanted: str) -> WrongType:
-    return WrongType(f"{place} must be {wanted}, not {kind_of(value)}.", path=place.path)
+def _wrong_type(value: object, place: Place, wanted: str) -> Refusal:
+    return Refusal(WRONG_TYPE, f"{place} must be {wanted}, not {kind_of(value)}.", path=place.path)

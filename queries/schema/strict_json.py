@@ -10,14 +10,13 @@ import math
 import re
 from dataclasses import dataclass
 
-from accounts.http_refusals import BodyTooLarge
-from accounts.refusals import Refusal
+from accounts.errors import BODY_TOO_LARGE, Code, Refusal
 from queries.errors import (
-    DuplicateKey,
-    NestedTooDeeply,
-    NotJson,
-    NumberMalformed,
-    TextNotStorable,
+    DUPLICATE_KEY,
+    NESTED_TOO_DEEPLY,
+    NOT_JSON,
+    NUMBER_MALFORMED,
+    TEXT_NOT_STORABLE,
 )
 
 from .places import WHOLE_BODY, Place
@@ -34,15 +33,16 @@ _NOT_STORABLE = re.compile("[\x00\ud800-\udfff]")
 class _Fault:
     """Stands in the parsed content where a value cannot."""
 
-    refusal: type[Refusal]
+    code: Code
     told: str
 
 
 def read_json(body: bytes, most_bytes: int) -> object:
     """Read a body, or refuse it with a sentence; no other error leaves here."""
     if len(body) > most_bytes:
-        raise BodyTooLarge(
-            f"The body has {len(body):,} bytes; at most {most_bytes:,} are read here."
+        raise Refusal(
+            BODY_TOO_LARGE,
+            f"The body has {len(body):,} bytes; at most {most_bytes:,} are read here.",
         )
     content = _parsed(_decoded(body))
     _check(content, WHOLE_BODY)
@@ -51,13 +51,15 @@ def read_json(body: bytes, most_bytes: int) -> object:
 
 def _decoded(body: bytes) -> str:
     if body.startswith(_BYTE_ORDER_MARK):
-        raise NotJson("The body begins with a byte order mark. Send UTF-8 without one.")
+        raise Refusal(NOT_JSON, "The body begins with a byte order mark. Send UTF-8 without one.")
     try:
         text = body.decode()
     except UnicodeDecodeError as fault:
-        raise NotJson(f"The body is not UTF-8: byte {fault.start + 1} is wrong there.") from None
+        raise Refusal(
+            NOT_JSON, f"The body is not UTF-8: byte {fault.start + 1} is wrong there."
+        ) from None
     if not text.strip(_WHITE_SPACE):
-        raise NotJson("The body is empty. Send a JSON object.")
+        raise Refusal(NOT_JSON, "The body is empty. Send a JSON object.")
     return text
 
 
@@ -66,8 +68,9 @@ def _parsed(text: str) -> object:
         return _DECODER.decode(text)
     except json.JSONDecodeError as fault:
         reason = fault.msg[0].lower() + fault.msg[1:].removesuffix(" at")
-        raise NotJson(
-            f"The body is not JSON: {reason} at line {fault.lineno}, column {fault.colno}."
+        raise Refusal(
+            NOT_JSON,
+            f"The body is not JSON: {reason} at line {fault.lineno}, column {fault.colno}.",
         ) from None
     except RecursionError:
         raise _nested_too_deeply(WHOLE_BODY) from None
@@ -76,7 +79,7 @@ def _parsed(text: str) -> object:
 def _check(value: object, place: Place, depth: int = 0) -> None:
     """Refuse the first fault below; never deeper than the bound, so recursion is safe."""
     if isinstance(value, _Fault):
-        raise value.refusal(f"{place} {value.told}", path=place.path)
+        raise Refusal(value.code, f"{place} {value.told}", path=place.path)
     if isinstance(value, str):
         _check_text(value, place)
     elif isinstance(value, dict | list):
@@ -95,13 +98,16 @@ def _check_text(text: str, place: Place, what: str = "") -> None:
     if found:
         number = ord(found[0])
         why = "half of a surrogate pair" if number else "which databases cannot keep"
-        raise TextNotStorable(
-            f"{what}{place} holds U+{number:04X}, {why}. Leave it out.", path=place.path
+        raise Refusal(
+            TEXT_NOT_STORABLE,
+            f"{what}{place} holds U+{number:04X}, {why}. Leave it out.",
+            path=place.path,
         )
 
 
-def _nested_too_deeply(place: Place) -> NestedTooDeeply:
-    return NestedTooDeeply(
+def _nested_too_deeply(place: Place) -> Refusal:
+    return Refusal(
+        NESTED_TOO_DEEPLY,
         f"{place} goes deeper than {MOST_DEPTH} objects and lists inside each other.",
         path=place.path,
     )
@@ -116,7 +122,7 @@ def _object(pairs: list[tuple[str, object]]) -> dict[str, object] | _Fault:
         if key in seen:
             break
         seen.add(key)
-    return _Fault(DuplicateKey, f"has the key {quoted(key)} twice. Keep one of them.")
+    return _Fault(DUPLICATE_KEY, f"has the key {quoted(key)} twice. Keep one of them.")
 
 
 def _integer(literal: str) -> int | _Fault:
@@ -128,17 +134,17 @@ def _fraction(literal: str) -> float | _Fault:
         return _too_long(literal)
     value = float(literal)
     if math.isinf(value):
-        return _Fault(NumberMalformed, "is a number beyond what JSON readers keep.")
+        return _Fault(NUMBER_MALFORMED, "is a number beyond what JSON readers keep.")
     return value
 
 
 def _too_long(literal: str) -> _Fault:
     told = f"is a number of {len(literal):,} characters; at most {MOST_NUMBER_CHARACTERS} are read."
-    return _Fault(NumberMalformed, told)
+    return _Fault(NUMBER_MALFORMED, told)
 
 
 def _constant(name: str) -> _Fault:
-    return _Fault(NumberMalformed, f"is {name}, which is not a number in JSON.")
+    return _Fault(NUMBER_MALFORMED, f"is {name}, which is not a number in JSON.")
 
 
 _DECODER = json.JSONDecoder(

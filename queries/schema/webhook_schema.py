@@ -8,11 +8,12 @@ import re
 from ipaddress import IPv6Address
 
 from accounts.counting import counted
+from accounts.errors import Refusal
 from queries.errors import (
-    DuplicateKey,
-    TooManyWebhookHeaders,
-    WebhookHeadersTooLarge,
-    WebhookMalformed,
+    DUPLICATE_KEY,
+    TOO_MANY_WEBHOOK_HEADERS,
+    WEBHOOK_HEADERS_TOO_LARGE,
+    WEBHOOK_MALFORMED,
 )
 
 from .batch_request import WebhookRequest
@@ -59,7 +60,7 @@ def _read_url(value: object, place: Place) -> str:
     url = read_text(value, place, "https://example.org/hook")
     fault = _fault_of_text(url) or _fault_of_parts(url)
     if fault:
-        raise WebhookMalformed(f"{place} {fault}.", path=place.path)
+        raise Refusal(WEBHOOK_MALFORMED, f"{place} {fault}.", path=place.path)
     return url
 
 
@@ -104,7 +105,8 @@ def _read_headers(value: object, place: Place, limits: BatchLimits) -> tuple[tup
         text = read_text(each, here, "application/json")
         _check_header(name, text, here)
         if name.lower() in headers:
-            raise DuplicateKey(
+            raise Refusal(
+                DUPLICATE_KEY,
                 f"{here} is there twice: capitals make no difference in a header's name.",
                 path=place.path,
             )
@@ -116,12 +118,14 @@ def _read_headers(value: object, place: Place, limits: BatchLimits) -> tuple[tup
 
 def _check_limits(count: int, length: int, place: Place, limits: BatchLimits) -> None:
     if count > limits.webhook_headers:
-        raise TooManyWebhookHeaders(
+        raise Refusal(
+            TOO_MANY_WEBHOOK_HEADERS,
             f"A webhook may have at most {counted(limits.webhook_headers, 'header')} here.",
             path=place.path,
         )
     if length > limits.webhook_header_bytes:
-        raise WebhookHeadersTooLarge(
+        raise Refusal(
+            WEBHOOK_HEADERS_TOO_LARGE,
             f"A webhook's headers may have at most {limits.webhook_header_bytes:,} bytes here, "
             "names and values together.",
             path=place.path,
@@ -140,4 +144,4 @@ def _check_header(name: str, value: str, place: Place) -> None:
         fault = "its value must be visible ASCII, with spaces and tabs only inside it"
     else:
         return
-    raise WebhookMalformed(f"{place} cannot be sent: {fault}.", path=place.path)
+    raise Refusal(WEBHOOK_MALFORMED, f"{place} cannot be sent: {fault}.", path=place.path)

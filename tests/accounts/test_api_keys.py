@@ -11,7 +11,8 @@ from django.test import Client
 from django.urls import reverse
 
 from accounts import api_keys
-from accounts.key_names import LONGEST_NAME, UNNAMED, key_name
+from accounts.api_keys import LONGEST_NAME, UNNAMED, key_name
+from accounts.errors import Refusal
 from accounts.key_text import KEY, KEY_PREFIX
 from accounts.models import Account, Allowance, ApiKey
 from accounts.wallets import Wallet
@@ -120,7 +121,7 @@ def test_another_text_is_no_key(change: Any, code: str) -> None:
     answer = Client().get("/api-key", {"apiKey": change(text)})
     told = answer.json()
     assert (answer.status_code, told["code"], told["retryable"]) == (401, code, False)
-    assert answer["WWW-Authenticate"].startswith("ApiKey")
+    assert answer["WWW-Authenticate"].startswith("Bearer")
     assert len(answer.content) < 500
     assert text not in answer.text
 
@@ -219,7 +220,7 @@ def test_an_account_has_so_many_keys(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(api_keys, "KEYS_OF_AN_ACCOUNT", 2)
     key, _ = make_key()
     make_key()
-    with pytest.raises(api_keys.TooManyKeys):
+    with pytest.raises(Refusal, match="at most 2 keys"):
         make_key()
     api_keys.revoke(owner(), key.id)
     make_key()
@@ -268,7 +269,7 @@ def test_so_many_also_when_they_are_made_at_once(monkeypatch: pytest.MonkeyPatch
     def make(_: int) -> bool:
         try:
             api_keys.add_key(account, "One of many")
-        except api_keys.TooManyKeys:
+        except Refusal:
             return False
         return True
 
@@ -283,7 +284,7 @@ def test_rotated_many_times_at_once_it_is_rotated_once() -> None:
     def rotate(_: int) -> ApiKey | None:
         try:
             return api_keys.rotate(account, key.id, 1, HOUR)
-        except api_keys.KeyGone:
+        except Refusal:
             return None
 
     (rotated,) = filter(None, all_at_once(rotate, 20))

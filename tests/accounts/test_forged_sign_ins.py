@@ -21,7 +21,7 @@ CHAINS = {
     5: WalletAnswer.REFUSED,
     6: WalletAnswer.NO_CONTRACT,
     8: WalletAnswer.NODE_UNREACHABLE,
-    9: WalletAnswer.NODES_DISAGREE,
+    9: WalletAnswer.NODE_UNREACHABLE,
 }
 
 
@@ -80,17 +80,17 @@ def test_a_request_that_is_none_is_refused(body: bytes, code: str) -> None:
 @pytest.mark.parametrize(
     ("asked", "code"),
     [
-        ({"chainId": "1"}, "address_malformed"),
-        ({"address": "vitalik.eth", "chainId": "1"}, "address_malformed"),
-        ({"address": "0xD8dA6BF26964aF9D7eEd9e03E53415D37aA96045"}, "address_malformed"),
-        ({"address": 5, "chainId": "1"}, "address_malformed"),
-        ({"address": "0x" + 40 * "0"}, "chain_id_malformed"),
-        ({"address": "0x" + 40 * "0", "chainId": 1}, "chain_id_malformed"),
-        ({"address": "0x" + 40 * "0", "chainId": "0"}, "chain_id_malformed"),
-        ({"address": "0x" + 40 * "0", "chainId": "0x0"}, "chain_id_malformed"),
-        ({"address": "0x" + 40 * "0", "chainId": "01"}, "chain_id_malformed"),
-        ({"address": "0x" + 40 * "0", "chainId": "٣"}, "chain_id_malformed"),
-        ({"address": "0x" + 40 * "0", "chainId": "0xffffffffffffffff"}, "chain_id_malformed"),
+        ({"chainId": "1"}, "request_malformed"),
+        ({"address": "vitalik.eth", "chainId": "1"}, "request_malformed"),
+        ({"address": "0xD8dA6BF26964aF9D7eEd9e03E53415D37aA96045"}, "request_malformed"),
+        ({"address": 5, "chainId": "1"}, "request_malformed"),
+        ({"address": "0x" + 40 * "0"}, "request_malformed"),
+        ({"address": "0x" + 40 * "0", "chainId": 1}, "request_malformed"),
+        ({"address": "0x" + 40 * "0", "chainId": "0"}, "request_malformed"),
+        ({"address": "0x" + 40 * "0", "chainId": "0x0"}, "request_malformed"),
+        ({"address": "0x" + 40 * "0", "chainId": "01"}, "request_malformed"),
+        ({"address": "0x" + 40 * "0", "chainId": "٣"}, "request_malformed"),
+        ({"address": "0x" + 40 * "0", "chainId": "0xffffffffffffffff"}, "request_malformed"),
     ],
 )  # fmt: skip
 def test_no_message_is_issued_for_what_is_no_wallet(asked: dict[str, object], code: str) -> None:

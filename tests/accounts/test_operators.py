@@ -15,7 +15,7 @@ from django.core.management import CommandError, call_command
 from django.db import IntegrityError
 from django.test import Client
 
-from accounts import api_keys, attempts
+from accounts import api_keys, rate_limits
 from accounts.models import Account, ApiKey, Session
 from tests.accounts.signers import Signer
 from tests.commands import Manage
@@ -140,7 +140,7 @@ def test_a_new_password_ends_the_other_sessions(monkeypatch: pytest.MonkeyPatch)
 
 
 def test_passwords_are_tried_so_often_and_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(attempts, "PASSWORDS_OF_A_NETWORK", 2)
+    monkeypatch.setattr(rate_limits, "PASSWORDS_OF_A_NETWORK", 2)
     client = Client(headers={"Accept": "text/html"})
     wrong = {"username": "keeper", "password": "wrong"}
     assert [client.post("/admin/login/", wrong).status_code for _ in range(3)] == [200, 200, 429]

@@ -10,9 +10,8 @@ from django.db import OperationalError, connection
 from django.test import Client, RequestFactory
 
 from accounts import api_keys, patience, rate_limits
-from accounts.client_address import client_network
 from accounts.models import Account, Allowance
-from accounts.rate_limits import DAY, KEY_SUBJECT, spend, uses
+from accounts.rate_limits import DAY, KEY_SUBJECT, client_network, spend, uses
 from accounts.wallets import Wallet
 from tests.accounts.concurrency import all_at_once
 

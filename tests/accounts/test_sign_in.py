@@ -14,12 +14,11 @@ from django.http import HttpRequest
 from django.middleware.csrf import get_token
 from django.test import Client, RequestFactory
 
-from accounts import attempts, patience, views, wallet_login
+from accounts import patience, rate_limits, siwe, views
+from accounts.errors import Refusal
 from accounts.models import Account, Allowance, Session, SignInNonce
 from accounts.sessions import end_all_sessions
-from accounts.sign_in_message import VALID_FOR
-from accounts.sign_in_refusals import NonceOfAnother, TooManyAttempts
-from accounts.wallet_login import spend_nonce
+from accounts.siwe import VALID_FOR, spend_nonce
 from accounts.wallets import Wallet
 from tests.accounts.concurrency import all_at_once
 from tests.accounts.signers import Signer
@@ -143,7 +142,7 @@ def test_signing_out_makes_the_browser_another_one() -> None:
     signer.client.post("/sign-out", {"csrfmiddlewaretoken": before})
     assert signer.client.cookies["visit"].value != before
     answer = signer.show(message, signer.sign(message))
-    assert answer.json()["code"] == "nonce_of_another_browser"
+    assert answer.json()["code"] == "message_refused"
 
 
 @pytest.mark.django_db
@@ -157,7 +156,7 @@ def test_a_message_is_good_for_five_minutes_and_its_nonce_cannot_be_guessed(
         chosen.append(secrets.choice(of))
         return chosen[-1]
 
-    monkeypatch.setattr(wallet_login, "secrets", SimpleNamespace(choice=choose))
+    monkeypatch.setattr(siwe, "secrets", SimpleNamespace(choice=choose))
     signer = Signer()
     messages = [signer.message() for _ in range(3)]
     fields = [
@@ -180,7 +179,7 @@ def test_only_the_browser_that_asked_spends_its_nonce() -> None:
     signer = Signer()
     signer.message()
     nonce = SignInNonce.objects.get().nonce
-    with pytest.raises(NonceOfAnother):
+    with pytest.raises(Refusal, match="another browser"):
         spend_nonce(RequestFactory().post("/sign-in"), nonce)
     assert SignInNonce.objects.get().spent is None
 
@@ -198,7 +197,7 @@ def _allowed(count: Callable[[], None]) -> int:
     for times in range(1_000):
         try:
             count()
-        except TooManyAttempts:
+        except Refusal:
             return times
     return 1_000
 
@@ -210,13 +209,13 @@ def test_how_often_anything_may_be_tried() -> None:
 
     one = visitor()
     get_token(one)
-    assert _allowed(lambda: attempts.count_attempt(one)) == 30
-    assert _allowed(lambda: attempts.count_attempt(visitor())) == 200 - 31
-    assert _allowed(lambda: attempts.count_message(one)) == 200
-    assert _allowed(lambda: attempts.count_password(one)) == 30
-    assert _allowed(lambda: attempts.count_question(one)) == 20
+    assert _allowed(lambda: rate_limits.count_attempt(one)) == 30
+    assert _allowed(lambda: rate_limits.count_attempt(visitor())) == 200 - 31
+    assert _allowed(lambda: rate_limits.count_message(one)) == 200
+    assert _allowed(lambda: rate_limits.count_password(one)) == 30
+    assert _allowed(lambda: rate_limits.count_question(one)) == 20
     wallet = Wallet(Signer().address)
-    assert _allowed(lambda: attempts.count_signed(wallet)) == 30
+    assert _allowed(lambda: rate_limits.count_signed(wallet)) == 30
     assert Allowance.objects.exists()
 
 
@@ -240,7 +239,7 @@ def test_nothing_is_kept_of_who_only_looks(client: Client) -> None:
 
 @pytest.mark.django_db
 def test_attempts_are_limited_for_a_browser(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(attempts, "OF_A_BROWSER", 2)
+    monkeypatch.setattr(rate_limits, "OF_A_BROWSER", 2)
     signer = Signer()
     message = signer.message()
     for _ in range(2):
@@ -253,7 +252,7 @@ def test_attempts_are_limited_for_a_browser(monkeypatch: pytest.MonkeyPatch) -> 
 
 @pytest.mark.django_db
 def test_attempts_are_limited_for_a_network(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(attempts, "OF_A_NETWORK", 2)
+    monkeypatch.setattr(rate_limits, "OF_A_NETWORK", 2)
     for _ in range(2):
         assert Signer().sign_in().status_code == 200
     assert Signer().post("/sign-in", {}).json()["code"] == "too_many_attempts"
@@ -263,7 +262,7 @@ def test_attempts_are_limited_for_a_network(monkeypatch: pytest.MonkeyPatch) -> 
 
 @pytest.mark.django_db
 def test_messages_are_limited_for_a_network(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(attempts, "OF_A_NETWORK", 2)
+    monkeypatch.setattr(rate_limits, "OF_A_NETWORK", 2)
     for _ in range(2):
         Signer().message()
     asked = {"address": Signer().address, "chainId": "1"}
@@ -273,13 +272,13 @@ def test_messages_are_limited_for_a_network(monkeypatch: pytest.MonkeyPatch) -> 
 
 @pytest.mark.django_db
 def test_nobody_can_lock_out_a_strangers_wallet(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(attempts, "OF_A_WALLET", 2)
+    monkeypatch.setattr(rate_limits, "OF_A_WALLET", 2)
     signer = Signer()
     for _ in range(5):
         stranger = Signer()
         message = stranger.message(address=signer.address)
         refused = stranger.show(message, stranger.sign(message))
-        assert refused.json()["code"] == "signature_of_another"
+        assert refused.json()["code"] == "signature_refused"
     assert signer.sign_in().status_code == 200
     assert signer.sign_in().status_code == 200
     assert signer.sign_in().json()["code"] == "too_many_attempts"  # by its own hand
@@ -299,7 +298,7 @@ def test_a_hundred_sign_ins_with_one_nonce_are_one_session() -> None:
     with limits_out_of_the_way():
         answers = all_at_once(show, 100)
     assert sorted(answer.status_code for answer in answers) == [200] + 99 * [400]
-    assert {answer.json().get("code") for answer in answers} == {None, "nonce_used"}
+    assert {answer.json().get("code") for answer in answers} == {None, "message_refused"}
     assert Session.objects.count() == 1
     assert Account.objects.count() == 1
     assert Account.objects.get().keys.count() == 1
@@ -323,6 +322,6 @@ def test_first_sign_ins_of_one_wallet_at_once_make_one_account_with_one_key() ->
 def limits_out_of_the_way() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patched:
         for name in ("OF_A_NETWORK", "OF_A_BROWSER", "OF_A_WALLET"):
-            patched.setattr(attempts, name, 1_000)
+            patched.setattr(rate_limits, name, 1_000)
         patched.setattr(patience, "SECONDS", 60)  # a hundred threads on one machine wait
         yield

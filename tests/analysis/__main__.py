@@ -2,7 +2,7 @@
 
 import sys
 
-from queries.chain.solidity import read_sources
+from queries.contracts.compiler import read_sources
 from tests.analysis.analysed import analysed
 from tests.analysis.explained import EXPLAINED
 

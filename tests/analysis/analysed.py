@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from queries.chain.solidity import CONTRACTS, SETTINGS, run_compiler
+from queries.contracts.compiler import CONTRACTS, SETTINGS, run_compiler
 
 REPOSITORY = Path(__file__).parents[2]
 PYTHON = REPOSITORY / ".venv-analyser" / "bin" / "python"

@@ -2,7 +2,7 @@
 
 import pytest
 
-from queries.chain.solidity import read_sources
+from queries.contracts.compiler import read_sources
 from tests.analysis.analysed import PYTHON, analysed
 from tests.analysis.explained import EXPLAINED
 

@@ -98,7 +98,8 @@ BODIES = (
 TAKERS = (
     "dashboard/new-batch", "dashboard/new-batch/check", "keys", "api-key", "keys/KEY/rename",
     "keys/KEY/rotate", "keys/KEY/end-grace", "keys/KEY/revoke", "sign-in", "sign-in/message",
-    "sign-out", "sign-out-everywhere", "sessions/x/end", "dashboard/webhooks/x/replay",
+    "sign-out", "sign-out-everywhere", "sessions/x/end", "dashboard/batches/x/cancel",
+    "dashboard/webhooks/x/replay",
     "admin/", "admin/login/", "admin/logout/", "admin/password_change/",
     "admin/password_change/done/", "admin/autocomplete/", "admin/jsi18n/", "admin/r/1/1/",
     "admin/accounts/apikey/", "admin/accounts/apikey/add/", "admin/accounts/account/",

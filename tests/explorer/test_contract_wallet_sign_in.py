@@ -30,7 +30,7 @@ def test_a_contract_wallet_signs_in_with_its_owners_signature(shared_node: Local
     owner = Signer()
     wallet = deploy_wallet(shared_node, "OwnedWallet", ("address",), owner.address)
     message = owner.message("31337", address=wallet)
-    assert owner.show(message, Signer().sign(message)).json()["code"] == "wallet_says_no"
+    assert owner.show(message, Signer().sign(message)).json()["code"] == "signature_refused"
     assert owner.show(message, owner.sign(message)).status_code == 200
     account = Account.objects.get()
     assert (str(account.address).lower(), account.chain_id) == (wallet, 31337)
@@ -73,7 +73,7 @@ def test_where_no_contract_is_the_signature_is_anothers() -> None:
     signer = Signer()
     message = signer.message("31337")
     answer = signer.show(message, Signer().sign(message))
-    assert answer.json()["code"] == "signature_of_another"
+    assert answer.json()["code"] == "signature_refused"
 
 
 @pytest.mark.no_database

@@ -23,7 +23,8 @@ from explorer.demo.terminal import Terminal
 from explorer.demo.tour import Example, compare
 from explorer.views.guides import CONTRACT
 from queries.chain.local_node import LocalNode, TransactionReverted
-from queries.chain.solidity import SETTINGS, call_data, run_compiler
+from queries.chain.solidity import call_data
+from queries.contracts.compiler import SETTINGS, run_compiler
 from tests.commands import clean_environment, free_port
 
 pytestmark = pytest.mark.no_database
@@ -259,7 +260,7 @@ def test_the_demo_wallet_signs_the_message_just_issued_and_nothing_else(demo: De
         with requests.Session() as another:
             _issued(another, demo)
             told = _sign(another, demo, issued)
-        assert (told.status_code, told.json()["code"]) == (400, "nonce_of_another_browser")
+        assert (told.status_code, told.json()["code"]) == (400, "message_refused")
         forwarded = _sign(browser, demo, issued, **{"X-Forwarded-For": "203.0.113.9"})
         assert (forwarded.status_code, forwarded.json()["code"]) == (403, "not_allowed")
 

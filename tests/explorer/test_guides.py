@@ -9,7 +9,7 @@ import pytest
 from django.test import Client
 
 from explorer.views.guides import CONTRACT, ROUTES
-from queries.chain.solidity import SETTINGS, run_compiler
+from queries.contracts.compiler import SETTINGS, run_compiler
 from queries.limits import Limits
 from queries.routes import read_routes
 
@@ -63,7 +63,7 @@ def test_every_limit_is_in_the_guide_with_its_default(client: Client) -> None:
     rows = re.findall(
         r'<tr><th scope="row"><code>(\w+)</code></th><td data-name="default"[^>]*>([^<]+)</td>'
         r'<td data-name="allowed"[^>]*>[\d.]+ to \d+</td>'
-        r'<td data-name="meaning">[A-Z][^<]+[.]</td></tr>',
+        r'<td data-name="meaning" class="words">[A-Z][^<]+[.]</td></tr>',
         page,
     )
     assert {name: float(default) for name, default in rows} == asdict(Limits())

@@ -32,7 +32,8 @@ def _open_form(page: Page, running: Installation, wallet: Wallet) -> None:
     install(page, wallet)
     page.goto(f"{running.address}/sign-in?next=/dashboard/new-batch")
     page.get_by_role("button", name=wallet.name).click()
-    expect(page.get_by_role("heading", level=1)).to_have_text("New batch")
+    # The first sign-in loads what reads signatures.
+    expect(page.get_by_role("heading", level=1)).to_have_text("New batch", timeout=20_000)
     expect(page.get_by_label("Block", exact=True)).to_have_value(re.compile(r"^\d+$"))
 
 

@@ -11,7 +11,8 @@ import pytest
 from eth_abi.abi import encode
 
 from explorer.snippets import snippets
-from queries.chain.solidity import SETTINGS, run_compiler, selector
+from queries.chain.solidity import selector
+from queries.contracts.compiler import SETTINGS, run_compiler
 from queries.reading.facts import FactView
 from tests.explorer.proven import FACTS, facts_in, proven_batch
 from tests.queries.pipeline.service import Service

@@ -20,7 +20,7 @@ CONTRACTS = Path(__file__).parents[2] / "queries" / "contracts"
 # The program itself: npm's wrapper leaves it running when the wrapper ends.
 ANVIL = "node_modules/@foundry-rs/anvil-*/bin/anvil"
 ETHER = 10**18
-OPTIONS = ("--slots-in-an-epoch", "1", "--hardfork", "osaka")  # a block is final two blocks later
+OPTIONS = ("--slots-in-an-epoch", "1")  # a block is final two blocks later
 PROOFS, NO_PROOFS = ("--max-persisted-states", "20000"), ("--prune-history",)  # of older blocks
 DAY = 86_400
 L1_BLOCK = "0x4200000000000000000000000000000000000015"  # where an L2 says what it knows of its L1
@@ -45,6 +45,7 @@ class Chain:
         *options: str,
         block_time: float = 0,
         proofs: bool = True,
+        hardfork: str = "osaka",
     ) -> None:
         self.id = id
         options += (*(PROOFS if proofs else NO_PROOFS), "--timestamp", str(int(time.time()) - DAY))
@@ -61,6 +62,8 @@ class Chain:
                 "--chain-id",
                 str(id),
                 "--silent",
+                "--hardfork",
+                hardfork,
                 *OPTIONS,
                 *options,
             ],

@@ -304,13 +304,8 @@ class Service:
 
     def rejection(self, batch: str) -> dict[str, Any]:
         """Wait until the batch is REJECTED; return its code, message, step and retryable."""
-        status = self.wait(batch, end="REJECTED")
-        return {
-            "code": status["code"],
-            "message": status["error"],
-            "step": status["step"],
-            "retryable": status["retryable"],
-        }
+        told: dict[str, Any] = self.wait(batch, end="REJECTED")["rejection"]
+        return told
 
     def wait_for(self, batch: str, code: str, seconds: float = SECONDS) -> dict[str, Any]:
         """Poll until the batch waits for this."""

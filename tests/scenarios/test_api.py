@@ -12,16 +12,14 @@ from typing import Any
 import requests
 
 from tests.scenarios.chain import Chain
-from tests.scenarios.service import (
-    HELD,
-    HOLDER,
-    Service,
-    accounts,
-    request,
-)
+from tests.scenarios.node import Node
+from tests.scenarios.service import HELD, HOLDER, Service, accounts, request
+from tests.scenarios.test_keys import shown_keys
+from tests.scenarios.visitor import Visitor
 
 GAS_PRICE_ORACLE = "0x420000000000000000000000000000000000000F"  # of every OP-stack chain
 L1_FEE = 77 * 10**14  # wei
+L1_SHARE = {"l1Fee": hex(L1_FEE)}  # in the receipts of those chains
 
 
 def test_the_same_idempotency_key_submits_a_batch_once(shared: Service) -> None:
@@ -50,10 +48,10 @@ def estimate(service: Service, block: int) -> dict[str, Any]:
 
 
 def test_a_batch_with_the_estimated_fee_is_done_and_spends_no_more(
-    new_service: Callable[[], Service], chain: Chain
+    new_service: Callable[[], Service], new_node: Callable[[Chain], Node], chain: Chain
 ) -> None:
-    service = new_service()
-    service.add_chain(chain, free=False)
+    service, node = new_service(), new_node(chain)
+    service.add_chain(chain, node, free=False)
     service.add_registry("native", chain, chain)
     service.serve()
     block = chain.mine(2) - 1
@@ -62,14 +60,15 @@ def test_a_batch_with_the_estimated_fee_is_done_and_spends_no_more(
     assert 0 < int(first["cost"]) <= int(first["feeNeeded"])
     # OP-stack chains take more, for their L1. (This code returns L1_FEE for every call.)
     chain.rpc("anvil_setCode", GAS_PRICE_ORACLE, f"0x66{L1_FEE:014x}5f5260205ff3")
+    node.lies("eth_getTransactionReceipt", lambda _, receipt: receipt and {**receipt, **L1_SHARE})
     block = chain.mine(2) - 1
     told = estimate(service, block)
     assert int(told["feeNeeded"]) >= int(first["feeNeeded"]) + L1_FEE
     service.prove()
     too_little = service.submit_balance(block, fee=str(L1_FEE))
-    assert service.wait(too_little, end="REJECTED")["code"] == "fee_too_low"
+    assert service.rejection(too_little)["code"] == "fee_too_low"
     status = service.wait(service.submit_balance(block, fee=told["feeNeeded"]))
-    assert 0 < int(status["spent"]) <= int(told["feeNeeded"])
+    assert L1_FEE < int(status["spent"]) <= int(told["feeNeeded"])
     # What is proven costs nothing.
     again = estimate(service, block)
     assert (again["feeNeeded"], again["blocks"][0]["proven"] != []) == ("0", True)
@@ -166,3 +165,30 @@ def test_pages_of_any_origin_may_call_the_api_unless_the_operator_says_no(
             assert "Access-Control-Allow-Credentials" not in answer.headers
     page = requests.get(f"{shared.url}/dashboard", headers=origin, timeout=30)
     assert "Access-Control-Allow-Origin" not in page.headers
+
+
+def test_its_owner_cancels_a_batch_of_which_nothing_is_signed(
+    new_service: Callable[[], Service], chain: Chain
+) -> None:
+    service = new_service()
+    service.add_chain(chain)
+    service.add_registry("native", chain, chain)
+    service.serve()
+    owner = Visitor(service.url).sign_in()
+    (key,) = shown_keys(owner)
+    block = chain.mine(2) - 1
+    first, second = (service.submit_balance(block, key=key) for _ in range(2))
+    assert service.post(f"/batch-queries/{first}/cancel").status_code == 404  # another's key
+    answer = service.post(f"/batch-queries/{first}/cancel", key=key)
+    assert answer.json()["rejection"]["code"] == "cancelled"
+    again = service.post(f"/batch-queries/{first}/cancel", key=key)
+    assert (again.status_code, again.json()["code"]) == (409, "batch_ended")
+    # On its page there is a button, for its owner alone.
+    page = f"/explorer/query/{second}"
+    assert "Cancel this batch" not in Visitor(service.url).page(page)
+    told = owner.submit(page, f"/dashboard/batches/{second}/cancel")
+    assert "The batch is cancelled." in told.text
+    with service.prove():
+        third = service.submit_balance(block, key=key)
+        service.wait(third)
+        assert not service.rejection(second)["retryable"]

@@ -116,7 +116,7 @@ def test_errors_begin_as_clients_compare_them(place: Place, where: KeyPlace) -> 
     for batch in ("01J2VM6JSA6VKKZ0ENWGYYPR18", "x", ""):
         answer = place.status(batch, where)
         assert answer.status_code == 404
-        assert answer.json()["error"].startswith("No query found")
+        assert answer.json()["error"] == "No query found"
 
 
 def test_unknown_fields_at_the_top_are_taken_and_those_inside_are_errors(place: Place) -> None:
@@ -141,3 +141,65 @@ def test_connections_need_no_key(place: Place) -> None:
     answer = requests.get(f"{place.service.url}/chain-connections", timeout=30)
     (connection,) = answer.json()["connections"]
     assert connection["originChainId"] == connection["destinationChainId"] == "31337"
+
+
+def test_a_rejected_batch_has_no_error_at_the_top(place: Place) -> None:
+    """A current client throws on one before it reads `queryStatus`."""
+    batch = place.service.submit({31337: {"timestamp:1": accounts(HOLDER)}})
+    rejection = place.service.rejection(batch)
+    assert rejection["code"] == "time_too_early"
+    told = place.status(batch, KeyPlace.HEADER).json()
+    assert "error" not in told
+    assert (told["queryStatus"], told["info"]) == ("REJECTED", [rejection["message"]])
+
+
+def test_a_batch_is_read_at_its_own_address(place: Place) -> None:
+    batch = place.service.submit_balance(2)
+    place.service.wait(batch)
+    told = place.ask("GET", f"/batch-queries/{batch}", KeyPlace.HEADER).json()
+    assert told["queryStatus"] == told["batchQuery"]["status"] == "DONE"
+    assert told["batchQuery"]["data"][0]["values"] == {"BALANCE": f"0x{HELD:064x}"}
+
+
+def test_the_key_may_be_a_bearer_token(place: Place) -> None:
+    url = f"{place.service.url}/api-key"
+    for key, status in ((place.service.keys[0], 200), ("tct_nonsense", 401)):
+        headers = {"Authorization": f"Bearer {key}"}
+        assert requests.get(url, headers=headers, timeout=30).status_code == status
+
+
+def test_the_second_generation_submits_and_polls(place: Place) -> None:
+    alive = requests.get(f"{place.service.url}/is-alive", timeout=30)
+    assert alive.json() == {"message": "Alive!"}
+
+    def asked(method: str, path: str, **more: Any) -> Any:
+        answer = place.ask(method, path, KeyPlace.HEADER, **more)
+        assert answer.status_code == 200, answer.text
+        return answer.json()
+
+    def request_of(selector: str) -> str:
+        entry = accounts(HOLDER) | {"header": ["PARENT_HASH"]}
+        content = {"destination_chain_id": "31337", "data": {"31337": {selector: entry}}}
+        return str(asked("POST", "/submit-request", json=content)["request_id"])
+
+    def statuses(request_id: str) -> set[str]:
+        return {each["status"] for each in asked("GET", f"/get_queries/{request_id}")["queries"]}
+
+    done = request_of("block:3")
+    until(lambda: statuses(done) == {"COMPLETED"})
+    queries = asked("GET", f"/get_queries/{done}")["queries"]
+    assert sorted(each["typ"] for each in queries) == ["ACCOUNT", "HEADER"]
+    assert all(each["completed_at"] >= each["created_at"] for each in queries)
+    actions = asked("GET", f"/get_actions/{queries[-1]['internal_id']}")["actions"]
+    assert {each["status"] for each in actions} == {"COMPLETED"}
+    assert len(actions) in {3, 4}
+    failed = request_of("timestamp:1")
+    until(lambda: statuses(failed) == {"REJECTED"})
+
+
+def test_pages_of_other_origins_read_that_an_address_is_none(place: Place) -> None:
+    headers = {"Origin": "https://app.example", "Accept": "application/json"}
+    for path in ("/no-such-address", "/get_queries/x"):
+        headers["api-key"] = place.service.keys[0]
+        answer = requests.get(f"{place.service.url}{path}", headers=headers, timeout=30)
+        assert (answer.status_code, answer.headers["Access-Control-Allow-Origin"]) == (404, "*")

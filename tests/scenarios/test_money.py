@@ -70,7 +70,8 @@ def test_a_fee_that_is_too_low_is_rejected_and_nothing_is_sent(
     with paid.prove(SIGNER_KEY=key):
         batch = paid.submit(body, fee=str(needed // 4))
         status = paid.wait(batch, end="REJECTED")
-    assert (status["code"], status["retryable"], status["spent"]) == ("fee_too_low", False, "0")
+    assert status["rejection"]["code"] == "fee_too_low"
+    assert (status["rejection"]["retryable"], status["spent"]) == (False, "0")
     assert sent_by(key, chain) == []
 
 
@@ -157,7 +158,8 @@ def test_a_fact_above_the_gas_cap_is_rejected(
     with paid.prove(SIGNER_KEY=key, ROUTES_FILE=paid.routes_with(gas_cap=60_000)):
         batch = paid.submit_balance(next(blocks), fee=str(ETHER))
         status = paid.wait(batch, end="REJECTED")
-    assert (status["code"], status["retryable"], status["spent"]) == ("too_much_gas", False, "0")
+    assert status["rejection"]["code"] == "too_much_gas"
+    assert (status["rejection"]["retryable"], status["spent"]) == (False, "0")
     assert sent_by(key, paid.chain) == []
 
 
@@ -194,4 +196,5 @@ def test_what_reverted_is_proven_again_until_three_transactions_failed(
     assert succeeded == [False] * reverted + [True] * (end == "DONE")
     assert int(status["spent"]) == sum(map(chain.cost, sent))
     assert paid.is_proven(HOLDER, block) == (end == "DONE")
-    assert status.get("code") == (None if end == "DONE" else "transaction_failed")
+    rejected = None if end == "DONE" else "transaction_failed"
+    assert status.get("rejection", {}).get("code") == rejected

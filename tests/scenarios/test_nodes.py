@@ -84,11 +84,16 @@ def head(params: list[Any], result: Any) -> Any:
     return result | far if params[0] in {"latest", "finalized"} else result
 
 
+def receipt(_: list[Any], result: Any) -> Any:
+    return result and result | {"blockNumber": hex(int(result["blockNumber"], 16) + FAR)}
+
+
 LIES: dict[str, tuple[str, Callable[[list[Any], Any], Any]]] = {
     "cuts proofs": ("eth_getProof", lambda _, it: it | {"accountProof": it["accountProof"][:-1]}),
     "makes up state roots": ("eth_getBlockByNumber", header),
     "makes up a head": ("eth_getBlockByNumber", head),
     "denies receipts": ("eth_getTransactionReceipt", lambda *_: None),
+    "makes up blocks of receipts": ("eth_getTransactionReceipt", receipt),
     "makes up failures": ("eth_getTransactionReceipt", lambda _, it: it and it | {"status": "0x0"}),
     "denies facts": ("eth_call", fact(NOT_THERE)),
     "makes up facts": ("eth_call", fact(THERE)),

@@ -5,8 +5,11 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
-from tests.scenarios.service import HELD, HOLDER, REPOSITORY, Service
+import pytest
+
+from tests.scenarios.service import HELD, HOLDER, REPOSITORY, Service, accounts
 
 
 def _first_block(language: str) -> str:
@@ -35,13 +38,18 @@ def test_the_script_of_the_readme_reads_the_balance_it_asked_for(
     assert ended.stdout == f"{HELD}\n{HELD}\n", ended.stderr
 
 
+@pytest.mark.parametrize(
+    ("data", "told"),
+    [({}, "data"), ({"31337": {"timestamp:1": accounts(HOLDER)}}, "earliest time")],
+    ids=["refused", "rejected"],
+)
 def test_the_script_of_the_readme_ends_with_the_servers_error(
-    shared: Service, tmp_path: Path
+    shared: Service, tmp_path: Path, data: dict[str, Any], told: str
 ) -> None:
     (tmp_path / "ask.py").write_text(_first_block("python"))
     ended = subprocess.run(
         [sys.executable, str(tmp_path / "ask.py"), shared.url, "", "", HOLDER, "1"],
-        input=json.dumps({"destinationChainId": "31337", "fee": "0", "data": {}}),
+        input=json.dumps({"destinationChainId": "31337", "fee": "0", "data": data}),
         env={"TACITUS_KEY": shared.keys[0]},
         capture_output=True,
         text=True,
@@ -49,4 +57,4 @@ def test_the_script_of_the_readme_ends_with_the_servers_error(
         check=False,
     )
     assert ended.returncode == 1
-    assert "data" in ended.stderr
+    assert told in ended.stderr

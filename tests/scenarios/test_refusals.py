@@ -223,6 +223,28 @@ def waiting(place: Place) -> str:
     return batch
 
 
+def cancelled(place: Place, batch: str) -> requests.Response:
+    return place.service.post(f"/batch-queries/{batch}/cancel")
+
+
+def cancelled_when_done(place: Place) -> requests.Response:
+    batch = place.service.submit_balance(4)
+    place.service.wait(batch)
+    return cancelled(place, batch)
+
+
+def cancelled_when_signed(place: Place) -> requests.Response:
+    chain = place.service.chain
+    chain.automine(on=False)
+    batch = place.service.submit_balance(3)
+    place.service.wait_for(batch, "transaction_on_its_way")
+    answer = cancelled(place, batch)
+    chain.automine(on=True)
+    chain.mine()
+    place.service.wait(batch)
+    return answer
+
+
 def proof_of_a_rejected_one(place: Place) -> requests.Response:
     batch = place.service.submit({31337: {"timestamp:1": accounts(HOLDER)}})
     place.service.wait(batch, end="REJECTED")
@@ -362,6 +384,13 @@ REFUSED: dict[str, tuple[int, str, Ask]] = {
     ),
     "route_unsupported": (400, "data.10", batch({"10": {"block:5": NONCE}})),
     "fee_malformed": (400, "fee", posted(OK_BATCH | {"fee": "1.5"})),
+    "fee_missing": (
+        400,
+        "destination_chain_id",
+        lambda place: place.service.post(
+            "/submit-request", {"destination_chain_id": "10", "data": {"10": {"block:5": NONCE}}}
+        ),
+    ),
     "fee_too_low": (400, "fee", posted(request({10: {5: NONCE}}, to=10))),
     "selector_malformed": (400, "data.31337.latest", block(NONCE, "latest")),
     "block_beyond_head": (400, "data.31337.block:100000", block(NONCE, "block:100000")),
@@ -403,6 +432,8 @@ REFUSED: dict[str, tuple[int, str, Ask]] = {
         used_up("POST", "/estimate", OK_BATCH),
     ),
     "batch_unknown": (404, "batchQueryId", got("/batch-query-status", batchQueryId="x")),
+    "batch_ended": (409, "batch", cancelled_when_done),
+    "batch_signed": (409, "batch", cancelled_when_signed),
     "batch_not_done": (409, "", lambda place: proof_of(place, waiting(place))),
     "batch_rejected": (409, "", proof_of_a_rejected_one),
     "proof_unavailable": (409, "", proof_without_a_route),
@@ -429,8 +460,8 @@ def test_a_refusal_has_its_status_its_code_and_its_place(place: Place, code: str
     answer = ask(place)
     told = answer.json()
     assert (answer.status_code, told["code"], told["path"]) == (status, code, path), told
-    assert set(told) == {"error", "code", "path", "retryable"}
-    assert told["error"].endswith(".")
+    assert set(told) - {"detail"} == {"error", "code", "path", "retryable"}
+    assert told.get("detail", told["error"]).endswith(".")
     assert not told["retryable"] or status in {400, 409, 429, 503}
     assert (status in {429, 503}) <= told["retryable"]
 

@@ -9,13 +9,14 @@ from typing import Any
 import pytest
 from eth_account import Account as Key
 
-from tests.scenarios.chain import Chain
+from tests.scenarios.chain import Chain, call_data
 from tests.scenarios.ens import REGISTRY, set_name, set_off_chain
-from tests.scenarios.node import Node
+from tests.scenarios.node import Node, Question
 from tests.scenarios.service import BALANCE, HOLDER, Service, accounts
 
 L1, LEFT = 1337, 1338  # a source that is proven here, and one whose route the operator removes
 FEE = str(10**18)
+REFUSAL = "0xdeadbeef"  # an error that no registry has
 CAUSES = (  # what is asked for, the code, the step, whether a retry can help
     ("a name without an address", "ens_unresolved", "INITIAL_STATE", False),
     ("a name that is looked up off chain", "ens_off_chain", "INITIAL_STATE", False),
@@ -134,25 +135,70 @@ def test_a_rejected_batch_stays_rejected(rejected: Rejected) -> None:
     assert {each: service.rejection(each) for each in before} == before
 
 
+@pytest.mark.parametrize(
+    ("error", "code"),
+    [
+        ("block not found", "block_unknown"),
+        ("missing trie node 1f (path )", "state_not_available"),
+        ("distance to target block exceeds maximum proof window", "proof_window_exceeded"),
+    ],
+)
 def test_what_could_be_proven_and_was_not_is_rejected_at_batch_max_age(
-    new_service: Callable[[], Service], new_chain: Callable[..., Chain]
+    new_service: Callable[[], Service],
+    new_chain: Callable[..., Chain],
+    new_node: Callable[[Chain], Node],
+    error: str,
+    code: str,
 ) -> None:
     """Here the only node has no state of the block; another one may have it."""
-    chain = new_chain(proofs=False)
-    old = chain.mine(20) - 10
-    service = new_service()
+    chain, service = new_chain(), new_service()
+    node = new_node(chain)
     service.set_limits(batch_max_age=3, retry_longest=1)
-    service.add_chain(chain)
+    service.add_chain(chain, node)
     service.add_registry("native", chain, chain)
-    chain.mine(10)
+    old = chain.mine(20) - 10
+
+    def has_no_state(asked: Question) -> dict[str, Any] | None:
+        refusal = {"code": -32000, "message": error}
+        return {"id": asked["id"], "error": refusal} if asked["method"] == "eth_getProof" else None
+
+    node.faults(has_no_state)
     with service.serve(), service.prove():
         batch = service.submit_balance(old)
-        waited_for = service.wait_for(batch, "block_unknown")["waitCode"]
+        service.wait_for(batch, code)
         rejection = service.rejection(batch)
     assert rejection["message"]
     assert rejection["retryable"]
     assert rejection["step"] == "HEADER_ACCUMULATED"
-    assert rejection["code"] == waited_for
+    assert rejection["code"] == code
+
+
+def test_a_proof_that_the_registry_refuses_is_not_tried_for_ever(
+    new_service: Callable[[], Service], new_chain: Callable[..., Chain]
+) -> None:
+    """At the registry's address is a contract that answers as one and refuses every proof."""
+    chain = new_chain()
+    service = new_service()
+    service.set_limits(retry_longest=1)
+    service.add_chain(chain)
+    registry = service.add_registry("native", chain, chain)
+    genuine = chain.deploy("NativeRegistry")
+    chain.rpc("anvil_setCode", registry, refuses_proofs(genuine))
+    block = chain.mine(4) - 3
+    with service.serve(), service.prove():
+        rejection = service.rejection(service.submit_balance(block))
+    assert REFUSAL in rejection.pop("message")
+    step = "HEADER_ACCUMULATED"
+    assert rejection == {"code": "registry_refuses", "step": step, "retryable": True}
+
+
+def refuses_proofs(genuine: str) -> str:
+    """Code that reverts `prove`, and has the genuine registry's code answer everything else."""
+    return (
+        f"0x60003560e01c63{call_data('prove()')[2:]}14603557"  # `prove()` goes on at 0x35
+        f"365f5f375f5f365f73{genuine[2:].lower()}5af43d5f5f3e3d5ff3"  # the call, delegated
+        f"5b63{REFUSAL[2:]}60e01b5f5260045ffd"
+    )
 
 
 def test_attestations_that_never_come_are_not_waited_for_for_ever(

@@ -51,6 +51,20 @@ def routes(
         yield service
 
 
+def test_a_chain_without_the_history_contract_is_reached_by_headers(
+    new_service: Callable[[], Service], new_chain: Callable[..., Chain]
+) -> None:
+    """Its contracts see the last 256 block hashes (EIP-2935 comes with Prague)."""
+    chain = new_chain(hardfork="cancun")
+    service = new_service()
+    service.add_chain(chain)
+    service.add_registry("native", chain, chain)
+    block = chain.mine(300) - 299
+    with service.serve(), service.prove():
+        service.wait(service.submit_balance(block))
+    assert service.field(HOLDER, block, BALANCE) == HELD
+
+
 def test_a_block_behind_the_last_256_is_proven_to_its_own_chain(routes: Service) -> None:
     holder = Key.create().address
     routes.chain.set_balance(holder, 9)

@@ -86,6 +86,28 @@ def test_a_stuck_transaction_is_replaced(
     assert mined(chain) == [*before, len(before)]
 
 
+def test_only_the_next_nonce_is_replaced(served: Service, blocks: Iterator[int]) -> None:
+    """What comes after it waits for it, and a higher fee would not help."""
+    chain = served.chain
+    chain.automine(on=False)
+    with served.prove():
+        batches = [served.submit_balance(next(blocks))]
+        (stuck,) = until(lambda: pending(chain))
+        batches.append(served.submit_balance(next(blocks)))
+        after = until(lambda: [each for each in pending(chain) if each != stuck])
+        seen = {stuck, *after}
+
+        def replaced_twice() -> bool:
+            seen.update(pending(chain))
+            return len(seen) >= len({stuck, *after}) + 2
+
+        until(replaced_twice)
+        assert set(after) < set(pending(chain))
+        chain.automine(on=True)
+        chain.mine()
+        served.wait(*batches)
+
+
 def test_a_nonce_that_is_used_elsewhere_while_it_is_in_flight(
     served: Service, blocks: Iterator[int]
 ) -> None:

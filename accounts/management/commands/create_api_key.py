@@ -7,10 +7,10 @@ from django.core.management.base import BaseCommand, CommandError
 from django.db import transaction
 
 from accounts import api_keys
+from accounts.api_keys import key_name
 from accounts.database_state import refuse_unmigrated
-from accounts.key_names import key_name
+from accounts.errors import Refusal
 from accounts.models import Account
-from accounts.refusals import Refusal
 from accounts.wallets import Wallet, wallet_address, wallet_chain_id
 
 

@@ -16,7 +16,7 @@ from django.db import Error as DatabaseFault
 from django.db import connection
 
 from accounts.database_state import NOT_MIGRATED, is_migrated
-from accounts.eip4361 import siwe
+from accounts.siwe import siwe
 from explorer.logs import log_what_python_says
 from explorer.web_server import WebServer
 

@@ -13,7 +13,7 @@ from django.core.management.base import BaseCommand, CommandError
 from django.db import InterfaceError, OperationalError, close_old_connections
 
 from accounts.database_state import await_database, refuse_unmigrated
-from accounts.refusals import Refusal
+from accounts.errors import Refusal
 from queries.attestations import (
     Attester,
     Installation,

@@ -6,7 +6,8 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from queries.chain.solidity import BUILD, CompilerFailed, compile_contracts, read_sources
+from queries.chain.solidity import BUILD
+from queries.contracts.compiler import CompilerFailed, compile_contracts, read_sources
 
 
 class Command(BaseCommand):

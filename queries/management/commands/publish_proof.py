@@ -12,9 +12,10 @@ from django.core.management.base import BaseCommand, CommandError
 from eth_utils.address import is_checksum_address, to_checksum_address
 
 from accounts.counting import counted
+from queries.amounts import short_amount
 from queries.chain.errors import ChainError
 from queries.chain.node_pool import chain_at, host_of
-from queries.chain.sender import Destination, TransactionFailed, whole_units
+from queries.chain.sender import Destination, TransactionFailed
 from queries.chain.signer import Signer, SignerUnusable, open_signer
 from queries.chain.source import SourceChain
 from queries.management.bundle_files import add_bundle, read_bundle
@@ -110,7 +111,7 @@ class Command(BaseCommand):
         spent = publish(block, registry, means)
         facts = f"{counted(len(block.facts), 'fact')} of {which}"
         if spent:
-            cost = whole_units(spent, means.destination.chain.currency)
+            cost = short_amount(spent, means.destination.chain.currency)
             self.stdout.write(f"{facts}: published for {cost}, and read back.")
         else:
             self.stdout.write(f"{facts}: all there already; nothing was sent.")

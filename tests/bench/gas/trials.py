@@ -14,6 +14,7 @@ from tests.bench.corpus import RecordedFile
 from tests.bench.gas.cases import Case, file_cases, read_cases
 from tests.bench.gas.chains import MeasuringChain, RegistryKind, native_chain, settable_chain
 from tests.builds import artifact
+from tests.local_chain import undone
 
 BASE_GAS = 21_000
 SLOT_SET = 20_000  # of a slot that was zero and is already warm
@@ -122,7 +123,7 @@ class _Sent:
 
 
 def _run_way(chain: MeasuringChain, case: Case, way: str, calls: tuple[bytes, ...]) -> Measured:
-    with chain.node.undone():
+    with undone(chain.node):
         try:
             if case.accumulated:
                 chain.accumulate()

@@ -13,6 +13,7 @@ from accounts.models import Account, ApiKey
 from queries.api import estimating
 from queries.chain.signer import Signer
 from queries.held_threads import place_for_a_proof
+from queries.models import Share
 from queries.statuses import BatchStatus
 from tests.explorer.on_record import ask_balances, prove
 from tests.queries.api.served_api import (
@@ -25,7 +26,7 @@ from tests.queries.api.served_api import (
     submitted,
 )
 from tests.queries.api.signed_words import BLOCK, give, wait_for, word
-from tests.queries.api.worked_batches import set_status
+from tests.queries.api.worked_batches import send_transaction, set_status
 from tests.queries.schema.example_batches import (
     ADDRESS,
     BALANCE,
@@ -130,6 +131,16 @@ def _busy() -> Any:
         return _estimated(make_key())
 
 
+def _cancelled(status: BatchStatus) -> Any:
+    key = make_key()
+    batch_id = submitted(key, SPECIFICATION)
+    set_status(batch_id, status)
+    if status == BatchStatus.IN_PROGRESS:
+        sent = send_transaction(batch_id, mined=False)
+        Share.objects.create(transaction=sent, batch_id=batch_id, most=f"{1:064x}")
+    return Client().post(f"/batch-queries/{batch_id}/cancel", headers={"api-key": key})
+
+
 def _proof_of(batch_id: str) -> Any:
     return ask(make_key(), f"/batch-queries/{batch_id}/proof")
 
@@ -222,6 +233,12 @@ REFUSED: dict[str, Ask] = {
     "chain_unsupported": _unlike(batch({}, destinationChainId="5")),
     "route_unsupported": _unlike(batch({"137": {"block:5": {"header": ["NONCE"]}}})),
     "fee_malformed": _unlike(batch({}, fee="1.5")),
+    "fee_missing": lambda: Client().post(
+        "/submit-request",
+        json.dumps({"destination_chain_id": "10", "data": {}}),
+        content_type="application/json",
+        headers={"api-key": make_key()},
+    ),
     "fee_too_low": _unlike(
         batch({"10": {"block:5": {"header": ["NONCE"]}}}, destinationChainId="10")
     ),
@@ -250,6 +267,8 @@ REFUSED: dict[str, Ask] = {
     "too_many_estimates": _estimates_used_up,
     "estimates_busy": _busy,
     "batch_unknown": lambda: ask(make_key(), "/batch-query-status", batchQueryId="x"),
+    "batch_ended": lambda: _cancelled(BatchStatus.DONE),
+    "batch_signed": lambda: _cancelled(BatchStatus.IN_PROGRESS),
     "batch_not_done": lambda: _proof_of(submitted(make_key(), SPECIFICATION)),
     "batch_rejected": _proof_of_a_rejected_one,
     "proof_unavailable": _proof_that_is_not_kept,

@@ -20,7 +20,8 @@ def test_the_page_and_the_description_list_every_code() -> None:
     schemas = Client().get("/openapi.json").json()["components"]["schemas"]
     for name in ("BatchStatus", "Batch", "Query"):
         assert schemas[name]["properties"]["waitCode"]["enum"] == [*wait_codes(), None]
-    assert schemas["Batch"]["properties"]["code"]["enum"] == rejection_codes()
+    rejection = schemas["Batch"]["properties"]["rejection"]["properties"]
+    assert rejection["code"]["enum"] == rejection_codes()
     step = schemas["Step"]["properties"]["error"]["properties"]
     assert step["code"]["enum"] == rejection_codes()
 

@@ -6,7 +6,15 @@ import pytest
 from django.test import Client
 
 from queries.statuses import BatchStatus
-from tests.queries.api.served_api import HERE, OTHER_WALLET, ask, make_key, submitted
+from tests.queries.api.served_api import (
+    HERE,
+    OTHER_WALLET,
+    ROUTES,
+    SEPOLIA,
+    ask,
+    make_key,
+    submitted,
+)
 from tests.queries.api.worked_batches import set_status
 from tests.queries.schema.example_batches import SPECIFICATION
 
@@ -83,11 +91,16 @@ def test_a_parameter_of_no_use_is_named(name: str, value: str) -> None:
 def test_connections_are_for_everyone() -> None:
     answer = Client().get("/chain-connections")
     assert answer.status_code == 200
-    assert answer.json() == {
-        "connections": [
-            {"originChainId": "10", "destinationChainId": "10"},
-            {"originChainId": "10", "destinationChainId": "11155111"},
-            {"originChainId": "11155111", "destinationChainId": "10"},
-            {"originChainId": "11155111", "destinationChainId": "11155111"},
-        ]
-    }
+    connections = answer.json()["connections"]
+    ids = [(each["originChainId"], each["destinationChainId"]) for each in connections]
+    assert ids == [
+        ("10", "10"),
+        ("10", "11155111"),
+        ("11155111", "10"),
+        ("11155111", "11155111"),
+    ]
+    sepolia = {"name": "Sepolia", "aliases": list(ROUTES.chains[SEPOLIA].aliases)}
+    assert connections[-1]["origin"] == connections[-1]["destination"] == sepolia
+    assert connections[-1]["registry"] == ROUTES.registries[SEPOLIA, SEPOLIA].address
+    assert connections[-1]["kind"] == ROUTES.registries[SEPOLIA, SEPOLIA].kind
+    assert all(each.keys() == connections[0].keys() for each in connections)

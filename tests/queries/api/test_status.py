@@ -70,11 +70,11 @@ def test_an_unknown_id_is_told_as_clients_compare_it(batch_id: str) -> None:
     answer = status(make_key(), batch_id)
     told = answer.json()
     assert answer.status_code == 404
-    assert told["error"].startswith("No query found")
+    assert told["error"] == "No query found"
     assert (told["code"], told["path"], told["retryable"]) == (
         "batch_unknown", "batchQueryId", False,
     )  # fmt: skip
-    assert len(told["error"]) < 200
+    assert len(told["detail"]) < 200
 
 
 @pytest.mark.parametrize(
@@ -185,15 +185,16 @@ def test_a_rejected_batch_tells_its_cause_in_the_one_shape() -> None:
     }  # fmt: skip
     waits = {"waits_for": "It waits.", "wait_code": "lane_busy"}
     set_status(batch_id, BatchStatus.IN_PROGRESS, **waits)
-    assert not {"error", "code"} & set(status(key, batch_id).json())
+    assert not {"rejection", "info"} & set(status(key, batch_id).json())
     assert status(key, batch_id).json()["waitsFor"] == "It waits."
     assert status(key, batch_id).json()["waitCode"] == "lane_busy"
     set_status(batch_id, BatchStatus.REJECTED, **cause)
-    told = {
-        "error": "It is too far away.", "code": "block_out_of_reach", "path": "",
+    told = status(key, batch_id, details=0).json()
+    assert told["rejection"] == {
+        "message": "It is too far away.", "code": "block_out_of_reach",
         "step": "BLOCKHASH_AVAILABLE", "retryable": False,
     }  # fmt: skip
-    assert told.items() <= status(key, batch_id, details=0).json().items()
+    assert told["info"] == ["It is too far away."]
 
 
 def test_what_one_of_its_jobs_waits_for_is_told() -> None:

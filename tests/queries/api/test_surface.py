@@ -29,7 +29,7 @@ from queries.api import attestation_views, estimating
 from queries.api.endpoints import ENDPOINTS
 from queries.api.openapi import document
 from queries.chain.local_node import LocalNode
-from queries.errors import ChainUnavailable
+from queries.errors import CHAIN_UNAVAILABLE
 from tests.queries.api.served_api import LIMITS
 from tests.queries.api.things_to_ask_for import Things, things_to_ask_for
 from tests.queries.tries.fuzzing import CASES, SEED
@@ -38,7 +38,7 @@ pytestmark = [pytest.mark.django_db, pytest.mark.either_database]
 SITE = "http://testserver"
 # 503 is what those answer that ask nodes, of the chain whose node is another chain's; of all others
 # it would be a fault, as 500 is.
-ASKS_NODES = {each.name for each in ENDPOINTS if ChainUnavailable in each.refusals}
+ASKS_NODES = {each.name for each in ENDPOINTS if CHAIN_UNAVAILABLE in each.refusals}
 NO_FAULT = {
     "checks": {
         "not_a_server_error": {"expected-statuses": ["2XX", "4XX", "503"]},

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
 
-from django.test import Client
+from django.test import Client, override_settings
 from schemathesis import Case
 
 from queries.api.endpoint import Endpoint
@@ -16,7 +16,7 @@ from queries.limits import Limits
 from queries.models import Query, WebhookDelivery
 from queries.pipeline.worker import deliver_once
 from queries.routes import NodeAddress, Routes
-from tests.queries.api.served_api import LIMITS, OTHER_WALLET, ROUTES, SEPOLIA
+from tests.queries.api.served_api import LIMITS, OTHER_WALLET, ROUTES, SEPOLIA, submitted
 from tests.queries.api.signed_words import BLOCK, wait_for, word
 from tests.queries.pipeline.service import (
     CHAIN_ID,
@@ -35,16 +35,22 @@ class Things:
 
     prover: Service  # knows the local chain alone
     bodies: Mapping[str, Mapping[str, Any]]  # by the paths that take one
-    named: Mapping[str, str]  # by the names of parameters
+    named: dict[str, str]  # by the names of parameters
+    waiting: str  # a batch that nothing is signed of
 
     def answer_of(self, endpoint: Endpoint, key_text: str = "") -> Any:
-        path, key = endpoint.path.format(**self.named), {"api-key": key_text or self.prover.key}
+        key = {"api-key": key_text or self.prover.key}
+        path = endpoint.path.format(**self.named_at(endpoint.path))
         if endpoint.method == "GET":
             asked = {each.name for each in endpoint.parameters if each.place == "query"}
             named = {name: self.named[name] for name in asked & set(self.named)}
             return Client().get(path, named, headers=key)
         body = self.bodies.get(endpoint.path, {})
         return Client().post(path, body, content_type="application/json", headers=key)
+
+    def named_at(self, path: str) -> Mapping[str, str]:
+        """Only a batch that waits can be cancelled."""
+        return self.named | {"batch": self.waiting} if path.endswith("/cancel") else self.named
 
     def instead_of(self, case: Case[Any]) -> Case[Any] | None:
         """The same for what is there, where the case names anything."""
@@ -55,7 +61,7 @@ class Things:
         known = False
         for held in (same.path_parameters, same.query):
             for name in set(held) & set(self.named):
-                held[name] = self.named[name]
+                held[name] = self.named_at(path)[name]
                 known = True
         return same if known else None
 
@@ -68,7 +74,10 @@ class Things:
 def things_to_ask_for(node: LocalNode) -> Iterator[Things]:
     elsewhere = replace(ROUTES.chains[SEPOLIA], nodes=(NodeAddress(node.url),))
     beside = replace(ROUTES, chains={**ROUTES.chains, SEPOLIA: elsewhere})
-    with running_service(node, beside=beside, limits=LIMITS) as service:
+    with (
+        override_settings(WEBHOOKS_TO_PRIVATE=True),
+        running_service(node, beside=beside, limits=LIMITS) as service,
+    ):
         of_here, route = service.routes.chains[CHAIN_ID], (CHAIN_ID, CHAIN_ID)
         alone = Routes({CHAIN_ID: of_here}, {route: service.routes.registries[route]})
         prover = replace(service, routes=alone)
@@ -86,6 +95,21 @@ def things_to_ask_for(node: LocalNode) -> Iterator[Things]:
         event = WebhookDelivery.objects.values_list("pk", flat=True).get()
         yield Things(
             prover,
-            {"/submit-batch-query": asked, "/estimate": asked, "/attestations": word()},
-            {"batch": batch, "batchQueryId": batch, "event": event},
+            {
+                "/submit-batch-query": asked,
+                "/estimate": asked,
+                "/submit-request": {
+                    "destination_chain_id": str(CHAIN_ID),
+                    "data": asked["data"],
+                },
+                "/attestations": word(),
+            },
+            {
+                "batch": batch,
+                "batchQueryId": batch,
+                "event": event,
+                "request_id": batch,
+                "query_id": f"{batch}-0",
+            },
+            submitted(prover.key, asked),
         )

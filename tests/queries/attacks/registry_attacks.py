@@ -10,7 +10,7 @@ from eth_abi.abi import encode
 from queries.chain.local_node import LocalNode, TransactionReverted
 from queries.chain.solidity import call_data, load_artifact
 from queries.proving.registry_calls import HeaderFlag, prove_call
-from tests.local_chain import Deployed
+from tests.local_chain import Deployed, undone
 from tests.queries.attacks.attestations import (
     FOREIGNER,
     OTHER_DESTINATION,
@@ -43,7 +43,7 @@ def attack(run: Callable[[Deploy], bool]) -> Callable[[Deploy], bool]:
 
 def got_through(registry: Deployed, forged: Forgery) -> bool:
     """Whether a forgery is taken, and if it says something, believed."""
-    with registry.node.undone():
+    with undone(registry.node):
         for call in forged.setup:
             registry.send(call)
         return taken(registry, forged.calldata) and (
@@ -100,7 +100,7 @@ def _history_that_answers(deploy: Deploy, code: str) -> bool:
     registry = deploy("NativeRegistry")
     node = registry.node
     header = MadeUpHeader(tail_of(1, 1))
-    with node.undone():
+    with undone(node):
         node.rpc.ask("anvil_mine", hex(300))
         node.rpc.ask("anvil_setCode", HISTORY, code.format(header.hash.hex()))
         shown = headers(header.told(HeaderFlag.FIELDS, fields(TIMESTAMP)))
@@ -138,7 +138,7 @@ RECORD = call_data("recordHash()")
 @attack
 def a_recorded_hash_replaced(deploy: Deploy) -> bool:
     registry = deploy("OptimismRegistry")
-    with registry.node.undone():
+    with undone(registry.node):
         put_predeploy(registry.node)
         for block_hash in (FIRST, SECOND):
             move_on(registry.node, NUMBER, block_hash)
@@ -150,7 +150,7 @@ def a_recorded_hash_replaced(deploy: Deploy) -> bool:
 def a_zero_hash_recorded(deploy: Deploy) -> bool:
     """Nothing would be known by it, but the event would say that something is."""
     registry = deploy("OptimismRegistry")
-    with registry.node.undone():
+    with undone(registry.node):
         put_predeploy(registry.node)
         move_on(registry.node, NUMBER, bytes(32))
         return bool(registry.node.send(registry.address, RECORD).logs)

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-from queries.chain.solidity import SETTINGS, SOURCES, CompilerFailed, read_sources
+from queries.contracts.compiler import SETTINGS, SOURCES, CompilerFailed, read_sources
 from tests.builds import SETTABLE, SETTABLE_FILE, compiled, sources_with_settable
 
 BUILT = SOURCES | {SETTABLE: SETTABLE_FILE}

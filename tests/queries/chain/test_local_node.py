@@ -3,6 +3,7 @@
 import pytest
 
 from queries.chain.local_node import LocalNode
+from tests.local_chain import undone
 
 pytestmark = pytest.mark.no_database
 
@@ -22,7 +23,7 @@ def test_a_transaction_that_it_does_not_mine_is_sent_again(
                 ask("anvil_dropTransaction", answer)
         return answer
 
-    with shared_node.undone():
+    with undone(shared_node):
         monkeypatch.setattr(shared_node.rpc, "ask", tell)
         shared_node.rpc.ask_many("evm_setAutomine", [(False,)])
         try:

@@ -20,7 +20,7 @@ from queries.chain.sender import Destination
 from queries.proving.header_fields import HeaderField
 from queries.proving.registry_calls import HeaderStep, headers_section, leaf_of, prove_call
 from queries.routes import Registry, RegistryKind
-from tests.local_chain import Deployed
+from tests.local_chain import Deployed, undone
 from tests.queries.attacks.attestations import SIGNERS, SOURCE_CHAIN, attest, signed_by
 from tests.queries.attacks.registry_attacks import RECORD, move_on, put_predeploy
 from tests.queries.chain.relay import chain_of, relay
@@ -102,7 +102,7 @@ def test_where_there_is_no_registry_it_is_told(live: LiveChain) -> None:
     for ask in (
         lambda: read.words([TimestampRead(1)]),
         lambda: read.leaves([1]),
-        lambda: read.nearest_above(1, 5),
+        lambda: read.lowest_known(1, 6),
     ):
         with pytest.raises(
             RegistryAbsent, match=r"0x6666.* on Local nothing answers as a registry"
@@ -127,7 +127,7 @@ def test_a_word_that_is_neither_proven_nor_unproven_is_no_registrys(
 
 @pytest.fixture
 def optimism(live: LiveChain) -> Iterator[Deployed]:
-    with live.node.undone():
+    with undone(live.node):
         put_predeploy(live.node)
         yield Deployed(live.node, "OptimismRegistry")
 
@@ -146,9 +146,9 @@ def test_an_attested_registry_knows_what_is_attested(live: LiveChain) -> None:
     arguments = encode(["uint256", "address[]", "uint256"], [SOURCE_CHAIN, [SIGNERS[0].address], 1])
     registry = Deployed(live.node, "AttestedRegistry", arguments)
     read = facts(live.node, registry.address, RegistryKind.ATTESTED)
-    assert read.nearest_above(890, 20) is None
+    assert read.lowest_known(890, 910) is None
     registry.send(attest(900, HASH, signed_by(SIGNERS[:1], registry, 900, HASH)))
-    assert read.nearest_above(890, 20) == 900
+    assert read.lowest_known(890, 910) == 900
 
 
 # The nearest block above
@@ -156,10 +156,10 @@ def test_an_attested_registry_knows_what_is_attested(live: LiveChain) -> None:
 
 def test_the_nearest_accumulated_block_above(live: LiveChain, native: Deployed) -> None:
     read = facts(live.node, native.address, RegistryKind.NATIVE)
-    assert read.nearest_above(PROVEN_AT, 0) == PROVEN_AT
-    assert read.nearest_above(1, PROVEN_AT - 1) == PROVEN_AT
-    assert read.nearest_above(1, PROVEN_AT - 2) is None
-    assert read.nearest_above(PROVEN_AT + 1, 250) is None
+    assert read.lowest_known(PROVEN_AT, PROVEN_AT) == PROVEN_AT
+    assert read.lowest_known(1, PROVEN_AT) == PROVEN_AT
+    assert read.lowest_known(1, PROVEN_AT - 1) is None
+    assert read.lowest_known(PROVEN_AT + 1, PROVEN_AT + 250) is None
 
 
 def test_the_nearest_recorded_block_above(live: LiveChain, optimism: Deployed) -> None:
@@ -167,6 +167,6 @@ def test_the_nearest_recorded_block_above(live: LiveChain, optimism: Deployed) -
     for number, block_hash in ((1100, OTHER_HASH), (900, HASH)):
         move_on(live.node, number, block_hash)
         optimism.send(RECORD)
-    assert read.nearest_above(900, 256) == 900
-    assert read.nearest_above(901, 256) == 1100
-    assert read.nearest_above(901, 198) is None
+    assert read.lowest_known(900, 1_156) == 900
+    assert read.lowest_known(901, 1_157) == 1100
+    assert read.lowest_known(901, 1_099) is None

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from queries.chain.local_node import LocalNode
-from queries.chain.solidity import run_compiler
+from queries.contracts.compiler import run_compiler
 from queries.tacitus import Misused, find_variable, main
 
 pytestmark = pytest.mark.no_database

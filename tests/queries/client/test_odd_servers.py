@@ -132,8 +132,9 @@ def test_waiting_outlasts_a_server_that_is_away() -> None:
 
 
 def test_a_rejected_batch_says_why() -> None:
-    cause = {"error": "It is too old.", "code": "out_of_reach", "path": "", "retryable": False}
-    rejected = MOVING | cause | {"queryStatus": "REJECTED", "step": "BLOCKHASH_AVAILABLE"}
+    cause = {"message": "It is too old.", "code": "out_of_reach", "retryable": False}
+    cause |= {"step": "BLOCKHASH_AVAILABLE"}
+    rejected = MOVING | {"queryStatus": "REJECTED", "rejection": cause}
     with odd_server(saying(rejected | {"queries": [], "nextQuery": None})) as odd:
         for ask in (Tacitus(odd.address).wait, Tacitus(odd.address).facts):
             with pytest.raises(Rejected) as raised:

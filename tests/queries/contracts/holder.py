@@ -3,7 +3,7 @@
 from functools import cache
 from pathlib import Path
 
-from queries.chain.solidity import run_compiler
+from queries.contracts.compiler import run_compiler
 from queries.proving.storage_positions import Position, address_key, signed_key, text_key
 
 SOURCE = Path(__file__).parent / "sources" / "Holder.sol"

@@ -7,7 +7,8 @@ from eth_utils.address import to_checksum_address
 
 from queries.chain.ens import name_hash
 from queries.chain.local_node import LocalNode
-from queries.chain.solidity import call_data, run_compiler
+from queries.chain.solidity import call_data
+from queries.contracts.compiler import run_compiler
 
 SOURCE = Path(__file__).parent / "sources" / "Ens.sol"
 SETTINGS = {"evmVersion": "cancun", "outputSelection": {"*": {"*": ["evm.bytecode.object"]}}}

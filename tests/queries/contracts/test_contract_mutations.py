@@ -9,7 +9,7 @@ import pytest
 from eth_abi.abi import encode
 
 from queries.chain.local_node import LocalNode
-from queries.chain.solidity import read_sources
+from queries.contracts.compiler import read_sources
 from tests.local_chain import Deployed
 from tests.queries.attacks.checks import CHECKS, GUARDS, ROWS
 from tests.queries.attacks.forgeries import FORGERIES

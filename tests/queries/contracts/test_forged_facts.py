@@ -6,7 +6,7 @@ import pytest
 from eth_abi.abi import encode
 
 from queries.chain.local_node import LocalNode, TransactionReverted
-from tests.local_chain import Deployed, error_name
+from tests.local_chain import Deployed, error_name, undone
 from tests.queries.attacks.forgeries import FORGERIES, Forgery
 from tests.queries.attacks.header_forgeries import HEADER_FORGERIES
 
@@ -26,7 +26,7 @@ def test_it_is_refused_or_the_truth_is_read(
     registry: Deployed, make: Callable[[], Forgery]
 ) -> None:
     forged = make()
-    with registry.node.undone():
+    with undone(registry.node):
         for call in forged.setup:
             registry.send(call)
         before = registry.ask(forged.question) if forged.question else b""

@@ -11,7 +11,7 @@ from queries.proving.headers import Header, header_from_json
 from queries.proving.keccak import keccak256
 from queries.proving.registry_calls import HeaderFlag, HeaderStep, headers_section, prove_call
 from queries.proving.rlp_items import encode_string
-from tests.local_chain import Deployed, error_name
+from tests.local_chain import Deployed, error_name, undone
 from tests.queries.attacks.header_forgeries import fields, header_field, known
 from tests.queries.attacks.header_parts import BEACON_ROOT, MadeUpHeader, headers, tail_of
 from tests.queries.attacks.registry_attacks import HISTORY
@@ -33,7 +33,7 @@ def node() -> Iterator[LocalNode]:
 @pytest.fixture
 def registry(node: LocalNode) -> Iterator[Deployed]:
     deployed = Deployed(node, "NativeRegistry")
-    with node.undone():
+    with undone(node):
         yield deployed
 
 
@@ -222,7 +222,7 @@ def test_no_byte_of_a_header_can_be_changed_or_cut_off(registry: Deployed) -> No
     """Of the flags, those that ask for nothing and leave nothing out may change."""
     header = header_at(registry.node, newest(registry.node) - 20)
     call = prove_call([headers_section([HeaderStep(header, accumulate=True)])])
-    with registry.node.undone():
+    with undone(registry.node):
         registry.node.send(registry.address, call)
     changed = [bytearray(call) for _ in call[4:]]
     for place, each in enumerate(changed, 4):

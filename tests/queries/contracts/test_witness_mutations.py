@@ -22,7 +22,7 @@ from queries.proving.registry_calls import accumulated_section, prove_call
 from queries.proving.witness_building import build_witness
 from queries.proving.witnesses import AccountField, AccountRequest
 from tests.bench.corpus import read_recorded_block
-from tests.local_chain import Deployed
+from tests.local_chain import Deployed, undone
 from tests.queries.attacks.witness_parts import (
     ChosenTrie,
     account_told,
@@ -184,7 +184,7 @@ def states_only_the_truth(subject: Subject, call: bytes) -> None:
             # Every slot that is asked for gets its answer.
             questions.append(call_data(SLOT, name[:20], NUMBER, word(slot)))
             answers.append((word(1) + word(values.get(slot, 0)),))
-    with subject.registry.node.undone():
+    with undone(subject.registry.node):
         subject.registry.send(call)
         for read, expected in zip(ask_all(subject.registry, questions), answers, strict=True):
             assert read in expected

@@ -6,7 +6,8 @@ from pathlib import Path
 from eth_abi.abi import encode
 
 from queries.chain.local_node import LocalNode
-from queries.chain.solidity import call_data, run_compiler
+from queries.chain.solidity import call_data
+from queries.contracts.compiler import run_compiler
 
 SOURCE = Path(__file__).parent / "sources" / "Wallets.sol"
 SETTINGS = {"evmVersion": "cancun", "outputSelection": {"*": {"*": ["evm.bytecode.object"]}}}

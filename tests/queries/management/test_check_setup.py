@@ -14,7 +14,7 @@ from eth_utils.address import to_checksum_address
 from queries.chain.local_node import LocalNode, local_node
 from queries.chain.solidity import load_artifact
 from tests.commands import Manage
-from tests.local_chain import Deployed
+from tests.local_chain import Deployed, undone
 from tests.queries.attacks.attestations import SIGNERS
 from tests.queries.attacks.registry_attacks import L1_BLOCK, move_on, put_predeploy
 from tests.queries.chain.lying_node import lying_node, stall
@@ -82,7 +82,7 @@ def test_a_right_setup_is_ok(
     setup: LocalSetup, node: LocalNode, source: LocalNode, native: str
 ) -> None:
     registries = attested_and_optimism(node, source)
-    with node.undone():
+    with undone(node):
         move_on(node, 7, LiveChain(source).header(7).hash)
         setup.add_chain(CHAIN_ID, "Local", [node.url])
         setup.add_chain(SOURCE, "Elsewhere", [source.url])
@@ -332,7 +332,7 @@ def test_code_that_is_not_as_built_is_told(setup: LocalSetup, node: LocalNode, o
     else:
         code = bytearray(load_artifact(other).deployed_bytecode)
     place = "0x" + "65" * 20
-    with node.undone():
+    with undone(node):
         node.rpc.ask("anvil_setCode", place, f"0x{code.hex()}")
         line = only_wrong(setup, place, node.url)
     assert "is not this version's native registry" in line
@@ -369,7 +369,7 @@ def test_an_l1_that_is_another_one_is_told(
     setup.add_chain(CHAIN_ID, "Local", [node.url])
     setup.add_chain(SOURCE, "Elsewhere", [source.url])
     setup.add_registry("optimism", SOURCE, CHAIN_ID, address)
-    with node.undone():
+    with undone(node):
         if case == "no predeploy":
             node.rpc.ask("anvil_setCode", L1_BLOCK, "0x")
             node.rpc.ask("evm_mine")

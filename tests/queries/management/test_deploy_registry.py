@@ -11,6 +11,7 @@ from queries.chain.deploy import built_in_words
 from queries.chain.local_node import LocalNode, local_node
 from queries.chain.solidity import call_data
 from queries.routes import RegistryKind, read_routes
+from tests.local_chain import undone
 from tests.queries.attacks.attestations import SIGNERS
 from tests.queries.attacks.registry_attacks import put_predeploy
 from tests.queries.chain.relay import relay
@@ -66,7 +67,7 @@ def test_an_optimism_registry_is_deployed_where_the_predeploy_is(
 ) -> None:
     said = setup.run("deploy_registry", *OPTIMISM)
     assert "FAILED: Local has no L1Block contract at 0x4200000000000000000000000000" in said
-    with node.undone():
+    with undone(node):
         put_predeploy(node)
         address = deployed(setup, setup.run("deploy_registry", *OPTIMISM))
         assert words(node, RegistryKind.OPTIMISM, address) == set()
@@ -143,7 +144,7 @@ def test_who_has_too_little_is_told_what_is_needed(setup: LocalSetup, node: Loca
     assert "FAILED: The signer 0x19E7E376E7C213B7E7e7e46cc70A5dD086DAff2A has 0 ETH on Loc" in said
     assert "the transaction may cost 0.0" in said
     assert said.endswith("ETH. Send it more.")
-    with node.undone():
+    with undone(node):
         node.rpc.ask("anvil_setBalance", "0x19E7E376E7C213B7E7e7e46cc70A5dD086DAff2A", hex(10**17))
         assert "Deployed in block" in setup.run("deploy_registry", *NATIVE)
 
@@ -157,7 +158,7 @@ def test_a_node_that_is_gone_is_told(setup: LocalSetup) -> None:
 
 
 def test_a_transaction_that_is_not_mined_is_named(setup: LocalSetup, node: LocalNode) -> None:
-    with node.undone():
+    with undone(node):
         node.rpc.ask("evm_setAutomine", False)  # noqa: FBT003
         printed = setup.run("deploy_registry", *NATIVE, "--wait", "0.1")
         node.rpc.ask("anvil_dropAllTransactions")

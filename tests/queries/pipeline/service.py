@@ -86,6 +86,8 @@ class Service:
         )
         assert told.status_code == 200, told.content
         content: dict[str, Any] = told.json()
+        if rejection := content.get("rejection"):
+            content |= rejection | {"error": rejection["message"]}
         return content
 
     def waits(self, batch: str) -> str:

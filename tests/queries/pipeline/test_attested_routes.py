@@ -13,9 +13,9 @@ from eth_abi.abi import encode
 from eth_account import Account as Key
 from pytest_django.live_server_helper import LiveServer
 
+from accounts.errors import Refusal
 from queries.attestations import SignedAttestation, read_line, take, wanted
 from queries.chain.signer import Signer
-from queries.errors import AttestationRefused
 from queries.models import Attestation
 from queries.proving.header_fields import HeaderField
 from queries.proving.headers import decode_header, header_from_json
@@ -80,7 +80,7 @@ def test_signers_who_differ_convince_nobody(attested: Service, chains: TwoChains
     told = replace(honest.attested, block_hash=32 * b"\7")
     take(attested.routes, SignedAttestation(told, SIGNERS[1].sign_digest(told.digest)))
     attested.work_until_it_waits(batch, "not_attested")
-    with pytest.raises(AttestationRefused, match="another hash of block"):
+    with pytest.raises(Refusal, match="another hash of block"):
         take(attested.routes, word_of(attested, chains, SIGNERS[1], block))
     take(attested.routes, word_of(attested, chains, SIGNERS[2], block))
     attested.work(batch)
@@ -170,11 +170,11 @@ def test_a_strangers_word_is_not_kept(attested: Service, chains: TwoChains) -> N
         (word_of(attested, chains, SIGNERS[0], block, block_hash=bytes(32)), "none of the reg"),
         (replace(word_of(attested, chains, SIGNERS[0], block), signature=bytes(65)), "none of"),
     ):
-        with pytest.raises(AttestationRefused, match=said):
+        with pytest.raises(Refusal, match=said):
             take(attested.routes, word)
     elsewhere = word_of(attested, chains, SIGNERS[0], block)
     elsewhere = replace(elsewhere, attested=replace(elsewhere.attested, registry=bytes(20)))
-    with pytest.raises(AttestationRefused, match="another registry"):
+    with pytest.raises(Refusal, match="another registry"):
         take(attested.routes, elsewhere)
     assert not Attestation.objects.exists()
 
@@ -203,7 +203,7 @@ def test_a_registry_that_takes_anothers_place_is_spoken_to_anew(
     "line", ["", "{", "[]", "{}", '{"originChainId": 1}', "[" * 100_000, "null"]
 )
 def test_what_is_no_word_is_refused(line: str) -> None:
-    with pytest.raises(AttestationRefused):
+    with pytest.raises(Refusal):
         read_line(line)
 
 

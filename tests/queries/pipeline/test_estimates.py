@@ -137,7 +137,8 @@ def test_what_is_not_final_is_told_with_the_last_one_that_is(node: LocalNode) ->
 def test_what_is_out_of_reach_is_told_with_its_distance(
     service: Service, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(anchors, "NATIVE_REACH", 27)  # a node mines 8,127 blocks in a minute
+    monkeypatch.setattr(anchors, "BLOCKHASH_REACH", 27)
+    monkeypatch.setattr(anchors, "HISTORY_REACH", 27)  # a node mines 8,127 blocks in a minute
     service.mine(1)
     block = service.head()
     service.mine(27 + 300)

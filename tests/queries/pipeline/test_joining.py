@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 import rlp
 
-from queries.pipeline.pieces import Piece, join, stepping_stone
+from queries.pipeline.pieces import Anchor, Piece, join, stepping_stone
 from queries.proving.header_fields import HeaderField
 from queries.proving.headers import Header, decode_header
 from queries.proving.packing import CALLDATA_BYTES
@@ -31,17 +31,18 @@ def _chain(count: int) -> list[Header]:
 CHAIN = _chain(250)
 
 
-def _piece(first: int, last: int, witness: bytes = b"", **of_step: Any) -> Piece:
-    step = HeaderStep(CHAIN[first], witness, accumulate=True)
-    above = tuple(map(HeaderStep, CHAIN[first + 1 : last + 1]))
-    return Piece(first, replace(step, **of_step), above=above)
+def _piece(first: int, last: int, witness: bytes = b"", **more: Any) -> Piece:
+    anchor = Anchor(CHAIN[first], accumulated=False, above=tuple(CHAIN[first + 1 : last + 1]))
+    piece = Piece(first, anchor, accumulate=True, **more)
+    vars(piece)["witness"] = witness
+    return piece
 
 
 def test_chains_that_meet_are_one_and_keep_what_each_wants() -> None:
     lower, upper = _piece(3, 9, b"low"), _piece(5, 9, b"up", fields=frozenset({HeaderField.NONCE}))
     (call,) = join([upper, lower])
     steps = [HeaderStep(header) for header in CHAIN[3:10]]
-    steps[0], steps[2] = lower.step, upper.step
+    steps[0], steps[2] = lower.steps[0], upper.steps[0]
     assert call.data == prove_call([headers_section(steps)])
     assert set(call.pieces) == {lower, upper}
 
@@ -70,7 +71,9 @@ def test_two_witnesses_of_one_block_are_told_apart() -> None:
 def test_a_header_of_another_fork_is_not_mixed_in() -> None:
     payloads = list(CHAIN[5].payloads)
     payloads[HeaderField.COINBASE] = bytes(20)
-    forked = Piece(5, HeaderStep(decode_header(rlp.encode(payloads)), accumulate=True))
+    forked = Piece(
+        5, Anchor(decode_header(rlp.encode(payloads)), accumulated=False), accumulate=True
+    )
     lower = _piece(3, 9)
     (call,) = join([lower, forked])
     assert call.data == prove_call([lower.section, forked.section])
@@ -88,7 +91,7 @@ def test_no_call_is_longer_or_costs_more_than_a_transaction_may() -> None:
 
 def test_a_stepping_stone_accumulates_its_lowest_header_for_nobody() -> None:
     stone = stepping_stone(7, CHAIN[2:6])
-    assert (stone.step.header, stone.step.accumulate) == (CHAIN[2], True)
+    assert (stone.anchor.header, stone.accumulate) == (CHAIN[2], True)
     assert not stone.proves_header
     assert stone.data == prove_call(
         [headers_section([replace(HeaderStep(CHAIN[2]), accumulate=True),

@@ -96,18 +96,6 @@ def test_a_batch_that_another_worker_has_by_now_is_left_to_it(service: Service) 
     assert {service.status(each)["queryStatus"] for each in batches} == {"DONE"}
 
 
-def test_a_batch_one_of_whose_queries_has_no_job_is_looked_at_again(service: Service) -> None:
-    """It lost it meanwhile to a worker that found another block at its time."""
-    batches = [_ask(service, f"block:{service.head() - 5}") for _ in range(2)]
-    leases = claim(Batch.objects.all(), 2)
-    row = Query.objects.get(batch=batches[1])
-    row.pk, row.place, row.timestamp, row.block, row.job = None, 7, 5, None, None
-    row.save()
-    attach(leases)
-    assert [each.look_again is None for each in Batch.objects.order_by("pk")] == [True, False]
-    assert not Batch.objects.exclude(lease_token="").exists()
-
-
 def test_a_prover_takes_a_backlog_in_few_steps(service: Service) -> None:
     for _ in range(70):
         _ask(service, f"block:{service.head() - 6}")

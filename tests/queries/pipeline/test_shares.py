@@ -7,8 +7,7 @@ from hypothesis import strategies as some
 from queries.chain.signer import Fees
 from queries.models import Query
 from queries.pipeline.fees import Offer, shares_of, split
-from queries.pipeline.pieces import Call, HashCall, Piece
-from queries.proving.registry_calls import HeaderStep
+from queries.pipeline.pieces import Anchor, Call, HashCall, Piece
 from tests.queries.pipeline.test_joining import CHAIN
 
 pytestmark = pytest.mark.no_database
@@ -28,7 +27,7 @@ def _queries(*batches: str) -> list[Query]:
 
 
 def test_batches_share_a_hash_and_a_header_equally() -> None:
-    header = Piece(1, HeaderStep(CHAIN[3], accumulate=True))
+    header = Piece(1, Anchor(CHAIN[3], accumulated=False), accumulate=True)
     queries = {1: _queries("A", "B"), 2: _queries("A", "A", "C")}
     assert shares_of({header: 10, HashCall(2, b""): 6}, queries) == {"A": 8, "B": 5, "C": 3}
 

@@ -176,7 +176,8 @@ def test_what_is_told_before_is_what_it_takes_together(service: Service) -> None
 def test_headers_that_several_blocks_rest_on_are_shown_once(
     node: LocalNode, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(anchors, "NATIVE_REACH", 10)
+    monkeypatch.setattr(anchors, "BLOCKHASH_REACH", 10)
+    monkeypatch.setattr(anchors, "HISTORY_REACH", 10)
     with running_service(node) as service:
         service.mine(30)
         top = service.head() - 20
@@ -192,7 +193,8 @@ def test_headers_that_several_blocks_rest_on_are_shown_once(
 def test_a_block_far_below_is_reached_by_stepping_stones(
     node: LocalNode, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(anchors, "NATIVE_REACH", 10)
+    monkeypatch.setattr(anchors, "BLOCKHASH_REACH", 10)
+    monkeypatch.setattr(anchors, "HISTORY_REACH", 10)
     with running_service(node) as service:
         service.mine(1)
         block = service.head()
@@ -230,7 +232,8 @@ def test_where_nodes_suppose_nothing_no_price_is_told_and_that_is_said(
         else:
             connection.answer(pass_on())
 
-    monkeypatch.setattr(anchors, "NATIVE_REACH", 10)
+    monkeypatch.setattr(anchors, "BLOCKHASH_REACH", 10)
+    monkeypatch.setattr(anchors, "HISTORY_REACH", 10)
     with running_service(node) as service, between(node.url, plain) as (address, _):
         service.mine(1)
         block = service.head()
@@ -264,7 +267,8 @@ def test_two_workers_send_the_headers_down_to_blocks_far_below_once(
     node: LocalNode, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Both saw that none are on their way; one of them is the first to store what it signed."""
-    monkeypatch.setattr(anchors, "NATIVE_REACH", 10)
+    monkeypatch.setattr(anchors, "BLOCKHASH_REACH", 10)
+    monkeypatch.setattr(anchors, "HISTORY_REACH", 10)
     with running_service(node) as running:
         service = one_by_one(running)
         service.mine(1)
@@ -333,8 +337,8 @@ def test_what_one_of_them_cannot_prove_does_not_hold_up_the_others(
         cut = pieces_of(job, anchor, *more)
         if anchor.header.number != bad:
             return cut
-        witness = cut[0].step.witness[:-1] + bytes([cut[0].step.witness[-1] ^ 1])
-        return [replace(cut[0], step=replace(cut[0].step, witness=witness))]
+        vars(cut[0])["witness"] = cut[0].witness[:-1] + bytes([cut[0].witness[-1] ^ 1])
+        return cut[:1]
 
     monkeypatch.setattr(prove, "pieces_of", broken)
     batches = [service.submit({str(CHAIN_ID): {name: BALANCE}}, fee=str(ETHER))

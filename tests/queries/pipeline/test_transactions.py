@@ -126,8 +126,7 @@ def test_jobs_that_were_just_sent_do_not_fail_with_one_that_finds_no_quorum(
     def broken(job: int, anchor: Anchor, *more: Any) -> list[Piece]:
         cut = pieces_of(job, anchor, *more)
         if anchor.header.number == bad:
-            witness = cut[0].step.witness[:-1] + bytes([cut[0].step.witness[-1] ^ 1])
-            cut[0] = replace(cut[0], step=replace(cut[0].step, witness=witness))
+            vars(cut[0])["witness"] = cut[0].witness[:-1] + bytes([cut[0].witness[-1] ^ 1])
         return cut
 
     quorum: Any = Destination.quorum

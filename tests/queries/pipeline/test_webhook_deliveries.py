@@ -157,9 +157,9 @@ def test_each_header_is_sent_once_however_its_name_is_written(service: Service, 
 
 
 def test_no_webhook_goes_into_private_networks(service: Service, settings: LazySettings) -> None:
-    settings.WEBHOOKS_TO_PRIVATE = False
     with receiver() as hook:
         ended_batch(service, hook.url)
+        settings.WEBHOOKS_TO_PRIVATE = False
         deliver_all(service)
     assert hook.got == []
     assert "private network" in WebhookAttempt.objects.get().fault

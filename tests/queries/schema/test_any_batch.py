@@ -11,7 +11,7 @@ from eth_utils.address import to_checksum_address
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from accounts.refusals import Refusal
+from accounts.errors import Refusal
 from queries.proving.header_fields import HeaderField
 from queries.proving.witnesses import AccountField
 from queries.schema.addresses import Address, EnsName

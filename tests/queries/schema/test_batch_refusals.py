@@ -2,7 +2,7 @@
 
 import pytest
 
-from accounts.refusals import Refusal
+from accounts.errors import Refusal
 from queries.schema.batch_schema import read_batch
 from queries.schema.places import Place
 from tests.queries.schema.example_batches import (

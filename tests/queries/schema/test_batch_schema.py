@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 import pytest
 
-from accounts.refusals import Refusal
+from accounts.errors import Refusal
 from queries.proving.header_fields import HeaderField
 from queries.proving.witnesses import AccountField
 from queries.schema.addresses import Address, EnsName

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from accounts.refusals import Refusal
+from accounts.errors import Refusal
 from queries.schema.places import MOST_PATH
 from queries.schema.strict_json import MOST_DEPTH, MOST_NUMBER_CHARACTERS, read_json
 from tests.queries.schema.example_batches import LEGACY, SPECIFICATION

@@ -2,7 +2,7 @@
 
 import pytest
 
-from accounts.refusals import Refusal
+from accounts.errors import Refusal
 from queries.schema.batch_request import WebhookRequest
 from queries.schema.batch_schema import read_batch
 from queries.schema.webhook_schema import MOST_URL_CHARACTERS

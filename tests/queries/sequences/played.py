@@ -8,7 +8,8 @@ from pathlib import Path
 from eth_abi.abi import decode
 
 from queries.chain.local_node import LocalNode
-from queries.chain.solidity import call_data, run_compiler
+from queries.chain.solidity import call_data
+from queries.contracts.compiler import run_compiler
 from tests.queries.sequences.calls import Step
 from tests.queries.sequences.questions import Question, answered
 

@@ -1,0 +1,122 @@
+"""The later API of the retired service, for clients of that one: requests, queries, actions.
+
+It has no fees, so what a request may cost is bounded by the operator's daily budget alone.
+"""
+
+import re
+
+from django.http import HttpRequest, HttpResponse
+from django.views.decorators.csrf import csrf_exempt
+from django.views.decorators.http import require_POST, require_safe
+
+from accounts.errors import Refusal
+from accounts.key_check import with_api_key
+from accounts.models import ApiKey
+from queries.api.answers import answer, moment
+from queries.api.bodies import json_body
+from queries.api.submitting import submitted
+from queries.api.views import GREATEST_PLACE
+from queries.errors import FEE_MISSING, no_such_batch
+from queries.reading import batches as reading
+from queries.reading.views import BatchView, QueryView, StepView
+from queries.routes import Routes
+from queries.rules_from_routes import rules_from
+from queries.schema.batch_rules import BatchLimits
+from queries.schema.chain_names import read_chain
+from queries.schema.json_kinds import read_object, read_text, required
+from queries.schema.places import WHOLE_BODY
+from queries.statuses import BatchStatus, StepStatus
+
+DESTINATION = "destination_chain_id"
+NO_CEILING = 2**256 - 1  # wei
+WAITING = "PENDING"
+_QUERY_ID = re.compile(r"([0-9A-Z]{26})-([0-9]{1,9})")
+
+
+@csrf_exempt
+@require_POST
+@with_api_key
+def submit_request(
+    request: HttpRequest, key: ApiKey, routes: Routes, limits: BatchLimits
+) -> HttpResponse:
+    members = read_object(json_body(request, limits.body_bytes), WHOLE_BODY)
+    place = WHOLE_BODY.inside(DESTINATION)
+    meaning = "the id of the chain on which the facts are to be read"
+    name = read_text(required(members, DESTINATION, WHOLE_BODY, meaning), place, "11155111")
+    chain = routes.chains[read_chain(name, place, rules_from(routes, limits))]
+    if not chain.free and chain.most_a_day is None:
+        raise Refusal(
+            FEE_MISSING,
+            f"Proving on {chain.name} costs money, and requests of this form offer no fee. Submit "
+            "it to /submit-batch-query, or ask the operator for a daily budget (`most_a_day`).",
+            path=DESTINATION,
+        )
+    asked = {name: each for name, each in members.items() if name not in {DESTINATION, "fee"}}
+    asked |= {"destinationChainId": str(chain.id), "fee": "0" if chain.free else str(NO_CEILING)}
+    batch = submitted(key, asked, None, routes, limits)
+    return answer({"status": batch.status, "request_id": batch.id})
+
+
+@csrf_exempt
+@require_safe
+@with_api_key
+def get_queries(_request: HttpRequest, _key: ApiKey, request_id: str) -> HttpResponse:
+    shown = _batch(request_id, "request_id")
+    page = reading.queries_of(shown, first=0, most=GREATEST_PLACE)
+    return answer({"queries": [_query(shown, each) for each in page.queries]})
+
+
+@csrf_exempt
+@require_safe
+@with_api_key
+def get_actions(_request: HttpRequest, _key: ApiKey, query_id: str) -> HttpResponse:
+    match = _QUERY_ID.fullmatch(query_id)
+    if match is None:
+        raise no_such_batch(query_id, "query_id")
+    shown = _batch(match[1], "query_id")
+    query = reading.query_at(shown, int(match[2]))
+    if query is None:
+        raise no_such_batch(query_id, "query_id")
+    return answer({"actions": [_action(shown, query, each) for each in query.steps]})
+
+
+@csrf_exempt
+@require_safe
+def is_alive(_request: HttpRequest) -> HttpResponse:
+    return answer({"message": "Alive!"})
+
+
+def _batch(batch_id: str, path: str) -> BatchView:
+    shown = reading.batch(batch_id)
+    if shown is None:
+        raise no_such_batch(batch_id, path)
+    return shown
+
+
+def _query(shown: BatchView, query: QueryView) -> dict[str, object]:
+    last = query.steps[-1]
+    return {
+        "internal_id": f"{shown.id}-{query.place}",
+        "status": _status(shown, last) or BatchStatus.IN_PROGRESS.value,
+        "typ": "ACCOUNT" if query.account or query.name else "HEADER",
+        "created_at": moment(shown.submitted),
+        "completed_at": moment(last.completed),
+    }
+
+
+def _action(shown: BatchView, query: QueryView, step: StepView) -> dict[str, object]:
+    return {
+        "internal_id": f"{shown.id}-{query.place}-{step.name}",
+        "status": _status(shown, step) or step.status or WAITING,
+        "typ": step.name.value,
+        "created_at": moment(step.began),
+        "completed_at": moment(step.completed),
+        "transaction_hash": step.transaction_hash or None,
+    }
+
+
+def _status(shown: BatchView, step: StepView) -> str:
+    """What the step's end, or the batch's, says of it; empty before either."""
+    if step.status is StepStatus.COMPLETED:
+        return StepStatus.COMPLETED.value
+    return shown.status.value if shown.status is BatchStatus.REJECTED else ""
