@@ -3,7 +3,6 @@
 from django.urls import URLPattern, path
 
 from accounts import key_views, views
-from accounts.api_key_view import about_api_key
 from accounts.contract_wallets import AskWallet
 
 
@@ -20,5 +19,4 @@ def addresses(ask: AskWallet) -> list[URLPattern]:
         path("keys/<slug:key_id>/rotate", key_views.rotate, name="rotate-key"),
         path("keys/<slug:key_id>/end-grace", key_views.end_grace, name="end-grace"),
         path("keys/<slug:key_id>/revoke", key_views.revoke, name="revoke-key"),
-        path("api-key", about_api_key, name="api-key"),
     ]

@@ -72,7 +72,7 @@ class BatchDesk:
     ) -> Mapping[str, Any]:
         """What POST /estimate answers with this key, or its refusal."""
         key = count_request(account_of(request), key_id)
-        return estimated(key, self._as_sent(content), self.routes, self.limits)
+        return estimated(key, self._as_sent(content), self.routes, self.limits).content()
 
     def submit(
         self, request: HttpRequest, key_id: str, content: dict[str, object], idempotency_key: str

@@ -47,7 +47,7 @@ register_converter(TransactionHash, "hash")
 View = Callable[..., HttpResponseBase]
 API = api.addresses(ROUTES, LIMITS)
 # Where only programs come: each answer there is JSON.
-API_PATHS = {re.sub(r"<\w+:(\w+)>", r"{\1}", f"/{each.pattern}") for each in API} | {"/api-key"}
+API_PATHS = {re.sub(r"<\w+:(\w+)>", r"{\1}", f"/{each.pattern}") for each in API}
 
 
 def is_of_the_api(address: str) -> bool:

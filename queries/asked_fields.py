@@ -4,11 +4,14 @@ Most queries ask for one of a few sets, and going through an enumeration takes l
 that is done with one of them: so each set is made once.
 """
 
+from collections.abc import Iterable
 from functools import lru_cache
 
 from queries.proving.header_fields import HeaderField
 from queries.proving.witnesses import AccountField
 
+# PROPOSER names the same field as COINBASE; who asks for it by this name is answered by it.
+_HEADER_BITS = {**{each.name: each.value for each in HeaderField}, "PROPOSER": 30}
 SETS = 1_024  # of those of headers, which a client may choose among
 
 
@@ -18,5 +21,9 @@ def account_fields(bits: int) -> tuple[AccountField, ...]:
 
 
 @lru_cache(SETS)
-def header_fields(bits: int) -> tuple[HeaderField, ...]:
-    return tuple(each for each in HeaderField if bits >> each & 1)
+def header_names(bits: int) -> tuple[str, ...]:
+    return tuple(name for name, bit in _HEADER_BITS.items() if bits >> bit & 1)
+
+
+def header_bits(names: Iterable[str]) -> int:
+    return sum(1 << _HEADER_BITS[name] for name in set(names))

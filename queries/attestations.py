@@ -10,13 +10,16 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from http import HTTPStatus
-from typing import Any
+from typing import Annotated, Any
 
 from django.db.models import Case, Exists, F, OuterRef, Q, QuerySet, When
 from eth_keys.constants import SECPK1_N
 from eth_keys.datatypes import Signature
 from eth_keys.exceptions import BadSignature
 from eth_utils.exceptions import ValidationError
+from pydantic import BaseModel, ConfigDict, Field
+from pydantic import ValidationError as BodyError
+from pydantic.alias_generators import to_camel
 
 from accounts.errors import Refusal
 from queries.bounded_http import FAULTS, BoundedSession
@@ -36,15 +39,27 @@ from queries.pipeline.queue import shared_now
 from queries.proving.attestations import Attested
 from queries.routes import Registry, RegistryKind, Routes
 
-NUMBER, HEX = "[1-9][0-9]{0,17}|0", "0x[0-9a-fA-F]"
-SHAPES = {
-    "originChainId": NUMBER,
-    "destinationChainId": NUMBER,
-    "registry": HEX + "{40}",
-    "block": NUMBER,
-    "blockHash": HEX + "{64}",
-    "signature": HEX + "{130}",
-}
+_Number = Annotated[str, Field(pattern="^([1-9][0-9]{0,17}|0)$")]
+
+
+class AttestationBody(BaseModel):
+    """A signer's attestation of a block's hash.
+
+    `signature` is the signer's, of EIP-712 typed data: the domain's name is Tacitus block hashes,
+    its version 1, its chainId the destination's and its verifyingContract the registry; BlockHash
+    has uint256 sourceChainId, uint256 blockNumber and bytes32 blockHash.
+    """
+
+    model_config = ConfigDict(
+        strict=True, frozen=True, alias_generator=to_camel, validate_by_alias=True
+    )
+
+    origin_chain_id: _Number
+    destination_chain_id: _Number
+    registry: str = Field(pattern="^0x[0-9a-fA-F]{40}$")
+    block: _Number
+    block_hash: str = Field(pattern="^0x[0-9a-fA-F]{64}$")
+    signature: str = Field(pattern="^0x[0-9a-fA-F]{130}$")
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,25 +91,23 @@ def read_line(line: str) -> SignedAttestation:
 
 
 def read_attestation(content: object) -> SignedAttestation:
-    if not isinstance(content, dict):
-        raise Refusal(ATTESTATION_MALFORMED, f"This is no JSON object. {_WANTED}")
-    for name, shape in SHAPES.items():
-        text = content.get(name)
-        if not isinstance(text, str) or not re.fullmatch(shape, text):
-            raise Refusal(
-                ATTESTATION_MALFORMED, f"The word's {name} is missing or not understood.", path=name
-            )
+    try:
+        body = AttestationBody.model_validate(content)
+    except BodyError as error:
+        path = ".".join(map(str, error.errors(include_url=False)[0]["loc"]))
+        wrong = f"Its {path} is missing or malformed." if path else "It is no JSON object."
+        raise Refusal(ATTESTATION_MALFORMED, f"{wrong} {_WANTED}", path=path) from None
     attested = Attested(
-        int(content["originChainId"]),
-        int(content["destinationChainId"]),
-        bytes.fromhex(content["registry"][2:]),
-        int(content["block"]),
-        bytes.fromhex(content["blockHash"][2:]),
+        int(body.origin_chain_id),
+        int(body.destination_chain_id),
+        bytes.fromhex(body.registry[2:]),
+        int(body.block),
+        bytes.fromhex(body.block_hash[2:]),
     )
-    return SignedAttestation(attested, bytes.fromhex(content["signature"][2:]))
+    return SignedAttestation(attested, bytes.fromhex(body.signature[2:]))
 
 
-_WANTED = f"A word has {', '.join(SHAPES)}."
+_WANTED = f"An attestation has {', '.join(map(to_camel, AttestationBody.model_fields))}."
 
 
 def registry_of(routes: Routes, source: int, destination: int) -> Registry:

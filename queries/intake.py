@@ -18,6 +18,7 @@ from accounts.counting import counted
 from accounts.errors import Refusal
 from accounts.models import Account
 from accounts.rate_limits import DAY, spend
+from queries.asked_fields import header_bits
 from queries.batch_turns import next_turn
 from queries.durable import durably
 from queries.engines.waking import wake
@@ -198,7 +199,7 @@ def queries_of(batch: Batch, blocks: Iterable[BlockRequest]) -> Iterator[Query]:
         query = _query(block, batch.submitted)
         query.batch, query.place = batch, place
         if account is None:
-            query.header_fields = _bits(block.header_fields)
+            query.header_fields = header_bits(block.header_fields)
         else:
             _write_account(query, account)
         yield query
@@ -222,10 +223,6 @@ def _write_account(query: Query, asked: AccountRequest) -> None:
         query.account = asked.account.checksummed
     else:
         query.name = asked.account.name
-    query.props = _bits(asked.props)
+    query.props = sum(1 << prop for prop in asked.props)
     query.slots = [slot.hex() for slot in asked.slots]
     query.slot_count = len(query.slots)
-
-
-def _bits(fields: Iterable[int]) -> int:
-    return sum(1 << field for field in fields)

@@ -12,4 +12,5 @@ def rules_from(routes: Routes, limits: BatchLimits) -> BatchRules:
         for name in (str(chain.id), *chain.aliases)
     }
     ens_chains = {chain.id for chain in routes.chains.values() if chain.ens_registry}
-    return BatchRules(limits, names, routes.registries.keys(), ens_chains)
+    called = {chain.id: chain.name for chain in routes.chains.values()}
+    return BatchRules(limits, names, routes.registries.keys(), ens_chains, called)

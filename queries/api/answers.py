@@ -1,115 +1,481 @@
-"""What the API says of batches: views → JSON.
+"""What the API answers: pydantic models, and how a view becomes one.
 
 A chain's numbers (ids, blocks, amounts, gas) are decimal text, because many JSON readers keep no
 more than 53 bits of a number.
 """
 
+from collections.abc import Iterable
 from datetime import UTC, datetime
 from functools import lru_cache
+from typing import Annotated, Any, Literal
 
-from django.http import JsonResponse
+from django.http import HttpResponse
+from pydantic import BaseModel, ConfigDict, Field, PlainSerializer, WithJsonSchema
+from pydantic.alias_generators import to_camel
 
-from queries.reading.views import BatchView, ErrorView, QueryPage, QueryView, StepView
+from queries.api.batch_codes import rejection_codes, wait_codes
+from queries.pipeline.estimate import Readiness
+from queries.proving.header_fields import HeaderField
+from queries.proving.witnesses import AccountField
+from queries.reading.deliveries import DeliveryState, DeliveryView
+from queries.reading.views import BatchView, QueryPage, QueryView, StepView
+from queries.routes import RegistryKind, Routes
 from queries.schema.batch_request import BlockNumber, BlockTimestamp
-from queries.statuses import BatchStatus
-from queries.wait_reasons import Reason
+from queries.schema.requests import DECIMAL
+from queries.statuses import ENDED, BatchStatus, StepName, StepStatus
 
-
-def answer(content: dict[str, object]) -> JsonResponse:
-    return JsonResponse(content, headers={"Cache-Control": "no-store"})
-
-
-def told_batch(shown: BatchView) -> dict[str, object]:
-    """`queryStatus` is all that existing clients read."""
-    told: dict[str, object] = {
-        "queryStatus": _query_status(shown.status),
-        "internalId": shown.id,
-        "status": shown.status.value,
-        "destinationChainId": str(shown.destination),
-        "fee": str(shown.fee),
-        "spent": str(shown.spent),
-        "submitted": moment(shown.submitted),
-        "ended": moment(shown.ended),
-        **_told_reason(shown.waits_for),
-    }
-    if shown.error:
-        # Not `error`: existing clients throw on that before they read `queryStatus`.
-        told["rejection"] = {
-            "code": shown.error.code,
-            "message": shown.error.sentence,
-            "step": shown.error.step or None,
-            "retryable": shown.error.retryable,
-        }
-        told["info"] = [shown.error.sentence]
-    return told
-
-
-def told_queries(page: QueryPage) -> dict[str, object]:
-    return {"queries": [_query(each) for each in page.queries], "nextQuery": page.next}
-
-
-def _query(shown: QueryView) -> dict[str, object]:
-    return {
-        "originChainId": str(shown.source),
-        "selector": _selector(shown),
-        "block": _number(shown.block),
-        "account": shown.account or None,
-        "name": shown.name or None,
-        "props": [each.name for each in shown.props],
-        "slots": list(shown.slots),
-        "header": [each.name for each in shown.header_fields],
-        "steps": [_step(each) for each in shown.steps],
-        **_told_reason(shown.waits_for),
-        "values": {each.name: each.word for each in shown.values} or None,
-        "cost": _number(shown.cost),
-    }
-
-
-def _told_reason(why: Reason | None) -> dict[str, object]:
-    return {
-        "waitsFor": why.sentence if why else None,
-        "waitCode": (why.code or None) if why else None,
-    }
-
-
-def _selector(shown: QueryView) -> str:
-    if shown.timestamp is not None:
-        return str(BlockTimestamp(shown.timestamp))
-    return "" if shown.block is None else str(BlockNumber(shown.block))
-
-
-def _step(shown: StepView) -> dict[str, object]:
-    return {
-        "step": shown.name,
-        "status": shown.status,
-        "started": moment(shown.began),
-        "completed": moment(shown.completed),
-        "transactionHash": shown.transaction_hash or None,
-        "transactionBlock": _number(shown.transaction_block),
-        "gasUsed": _number(shown.gas_used),
-        "error": _error(shown.error),
-    }
-
-
-def _error(shown: ErrorView | None) -> dict[str, object] | None:
-    if shown is None:
-        return None
-    return {"error": shown.sentence, "code": shown.code, "retryable": shown.retryable}
-
-
-def _query_status(status: BatchStatus) -> str:
-    """Of five states the API has three: what has not ended is in progress."""
-    ended = status in {BatchStatus.DONE, BatchStatus.REJECTED}
-    return status.value if ended else BatchStatus.IN_PROGRESS.value
-
-
-def _number(value: int | None) -> str | None:
-    return None if value is None else str(value)
+REJECTED_FOR = f"For programs, one of: {', '.join(rejection_codes())}."
+WAITS_FOR = f"What waitsFor says, for programs. One of: {', '.join(wait_codes())}."
+ID_PATTERN = "^[0-7][0-9A-HJKMNP-TV-Z]{25}$"
 
 
 @lru_cache(1_024)  # the steps of a batch's queries begin and end together
-def moment(value: datetime | None) -> str | None:
+def moment(value: datetime) -> str:
     """In UTC and milliseconds, such as 2026-11-20T07:41:03.204Z: steps can be that short."""
-    if value is None:
-        return None
     return value.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def _enum(members: Iterable[str]) -> WithJsonSchema:
+    return WithJsonSchema({"type": "string", "enum": list(members)})
+
+
+Number = Annotated[
+    int, PlainSerializer(str), WithJsonSchema({"type": "string", "pattern": DECIMAL})
+]
+Moment = Annotated[
+    datetime, PlainSerializer(moment), WithJsonSchema({"type": "string", "format": "date-time"})
+]
+Id = Annotated[str, WithJsonSchema({"type": "string", "pattern": ID_PATTERN})]
+Prop = Annotated[str, _enum(AccountField.__members__)]
+HeaderName = Annotated[str, _enum(HeaderField.__members__)]
+QueryStatus = Annotated[str, _enum(["IN_PROGRESS", "DONE", "REJECTED"])]
+
+
+class Answer(BaseModel):
+    """Members that are not given are left out."""
+
+    model_config = ConfigDict(
+        alias_generator=to_camel, validate_by_name=True, validate_by_alias=True, frozen=True
+    )
+
+    def content(self) -> dict[str, Any]:
+        return self.model_dump(mode="json", by_alias=True, exclude_unset=True)
+
+
+def answer(content: Answer) -> HttpResponse:
+    return HttpResponse(
+        content.model_dump_json(by_alias=True, exclude_unset=True),
+        content_type="application/json",
+        headers={"Cache-Control": "no-store"},
+    )
+
+
+class Warned(Answer):
+    """What was taken although it is probably a mistake."""
+
+    sentence: str
+    path: str = Field(description="The value in the request.")
+
+
+class Submitted(Answer):
+    internal_id: Id = Field(description="The batch's id, for polling.")
+    page: str = Field(description="The address of the batch's page.")
+    warnings: list[Warned]
+
+
+class Rejection(Answer):
+    code: str = Field(description=REJECTED_FOR)
+    message: str
+    step: StepName | None
+    retryable: bool
+
+
+WaitsFor = Annotated[str | None, Field(description="What it waits for, in a sentence.")]
+WaitCode = Annotated[str | None, Field(description=WAITS_FOR)]
+
+
+class Batch(Answer):
+    query_status: QueryStatus = Field(description="All that existing clients read.")
+    internal_id: Id
+    status: BatchStatus
+    destination_chain_id: Number
+    fee: Number = Field(description="The most that may be spent, in wei.")
+    spent: Number = Field(description="What was spent so far, in wei.")
+    submitted: Moment
+    ended: Moment | None
+    waits_for: WaitsFor
+    wait_code: WaitCode
+    rejection: Rejection | None = Field(default=None, description="Once it is REJECTED: why.")
+    info: list[str] = Field(default=[], description="Once it is REJECTED: why, as a list.")
+
+
+class StepFault(Answer):
+    error: str
+    code: str = Field(description=REJECTED_FOR)
+    retryable: bool
+
+
+class Step(Answer):
+    step: StepName
+    status: StepStatus | None = Field(description="null until the step begins.")
+    started: Moment | None
+    completed: Moment | None
+    transaction_hash: str | None
+    transaction_block: Number | None
+    gas_used: Number | None
+    error: StepFault | None = Field(description="Why the step was not completed.")
+
+
+class Query(Answer):
+    """One account of one block, or fields of one block's header."""
+
+    origin_chain_id: Number
+    selector: str = Field(description="The block as it was asked for.")
+    block: Number | None = Field(description="null until a timestamp's block is known.")
+    account: str | None
+    name: str | None = Field(description="The ENS name, where it was asked for by one.")
+    props: list[Prop]
+    slots: list[str]
+    header: list[HeaderName]
+    steps: list[Step]
+    waits_for: WaitsFor
+    wait_code: WaitCode
+    values: dict[str, str] | None = Field(
+        description="Once the batch is DONE: the words that the registry holds."
+    )
+    registry: str | None = Field(
+        description="Once the batch is DONE: the registry that holds the values."
+    )
+    cost: Number | None = Field(
+        description="Its share of the batch's spent, in wei; null where it shares none. It is "
+        "counted once a transaction is deep enough, which may be after the batch is DONE, and "
+        "again where a reorganisation changes it."
+    )
+
+
+class StatusAnswer(Batch):
+    queries: list[Query] = Field(default=[], description="Left out with details=0.")
+    next_query: int | None = Field(
+        default=None, description="Where the next page of queries begins: its fromQuery."
+    )
+
+
+class BatchData(Answer):
+    id: Id
+    status: QueryStatus
+    data: list[Query] | None
+
+
+class BatchAnswer(StatusAnswer):
+    batch_query: BatchData = Field(description="What some existing clients read.")
+
+
+class Batches(Answer):
+    batches: list[Batch]
+    cursor: Id | None = Field(description="The cursor of the next page.")
+
+
+class Attempt(Answer):
+    made: Moment
+    answered: int | None = Field(description="The HTTP status.")
+    fault: str | None
+    milliseconds: int
+
+
+class Delivery(Answer):
+    event: Id
+    batch_query_id: Id
+    url: str
+    state: DeliveryState
+    created: Moment
+    delivered: Moment | None
+    next_attempt: Moment | None
+    attempts: list[Attempt] = Field(description="The newest first.")
+
+
+class Deliveries(Answer):
+    deliveries: list[Delivery]
+    cursor: Id | None = Field(description="The cursor of the next page.")
+
+
+class WebhookSecret(Answer):
+    secret: str
+
+
+class Chain(Answer):
+    name: str
+    aliases: list[str] = Field(description="Names that requests may use in place of the id.")
+
+
+class Connection(Answer):
+    origin_chain_id: Number
+    destination_chain_id: Number
+    origin: Chain
+    destination: Chain
+    kind: RegistryKind
+    registry: str
+
+
+class Connections(Answer):
+    connections: list[Connection]
+
+
+class KeyLimits(Answer):
+    requests: int
+    seconds: int
+
+
+class KeyUse(Answer):
+    today: int
+    total: int
+    last: Moment | None
+
+
+class ApiKeyAnswer(Answer):
+    id: str
+    name: str
+    owner: str
+    owner_chain_id: Number | None
+    created: Moment
+    limits: KeyLimits
+    use: KeyUse
+
+
+class Price(Answer):
+    transactions: int
+    bytes: int
+    gas: Number
+    gas_price: Number
+    cost: Number = Field(description="In wei.")
+
+
+class ProvenFacts(Answer):
+    account: str | None
+    name: str | None
+    facts: list[str]
+
+
+class BlockEstimate(Answer):
+    origin_chain_id: Number
+    selectors: list[str]
+    block: Number | None
+    last_final_block: Number
+    readiness: Readiness = Field(
+        description="Whether it could be proven now. NOT_FINAL and NOT_KNOWN to the destination "
+        "wait if they are submitted; OUT_OF_REACH and FAILS are rejected."
+    )
+    waits_for: str | None
+    error: str | None
+    code: str | None
+    distance: Number | None
+    proven: list[ProvenFacts] = Field(description="Facts that are in the registry already.")
+    price: Price | None
+
+
+class Estimate(Price):
+    destination_chain_id: Number
+    free: bool
+    fee_needed: Number = Field(description="A fee, in wei, that is enough.")
+    complete: bool = Field(description="Whether the price of each block is in the sum.")
+    warnings: list[Warned]
+    blocks: list[BlockEstimate]
+
+
+class AttestationTaken(Answer):
+    signer: str
+    block: Number
+
+
+class Wanted(Answer):
+    origin_chain_id: Number
+    destination_chain_id: Number
+    registry: str
+    blocks: list[Number]
+
+
+class WantedAttestations(Answer):
+    wanted: list[Wanted]
+
+
+class Error(Answer):
+    """Each refusal has this shape."""
+
+    error: str = Field(description="A sentence for people.")
+    code: str = Field(description="The same for programs.")
+    path: str = Field(description="The value in the request that is at fault.")
+    retryable: bool = Field(description="Whether sending the same again may help.")
+    detail: str = Field(default="", description="More, where clients compare `error` as a whole.")
+
+
+class Description(Answer):
+    """An OpenAPI document."""
+
+    model_config = ConfigDict(extra="allow")
+    openapi: str
+
+
+class Facts(Answer):
+    origin_chain_id: Number
+    block: Number | None
+    account: str | None
+    name: str | None
+    values: dict[str, str] | None
+
+
+class EventFault(StepFault):
+    step: StepName | None
+
+
+class Event(Answer):
+    """What a webhook brings."""
+
+    event: Id
+    batch_query_id: Id
+    query_status: Annotated[str, _enum(["DONE", "REJECTED"])]
+    destination_chain_id: Number
+    error: EventFault | None
+    facts: list[Facts]
+    next_query: int | None = Field(
+        description="Where the batch has more queries: the fromQuery at which its status goes on."
+    )
+
+
+class RequestTaken(Answer):
+    model_config = ConfigDict(alias_generator=None)
+    status: BatchStatus
+    request_id: Id
+
+
+class LaterQuery(Answer):
+    model_config = ConfigDict(alias_generator=None)
+    internal_id: str
+    status: Annotated[str, _enum(["COMPLETED", "IN_PROGRESS", "REJECTED"])]
+    typ: Literal["ACCOUNT", "HEADER"]
+    created_at: Moment
+    completed_at: Moment | None
+
+
+class LaterQueries(Answer):
+    queries: list[LaterQuery]
+
+
+class LaterAction(Answer):
+    model_config = ConfigDict(alias_generator=None)
+    internal_id: str
+    status: Annotated[str, _enum(["COMPLETED", "IN_PROGRESS", "PENDING", "REJECTED"])]
+    typ: StepName
+    created_at: Moment | None
+    completed_at: Moment | None
+    transaction_hash: str | None
+
+
+class LaterActions(Answer):
+    actions: list[LaterAction]
+
+
+class Alive(Answer):
+    message: Literal["Alive!"]
+
+
+def batch_members(shown: BatchView) -> dict[str, Any]:
+    """The members of a `Batch`."""
+    why = shown.waits_for
+    members: dict[str, Any] = {
+        # Of five states the API has three: what has not ended is in progress.
+        "query_status": (shown.status if shown.status in ENDED else BatchStatus.IN_PROGRESS).value,
+        "internal_id": shown.id,
+        "status": shown.status,
+        "destination_chain_id": shown.destination,
+        "fee": shown.fee,
+        "spent": shown.spent,
+        "submitted": shown.submitted,
+        "ended": shown.ended,
+        "waits_for": why.sentence if why else None,
+        "wait_code": (why.code or None) if why else None,
+    }
+    if shown.error:
+        # Not `error`: existing clients throw on that before they read `queryStatus`.
+        members["rejection"] = Rejection(
+            code=shown.error.code,
+            message=shown.error.sentence,
+            step=StepName(shown.error.step) if shown.error.step else None,
+            retryable=shown.error.retryable,
+        )
+        members["info"] = [shown.error.sentence]
+    return members
+
+
+def query_members(batch: BatchView, page: QueryPage, routes: Routes) -> dict[str, Any]:
+    """The members of a `StatusAnswer` beside those of a `Batch`."""
+    queries = [_query(batch, each, routes) for each in page.queries]
+    return {"queries": queries, "next_query": page.next}
+
+
+def _query(batch: BatchView, shown: QueryView, routes: Routes) -> Query:
+    why = shown.waits_for
+    return Query(
+        origin_chain_id=shown.source,
+        selector=_selector(shown.timestamp, shown.block),
+        block=shown.block,
+        account=shown.account or None,
+        name=shown.name or None,
+        props=[each.name for each in shown.props],
+        slots=list(shown.slots),
+        header=list(shown.header),
+        steps=[_step(each) for each in shown.steps],
+        waits_for=why.sentence if why else None,
+        wait_code=(why.code or None) if why else None,
+        values={each.name: each.word for each in shown.values} or None,
+        registry=_registry(batch, shown, routes) if batch.status is BatchStatus.DONE else None,
+        cost=shown.cost,
+    )
+
+
+def _registry(batch: BatchView, shown: QueryView, routes: Routes) -> str | None:
+    """That its transaction was sent to, or for facts that needed none, that of the route."""
+    configured = routes.registries.get((shown.source, batch.destination))
+    return shown.registry or (configured.address if configured else None)
+
+
+def _selector(timestamp: int | None, block: int | None) -> str:
+    if timestamp is not None:
+        return str(BlockTimestamp(timestamp))
+    return "" if block is None else str(BlockNumber(block))
+
+
+def _step(shown: StepView) -> Step:
+    return Step(
+        step=shown.name,
+        status=shown.status,
+        started=shown.began,
+        completed=shown.completed,
+        transaction_hash=shown.transaction_hash or None,
+        transaction_block=shown.transaction_block,
+        gas_used=shown.gas_used,
+        error=None
+        if shown.error is None
+        else StepFault(
+            error=shown.error.sentence, code=shown.error.code, retryable=shown.error.retryable
+        ),
+    )
+
+
+def delivery(shown: DeliveryView) -> Delivery:
+    return Delivery(
+        event=shown.event,
+        batch_query_id=shown.batch,
+        url=shown.url,
+        state=shown.state,
+        created=shown.created,
+        delivered=shown.delivered,
+        next_attempt=shown.next_attempt,
+        attempts=[
+            Attempt(
+                made=each.made,
+                answered=each.answered,
+                fault=each.fault or None,
+                milliseconds=each.milliseconds,
+            )
+            for each in shown.attempts
+        ],
+    )

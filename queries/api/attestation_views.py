@@ -15,7 +15,7 @@ from accounts.errors import Refusal, answer_of
 from accounts.key_check import MINUTE
 from accounts.rate_limits import client_network, spend
 from queries import attestations
-from queries.api.answers import answer
+from queries.api.answers import AttestationTaken, Wanted, WantedAttestations, answer
 from queries.api.bodies import json_body
 from queries.errors import TOO_MANY_ATTESTATIONS
 from queries.routes import RegistryKind, Routes
@@ -45,7 +45,7 @@ def _counted(view: View) -> View:
 def give_attestation(request: HttpRequest, routes: Routes) -> HttpResponse:
     word = attestations.read_attestation(json_body(request, MOST_BYTES))
     signer = attestations.take(routes, word, only_wanted=True)
-    return answer({"signer": signer, "block": str(word.attested.block)})
+    return answer(AttestationTaken(signer=signer, block=word.attested.block))
 
 
 @csrf_exempt
@@ -54,15 +54,15 @@ def give_attestation(request: HttpRequest, routes: Routes) -> HttpResponse:
 def wanted_attestations(_request: HttpRequest, routes: Routes) -> HttpResponse:
     attested = [each for each in routes.registries.values() if each.kind is RegistryKind.ATTESTED]
     told = [
-        {
-            "originChainId": str(registry.source),
-            "destinationChainId": str(registry.destination),
-            "registry": registry.address,
-            "blocks": [str(block) for block in attestations.wanted(registry)[:MOST_WANTED]],
-        }
+        Wanted(
+            origin_chain_id=registry.source,
+            destination_chain_id=registry.destination,
+            registry=registry.address,
+            blocks=list(attestations.wanted(registry)[:MOST_WANTED]),
+        )
         for registry in attested
     ]
-    return answer({"wanted": told})
+    return answer(WantedAttestations(wanted=told))
 
 
 def _spend(request: HttpRequest) -> None:

@@ -1,6 +1,7 @@
 """The API's description, for programs and for people."""
 
 import json
+from collections.abc import Sequence
 
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse, JsonResponse
@@ -10,46 +11,56 @@ from django.views.decorators.http import require_safe
 
 from accounts.key_check import MINUTE
 from accounts.site_address import site_address
+from queries.api.answers import Event
 from queries.api.batch_codes import batch_codes
-from queries.api.endpoint import Endpoint
-from queries.api.endpoints import ENDPOINTS, by_status, every_refusal
-from queries.api.example_answers import EXAMPLE_ANSWERS
-from queries.api.openapi import EXAMPLES_OF_BODIES, document
-from queries.api.proof_endpoints import PROOF_PARTS
-from queries.api.request_fields import request_fields
+from queries.api.endpoint import Endpoint, by_status, every_refusal
+from queries.api.examples import ANSWERS, BODIES
+from queries.api.openapi import document
+from queries.api.proof_views import PROOF_PARTS
 from queries.api.webhook_description import TOLD, pauses
 from queries.schema.batch_rules import BatchLimits
+from queries.schema.json_schema import members_of
 from queries.webhooks import MOST_FACTS, WHOLE
 
 
 @csrf_exempt
 @require_safe
-def openapi(request: HttpRequest, limits: BatchLimits) -> HttpResponse:
-    return JsonResponse(
-        document(limits, site_address(request)), headers={"Cache-Control": "no-cache"}
-    )
+def openapi(
+    request: HttpRequest, endpoints: Sequence[Endpoint], limits: BatchLimits
+) -> HttpResponse:
+    told = document(endpoints, limits, site_address(request))
+    return JsonResponse(told, headers={"Cache-Control": "no-cache"})
 
 
 @require_safe
-def api_page(request: HttpRequest, limits: BatchLimits) -> HttpResponse:
+def api_page(
+    request: HttpRequest, endpoints: Sequence[Endpoint], limits: BatchLimits
+) -> HttpResponse:
     return render(
         request,
         "api.html",
         {
             "endpoints": [
-                (each, _codes(each), _bodies(each), _written(EXAMPLE_ANSWERS.get(each.answer)))
-                for each in ENDPOINTS
+                {
+                    "it": each,
+                    "refusals": _codes(each),
+                    "bodies": _bodies(each),
+                    "fields": members_of(each.body, "validation") if each.body else (),
+                    "answer": _written(ANSWERS.get(each.answer.__name__)),
+                    "answered": members_of(each.answer, "serialization"),
+                }
+                for each in endpoints
             ],
-            "refused": _written(EXAMPLE_ANSWERS["Error"]),
-            "refusals": every_refusal(),
+            "refused": _written(ANSWERS["Error"]),
+            "refusals": every_refusal(endpoints),
             "batch_codes": batch_codes(),
             "proof_parts": PROOF_PARTS,
             "webhook_headers": TOLD,
             "most_facts": MOST_FACTS,
             "webhook_pauses": pauses(),
             "webhook_seconds": f"{WHOLE:.0f}",
-            "event": _written(EXAMPLE_ANSWERS["Event"]),
-            "fields": request_fields(limits),
+            "event": _written(ANSWERS["Event"]),
+            "told_of_event": members_of(Event, "serialization"),
             "limits": limits,
             "requests": settings.REQUESTS_PER_MINUTE,
             "seconds": MINUTE,
@@ -64,8 +75,8 @@ def _written(content: object) -> str:
 
 def _bodies(endpoint: Endpoint) -> list[tuple[str, str]]:
     """What it may be sent, under a title each."""
-    examples = EXAMPLES_OF_BODIES.get(endpoint.body, {})
-    return [(each["summary"].rstrip("."), _written(each["value"])) for each in examples.values()]
+    examples = BODIES.get(endpoint.body.__name__, {}) if endpoint.body else {}
+    return [(title, _written(each)) for title, each in examples.items()]
 
 
 def _codes(endpoint: Endpoint) -> list[tuple[int, list[str]]]:

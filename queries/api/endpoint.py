@@ -1,13 +1,18 @@
-"""What is told of an endpoint, and what most of them have in common."""
+"""What the description of the API says of an endpoint, and what most of them have in common."""
 
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from http import HTTPStatus
+
+from django.http.response import HttpResponseBase
+from django.urls import URLPattern, path
+from pydantic import BaseModel
 
 from accounts import errors as general
 from accounts.errors import Code
+from queries.api.answers import ID_PATTERN
 from queries.api.parameters import CURSOR, LIMIT
-from queries.api.request_schema import Schema
-
-ID_PATTERN = "^[0-7][0-9A-HJKMNP-TV-Z]{25}$"
+from queries.schema.json_schema import Schema
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,12 +43,20 @@ class Endpoint:
     path: str
     name: str
     summary: str
-    answer: str  # the schema of its success
+    view: Callable[..., HttpResponseBase]
+    answer: type[BaseModel]  # of its success
     parameters: tuple[Parameter, ...] = ()
-    body: str = ""  # the schema of its body
+    body: type[BaseModel] | None = None
     refusals: tuple[Code, ...] = ()
     needs_key: bool = True
     links: tuple[Link, ...] = ()
+    takes: tuple[str, ...] = ()  # routes, limits: what the view gets beside the request
+
+    def address(self, configured: dict[str, object]) -> URLPattern:
+        """For the server; its name there is the endpoint's, with hyphens."""
+        route = self.path.removeprefix("/").replace("{", "<str:").replace("}", ">")
+        name = "".join(f"-{each.lower()}" if each.isupper() else each for each in self.name)
+        return path(route, self.view, {each: configured[each] for each in self.takes}, name=name)
 
 
 OF_THE_KEY: tuple[Code, ...] = (
@@ -53,6 +66,12 @@ OF_THE_KEY: tuple[Code, ...] = (
     general.KEY_OWNER_DISABLED,
     general.TOO_MANY_REQUESTS,
 )
+
+
+def in_the_path(name: str, meaning: str, pattern: str = ID_PATTERN) -> Parameter:
+    return Parameter(
+        name, meaning, {"type": "string", "pattern": pattern}, place="path", required=True
+    )
 
 
 def pages(shown: int, most: int) -> tuple[Parameter, Parameter]:
@@ -65,3 +84,31 @@ def pages(shown: int, most: int) -> tuple[Parameter, Parameter]:
         ),
         Parameter(LIMIT, "How many.", limit),
     )
+
+
+# What any endpoint may answer, before it is asked or because something broke.
+ANYWHERE: tuple[Code, ...] = (
+    general.BAD_REQUEST,
+    general.HOST_UNKNOWN,
+    general.HTTPS_NEEDED,
+    general.NOTHING_HERE,
+    general.METHOD_NOT_ALLOWED,
+    general.FAULT_OF_OURS,
+    general.UNAVAILABLE,
+)
+
+
+def by_status(refusals: tuple[Code, ...]) -> dict[HTTPStatus, list[Code]]:
+    """The refusals under each HTTP status, in their order."""
+    found: dict[HTTPStatus, list[Code]] = {}
+    for each in refusals:
+        found.setdefault(each.status, []).append(each)
+    return dict(sorted(found.items()))
+
+
+def every_refusal(endpoints: Iterable[Endpoint]) -> list[Code]:
+    """Each once, in the order of their statuses."""
+    named = dict.fromkeys(
+        [*ANYWHERE, *(each for endpoint in endpoints for each in endpoint.refusals)]
+    )
+    return sorted(named, key=lambda each: each.status)

@@ -1,80 +1,64 @@
-"""The endpoints: how each is asked, and with which refusals it may answer.
+"""The endpoints: address, view, request, answer and refusals of each.
 
-The addresses themselves stand in `urls`; a test holds the two together.
+The server's addresses, OpenAPI and the docs page are made of this table.
 """
 
-from http import HTTPStatus
-
 from accounts import errors as general
-from accounts.errors import Code
+from accounts.api_key_view import about_api_key
 from queries import errors
-from queries.api import views
-from queries.api.attestation_endpoints import ATTESTATION_ENDPOINTS
-from queries.api.endpoint import ID_PATTERN, OF_THE_KEY, Endpoint, Link, Parameter, pages
-from queries.api.proof_endpoints import OF_PROOFS, PROOF_ENDPOINT
-from queries.api.second_endpoints import OF_NO_FEE, second_endpoints
-from queries.api.webhook_endpoints import OF_REPLAYING, WEBHOOK_ENDPOINTS
+from queries.api import (
+    answers,
+    attestation_views,
+    documents,
+    estimating,
+    proof_views,
+    second_generation,
+    views,
+    webhook_views,
+)
+from queries.api.answers import ID_PATTERN
+from queries.api.endpoint import OF_THE_KEY, Endpoint, Link, Parameter, in_the_path, pages
+from queries.attestations import AttestationBody
 from queries.intake import IDEMPOTENCY_KEY, LONGEST_KEY
+from queries.reading.deliveries import ATTEMPTS_SHOWN
+from queries.schema.requests import BatchRequest, LaterRequest
 from queries.statuses import BatchStatus
+from queries.webhooks import REPLAYS_AN_HOUR
 
-# What any endpoint may answer, before it is asked or because something broke.
-ANYWHERE: tuple[Code, ...] = (
-    general.BAD_REQUEST,
-    general.HOST_UNKNOWN,
-    general.HTTPS_NEEDED,
-    general.NOTHING_HERE,
-    general.METHOD_NOT_ALLOWED,
-    general.FAULT_OF_OURS,
-    general.UNAVAILABLE,
+OF_A_BODY = (
+    general.BODY_TOO_LARGE,
+    general.CONTENT_TYPE_UNSUPPORTED,
+    errors.NOT_JSON,
+    errors.NESTED_TOO_DEEPLY,
+    errors.DUPLICATE_KEY,
+    errors.TEXT_NOT_STORABLE,
+    errors.NUMBER_MALFORMED,
 )
-OF_NODES = (errors.TOO_MANY_ESTIMATES, errors.ESTIMATES_BUSY, errors.CHAIN_UNAVAILABLE)
-OF_READING = (errors.MISSING_FIELD, errors.PARAMETER_MALFORMED, errors.BATCH_UNKNOWN)
-OF_CANCELLING = (errors.BATCH_ENDED, errors.BATCH_SIGNED)
-OF_SUBMITTING = tuple(
-    each
-    for each in vars(errors).values()
-    if isinstance(each, general.Code)
-    and each
-    not in {
-        *errors.OF_ATTESTATIONS,
-        *OF_READING,
-        *OF_REPLAYING,
-        *OF_NODES,
-        *OF_PROOFS,
-        *OF_CANCELLING,
-        *OF_NO_FEE,
-    }
-    - {errors.MISSING_FIELD}
+OF_A_BATCH = (
+    *OF_A_BODY,
+    errors.WRONG_TYPE,
+    errors.MISSING_FIELD,
+    errors.UNKNOWN_FIELD,
+    errors.CHAIN_UNSUPPORTED,
+    errors.ROUTE_UNSUPPORTED,
+    errors.FEE_MALFORMED,
+    errors.SELECTOR_MALFORMED,
+    errors.BLOCK_BEYOND_HEAD,
+    errors.ACCOUNT_MALFORMED,
+    errors.UNKNOWN_PROP,
+    errors.UNKNOWN_HEADER_FIELD,
+    errors.SLOT_MALFORMED,
+    errors.WEBHOOK_MALFORMED,
+    errors.NOTHING_ASKED,
+    errors.TOO_MANY_BLOCKS,
+    errors.TOO_MANY_ACCOUNTS,
+    errors.TOO_MANY_SLOTS,
+    errors.TOO_MANY_WEBHOOK_HEADERS,
+    errors.WEBHOOK_HEADERS_TOO_LARGE,
 )
-OF_SUBMITTING_AT_ONCE = tuple(
-    each
-    for each in OF_SUBMITTING
-    if each
-    not in {errors.IDEMPOTENCY_KEY_MALFORMED, errors.IDEMPOTENCY_KEY_REUSED, errors.FEE_TOO_LOW}
-)
-OF_ESTIMATING = (
-    *(
-        each
-        for each in OF_SUBMITTING
-        if each
-        not in {
-            errors.IDEMPOTENCY_KEY_MALFORMED,
-            errors.IDEMPOTENCY_KEY_REUSED,
-            errors.FEE_TOO_LOW,
-            errors.TOO_MANY_FACTS,
-            errors.MORE_FACTS_THAN_A_DAY,
-        }
-    ),
-    *OF_NODES,
-)
+OF_SUBMITTING = (*OF_A_BATCH, errors.TOO_MANY_FACTS, errors.MORE_FACTS_THAN_A_DAY)
 
-BATCH = Parameter(
-    "batch",
-    "The internalId that submitting answered.",
-    {"type": "string", "pattern": ID_PATTERN},
-    place="path",
-    required=True,
-)
+BATCH = in_the_path("batch", "The internalId that submitting answered.")
 DETAILS = Parameter(
     views.DETAILS,
     "0 leaves the queries out: for polling.",
@@ -93,7 +77,8 @@ ENDPOINTS = (
         "/submit-batch-query",
         "submitBatchQuery",
         "Submit a batch query. It is stored whole or not at all.",
-        "Submitted",
+        views.submit_batch_query,
+        answers.Submitted,
         (
             Parameter(
                 IDEMPOTENCY_KEY,
@@ -103,14 +88,16 @@ ENDPOINTS = (
                 place="header",
             ),
         ),
-        body="BatchRequest",
-        refusals=(
+        BatchRequest,
+        (
             *OF_THE_KEY,
-            general.BODY_TOO_LARGE,
-            general.CONTENT_TYPE_UNSUPPORTED,
             *OF_SUBMITTING,
+            errors.FEE_TOO_LOW,
+            errors.IDEMPOTENCY_KEY_MALFORMED,
+            errors.IDEMPOTENCY_KEY_REUSED,
         ),
         links=(Link("batchQueryStatus", views.BATCH_ID, "/internalId"),),
+        takes=("routes", "limits"),
     ),
     Endpoint(
         "POST",
@@ -122,21 +109,25 @@ ENDPOINTS = (
         "alone. `feeNeeded` is enough even if each has to go alone, and if gas gets dearer: a fee "
         "is taken that covers the base fee of the moment of sending and an eighth more, and this "
         "one covers twice that of now. Nothing is stored.",
-        "Estimate",
-        body="BatchRequest",
+        estimating.estimate_batch,
+        answers.Estimate,
+        body=BatchRequest,
         refusals=(
             *OF_THE_KEY,
-            general.BODY_TOO_LARGE,
-            general.CONTENT_TYPE_UNSUPPORTED,
-            *OF_ESTIMATING,
+            *OF_A_BATCH,
+            errors.TOO_MANY_ESTIMATES,
+            errors.ESTIMATES_BUSY,
+            errors.CHAIN_UNAVAILABLE,
         ),
+        takes=("routes", "limits"),
     ),
     Endpoint(
         "GET",
         "/batch-query-status",
         "batchQueryStatus",
         "How far a batch is, step by step, and what was proven once it is DONE.",
-        "BatchStatus",
+        views.batch_query_status,
+        answers.StatusAnswer,
         (
             Parameter(
                 views.BATCH_ID,
@@ -147,21 +138,26 @@ ENDPOINTS = (
             DETAILS,
             FROM_QUERY,
         ),
-        refusals=(*OF_THE_KEY, *OF_READING),
+        refusals=(
+            *OF_THE_KEY,
+            errors.MISSING_FIELD,
+            errors.PARAMETER_MALFORMED,
+            errors.BATCH_UNKNOWN,
+        ),
         links=(Link("batchProof", "batch", "/internalId"),),
+        takes=("routes",),
     ),
     Endpoint(
         "GET",
         "/batch-queries/{batch}",
         "batchQuery",
         "The same, at an address of the batch's own.",
-        "BatchQuery",
-        (
-            BATCH,
-            DETAILS,
-            FROM_QUERY,
-        ),
+        views.batch_query,
+        answers.BatchAnswer,
+        (BATCH, DETAILS, FROM_QUERY),
         refusals=(*OF_THE_KEY, errors.PARAMETER_MALFORMED, errors.BATCH_UNKNOWN),
+        links=(Link("batchProof", "batch", "/internalId"),),
+        takes=("routes",),
     ),
     Endpoint(
         "POST",
@@ -169,16 +165,18 @@ ENDPOINTS = (
         "cancelBatch",
         "Cancel a batch of yours of which nothing is signed yet. It ends REJECTED, with the code "
         "`cancelled`.",
-        "Batch",
+        views.cancel_batch,
+        answers.Batch,
         (BATCH,),
-        refusals=(*OF_THE_KEY, errors.BATCH_UNKNOWN, *OF_CANCELLING),
+        refusals=(*OF_THE_KEY, errors.BATCH_UNKNOWN, errors.BATCH_ENDED, errors.BATCH_SIGNED),
     ),
     Endpoint(
         "GET",
         "/batch-queries",
         "batchQueries",
         "The batches that the key's owner submitted, newest first.",
-        "Batches",
+        views.batch_queries,
+        answers.Batches,
         (
             Parameter(
                 views.STATUS,
@@ -190,48 +188,170 @@ ENDPOINTS = (
         refusals=(*OF_THE_KEY, errors.PARAMETER_MALFORMED),
         links=(Link("batchQueryStatus", views.BATCH_ID, "/batches/0/internalId"),),
     ),
-    PROOF_ENDPOINT,
-    *WEBHOOK_ENDPOINTS,
-    *ATTESTATION_ENDPOINTS,
+    Endpoint(
+        "GET",
+        "/batch-queries/{batch}/proof",
+        "batchProof",
+        "All that proves the facts of a batch that is DONE, in a file that is checked without this "
+        "service: manage.py verify_proof does it with no database and no network, and "
+        "manage.py publish_proof brings the facts to a registry from any key. Headers are RLP and "
+        "accounts are as eth_getProof answers them, so that other tools can check them too; "
+        "`calls` is calldata of prove(). Any batch's proof may be had by whoever knows its id; its "
+        "page has the same file without a key.",
+        proof_views.batch_proof,
+        proof_views.Proof,
+        (BATCH,),
+        refusals=(
+            *OF_THE_KEY,
+            errors.BATCH_UNKNOWN,
+            errors.BATCH_NOT_DONE,
+            errors.BATCH_REJECTED,
+            errors.PROOF_UNAVAILABLE,
+            errors.PROOFS_BUSY,
+        ),
+        takes=("routes",),
+    ),
+    Endpoint(
+        "GET",
+        "/webhook-deliveries",
+        "webhookDeliveries",
+        "The webhooks of your batches, newest first, each with its last "
+        f"{ATTEMPTS_SHOWN} attempts.",
+        webhook_views.webhook_deliveries,
+        answers.Deliveries,
+        pages(webhook_views.SHOWN, webhook_views.MOST),
+        refusals=(*OF_THE_KEY, errors.PARAMETER_MALFORMED),
+        links=(Link("replayWebhook", "event", "/deliveries/0/event"),),
+    ),
+    Endpoint(
+        "POST",
+        "/webhook-deliveries/{event}/replay",
+        "replayWebhook",
+        "Send one of your webhooks again, at once; one still to be sent is brought forward. "
+        f"{REPLAYS_AN_HOUR} an hour are yours.",
+        webhook_views.replay_webhook,
+        answers.Delivery,
+        (in_the_path("event", "The event of a delivery."),),
+        refusals=(*OF_THE_KEY, errors.DELIVERY_UNKNOWN, errors.TOO_MANY_REPLAYS),
+        links=(Link("batchQueryStatus", "batchQueryId", "/batchQueryId"),),
+    ),
+    Endpoint(
+        "GET",
+        "/webhook-secret",
+        "webhookSecret",
+        "The secret that signs your webhooks.",
+        webhook_views.own_webhook_secret,
+        answers.WebhookSecret,
+        refusals=OF_THE_KEY,
+    ),
+    Endpoint(
+        "POST",
+        "/attestations",
+        "giveAttestation",
+        "For a signer of an attested registry: its attestation of a block's hash, for final blocks "
+        "of the source chain alone. manage.py attest makes and sends it. Sent again, it is kept "
+        "once.",
+        attestation_views.give_attestation,
+        answers.AttestationTaken,
+        body=AttestationBody,
+        refusals=(
+            *OF_A_BODY,
+            errors.ATTESTATION_MALFORMED,
+            errors.ATTESTATION_UNTRUSTED,
+            errors.ATTESTATION_CONTRADICTED,
+            errors.ATTESTATION_UNWANTED,
+            errors.BLOCK_BEYOND_HEAD,
+            errors.TOO_MANY_ATTESTATIONS,
+        ),
+        needs_key=False,
+        takes=("routes",),
+    ),
+    Endpoint(
+        "GET",
+        "/attestations/wanted",
+        "wantedAttestations",
+        f"The newest {attestation_views.MOST_WANTED} blocks of each attested registry that queries "
+        "wait for.",
+        attestation_views.wanted_attestations,
+        answers.WantedAttestations,
+        refusals=(errors.TOO_MANY_ATTESTATIONS,),
+        needs_key=False,
+        takes=("routes",),
+    ),
     Endpoint(
         "GET",
         "/chain-connections",
         "chainConnections",
         "Facts of which chain can be proven to which.",
-        "Connections",
+        views.chain_connections,
+        answers.Connections,
         needs_key=False,
+        takes=("routes",),
     ),
     Endpoint(
         "GET",
         "/api-key",
         "apiKey",
         "What a key is and has done: to try out yours.",
-        "ApiKey",
+        about_api_key,
+        answers.ApiKeyAnswer,
         refusals=OF_THE_KEY,
     ),
-    *second_endpoints(OF_SUBMITTING_AT_ONCE),
+    Endpoint(
+        "POST",
+        "/submit-request",
+        "submitRequest",
+        "The later API of the retired service: submit without a fee. Accepted where proving is "
+        "free or has a daily budget.",
+        second_generation.submit_request,
+        answers.RequestTaken,
+        body=LaterRequest,
+        refusals=(*OF_THE_KEY, *OF_SUBMITTING, errors.FEE_MISSING),
+        links=(Link("getQueries", "request_id", "/request_id"),),
+        takes=("routes", "limits"),
+    ),
+    Endpoint(
+        "GET",
+        "/get_queries/{request_id}",
+        "getQueries",
+        "Its queries: COMPLETED on all of them means DONE, REJECTED on any that it failed.",
+        second_generation.get_queries,
+        answers.LaterQueries,
+        (in_the_path("request_id", "The request_id that submitting answered."),),
+        refusals=(*OF_THE_KEY, errors.BATCH_UNKNOWN),
+        links=(Link("getActions", "query_id", "/queries/0/internal_id"),),
+    ),
+    Endpoint(
+        "GET",
+        "/get_actions/{query_id}",
+        "getActions",
+        "One action for each step of a query.",
+        second_generation.get_actions,
+        answers.LaterActions,
+        (
+            in_the_path(
+                "query_id", "The internal_id of a query.", f"{ID_PATTERN[:-1]}-[0-9]{{1,9}}$"
+            ),
+        ),
+        refusals=(*OF_THE_KEY, errors.BATCH_UNKNOWN),
+    ),
+    Endpoint(
+        "GET",
+        "/is-alive",
+        "isAlive",
+        "Whether the server runs.",
+        second_generation.is_alive,
+        answers.Alive,
+        needs_key=False,
+    ),
     Endpoint(
         "GET",
         "/openapi.json",
         "openapi",
         "This description.",
-        "Description",
+        documents.openapi,
+        answers.Description,
         needs_key=False,
+        takes=("endpoints", "limits"),
     ),
 )
-
-
-def by_status(refusals: tuple[Code, ...]) -> dict[HTTPStatus, list[Code]]:
-    """The refusals under each HTTP status, in their order."""
-    found: dict[HTTPStatus, list[Code]] = {}
-    for each in refusals:
-        found.setdefault(each.status, []).append(each)
-    return dict(sorted(found.items()))
-
-
-def every_refusal() -> list[Code]:
-    """Each once, in the order of their statuses."""
-    named = dict.fromkeys(
-        [*ANYWHERE, *(each for endpoint in ENDPOINTS for each in endpoint.refusals)]
-    )
-    return sorted(named, key=lambda each: each.status)

@@ -16,18 +16,20 @@ from accounts.key_check import MINUTE, with_api_key
 from accounts.models import Account, ApiKey
 from accounts.rate_limits import spend
 from queries import intake
+from queries.api import answers
 from queries.api.answers import answer
 from queries.api.bodies import json_body
-from queries.api.estimate_answers import told_estimate
 from queries.chain.errors import ChainError
 from queries.errors import CHAIN_UNAVAILABLE, ESTIMATES_BUSY, TOO_MANY_ESTIMATES
+from queries.fact_names import shown_name
 from queries.held_threads import place_to_wait
-from queries.models import Batch
+from queries.models import Batch, Query
 from queries.pipeline.chains import Chains
-from queries.pipeline.estimate import Estimate, estimate
+from queries.pipeline.estimate import BlockEstimate, Estimate, Price, estimate
+from queries.pipeline.wanted import TIMESTAMP
 from queries.routes import Routes
 from queries.rules_from_routes import rules_from
-from queries.schema.batch_request import BatchRequest
+from queries.schema.batch_request import BatchRequest, BlockNumber, BlockTimestamp
 from queries.schema.batch_rules import BatchLimits
 from queries.schema.batch_schema import read_batch
 
@@ -51,8 +53,8 @@ def estimate_batch(
 
 def estimated(
     key: ApiKey, content: object, routes: Routes, limits: BatchLimits
-) -> dict[str, object]:
-    """What is told of it: the same for whoever asks over the API, and for a page."""
+) -> answers.Estimate:
+    """The same for the API and for a page."""
     asked = read_batch(content, rules_from(routes, limits))
     intake.check_heads(asked.blocks, routes.limits)
     _spend(key.owner)
@@ -60,7 +62,7 @@ def estimated(
         if not there_is_one:
             raise _busy("Others wait for nodes")
         found = _estimated(asked, routes)
-    return told_estimate(asked, found, free=routes.chains[asked.destination].free)
+    return _answer(asked, found, free=routes.chains[asked.destination].free)
 
 
 def _estimated(asked: BatchRequest, routes: Routes) -> Estimate:
@@ -109,3 +111,53 @@ def _a_place(owner: Account) -> Iterator[None]:
     finally:
         with _changing:
             _asking.remove(owner.pk)
+
+
+def _answer(asked: BatchRequest, found: Estimate, *, free: bool) -> answers.Estimate:
+    return answers.Estimate(
+        destination_chain_id=asked.destination,
+        free=free,
+        fee_needed=0 if free else found.needed,
+        complete=found.complete,
+        **_price(found.together),
+        warnings=[
+            answers.Warned(sentence=each.sentence, path=each.path) for each in asked.warnings
+        ],
+        blocks=[_block(each) for each in found.blocks],
+    )
+
+
+def _block(shown: BlockEstimate) -> answers.BlockEstimate:
+    return answers.BlockEstimate(
+        origin_chain_id=shown.source,
+        selectors=list(dict.fromkeys(_selector(query) for query in shown.queries)),
+        block=shown.block,
+        last_final_block=shown.last_final,
+        readiness=shown.readiness,
+        waits_for=None if shown.code else shown.sentence or None,
+        error=shown.sentence if shown.code else None,
+        code=shown.code or None,
+        distance=shown.distance,
+        proven=[
+            answers.ProvenFacts(account=query.account or None, name=query.name or None, facts=facts)
+            for query, names in zip(shown.queries, shown.proven, strict=False)
+            if (facts := [shown_name(name) for name in names if name != TIMESTAMP])
+        ],
+        price=answers.Price(**_price(shown.price)) if shown.price else None,
+    )
+
+
+def _price(price: Price) -> dict[str, int]:
+    return {
+        "transactions": price.transactions,
+        "bytes": price.bytes,
+        "gas": price.gas,
+        "gas_price": price.gas_price,
+        "cost": price.cost,
+    }
+
+
+def _selector(query: Query) -> str:
+    if query.timestamp is not None:
+        return str(BlockTimestamp(query.timestamp))
+    return str(BlockNumber(query.block or 0))

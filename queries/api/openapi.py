@@ -1,5 +1,6 @@
-"""The API's description of itself, OpenAPI 3.1, made of what the code knows."""
+"""The API's description of itself, OpenAPI 3.1, made of the endpoints and their models."""
 
+from collections.abc import Sequence
 from http import HTTPStatus
 from typing import Any
 
@@ -7,30 +8,13 @@ from django.conf import settings
 
 from accounts.errors import Code
 from accounts.key_check import HEADER, PARAMETER
-from queries.api.answer_schema import answer_schemas
-from queries.api.attestation_schema import ATTESTATION_EXAMPLE, attestation_schema
-from queries.api.described_headers import headers_of
-from queries.api.endpoint import Endpoint
-from queries.api.endpoints import ANYWHERE, ENDPOINTS, by_status, every_refusal
-from queries.api.example_answers import EXAMPLE_ANSWERS
-from queries.api.request_schema import (
-    EVERYTHING_EXAMPLE,
-    LATER_EXAMPLE,
-    SPECIFICATION_EXAMPLE,
-    Schema,
-    request_schemas,
-)
+from queries.api.answers import Error, Event
+from queries.api.endpoint import ANYWHERE, Endpoint, by_status, every_refusal
+from queries.api.examples import ANSWERS, BODIES
 from queries.api.webhook_description import webhooks
 from queries.schema.batch_rules import BatchLimits
+from queries.schema.json_schema import Schema, reference, schemas_of
 
-EXAMPLES_OF_BODIES: dict[str, dict[str, dict[str, Any]]] = {
-    "BatchRequest": {
-        "specification": {"summary": "One balance.", "value": SPECIFICATION_EXAMPLE},
-        "everything": {"summary": "All that can be asked for.", "value": EVERYTHING_EXAMPLE},
-    },
-    "LaterRequest": {"request": {"summary": "One balance.", "value": LATER_EXAMPLE}},
-    "Attestation": {"word": {"summary": "A signer's word.", "value": ATTESTATION_EXAMPLE}},
-}
 _ABOUT = (
     "Proves what a blockchain's state was, and makes it readable in a contract. Submit a batch, "
     "poll its status until it is DONE or REJECTED, then read the facts on chain. Each refusal has "
@@ -41,11 +25,27 @@ _ABOUT = (
     "The server itself refuses what is not HTTP with 400, an address of more than 8,190 bytes with "
     "414, and more than 100 headers or one of more than 8,190 bytes with 431, each in HTML."
 )
+_OF_THE_MINUTE = {
+    "RateLimit-Limit": "The requests that the key has in a minute.",
+    "RateLimit-Remaining": "What is left of them.",
+    "RateLimit-Reset": "The seconds until there are all of them again.",
+}
+_OF_ALL = {"X-Request-ID": "By it the operator finds the request in the log."}
+_OF_A_STATUS = {
+    HTTPStatus.UNAUTHORIZED: {"WWW-Authenticate": "That a key is wanted."},
+    HTTPStatus.METHOD_NOT_ALLOWED: {"Allow": "The methods that the address takes."},
+    HTTPStatus.TOO_MANY_REQUESTS: {"Retry-After": "The seconds until there is more."},
+    HTTPStatus.SERVICE_UNAVAILABLE: {"Retry-After": "The seconds after which to try again."},
+}
+_NUMBERS = {*_OF_THE_MINUTE, "Retry-After"}
+DESCRIBED_HEADERS = {
+    *_OF_THE_MINUTE,
+    *_OF_ALL,
+    *(name for each in _OF_A_STATUS.values() for name in each),
+}
 
 
-def document(limits: BatchLimits, server: str) -> dict[str, object]:
-    refusals = every_refusal()
-    codes = sorted({each.code for each in refusals})
+def document(endpoints: Sequence[Endpoint], limits: BatchLimits, server: str) -> Schema:
     return {
         "openapi": "3.1.0",
         "info": {
@@ -55,9 +55,7 @@ def document(limits: BatchLimits, server: str) -> dict[str, object]:
             "license": {"name": "MIT", "identifier": "MIT"},
         },
         "servers": [{"url": server}],
-        "paths": {
-            endpoint.path: {endpoint.method.lower(): _operation(endpoint)} for endpoint in ENDPOINTS
-        },
+        "paths": {each.path: {each.method.lower(): _operation(each)} for each in endpoints},
         "webhooks": webhooks(),
         "components": {
             "securitySchemes": {
@@ -73,14 +71,27 @@ def document(limits: BatchLimits, server: str) -> dict[str, object]:
                     ),
                 },
             },
-            "schemas": {
-                **request_schemas(limits),
-                "Attestation": attestation_schema(),
-                **answer_schemas(codes),
-                "Description": {"type": "object", "required": ["openapi", "info", "paths"]},
-            },
+            "schemas": _schemas(endpoints, limits),
         },
     }
+
+
+def _schemas(endpoints: Sequence[Endpoint], limits: BatchLimits) -> dict[str, Schema]:
+    bodies = [each.body for each in endpoints if each.body is not None]
+    held = schemas_of(bodies, "validation")
+    held["BatchRequest"]["description"] += (
+        f" At most {limits.body_bytes:,} bytes, {limits.blocks:,} blocks, {limits.accounts:,} "
+        f"accounts and {limits.slots:,} slots in all."
+    )
+    held["Webhook"]["description"] += (
+        f" At most {limits.webhook_headers:,} headers of {limits.webhook_header_bytes:,} bytes "
+        "together."
+    )
+    answered = [each.answer for each in endpoints]
+    held |= schemas_of([*answered, Event, Error], "serialization")
+    codes = sorted({each.code for each in every_refusal(endpoints)})
+    held["Error"]["properties"]["code"]["enum"] = codes
+    return held
 
 
 def _operation(endpoint: Endpoint) -> Schema:
@@ -102,19 +113,23 @@ def _operation(endpoint: Endpoint) -> Schema:
         ],
         "responses": _responses(endpoint),
     }
-    return operation | {"requestBody": _body(endpoint)} if endpoint.body else operation
-
-
-def _body(endpoint: Endpoint) -> Schema:
-    content = {"schema": _schema(endpoint.body), "examples": EXAMPLES_OF_BODIES[endpoint.body]}
-    return {"required": True, "content": {"application/json": content}}
+    if endpoint.body:
+        content: dict[str, Any] = {"schema": reference(endpoint.body)}
+        examples = BODIES.get(endpoint.body.__name__, {})
+        content["examples"] = {name: {"value": each} for name, each in examples.items()}
+        operation["requestBody"] = {"required": True, "content": {"application/json": content}}
+    return operation
 
 
 def _responses(endpoint: Endpoint) -> Schema:
+    content: Schema = {"schema": reference(endpoint.answer)}
+    example = ANSWERS.get(endpoint.answer.__name__)
+    if example:
+        content["example"] = example
     worked: Schema = {
         "description": "It worked.",
-        "headers": headers_of(HTTPStatus.OK, needs_key=endpoint.needs_key),
-        "content": {"application/json": _answered(endpoint.answer)},
+        "headers": _headers_of(HTTPStatus.OK, needs_key=endpoint.needs_key),
+        "content": {"application/json": content},
     }
     if endpoint.links:
         worked["links"] = {
@@ -126,7 +141,7 @@ def _responses(endpoint: Endpoint) -> Schema:
         }
     told: Schema = {str(HTTPStatus.OK.value): worked}
     for status, refusals in by_status((*endpoint.refusals, *ANYWHERE)).items():
-        headers = headers_of(status, needs_key=endpoint.needs_key)
+        headers = _headers_of(status, needs_key=endpoint.needs_key)
         told[str(status.value)] = {"headers": headers} | _refused(refusals)
     return told
 
@@ -134,24 +149,18 @@ def _responses(endpoint: Endpoint) -> Schema:
 def _refused(refusals: list[Code]) -> Schema:
     return {
         "description": "\n".join(f"`{each.code}`: {each.meaning}" for each in refusals),
-        "content": {
-            "application/json": {
-                "schema": {
-                    "allOf": [
-                        _schema("Error"),
-                        {"properties": {"code": {"enum": [each.code for each in refusals]}}},
-                    ]
-                }
-            }
-        },
+        "content": {"application/json": {"schema": reference(Error)}},
     }
 
 
-def _answered(name: str) -> Schema:
-    example = EXAMPLE_ANSWERS.get(name)
-    content: Schema = {"schema": _schema(name)}
-    return content | {"example": example} if example else content
-
-
-def _schema(name: str) -> Schema:
-    return {"$ref": f"#/components/schemas/{name}"}
+def _headers_of(status: HTTPStatus, *, needs_key: bool) -> Schema:
+    """Those that an answer with this status has, or may have."""
+    counted = needs_key and status is not HTTPStatus.UNAUTHORIZED
+    named = (_OF_THE_MINUTE if counted else {}) | _OF_A_STATUS.get(status, {}) | _OF_ALL
+    return {
+        name: {
+            "description": meaning,
+            "schema": {"type": "integer" if name in _NUMBERS else "string"},
+        }
+        for name, meaning in named.items()
+    }

@@ -12,7 +12,15 @@ from django.views.decorators.http import require_POST, require_safe
 from accounts.errors import Refusal
 from accounts.key_check import with_api_key
 from accounts.models import ApiKey
-from queries.api.answers import answer, moment
+from queries.api.answers import (
+    Alive,
+    LaterAction,
+    LaterActions,
+    LaterQueries,
+    LaterQuery,
+    RequestTaken,
+    answer,
+)
 from queries.api.bodies import json_body
 from queries.api.submitting import submitted
 from queries.api.views import GREATEST_PLACE
@@ -23,8 +31,8 @@ from queries.routes import Routes
 from queries.rules_from_routes import rules_from
 from queries.schema.batch_rules import BatchLimits
 from queries.schema.chain_names import read_chain
-from queries.schema.json_kinds import read_object, read_text, required
 from queries.schema.places import WHOLE_BODY
+from queries.schema.requests import LaterRequest, read_body
 from queries.statuses import BatchStatus, StepStatus
 
 DESTINATION = "destination_chain_id"
@@ -39,10 +47,9 @@ _QUERY_ID = re.compile(r"([0-9A-Z]{26})-([0-9]{1,9})")
 def submit_request(
     request: HttpRequest, key: ApiKey, routes: Routes, limits: BatchLimits
 ) -> HttpResponse:
-    members = read_object(json_body(request, limits.body_bytes), WHOLE_BODY)
+    content = json_body(request, limits.body_bytes)
+    name = read_body(LaterRequest, content).destination_chain_id
     place = WHOLE_BODY.inside(DESTINATION)
-    meaning = "the id of the chain on which the facts are to be read"
-    name = read_text(required(members, DESTINATION, WHOLE_BODY, meaning), place, "11155111")
     chain = routes.chains[read_chain(name, place, rules_from(routes, limits))]
     if not chain.free and chain.most_a_day is None:
         raise Refusal(
@@ -51,10 +58,11 @@ def submit_request(
             "it to /submit-batch-query, or ask the operator for a daily budget (`most_a_day`).",
             path=DESTINATION,
         )
-    asked = {name: each for name, each in members.items() if name not in {DESTINATION, "fee"}}
-    asked |= {"destinationChainId": str(chain.id), "fee": "0" if chain.free else str(NO_CEILING)}
+    fee = "0" if chain.free else str(NO_CEILING)
+    asked = {**content, "destinationChainId": str(chain.id), "fee": fee}  # type: ignore[dict-item]
+    del asked[DESTINATION]
     batch = submitted(key, asked, None, routes, limits)
-    return answer({"status": batch.status, "request_id": batch.id})
+    return answer(RequestTaken(status=BatchStatus(batch.status), request_id=batch.id))
 
 
 @csrf_exempt
@@ -63,7 +71,7 @@ def submit_request(
 def get_queries(_request: HttpRequest, _key: ApiKey, request_id: str) -> HttpResponse:
     shown = _batch(request_id, "request_id")
     page = reading.queries_of(shown, first=0, most=GREATEST_PLACE)
-    return answer({"queries": [_query(shown, each) for each in page.queries]})
+    return answer(LaterQueries(queries=[_query(shown, each) for each in page.queries]))
 
 
 @csrf_exempt
@@ -77,13 +85,13 @@ def get_actions(_request: HttpRequest, _key: ApiKey, query_id: str) -> HttpRespo
     query = reading.query_at(shown, int(match[2]))
     if query is None:
         raise no_such_batch(query_id, "query_id")
-    return answer({"actions": [_action(shown, query, each) for each in query.steps]})
+    return answer(LaterActions(actions=[_action(shown, query, each) for each in query.steps]))
 
 
 @csrf_exempt
 @require_safe
 def is_alive(_request: HttpRequest) -> HttpResponse:
-    return answer({"message": "Alive!"})
+    return answer(Alive(message="Alive!"))
 
 
 def _batch(batch_id: str, path: str) -> BatchView:
@@ -93,26 +101,26 @@ def _batch(batch_id: str, path: str) -> BatchView:
     return shown
 
 
-def _query(shown: BatchView, query: QueryView) -> dict[str, object]:
+def _query(shown: BatchView, query: QueryView) -> LaterQuery:
     last = query.steps[-1]
-    return {
-        "internal_id": f"{shown.id}-{query.place}",
-        "status": _status(shown, last) or BatchStatus.IN_PROGRESS.value,
-        "typ": "ACCOUNT" if query.account or query.name else "HEADER",
-        "created_at": moment(shown.submitted),
-        "completed_at": moment(last.completed),
-    }
+    return LaterQuery(
+        internal_id=f"{shown.id}-{query.place}",
+        status=_status(shown, last) or BatchStatus.IN_PROGRESS.value,
+        typ="ACCOUNT" if query.account or query.name else "HEADER",
+        created_at=shown.submitted,
+        completed_at=last.completed,
+    )
 
 
-def _action(shown: BatchView, query: QueryView, step: StepView) -> dict[str, object]:
-    return {
-        "internal_id": f"{shown.id}-{query.place}-{step.name}",
-        "status": _status(shown, step) or step.status or WAITING,
-        "typ": step.name.value,
-        "created_at": moment(step.began),
-        "completed_at": moment(step.completed),
-        "transaction_hash": step.transaction_hash or None,
-    }
+def _action(shown: BatchView, query: QueryView, step: StepView) -> LaterAction:
+    return LaterAction(
+        internal_id=f"{shown.id}-{query.place}-{step.name}",
+        status=_status(shown, step) or step.status or WAITING,
+        typ=step.name,
+        created_at=step.began,
+        completed_at=step.completed,
+        transaction_hash=step.transaction_hash or None,
+    )
 
 
 def _status(shown: BatchView, step: StepView) -> str:

@@ -1,5 +1,7 @@
 """The endpoints. The key that a request shows is all that says who asks; cookies count nothing."""
 
+from typing import Any
+
 from django.http import HttpRequest, HttpResponse
 from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_POST, require_safe
@@ -8,15 +10,30 @@ from accounts.errors import Refusal
 from accounts.key_check import with_api_key
 from accounts.models import ApiKey
 from accounts.site_address import site_address
-from queries.api.answers import answer, told_batch, told_queries
+from queries import routes as routes_file
+from queries.api.answers import (
+    Batch,
+    BatchAnswer,
+    BatchData,
+    Batches,
+    Chain,
+    Connection,
+    Connections,
+    StatusAnswer,
+    Submitted,
+    Warned,
+    answer,
+    batch_members,
+    query_members,
+)
 from queries.api.bodies import json_body
-from queries.api.parameters import CURSOR, LIMIT, cursor, flag, malformed, number
+from queries.api.parameters import LIMIT, cursor, flag, malformed, number
 from queries.api.submitting import submitted
 from queries.cancellation import cancel
 from queries.errors import MISSING_FIELD, no_such_batch
 from queries.intake import IDEMPOTENCY_KEY
 from queries.reading import batches as reading
-from queries.routes import Chain, Routes
+from queries.routes import Routes
 from queries.schema.batch_rules import BatchLimits
 from queries.schema.wording import listed
 from queries.statuses import BatchStatus
@@ -37,24 +54,27 @@ def submit_batch_query(
     content = json_body(request, limits.body_bytes)
     batch = submitted(key, content, request.headers.get(IDEMPOTENCY_KEY), routes, limits)
     page = f"{site_address(request)}/explorer/query/{batch.id}"
-    return answer({"internalId": batch.id, "page": page, "warnings": batch.warnings})
+    warnings = [Warned(**each) for each in batch.warnings]
+    return answer(Submitted(internal_id=batch.id, page=page, warnings=warnings))
 
 
 @csrf_exempt
 @require_safe
 @with_api_key
-def batch_query_status(request: HttpRequest, _key: ApiKey) -> HttpResponse:
-    return answer(_status(request))
+def batch_query_status(request: HttpRequest, _key: ApiKey, routes: Routes) -> HttpResponse:
+    members = _status(request, routes, request.GET.get(BATCH_ID), BATCH_ID)
+    return answer(StatusAnswer(**members))
 
 
 @csrf_exempt
 @require_safe
 @with_api_key
-def batch_query(request: HttpRequest, _key: ApiKey, batch: str) -> HttpResponse:
+def batch_query(request: HttpRequest, _key: ApiKey, batch: str, routes: Routes) -> HttpResponse:
     """The same at an address of the batch's own, with the members that some clients read there."""
-    told = _status(request, batch)
-    beside = {"id": batch, "status": told["queryStatus"], "data": told.get("queries")}
-    return answer(told | {"batchQuery": beside})
+    members = _status(request, routes, batch, "batch")
+    data = members.get("queries")
+    beside = BatchData(id=batch, status=members["query_status"], data=data)
+    return answer(BatchAnswer(**members, batch_query=beside))
 
 
 @csrf_exempt
@@ -63,21 +83,28 @@ def batch_query(request: HttpRequest, _key: ApiKey, batch: str) -> HttpResponse:
 def cancel_batch(_request: HttpRequest, key: ApiKey, batch: str) -> HttpResponse:
     cancel(key.owner, batch)
     shown = reading.batch(batch)
-    return answer(told_batch(shown) if shown else {})
+    if shown is None:
+        raise no_such_batch(batch, "batch")
+    return answer(Batch(**batch_members(shown)))
 
 
-def _status(request: HttpRequest, in_path: str | None = None) -> dict[str, object]:
+def _status(
+    request: HttpRequest, routes: Routes, batch_id: str | None, path: str
+) -> dict[str, Any]:
     """Of any batch: whoever knows its id may read it."""
     details = flag(request, DETAILS, default=True)
     first = number(request, FROM_QUERY, 0, least=0, most=GREATEST_PLACE)
-    batch_id = _asked_id(request) if in_path is None else in_path
+    if batch_id is None:
+        said = f"{path} is missing: the internalId that submitting answered."
+        raise Refusal(MISSING_FIELD, said, path=path)
     shown = reading.batch(batch_id)
     if shown is None:
-        raise no_such_batch(batch_id, BATCH_ID if in_path is None else "batch")
-    told = told_batch(shown)
+        raise no_such_batch(batch_id, path)
+    members = batch_members(shown)
     if details:
-        told |= told_queries(reading.queries_of(shown, first=first, most=QUERIES_SHOWN))
-    return told
+        page = reading.queries_of(shown, first=first, most=QUERIES_SHOWN)
+        members |= query_members(shown, page, routes)
+    return members
 
 
 @csrf_exempt
@@ -91,38 +118,29 @@ def batch_queries(request: HttpRequest, key: ApiKey) -> HttpResponse:
         before=cursor(request),
         most=number(request, LIMIT, BATCHES_SHOWN, least=1, most=MOST_BATCHES),
     )
-    return answer({"batches": [told_batch(each) for each in page.batches], CURSOR: page.next})
+    batches = [Batch(**batch_members(each)) for each in page.batches]
+    return answer(Batches(batches=batches, cursor=page.next))
 
 
 @csrf_exempt
 @require_safe
 def chain_connections(_request: HttpRequest, routes: Routes) -> HttpResponse:
     connections = [
-        {
-            "originChainId": str(source),
-            "destinationChainId": str(destination),
-            "origin": _about(routes.chains[source]),
-            "destination": _about(routes.chains[destination]),
-            "kind": registry.kind.value,
-            "registry": registry.address,
-        }
+        Connection(
+            origin_chain_id=source,
+            destination_chain_id=destination,
+            origin=_about(routes.chains[source]),
+            destination=_about(routes.chains[destination]),
+            kind=registry.kind,
+            registry=registry.address,
+        )
         for (source, destination), registry in sorted(routes.registries.items())
     ]
-    return answer({"connections": connections})
+    return answer(Connections(connections=connections))
 
 
-def _about(chain: Chain) -> dict[str, object]:
-    return {"name": chain.name, "aliases": list(chain.aliases)}
-
-
-def _asked_id(request: HttpRequest) -> str:
-    if BATCH_ID not in request.GET:
-        raise Refusal(
-            MISSING_FIELD,
-            f"{BATCH_ID} is missing: the internalId that submitting answered.",
-            path=BATCH_ID,
-        )
-    return request.GET[BATCH_ID]
+def _about(chain: routes_file.Chain) -> Chain:
+    return Chain(name=chain.name, aliases=list(chain.aliases))
 
 
 def _asked_status(request: HttpRequest) -> BatchStatus | None:

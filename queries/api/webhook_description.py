@@ -1,6 +1,6 @@
 """What a webhook brings, for the API's description: OpenAPI 3.1 has a place of its own for it."""
 
-from queries.api.request_schema import Schema
+from queries.schema.json_schema import Schema
 from queries.webhooks import EVENT_HEADER, MOST_FACTS, PAUSES, SIGNATURE_HEADER, TAKEN
 
 TOLD = {

@@ -8,10 +8,10 @@ from accounts.errors import Refusal
 from accounts.key_check import with_api_key
 from accounts.models import ApiKey
 from accounts.webhook_secrets import webhook_secret
-from queries.api.answers import answer, moment
-from queries.api.parameters import CURSOR, LIMIT, cursor, number
+from queries.api.answers import Deliveries, WebhookSecret, answer, delivery
+from queries.api.parameters import LIMIT, cursor, number
 from queries.errors import DELIVERY_UNKNOWN
-from queries.reading.deliveries import AttemptView, DeliveryView, deliveries_of
+from queries.reading.deliveries import deliveries_of
 from queries.schema.wording import quoted
 from queries.webhooks import replay
 
@@ -27,7 +27,9 @@ def webhook_deliveries(request: HttpRequest, key: ApiKey) -> HttpResponse:
         before=cursor(request),
         most=number(request, LIMIT, SHOWN, least=1, most=MOST),
     )
-    return answer({"deliveries": [_delivery(each) for each in page.deliveries], CURSOR: page.next})
+    return answer(
+        Deliveries(deliveries=[delivery(each) for each in page.deliveries], cursor=page.next)
+    )
 
 
 @csrf_exempt
@@ -39,33 +41,11 @@ def replay_webhook(_request: HttpRequest, key: ApiKey, event: str) -> HttpRespon
         raise Refusal(
             DELIVERY_UNKNOWN, f"None of your batches has a delivery {quoted(event)}.", path="event"
         )
-    return answer(_delivery(shown))
+    return answer(delivery(shown))
 
 
 @csrf_exempt
 @require_safe
 @with_api_key
 def own_webhook_secret(_request: HttpRequest, key: ApiKey) -> HttpResponse:
-    return answer({"secret": webhook_secret(key.owner)})
-
-
-def _delivery(shown: DeliveryView) -> dict[str, object]:
-    return {
-        "event": shown.event,
-        "batchQueryId": shown.batch,
-        "url": shown.url,
-        "state": shown.state.value,
-        "created": moment(shown.created),
-        "delivered": moment(shown.delivered),
-        "nextAttempt": moment(shown.next_attempt),
-        "attempts": [_attempt(each) for each in shown.attempts],
-    }
-
-
-def _attempt(shown: AttemptView) -> dict[str, object]:
-    return {
-        "made": moment(shown.made),
-        "answered": shown.answered,
-        "fault": shown.fault or None,
-        "milliseconds": shown.milliseconds,
-    }
+    return answer(WebhookSecret(secret=webhook_secret(key.owner)))

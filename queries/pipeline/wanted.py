@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from queries.asked_fields import account_fields, header_fields
+from queries.asked_fields import account_fields, header_names
 from queries.chain.registry import (
     UNKNOWN,
     AccountFieldRead,
@@ -30,8 +30,8 @@ def reads_of(query: Query) -> dict[str, FactRead]:
     reads: dict[str, FactRead] = {}
     if query.timestamp is not None:
         reads[TIMESTAMP] = TimestampRead(query.timestamp)
-    for field in header_fields(query.header_fields):
-        reads[field.name] = HeaderFieldRead(block, field)
+    for name in header_names(query.header_fields):
+        reads[name] = HeaderFieldRead(block, HeaderField[name])
     if query.account:
         account = bytes.fromhex(query.account[2:])
         for prop in account_fields(query.props):

@@ -8,7 +8,7 @@ from django.db.models import QuerySet
 
 from accounts.models import Account
 from queries import waiting
-from queries.asked_fields import account_fields, header_fields
+from queries.asked_fields import account_fields, header_names
 from queries.fact_names import shown_values
 from queries.models import Batch, Query, SentTransaction
 from queries.reading.views import (
@@ -35,7 +35,7 @@ _TRANSACTION_OF = {
 }
 # Of each step: hundreds of queries are shown at once, four steps of each.
 _COLUMNS_OF = {name: (name.began, name.completed, _TRANSACTION_OF.get(name)) for name in StepName}
-_TRANSACTION_COLUMNS = ("hashes", "mined_hash", "mined_block", "gas_used")
+_TRANSACTION_COLUMNS = ("hashes", "mined_hash", "mined_block", "gas_used", "to")
 
 
 def is_batch_id(text: str) -> bool:
@@ -152,11 +152,12 @@ def query_view(
         name=row.name,
         props=account_fields(row.props),
         slots=tuple(f"0x{slot}" for slot in row.slots),
-        header_fields=header_fields(row.header_fields),
+        header=header_names(row.header_fields),
         steps=tuple(_steps(row, sent, error if row.failed else None)),
         waits_for=None if row.ended else waiting.reason_of(vars(row).get("job_reason")),
         values=_values(row) if done else (),
         cost=int(row.cost, 16) if row.cost else None,
+        registry=_registry(row, sent),
     )
 
 
@@ -192,6 +193,13 @@ def _status(began: datetime | None, completed: datetime | None) -> StepStatus | 
 def _hash(sent: SentTransaction) -> str:
     """The one that was mined, or the newest that was sent."""
     return sent.mined_hash or (sent.hashes[-1] if sent.hashes else "")
+
+
+def _registry(row: Query, sent: Mapping[int, SentTransaction]) -> str:
+    for key in (row.account_transaction_id, row.header_transaction_id):
+        if key is not None and key in sent:
+            return sent[key].to
+    return ""
 
 
 def _values(row: Query) -> tuple[ValueView, ...]:

@@ -8,6 +8,7 @@ from enum import Enum, auto
 from django.db.models import QuerySet
 
 from queries.models import Query
+from queries.proving.header_fields import HeaderField
 from queries.reading.batches import query_view, transactions_of
 from queries.reading.views import QueryView
 from queries.statuses import BatchStatus
@@ -82,8 +83,8 @@ def facts_of(query: QueryView, destination: int) -> tuple[FactView, ...]:
         # It is read back with the others, and its value is the block itself.
         words[BLOCK_AT_TIME] = f"0x{block:064x}"
         add(FactKind.BLOCK_AT_TIME, BLOCK_AT_TIME, query.timestamp)
-    for header_field in query.header_fields:
-        add(FactKind.HEADER_FIELD, header_field.name, header_field)
+    for field in query.header:
+        add(FactKind.HEADER_FIELD, field, HeaderField[field])
     for prop in query.props:
         add(FactKind.ACCOUNT_FIELD, prop.name, prop)
     for slot in query.slots:

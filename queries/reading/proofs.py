@@ -169,7 +169,7 @@ def _compare_with_what_was_read(queries: Sequence[Query], block: BlockProof, job
     for query in queries:
         account = bytes.fromhex(query.account[2:])
         for name, word in query.words.items():
-            if proven.get((account, name)) != word:
+            if proven.get((account, "COINBASE" if name == "PROPOSER" else name)) != word:
                 raise _unavailable(f"of {name}, as it was read back,", job, CHANGED)
 
 

@@ -3,7 +3,6 @@
 from dataclasses import dataclass
 from datetime import datetime
 
-from queries.proving.header_fields import HeaderField
 from queries.proving.witnesses import AccountField
 from queries.statuses import BatchStatus, StepName, StepStatus
 from queries.wait_reasons import Reason
@@ -68,11 +67,12 @@ class QueryView:
     name: str
     props: tuple[AccountField, ...]
     slots: tuple[str, ...]
-    header_fields: tuple[HeaderField, ...]
+    header: tuple[str, ...]  # names of fields
     steps: tuple[StepView, ...]
     waits_for: Reason | None
     values: tuple[ValueView, ...]  # once the batch is done
     cost: int | None
+    registry: str  # that its newest transaction was sent to; empty where it needed none
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,6 @@
 import json
 from dataclasses import dataclass, field
 
-from queries.proving.header_fields import HeaderField
 from queries.proving.witnesses import AccountField
 
 from .addresses import Address, EnsName
@@ -44,7 +43,7 @@ class BlockRequest:
 
     source: int
     selector: BlockNumber | BlockTimestamp
-    header_fields: tuple[HeaderField, ...]
+    header_fields: tuple[str, ...]  # their names
     accounts: tuple[AccountRequest, ...]
     path: str = field(default="", compare=False)  # where it stands in the request
 
@@ -84,7 +83,7 @@ def canonical(request: BatchRequest) -> bytes:
     data: dict[str, dict[str, object]] = {}
     for block in request.blocks:
         data.setdefault(str(block.source), {})[str(block.selector)] = {
-            "header": [each.name for each in sorted(block.header_fields)],
+            "header": sorted(block.header_fields),
             "accounts": {str(each.account): _asked(each) for each in block.accounts},
         }
     content: dict[str, object] = {

@@ -1,62 +1,101 @@
-"""A parsed body → a valid batch query, or a refusal that names the first fault."""
+"""A parsed body → a valid batch query, or a refusal that names the first fault.
+
+The models in `requests` have checked the form of each value. Here the batch is compared with this
+server's limits, chains and routes, and spellings of one account are joined.
+"""
 
 import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
+from accounts.counting import counted
 from accounts.errors import Refusal
 from queries.errors import (
+    ACCOUNT_MALFORMED,
     DUPLICATE_KEY,
-    FEE_MALFORMED,
     NOTHING_ASKED,
     SELECTOR_MALFORMED,
-    UNKNOWN_HEADER_FIELD,
+    TOO_MANY_ACCOUNTS,
+    TOO_MANY_BLOCKS,
+    TOO_MANY_SLOTS,
+    TOO_MANY_WEBHOOK_HEADERS,
+    WEBHOOK_HEADERS_TOO_LARGE,
 )
-from queries.proving.header_fields import HeaderField
+from queries.proving.witnesses import AccountField
 
-from .account_schema import read_accounts
-from .batch_request import BatchRequest, BlockNumber, BlockRequest, BlockTimestamp
-from .batch_rules import BatchRules, BatchSoFar
+from . import requests
+from .addresses import Address, EnsName, is_ens_name
+from .batch_request import (
+    AccountRequest,
+    BatchRequest,
+    BatchWarning,
+    BlockNumber,
+    BlockRequest,
+    BlockTimestamp,
+    WebhookRequest,
+)
+from .batch_rules import BatchLimits, BatchRules
 from .chain_names import check_route, read_chain
-from .json_kinds import optional, read_list, read_object, read_text, refuse_unknown, required
 from .places import WHOLE_BODY, Place
-from .webhook_schema import read_webhook
+from .requests import read_body
 from .wording import listed, quoted
 
-_FIELDS = ("destinationChainId", "fee", "data", "webhook")
-_BLOCK_FIELDS = ("header", "accounts")
 _MOST_NAMED = 5
-_WEI = re.compile(r"0|[1-9][0-9]{0,77}")
-_MOST_WEI = 2**256 - 1
 _SELECTOR = re.compile(r"(block|timestamp):(0|[1-9][0-9]{0,19})")
 _MOST_SELECTED = 2**64 - 1
-# In the year 2286. Programs that count smaller parts of a second tell numbers far above it, and
-# such a time would otherwise be waited for.
+# In the year 2286. Times in smaller parts of a second are numbers far above it, and a batch would
+# otherwise wait for such a time.
 _LATEST_TIME = 10**10 - 1
 _PARTS_OF_A_SECOND = {"milliseconds": 10**3, "microseconds": 10**6, "nanoseconds": 10**9}
+_ADDRESS = re.compile(r"0x([0-9a-fA-F]{40})")
+_HEX_DIGITS = re.compile(r"[0-9a-fA-F]+")
+
+
+@dataclass(slots=True)
+class _SoFar:
+    """What was read of a batch up to now."""
+
+    rules: BatchRules
+    blocks: int = 0
+    accounts: int = 0
+    slots: int = 0
+    warnings: list[BatchWarning] = field(default_factory=list)
+
+    def check_limits(self, place: Place) -> None:
+        limits = self.rules.limits
+        for count, most, what, code in (
+            (self.blocks, limits.blocks, "block", TOO_MANY_BLOCKS),
+            (self.accounts, limits.accounts, "account", TOO_MANY_ACCOUNTS),
+            (self.slots, limits.slots, "slot", TOO_MANY_SLOTS),
+        ):
+            if count > most:
+                raise Refusal(
+                    code,
+                    f"A batch may ask for at most {counted(most, what)} in all here. Split it into "
+                    "several batches.",
+                    path=place.path,
+                )
+
+    def warn(self, sentence: str, place: Place) -> None:
+        self.warnings.append(BatchWarning(sentence, place.path))
 
 
 def read_batch(content: object, rules: BatchRules) -> BatchRequest:
     """Read a batch query as specified; nothing of a batch that has a fault is kept."""
-    members = read_object(content, WHOLE_BODY)
-    so_far = BatchSoFar(rules)
-    _warn_of_unknown(members, so_far)
-    destination = _read_destination(members, rules)
-    fee = _read_fee(members)
-    blocks = _read_data(members, destination, so_far)
-    webhook = optional(members, "webhook", WHOLE_BODY)
-    return BatchRequest(
-        destination,
-        fee,
-        blocks,
-        None
-        if webhook is None
-        else read_webhook(webhook, WHOLE_BODY.inside("webhook"), rules.limits),
-        tuple(so_far.warnings),
-    )
+    body = read_body(requests.BatchRequest, content)
+    so_far = _SoFar(rules)
+    if isinstance(content, dict):
+        _warn_of_unknown(content, so_far)
+    place = WHOLE_BODY.inside("destinationChainId")
+    destination = read_chain(body.destinationChainId, place, rules)
+    blocks = _read_data(body.data, destination, so_far)
+    webhook = _read_webhook(body.webhook, rules.limits) if body.webhook else None
+    return BatchRequest(destination, body.fee, blocks, webhook, tuple(so_far.warnings))
 
 
-def _warn_of_unknown(members: dict[str, object], so_far: BatchSoFar) -> None:
+def _warn_of_unknown(content: Mapping[str, object], so_far: _SoFar) -> None:
     """One warning for all of them, because there may be any number."""
-    unknown = [name for name in members if name not in _FIELDS]
+    unknown = [name for name in content if name not in requests.BatchRequest.model_fields]
     if unknown:
         named = [quoted(name) for name in unknown[:_MOST_NAMED]]
         if len(unknown) > _MOST_NAMED:
@@ -64,35 +103,12 @@ def _warn_of_unknown(members: dict[str, object], so_far: BatchSoFar) -> None:
         so_far.warn(f"Fields that are not known here were ignored: {listed(named)}.", WHOLE_BODY)
 
 
-def _read_destination(members: dict[str, object], rules: BatchRules) -> int:
-    place = WHOLE_BODY.inside("destinationChainId")
-    meaning = "the id of the chain on which the facts are to be read"
-    value = required(members, "destinationChainId", WHOLE_BODY, meaning)
-    return read_chain(read_text(value, place, "11155111"), place, rules)
-
-
-def _read_fee(members: dict[str, object]) -> int:
-    place = WHOLE_BODY.inside("fee")
-    meaning = 'the most that may be spent on the batch, in wei; "0" where proving is free'
-    text = read_text(required(members, "fee", WHOLE_BODY, meaning), place, "0")
-    if not _WEI.fullmatch(text) or int(text) > _MOST_WEI:
-        raise Refusal(
-            FEE_MALFORMED,
-            f"fee is {quoted(text)}, but it is an amount in wei: a whole number below 2^256 in "
-            "decimal, without sign, spaces and leading zeros.",
-            path=place.path,
-        )
-    return int(text)
-
-
-def _read_data(
-    members: dict[str, object], destination: int, so_far: BatchSoFar
-) -> tuple[BlockRequest, ...]:
+def _read_data(data: requests.Blocks, destination: int, so_far: _SoFar) -> tuple[BlockRequest, ...]:
     place = WHOLE_BODY.inside("data")
-    value = required(members, "data", WHOLE_BODY, "what to prove, by source chain and block")
+    _check_something(data, place, "one source chain")
     spelled: dict[int, str] = {}
     blocks: list[BlockRequest] = []
-    for key, entry in _something(value, place, "one source chain").items():
+    for key, entry in data.items():
         here = place.inside(key)
         source = read_chain(key, here, so_far.rules)
         if source in spelled:
@@ -104,50 +120,32 @@ def _read_data(
             )
         spelled[source] = key
         check_route(source, destination, here, so_far.rules)
+        _check_something(entry, here, 'one block, such as "block:5186021"')
         blocks += [
             _read_block(selector, block, here.inside(selector), source, so_far)
-            for selector, block in _something(
-                entry, here, 'one block, such as "block:5186021"'
-            ).items()
+            for selector, block in entry.items()
         ]
     return tuple(blocks)
 
 
-def _something(value: object, place: Place, what: str) -> dict[str, object]:
-    members = read_object(value, place)
-    if not members:
-        raise Refusal(
-            NOTHING_ASKED, f"{place} asks for nothing. Name at least {what}.", path=place.path
-        )
-    return members
+def _check_something(asked: object, place: Place, what: str) -> None:
+    if not asked:
+        said = f"{place} asks for nothing. Name at least {what}."
+        raise Refusal(NOTHING_ASKED, said, path=place.path)
 
 
 def _read_block(
-    key: str, value: object, place: Place, source: int, so_far: BatchSoFar
+    key: str, block: requests.Block, place: Place, source: int, so_far: _SoFar
 ) -> BlockRequest:
-    so_far.count_block(place)
+    so_far.blocks += 1
+    so_far.check_limits(place)
     selector = _read_selector(key, place)
-    block = read_object(value, place)
-    refuse_unknown(block, _BLOCK_FIELDS, place)
-    header = optional(block, "header", place)
-    accounts = optional(block, "accounts", place)
-    request = BlockRequest(
-        source,
-        selector,
-        () if header is None else _read_header_fields(header, place.inside("header")),
-        ()
-        if accounts is None
-        else read_accounts(accounts, place.inside("accounts"), source, so_far),
-        place.path,
+    _check_something(
+        block.header or block.accounts, place, "one of its accounts or one field of its header"
     )
-    if not request.header_fields and not request.accounts:
-        raise Refusal(
-            NOTHING_ASKED,
-            f"{place} asks for nothing. Name at least one of its accounts or one field of its "
-            "header.",
-            path=place.path,
-        )
-    return request
+    fields = tuple(dict.fromkeys(block.header))
+    accounts = _read_accounts(block.accounts, place.inside("accounts"), source, so_far)
+    return BlockRequest(source, selector, fields, accounts, place.path)
 
 
 def _read_selector(key: str, place: Place) -> BlockNumber | BlockTimestamp:
@@ -176,17 +174,110 @@ def _no_time_in_seconds(number: int) -> str:
     return f"is no time in Unix seconds, which are at most {_LATEST_TIME}."
 
 
-def _read_header_fields(value: object, place: Place) -> tuple[HeaderField, ...]:
-    fields: dict[HeaderField, None] = {}
-    for position, each in enumerate(read_list(value, place)):
-        here = place.inside(position)
-        name = read_text(each, here, HeaderField.PARENT_HASH.name)
-        if name not in HeaderField.__members__:
-            raise Refusal(
-                UNKNOWN_HEADER_FIELD,
-                f"{here} is {quoted(name)}, but a header's fields are "
-                f"{listed(HeaderField.__members__)}.",
-                path=here.path,
-            )
-        fields[HeaderField[name]] = None
-    return tuple(fields)
+def _read_accounts(
+    accounts: Mapping[str, requests.Account], place: Place, source: int, so_far: _SoFar
+) -> tuple[AccountRequest, ...]:
+    """Each once, in the order in which it is first named: two spellings may be one account."""
+    asked: dict[Address | EnsName, tuple[dict[AccountField, None], dict[bytes, None]]] = {}
+    named_again: dict[Address | EnsName, Place] = {}
+    for key, entry in accounts.items():
+        here = place.inside(key)
+        account = _read_account_key(key, here, source, so_far.rules)
+        _check_something(
+            entry.props or entry.slots,
+            here,
+            f"one of its props ({listed(AccountField.__members__)}) or one of its slots",
+        )
+        if account in asked:
+            named_again[account] = here
+        else:
+            so_far.accounts += 1
+            _warn_of_capitals(account, key, here, so_far)
+        props, slots = asked.setdefault(account, ({}, {}))
+        props.update(dict.fromkeys(entry.props))
+        so_far.check_limits(here)
+        for number, slot in enumerate(entry.slots):
+            if slot not in slots:
+                slots[slot] = None
+                so_far.slots += 1
+                if so_far.slots > so_far.rules.limits.slots:
+                    so_far.check_limits(here.inside("slots").inside(number))
+    for account, here in named_again.items():
+        so_far.warn(
+            f"{_well_spelled(account)} is named more than once in this block, in other letters. "
+            "All that is asked of it is taken together.",
+            here,
+        )
+    return tuple(
+        AccountRequest(account, tuple(props), tuple(slots))
+        for account, (props, slots) in asked.items()
+    )
+
+
+def _read_account_key(key: str, place: Place, source: int, rules: BatchRules) -> Address | EnsName:
+    if "." in key:
+        return _read_name(key, place, source, rules)
+    match = _ADDRESS.fullmatch(key)
+    if not match:
+        raise _account_malformed(key, place, _what_an_address_is(key))
+    return Address(bytes.fromhex(match[1]))
+
+
+def _warn_of_capitals(account: Address | EnsName, key: str, place: Place, so_far: _SoFar) -> None:
+    """Letters of one case check nothing; letters of both that do not fit hint at a wrong digit."""
+    digits = key.removeprefix("0x")
+    if digits not in (digits.lower(), digits.upper()) and key != _well_spelled(account):
+        so_far.warn(
+            f"{key} is taken, but its capitals do not fit its digits, so one may be wrong. "
+            f"This address is spelled {_well_spelled(account)}.",
+            place,
+        )
+
+
+def _well_spelled(account: Address | EnsName) -> str:
+    return account.checksummed if isinstance(account, Address) else account.name
+
+
+def _read_name(key: str, place: Place, source: int, rules: BatchRules) -> EnsName:
+    if source not in rules.ens_chains:
+        why = f"no names are looked up on chain {source} here. Give the address"
+        raise _account_malformed(key, place, why)
+    if not is_ens_name(key):
+        why = (
+            "a name is taken in its normal form of a-z, 0-9 and hyphens (none of them double after "
+            "two characters), with 1 to 63 characters between dots and 255 in all. "
+            "For any other name give the address"
+        )
+        raise _account_malformed(key, place, why)
+    return EnsName(key)
+
+
+def _what_an_address_is(key: str) -> str:
+    digits = key.removeprefix("0x")
+    if digits != key and _HEX_DIGITS.fullmatch(digits):
+        return f"an address has 40 hex digits after 0x, and this has {len(digits):,}"
+    return "an address is 0x and 40 hex digits"
+
+
+def _account_malformed(key: str, place: Place, why: str) -> Refusal:
+    # Clients compare the beginning.
+    said = f"Invalid account address or ENS name {quoted(key)} in {place.holder}: {why}."
+    return Refusal(ACCOUNT_MALFORMED, said, path=place.path)
+
+
+def _read_webhook(webhook: requests.Webhook, limits: BatchLimits) -> WebhookRequest:
+    path = WHOLE_BODY.inside("webhook").inside("headers").path
+    if len(webhook.headers) > limits.webhook_headers:
+        raise Refusal(
+            TOO_MANY_WEBHOOK_HEADERS,
+            f"A webhook may have at most {counted(limits.webhook_headers, 'header')} here.",
+            path=path,
+        )
+    if sum(map(len, (*webhook.headers, *webhook.headers.values()))) > limits.webhook_header_bytes:
+        raise Refusal(
+            WEBHOOK_HEADERS_TOO_LARGE,
+            f"A webhook's headers may have at most {limits.webhook_header_bytes:,} bytes here, "
+            "names and values together.",
+            path=path,
+        )
+    return WebhookRequest(webhook.url, tuple(webhook.headers.items()))

@@ -25,7 +25,7 @@ def read_chain(text: str, place: Place, rules: BatchRules) -> int:
             "leading zeros.",
             path=place.path,
         )
-    chains = sorted(set(rules.chains.values()))
+    chains = [_described(each, rules) for each in sorted(set(rules.chains.values()))]
     there = f"There {'is' if len(chains) == 1 else 'are'} {listed(chains)}" if chains else "None is"
     raise Refusal(
         CHAIN_UNSUPPORTED,
@@ -45,3 +45,11 @@ def check_route(source: int, destination: int, place: Place, rules: BatchRules) 
         f"{place}: facts of chain {source} are not proven to chain {destination} here, {there}.",
         path=place.path,
     )
+
+
+def _described(chain: int, rules: BatchRules) -> str:
+    """Such as 11155111 (Sepolia, SN_SEPOLIA)."""
+    aliases = [name for name, known in rules.chains.items() if known == chain]
+    named = dict.fromkeys([rules.chain_names.get(chain, ""), *aliases])
+    beside = [name for name in named if name not in {"", str(chain)}]
+    return f"{chain} ({', '.join(beside)})" if beside else str(chain)

@@ -12,9 +12,9 @@ from django.test import Client
 from accounts import errors as general
 from explorer.urls import API_PATHS
 from queries import errors
-from queries.api.described_headers import DESCRIBED
 from queries.api.endpoints import ENDPOINTS
-from queries.api.example_answers import EXAMPLE_ANSWERS
+from queries.api.examples import ANSWERS
+from queries.api.openapi import DESCRIBED_HEADERS as DESCRIBED
 from queries.chain.local_node import LocalNode
 from queries.models import Query
 from queries.proving.header_fields import HeaderField
@@ -156,7 +156,7 @@ def test_the_endpoint_that_refuses_says_so(code: str) -> None:
 
 
 @pytest.mark.django_db
-@pytest.mark.parametrize("name", ["specification", "everything"])
+@pytest.mark.parametrize("name", ["One balance", "All that can be asked for"])
 def test_its_examples_are_accepted(name: str) -> None:
     operation = document()["paths"]["/submit-batch-query"]["post"]
     example = operation["requestBody"]["content"]["application/json"]["examples"][name]["value"]
@@ -176,7 +176,7 @@ def test_its_examples_of_answers_are_such_answers() -> None:
                 assert Schemas(told).faults(content["example"], content["schema"]) == []
                 shown += 1
     assert shown == len(told["paths"]) - 1  # it does not show itself in itself
-    assert faults(EXAMPLE_ANSWERS["Error"], "Error") == []
+    assert faults(ANSWERS["Error"], "Error") == []
 
 
 @pytest.mark.no_database
@@ -184,8 +184,10 @@ def test_what_existing_clients_send_fits_it() -> None:
     for body in (SPECIFICATION, LEGACY):
         assert faults(json.loads(body), "BatchRequest") == []
     wrong = json.loads(SPECIFICATION)
-    wrong["data"]["11155111"]["block:05"] = {}
-    assert faults(wrong, "BatchRequest") == ["BatchRequest.data.11155111: block:05 is not known"]
+    wrong["data"]["11155111"]["block:5"] = {"Header": []}
+    assert faults(wrong, "BatchRequest") == [
+        "BatchRequest.data.11155111.block:5: Header is not known"
+    ]
 
 
 @pytest.mark.django_db
@@ -209,10 +211,10 @@ def test_real_answers_fit_it() -> None:
     for each in (batch_id, rejected):
         for details in "01":
             shown = ask(key, "/batch-query-status", batchQueryId=each, details=details)
-            assert faults(shown.json(), "BatchStatus") == []
+            assert faults(shown.json(), "StatusAnswer") == []
     assert faults(ask(key, "/batch-queries").json(), "Batches") == []
     assert faults(ask(key, "/batch-queries", limit=1).json(), "Batches") == []
-    assert faults(ask(key, "/api-key").json(), "ApiKey") == []
+    assert faults(ask(key, "/api-key").json(), "ApiKeyAnswer") == []
     assert faults(ask(key, "/chain-connections").json(), "Connections") == []
 
 
@@ -222,7 +224,8 @@ def test_real_answers_about_what_is_proven_fit_it(shared_node: LocalNode) -> Non
         for endpoint in ENDPOINTS:
             answer = things.answer_of(endpoint)
             assert answer.status_code == 200, endpoint.name
-            assert faults(json.loads(answer.getvalue()), endpoint.answer) == [], endpoint.name
+            wrong = faults(json.loads(answer.getvalue()), endpoint.answer.__name__)
+            assert wrong == [], endpoint.name
 
 
 @pytest.mark.django_db

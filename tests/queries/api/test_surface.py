@@ -61,7 +61,7 @@ def _answered_whole(environ: Any, start: Any) -> list[bytes]:
 
 def described(**configuration: object) -> Any:
     config = SchemathesisConfig.from_dict(NO_FAULT | configuration)
-    schema = schemathesis.openapi.from_dict(document(LIMITS, SITE), config=config)
+    schema = schemathesis.openapi.from_dict(document(ENDPOINTS, LIMITS, SITE), config=config)
     schema.app = _answered_whole
     return schema
 

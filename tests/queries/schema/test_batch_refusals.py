@@ -112,7 +112,7 @@ def test_a_chain_that_is_not_here(chain: str) -> None:
         (batch(DATA, destinationChainId=None), "wrong_type", "destinationChainId",
          "destinationChainId must be text in quotes"),
         (batch({"1": DATA["11155111"]}), "chain_unsupported", "data.1",
-         'data.1: no chain "1" is configured here. There are 10, 137 and 11155111.'),
+         'data.1: no chain "1" is configured here. There are 10 (0x-like), 137 and 11155111 (SN_'),
         (batch({"137": DATA["11155111"]}), "route_unsupported", "data.137",
          "data.137: facts of chain 137 are not proven to chain 11155111 here, nor "),
         (batch({"10": DATA["11155111"]}, destinationChainId="10"), "route_unsupported", "data.10",

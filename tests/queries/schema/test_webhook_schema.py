@@ -5,7 +5,7 @@ import pytest
 from accounts.errors import Refusal
 from queries.schema.batch_request import WebhookRequest
 from queries.schema.batch_schema import read_batch
-from queries.schema.webhook_schema import MOST_URL_CHARACTERS
+from queries.schema.requests import MOST_URL_CHARACTERS
 from tests.queries.schema.example_batches import BALANCE, LIMITS, RULES, account_batch
 
 pytestmark = pytest.mark.no_database
@@ -51,8 +51,8 @@ def test_an_address_is_taken_as_it_is(url: str) -> None:
             "https://[::1", "https://[fe80::1%25eth0]/", "https://[v1.a]/", "https://[]/",
             f"https://{'a' * 64}.org/", "https://[1::1]:1:2/", "https://a,b/", "https://a;b/",
         )),
-        *((f"https://example.org:{port}/", "has a port that is none") for port in (0, 65536)),
-        *((url, "has a host that cannot be") for url in (
+        *((f"https://example.org:{port}/", "has a port out of range") for port in (0, 65536)),
+        *((url, "has a host that cannot exist") for url in (
             "https://[1::2::3]/", "https://[1]/", "https://[1.2.3.4]/",
             f"https://{'.'.join(['a' * 63] * 4)}/")),
         *((url, "must be an address in visible ASCII") for url in (
@@ -92,7 +92,7 @@ def test_what_is_no_address(url: str, beginning: str) -> None:
          "webhook.headers.X-Retry must be text in quotes"),
         ({"url": HOOK, "headers": {"X-Retry": ["5"]}}, "wrong_type", "webhook.headers.X-Retry",
          "webhook.headers.X-Retry must be text in quotes"),
-        ({"url": HOOK, "headers": {"X-A": "1", "x-a": "2"}}, "duplicate_key", "webhook.headers",
+        ({"url": HOOK, "headers": {"X-A": "1", "x-a": "2"}}, "duplicate_key", "webhook.headers.x-a",
          "webhook.headers.x-a is there twice"),
         ({"url": HOOK, "headers": {"a": "", "b": "", "c": "", "d": ""}}, "too_many_webhook_headers",
          "webhook.headers", "A webhook may have at most 3 headers here."),

@@ -1,6 +1,115 @@
-"""What each endpoint answers when it worked, as an example; a test holds them to the schemas."""
+"""Examples of requests and answers, by the names of their models; a test checks them all."""
 
-from queries.api.proof_endpoints import PROOF_EXAMPLE
+from typing import Any
+
+from queries.proving.bundles import FORMAT, VERSION
+from queries.proving.keccak import EMPTY_CODE_HASH, EMPTY_TRIE_ROOT
+
+SPECIFICATION: dict[str, Any] = {
+    "destinationChainId": "11155111",
+    "fee": "0",
+    "data": {
+        "11155111": {
+            "block:5186021": {
+                "accounts": {
+                    "0xd8da6bf26964af9d7eed9e03e53415d37aa96045": {
+                        "props": ["BALANCE"],
+                        "slots": [],
+                    }
+                }
+            }
+        }
+    },
+}
+_EVERYTHING: dict[str, Any] = {
+    "destinationChainId": "11155111",
+    "fee": "2000000000000000",
+    "data": {
+        "11155111": {
+            "block:5186021": {
+                "header": ["STATE_ROOT", "TIMESTAMP"],
+                "accounts": {
+                    "0xd8dA6BF26964aF9D7eEd9e03E53415D37aA96045": {
+                        "props": ["NONCE", "BALANCE"],
+                        "slots": ["0x0", "0x1"],
+                    }
+                },
+            },
+            "timestamp:1703799420": {"header": ["BLOCK_NUMBER"]},
+        }
+    },
+    "webhook": {
+        "url": "https://example.org/hook",
+        "headers": {"Authorization": "Bearer of-your-choice"},
+    },
+}
+
+
+_LATER = {"destination_chain_id": "11155111", "data": SPECIFICATION["data"]}
+
+_ATTESTATION: dict[str, object] = {
+    "originChainId": "11155111",
+    "destinationChainId": "10",
+    "registry": "0x5FbDB2315678afecb367f032d93F642f64180aa3",
+    "block": "5186021",
+    "blockHash": "0x" + 64 * "1",
+    "signature": f"0x{64 * '2'}{64 * '3'}1b",
+}
+
+BODIES: dict[str, dict[str, dict[str, Any]]] = {
+    "BatchRequest": {"One balance": SPECIFICATION, "All that can be asked for": _EVERYTHING},
+    "LaterRequest": {"One balance": _LATER},
+    "AttestationBody": {"A signer's attestation": _ATTESTATION},
+}
+
+_WHOSE = "0xd8da6bf26964af9d7eed9e03e53415d37aa96045"
+_PROOF: dict[str, object] = {
+    "batch": "01J2VM6JSA6VKKZ0ENWGYYPR18",
+    "blocks": [
+        {
+            "accounts": [
+                {
+                    "accountProof": ["0xf90211a0…", "0xf8718080…"],
+                    "address": _WHOSE,
+                    "balance": "0xde0b6b3a7640000",
+                    "codeHash": f"0x{EMPTY_CODE_HASH.hex()}",
+                    "nonce": "0x5",
+                    "storageHash": f"0x{EMPTY_TRIE_ROOT.hex()}",
+                    "storageProof": [],
+                }
+            ],
+            "block": "5186021",
+            "blockHash": f"0x{64 * '1'}",
+            "calls": ["0x45152ae302…"],
+            "facts": [
+                {
+                    "account": _WHOSE,
+                    "kind": "ACCOUNT_FIELD",
+                    "name": "BALANCE",
+                    "word": f"0x{10**18:064x}",
+                }
+            ],
+            "header": "0xf90254a0…",
+            "nextHeader": None,
+            "originChainId": "11155111",
+            "registry": {
+                "address": "0x5fbdb2315678afecb367f032d93f642f64180aa3",
+                "chainId": "11155111",
+                "kind": "native",
+            },
+            "transactions": [
+                {
+                    "block": "5186049",
+                    "hash": "0x5c504ed432cb51138bcf09aa5e8a410dd4a1e204ef84bfed1be16dfba1b22060",
+                }
+            ],
+        }
+    ],
+    "destinationChainId": "11155111",
+    "digest": f"0x{64 * '2'}",
+    "format": FORMAT,
+    "version": VERSION,
+}
 
 _BATCH: dict[str, object] = {
     "queryStatus": "DONE",
@@ -63,6 +172,7 @@ _QUERY: dict[str, object] = {
     "waitsFor": None,
     "waitCode": None,
     "values": {"BALANCE": f"0x{10**18:064x}"},
+    "registry": "0x5FbDB2315678afecb367f032d93F642f64180aa3",
     "cost": "170480000000000",
 }
 
@@ -109,7 +219,7 @@ EVENT: dict[str, object] = {
     "nextQuery": None,
 }
 
-EXAMPLE_ANSWERS: dict[str, object] = {
+ANSWERS: dict[str, dict[str, Any]] = {
     "Submitted": {
         "internalId": _BATCH["internalId"],
         "page": f"https://proofs.example.org/explorer/query/{_BATCH['internalId']}",
@@ -138,8 +248,8 @@ EXAMPLE_ANSWERS: dict[str, object] = {
             }
         ],
     },
-    "BatchStatus": {**_BATCH, "queries": [_QUERY], "nextQuery": None},
-    "BatchQuery": {
+    "StatusAnswer": {**_BATCH, "queries": [_QUERY], "nextQuery": None},
+    "BatchAnswer": {
         **_BATCH,
         "queries": [_QUERY],
         "nextQuery": None,
@@ -165,7 +275,7 @@ EXAMPLE_ANSWERS: dict[str, object] = {
     "Delivery": _DELIVERY,
     "WebhookSecret": {"secret": "whs_6f1c0d5ab7e94f3288d1a05be2c47a93d0e16f52"},
     "Event": EVENT,
-    "Proof": PROOF_EXAMPLE,
+    "Proof": _PROOF,
     "Connections": {
         "connections": [
             {
@@ -217,7 +327,7 @@ EXAMPLE_ANSWERS: dict[str, object] = {
             }
         ]
     },
-    "ApiKey": {
+    "ApiKeyAnswer": {
         "id": "qok33gj3fx",
         "name": "Bridge",
         "owner": "0xd8dA6BF26964aF9D7eEd9e03E53415D37aA96045",

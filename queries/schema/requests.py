@@ -1,0 +1,347 @@
+"""The bodies that clients send, as pydantic models; OpenAPI and the docs page show the same models.
+
+A model checks the form of each value. What depends on this server, such as its chains and limits,
+is checked by `read_batch`. Map keys are plain text here: key patterns become `patternProperties`,
+which generators of clients drop.
+"""
+
+import re
+from ipaddress import IPv6Address
+from typing import Annotated, Any, TypeVar
+
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    ValidationError,
+    WithJsonSchema,
+)
+from pydantic_core import ErrorDetails, PydanticCustomError, PydanticKnownError
+
+from accounts.errors import Code, Refusal
+from queries.errors import (
+    DUPLICATE_KEY,
+    FEE_MALFORMED,
+    MISSING_FIELD,
+    SLOT_MALFORMED,
+    UNKNOWN_FIELD,
+    UNKNOWN_HEADER_FIELD,
+    UNKNOWN_PROP,
+    WEBHOOK_MALFORMED,
+    WRONG_TYPE,
+)
+from queries.proving.header_fields import HeaderField
+from queries.proving.witnesses import AccountField
+
+from .json_schema import member_of, schema_of
+from .places import Place
+from .wording import kind_of, listed, quoted
+
+DECIMAL = "^(0|[1-9][0-9]*)$"
+MOST_URL_CHARACTERS = 2_000
+_WEI = re.compile(r"0|[1-9][0-9]{0,77}")
+_MOST_WEI = 2**256 - 1
+_SLOT = re.compile(r"0x([0-9a-fA-F]{1,64})")
+_SLOT_DIGITS = 64
+_DECIMAL_SLOT = re.compile(r"[0-9]{1,77}")  # whatever has 77 digits is below 2^256
+_HEX_DIGITS = re.compile(r"[0-9a-fA-F]+")
+
+
+def fault(code: Code, said: str, *inside: str) -> PydanticCustomError:
+    """A fault for a validator to raise; `said` follows the value's path, or that `inside` it."""
+    return PydanticCustomError(code.code, "{said}", {"said": said, "kind": code, "inside": inside})
+
+
+def _header_field(name: str) -> str:
+    if name not in HeaderField.__members__:
+        known = listed(HeaderField.__members__)
+        raise fault(UNKNOWN_HEADER_FIELD, f"is {quoted(name)}, but a header's fields are {known}.")
+    return name
+
+
+def _text(value: object) -> str:
+    if not isinstance(value, str):
+        raise PydanticKnownError("string_type")
+    return value
+
+
+def _prop(value: object) -> AccountField:
+    name = _text(value)
+    if name not in AccountField.__members__:
+        known = listed(AccountField.__members__)
+        raise fault(UNKNOWN_PROP, f"is {quoted(name)}, but an account's props are {known}.")
+    return AccountField[name]
+
+
+def _slot(value: object) -> bytes:
+    text = _text(value)
+    match = _SLOT.fullmatch(text)
+    if match:
+        return bytes.fromhex(match[1].zfill(_SLOT_DIGITS))
+    raise fault(
+        SLOT_MALFORMED,
+        f"is {quoted(text)}, but a slot is 0x and 1 to 64 hex digits{_slot_hint(text)}.",
+    )
+
+
+def _slot_hint(text: str) -> str:
+    if text == "0x":
+        return ': slot 0 is "0x0"'
+    if _DECIMAL_SLOT.fullmatch(text):
+        return f': slot {int(text)} is "{int(text):#x}"'
+    digits = text.removeprefix("0x")
+    if digits != text and _HEX_DIGITS.fullmatch(digits):
+        return f", and this has {len(digits):,}"
+    return ""
+
+
+def _fee(value: object) -> int:
+    text = _text(value)
+    if not _WEI.fullmatch(text) or int(text) > _MOST_WEI:
+        raise fault(
+            FEE_MALFORMED,
+            f"is {quoted(text)}, but it is an amount in wei: a whole number below 2^256 in "
+            "decimal, without sign, spaces and leading zeros.",
+        )
+    return int(text)
+
+
+def _one_of(members: Any, example: str) -> WithJsonSchema:
+    return WithJsonSchema({"type": "string", "enum": list(members), "examples": [example]})
+
+
+PropName = Annotated[
+    AccountField,
+    BeforeValidator(_prop),
+    _one_of(AccountField.__members__, AccountField.BALANCE.name),
+]
+HeaderName = Annotated[
+    str,
+    AfterValidator(_header_field),
+    _one_of(HeaderField.__members__, HeaderField.PARENT_HASH.name),
+]
+Slot = Annotated[
+    bytes,
+    BeforeValidator(_slot),
+    WithJsonSchema({"type": "string", "pattern": "^0x[0-9a-fA-F]{1,64}$", "examples": ["0x1"]}),
+]
+Fee = Annotated[
+    int,
+    BeforeValidator(_fee),
+    WithJsonSchema({"type": "string", "pattern": DECIMAL, "examples": ["0"]}),
+]
+
+
+class Body(BaseModel):
+    model_config = ConfigDict(strict=True, extra="forbid", frozen=True)
+
+
+class Account(Body):
+    """What to prove of an account: at least one prop or slot."""
+
+    props: list[PropName] = Field(
+        default_factory=list, description="Fields of the account: its nonce, balance and so on."
+    )
+    slots: list[Slot] = Field(
+        default_factory=list, description="Storage slots: 0x and 1 to 64 hex digits each."
+    )
+
+
+class Block(Body):
+    """What to prove of a block: at least one field of its header, or one account."""
+
+    header: list[HeaderName] = Field(
+        default_factory=list, description="Fields of the block's header."
+    )
+    accounts: dict[str, Account] = Field(
+        default_factory=dict,
+        description="Accounts at that block: by address, in letters of any case, or by ENS name "
+        "where the source chain has names. The nodes say which address the name stood for at the "
+        "block; the proof is of that address.",
+    )
+
+
+# Nothing but this: what readers of addresses disagree about (a backslash, something beside the
+# brackets, a percent sign in a host) would be checked as one host and called as another.
+_HOST = r"[A-Za-z0-9_-]{1,63}(?:\.[A-Za-z0-9_-]{1,63})*\.?"
+_URL = re.compile(
+    rf"(?i:https?)://(?:(?P<host>{_HOST})|\[(?P<host6>[0-9A-Fa-f:.]+)\])"
+    r"(?::(?P<port>[0-9]{1,5}))?(?:[/?].*)?"
+)
+_URL_WITH_USER = re.compile(r"[A-Za-z]+://[^/?]*@")
+_SEEN_ASCII = re.compile(r"[\x21-\x7e]+")
+_MOST_HOST_CHARACTERS = 253
+_MOST_PORT = 65_535
+_TOKEN = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")  # RFC 9110, 5.6.2
+_HEADER_VALUE = re.compile(r"(?:[\x21-\x7e](?:[\x20-\x7e\t]*[\x21-\x7e])?)?")
+OUR_HEADERS = "tacitus-"
+# These frame the message, or concern the connection and not the message.
+OF_THE_CONNECTION = {
+    "connection", "content-length", "expect", "host", "keep-alive", "proxy-connection", "te",
+    "trailer", "transfer-encoding", "upgrade",
+}  # fmt: skip
+
+
+def _webhook_url(url: str) -> str:
+    """The address is not repeated in a refusal, because it may hold a secret."""
+    wrong = _fault_of_url(url)
+    if wrong:
+        raise fault(WEBHOOK_MALFORMED, f"{wrong}.")
+    return url
+
+
+def _fault_of_url(url: str) -> str:  # noqa: PLR0911
+    if len(url) > MOST_URL_CHARACTERS:
+        return f"has {len(url):,} characters; at most {MOST_URL_CHARACTERS:,} are taken"
+    if not _SEEN_ASCII.fullmatch(url):
+        return "must be an address in visible ASCII; percent-encode whatever else is in it"
+    if "#" in url:
+        return "must not have a fragment (#), which is never sent"
+    if _URL_WITH_USER.match(url):
+        return "must not hold a user or password; send them as a header"
+    parts = _URL.fullmatch(url)
+    if not parts:
+        return "must be a whole http or https address, such as https://example.org/hook"
+    if not 1 <= int(parts["port"] or 1) <= _MOST_PORT:
+        return f"has a port out of range: ports are 1 to {_MOST_PORT}"
+    if not _can_be_a_host(parts["host"], parts["host6"]):
+        return "has a host that cannot exist"
+    return ""
+
+
+def _can_be_a_host(host: str | None, host6: str | None) -> bool:
+    if host is not None:
+        return len(host) <= _MOST_HOST_CHARACTERS
+    try:
+        IPv6Address(host6 or "")
+    except ValueError:
+        return False
+    return True
+
+
+def _webhook_headers(headers: dict[str, str]) -> dict[str, str]:
+    seen: set[str] = set()
+    for name, value in headers.items():
+        wrong = _fault_of_header(name.lower(), value)
+        if wrong:
+            raise fault(WEBHOOK_MALFORMED, f"cannot be sent: {wrong}.", name)
+        if name.lower() in seen:
+            raise fault(
+                DUPLICATE_KEY,
+                "is there twice: capitals make no difference in a header's name.",
+                name,
+            )
+        seen.add(name.lower())
+    return headers
+
+
+def _fault_of_header(name: str, value: str) -> str:
+    if not _TOKEN.fullmatch(name):
+        return "no header can have such a name"
+    if name in OF_THE_CONNECTION:
+        return "this header belongs to the connection"
+    if name.startswith(OUR_HEADERS):
+        return "headers whose names begin with Tacitus- are our own"
+    if not _HEADER_VALUE.fullmatch(value):
+        return "its value must be visible ASCII, with spaces and tabs only inside it"
+    return ""
+
+
+class Webhook(Body):
+    """Where to report that the batch has ended."""
+
+    url: Annotated[str, AfterValidator(_webhook_url)] = Field(
+        description="The address that is called when the batch has ended.",
+        examples=["https://example.org/hook"],
+        json_schema_extra={"maxLength": MOST_URL_CHARACTERS, "pattern": "^https?://"},
+    )
+    headers: Annotated[
+        dict[str, Annotated[str, Field(examples=["application/json"])]],
+        AfterValidator(_webhook_headers),
+    ] = Field(default_factory=dict, description="Headers to send along, such as Authorization.")
+
+
+def _left_out() -> Any:
+    """None, as a default that the description does not show: null is refused."""
+    return None
+
+
+Blocks = dict[str, dict[str, Block]]
+_DATA = (
+    "What to prove: blocks, by the id of their source chain. A block is named `block:` and its "
+    "number, or `timestamp:` and Unix seconds: the last block that is not younger."
+)
+
+
+class BatchRequest(Body):
+    """Fields that are not known here are ignored, with a warning."""
+
+    model_config = ConfigDict(extra="ignore")
+
+    destinationChainId: str = Field(  # noqa: N815
+        description="The id of the chain on which the facts are to be read, in decimal, or an "
+        "alias that the operator gave it.",
+        examples=["11155111"],
+    )
+    fee: Fee = Field(
+        description='The most that may be spent on the batch, in wei of that chain. "0" is taken '
+        "where proving is free; POST /estimate answers what it takes elsewhere."
+    )
+    data: Blocks = Field(description=_DATA)
+    webhook: Webhook = Field(
+        default_factory=_left_out, description="Where to report that the batch has ended."
+    )
+
+
+class LaterRequest(Body):
+    """A request of the retired service's later API, which has no fee."""
+
+    model_config = ConfigDict(extra="ignore")
+
+    destination_chain_id: str = Field(
+        description="The id of the chain on which the facts are to be read, in decimal, or an "
+        "alias that the operator gave it.",
+        examples=["11155111"],
+    )
+    data: Blocks = Field(description=_DATA)
+    webhook: Webhook = Field(
+        default_factory=_left_out, description="Where to report that the batch has ended."
+    )
+
+
+Model = TypeVar("Model", bound=BaseModel)
+
+
+def read_body(model: type[Model], content: object) -> Model:
+    """The body, or a refusal that names the first fault and its path."""
+    try:
+        return model.model_validate(content)
+    except ValidationError as error:
+        raise _refusal(model, error.errors(include_url=False)[0]) from None
+
+
+def _refusal(model: type[BaseModel], first: ErrorDetails) -> Refusal:
+    context = first.get("ctx", {})
+    place = Place((*first["loc"], *context.get("inside", ())))
+    if "kind" in context:
+        return Refusal(context["kind"], f"{place} {context['said']}", path=place.path)
+    holder, member = member_of(schema_of(model), first["loc"])
+    required = holder.get("required", [])
+    if first["type"] == "missing":
+        meaning = member["description"].partition(".")[0]
+        said = f"is missing: {meaning[0].lower()}{meaning[1:]}."
+        return Refusal(MISSING_FIELD, f"{place} {said}", path=place.path)
+    if first["type"] == "extra_forbidden":
+        said = f"is not known here; the fields there are {listed(holder['properties'])}."
+        return Refusal(UNKNOWN_FIELD, f"{place} {said}", path=place.path)
+    named = set(holder.get("properties", {})).intersection(first["loc"][-1:])
+    if first["input"] is None and named.difference(required):
+        said = "must not be null. Leave it out instead."
+        return Refusal(WRONG_TYPE, f"{place} {said}", path=place.path)
+    wanted = {"object": "an object", "array": "a list"}.get(
+        member["type"], f'text in quotes, such as "{member.get("examples", [""])[0]}"'
+    )
+    said = f"must be {wanted}, not {kind_of(first['input'])}."
+    return Refusal(WRONG_TYPE, f"{place} {said}", path=place.path)
