@@ -19,6 +19,7 @@ PYTHON_READY := .venv/python-ready
 ANALYSER := .venv-analyser
 ANALYSER_READY := $(ANALYSER)/python-ready
 NPM_READY := queries/contracts/node_modules/.tacitus-ready
+TEST_NPM_READY := tests/js/node_modules/.tacitus-ready
 MANAGE := $(BIN)/python manage.py
 # `-n0` where one test is looked at, for example make test ARGS="-k health -n0"
 PYTEST := $(BIN)/python -m pytest -n $(WORKERS)
@@ -42,7 +43,7 @@ help: ## this list
 demo: setup ## two chains and the service on this machine, and a tour (PORT=8001, ONCE=1 to end after it)
 	@exec $(MANAGE) demo --port "$(PORT)" $(if $(filter-out 0,$(ONCE)),--once)
 
-test: setup ## all tests (DATABASE_URL=postgres://… for PostgreSQL, ARGS="-k name" for some)
+test: setup $(TEST_NPM_READY) ## all tests (DATABASE_URL=postgres://… for PostgreSQL, ARGS="-k name" for some)
 	@$(PYTEST) $(ARGS)
 
 FUZZED_PROOFS := $(addprefix tests/queries/, contracts/test_differential.py contracts/test_no_untrue_fact.py \
@@ -105,8 +106,9 @@ pins: setup ## the pinned requirements again, from pyproject.toml and package.js
 	@$(COMPILE) --upgrade --output-file requirements.txt
 	@$(COMPILE) --upgrade --constraint requirements.txt --group dev --output-file requirements-dev.txt
 	@$(COMPILE_GROUP) --upgrade --group analyser --output-file requirements-analyser.txt
-	@cd queries/contracts && npm install --package-lock-only >/dev/null
-	@$(BIN)/python -c "$$STRIP_FUNDING" queries/contracts/package-lock.json
+	@for folder in queries/contracts tests/js; do \
+		(cd $$folder && npm install --package-lock-only >/dev/null) && \
+		$(BIN)/python -c "$$STRIP_FUNDING" $$folder/package-lock.json || exit 1; done
 
 # npm writes the packages' funding pages into the lock; a pin holds no address.
 define STRIP_FUNDING
@@ -150,6 +152,11 @@ $(NPM_READY): queries/contracts/package.json queries/contracts/package-lock.json
 	@cd queries/contracts && npm install --no-save --loglevel=error >/dev/null || { echo "The compiler and the node could not be had. Is npm's registry within reach?"; exit 1; }
 	@touch $@
 
+$(TEST_NPM_READY): tests/js/package.json tests/js/package-lock.json $(PYTHON_READY)
+	@echo "Setting up the generator of TypeScript clients …"
+	@cd tests/js && npm install --no-save --loglevel=error >/dev/null || { echo "The generator could not be had. Is npm's registry within reach?"; exit 1; }
+	@touch $@
+
 clean: ## removes what the first call set up and what the tools keep; var/, with the database, stays
-	rm -rf .venv $(ANALYSER) queries/contracts/node_modules .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf .venv $(ANALYSER) queries/contracts/node_modules tests/js/node_modules .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
