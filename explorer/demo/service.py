@@ -24,6 +24,7 @@ def running_service(folder: Path, site: str, chains: DemoChains, keys: Keys) -> 
         "SIGNER_KEY": keys.signer,
         "DEMO_WALLET_NODE": chains.a.url,
         "LOG_LEVEL": "WARNING",
+        "WEBHOOKS_TO_PRIVATE": "1",  # the receiver of someone who tries it is on this machine
     }
     with Programs(folder, settings) as programs:
         programs.watch_node("node of Demo A", chains.a)

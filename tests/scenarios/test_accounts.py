@@ -48,6 +48,7 @@ def test_the_example_of_the_specification(shared: Service) -> None:
         (step, "COMPLETED") for step in STEPS
     ]
     assert shared.field(HOLDER, block, BALANCE) == HELD == shared.chain.balance(HOLDER, block)
+    assert query["registry"].lower() == shared.registries[31337, 31337].lower()
 
 
 def test_every_field_of_an_account_is_as_its_node_proves_it(shared: Service) -> None:
