@@ -5,6 +5,7 @@ for long, that is what it waits for. All of it is read with the batch, in the on
 """
 
 from datetime import datetime, timedelta
+from types import SimpleNamespace
 
 from django.db.models import CharField, DateTimeField, Value
 from django.db.models.expressions import RawSQL
@@ -29,17 +30,21 @@ _OF_ITS_JOB = """
     ORDER BY query.place LIMIT 1
 """
 COLUMNS = ("lease_token", "waits_for", "wait_code")
+_PROVER_SEEN = "SELECT MAX(looked_at) FROM queries_chainrecord"
+_ASKED = "CURRENT_TIMESTAMP"
 ANNOTATIONS = {
     "job_reason": RawSQL(_OF_ITS_JOB, (), CharField()),  # noqa: S611  (constants, as below)
-    "prover_seen": RawSQL("SELECT MAX(looked_at) FROM queries_chainrecord", (), DateTimeField()),
-    "asked": RawSQL("CURRENT_TIMESTAMP", (), DateTimeField()),
+    "prover_seen": RawSQL(_PROVER_SEEN, (), DateTimeField()),  # noqa: S611
+    "asked": RawSQL(_ASKED, (), DateTimeField()),  # noqa: S611
 }
+# The same for a statement that is written out.
+SELECTED = f"({_OF_ITS_JOB}), ({_PROVER_SEEN}), {_ASKED}"
 
 # The same of a query's job, where the ORM puts the statement together.
 OF_A_JOB = Concat("job__wait_code", Value(" "), "job__waits_for")
 
 
-def waits_for(row: Batch) -> Reason | None:
+def waits_for(row: Batch | SimpleNamespace) -> Reason | None:
     """Of a batch that was read with these columns and annotations; None where it goes on."""
     if row.status in ENDED:
         return None

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
+from types import SimpleNamespace
 
 from django.db.models import QuerySet
 
@@ -10,7 +11,8 @@ from accounts.models import Account
 from queries import waiting
 from queries.asked_fields import account_fields, header_names
 from queries.fact_names import shown_values
-from queries.models import Batch, Query, SentTransaction
+from queries.models import Batch, Query
+from queries.reading import raw_rows
 from queries.reading.views import (
     BatchPage,
     BatchView,
@@ -22,6 +24,7 @@ from queries.reading.views import (
 )
 from queries.statuses import BatchStatus, StepName, StepStatus
 
+Row = Query | SimpleNamespace
 # A ULID: 128 bits in 26 characters of Crockford's alphabet.
 _ID = re.compile(r"[0-7][0-9A-HJKMNP-TV-Z]{25}")
 _BATCH_COLUMNS = (
@@ -35,7 +38,30 @@ _TRANSACTION_OF = {
 }
 # Of each step: hundreds of queries are shown at once, four steps of each.
 _COLUMNS_OF = {name: (name.began, name.completed, _TRANSACTION_OF.get(name)) for name in StepName}
-_TRANSACTION_COLUMNS = ("hashes", "mined_hash", "mined_block", "gas_used", "to")
+_TRANSACTION_COLUMNS = ("id", "hashes", "mined_hash", "mined_block", "gas_used", "to")
+
+_QUERY_COLUMNS = (
+    "place", "source", "block", "timestamp", "account", "name", "props", "header_fields", "ended",
+    "failed", "cost", *(column for name in StepName for column in (name.began, name.completed)),
+    *_TRANSACTION_OF.values(), "values", "slots", "slot_values",
+)  # fmt: skip
+_QUERY_CONVERTED: dict[str, raw_rows.Convert] = {
+    **{name: raw_rows.time for name in _QUERY_COLUMNS if name.endswith(("_began", "_completed"))},
+    **dict.fromkeys(("values", "slots", "slot_values"), raw_rows.from_json),
+}
+_BATCH = raw_rows.select(
+    _BATCH_COLUMNS, "queries_batch", f", {waiting.SELECTED} FROM queries_batch WHERE id = %s"
+)
+_QUERIES = raw_rows.select(
+    _QUERY_COLUMNS,
+    "query",
+    ", job.wait_code || ' ' || job.waits_for "
+    "FROM queries_query AS query LEFT JOIN queries_blockjob AS job ON job.id = query.job_id "
+    "WHERE query.batch_id = %s AND query.place >= %s ORDER BY query.place LIMIT %s",
+)
+_TRANSACTIONS = raw_rows.select(
+    _TRANSACTION_COLUMNS, "sent", "FROM queries_senttransaction AS sent WHERE id IN ({})"
+)
 
 
 def is_batch_id(text: str) -> bool:
@@ -46,13 +72,10 @@ def batch(batch_id: str) -> BatchView | None:
     """The batch, in one statement that a primary key answers."""
     if not is_batch_id(batch_id):
         return None
-    row = (
-        Batch.objects.filter(pk=batch_id)
-        .only(*_BATCH_COLUMNS)
-        .annotate(**waiting.ANNOTATIONS)
-        .first()
-    )
-    return _batch(row) if row else None
+    names = (*_BATCH_COLUMNS, *waiting.ANNOTATIONS)
+    times = dict.fromkeys(("submitted", "ended", "prover_seen", "asked"), raw_rows.time)
+    rows = raw_rows.raw_rows(_BATCH, (batch_id,), names, times)
+    return _batch(rows[0]) if rows else None
 
 
 def is_own(account: Account, batch_id: str) -> bool:
@@ -77,14 +100,8 @@ def batches_of(
 
 def queries_of(shown: BatchView, *, first: int, most: int) -> QueryPage:
     """The batch's queries from the place `first` on, with their transactions."""
-    # In SQL's own words as well: putting them together took three times as long as the reading.
-    rows = Query.objects.raw(
-        "SELECT query.*, job.wait_code || ' ' || job.waits_for AS job_reason "
-        "FROM queries_query AS query "
-        "LEFT JOIN queries_blockjob AS job ON job.id = query.job_id "
-        "WHERE query.batch_id = %s AND query.place >= %s ORDER BY query.place LIMIT %s",
-        (shown.id, first, most + 1),
-    )
+    names = (*_QUERY_COLUMNS, "job_reason")
+    rows = raw_rows.raw_rows(_QUERIES, (shown.id, first, most + 1), names, _QUERY_CONVERTED)
     found = views_of(rows, shown)
     return QueryPage(found[:most], found[most].place if len(found) > most else None)
 
@@ -94,7 +111,7 @@ def query_at(shown: BatchView, place: int) -> QueryView | None:
     return found[0] if found and found[0].place == place else None
 
 
-def views_of(rows: Iterable[Query], shown: BatchView) -> tuple[QueryView, ...]:
+def views_of(rows: Iterable[Row], shown: BatchView) -> tuple[QueryView, ...]:
     """Some of the batch's queries, in their order."""
     found = list(rows)
     sent = transactions_of(found)
@@ -108,13 +125,16 @@ def rows_of(shown: BatchView) -> QuerySet[Query]:
     return rows.annotate(job_reason=waiting.OF_A_JOB)
 
 
-def transactions_of(rows: Iterable[Query]) -> Mapping[int, SentTransaction]:
+def transactions_of(rows: Iterable[Row]) -> Mapping[int, SimpleNamespace]:
     """Those of all the rows, each once: hundreds of queries share one."""
     ids = {getattr(row, column) for row in rows for column in _TRANSACTION_OF.values()} - {None}
-    return SentTransaction.objects.only(*_TRANSACTION_COLUMNS).in_bulk(ids) if ids else {}
+    statement = _TRANSACTIONS.format(", ".join(["%s"] * len(ids)))
+    names, converted = _TRANSACTION_COLUMNS, {"hashes": raw_rows.from_json}
+    found = raw_rows.raw_rows(statement, tuple(ids), names, converted) if ids else []
+    return {each.id: each for each in found}
 
 
-def _batch(row: Batch) -> BatchView:
+def _batch(row: Batch | SimpleNamespace) -> BatchView:
     return BatchView(
         id=row.id,
         status=BatchStatus(row.status),
@@ -128,7 +148,7 @@ def _batch(row: Batch) -> BatchView:
     )
 
 
-def _error(row: Batch) -> ErrorView | None:
+def _error(row: Batch | SimpleNamespace) -> ErrorView | None:
     if row.status != BatchStatus.REJECTED:
         return None
     return ErrorView(
@@ -137,8 +157,8 @@ def _error(row: Batch) -> ErrorView | None:
 
 
 def query_view(
-    row: Query,
-    sent: Mapping[int, SentTransaction],
+    row: Row,
+    sent: Mapping[int, SimpleNamespace],
     *,
     done: bool,
     error: ErrorView | None = None,
@@ -162,7 +182,7 @@ def query_view(
 
 
 def _steps(
-    row: Query, transactions: Mapping[int, SentTransaction], error: ErrorView | None
+    row: Row, transactions: Mapping[int, SimpleNamespace], error: ErrorView | None
 ) -> Iterator[StepView]:
     """An error stands at the step that was not completed."""
     for name, (began_at, completed_at, column) in _COLUMNS_OF.items():
@@ -190,17 +210,18 @@ def _status(began: datetime | None, completed: datetime | None) -> StepStatus | 
     return StepStatus.IN_PROGRESS if completed is None else StepStatus.COMPLETED
 
 
-def _hash(sent: SentTransaction) -> str:
+def _hash(sent: SimpleNamespace) -> str:
     """The one that was mined, or the newest that was sent."""
-    return sent.mined_hash or (sent.hashes[-1] if sent.hashes else "")
+    return str(sent.mined_hash or (sent.hashes[-1] if sent.hashes else ""))
 
 
-def _registry(row: Query, sent: Mapping[int, SentTransaction]) -> str:
+def _registry(row: Row, sent: Mapping[int, SimpleNamespace]) -> str:
     for key in (row.account_transaction_id, row.header_transaction_id):
         if key is not None and key in sent:
-            return sent[key].to
+            return str(sent[key].to)
     return ""
 
 
-def _values(row: Query) -> tuple[ValueView, ...]:
-    return tuple(ValueView(name, word) for name, word in shown_values(row.words).items())
+def _values(row: Row) -> tuple[ValueView, ...]:
+    words = {**(row.values or {}), **(row.slot_values or {})}
+    return tuple(ValueView(name, word) for name, word in shown_values(words).items())
