@@ -15,8 +15,7 @@ from queries.api.submitting import submitted
 from queries.proving.header_fields import HeaderField
 from queries.proving.witnesses import AccountField
 from queries.routes import Chain, Routes
-from queries.rules_from_routes import rules_from
-from queries.schema.batch_rules import BatchLimits
+from queries.schema.batch_rules import BatchLimits, rules_from
 from queries.schema.batch_schema import read_batch
 from queries.schema.places import Place
 from queries.schema.strict_json import read_json

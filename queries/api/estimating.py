@@ -28,9 +28,8 @@ from queries.pipeline.chains import Chains
 from queries.pipeline.estimate import BlockEstimate, Estimate, Price, estimate
 from queries.pipeline.wanted import TIMESTAMP
 from queries.routes import Routes
-from queries.rules_from_routes import rules_from
 from queries.schema.batch_request import BatchRequest, BlockNumber, BlockTimestamp
-from queries.schema.batch_rules import BatchLimits
+from queries.schema.batch_rules import BatchLimits, rules_from
 from queries.schema.batch_schema import read_batch
 
 AT_ONCE = 2  # in this process: the other threads serve what asks nobody

@@ -28,9 +28,7 @@ from queries.errors import FEE_MISSING, no_such_batch
 from queries.reading import batches as reading
 from queries.reading.views import BatchView, QueryView, StepView
 from queries.routes import Routes
-from queries.rules_from_routes import rules_from
-from queries.schema.batch_rules import BatchLimits
-from queries.schema.chain_names import read_chain
+from queries.schema.batch_rules import BatchLimits, read_chain, rules_from
 from queries.schema.places import WHOLE_BODY
 from queries.schema.requests import LaterRequest, read_body
 from queries.statuses import BatchStatus, StepStatus

@@ -8,8 +8,7 @@ from queries import intake
 from queries.errors import WEBHOOK_MALFORMED
 from queries.models import Batch
 from queries.routes import Routes
-from queries.rules_from_routes import rules_from
-from queries.schema.batch_rules import BatchLimits
+from queries.schema.batch_rules import BatchLimits, rules_from
 from queries.schema.batch_schema import read_batch
 from queries.webhooks import is_private
 

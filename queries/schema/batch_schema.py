@@ -34,8 +34,7 @@ from .batch_request import (
     BlockTimestamp,
     WebhookRequest,
 )
-from .batch_rules import BatchLimits, BatchRules
-from .chain_names import check_route, read_chain
+from .batch_rules import BatchLimits, BatchRules, check_route, read_chain
 from .places import WHOLE_BODY, Place
 from .requests import read_body
 from .wording import listed, quoted
