@@ -24,8 +24,6 @@ from queries.schema.batch_request import BlockNumber, BlockTimestamp
 from queries.schema.requests import DECIMAL
 from queries.statuses import ENDED, BatchStatus, StepName, StepStatus
 
-REJECTED_FOR = f"For programs, one of: {', '.join(rejection_codes())}."
-WAITS_FOR = f"What waitsFor says, for programs. One of: {', '.join(wait_codes())}."
 ID_PATTERN = "^[0-7][0-9A-HJKMNP-TV-Z]{25}$"
 
 
@@ -48,6 +46,10 @@ Moment = Annotated[
 Id = Annotated[str, WithJsonSchema({"type": "string", "pattern": ID_PATTERN})]
 Prop = Annotated[str, _enum(AccountField.__members__)]
 HeaderName = Annotated[str, _enum(HeaderField.__members__)]
+RejectionCode = Annotated[
+    str,
+    Field(description="For programs: one of the codes of a batch.", examples=rejection_codes()),
+]
 QueryStatus = Annotated[str, _enum(["IN_PROGRESS", "DONE", "REJECTED"])]
 
 
@@ -84,14 +86,20 @@ class Submitted(Answer):
 
 
 class Rejection(Answer):
-    code: str = Field(description=REJECTED_FOR)
+    code: RejectionCode
     message: str
     step: StepName | None
     retryable: bool
 
 
 WaitsFor = Annotated[str | None, Field(description="What it waits for, in a sentence.")]
-WaitCode = Annotated[str | None, Field(description=WAITS_FOR)]
+WaitCode = Annotated[
+    str | None,
+    Field(
+        description="What waitsFor says, for programs: one of the codes of a batch.",
+        examples=wait_codes(),
+    ),
+]
 
 
 class Batch(Answer):
@@ -111,7 +119,7 @@ class Batch(Answer):
 
 class StepFault(Answer):
     error: str
-    code: str = Field(description=REJECTED_FOR)
+    code: RejectionCode
     retryable: bool
 
 

@@ -38,6 +38,7 @@ class BatchRules:
     routes: AbstractSet[tuple[int, int]]  # source, destination
     ens_chains: AbstractSet[int]
     chain_names: Mapping[int, str] = field(default_factory=dict)  # what people call them
+    registries: str = ""  # of each route, in a sentence
 
 
 def rules_from(routes: Routes, limits: BatchLimits) -> BatchRules:
@@ -49,7 +50,12 @@ def rules_from(routes: Routes, limits: BatchLimits) -> BatchRules:
     }
     ens_chains = {chain.id for chain in routes.chains.values() if chain.ens_registry}
     called = {chain.id: chain.name for chain in routes.chains.values()}
-    return BatchRules(limits, names, routes.registries.keys(), ens_chains, called)
+    registries = [
+        f"{each.source} to {each.destination} ({each.kind}) at {each.address}"
+        for each in routes.registries.values()
+    ]
+    told = f"The registries here: {'; '.join(registries)}." if registries else ""
+    return BatchRules(limits, names, routes.registries.keys(), ens_chains, called, told)
 
 
 def read_chain(text: str, place: Place, rules: BatchRules) -> int:
@@ -69,6 +75,7 @@ def read_chain(text: str, place: Place, rules: BatchRules) -> int:
         CHAIN_UNSUPPORTED,
         f"{place}: no chain {quoted(text)} is configured here. {there}.",
         path=place.path,
+        detail=rules.registries,
     )
 
 

@@ -9,6 +9,7 @@ from pydantic import BaseModel
 from pydantic.json_schema import GenerateJsonSchema, models_json_schema
 
 Schema = dict[str, Any]
+KEY = "x-key"  # what the keys of a map are, for the tables of the docs page
 _IN = "#/components/schemas/"
 
 
@@ -73,12 +74,13 @@ class Member:
     required: bool
 
 
+@cache
 def members_of(
     model: type[BaseModel], mode: Literal["validation", "serialization"]
-) -> list[Member]:
+) -> tuple[Member, ...]:
     """All members below a model, in their order."""
     held = schemas_of([model], mode)
-    return list(_members(held[model.__name__], "", held))
+    return tuple(_members(held[model.__name__], "", held))
 
 
 def _members(schema: Schema, path: str, held: Mapping[str, Schema]) -> Iterator[Member]:
@@ -96,7 +98,7 @@ def _members(schema: Schema, path: str, held: Mapping[str, Schema]) -> Iterator[
 
 def _target(schema: Schema, held: Mapping[str, Schema]) -> tuple[Schema, str, str]:
     """The schema of the object that a member holds, the way to it, and what the member is."""
-    suffix, kind, ends = "", "", ""
+    suffix, kind, ends, is_map = "", "", "", False
     while True:
         if "anyOf" in schema:
             schema = next(each for each in schema["anyOf"] if each.get("type") != "null")
@@ -106,10 +108,10 @@ def _target(schema: Schema, held: Mapping[str, Schema]) -> tuple[Schema, str, st
         elif schema.get("type") == "array":
             suffix, kind, schema = f"{suffix}[]", f"{kind}list of ", schema["items"]
         elif isinstance(schema.get("additionalProperties"), dict):
-            suffix, kind = f"{suffix}.…", f"{kind}object of "
-            schema = schema["additionalProperties"]
+            suffix = f"{suffix}.<{schema.get(KEY, 'name')}>"
+            schema, is_map = schema["additionalProperties"], True
         else:
-            return schema, suffix, f"{kind}{_kind(schema)}{ends}"
+            return schema, suffix, f"{kind}{'object' if is_map else _kind(schema)}{ends}"
 
 
 def _kind(schema: Schema) -> str:

@@ -35,7 +35,7 @@ from queries.errors import (
 from queries.proving.header_fields import HeaderField
 from queries.proving.witnesses import AccountField
 
-from .json_schema import member_of, schema_of
+from .json_schema import KEY, member_of, schema_of
 from .places import Place
 from .wording import kind_of, listed, quoted
 
@@ -160,6 +160,7 @@ class Block(Body):
         description="Accounts at that block: by address, in letters of any case, or by ENS name "
         "where the source chain has names. The nodes say which address the name stood for at the "
         "block; the proof is of that address.",
+        json_schema_extra={KEY: "account"},
     )
 
 
@@ -268,7 +269,8 @@ def _left_out() -> Any:
     return None
 
 
-Blocks = dict[str, dict[str, Block]]
+_OfAChain = Annotated[dict[str, Block], Field(json_schema_extra={KEY: "block"})]
+Blocks = Annotated[dict[str, _OfAChain], Field(json_schema_extra={KEY: "chain"})]
 _DATA = (
     "What to prove: blocks, by the id of their source chain. A block is named `block:` and its "
     "number, or `timestamp:` and Unix seconds: the last block that is not younger."

@@ -130,7 +130,10 @@ def test_unknown_fields_at_the_top_are_taken_and_those_inside_are_errors(place: 
 
 def test_names_that_the_operator_has_not_set_and_empty_entries_are_refused(place: Place) -> None:
     unknown = place.submit(request({31337: {1: accounts(HOLDER)}}) | {"destinationChainId": "SN"})
-    assert (unknown.status_code, unknown.json()["code"]) == (400, "chain_unsupported")
+    told = unknown.json()
+    assert (unknown.status_code, told["code"]) == (400, "chain_unsupported")
+    assert all(alias in told["error"] for alias in ("31337", "Chain 31337", *ALIASES))
+    assert place.service.registries[31337, 31337] in told["detail"]
     empty: list[Any] = [{}, {"accounts": {}}, {"accounts": {HOLDER: {}}}, {"header": []}]
     for nothing in empty:
         answer = place.submit(request({31337: {1: nothing}}))
@@ -141,6 +144,10 @@ def test_connections_need_no_key(place: Place) -> None:
     answer = requests.get(f"{place.service.url}/chain-connections", timeout=30)
     (connection,) = answer.json()["connections"]
     assert connection["originChainId"] == connection["destinationChainId"] == "31337"
+    chain = {"name": "Chain 31337", "aliases": list(ALIASES)}
+    assert connection["origin"] == connection["destination"] == chain
+    registry = place.service.registries[31337, 31337]
+    assert (connection["kind"], connection["registry"]) == ("native", registry)
 
 
 def test_a_rejected_batch_has_no_error_at_the_top(place: Place) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 KNOWN = {
     "$ref", "additionalProperties", "anyOf", "const", "default", "description", "enum", "examples",
     "format", "items", "maxLength", "maximum", "minimum", "pattern", "properties", "required",
-    "type",
+    "type", "x-key",
 }  # fmt: skip
 TYPES: dict[str, type | tuple[type, ...]] = {
     "object": dict, "array": list, "string": str, "integer": int, "boolean": bool,
