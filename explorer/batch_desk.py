@@ -11,7 +11,7 @@ from accounts import api_keys
 from accounts.key_check import count_request
 from accounts.sessions import account_of
 from queries.api.estimating import estimated
-from queries.api.submitting import submitted
+from queries.api.views import submitted
 from queries.proving.header_fields import HeaderField
 from queries.proving.witnesses import AccountField
 from queries.routes import Chain, Routes

@@ -11,6 +11,7 @@ from datetime import datetime, timedelta
 
 from django.conf import settings
 from django.db import IntegrityError, transaction
+from django.db.models import Count, Sum
 from django.utils import timezone
 from ulid import ULID
 
@@ -18,8 +19,6 @@ from accounts.counting import counted
 from accounts.errors import Refusal
 from accounts.models import Account
 from accounts.rate_limits import DAY, spend
-from queries.asked_fields import header_bits
-from queries.batch_turns import next_turn
 from queries.durable import durably
 from queries.engines.waking import wake
 from queries.errors import (
@@ -30,9 +29,10 @@ from queries.errors import (
     MORE_FACTS_THAN_A_DAY,
     TOO_MANY_FACTS,
 )
+from queries.fact_names import header_bits
 from queries.limits import Limits
 from queries.models import Batch, Head, Query
-from queries.query_rows import ready_to_insert
+from queries.raw_rows import ready_to_insert
 from queries.routes import Routes
 from queries.schema.addresses import Address
 from queries.schema.batch_request import (
@@ -226,3 +226,16 @@ def _write_account(query: Query, asked: AccountRequest) -> None:
     query.props = sum(1 << prop for prop in asked.props)
     query.slots = [slot.hex() for slot in asked.slots]
     query.slot_count = len(query.slots)
+
+
+# Rather more than a prover takes: with less, a very large batch of long ago would come before all
+# new ones. Proving one account takes a node some 20 ms and a prover some 15.
+OF_A_BATCH, OF_A_QUERY = timedelta(milliseconds=200), timedelta(milliseconds=50)
+
+
+def next_turn(owner: Account, now: datetime, own: int) -> datetime:
+    """For a new batch with `own` queries: after all that is still open of its owner."""
+    waiting = Batch.objects.filter(owner=owner, ended=None)
+    found = waiting.aggregate(batches=Count("*"), queries=Sum("asked_queries"))
+    batches, queries = int(found["batches"]), int(found["queries"] or 0) + own
+    return now + batches * OF_A_BATCH + queries * OF_A_QUERY

@@ -7,7 +7,7 @@ numbers are shorter or not exact.
 """
 
 from collections.abc import Mapping
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from django.conf import settings
 from django.db import models
@@ -15,8 +15,17 @@ from django.db.models.expressions import Combinable
 from django.db.models.functions import Greatest
 from django.utils import timezone
 
-from queries.bytes_field import BytesField
 from queries.statuses import BatchStatus
+
+
+class BytesField(models.BinaryField):  # type: ignore[type-arg]  # takes no types at run time
+    """It gives bytes, where Django leaves it to the database's driver to give a memoryview."""
+
+    if TYPE_CHECKING:
+        _pyi_private_get_type: bytes
+
+    def from_db_value(self, value: bytes | memoryview | None, *_: object) -> bytes | None:
+        return None if value is None else bytes(value)
 
 
 class Leased(models.Model):
@@ -37,7 +46,7 @@ class Leased(models.Model):
 
 
 class InTurn(Leased):
-    """A row of which an account may have many: see batch_turns.py."""
+    """A row of which an account may have many: see `intake.next_turn`."""
 
     turn = models.DateTimeField(default=timezone.now)
     # By the later of the two: a row that is due again and again goes behind others each time.
@@ -442,7 +451,7 @@ class Head(models.Model):
 
 
 class DailyCount(models.Model):
-    """How much of something a day (UTC) has brought; see daily_counts.py."""
+    """How much of something a day (UTC) has brought; see counters.py."""
 
     day = models.DateField()
     what = models.CharField(max_length=20)

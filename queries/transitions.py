@@ -14,11 +14,10 @@ from django.db.models import F, OuterRef, Q, QuerySet, Subquery
 from django.db.models.functions import Coalesce
 from ulid import ULID
 
-from queries import query_rows
-from queries.daily_counts import FACTS, REJECTED, count, of_done_batches
+from queries import raw_rows
+from queries.counters import FACTS, REJECTED, count, count_new_facts, of_done_batches
 from queries.models import Batch, BlockJob, Query, SentTransaction, WebhookDelivery
 from queries.pipeline.queue import shared_now
-from queries.route_records import count_new_facts
 from queries.statuses import ENDED, BatchStatus, StepName
 
 log = logging.getLogger("tacitus.prover")
@@ -112,7 +111,7 @@ def finish(values: Mapping[int, Mapping[str, str]]) -> None:
         facts = sum(len(values[query.pk]) for query in queries if query.values is None)
         for query in queries:
             query.keep(values[query.pk])
-        query_rows.update(queries, ["values", "slot_values"])
+        raw_rows.update(queries, ["values", "slot_values"])
         for of_account, last in (
             (True, StepName.ACCOUNT_ACCUMULATED),
             (False, StepName.HEADER_ACCUMULATED),

@@ -210,7 +210,7 @@ class WebhookSecret(Answer):
     secret: str
 
 
-class Chain(Answer):
+class NamedChain(Answer):
     name: str
     aliases: list[str] = Field(description="Names that requests may use in place of the id.")
 
@@ -218,8 +218,8 @@ class Chain(Answer):
 class Connection(Answer):
     origin_chain_id: Number
     destination_chain_id: Number
-    origin: Chain
-    destination: Chain
+    origin: NamedChain
+    destination: NamedChain
     kind: RegistryKind
     registry: str
 

@@ -22,8 +22,7 @@ from queries.api.answers import (
     answer,
 )
 from queries.api.bodies import json_body
-from queries.api.submitting import submitted
-from queries.api.views import GREATEST_PLACE
+from queries.api.views import GREATEST_PLACE, submitted
 from queries.errors import FEE_MISSING, no_such_batch
 from queries.reading import batches as reading
 from queries.reading.views import BatchView, QueryView, StepView

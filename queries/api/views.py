@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_POST, require_safe
@@ -10,15 +11,14 @@ from accounts.errors import Refusal
 from accounts.key_check import with_api_key
 from accounts.models import ApiKey
 from accounts.site_address import site_address
-from queries import routes as routes_file
 from queries.api.answers import (
     Batch,
     BatchAnswer,
     BatchData,
     Batches,
-    Chain,
     Connection,
     Connections,
+    NamedChain,
     StatusAnswer,
     Submitted,
     Warned,
@@ -28,15 +28,17 @@ from queries.api.answers import (
 )
 from queries.api.bodies import json_body
 from queries.api.parameters import LIMIT, cursor, flag, malformed, number
-from queries.api.submitting import submitted
 from queries.cancellation import cancel
-from queries.errors import MISSING_FIELD, no_such_batch
-from queries.intake import IDEMPOTENCY_KEY
+from queries.errors import MISSING_FIELD, WEBHOOK_MALFORMED, no_such_batch
+from queries.intake import IDEMPOTENCY_KEY, accept
+from queries.models import Batch as StoredBatch
 from queries.reading import batches as reading
-from queries.routes import Routes
-from queries.schema.batch_rules import BatchLimits
+from queries.routes import Chain, Routes
+from queries.schema.batch_rules import BatchLimits, rules_from
+from queries.schema.batch_schema import read_batch
 from queries.schema.wording import listed
 from queries.statuses import BatchStatus
+from queries.webhooks import is_private
 
 BATCH_ID, DETAILS, FROM_QUERY = "batchQueryId", "details", "fromQuery"
 STATUS = "status"
@@ -56,6 +58,21 @@ def submit_batch_query(
     page = f"{site_address(request)}/explorer/query/{batch.id}"
     warnings = [Warned(**each) for each in batch.warnings]
     return answer(Submitted(internal_id=batch.id, page=page, warnings=warnings))
+
+
+def submitted(
+    key: ApiKey, content: object, idempotency_key: str | None, routes: Routes, limits: BatchLimits
+) -> StoredBatch:
+    """The same for the API and for a page."""
+    asked = read_batch(content, rules_from(routes, limits))
+    if asked.webhook and not settings.WEBHOOKS_TO_PRIVATE and is_private(asked.webhook.url):
+        raise Refusal(
+            WEBHOOK_MALFORMED,
+            "webhook.url names this machine or a private network, where no webhook is sent. The "
+            "operator can allow it with WEBHOOKS_TO_PRIVATE.",
+            path="webhook.url",
+        )
+    return accept(key.owner, asked, idempotency_key, routes)
 
 
 @csrf_exempt
@@ -139,8 +156,8 @@ def chain_connections(_request: HttpRequest, routes: Routes) -> HttpResponse:
     return answer(Connections(connections=connections))
 
 
-def _about(chain: routes_file.Chain) -> Chain:
-    return Chain(name=chain.name, aliases=list(chain.aliases))
+def _about(chain: Chain) -> NamedChain:
+    return NamedChain(name=chain.name, aliases=list(chain.aliases))
 
 
 def _asked_status(request: HttpRequest) -> BatchStatus | None:

@@ -2,7 +2,7 @@
 
 import django.db.models.deletion
 import django.utils.timezone
-import queries.bytes_field
+import queries.models
 from django.conf import settings
 from django.db import migrations, models
 
@@ -54,7 +54,7 @@ class Migration(migrations.Migration):
                 ('sender', models.CharField(max_length=42)),
                 ('nonce', models.PositiveBigIntegerField()),
                 ('to', models.CharField(default='', max_length=42)),
-                ('raw', queries.bytes_field.BytesField()),
+                ('raw', queries.models.BytesField()),
                 ('hashes', models.JSONField(default=list)),
                 ('max_fee', models.CharField(max_length=64)),
                 ('gas_limit', models.PositiveBigIntegerField()),
@@ -138,7 +138,7 @@ class Migration(migrations.Migration):
                 ('source', models.PositiveBigIntegerField()),
                 ('destination', models.PositiveBigIntegerField()),
                 ('block', models.PositiveBigIntegerField()),
-                ('header', queries.bytes_field.BytesField(default=b'')),
+                ('header', queries.models.BytesField(default=b'')),
                 ('block_hash', models.CharField(default='', max_length=64)),
             ],
             options={
@@ -162,7 +162,7 @@ class Migration(migrations.Migration):
             name='KeptProof',
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('call', queries.bytes_field.BytesField()),
+                ('call', queries.models.BytesField()),
                 ('job', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='kept_proofs', to='queries.blockjob')),
             ],
         ),

@@ -16,12 +16,12 @@ from itertools import accumulate, pairwise
 from django.db import transaction
 from django.db.models import Q, QuerySet
 
-from queries import query_rows
+from queries import raw_rows
 from queries.chain.errors import CallReverted, TooMuchGas, TransactionRefused
 from queries.chain.sender import Destination
 from queries.chain.signer import Fees
 from queries.chain.solidity import AsIf
-from queries.daily_counts import GAS, count
+from queries.counters import GAS, count
 from queries.models import Batch, ChainCost, Query, SentTransaction, Share, TransactionOfJob
 from queries.pipeline.pieces import Call, HashCall, Part, Piece, join
 from queries.pipeline.queue import shared_now
@@ -305,7 +305,7 @@ def _note_spent(batches: Collection[str]) -> None:
     every = [query for of_batch in queries.values() for query in of_batch]
     for query in every:
         query.cost = f"{costs[query.pk]:064x}" if query.pk in costs else ""
-    query_rows.update(every, ["cost"])
+    raw_rows.update(every, ["cost"])
     Batch.objects.bulk_update(
         [Batch(id=batch, spent=f"{sum(each.values()):064x}") for batch, each in spent.items()],
         ["spent"],

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import zip_longest
 
-from queries.asked_fields import account_fields
+from queries.fact_names import account_fields
 from queries.models import Query
 from queries.pipeline.wanted import Missing
 from queries.proving.account_proofs import AccountProof

@@ -14,7 +14,7 @@ from django.db import transaction
 from django.db.models import BooleanField, Exists, ExpressionWrapper, OuterRef, Q
 
 from accounts.times import spoken
-from queries import query_rows, transitions
+from queries import raw_rows, transitions
 from queries.chain.ens import EnsFault, addresses
 from queries.chain.errors import NodesLie, TimeTooEarly
 from queries.chain.source import ChainHead, SourceChain
@@ -212,7 +212,7 @@ def _find_batchs_accounts(lease: Lease[Batch], chains: Chains) -> Reason | None:
             find_accounts(chains, chains.source(source).header(block), some)
         except EnsFault as fault:
             raise Unprovable(fault.code, str(fault), NAMELESS, retryable=fault.retryable) from None
-        query_rows.update(some, ["account"])
+        raw_rows.update(some, ["account"])
     return None
 
 

@@ -3,7 +3,6 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from queries.asked_fields import account_fields, header_names
 from queries.chain.registry import (
     UNKNOWN,
     AccountFieldRead,
@@ -13,6 +12,7 @@ from queries.chain.registry import (
     SlotRead,
     TimestampRead,
 )
+from queries.fact_names import account_fields, header_names
 from queries.models import Query
 from queries.proving.header_fields import HeaderField
 from queries.proving.headers import Header

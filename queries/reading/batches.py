@@ -8,11 +8,10 @@ from types import SimpleNamespace
 from django.db.models import QuerySet
 
 from accounts.models import Account
-from queries import waiting
-from queries.asked_fields import account_fields, header_names
-from queries.fact_names import shown_values
+from queries import raw_rows
+from queries.fact_names import account_fields, header_names, shown_values
 from queries.models import Batch, Query
-from queries.reading import raw_rows
+from queries.reading import waiting
 from queries.reading.views import (
     BatchPage,
     BatchView,

@@ -10,9 +10,9 @@ from django.db.models import QuerySet
 from queries.models import Query
 from queries.proving.header_fields import HeaderField
 from queries.reading.batches import query_view, transactions_of
+from queries.reading.slices import in_portions
 from queries.reading.views import QueryView
 from queries.statuses import BatchStatus
-from queries.wide_queries import in_portions
 
 BLOCK_AT_TIME = "BLOCK_AT_TIMESTAMP"
 

@@ -7,7 +7,7 @@ from datetime import date, timedelta
 
 from django.db.models import Min, Sum
 
-from queries.daily_counts import DONE, FACTS, GAS, LONGER, REJECTED, WITHIN, done_within
+from queries.counters import DONE, FACTS, GAS, LONGER, REJECTED, WITHIN, done_within
 from queries.models import DailyCount
 
 __all__ = ["WITHIN", "Brought", "DayFigures", "Figures", "Took", "figures", "within_which"]

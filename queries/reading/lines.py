@@ -6,8 +6,8 @@ from django.db.models import Case, JSONField, QuerySet, When
 
 from queries.fact_names import shown_values
 from queries.models import Query
+from queries.reading.slices import MOST_OF_NARROW
 from queries.reading.views import ValueView
-from queries.wide_queries import MOST_OF_NARROW
 
 COLUMNS = (
     "batch_id", "place", "source", "block", "account", "name", "slot_count", "values", "ended",

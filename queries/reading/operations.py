@@ -11,7 +11,7 @@ from django.db.models import Case, Count, Exists, Min, OuterRef, Q, Sum, Value, 
 from ulid import ULID
 
 from queries.chain.errors import NodesLimited, NodesRefuse, NodesUnreachable
-from queries.daily_counts import DONE, FACTS, LONGER, REJECTED, TOOK, WITHIN, done_within
+from queries.counters import DONE, FACTS, LONGER, REJECTED, TOOK, WITHIN, done_within
 from queries.models import (
     Batch,
     BlockJob,

@@ -11,9 +11,9 @@ from django.db.models import Count, Max, Min, Q
 from queries.models import Query
 from queries.reading.batches import rows_of, views_of
 from queries.reading.views import BatchView, QueryPage
+from queries.reading.waiting import OF_A_JOB, reason_of
 from queries.statuses import StepName
 from queries.wait_reasons import Reason
-from queries.waiting import OF_A_JOB, reason_of
 
 
 @dataclass(frozen=True, slots=True)

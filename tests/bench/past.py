@@ -17,7 +17,7 @@ from ulid import ULID
 
 from accounts.models import Account
 from accounts.wallets import Wallet
-from queries.daily_counts import DONE, FACTS, GAS, REJECTED, WITHIN, count, done_within
+from queries.counters import DONE, FACTS, GAS, REJECTED, WITHIN, count, done_within
 from queries.models import (
     Batch,
     BlockJob,

@@ -6,7 +6,7 @@ import pytest
 from playwright.sync_api import Page, expect
 from pytest_django.live_server_helper import LiveServer
 
-from queries import daily_counts
+from queries import counters
 from queries.models import Batch
 from queries.statuses import BatchStatus
 from tests.accessibility import grave_faults
@@ -41,7 +41,7 @@ def batch_id(live_server: LiveServer) -> str:  # noqa: ARG001  (its database)
     """The newest of a service that has proven something on most days."""
     for day in range(20):
         counts = {"facts": 12 * day, "gas": day * 900_000, "batches_done": day, "done_later": day}
-        daily_counts.count(datetime.now(UTC) - timedelta(days=day), counts)
+        counters.count(datetime.now(UTC) - timedelta(days=day), counts)
     return _submitted(make_key())
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from django.test import Client
 
-from queries import daily_counts
+from queries import counters
 from queries.models import Batch
 from queries.statuses import BatchStatus
 from tests.queries.api.served_api import HERE, SEPOLIA, make_key, submitted
@@ -84,7 +84,7 @@ def test_whatever_it_is_told_was_seen_it_answers(seen: str) -> None:
 
 
 def test_what_was_proven_is_told_in_digits_charts_and_tables() -> None:
-    daily_counts.count(
+    counters.count(
         datetime.now(UTC),
         {"facts": 1_234, "gas": 123_400_000, "batches_done": 40, "done_within_15": 40},
     )

@@ -7,8 +7,8 @@ from django.test import Client
 from ulid import ULID
 
 from queries.models import Batch, Query
+from queries.reading.slices import SLOTS_AT_ONCE
 from queries.statuses import BatchStatus
-from queries.wide_queries import SLOTS_AT_ONCE
 from tests.explorer.on_record import ADDRESS, BLOCK, ask_balances, prove
 from tests.queries.api.served_api import HERE, SEPOLIA
 from tests.queries.api.worked_batches import HASHES

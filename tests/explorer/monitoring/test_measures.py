@@ -16,7 +16,7 @@ from tests.explorer.monitoring.exposed import exposed
 from tests.explorer.monitoring.watched_service import ETHER, WATCHED, make_service, wei
 from tests.queries.api.served_api import HERE, ROUTES, SEPOLIA, WALLET, make_key, submitted
 from tests.queries.api.worked_batches import send_transaction
-from tests.queries.test_daily_counts import FAILURE
+from tests.queries.test_counters import FAILURE
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.urls(HERE)]
 

@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from django.db.models import Sum
 
-from queries import daily_counts, transitions
+from queries import counters, transitions
 from queries.models import Batch, BlockJob, DailyCount, Query, SentTransaction
 from queries.pipeline.fees import note_final, settle_costs
 from queries.pipeline.transactions import reopen
@@ -42,7 +42,7 @@ def _counts() -> dict[str, int]:
     """
     Without how long it took, which no two runs take, and of all days: midnight may come between.
     """
-    counted = DailyCount.objects.exclude(what=daily_counts.TOOK)
+    counted = DailyCount.objects.exclude(what=counters.TOOK)
     return dict(counted.values_list("what").annotate(Sum("amount")))
 
 
@@ -85,7 +85,7 @@ def test_a_count_is_undone_with_what_it_counts(monkeypatch: pytest.MonkeyPatch) 
      (14_401, "later"), (-3, "within_5")],
 )  # fmt: skip
 def test_how_long_it_took_falls_into_one_bucket(took: float, name: str) -> None:
-    counts = daily_counts.of_done_batches([timedelta(seconds=took)])
+    counts = counters.of_done_batches([timedelta(seconds=took)])
     seconds = max(round(took), 0)
     assert counts == {"batches_done": 1, f"done_{name}": 1, "done_seconds": seconds}
 
@@ -136,7 +136,7 @@ def test_workers_that_end_batches_at_once_count_each_of_them() -> None:
 def test_days_are_read_with_those_that_brought_nothing() -> None:
     now = datetime.now(UTC)
     for days, amounts in ((40, {"facts": 7, "batches_done": 1}), (1, {"facts": 3, "gas": 9})):
-        daily_counts.count(now - timedelta(days=days), amounts)
+        counters.count(now - timedelta(days=days), amounts)
     read = figures(now.date())
     assert read.whole == Brought(done=1, rejected=0, facts=10, gas=9)
     assert len(read.days) == 30
