@@ -15,13 +15,13 @@ from accounts.errors import Refusal
 from accounts.key_check import count_form
 from accounts.sessions import account_of
 from accounts.signed_in_forms import form_of_someone_signed_in
-from accounts.webhook_secrets import webhook_secret
 from explorer.page_links import PageLinks
 from explorer.wiring import cancel, replay
 from queries.reading.batches import batches_of, is_batch_id
 from queries.reading.deliveries import deliveries_of
 from queries.reading.spending import MOST_ADDED, spending_of
 from queries.statuses import BatchStatus
+from queries.webhooks import webhook_secret
 
 NEWEST_BATCHES, NEWEST_DELIVERIES = 10, 5
 BATCHES_A_PAGE, DELIVERIES_A_PAGE = 50, 25

@@ -17,7 +17,7 @@ from queries.api.endpoint import Endpoint, by_status, every_refusal
 from queries.api.examples import ANSWERS, BODIES
 from queries.api.openapi import document
 from queries.api.proof_views import PROOF_PARTS
-from queries.api.webhook_description import TOLD, pauses
+from queries.api.webhook_views import SENT_HEADERS, pauses
 from queries.schema.batch_rules import BatchLimits
 from queries.schema.json_schema import members_of
 from queries.webhooks import MOST_FACTS, WHOLE
@@ -55,7 +55,7 @@ def api_page(
             "refusals": every_refusal(endpoints),
             "batch_codes": batch_codes(),
             "proof_parts": PROOF_PARTS,
-            "webhook_headers": TOLD,
+            "webhook_headers": SENT_HEADERS,
             "most_facts": MOST_FACTS,
             "webhook_pauses": pauses(),
             "webhook_seconds": f"{WHOLE:.0f}",

@@ -273,7 +273,7 @@ ANSWERS: dict[str, dict[str, Any]] = {
     "Batches": {"batches": [_WAITING, _BATCH], "cursor": None},
     "Deliveries": {"deliveries": [_DELIVERY], "cursor": None},
     "Delivery": _DELIVERY,
-    "WebhookSecret": {"secret": "whs_6f1c0d5ab7e94f3288d1a05be2c47a93d0e16f52"},
+    "WebhookSecret": {"secret": "whsec_bxwNWrfpTzKI0aBb4sR6k9DhbxwNWrfpTzKI0aBb4sQ="},
     "Event": EVENT,
     "Proof": _PROOF,
     "Connections": {

@@ -11,7 +11,7 @@ from accounts.key_check import HEADER, PARAMETER
 from queries.api.answers import Error, Event
 from queries.api.endpoint import ANYWHERE, Endpoint, by_status, every_refusal
 from queries.api.examples import ANSWERS, BODIES
-from queries.api.webhook_description import webhooks
+from queries.api.webhook_views import webhooks
 from queries.schema.batch_rules import BatchLimits
 from queries.schema.json_schema import Schema, reference, schemas_of
 

@@ -1,4 +1,4 @@
-"""The webhooks of the key's owner: what was sent, once more, and the secret that signs them."""
+"""The webhooks of the key's owner: what was sent, once more, the secret, and what one brings."""
 
 from django.http import HttpRequest, HttpResponse
 from django.views.decorators.csrf import csrf_exempt
@@ -7,15 +7,32 @@ from django.views.decorators.http import require_POST, require_safe
 from accounts.errors import Refusal
 from accounts.key_check import with_api_key
 from accounts.models import ApiKey
-from accounts.webhook_secrets import webhook_secret
 from queries.api.answers import Deliveries, WebhookSecret, answer, delivery
 from queries.api.parameters import LIMIT, cursor, number
 from queries.errors import DELIVERY_UNKNOWN
 from queries.reading.deliveries import deliveries_of
+from queries.schema.json_schema import Schema
 from queries.schema.wording import quoted
-from queries.webhooks import replay
+from queries.webhooks import (
+    ID_HEADER,
+    MOST_FACTS,
+    PAUSES,
+    SIGNATURE_HEADER,
+    TAKEN,
+    TIME_HEADER,
+    replay,
+    webhook_secret,
+)
 
 SHOWN, MOST = 50, 100
+SENT_HEADERS = {
+    ID_HEADER: "The event's id, the same at each attempt: compare it to ignore repetitions.",
+    TIME_HEADER: "The Unix seconds of this attempt.",
+    SIGNATURE_HEADER: (
+        "v1, and the HMAC-SHA256 in base64 of id, timestamp and body with full stops between, "
+        "under the secret that GET /webhook-secret answers."
+    ),
+}
 
 
 @csrf_exempt
@@ -49,3 +66,50 @@ def replay_webhook(_request: HttpRequest, key: ApiKey, event: str) -> HttpRespon
 @with_api_key
 def own_webhook_secret(_request: HttpRequest, key: ApiKey) -> HttpResponse:
     return answer(WebhookSecret(secret=webhook_secret(key.owner)))
+
+
+def pauses() -> list[str]:
+    """After each attempt that was not taken, as people say them."""
+    told = []
+    for pause in PAUSES:
+        seconds = int(pause.total_seconds())
+        for unit, size in (("h", 3_600), ("min", 60), ("s", 1)):
+            if seconds % size == 0:
+                told.append(f"{seconds // size} {unit}")
+                break
+    return told
+
+
+def webhooks() -> Schema:
+    """What a webhook brings, for OpenAPI."""
+    return {
+        "batchEnded": {
+            "post": {
+                "operationId": "batchEnded",
+                "summary": "A batch is DONE or REJECTED: sent to the webhook that it came with.",
+                "description": (
+                    f"Any status from {TAKEN.start} to {TAKEN.stop - 1} takes it. It is sent again "
+                    f"after {', '.join(pauses())}, and then given up. Redirects are not followed. "
+                    f"It tells of at most {MOST_FACTS:,} queries; where a batch has more, its "
+                    "status tells of those from nextQuery on."
+                ),
+                "parameters": [
+                    {
+                        "name": name,
+                        "in": "header",
+                        "required": True,
+                        "description": meaning,
+                        "schema": {"type": "string"},
+                    }
+                    for name, meaning in SENT_HEADERS.items()
+                ],
+                "requestBody": {
+                    "required": True,
+                    "content": {
+                        "application/json": {"schema": {"$ref": "#/components/schemas/Event"}}
+                    },
+                },
+                "responses": {"2XX": {"description": "It is taken."}},
+            }
+        }
+    }

@@ -177,7 +177,7 @@ _MOST_HOST_CHARACTERS = 253
 _MOST_PORT = 65_535
 _TOKEN = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")  # RFC 9110, 5.6.2
 _HEADER_VALUE = re.compile(r"(?:[\x21-\x7e](?:[\x20-\x7e\t]*[\x21-\x7e])?)?")
-OUR_HEADERS = "tacitus-"
+OUR_HEADERS = "webhook-"
 # These frame the message, or concern the connection and not the message.
 OF_THE_CONNECTION = {
     "connection", "content-length", "expect", "host", "keep-alive", "proxy-connection", "te",
@@ -244,7 +244,7 @@ def _fault_of_header(name: str, value: str) -> str:
     if name in OF_THE_CONNECTION:
         return "this header belongs to the connection"
     if name.startswith(OUR_HEADERS):
-        return "headers whose names begin with Tacitus- are our own"
+        return "headers whose names begin with webhook- are our own"
     if not _HEADER_VALUE.fullmatch(value):
         return "its value must be visible ASCII, with spaces and tabs only inside it"
     return ""

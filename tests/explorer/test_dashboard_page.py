@@ -11,9 +11,9 @@ from django.test.utils import override_settings
 from django.utils import timezone
 from ulid import ULID
 
-from accounts.webhook_secrets import webhook_secret
 from queries.models import Batch, WebhookAttempt, WebhookDelivery
 from queries.reading import spending
+from queries.webhooks import webhook_secret
 from tests.explorer.form_of_a_batch import account_of, signed_in
 from tests.queries.api.served_api import (
     HERE,
@@ -225,7 +225,7 @@ def test_the_secret_stands_on_one_page_alone_behind_a_disclosure() -> None:
     page = client.get("/dashboard/webhooks")
     assert page.text.count(secret) == 1
     assert re.search(
-        rf'<details class="sheet secret">\s*<summary>.*?{secret}', page.text, re.DOTALL
+        rf'<details class="sheet secret">\s*<summary>.*?{re.escape(secret)}', page.text, re.DOTALL
     )
     assert "no-store" in page["Cache-Control"]
     assert webhook_secret(account_of(OTHER_WALLET)) not in page.text

@@ -120,7 +120,7 @@ def test_the_webhook_is_in_the_log_and_sent_again(
     secret = page.locator("#webhook-secret")
     expect(secret).to_be_hidden()
     page.get_by_text("The secret that signs your webhooks").click()
-    expect(secret).to_have_text(re.compile("^whs_[0-9a-f]{40}$"))
+    expect(secret).to_have_text(re.compile("^whsec_[0-9A-Za-z+/]{43}=$"))
 
 
 def test_a_form_from_before_another_sign_in_says_so_and_keeps_what_was_typed(

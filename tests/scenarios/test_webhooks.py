@@ -4,15 +4,19 @@ import html
 import json
 import os
 import re
+import socket
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, ExitStack, closing, contextmanager
 from functools import partial
 from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
 import requests
+from standardwebhooks import Webhook, WebhookVerificationError
 
 from tests.commands import free_port
 from tests.scenarios.chain import Chain
@@ -29,6 +33,21 @@ LOOPBACK = (
     "[::ffff:127.0.0.1]",
     "localhost",
     "LOCALHOST",
+)
+
+
+# Heads of requests that the documented receiver refuses, and survives.
+NOW = f"webhook-id: x\r\nwebhook-timestamp: {int(time.time())}\r\nContent-Length: 2"
+MALFORMED = (
+    "X-Nothing: 1",
+    "Content-Length: x",
+    "Content-Length: -1",
+    f"Content-Length: {10**12}",
+    "Content-Length: 2",
+    "Content-Length: 2\r\nwebhook-timestamp: x\r\nwebhook-signature: v1,x",
+    f"Content-Length: 2\r\nwebhook-timestamp: {9 * '99'}\r\nwebhook-signature: v1,x",
+    NOW,
+    *(f"{NOW}\r\nwebhook-signature: {each}" for each in ("x", "v1", "v1,", "v1,\xe9", "v1,x v1,y")),
 )
 
 
@@ -85,6 +104,11 @@ def test_a_webhook_is_retried_until_it_is_taken_and_replayed_by_its_owner(
     assert answered(service, batch) == [302, 204]
     first, second = receiver.came
     assert first.body == second.body
+    signed = Webhook(service.get("/webhook-secret").json()["secret"])
+    for each in (first, second):
+        assert signed.verify(each.body, each.headers)["batchQueryId"] == batch
+        with pytest.raises(WebhookVerificationError):
+            signed.verify(each.body + b" ", each.headers)
     assert {first.path, second.path} == {"/hook"}  # redirects are not followed
     assert first.headers["x-mine"] == "yes"
     told = json.loads(first.body)
@@ -119,6 +143,14 @@ def documented_receiver(service: Service, secret: str) -> Iterator[str]:
         program.wait()
 
 
+def posted(url: str, head: str) -> int:
+    """The status of a POST with this head and a body of two bytes."""
+    place = urlsplit(url)
+    with socket.create_connection((place.hostname, place.port), timeout=10) as connection:
+        connection.sendall(f"POST / HTTP/1.1\r\nHost: x\r\n{head}\r\n\r\n{{}}".encode("latin-1"))
+        return int(connection.makefile("rb").readline().split()[1])
+
+
 def answers(url: str) -> bool:
     try:
         requests.get(url, timeout=5)
@@ -135,6 +167,7 @@ def test_the_documented_receiver_knows_what_its_owners_secret_signed(
     others = service.get("/webhook-secret", key=service.keys[1]).json()["secret"]
     for used, status in ((secret, 204), (others, 403)):
         with documented_receiver(service, used) as url:
+            assert [posted(url, head) for head in MALFORMED] == len(MALFORMED) * [403]
             batch = submit(service, url)
             assert until(partial(answered, service, batch))[0] == status
 

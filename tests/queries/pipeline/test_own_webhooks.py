@@ -109,7 +109,7 @@ def test_what_was_taken_is_sent_again_at_once(service: Service) -> None:
         deliver_all(service)
     assert len(hook.got) == 2
     assert hook.got[0][2] == hook.got[1][2]
-    assert {headers["Tacitus-Event"] for _, headers, _ in hook.got} == {event}
+    assert {headers["webhook-id"] for _, headers, _ in hook.got} == {event}
     assert _listed(service)[0]["state"] == "DELIVERED"
 
 
