@@ -1,7 +1,10 @@
-from django.apps import AppConfig
-from django.core.checks import register
+"""The explorer as an application, and its check of settings."""
 
-from explorer.checks import sqlite_is_new_enough
+import sqlite3
+
+from django.apps import AppConfig
+from django.core.checks import CheckMessage, Error, register
+from django.db import connection
 
 
 class ExplorerConfig(AppConfig):
@@ -11,3 +14,20 @@ class ExplorerConfig(AppConfig):
 
     def ready(self) -> None:
         register(sqlite_is_new_enough)
+
+
+# Which can return what an INSERT that met another row has written: limits are counted so.
+OLDEST_SQLITE = (3, 35, 0)
+
+
+def sqlite_is_new_enough(**_: object) -> list[CheckMessage]:
+    if connection.vendor != "sqlite" or sqlite3.sqlite_version_info >= OLDEST_SQLITE:
+        return []
+    oldest = ".".join(map(str, OLDEST_SQLITE))
+    return [
+        Error(
+            f"This Python comes with SQLite {sqlite3.sqlite_version}; Tacitus needs {oldest}.",
+            hint="Take a newer Python, or PostgreSQL (DATABASE_URL).",
+            id="explorer.E001",
+        )
+    ]

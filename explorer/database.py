@@ -1,17 +1,21 @@
 """The database that DATABASE_URL names, as Django wants it told.
 
-Leases and guarded updates are built for, and tested on, SQLite and PostgreSQL.
+Leases and guarded updates are built for, and tested on, SQLite and PostgreSQL. An SQLite file is
+made readable by its user alone, because it holds the headers of clients' webhooks; SQLite would
+make it readable by all. One that exists keeps its mode.
 """
 
+import os
 import re
+import sqlite3
+from contextlib import suppress
 from pathlib import Path
+from threading import Lock
 from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
 import environ
 from django.core.exceptions import ImproperlyConfigured
-
-from explorer.private_file import PrivateFile
 
 SQLITE = "django.db.backends.sqlite3"
 POSTGRESQL = "django.db.backends.postgresql"
@@ -86,3 +90,24 @@ def _parsed(url: str) -> dict[str, Any]:
             "DATABASE_URL's connect_timeout is not understood; set it to a number of seconds."
         )
     return named
+
+
+MODE = 0o600
+# Whoever closes a file ends all locks that its process has on it (POSIX), another thread's too. So
+# nobody here connects to a new file before it is closed, and one that is there is not opened.
+_making = Lock()
+
+
+class PrivateFile(sqlite3.Connection):
+    """A connection, whose file is made so where there is none."""
+
+    def __init__(self, database: str | Path, *arguments: Any, **named: Any) -> None:
+        if Path(database).is_absolute():  # and neither in memory nor a URI
+            _make(database)
+        super().__init__(database, *arguments, **named)
+
+
+def _make(file: str | Path) -> None:
+    # What else is in the way SQLite says itself.
+    with _making, suppress(OSError):
+        os.close(os.open(file, os.O_CREAT | os.O_EXCL | os.O_RDWR, MODE))

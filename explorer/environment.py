@@ -7,6 +7,7 @@ a secret set by mistake in NAME_FILE is one. Nor is the fault behind a refusal c
 
 import re
 from collections.abc import Mapping
+from ipaddress import ip_address
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -14,7 +15,6 @@ from django.core.exceptions import ImproperlyConfigured
 from eth_utils.address import is_checksum_address
 
 from accounts.wallets import GREATEST_CHAIN_ID
-from explorer.host_names import host_name
 
 TRUE = {"1", "true", "yes", "on"}
 FALSE = {"0", "false", "no", "off"}
@@ -149,3 +149,29 @@ def is_broker(address: str) -> bool:
 def _refusal(name: str, value: str, wanted: str) -> ImproperlyConfigured:
     said = "is not understood" if "@" in value else f"is {value!r}"
     return ImproperlyConfigured(f"{name} {said}; {wanted}.")
+
+
+NAME = re.compile(r"[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?")
+
+
+def host_name(text: str) -> str:
+    """The host in the form that requests carry; ValueError says what is wrong with another."""
+    host = text.lower()
+    try:
+        address = ip_address(host.removeprefix("[").removesuffix("]"))
+    except ValueError:
+        pass
+    else:
+        return f"[{address}]" if address.version == 6 else str(address)  # noqa: PLR2004
+    if not host.isascii():
+        raise ValueError(f"a host is written in ASCII: {_ascii_form(host)}")
+    if not NAME.fullmatch(host) or ".." in host:
+        raise ValueError("a host is letters, digits, hyphens and dots, or an IP address")
+    return host
+
+
+def _ascii_form(host: str) -> str:
+    try:
+        return host.encode("idna").decode()
+    except UnicodeError:
+        return "its xn-- form"

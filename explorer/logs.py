@@ -1,7 +1,7 @@
-"""The two forms of a log line, and that all lines have one of them.
+"""How the log is written: lines or JSON, with the request's id and without keys.
 
-API keys are struck out where a line is formed, after everything else, so that no logger can
-forget to.
+API keys are struck out where a line is formed, after everything else, so that no logger can leave
+one in.
 """
 
 import json
@@ -14,8 +14,9 @@ from collections.abc import Mapping
 from contextvars import ContextVar
 from datetime import UTC, datetime
 from types import TracebackType
+from urllib.parse import unquote_plus
 
-from explorer.key_strikeout import STRUCK, names_a_secret, strike_out_keys
+from accounts.key_text import KEY_PREFIX
 
 request_id: ContextVar[str] = ContextVar("request_id", default="")
 
@@ -91,3 +92,63 @@ class ReadableLines(logging.Formatter):
 
 def _escaped(text: str) -> str:
     return CONTROL_CHARACTERS.sub(lambda found: repr(found[0])[1:-1], text)
+
+
+STRUCK = "[struck-out]"
+SECRET_NAMES = ("apikey", "authorization")
+LONGEST_PATH = 2_000
+LONGEST_TEXT = 20_000
+TIMES_ENCODED = 4
+
+
+def strike_out_parameters(path: str) -> str:
+    """`path`, with no query parameter whose name or value, however encoded, speaks of a key."""
+    place, mark, query = path[:LONGEST_PATH].partition("?")
+    struck = place + mark + "&".join(map(_parameter, query.split("&")))
+    return OWN_KEY.sub(STRUCK, struck) + _what_was_cut(path, LONGEST_PATH)
+
+
+def strike_out_keys(text: str) -> str:
+    """`text` of any kind without keys: from a key's name, all up to the next `&` or line."""
+    struck = NAMED_SECRET.sub(rf"\1{STRUCK}", OWN_KEY.sub(STRUCK, text[:LONGEST_TEXT]))
+    return struck + _what_was_cut(text, LONGEST_TEXT)
+
+
+def names_a_secret(text: str) -> bool:
+    letters = "".join(filter(str.isalpha, text)).lower()
+    return any(name in letters for name in SECRET_NAMES)
+
+
+def _what_was_cut(text: str, longest: int) -> str:
+    return f" [cut: {len(text) - longest} characters more]" if len(text) > longest else ""
+
+
+def _parameter(text: str) -> str:
+    decoded = text
+    for _ in range(TIMES_ENCODED):
+        decoded = unquote_plus(decoded)
+    readable = decoded == unquote_plus(decoded)
+    if readable and not names_a_secret(decoded):
+        return text
+    name, equals, _ = text.partition("=")
+    return f"{name}={STRUCK}" if equals and re.fullmatch(r"[\w.-]+", name) else STRUCK
+
+
+def _spelled(word: str) -> str:
+    """A pattern for `word` in which each character may be percent-encoded, more than once."""
+    return "".join(
+        f"(?:{char}|{PERCENT}(?:{ord(char.lower()):02x}|{ord(char.upper()):02x}))" for char in word
+    )
+
+
+PERCENT = f"%(?:25){{0,{TIMES_ENCODED}}}"
+OWN_KEY = re.compile(rf"{_spelled(KEY_PREFIX)}[A-Za-z0-9_%-]+", re.IGNORECASE)
+NAMED_SECRET = re.compile(
+    rf"""(
+          (?: {_spelled("api")} (?: {PERCENT}[0-9a-f]{{2}} | [^a-z0-9&%] ){{0,9}} {_spelled("key")}
+            | authorization )
+          [^=:&\s]{{0,30}}? \s{{0,3}} (?: [=:] | {PERCENT}3[da] ) \s{{0,3}}
+         )
+         (?! \[struck-out\] ) [^&\n]+""",
+    re.IGNORECASE | re.VERBOSE,
+)

@@ -93,20 +93,20 @@ INSTALLED_APPS = [
 
 MIDDLEWARE = [
     # First, so that every answer, a refusal too, has an id and a line in the log.
-    "explorer.request_log.RequestLog",
+    "explorer.middleware.RequestLog",
     # These two outside of all that answers, so that a probe's answer and a refusal have them too.
-    "explorer.answer_headers.AnswerHeaders",
+    "explorer.middleware.AnswerHeaders",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     # Outside of all that answers with a page of its own, where a program gets JSON instead.
-    "explorer.api_answers.ApiAnswers",
+    "explorer.middleware.ApiAnswers",
     # Before the host check and the redirect to https: probes come by address, over http.
     "explorer.health.HealthChecks",
-    "explorer.monitoring.endpoint.Metrics",
+    "explorer.metrics.Metrics",
     # Outside of the host check, so that the page of a refusal has the policy too.
     "csp.middleware.CSPMiddleware",
     "django.middleware.security.SecurityMiddleware",
     # Before anything reads a body: of a form all of it is read, whoever sent it.
-    "explorer.request_bodies.RequestBodies",
+    "explorer.middleware.RequestBodies",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
@@ -116,7 +116,7 @@ MIDDLEWARE = [
     "django.contrib.messages.middleware.MessageMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
     # Inside of whoever is asking, whom the head of the page names.
-    "explorer.method_page.MethodPage",
+    "explorer.middleware.MethodPage",
 ]
 
 TEMPLATES = [
@@ -130,7 +130,8 @@ TEMPLATES = [
                 "django.contrib.auth.context_processors.auth",
                 "django.contrib.messages.context_processors.messages",
                 "explorer.page_frame.page_frame",
-            ]
+            ],
+            "builtins": ["explorer.templatetags.tacitus"],
         },
     }
 ]
@@ -233,7 +234,7 @@ CONTENT_SECURITY_POLICY = {
         "frame-ancestors": [NONE],
     }
 }
-CSRF_FAILURE_VIEW = "explorer.views.refusals.untrusted_form"
+CSRF_FAILURE_VIEW = "explorer.pages.errors.untrusted_form"
 X_FRAME_OPTIONS = "DENY"
 SECURE_REFERRER_POLICY = "same-origin"
 SECURE_CONTENT_TYPE_NOSNIFF = True
@@ -258,7 +259,7 @@ if not DEVELOPMENT and not SECURE_HSTS_INCLUDE_SUBDOMAINS:
 if BEHIND_PROXY:
     SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
 
-# Who may read /metrics from elsewhere than this machine; see monitoring/endpoint.py.
+# Who may read /metrics from elsewhere than this machine; see metrics.py.
 
 METRICS_TOKEN = env.secret("METRICS_TOKEN")
 if METRICS_TOKEN and len(METRICS_TOKEN) < LEAST_OF_A_TOKEN:

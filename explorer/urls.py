@@ -13,27 +13,20 @@ from django.views.decorators.http import require_safe
 from django.views.generic import RedirectView
 
 from accounts import urls as accounts
-from explorer.address_parts import AccountAddress, TransactionHash, WholeNumber
-from explorer.batch_desk import BatchDesk
-from explorer.page_links import PageLinks
-from explorer.views import accounts as account_pages
-from explorer.views import (
-    batch_list,
+from explorer.links import AccountAddress, PageLinks, TransactionHash, WholeNumber
+from explorer.pages import (
     batches,
-    blocks,
+    chain_objects,
     dashboard,
     demo_wallet,
-    fact_files,
+    docs,
+    downloads,
     facts,
-    guides,
-    home,
     new_batch,
-    proofs,
-    queries,
-    registries,
     search,
-    transactions,
+    start,
 )
+from explorer.pages.new_batch import BatchDesk
 from explorer.wiring import LIMITS, ROUTES, ask_registry, ask_wallet
 from queries.api import urls as api
 from queries.reading.proofs import proof_of
@@ -73,8 +66,8 @@ def explorer(routes: Routes) -> list[URLPattern]:
     """The pages that show what the service does."""
     links: dict[str, object] = {"links": PageLinks(routes)}
     return [
-        path("", home.start, links, name="start"),
-        path("explorer/newest", home.newest_changes, links, name="newest"),
+        path("", start.start, links, name="start"),
+        path("explorer/newest", start.newest_changes, links, name="newest"),
         path("explorer/query/<str:batch_id>", batches.batch, links, name="batch"),
         path(
             "explorer/query/<str:batch_id>/changes",
@@ -85,12 +78,12 @@ def explorer(routes: Routes) -> list[URLPattern]:
         path("explorer/query/<str:batch_id>/block", batches.batch_block, links, name="batch-block"),
         path(
             "explorer/query/<str:batch_id>/proof.json",
-            proofs.batch_proof,
+            batches.batch_proof,
             {"proof_of": partial(proof_of, routes=routes)},
             name="batch-proof-file",
         ),
         *_fact_files(links),
-        path("explorer/query/<str:batch_id>/<place:place>", queries.query, links, name="query"),
+        path("explorer/query/<str:batch_id>/<place:place>", batches.query, links, name="query"),
         path(
             "explorer/query/<str:batch_id>/<place:place>/<str:name>",
             facts.fact,
@@ -104,22 +97,27 @@ def explorer(routes: Routes) -> list[URLPattern]:
             name="fact-check",
         ),
         path("explorer", _to_the_batches, name="explorer"),
-        path("explorer/batches", batch_list.batches, links, name="batches"),
-        path("explorer/block/<number:chain>/<number:number>", blocks.block, links, name="block"),
-        path("explorer/account/<account:address>", account_pages.account, links, name="account"),
+        path("explorer/batches", batches.batches, links, name="batches"),
+        path(
+            "explorer/block/<number:chain>/<number:number>",
+            chain_objects.block,
+            links,
+            name="block",
+        ),
+        path("explorer/account/<account:address>", chain_objects.account, links, name="account"),
         path(
             "explorer/transaction/<number:chain>/<hash:digits>",
-            transactions.transaction,
+            chain_objects.transaction,
             links,
             name="transaction",
         ),
         path(
             "explorer/registry/<number:destination>/<account:address>",
-            registries.registry,
+            chain_objects.registry,
             links,
             name="registry",
         ),
-        path("explorer/routes", registries.routes, links, name="routes"),
+        path("explorer/routes", chain_objects.routes, links, name="routes"),
         path("search", search.search, links, name="search"),
     ]
 
@@ -127,12 +125,12 @@ def explorer(routes: Routes) -> list[URLPattern]:
 def _fact_files(links: dict[str, object]) -> list[URLPattern]:
     """Each page's facts for other programs, below the page's own address."""
     files: dict[str, tuple[str, View]] = {
-        "batch": ("query/<str:batch_id>", fact_files.batch_facts),
-        "account": ("account/<account:address>", fact_files.account_facts),
-        "block": ("block/<number:chain>/<number:number>", fact_files.block_facts),
+        "batch": ("query/<str:batch_id>", downloads.batch_facts),
+        "account": ("account/<account:address>", downloads.account_facts),
+        "block": ("block/<number:chain>/<number:number>", downloads.block_facts),
         "registry": (
             "registry/<number:destination>/<account:address>",
-            fact_files.registry_facts,
+            downloads.registry_facts,
         ),
     }
     return [
@@ -143,7 +141,7 @@ def _fact_files(links: dict[str, object]) -> list[URLPattern]:
             name=f"{name}-facts-{form}",
         )
         for name, (page, view) in files.items()
-        for form in fact_files.WRITERS
+        for form in downloads.WRITERS
     ]
 
 
@@ -179,13 +177,13 @@ def of_the_demo() -> list[URLPattern]:
 
 
 urlpatterns = [
-    path("how-it-works", home.how_it_works, name="how-it-works"),
-    path("docs", guides.first_fact, name="docs"),
-    path("docs/operating", guides.operating, name="operating"),
-    *(path(f"docs/{name}", guides.guide, {"name": name}, name=name) for name in guides.GUIDES),
+    path("how-it-works", start.how_it_works, name="how-it-works"),
+    path("docs", docs.first_fact, name="docs"),
+    path("docs/operating", docs.operating, name="operating"),
+    *(path(f"docs/{name}", docs.guide, {"name": name}, name=name) for name in docs.GUIDES),
     *(
-        path(f"docs/monitoring/{name}", guides.monitoring, {"name": name}, name=name)
-        for name in guides.MONITORING_FILES
+        path(f"docs/monitoring/{name}", docs.monitoring, {"name": name}, name=name)
+        for name in docs.MONITORING_FILES
     ),
     *explorer(ROUTES),
     *of_accounts(ROUTES, LIMITS),
@@ -197,5 +195,5 @@ urlpatterns = [
 ]
 
 # Django's own show the one page without its frame's values, and the other without the request's id.
-handler400 = "explorer.views.refusals.bad_request"
-handler500 = "explorer.views.refusals.fault_of_ours"
+handler400 = "explorer.pages.errors.bad_request"
+handler500 = "explorer.pages.errors.fault_of_ours"

@@ -7,7 +7,7 @@ from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
 
 from accounts.contract_wallets import WalletAnswer
-from explorer.live_check import AskRegistry, Outcome, RegistryWord, compared
+from explorer.pages.facts import AskRegistry, Outcome, RegistryWord, compared
 from queries.cancellation import cancel
 from queries.chain import wallets
 from queries.chain.errors import ChainError, RegistryAbsent

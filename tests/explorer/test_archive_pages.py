@@ -10,9 +10,9 @@ from django.test import Client
 
 from accounts.models import Account
 from accounts.wallets import shortened
-from explorer.page_links import PageLinks
-from explorer.trust import trust_of
-from explorer.views import accounts, blocks
+from explorer.links import PageLinks
+from explorer.pages import chain_objects
+from explorer.pages.chain_objects import trust_of
 from queries.models import BlockJob, Query, SentTransaction, Share
 from queries.proving.keccak import EMPTY_CODE_HASH, EMPTY_TRIE_ROOT, keccak256
 from queries.proving.registry_calls import leaf_of
@@ -154,7 +154,7 @@ def test_a_long_table_comes_when_it_is_wanted(monkeypatch: pytest.MonkeyPatch) -
     line = '<th scope="row">'
     whole = _get(ACCOUNT).text
     assert whole.count(line) == 4
-    monkeypatch.setattr(accounts, "LINES", 3)
+    monkeypatch.setattr(chain_objects, "LINES", 3)
     light = _get(ACCOUNT).text
     assert light.count(line) == 0
     (address,) = set(re.findall(r'(?:hx-get|href)="(\?[^"]*table[^"]*)"', light))
@@ -231,7 +231,7 @@ def test_an_address_in_other_letters_leads_to_its_own_spelling() -> None:
 
 
 def test_facts_come_in_pages(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(accounts, "ROWS", 2)
+    monkeypatch.setattr(chain_objects, "FACTS", 2)
     prove(ask_balances(blocks=2))
     prove(ask_balances(blocks=3))
     seen, address = [], ACCOUNT
@@ -247,7 +247,7 @@ def test_facts_come_in_pages(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_blocks_queries_come_in_pages(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(blocks, "ROWS", 2)
+    monkeypatch.setattr(chain_objects, "ROWS", 2)
     prove(ask_balances(count=5))
     first = _get(PAGE).text
     (older,) = re.findall(r'<a href="([^"]+)" rel="next"', first)

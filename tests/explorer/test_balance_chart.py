@@ -4,7 +4,7 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from explorer.balance_chart import balance_chart
+from explorer.charts import balance_chart
 from queries.reading.accounts import Balance
 
 pytestmark = pytest.mark.no_database

@@ -9,7 +9,7 @@ from django.test import Client
 
 from accounts.models import Account
 from accounts.wallets import shortened
-from explorer.views import batch_list
+from explorer.pages import batches
 from queries.models import Batch
 from queries.statuses import BatchStatus
 from tests.explorer.on_record import ask_balances, prove
@@ -68,7 +68,7 @@ def test_filters() -> None:
 
 
 def test_pages_forth_and_back_show_each_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(batch_list, "ROWS", 3)
+    monkeypatch.setattr(batches, "LISTED", 3)
     made = sorted((ask_balances() for _ in range(8)), reverse=True)
     first = _list(to=str(SEPOLIA))
     assert "Newer" not in first.text

@@ -8,9 +8,18 @@ from xml.etree import ElementTree as ET
 import pytest
 from django.utils.safestring import SafeString
 
-from explorer.charts import HEIGHT, WIDTH, Bar, Measure, Point, bar_chart, compact, step_chart
-from explorer.proven_charts import charts_of
-from explorer.templatetags.figures import wei
+from explorer.charts import (
+    HEIGHT,
+    WIDTH,
+    Bar,
+    Measure,
+    Point,
+    bar_chart,
+    charts_of,
+    compact,
+    step_chart,
+)
+from explorer.templatetags.tacitus import wei
 from queries.reading.figures import Brought, DayFigures, Figures, Took
 
 pytestmark = pytest.mark.no_database

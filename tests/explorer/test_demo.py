@@ -21,7 +21,7 @@ from explorer.demo.chains import HOLDINGS, TOKEN_BALANCES
 from explorer.demo.processes import DemoFailed
 from explorer.demo.terminal import Terminal
 from explorer.demo.tour import Example, compare
-from explorer.views.guides import CONTRACT
+from explorer.pages.docs import CONTRACT
 from queries.chain.local_node import LocalNode, TransactionReverted
 from queries.chain.solidity import call_data
 from queries.contracts.compiler import SETTINGS, run_compiler

@@ -5,7 +5,7 @@ from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page, expect
 from pytest_django.live_server_helper import LiveServer
 
-from explorer.views import accounts
+from explorer.pages import chain_objects
 from queries.models import Batch, SentTransaction
 from tests.explorer.on_record import ADDRESS, BLOCK, ask, ask_balances, prove
 from tests.queries.api.served_api import HERE, ROUTES, SEPOLIA, record_head
@@ -110,7 +110,7 @@ def test_the_whole_value_shows_where_one_points_and_moves_nothing(page: Page, se
 def test_a_long_table_of_a_chart_comes_when_it_is_opened(
     page: Page, served: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(accounts, "LINES", 3)
+    monkeypatch.setattr(chain_objects, "LINES", 3)
     page.goto(served + PAGES["account"])
     page.get_by_text("The same in a table").click()
     expect(page.locator("figure tbody tr")).to_have_count(5)

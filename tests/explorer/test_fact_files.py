@@ -7,8 +7,8 @@ from datetime import UTC, datetime
 
 import pytest
 
-from explorer.fact_files import COLUMNS, as_text, csv_pieces, json_pieces
-from explorer.page_links import PageLinks
+from explorer.links import PageLinks
+from explorer.pages.downloads import COLUMNS, as_text, csv_pieces, json_pieces
 from queries.reading.facts import FactView, ProvenFact
 from queries.routes import Chain, Registry, RegistryKind, Routes
 from tests.explorer.facts import ACCOUNT, account_field, header_field, slot

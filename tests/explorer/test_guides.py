@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from django.test import Client
 
-from explorer.views.guides import CONTRACT, ROUTES
+from explorer.pages.docs import CONTRACT, ROUTES
 from queries.contracts.compiler import SETTINGS, run_compiler
 from queries.limits import Limits
 from queries.routes import read_routes

@@ -6,7 +6,7 @@ from collections.abc import Callable
 import pytest
 
 from accounts.key_text import KEY_PREFIX
-from explorer.key_strikeout import (
+from explorer.logs import (
     LONGEST_PATH,
     LONGEST_TEXT,
     STRUCK,

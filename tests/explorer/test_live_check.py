@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from django.test import Client
 
-from explorer.views.facts import CHECKS
+from explorer.pages.facts import CHECKS
 from queries import held_threads
 from queries.limits import Limits
 from queries.models import Query

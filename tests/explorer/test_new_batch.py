@@ -3,8 +3,8 @@
 import pytest
 from django.http import QueryDict
 
-from explorer.batch_desk import path_of
-from explorer.new_batch import (
+from explorer.pages.new_batch import path_of
+from explorer.pages.new_batch_form import (
     MOST_PARTS,
     NewBatch,
     Part,

@@ -12,10 +12,9 @@ from django.test.utils import override_settings
 
 from accounts import api_keys
 from accounts.models import Allowance
-from explorer import new_batch_page
-from explorer.batch_desk import HEADER_FIELDS, PROPS, path_of
-from explorer.new_batch import MOST_PARTS, write
-from explorer.views import new_batch as new_batch_views
+from explorer.pages import new_batch as new_batch_page
+from explorer.pages.new_batch import HEADER_FIELDS, PROPS, path_of
+from explorer.pages.new_batch_form import MOST_PARTS, write
 from queries.api import estimating
 from queries.models import Batch, Query
 from tests.explorer.form_of_a_batch import (
@@ -371,7 +370,7 @@ def test_a_form_is_written_once_for_all_that_is_said_of_it(monkeypatch: pytest.M
     make_key()
     written, placed = Mock(wraps=write), Mock(wraps=path_of)
     monkeypatch.setattr(new_batch_page, "write", written)
-    monkeypatch.setattr(new_batch_views, "path_of", placed)
+    monkeypatch.setattr(new_batch_page, "path_of", placed)
     check(signed_in(), slots__0=" ".join(f"0x{number:064x}" for number in range(600)))
     assert 1 <= written.call_count <= 3
     assert placed.call_count <= 20

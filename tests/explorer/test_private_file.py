@@ -11,7 +11,7 @@ from stat import S_IMODE
 
 import pytest
 
-from explorer.private_file import PrivateFile
+from explorer.database import PrivateFile
 from tests.commands import Manage
 
 pytestmark = pytest.mark.no_database

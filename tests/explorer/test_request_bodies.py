@@ -8,7 +8,7 @@ from django.conf import LazySettings
 from django.http import request as http_request
 from django.test import Client
 
-from explorer.request_bodies import LARGEST_FORM
+from explorer.middleware import LARGEST_FORM
 from explorer.urls import API_PATHS
 from tests.explorer.form_of_a_batch import ADDRESS, TYPED, signed_in
 

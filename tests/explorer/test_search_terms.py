@@ -2,7 +2,7 @@
 
 import pytest
 
-from explorer.search_terms import Terms, legible, terms_of
+from explorer.pages.search import Terms, legible, terms_of
 
 pytestmark = pytest.mark.no_database
 

@@ -3,7 +3,7 @@
 import pytest
 
 from accounts.wallets import shortened
-from explorer.templatetags.figures import grouped
+from explorer.templatetags.tacitus import grouped
 
 pytestmark = pytest.mark.no_database
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from eth_abi.abi import encode
 
-from explorer.snippets import snippets
+from explorer.pages.snippets import snippets
 from queries.chain.solidity import selector
 from queries.contracts.compiler import SETTINGS, run_compiler
 from queries.reading.facts import FactView

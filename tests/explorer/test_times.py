@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
 
-from explorer.templatetags.times import ago, in_words
+from explorer.templatetags.tacitus import ago, in_words
 
 pytestmark = pytest.mark.no_database
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from explorer.monitoring.exposition import Kind, Metric, Sample, exposition
+from explorer.metrics import Kind, Metric, Sample, exposition
 
 pytestmark = pytest.mark.no_database
 

@@ -5,7 +5,7 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
-from explorer.monitoring import endpoint
+from explorer import metrics
 from queries import transitions
 from queries.models import Batch, BlockJob, ChainRecord, SentTransaction, WebhookDelivery
 from queries.pipeline.fees import note_final, settle_costs
@@ -104,12 +104,12 @@ def test_jobs_and_transactions_are_told_by_how_far_they_are() -> None:
 
 def test_of_a_days_bound_it_is_told_how_much_is_spent(monkeypatch: pytest.MonkeyPatch) -> None:
     """Of the signer that provers have now, and of no chain without a bound."""
-    monkeypatch.setattr(endpoint, "ROUTES", ROUTES)
+    monkeypatch.setattr(metrics, "ROUTES", ROUTES)
     make_service()
     sent = SentTransaction.objects.filter(sender=WALLET)
     sent.update(most=wei(ETHER // 4))
     assert "tacitus_day_spent_ratio" not in exposed()
-    monkeypatch.setattr(endpoint, "ROUTES", WATCHED)
+    monkeypatch.setattr(metrics, "ROUTES", WATCHED)
     assert exposed()["tacitus_day_spent_ratio"] == {(str(SEPOLIA),): 0.25}
     sent.update(settled=True, gas_used=2, gas_price=wei(ETHER // 2))
     assert exposed()["tacitus_day_spent_ratio"] == {(str(SEPOLIA),): 1}

@@ -7,8 +7,8 @@ import pytest
 import yaml
 from django.test import Client
 
-from explorer.monitoring import endpoint
-from explorer.views.guides import MONITORING
+from explorer import metrics
+from explorer.pages.docs import MONITORING
 from tests.explorer.monitoring.exposed import kinds_of, told
 from tests.explorer.monitoring.watched_service import WATCHED, make_service
 from tests.queries.api import served_api
@@ -24,7 +24,7 @@ def _expressions() -> list[str]:
 @pytest.mark.urls(served_api.HERE)
 @pytest.mark.django_db(transaction=True)
 def test_every_metric_that_is_named_is_exposed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(endpoint, "ROUTES", WATCHED)
+    monkeypatch.setattr(metrics, "ROUTES", WATCHED)
     make_service()
     kinds = kinds_of(told())
     exposed = set(kinds)

@@ -10,7 +10,7 @@ import pytest
 from django.db.models import F
 from eth_account import Account as Key
 
-from explorer.monitoring import endpoint
+from explorer import metrics
 from queries.chain.local_node import LocalNode
 from queries.chain.signer import Signer
 from queries.limits import Limits
@@ -53,7 +53,7 @@ def _watch(routes: Routes) -> Watch:
 
 
 def _seen(monkeypatch: pytest.MonkeyPatch, routes: Routes) -> Samples:
-    monkeypatch.setattr(endpoint, "ROUTES", routes)
+    monkeypatch.setattr(metrics, "ROUTES", routes)
     return exposed()
 
 

@@ -11,7 +11,7 @@ from django.urls import reverse
 
 from accounts.signed_in_forms import is_for_accounts, signed_out_meanwhile
 from explorer.logs import request_id
-from explorer.new_batch import MOST_BESIDE_SLOTS, Limits
+from explorer.pages.new_batch_form import MOST_BESIDE_SLOTS, Limits
 
 
 def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:

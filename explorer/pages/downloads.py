@@ -1,23 +1,81 @@
-"""Proven facts as files: of a batch whole, of an account, a block or a registry in portions.
+"""Facts as files, CSV or JSON, of a batch, an account, a block or a registry.
 
-A portion's `Link` header leads to the next one, as GitHub's and others' lists do.
+They are written while they are read, so that a large file takes no memory.
 """
 
-from collections.abc import Callable, Iterable, Iterator
+import csv
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from datetime import UTC
 
 from django.http import Http404, HttpRequest, StreamingHttpResponse
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
-from explorer.fact_files import csv_pieces, json_pieces
-from explorer.list_pages import BEFORE, numbers
-from explorer.page_links import PageLinks
-from explorer.views.accounts import chain_of
+from explorer.links import PageLinks
+from explorer.pages.chain_objects import chain_of
+from explorer.pages.facts import fact_line
+from explorer.pages.lists import BEFORE, numbers
 from queries.reading import accounts, batches, fact_portions
 from queries.reading.fact_portions import Portion
 from queries.reading.facts import ProvenFact, facts_of_batch
 from queries.reading.slices import Cursor
 from queries.reading.spellings import checksummed
+
+COLUMNS = (
+    "source_chain", "block", "block_hash", "account", "name", "field_or_slot", "word", "decoded",
+    "registry", "destination_chain", "transaction", "proven_at",
+)  # fmt: skip
+# What a spreadsheet takes for the beginning of a formula; the wide forms too.
+FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")  # noqa: RUF001
+
+
+def csv_pieces(facts: Iterable[ProvenFact], links: PageLinks) -> Iterator[str]:
+    writer = csv.writer(_Echo())
+    yield writer.writerow(COLUMNS)
+    for fact in facts:
+        yield writer.writerow(as_text(value) for value in _row(fact, links).values())
+
+
+def json_pieces(facts: Iterable[ProvenFact], links: PageLinks) -> Iterator[str]:
+    """An array, with an object for each fact under the names of the columns."""
+    before = "[\n"
+    for fact in facts:
+        yield before + json.dumps(_row(fact, links), ensure_ascii=False)
+        before = ",\n"
+    yield "\n]\n" if before == ",\n" else "[]\n"
+
+
+def as_text(value: str) -> str:
+    """Behind an apostrophe where a spreadsheet would calculate it: names are anyone's choice."""
+    return f"'{value}" if value.lstrip(" ").startswith(FORMULA) else value
+
+
+def _row(proven: ProvenFact, links: PageLinks) -> Mapping[str, str]:
+    fact = proven.fact
+    values = (
+        f"{fact.source}",
+        f"{fact.block}",
+        proven.block_hash,
+        fact.account,
+        fact.ens_name,
+        fact.name,
+        fact.word,
+        fact_line(fact, links).decoded.exact,
+        links.registry_address(fact.source, fact.destination),
+        f"{fact.destination}",
+        proven.transaction_hash,
+        proven.proven.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ"),
+    )
+    return dict(zip(COLUMNS, values, strict=True))
+
+
+class _Echo:
+    """What a csv writer writes to, and gets back."""
+
+    def write(self, line: str) -> str:
+        return line
+
 
 MEDIA_TYPES = {"csv": "text/csv; charset=utf-8", "json": "application/json"}
 Pieces = Callable[[Iterable[ProvenFact], PageLinks], Iterator[str]]

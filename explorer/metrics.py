@@ -1,14 +1,77 @@
-"""Every metric of the service, with its name, its unit and what it says.
+"""`/metrics`: what provers, chains and nodes are doing, in Prometheus's text format.
 
-Chains are told apart by their ids and nodes by their places in the routes file: an address of a
-node may hold a key, and who asked for what is nobody's business here.
+The labels of chains are their ids, and those of nodes their positions in the routes file: a node's
+address may hold a key. No metric says who asked for what.
 """
 
+import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from ipaddress import ip_address
 from typing import TypeVar
+from urllib.parse import urlsplit
 
-from explorer.monitoring.exposition import Kind, Metric, Sample
-from queries.reading.operations import ChainState, NodeState, Operations, State
+from django.conf import settings
+from django.db import Error
+from django.http import HttpRequest, HttpResponse, HttpResponseNotAllowed
+from django.utils.crypto import constant_time_compare
+
+from accounts import errors as http
+from accounts.errors import Refusal, answer_of
+from explorer.wiring import ROUTES
+from queries.reading.operations import ChainState, NodeState, Operations, State, operations
+
+CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
+
+
+class Kind(StrEnum):
+    GAUGE = "gauge"
+    COUNTER = "counter"
+    HISTOGRAM = "histogram"
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """One value, and what tells it from the others of its metric."""
+
+    value: float  # or an int, which is written whole
+    labels: Mapping[str, object] = field(default_factory=dict)
+    of: str = ""  # of a histogram: `_bucket`, `_sum` or `_count`
+
+
+@dataclass(frozen=True, slots=True)
+class Metric:
+    """What it is called, what it says, and what it is now."""
+
+    name: str
+    kind: Kind
+    says: str
+    samples: tuple[Sample, ...]
+
+
+def exposition(metrics: Iterable[Metric]) -> str:
+    return "".join(f"{line}\n" for metric in metrics for line in _lines(metric))
+
+
+def _lines(metric: Metric) -> Iterable[str]:
+    yield f"# HELP {metric.name} {_escaped(metric.says)}"
+    yield f"# TYPE {metric.name} {metric.kind}"
+    for each in metric.samples:
+        labels = ",".join(f'{name}="{_quoted(value)}"' for name, value in each.labels.items())
+        yield f"{metric.name}{each.of}{f'{{{labels}}}' if labels else ''} {each.value}"
+
+
+def _escaped(text: str) -> str:
+    return text.replace("\\", r"\\").replace("\n", r"\n")
+
+
+def _quoted(value: object) -> str:
+    return _escaped(str(value)).replace('"', r"\"")
+
+
+log = logging.getLogger("tacitus.metrics")
+
 
 Key = TypeVar("Key")
 COUNTED = "Counted over all servers and provers since the database began."
@@ -177,3 +240,73 @@ def _gauge(name: str, says: str, samples: Iterable[Sample]) -> Metric:
 
 def _counter(name: str, says: str, samples: Iterable[Sample]) -> Metric:
     return Metric(name, Kind.COUNTER, f"{says} {COUNTED}", tuple(samples))
+
+
+PATH = "/metrics"
+# What a proxy sets. Whoever comes through one on this machine is from anywhere.
+FORWARDED = ("HTTP_X_FORWARDED_", "HTTP_FORWARDED", "HTTP_VIA", "HTTP_X_REAL_IP")
+
+
+class Metrics:
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        if request.path != PATH:
+            return self.get_response(request)
+        if request.method not in {"GET", "HEAD"}:
+            return HttpResponseNotAllowed(["GET", "HEAD"])
+        if refusal := _refusal(request):
+            return answer_of(refusal)
+        try:
+            seen = operations(sorted(ROUTES.chains), _most_a_day())
+        except Error:
+            log.exception("The database does not answer.")
+            return answer_of(Refusal(http.UNAVAILABLE, "The database does not answer."))
+        content = exposition(metrics(seen, settings.VERSION))
+        return HttpResponse(
+            content, content_type=CONTENT_TYPE, headers={"Cache-Control": "no-store"}
+        )
+
+
+def _most_a_day() -> Mapping[int, int]:
+    """Where a chain has such a bound."""
+    bounds = {key: chain.most_a_day for key, chain in ROUTES.chains.items()}
+    return {key: bound for key, bound in bounds.items() if bound is not None}
+
+
+def _refusal(request: HttpRequest) -> Refusal | None:
+    if not settings.METRICS_TOKEN:
+        if _comes_from_this_machine(request):
+            return None
+        return Refusal(
+            http.NOT_ALLOWED,
+            "This machine alone may read the metrics, and not through a proxy. From elsewhere it "
+            "takes the operator's METRICS_TOKEN.",
+        )
+    scheme, _, token = request.headers.get("Authorization", "").partition(" ")
+    if scheme.lower() == "bearer" and constant_time_compare(token.strip(), settings.METRICS_TOKEN):
+        return None
+    return Refusal(
+        http.NOT_ALLOWED, "The metrics take `Authorization: Bearer` and the operator's token."
+    )
+
+
+def _comes_from_this_machine(request: HttpRequest) -> bool:
+    """By its own address and name: a page that a browser here shows has another name."""
+    if any(name.startswith(FORWARDED) for name in request.META):
+        return False
+    try:
+        host = urlsplit(f"//{request.META.get('HTTP_HOST', '')}").hostname or ""
+    except ValueError:
+        return False
+    asks = str(request.META.get("REMOTE_ADDR", ""))
+    return _is_loopback(asks) and (host == "localhost" or _is_loopback(host))
+
+
+def _is_loopback(text: str) -> bool:
+    try:
+        address = ip_address(text)
+    except ValueError:
+        return False
+    return (getattr(address, "ipv4_mapped", None) or address).is_loopback

@@ -15,7 +15,7 @@ from accounts.errors import Refusal
 from accounts.key_check import count_form
 from accounts.sessions import account_of
 from accounts.signed_in_forms import form_of_someone_signed_in
-from explorer.page_links import PageLinks
+from explorer.links import PageLinks
 from explorer.wiring import cancel, replay
 from queries.reading.batches import batches_of, is_batch_id
 from queries.reading.deliveries import deliveries_of

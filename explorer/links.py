@@ -1,4 +1,4 @@
-"""What pages call a chain, and where else what they name can be looked at."""
+"""Addresses: those of pages and of public explorers, and the parts that an address is made of."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -64,3 +64,39 @@ class PageLinks:
         """Empty where the operator has named no explorer of the chain."""
         chain = self.routes.chains.get(chain_id)
         return f"{chain.explorer.rstrip('/')}/{what}" if chain and chain.explorer else ""
+
+
+GREATEST = 2**63 - 1  # that the database keeps
+
+
+class WholeNumber:
+    """A chain's id or a block's number, in the one way to write it."""
+
+    regex = "0|[1-9][0-9]{0,18}"
+
+    def to_python(self, value: str) -> int:
+        if int(value) > GREATEST:
+            raise ValueError(value)  # Django's way to say that nothing is there
+        return int(value)
+
+    def to_url(self, value: int) -> str:
+        return str(value)
+
+
+class HexDigits:
+    """`0x` and so many digits, in any letter case; without the 0x it is another address."""
+
+    def to_python(self, value: str) -> str:
+        return value[2:].lower()
+
+    def to_url(self, value: str) -> str:
+        """As it is to be spelled: a checksum's capitals stay."""
+        return value
+
+
+class AccountAddress(HexDigits):
+    regex = "0x[0-9a-fA-F]{40}"
+
+
+class TransactionHash(HexDigits):
+    regex = "0x[0-9a-fA-F]{64}"

@@ -1,6 +1,8 @@
-"""The start page, and how it works."""
+"""The start page, what it shows of the newest batches, and how it works."""
 
-from datetime import UTC
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from hashlib import blake2s
 
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
@@ -8,10 +10,33 @@ from django.utils import timezone
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
-from explorer.page_links import PageLinks
-from explorer.proven_charts import charts_of
-from explorer.start_page import newest
+from explorer.charts import charts_of
+from explorer.links import PageLinks
+from explorer.templatetags.tacitus import MINUTE, in_words
 from queries.reading.figures import figures
+from queries.reading.newest import NewBatch, newest_batches
+
+MOST = 10
+ROUGHLY = 10  # seconds: a young batch's age is told anew only so often
+
+
+@dataclass(frozen=True, slots=True)
+class Newest:
+    """The batches, and what changes when anything of them does, their ages in words too."""
+
+    batches: tuple[NewBatch, ...]
+    mark: str
+
+
+def newest(now: datetime) -> Newest:
+    batches = newest_batches(MOST)
+    shown = [(each.id, each.status, each.queries, _age(now, each.submitted)) for each in batches]
+    return Newest(batches, blake2s(repr(shown).encode(), digest_size=8).hexdigest())
+
+
+def _age(now: datetime, moment: datetime) -> str:
+    seconds = (now - moment).total_seconds()
+    return str(seconds // ROUGHLY) if seconds < MINUTE else in_words(seconds)
 
 
 @require_safe

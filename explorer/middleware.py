@@ -1,12 +1,14 @@
-"""Whatever answers a program, it is JSON in the one shape of refusals, and browsers may read it.
+"""What stands around each view: ids and log lines of requests, headers, and the API's answers.
 
-The framework answers some requests itself, in HTML or with nothing: unknown addresses, other
-methods, broken requests, faults. Browsers, which name HTML as what they take, keep those pages;
-the API's addresses, whoever shows a key or sends JSON, and whoever takes anything, as programs do,
-get the shape that `accounts.refusals` gives all others.
+Whatever answers a program, it is JSON in the one shape of refusals, and browsers may read it. The
+framework answers some requests itself, in HTML or with nothing: unknown addresses, other methods,
+broken requests, faults. Browsers, which name HTML as what they take, keep those pages; the API's
+addresses, requests with a key or a JSON body, and clients that take anything get the shape.
 """
 
 import logging
+import re
+import time
 from collections.abc import Callable
 from http import HTTPStatus
 
@@ -14,15 +16,89 @@ from django.conf import settings
 from django.core.exceptions import DisallowedHost, RequestDataTooBig
 from django.db import InterfaceError, OperationalError
 from django.http import HttpRequest, HttpResponse
+from django.middleware.security import SecurityMiddleware
+from django.shortcuts import render
 from django.template.loader import render_to_string
+from django.urls import reverse
+from ulid import ULID
 
 from accounts import errors as http
 from accounts.errors import Refusal, answer_of
 from accounts.key_check import AUTHORIZATION, HEADER, PARAMETER
 from accounts.site_address import site_address
-from explorer.any_origin import ANY_ORIGIN, PREFLIGHT
-from explorer.logs import request_id
+from explorer.logs import request_id, strike_out_parameters
+from explorer.pages.errors import too_much_for_a_batch
 from explorer.urls import is_of_the_api
+from explorer.wiring import LIMITS
+
+
+class AnswerHeaders(SecurityMiddleware):
+    def process_request(self, request: HttpRequest) -> None:
+        """The redirect to https is left to SecurityMiddleware itself."""
+
+
+requests_log = logging.getLogger("tacitus.requests")
+
+# A proxy's id is taken over, so that its log and ours can be laid side by side; a stranger's
+# is not, because then he would choose what our log says.
+PROXY_ID = re.compile(r"[A-Za-z0-9._-]{8,64}")
+LONGEST_HOST = 260  # a name of 253 characters and a port
+
+
+class RequestLog:
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        begin = time.perf_counter()
+        token = request_id.set(self._id(request))
+        try:
+            response = self.get_response(request)
+            response["X-Request-ID"] = request_id.get()
+            _log(request, response, time.perf_counter() - begin)
+            return response
+        finally:
+            request_id.reset(token)
+
+    def _id(self, request: HttpRequest) -> str:
+        given = request.headers.get("X-Request-ID", "")
+        if settings.BEHIND_PROXY and PROXY_ID.fullmatch(given):
+            return given
+        return str(ULID())
+
+
+def _log(request: HttpRequest, response: HttpResponse, seconds: float) -> None:
+    fields: dict[str, object] = {
+        "method": request.method,
+        "path": strike_out_parameters(request.get_full_path()),
+        "status": response.status_code,
+        "milliseconds": round(seconds * 1000, 1),
+    }
+    message = "%(method)s %(path)s %(status)s in %(milliseconds)s ms"
+    if response.status_code == HTTPStatus.BAD_REQUEST and _names_another_host(request):
+        # A SITE_URL that is not the address people use shows here, and only here.
+        fields["host"] = request.META.get("HTTP_HOST", "")[:LONGEST_HOST]
+        message += " for host %(host)a"
+    requests_log.info(message, fields, extra={"fields": fields})
+
+
+def _names_another_host(request: HttpRequest) -> bool:
+    try:
+        request.get_host()
+    except DisallowedHost:
+        return True
+    return False
+
+
+EXPOSED = "RateLimit-Limit, RateLimit-Remaining, RateLimit-Reset, Retry-After, X-Request-ID"
+# `*` without credentials: the key is in the request itself, and a cookie counts nothing.
+ANY_ORIGIN = {"Access-Control-Allow-Origin": "*", "Access-Control-Expose-Headers": EXPOSED}
+PREFLIGHT = {
+    "Access-Control-Allow-Methods": "GET, HEAD, POST",
+    "Access-Control-Allow-Headers": "api-key, authorization, content-type, idempotency-key",
+    "Access-Control-Max-Age": "86400",
+}
+
 
 log = logging.getLogger("tacitus.api")
 
@@ -115,7 +191,7 @@ def _is_elsewhere(request: HttpRequest) -> bool:
 def _in_our_shape(request: HttpRequest, response: HttpResponse) -> HttpResponse:
     # A probe comes by address, so not every refusal is one of the host.
     elsewhere = response.status_code == HTTPStatus.BAD_REQUEST and _is_elsewhere(request)
-    answer = answer_of(_host_unknown() if elsewhere else _refusal(request, response))
+    answer = answer_of(_host_unknown() if elsewhere else _refusal_of(request, response))
     answer.status_code = response.status_code
     for name in KEPT:
         if name in response:
@@ -125,7 +201,7 @@ def _in_our_shape(request: HttpRequest, response: HttpResponse) -> HttpResponse:
     return answer
 
 
-def _refusal(request: HttpRequest, response: HttpResponse) -> Refusal:
+def _refusal_of(request: HttpRequest, response: HttpResponse) -> Refusal:
     if response.status_code in PLAIN:
         return PLAIN[response.status_code]()
     match response.status_code:
@@ -201,3 +277,52 @@ PLAIN: dict[int, Callable[[], Refusal]] = {
     HTTPStatus.UNSUPPORTED_MEDIA_TYPE: _form_with_files,
     HTTPStatus.SERVICE_UNAVAILABLE: _unavailable,
 }
+
+
+FORM, FORM_WITH_FILES = "application/x-www-form-urlencoded", "multipart/form-data"
+LARGEST_FORM = 20_000  # bytes, of any but that of a new batch
+
+
+class RequestBodies:
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        # The API has its own limits, and its refusals name them.
+        if is_of_the_api(request.path):
+            return self.get_response(request)
+        return _refusal(request) or self.get_response(request)
+
+
+def _refusal(request: HttpRequest) -> HttpResponse | None:
+    if request.content_type == FORM_WITH_FILES:
+        return render(request, "415.html", status=HTTPStatus.UNSUPPORTED_MEDIA_TYPE)
+    of_a_batch = request.path in {reverse("new-batch"), reverse("check-new-batch")}
+    is_small_form = request.content_type == FORM and not of_a_batch
+    most = LARGEST_FORM if is_small_form else settings.DATA_UPLOAD_MAX_MEMORY_SIZE
+    if _length(request) <= most:
+        return None
+    if of_a_batch:
+        return too_much_for_a_batch(request, LIMITS)
+    return render(request, "413.html", status=HTTPStatus.REQUEST_ENTITY_TOO_LARGE)
+
+
+def _length(request: HttpRequest) -> int:
+    """As Django takes it, which reads no more than that."""
+    try:
+        return int(request.META.get("CONTENT_LENGTH") or 0)
+    except ValueError:
+        return 0
+
+
+class MethodPage:
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        response = self.get_response(request)
+        if response.status_code != HTTPStatus.METHOD_NOT_ALLOWED or response.content:
+            return response
+        page = render(request, "405.html", status=response.status_code)
+        page.headers["Allow"] = response.headers["Allow"]
+        return page

@@ -1,12 +1,22 @@
-"""What a person may have meant by what was typed into the search box.
+"""The search: what was typed, what it may mean, and the page or the list of what was found.
 
-Only what has the exact form of a thing is looked for, so nothing else comes near the database.
+Only text that has the exact form of a thing is looked up in the database.
 """
 
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from urllib.parse import unquote, urlsplit
+
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_safe
+
+from explorer.links import PageLinks
+from queries.reading import searches
+from queries.reading.spellings import checksummed
 
 LONGEST = 300
 _GREATEST = 2**63 - 1  # that the database keeps
@@ -104,3 +114,94 @@ def _numbers(text: str, chains: Mapping[str, int]) -> Iterator[tuple[int, int | 
 def legible(text: str) -> str:
     """To be shown: what has no shape of its own, or turns what stands beside it, is a mark."""
     return "".join(each if each.isprintable() else "\N{REPLACEMENT CHARACTER}" for each in text)
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """A page about it."""
+
+    kind: str
+    name: str
+    address: str  # of the page
+
+
+def hits_of(terms: Terms, links: PageLinks) -> tuple[Hit, ...]:
+    """Each form of the text is looked for in one statement or two."""
+    return (
+        *_batches(terms),
+        *_hashes(terms, links),
+        *_accounts(terms, links),
+        *_number_hits(terms, links),
+        *_chains(terms, links),
+    )
+
+
+def _batches(terms: Terms) -> Iterator[Hit]:
+    if terms.batch and searches.is_batch(terms.batch):
+        yield Hit("Batch", terms.batch, reverse("batch", args=[terms.batch]))
+
+
+def _hashes(terms: Terms, links: PageLinks) -> Iterator[Hit]:
+    if not terms.hash:
+        return
+    for each in searches.transactions_of(f"0x{terms.hash}"):
+        address = reverse("transaction", args=[each.chain, each.hash])
+        yield Hit("Transaction", f"{each.hash} on {links.chain_name(each.chain)}", address)
+    for block in searches.blocks_with_hash(terms.hash):
+        yield _block(block, links)
+
+
+def _accounts(terms: Terms, links: PageLinks) -> Iterator[Hit]:
+    if terms.address:
+        for registry in links.registries_at(terms.address):
+            name = f"{registry.address} on {links.chain_name(registry.destination)}"
+            address = reverse("registry", args=[registry.destination, registry.address])
+            yield Hit("Registry", name, address)
+        account = checksummed(terms.address)
+        if searches.is_account(account):
+            yield Hit("Account", account, reverse("account", args=[account]))
+    if terms.name:
+        for account in searches.accounts_named(terms.name):
+            yield Hit("Account", account, reverse("account", args=[account]))
+
+
+def _number_hits(terms: Terms, links: PageLinks) -> Iterator[Hit]:
+    if terms.number is None:
+        return
+    chosen = terms.number_chain
+    chains = links.routes.chains if chosen is None else [chosen]
+    for block in searches.blocks_numbered(terms.number, chains):
+        yield _block(block, links)
+
+
+def _chains(terms: Terms, links: PageLinks) -> Iterator[Hit]:
+    if terms.chain is not None:
+        address = f"{reverse('routes')}#chain-{terms.chain}"
+        yield Hit("Chain", links.chain_name(terms.chain), address)
+
+
+def _block(found: searches.BlockFound, links: PageLinks) -> Hit:
+    name = f"{found.number:,} of {links.chain_name(found.chain)}"
+    return Hit("Block", name, reverse("block", args=[found.chain, found.number]))
+
+
+@require_safe
+@never_cache
+def search(request: HttpRequest, links: PageLinks) -> HttpResponse:
+    typed = request.GET.get("q", "")
+    terms = terms_of(typed, links.chains_called())
+    hits = hits_of(terms, links)
+    if len(hits) == 1:
+        return redirect(hits[0].address)
+    return render(
+        request,
+        "search.html",
+        {
+            "links": links,
+            "terms": terms,
+            "looked_for": legible(terms.text),
+            "hits": hits,
+            "too_long": len(typed.strip()) > LONGEST,
+            "longest": LONGEST,
+        },
+    )

@@ -1,4 +1,4 @@
-"""Markdown files of ours as pages: tables and code as the stylesheet has them, no inline style."""
+"""The guides, which are Markdown files, and the files for monitoring."""
 
 import re
 from collections.abc import Sequence
@@ -6,11 +6,19 @@ from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 
+from django.conf import settings
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
 from django.utils.html import format_html
 from django.utils.safestring import SafeString, mark_safe
+from django.views.decorators.http import require_safe
 from markdown_it import MarkdownIt
 from markdown_it.renderer import RendererHTML
 from markdown_it.token import Token
+
+from accounts.site_address import site_address
+from explorer.advice import ADVICE, OTHERWISE
+from queries import limits
 
 # HTML within the Markdown is shown as text.
 _PARSER = MarkdownIt("commonmark", {"html": False, "typographer": True})
@@ -73,3 +81,63 @@ def _code(_renderer: RendererHTML, tokens: Sequence[Token], place: int, *_: obje
 
 
 _PARSER.add_render_rule("fence", _code)
+
+
+CONTRACT = settings.BASE_DIR / "queries" / "contracts" / "examples" / "SnapshotVote.sol"
+# The guides in Markdown: file, and what search engines show of the page.
+GUIDES = {
+    "configuration": (
+        settings.BASE_DIR / "explorer" / "docs" / "configuration.md",
+        "Every setting of Tacitus, the routes file, registries and signers.",
+    ),
+    "contributing": (
+        settings.BASE_DIR / "explorer" / "docs" / "contributing.md",
+        "How to test, measure and change Tacitus.",
+    ),
+    "security": (
+        settings.BASE_DIR / "SECURITY.md",
+        "Whom Tacitus trusts with what, how to report a vulnerability, and what limits an attack.",
+    ),
+}
+MONITORING = settings.BASE_DIR / "explorer" / "monitoring"
+MONITORING_FILES = {"dashboard.json": "application/json", "alerts.yml": "application/yaml"}
+# What the operators' page and a test of it begin with.
+ROUTES = """\
+[chains.11155111]
+name = "Sepolia"
+nodes = ["https://sepolia.example.org/v2/YOUR-KEY", "https://another.example.org"]
+finality = "finalized"
+dearest_gas_gwei = 50
+most_a_day = 0.05
+explorer = "https://sepolia.etherscan.io"
+"""
+
+
+@require_safe
+def first_fact(request: HttpRequest) -> HttpResponse:
+    context = {
+        "site_url": site_address(request),
+        "contract": CONTRACT.read_text().strip(),
+        "advice": ADVICE.items(),
+        "otherwise": OTHERWISE,
+    }
+    return render(request, "docs/first_fact.html", context)
+
+
+@require_safe
+def operating(request: HttpRequest) -> HttpResponse:
+    context = {"routes": ROUTES.strip(), "limits": limits.described()}
+    return render(request, "docs/operating.html", context)
+
+
+@require_safe
+def guide(request: HttpRequest, name: str) -> HttpResponse:
+    file, description = GUIDES[name]
+    context = {"guide": read_guide(file), "here": name, "description": description}
+    return render(request, "docs/guide.html", context)
+
+
+@require_safe
+def monitoring(_request: HttpRequest, name: str) -> HttpResponse:
+    """What Grafana and Prometheus are given."""
+    return HttpResponse((MONITORING / name).read_bytes(), content_type=MONITORING_FILES[name])

@@ -1,0 +1,1 @@
+"""The pages, by subject: thin views over `queries.reading`."""

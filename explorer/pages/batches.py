@@ -1,0 +1,290 @@
+"""The pages of batches: their list, one batch with what moves on it, one of its queries, its proof.
+
+A page's parts each have a mark of what they show: what has not changed is not sent.
+"""
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from hashlib import blake2s
+from itertools import zip_longest
+from typing import IO
+
+from django.http import FileResponse, Http404, HttpRequest, HttpResponse
+from django.http.response import HttpResponseBase
+from django.shortcuts import render
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_safe
+
+from accounts.errors import Refusal, answer_of
+from accounts.sessions import account_of
+from explorer.links import GREATEST, PageLinks
+from explorer.pages.lists import cursor_of, ways
+from queries.reading import batch_list, progress
+from queries.reading import batches as stored
+from queries.reading.batches import is_batch_id, is_own
+from queries.reading.progress import BlockProgress, Progress
+from queries.reading.views import BatchView, QueryPage, QueryView
+from queries.wait_reasons import Reason
+
+ROWS = 50  # of a block, on one page of it
+BLOCKS = 50  # of a batch, on one page of it
+OPEN_AT_FIRST = 12  # queries, in all blocks together: more are opened on demand
+SHOWN_AT_FIRST = 3  # queries: where there are no more, each is open
+
+
+@dataclass(frozen=True, slots=True)
+class BlockPart:
+    """One block with its queries, where it is open."""
+
+    progress: BlockProgress
+    rows: QueryPage | None
+    waits_for: Reason | None  # where the batch as a whole does not say the same
+    mark: str
+
+    @property
+    def before(self) -> int | None:
+        """The place that the rows before these begin with."""
+        first = self.rows.queries[0].place if self.rows and self.rows.queries else 0
+        return max(first - ROWS, self.progress.first) if first > self.progress.first else None
+
+    @property
+    def key(self) -> str:
+        return self.progress.key
+
+
+@dataclass(frozen=True, slots=True)
+class BatchParts:
+    """All that the page shows of a batch."""
+
+    batch: BatchView
+    progress: Progress
+    blocks: tuple[BlockPart, ...]
+    mark: str  # of what is not in a block
+    shown: frozenset[int] | None  # places of queries whose rows are open; None at first
+    first_block: int  # which of all blocks the page begins with
+
+    @property
+    def next_block(self) -> int | None:
+        """Which the next page begins with."""
+        following = self.first_block + BLOCKS
+        return following if following < len(self.progress.blocks) else None
+
+    @property
+    def few(self) -> bool:
+        return self.progress.queries <= SHOWN_AT_FIRST
+
+    def shows(self, place: int) -> bool:
+        return self.few if self.shown is None else place in self.shown
+
+    @property
+    def ended(self) -> bool:
+        return self.batch.ended is not None
+
+
+@dataclass(frozen=True, slots=True)
+class QueryAlone:
+    """A query on a page of its own."""
+
+    batch: BatchView
+    query: QueryView
+
+
+def alone(batch_id: str, place: int) -> QueryAlone | None:
+    batch = stored.batch(batch_id)
+    query = stored.query_at(batch, place) if batch else None
+    return QueryAlone(batch, query) if batch and query else None
+
+
+def parts_of(
+    batch_id: str,
+    opened: Mapping[str, int] | None,
+    shown_queries: frozenset[int] | None = None,
+    first_block: int = 0,
+    wanted: int | None = None,
+) -> BatchParts | None:
+    """`opened`: the keys of blocks, each with the place it is shown from; None at first.
+
+    `wanted`: the place of a query which is shown open, wherever in the batch it is.
+    """
+    shown = stored.batch(batch_id)
+    if shown is None:
+        return None
+    whole = progress.progress_of(shown)
+    if opened is None:
+        opened = dict(_opened_at_first(whole))
+    for number, block in enumerate(whole.blocks):
+        if wanted is not None and 0 <= wanted - block.first < block.queries:
+            first_block = number - number % BLOCKS
+            opened = {**opened, block.key: wanted - (wanted - block.first) % ROWS}
+            shown_queries = frozenset({wanted})
+    on_page = whole.blocks[first_block : first_block + BLOCKS]
+    firsts = {block: opened[block.key] for block in on_page if block.key in opened}
+    rows = progress.queries_of_blocks(shown, firsts, most=ROWS)
+    blocks = tuple(_part(shown, block, rows.get(block.key)) for block in on_page)
+    mark = _mark(shown, whole.steps, whole.lost)
+    return BatchParts(shown, whole, blocks, mark, shown_queries, first_block)
+
+
+def _opened_at_first(whole: Progress) -> Iterator[tuple[str, int]]:
+    if whole.queries <= OPEN_AT_FIRST:
+        yield from ((block.key, block.first) for block in whole.blocks)
+
+
+def _part(shown: BatchView, block: BlockProgress, rows: QueryPage | None) -> BlockPart:
+    waits_for = None if block.waits_for == shown.waits_for else block.waits_for
+    return BlockPart(block, rows, waits_for, _mark(block, rows, waits_for, shown.ended))
+
+
+def _mark(*shown: object) -> str:
+    return blake2s(repr(shown).encode(), digest_size=3).hexdigest()
+
+
+HTMX_STOPS = 286  # its status for an answer that is the last one
+OPENED = re.compile(r"(\d{1,20}-t?\d{1,20})(?::(\d{1,9}))?")
+PLACE = re.compile("[0-9]{1,9}")
+MOST_OPENED = 100
+
+
+@require_safe
+@never_cache
+def batch(request: HttpRequest, batch_id: str, links: PageLinks) -> HttpResponse:
+    opened = _opened(request) if "open" in request.GET else None
+    place = request.GET.get("query", "")
+    page = _parts(request, batch_id, opened, wanted=int(place) if PLACE.fullmatch(place) else None)
+    is_open = not page.ended and request.user.is_authenticated
+    may_cancel = is_open and is_own(account_of(request), batch_id)
+    return render(request, "batch.html", {"page": page, "links": links, "may_cancel": may_cancel})
+
+
+@require_safe
+@never_cache
+def batch_changes(request: HttpRequest, batch_id: str, links: PageLinks) -> HttpResponse:
+    """Only what is not as it was `seen`; nothing where all is."""
+    page = _parts(request, batch_id, _opened(request), _shown_queries(request))
+    # The marks alone, in the order of the page: a batch may have hundreds of blocks.
+    state, *seen = request.GET.get("seen", "").split(".")
+    blocks = [
+        block for block, mark in zip_longest(page.blocks, seen) if block and block.mark != mark
+    ]
+    state_changed = state != page.mark
+    if not blocks and not state_changed:
+        return HttpResponse(status=HTMX_STOPS if page.ended else 204)
+    changed = {"page": page, "links": links, "blocks": blocks, "state_changed": state_changed}
+    status = HTMX_STOPS if page.ended else 200
+    return render(request, "batch_changes.html", changed, status=status)
+
+
+@require_safe
+@never_cache
+def batch_block(request: HttpRequest, batch_id: str, links: PageLinks) -> HttpResponse:
+    """One block's queries, where it is opened."""
+    page = _parts(request, batch_id, _opened(request))
+    for block in page.blocks:
+        if block.rows:
+            return render(
+                request, "parts/block_rows.html", {"page": page, "block": block, "links": links}
+            )
+    raise Http404
+
+
+def _parts(
+    request: HttpRequest,
+    batch_id: str,
+    opened: dict[str, int] | None,
+    shown: frozenset[int] | None = None,
+    wanted: int | None = None,
+) -> BatchParts:
+    first = request.GET.get("blocks", "")
+    page = parts_of(batch_id, opened, shown, int(first) if PLACE.fullmatch(first) else 0, wanted)
+    if page is None:
+        raise Http404
+    return page
+
+
+def _opened(request: HttpRequest) -> dict[str, int]:
+    """The blocks that are open; others named there are none of the batch's."""
+    named = request.GET.get("open", "").split(",")[:MOST_OPENED]
+    found = [OPENED.fullmatch(each) for each in named]
+    return {each[1]: int(each[2] or 0) for each in found if each}
+
+
+def _shown_queries(request: HttpRequest) -> frozenset[int]:
+    named = request.GET.get("rows", "").split(",")[:MOST_OPENED]
+    return frozenset(int(each) for each in named if PLACE.fullmatch(each))
+
+
+MOST_DIGITS = 9
+
+
+@require_safe
+@never_cache
+def query(request: HttpRequest, batch_id: str, place: int, links: PageLinks) -> HttpResponse:
+    page = alone(batch_id, place)
+    if page is None:
+        raise Http404
+    first = request.GET.get("from", "")
+    shown = {
+        "page": page,
+        "query": page.query,
+        "links": links,
+        "first": int(first) if first.isdecimal() and len(first) <= MOST_DIGITS else 0,
+    }
+    template = "query.html"
+    if request.headers.get("HX-Request"):
+        template = "parts/values.html" if first else "parts/query_body.html"
+    return render(request, template, shown)
+
+
+LISTED = 50  # batches, on one page of their list
+
+
+@require_safe
+@never_cache
+def batches(request: HttpRequest, links: PageLinks) -> HttpResponse:
+    status = request.GET.get("status", "")
+    destination = _chain(request.GET.get("to", ""))
+    if status not in {"", *batch_list.STATUSES}:
+        raise Http404
+    cursor = cursor_of(request, lambda text: (text,) if is_batch_id(text) else None)
+    shown = batch_list.batches(status=status, destination=destination, cursor=cursor, most=LISTED)
+    return render(
+        request,
+        "batches.html",
+        {
+            "links": links,
+            "shown": shown,
+            "ways": ways(request, shown),
+            "status": status,
+            "statuses": batch_list.STATUSES,
+            "destination": destination,
+            "destinations": sorted({each for _, each in links.routes.registries}),
+            "filtered": bool(status) or destination is not None,
+        },
+    )
+
+
+def _chain(text: str) -> int | None:
+    """Empty: all of them."""
+    if not text:
+        return None
+    if not re.fullmatch("[0-9]{1,19}", text) or int(text) > GREATEST:
+        raise Http404
+    return int(text)
+
+
+@require_safe
+@never_cache
+def batch_proof(
+    request: HttpRequest,  # noqa: ARG001
+    batch_id: str,
+    proof_of: Callable[[str], IO[bytes]],
+) -> HttpResponseBase:
+    if stored.batch(batch_id) is None:
+        raise Http404
+    try:
+        file = proof_of(batch_id)
+    except Refusal as refusal:
+        return answer_of(refusal)
+    name = f"tacitus-{batch_id}-proof.json"
+    return FileResponse(file, as_attachment=True, filename=name, content_type="application/json")

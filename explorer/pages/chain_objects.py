@@ -1,0 +1,203 @@
+"""The pages of what is on a chain: blocks, accounts, transactions of ours, registries, routes."""
+
+import re
+
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_safe
+
+from explorer.charts import balance_chart
+from explorer.links import GREATEST, PageLinks
+from explorer.pages.lists import cursor_of, numbers, ways
+from queries.reading import accounts, blocks, registries, transactions
+from queries.reading.spellings import checksummed
+from queries.routes import Registry, RegistryKind
+
+ROWS = 50
+
+
+@require_safe
+@never_cache
+def block(request: HttpRequest, chain: int, number: int, links: PageLinks) -> HttpResponse:
+    """A block that nobody asked for has a page where its chain is configured: it can be asked."""
+    shown = blocks.block(chain, number)
+    queries = blocks.queries_of_block(chain, number, cursor_of(request, numbers(1)), ROWS)
+    if not queries.rows and not shown.registries and chain not in links.routes.chains:
+        raise Http404
+    return render(
+        request,
+        "block.html",
+        {"links": links, "shown": shown, "queries": queries, "ways": ways(request, queries)},
+    )
+
+
+FACTS = 25  # of an account, at once
+LINES = 50  # of the chart's table that come with the page; more of them come when they are wanted
+TABLE = "table"
+
+
+@require_safe
+@never_cache
+def account(request: HttpRequest, address: str, links: PageLinks) -> HttpResponse:
+    """An address that nobody asked for has a page too: it can be asked for."""
+    spelled = checksummed(address)
+    if request.path.rpartition("/")[2] != spelled:
+        query = request.GET.urlencode()
+        return redirect(reverse("account", args=[spelled]) + (f"?{query}" if query else ""))
+    shown = accounts.account(spelled, links.sources)
+    chain = chain_of(request, shown)
+    if chain is None:
+        return render(request, "account.html", {"links": links, "shown": shown})
+    chart = balance_chart(accounts.balances_of(spelled, chain))
+    asked = TABLE in request.GET
+    if asked and chart and request.headers.get("HX-Request"):
+        return render(request, "parts/figure_table.html", {"chart": chart})
+    facts = accounts.facts_of(spelled, chain, cursor_of(request, numbers(2)), FACTS)
+    later = chart and len(chart.rows) > LINES and not asked
+    return render(
+        request,
+        "account.html",
+        {
+            "links": links,
+            "shown": shown,
+            "chain": chain,
+            "chains": sorted({chain, *shown.chains}),
+            "facts": facts,
+            "ways": ways(request, facts),
+            "chart": chart,
+            "table_open": asked,
+            "table_at": f"?chain={chain}&{TABLE}=whole" if later else "",
+        },
+    )
+
+
+def chain_of(request: HttpRequest, shown: accounts.AccountView) -> int | None:
+    """The one that is named, or where it was asked for last, if anything is proven there or
+    nowhere. None: nobody asked for it.
+    """
+    chain = _chain(request)
+    if chain is not None:
+        return chain
+    if shown.newest in shown.chains or not shown.chains:
+        return shown.newest
+    return shown.chains[0]
+
+
+def _chain(request: HttpRequest) -> int | None:
+    text = request.GET.get("chain", "")
+    if not text:
+        return None
+    if not re.fullmatch("[0-9]{1,19}", text) or int(text) > GREATEST:
+        raise Http404
+    return int(text)
+
+
+@require_safe
+@never_cache
+def transaction(request: HttpRequest, chain: int, digits: str, links: PageLinks) -> HttpResponse:
+    shown = transactions.transaction(chain, f"0x{digits}")
+    if shown is None:
+        raise Http404
+    cursor = cursor_of(request, numbers(1))
+    queries = transactions.queries_of_transaction(shown, cursor, ROWS)
+    return render(
+        request,
+        "transaction.html",
+        {
+            "links": links,
+            "asked_hash": f"0x{digits}",
+            "shown": shown,
+            "queries": queries,
+            "ways": ways(request, queries),
+        },
+    )
+
+
+EIP_2935_WINDOW = 8_191
+
+
+def trust_of(registry: Registry, links: PageLinks) -> str:
+    """Who must be trusted, beside the chains themselves."""
+    destination = links.chain_name(registry.destination)
+    if registry.kind is RegistryKind.NATIVE:
+        return f"Nobody: the contract takes block hashes from {destination} itself."
+    if registry.kind is RegistryKind.OPTIMISM:
+        return (
+            f"{destination} alone: its own L1Block contract tells the registry the hash of the "
+            "newest L1 block."
+        )
+    signers = len(registry.signers)
+    if signers == 1:
+        return "One signer: what it signs for is taken as a block hash."
+    return (
+        f"{registry.threshold} of {signers} signers: what so many of them sign for is taken as "
+        "a block hash. Fewer can forge nothing."
+    )
+
+
+def reach_of(registry: Registry, links: PageLinks) -> str:
+    """How far back blocks can be proven."""
+    chained = (
+        f"Older ones chain back from a block that the registry knows, up to "
+        f"{registry.longest_range:,} headers below it."
+    )
+    if registry.kind is RegistryKind.NATIVE:
+        return f"The last {EIP_2935_WINDOW:,} blocks at any time. {chained}"
+    if registry.kind is RegistryKind.OPTIMISM:
+        source = links.chain_name(registry.source)
+        return f"Blocks of {source} whose hash was recorded while it was the newest. {chained}"
+    return f"Blocks that the signers have signed for. {chained}"
+
+
+@require_safe
+@never_cache
+def routes(request: HttpRequest, links: PageLinks) -> HttpResponse:
+    chains = links.routes.chains
+    heads = registries.heads(chains)
+    facts = registries.facts_by_route()
+    told = [
+        (each, trust_of(each, links), facts.get((each.source, each.destination), 0))
+        for each in links.routes.registries.values()
+    ]
+    return render(
+        request,
+        "routes.html",
+        {
+            "links": links,
+            "chains": [(chain, heads.get(chain.id)) for _, chain in sorted(chains.items())],
+            "registries": told,
+        },
+    )
+
+
+@require_safe
+@never_cache
+def registry(
+    request: HttpRequest, destination: int, address: str, links: PageLinks
+) -> HttpResponse:
+    found = next(iter(links.registries_at(address, destination)), None)
+    if found is None:
+        raise Http404
+    if request.path.rpartition("/")[2] != found.address:
+        return redirect("registry", destination, found.address)
+    heads = registries.heads([found.source, found.destination])
+    shown = registries.blocks_of_registry(
+        found.source, found.destination, cursor_of(request, numbers(1)), ROWS
+    )
+    return render(
+        request,
+        "registry.html",
+        {
+            "links": links,
+            "registry": found,
+            "trust": trust_of(found, links),
+            "reach": reach_of(found, links),
+            "record": registries.record_of(found.source, found.destination),
+            "source_head": heads.get(found.source),
+            "destination_head": heads.get(found.destination),
+            "blocks": shown,
+            "ways": ways(request, shown),
+        },
+    )

@@ -1,0 +1,163 @@
+"""The page of a fact: decoded, how it is read on chain, and what its registry says right now."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from enum import Enum, auto
+
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_safe
+
+from accounts.rate_limits import client_network, spend
+from explorer.decoding import Decoded, decoded, no_such_account
+from explorer.links import PageLinks
+from explorer.pages.snippets import snippets
+from queries.reading import batches
+from queries.reading.facts import FactView, facts_of
+from queries.reading.views import QueryView
+
+NO_SUCH_ACCOUNT = "no such account"
+MOST_TO_SUM_UP = 20  # a list of rows with thousands of slots each is not gone through
+
+
+@dataclass(frozen=True, slots=True)
+class FactLine:
+    """A fact and what its word says."""
+
+    fact: FactView
+    decoded: Decoded
+
+
+@dataclass(frozen=True, slots=True)
+class FactLines:
+    """Some of a query's facts, in their order."""
+
+    lines: tuple[FactLine, ...]
+    whole: int  # how many there are
+    next: int | None
+    absent: bool  # that there is no such account is proven
+
+
+def fact_line(fact: FactView, links: PageLinks) -> FactLine:
+    return FactLine(fact, decoded(fact, links.currency(fact.source)))
+
+
+def fact_lines(
+    query: QueryView, destination: int, links: PageLinks, *, first: int = 0, most: int
+) -> FactLines:
+    """Of a query's facts, `most` from the one at `first` on."""
+    facts = facts_of(query, destination)
+    shown = facts[first : first + most]
+    return FactLines(
+        tuple(fact_line(fact, links) for fact in shown),
+        len(facts),
+        first + most if first + most < len(facts) else None,
+        no_such_account(facts),
+    )
+
+
+def in_a_line(query: QueryView, destination: int, links: PageLinks) -> str:
+    """What the query has come to, where that fits a line; empty where it does not."""
+    if len(query.values) > MOST_TO_SUM_UP:
+        return ""
+    facts = facts_of(query, destination)
+    if no_such_account(facts):
+        return NO_SUCH_ACCOUNT
+    return fact_line(facts[0], links).decoded.short if len(facts) == 1 else ""
+
+
+class Outcome(Enum):
+    """What became of the question."""
+
+    SAME = auto()
+    DIFFERS = auto()
+    NOT_PROVEN = auto()
+    NO_REGISTRY = auto()  # at its address, or in the routes
+    NO_ANSWER = auto()
+    BUSY = auto()
+    TOO_OFTEN = auto()  # the visitor's own questions
+
+
+@dataclass(frozen=True, slots=True)
+class RegistryWord:
+    """What the registry answered at a block, or why it was not heard."""
+
+    outcome: Outcome
+    word: str = ""
+    block: int = 0
+    seconds: int = 0  # until it may be asked again
+
+
+AskRegistry = Callable[[FactView], RegistryWord]
+
+
+def compared(fact: FactView, word: bytes | None, block: int) -> RegistryWord:
+    if word is None:
+        return RegistryWord(Outcome.NOT_PROVEN, block=block)
+    said = f"0x{word.hex()}"
+    same = int(said, 16) == int(fact.word, 16)
+    return RegistryWord(Outcome.SAME if same else Outcome.DIFFERS, said, block)
+
+
+CHECKS, WINDOW = 20, 60  # of a visitor's network, in so many seconds
+
+
+@require_safe
+@never_cache  # a script fetches a part of it from here, and nobody is to go back to that
+def fact(
+    request: HttpRequest, batch_id: str, place: int, name: str, links: PageLinks
+) -> HttpResponse:
+    found, of_query = _fact(batch_id, place, name)
+    shown = _shown(found, batch_id, place, links) | {"absent": no_such_account(of_query)}
+    return render(request, _template(request, "read_it"), shown)
+
+
+@require_safe
+@never_cache
+def check(  # noqa: PLR0913, PLR0917  (the address's parts, and what urls wires)
+    request: HttpRequest, batch_id: str, place: int, name: str, links: PageLinks, ask: AskRegistry
+) -> HttpResponse:
+    found, of_query = _fact(batch_id, place, name)
+    answer = _asked(request, found, ask)
+    shown = _shown(found, batch_id, place, links) | {
+        "absent": no_such_account(of_query),
+        "check": answer,
+    }
+    if answer.outcome is Outcome.DIFFERS:
+        shown["said"] = fact_line(found.with_word(answer.word), links)
+    return render(request, _template(request, "check_answer"), shown)
+
+
+def _fact(batch_id: str, place: int, name: str) -> tuple[FactView, Sequence[FactView]]:
+    """It, among all of its query's."""
+    batch = batches.batch(batch_id)
+    query = batches.query_at(batch, place) if batch else None
+    facts = facts_of(query, batch.destination) if batch and query else ()
+    for each in facts:
+        if each.name == name:
+            return each, facts
+    raise Http404
+
+
+def _shown(found: FactView, batch_id: str, place: int, links: PageLinks) -> dict[str, object]:
+    registry = links.registry_address(found.source, found.destination)
+    return {
+        "batch_id": batch_id,
+        "place": place,
+        "line": fact_line(found, links),
+        "registry": registry,
+        "snippets": snippets(found, registry) if registry else (),
+        "links": links,
+    }
+
+
+def _asked(request: HttpRequest, found: FactView, ask: AskRegistry) -> RegistryWord:
+    spent = spend(f"registry check from {client_network(request)}", CHECKS, WINDOW)
+    if not spent.allowed:
+        return RegistryWord(Outcome.TOO_OFTEN, seconds=spent.seconds_left)
+    return ask(found)
+
+
+def _template(request: HttpRequest, part: str) -> str:
+    return f"parts/{part}.html" if request.headers.get("HX-Request") else "fact.html"

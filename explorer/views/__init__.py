@@ -1,1 +1,0 @@
-"""The pages. They read, and show."""
