@@ -1,17 +1,167 @@
-"""The operator's view: who is there, and taking away what was given. Never a secret."""
+"""Accounts and keys in Django's admin, for operators; its site is `operators_site`."""
 
-from typing import Any
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
 
-from django.contrib import admin
+from django.contrib import admin, messages
+from django.contrib.admin.helpers import ACTION_CHECKBOX_NAME
 from django.contrib.auth.models import Group
-from django.db.models import Count, Q, QuerySet
-from django.http import HttpRequest
+from django.core.exceptions import BadRequest, ValidationError
+from django.db.models import Count, IntegerField, OuterRef, Q, QuerySet, Subquery, Value
+from django.db.models.functions import Coalesce, Concat
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect
+from django.urls import URLPattern, path
+from django.views.decorators.http import require_POST
 
-from accounts import sessions
-from accounts.admin_keys import ApiKeyAdmin
-from accounts.admin_rows import KeptByItself
-from accounts.models import Account, ApiKey
+from accounts import api_keys, sessions
+from accounts.models import Account, Allowance, ApiKey
+from accounts.rate_limits import DAY, KEY_SUBJECT, database_now
 from accounts.sessions import account_of
+
+if TYPE_CHECKING:
+    Rows = admin.ModelAdmin[Any]
+else:  # which takes no type at run time
+    Rows = admin.ModelAdmin
+
+
+MOST_WORDS, MOST_LETTERS = 10, 200  # of a search; each word is a condition for each column
+
+
+class KeptByItself(Rows):
+    """Rows come and go by what people do, not by hand."""
+
+    filtered_by: frozenset[str] = frozenset()  # parameters of a list's own filters
+
+    def has_add_permission(self, _request: HttpRequest) -> bool:
+        return False
+
+    def has_delete_permission(self, _request: HttpRequest, _row: object = None) -> bool:
+        return False
+
+    def lookup_allowed(
+        self,
+        lookup: str,
+        value: Any,  # noqa: ARG002
+        request: HttpRequest | None = None,  # noqa: ARG002  (Django looks whether it is there)
+    ) -> bool:
+        """Django takes any column and comparison, and asks the database whatever comes of it."""
+        return lookup in self.filtered_by
+
+    def get_search_results(
+        self, request: HttpRequest, queryset: QuerySet[Any], search_term: str
+    ) -> tuple[QuerySet[Any], bool]:
+        """All of it or nothing: what some of the words find is more than was searched for, and an
+        action may be about to be done to it.
+        """
+        if len(search_term) <= MOST_LETTERS and len(search_term.split()) <= MOST_WORDS:
+            return super().get_search_results(request, queryset, search_term)
+        self.message_user(
+            request,
+            f"A search has at most {MOST_WORDS} words and {MOST_LETTERS} letters. Nothing was "
+            "searched for.",
+            messages.WARNING,
+        )
+        return queryset.none(), False
+
+    def response_action(
+        self, request: HttpRequest, queryset: QuerySet[Any], *args: Any, **more: Any
+    ) -> HttpResponse | None:
+        """Django asks the database for whatever was chosen."""
+        for chosen in request.POST.getlist(ACTION_CHECKBOX_NAME):
+            try:
+                self.opts.pk.clean(chosen, None)
+            except ValidationError as error:
+                raise BadRequest("What was chosen can be no row.") from error
+        return super().response_action(request, queryset, *args, **more)
+
+
+class WorkingOrRevoked(admin.SimpleListFilter):
+    title = "state"
+    parameter_name = "state"
+
+    def lookups(self, *_: object) -> list[tuple[str, str]]:
+        return [("working", "Working"), ("revoked", "Revoked")]
+
+    def queryset(self, _request: HttpRequest, keys: QuerySet[ApiKey]) -> QuerySet[ApiKey]:
+        match self.value():
+            case "working":
+                return keys.filter(revoked=None)
+            case "revoked":
+                return keys.exclude(revoked=None)
+            case _:
+                return keys
+
+
+class ApiKeyAdmin(KeptByItself):
+    list_display = ("id", "name", "whose", "last_used", "requests_today", "created", "revoked")
+    list_filter = (WorkingOrRevoked,)
+    filtered_by = frozenset({WorkingOrRevoked.parameter_name})
+    list_select_related = ("owner",)
+    search_fields = ("id", "name", "owner__address", "owner__username")
+    fields = (
+        "id", "name", "owner", "version", "created", "last_used", "requests_today",
+        "previous_until", "revoked",
+    )  # fmt: skip
+    actions = ("revoke",)
+
+    def has_change_permission(self, _request: HttpRequest, _row: object = None) -> bool:
+        return False
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[ApiKey]:
+        """With each key's use in the same query."""
+        used = Allowance.objects.filter(subject=Concat(Value(KEY_SUBJECT), OuterRef("pk")))
+        today = used.filter(day=database_now() // DAY).values("day_used")
+        rows: QuerySet[ApiKey] = (
+            super()
+            .get_queryset(request)
+            .annotate(
+                used_at=Subquery(used.values("last_used")),
+                used_today=Coalesce(Subquery(today), 0, output_field=IntegerField()),
+            )
+        )
+        return rows
+
+    @admin.display(description="owner", ordering="owner__address")
+    def whose(self, key: ApiKey) -> str:
+        """Short, so that the use stands beside it; the key's page has the whole address."""
+        return key.owner.get_short_name()
+
+    @admin.display(description="last used", ordering="used_at")
+    def last_used(self, key: Any) -> datetime | str:
+        return "never" if key.used_at is None else datetime.fromtimestamp(key.used_at, UTC)
+
+    @admin.display(description="requests today", ordering="used_today")
+    def requests_today(self, key: Any) -> int:
+        return int(key.used_today)
+
+    def get_urls(self) -> list[URLPattern]:
+        one = self.admin_site.admin_view(require_POST(self.revoke_one))
+        return [
+            path("<slug:key_id>/revoke/", one, name="accounts_apikey_revoke"),
+            *super().get_urls(),
+        ]
+
+    @admin.action(description="Revoke")
+    def revoke(self, request: HttpRequest, chosen: QuerySet[ApiKey]) -> None:
+        self._revoke(request, chosen)
+
+    def revoke_one(self, request: HttpRequest, key_id: str) -> HttpResponse:
+        """The button on a key's own page."""
+        key = get_object_or_404(ApiKey, pk=key_id)
+        if request.POST.get("sure"):
+            self._revoke(request, ApiKey.objects.filter(pk=key.pk))
+        else:
+            self.message_user(request, "Tick the box to revoke the key.", messages.WARNING)
+        return redirect("admin:accounts_apikey_change", key.pk)
+
+    def _revoke(self, request: HttpRequest, chosen: QuerySet[ApiKey]) -> None:
+        keys = list(chosen.filter(revoked=None))
+        count = api_keys.revoke_all(ApiKey.objects.filter(pk__in=[key.pk for key in keys]))
+        for key in keys:
+            self.log_change(request, key, "Revoked.")
+        self.message_user(request, f"Revoked: {count}.")
+
 
 SHOWN = ("address", "chain_id", "username", "last_login", "created")
 

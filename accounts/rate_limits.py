@@ -7,7 +7,8 @@ nothing is allowed. Time is the database's, because the clocks of workers differ
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
 
@@ -15,12 +16,36 @@ from django.conf import settings
 from django.db import connection
 from django.http import HttpRequest
 
-from accounts.counting import counted
 from accounts.errors import TOO_MANY_ATTEMPTS, Refusal
 from accounts.models import Allowance
-from accounts.patience import waiting_briefly
 from accounts.siwe import browser_digest
 from accounts.wallets import Wallet
+from accounts.wording import counted
+
+WAIT_SECONDS = 2
+
+
+@contextmanager
+def waiting_briefly() -> Iterator[None]:
+    """While something holds SQLite's one lock, every request, which is counted, keeps a thread.
+
+    With all of them waiting for 20 seconds the server would answer nobody, not even a probe. Who
+    is not counted is told to come again.
+    """
+    if connection.vendor != "sqlite" or connection.in_atomic_block:
+        yield
+        return
+    _wait(WAIT_SECONDS)
+    try:
+        yield
+    finally:
+        _wait(connection.settings_dict["OPTIONS"].get("timeout", 5))
+
+
+def _wait(seconds: float) -> None:
+    with connection.cursor() as cursor:
+        cursor.execute(f"PRAGMA busy_timeout = {int(seconds * 1_000)}")
+
 
 DAY = 86_400
 

@@ -20,7 +20,7 @@ from django.utils import timezone
 from django.utils.dateparse import parse_datetime
 
 from accounts.models import Account, Session
-from accounts.patience import waiting_briefly
+from accounts.rate_limits import waiting_briefly
 
 SEEN_EVERY = timedelta(minutes=5)
 # Being seen prolongs a session, and no further than this after the sign-in: a stolen one ends.

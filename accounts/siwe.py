@@ -21,12 +21,10 @@ from django.http import HttpRequest
 from django.middleware.csrf import get_token
 from django.utils import timezone
 
-from accounts.contract_wallets import AskWallet
 from accounts.errors import MESSAGE_REFUSED, WRONG_PLACE, Refusal
 from accounts.models import SignInNonce
 from accounts.site_address import site_address
-from accounts.wallet_signatures import check_signature
-from accounts.wallets import Wallet
+from accounts.wallets import AskWallet, Wallet, check_signature
 
 STATEMENT = "Sign in to Tacitus and see your API keys. This costs nothing and moves nothing."
 VALID_FOR = timedelta(minutes=5)

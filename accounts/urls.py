@@ -2,8 +2,8 @@
 
 from django.urls import URLPattern, path
 
-from accounts import key_views, views
-from accounts.contract_wallets import AskWallet
+from accounts import views
+from accounts.wallets import AskWallet
 
 
 def addresses(ask: AskWallet) -> list[URLPattern]:
@@ -14,9 +14,9 @@ def addresses(ask: AskWallet) -> list[URLPattern]:
         path("sign-out", views.sign_out, name="sign-out"),
         path("sign-out-everywhere", views.sign_out_everywhere, name="sign-out-everywhere"),
         path("sessions/<slug:session_id>/end", views.end_session, name="end-session"),
-        path("keys", key_views.add, name="add-key"),
-        path("keys/<slug:key_id>/rename", key_views.rename, name="rename-key"),
-        path("keys/<slug:key_id>/rotate", key_views.rotate, name="rotate-key"),
-        path("keys/<slug:key_id>/end-grace", key_views.end_grace, name="end-grace"),
-        path("keys/<slug:key_id>/revoke", key_views.revoke, name="revoke-key"),
+        path("keys", views.add_key, name="add-key"),
+        path("keys/<slug:key_id>/rename", views.rename_key, name="rename-key"),
+        path("keys/<slug:key_id>/rotate", views.rotate_key, name="rotate-key"),
+        path("keys/<slug:key_id>/end-grace", views.end_grace, name="end-grace"),
+        path("keys/<slug:key_id>/revoke", views.revoke_key, name="revoke-key"),
     ]

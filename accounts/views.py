@@ -1,14 +1,18 @@
-"""Signing in and out."""
+"""Signing in and out, and the forms of the dashboard: sessions and keys."""
 
 import json
+import re
 from collections.abc import Callable
-from typing import Any
+from datetime import timedelta
+from functools import wraps
+from typing import Any, Concatenate, ParamSpec
 
 from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth import login, logout
+from django.contrib.auth.views import redirect_to_login
 from django.db import transaction
-from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.http import HttpRequest, HttpResponse, JsonResponse, QueryDict
 from django.middleware.csrf import rotate_token
 from django.shortcuts import redirect, render, resolve_url
 from django.utils.http import url_has_allowed_host_and_scheme
@@ -16,14 +20,40 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 
 from accounts import api_keys, sessions, siwe
-from accounts.contract_wallets import AskWallet
+from accounts.api_keys import key_name
 from accounts.errors import ACCOUNT_DISABLED, REQUEST_MALFORMED, Refusal, answer_of
 from accounts.models import Account
 from accounts.rate_limits import count_attempt, count_message, count_question, count_signed
 from accounts.sessions import account_of
-from accounts.signed_in_forms import form_of_someone_signed_in
 from accounts.siwe import STATEMENT
-from accounts.wallets import wallet_address, wallet_chain_id
+from accounts.wallets import AskWallet, wallet_address, wallet_chain_id
+
+Place = ParamSpec("Place")
+View = Callable[Concatenate[HttpRequest, Place], HttpResponse]
+
+
+def form_of_someone_signed_in(view: View[Place]) -> View[Place]:
+    """Nobody is sent back to the form's own address, which no link leads to: it takes forms."""
+
+    @require_POST
+    @wraps(view)
+    def checked(request: HttpRequest, /, *args: Place.args, **place: Place.kwargs) -> HttpResponse:
+        if request.user.is_authenticated:
+            return view(request, *args, **place)
+        return signed_out_meanwhile(request)
+
+    return checked
+
+
+def signed_out_meanwhile(request: HttpRequest) -> HttpResponse:
+    messages.warning(request, "Nothing was changed: you had been signed out.")
+    return redirect_to_login(resolve_url("dashboard"))
+
+
+def is_for_accounts(path: str) -> bool:
+    """Whether only someone signed in sends forms there."""
+    return re.match("/(?:keys|sessions|sign-out-everywhere|dashboard)(?:/|$)", path) is not None
+
 
 LONGEST_BODY = 65_536  # bytes
 BACKEND = "django.contrib.auth.backends.ModelBackend"
@@ -151,3 +181,61 @@ def _inside(request: HttpRequest, after: object) -> str:
         if url_has_allowed_host_and_scheme(after, here, require_https=request.is_secure()):
             return after
     return ""
+
+
+Done = Callable[Concatenate[Account, QueryDict, Place], str]
+
+
+def _form(done: Done[Place]) -> Callable[Concatenate[HttpRequest, Place], HttpResponse]:
+    """A view of what `done` does for the account, saying what it returns or refuses."""
+
+    @form_of_someone_signed_in
+    def view(request: HttpRequest, /, *args: Place.args, **place: Place.kwargs) -> HttpResponse:
+        try:
+            messages.success(request, done(account_of(request), request.POST, *args, **place))
+        except Refusal as refusal:
+            messages.error(request, refusal.sentence)
+        return redirect("dashboard")
+
+    return view
+
+
+@_form
+def add_key(owner: Account, form: QueryDict) -> str:
+    api_keys.count_change(owner)
+    key = api_keys.add_key(owner, key_name(form.get("name", "")))
+    return f"The key “{key.name}” is ready."
+
+
+@_form
+def rename_key(owner: Account, form: QueryDict, key_id: str) -> str:
+    name = key_name(form.get("name", ""))
+    api_keys.rename(owner, key_id, name)
+    return f"The key is called “{name}” now."
+
+
+@_form
+def rotate_key(owner: Account, form: QueryDict, key_id: str) -> str:
+    chosen = form.get("grace", "")
+    seconds = next((each for each in api_keys.GRACE_PERIODS if str(each) == chosen), 0)
+    api_keys.count_change(owner)
+    key = api_keys.rotate(owner, key_id, _seen(form), timedelta(seconds=seconds))
+    return f"“{key.name}” has a new secret. The old one ends {api_keys.GRACE_PERIODS[seconds]}."
+
+
+@_form
+def end_grace(owner: Account, form: QueryDict, key_id: str) -> str:
+    key = api_keys.end_grace(owner, key_id, _seen(form))
+    return f"“{key.name}” works with its newest secret alone."
+
+
+@_form
+def revoke_key(owner: Account, _form: QueryDict, key_id: str) -> str:
+    key = api_keys.revoke(owner, key_id)
+    return f"“{key.name}” is revoked; no request with it is answered any more."
+
+
+def _seen(form: QueryDict) -> int:
+    """The version of the key that the form was made for; none has the number 0."""
+    version = form.get("version", "")
+    return int(version) if version.isascii() and version.isdigit() and len(version) < 10 else 0  # noqa: PLR2004

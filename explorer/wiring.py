@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
 
-from accounts.contract_wallets import WalletAnswer
+from accounts.wallets import WalletAnswer
 from explorer.pages.facts import AskRegistry, Outcome, RegistryWord, compared
 from queries.cancellation import cancel
 from queries.chain import wallets

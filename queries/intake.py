@@ -15,10 +15,10 @@ from django.db.models import Count, Sum
 from django.utils import timezone
 from ulid import ULID
 
-from accounts.counting import counted
 from accounts.errors import Refusal
 from accounts.models import Account
 from accounts.rate_limits import DAY, spend
+from accounts.wording import counted
 from queries.durable import durably
 from queries.engines.waking import wake
 from queries.errors import (

@@ -24,10 +24,10 @@ from django.db import transaction
 from django.db.models import Q
 from django.utils.crypto import salted_hmac
 
-from accounts.counting import counted
 from accounts.errors import Refusal
 from accounts.models import Account
 from accounts.rate_limits import spend
+from accounts.wording import counted
 from queries.bounded_http import PlainPool, SecurePool
 from queries.engines.waking import wake
 from queries.errors import TOO_MANY_REPLAYS

@@ -9,7 +9,7 @@ from django.shortcuts import render
 from django.template.loader import render_to_string
 from django.urls import reverse
 
-from accounts.signed_in_forms import is_for_accounts, signed_out_meanwhile
+from accounts.views import is_for_accounts, signed_out_meanwhile
 from explorer.logs import request_id
 from explorer.pages.new_batch_form import MOST_BESIDE_SLOTS, Limits
 

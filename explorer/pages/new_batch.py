@@ -22,11 +22,11 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST
 
 from accounts import api_keys
+from accounts.auth import count_request
 from accounts.errors import Refusal
-from accounts.key_check import count_request
 from accounts.reading import KeyChoice, keys_to_choose
 from accounts.sessions import account_of
-from accounts.times import LATEST, spoken
+from accounts.wording import LATEST, spoken
 from explorer.links import PageLinks
 from explorer.pages.errors import too_much_for_a_batch
 from explorer.pages.new_batch_form import (

@@ -11,7 +11,7 @@ from django.utils import timezone
 from django.utils.html import escape, format_html
 from django.utils.safestring import SafeString, mark_safe
 
-from accounts import counting
+from accounts import wording
 from accounts.wallets import shortened
 from explorer.advice import ADVICE, OTHERWISE
 from explorer.decoding import Decoded, decoded_value, is_absent
@@ -35,7 +35,7 @@ def grouped(number: int) -> str:
 def counted(number: int, forms: str) -> str:
     """`3 queries` of "query,queries"; a word without a comma takes an s."""
     one, _, many = forms.partition(",")
-    return counting.counted(number, one, many)
+    return wording.counted(number, one, many)
 
 
 @register.filter

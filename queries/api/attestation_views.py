@@ -10,10 +10,10 @@ from django.http import HttpRequest, HttpResponse
 from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_POST, require_safe
 
-from accounts.counting import counted
+from accounts.auth import MINUTE
 from accounts.errors import Refusal, answer_of
-from accounts.key_check import MINUTE
 from accounts.rate_limits import client_network, spend
+from accounts.wording import counted
 from queries import attestations
 from queries.api.answers import AttestationTaken, Wanted, WantedAttestations, answer
 from queries.api.bodies import json_body

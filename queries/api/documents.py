@@ -9,7 +9,7 @@ from django.shortcuts import render
 from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_safe
 
-from accounts.key_check import MINUTE
+from accounts.auth import MINUTE
 from accounts.site_address import site_address
 from queries.api.answers import Event
 from queries.api.batch_codes import batch_codes

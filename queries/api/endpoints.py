@@ -4,7 +4,7 @@ The server's addresses, OpenAPI and the docs page are made of this table.
 """
 
 from accounts import errors as general
-from accounts.api_key_view import about_api_key
+from accounts.auth import about_api_key
 from queries import errors
 from queries.api import (
     answers,

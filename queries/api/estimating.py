@@ -10,11 +10,11 @@ from django.utils import timezone
 from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_POST
 
-from accounts.counting import counted
+from accounts.auth import MINUTE, with_api_key
 from accounts.errors import Refusal
-from accounts.key_check import MINUTE, with_api_key
 from accounts.models import Account, ApiKey
 from accounts.rate_limits import spend
+from accounts.wording import counted
 from queries import intake
 from queries.api import answers
 from queries.api.answers import answer

@@ -7,7 +7,7 @@ from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_safe
 from pydantic import Field
 
-from accounts.key_check import with_api_key
+from accounts.auth import with_api_key
 from accounts.models import ApiKey
 from queries.api.answers import Answer, Id
 from queries.proving.bundle_checks import KINDS

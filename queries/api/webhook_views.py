@@ -4,8 +4,8 @@ from django.http import HttpRequest, HttpResponse
 from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_POST, require_safe
 
+from accounts.auth import with_api_key
 from accounts.errors import Refusal
-from accounts.key_check import with_api_key
 from accounts.models import ApiKey
 from queries.api.answers import Deliveries, WebhookSecret, answer, delivery
 from queries.api.parameters import LIMIT, cursor, number

@@ -12,7 +12,7 @@ from functools import partial
 
 from eth_abi.abi import decode
 
-from accounts.counting import counted
+from accounts.wording import counted
 from queries.amounts import gwei, short_amount
 from queries.chain.deploy import HISTORY_WINDOW, Unfit, built_in_words, check_chain
 from queries.chain.errors import (

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
-from accounts.times import spoken
+from accounts.wording import spoken
 from queries.chain.errors import (
     BlockUnknown,
     CallReverted,

@@ -10,7 +10,7 @@ from contextlib import closing
 
 from eth_abi.abi import encode
 
-from accounts.contract_wallets import WalletAnswer
+from accounts.wallets import WalletAnswer
 from queries.chain.errors import ChainError
 from queries.chain.node_pool import NodePool
 from queries.chain.solidity import load_artifact

@@ -4,7 +4,7 @@ from collections.abc import Collection, Iterator
 
 from eth_utils.address import to_checksum_address
 
-from accounts.times import spoken
+from accounts.wording import spoken
 from queries.proving.bundles import BlockProof, Fact, FactKind
 from queries.proving.header_fields import FIELD_RULES, Form, HeaderField
 

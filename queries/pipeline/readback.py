@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from django.db import transaction
 
-from accounts.counting import counted
+from accounts.wording import counted
 from queries import transitions
 from queries.chain.errors import (
     BlockUnknown,

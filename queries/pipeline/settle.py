@@ -13,7 +13,7 @@ from django.conf import settings
 from django.db import transaction
 from django.db.models import BooleanField, Exists, ExpressionWrapper, OuterRef, Q
 
-from accounts.times import spoken
+from accounts.wording import spoken
 from queries import raw_rows, transitions
 from queries.chain.ens import EnsFault, addresses
 from queries.chain.errors import NodesLie, TimeTooEarly

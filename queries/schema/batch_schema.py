@@ -8,8 +8,8 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from accounts.counting import counted
 from accounts.errors import Refusal
+from accounts.wording import counted
 from queries.errors import (
     ACCOUNT_MALFORMED,
     DUPLICATE_KEY,

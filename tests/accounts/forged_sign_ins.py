@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 
 from accounts.models import SignInNonce
 from accounts.siwe import VALID_FOR
-from accounts.wallet_signatures import LONGEST_SIGNATURE, ORDER
+from accounts.wallets import LONGEST_SIGNATURE, ORDER
 from tests.accounts.signers import Signer
 
 

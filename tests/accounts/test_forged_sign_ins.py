@@ -8,8 +8,8 @@ from django.test import Client
 from django.urls import path
 
 from accounts import views
-from accounts.contract_wallets import WalletAnswer
 from accounts.models import Account, Session, SignInNonce
+from accounts.wallets import WalletAnswer
 from explorer import urls as house
 from tests.accounts.forged_sign_ins import FORGED, Forger
 from tests.accounts.signers import Signer

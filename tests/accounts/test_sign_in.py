@@ -14,7 +14,7 @@ from django.http import HttpRequest
 from django.middleware.csrf import get_token
 from django.test import Client, RequestFactory
 
-from accounts import patience, rate_limits, siwe, views
+from accounts import rate_limits, siwe, views
 from accounts.errors import Refusal
 from accounts.models import Account, Allowance, Session, SignInNonce
 from accounts.sessions import end_all_sessions
@@ -323,5 +323,5 @@ def limits_out_of_the_way() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patched:
         for name in ("OF_A_NETWORK", "OF_A_BROWSER", "OF_A_WALLET"):
             patched.setattr(rate_limits, name, 1_000)
-        patched.setattr(patience, "SECONDS", 60)  # a hundred threads on one machine wait
+        patched.setattr(rate_limits, "WAIT_SECONDS", 60)  # a hundred threads on one machine wait
         yield

@@ -6,7 +6,7 @@ import pytest
 from django.test import Client
 
 from accounts.models import Account, ApiKey, Session
-from accounts.signed_in_forms import is_for_accounts
+from accounts.views import is_for_accounts
 from accounts.wallets import Wallet
 from queries.models import Batch
 from tests.accounts.signers import Signer

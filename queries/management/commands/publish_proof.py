@@ -11,7 +11,7 @@ from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 from eth_utils.address import is_checksum_address, to_checksum_address
 
-from accounts.counting import counted
+from accounts.wording import counted
 from queries.amounts import short_amount
 from queries.chain.errors import ChainError
 from queries.chain.node_pool import chain_at, host_of

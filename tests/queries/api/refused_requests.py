@@ -70,7 +70,7 @@ def _disabled() -> Any:
 
 def _used_up() -> Any:
     key = make_key()
-    with patch("accounts.key_check.settings.REQUESTS_PER_MINUTE", 1):
+    with patch("accounts.auth.settings.REQUESTS_PER_MINUTE", 1):
         ask(key, "/batch-queries")
         return ask(key, "/batch-queries")
 

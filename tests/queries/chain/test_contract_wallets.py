@@ -6,8 +6,7 @@ import pytest
 from eth_abi.abi import encode
 from eth_account import Account
 
-from accounts.contract_wallets import WalletAnswer
-from accounts.wallet_signatures import LONGEST_SIGNATURE
+from accounts.wallets import LONGEST_SIGNATURE, WalletAnswer
 from queries.chain.local_node import LocalNode
 from queries.chain.solidity import call_data, load_artifact
 from queries.chain.wallets import ask_wallet

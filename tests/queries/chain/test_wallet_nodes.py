@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from accounts.contract_wallets import WalletAnswer
+from accounts.wallets import WalletAnswer
 from queries import held_threads
 from queries.chain.local_node import LocalNode
 from queries.chain.wallets import ASKER, ask_wallet

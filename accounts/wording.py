@@ -1,6 +1,12 @@
-"""A moment as programs read it, and seconds as people do."""
+"""Numbers and moments in words."""
 
 from datetime import UTC, datetime
+
+
+def counted(number: int, one: str, many: str = "") -> str:
+    """Such as `1 block` and `2,048 blocks`; `many` where an s does not make it."""
+    return f"{number:,} {one if number == 1 else many or f'{one}s'}"
+
 
 LATEST = 253_402_300_799  # seconds: the last ones of the year 9999
 
