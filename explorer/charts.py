@@ -13,7 +13,7 @@ from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
 from explorer.templatetags.tacitus import counted, grouped, wei
-from queries.reading.accounts import Balance
+from queries.reading.chain_objects import Balance
 from queries.reading.figures import WITHIN, DayFigures, Figures, Took, within_which
 
 WIDTH, HEIGHT = 320, 200

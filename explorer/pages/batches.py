@@ -20,8 +20,8 @@ from accounts.errors import Refusal, answer_of
 from accounts.sessions import account_of
 from explorer.links import GREATEST, PageLinks
 from explorer.pages.lists import cursor_of, ways
-from queries.reading import batch_list, progress
 from queries.reading import batches as stored
+from queries.reading import progress
 from queries.reading.batches import is_batch_id, is_own
 from queries.reading.progress import BlockProgress, Progress
 from queries.reading.views import BatchView, QueryPage, QueryView
@@ -244,10 +244,10 @@ LISTED = 50  # batches, on one page of their list
 def batches(request: HttpRequest, links: PageLinks) -> HttpResponse:
     status = request.GET.get("status", "")
     destination = _chain(request.GET.get("to", ""))
-    if status not in {"", *batch_list.STATUSES}:
+    if status not in {"", *stored.STATUSES}:
         raise Http404
     cursor = cursor_of(request, lambda text: (text,) if is_batch_id(text) else None)
-    shown = batch_list.batches(status=status, destination=destination, cursor=cursor, most=LISTED)
+    shown = stored.batches(status=status, destination=destination, cursor=cursor, most=LISTED)
     return render(
         request,
         "batches.html",
@@ -256,7 +256,7 @@ def batches(request: HttpRequest, links: PageLinks) -> HttpResponse:
             "shown": shown,
             "ways": ways(request, shown),
             "status": status,
-            "statuses": batch_list.STATUSES,
+            "statuses": stored.STATUSES,
             "destination": destination,
             "destinations": sorted({each for _, each in links.routes.registries}),
             "filtered": bool(status) or destination is not None,

@@ -11,8 +11,8 @@ from django.views.decorators.http import require_safe
 from explorer.charts import balance_chart
 from explorer.links import GREATEST, PageLinks
 from explorer.pages.lists import cursor_of, numbers, ways
-from queries.reading import accounts, blocks, registries, transactions
-from queries.reading.spellings import checksummed
+from queries.reading import chain_objects as reading
+from queries.reading.searches import checksummed
 from queries.routes import Registry, RegistryKind
 
 ROWS = 50
@@ -22,8 +22,8 @@ ROWS = 50
 @never_cache
 def block(request: HttpRequest, chain: int, number: int, links: PageLinks) -> HttpResponse:
     """A block that nobody asked for has a page where its chain is configured: it can be asked."""
-    shown = blocks.block(chain, number)
-    queries = blocks.queries_of_block(chain, number, cursor_of(request, numbers(1)), ROWS)
+    shown = reading.block(chain, number)
+    queries = reading.queries_of_block(chain, number, cursor_of(request, numbers(1)), ROWS)
     if not queries.rows and not shown.registries and chain not in links.routes.chains:
         raise Http404
     return render(
@@ -46,15 +46,15 @@ def account(request: HttpRequest, address: str, links: PageLinks) -> HttpRespons
     if request.path.rpartition("/")[2] != spelled:
         query = request.GET.urlencode()
         return redirect(reverse("account", args=[spelled]) + (f"?{query}" if query else ""))
-    shown = accounts.account(spelled, links.sources)
+    shown = reading.account(spelled, links.sources)
     chain = chain_of(request, shown)
     if chain is None:
         return render(request, "account.html", {"links": links, "shown": shown})
-    chart = balance_chart(accounts.balances_of(spelled, chain))
+    chart = balance_chart(reading.balances_of(spelled, chain))
     asked = TABLE in request.GET
     if asked and chart and request.headers.get("HX-Request"):
         return render(request, "parts/figure_table.html", {"chart": chart})
-    facts = accounts.facts_of(spelled, chain, cursor_of(request, numbers(2)), FACTS)
+    facts = reading.facts_of(spelled, chain, cursor_of(request, numbers(2)), FACTS)
     later = chart and len(chart.rows) > LINES and not asked
     return render(
         request,
@@ -73,7 +73,7 @@ def account(request: HttpRequest, address: str, links: PageLinks) -> HttpRespons
     )
 
 
-def chain_of(request: HttpRequest, shown: accounts.AccountView) -> int | None:
+def chain_of(request: HttpRequest, shown: reading.AccountView) -> int | None:
     """The one that is named, or where it was asked for last, if anything is proven there or
     nowhere. None: nobody asked for it.
     """
@@ -97,11 +97,11 @@ def _chain(request: HttpRequest) -> int | None:
 @require_safe
 @never_cache
 def transaction(request: HttpRequest, chain: int, digits: str, links: PageLinks) -> HttpResponse:
-    shown = transactions.transaction(chain, f"0x{digits}")
+    shown = reading.transaction(chain, f"0x{digits}")
     if shown is None:
         raise Http404
     cursor = cursor_of(request, numbers(1))
-    queries = transactions.queries_of_transaction(shown, cursor, ROWS)
+    queries = reading.queries_of_transaction(shown, cursor, ROWS)
     return render(
         request,
         "transaction.html",
@@ -155,8 +155,8 @@ def reach_of(registry: Registry, links: PageLinks) -> str:
 @never_cache
 def routes(request: HttpRequest, links: PageLinks) -> HttpResponse:
     chains = links.routes.chains
-    heads = registries.heads(chains)
-    facts = registries.facts_by_route()
+    heads = reading.heads(chains)
+    facts = reading.facts_by_route()
     told = [
         (each, trust_of(each, links), facts.get((each.source, each.destination), 0))
         for each in links.routes.registries.values()
@@ -182,8 +182,8 @@ def registry(
         raise Http404
     if request.path.rpartition("/")[2] != found.address:
         return redirect("registry", destination, found.address)
-    heads = registries.heads([found.source, found.destination])
-    shown = registries.blocks_of_registry(
+    heads = reading.heads([found.source, found.destination])
+    shown = reading.blocks_of_registry(
         found.source, found.destination, cursor_of(request, numbers(1)), ROWS
     )
     return render(
@@ -194,7 +194,7 @@ def registry(
             "registry": found,
             "trust": trust_of(found, links),
             "reach": reach_of(found, links),
-            "record": registries.record_of(found.source, found.destination),
+            "record": reading.record_of(found.source, found.destination),
             "source_head": heads.get(found.source),
             "destination_head": heads.get(found.destination),
             "blocks": shown,

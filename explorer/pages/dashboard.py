@@ -19,7 +19,7 @@ from explorer.links import PageLinks
 from explorer.wiring import cancel, replay
 from queries.reading.batches import batches_of, is_batch_id
 from queries.reading.deliveries import deliveries_of
-from queries.reading.spending import MOST_ADDED, spending_of
+from queries.reading.figures import MOST_ADDED, spending_of
 from queries.statuses import BatchStatus
 from queries.webhooks import webhook_secret
 

@@ -16,11 +16,11 @@ from explorer.links import PageLinks
 from explorer.pages.chain_objects import chain_of
 from explorer.pages.facts import fact_line
 from explorer.pages.lists import BEFORE, numbers
-from queries.reading import accounts, batches, fact_portions
-from queries.reading.fact_portions import Portion
-from queries.reading.facts import ProvenFact, facts_of_batch
+from queries.reading import batches, chain_objects
+from queries.reading import facts as portions
+from queries.reading.facts import Portion, ProvenFact, facts_of_batch
+from queries.reading.searches import checksummed
 from queries.reading.slices import Cursor
-from queries.reading.spellings import checksummed
 
 COLUMNS = (
     "source_chain", "block", "block_hash", "account", "name", "field_or_slot", "word", "decoded",
@@ -102,10 +102,10 @@ def account_facts(
 ) -> StreamingHttpResponse:
     """Of one chain: the one that is asked for, or the one that the account's page shows."""
     cursor, spelled = _cursor(request), checksummed(address)
-    chain = chain_of(request, accounts.account(spelled, links.sources))
+    chain = chain_of(request, chain_objects.account(spelled, links.sources))
     if chain is None:  # nobody asked for it
         return facts_file((), links, form, f"tacitus-{spelled}")
-    portion = fact_portions.of_account(spelled, chain, cursor)
+    portion = portions.of_account(spelled, chain, cursor)
     return _portion_file(request, portion, links, form, f"tacitus-{spelled}-on-{chain}")
 
 
@@ -114,7 +114,7 @@ def account_facts(
 def block_facts(
     request: HttpRequest, chain: int, number: int, form: str, links: PageLinks
 ) -> StreamingHttpResponse:
-    portion = fact_portions.of_block(chain, number, _cursor(request))
+    portion = portions.of_block(chain, number, _cursor(request))
     return _portion_file(request, portion, links, form, f"tacitus-{chain}-block-{number}")
 
 
@@ -126,7 +126,7 @@ def registry_facts(
     found = next(iter(links.registries_at(address, destination)), None)
     if found is None:
         raise Http404
-    portion = fact_portions.of_registry(found.source, found.destination, _cursor(request))
+    portion = portions.of_registry(found.source, found.destination, _cursor(request))
     name = f"tacitus-{found.source}-to-{found.destination}"
     return _portion_file(request, portion, links, form, name)
 

@@ -43,7 +43,7 @@ from queries.api.estimating import estimated
 from queries.api.views import submitted
 from queries.proving.header_fields import HeaderField
 from queries.proving.witnesses import AccountField
-from queries.reading.heads import HeadView, heads_of
+from queries.reading.figures import HeadView, heads_of
 from queries.routes import Chain, Routes
 from queries.schema.batch_rules import BatchLimits, rules_from
 from queries.schema.batch_schema import read_batch

@@ -16,7 +16,7 @@ from django.views.decorators.http import require_safe
 
 from explorer.links import PageLinks
 from queries.reading import searches
-from queries.reading.spellings import checksummed
+from queries.reading.searches import checksummed
 
 LONGEST = 300
 _GREATEST = 2**63 - 1  # that the database keeps

@@ -13,8 +13,8 @@ from django.views.decorators.http import require_safe
 from explorer.charts import charts_of
 from explorer.links import PageLinks
 from explorer.templatetags.tacitus import MINUTE, in_words
+from queries.reading.batches import NewBatch, newest_batches
 from queries.reading.figures import figures
-from queries.reading.newest import NewBatch, newest_batches
 
 MOST = 10
 ROUGHLY = 10  # seconds: a young batch's age is told anew only so often

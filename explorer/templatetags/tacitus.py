@@ -18,8 +18,7 @@ from explorer.decoding import Decoded, decoded_value, is_absent
 from explorer.links import PageLinks
 from explorer.pages import facts as lines
 from explorer.pages.batches import BatchParts
-from queries.reading.blocks import FieldView
-from queries.reading.lines import QueryLine
+from queries.reading.chain_objects import FieldView, QueryLine
 from queries.reading.views import QueryView, ValueView
 
 register = template.Library()

@@ -1,17 +1,33 @@
-"""Batches and their queries, as they were asked for and as far as they are."""
+"""Batches and their queries, as they were asked for and as far as they are, and what they wait for.
+
+A prover says what a batch waits for, or one of its jobs does. Where no prover has taken it, or none
+has looked at a chain for long, that is what it waits for. All of it is read in the one statement.
+"""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from datetime import datetime
+from dataclasses import dataclass
+from datetime import datetime, timedelta
 from types import SimpleNamespace
 
-from django.db.models import QuerySet
+from django.db.models import (
+    CharField,
+    Count,
+    DateTimeField,
+    IntegerField,
+    OuterRef,
+    QuerySet,
+    Subquery,
+    Value,
+)
+from django.db.models.expressions import RawSQL
+from django.db.models.functions import Concat
 
 from accounts.models import Account
 from queries import raw_rows
 from queries.fact_names import account_fields, header_names, shown_values
 from queries.models import Batch, Query
-from queries.reading import waiting
+from queries.reading.slices import Cursor, Slice, slice_of
 from queries.reading.views import (
     BatchPage,
     BatchView,
@@ -21,14 +37,68 @@ from queries.reading.views import (
     StepView,
     ValueView,
 )
-from queries.statuses import BatchStatus, StepName, StepStatus
+from queries.statuses import ENDED, BatchStatus, StepName, StepStatus
+from queries.wait_reasons import Reason, WaitCode
+
+# Provers poll each chain more often than that.
+LONG_AGO = timedelta(minutes=2)
+NOT_TAKEN = "No prover has taken it yet"
+START_ONE = "the operator starts one with manage.py run_prover."
+
+# Once a batch is accepted, one of its jobs says what it waits for. In SQL's own words, because this
+# is what polling asks: put together by the ORM each time, it made the read half as long again.
+_OF_ITS_JOB = """
+    SELECT job.wait_code || ' ' || job.waits_for
+    FROM queries_query AS query JOIN queries_blockjob AS job ON job.id = query.job_id
+    WHERE query.batch_id = queries_batch.id AND NOT query.ended AND job.waits_for <> ''
+        AND queries_batch.status IN ('ACCEPTED', 'IN_PROGRESS')
+    ORDER BY query.place LIMIT 1
+"""
+_WAIT_COLUMNS = ("lease_token", "waits_for", "wait_code")
+_PROVER_SEEN = "SELECT MAX(looked_at) FROM queries_chainrecord"
+_ASKED = "CURRENT_TIMESTAMP"
+_WAIT_ANNOTATIONS = {
+    "job_reason": RawSQL(_OF_ITS_JOB, (), CharField()),  # noqa: S611  (constants, as below)
+    "prover_seen": RawSQL(_PROVER_SEEN, (), DateTimeField()),  # noqa: S611
+    "asked": RawSQL(_ASKED, (), DateTimeField()),  # noqa: S611
+}
+# The same for a statement that is written out.
+_WAIT_SELECTED = f"({_OF_ITS_JOB}), ({_PROVER_SEEN}), {_ASKED}"
+
+# The same of a query's job, where the ORM puts the statement together.
+OF_A_JOB = Concat("job__wait_code", Value(" "), "job__waits_for")
+
+
+def waits_for(row: Batch | SimpleNamespace) -> Reason | None:
+    """Of a batch that was read with these columns and annotations; None where it goes on."""
+    if row.status in ENDED:
+        return None
+    read = vars(row)
+    said = reason_of(read["job_reason"]) or reason_of(f"{row.wait_code} {row.waits_for}")
+    taken = row.status != BatchStatus.RECEIVED or bool(row.lease_token or said)
+    seen: datetime | None = read["prover_seen"]
+    if seen is not None and read["asked"] - seen < LONG_AGO:
+        return said if taken else Reason(WaitCode.NOT_TAKEN, f"{NOT_TAKEN}.")
+    if seen is None:
+        never = f"{NOT_TAKEN}, and none has been seen so far: {START_ONE}"
+        return said if taken else Reason(WaitCode.NO_PROVER, never)
+    since = f"has been seen since {seen:%Y-%m-%d %H:%M} UTC: {START_ONE}"
+    sentence = f"No prover {since}" if taken else f"{NOT_TAKEN}, and none {since}"
+    return Reason(WaitCode.NO_PROVER, sentence)
+
+
+def reason_of(code_and_sentence: str | None) -> Reason | None:
+    """As the statements read them; None where there is no sentence."""
+    code, _, sentence = (code_and_sentence or "").partition(" ")
+    return Reason(code, sentence) if sentence else None
+
 
 Row = Query | SimpleNamespace
 # A ULID: 128 bits in 26 characters of Crockford's alphabet.
 _ID = re.compile(r"[0-7][0-9A-HJKMNP-TV-Z]{25}")
 _BATCH_COLUMNS = (
     "id", "status", "destination", "fee", "spent", "submitted", "ended",
-    "error_code", "error_sentence", "error_step", "error_retryable", *waiting.COLUMNS,
+    "error_code", "error_sentence", "error_step", "error_retryable", *_WAIT_COLUMNS,
 )  # fmt: skip
 # Which of a query's transactions a step shows.
 _TRANSACTION_OF = {
@@ -49,7 +119,7 @@ _QUERY_CONVERTED: dict[str, raw_rows.Convert] = {
     **dict.fromkeys(("values", "slots", "slot_values"), raw_rows.from_json),
 }
 _BATCH = raw_rows.select(
-    _BATCH_COLUMNS, "queries_batch", f", {waiting.SELECTED} FROM queries_batch WHERE id = %s"
+    _BATCH_COLUMNS, "queries_batch", f", {_WAIT_SELECTED} FROM queries_batch WHERE id = %s"
 )
 _QUERIES = raw_rows.select(
     _QUERY_COLUMNS,
@@ -71,7 +141,7 @@ def batch(batch_id: str) -> BatchView | None:
     """The batch, in one statement that a primary key answers."""
     if not is_batch_id(batch_id):
         return None
-    names = (*_BATCH_COLUMNS, *waiting.ANNOTATIONS)
+    names = (*_BATCH_COLUMNS, *_WAIT_ANNOTATIONS)
     times = dict.fromkeys(("submitted", "ended", "prover_seen", "asked"), raw_rows.time)
     rows = raw_rows.raw_rows(_BATCH, (batch_id,), names, times)
     return _batch(rows[0]) if rows else None
@@ -91,7 +161,7 @@ def batches_of(
     if before is not None:
         rows = rows.filter(pk__lt=before)
     found = list(
-        rows.only(*_BATCH_COLUMNS).annotate(**waiting.ANNOTATIONS).order_by("-pk")[: most + 1]
+        rows.only(*_BATCH_COLUMNS).annotate(**_WAIT_ANNOTATIONS).order_by("-pk")[: most + 1]
     )
     shown = tuple(_batch(row) for row in found[:most])
     return BatchPage(shown, shown[-1].id if len(found) > most else None)
@@ -121,7 +191,7 @@ def views_of(rows: Iterable[Row], shown: BatchView) -> tuple[QueryView, ...]:
 def rows_of(shown: BatchView) -> QuerySet[Query]:
     """The batch's queries with what their jobs wait for."""
     rows = Query.objects.filter(batch=shown.id).order_by("place")
-    return rows.annotate(job_reason=waiting.OF_A_JOB)
+    return rows.annotate(job_reason=OF_A_JOB)
 
 
 def transactions_of(rows: Iterable[Row]) -> Mapping[int, SimpleNamespace]:
@@ -142,7 +212,7 @@ def _batch(row: Batch | SimpleNamespace) -> BatchView:
         spent=int(row.spent, 16),
         submitted=row.submitted,
         ended=row.ended,
-        waits_for=waiting.waits_for(row),
+        waits_for=waits_for(row),
         error=_error(row),
     )
 
@@ -173,7 +243,7 @@ def query_view(
         slots=tuple(f"0x{slot}" for slot in row.slots),
         header=header_names(row.header_fields),
         steps=tuple(_steps(row, sent, error if row.failed else None)),
-        waits_for=None if row.ended else waiting.reason_of(vars(row).get("job_reason")),
+        waits_for=None if row.ended else reason_of(vars(row).get("job_reason")),
         values=_values(row) if done else (),
         cost=int(row.cost, 16) if row.cost else None,
         registry=_registry(row, sent),
@@ -224,3 +294,75 @@ def _registry(row: Row, sent: Mapping[int, SimpleNamespace]) -> str:
 def _values(row: Row) -> tuple[ValueView, ...]:
     words = {**(row.values or {}), **(row.slot_values or {})}
     return tuple(ValueView(name, word) for name, word in shown_values(words).items())
+
+
+STATUSES = tuple(BatchStatus.values)
+_COLUMNS = (
+    "id", "status", "destination", "fee", "spent", "submitted", "ended", "asked_queries",
+    "asked_blocks",
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class ListedBatch:
+    """One line of the list."""
+
+    id: str
+    status: BatchStatus
+    destination: int
+    queries: int
+    blocks: int
+    fee: int
+    spent: int
+    submitted: datetime
+    ended: datetime | None
+
+
+def batches(
+    *, status: str, destination: int | None, cursor: Cursor | None, most: int
+) -> Slice[ListedBatch]:
+    """Those of a status and to a chain, or all; each way has its index."""
+    rows = Batch.objects.only(*_COLUMNS)
+    if status:
+        rows = rows.filter(status=status)
+    if destination is not None:
+        rows = rows.filter(destination=destination)
+    return slice_of(rows, ("id",), cursor, most, _listed)
+
+
+def _listed(row: Batch) -> ListedBatch:
+    return ListedBatch(
+        row.id,
+        BatchStatus(row.status),
+        row.destination,
+        row.asked_queries,
+        row.asked_blocks,
+        int(row.fee, 16),
+        int(row.spent, 16),
+        row.submitted,
+        row.ended,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class NewBatch:
+    """A batch in a line."""
+
+    id: str
+    status: BatchStatus
+    destination: int
+    queries: int
+    submitted: datetime
+
+
+def newest_batches(most: int) -> tuple[NewBatch, ...]:
+    """Newest first, in one statement that two indexes answer."""
+    own = Query.objects.filter(batch=OuterRef("pk")).order_by().values("batch")
+    queries = Subquery(own.annotate(count=Count("pk")).values("count"), IntegerField())
+    rows = Batch.objects.annotate(whole=queries).order_by("-pk")[:most]
+    return tuple(
+        NewBatch(batch_id, BatchStatus(status), destination, whole or 0, submitted)
+        for batch_id, status, destination, whole, submitted in rows.values_list(
+            "pk", "status", "destination", "whole", "submitted"
+        )
+    )

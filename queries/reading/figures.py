@@ -1,14 +1,15 @@
-"""What the service has proven, from what was counted day for day: two statements."""
+"""Figures for people: what each day has brought, what an account has spent, how far chains are."""
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import date, timedelta
+from datetime import date, datetime, timedelta
 
 from django.db.models import Min, Sum
 
+from accounts.models import Account
 from queries.counters import DONE, FACTS, GAS, LONGER, REJECTED, WITHIN, done_within
-from queries.models import DailyCount
+from queries.models import Batch, DailyCount, Head
 
 __all__ = ["WITHIN", "Brought", "DayFigures", "Figures", "Took", "figures", "within_which"]
 
@@ -100,3 +101,54 @@ def _counts(first: date, last: date) -> Mapping[date, Mapping[str, int]]:
     for day, what, amount in rows.values_list("day", "what", "amount"):
         counts[day][what] = amount
     return counts
+
+
+# Amounts of 256 bits are no numbers to a database, so they are added here, and not without end.
+MOST_ADDED = 1_000
+
+
+@dataclass(slots=True)
+class ChainSpending:
+    """Of the batches for one destination."""
+
+    destination: int
+    batches: int = 0
+    spent: int = 0  # wei
+
+
+@dataclass(frozen=True, slots=True)
+class Spending:
+    """Chain for chain, because an ether of one is none of another."""
+
+    chains: tuple[ChainSpending, ...]
+    whole: bool  # or of the newest `MOST_ADDED` batches alone
+
+
+def spending_of(owner: Account) -> Spending:
+    """In one statement, which an index answers from the newest batch on."""
+    rows = Batch.objects.filter(owner=owner).order_by("-pk")
+    found = list(rows.values_list("destination", "spent")[: MOST_ADDED + 1])
+    chains: dict[int, ChainSpending] = defaultdict(lambda: ChainSpending(0))
+    for destination, spent in found[:MOST_ADDED]:
+        chain = chains[destination]
+        chain.destination = destination
+        chain.batches += 1
+        chain.spent += int(spent, 16)
+    return Spending(tuple(chains.values()), whole=len(found) <= MOST_ADDED)
+
+
+@dataclass(frozen=True, slots=True)
+class HeadView:
+    """The newest block of a chain, and the newest that is not taken back any more."""
+
+    number: int
+    final: int
+    recorded: datetime
+
+
+def heads_of(chains: Collection[int]) -> Mapping[int, HeadView]:
+    """By chain, in one statement; a chain that no prover looked at yet has none."""
+    return {
+        row.chain: HeadView(row.number, row.final_number, row.recorded)
+        for row in Head.objects.filter(chain__in=chains)
+    }

@@ -5,7 +5,7 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from explorer.charts import balance_chart
-from queries.reading.accounts import Balance
+from queries.reading.chain_objects import Balance
 
 pytestmark = pytest.mark.no_database
 

@@ -12,7 +12,7 @@ from django.utils import timezone
 from ulid import ULID
 
 from queries.models import Batch, WebhookAttempt, WebhookDelivery
-from queries.reading import spending
+from queries.reading import figures
 from queries.webhooks import webhook_secret
 from tests.explorer.form_of_a_batch import account_of, signed_in
 from tests.queries.api.served_api import (
@@ -127,9 +127,9 @@ def test_use_and_cost_are_told_of_each_key_and_chain(monkeypatch: pytest.MonkeyP
     assert "OP Mainnet 1 5 wei" in usage
     assert "What your batches have cost" in usage
     assert "<bdi>&lt;script&gt;" in text
-    monkeypatch.setattr(spending, "MOST_ADDED", 2)
-    assert spending.spending_of(account_of()).whole is False
-    assert sum(chain.batches for chain in spending.spending_of(account_of()).chains) == 2
+    monkeypatch.setattr(figures, "MOST_ADDED", 2)
+    assert figures.spending_of(account_of()).whole is False
+    assert sum(chain.batches for chain in figures.spending_of(account_of()).chains) == 2
 
 
 def test_the_log_tells_of_each_webhook_and_its_attempts() -> None:

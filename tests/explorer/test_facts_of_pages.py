@@ -10,7 +10,7 @@ import pytest
 from django.test import Client
 
 from queries.models import Batch, Query
-from queries.reading import fact_portions
+from queries.reading import facts
 from queries.statuses import BatchStatus
 from tests.explorer.on_record import ADDRESS, BLOCK, OTHER, ask, ask_balances, prove
 from tests.queries.api.served_api import HERE, OPTIMISM, ROUTES, SEPOLIA, make_key, submitted
@@ -57,7 +57,7 @@ def test_each_page_leads_to_its_files_and_both_say_the_same() -> None:
     prove(ask_balances(count=2, blocks=2), nonce=1)
     for page in PLACES:
         text = _get(page).text
-        assert f"at most {fact_portions.MOST_QUERIES:,} queries" in text
+        assert f"at most {facts.MOST_QUERIES:,} queries" in text
         links = re.findall(r'<a href="([^"]+)" download', text)
         assert len(links) == 2
         table, objects = (_get(each) for each in links)
@@ -115,7 +115,7 @@ def test_one_portion_leads_to_the_next(
         prove(ask_balances(count=3, blocks=2))
     (whole,) = _portions(f"{page}/facts.csv")
     for name, value in most.items():
-        monkeypatch.setattr(fact_portions, name, value)
+        monkeypatch.setattr(facts, name, value)
     portions = _portions(f"{page}/facts.csv")
     assert [row for portion in portions for row in portion] == whole
     assert (len(portions) > 1) is ("AT_ONCE" not in most)
@@ -123,7 +123,7 @@ def test_one_portion_leads_to_the_next(
 
 
 def test_the_next_portion_stays_on_its_chain(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(fact_portions, "MOST_QUERIES", 1)
+    monkeypatch.setattr(facts, "MOST_QUERIES", 1)
     for block in (BLOCK, BLOCK + 1):
         prove(ask({ADDRESS: {"props": ["NONCE"]}}, block))
         prove(_ask_to_optimism(OPTIMISM, block))
@@ -138,7 +138,7 @@ def test_the_next_portion_stays_on_its_chain(monkeypatch: pytest.MonkeyPatch) ->
 
 def test_what_is_passed_over_counts_as_well(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nobody has the server walk through what is not done, or is for another chain."""
-    monkeypatch.setattr(fact_portions, "MOST_QUERIES", 2)
+    monkeypatch.setattr(facts, "MOST_QUERIES", 2)
     prove(ask_balances())
     last = ask_balances(count=5)
     prove(last)
@@ -150,7 +150,7 @@ def test_what_is_passed_over_counts_as_well(monkeypatch: pytest.MonkeyPatch) -> 
 def test_blocks_that_only_others_asked_for_are_leapt_over(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(fact_portions, "AT_ONCE", 1)
+    monkeypatch.setattr(facts, "AT_ONCE", 1)
     for block in (BLOCK, BLOCK + 30):
         prove(_ask_to_optimism(SEPOLIA, block))
     prove(ask({OTHER: {"props": ["NONCE"]}}, *(BLOCK + number for number in range(1, 30))))

@@ -3,7 +3,7 @@
 import pytest
 
 from queries.models import RouteRecord
-from queries.reading.registries import record_of
+from queries.reading.chain_objects import record_of
 from tests.explorer.on_record import ADDRESS, BLOCK, OTHER, ask, prove
 from tests.queries.api.served_api import HERE, OPTIMISM, SEPOLIA
 
