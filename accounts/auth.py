@@ -130,7 +130,7 @@ def count_form(owner: Account) -> None:
         raise Refusal(
             TOO_MANY_REQUESTS,
             f"An account sends {counted(spent.most, 'such form')} a minute, and these are used up. "
-            f"There are more in {counted(spent.seconds_left, 'second')}.",
+            f"Try again in {counted(spent.seconds_left, 'second')}.",
         )
 
 
@@ -145,7 +145,7 @@ def _too_many(spent: Spent) -> Refusal:
     return Refusal(
         TOO_MANY_REQUESTS,
         f"A key has {counted(spent.most, 'request')} a minute, and these are used up. "
-        f"There are more in {counted(spent.seconds_left, 'second')}.",
+        f"Try again in {counted(spent.seconds_left, 'second')}.",
     )
 
 

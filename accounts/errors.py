@@ -58,54 +58,50 @@ def answer_of(refusal: Refusal) -> JsonResponse:
 
 
 # Any request
-BAD_REQUEST = Code(
-    "bad_request", "The request is not valid HTTP, or has more parameters than are read."
-)
-HOST_UNKNOWN = Code("host_unknown", "The request names a host that is none of this service's.")
+BAD_REQUEST = Code("bad_request", "The request is not valid HTTP, or has too many parameters.")
+HOST_UNKNOWN = Code("host_unknown", "The Host header names none of this service's hosts.")
 HTTPS_NEEDED = Code(
     "https_needed",
-    "The request came over plain http, where a key can be read on its way.",
+    "The request came over plain http, where others can read the key.",
     HTTPStatus.FORBIDDEN,
 )
-NOT_ALLOWED = Code(
-    "not_allowed", "What was asked for is not for whoever asks.", HTTPStatus.FORBIDDEN
-)
+NOT_ALLOWED = Code("not_allowed", "You may not do this.", HTTPStatus.FORBIDDEN)
 NOTHING_HERE = Code("nothing_here", "There is nothing at this address.", HTTPStatus.NOT_FOUND)
 METHOD_NOT_ALLOWED = Code(
     "method_not_allowed",
-    "There is something at this address, but not for this method.",
+    "The address does not accept this method.",
     HTTPStatus.METHOD_NOT_ALLOWED,
 )
 BODY_TOO_LARGE = Code(
     "body_too_large",
-    "The body has more bytes than are read here.",
+    "The body is larger than the limit.",
     HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
 )
 CONTENT_TYPE_UNSUPPORTED = Code(
     "content_type_unsupported",
-    "The body says that it is something else than JSON, or compressed.",
+    "The body is declared as something other than JSON, or as compressed.",
     HTTPStatus.UNSUPPORTED_MEDIA_TYPE,
 )
 FAULT_OF_OURS = Code(
     "fault_of_ours",
-    "Something broke here. It is logged under the request's id.",
+    "An error on our side. It is logged under the request's id.",
     HTTPStatus.INTERNAL_SERVER_ERROR,
     retryable=True,
 )
 UNAVAILABLE = Code(
     "unavailable",
-    "The service does not reach its database at the moment.",
+    "The service cannot reach its database.",
     HTTPStatus.SERVICE_UNAVAILABLE,
     retryable=True,
 )
 
 # API keys
-KEY_MISSING = Code("key_missing", "The request shows no API key.", HTTPStatus.UNAUTHORIZED)
-KEY_UNKNOWN = Code("key_unknown", "The API key is none of ours.", HTTPStatus.UNAUTHORIZED)
-KEY_REVOKED = Code("key_revoked", "The API key was revoked by its owner.", HTTPStatus.UNAUTHORIZED)
+KEY_MISSING = Code("key_missing", "The request has no API key.", HTTPStatus.UNAUTHORIZED)
+KEY_UNKNOWN = Code("key_unknown", "This server did not issue the API key.", HTTPStatus.UNAUTHORIZED)
+KEY_REVOKED = Code("key_revoked", "The owner revoked the API key.", HTTPStatus.UNAUTHORIZED)
 KEY_OWNER_DISABLED = Code(
     "account_disabled",
-    "The operator has disabled the account of the API key.",
+    "The operator disabled the account.",
     HTTPStatus.UNAUTHORIZED,
 )
 TOO_MANY_REQUESTS = Code(
@@ -114,31 +110,31 @@ TOO_MANY_REQUESTS = Code(
     HTTPStatus.TOO_MANY_REQUESTS,
     retryable=True,
 )
-TOO_MANY_KEYS = Code("too_many_keys", "The account has as many keys as it may.")
+TOO_MANY_KEYS = Code("too_many_keys", "The account has the maximum number of keys.")
 TOO_MANY_KEY_CHANGES = Code(
     "too_many_key_changes",
-    "The account has made or rotated as many keys in this hour as it may.",
+    "The account has created or rotated its maximum of keys in this hour.",
     HTTPStatus.TOO_MANY_REQUESTS,
     retryable=True,
 )
 KEY_GONE = Code(
-    "key_gone", "The key is another's, was revoked, or was rotated in another window meanwhile."
+    "key_gone", "The key belongs to another account, was revoked, or was rotated in another window."
 )
 
 # Signing in
-REQUEST_MALFORMED = Code("request_malformed", "The request lacks what signing in needs.")
+REQUEST_MALFORMED = Code("request_malformed", "The request lacks a field that sign-in needs.")
 WRONG_PLACE = Code(
-    "wrong_place", "The page was reached at an address that the operator did not name."
+    "wrong_place", "The page was opened at an address that the operator has not configured."
 )
 MESSAGE_REFUSED = Code(
     "message_refused",
-    "The message is not one that this browser was given, or was used, or is old.",
+    "The message was not issued to this browser, was already used, or has expired.",
     retryable=True,
 )
 SIGNATURE_REFUSED = Code("signature_refused", "The signature is not the wallet's.")
 WALLET_UNREACHABLE = Code(
     "wallet_unreachable",
-    "The contract wallet could not be asked.",
+    "The contract wallet could not be queried.",
     HTTPStatus.SERVICE_UNAVAILABLE,
     retryable=True,
 )
@@ -147,7 +143,7 @@ ACCOUNT_DISABLED = Code(
 )
 TOO_MANY_ATTEMPTS = Code(
     "too_many_attempts",
-    "There were too many attempts to sign in.",
+    "Too many attempts to sign in.",
     HTTPStatus.TOO_MANY_REQUESTS,
     retryable=True,
 )

@@ -166,4 +166,6 @@ def origin(request: HttpRequest) -> str:
     own_port = str(urlsplit(place).port or 80) == request.META.get("SERVER_PORT")
     if place in settings.SIGN_IN_ORIGINS or (settings.DEVELOPMENT and own_port):
         return place
-    raise Refusal(WRONG_PLACE, f"Nobody signs in at {place}. Open {site_address(request)}/sign-in.")
+    raise Refusal(
+        WRONG_PLACE, f"Sign-in does not work at {place}. Open {site_address(request)}/sign-in."
+    )

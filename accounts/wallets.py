@@ -130,7 +130,7 @@ def _refusal(answer: WalletAnswer, message: Any, *, plain: bool) -> Refusal:
     if answer is WalletAnswer.NODE_UNREACHABLE:
         return Refusal(
             WALLET_UNREACHABLE,
-            "The contract wallet could not be asked: another one is being asked, or no trustworthy "
+            "The contract wallet could not be queried: another query is running, or no trustworthy "
             f"node of network {message.chain_id} answers. Try again in a minute.",
             headers={"Retry-After": "60"},
         )

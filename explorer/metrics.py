@@ -281,7 +281,7 @@ def _refusal(request: HttpRequest) -> Refusal | None:
             return None
         return Refusal(
             http.NOT_ALLOWED,
-            "This machine alone may read the metrics, and not through a proxy. From elsewhere it "
+            "Only this machine may read the metrics, and not through a proxy. From elsewhere it "
             "takes the operator's METRICS_TOKEN.",
         )
     scheme, _, token = request.headers.get("Authorization", "").partition(" ")

@@ -213,14 +213,14 @@ def _refusal_of(request: HttpRequest, response: HttpResponse) -> Refusal:
             allowed = response.get("Allow", "")
             return Refusal(
                 http.METHOD_NOT_ALLOWED,
-                f"This address does not take {request.method}; it takes {allowed}.",
+                f"This address does not accept {request.method}; it accepts {allowed}.",
             )
         case HTTPStatus.FORBIDDEN:
-            return Refusal(http.NOT_ALLOWED, "This is not for whoever asks so.")
+            return Refusal(http.NOT_ALLOWED, "You may not do this.")
         case status if status >= HTTPStatus.INTERNAL_SERVER_ERROR:
             return Refusal(
                 http.FAULT_OF_OURS,
-                "Something broke on our side. It is logged, and the operator finds it by the "
+                "Something broke on our side. The operator finds it in the log by the "
                 f"request's id, {request_id.get()}.",
             )
         case _:
@@ -236,7 +236,7 @@ def _where(request: HttpRequest) -> str:
 def _host_unknown() -> Refusal:
     return Refusal(
         http.HOST_UNKNOWN,
-        "This service does not answer to the name that it was asked under. Its operator sets its "
+        "The Host header names none of this service's hosts. The operator sets its "
         "names with SITE_URL and EXTRA_HOSTS.",
     )
 
@@ -245,19 +245,19 @@ def _https_needed() -> Refusal:
     """And not sent on: a POST would come as a GET, and a key once more over http the next time."""
     return Refusal(
         http.HTTPS_NEEDED,
-        "This was asked over plain http, where a key can be read on its way. Ask at "
+        "The request came over plain http, where others can read the key. Use "
         f"{settings.SITE_URL}.",
     )
 
 
 def _too_large() -> Refusal:
-    return Refusal(http.BODY_TOO_LARGE, "The body is larger than any that is read here.")
+    return Refusal(http.BODY_TOO_LARGE, "The body is larger than the limit.")
 
 
 def _form_with_files() -> Refusal:
     return Refusal(
         http.CONTENT_TYPE_UNSUPPORTED,
-        "A body that is multipart/form-data is read nowhere here. Send a batch as "
+        "Bodies in multipart/form-data are not accepted. Send a batch as "
         "application/json, and a form as application/x-www-form-urlencoded.",
         path="Content-Type",
     )

@@ -115,7 +115,7 @@ def registry_of(routes: Routes, source: int, destination: int) -> Registry:
     if registry is None or registry.kind is not RegistryKind.ATTESTED:
         raise Refusal(
             ATTESTATION_UNTRUSTED,
-            f"The routes here have no attested registry of chain {source} on chain {destination}.",
+            f"No attested registry for chain {source} is configured on chain {destination}.",
         )
     return registry
 
@@ -187,14 +187,14 @@ def _signer(registry: Registry, signed: SignedAttestation) -> str:
     if signed.attested.registry != bytes.fromhex(registry.address[2:]):
         raise Refusal(
             ATTESTATION_UNTRUSTED,
-            "The word is for another registry than the one in the routes here.",
+            "The attestation is for another registry than the one configured for this route.",
             path="registry",
         )
     signer = _signer_of(signed.attested.digest, signed.signature)
     if signer is None or signer not in registry.signers:
         raise Refusal(
             ATTESTATION_UNTRUSTED,
-            "The signature is of none of the registry's signers.",
+            "None of the registry's signers made this signature.",
             path="signature",
         )
     return signer
@@ -223,14 +223,14 @@ def _refuse_unwanted(registry: Registry, block: int) -> None:
         seen = f"the last one seen there is {head.number:,}" if head else "none was seen yet"
         raise Refusal(
             BLOCK_BEYOND_HEAD,
-            f"Block {block:,} is no block of chain {registry.source} yet: {seen}.",
+            f"Block {block:,} does not exist on chain {registry.source} yet: {seen}.",
             path="block",
         )
     lowest = block - registry.longest_range
     if not wanted(registry).filter(Q(needed__lte=block, needed__gte=lowest)).exists():
         raise Refusal(
             ATTESTATION_UNWANTED,
-            f"No query waits for a block that block {block:,} leads back to.",
+            f"No query waits for block {block:,} or for an earlier one that it leads back to.",
             path="block",
         )
 

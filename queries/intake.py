@@ -131,7 +131,7 @@ def _earlier(owner: Account, key: str | None, digest: str) -> Batch | None:
     if batch and batch.request_digest != digest:
         raise Refusal(
             IDEMPOTENCY_KEY_REUSED,
-            f"This {IDEMPOTENCY_KEY} came before with another batch, {batch.id}. Take a new key "
+            f"This {IDEMPOTENCY_KEY} was used before with another batch, {batch.id}. Use a new key "
             "for a new batch.",
             path=IDEMPOTENCY_KEY,
         )

@@ -22,59 +22,59 @@ class WaitCode(StrEnum):
 
     # A prover
     NOT_TAKEN = "not_taken", "No prover has taken the batch yet."
-    NO_PROVER = "no_prover", "No prover has been seen for long: the operator is to start one."
+    NO_PROVER = "no_prover", "No prover has run for some time; the operator has to start one."
     PRICE_ASKED_AGAIN = (
         "price_asked_again",
-        "A node asks for more than the fee. The price is asked again; a higher fee goes sooner.",
+        "Proving costs more than the fee right now; a higher fee goes sooner.",
     )
-    FAULT_OF_OURS = "fault_of_ours", "A prover failed; the operator finds why in its log."
+    FAULT_OF_OURS = "fault_of_ours", "A prover failed; its log says why."
     # The source chain
     BLOCK_NOT_FINAL = "block_not_final", "The block is not final on its chain yet."
     TIME_NOT_REACHED = (
         "time_not_reached",
-        "No block after the time that was asked for is there yet.",
+        "The chain has no block after the requested time yet.",
     )
     # What the destination knows
     NEXT_BLOCK_MISSING = (
         "next_block_missing",
-        "The chain proves to itself, and its next block is not there yet.",
+        "The chain proves to itself, and the next block does not exist yet.",
     )
     HASH_NOT_RECORDED = (
         "hash_not_recorded",
         "The destination has not recorded a hash at or above the block yet.",
     )
     NOT_ATTESTED = "not_attested", "Too few signers have attested a block at or above this one."
-    HASH_ON_ITS_WAY = "hash_on_its_way", "A transaction tells the registry a block's hash."
+    HASH_ON_ITS_WAY = "hash_on_its_way", "A transaction records a block's hash in the registry."
     HEADERS_ON_THEIR_WAY = (
         "headers_on_their_way",
-        "A transaction shows the registry headers that lead down to the block.",
+        "A transaction brings the registry headers that lead down to the block.",
     )
     # The transaction
-    TRANSACTION_ON_ITS_WAY = "transaction_on_its_way", "The proof is sent, and not mined yet."
+    TRANSACTION_ON_ITS_WAY = "transaction_on_its_way", "The proof is sent but not mined yet."
     LANE_BUSY = "lane_busy", "Other transactions of the same signer are being signed."
     FEE_HELD_BACK = (
         "fee_held_back",
-        "What the batch offers is held back for a transaction until it is known what that costs.",
+        "The batch's fee is reserved until the cost of an earlier transaction is known.",
     )
     DAY_SPENT = (
         "day_spent",
-        "What the operator lets a day's transactions cost is spent: it goes on as the day passes.",
+        "The operator's daily budget is spent. The batch goes on when the day's limit allows.",
     )
     # Until it counts
-    CONFIRMING = "confirming", "It is mined, and more blocks of the destination are to confirm it."
+    CONFIRMING = "confirming", "The transaction is mined and waits for more confirmations."
     OTHER_NODE_BEHIND = (
         "other_node_behind",
-        "Another node of the destination, which is to say the same, is not so far yet.",
+        "Another node of the destination has to confirm the facts and is some blocks behind.",
     )
     ANOTHER_BLOCK_SUSPECTED = (
         "another_block_suspected",
-        "Whether the registry holds another header of the block is looked at.",
+        "The service checks whether the registry holds another header of this block.",
     )
     REGISTRY_REFUSES = (
         "registry_refuses",
-        "The registry does not take the proof; it is tried again some times.",
+        "The registry rejects the proof. It is tried again a few times.",
     )
-    CHAIN_LEFT = "chain_left", "The destination is not one of this server's any more."
+    CHAIN_LEFT = "chain_left", "The destination is no longer configured on this server."
 
 
 @dataclass(frozen=True, slots=True)

@@ -154,8 +154,8 @@ def _spend(owner: Account) -> None:
     if not spent.allowed:
         raise Refusal(
             TOO_MANY_REPLAYS,
-            f"An account has {REPLAYS_AN_HOUR} webhooks an hour sent again, and these are used up. "
-            f"There are more in {counted(spent.seconds_left, 'second')}.",
+            f"An account may replay {REPLAYS_AN_HOUR} webhooks an hour and has used them up. "
+            f"Try again in {counted(spent.seconds_left, 'second')}.",
             headers={"Retry-After": str(spent.seconds_left)},
         )
 

@@ -70,7 +70,7 @@ def _spend(request: HttpRequest) -> None:
     if not spent.allowed:
         raise Refusal(
             TOO_MANY_ATTESTATIONS,
-            f"A network has {A_MINUTE} requests about attestations a minute, and these are used "
-            f"up. There are more in {counted(spent.seconds_left, 'second')}.",
+            f"A network has {A_MINUTE} attestation requests a minute and has used them "
+            f"up. Try again in {counted(spent.seconds_left, 'second')}.",
             headers={"Retry-After": str(spent.seconds_left)},
         )

@@ -25,7 +25,8 @@ def json_body(request: HttpRequest, most_bytes: int) -> object:
         raise Refusal(BAD_REQUEST, "Content-Length is not a number of bytes.")
     if int(length or 0) > most_bytes:
         raise Refusal(
-            BODY_TOO_LARGE, f"The body has {int(length):,} bytes; at most {most_bytes:,} are read."
+            BODY_TOO_LARGE,
+            f"The body has {int(length):,} bytes; at most {most_bytes:,} are accepted.",
         )
     try:
         body = request.body
@@ -50,6 +51,6 @@ def _check_coding(coding: str) -> None:
     if coding.strip().lower() not in {"", "identity"}:
         raise Refusal(
             CONTENT_TYPE_UNSUPPORTED,
-            f"The body is sent in the coding {quoted(coding)}; send it as it is, uncompressed.",
+            f"The body has the Content-Encoding {quoted(coding)}; send it uncompressed.",
             path="Content-Encoding",
         )

@@ -59,7 +59,7 @@ def estimated(
     _spend(key.owner)
     with _a_place(key.owner), place_to_wait() as there_is_one:
         if not there_is_one:
-            raise _busy("Others wait for nodes")
+            raise _busy("Other requests are waiting for nodes")
         found = _estimated(asked, routes)
     return _answer(asked, found, free=routes.chains[asked.destination].free)
 
@@ -85,7 +85,7 @@ def _spend(owner: Account) -> None:
     if not spent.allowed:
         raise Refusal(
             TOO_MANY_ESTIMATES,
-            f"An account has {A_MINUTE} estimates a minute, and these are used up. There are more "
+            f"An account has {A_MINUTE} estimates a minute and has used them up. Try again "
             f"in {counted(spent.seconds_left, 'second')}.",
             headers={"Retry-After": str(spent.seconds_left)},
         )
@@ -102,8 +102,8 @@ def _a_place(owner: Account) -> Iterator[None]:
     """One for an account, so that whoever asks what hangs leaves a place to others."""
     with _changing:
         if owner.pk in _asking or len(_asking) == AT_ONCE:
-            whose = "One of yours" if owner.pk in _asking else "One of somebody else"
-            raise _busy(f"{whose} is being made")
+            whose = "your account" if owner.pk in _asking else "another account"
+            raise _busy(f"An estimate for {whose} is being made")
         _asking.add(owner.pk)
     try:
         yield

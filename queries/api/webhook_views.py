@@ -56,7 +56,7 @@ def replay_webhook(_request: HttpRequest, key: ApiKey, event: str) -> HttpRespon
     shown = replay(key.owner, event)
     if shown is None:
         raise Refusal(
-            DELIVERY_UNKNOWN, f"None of your batches has a delivery {quoted(event)}.", path="event"
+            DELIVERY_UNKNOWN, f"You have no webhook delivery {quoted(event)}.", path="event"
         )
     return answer(delivery(shown))
 

@@ -54,7 +54,7 @@ def proof_of(batch_id: str, routes: Routes) -> IO[bytes]:
         if not there_is_one:
             raise Refusal(
                 PROOFS_BUSY,
-                "Other proofs are being put together right now, or others wait for nodes. Try "
+                "The server is already preparing as many proofs as it can. Try "
                 "again in a few seconds.",
                 headers=RETRY_AFTER,
             )
@@ -78,11 +78,11 @@ def _file(shown: BatchView, routes: Routes) -> IO[bytes]:
 def _refuse_what_is_not_done(shown: BatchView, queries: Sequence[Query]) -> None:
     if shown.status is BatchStatus.REJECTED:
         said = f" {shown.error.sentence}" if shown.error else ""
-        raise Refusal(BATCH_REJECTED, f"The batch was rejected, so there is no proof of it.{said}")
+        raise Refusal(BATCH_REJECTED, f"The batch was rejected, so it has no proof.{said}")
     if shown.status is not BatchStatus.DONE or not all(each.ended for each in queries):
         waits_for = shown.waits_for.sentence if shown.waits_for else "Ask again when it is DONE."
         raise Refusal(
-            BATCH_NOT_DONE, f"The batch is {shown.status}, and not all of it proven. {waits_for}"
+            BATCH_NOT_DONE, f"The batch is {shown.status}; not all of it is proven yet. {waits_for}"
         )
 
 
@@ -183,5 +183,5 @@ def _name(fact: Fact) -> tuple[bytes, str]:
 def _unavailable(what: str, job: BlockJob, why: str = THEIRS) -> Refusal:
     return Refusal(
         PROOF_UNAVAILABLE,
-        f"The proof {what} at block {job.block:,} of chain {job.source} is not kept here: {why}",
+        f"The proof {what} at block {job.block:,} of chain {job.source} is not stored here: {why}",
     )

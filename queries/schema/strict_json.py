@@ -42,7 +42,7 @@ def read_json(body: bytes, most_bytes: int) -> object:
     if len(body) > most_bytes:
         raise Refusal(
             BODY_TOO_LARGE,
-            f"The body has {len(body):,} bytes; at most {most_bytes:,} are read here.",
+            f"The body has {len(body):,} bytes; at most {most_bytes:,} are accepted.",
         )
     content = _parsed(_decoded(body))
     _check(content, WHOLE_BODY)
@@ -56,7 +56,7 @@ def _decoded(body: bytes) -> str:
         text = body.decode()
     except UnicodeDecodeError as fault:
         raise Refusal(
-            NOT_JSON, f"The body is not UTF-8: byte {fault.start + 1} is wrong there."
+            NOT_JSON, f"The body is not UTF-8: byte {fault.start + 1} is invalid."
         ) from None
     if not text.strip(_WHITE_SPACE):
         raise Refusal(NOT_JSON, "The body is empty. Send a JSON object.")

@@ -291,7 +291,7 @@ def test_a_batch_above_the_limits_is_refused_as_over_the_api() -> None:
     answer = send(signed_in(), slots__0=slots)
     assert "at most 600 slots" in fault_at(answer, "slots-0")
     long = send(signed_in(), slots__0=199_850 * "7")
-    assert "at most 200,000 are read here" in long.text
+    assert "at most 200,000 are accepted" in long.text
 
 
 def test_far_more_than_a_batch_is_refused_and_not_shown_again() -> None:

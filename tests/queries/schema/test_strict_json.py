@@ -109,7 +109,7 @@ def test_the_size_of_a_body() -> None:
     assert read_json(b"[123]", 5) == [123]
     refusal = refusal_of(b"[123]", 4)
     assert (refusal.code, refusal.status) == ("body_too_large", 413)
-    assert refusal.sentence == "The body has 5 bytes; at most 4 are read here."
+    assert refusal.sentence == "The body has 5 bytes; at most 4 are accepted."
 
 
 def test_the_depth_of_a_body() -> None:
