@@ -129,7 +129,7 @@ def count_form(owner: Account) -> None:
     if not spent.allowed:
         raise Refusal(
             TOO_MANY_REQUESTS,
-            f"An account sends {counted(spent.most, 'such form')} a minute, and these are used up. "
+            f"An account sends {counted(spent.most, 'such form')} a minute, and has used them up. "
             f"Try again in {counted(spent.seconds_left, 'second')}.",
         )
 
@@ -144,7 +144,7 @@ def _spend(key: ApiKey) -> Spent:
 def _too_many(spent: Spent) -> Refusal:
     return Refusal(
         TOO_MANY_REQUESTS,
-        f"A key has {counted(spent.most, 'request')} a minute, and these are used up. "
+        f"A key has {counted(spent.most, 'request')} a minute, and has used them up. "
         f"Try again in {counted(spent.seconds_left, 'second')}.",
     )
 

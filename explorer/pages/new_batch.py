@@ -259,7 +259,7 @@ def in_words(sentence: str, code: str, path: str, field: str) -> str:
         return f"The chain has no such block yet: {_SELECTOR.sub(_spoken, last)}"
     if code == "idempotency_key_reused":
         sentence = sentence.replace("This Idempotency-Key", "This form")
-        return sentence.replace("Take a new key for a new batch", "Submit it again for a new one")
+        return sentence.replace("Use a new key for a new batch", "Submit it again for a new one")
     sentence = _OF_THE_REQUEST.sub("", sentence, count=1)
     if kind in CALLED and sentence.startswith(f"{path}: "):
         rest = sentence.removeprefix(f"{path}: ")

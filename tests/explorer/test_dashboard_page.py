@@ -176,7 +176,7 @@ def test_replaying_sends_it_again_within_an_allowance() -> None:
         assert row.look_again is not None
         row.look_again = None
         row.save()
-        assert "these are used up" in client.post(address, follow=True).text
+        assert "has used them up" in client.post(address, follow=True).text
     row.refresh_from_db()
     assert row.look_again is None
     assert client.get(address).status_code == 405

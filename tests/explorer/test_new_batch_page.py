@@ -98,7 +98,7 @@ def test_what_was_sent_before_is_told_and_can_then_be_sent_as_a_new_batch() -> N
     client = signed_in()
     send(client)
     refused = send(client, block__0="5186020")
-    told = f"This form came before with another batch, {Batch.objects.get().pk}. Submit it again "
+    told = f"This form was used before with another batch, {Batch.objects.get().pk}. Submit it again "
     assert told in refused.text
     found = re.search('name="idempotency-key" value="([^"]+)"', refused.text)
     assert found
@@ -115,7 +115,7 @@ def test_it_spends_the_chosen_keys_allowance_and_no_more_than_there_is() -> None
     assert Allowance.objects.get(subject=subject).used == 1
     with override_settings(REQUESTS_PER_MINUTE=1):
         refused = send(client, block__0="7")
-    assert "A key has 1 request a minute, and these are used up" in refused.text
+    assert "A key has 1 request a minute, and has used them up" in refused.text
     assert Batch.objects.count() == 1
 
 
