@@ -98,7 +98,9 @@ def test_what_was_sent_before_is_told_and_can_then_be_sent_as_a_new_batch() -> N
     client = signed_in()
     send(client)
     refused = send(client, block__0="5186020")
-    told = f"This form was used before with another batch, {Batch.objects.get().pk}. Submit it again "
+    told = (
+        f"This form was used before with another batch, {Batch.objects.get().pk}. Submit it again "
+    )
     assert told in refused.text
     found = re.search('name="idempotency-key" value="([^"]+)"', refused.text)
     assert found

@@ -2,7 +2,6 @@
 
 import json
 import re
-from http import HTTPStatus
 from typing import Any
 
 import pytest
@@ -21,7 +20,6 @@ from queries.proving.header_fields import HeaderField
 from queries.proving.witnesses import AccountField
 from queries.statuses import BatchStatus, StepName
 from tests.queries.api.json_schema import Schemas
-from tests.queries.api.refused_requests import REFUSED
 from tests.queries.api.served_api import HERE, ask, make_key, submit, submitted
 from tests.queries.api.things_to_ask_for import things_to_ask_for
 from tests.queries.api.worked_batches import run_steps, send_transaction, set_status
@@ -114,45 +112,6 @@ def test_it_has_every_code_and_no_other() -> None:
     assert set(told["components"]["schemas"]["Error"]["properties"]["code"]["enum"]) == (
         known_codes()
     )
-    assert set(REFUSED) == known_codes()
-
-
-@pytest.mark.django_db
-@pytest.mark.parametrize("code", REFUSED)
-def test_every_code_is_answered_with_its_status_in_the_one_shape(code: str) -> None:
-    answer = REFUSED[code]()
-    told = answer.json()
-    assert told["code"] == code
-    assert set(told) - {"detail"} == {"error", "code", "path", "retryable"}
-    assert faults(told, "Error") == []
-    assert "hunter2" not in answer.text
-    assert told.get("detail", told["error"]).endswith(".")
-    operations = [each for path in document()["paths"].values() for each in path.values()]
-    documented = {
-        status
-        for each in operations
-        for status, held in each["responses"].items()
-        if f"`{code}`" in held["description"]
-    }
-    assert documented == {str(answer.status_code)}
-    retries = answer.status_code in {429, 500, 503} or code in {
-        "block_beyond_head",
-        "batch_not_done",
-    }
-    assert told["retryable"] is retries
-
-
-@pytest.mark.django_db
-@pytest.mark.parametrize("code", sorted(REFUSED))
-def test_the_endpoint_that_refuses_says_so(code: str) -> None:
-    answer = REFUSED[code]()
-    request = answer.wsgi_request
-    if request.path in document()["paths"] and answer.status_code != HTTPStatus.METHOD_NOT_ALLOWED:
-        held = document()["paths"][request.path][request.method.lower()]["responses"]
-        described = held[str(answer.status_code)]
-        schema = described["content"]["application/json"]["schema"]
-        assert Schemas(document()).faults(answer.json(), schema) == []
-        assert DESCRIBED & set(answer.headers) <= set(described["headers"])
 
 
 @pytest.mark.django_db
