@@ -1,4 +1,4 @@
-"""What can go wrong with a chain: one class per code, and one table for the messages of nodes.
+"""What can go wrong with a chain: a class for each code, and a table for the messages of nodes.
 
 No sentence holds a node's address, which may hold a key, nor more of a node's message than
 `quotable` lets through.
@@ -8,7 +8,7 @@ No sentence holds a node's address, which may hold a key, nor more of a node's m
 # ruff: noqa: N818
 
 import re
-from typing import ClassVar, Self
+from typing import ClassVar, Self, cast
 
 
 class ChainError(Exception):
@@ -36,107 +36,6 @@ class ChainError(Exception):
         return hash((type(self), self.data))
 
 
-# One node may answer so and another not: the next node is asked.
-
-
-class NodesUnreachable(ChainError):
-    code = "nodes_unreachable"
-    says = "No node of {chain} answers."
-
-
-class NodesLimited(ChainError):
-    code = "nodes_limited"
-    says = "The nodes of {chain} take no more questions for now."
-
-
-class NodesRefuse(ChainError):
-    """The nodes answer with an error that means nothing to us."""
-
-    code = "nodes_refuse"
-    says = "The nodes of {chain} refuse {method}{why}."
-
-
-class NodesLie(ChainError):
-    code = "nodes_lie"
-    says = "No node of {chain} answers {method} in a way that checks.{why}"
-
-
-class RegistryMisread(NodesLie):
-    code = "registry_misread"
-    says = "A node of {chain} says that the registry holds what was never proven to it."
-
-
-class NoQuorum(ChainError):
-    """No two nodes give the same answer yet; the question has to be retried."""
-
-    code = "no_quorum"
-    says = "The nodes of {chain} do not agree, or do not all answer; they will be asked again."
-
-
-class NodesOfAnotherChain(ChainError):
-    code = "nodes_of_another_chain"
-    says = "The nodes of {chain} are of another chain."
-
-
-class QuestionRefused(ChainError):
-    """Another form of the question may do."""
-
-    code = "question_refused"
-    says = "The nodes of {chain} do not take {method} as it was asked{why}."
-    retryable = False
-
-
-class MethodMissing(ChainError):
-    code = "method_missing"
-    says = "The nodes of {chain} do not offer {method}."
-    retryable = False
-
-
-class BatchTooLarge(ChainError):
-    """Fewer questions in one request may do."""
-
-    code = "batch_too_large"
-    says = "The nodes of {chain} do not take several questions at once."
-
-
-class BlockUnknown(ChainError):
-    code = "block_unknown"
-    says = "The nodes of {chain} know no such block."
-
-
-class TimeTooEarly(BlockUnknown):
-    code = "time_too_early"
-    says = "The time lies before the first block of {chain}."
-    retryable = False
-
-
-class TimeTooLate(BlockUnknown):
-    code = "time_too_late"
-    says = "No block of {chain} after that time is known yet, so which one was the last is open."
-
-
-class StateNotAvailable(ChainError):
-    code = "state_not_available"
-    says = "The nodes of {chain} no longer have the state of that block."
-    retryable = False
-
-
-class StateOfAnotherBlock(ChainError):
-    """Mostly today's, by nodes that keep no older one."""
-
-    code = "state_of_another_block"
-    says = "The nodes of {chain} answer {method} with the state of another block than was asked."
-
-
-class ProofWindowExceeded(ChainError):
-    code = "proof_window_exceeded"
-    says = "The nodes of {chain} keep proofs only for newer blocks."
-    retryable = False
-
-
-# The chain itself answers so, and every node would.
-
-
 class ChainAnswer(ChainError):
     """A refusal that is the chain's, so no other node is asked."""
 
@@ -145,28 +44,6 @@ class CallReverted(ChainAnswer):
     code = "call_reverted"
     says = "The contract on {chain} refused the call."
     retryable = False
-
-
-class AlreadyKnown(ChainAnswer):
-    code = "already_known"
-    says = "{chain} knows this transaction already."
-
-
-class NonceUsed(ChainAnswer):
-    code = "nonce_used"
-    says = "A transaction with this nonce is already mined on {chain}."
-
-
-class Underpriced(ChainAnswer):
-    """Too little for the pool, or for replacing another transaction."""
-
-    code = "underpriced"
-    says = "The transaction offers {chain} too little for its gas."
-
-
-class InsufficientFunds(ChainAnswer):
-    code = "insufficient_funds"
-    says = "The signer has too little to pay for the transaction on {chain}."
 
 
 class TransactionRefused(ChainAnswer):
@@ -184,25 +61,96 @@ class TooMuchGas(TransactionRefused):
     says = "{chain} lets no transaction have the gas that this one takes{why}."
 
 
+def _kind(
+    code: str, says: str, base: type[ChainError] = ChainError, *, retryable: bool = True
+) -> type[ChainError]:
+    """The class of a code, which names it."""
+    members = {"__module__": __name__, "code": code, "says": says, "retryable": retryable}
+    return cast("type[ChainError]", type(code.title().replace("_", ""), (base,), members))
+
+
+# One node may answer so and another not: the next node is asked.
+NodesUnreachable = _kind("nodes_unreachable", "No node of {chain} answers.")
+NodesLimited = _kind("nodes_limited", "The nodes of {chain} take no more questions for now.")
+# They answer with an error that means nothing to us.
+NodesRefuse = _kind("nodes_refuse", "The nodes of {chain} refuse {method}{why}.")
+NodesLie = _kind("nodes_lie", "No node of {chain} answers {method} in a way that checks.{why}")
+RegistryMisread = _kind(
+    "registry_misread",
+    "A node of {chain} says that the registry holds what was never proven to it.",
+    NodesLie,
+)
+# No two nodes give the same answer yet; the question has to be retried.
+NoQuorum = _kind(
+    "no_quorum",
+    "The nodes of {chain} do not agree, or do not all answer; they will be asked again.",
+)
+NodesOfAnotherChain = _kind("nodes_of_another_chain", "The nodes of {chain} are of another chain.")
+# Another form of the question may do.
+QuestionRefused = _kind(
+    "question_refused",
+    "The nodes of {chain} do not take {method} as it was asked{why}.",
+    retryable=False,
+)
+MethodMissing = _kind(
+    "method_missing", "The nodes of {chain} do not offer {method}.", retryable=False
+)
+# Fewer questions in one request may do.
+BatchTooLarge = _kind(
+    "batch_too_large", "The nodes of {chain} do not take several questions at once."
+)
+BlockUnknown = _kind("block_unknown", "The nodes of {chain} know no such block.")
+TimeTooEarly = _kind(
+    "time_too_early",
+    "The time lies before the first block of {chain}.",
+    BlockUnknown,
+    retryable=False,
+)
+TimeTooLate = _kind(
+    "time_too_late",
+    "No block of {chain} after that time is known yet, so which one was the last is open.",
+    BlockUnknown,
+)
+StateNotAvailable = _kind(
+    "state_not_available",
+    "The nodes of {chain} no longer have the state of that block.",
+    retryable=False,
+)
+# Mostly today's, by nodes that keep no older one.
+StateOfAnotherBlock = _kind(
+    "state_of_another_block",
+    "The nodes of {chain} answer {method} with the state of another block than was asked.",
+)
+ProofWindowExceeded = _kind(
+    "proof_window_exceeded",
+    "The nodes of {chain} keep proofs only for newer blocks.",
+    retryable=False,
+)
+
+# The chain itself answers so, and every node would.
+AlreadyKnown = _kind("already_known", "{chain} knows this transaction already.", ChainAnswer)
+NonceUsed = _kind(
+    "nonce_used", "A transaction with this nonce is already mined on {chain}.", ChainAnswer
+)
+# For the pool, or for replacing another transaction.
+Underpriced = _kind(
+    "underpriced", "The transaction offers {chain} too little for its gas.", ChainAnswer
+)
+InsufficientFunds = _kind(
+    "insufficient_funds",
+    "The signer has too little to pay for the transaction on {chain}.",
+    ChainAnswer,
+)
+
 # We find these ourselves.
-
-
-class FeesTooHigh(ChainError):
-    code = "fees_too_high"
-    says = "Gas on {chain} costs more than the operator is willing to pay."
-
-
-class SourceReorganises(ChainError):
-    """A header that was read is not of the chain that the blocks above it are of."""
-
-    code = "source_reorganises"
-    says = "The source chain is reorganising."
-
-
-class RegistryAbsent(ChainError):
-    code = "registry_absent"
-    says = "At the registry's address on {chain} nothing answers as a registry does."
-
+FeesTooHigh = _kind(
+    "fees_too_high", "Gas on {chain} costs more than the operator is willing to pay."
+)
+# A header that was read is not of the chain that the blocks above it are of.
+SourceReorganises = _kind("source_reorganises", "The source chain is reorganising.")
+RegistryAbsent = _kind(
+    "registry_absent", "At the registry's address on {chain} nothing answers as a registry does."
+)
 
 # The errors of nodes, by their code or by a pattern in their message: the first line that fits
 # decides.

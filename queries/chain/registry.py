@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 
-from queries.chain.errors import RegistryAbsent
+from queries.chain.errors import ChainError, RegistryAbsent
 from queries.chain.sender import Destination
 from queries.chain.solidity import AsIf, call_data
 from queries.proving.storage_positions import Position, unsigned_key
@@ -135,7 +135,7 @@ class RegistryFacts:
             raise self._absent()
         return told
 
-    def _absent(self) -> RegistryAbsent:
+    def _absent(self) -> ChainError:
         chain = self._destination.chain.name
         return RegistryAbsent(
             f"At {self._registry.address} on {chain} nothing answers as a registry does."

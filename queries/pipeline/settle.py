@@ -16,7 +16,7 @@ from django.db.models import BooleanField, Exists, ExpressionWrapper, OuterRef, 
 from accounts.wording import spoken
 from queries import raw_rows, transitions
 from queries.chain.ens import EnsFault, addresses
-from queries.chain.errors import NodesLie, TimeTooEarly
+from queries.chain.errors import ChainError, NodesLie, TimeTooEarly
 from queries.chain.source import ChainHead, SourceChain
 from queries.limits import Limits
 from queries.models import Batch, BlockJob, Query
@@ -158,7 +158,7 @@ def _confirm_time(source: SourceChain, block: int, seconds: int) -> None:
         )
 
 
-def _refuse_by_quorum(chains: Chains, named: Named, seconds: int, early: TimeTooEarly) -> NoReturn:
+def _refuse_by_quorum(chains: Chains, named: Named, seconds: int, early: ChainError) -> NoReturn:
     """One node alone may be wrong about when the chain began."""
 
     def is_too_early(one: SourceChain) -> bool:
