@@ -34,7 +34,7 @@ from queries.errors import (
     BLOCK_BEYOND_HEAD,
 )
 from queries.limits import Limits
-from queries.models import Attestation, BlockJob, Head, Query
+from queries.models import Attestation, BlockJob, ChainRecord, Query
 from queries.pipeline.queue import shared_now
 from queries.proving.attestations import Attested
 from queries.routes import Registry, RegistryKind, Routes
@@ -218,7 +218,7 @@ def _signer_of(digest: bytes, signature: bytes) -> str | None:
 
 
 def _refuse_unwanted(registry: Registry, block: int) -> None:
-    head = Head.objects.filter(chain=registry.source).first()
+    head = ChainRecord.objects.filter(chain=registry.source, recorded__isnull=False).first()
     if head is None or block > head.number:
         seen = f"the last one seen there is {head.number:,}" if head else "none was seen yet"
         raise Refusal(

@@ -31,7 +31,7 @@ from queries.errors import (
 )
 from queries.fact_names import header_bits
 from queries.limits import Limits
-from queries.models import Batch, Head, Query
+from queries.models import Batch, ChainRecord, Query
 from queries.raw_rows import ready_to_insert
 from queries.routes import Routes
 from queries.schema.addresses import Address
@@ -151,12 +151,13 @@ def _check_fee(request: BatchRequest, *, free: bool) -> None:
 def check_heads(blocks: Iterable[BlockRequest], limits: Limits) -> None:
     """Refuse a block too far above the head that a prover recorded lately."""
     since = timezone.now() - timedelta(seconds=HEAD_COUNTS_FOR * limits.poll_interval)
-    heads = Head.objects.filter(recorded__gt=since).in_bulk({block.source for block in blocks})
+    recent = ChainRecord.objects.filter(recorded__gt=since)
+    heads = recent.in_bulk({block.source for block in blocks})
     for block in blocks:
         _check_head(block, heads.get(block.source), limits)
 
 
-def _check_head(block: BlockRequest, head: Head | None, limits: Limits) -> None:
+def _check_head(block: BlockRequest, head: ChainRecord | None, limits: Limits) -> None:
     if isinstance(block.selector, BlockNumber):
         asked, last = block.selector.number, head.number if head else _GREATEST
         ahead: float = limits.blocks_ahead

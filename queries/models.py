@@ -437,19 +437,6 @@ class RouteRecord(models.Model):
         return f"{self.source} → {self.destination}"
 
 
-class Head(models.Model):
-    """The last head of a chain that a worker saw: what submitting compares with."""
-
-    chain = models.PositiveBigIntegerField(primary_key=True)
-    number = models.PositiveBigIntegerField()
-    timestamp = models.PositiveBigIntegerField()
-    final_number = models.PositiveBigIntegerField()
-    recorded = models.DateTimeField()
-
-    def __str__(self) -> str:
-        return f"{self.chain}: {self.number}"
-
-
 class DailyCount(models.Model):
     """How much of something a day (UTC) has brought; see counters.py."""
 
@@ -467,11 +454,16 @@ class DailyCount(models.Model):
 
 
 class ChainRecord(models.Model):
-    """What a worker saw of a chain lately, for whoever watches the service."""
+    """What provers saw of a chain lately."""
 
     chain = models.PositiveBigIntegerField(primary_key=True)
-    looked_at = models.DateTimeField()  # last poll of its nodes, by any prover
+    looked_at = models.DateTimeField(null=True)  # last poll of its nodes, by any prover
     checked = models.DateTimeField(null=True)  # last check of what changes seldom
+    # Its last head, with which submissions are compared:
+    recorded = models.DateTimeField(null=True)  # null: none was seen yet
+    number = models.PositiveBigIntegerField(default=0)
+    timestamp = models.PositiveBigIntegerField(default=0)
+    final_number = models.PositiveBigIntegerField(default=0)
     # As a source: how many blocks back its routes need proofs.
     needed_window = models.PositiveBigIntegerField(null=True)
     # As a destination:

@@ -12,6 +12,7 @@ from explorer.charts import balance_chart
 from explorer.links import GREATEST, PageLinks
 from explorer.pages.lists import cursor_of, numbers, ways
 from queries.reading import chain_objects as reading
+from queries.reading.figures import heads_of
 from queries.reading.searches import checksummed
 from queries.routes import Registry, RegistryKind
 
@@ -155,7 +156,7 @@ def reach_of(registry: Registry, links: PageLinks) -> str:
 @never_cache
 def routes(request: HttpRequest, links: PageLinks) -> HttpResponse:
     chains = links.routes.chains
-    heads = reading.heads(chains)
+    heads = heads_of(chains)
     facts = reading.facts_by_route()
     told = [
         (each, trust_of(each, links), facts.get((each.source, each.destination), 0))
@@ -182,7 +183,7 @@ def registry(
         raise Http404
     if request.path.rpartition("/")[2] != found.address:
         return redirect("registry", destination, found.address)
-    heads = reading.heads([found.source, found.destination])
+    heads = heads_of([found.source, found.destination])
     shown = reading.blocks_of_registry(
         found.source, found.destination, cursor_of(request, numbers(1)), ROWS
     )

@@ -29,21 +29,15 @@ class Migration(migrations.Migration):
             name='ChainRecord',
             fields=[
                 ('chain', models.PositiveBigIntegerField(primary_key=True, serialize=False)),
-                ('looked_at', models.DateTimeField()),
+                ('looked_at', models.DateTimeField(null=True)),
                 ('checked', models.DateTimeField(null=True)),
+                ('recorded', models.DateTimeField(null=True)),
+                ('number', models.PositiveBigIntegerField(default=0)),
+                ('timestamp', models.PositiveBigIntegerField(default=0)),
+                ('final_number', models.PositiveBigIntegerField(default=0)),
                 ('needed_window', models.PositiveBigIntegerField(null=True)),
                 ('signer', models.CharField(default='', max_length=42)),
                 ('balance', models.CharField(default='', max_length=64)),
-            ],
-        ),
-        migrations.CreateModel(
-            name='Head',
-            fields=[
-                ('chain', models.PositiveBigIntegerField(primary_key=True, serialize=False)),
-                ('number', models.PositiveBigIntegerField()),
-                ('timestamp', models.PositiveBigIntegerField()),
-                ('final_number', models.PositiveBigIntegerField()),
-                ('recorded', models.DateTimeField()),
             ],
         ),
         migrations.CreateModel(

@@ -11,7 +11,7 @@ from queries.chain.sender import Destination
 from queries.chain.signer import Signer
 from queries.chain.source import ChainHead, SourceChain
 from queries.limits import Limits
-from queries.models import Head
+from queries.models import ChainRecord
 from queries.pipeline.fees import is_spent
 from queries.pipeline.queue import shared_now
 from queries.pipeline.transactions import Lane
@@ -137,12 +137,15 @@ class Chains:
 
 def record_head(chain_id: int, head: ChainHead) -> None:
     """Store the head that submissions are compared with."""
-    Head.objects.update_or_create(
-        chain=chain_id,
-        defaults={
-            "number": head.number,
-            "timestamp": head.timestamp,
-            "final_number": head.final_number,
-            "recorded": shared_now(),
-        },
+    seen = {
+        "recorded": shared_now(),
+        "number": head.number,
+        "timestamp": head.timestamp,
+        "final_number": head.final_number,
+    }
+    ChainRecord.objects.bulk_create(
+        [ChainRecord(chain=chain_id, **seen)],
+        update_conflicts=True,
+        unique_fields=["chain"],
+        update_fields=list(seen),
     )

@@ -8,6 +8,9 @@ import logging
 from collections.abc import Callable
 from datetime import timedelta
 
+from django.db.models import Q, Value
+from django.db.models.functions import Coalesce
+
 from queries.chain import ens
 from queries.chain.deploy import HISTORY_WINDOW
 from queries.chain.errors import ChainError, NodesLimited, NodesUnreachable
@@ -15,7 +18,7 @@ from queries.chain.sender import Destination
 from queries.chain.setup_check import proof_window
 from queries.chain.signer import Signer
 from queries.chain.source import ChainHead
-from queries.models import ChainRecord, Head, NodeRecord
+from queries.models import ChainRecord, NodeRecord
 from queries.pipeline.chains import record_head
 from queries.pipeline.queue import shared_now
 from queries.routes import Chain, RegistryKind, Routes
@@ -42,12 +45,14 @@ class Watch:
 
     def _claim(self, chain_id: int) -> bool:
         now = shared_now()
-        due = ChainRecord.objects.filter(chain=chain_id, looked_at__lte=now - self._poll_interval)
-        if due.exists():
-            return bool(due.update(looked_at=now))
+        ChainRecord.objects.get_or_create(chain=chain_id)
+        is_due = Q(looked_at=None) | Q(looked_at__lte=now - self._poll_interval)
+        due = ChainRecord.objects.filter(is_due, chain=chain_id)
         # The first check comes with the second poll, because a new prover works first.
-        new = {"looked_at": now, "checked": now - self._check_interval + self._poll_interval}
-        return ChainRecord.objects.get_or_create(chain=chain_id, defaults=new)[1]
+        first = now - self._check_interval + self._poll_interval
+        return due.exists() and bool(
+            due.update(looked_at=now, checked=Coalesce("checked", Value(first)))
+        )
 
     def _claim_check(self, chain_id: int) -> bool:
         now = shared_now()
@@ -57,7 +62,7 @@ class Watch:
     def _poll(self, chain: Chain) -> None:
         is_check = self._claim_check(chain.id)
         is_source = any(source == chain.id for source, _ in self._routes.registries)
-        known = Head.objects.filter(chain=chain.id).first()
+        known = ChainRecord.objects.filter(chain=chain.id, recorded__isnull=False).first()
         known_final = known.final_number if known and not is_check else None
         places = range(1, len(chain.nodes) + 1)
         heads = {place: self._head(chain, place, known_final) for place in places}

@@ -9,7 +9,6 @@ from django.db.models import Case, Exists, JSONField, OuterRef, Q, QuerySet, Whe
 from queries.fact_names import shown_values
 from queries.models import (
     BlockJob,
-    Head,
     Query,
     RouteRecord,
     SentHash,
@@ -363,16 +362,6 @@ MOST_COUNTED = 10_000
 
 
 @dataclass(frozen=True, slots=True)
-class HeadView:
-    """The last head of a chain that a worker saw."""
-
-    number: int
-    timestamp: int
-    final: int
-    seen: datetime
-
-
-@dataclass(frozen=True, slots=True)
 class RecordView:
     """How much a route has proven."""
 
@@ -389,14 +378,6 @@ class JobLine:
     number: int
     block_hash: str  # empty before it is final, and where nothing of it was proven
     is_open: bool  # somebody waits for a fact of it
-
-
-def heads(chains: Iterable[int]) -> Mapping[int, HeadView]:
-    rows = Head.objects.in_bulk(set(chains))
-    return {
-        chain: HeadView(row.number, row.timestamp, row.final_number, row.recorded)
-        for chain, row in rows.items()
-    }
 
 
 def record_of(source: int, destination: int) -> RecordView:

@@ -9,7 +9,7 @@ from django.db.models import Min, Sum
 
 from accounts.models import Account
 from queries.counters import DONE, FACTS, GAS, LONGER, REJECTED, WITHIN, done_within
-from queries.models import Batch, DailyCount, Head
+from queries.models import Batch, ChainRecord, DailyCount
 
 __all__ = ["WITHIN", "Brought", "DayFigures", "Figures", "Took", "figures", "within_which"]
 
@@ -139,16 +139,18 @@ def spending_of(owner: Account) -> Spending:
 
 @dataclass(frozen=True, slots=True)
 class HeadView:
-    """The newest block of a chain, and the newest that is not taken back any more."""
+    """The newest block of a chain, and the newest final one."""
 
     number: int
     final: int
-    recorded: datetime
+    seen: datetime
 
 
 def heads_of(chains: Collection[int]) -> Mapping[int, HeadView]:
-    """By chain, in one statement; a chain that no prover looked at yet has none."""
+    """By chain, in one statement; without those of which no prover has seen a head yet."""
+    rows = ChainRecord.objects.filter(chain__in=chains)
     return {
         row.chain: HeadView(row.number, row.final_number, row.recorded)
-        for row in Head.objects.filter(chain__in=chains)
+        for row in rows
+        if row.recorded
     }

@@ -18,7 +18,6 @@ from queries.models import (
     ChainCost,
     ChainRecord,
     DailyCount,
-    Head,
     Leased,
     NodeRecord,
     RouteRecord,
@@ -248,26 +247,24 @@ def _ended() -> Ended:
 def _chains(
     chains: Collection[int], most_a_day: Mapping[int, int], now: datetime
 ) -> Mapping[int, ChainState]:
-    heads = {row.chain: row for row in Head.objects.filter(chain__in=chains)}
-    records = {row.chain: row for row in ChainRecord.objects.filter(chain__in=chains)}
+    records = ChainRecord.objects.in_bulk(chains)
     return {
-        chain: _chain(heads.get(chain), records.get(chain), most_a_day.get(chain), now)
+        chain: _chain(records.get(chain, ChainRecord(chain=chain)), most_a_day.get(chain), now)
         for chain in chains
     }
 
 
-def _chain(
-    head: Head | None, record: ChainRecord | None, most_a_day: int | None, now: datetime
-) -> ChainState:
+def _chain(record: ChainRecord, most_a_day: int | None, now: datetime) -> ChainState:
+    is_seen = record.recorded is not None
     return ChainState(
-        number=head.number if head else None,
-        final=head.final_number if head else None,
-        block_age=max(now.timestamp() - head.timestamp, 0.0) if head else None,
-        looked_at=_seconds(record.looked_at, now) if record else None,
-        needed_window=record.needed_window if record else None,
-        signer=record.signer if record else "",
-        balance=int(record.balance, 16) if record and record.balance else None,
-        day_spent=_day_spent(record, most_a_day) if record and most_a_day else None,
+        number=record.number if is_seen else None,
+        final=record.final_number if is_seen else None,
+        block_age=max(now.timestamp() - record.timestamp, 0.0) if is_seen else None,
+        looked_at=_seconds(record.looked_at, now) if record.looked_at else None,
+        needed_window=record.needed_window,
+        signer=record.signer,
+        balance=int(record.balance, 16) if record.balance else None,
+        day_spent=_day_spent(record, most_a_day) if most_a_day else None,
     )
 
 

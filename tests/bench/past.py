@@ -21,7 +21,7 @@ from queries.counters import DONE, FACTS, GAS, REJECTED, WITHIN, count, done_wit
 from queries.models import (
     Batch,
     BlockJob,
-    Head,
+    ChainRecord,
     Query,
     RouteRecord,
     SentHash,
@@ -273,7 +273,7 @@ def _record_route(blocks: int, facts: int) -> None:
     RouteRecord.objects.create(source=SOURCE, destination=DESTINATION, facts=facts)
     for chain in (SOURCE, DESTINATION):
         number = FIRST_BLOCK + blocks + 100
-        Head.objects.create(
+        ChainRecord.objects.create(
             chain=chain,
             number=number,
             timestamp=int(NOW.timestamp()),

@@ -15,7 +15,7 @@ from accounts.wallets import Wallet
 from explorer import urls
 from queries.api import urls as api
 from queries.chain.signer import Signer
-from queries.models import ChainRecord, Head
+from queries.models import ChainRecord
 from queries.routes import Chain, NodeAddress, Registry, RegistryKind, Routes
 from queries.schema.batch_rules import BatchLimits
 
@@ -122,11 +122,11 @@ def ask(key: str, address: str, **parameters: str | int) -> Any:
 def record_head(chain: int, *, number: int, timestamp: int) -> None:
     """As a worker that has just looked."""
     now = timezone.now()
-    Head.objects.create(
+    ChainRecord.objects.create(
         chain=chain,
+        looked_at=now,
+        recorded=now,
         number=number,
         timestamp=timestamp,
         final_number=number,
-        recorded=now,
     )
-    ChainRecord.objects.create(chain=chain, looked_at=now)

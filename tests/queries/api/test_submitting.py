@@ -12,7 +12,7 @@ from django.test import Client
 from django.utils import timezone
 
 from accounts.models import Account
-from queries.models import Batch, Head, Query
+from queries.models import Batch, ChainRecord, Query
 from tests.queries.api.served_api import (
     HERE,
     OPTIMISM,
@@ -148,7 +148,7 @@ def test_a_block_may_be_a_little_above_the_head(selector: str) -> None:
 
 def test_a_head_that_was_seen_long_ago_decides_nothing() -> None:
     record_head(SEPOLIA, number=100, timestamp=5_000)
-    Head.objects.update(recorded=timezone.now() - timedelta(seconds=61))
+    ChainRecord.objects.update(recorded=timezone.now() - timedelta(seconds=61))
     submitted(make_key(), block_batch({"header": ["NONCE"]}, "block:9999"))
 
 

@@ -22,7 +22,7 @@ from queries.api import estimating
 from queries.chain.local_node import LocalNode, local_node
 from queries.chain.signer import parts_of
 from queries.chain.solidity import load_artifact
-from queries.models import Batch, BlockJob, Head, Query, SentTransaction
+from queries.models import Batch, BlockJob, ChainRecord, Query, SentTransaction
 from queries.pipeline import anchors
 from queries.routes import NodeAddress, Registry, RegistryKind
 from tests.accounts.concurrency import all_at_once
@@ -84,7 +84,7 @@ def test_nothing_is_written_and_no_key_is_needed_to_sign(service: Service) -> No
     service.mine(2)
     before = int(service.node.rpc.ask("eth_blockNumber"), 16)
     _estimated(service, _at(f"block:{before - 1}", "timestamp:1"))
-    for model in (Batch, Query, BlockJob, Head, SentTransaction):
+    for model in (Batch, Query, BlockJob, ChainRecord, SentTransaction):
         assert not model._default_manager.exists()
     assert service.head() == before
 
