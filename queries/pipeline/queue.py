@@ -116,20 +116,22 @@ def free(now: datetime) -> Q:
     return Q(lease_until=None) | Q(lease_until__lte=now)
 
 
-def claim(
-    rows: QuerySet[Row], most: int = 1, *, early: timedelta = timedelta(0), token: str = ""
-) -> list[Lease[Row]]:
-    """Lease the first of these rows that are due, at most so many.
+def due(rows: QuerySet[Row], now: datetime, early: timedelta = timedelta(0)) -> QuerySet[Row]:
+    """In the order in which they are claimed."""
+    return rows.filter(free(now), look_again__lte=now + early).order_by(rows.model.order, "pk")
 
-    `early`: also rows that are due soon. `token`: of a lease that these join.
-    """
+
+def claim(
+    rows: QuerySet[Row], most: int = 1, *, early: timedelta = timedelta(0)
+) -> list[Lease[Row]]:
+    """Lease the first of these rows that are due, or due `early`; at most so many."""
     now = shared_now()
-    due = rows.filter(free(now), look_again__lte=now + early).order_by(rows.model.order, "pk")
-    if not due.exists():  # without SQLite's write lock
+    found = due(rows, now, early)
+    if not found.exists():  # without SQLite's write lock
         return []
-    token = token or secrets.token_hex(16)
+    token = secrets.token_hex(16)
     with transaction.atomic():
-        claimed = list(due.select_for_update(skip_locked=True)[:most])
+        claimed = list(found.select_for_update(skip_locked=True)[:most])
         named = rows.model._default_manager.filter(pk__in=[row.pk for row in claimed])  # noqa: SLF001
         named.update(lease_token=token, lease_until=_lease_end(now))
     return [Lease(row, token) for row in claimed]
@@ -189,14 +191,10 @@ def _lease_end(now: datetime) -> datetime:
 OF_A_QUERY = len(AccountField)  # facts beside its slots; the header's are few
 
 
-def most_facts() -> int:
-    """How many the largest batch asks for."""
-    return settings.BATCH_ACCOUNTS * OF_A_QUERY + settings.BATCH_SLOTS
-
-
 def looked_at_now(job: BlockJob) -> list[int]:
     """The keys of the queries of one pass: about as many facts as the largest batch has."""
-    room = most_facts() + OF_A_QUERY  # a batch asks for its header as well
+    # The largest batch, which asks for its header as well.
+    room = (settings.BATCH_ACCOUNTS + 1) * OF_A_QUERY + settings.BATCH_SLOTS
     rows = Query.objects.filter(job=job, ended=False).order_by("batch__turn", "pk")
     keys: list[int] = []
     for key, slots in rows.values_list("pk", "slot_count")[: room // OF_A_QUERY]:

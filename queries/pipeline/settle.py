@@ -7,7 +7,6 @@ a dozen statements.
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import NoReturn
 
 from django.conf import settings
 from django.db import transaction
@@ -16,12 +15,12 @@ from django.db.models import BooleanField, Exists, ExpressionWrapper, OuterRef, 
 from accounts.wording import spoken
 from queries import raw_rows, transitions
 from queries.chain.ens import EnsFault, addresses
-from queries.chain.errors import ChainError, NodesLie, TimeTooEarly
+from queries.chain.errors import NodesLie, TimeTooEarly
 from queries.chain.source import ChainHead, SourceChain
 from queries.limits import Limits
 from queries.models import Batch, BlockJob, Query
 from queries.pipeline.chains import Chains
-from queries.pipeline.queue import NOT_DUE, Lease, claim, free, look_in_turn, shared_now
+from queries.pipeline.queue import NOT_DUE, Lease, claim, due, look_in_turn, shared_now
 from queries.pipeline.work import Snooze, pause_of, route_removed
 from queries.proving.headers import Header
 from queries.schema.addresses import Address
@@ -130,13 +129,15 @@ def _find_blocks(lease: Lease[Batch], named: Sequence[Named], chains: Chains) ->
     for each in named:
         if each.block is not None or each.seconds is None:
             continue
+        nodes = chains.source(each.source)
         try:
             block, waits_for = block_at(chains, each.source, each.seconds)
         except TimeTooEarly as early:
-            _refuse_by_quorum(chains, each, each.seconds, early)
+            _confirm_time(nodes, -1, each.seconds)
+            raise Unprovable(early.code, str(early), each.queries, retryable=False) from None
         if block is None or waits_for:
             return waits_for
-        _confirm_time(chains.source(each.source), block, each.seconds)
+        _confirm_time(nodes, block, each.seconds)
         blocks[each.source, each.seconds] = block
     lease.keep()
     for (source, seconds), block in blocks.items():
@@ -146,31 +147,17 @@ def _find_blocks(lease: Lease[Batch], named: Sequence[Named], chains: Chains) ->
 
 
 def _confirm_time(source: SourceChain, block: int, seconds: int) -> None:
-    """By quorum: one node alone may be wrong about when its blocks were made."""
+    """By quorum: one node alone may be wrong about when its blocks were made.
+
+    `block`: the last one at the time, or -1 if the chain began later.
+    """
 
     def is_last(one: SourceChain) -> bool:
-        header, child = one.headers(block, block + 1)
-        return header.timestamp <= seconds < child.timestamp
+        *at, after = one.headers(max(block, 0), block + 1)
+        return all(each.timestamp <= seconds for each in at) and seconds < after.timestamp
 
     if not source.quorum(is_last, ("last block", block, seconds)):
-        raise NodesLie(
-            f"The nodes do not agree that block {block:,} was the last one at {seconds}."
-        )
-
-
-def _refuse_by_quorum(chains: Chains, named: Named, seconds: int, early: ChainError) -> NoReturn:
-    """One node alone may be wrong about when the chain began."""
-
-    def is_too_early(one: SourceChain) -> bool:
-        try:
-            one.last_block_at(seconds, one.head())
-        except TimeTooEarly:
-            return True
-        return False
-
-    if chains.source(named.source).quorum(is_too_early, ("too early", named)):
-        raise Unprovable(early.code, early.sentence, named.queries, retryable=False)
-    raise NodesLie(early.sentence)
+        raise NodesLie(f"The nodes do not agree on which block was the last one at {seconds}.")
 
 
 def block_at(chains: Chains, source: int, seconds: int) -> tuple[int | None, Reason | None]:
@@ -211,7 +198,7 @@ def _find_batchs_accounts(lease: Lease[Batch], chains: Chains) -> Reason | None:
         try:
             find_accounts(chains, chains.source(source).header(block), some)
         except EnsFault as fault:
-            raise Unprovable(fault.code, str(fault), NAMELESS, retryable=fault.retryable) from None
+            raise Unprovable(fault.code, str(fault), NAMELESS, retryable=False) from None
         raw_rows.update(some, ["account"])
     return None
 
@@ -221,19 +208,17 @@ def _claim_plain(first: Lease[Batch], source: int, newest: int) -> list[Lease[Ba
 
     With the first one they ask for no more than the largest batch may.
     """
-    batch, now = first.row, shared_now()
-    due = Batch.objects.filter(free(now), look_again__lte=now, destination=batch.destination)
-    room = settings.BATCH_ACCOUNTS - batch.asked_queries
-    keys: list[str] = []
-    for key, asked in due.order_by(Batch.order).values_list("pk", "asked_queries")[: max(room, 0)]:
+    most = settings.BATCH_ACCOUNTS
+    room, keys = most - first.row.asked_queries, list[str]()
+    others = due(Batch.objects.filter(destination=first.row.destination), shared_now())
+    for key, asked in others.values_list("pk", "asked_queries")[:most]:
         room -= asked
         if room < 0:
             break
         keys.append(key)
     known = Q(~NAMELESS, source=source, timestamp=None, block__lte=newest)
     unknown = Query.objects.filter(~known | Q(block=None), batch=OuterRef("pk"), ended=False)
-    plain = Batch.objects.filter(~Exists(unknown), pk__in=keys)
-    return claim(plain, len(keys), token=first.token) if keys else []
+    return claim(Batch.objects.filter(~Exists(unknown), pk__in=keys), most)
 
 
 def attach(leases: Sequence[Lease[Batch]]) -> None:
@@ -241,8 +226,8 @@ def attach(leases: Sequence[Lease[Batch]]) -> None:
 
     Jobs may serve others already. Rows are locked in one order, batches before jobs before queries.
     """
-    destination, token = leases[0].row.destination, leases[0].token
-    ours = Batch.objects.filter(pk__in=[lease.row.pk for lease in leases], lease_token=token)
+    destination, keys = leases[0].row.destination, [each.row.pk for each in leases]
+    ours = Batch.objects.filter(pk__in=keys, lease_token__in={each.token for each in leases})
     with transaction.atomic():
         held = [each.pk for each in ours.order_by("pk").select_for_update()]
         queries = Query.objects.filter(batch__in=held, ended=False)
