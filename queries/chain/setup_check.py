@@ -27,14 +27,13 @@ from queries.chain.errors import (
     NodesUnreachable,
 )
 from queries.chain.registry import RegistryFacts
-from queries.chain.sender import Destination
+from queries.chain.sender import BASE_GAS, Destination
 from queries.chain.signer import Signer
 from queries.chain.solidity import call_data
 from queries.chain.source import ChainHead, SourceChain
 from queries.routes import Chain, NodeAddress, Registry, RegistryKind, Routes
 from queries.schema.wording import listed
 
-ACCOUNT_PROOF_GAS = 200_000  # of a header and a mainnet account, measured and rounded up
 DEPLOY = "Deploy one with manage.py deploy_registry."
 ANOTHER_NODE = "Name another node in ROUTES_FILE."
 ADVICE: dict[type[ChainError], str] = {
@@ -272,9 +271,8 @@ def _signers(registry: Registry, words: set[int], destination: Destination) -> s
 def _funds(chain: Chain, signer: Signer) -> str:
     with closing(Destination(chain)) as destination:
         balance = destination.balance(signer.address)
-        price = destination.fees().dearest
-    proofs = balance // (ACCOUNT_PROOF_GAS * max(price, 1))
+        price = max(destination.fees().dearest, 1)
     has = f"{signer.address} has {short_amount(balance, chain.currency)}"
-    if not proofs:
+    if balance < (BASE_GAS + chain.new_slot_gas) * price:  # no proof takes less
         raise Unfit(f"{has}, too little for a proof at {gwei(price)}. Send it more.")
-    return f"{has}, for {counted(proofs, 'proof')} of an account or more"
+    return f"{has}, which pays for {balance // price:,} gas at {gwei(price)}"

@@ -25,7 +25,6 @@ BLOCKHASH_REACH = BLOCKHASH_WINDOW - BLOCKHASH_WINDOW // 8
 HISTORY_REACH = HISTORY_WINDOW - HISTORY_WINDOW // 128
 # Of one transaction; the rest is for proofs.
 HEADERS_BYTES = CALLDATA_BYTES * 3 // 4
-SMALLEST_HEADER = 500  # bytes: most of them are hashes and the bloom filter
 
 WAITS_FOR = {
     RegistryKind.OPTIMISM: Reason(
@@ -164,7 +163,8 @@ def chained(
     headers: Headers, header: Header, known: int, *, accumulated: bool
 ) -> Anchor | SteppingStone:
     """By the headers up to a known one: as many of the last ones as fit, two at least."""
-    lowest = max(header.number, known - HEADERS_BYTES // SMALLEST_HEADER)
+    at_most = max(HEADERS_BYTES // len(header.encoded), 1)  # all are about as large as this one
+    lowest = max(header.number, known - at_most)
     *shown, last = headers(lowest, known)
     while shown[1:] and sum(len(each.encoded) for each in shown) > HEADERS_BYTES:
         del shown[0]
