@@ -4,6 +4,7 @@ import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import TypeVar, cast
 
 from queries.chain.registry import RegistryFacts
@@ -19,7 +20,6 @@ from queries.proving.keccak import keccak256
 from queries.routes import Chain, Registry, RegistryKind, Routes
 
 Known = TypeVar("Known")
-Asked = TypeVar("Asked", bound=SourceChain)
 
 # No node asks whether it could pay where no price is named.
 NOBODY = f"0x{keccak256(b'Tacitus asks what a proof would cost')[-20:].hex()}"
@@ -39,7 +39,7 @@ class Chains:
     looks_at_final: float = 0.0  # by the monotonic clock
     # By job: the destination's newest block, and until when the job waits for another one.
     unchanged: dict[int, tuple[bytes, float]] = field(default_factory=dict)
-    _open: dict[tuple[type, int], SourceChain | Destination] = field(default_factory=dict)
+    _open: dict[int, Destination] = field(default_factory=dict)
     _known: dict[tuple[str, int], tuple[float, object]] = field(default_factory=dict)
 
     @property
@@ -57,15 +57,12 @@ class Chains:
         return self.routes.registries.get((source, destination))
 
     def source(self, chain_id: int) -> SourceChain:
-        return self._opened(SourceChain, chain_id)
+        return self.destination(chain_id)
 
     def destination(self, chain_id: int) -> Destination:
-        return self._opened(Destination, chain_id)
-
-    def _opened(self, kind: type[Asked], chain_id: int) -> Asked:
-        if (kind, chain_id) not in self._open:
-            self._open[kind, chain_id] = kind(self.chain(chain_id), until=self.until)
-        return cast("Asked", self._open[kind, chain_id])
+        if chain_id not in self._open:
+            self._open[chain_id] = Destination(self.chain(chain_id), until=self.until)
+        return self._open[chain_id]
 
     @property
     def sender(self) -> str:
@@ -93,18 +90,12 @@ class Chains:
 
     def newest(self, chain_id: int) -> ChainHead:
         """The newest block. Its final number is not asked for."""
-
-        def read() -> ChainHead:
-            return self.destination(chain_id).head(known_final=0)
-
-        return self._recent(("newest", chain_id), read)
+        one = self.destination(chain_id)
+        return self._recent(("newest", chain_id), partial(one.head, known_final=0))
 
     def day_is_spent(self, chain_id: int) -> bool:
-        """Whether the daily budget is spent. Whoever signs adds it up again."""
-
-        def read() -> bool:
-            return is_spent(self.chain(chain_id), self.lane(chain_id).ours)
-
+        """Whether the daily budget is spent; it is added up again before anything is signed."""
+        read = partial(is_spent, self.chain(chain_id), self.lane(chain_id).ours)
         return self._recent(("day", chain_id), read)
 
     def _recent(self, key: tuple[str, int], read: Callable[[], Known]) -> Known:
@@ -118,9 +109,8 @@ class Chains:
     def ask_first(self, attempt: int, *chain_ids: int) -> None:
         """At each attempt the next node of each chain, from the operator's first one on."""
         for each in chain_ids:
-            if self.source(each).ask_first(attempt):
-                self._known.pop(("head", each), None)
             if self.destination(each).ask_first(attempt):
+                self._known.pop(("head", each), None)
                 self._known.pop(("newest", each), None)
 
     def provable_head(self, registry: Registry) -> ChainHead:
