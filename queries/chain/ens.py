@@ -28,7 +28,6 @@ class EnsFault(Exception):  # noqa: N818
     """A name stands for no account."""
 
     code: ClassVar[str]
-    retryable: ClassVar[bool] = False
     says: ClassVar[str]
 
     def __init__(self, name: str, block: int) -> None:

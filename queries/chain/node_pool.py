@@ -277,25 +277,21 @@ class NodePool:
         self, method: str, params_list: Sequence[Question], checks: Sequence[Check[Checked]]
     ) -> list[Checked]:
         """The same for many questions."""
-        answers = []
-        for each in self.checked_or_refused(method, params_list, checks):
-            if isinstance(each, ChainAnswer):
-                raise each
-            answers.append(each)
-        return answers
+        return self.checked_or_refused(method, params_list, checks, expected=())
 
     def checked_or_refused(
         self,
         method: str,
         params_list: Sequence[Question],
-        check: Check[Checked] | Sequence[Check[Checked]],
-    ) -> list[Checked | ChainAnswer]:
-        """Many answers; if the chain itself refuses, such as a call, its error is one.
+        check: Check[Any] | Sequence[Check[Any]],
+        expected: Any = CallReverted,
+    ) -> list[Any]:
+        """Many answers; an error of the `expected` classes, which is the chain's own, is one.
 
         There is one check for all, or one for each. The next node is asked what is still open.
         """
         checks = [check] * len(params_list) if callable(check) else check
-        answers: dict[int, Checked | ChainAnswer] = {}
+        answers: dict[int, Any] = {}
         faults: list[NodeFault] = []
         for node in self._order():
             places = [place for place in range(len(params_list)) if place not in answers]
@@ -319,10 +315,13 @@ class NodePool:
                 node.check_head(NodesLie)
             else:
                 node.health.answered()
-        if len(answers) == len(params_list):
-            return [answers[place] for place in range(len(params_list))]
-        worst = min(faults, key=lambda fault: _rank(fault.kind))
-        raise worst.kind.of(self.chain.name, method, worst.why)
+        if len(answers) < len(params_list):
+            worst = min(faults, key=lambda fault: _rank(fault.kind))
+            raise worst.kind.of(self.chain.name, method, worst.why)
+        for each in answers.values():
+            if isinstance(each, ChainAnswer) and not isinstance(each, expected):
+                raise each
+        return [answers[place] for place in range(len(params_list))]
 
     def quorum(self, question: Callable[[Self], Answer], about: Hashable) -> Answer:
         """The answer that two nodes give, or `NoQuorum` if the question has to be retried.

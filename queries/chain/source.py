@@ -13,7 +13,6 @@ from accounts.wording import spoken
 from queries.chain.errors import (
     BlockUnknown,
     CallReverted,
-    ChainAnswer,
     NodeFault,
     NodesLie,
     QuestionRefused,
@@ -22,8 +21,7 @@ from queries.chain.errors import (
     TimeTooEarly,
     TimeTooLate,
 )
-from queries.chain.json_rpc import Question
-from queries.chain.node_pool import LATEST, Check, NodePool
+from queries.chain.node_pool import LATEST, NodePool
 from queries.proving.account_proofs import AccountProof, check_account_proof, root_of_answer
 from queries.proving.errors import AnswerMalformed, NodeHashMismatch, ProofError
 from queries.proving.headers import Header, header_from_json
@@ -196,21 +194,7 @@ class SourceChain(NodePool):
         """What each contract answers at this block."""
         limit = {} if gas is None else {"gas": hex(gas)}
         questions = [({"to": to, "data": f"0x{data.hex()}", **limit}, block) for to, data in calls]
-        return self._each("eth_call", questions, any_bytes)
-
-    def _each(
-        self,
-        method: str,
-        questions: Sequence[Question],
-        check: Check[Any] | Sequence[Check[Any]],
-        expected: Any = CallReverted,
-    ) -> list[Any]:
-        """Checked answers, with errors of the `expected` classes in their places."""
-        answers = self.checked_or_refused(method, questions, check)
-        for answer in answers:
-            if isinstance(answer, ChainAnswer) and not isinstance(answer, expected):
-                raise answer
-        return answers
+        return self.checked_or_refused("eth_call", questions, any_bytes)
 
     def _numbered(self, numbers: Sequence[int]) -> list[Header]:
         return self.checked_many(
