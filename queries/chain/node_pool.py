@@ -85,12 +85,6 @@ class Health:
                 self._asked_from = now + self.chain.limits.request_timeout
             return True
 
-    @property
-    def fault(self) -> type[ChainError] | None:
-        """The last failure of a node that has not answered since."""
-        last = self.cooldown  # once, because another thread may end it
-        return last.fault if last else None
-
     def failed(self, kind: type[ChainError]) -> None:
         """Start a cool-down, twice as long as the one before."""
         limits = self.chain.limits
@@ -170,7 +164,8 @@ class Node:
         """An answer or error for each question, or a `NodeFault`."""
         health = self.health
         if not health.may_be_asked():
-            raise NodeFault(health.fault or NodesUnreachable)
+            last = health.cooldown  # read once, because another thread may end it
+            raise NodeFault(last.fault if last else NodesUnreachable)
         if time.monotonic() > health.chain_known_until:
             self._check_chain()
         done = 0

@@ -1,1 +1,1 @@
-"""The order of the work. Every stage may be repeated, and none believes that it was not."""
+"""How a batch is worked on. Every stage may run more than once."""

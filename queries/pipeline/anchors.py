@@ -75,7 +75,7 @@ class NotKnownYet:
 
 @dataclass(frozen=True, slots=True)
 class CanBeBrought:
-    """The registry does not know such a block yet, and one transaction tells it."""
+    """The registry does not know such a block yet, and one transaction can record its hash."""
 
     call: Call
     sentence: ClassVar[str] = "The registry is to be told a block's hash first."
@@ -98,9 +98,9 @@ class Ground:
 
     registry: Registry
     facts: RegistryFacts
-    newest: Callable[[], int]  # block of the source: nobody can know one above it
+    newest: Callable[[], int]  # block of the source: none above it can be known
     headers: Headers
-    bring: Callable[[int], Call | None]  # what tells the registry of a block or one above it
+    bring: Callable[[int], Call | None]  # records the hash of a block, or of one above it
 
 
 Found = Anchor | SteppingStone | OutOfReach | NotKnownYet | CanBeBrought
@@ -196,7 +196,7 @@ def _nearest_known(ground: Ground, first: int) -> int | OutOfReach | NotKnownYet
 
 
 def recording(registry: Registry, facts: RegistryFacts, first: int) -> Call | None:
-    """What anyone can have it learn: the L1's hash that an OP-stack chain holds now."""
+    """The call that records the L1 hash that an OP-stack chain holds now; anyone can send it."""
     if registry.kind is not RegistryKind.OPTIMISM:
         return None
     number, block_hash = facts.newest_l1_block()

@@ -34,7 +34,7 @@ class Chains:
 
     routes: Routes
     signer: Signer | None = None
-    until: float = math.inf  # by the monotonic clock: then nobody is asked any more
+    until: float = math.inf  # by the monotonic clock: nothing is asked after it
     head_age: float = 0.0  # instead of the limit, unless 0
     looks_at_final: float = 0.0  # by the monotonic clock
     # By job: the destination's newest block, and until when the job waits for another one.
@@ -66,7 +66,7 @@ class Chains:
 
     @property
     def sender(self) -> str:
-        """Whose transactions are tried out: the signer's, or nobody's."""
+        """Of the calls that are tried out: the signer, or an address without an owner."""
         return NOBODY if self.signer is None else self.signer.address
 
     def lane(self, chain_id: int) -> Lane:

@@ -1,4 +1,4 @@
-"""What a batch would take, as a prover would go about it now; nothing is sent or stored."""
+"""What it would take to prove a batch now. Nothing is sent or stored."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -12,7 +12,6 @@ from queries.models import Query
 from queries.pipeline.anchors import (
     AnotherBlockAccumulated,
     CanBeBrought,
-    NotKnownYet,
     OutOfReach,
     SteppingStone,
     chained,
@@ -212,14 +211,11 @@ def _tried(chains: Chains, registry: Registry, job: BlockEstimate) -> BlockEstim
         )
     if job.readiness is Readiness.NOT_FINAL:
         return job
-    sentence = _why_not_known(anchor)
+    if isinstance(anchor, CanBeBrought):
+        sentence = f"{anchor.sentence} {NOT_PRICED}"
+    else:
+        sentence = anchor.why.sentence
     return replace(job, readiness=Readiness.NOT_KNOWN, sentence=sentence)
-
-
-def _why_not_known(found: NotKnownYet | CanBeBrought) -> str:
-    if isinstance(found, CanBeBrought):
-        return f"{found.sentence} {NOT_PRICED}"
-    return found.why.sentence
 
 
 def _priced(chains: Chains, registry: Registry, job: BlockEstimate, steps: Steps) -> BlockEstimate:

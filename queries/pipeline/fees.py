@@ -126,7 +126,7 @@ class Pricing:
     def offers(
         self, alone: Mapping[Part, Need], payers: Mapping[int, Sequence[Query]]
     ) -> list[Offer]:
-        """The same calls at today's price; `payers` are the queries of each job."""
+        """The same calls at the price of now; `payers` are the queries of each job."""
         calls = self.together(alone)
         fees, cap = self.destination.fees(), self.destination.chain.gas_cap
         offers = []
@@ -195,14 +195,14 @@ def split(amount: int, weights: Collection[int]) -> list[int]:
 
 @dataclass(eq=False)
 class FeeTooLow(Exception):  # noqa: N818
-    """What is left of these batches' fees is less than is needed."""
+    """These batches have less left of their fees than is needed."""
 
     needed: Mapping[str, int]
     waits: bool  # more may be left once it is known what their other transactions cost
 
 
 def lock_batches(keys: Iterable[str]) -> list[Batch]:
-    """Until the database transaction ends; before jobs and queries, as everywhere."""
+    """Lock them until the database transaction ends; before jobs and queries, as everywhere."""
     return list(Batch.objects.filter(pk__in=set(keys)).order_by("pk").select_for_update())
 
 
@@ -232,7 +232,7 @@ def fit_to_fees(offers: Sequence[Offer], payers: Sequence[Batch]) -> Sequence[Of
 
 
 def cannot_pay(asked: Mapping[str, int]) -> frozenset[str]:
-    """Batches of whose fee less than this is left, and will be."""
+    """The batches of whose fee less than this is left, once all they pay for is settled."""
     left = _left(Batch.objects.filter(pk__in=asked).exclude(shares__paid=""))
     return frozenset(batch for batch, wei in left.items() if wei < asked[batch])
 
@@ -313,7 +313,7 @@ def _note_spent(batches: Collection[str]) -> None:
 
 
 def lock_costs(chain: int) -> ChainCost:
-    """One worker at a time, until the database transaction ends; before all other locks."""
+    """Lock the chain's costs until the database transaction ends; before all other locks."""
     cost, _ = ChainCost.objects.select_for_update().get_or_create(chain=chain)
     return cost
 

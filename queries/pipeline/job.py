@@ -1,7 +1,6 @@
-"""One step forward for a block job, from wherever it stands.
+"""One pass over a block job.
 
-Nothing is remembered but what the chain and the database show, so a worker that died leaves
-nothing that the next one does not find.
+All of its state is on the chain and in the database, so that any worker can go on with it.
 """
 
 import time
@@ -77,7 +76,7 @@ def _pass_over(lease: Lease[BlockJob], chains: Chains) -> Ready | Outcome:
     chains.ask_first(job.failures, job.source, job.destination)
     work = Work(lease, chains, registry, queries)
     newest = chains.newest(job.destination)  # it was there before anything was asked
-    # First: a node may have made up what is noted of them, and all else goes by it.
+    # First, because all else relies on their receipts, and a node may have lied about those.
     on_its_way = _follow_transactions(job, chains)
     header = _pinned_header(work)
     if not isinstance(header, Header):
@@ -98,7 +97,7 @@ def _pinned_header(work: Work) -> Header | Outcome:
         return pinned
     header = work.chains.source(job.source).header(job.block)
     if pinned is None or pinned.hash != header.hash:
-        # One that is accumulated stays: others' proofs lie in it.
+        # An accumulated header stays, because other facts were proven from it.
         if pinned and work.facts.leaves([job.block]) == [leaf_of(pinned)]:
             return _contradicted(work, header)
         _pin(work, header)
@@ -106,7 +105,7 @@ def _pinned_header(work: Work) -> Header | Outcome:
 
 
 def _contradicted(work: Work, header: Header) -> Outcome:
-    """The registry holds another header of the block: by quorum, deep enough, or it is not so."""
+    """The registry seems to hold another header of the block: reject that by quorum only."""
     number, registry = header.number, work.registry
     newest = work.chains.newest(work.job.destination)
 

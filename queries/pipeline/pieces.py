@@ -244,17 +244,14 @@ def join(pieces: Sequence[Piece]) -> list[Call]:
     groups: list[list[Piece]] = []
     for piece in sorted(pieces, key=lambda each: each.anchor.header.number):
         for group in groups:
-            if _has_room([*group, piece]):
+            more = [*group, piece]
+            fits = sum(each.gas for each in more) <= piece.rules.room
+            if fits and len(_data(more)) <= CALLDATA_BYTES:
                 group.append(piece)
                 break
         else:
             groups.append([piece])
     return [Call(_data(group), tuple(group)) for group in groups]
-
-
-def _has_room(group: Sequence[Piece]) -> bool:
-    fits = sum(piece.gas for piece in group) <= group[0].rules.room
-    return fits and len(_data(group)) <= CALLDATA_BYTES
 
 
 def _data(group: Sequence[Piece]) -> bytes:

@@ -111,9 +111,9 @@ def make_ready(
         return work.reject(Failure(TRANSACTION_FAILED, sentence, step, retryable=True))
     lacking = _lacking(work, anchor, unproven)
     if not lacking:
-        return None  # what was missing a moment ago is there by now
+        return None  # it is there by now
     if work.chains.day_is_spent(work.job.destination):
-        return _waits_for_the_day(work)  # before anything is fetched that nobody could send
+        return _waits_for_the_day(work)  # before proofs are fetched that could not be sent
     if isinstance(anchor, SteppingStone):
         if not_missing := _confirm_stone_is_needed(work, anchor.headers[0]):
             return not_missing
@@ -144,7 +144,7 @@ def pricing_of(chains: Chains, registry: Registry) -> Pricing:
 
 
 def prove(ready: Sequence[Ready]) -> list[Outcome]:
-    """What each of them waits for then. All are of one registry and one group."""
+    """Sign and send. Returns what each job waits for; all are of one registry and one group."""
     for each in ready:
         each.work.lease.keep()
     pricing = pricing_of(ready[0].work.chains, ready[0].work.registry)
@@ -210,7 +210,8 @@ def _send(
     except CallReverted:
         if len(ready) == 1:
             raise
-        return outcomes | _send(ready[:1], alone, why, unless)  # what some rest on has just moved
+        # What some of them rest on has just changed.
+        return outcomes | _send(ready[:1], alone, why, unless)
     except DaySpent:  # since it was asked
         return {job: _waits_for_the_day(each.work) for job, each in jobs.items()}
     except FeeTooLow as poor:
@@ -221,7 +222,7 @@ def _send(
 
 
 def _fee_too_low(ready: Sequence[Ready], poor: FeeTooLow) -> dict[int, Outcome]:
-    """Reject batches that by quorum cannot pay for the block after one named here."""
+    """Reject batches that cannot pay the next block's price, by quorum for one named block."""
     if poor.waits:
         return {each.work.job.pk: Snooze(HELD_BACK, each.work.pause) for each in ready}
     work = ready[0].work
@@ -258,7 +259,7 @@ def _fee_too_low(ready: Sequence[Ready], poor: FeeTooLow) -> dict[int, Outcome]:
 
 
 def _waits_for_the_day(work: Work) -> Snooze:
-    """No failure of anything. What it has on its way is followed meanwhile."""
+    """This is no failure. Its transactions are followed meanwhile."""
     chain = work.chains.chain(work.job.destination)
     bound = short_amount(chain.most_a_day or 0, chain.currency)
     sentence = (
@@ -269,7 +270,7 @@ def _waits_for_the_day(work: Work) -> Snooze:
 
 
 def _stones_on_their_way(work: Work) -> QuerySet[SentTransaction]:
-    """One at a time leads down: it may be a step for the blocks of other jobs as well."""
+    """Only one is sent at a time, because it may serve the blocks of other jobs as well."""
     return SentTransaction.objects.filter(
         for_jobs__job__source=work.job.source,
         for_jobs__stone__isnull=False,
@@ -280,7 +281,7 @@ def _stones_on_their_way(work: Work) -> QuerySet[SentTransaction]:
 
 
 def _confirm_stone_is_needed(work: Work, lowest: Header) -> Outcome:
-    """Not where one is mined that leads as far down."""
+    """None: send it. It is not needed if one that leads as far down is mined."""
     stones = TransactionOfJob.objects.filter(
         job__source=work.job.source,
         stone__range=(work.job.block, lowest.number),
@@ -305,7 +306,7 @@ def _lacking(
 
 
 def _failed(work: Work) -> list[str]:
-    """Hashes of what was mined and did nothing since those who wait have asked."""
+    """Hashes of transactions that failed since the first waiting batch was submitted."""
     asked = min(each.batch.submitted for each in work.queries)
     failed = _to_registry(
         work, succeeded=False, gas_used__isnull=False, settled=True, signed__gte=asked
@@ -319,7 +320,7 @@ def _to_registry(work: Work, **conditions: Any) -> QuerySet[SentTransaction]:
 
 
 def _refused(work: Work, piece: Part, why: Refusal) -> Outcome:
-    """Certain only by quorum, some attempts apart: what a call rests on may just have moved."""
+    """Reject by quorum and after some attempts: what the call rests on may just have changed."""
     step = StepName.HEADER_ACCUMULATED
     if isinstance(why, TransactionRefused):
         failure = Failure(why.code, why.sentence, step, retryable=False)

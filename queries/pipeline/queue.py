@@ -101,15 +101,11 @@ class Lease(Generic[Row]):
             if not rows.update(**NOT_DUE):
                 self.look_again(timedelta(0))
             elif isinstance(self.row, BlockJob):
-                # No worker reads it again, and the chain may still replace this block.
-                _forget_unproven_header(BlockJob.objects.filter(pk=self.row.pk, look_again=None))
-
-
-def _forget_unproven_header(jobs: QuerySet[BlockJob]) -> None:
-    """Keep the header of a block of which something was proven: the proof file needs it."""
-    proven = Query.objects.filter(job=OuterRef("pk"), values__isnull=False)
-    kept = jobs.exclude(header=b"", block_hash="")
-    kept.filter(~Exists(proven)).update(header=b"", block_hash="")
+                # The chain may still replace this block. If something of it was proven, the proof
+                # file needs its header.
+                proven = Query.objects.filter(job=OuterRef("pk"), values__isnull=False)
+                closed = BlockJob.objects.filter(~Exists(proven), pk=self.row.pk, look_again=None)
+                closed.exclude(header=b"", block_hash="").update(header=b"", block_hash="")
 
 
 def free(now: datetime) -> Q:

@@ -50,7 +50,7 @@ TOO_OLD = (StateNotAvailable, ProofWindowExceeded, MethodMissing)
 
 
 def read_back(work: Work, header: Header, newest: ChainHead) -> Wait | None:
-    """End the queries of this pass whose facts each node of a quorum holds, deep by its own head.
+    """Finish the queries whose facts a quorum holds, each node at its own confirmation depth.
 
     Returns what the others wait for. A batch also waits until the transactions that it pays for are
     settled, because their cost is not known before; they were followed up to `newest`.
@@ -98,7 +98,7 @@ def read_back(work: Work, header: Header, newest: ChainHead) -> Wait | None:
 
 
 def confirm_missing(work: Work, header: Header, known: Known) -> Wait | None:
-    """None: prove it. What we have paid for is paid for again only if it is missing by quorum."""
+    """None: prove it. Facts that we have paid for are proven again only if missing by quorum."""
     mined = SentTransaction.objects.filter(to=work.registry.address.lower(), succeeded=True)
     of_header = mined.filter(for_jobs__job=work.job, for_jobs__proves_header=True).order_by("pk")
     paid = None if known.accumulated else of_header.values_list("pk", flat=True).first()
@@ -134,7 +134,7 @@ def confirm(
 
 
 def is_sent_again(work: Work, row: SentTransaction) -> bool:
-    """Whether the chain has undone it, so that it is sent again."""
+    """Whether the chain has undone it. If so, it is sent again."""
     if not row.settled or not work.chains.lane(work.job.destination).is_undone(row):
         return False
     reopen(row)
@@ -167,9 +167,7 @@ def _check(work: Work, header: Header, held: Mapping[FactRead, bytes]) -> bytes 
 
 
 def _proofs(work: Work, header: Header, asked: Sequence[Asked]) -> list[AccountProof]:
-    """None of them where the source keeps no state so old: then the registry's word has to do,
-    which was proven once.
-    """
+    """Empty if the source keeps no state so old: then what the registry has verified has to do."""
     try:
         source = work.chains.source(work.job.source)
         return source.account_proofs(header, asked, work.lease.keep) if asked else []

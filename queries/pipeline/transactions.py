@@ -187,7 +187,7 @@ class Lane:
     # SENT
 
     def follow(self, rows: Iterable[SentTransaction], depth: int, head: int) -> bool:
-        """What became of each; whether any is still on its way. `head`: a block that there is.
+        """Follow each. True if any is still on its way. `head`: a block that exists.
 
         One that failed is on its way until it is settled: else what it did not prove would be sent
         once more because one node says so.
@@ -280,8 +280,8 @@ class Lane:
             self._sign_again(row, parts_of(row.raw), fees)
 
     def _cancel(self, row: SentTransaction, why: str) -> None:
-        """An empty transfer takes the nonce, for which all that come after wait. What it was to
-        prove is proven by another transaction.
+        """Replace it by an empty transfer, because all later nonces wait for its own. Another
+        transaction proves its pieces.
         """
         log.error("An empty transaction takes nonce %s: %s", row.nonce, why)
         most, fees = self.destination.chain.dearest_gas, _bumped(row, Fees(0, 0))
@@ -325,8 +325,8 @@ class Lane:
             self._close_gap(used, row)
 
     def _close_gap(self, used: int, behind: SentTransaction) -> None:
-        """The next nonce, if no row of ours has it or its row was settled: it is used by an empty
-        transfer, or its row is opened again.
+        """Use the next nonce: by an empty transfer if no row has it; if its row was settled, open
+        that again.
         """
         row = self.ours.filter(nonce=used).first()
         if row is not None:
@@ -401,7 +401,7 @@ class Lane:
     # Settled
 
     def look_at_final(self) -> bool:
-        """Settled ones whose blocks are final by now: whether they stayed. Whether more wait."""
+        """Check the settled ones whose blocks are final by now. True if some are left to check."""
         rows = SentTransaction.objects.filter(chain=self.chain_id, settled=True, final=False)
         mined = rows.exclude(mined_block=None)
         if not mined.exists():

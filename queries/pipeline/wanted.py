@@ -49,9 +49,6 @@ class Missing:
     header_fields: frozenset[HeaderField]
     timestamps: tuple[int, ...]
 
-    def __bool__(self) -> bool:
-        return bool(self.accounts or self.header_fields or self.timestamps)
-
 
 def missing(reads: Iterable[FactRead]) -> Missing:
     fields: dict[bytes, set[AccountField]] = {}

@@ -44,7 +44,7 @@ Outcome = Wait | None  # None: nothing is left to do
 
 
 def pause_of(since: datetime, limits: Limits) -> timedelta:
-    """A fraction of what a row has waited since then: so it is late by little, and seldom read."""
+    """A fraction of the wait since then: a row is read often at first, and seldom later."""
     waited = (shared_now() - since).total_seconds() / limits.wait_fraction
     return timedelta(seconds=min(max(waited, limits.retry_first), limits.retry_longest))
 

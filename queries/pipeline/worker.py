@@ -35,7 +35,7 @@ from queries.webhooks import deliver
 
 log = logging.getLogger("tacitus.prover")
 
-Found = Callable[[], object]  # called once something is claimed: another thread may look
+Found = Callable[[], object]  # called once something is claimed: another thread may claim
 Claimed = Lease[Batch] | Lease[BlockJob] | Lease[WebhookDelivery]
 SIGNING = Reason(WaitCode.LANE_BUSY, "Other transactions are being signed.")
 FAULT_OF_OURS = Reason(
@@ -46,7 +46,7 @@ FAULT_OF_OURS = Reason(
 def work_once(chains: Chains, found: Found = nothing) -> bool:
     """Settle a batch, with others of its kind, and then advance a job; whether one was due."""
     if time.monotonic() >= chains.looks_at_final:
-        found()  # a node that hangs must not keep other threads from looking
+        found()  # a node that hangs must not keep other threads from working
         _look_at_final(chains)
     limits = chains.routes.limits
     batch = claim_batch()
@@ -114,21 +114,18 @@ def _gathered(first: Lease[BlockJob], chains: Chains) -> list[Ready]:
                 ready.append(reached)
             else:
                 _then(lease, reached, limits)
-        if not ready or _fill_a_transaction(ready) or time.monotonic() > until:
+        if not ready or time.monotonic() > until:
+            break
+        room = chains.chain(first.row.destination).gas_rules.room
+        if sum(each.gas for each in ready) > room:
             break
         lease = claim_job_beside(first.row, soon, seen)
     return ready
 
 
-def _fill_a_transaction(ready: Sequence[Ready]) -> bool:
-    work = ready[0].work
-    room = work.chains.chain(work.job.destination).gas_rules.room
-    return sum(each.gas for each in ready) > room
-
-
 @contextmanager
 def _answered_for(leases: Sequence[Claimed], limits: Limits) -> Iterator[None]:
-    """Whatever goes wrong inside, these rows are looked at again."""
+    """Whatever fails inside, these rows become due again."""
     try:
         yield
     except LeaseLost:
