@@ -14,9 +14,9 @@ from queries.chain.solidity import selector
 from queries.models import Attestation
 from queries.pipeline.chains import Chains
 from queries.pipeline.pieces import Anchor, Call
+from queries.pipeline.wanted import Known
 from queries.proving.headers import Header
 from queries.proving.packing import CALLDATA_BYTES
-from queries.proving.registry_calls import leaf_of
 from queries.routes import Registry, RegistryKind
 from queries.wait_reasons import Reason, WaitCode
 
@@ -106,16 +106,10 @@ class Ground:
 Found = Anchor | SteppingStone | OutOfReach | NotKnownYet | CanBeBrought
 
 
-def find_anchor(  # noqa: PLR0913  (what is known, and by which node)
-    chains: Chains,
-    destination: Destination,
-    registry: Registry,
-    header: Header,
-    leaf: bytes,
-    *,
-    with_child: bool,
+def find_anchor(
+    chains: Chains, destination: Destination, registry: Registry, header: Header, known: Known
 ) -> Found:
-    """`leaf`: what the registry holds of the block. `destination` may be a view of one node."""
+    """`destination` may be a view of one node."""
     facts, source = RegistryFacts(destination, registry), chains.source(registry.source)
 
     def newest_block() -> int:
@@ -130,33 +124,31 @@ def find_anchor(  # noqa: PLR0913  (what is known, and by which node)
         source.headers,
         lambda first: _attesting(registry, first) or recording(registry, facts, first),
     )
-    found = anchor_on(ground, header, leaf, with_child=with_child)
+    found = anchor_on(ground, header, known)
     if not isinstance(found, NotKnownYet) or registry.kind is not RegistryKind.OPTIMISM:
         return found
     # An OP-stack chain reports its newest L1 block alone: one too far below it never becomes known.
     newest, block_hash = facts.newest_l1_block()
-    distance = newest - header.number - int(with_child)
+    distance = newest - header.number - int(known.needs_child)
     if distance > registry.longest_range and source.header(newest).hash == block_hash:
         return OutOfReach(distance)
     return found
 
 
-def anchor_on(ground: Ground, header: Header, leaf: bytes, *, with_child: bool) -> Found:
-    """`with_child`: the header after it is to be shown as well."""
-    accumulated = leaf == leaf_of(header)
-    if not accumulated and leaf != UNKNOWN:
+def anchor_on(ground: Ground, header: Header, known: Known) -> Found:
+    """How the missing facts of the block can be proven now, or why they cannot be yet."""
+    if known.of_another_block:
         raise AnotherBlockAccumulated
-    if accumulated and not with_child:
+    if known.accumulated and not known.needs_child:
         return Anchor(header, accumulated=True)
-    first = header.number + int(with_child)
-    known = _nearest_known(ground, first)
-    if not isinstance(known, int):
-        return known
-    if known - header.number > ground.registry.longest_range:
-        return OutOfReach(known - header.number)
-    if known == header.number:
-        return Anchor(header, accumulated)
-    return chained(ground.headers, header, known, accumulated=accumulated)
+    nearest = _nearest_known(ground, header.number + int(known.needs_child))
+    if not isinstance(nearest, int):
+        return nearest
+    if nearest - header.number > ground.registry.longest_range:
+        return OutOfReach(nearest - header.number)
+    if nearest == header.number:
+        return Anchor(header, known.accumulated)
+    return chained(ground.headers, header, nearest, accumulated=known.accumulated)
 
 
 def chained(

@@ -6,7 +6,7 @@ from enum import StrEnum
 
 from queries.chain.ens import EnsFault
 from queries.chain.errors import CallReverted, ChainError, MethodMissing, QuestionRefused
-from queries.chain.registry import TimestampRead, as_if_accumulated
+from queries.chain.registry import as_if_accumulated
 from queries.chain.signer import Fees
 from queries.models import Query
 from queries.pipeline.anchors import (
@@ -195,9 +195,8 @@ def _tried(chains: Chains, registry: Registry, job: BlockEstimate) -> BlockEstim
     job = replace(job, proven=proven)
     if known.whole:
         return replace(job, readiness=Readiness.PROVEN, sentence="", price=Price())
-    with_child = any(isinstance(read, TimestampRead) for read in known.unproven)
     destination = chains.destination(registry.destination)
-    anchor = find_anchor(chains, destination, registry, header, known.leaf, with_child=with_child)
+    anchor = find_anchor(chains, destination, registry, header, known)
     if isinstance(anchor, Anchor | SteppingStone):
         steps = _steps(chains, registry, header, anchor, missing(known.unproven))
         return _priced(chains, registry, job, steps)

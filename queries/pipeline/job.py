@@ -9,7 +9,7 @@ from dataclasses import replace
 from datetime import timedelta
 
 from queries import transitions
-from queries.chain.registry import UNKNOWN, RegistryFacts, TimestampRead
+from queries.chain.registry import UNKNOWN, RegistryFacts
 from queries.chain.sender import Destination
 from queries.chain.source import ChainHead
 from queries.models import BlockJob, SentTransaction
@@ -171,12 +171,8 @@ def _note_accumulated(work: Work) -> None:
 
 
 def _prove(work: Work, header: Header, known: Known) -> Ready | Outcome:
-    with_child = any(isinstance(read, TimestampRead) for read in known.unproven)
-
     def find(destination: Destination) -> Found:
-        return find_anchor(
-            work.chains, destination, work.registry, header, known.leaf, with_child=with_child
-        )
+        return find_anchor(work.chains, destination, work.registry, header, known)
 
     anchor = find(work.chains.destination(work.job.destination))
     if isinstance(anchor, NotKnownYet):

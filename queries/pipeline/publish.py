@@ -30,7 +30,7 @@ from queries.pipeline.anchors import (
 )
 from queries.pipeline.fees import refusal_of
 from queries.pipeline.pieces import pieces_of, stepping_stone
-from queries.pipeline.wanted import Missing, ask_what_is_known, missing
+from queries.pipeline.wanted import Known, ask_what_is_known, missing
 from queries.proving.bundles import BlockProof, Fact, FactKind
 from queries.proving.header_fields import HeaderField
 from queries.proving.headers import Header
@@ -84,10 +84,10 @@ def publish(block: BlockProof, registry: Registry, means: Means) -> int:
     # Bring a hash, lead down at least one header a round, prove the header and then its accounts.
     rounds = registry.longest_range + 3
     for _ in range(rounds):
-        unproven = _unproven(facts, block, proven)
-        if not unproven:
+        known = _known(facts, block, proven)
+        if not known.unproven:
             return spent
-        for call in _calls(facts, block, registry, means, missing(unproven)):
+        for call in _calls(facts, block, registry, means, known):
             try:
                 sent = send_and_wait(to, means.signer(), registry.address, call, wait, means.say)
             except CallReverted as reverted:
@@ -106,9 +106,7 @@ def _refusal(reverted: CallReverted, registry: Registry) -> str:
     return f"{refusal_of(reverted)}."
 
 
-def _unproven(
-    facts: RegistryFacts, block: BlockProof, proven: Mapping[FactRead, bytes]
-) -> Sequence[FactRead]:
+def _known(facts: RegistryFacts, block: BlockProof, proven: Mapping[FactRead, bytes]) -> Known:
     named = {str(place): read for place, read in enumerate(proven)}
     known = ask_what_is_known(facts, block.header, [named])
     for read, word in known.words.items():
@@ -118,11 +116,11 @@ def _unproven(
                 f"0x{(word or b'').hex()}, not 0x{proven[read].hex()}. It was brought another "
                 "block of this number, or its node lies."
             )
-    return known.unproven
+    return known
 
 
 def _calls(
-    facts: RegistryFacts, block: BlockProof, registry: Registry, means: Means, lacking: Missing
+    facts: RegistryFacts, block: BlockProof, registry: Registry, means: Means, known: Known
 ) -> Iterator[bytes]:
     """The next ones on the way to the facts."""
     ground = Ground(
@@ -133,8 +131,7 @@ def _calls(
         lambda first: recording(registry, facts, first),
     )
     try:
-        (leaf,) = facts.leaves([block.header.number])
-        found = anchor_on(ground, block.header, leaf, with_child=bool(lacking.timestamps))
+        found = anchor_on(ground, block.header, known)
     except AnotherBlockAccumulated as fault:
         raise NotPublished(fault.sentence(block.header.number)) from None
     match found:
@@ -145,9 +142,10 @@ def _calls(
         case NotKnownYet() | OutOfReach():
             raise NotPublished(_why_not(found, facts, block, registry))
         case _:
-            rules = means.destination.chain.gas_rules
-            known = [each.proof for each in block.accounts]
-            proofs = [proof for proof in known if proof.address in lacking.accounts]
+            rules, lacking = means.destination.chain.gas_rules, missing(known.unproven)
+            proofs = [
+                each.proof for each in block.accounts if each.proof.address in lacking.accounts
+            ]
             yield from (each.data for each in pieces_of(0, found, lacking, proofs, rules))
 
 

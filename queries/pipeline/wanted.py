@@ -92,6 +92,11 @@ class Known:
         return [read for read, word in self.words.items() if word is None]
 
     @property
+    def needs_child(self) -> bool:
+        """A time is proven with the header after the block's."""
+        return any(isinstance(read, TimestampRead) for read in self.unproven)
+
+    @property
     def whole(self) -> bool:
         """Nothing is to be sent."""
         return self.holds(self.words)
