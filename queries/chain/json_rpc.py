@@ -183,6 +183,6 @@ def _result(method: str, answer: object, asked: int) -> Any | NodeRefused:
 
 
 def _refusal(method: str, error: object) -> NodeRefused:
-    told = error if isinstance(error, dict) else {}
-    message = str(told.get("message", "no reason given"))[:200]  # of this much one makes sense
-    return NodeRefused(method, message, told.get("data"), told.get("code"))
+    parts = error if isinstance(error, dict) else {}
+    message = str(parts.get("message", "no reason given"))[:200]
+    return NodeRefused(method, message, parts.get("data"), parts.get("code"))

@@ -130,10 +130,10 @@ class RegistryFacts:
         self, calls: Sequence[bytes], length: int, block: int | None, to: str | None = None
     ) -> list[bytes]:
         answers = self._destination.call_many(to or self._registry.address, calls, block)
-        told = [each for each in answers if isinstance(each, bytes) and len(each) == length]
-        if len(told) < len(answers):
+        words = [each for each in answers if isinstance(each, bytes) and len(each) == length]
+        if len(words) < len(answers):
             raise self._absent()
-        return told
+        return words
 
     def _absent(self) -> ChainError:
         chain = self._destination.chain.name

@@ -186,10 +186,10 @@ def proof_window(
 
     Distances double from `first` up to `most`.
     """
-    proven, distance, nobody = -1, first, bytes(20)
+    proven, distance, any_account = -1, first, bytes(20)
     while distance > proven:
         try:
-            source.account_proofs(source.header(head.number - distance), [(nobody, ())])
+            source.account_proofs(source.header(head.number - distance), [(any_account, ())])
         except (NodesUnreachable, NodesLimited):
             raise
         except ChainError:
@@ -201,7 +201,7 @@ def proof_window(
 
 
 def _oldest(head: ChainHead) -> int:
-    """The distance of block 1. Some nodes cannot prove block 0, and nobody asks for it."""
+    """The distance of block 1. Some nodes cannot prove block 0, and no batch needs it."""
     return max(head.number - 1, 0)
 
 

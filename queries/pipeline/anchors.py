@@ -78,7 +78,7 @@ class CanBeBrought:
     """The registry does not know such a block yet, and one transaction can record its hash."""
 
     call: Call
-    sentence: ClassVar[str] = "The registry is to be told a block's hash first."
+    sentence: ClassVar[str] = "A block's hash is recorded in the registry first."
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +94,7 @@ Headers = Callable[[int, int], Sequence[Header]]
 
 @dataclass(frozen=True, slots=True)
 class Ground:
-    """Where an anchor is looked for: what the registry knows, and what leads down from there."""
+    """What the registry knows, and the headers that lead down from there."""
 
     registry: Registry
     facts: RegistryFacts

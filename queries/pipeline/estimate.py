@@ -31,7 +31,7 @@ FAR_BELOW = (
     "The block lies so far below what the registry knows that headers are sent first, in "
     "transactions of their own."
 )
-NOT_PRICED = "What that takes cannot be tried out beforehand, and is not in the fee that is told."
+NOT_PRICED = "That cannot be tried out beforehand, so the fee given here does not include it."
 
 Steps = Iterator[tuple[Sequence[Part], Mapping[int, bytes]]]
 
@@ -79,7 +79,7 @@ class BlockEstimate:
     code: str = ""  # of what fails
     distance: int | None = None  # of what is out of reach
     proven: tuple[tuple[str, ...], ...] = ()  # of each query, the facts that are there already
-    price: Price | None = None  # alone; None: it cannot be told
+    price: Price | None = None  # alone; None: unknown
     # Of each piece, in a transaction of its own; empty where these follow one another.
     alone: Mapping[Part, Need] = field(default_factory=dict)
 

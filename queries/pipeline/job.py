@@ -37,7 +37,7 @@ from queries.wait_reasons import Reason, WaitCode
 
 ANOTHER_BLOCK = Reason(
     WaitCode.ANOTHER_BLOCK_SUSPECTED,
-    "The registry holds another header of the block than a node tells; both are read again.",
+    "The registry holds another header of the block than a node reports; both are read again.",
 )
 LAST_CONFIRMED = Reason(WaitCode.CONFIRMING, "Its last transaction is being confirmed.")
 

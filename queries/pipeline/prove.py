@@ -52,7 +52,10 @@ from queries.wait_reasons import Reason, WaitCode
 TRANSACTION_FAILED = "transaction_failed"
 REFUSED = WaitCode.REGISTRY_REFUSES.value
 SENT = Reason(WaitCode.TRANSACTION_ON_ITS_WAY, "Its transaction is on its way.")
-HASH_SENT = Reason(WaitCode.HASH_ON_ITS_WAY, "The registry is being told a block's hash.")
+HASH_SENT = Reason(
+    WaitCode.HASH_ON_ITS_WAY,
+    "The transaction that brings the registry a block's hash is on its way.",
+)
 PRICE_ASKED_AGAIN = Reason(
     WaitCode.PRICE_ASKED_AGAIN,
     "A node asks for more than the fee now. The price is asked again; a higher fee goes sooner.",

@@ -468,8 +468,8 @@ def _bumped(row: SentTransaction, now: Fees) -> Fees:
 
 
 def _digest(to: str, pieces: Sequence[Piece]) -> str:
-    told = [to.lower(), *sorted(piece.facts for piece in pieces)]
-    return sha256("\n".join(told).encode()).hexdigest() if pieces else ""
+    facts = [to.lower(), *sorted(piece.facts for piece in pieces)]
+    return sha256("\n".join(facts).encode()).hexdigest() if pieces else ""
 
 
 def _show_on_pages(piece: Piece, row: SentTransaction) -> None:

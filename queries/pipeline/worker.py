@@ -73,7 +73,7 @@ def deliver_once(limits: Limits, found: Found = nothing) -> bool:
 
 
 def _look_at_final(chains: Chains) -> None:
-    """As often as transactions are sent again; sooner if more became final than were looked at."""
+    """Check what became final: at each poll interval, and at once again if some were left."""
     limits, more_wait = chains.routes.limits, False
     for destination in {destination for _, destination in chains.routes.registries}:
         try:

@@ -38,8 +38,7 @@ def test_the_l2s_own_knowledge_is_recorded_and_headers_chain_back(
     estimate = optimism.estimate({str(SOURCE): {f"block:{block}": entry}}).json()
     (told,) = estimate["blocks"]
     assert (estimate["complete"], told["readiness"], told["price"]) == (False, "NOT_KNOWN", None)
-    assert told["waitsFor"].endswith("hash first. What that takes cannot be tried out beforehand, "
-                                     "and is not in the fee that is told.")  # fmt: skip
+    assert told["waitsFor"].endswith("so the fee given here does not include it.")
     optimism.work(batch)
     is_right(optimism, chains, batch, block)
     assert SentTransaction.objects.filter(brings_hash=True).count() == 1
@@ -100,7 +99,7 @@ def test_two_workers_that_bring_a_hash_at_once_send_one_transaction(
     alone = Pricing.alone
     monkeypatch.setattr(Pricing, "alone", slowly)
     try:
-        optimism.work_until_it_says("being told a block's hash", *batches)
+        optimism.work_until_it_says("brings the registry a block's hash", *batches)
         assert optimism.waits(batches[0]) == "hash_on_its_way"
         assert SentTransaction.objects.filter(brings_hash=True).count() == 1
         chains.destination.rpc.ask("evm_mine")

@@ -243,7 +243,7 @@ def test_where_nodes_suppose_nothing_no_price_is_told_and_that_is_said(
         told = service.estimate({str(CHAIN_ID): {f"block:{block}": BALANCE}}).json()
         (found,) = told["blocks"]
         assert (told["complete"], found["price"]) == (False, None)
-        assert found["waitsFor"].endswith("beforehand, and is not in the fee that is told.")
+        assert found["waitsFor"].endswith("so the fee given here does not include it.")
 
 
 def test_a_registry_can_be_asked_as_if_a_block_were_accumulated(service: Service) -> None:
