@@ -224,11 +224,11 @@ class AccountAdmin(KeptByItself):
         if left := len(others) - len(accounts):
             self.message_user(
                 request,
-                f"Left as it was: {left}. Nobody disables himself, and a wallet no operator whom "
-                "createsuperuser made.",
+                f"Unchanged: {left}. You cannot disable yourself, nor, as a wallet, an operator "
+                "with a password.",
             )
 
 
 def may_switch(operator: Account, account: Account) -> bool:
-    """So that somebody is left who comes in, and who was made on the server is not shut out."""
+    """Keeps operators from locking out themselves, and wallets from locking out superusers."""
     return account.pk != operator.pk and (operator.is_operator or not account.is_operator)

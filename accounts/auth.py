@@ -124,7 +124,7 @@ def count_request(owner: Account, key_id: str) -> ApiKey:
 
 
 def count_form(owner: Account) -> None:
-    """Before a form has something done that no key was chosen for: as often as with one key."""
+    """Count a form that was sent without a key; its allowance is that of one key."""
     spent = spend(f"forms of {owner.pk}", settings.REQUESTS_PER_MINUTE, MINUTE)
     if not spent.allowed:
         raise Refusal(

@@ -1,8 +1,8 @@
 """Limits that hold however many processes and machines ask at once.
 
 A subject, such as a key, may do so much in a window of time; the window begins with its first use
-after the last one ended. Whether one more is allowed and that it was used is a single statement,
-so two that come together cannot both take the last one, and where the database does not answer
+after the last one ended. A single SQL statement both checks the limit and counts the use,
+so two concurrent requests cannot both take the last one; if the database does not answer,
 nothing is allowed. Time is the database's, because the clocks of workers differ.
 """
 
@@ -27,10 +27,10 @@ WAIT_SECONDS = 2
 
 @contextmanager
 def waiting_briefly() -> Iterator[None]:
-    """While something holds SQLite's one lock, every request, which is counted, keeps a thread.
+    """Every request is counted, so each one blocks a thread while SQLite's lock is held.
 
-    With all of them waiting for 20 seconds the server would answer nobody, not even a probe. Who
-    is not counted is told to come again.
+    If all waited for 20 seconds, the server would answer nothing, not even a probe. So after
+    a short wait the answer is 503.
     """
     if connection.vendor != "sqlite" or connection.in_atomic_block:
         yield

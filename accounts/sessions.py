@@ -98,7 +98,7 @@ class SeenSessions:
 
 
 def _note_seen(session: SessionStore, now: datetime) -> None:
-    """A note, and no more: where the database has no time for it, nobody waits or is told."""
+    """Best effort: if the database is busy, the request goes on without it."""
     signed_in = parse_datetime(session[SIGNED_IN]) or now
     ends = min(session.get_expiry_date(), signed_in + LONGEST)
     try:

@@ -1,6 +1,6 @@
 """Sign-In with Ethereum (EIP-4361): a message is issued, signed, compared and spent.
 
-The service writes the whole message, so a signed one is ours or not: it is compared as a whole.
+The service writes the whole message, so a signed message must equal the issued one exactly.
 """
 
 import hashlib
@@ -125,7 +125,7 @@ def _issued(request: HttpRequest, text: str) -> tuple[SignInNonce, Any]:
     held = _held(request, nonce[1])
     message = _message(place, held)
     if text != message.prepare_message():
-        raise _refused("The message is not, word by word, the one that was issued here.")
+        raise _refused("The message differs from the one that we issued.")
     return held, message
 
 
@@ -149,15 +149,15 @@ def _refused(sentence: str) -> Refusal:
 def browser_digest(request: HttpRequest) -> str:
     """The browser's own session: the secret in its CSRF cookie, which signing in and out renews.
 
-    A visitor's browser carries that anyway, and a session of its own would be a row for everyone
-    who looks at the page.
+    The cookie is there anyway, and a session instead would store a row for every visitor
+    of the page.
     """
     get_token(request)  # makes the cookie where there is none
     return hashlib.sha256(str(request.META["CSRF_COOKIE"]).encode()).hexdigest()
 
 
 def origin(request: HttpRequest) -> str:
-    """Where the browser is, if the operator says so: what the wallet shows and the message names.
+    """The request's origin, if the operator allows it; the wallet and the message show it.
 
     With the port, because on one machine another program's page may be at the next one and have
     its visitors sign for ours.

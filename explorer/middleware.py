@@ -1,9 +1,9 @@
-"""What stands around each view: ids and log lines of requests, headers, and the API's answers.
+"""Middleware: request ids and log lines, headers, and the API's JSON errors.
 
-Whatever answers a program, it is JSON in the one shape of refusals, and browsers may read it. The
+Programs get every error as JSON in one shape, which pages of other origins may read. The
 framework answers some requests itself, in HTML or with nothing: unknown addresses, other methods,
-broken requests, faults. Browsers, which name HTML as what they take, keep those pages; the API's
-addresses, requests with a key or a JSON body, and clients that take anything get the shape.
+broken requests, faults. Clients that ask for HTML get those pages; the API's
+addresses, requests with a key or a JSON body, and clients that accept anything get JSON.
 """
 
 import logging
@@ -127,7 +127,7 @@ class ApiAnswers:
         return response
 
     def process_exception(self, request: HttpRequest, fault: Exception) -> HttpResponse | None:
-        """Of a view's faults, those that can be told better than as one of ours."""
+        """Answer database faults and too large bodies with their own codes."""
         json = _wants_json(request)
         if isinstance(fault, OperationalError | InterfaceError):
             log.error("The database does not answer.", exc_info=fault)
@@ -180,7 +180,7 @@ def _is_missing(response: HttpResponse) -> bool:
 
 
 def _is_elsewhere(request: HttpRequest) -> bool:
-    """Asked under a name that is not ours, who is not told which ones are."""
+    """Whether the Host is not ours; the answer does not list our hosts."""
     try:
         request.get_host()
     except DisallowedHost:
@@ -242,7 +242,7 @@ def _host_unknown() -> Refusal:
 
 
 def _https_needed() -> Refusal:
-    """And not sent on: a POST would come as a GET, and a key once more over http the next time."""
+    """No redirect: a POST would become a GET, and the next key would come over http again."""
     return Refusal(
         http.HTTPS_NEEDED,
         "The request came over plain http, where others can read the key. Use "

@@ -25,8 +25,8 @@ def cancel(owner: Account, batch_id: str) -> None:
         if batch.shares.exists():
             raise Refusal(
                 BATCH_SIGNED,
-                "A transaction that proves something of this batch is signed, so it is proven to "
-                "its end.",
+                "A transaction for this batch is already signed, so the batch can no longer be "
+                "stopped.",
                 path="batch",
             )
         step = transitions.step_of(Query.objects.filter(batch=batch, ended=False))

@@ -27,7 +27,7 @@ NUMBER_MALFORMED = Code(
 CHAIN_UNSUPPORTED = Code("chain_unsupported", "No chain with this id or name is configured.")
 ROUTE_UNSUPPORTED = Code(
     "route_unsupported",
-    "Both chains are configured, but no registry on the destination takes facts of the source.",
+    "Both chains are configured, but the destination has no registry for the source.",
 )
 FEE_MISSING = Code(
     "fee_missing",

@@ -1,7 +1,7 @@
 """A valid request → rows, all of them or none.
 
-Nothing is asked of a node here: a block is compared with the head that a worker saw last, and what
-that cannot decide is accepted and settled later.
+No node is asked here. A block is compared with the last head that a worker saw; if that does not
+decide, it is accepted and checked later.
 """
 
 import hashlib
@@ -94,7 +94,7 @@ def _facts(queries: Iterable[Query]) -> int:
         raise Refusal(
             MORE_FACTS_THAN_A_DAY,
             f"This batch asks for {counted(asked, 'fact')}, and no account may ask for more than "
-            f"{most:,} in a day here: it is never taken. Split it into several batches, for "
+            f"{most:,} in a day here. Split it into smaller batches and submit them over "
             "several days.",
             path="data",
         )
@@ -102,7 +102,7 @@ def _facts(queries: Iterable[Query]) -> int:
 
 
 def _count(facts: int, owner: Account) -> None:
-    """All that is asked for is kept, whether it is proven or not, and costs who asks nothing."""
+    """Limit the facts of a day: each is stored, proven or not, at no cost to the account."""
     spent = spend(f"facts of {owner.pk}", settings.FACTS_PER_DAY, DAY, facts)
     if not spent.allowed:
         raise Refusal(
@@ -166,10 +166,10 @@ def _check_head(block: BlockRequest, head: ChainRecord | None, limits: Limits) -
         ahead = limits.seconds_ahead
     if asked > last + (ahead if head else 0):
         latest = type(block.selector)(last)
-        seen = "the last one seen there is" if head else "none can be beyond"
+        seen = "the newest one seen is" if head else "the maximum is"
         raise Refusal(
             BLOCK_BEYOND_HEAD,
-            f"{block.selector} is no block of chain {block.source} yet: {seen} {latest}.",
+            f"{block.selector} is not on chain {block.source} yet: {seen} {latest}.",
             path=block.path,
         )
 
@@ -235,7 +235,7 @@ OF_A_BATCH, OF_A_QUERY = timedelta(milliseconds=200), timedelta(milliseconds=50)
 
 
 def next_turn(owner: Account, now: datetime, own: int) -> datetime:
-    """For a new batch with `own` queries: after all that is still open of its owner."""
+    """The queue time of a batch with `own` queries: after its owner's open batches."""
     waiting = Batch.objects.filter(owner=owner, ended=None)
     found = waiting.aggregate(batches=Count("*"), queries=Sum("asked_queries"))
     batches, queries = int(found["batches"]), int(found["queries"] or 0) + own

@@ -1,7 +1,7 @@
 """Why something waits: a sentence for people, and a code that says the same to programs.
 
-Where a node's fault is waited out, the code is the fault's own, as if the batch were rejected for
-it. All codes are listed where the API describes itself; a test holds the two together.
+While a batch waits because of a node's fault, it has the same code as in a rejection for that
+fault. The API description lists all codes; a test compares the two.
 """
 
 from dataclasses import dataclass
@@ -37,7 +37,7 @@ class WaitCode(StrEnum):
     # What the destination knows
     NEXT_BLOCK_MISSING = (
         "next_block_missing",
-        "The chain proves to itself, and the next block does not exist yet.",
+        "On a native route the next block is needed; it does not exist yet.",
     )
     HASH_NOT_RECORDED = (
         "hash_not_recorded",

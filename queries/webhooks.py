@@ -1,9 +1,9 @@
 """A batch's end is posted to its webhook, again until the receiver accepts it, for about a day.
 
 All attempts carry the same bytes and event id, so that a receiver can ignore repetitions. The
-address is a stranger's. So it is looked up once, every address that comes out must be one of the
-public internet, the connection goes to the address that was checked, and nothing it answers is
-followed or kept but its status.
+URL is untrusted, so its host is resolved once, every IP address found must be on the
+public internet, the connection goes to the address that was checked, and of the answer
+only the status is used.
 """
 
 import base64
@@ -221,7 +221,7 @@ def _target(url: str) -> Target:
     except ValueError:
         host, port = None, None
     if not host or parts.scheme not in {"http", "https"}:
-        raise NotDelivered("The address is none.")
+        raise NotDelivered("The URL is invalid.")
     path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
     return Target(parts.scheme, host, port or (443 if parts.scheme == "https" else 80), path)
 
@@ -236,7 +236,7 @@ def _address(target: Target, *, to_private: bool) -> str:
 
 
 def _looked_up(target: Target) -> list[str]:
-    """Its owner's name server may keep us waiting; whoever looked then ends unheard."""
+    """Resolve with a time-out; the thread of a slow look-up is abandoned."""
     found: list[str] = []
 
     def look() -> None:
@@ -265,7 +265,7 @@ def is_private(url: str) -> bool:
 
 
 def is_public(text: str) -> bool:
-    """Whether an address is of the public internet, also where it hides one that is not."""
+    """Whether an IP address, and any IPv4 address embedded in it, is public."""
     address = ip_address(text.partition("%")[0])
     if isinstance(address, IPv4Address):
         return address.is_global and not address.is_multicast and address not in OF_PROTOCOLS

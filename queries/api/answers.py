@@ -155,9 +155,9 @@ class Query(Answer):
         description="Once the batch is DONE: the registry that holds the values."
     )
     cost: Number | None = Field(
-        description="Its share of the batch's spent, in wei; null where it shares none. It is "
-        "counted once a transaction is deep enough, which may be after the batch is DONE, and "
-        "again where a reorganisation changes it."
+        description="Its share of the batch's `spent`, in wei; null if it has none. It is "
+        "set once a transaction has enough confirmations, maybe after the batch is DONE, and "
+        "updated if a reorg changes it."
     )
 
 

@@ -1,6 +1,6 @@
 """Signers of attested registries hand their words over, and ask which blocks are waited for.
 
-No key is needed: a word says by its signature whose it is. So requests are counted by network.
+No API key is needed: the signature names the signer. Requests are counted by network.
 """
 
 import functools

@@ -82,8 +82,8 @@ ENDPOINTS = (
         (
             Parameter(
                 IDEMPOTENCY_KEY,
-                "Sent again with the same batch, it answers the first one's id instead of "
-                "submitting another.",
+                "If sent again with the same batch, the first one's id is returned and "
+                "nothing is stored.",
                 {"type": "string", "pattern": f"^[!-~]{{1,{LONGEST_KEY}}}$"},
                 place="header",
             ),
@@ -105,10 +105,10 @@ ENDPOINTS = (
         "estimate",
         "What a batch would take if it were submitted now: what is proven already, what is not "
         "final yet or out of reach, and the fee. Blocks that are ready together share "
-        "transactions: `cost` is what they take then, and the price of each block what it takes "
-        "alone. `feeNeeded` is enough even if each has to go alone, and if gas gets dearer: a fee "
-        "is taken that covers the base fee of the moment of sending and an eighth more, and this "
-        "one covers twice that of now. Nothing is stored.",
+        "transactions: `cost` is for the shared ones, and the price of each block is for it "
+        "alone. `feeNeeded` covers every block sent alone, at twice the current base fee. A fee "
+        "is enough if it covers the base fee at the time of sending and an eighth more. "
+        "Nothing is stored.",
         estimating.estimate_batch,
         answers.Estimate,
         body=BatchRequest,
@@ -292,7 +292,7 @@ ENDPOINTS = (
         "GET",
         "/api-key",
         "apiKey",
-        "What a key is and has done: to try out yours.",
+        "Metadata and use of your key, to test it.",
         about_api_key,
         answers.ApiKeyAnswer,
         refusals=OF_THE_KEY,

@@ -74,7 +74,7 @@ def _estimated(asked: BatchRequest, routes: Routes) -> Estimate:
         except ChainError as fault:
             raise Refusal(
                 CHAIN_UNAVAILABLE,
-                f"{fault} An estimate asks for {SECONDS:.0f} seconds at most; a batch that is "
+                f"{fault} An estimate gives up after {SECONDS:.0f} seconds; a batch that is "
                 "submitted waits as long as it takes.",
                 headers=RETRY_AFTER,
             ) from fault

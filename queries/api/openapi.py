@@ -20,8 +20,8 @@ _ABOUT = (
     "poll its status until it is DONE or REJECTED, then read the facts on chain. Each refusal has "
     "one shape: `error` is a sentence, `code` says the same to programs, `path` names the value at "
     "fault, and where `retryable` is false, sending the same again will not help. "
-    "Where GET is taken, HEAD is too. Pages of other origins may ask with the key in the request, "
-    "unless the operator keeps them out; OPTIONS answers to browsers that ask first. "
+    "HEAD works wherever GET does. Pages of other origins may send requests with a key (CORS), "
+    "unless the operator turns that off; OPTIONS answers preflight requests. "
     "The server itself refuses what is not HTTP with 400, an address of more than 8,190 bytes with "
     "414, and more than 100 headers or one of more than 8,190 bytes with 431, each in HTML."
 )

@@ -38,4 +38,4 @@ def cursor(request: HttpRequest) -> str | None:
 
 
 def malformed(name: str, text: str, wanted: str) -> Refusal:
-    return Refusal(PARAMETER_MALFORMED, f"{name} is {quoted(text)}, but it is {wanted}.", path=name)
+    return Refusal(PARAMETER_MALFORMED, f"{name} is {quoted(text)}, not {wanted}.", path=name)

@@ -94,7 +94,7 @@ PROOF_PARTS = {
     "facts": "What is proven: kind, account (or null), name, and the word that the registry holds.",
     "calls": "Calldata of prove(). Each stands alone; all of them prove the facts.",
     "transactions": "Hash and block of those that the service proved them with.",
-    "digest": "Finds damage. Whoever forges a file makes it anew, so nothing rests on it.",
+    "digest": "Detects damage, not forgery: a forger can compute it again.",
 }
 
 

@@ -35,7 +35,7 @@ class EnsFault(Exception):  # noqa: N818
 
 
 class EnsUnresolved(EnsFault):
-    """Neither a resolver of its own nor one of the names above it has an address for the name."""
+    """Neither the name's own resolver nor that of a parent name has an address for it."""
 
     code = "ens_unresolved"
     says = "{name} stands for no address at block {block}."

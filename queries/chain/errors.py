@@ -58,7 +58,7 @@ class TooMuchGas(TransactionRefused):
     """More than any transaction, or any block of the chain, may have."""
 
     code = "too_much_gas"
-    says = "{chain} lets no transaction have the gas that this one takes{why}."
+    says = "The transaction needs more gas than {chain} allows{why}."
 
 
 def _kind(
@@ -74,10 +74,10 @@ NodesUnreachable = _kind("nodes_unreachable", "No node of {chain} answers.")
 NodesLimited = _kind("nodes_limited", "The nodes of {chain} take no more questions for now.")
 # They answer with an error that means nothing to us.
 NodesRefuse = _kind("nodes_refuse", "The nodes of {chain} refuse {method}{why}.")
-NodesLie = _kind("nodes_lie", "No node of {chain} answers {method} in a way that checks.{why}")
+NodesLie = _kind("nodes_lie", "No node of {chain} gives a valid answer to {method}.{why}")
 RegistryMisread = _kind(
     "registry_misread",
-    "A node of {chain} says that the registry holds what was never proven to it.",
+    "A node of {chain} reports a registry value that was never proven.",
     NodesLie,
 )
 # No two nodes give the same answer yet; the question has to be retried.
@@ -89,7 +89,7 @@ NodesOfAnotherChain = _kind("nodes_of_another_chain", "The nodes of {chain} are 
 # Another form of the question may do.
 QuestionRefused = _kind(
     "question_refused",
-    "The nodes of {chain} do not take {method} as it was asked{why}.",
+    "The nodes of {chain} reject the parameters of {method}{why}.",
     retryable=False,
 )
 MethodMissing = _kind(
@@ -108,7 +108,7 @@ TimeTooEarly = _kind(
 )
 TimeTooLate = _kind(
     "time_too_late",
-    "No block of {chain} after that time is known yet, so which one was the last is open.",
+    "{chain} has no block after that time yet, so the last one before it is not certain.",
     BlockUnknown,
 )
 StateNotAvailable = _kind(
@@ -149,7 +149,7 @@ FeesTooHigh = _kind(
 # A header that was read is not of the chain that the blocks above it are of.
 SourceReorganises = _kind("source_reorganises", "The source chain is reorganising.")
 RegistryAbsent = _kind(
-    "registry_absent", "At the registry's address on {chain} nothing answers as a registry does."
+    "registry_absent", "There is no registry at the configured address on {chain}."
 )
 
 # The errors of nodes, by their code or by a pattern in their message: the first line that fits

@@ -409,7 +409,7 @@ def host_of(url: str) -> str:
 
 
 def _rank(kind: type[ChainError]) -> tuple[bool, bool]:
-    """Of several errors the lowest is raised: another form of the question or time may help."""
+    """The lowest error is raised: one that a changed question or a retry may fix."""
     return not issubclass(kind, QuestionRefused), not kind.retryable
 
 

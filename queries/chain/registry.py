@@ -137,9 +137,7 @@ class RegistryFacts:
 
     def _absent(self) -> ChainError:
         chain = self._destination.chain.name
-        return RegistryAbsent(
-            f"At {self._registry.address} on {chain} nothing answers as a registry does."
-        )
+        return RegistryAbsent(f"At {self._registry.address} on {chain} there is no registry.")
 
 
 def read_now(chain: Chain, registry: Registry, read: FactRead) -> tuple[int, bytes | None]:

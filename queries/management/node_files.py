@@ -7,7 +7,7 @@ from pathlib import Path
 
 from django.core.management.base import CommandError
 
-IN_A_FILE = "a file with such an address, which then stands in no list of processes"
+IN_A_FILE = "a file with the address, to keep it out of the process list"
 
 
 def address_in(file: Path, option: str) -> str:

@@ -40,7 +40,7 @@ NEXT_BLOCK_MISSING = Reason(WaitCode.NEXT_BLOCK_MISSING, "The next block is not 
 
 
 class AnotherBlockAccumulated(Exception):  # noqa: N818
-    """The registry holds another header of this number: the chain has contradicted itself."""
+    """The registry holds a different header of this block than the chain: a reorg."""
 
     code: ClassVar[str] = "another_block_accumulated"
 

@@ -1,8 +1,8 @@
 """What calls need, what transactions may cost and have cost, and which batches pay for them.
 
 Each call is tried out on a node before anything is signed. Each transaction has a `Share` for each
-batch that pays. Until it is settled, the share counts against the batch's fee with all that the
-batch may have to pay; then with what it has paid. The operator pays the rest, and bounds it by
+batch that pays. Until it is settled, the share reserves the most that the batch may have to
+pay; then it holds what the batch has paid. The operator pays the rest, limited by
 `most_a_day`.
 """
 
@@ -285,7 +285,7 @@ def settle_costs(row: SentTransaction, *, free: bool) -> None:
 
 
 def _note_spent(batches: Collection[str]) -> None:
-    """What each batch has spent, and each of its queries: its part of what went to its block."""
+    """Store what each batch has spent, split over the queries that a transaction served."""
     spent: dict[str, dict[int, int]] = {batch: {} for batch in batches}
     paid = Share.objects.filter(batch__in=batches).exclude(paid="").order_by("transaction")
     for batch, row, amount in paid.values_list("batch", "transaction", "paid"):
@@ -336,8 +336,8 @@ def note_final(row: SentTransaction) -> None:
 def price_of(row: SentTransaction) -> int:
     """Wei; nothing of one that was never mined.
 
-    What the chain takes for its L1 is in nothing that was signed: a node's answer counts only up to
-    what all of it was to cost at most, or one lie could spend a whole day's budget.
+    The L1 data fee is not part of the signed transaction. So a node's figure counts only up to
+    the row's `most`; otherwise one lie could spend a whole day's budget.
     """
     for_its_l1 = min(int(row.data_fee or "0", 16), int(row.most, 16))
     return (row.gas_used or 0) * int(row.gas_price or "0", 16) + for_its_l1

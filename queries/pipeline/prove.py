@@ -58,11 +58,11 @@ HASH_SENT = Reason(
 )
 PRICE_ASKED_AGAIN = Reason(
     WaitCode.PRICE_ASKED_AGAIN,
-    "A node asks for more than the fee now. The price is asked again; a higher fee goes sooner.",
+    "A node reports a price above the fee. We check again; a higher fee is sent sooner.",
 )
 HELD_BACK = Reason(
     WaitCode.FEE_HELD_BACK,
-    "What its batch offers is held back for a transaction, until it is known what that one costs.",
+    "The batch's fee is reserved until the cost of an earlier transaction is known.",
 )
 STONE_SENT = Reason(
     WaitCode.HEADERS_ON_THEIR_WAY, "Headers that lead down to its block are on their way."
@@ -265,9 +265,7 @@ def _waits_for_the_day(work: Work) -> Snooze:
     """This is no failure. Its transactions are followed meanwhile."""
     chain = work.chains.chain(work.job.destination)
     bound = short_amount(chain.most_a_day or 0, chain.currency)
-    sentence = (
-        f"In 24 hours {bound} may be spent on {chain.name}, and so much is spent or on its way."
-    )
+    sentence = f"The 24-hour budget of {bound} on {chain.name} is spent or reserved."
     pause = None if unsettled(work.job) else work.pause
     return Snooze(Reason(WaitCode.DAY_SPENT, sentence), pause)
 

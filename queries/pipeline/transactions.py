@@ -127,7 +127,7 @@ class Lane:
         return 0 if highest is None else int(highest) + 1
 
     def _used_elsewhere(self) -> int:
-        """The chain's transaction count; by quorum where it is above our own rows or there are
+        """The chain's transaction count. By quorum if it is above our own rows, or if we have
         none: the key was used elsewhere, or the database is an older backup.
         """
         following, used = self._following(), self.destination.nonce(self.signer.address)
@@ -189,8 +189,8 @@ class Lane:
     def follow(self, rows: Iterable[SentTransaction], depth: int, head: int) -> bool:
         """Follow each. True if any is still on its way. `head`: a block that exists.
 
-        One that failed is on its way until it is settled: else what it did not prove would be sent
-        once more because one node says so.
+        A failed one is pending until it is settled: otherwise its proofs would be sent
+        again on one node's answer.
         """
         waiting = False
         for row in rows:
@@ -349,9 +349,9 @@ class Lane:
         self._send(filling)
 
     def _see_who_used_it(self, row: SentTransaction) -> None:
-        """One of ours that was mined meanwhile; or something that the key signed elsewhere. That
-        counts once the block where it was first seen is final. Until then another node is asked
-        first next time, which may have the receipt.
+        """Either one of our hashes was mined, or the key was used elsewhere. The row is given up
+        once the block at which this was first seen is final. Until then the next attempt asks
+        another node, which may have the receipt.
         """
         head = self.destination.head()
         if row.nonce_used is None:
@@ -375,7 +375,7 @@ class Lane:
     # MINED
 
     def _settle(self, row: SentTransaction, depth: int) -> None:
-        """By quorum, where each node finds it so deep: what it cost and proved counts from here on.
+        """Settle it if a quorum sees it deep enough; its cost and its proofs count from then on.
 
         Prices are left out, because honest nodes of an OP-stack chain disagree about them; they are
         within what was signed.

@@ -20,7 +20,7 @@ class BlockNumber:
 
 @dataclass(frozen=True, slots=True)
 class BlockTimestamp:
-    """The last block that is not younger than this, in Unix seconds."""
+    """The last block at or before this time, in Unix seconds."""
 
     seconds: int
 

@@ -203,8 +203,8 @@ def _read_accounts(
                     so_far.check_limits(here.inside("slots").inside(number))
     for account, here in named_again.items():
         so_far.warn(
-            f"{_well_spelled(account)} is named more than once in this block, in other letters. "
-            "All that is asked of it is taken together.",
+            f"{_well_spelled(account)} appears more than once in this block, in different case. "
+            "The requests are merged.",
             here,
         )
     return tuple(
@@ -227,7 +227,7 @@ def _warn_of_capitals(account: Address | EnsName, key: str, place: Place, so_far
     digits = key.removeprefix("0x")
     if digits not in (digits.lower(), digits.upper()) and key != _well_spelled(account):
         so_far.warn(
-            f"{key} is taken, but its capitals do not fit its digits, so one may be wrong. "
+            f"{key} is accepted, but its EIP-55 checksum is wrong; a digit may be too. "
             f"This address is spelled {_well_spelled(account)}.",
             place,
         )

@@ -273,7 +273,7 @@ _OfAChain = Annotated[dict[str, Block], Field(json_schema_extra={KEY: "block"})]
 Blocks = Annotated[dict[str, _OfAChain], Field(json_schema_extra={KEY: "chain"})]
 _DATA = (
     "What to prove: blocks, by the id of their source chain. A block is named `block:` and its "
-    "number, or `timestamp:` and Unix seconds: the last block that is not younger."
+    "number, or `timestamp:` and Unix seconds: the last block at or before then."
 )
 
 
@@ -289,7 +289,7 @@ class BatchRequest(Body):
     )
     fee: Fee = Field(
         description='The most that may be spent on the batch, in wei of that chain. "0" is taken '
-        "where proving is free; POST /estimate answers what it takes elsewhere."
+        "where proving is free; elsewhere POST /estimate returns a fee."
     )
     data: Blocks = Field(description=_DATA)
     webhook: Webhook = Field(

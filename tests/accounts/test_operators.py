@@ -231,7 +231,7 @@ def test_nobody_disables_himself_in_either_place(settings: LazySettings) -> None
     own = Account.objects.get(address=operator.address)
     page = _act(operator, "account", "disable", own.pk)
     assert "Disabled: 0." in page
-    assert "Left as it was: 1. Nobody disables himself" in page
+    assert "Unchanged: 1. You cannot disable yourself" in page
     _save(operator.client, own)
     assert Account.objects.get().is_active
 
@@ -453,7 +453,7 @@ def test_a_wallet_neither_disables_nor_enables_whom_createsuperuser_made(
     keeper = Account.objects.get(username="keeper")
     operator = wallet_operator(settings)
     Account.objects.filter(pk=keeper.pk).update(is_active=False)
-    assert "Left as it was: 1." in _act(operator, "account", "enable", keeper.pk)
+    assert "Unchanged: 1." in _act(operator, "account", "enable", keeper.pk)
     keeper.refresh_from_db()
     assert not keeper.is_active
 

@@ -44,7 +44,7 @@ def test_another_method_is_told_what_is_taken() -> None:
         answer = Client(enforce_csrf_checks=True).put(address)
         told = check(answer, 405, "method_not_allowed")
         assert answer["Allow"] == allowed
-        assert told["error"] == f"This address does not take PUT; it takes {allowed}."
+        assert told["error"] == f"This address does not accept PUT; it accepts {allowed}."
 
 
 @pytest.mark.parametrize("address", sorted(urls.API_PATHS))

@@ -34,7 +34,7 @@ class Migration(migrations.Migration):
 """
 ROWS = 20_000
 FILL = f"from tests.bench.past import fill; fill({ROWS})"
-WAITS = "Others are at work on a table."
+WAITS = "A table is in use."
 SETTINGS = "from explorer.settings import *\nMIGRATION_MODULES = {'queries': 'later_migrations'}\n"
 
 

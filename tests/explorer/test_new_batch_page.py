@@ -202,7 +202,7 @@ def test_what_is_probably_a_mistake_is_said_on_the_batchs_page() -> None:
     odd = WALLET.replace("dA6B", "da6B")
     answer = send(client, account__0=odd)
     page = client.get(answer["Location"])
-    assert "its capitals do not fit its digits" in page.text
+    assert "its EIP-55 checksum is wrong" in page.text
 
 
 def test_parts_come_and_go_without_a_script() -> None:
@@ -405,9 +405,9 @@ def test_a_form_from_before_another_sign_in_says_so(address: str) -> None:
 @pytest.mark.parametrize(
     ("block", "told"),
     [
-        ("5187000", "The chain has no such block yet: the last one seen there is block 5,186,021."),
-        ("2026-11-20 07:41", "the last one seen there is of 2023-12-28 21:37:00 UTC."),
-        ("timestamp:9999999999", "no such block yet: the last one seen there is of 2023"),
+        ("5187000", "The chain has no such block yet: the newest one seen is block 5,186,021."),
+        ("2026-11-20 07:41", "the newest one seen is of 2023-12-28 21:37:00 UTC."),
+        ("timestamp:9999999999", "no such block yet: the newest one seen is of 2023"),
     ],
 )
 def test_a_block_that_is_none_yet_is_told_as_it_was_typed(block: str, told: str) -> None:

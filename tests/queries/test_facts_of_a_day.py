@@ -77,8 +77,8 @@ def test_a_batch_of_more_than_a_day_has_is_told_so(settings: LazySettings) -> No
     assert (told["retryable"], told["path"]) == (False, "data")
     assert "Retry-After" not in refused
     assert told["error"] == (
-        "This batch asks for 3 facts, and no account may ask for more than 2 in a day here: it is "
-        "never taken. Split it into several batches, for several days."
+        "This batch asks for 3 facts, and no account may ask for more than 2 in a day here. "
+        "Split it into smaller batches and submit them over several days."
     )
     assert not Batch.objects.exists()
     assert not Allowance.objects.filter(subject__startswith="facts of ").exists()

@@ -1,10 +1,10 @@
 """Django's `migrate`, which lets a service that runs go on.
 
-On PostgreSQL whoever changes a table waits until all who read it have ended their transactions, and
-everyone who comes later waits behind: a backup that runs for an hour would stop the service for an
-hour. So it waits only for a moment, lets the others pass, and tries again; what a migration of ours
-has begun is undone whole by then. An index that is built beside writers keeps nobody waiting, so it
-is waited for; where that is broken off, the next run builds it anew.
+On PostgreSQL, ALTER TABLE waits until all transactions that read the table have ended, and
+later queries queue behind it: a backup that runs for an hour would stop the service for an
+hour. So it waits only briefly, lets the others pass, and retries; by then, a migration of ours
+is rolled back. An index that is built concurrently blocks no writers, so it
+is waited for; if that is interrupted, the next run rebuilds it.
 """
 
 import time
@@ -40,7 +40,7 @@ class Command(migrate.Command):
                 if getattr(fault.__cause__, "sqlstate", "") not in LOCKED:
                     raise
                 if number == 1:
-                    self.stdout.write("Others are at work on a table. It is tried until they end …")
+                    self.stdout.write("A table is in use. Retrying until it is free …")
                 time.sleep(PAUSE)
             else:
                 return

@@ -54,9 +54,9 @@ class Here:
 
 class Command(BaseCommand):
     help = (
-        "Signs for the hash of a source chain's final block, with ATTESTER_KEY. Prints the word as "
-        "a line; --keep gives it to this installation's provers, --post to those of another one; "
-        "--watch does so for every block that queries there wait for, until it is ended; --take "
+        "Signs the hash of a final source-chain block with ATTESTER_KEY and prints the result as "
+        "a line. --keep stores it for the provers here, --post sends it to another server; "
+        "--watch runs until stopped and signs each block that queries wait for; --take "
         "reads others' lines."
     )
 

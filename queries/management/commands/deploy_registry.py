@@ -31,8 +31,8 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         kinds = [kind.value for kind in RegistryKind]
-        parser.add_argument("--source", type=int, required=True, help="whose facts it keeps: an id")
-        parser.add_argument("--destination", type=int, required=True, help="where it stands: an id")
+        parser.add_argument("--source", type=int, required=True, help="source chain id")
+        parser.add_argument("--destination", type=int, required=True, help="destination chain id")
         parser.add_argument("--kind", choices=kinds, required=True, help="how it learns hashes")
         parser.add_argument("--signers", default="", help="of an attested one: 0x…,0x…")
         parser.add_argument("--threshold", type=int, default=0, help="how many of them must agree")

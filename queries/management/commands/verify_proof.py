@@ -35,7 +35,7 @@ class Command(BaseCommand):
             action="append",
             default=[],
             metavar="0x…",
-            help="of a block, from where you trust it; for each block",
+            help="a block hash that you trust; once for each block",
         )
         parser.add_argument(
             "--node", action="append", default=[], metavar="URL", help="that is asked for hashes"
@@ -72,8 +72,8 @@ def _check_hashes(bundle: Bundle, hashes: Sequence[bytes]) -> None:
         if each in parents and each not in rested_on:
             block = parents[each]
             raise CommandError(
-                f"0x{each.hex()} is block {block.header.number:,}. That it was the last one at a "
-                f"time rests on the block after it: give the hash of {block.rests_on.number:,}."
+                f"0x{each.hex()} is block {block.header.number:,}. Which block was last at a "
+                f"time depends on the next block: give the hash of {block.rests_on.number:,}."
             )
         if each not in rested_on:
             raise CommandError(
@@ -83,9 +83,9 @@ def _check_hashes(bundle: Bundle, hashes: Sequence[bytes]) -> None:
         chains = sorted({block.chain for block in bundle.blocks if block.rests_on.hash == each})
         if len(chains) > 1:
             raise CommandError(
-                f"Nothing is proven. The proof says of chains {' and '.join(map(str, chains))} "
-                f"that 0x{each.hex()} is a block of theirs, and whose you looked up the hash does "
-                "not say: name a node of each with --node URL instead."
+                f"Nothing is proven. In the proof, chains {' and '.join(map(str, chains))} "
+                f"each have the block 0x{each.hex()}, so the hash alone does "
+                "not say which: name a node of each with --node URL."
             )
 
 

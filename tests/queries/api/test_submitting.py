@@ -133,7 +133,7 @@ def test_a_block_beyond_the_last_head_is_told_with_the_latest_that_works(
     told = submit(key, body).json()
     assert (told["code"], told["retryable"]) == ("block_beyond_head", True)
     assert told["error"] == (
-        f"{selector} is no block of chain {SEPOLIA} yet: the last one seen there is {latest}."
+        f"{selector} is not on chain {SEPOLIA} yet: the newest one seen is {latest}."
     )
     assert told["path"] == f"data.SN_SEPOLIA.{selector}"
     assert not Batch.objects.exists()

@@ -361,7 +361,7 @@ def test_where_all_lie_it_is_told(shared_node: LocalNode) -> None:
         nodes.close()
     assert lie.value.retryable
     assert lie.value.sentence == (
-        "No node of Local answers eth_blockNumber in a way that checks. "
+        "No node of Local gives a valid answer to eth_blockNumber. "
         "A node's JSON has not the shape of such an answer."
     )
 

@@ -104,9 +104,7 @@ def test_where_there_is_no_registry_it_is_told(live: LiveChain) -> None:
         lambda: read.leaves([1]),
         lambda: read.lowest_known(1, 6),
     ):
-        with pytest.raises(
-            RegistryAbsent, match=r"0x6666.* on Local nothing answers as a registry"
-        ):
+        with pytest.raises(RegistryAbsent, match=r"0x6666.* on Local there is no registry"):
             ask()
 
 

@@ -155,9 +155,7 @@ def test_another_hash_than_its_own(manage: Manage, file: Path, node: LocalNode) 
         f"Nothing is proven. No block of the proof has the hash {strange} that you gave."
     )
     own = f"0x{block.header.hash.hex()}"
-    assert "rests on the block after it: give the hash of 3." in refused(
-        manage, file, "--hash", own
-    )
+    assert "depends on the next block: give the hash of 3." in refused(manage, file, "--hash", own)
     assert "0x and 64 hex digits" in refused(manage, file, "--hash", "0x12")
 
 
@@ -168,7 +166,7 @@ def test_a_hash_is_not_taken_for_that_of_another_chain(
     block = of_a_local_block(node)
     written(file, block, replace(block, chain=CHAIN_ID + 1))
     sentence = refused(manage, file, "--hash", f"0x{block.header.hash.hex()}")
-    assert sentence.startswith("Nothing is proven. The proof says of chains 31337 and 31338 that ")
+    assert sentence.startswith("Nothing is proven. In the proof, chains 31337 and 31338 each have ")
     sentence = refused(manage, file, "--node", node.url)
     assert sentence.startswith("Nothing is proven yet: all of it is true if block 2 of chain 31338")
 

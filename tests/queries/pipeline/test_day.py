@@ -40,8 +40,8 @@ def test_no_more_than_the_days_bound_is_spent(service: Service) -> None:
     chains = bounded(service, price_of(first))
     batch = service.ask_balance(HOLDER, service.head() - 1)
     said = service.work_until_it_waits(batch, "day_spent", chains)
-    assert said.startswith("In 24 hours 0.")
-    assert said.endswith(" ETH may be spent on Local, and so much is spent or on its way.")
+    assert said.startswith("The 24-hour budget of 0.")
+    assert said.endswith(" ETH on Local is spent or reserved.")
     assert SentTransaction.objects.get() == first
     the_day_passes(service)
     service.work(batch, chains=chains)
