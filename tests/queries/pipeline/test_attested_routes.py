@@ -165,10 +165,10 @@ def test_a_strangers_word_is_not_kept(attested: Service, chains: TwoChains) -> N
     block = chains.final_block()
     stranger = Signer("0x" + 32 * "99")
     for word, said in (
-        (word_of(attested, chains, stranger, block), "none of the registry's signers"),
-        (word_of(attested, chains, SIGNERS[0], block, destination=1), "none of the registry's"),
-        (word_of(attested, chains, SIGNERS[0], block, block_hash=bytes(32)), "none of the reg"),
-        (replace(word_of(attested, chains, SIGNERS[0], block), signature=bytes(65)), "none of"),
+        (word_of(attested, chains, stranger, block), "None of the registry"),
+        (word_of(attested, chains, SIGNERS[0], block, destination=1), "None of the registry"),
+        (word_of(attested, chains, SIGNERS[0], block, block_hash=bytes(32)), "None of the reg"),
+        (replace(word_of(attested, chains, SIGNERS[0], block), signature=bytes(65)), "None of"),
     ):
         with pytest.raises(Refusal, match=said):
             take(attested.routes, word)
@@ -259,7 +259,7 @@ def test_signers_elsewhere_post_their_words(
     to = ("--post", f"{live_server.url}/")
     printed = _attest(settings, "0x" + 32 * "01", "--block", str(block), *to)
     assert read_line(printed).attested.block == block
-    with pytest.raises(CommandError, match="No query waits for a block that block 1 leads back"):
+    with pytest.raises(CommandError, match="No query waits for block 1 or for an earlier one"):
         _attest(settings, "0x" + 32 * "01", "--block", "1", *to)
 
     def end(_: float) -> None:

@@ -148,7 +148,7 @@ def test_what_is_not_kept_is_not_made_up(service: Service) -> None:
     answer = asked_proof(service, batch)
     assert (answer.status_code, answer.json()["code"]) == (409, "proof_unavailable")
     assert not answer.json()["retryable"]
-    assert f" of chain {CHAIN_ID} is not kept here: others had proven it" in answer.json()["error"]
+    assert f" of chain {CHAIN_ID} is not stored here: others had" in answer.json()["error"]
 
 
 def _an_empty_one(service: Service) -> bytes:
@@ -175,7 +175,7 @@ def test_a_batch_without_a_proof_is_refused(service: Service) -> None:
     set_status(batch, BatchStatus.REJECTED, error_sentence="No.", error_retryable=True)
     told = asked_proof(service, batch).json()
     assert (told["code"], told["retryable"]) == ("batch_rejected", False)
-    assert told["error"] == "The batch was rejected, so there is no proof of it. No."
+    assert told["error"] == "The batch was rejected, so it has no proof. No."
     for unknown in ("x", "01J2VM6JSA6VKKZ0ENWGYYPR18"):
         answer = asked_proof(service, unknown)
         told = answer.json()
