@@ -105,40 +105,6 @@ def test_a_key_is_shown_used_rotated_and_revoked(
     expect(page.locator(".revoked .mark")).to_have_text("revoked")
 
 
-def test_a_grace_is_told_of_and_can_be_ended(
-    page: Page, live_server: LiveServer, wallet: Wallet
-) -> None:
-    _sign_in(page, live_server, wallet)
-    first = _shown_key(page)
-    page.get_by_text("Rename, rotate or revoke").click()
-    page.get_by_label("The old key ends").select_option("after 7 days")
-    page.get_by_label("Whatever uses this key gets the new one in time").check()
-    page.get_by_role("button", name="Rotate").click()
-    expect(page.get_by_text("The key before this one ends in 6 days")).to_be_visible()
-    page.get_by_text("Rename, rotate or revoke").click()
-    ends = "The key before this one ends at once, not in 6 days"
-    expect(page.locator(".changes")).to_contain_text(ends)
-    assert _ask(live_server, first).status_code == 200
-    page.get_by_role("button", name="End it now").click()
-    expect(page.locator(".message.success")).to_contain_text("newest secret alone")
-    expect(page.get_by_text("The key before this one")).to_have_count(0)
-    assert _ask(live_server, first).status_code == 401
-    assert _ask(live_server, _shown_key(page)).status_code == 200
-
-
-def test_a_key_is_made_and_renamed(page: Page, live_server: LiveServer, wallet: Wallet) -> None:
-    _sign_in(page, live_server, wallet)
-    page.get_by_label("Name of a new key").fill("<b>relayer</b> & co")
-    page.keyboard.press("Enter")
-    second = page.locator(".rows > li", has=page.get_by_role("heading", name="<b>relayer</b> & co"))
-    expect(second).to_have_count(1)
-    second.get_by_text("Rename, rotate or revoke").click()
-    second.get_by_label("Name").fill("bridge")
-    second.get_by_role("button", name="Rename").click()
-    expect(page.get_by_role("heading", name="bridge")).to_be_visible()
-    expect(page.get_by_role("heading", name="relayer")).to_have_count(0)
-
-
 def test_signing_out_and_ending_sessions(
     page: Page, live_server: LiveServer, wallet: Wallet
 ) -> None:
@@ -159,24 +125,6 @@ def test_signing_out_and_ending_sessions(
     expect(page.get_by_role("link", name="Sign in")).to_be_visible()
 
 
-def test_another_browser_is_listed_and_ended(
-    page: Page, live_server: LiveServer, wallet: Wallet
-) -> None:
-    _sign_in(page, live_server, wallet)
-    assert page.context.browser is not None
-    context = page.context.browser.new_context(
-        user_agent="Mozilla/5.0 (Android 14; Mobile; rv:130.0) Gecko/130.0 Firefox/130.0"
-    )
-    other = context.new_page()
-    _sign_in(other, live_server, wallet)
-    expect(other.locator(".sessions > li")).to_have_count(2)
-    other.get_by_role("button", name="End the session of Chromium on Linux").click()
-    expect(other.locator(".sessions > li")).to_have_count(1)
-    page.reload()
-    assert "/sign-in" in page.url
-    context.close()
-
-
 def test_where_the_clipboard_is_closed_the_text_is_selected(
     page: Page, live_server: LiveServer, wallet: Wallet
 ) -> None:
@@ -191,30 +139,6 @@ def test_where_the_clipboard_is_closed_the_text_is_selected(
     page.get_by_role("button", name="Copy your address").click()
     selected = page.evaluate("getSelection().toString()")
     assert selected == str(Account.objects.get())
-
-
-def test_an_address_is_copied_whole(page: Page, live_server: LiveServer, wallet: Wallet) -> None:
-    page.context.grant_permissions(["clipboard-read", "clipboard-write"], origin=live_server.url)
-    _sign_in(page, live_server, wallet)
-    page.get_by_role("button", name="Copy your address").click()
-    expect(page.get_by_role("button", name="Copied your address")).to_be_visible()
-    assert _copied(page) == str(Account.objects.get())
-
-
-def test_the_exact_time_and_the_whole_address_show_on_focus(
-    page: Page, live_server: LiveServer, wallet: Wallet
-) -> None:
-    page.set_viewport_size({"width": 360, "height": 800})
-    _sign_in(page, live_server, wallet)
-    for place in ("time.moment", ".short"):
-        for each in page.locator(place).all():
-            expect(each.locator(".exact")).to_be_hidden()
-            each.focus()
-            expect(each.locator(".exact")).to_be_visible()
-            assert page.evaluate("document.documentElement.scrollWidth") <= 360
-    exact = page.locator("time.moment .exact").first
-    assert re.fullmatch(r"20\d\d-\d\d-\d\d \d\d:\d\d:\d\d UTC", exact.text_content() or "")
-    expect(page.locator(".short .exact")).to_have_text(str(Account.objects.get()))
 
 
 def _keys_of_every_kind(owner: Account) -> None:
@@ -263,24 +187,6 @@ def test_the_dashboard_fits(
             assert row
             assert row["height"] < (90 if width >= 1200 else 250)  # one line, or few
             pictures.take(page, f"dashboard-{name}-{scheme}-{width}")
-
-
-def test_a_key_that_cannot_be_shown_says_what_to_do(
-    page: Page, live_server: LiveServer, wallet: Wallet
-) -> None:
-    _sign_in(page, live_server, wallet)
-    Account.objects.get().keys.update(digest="0" * 64)
-    page.reload()
-    expect(page.get_by_text("This key works but can no longer be shown")).to_be_visible()
-    expect(page.locator("#first-call")).to_contain_text("api-key: YOUR_KEY")
-    page.get_by_label("Name of a new key").fill("another")
-    page.get_by_role("button", name="Make a key").click()
-    expect(page.locator("#first-call")).to_contain_text(_shown_key(page))
-    page.get_by_text("Rename, rotate or revoke").first.click()
-    page.get_by_label("Whatever uses this key").first.check()
-    page.get_by_role("button", name="Rotate").first.click()
-    expect(page.locator("[id^=key-]")).to_have_count(2)
-    assert _ask(live_server, _shown_key(page)).status_code == 200
 
 
 def test_without_scripts_everything_but_copying_works(

@@ -9,7 +9,6 @@ from tests.accounts.wallet import Wallet
 pytestmark = [pytest.mark.browser, pytest.mark.either_database]
 
 DECLINED = "You declined in the wallet. Nothing was signed"
-ODD = "gave an answer that is not understood"
 
 
 @pytest.mark.parametrize(
@@ -38,38 +37,6 @@ def test_what_a_wallet_refuses_is_a_sentence(
     visit.signs_in_after_all(wallet)
 
 
-@pytest.mark.parametrize(
-    ("method", "answer", "said"),
-    [
-        ("eth_requestAccounts", [], "shows no account. Unlock it"),
-        ("eth_requestAccounts", None, ODD),
-        ("eth_requestAccounts", "0x", ODD),
-        ("eth_requestAccounts", [{}], ODD),
-        ("eth_requestAccounts", ["<img src=x>"], ODD),
-        ("eth_chainId", 1.5, ODD),
-        ("eth_chainId", None, ODD),
-        ("eth_chainId", "mainnet", ODD),
-        ("personal_sign", None, ODD),
-        ("personal_sign", ["0x00"], ODD),
-        ("personal_sign", "signed", ODD),
-        ("eth_accounts", [], "shows no account. Unlock it"),
-        ("eth_accounts", {}, ODD),
-    ],
-)
-def test_what_a_wallet_says_wrongly_is_a_sentence(
-    visit: Visit,
-    wallet: Wallet,
-    method: str,
-    answer: object,
-    said: str,
-) -> None:
-    wallet.says = {method: answer}
-    visit.open(wallet)
-    visit.choose(wallet)
-    visit.reads(said)
-    visit.signs_in_after_all(wallet)
-
-
 # The server's part. Chromium itself notes such answers in the console.
 
 
@@ -78,18 +45,6 @@ def _is_noted(page: Page, complaints: list[str]) -> None:
         page.wait_for_event("console")
     assert all("Failed to load resource" in each for each in complaints)
     complaints.clear()
-
-
-def test_a_signature_of_nobody_is_refused_in_the_servers_words(
-    visit: Visit, wallet: Wallet, complaints: list[str]
-) -> None:
-    wallet.says = {"personal_sign": f"0x{'11' * 65}"}
-    with visit.page.expect_response(lambda response: response.status == 400) as refused:
-        visit.open(wallet)
-        visit.choose(wallet)
-    visit.reads(refused.value.json()["error"])
-    _is_noted(visit.page, complaints)
-    visit.signs_in_after_all(wallet)
 
 
 def test_a_page_that_became_too_old_says_so_and_loads_itself_again(
@@ -102,18 +57,6 @@ def test_a_page_that_became_too_old_says_so_and_loads_itself_again(
     _is_noted(visit.page, complaints)
     visit.page.get_by_role("button", name="Load the page again").click()
     expect(visit.page.get_by_role("button", name="Load the page again")).to_be_hidden()
-    visit.signs_in_after_all(wallet)
-
-
-def test_the_network_is_gone_and_comes_back(
-    visit: Visit, wallet: Wallet, complaints: list[str]
-) -> None:
-    visit.open(wallet)
-    visit.page.context.set_offline(True)
-    visit.choose(wallet)
-    visit.reads("This service cannot be reached")
-    _is_noted(visit.page, complaints)
-    visit.page.context.set_offline(False)
     visit.signs_in_after_all(wallet)
 
 

@@ -2,37 +2,21 @@
 
 import re
 import secrets
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from django.contrib.auth import login
-from django.http import HttpRequest
-from django.middleware.csrf import get_token
 from django.test import Client, RequestFactory
 
-from accounts import rate_limits, siwe, views
+from accounts import rate_limits, siwe
 from accounts.errors import Refusal
-from accounts.models import Account, Allowance, Session, SignInNonce
-from accounts.sessions import end_all_sessions
-from accounts.siwe import VALID_FOR, spend_nonce
-from accounts.wallets import Wallet
+from accounts.models import Account, Session, SignInNonce
+from accounts.siwe import spend_nonce
 from tests.accounts.concurrency import all_at_once
 from tests.accounts.signers import Signer
-
-
-@pytest.mark.django_db
-def test_a_signature_signs_in() -> None:
-    signer = Signer()
-    answer = signer.sign_in()
-    assert (answer.status_code, answer.json()) == (200, {"next": "/dashboard"})
-    account = Account.objects.get()
-    assert account.address == signer.address
-    assert [key.name for key in account.keys.all()] == ["First key"]
-    assert signer.client.get("/dashboard").status_code == 200
 
 
 @pytest.mark.django_db
@@ -88,19 +72,6 @@ def test_it_leads_to_a_page_of_ours(wanted: object, reached: str) -> None:
 
 
 @pytest.mark.django_db
-def test_who_is_signed_in_is_sent_on() -> None:
-    signer = Signer()
-    signer.sign_in()
-    assert signer.client.get("/sign-in?next=/admin/")["Location"] == "/admin/"
-    assert signer.client.get("/sign-in?next=https://evil.example/")["Location"] == "/dashboard"
-
-
-@pytest.mark.django_db
-def test_a_page_for_accounts_sends_visitors_to_sign_in(client: Client) -> None:
-    assert client.get("/dashboard")["Location"] == "/sign-in?next=/dashboard"
-
-
-@pytest.mark.django_db
 def test_a_disabled_account_cannot_sign_in_and_its_browsers_are_out() -> None:
     signer = Signer()
     signer.sign_in()
@@ -110,39 +81,6 @@ def test_a_disabled_account_cannot_sign_in_and_its_browsers_are_out() -> None:
     assert (answer.status_code, answer.json()["code"]) == (403, "account_disabled")
     assert SignInNonce.objects.count() == 2
     assert not SignInNonce.objects.filter(spent=None).exists()
-
-
-@pytest.mark.django_db
-def test_an_account_that_is_disabled_meanwhile_is_not_signed_in(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    """Whoever disables it has ended its sessions before this one was there."""
-    signer = Signer()
-    signer.sign_in()
-
-    def late(request: HttpRequest, account: Account, **rest: Any) -> None:
-        Account.objects.update(is_active=False)
-        end_all_sessions(account)
-        login(request, account, **rest)
-
-    monkeypatch.setattr(views, "login", late)
-    answer = signer.sign_in()
-    assert (answer.status_code, answer.json()["code"]) == (403, "account_disabled")
-    Account.objects.update(is_active=True)
-    assert signer.client.get("/dashboard").status_code == 302
-    assert not Session.objects.exclude(account=None).exists()
-
-
-@pytest.mark.django_db
-def test_signing_out_makes_the_browser_another_one() -> None:
-    signer = Signer()
-    signer.sign_in()
-    message = signer.message()
-    before = signer.client.cookies["visit"].value
-    signer.client.post("/sign-out", {"csrfmiddlewaretoken": before})
-    assert signer.client.cookies["visit"].value != before
-    answer = signer.show(message, signer.sign(message))
-    assert answer.json()["code"] == "message_refused"
 
 
 @pytest.mark.django_db
@@ -192,64 +130,6 @@ def test_the_dashboard_is_kept_in_no_cache() -> None:
     assert {"no-store", "private", "no-cache"} <= set(kept.split(", "))
 
 
-def _allowed(count: Callable[[], None]) -> int:
-    """How often it may be done until it is refused."""
-    for times in range(1_000):
-        try:
-            count()
-        except Refusal:
-            return times
-    return 1_000
-
-
-@pytest.mark.django_db
-def test_how_often_anything_may_be_tried() -> None:
-    def visitor() -> HttpRequest:
-        return RequestFactory().post("/sign-in")
-
-    one = visitor()
-    get_token(one)
-    assert _allowed(lambda: rate_limits.count_attempt(one)) == 30
-    assert _allowed(lambda: rate_limits.count_attempt(visitor())) == 200 - 31
-    assert _allowed(lambda: rate_limits.count_message(one)) == 200
-    assert _allowed(lambda: rate_limits.count_password(one)) == 30
-    assert _allowed(lambda: rate_limits.count_question(one)) == 20
-    wallet = Wallet(Signer().address)
-    assert _allowed(lambda: rate_limits.count_signed(wallet)) == 30
-    assert Allowance.objects.exists()
-
-
-@pytest.mark.django_db
-def test_nonces_of_before_are_forgotten() -> None:
-    signer = Signer()
-    signer.message()
-    SignInNonce.objects.update(issued=datetime.now(UTC) - 2 * VALID_FOR - timedelta(seconds=2))
-    signer.message()
-    assert SignInNonce.objects.count() == 1
-
-
-@pytest.mark.django_db
-def test_nothing_is_kept_of_who_only_looks(client: Client) -> None:
-    client.get("/sign-in")
-    client.get("/")
-    assert not Session.objects.exists()
-    assert not SignInNonce.objects.exists()
-    assert not Allowance.objects.exists()
-
-
-@pytest.mark.django_db
-def test_attempts_are_limited_for_a_browser(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(rate_limits, "OF_A_BROWSER", 2)
-    signer = Signer()
-    message = signer.message()
-    for _ in range(2):
-        assert signer.show(message, "0x12").status_code == 400
-    answer = signer.show(message, signer.sign(message))
-    assert (answer.status_code, answer.json()["code"]) == (429, "too_many_attempts")
-    assert 0 < int(answer["Retry-After"]) <= 600
-    assert Signer().sign_in().status_code == 200  # another browser of the same network
-
-
 @pytest.mark.django_db
 def test_attempts_are_limited_for_a_network(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(rate_limits, "OF_A_NETWORK", 2)
@@ -258,16 +138,6 @@ def test_attempts_are_limited_for_a_network(monkeypatch: pytest.MonkeyPatch) -> 
     assert Signer().post("/sign-in", {}).json()["code"] == "too_many_attempts"
     elsewhere = Signer(client=Client(enforce_csrf_checks=True, REMOTE_ADDR="203.0.113.7"))
     assert elsewhere.sign_in().status_code == 200
-
-
-@pytest.mark.django_db
-def test_messages_are_limited_for_a_network(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(rate_limits, "OF_A_NETWORK", 2)
-    for _ in range(2):
-        Signer().message()
-    asked = {"address": Signer().address, "chainId": "1"}
-    assert Signer().post("/sign-in/message", asked).status_code == 429
-    assert SignInNonce.objects.count() == 2
 
 
 @pytest.mark.django_db

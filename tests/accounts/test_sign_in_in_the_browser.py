@@ -79,24 +79,6 @@ def test_a_second_click_asks_the_wallet_nothing_twice(visit: Visit, wallet: Wall
     assert wallet.asked == ["eth_requestAccounts"]
 
 
-def test_while_the_wallet_is_asked_the_page_says_so(visit: Visit, wallet: Wallet) -> None:
-    wallet.holds = {"personal_sign"}
-    visit.open(wallet)
-    visit.choose(wallet)
-    button = visit.page.get_by_role("button", name=wallet.name)
-    expect(button).to_have_attribute("aria-busy", "true")
-    expect(button).to_contain_text("Waiting for your signature")
-    visit.reads(f"Open {wallet.name} and sign the message")
-    visit.page.get_by_role("button", name="Stop waiting").click()
-    visit.reads("Stopped.")
-    expect(button).to_be_focused()
-    wallet.goes_on()  # an answer of what was stopped, and nobody listens
-    visit.page.wait_for_timeout(300)
-    visit.reads("Stopped.")
-    assert wallet.in_page("listeners()") == 0
-    visit.signs_in_after_all(wallet)
-
-
 def _another_account(wallet: Wallet) -> None:
     wallet.accounts = [OTHER]
 
@@ -136,52 +118,6 @@ def test_a_change_in_the_wallet_ends_the_attempt_at_once(
     visit.signs_in_after_all(wallet)
 
 
-@pytest.mark.parametrize(("change", "said"), [(each[0], each[2]) for each in CHANGES[:2]])
-def test_a_change_that_the_wallet_does_not_tell_is_seen_before_the_signature_is_used(
-    visit: Visit,
-    wallet: Wallet,
-    change: Callable[[Wallet], None],
-    said: str,
-) -> None:
-    wallet.then = {"personal_sign": lambda: change(wallet)}
-    visit.open(wallet)
-    visit.choose(wallet)
-    visit.reads(said)
-    visit.signs_in_after_all(wallet)
-
-
-def test_the_same_account_told_again_changes_nothing(visit: Visit, wallet: Wallet) -> None:
-    wallet.holds = {"personal_sign"}
-    visit.open(wallet)
-    visit.choose(wallet)
-    visit.reads("sign the message")
-    wallet.tells("accountsChanged", [wallet.accounts[0].upper().replace("X", "x", 1)])
-    wallet.tells("chainChanged", wallet.chain)
-    wallet.goes_on()
-    visit.is_signed_in()
-
-
-def test_of_two_wallets_the_one_chosen_last_signs(
-    visit: Visit, two_wallets: tuple[Wallet, Wallet]
-) -> None:
-    wallet, other_wallet = two_wallets
-    wallet.holds = {"personal_sign"}
-    visit.open(wallet, other_wallet)
-    visit.choose(wallet)
-    visit.reads(f"Open {wallet.name} and sign")
-    other_wallet.holds = {"personal_sign"}
-    visit.choose(other_wallet)
-    visit.reads(f"Open {other_wallet.name} and sign")
-    expect(visit.page.locator("[aria-busy]")).to_have_count(1)
-    wallet.goes_on()
-    visit.page.wait_for_timeout(300)
-    visit.reads(f"Open {other_wallet.name} and sign")
-    assert not Account.objects.exists()
-    other_wallet.goes_on()
-    visit.is_signed_in()
-    assert str(Account.objects.get().address).lower() == other_wallet.accounts[0].lower()
-
-
 @pytest.mark.parametrize(
     ("scheme", "width"), [(a, b) for a in ("light", "dark") for b in (360, 1200, 1920)]
 )
@@ -203,26 +139,3 @@ def test_the_page_fits_whatever_it_says(
         visit.reads(said)
         assert visit.page.evaluate("document.documentElement.scrollWidth") <= width
         pictures.take(visit.page, f"sign-in-{name}-{scheme}-{width}")
-
-
-def test_nothing_jumps_while_one_signs_in(visit: Visit, two_wallets: tuple[Wallet, Wallet]) -> None:
-    wallet, other_wallet = two_wallets
-    visit.page.set_viewport_size({"width": 360, "height": 800})
-    wallet.holds = {"personal_sign"}
-    visit.open(wallet, other_wallet)
-    expect(visit.page.locator(".wallet")).to_have_count(2)
-    before = visit.page.locator(".wallet").last.bounding_box()
-    visit.choose(wallet)
-    visit.reads("sign the message")
-    assert visit.page.locator(".wallet").last.bounding_box() == before
-
-
-def test_the_message_says_what_the_page_promised(visit: Visit, wallet: Wallet) -> None:
-    visit.open(wallet)
-    visit.page.get_by_text("What the message says").click()
-    promised = visit.page.locator("blockquote").inner_text()
-    visit.choose(wallet)
-    visit.is_signed_in()
-    (message,) = wallet.signed
-    assert promised in message
-    assert "Chain ID: 31337\n" in message

@@ -46,34 +46,6 @@ def test_each_is_offered_by_name_and_icon(
     expect(page.get_by_text(NONE)).to_be_hidden()
 
 
-def test_one_that_announces_itself_again_is_offered_once(
-    page: Page, live_server: LiveServer, wallet: Wallet
-) -> None:
-    _open(page, live_server, wallet)
-    expect(page.locator(".wallet")).to_have_count(1)
-    wallet.in_page("announce()")
-    assert _names(page) == [wallet.name]
-
-
-def test_two_of_one_maker_are_both_offered_and_two_of_one_name_told_apart(
-    page: Page, live_server: LiveServer, wallet: Wallet
-) -> None:
-    _open(page, live_server, wallet)
-    expect(page.locator(".wallet")).to_have_count(1)
-    _announce(page, f"{{uuid: 'new', name: 'Twin', rdns: 'test.{wallet.colour}'}}")
-    assert _names(page) == [wallet.name, "Twin"]
-    _announce(page, f"{{uuid: 'other', name: '{wallet.name}', rdns: 'evil\\u202e.example'}}")
-    _announce(page, "{uuid: 'third', name: 'Twin', rdns: 7}")
-    assert _names(page) == [
-        f"{wallet.name} (test.{wallet.colour})",
-        f"Twin (test.{wallet.colour})",
-        f"{wallet.name} (evil .example)",
-        "Twin",
-    ]
-    page.locator(".wallet").first.click()
-    expect(page.get_by_role("heading", name="Your first call")).to_be_visible()
-
-
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [360, 1200])
 def test_none_is_a_sentence_with_what_to_do(
@@ -89,26 +61,6 @@ def test_none_is_a_sentence_with_what_to_do(
     pictures.take(page, f"sign-in-none-{scheme}-{width}")
 
 
-def test_a_late_one_appears_by_itself(page: Page, live_server: LiveServer, wallet: Wallet) -> None:
-    wallet.place = "late"
-    _open(page, live_server, wallet)
-    expect(page.get_by_text(NONE)).to_be_visible()
-    wallet.in_page("announce()")
-    expect(page.get_by_text(NONE)).to_be_hidden()
-    page.get_by_role("button", name=wallet.name).click()
-    expect(page.get_by_role("heading", name="Your first call")).to_be_visible()
-
-
-def test_looking_again_finds_what_was_installed_since(page: Page, live_server: LiveServer) -> None:
-    page.goto(f"{live_server.url}/sign-in")
-    page.get_by_role("button", name="Look again").click()
-    expect(page.get_by_text(NONE)).to_be_visible()
-    page.evaluate("window.ethereum = {request: async () => []}")
-    page.get_by_role("button", name="Look again").click()
-    expect(page.get_by_role("button", name="Wallet of this browser")).to_be_visible()
-    expect(page.get_by_text(NONE)).to_be_hidden()
-
-
 def test_one_that_does_not_announce_itself_is_found_and_signs(
     page: Page, live_server: LiveServer, wallet: Wallet
 ) -> None:
@@ -116,28 +68,6 @@ def test_one_that_does_not_announce_itself_is_found_and_signs(
     _open(page, live_server, wallet)
     page.get_by_role("button", name="Wallet of this browser").click()
     expect(page.get_by_role("heading", name="Your first call")).to_be_visible()
-
-
-def test_the_nameless_one_gives_way_to_one_that_says_who_it_is(
-    page: Page, live_server: LiveServer, wallet: Wallet
-) -> None:
-    wallet.place = "window.ethereum"
-    _open(page, live_server, wallet)
-    nameless = page.get_by_role("button", name="Wallet of this browser")
-    nameless.focus()
-    wallet.in_page("announce()")
-    expect(nameless).to_have_count(0)
-    expect(page.get_by_role("button", name=wallet.name)).to_be_focused()
-
-
-def test_beside_one_that_announces_itself_window_ethereum_is_not_offered(
-    page: Page, live_server: LiveServer, two_wallets: tuple[Wallet, Wallet]
-) -> None:
-    wallet, other_wallet = two_wallets
-    other_wallet.place = "window.ethereum"
-    _open(page, live_server, wallet, other_wallet)
-    page.wait_for_timeout(600)
-    assert _names(page) == [wallet.name]
 
 
 @pytest.mark.parametrize(
@@ -160,9 +90,6 @@ def test_a_hostile_name_is_only_text(
     assert page.title() == "Sign in · Tacitus"
     page.set_viewport_size({"width": 360, "height": 800})
     assert page.evaluate("document.documentElement.scrollWidth") <= 360
-
-
-SCRIPT = "<svg xmlns='http://www.w3.org/2000/svg' onload='alert(1)'><script>alert(1)</script></svg>"
 
 
 @pytest.mark.parametrize(
@@ -193,16 +120,6 @@ def test_a_hostile_or_broken_icon_is_a_letter(
     assert [each for each in asked if not each.startswith(("data:image/", live_server.url))] == []
 
 
-def test_a_picture_with_a_script_is_only_a_picture(page: Page, live_server: LiveServer) -> None:
-    asked: list[str] = []
-    page.on("dialog", lambda dialog: asked.append(dialog.message))
-    page.goto(f"{live_server.url}/sign-in")
-    icon = f"data:image/svg+xml,{SCRIPT}"
-    _announce(page, json.dumps({"uuid": "1", "name": "walnut", "icon": icon, "rdns": "a.b"}))
-    page.wait_for_timeout(200)
-    assert asked == []
-
-
 @pytest.mark.parametrize(
     ("info", "provider"),
     [
@@ -221,25 +138,6 @@ def test_an_announcement_that_cannot_be_read_is_none(
     _announce(page, info, provider)
     expect(page.get_by_text(NONE)).to_be_visible()
     assert _names(page) == []
-
-
-@pytest.mark.parametrize(
-    ("provider", "said"),
-    [
-        ("{request() { throw new Error('at once') }}", "It says: “at once”"),
-        ("{request: async () => { throw null }}", "does not say why"),
-        ("{request: async () => { throw {get code() { throw 1 }} }}", "does not say why"),
-        ("{request: async () => { throw {message: {toString: 1}} }}", "does not say why"),
-        ("{request: () => 5}", "is not understood"),
-    ],
-)
-def test_a_trap_of_a_provider_is_a_sentence(
-    page: Page, live_server: LiveServer, provider: str, said: str
-) -> None:
-    page.goto(f"{live_server.url}/sign-in")
-    _announce(page, "{uuid: '1', name: 'Walnut', rdns: 'a.b'}", provider)
-    page.get_by_role("button", name="Walnut").click()
-    expect(page.locator(".said")).to_contain_text(said)
 
 
 def test_a_crowd_of_wallets_is_cut(page: Page, live_server: LiveServer) -> None:

@@ -4,10 +4,8 @@ from typing import Any
 
 import pytest
 from django.conf import LazySettings
-from django.db import OperationalError
 
 from accounts.models import Allowance
-from queries import intake
 from queries.models import Batch, Query
 from tests.queries.api.served_api import (
     HERE,
@@ -39,33 +37,6 @@ def test_an_account_has_so_many_in_a_day(settings: LazySettings) -> None:
     assert _three_facts(make_key(OTHER_WALLET)).status_code == 200
     assert _three_facts(make_key(WALLET)).status_code == 429  # whichever of its keys it shows
     assert (Batch.objects.count(), Query.objects.count()) == (3, 3)
-
-
-def test_what_is_refused_or_came_before_is_not_counted(settings: LazySettings) -> None:
-    settings.FACTS_PER_DAY = 5
-    key = make_key()
-    for _ in range(4):
-        assert _three_facts(key, **{"idempotency-key": "one"}).status_code == 200
-    assert _three_facts(key).status_code == 429
-    assert submit(key, account_batch({"slots": ["0x1", "0x2"]})).status_code == 200
-    assert submit(key, account_batch({"slots": ["0x3"]})).status_code == 429
-
-
-def test_what_could_not_be_stored_is_not_counted(
-    settings: LazySettings, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Whoever is told to come again would find the day's spent."""
-    settings.FACTS_PER_DAY = 3
-    key = make_key()
-
-    def full() -> None:
-        raise OperationalError("database or disk is full")
-
-    with monkeypatch.context() as patched:
-        patched.setattr(intake, "ready_to_insert", lambda _: full)
-        assert _three_facts(key).status_code == 503
-    assert not Batch.objects.exists()
-    assert _three_facts(key).status_code == 200
 
 
 def test_a_batch_of_more_than_a_day_has_is_told_so(settings: LazySettings) -> None:

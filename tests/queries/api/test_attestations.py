@@ -101,23 +101,6 @@ def test_only_what_a_query_waits_for_is_kept(block: int, code: str) -> None:
     assert Attestation.objects.exists() is not code.startswith(("a", "b"))
 
 
-def test_before_any_head_was_seen_nothing_is_plausible() -> None:
-    answer = give(word())
-    assert refused(answer) == (400, "block_beyond_head", "block")
-    assert answer.json()["retryable"] is True
-
-
-def test_a_body_is_bounded_before_it_is_read() -> None:
-    assert refused(give(word() | {"more": 2_000 * "x"}))[1] == "body_too_large"
-
-
-def test_a_network_has_so_many_requests_a_minute() -> None:
-    with patch("queries.api.attestation_views.A_MINUTE", 2):
-        answers = [give({}), Client().get("/attestations/wanted"), give(word())]
-    assert [answer.status_code for answer in answers] == [400, 200, 429]
-    assert int(answers[2]["Retry-After"]) <= 60
-
-
 def test_what_is_waited_for_is_told_newest_first() -> None:
     make_key()
     wait_for(7, BLOCK, 9)

@@ -7,7 +7,7 @@ import pytest
 from django.test import Client
 
 from queries.models import Batch
-from tests.queries.api.served_api import HERE, LIMITS, make_key, submit
+from tests.queries.api.served_api import HERE, LIMITS, make_key
 from tests.queries.schema.example_batches import SPECIFICATION
 
 pytestmark = [pytest.mark.django_db, pytest.mark.urls(HERE)]
@@ -58,21 +58,6 @@ def test_a_body_that_is_too_large_is_not_read() -> None:
     assert (answer.status_code, answer.json()["code"]) == (413, "body_too_large")
     with pytest.raises(AssertionError, match="the body was read"):
         submit_stream(Unread(), LIMITS.body_bytes)
-
-
-def test_where_no_body_is_taken_none_is_read_or_minded() -> None:
-    """Refused with the endpoint's own words, of which its description has all."""
-    answer = submit_stream(Unread(), 10**9, "/webhook-deliveries/x/replay")
-    assert (answer.status_code, answer.json()["code"]) == (404, "delivery_unknown")
-
-
-@pytest.mark.parametrize("coding", ["gzip", "br", "GZIP", "identity, gzip"])
-def test_a_compressed_body_is_asked_for_plain(coding: str) -> None:
-    answer = submit(make_key(), SPECIFICATION, **{"content-encoding": coding})
-    told = answer.json()
-    assert (answer.status_code, told["code"]) == (415, "content_type_unsupported")
-    assert told["path"] == "Content-Encoding"
-    assert submit(make_key(), SPECIFICATION, **{"content-encoding": "identity"}).status_code == 200
 
 
 def test_a_body_that_ends_early_is_refused() -> None:

@@ -47,12 +47,6 @@ def test_the_same_key_with_another_batch_is_a_conflict() -> None:
 
 
 @pytest.mark.django_db
-def test_without_a_key_each_is_a_batch_of_its_own() -> None:
-    key = make_key()
-    assert submitted(key, LEGACY) != submitted(key, LEGACY)
-
-
-@pytest.mark.django_db
 def test_anothers_key_is_another() -> None:
     first = submitted(make_key(), LEGACY, **KEY)
     assert submitted(make_key(OTHER_WALLET), SPECIFICATION, **KEY) != first
@@ -64,13 +58,6 @@ def test_another_text_is_no_key(text: str) -> None:
     answer = submit(make_key(), SPECIFICATION, **{"idempotency-key": text})
     assert (answer.status_code, answer.json()["code"]) == (400, "idempotency_key_malformed")
     assert not Batch.objects.exists()
-
-
-@pytest.mark.django_db
-def test_the_longest_key() -> None:
-    key = make_key()
-    longest = {"idempotency-key": "!" + 253 * "k" + "~"}
-    assert submitted(key, SPECIFICATION, **longest) == submitted(key, SPECIFICATION, **longest)
 
 
 @pytest.mark.django_db(transaction=True)

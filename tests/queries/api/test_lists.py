@@ -3,14 +3,10 @@
 from typing import Any
 
 import pytest
-from django.test import Client
 
 from queries.statuses import BatchStatus
 from tests.queries.api.served_api import (
     HERE,
-    OTHER_WALLET,
-    ROUTES,
-    SEPOLIA,
     ask,
     make_key,
     submitted,
@@ -25,19 +21,6 @@ ADDRESS = "/batch-queries"
 def ids(answer: Any) -> list[str]:
     assert answer.status_code == 200, answer.text
     return [each["internalId"] for each in answer.json()["batches"]]
-
-
-@pytest.mark.django_db
-def test_ones_own_newest_first() -> None:
-    key = make_key()
-    mine = [submitted(key, SPECIFICATION) for _ in range(3)]
-    submitted(make_key(OTHER_WALLET), SPECIFICATION)
-    answer = ask(make_key(), ADDRESS)  # another key of the same account
-    assert ids(answer) == sorted(mine, reverse=True)
-    assert answer.json()["cursor"] is None
-    told = answer.json()["batches"][0]
-    assert (told["queryStatus"], told["status"]) == ("IN_PROGRESS", "RECEIVED")
-    assert "queries" not in told
 
 
 @pytest.mark.django_db
@@ -85,22 +68,3 @@ def test_a_parameter_of_no_use_is_named(name: str, value: str) -> None:
     answer = ask(make_key(), ADDRESS, **{name: value})
     told = answer.json()
     assert (answer.status_code, told["code"], told["path"]) == (400, "parameter_malformed", name)
-
-
-@pytest.mark.no_database
-def test_connections_are_for_everyone() -> None:
-    answer = Client().get("/chain-connections")
-    assert answer.status_code == 200
-    connections = answer.json()["connections"]
-    ids = [(each["originChainId"], each["destinationChainId"]) for each in connections]
-    assert ids == [
-        ("10", "10"),
-        ("10", "11155111"),
-        ("11155111", "10"),
-        ("11155111", "11155111"),
-    ]
-    sepolia = {"name": "Sepolia", "aliases": list(ROUTES.chains[SEPOLIA].aliases)}
-    assert connections[-1]["origin"] == connections[-1]["destination"] == sepolia
-    assert connections[-1]["registry"] == ROUTES.registries[SEPOLIA, SEPOLIA].address
-    assert connections[-1]["kind"] == ROUTES.registries[SEPOLIA, SEPOLIA].kind
-    assert all(each.keys() == connections[0].keys() for each in connections)

@@ -5,7 +5,6 @@ import re
 from typing import Any
 
 import pytest
-from django.conf import settings
 from django.test import Client
 
 from accounts import errors as general
@@ -13,11 +12,8 @@ from explorer.urls import API_PATHS
 from queries import errors
 from queries.api.endpoints import ENDPOINTS
 from queries.api.examples import ANSWERS
-from queries.api.openapi import DESCRIBED_HEADERS as DESCRIBED
 from queries.chain.local_node import LocalNode
 from queries.models import Query
-from queries.proving.header_fields import HeaderField
-from queries.proving.witnesses import AccountField
 from queries.statuses import BatchStatus, StepName
 from tests.queries.api.json_schema import Schemas
 from tests.queries.api.served_api import HERE, ask, make_key, submit, submitted
@@ -26,7 +22,6 @@ from tests.queries.api.worked_batches import run_steps, send_transaction, set_st
 from tests.queries.schema.example_batches import LEGACY, SPECIFICATION
 
 pytestmark = pytest.mark.urls(HERE)
-LIMITS_OF_KEYS = {"RateLimit-Limit", "RateLimit-Remaining", "RateLimit-Reset"}
 
 
 def document() -> dict[str, Any]:
@@ -39,16 +34,6 @@ def document() -> dict[str, Any]:
 def faults(value: object, name: str) -> list[str]:
     told = document()
     return Schemas(told).faults(value, told["components"]["schemas"][name], name)
-
-
-@pytest.mark.no_database
-def test_its_head() -> None:
-    told = document()
-    assert told["openapi"] == "3.1.0"
-    assert told["info"]["version"] == settings.VERSION
-    assert told["servers"] == [{"url": "http://testserver"}]
-    named = [each["operationId"] for path in told["paths"].values() for each in path.values()]
-    assert len(set(named)) == len(named)
 
 
 @pytest.mark.no_database
@@ -67,23 +52,6 @@ def test_it_has_every_address_and_method_and_no_other() -> None:
         assert refused.status_code == 405
         allowed = set(refused["Allow"].split(", ")) - {"HEAD"}
         assert allowed == {method.upper() for method in operations}
-
-
-@pytest.mark.django_db
-def test_it_tells_the_headers_of_answers() -> None:
-    for path, operations in document()["paths"].items():
-        for method, operation in operations.items():
-            for answer in (Client().generic(method.upper(), path), Client().put(path)):
-                told = operation["responses"][str(answer.status_code)]["headers"]
-                assert DESCRIBED & set(answer.headers) == set(told) - LIMITS_OF_KEYS
-
-
-@pytest.mark.django_db
-def test_it_says_where_a_key_is_needed() -> None:
-    for path, operations in document()["paths"].items():
-        for method, operation in operations.items():
-            answer = Client().generic(method.upper(), path)
-            assert (answer.status_code == 401) is bool(operation["security"]), path
 
 
 NOT_OF_THE_API = {
@@ -188,22 +156,6 @@ def test_real_answers_about_what_is_proven_fit_it(shared_node: LocalNode) -> Non
 
 
 @pytest.mark.django_db
-def test_no_answer_is_kept_in_a_cache(shared_node: LocalNode) -> None:
-    """What is there, and the refusal of whoever has no key."""
-    with things_to_ask_for(shared_node) as things:
-        for endpoint in ENDPOINTS:
-            told, stranger = things.answer_of(endpoint), things.answer_of(endpoint, "none")
-            assert told.status_code == 200, endpoint.name
-            assert stranger.status_code == (401 if endpoint.needs_key else 200), endpoint.name
-            for answer in (told, stranger):
-                answer.getvalue()  # closes the proof's file
-                kept = set(answer["Cache-Control"].split(", "))
-                # The description is the same to everyone, and asked for anew.
-                public = endpoint.path == "/openapi.json"
-                assert kept >= {"no-cache" if public else "no-store"}, endpoint.name
-
-
-@pytest.mark.django_db
 def test_every_parameter_is_read() -> None:
     """A value that the schema forbids is refused, naming the parameter; its default is not."""
     key = make_key()
@@ -218,27 +170,3 @@ def test_every_parameter_is_read() -> None:
             if default is not None:
                 answer = ask(key, path, **{"batchQueryId": "x", each["name"]: default})
                 assert answer.json().get("path") != each["name"]
-
-
-@pytest.mark.no_database
-def test_the_page_tells_the_same(client: Client) -> None:
-    answer = client.get("/docs/api")
-    assert answer.status_code == 200
-    text = answer.text
-    for path, operations in document()["paths"].items():
-        for method, operation in operations.items():
-            assert f"<code>{method.upper()} {path}</code>" in text
-            for each in operation["parameters"]:
-                assert f"<code>{each['name']}</code>" in text
-    for code in known_codes():
-        assert f'id="{code}"' in text
-    contents = re.findall(r'href="#(\w+)"', text.partition('class="contents"')[2].split("</ul>")[0])
-    assert contents == re.findall(r'<h2 id="(\w+)"', text)
-    for name in (*HeaderField.__members__, *AccountField.__members__):
-        assert re.search(rf"\b{name}\b", text)
-    assert set(re.findall(r'href="#(\w+)"', text)) - {"content"} <= set(
-        re.findall(r'id="(\w+)"', text)
-    )
-    assert not re.findall(r"<script(?![^>]*src=\"/static/)", text)
-    assert f"{settings.REQUESTS_PER_MINUTE} requests" in text
-    assert "at most 200,000 bytes, 600 blocks, 600 accounts and" in text

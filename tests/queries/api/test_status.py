@@ -61,23 +61,6 @@ def test_whoever_has_a_key_may_read_it() -> None:
 
 
 @pytest.mark.parametrize(
-    "batch_id",
-    ["01J2VM6JSA6VKKZ0ENWGYYPR18", "", "x", "\x00", "01j2vm6jsa6vkkz0enwgyypr18", 10_000 * "0",
-     "8" + 25 * "0", "é", "' OR 1=1", "01J2VM6JSA6VKKZ0ENWGYYPR18\n"],
-)  # fmt: skip
-def test_an_unknown_id_is_told_as_clients_compare_it(batch_id: str) -> None:
-    submitted(make_key(), SPECIFICATION)
-    answer = status(make_key(), batch_id)
-    told = answer.json()
-    assert answer.status_code == 404
-    assert told["error"] == "No query found"
-    assert (told["code"], told["path"], told["retryable"]) == (
-        "batch_unknown", "batchQueryId", False,
-    )  # fmt: skip
-    assert len(told["detail"]) < 200
-
-
-@pytest.mark.parametrize(
     ("parameters", "path", "code"),
     [
         ({}, "batchQueryId", "missing_field"),
@@ -91,29 +74,6 @@ def test_a_parameter_of_no_use_is_named(parameters: dict[str, str], path: str, c
     answer = ask(make_key(), ADDRESS, **parameters)
     told = answer.json()
     assert (answer.status_code, told["code"], told["path"]) == (400, code, path)
-
-
-def test_a_new_batch_has_begun_its_first_step() -> None:
-    key = make_key()
-    told = status(key, submitted(key, LEGACY)).json()
-    header, balance, slot = told["queries"]
-    first = {
-        "step": "INITIAL_STATE", "status": "IN_PROGRESS", "started": told["submitted"],
-        "completed": None, "transactionHash": None, "transactionBlock": None, "gasUsed": None,
-        "error": None,
-    }  # fmt: skip
-    nothing = {"status": None, "started": None, "transactionHash": None}
-    for query in (header, balance, slot):
-        assert query["steps"][0] == first
-        assert all(nothing.items() <= step.items() for step in query["steps"][1:])
-        assert [step["step"] for step in query["steps"]] == StepName.values[: len(query["steps"])]
-    assert [len(query["steps"]) for query in (header, balance, slot)] == [3, 4, 4]
-    assert (header["header"], header["account"]) == (["PARENT_HASH"], None)
-    assert (balance["selector"], balance["props"]) == ("block:5186021", ["BALANCE"])
-    assert balance["account"] == "0xd8dA6BF26964aF9D7eEd9e03E53415D37aA96045"
-    assert (slot["selector"], slot["block"]) == ("timestamp:1703799420", None)
-    assert slot["slots"] == [f"0x{1:064x}"]
-    assert (told["fee"], told["spent"], told["nextQuery"], told["ended"]) == ("0", "0", None, None)
 
 
 def test_a_step_tells_its_times_and_its_transaction() -> None:
@@ -133,31 +93,6 @@ def test_a_step_tells_its_times_and_its_transaction() -> None:
     assert mined.items() <= header.items()
     assert mined.items() <= account.items()
     assert blockhash["transactionHash"] is None
-
-
-def test_a_transaction_that_is_not_mined_shows_the_newest_that_was_sent() -> None:
-    key = make_key()
-    batch_id = submitted(key, SPECIFICATION)
-    send_transaction(batch_id, mined=False)
-    (query,) = status(key, batch_id).json()["queries"]
-    sent = {"transactionHash": HASHES[1], "transactionBlock": None, "gasUsed": None}
-    assert sent.items() <= query["steps"][2].items()
-
-
-def test_values_are_told_once_the_batch_is_done() -> None:
-    key = make_key()
-    batch_id = submitted(key, LEGACY)
-    words = [{"PARENT_HASH": 64 * "a"}, {"BALANCE": f"{2**256 - 1:064x}"}, {f"{1:064x}": 64 * "0"}]
-    for place, values in enumerate(words):
-        Query.objects.filter(batch=batch_id, place=place).update(values=values)
-    set_status(batch_id, BatchStatus.IN_PROGRESS)
-    assert {each["values"] for each in status(key, batch_id).json()["queries"]} == {None}
-    set_status(batch_id, BatchStatus.DONE)
-    assert [each["values"] for each in status(key, batch_id).json()["queries"]] == [
-        {"PARENT_HASH": "0x" + 64 * "a"},
-        {"BALANCE": "0x" + 64 * "f"},
-        {f"0x{1:064x}": "0x" + 64 * "0"},
-    ]
 
 
 def test_the_query_that_fails_tells_so_at_the_step_that_it_did_not_complete() -> None:

@@ -2,17 +2,15 @@
 
 import json
 import re
-from datetime import timedelta
 from typing import Any
 
 import pytest
 from django.conf import LazySettings
 from django.db import DatabaseError, connection
 from django.test import Client
-from django.utils import timezone
 
 from accounts.models import Account
-from queries.models import Batch, ChainRecord, Query
+from queries.models import Batch
 from tests.queries.api.served_api import (
     HERE,
     OPTIMISM,
@@ -51,41 +49,6 @@ def test_what_existing_clients_send(body: str, kind: str, place: str) -> None:
     assert Batch.objects.get().id == told["internalId"]
 
 
-def test_what_is_asked_stands_in_rows() -> None:
-    submitted(make_key(), LEGACY)
-    held = Batch.objects.get()
-    assert (held.destination, held.status, int(held.fee, 16)) == (SEPOLIA, "RECEIVED", 0)
-    assert str(held.owner) == WALLET
-    assert held.webhook_url == "https://example.org/hook"
-    assert held.webhook_headers == [["Content-Type", "application/json"]]
-    assert held.look_again == held.submitted
-    header, balance, slot = held.queries.order_by("place")
-    assert [each.place for each in (header, balance, slot)] == [0, 1, 2]
-    assert {each.source for each in (header, balance, slot)} == {SEPOLIA}
-    assert (header.block, header.header_fields, header.account) == (5186021, 1, "")
-    assert (balance.block, balance.account, balance.props) == (5186021, WALLET, 0b10)
-    assert (slot.block, slot.timestamp, slot.props) == (None, 1703799420, 0)
-    assert slot.slots == [f"{1:064x}"]
-    assert slot.account == "0x69030ef8C2744b37a096fAf2A4C78B4dAec1308b"
-    for each in (header, balance, slot):
-        assert each.initial_state_began == held.submitted
-        assert each.initial_state_completed is None
-
-
-def test_a_name_is_kept_as_one() -> None:
-    submitted(make_key(), account_batch(BALANCE, "vitalik.eth"))
-    query = Query.objects.get()
-    assert (query.name, query.account, query.header_fields) == ("vitalik.eth", "", 0)
-
-
-def test_an_alias_is_the_chain_it_stands_for() -> None:
-    body = batch(
-        {"SN_SEPOLIA": {"block:5": {"header": ["NONCE"]}}}, destinationChainId="10", fee="1"
-    )
-    submitted(make_key(), body)
-    assert (Batch.objects.get().destination, Query.objects.get().source) == (OPTIMISM, SEPOLIA)
-
-
 def test_what_is_probably_a_mistake_is_told() -> None:
     wrong = ADDRESS.replace("d8da", "D8da")
     answer = submit(make_key(), account_batch(BALANCE, wrong) | {"version": 1})
@@ -93,18 +56,6 @@ def test_what_is_probably_a_mistake_is_told() -> None:
     assert unknown["sentence"] == 'Fields that are not known here were ignored: "version".'
     assert capitals["path"] == f"data.11155111.block:5.accounts.{wrong}"
     assert Batch.objects.get().warnings == [unknown, capitals]
-
-
-@pytest.mark.parametrize("kind", ["", "application/json", "APPLICATION/JSON;charset=UTF-8",
-                                  "application/vnd.tacitus+json"])  # fmt: skip
-def test_a_kind_of_json_is_taken(kind: str) -> None:
-    answer = Client().post(
-        "/submit-batch-query",
-        SPECIFICATION,
-        content_type=kind,
-        headers={"api-key": make_key()},
-    )
-    assert answer.status_code == 200, answer.text
 
 
 @pytest.mark.parametrize("free", [True, False])
@@ -138,18 +89,6 @@ def test_a_block_beyond_the_last_head_is_told_with_the_latest_that_works(
     assert told["path"] == f"data.SN_SEPOLIA.{selector}"
     assert not Batch.objects.exists()
     submitted(key, block_batch({"header": ["NONCE"]}, latest))
-
-
-@pytest.mark.parametrize("selector", ["block:400", "timestamp:8600"])
-def test_a_block_may_be_a_little_above_the_head(selector: str) -> None:
-    record_head(SEPOLIA, number=100, timestamp=5_000)
-    submitted(make_key(), block_batch({"header": ["NONCE"]}, selector))
-
-
-def test_a_head_that_was_seen_long_ago_decides_nothing() -> None:
-    record_head(SEPOLIA, number=100, timestamp=5_000)
-    ChainRecord.objects.update(recorded=timezone.now() - timedelta(seconds=61))
-    submitted(make_key(), block_batch({"header": ["NONCE"]}, "block:9999"))
 
 
 def test_without_a_head_whatever_can_be_kept_is_accepted() -> None:

@@ -3,7 +3,7 @@
 import random
 from collections.abc import Callable
 from itertools import accumulate
-from typing import Any, cast
+from typing import cast
 
 import pytest
 
@@ -77,42 +77,9 @@ def test_the_block_is_found_in_few_questions(pace: str) -> None:
     assert max(questions) < 40
 
 
-@pytest.mark.parametrize("pace", PACES)
-def test_early_blocks_are_not_needed(pace: str) -> None:
-    """Nodes may have dropped them (EIP-4444)."""
-    rng = random.Random(pace)  # noqa: S311
-    times = list(accumulate((PACES[pace](rng, number) for number in range(BLOCKS)), initial=BEGIN))
-    chain = _Chain(times)
-    chain.first = BLOCKS // 2
-    for seconds in (times[chain.first], times[chain.first + 5], times[-1] - 1):
-        last, after = chain.last_block_at(seconds, chain.head())
-        assert last.timestamp <= seconds < after.timestamp
-        assert after.number == last.number + 1
-    with pytest.raises(BlockUnknown, match=f"block {chain.first:,}, of .* is the earliest one"):
-        chain.last_block_at(times[chain.first] - 1, chain.head())
-
-
 def test_a_chain_whose_times_go_back_is_told() -> None:
     times = [BEGIN + 12 * number for number in range(1000)]
     lying = [*times[:400], *([BEGIN + 10**6] * 200), *times[600:]]
     chain = _Chain(lying)
     with pytest.raises(NodesLie, match="The nodes say that block 499"):
         chain.last_block_at(times[500], chain.head())
-
-
-def test_a_parent_that_is_younger_than_the_time_is_told() -> None:
-    class Forked(_Chain):
-        def header_of(self, block_hash: bytes) -> Header:
-            block: Any = super().header_of(block_hash)
-            if block.number == 5:
-                block.timestamp += 10**6
-            return cast("Header", block)
-
-        def header(self, number: int) -> Header:
-            block: Any = super().header(number)
-            block.parent_hash = (5).to_bytes(32, "big")
-            return cast("Header", block)
-
-    chain = Forked([BEGIN + 12 * number for number in range(100)])
-    with pytest.raises(NodesLie, match="do not agree"):
-        chain.last_block_at(BEGIN + 12 * 50, chain.head())

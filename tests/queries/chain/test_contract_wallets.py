@@ -3,12 +3,10 @@
 from dataclasses import dataclass
 
 import pytest
-from eth_abi.abi import encode
 from eth_account import Account
 
-from accounts.wallets import LONGEST_SIGNATURE, WalletAnswer
+from accounts.wallets import WalletAnswer
 from queries.chain.local_node import LocalNode
-from queries.chain.solidity import call_data, load_artifact
 from queries.chain.wallets import ask_wallet
 from queries.routes import Chain, NodeAddress
 from tests.queries.contracts.wallets import (
@@ -79,13 +77,6 @@ def test_a_wallet_accepts_what_its_owner_signed(ask: Asking, owned: str) -> None
     assert ask(owned, b"") is REFUSED
 
 
-@pytest.mark.parametrize("length", [0, 1, 31, 32, 33, LONGEST_SIGNATURE])
-def test_a_signature_may_be_of_any_length_up_to_the_longest(
-    ask: Asking, willing: str, length: int
-) -> None:
-    assert ask(willing, bytes(length)) is ACCEPTED
-
-
 @pytest.mark.parametrize(
     "answer",
     [
@@ -126,10 +117,6 @@ def test_a_wallet_that_burns_all_gas_writes_or_takes_it_for_a_trial_does_not_acc
     assert ask(deploy_wallet(shared_node, name), SIGNED) is REFUSED
 
 
-def test_a_wallet_may_work_hard(ask: Asking, shared_node: LocalNode) -> None:
-    assert ask(deploy_wallet(shared_node, "CostlyWallet"), SIGNED) is ACCEPTED
-
-
 @pytest.mark.parametrize(
     "address", [NOBODY, OWNER.address, f"0x{0:040x}", f"0x{1:040x}", f"0x{4:040x}"]
 )
@@ -149,49 +136,11 @@ def test_a_wallet_that_is_not_made_yet_accepts_and_is_not_made(ask: Asking, make
     assert maker.node.rpc.ask("eth_getCode", maker.wallet, "latest") == "0x"
 
 
-def test_a_wallet_that_is_made_already_accepts(ask: Asking, maker: Maker) -> None:
-    maker.node.send(maker.address, maker.making())
-    assert ask(maker.wallet, SIGNED) is ACCEPTED
-    assert ask(maker.wallet, maker.sign(SIGNED)) is ACCEPTED
-    assert ask(maker.wallet, maker.sign(bytes(65))) is REFUSED
-
-
-def test_a_factory_may_return_a_megabyte(ask: Asking, maker: Maker) -> None:
-    assert ask(maker.wallet, maker.sign(SIGNED, "makeAndReturnMuch")) is ACCEPTED
-
-
 @pytest.mark.parametrize("function", ["makeElsewhere", "makeAndRevert", "makeAndBurn", "nothing"])
 def test_a_factory_that_does_not_make_this_wallet_does_not_help(
     ask: Asking, maker: Maker, function: str
 ) -> None:
     assert ask(maker.wallet, maker.sign(SIGNED, function)) is NO_CONTRACT
-
-
-def test_a_wrong_factory_does_not_help(ask: Asking, maker: Maker, willing: str) -> None:
-    for factory in (NOBODY, maker.wallet, willing, deploy_wallet(maker.node, "Factory")):
-        assert ask(maker.wallet, wrapped(factory, maker.making(), SIGNED)) is NO_CONTRACT
-
-
-def test_a_wallet_may_be_prepared_and_is_asked_before(ask: Asking, shared_node: LocalNode) -> None:
-    """One that burns its gas until then leaves enough to prepare it."""
-    wallet = deploy_wallet(shared_node, "OpenableWallet")
-    opening, closing = (call_data("set(bool)", value) for value in (True, False))
-    assert ask(wallet, wrapped(wallet, opening, b"")) is ACCEPTED
-    assert ask(wallet, wrapped(wallet, closing, b"")) is REFUSED
-    shared_node.send(wallet, opening)
-    assert ask(wallet, wrapped(wallet, closing, b"")) is ACCEPTED
-
-
-def test_a_factory_that_burns_its_gas_leaves_the_wallet_its_own(ask: Asking, maker: Maker) -> None:
-    making = call_data("makeCostly(bytes32)", DIGEST)
-    wallet = f"0x{maker.node.call(maker.address, making)[-20:].hex()}"
-    assert ask(wallet, wrapped(maker.address, making, b"")) is ACCEPTED
-
-
-def test_a_wrapper_in_a_wrapper_is_not_opened(ask: Asking, maker: Maker, owned: str) -> None:
-    for wallet in (maker.wallet, owned):
-        assert ask(wallet, maker.sign(SIGNED)) is ACCEPTED
-        assert ask(wallet, maker.sign(maker.sign(SIGNED))) is REFUSED
 
 
 def _words(*words: int | bytes, factory: int = 1) -> bytes:
@@ -227,12 +176,6 @@ MALFORMED = {
 }
 
 
-def test_a_wrapper_of_parts_that_end_where_it_ends_is_whole(ask: Asking, willing: str) -> None:
-    assert ask(willing, _words(96, 160, PARTS) + WRAPPER_END) is ACCEPTED
-    assert ask(willing, _words(160, 160, PARTS) + WRAPPER_END) is ACCEPTED
-    assert ask(willing, _words(96, 160, 96, 7, 32, 7) + WRAPPER_END) is ACCEPTED
-
-
 @pytest.mark.parametrize("kind", MALFORMED)
 def test_a_malformed_wrapper_is_refused_whatever_the_wallet_says(
     ask: Asking, willing: str, kind: str
@@ -247,19 +190,3 @@ def test_a_wrapper_cut_off_anywhere_is_refused(ask: Asking, willing: str) -> Non
     padding = 31
     answers = [ask(willing, content[:end] + WRAPPER_END) for end in range(len(content) + 1)]
     assert answers == (len(content) - padding) * [REFUSED] + (padding + 1) * [ACCEPTED]
-
-
-def test_a_wrappers_end_is_its_last_word(ask: Asking, owned: str) -> None:
-    whole = wrapped(NOBODY, b"", SIGNED)
-    assert ask(owned, whole) is ACCEPTED
-    for end in (WRAPPER_END[:-1] + b"\x93", b"\x65" + WRAPPER_END[1:], WRAPPER_END + b"\0", b""):
-        assert ask(owned, whole.removesuffix(WRAPPER_END) + end) is REFUSED
-
-
-def test_the_trial_wallet_accepts_where_nobody_asks(shared_node: LocalNode) -> None:
-    """So that its refusal above tells of who asked."""
-    code = load_artifact("SignatureCheck").bytecode
-    wallet = bytes.fromhex(deploy_wallet(shared_node, "TrialWallet")[2:])
-    data = code + encode(["address", "bytes32", "bytes"], [wallet, DIGEST, b""])
-    call = {"from": f"0x{0:040x}", "data": f"0x{data.hex()}"}
-    assert int(shared_node.rpc.ask("eth_call", call, "latest"), 16) == 1

@@ -7,27 +7,21 @@ from typing import Any
 import pytest
 
 from queries.chain.errors import (
-    BlockUnknown,
-    CallReverted,
     FeesTooHigh,
-    InsufficientFunds,
     NodesLie,
-    NodesOfAnotherChain,
     NonceUsed,
-    TransactionRefused,
     Underpriced,
 )
 from queries.chain.local_node import LocalNode, local_node
 from queries.chain.sender import Destination
 from queries.chain.signer import Fees, SignedTransaction, Signer
 from tests.local_chain import undone
-from tests.queries.chain.relay import Asked, chain_of, refusal, relay
+from tests.queries.chain.relay import chain_of, refusal, relay
 
 pytestmark = pytest.mark.no_database
 
 # The first of the keys that every development node has.
 SIGNER = Signer("ac0974bec39a17e36ba4a6b4d238ff944bacb478cbed5efcae784d7bf4f2ff80")
-POOR = Signer("11" * 32)
 NOBODY = "0x" + "77" * 20
 NOT_THERE = "http://127.0.0.1:1"
 GWEI = 10**9
@@ -84,71 +78,6 @@ def word(number: int) -> bytes:
 @pytest.fixture(scope="module")
 def echo(node: LocalNode) -> str:
     return node.deploy(DEPLOY_ECHO)
-
-
-def test_calls_are_answered_in_their_places(destination: Destination, echo: str) -> None:
-    calls = [word(7), word(0) + word(9), word(8)] * 70
-    answers = destination.call_many(echo, calls)
-    assert answers[0::3] == [word(7)] * 70
-    assert answers[2::3] == [word(8)] * 70
-    for answer in answers[1::3]:
-        assert isinstance(answer, CallReverted)
-        assert answer.data == word(9)
-    assert destination.call_many(echo, []) == []
-
-
-def test_a_call_at_an_earlier_block(destination: Destination, node: LocalNode) -> None:
-    before = destination.head().number
-    later = node.deploy(DEPLOY_ECHO)
-    assert destination.call_many(later, [word(7)]) == [word(7)]
-    assert destination.call_many(later, [word(7)], block=before) == [b""]
-    with pytest.raises(BlockUnknown):
-        destination.call_many(later, [word(7)], block=before + 99)
-
-
-def test_code_is_run_without_a_contract(destination: Destination) -> None:
-    assert destination.run(bytes.fromhex("465f5260205ff3")) == word(31_337)
-    with pytest.raises(CallReverted):
-        destination.run(bytes.fromhex("5f5ffd"))
-
-
-def test_gas_is_estimated_and_a_revert_told(destination: Destination, echo: str) -> None:
-    assert destination.gas_needed(SIGNER.address, NOBODY, b"") == 21_000
-    assert destination.gas_needed(SIGNER.address, None, DEPLOY_ECHO) > 53_000
-    with pytest.raises(CallReverted) as reverted:
-        destination.gas_needed(SIGNER.address, echo, word(0) + word(9))
-    assert reverted.value.data == word(9)
-
-
-@pytest.mark.parametrize("data", [b"", word(0) * 10, word(2**256 - 1) * 10])
-def test_less_gas_than_the_bytes_alone_take_is_no_estimate(node: LocalNode, data: bytes) -> None:
-    """With it nothing is mined, and nothing that comes after it."""
-    least = 21_000 + sum(16 if byte else 4 for byte in data)
-
-    def low(method: str, _params: list[Any], answer: Answer) -> Answer:
-        return {"result": hex(least - 1)} if method == "eth_estimateGas" else answer
-
-    with relay(node.url, low) as lying:
-        alone = Destination(chain_of(lying))
-        with pytest.raises(NodesLie):
-            alone.gas_needed(SIGNER.address, NOBODY, data)
-        alone.close()
-        beside = Destination(chain_of(lying, node.url))
-        (estimated,) = beside.gas_needed_by_each(SIGNER.address, NOBODY, [data])
-        assert isinstance(estimated, int)
-        assert estimated >= least
-        assert beside.gas_needed(SIGNER.address, NOBODY, data) == estimated
-        beside.close()
-
-
-def test_code_balance_and_head(destination: Destination, node: LocalNode, echo: str) -> None:
-    assert destination.code(echo) == ECHO
-    assert destination.code(NOBODY) == b""
-    assert destination.balance(SIGNER.address) > 10**18
-    assert destination.balance(NOBODY) < 10**18
-    head = destination.head()
-    assert head.number == head.final_number == int(node.rpc.ask("eth_blockNumber"), 16)
-    assert destination.header(head.number).hash == head.hash
 
 
 # Fees
@@ -227,43 +156,6 @@ def test_a_transaction_is_sent_and_its_receipt_read(
         destination.send(signed.raw)
 
 
-def test_a_transaction_that_fails_says_so(
-    destination: Destination, waiting: LocalNode, echo: str
-) -> None:
-    signed = transaction(destination, to=echo, data=word(0))
-    destination.send(signed.raw)
-    waiting.rpc.ask("evm_mine")
-    mined = destination.mined(signed.hash)
-    assert mined is not None
-    assert not mined.succeeded
-
-
-def test_a_deployment_is_signed_and_sent(destination: Destination, waiting: LocalNode) -> None:
-    signed = transaction(destination, to=None, data=DEPLOY_ECHO, gas_limit=100_000)
-    destination.send(signed.raw)
-    waiting.rpc.ask("evm_mine")
-    receipt = waiting.rpc.ask("eth_getTransactionReceipt", signed.hash)
-    assert destination.code(receipt["contractAddress"]) == ECHO
-
-
-@pytest.mark.parametrize(
-    ("other", "error"),
-    [
-        ({"fees": Fees(1, 1)}, Underpriced),
-        ({"gas_limit": 20_000}, TransactionRefused),
-        ({"gas_limit": 2**24 + 1}, TransactionRefused),
-        ({"chain_id": 5}, NodesOfAnotherChain),
-    ],
-)
-def test_why_a_transaction_is_not_taken(
-    destination: Destination, waiting: LocalNode, other: dict[str, Any], error: type[Exception]
-) -> None:
-    assert waiting
-    with pytest.raises(error) as refused:
-        destination.send(transaction(destination, **other).raw)
-    assert type(refused.value) is error
-
-
 def test_a_replacement_must_offer_more(destination: Destination, waiting: LocalNode) -> None:
     assert waiting
     first = transaction(destination)
@@ -277,12 +169,6 @@ def test_a_replacement_must_offer_more(destination: Destination, waiting: LocalN
     assert destination.mined(dearer.hash) is not None
 
 
-def test_who_has_nothing_cannot_pay(destination: Destination) -> None:
-    signed = POOR.sign(31_337, 0, NOBODY, b"", 21_000, Fees(10 * GWEI, 1))
-    with pytest.raises(InsufficientFunds, match="The signer has too little to pay"):
-        destination.send(signed.raw)
-
-
 def test_the_floor_that_calldata_has_is_left_to_no_node(waiting: LocalNode) -> None:
     """EIP-7623's: a transaction with less is never mined, and stands before all that come after."""
     data = bytes(10) + 90 * b"\1"
@@ -291,17 +177,6 @@ def test_the_floor_that_calldata_has_is_left_to_no_node(waiting: LocalNode) -> N
         destination = Destination(chain_of(address))
         assert destination.gas_needed(SIGNER.address, NOBODY, data) == 21_000 + 10 * 10 + 40 * 90
         destination.close()
-
-
-def test_a_low_price_is_not_repeated_at_other_nodes(waiting: LocalNode) -> None:
-    asked = Asked()
-    with relay(waiting.url, asked=asked) as address:
-        destination = Destination(chain_of(waiting.url, address))
-        destination.send(transaction(destination).raw)
-        with pytest.raises(Underpriced):
-            destination.send(transaction(destination, data=b"\x01").raw)
-        destination.close()
-    assert asked.requests == []
 
 
 # Lies
@@ -369,12 +244,3 @@ def test_what_an_op_stack_chain_takes_for_its_l1_is_told(
         other = Destination(chain_of(address))
         assert other.mined(signed.hash) == replace(honest, data_fee=0x1234)
         other.close()
-
-
-@pytest.mark.parametrize("answer", [None, "0x", 5, "21000"])
-def test_a_number_of_another_form_is_not_taken(node: LocalNode, answer: object) -> None:
-    with lied_to(node, "eth_getTransactionCount", lambda _: answer) as address:
-        lied = Destination(chain_of(address))
-        with pytest.raises(NodesLie):
-            lied.nonce(NOBODY)
-        lied.close()

@@ -3,23 +3,19 @@
 import base64
 import logging
 import pathlib
-import socket
 import time
 import traceback
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
 
 from queries.chain.errors import NodesLimited, NodesUnreachable
-from queries.chain.json_rpc import JsonRpc, NodeRefused, NodeUnreachable
+from queries.chain.json_rpc import JsonRpc, NodeUnreachable
 from queries.limits import Limits
 from tests.queries.chain.lying_node import (
     NO_ANSWERS,
     LyingNode,
     as_json,
-    drip_headers,
-    endless,
     lying_node,
     result,
 )
@@ -57,17 +53,6 @@ def test_what_is_no_answer_is_told_in_time_and_without_the_address(
     assert "hunter2" not in said + caplog.text
 
 
-def test_headers_byte_by_byte_end_behind_a_proxy_too(monkeypatch: pytest.MonkeyPatch) -> None:
-    with lying_node(drip_headers) as address:
-        monkeypatch.setenv("http_proxy", address)
-        assert "eth_blockNumber: the node" in _said("http://node.invalid", timeout=0.5)
-
-
-def test_an_answer_that_is_no_json_is_told_as_that() -> None:
-    with lying_node(NO_ANSWERS["no JSON"]) as address:
-        assert "eth_blockNumber: the node does not answer (JSONDecodeError)" in _said(address)
-
-
 def test_a_redirect_is_not_followed() -> None:
     asked: list[str] = []
 
@@ -95,44 +80,6 @@ def test_an_answer_has_a_largest_size(length: int, *, taken: bool) -> None:
         node.close()
 
 
-def test_an_endless_answer_is_given_up_by_its_size() -> None:
-    with lying_node(endless) as address:
-        assert "eth_blockNumber: the node's answer is too large" in _said(address)
-
-
-@pytest.mark.parametrize(
-    ("error", "sentence"),
-    [
-        (b'{"code": 3, "message": "reverted", "data": "0x01"}', "eth_call: reverted"),
-        (b"{}", "eth_call: no reason given"),
-        (b"[]", "eth_call: no reason given"),
-        (b'"no"', "eth_call: no reason given"),
-    ],
-)
-def test_a_nodes_own_error_is_a_refusal(error: bytes, sentence: str) -> None:
-    status = 400 if error.startswith(b"{") else 200
-    with lying_node(lambda node, _: node.answer(b'{"error": ' + error + b"}", status)) as address:
-        node = JsonRpc(address)
-        with pytest.raises(NodeRefused) as refused:
-            node.ask("eth_call")
-        node.close()
-    assert str(refused.value) == sentence
-
-
-def test_a_connection_is_used_again_after_an_answer() -> None:
-    ports: list[int] = []
-
-    def answer(node: LyingNode, question: Any) -> None:
-        ports.append(node.client_address[1])
-        node.answer(result("0x1", question["id"]))
-
-    with lying_node(answer) as address:
-        node = JsonRpc(address)
-        assert [node.ask("eth_blockNumber") for _ in range(3)] == 3 * ["0x1"]
-        node.close()
-    assert len(set(ports)) == 1
-
-
 @pytest.mark.parametrize(
     "answers",
     [
@@ -150,13 +97,6 @@ def test_answers_to_several_questions_are_all_there_or_none(answers: bytes) -> N
         node.close()
 
 
-def test_a_node_that_says_there_is_no_error_has_answered() -> None:
-    with lying_node(lambda node, _: node.answer(b'{"id": "1", "error": null, "result": 7}')) as url:
-        node = JsonRpc(url)
-        assert node.ask("eth_blockNumber") == 7
-        node.close()
-
-
 def test_answers_in_another_order_stand_in_their_places() -> None:
     def answer(node: LyingNode, questions: Any) -> None:
         told = [{"id": each["id"], "result": each["params"][0]} for each in questions]
@@ -166,21 +106,6 @@ def test_answers_in_another_order_stand_in_their_places() -> None:
         node = JsonRpc(address)
         assert node.ask_many("eth_getBalance", [["0x1"], ["0x2"], ["0x3"]]) == ["0x1", "0x2", "0x3"]
         node.close()
-
-
-def test_what_a_node_wants_kept_is_not_sent_back() -> None:
-    cookies: list[str | None] = []
-
-    def answer(node: LyingNode, question: Any) -> None:
-        cookies.append(node.headers["Cookie"])
-        node.answer(result("0x1", question["id"]), Set_Cookie="you=" + "x" * 4_000)
-
-    with lying_node(answer) as address:
-        node = JsonRpc(address)
-        for _ in range(2):
-            node.ask("eth_blockNumber")
-        node.close()
-    assert cookies == [None, None]
 
 
 def test_no_netrc_tells_a_node_who_asks(
@@ -202,29 +127,3 @@ def test_no_netrc_tells_a_node_who_asks(
             assert node.ask("eth_blockNumber") == "0x1"
             node.close()
     assert heard == [None, f"Basic {base64.b64encode(b'me:secret').decode()}"]
-
-
-def test_its_connection_is_kept_and_in_the_end_closed() -> None:
-    heard: list[bytes] = []
-    with socket.create_server(("127.0.0.1", 0)) as server:
-
-        def answer() -> None:
-            connection, _ = server.accept()
-            with connection:
-                connection.settimeout(10)
-                for asked in (1, 2):
-                    while not connection.recv(10_000).endswith(b"}"):
-                        pass
-                    body = result("0x1", asked)
-                    head = b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n" % len(body)
-                    connection.sendall(head + body)
-                heard.append(connection.recv(1))
-
-        with ThreadPoolExecutor() as elsewhere:
-            ends = elsewhere.submit(answer)
-            node = JsonRpc(f"http://127.0.0.1:{server.getsockname()[1]}")
-            for _ in range(2):
-                assert node.ask("eth_blockNumber") == "0x1"
-            node.close()
-            ends.result()
-    assert heard == [b""]

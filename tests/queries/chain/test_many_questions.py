@@ -1,7 +1,5 @@
 """Many questions at once: in how many requests, and what one node leaves open."""
 
-import time
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -9,7 +7,6 @@ import pytest
 from queries.chain.errors import CallReverted
 from queries.chain.local_node import LocalNode
 from queries.chain.node_pool import NodePool
-from queries.limits import Limits
 from tests.queries.chain.asking_nodes import number_of
 from tests.queries.chain.lying_node import LyingNode, as_json, result
 from tests.queries.chain.relay import Asked, NotMine, chain_of, refusal, relay
@@ -19,42 +16,6 @@ pytestmark = pytest.mark.no_database
 
 def as_it_is(answer: Any) -> Any:
     return answer
-
-
-def test_many_questions_go_in_requests_of_a_hundred(shared_node: LocalNode) -> None:
-    asked = Asked()
-    with relay(shared_node.url, asked=asked) as address:
-        nodes = NodePool(chain_of(address))
-        numbers = [[hex(0), False]] * 250
-        blocks = nodes.checked_or_refused("eth_getBlockByNumber", numbers, as_it_is)
-        assert nodes.checked_or_refused("eth_getBlockByNumber", [], as_it_is) == []
-        nodes.close()
-    assert {number_of(block) for block in blocks} == {0}
-    assert [len(request) for request in asked.requests] == [1, 100, 100, 50]
-
-
-def test_what_one_node_leaves_open_another_answers(shared_node: LocalNode) -> None:
-    """In their places, and what was answered is not asked again."""
-    second = Asked()
-
-    def every_third(method: str, params: list[Any], answer: dict[str, Any]) -> dict[str, Any]:
-        odd = method == "eth_getStorageAt" and int(params[1], 16) % 3
-        return refusal("header not found") if odd else answer
-
-    def stored(method: str, params: list[Any], answer: dict[str, Any]) -> dict[str, Any]:
-        return {"result": params[1]} if method == "eth_getStorageAt" else answer
-
-    with (
-        relay(shared_node.url, lambda m, p, a: every_third(m, p, stored(m, p, a))) as one,
-        relay(shared_node.url, stored, second) as two,
-    ):
-        nodes = NodePool(chain_of(one, two))
-        asked = [[shared_node.payer, hex(slot), "latest"] for slot in range(9)]
-        assert nodes.checked_or_refused("eth_getStorageAt", asked, as_it_is) == [
-            each[1] for each in asked
-        ]
-        nodes.close()
-    assert len(second.requests[-1]) == 6
 
 
 def test_a_revert_stands_in_its_place(shared_node: LocalNode) -> None:
@@ -112,21 +73,3 @@ def test_a_node_that_takes_no_batches_is_asked_one_by_one(shared_node: LocalNode
             == 9
         )
         nodes.close()
-
-
-def test_a_node_that_took_few_at_once_is_asked_many_again(shared_node: LocalNode) -> None:
-    asked, is_small = Asked(), [True]
-
-    def at_most_ten(node: LyingNode, question: Any) -> None:
-        if not is_small[0] or not isinstance(question, list) or len(question) <= 10:
-            raise NotMine
-        node.answer(as_json(refusal("batch of more than 10 requests is not allowed")))
-
-    with relay(shared_node.url, asked=asked, first=at_most_ten) as address:
-        nodes = NodePool(replace(chain_of(address), limits=Limits(chain_id_age=1)))
-        for small in (True, False):
-            is_small[0] = small
-            nodes.checked_or_refused("eth_getBlockByNumber", [[hex(0), False]] * 20, as_it_is)
-            time.sleep(1.1)
-        nodes.close()
-    assert [len(request) for request in asked.requests] == [1, 20, 10, 10, 1, 20]

@@ -1,16 +1,12 @@
 """What each kind of node says, in its own words, and what it means to us."""
 
-import re
-
 import pytest
 
 from queries.chain.errors import (
-    NODE_ERRORS,
     AlreadyKnown,
     BatchTooLarge,
     BlockUnknown,
     CallReverted,
-    ChainAnswer,
     ChainError,
     InsufficientFunds,
     MethodMissing,
@@ -150,18 +146,6 @@ def test_a_nodes_words_mean(kind: type[ChainError], code: int, message: str) -> 
     assert meaning("eth_call", message, code) is kind
 
 
-def test_every_line_of_the_table_is_somebodys_word() -> None:
-    def first(code: int, said: str) -> object:
-        for line in NODE_ERRORS:
-            sign = line[0]
-            if sign == code or (isinstance(sign, str) and re.search(sign, said, re.IGNORECASE)):
-                return line
-        return None
-
-    used = [first(code, said) for _, code, said in SAYINGS]
-    assert [line for line in NODE_ERRORS if line not in used] == []
-
-
 @pytest.mark.parametrize(
     ("data", "bytes_"),
     [
@@ -201,9 +185,3 @@ def test_only_plain_words_and_numbers_are_quoted(message: str, shown: str) -> No
 
 def kinds(of: type[ChainError] = ChainError) -> list[type[ChainError]]:
     return [kind for each in of.__subclasses__() for kind in [each, *kinds(each)]]
-
-
-def test_every_class_has_a_code_and_a_sentence_of_its_own() -> None:
-    own = [vars(kind) for kind in kinds() if kind is not ChainAnswer]
-    for name in ("code", "says"):
-        assert len({each[name] for each in own}) == len(own)

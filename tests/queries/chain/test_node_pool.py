@@ -1,19 +1,15 @@
 """Fail-over between nodes, cool-downs, errors, and answers that do not check."""
 
 import time
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from queries.chain.errors import (
-    BlockUnknown,
-    CallReverted,
     NodesLie,
     NodesLimited,
     NodesRefuse,
-    NodesUnreachable,
     ProofWindowExceeded,
     StateNotAvailable,
 )
@@ -21,10 +17,10 @@ from queries.chain.local_node import LocalNode
 from queries.chain.node_pool import NodePool
 from queries.chain.source import SourceChain
 from queries.limits import Limits
-from queries.proving.errors import AnswerMalformed, ArgumentMalformed
+from queries.proving.errors import AnswerMalformed
 from queries.routes import Chain
 from tests.queries.chain.asking_nodes import NOBODY, ask, failure, impatient, number
-from tests.queries.chain.lying_node import NO_ANSWERS, LyingNode, as_json, lying_node, stall
+from tests.queries.chain.lying_node import NO_ANSWERS, LyingNode, as_json, lying_node
 from tests.queries.chain.relay import Asked, NotMine, chain_of, refusal, relay
 
 pytestmark = pytest.mark.no_database
@@ -74,25 +70,6 @@ def test_a_failed_node_is_not_asked_before_its_cool_down_ends(
         assert asked.methods == ["eth_chainId", "eth_chainId", "eth_blockNumber"]
 
 
-def test_cool_downs_double_up_to_the_longest_until_a_good_answer(shared_node: LocalNode) -> None:
-    asked = Asked()
-    failures, pauses = 5, [0.0]
-    with relay(shared_node.url, asked=asked, first=down_until(asked, failures)) as address:
-        nodes = NodePool(soon(address, first=0.2, longest=0.8))
-        last = time.monotonic()
-        while len(asked.requests) < failures:
-            before = len(asked.requests)
-            assert type(failure(nodes)) is NodesUnreachable
-            if len(asked.requests) > before:
-                pauses.append(time.monotonic() - last)
-                last = time.monotonic()
-        time.sleep(1)
-        assert number(ask(nodes, "eth_blockNumber")) >= 0
-        ask(nodes, "eth_blockNumber")
-    for pause, expected in zip(pauses[2:], (0.2, 0.4, 0.8, 0.8), strict=True):
-        assert 0.9 * expected <= pause < expected + 0.75
-
-
 def test_an_error_in_the_body_decides_whatever_the_status(shared_node: LocalNode) -> None:
     """A node that lacks one block's state is asked the next question all the same."""
 
@@ -118,79 +95,6 @@ def test_a_node_that_reports_rate_limiting_cools_down(shared_node: LocalNode) ->
         assert type(failure(nodes, "eth_call", {}, "latest")) is NodesLimited
         assert type(failure(nodes)) is NodesLimited
     assert asked.methods == ["eth_chainId", "eth_call"]
-
-
-def test_a_question_that_times_out_is_no_failure_of_a_node_that_has_its_head(
-    shared_node: LocalNode,
-) -> None:
-    def hang(node: LyingNode, question: Any) -> None:
-        if question["method"] != "eth_call":
-            raise NotMine
-        stall(node, question)
-
-    with relay(shared_node.url, first=hang) as address:
-        nodes = impatient(chain_of(address))
-        assert type(failure(nodes, "eth_call", {}, "latest")) is NodesUnreachable
-        assert number(ask(nodes, "eth_blockNumber")) >= 0
-
-
-def test_a_node_that_hangs_costs_its_time_once(shared_node: LocalNode) -> None:
-    with lying_node(stall) as address:
-        chain = soon(address, shared_node.url, first=30, request_timeout=0.5, head_timeout=0.5)
-        begin = time.monotonic()
-        for _ in range(5):
-            ask(NodePool(chain), "eth_blockNumber")
-    assert time.monotonic() - begin < 3
-
-
-def test_after_a_cool_down_one_thread_asks_and_no_other_waits_for_it(
-    shared_node: LocalNode,
-) -> None:
-    asked = Asked()
-
-    def hang(node: LyingNode, question: Any) -> None:
-        if len(asked.requests) == 1:
-            node.answer(b"", 500)
-        else:
-            stall(node, question)
-
-    with relay(shared_node.url, asked=asked, first=hang) as address:
-        chain = soon(address, shared_node.url, first=0.1, request_timeout=1, head_timeout=0.1)
-        ask(NodePool(chain), "eth_blockNumber")
-        time.sleep(0.2)
-        with ThreadPoolExecutor() as threads:
-            begin = time.monotonic()
-            probing = threads.submit(ask, NodePool(chain), "eth_blockNumber")
-            time.sleep(0.1)
-            ask(NodePool(chain), "eth_blockNumber")
-            assert time.monotonic() < begin + 0.9
-            probing.result()
-
-
-def test_the_log_tells_when_a_node_begins_to_fail_and_when_it_is_well(
-    shared_node: LocalNode, caplog: pytest.LogCaptureFixture
-) -> None:
-    asked = Asked()
-    with relay(shared_node.url, asked=asked, first=down_until(asked, 2)) as address:
-        nodes = NodePool(soon(f"{address}/hunter2", first=0.05))
-        with caplog.at_level("INFO", logger="tacitus"):
-            for _ in range(2):
-                failure(nodes)
-                time.sleep(0.15)
-            ask(nodes, "eth_blockNumber")
-    assert [record.getMessage() for record in caplog.records if record.name == "tacitus"] == [
-        "Node 1 of Local fails: nodes_unreachable.",
-        "Node 1 of Local answers again.",
-    ]
-    assert "hunter2" not in caplog.text
-
-
-def test_without_any_node_up_it_is_told_at_once() -> None:
-    begin = time.monotonic()
-    error = failure(NodePool(chain_of(NOBODY)))
-    assert type(error) is NodesUnreachable
-    assert error.sentence == "No node of Local answers."
-    assert time.monotonic() - begin < 1
 
 
 # Lag
@@ -252,26 +156,6 @@ def test_a_refusal_of_all_nodes_is_the_error_that_the_table_says(shared_node: Lo
     assert time.monotonic() - begin < 2  # no time mends it
 
 
-def test_another_node_may_have_what_the_first_has_not(shared_node: LocalNode) -> None:
-    def change(method: str, _: list[Any], answer: dict[str, Any]) -> dict[str, Any]:
-        return refusal("missing trie node") if method == "eth_getBalance" else answer
-
-    with relay(shared_node.url, change) as address:
-        nodes = NodePool(chain_of(address, shared_node.url))
-        assert number(ask(nodes, "eth_getBalance", shared_node.payer, "latest")) > 0
-        nodes.close()
-
-
-def test_where_one_may_come_back_that_is_told(shared_node: LocalNode) -> None:
-    def change(method: str, _: list[Any], answer: dict[str, Any]) -> dict[str, Any]:
-        return refusal("missing trie node") if method == "eth_getBalance" else answer
-
-    with relay(shared_node.url, change) as address:
-        nodes = impatient(chain_of(address, NOBODY))
-        assert type(failure(nodes, "eth_getBalance")) is NodesUnreachable
-        nodes.close()
-
-
 def test_a_refusal_in_unknown_words_is_told_without_what_could_be_a_key(
     shared_node: LocalNode,
 ) -> None:
@@ -287,18 +171,6 @@ def test_a_refusal_in_unknown_words_is_told_without_what_could_be_a_key(
     )
 
 
-def test_what_the_chain_says_is_asked_of_one_node_alone(shared_node: LocalNode) -> None:
-    asked = Asked()
-    reverting = {"data": "0x60aa5f5260205ffd"}
-    with relay(shared_node.url, asked=asked) as address:
-        nodes = NodePool(chain_of(shared_node.url, address))
-        error = failure(nodes, "eth_call", reverting, "latest")
-        nodes.close()
-    assert isinstance(error, CallReverted)
-    assert error.data == bytes(31) + b"\xaa"
-    assert asked.requests == []
-
-
 # What is checked
 
 
@@ -306,38 +178,6 @@ def honest_number(answer: Any) -> int:
     if number(answer) > 1_000_000:
         raise AnswerMalformed(f"{answer} hunter2")
     return number(answer)
-
-
-@pytest.mark.parametrize(("code", "message"), [(3, "execution reverted"), (-32000, "gas limit")])
-def test_what_only_a_chain_could_say_is_a_nodes_own_to_any_other_question(
-    shared_node: LocalNode, code: int, message: str
-) -> None:
-    """A gateway says of a plan's gas what a chain would of a transaction's."""
-
-    def refuse(_: str, __: list[Any], ___: dict[str, Any]) -> dict[str, Any]:
-        return refusal(message, code)
-
-    with relay(shared_node.url, refuse) as bad:
-        nodes = impatient(chain_of(bad))
-        assert type(failure(nodes, "eth_getBalance", NOBODY_AT_ALL, "latest")) is NodesRefuse
-        nodes.close()
-        nodes = impatient(chain_of(bad, shared_node.url))
-        assert number(ask(nodes, "eth_getBalance", NOBODY_AT_ALL, "latest")) == 0
-        nodes.close()
-
-
-def test_the_one_to_be_asked_first_is_named_by_its_place(shared_node: LocalNode) -> None:
-    asked = [Asked(), Asked()]
-    with (
-        relay(shared_node.url, asked=asked[0]) as one,
-        relay(shared_node.url, asked=asked[1]) as two,
-    ):
-        nodes = NodePool(chain_of(one, two))
-        for turn in (1, 1, 2, 3):
-            nodes.ask_first(turn)
-            ask(nodes, "eth_blockNumber")
-        nodes.close()
-    assert [each.methods.count("eth_blockNumber") for each in asked] == [1, 3]
 
 
 def test_where_one_node_lies_another_is_asked(shared_node: LocalNode) -> None:
@@ -364,20 +204,3 @@ def test_where_all_lie_it_is_told(shared_node: LocalNode) -> None:
         "No node of Local gives a valid answer to eth_blockNumber. "
         "A node's JSON has not the shape of such an answer."
     )
-
-
-def test_our_own_mistake_is_no_lie(shared_node: LocalNode) -> None:
-    def mistaken(_: Any) -> None:
-        raise ArgumentMalformed("a key of 31 bytes")
-
-    nodes = NodePool(chain_of(shared_node.url))
-    with pytest.raises(ArgumentMalformed):
-        nodes.checked("eth_blockNumber", [], mistaken)
-    nodes.close()
-
-
-def test_a_block_that_no_node_knows(shared_node: LocalNode) -> None:
-    nodes = NodePool(chain_of(shared_node.url))
-    error = failure(nodes, "eth_getBalance", shared_node.payer, hex(10**9))
-    nodes.close()
-    assert type(error) is BlockUnknown

@@ -12,9 +12,7 @@ import pytest
 from queries.chain.errors import (
     CallReverted,
     ChainError,
-    NodesUnreachable,
     NoQuorum,
-    StateNotAvailable,
 )
 from queries.chain.local_node import LocalNode
 from queries.chain.sender import Destination
@@ -134,63 +132,12 @@ def test_one_answer_counts_once_no_other_node_has_answered_for_long_enough(
     assert Nodes(stack, shared_node.url, *given).seconds_to_seven() > WAIT
 
 
-def test_a_node_that_is_gone_for_long_keeps_no_second_question_waiting(
-    stack: ExitStack, shared_node: LocalNode
-) -> None:
-    nodes = Nodes(stack, shared_node.url, 7, GONE)
-    nodes.seconds_to_seven()
-    nodes.about = next(FRESH)
-    assert nodes.balance() == 7
-    nodes.given[1] = 8
-    time.sleep(1)
-    assert type(nodes.fails()) is NoQuorum
-
-
-def test_a_node_that_came_back_and_is_gone_again_is_waited_for_anew(
-    stack: ExitStack, shared_node: LocalNode
-) -> None:
-    nodes = Nodes(stack, shared_node.url, 7, GONE)
-    nodes.fails()
-    nodes.given[1] = 7
-    time.sleep(0.2)
-    assert nodes.balance() == 7
-    nodes.given[1] = GONE
-    assert nodes.seconds_to_seven() > WAIT
-
-
-def test_an_answer_between_ends_the_wait(stack: ExitStack, shared_node: LocalNode) -> None:
-    nodes = Nodes(stack, shared_node.url, 7, PRUNED)
-    nodes.fails()
-    nodes.given[1] = 8
-    nodes.fails()
-    time.sleep(WAIT + 0.1)
-    nodes.given[1] = PRUNED
-    assert type(nodes.fails()) is NoQuorum
-
-
-def test_where_no_node_answers_the_error_is_theirs(
-    stack: ExitStack, shared_node: LocalNode
-) -> None:
-    assert type(Nodes(stack, shared_node.url, PRUNED, PRUNED).fails()) is StateNotAvailable
-    assert type(Nodes(stack, shared_node.url, PRUNED, GONE).fails()) is NodesUnreachable
-    assert type(Nodes(stack, shared_node.url, GONE).fails()) is NodesUnreachable
-
-
 def test_a_third_node_is_not_asked_where_two_agree(
     stack: ExitStack, shared_node: LocalNode
 ) -> None:
     nodes = Nodes(stack, shared_node.url, 7, 7, 7)
     nodes.balance()
     assert not nodes.asked[2].requests
-
-
-def test_the_next_node_is_asked_first(stack: ExitStack, shared_node: LocalNode) -> None:
-    nodes = Nodes(stack, shared_node.url, 1, 2, 3)
-    answers = []
-    for attempt in range(4):
-        nodes.destination.ask_first(attempt)
-        answers.append(nodes.destination.balance(WHO))
-    assert answers == [1, 2, 3, 1]
 
 
 def test_a_revert_is_an_answer_and_compared_by_its_data(

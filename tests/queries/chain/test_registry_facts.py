@@ -1,29 +1,23 @@
 """What a registry already knows: facts, accumulated blocks, and block hashes."""
 
 from collections.abc import Iterator
-from typing import Any
 
 import pytest
-from eth_abi.abi import encode
 
 from queries.chain.errors import RegistryAbsent
 from queries.chain.local_node import LocalNode, local_node
 from queries.chain.registry import (
-    AccountFieldRead,
-    FactRead,
-    HeaderFieldRead,
     RegistryFacts,
-    SlotRead,
     TimestampRead,
 )
 from queries.chain.sender import Destination
 from queries.proving.header_fields import HeaderField
-from queries.proving.registry_calls import HeaderStep, headers_section, leaf_of, prove_call
+from queries.proving.registry_calls import HeaderStep, headers_section, prove_call
 from queries.routes import Registry, RegistryKind
 from tests.local_chain import Deployed, undone
-from tests.queries.attacks.attestations import SIGNERS, SOURCE_CHAIN, attest, signed_by
+from tests.queries.attacks.attestations import SOURCE_CHAIN
 from tests.queries.attacks.registry_attacks import RECORD, move_on, put_predeploy
-from tests.queries.chain.relay import chain_of, relay
+from tests.queries.chain.relay import chain_of
 from tests.queries.contracts.live_chain import LiveChain
 
 pytestmark = pytest.mark.no_database
@@ -67,36 +61,6 @@ def word(number: int) -> bytes:
     return number.to_bytes(32, "big")
 
 
-def test_proven_facts_have_words_and_others_none(live: LiveChain, native: Deployed) -> None:
-    header = live.header(PROVEN_AT)
-    reads: dict[FactRead, bytes | None] = {
-        AccountFieldRead(PAID, PROVEN_AT, 1): word(77),
-        AccountFieldRead(PAID, PROVEN_AT, 0): word(0),
-        AccountFieldRead(NOBODY, PROVEN_AT, 1): word(0),
-        AccountFieldRead(PAID, PROVEN_AT + 1, 1): None,
-        AccountFieldRead(b"\x52" * 20, PROVEN_AT, 1): None,
-        SlotRead(NOBODY, PROVEN_AT, 7): word(0),
-        SlotRead(NOBODY, PROVEN_AT, 2**256 - 1): None,
-        HeaderFieldRead(PROVEN_AT, HeaderField.GAS_LIMIT): header.word(HeaderField.GAS_LIMIT),
-        HeaderFieldRead(PROVEN_AT, HeaderField.GAS_USED): None,
-        TimestampRead(header.timestamp): word(PROVEN_AT),
-        TimestampRead(header.timestamp - 1): None,
-    }
-    read = facts(live.node, native.address, RegistryKind.NATIVE)
-    assert read.words(list(reads)) == list(reads.values())
-    assert read.words(list(reads) * 20) == list(reads.values()) * 20
-    assert read.words([]) == []
-    # Before the transaction nothing was there.
-    assert read.words(list(reads), block=live.newest() - 1) == [None] * len(reads)
-
-
-def test_leaves_are_the_headers(live: LiveChain, native: Deployed) -> None:
-    read = facts(live.node, native.address, RegistryKind.NATIVE)
-    leaf = leaf_of(live.header(PROVEN_AT))
-    assert read.leaves([PROVEN_AT - 1, PROVEN_AT, PROVEN_AT + 1]) == [bytes(32), leaf, bytes(32)]
-    assert read.leaves([PROVEN_AT], block=live.newest() - 1) == [bytes(32)]
-
-
 def test_where_there_is_no_registry_it_is_told(live: LiveChain) -> None:
     read = facts(live.node, "0x" + "66" * 20, RegistryKind.ATTESTED)
     for ask in (
@@ -108,18 +72,6 @@ def test_where_there_is_no_registry_it_is_told(live: LiveChain) -> None:
             ask()
 
 
-def test_a_word_that_is_neither_proven_nor_unproven_is_no_registrys(
-    live: LiveChain, native: Deployed
-) -> None:
-    def change(method: str, _: list[Any], answer: dict[str, Any]) -> dict[str, Any]:
-        return {"result": f"0x{7:064x}{1:064x}"} if method == "eth_call" else answer
-
-    with relay(live.node.url, change) as address:
-        read = facts(live.node, native.address, RegistryKind.NATIVE, address)
-        with pytest.raises(RegistryAbsent):
-            read.words([TimestampRead(1)])
-
-
 # What others are told
 
 
@@ -128,25 +80,6 @@ def optimism(live: LiveChain) -> Iterator[Deployed]:
     with undone(live.node):
         put_predeploy(live.node)
         yield Deployed(live.node, "OptimismRegistry")
-
-
-def test_an_optimism_registry_sees_the_newest_block_of_its_l1(
-    live: LiveChain, optimism: Deployed
-) -> None:
-    read = facts(live.node, optimism.address, RegistryKind.OPTIMISM)
-    move_on(live.node, 900, HASH)
-    assert read.newest_l1_block() == (900, HASH)
-    move_on(live.node, 1100, OTHER_HASH)
-    assert read.newest_l1_block() == (1100, OTHER_HASH)
-
-
-def test_an_attested_registry_knows_what_is_attested(live: LiveChain) -> None:
-    arguments = encode(["uint256", "address[]", "uint256"], [SOURCE_CHAIN, [SIGNERS[0].address], 1])
-    registry = Deployed(live.node, "AttestedRegistry", arguments)
-    read = facts(live.node, registry.address, RegistryKind.ATTESTED)
-    assert read.lowest_known(890, 910) is None
-    registry.send(attest(900, HASH, signed_by(SIGNERS[:1], registry, 900, HASH)))
-    assert read.lowest_known(890, 910) == 900
 
 
 # The nearest block above

@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 
 from queries.chain.errors import (
-    BlockUnknown,
     NodesLie,
     ProofWindowExceeded,
     StateOfAnotherBlock,
@@ -70,40 +69,6 @@ def changing(method: str, change: Any) -> Change:
 # Heads
 
 
-@pytest.mark.parametrize(("finality", "behind"), [(0, 0), (3, 3), (10**6, None), (None, 2)])
-def test_the_head_tells_what_is_final(
-    story: Story, finality: int | None, behind: int | None
-) -> None:
-    source = story.source(finality=finality)
-    head, newest = source.head(), story.headers[-1]
-    source.close()
-    assert (head.number, head.timestamp, head.hash) == (
-        newest.number,
-        newest.timestamp,
-        newest.hash,
-    )
-    assert head.final_number == (0 if behind is None else newest.number - behind)
-
-
-@pytest.mark.parametrize(
-    "said",
-    [
-        {"result": None},
-        refusal("finalized block not found", -39001),
-        refusal("invalid argument 0: hex string without 0x prefix", -32602),
-    ],
-    ids=["null", "not found", "unknown tag"],
-)
-def test_a_chain_that_has_only_begun_has_a_final_block(story: Story, said: Answer) -> None:
-    def change(_: str, params: list[Any], answer: Answer) -> Answer:
-        return said if params[:1] == ["finalized"] else answer
-
-    with relay(story.node.url, change) as address:
-        source = story.source(address)
-        assert source.head().final_number == 0
-        source.close()
-
-
 def test_what_is_final_is_not_beyond_the_head(story: Story) -> None:
     def change(params: list[Any], block: Any) -> Any:
         return block | {"number": "0xffff"} if params[0] == "finalized" else block
@@ -115,42 +80,7 @@ def test_what_is_final_is_not_beyond_the_head(story: Story) -> None:
     assert head.final_number == head.number == story.headers[-1].number
 
 
-@pytest.mark.parametrize(
-    "lie",
-    [{"number": "0x" + "f" * 16}, {"timestamp": None}, {"hash": "0x12"}, {"number": 7}],
-    ids=str,
-)
-def test_a_head_of_another_form_is_not_taken(story: Story, lie: Answer) -> None:
-    change = changing("eth_getBlockByNumber", lambda _, block: block | lie)
-    with relay(story.node.url, change) as address:
-        source = story.source(address)
-        with pytest.raises(NodesLie):
-            source.head()
-        source.close()
-
-
 # Headers
-
-
-def test_a_header_by_number_and_by_hash(story: Story) -> None:
-    source = story.source()
-    for header in story.headers:
-        assert source.header(header.number) == header
-        assert source.header_of(header.hash) == header
-    assert source.headers(2, 9) == story.headers[2:10]
-    assert source.headers(4, 4) == [story.headers[4]]
-    source.close()
-
-
-def test_a_block_that_is_not_there(story: Story) -> None:
-    source = story.source()
-    for ask in (lambda: source.header(999), lambda: source.header_of(b"\x11" * 32)):
-        with pytest.raises(BlockUnknown) as unknown:
-            ask()
-        assert unknown.value.sentence == "The nodes of Local know no such block."
-    with pytest.raises(BlockUnknown):
-        source.headers(5, 999)
-    source.close()
 
 
 HEADER_LIES: dict[str, Any] = {
@@ -246,23 +176,6 @@ def test_a_time_that_is_too_early_or_too_late(story: Story) -> None:
     source.close()
 
 
-def test_times_of_two_forks_are_not_mixed(story: Story) -> None:
-    """The child decides which parent is meant."""
-    seconds = story.headers[8].timestamp
-
-    def mixed(params: list[Any], block: Any) -> Any:
-        foreign = params[0] == hex(8)
-        if not foreign:
-            return block
-        return story.other.rpc.ask("eth_getBlockByNumber", *params)
-
-    with relay(story.node.url, changing("eth_getBlockByNumber", mixed)) as address:
-        source = story.source(address)
-        last, after = source.last_block_at(seconds, source.head())
-        source.close()
-    assert (last, after) == (story.headers[8], story.headers[9])
-
-
 # Proofs
 
 
@@ -293,18 +206,6 @@ def test_accounts_and_slots_are_proven(story: Story) -> None:
     assert_proven(story, source, story.headers[3])
     assert source.account_proofs(story.headers[3], []) == []
     source.close()
-
-
-def test_proofs_are_asked_for_together_but_not_too_many_at_once(story: Story) -> None:
-    asked = Asked()
-    with relay(story.node.url, asked=asked) as address:
-        source = story.source(address)
-        source.account_proofs(story.headers[3], [(NOBODY, [])] * 250)
-        assert [len(each) for each in asked.requests] == [1, 100, 100, 50]
-        asked.requests.clear()
-        source.account_proofs(story.headers[3], asked_of(story))
-        assert [len(each) for each in asked.requests] == [3, 1, 1, 1, 1, 1]
-        source.close()
 
 
 def test_a_node_that_takes_no_hash_is_asked_by_number(story: Story) -> None:

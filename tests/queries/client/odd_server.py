@@ -76,15 +76,6 @@ def hanging_up(server: OddServer) -> None:
     server.close_connection = True
 
 
-def dripping(server: OddServer) -> None:
-    """An answer of which a byte comes now and then."""
-    server.send_response(200)
-    server.send_header("Content-Length", "100000")
-    server.end_headers()
-    while not server.ended.wait(0.05):
-        server.wfile.write(b" ")
-
-
 @contextmanager
 def odd_server(*answers: Answer) -> Iterator[Odd]:
     """It gives these answers one after the other, and the last one for ever."""

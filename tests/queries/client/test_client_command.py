@@ -1,12 +1,9 @@
 """The client as a command, against the whole service as it is run."""
 
 import json
-import os
-import pty
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 from typing import Any
 
@@ -137,23 +134,6 @@ def test_where_the_right_key_is_shown_is_said_once(
     assert ("Put it into TACITUS_KEY." in said) is (key == "")
 
 
-def test_programs_get_refusals_as_json(it: Installation) -> None:
-    told = json.loads(run(it, *asking(1, "--prop", "AGE", "--json")).stderr)
-    assert (told["code"], told["retryable"]) == ("unknown_prop", False)
-    assert set(told) == {"error", "code", "path", "retryable"}
-
-
-@pytest.mark.parametrize("arguments", [[], ["prove"], ["status"], ["submit", "--block", "x"]])
-def test_a_wrong_call_ends_with_two_and_help_with_zero(
-    it: Installation, arguments: list[str]
-) -> None:
-    wrong, asked = run(it, *arguments), run(it, *arguments[:0], "--help")
-    assert (wrong.returncode, wrong.stdout) == (2, "")
-    assert wrong.stderr.startswith("usage: tacitus.py")
-    assert asked.returncode == 0
-    assert "export TACITUS_URL=" in asked.stdout
-
-
 def waiting(it: Installation, stderr: int) -> subprocess.Popen[bytes]:
     """A command that waits for a block that nobody makes."""
     batch = Tacitus(it.address, it.key).submit(balance_at(newest(it) + AHEAD)).id
@@ -175,26 +155,6 @@ def test_ctrl_c_ends_it_in_a_sentence(it: Installation) -> None:
     assert command.returncode == 130
     assert said.decode().splitlines()[-1].startswith("Interrupted. What was submitted goes on")
     assert b"Traceback" not in said
-
-
-def test_on_a_terminal_the_steps_are_a_line_that_moves(it: Installation) -> None:
-    ours, theirs = pty.openpty()
-    command = waiting(it, theirs)
-    os.close(theirs)
-    shown = ""
-    until = time.monotonic() + 30
-    while "◐ INITIAL_STATE" not in shown and time.monotonic() < until:
-        shown += os.read(ours, 1000).decode(errors="ignore")
-    it.node.rpc.ask("anvil_mine", hex(AHEAD))
-    answer, _ = command.communicate(timeout=30)
-    shown += os.read(ours, 100_000).decode(errors="ignore")
-    os.close(ours)
-    assert command.returncode == 0
-    lines = shown.replace("\r\n", "").split("\r\x1b[2K")
-    assert [line for line in lines if "ED  ◐ INITIAL_STATE 0/1 ○ ○ ○" in line], lines
-    assert lines[-1] == "DONE  ✓ ✓ ✓ ✓ ACCOUNT_ACCUMULATED 1/1"
-    assert max(map(len, lines)) < 60
-    assert b"BALANCE" in answer
 
 
 def test_the_served_file_is_the_one_that_runs(it: Installation) -> None:

@@ -1,10 +1,6 @@
 """The client's own keccak, beside the one that the service uses."""
 
-import hashlib
-
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from queries.proving import keccak
 from queries.tacitus import keccak256
@@ -24,15 +20,6 @@ KNOWN = {
 @pytest.mark.parametrize("content", KNOWN)
 def test_known_hashes(content: bytes) -> None:
     assert keccak256(content).hex() == KNOWN[content]
-
-
-def test_it_is_not_the_later_standard() -> None:
-    assert keccak256(b"") != hashlib.sha3_256(b"").digest()
-
-
-@given(st.binary(max_size=500))
-def test_it_is_the_other_ones_hash(content: bytes) -> None:
-    assert keccak256(content) == keccak.keccak256(content)
 
 
 def test_it_is_so_at_every_length_around_its_blocks() -> None:

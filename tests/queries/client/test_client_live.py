@@ -6,7 +6,6 @@ import re
 import shutil
 import subprocess
 import sys
-import time
 from decimal import Decimal
 from pathlib import Path
 
@@ -14,10 +13,10 @@ import pytest
 import requests
 
 from queries import tacitus
-from queries.tacitus import Ask, NotDone, Refused, Rejected, Status, Tacitus, TimedOut, batch_of
+from queries.tacitus import Ask, Refused, Rejected, Status, Tacitus, batch_of
 from tests.installation import HOLDER, Installation
 from tests.local_chain import CHAIN_ID, ETHER
-from tests.queries.client.asked import AHEAD, balance_at, newest
+from tests.queries.client.asked import balance_at, newest
 from tests.queries.contracts.holder import VARIABLES, compiled_holder
 
 pytestmark = pytest.mark.no_database
@@ -81,33 +80,11 @@ def test_what_is_refused_says_where(it: Installation, service: Tacitus) -> None:
     assert raised.value.http_status == 404
 
 
-def test_a_batch_that_waits_has_no_facts_and_times_out(it: Installation, service: Tacitus) -> None:
-    until = time.monotonic() + 30
-    sent = service.submit(balance_at(newest(it) + AHEAD))
-    with pytest.raises(NotDone):
-        service.facts(sent.id)
-    with pytest.raises(TimedOut, match="and goes on"):
-        service.wait(sent.id, timeout=0.2)
-    while (status := service.status(sent.id, steps=False)).wait_code in {"", "not_taken"}:
-        assert time.monotonic() < until, status
-    assert status.wait_code == "block_not_final"
-    assert "is not final yet" in status.waits_for
-    it.node.rpc.ask("anvil_mine", hex(AHEAD))
-    assert service.wait(sent.id, timeout=60).done
-
-
 def test_a_rejected_batch_tells_its_step(service: Tacitus) -> None:
     asked = batch_of(CHAIN_ID, Ask(CHAIN_ID, timestamp=1, header=["GAS_USED"]))
     with pytest.raises(Rejected) as raised:
         service.wait(service.submit(asked).id, timeout=60)
     assert (raised.value.step, raised.value.retryable) == ("INITIAL_STATE", False)
-
-
-def test_an_own_idempotency_key_submits_once(it: Installation, service: Tacitus) -> None:
-    asked = balance_at(newest(it))
-    first, again = (service.submit(asked, idempotency="mine") for _ in range(2))
-    assert first == again
-    assert service.submit(asked).id != first.id
 
 
 @pytest.mark.parametrize("name", ["module", "command", "slot"])

@@ -21,7 +21,6 @@ indexes = st.integers(0, 2**64)
 widths = st.integers(1, 32).map(lambda count: 8 * count)
 sizes = st.integers(1, 32) | st.integers(2, 100).map(lambda words: 32 * words)
 addresses = st.binary(min_size=20, max_size=20)
-FROM_BYTE_8 = "from byte 8 of the slot's low end"
 HOLDER = "0xd8dA6BF26964aF9D7eEd9e03E53415D37aA96045"
 
 

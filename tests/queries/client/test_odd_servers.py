@@ -1,6 +1,5 @@
 """The client before servers that break, lie or mean ill: it ends, and no key is lost."""
 
-import time
 from typing import Any
 
 import pytest
@@ -10,12 +9,9 @@ from queries.tacitus import (
     AnswerUnreadable,
     Ask,
     Misused,
-    NotDone,
     Refused,
-    Rejected,
     Tacitus,
     TacitusError,
-    TimedOut,
     Unreachable,
     batch_of,
 )
@@ -23,7 +19,6 @@ from tests.commands import free_port
 from tests.queries.client.odd_server import (
     Answer,
     OddServer,
-    dripping,
     hanging_up,
     odd_server,
     refusing,
@@ -101,52 +96,12 @@ def test_a_refusal_tells_all_that_the_server_told() -> None:
     assert (told.retryable, told.http_status) == (False, 400)
 
 
-def test_it_comes_back_when_it_is_told_to() -> None:
-    later = refusing("too_many_requests", 429, retryable=True, Retry_After="1")
-    with odd_server(later, saying(SENT)) as odd:
-        began = time.monotonic()
-        Tacitus(odd.address).submit(BATCH)
-    assert time.monotonic() - began >= 1
-    much_later = refusing("too_many_requests", 429, retryable=True, Retry_After="86400")
-    with odd_server(much_later) as odd, pytest.raises(Refused) as raised:
-        Tacitus(odd.address).submit(BATCH)
-    assert (len(odd.came), raised.value.retry_after) == (1, 86400)
-
-
-def test_polls_keep_to_the_limit_that_answers_tell() -> None:
-    """Three requests left for some three seconds: no more than one a second."""
-    scarce = saying(MOVING, RateLimit_Remaining="3", RateLimit_Reset="4")
-    with odd_server(scarce) as odd, pytest.raises(TimedOut) as raised:
-        Tacitus(odd.address).wait(ID, timeout=1.7)
-    assert len(odd.came) == 3  # at once, after a second, and at the end of its time
-    assert {came.path for came in odd.came} == {f"/batch-query-status?batchQueryId={ID}&details=0"}
-    assert (raised.value.batch_id, raised.value.retryable) == (ID, True)
-
-
 def test_waiting_outlasts_a_server_that_is_away() -> None:
     answers = [saying(MOVING), *[hanging_up] * 2 * tacitus.TRIES, saying(DONE)]
     with odd_server(*answers) as odd:
         assert Tacitus(odd.address).wait(ID, timeout=30).done
     with odd_server(*answers) as odd:
         assert Tacitus(odd.address).wait(ID, timeout=None).done
-
-
-def test_a_rejected_batch_says_why() -> None:
-    cause = {"message": "It is too old.", "code": "out_of_reach", "retryable": False}
-    cause |= {"step": "BLOCKHASH_AVAILABLE"}
-    rejected = MOVING | {"queryStatus": "REJECTED", "rejection": cause}
-    with odd_server(saying(rejected | {"queries": [], "nextQuery": None})) as odd:
-        for ask in (Tacitus(odd.address).wait, Tacitus(odd.address).facts):
-            with pytest.raises(Rejected) as raised:
-                ask(ID)
-            told = raised.value
-            assert (told.sentence, told.code) == ("It is too old.", "out_of_reach")
-            assert (told.step, told.retryable) == ("BLOCKHASH_AVAILABLE", False)
-
-
-def test_facts_are_not_there_before_the_end() -> None:
-    with odd_server(saying(MOVING | {"queries": []})) as odd, pytest.raises(NotDone):
-        Tacitus(odd.address).facts(ID)
 
 
 def test_no_redirect_takes_the_key_along() -> None:
@@ -170,13 +125,6 @@ def endless(server: OddServer) -> None:
 def test_an_answer_without_end_has_one() -> None:
     with odd_server(endless) as odd, pytest.raises(AnswerUnreadable, match="longer than"):
         Tacitus(odd.address).status(ID)
-
-
-def test_an_answer_that_drips_has_an_end() -> None:
-    began = time.monotonic()
-    with odd_server(dripping) as odd, pytest.raises(Unreachable):
-        Tacitus(odd.address, seconds=0.3).status(ID)
-    assert time.monotonic() - began < 10
 
 
 QUERY: dict[str, Any] = {
@@ -222,72 +170,3 @@ def test_a_key_is_nowhere_to_be_read() -> None:
     with pytest.raises(Misused) as misused:
         Tacitus("http://127.0.0.1", f"{KEY}\nX: y")
     assert KEY not in str(misused.value)
-
-
-@pytest.mark.parametrize(
-    "url",
-    [
-        "", "proofs.example.org", "ftp://a", "file:///etc/passwd", "http://", "https://u:p@a.b",
-        f"https://a.b/?apiKey={KEY}", "https://a.b#x", "https://a b", "https://a.b\\@c.d",
-    ],
-)  # fmt: skip
-def test_an_address_that_is_none_is_not_asked(url: str) -> None:
-    with pytest.raises(Misused) as misused:
-        Tacitus(url, KEY)
-    assert KEY not in str(misused.value)
-
-
-def test_what_cannot_be_sent_is_not() -> None:
-    with odd_server(saying(SENT)) as odd:
-        service = Tacitus(odd.address, KEY)
-        for batch, idempotency in ((BATCH, "a\nb"), ({"fee": float("nan")}, "")):
-            with pytest.raises(Misused):
-                service.submit(batch, idempotency=idempotency)
-        with pytest.raises(Misused):
-            Tacitus("http://[", KEY).status(ID)
-    assert odd.came == []
-
-
-def test_a_proof_comes_as_it_is() -> None:
-    content = b'{"format":  "as it came"}\n'
-    with odd_server(saying(content)) as odd:
-        assert Tacitus(odd.address).proof(ID) == content
-        assert Tacitus(odd.address).proof("../api-key?") == content
-    assert [came.path for came in odd.came] == [
-        f"/batch-queries/{ID}/proof",
-        "/batch-queries/..%2Fapi-key%3F/proof",
-    ]
-    with odd_server(saying(b"<html>")) as odd, pytest.raises(AnswerUnreadable):
-        Tacitus(odd.address).proof(ID)
-
-
-def test_a_batch_is_put_together_from_what_is_asked() -> None:
-    holder = "0xd8dA6BF26964aF9D7eEd9e03E53415D37aA96045"
-    asked = batch_of(
-        10,
-        Ask(1, block=5, accounts=[holder], props=["BALANCE"], header=["TIMESTAMP"]),
-        Ask("1", block=5, accounts=[holder, "a.eth"], slots=[255, "0x1"]),
-        Ask(1, timestamp=7, header=["PARENT_HASH"]),
-        fee=3,
-    )
-    accounts = {
-        holder: {"props": ["BALANCE"], "slots": ["0xff", "0x1"]},
-        "a.eth": {"props": [], "slots": ["0xff", "0x1"]},
-    }
-    assert asked == {
-        "destinationChainId": "10",
-        "fee": "3",
-        "data": {
-            "1": {
-                "block:5": {"header": ["TIMESTAMP"], "accounts": accounts},
-                "timestamp:7": {"header": ["PARENT_HASH"]},
-            }
-        },
-    }
-    for wrong in (
-        Ask(1),
-        Ask(1, block=1, timestamp=1),
-        Ask(1, block=1, accounts=["a"], slots=[-1]),
-    ):
-        with pytest.raises(Misused):
-            batch_of(1, wrong)

@@ -23,7 +23,6 @@ pytestmark = pytest.mark.no_database
 
 NUMBER, TIME = 900, 1_700_000_000
 HEADER = MadeUpHeader(tail_of(NUMBER, TIME))
-NEXT = MadeUpHeader(tail_of(NUMBER + 1, TIME + 12), HEADER.hash)
 ACCUMULATE = prove_call([headers(HEADER.told(HeaderFlag.ACCUMULATE))])
 OTHER_HASH = bytes([3]) * 32
 
@@ -73,13 +72,6 @@ def test_a_recorded_block_is_known_for_ever(optimism: Deployed) -> None:
     assert is_accumulated(optimism)
 
 
-def test_recording_and_proving_stand_in_one_transaction(optimism: Deployed) -> None:
-    move_on(optimism.node, NUMBER + 1, NEXT.hash)
-    pair = headers(HEADER.told(HeaderFlag.ACCUMULATE), NEXT.told(first=False))
-    optimism.send(multicall(RECORD, prove_call([pair])))
-    assert is_accumulated(optimism)
-
-
 def test_a_hash_is_not_taken_for_another_number(optimism: Deployed) -> None:
     move_on(optimism.node, NUMBER + 1, HEADER.hash)
     optimism.send(RECORD)
@@ -110,12 +102,6 @@ def test_enough_signers_make_a_hash_known(attested: Deployed, places: tuple[int,
     signatures = signed_by([SIGNERS[place] for place in places], attested, NUMBER, HEADER.hash)
     attested.send(attest(NUMBER, HEADER.hash, signatures))
     attested.send(ACCUMULATE)
-    assert is_accumulated(attested)
-
-
-def test_attesting_and_proving_stand_in_one_transaction(attested: Deployed) -> None:
-    signatures = signed_by(SIGNERS[:2], attested, NUMBER, HEADER.hash)
-    attested.send(multicall(attest(NUMBER, HEADER.hash, signatures), ACCUMULATE))
     assert is_accumulated(attested)
 
 
@@ -226,11 +212,3 @@ def test_a_registry_that_could_not_hold_is_not_deployed(
     with pytest.raises(TransactionReverted) as refused:
         deploy_attested(shared_node, signers, threshold)
     assert error_name("AttestedRegistry", refused.value.data) == error
-
-
-def test_the_signers_can_be_read(attested: Deployed) -> None:
-    addresses = [bytes.fromhex(signer.address[2:]).rjust(32, b"\x00") for signer in SIGNERS[:3]]
-    expected = (32).to_bytes(32, "big") + (3).to_bytes(32, "big") + b"".join(addresses)
-    assert attested.ask(call_data("signers()")) == expected
-    assert attested.ask(call_data("threshold()"))[31] == 2
-    assert attested.ask(call_data("sourceChainId()"))[31] == SOURCE_CHAIN

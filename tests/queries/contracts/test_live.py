@@ -9,8 +9,8 @@ from dataclasses import dataclass
 
 import pytest
 
-from queries.chain.local_node import TransactionReverted, local_node
-from queries.chain.solidity import call_data, selector
+from queries.chain.local_node import local_node
+from queries.chain.solidity import call_data
 from queries.proving.accounts import ABSENT_ACCOUNT
 from queries.proving.headers import Header
 from queries.proving.registry_calls import (
@@ -111,42 +111,6 @@ def test_a_variable_is_where_solidity_puts_it(story: Story) -> None:
         word = registry.reads.slot_value(story.holder, story.before, position.slot)
         assert word is not None
         assert position.read(word, size) == value, name
-
-
-def test_later_changes_do_not_change_what_is_proven(story: Story) -> None:
-    registry = story.registry()
-    registry.send(prove_call([headers_section([story.step(story.before)])]))
-    registry.send(prove_call([headers_section([story.step(story.after)])]))
-    for block in (story.before, story.after):
-        assert_all_is_read(story, registry, block)
-    assert registry.reads.slot_value(story.holder, story.before, 0) == 7
-    assert registry.reads.slot_value(story.holder, story.after, 0) == 8
-
-
-def test_several_blocks_in_one_transaction(story: Story) -> None:
-    registry = story.registry()
-    # As sections of their own, and as a chain of headers of which only the last is looked up.
-    sections = [headers_section([story.step(block)]) for block in (story.before, story.after)]
-    registry.send(prove_call(sections))
-    in_between = range(story.before + 1, story.after)
-    chain = [HeaderStep(story.chain.header(block)) for block in in_between]
-    together = [story.step(story.before), *chain, story.step(story.after)]
-    other = story.registry()
-    other.send(prove_call([headers_section(together)]))
-    for block in (story.before, story.after):
-        assert_all_is_read(story, registry, block)
-        assert_all_is_read(story, other, block)
-        assert registry.reads.accumulated(block) == other.reads.accumulated(block)
-    for block in in_between:
-        assert other.reads.accumulated(block) == bytes(32)
-
-
-def test_nothing_is_proven_before(story: Story) -> None:
-    registry = story.registry()
-    asked = call_data("accountField(address,uint256,uint8)", story.holder, story.before, 1)
-    with pytest.raises(TransactionReverted) as refused:
-        registry.ask(asked)
-    assert refused.value.data[:4] == selector("AccountFieldNotProven(address,uint256,uint8)")
 
 
 def test_a_block_that_has_left_the_window_of_blockhash(story: Story) -> None:

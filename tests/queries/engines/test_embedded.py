@@ -2,7 +2,6 @@
 
 import logging
 import threading
-import time
 
 import pytest
 from django.db import OperationalError
@@ -10,7 +9,6 @@ from django.db import OperationalError
 from queries.engines import embedded
 from queries.engines.alarm import Alarm
 from queries.pipeline.chains import Chains
-from queries.pipeline.worker import Found
 from queries.routes import Routes
 
 pytestmark = pytest.mark.no_database
@@ -84,46 +82,3 @@ def test_a_receiver_that_hangs_keeps_no_proof_waiting(monkeypatch: pytest.Monkey
         alarm.stop()
         for thread in threads:
             thread.join(10)
-
-
-def test_one_thread_of_an_idle_prover_looks_once_an_interval(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    looked: list[str] = []
-
-    def look(*_: object) -> bool:
-        looked.append(threading.current_thread().name)
-        return False
-
-    monkeypatch.setattr(embedded, "work_once", look)
-    monkeypatch.setattr(embedded, "deliver_once", lambda *_: False)
-    monkeypatch.setattr(embedded, "next_look", lambda *_: None)
-    alarm = Alarm()
-    threads = embedded.run(lambda: Chains(Routes({})), 8, alarm, 0.1)
-    time.sleep(1)
-    alarm.stop()
-    for thread in threads:
-        thread.join(10)
-    assert 1 <= len(looked) <= 11
-    assert len(set(looked)) == 1
-
-
-def test_another_thread_looks_once_one_has_found_something(monkeypatch: pytest.MonkeyPatch) -> None:
-    at_once, stopped = threading.Barrier(3), threading.Event()
-
-    def work(_: Chains, found: Found) -> bool:
-        found()
-        at_once.wait(10)
-        return not stopped.wait(0.01)
-
-    monkeypatch.setattr(embedded, "work_once", work)
-    monkeypatch.setattr(embedded, "deliver_once", lambda *_: False)
-    monkeypatch.setattr(embedded, "next_look", lambda *_: None)
-    alarm = Alarm()
-    threads = embedded.run(lambda: Chains(Routes({})), 2, alarm, 0.1)
-    at_once.wait(10)  # both work
-    stopped.set()
-    at_once.abort()
-    alarm.stop()
-    for thread in threads:
-        thread.join(10)

@@ -1,6 +1,5 @@
 """`check_setup` finds what is wrong with an installation, and only that."""
 
-import time
 from collections.abc import Iterator
 from contextlib import AbstractContextManager
 from pathlib import Path
@@ -17,7 +16,6 @@ from tests.commands import Manage
 from tests.local_chain import Deployed, undone
 from tests.queries.attacks.attestations import SIGNERS
 from tests.queries.attacks.registry_attacks import L1_BLOCK, move_on, put_predeploy
-from tests.queries.chain.lying_node import lying_node, stall
 from tests.queries.chain.relay import refusal, relay
 from tests.queries.contracts.live_chain import LiveChain
 from tests.queries.management.local_setup import ADDRESS, CHAIN_ID, KEY, LocalSetup
@@ -146,18 +144,6 @@ def test_other_signers_than_the_registry_has_are_told(
     assert "ROUTES_FILE names other signers or another threshold" in line
 
 
-def test_an_attested_registry_of_another_chain_is_told(
-    setup: LocalSetup, node: LocalNode, source: LocalNode
-) -> None:
-    setup.add_chain(CHAIN_ID, "Local", [node.url])
-    with relay(source.url, lambda m, _, a: {"result": "0x7"} if m == "eth_chainId" else a) as seven:
-        setup.add_chain(7, "Seven", [seven])
-        address = attested_and_optimism(node, source)["AttestedRegistry"]
-        setup.add_registry("attested", 7, CHAIN_ID, address, *SIGNED_BY_TWO)
-        (line,) = wrong(setup.run("check_setup"))
-    assert "It keeps the facts of another chain than 7." in line
-
-
 # What is wrong with nodes
 
 
@@ -181,18 +167,6 @@ def test_a_node_that_is_gone_is_named_by_its_number(
         "No node of Local answers. Check that it runs, and that `nodes` in ROUTES_FILE has its "
         "address."
     )
-
-
-def test_a_node_that_hangs_is_waited_for_once(setup: LocalSetup, native: str) -> None:
-    with lying_node(stall) as silent:
-        setup.add_chain(CHAIN_ID, "Local", [silent])
-        setup.add_registry("native", CHAIN_ID, CHAIN_ID, native)
-        setup.add("[limits]", "request_timeout = 2")
-        begin = time.monotonic()
-        found = wrong(setup.run("check_setup"))
-        took = time.monotonic() - begin
-    assert 2 <= took < 6
-    assert len(found) == 1
 
 
 def older_by(seconds: int) -> Any:
@@ -225,15 +199,6 @@ def test_a_node_of_another_chain_is_told(
     (line,) = wrong(setup.run("check_setup"))
     assert "Local, node 2 " in line
     assert line.endswith("are of another chain. Correct `nodes` in ROUTES_FILE, or the chain's id.")
-
-
-def test_a_node_that_stands_still_is_told(setup: LocalSetup, node: LocalNode, native: str) -> None:
-    with changed(node, "eth_getBlockByNumber", older_by(2 * HOUR)) as late:
-        setup.add_chain(CHAIN_ID, "Local", [late], "finality = 0")
-        setup.add_registry("native", CHAIN_ID, CHAIN_ID, native)
-        found = wrong(setup.run("check_setup"))
-    assert "Local, node 1 " in found[0]
-    assert "seconds old. Check that the node keeps up" in found[0]
 
 
 def proving_only(blocks: int, newest: int) -> Any:
@@ -277,33 +242,6 @@ def test_a_node_must_prove_as_far_back_as_blocks_are_final(
         assert "keep proofs only for newer blocks" in found[0]
 
 
-def nothing_final(params: list[Any], answer: Answer) -> Answer:
-    return {"result": None} if params[0] == "finalized" else answer
-
-
-def test_a_node_that_calls_nothing_final_is_told_where_others_wait_for_that(
-    setup: LocalSetup, node: LocalNode, source: LocalNode
-) -> None:
-    setup.add_chain(CHAIN_ID, "Local", [node.url])
-    address = attested_and_optimism(node, source)["AttestedRegistry"]
-    with changed(source, "eth_getBlockByNumber", nothing_final) as of_source:
-        setup.add_chain(SOURCE, "Elsewhere", [of_source])
-        setup.add_registry("attested", SOURCE, CHAIN_ID, address, *SIGNED_BY_TWO)
-        (line,) = wrong(setup.run("check_setup"))
-    assert "Elsewhere, node 1, proofs" in line
-    assert "The node calls no block finalized. Set `finality` to a number" in line
-
-
-def test_for_itself_alone_a_chain_needs_no_final_blocks(
-    setup: LocalSetup, node: LocalNode, native: str
-) -> None:
-    """Nor proofs that reach as far back as the last one."""
-    with changed(node, "eth_getBlockByNumber", nothing_final) as address:
-        setup.add_chain(CHAIN_ID, "Local", [address])
-        setup.add_registry("native", CHAIN_ID, CHAIN_ID, native)
-        assert wrong(setup.run("check_setup")) == []
-
-
 def test_a_node_without_proofs_is_told(setup: LocalSetup, node: LocalNode, native: str) -> None:
     def change(*_: object) -> Answer:
         return refusal("the method eth_getProof does not exist/is not available", -32601)
@@ -338,29 +276,6 @@ def test_code_that_is_not_as_built_is_told(setup: LocalSetup, node: LocalNode, o
     assert "is not this version's native registry" in line
 
 
-def test_a_chain_whose_contracts_see_other_hashes_is_told(
-    setup: LocalSetup, node: LocalNode, native: str
-) -> None:
-    def change(params: list[Any], answer: Answer) -> Answer:
-        return answer if "to" in params[0] else {"result": "0x" + "ab" * 32}
-
-    with changed(node, "eth_call", change) as address:
-        line = only_wrong(setup, native, address)
-    assert "do not see its own block hashes, so a native registry knows none" in line
-
-
-def test_a_chain_without_a_history_contract_is_ok_and_says_so(setup: LocalSetup) -> None:
-    with local_node("--slots-in-an-epoch", "1", hardfork="cancun") as old:
-        old.rpc.ask("anvil_mine", hex(3))
-        setup.add_chain(CHAIN_ID, "Local", [old.url])
-        setup.add_registry(
-            "native", CHAIN_ID, CHAIN_ID, checksummed(Deployed(old, "NativeRegistry"))
-        )
-        printed = setup.run("check_setup")
-    assert wrong(printed) == []
-    assert "sees 256 blocks (the chain has no history contract, EIP-2935)" in printed
-
-
 @pytest.mark.parametrize("case", ["no predeploy", "another hash", "a further block"])
 def test_an_l1_that_is_another_one_is_told(
     setup: LocalSetup, node: LocalNode, source: LocalNode, case: str
@@ -390,13 +305,6 @@ def test_a_signer_without_funds_is_told(setup: LocalSetup, node: LocalNode, nati
     assert "has 0 ETH, too little for a proof at " in line
 
 
-def test_amounts_are_in_what_the_chain_calls_its_own(
-    setup: LocalSetup, node: LocalNode, native: str
-) -> None:
-    setup.sign_with("11" * 32)
-    assert "has 0 xDAI, too" in only_wrong(setup, native, node.url, lines=('currency = "xDAI"',))
-
-
 @pytest.mark.parametrize("line", ["most_a_day = 1", "free = true", ""])
 def test_a_chain_without_a_daily_budget_gets_a_hint(
     setup: LocalSetup, node: LocalNode, native: str, line: str
@@ -409,23 +317,6 @@ def test_a_chain_without_a_daily_budget_gets_a_hint(
     assert [
         hint.endswith("Set `most_a_day` in ROUTES_FILE if its gas costs money.") for hint in hints
     ] == ([] if line else [True])
-
-
-def test_gas_above_the_bound_is_told(setup: LocalSetup, node: LocalNode, native: str) -> None:
-    line = only_wrong(setup, native, node.url, lines=("dearest_gas_gwei = 0.000000001",))
-    assert "at most 0.000000001 gwei are paid here. Wait, or raise `dearest_gas_gwei`" in line
-
-
-def test_no_signer_is_told(setup: LocalSetup, node: LocalNode, native: str) -> None:
-    setup.sign_with("")
-    assert "There is no signer: set SIGNER_KEY" in only_wrong(setup, native, node.url)
-
-
-def test_no_registry_is_told(setup: LocalSetup, node: LocalNode) -> None:
-    setup.add_chain(CHAIN_ID, "Local", [node.url])
-    (line,) = wrong(setup.run("check_setup"))
-    assert "registries" in line
-    assert "There is none. Deploy one" in line
 
 
 def test_no_chain_and_a_broken_file_are_told(setup: LocalSetup) -> None:

@@ -93,12 +93,6 @@ def test_its_output_can_be_appended_to_the_routes_file(setup: LocalSetup) -> Non
     assert registry.kind is RegistryKind.NATIVE
 
 
-def test_the_same_command_deploys_another_one(setup: LocalSetup) -> None:
-    first = setup.run("deploy_registry", *NATIVE)
-    second = setup.run("deploy_registry", *NATIVE)
-    assert first.split("address = ")[1] != second.split("address = ")[1]
-
-
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
@@ -138,35 +132,6 @@ def test_without_a_signer_or_with_a_wrong_one_it_is_told(setup: LocalSetup) -> N
     assert said == "FAILED: SIGNER_KEY is no private key: that is 32 bytes in hex."
 
 
-def test_who_has_too_little_is_told_what_is_needed(setup: LocalSetup, node: LocalNode) -> None:
-    setup.sign_with("11" * 32)
-    said = setup.run("deploy_registry", *NATIVE)
-    assert "FAILED: The signer 0x19E7E376E7C213B7E7e7e46cc70A5dD086DAff2A has 0 ETH on Loc" in said
-    assert "the transaction may cost 0.0" in said
-    assert said.endswith("ETH. Send it more.")
-    with undone(node):
-        node.rpc.ask("anvil_setBalance", "0x19E7E376E7C213B7E7e7e46cc70A5dD086DAff2A", hex(10**17))
-        assert "Deployed in block" in setup.run("deploy_registry", *NATIVE)
-
-
-def test_a_node_that_is_gone_is_told(setup: LocalSetup) -> None:
-    setup.file.write_text(setup.file.read_text().replace(":1", ":2"))
-    setup.file.write_text("")
-    setup.add_chain(CHAIN_ID, "Local", ["http://127.0.0.1:1"])
-    said = setup.run("deploy_registry", *NATIVE)
-    assert said.startswith("FAILED: No node of Local answers. Check that it runs, and that `n")
-
-
-def test_a_transaction_that_is_not_mined_is_named(setup: LocalSetup, node: LocalNode) -> None:
-    with undone(node):
-        node.rpc.ask("evm_setAutomine", False)  # noqa: FBT003
-        printed = setup.run("deploy_registry", *NATIVE, "--wait", "0.1")
-        node.rpc.ask("anvil_dropAllTransactions")
-        node.rpc.ask("evm_setAutomine", True)  # noqa: FBT003
-    sent = printed.split("Sent ")[1][:66]
-    assert f"FAILED: The transaction {sent} is not mined yet." in printed
-
-
 def test_a_chain_whose_contracts_see_other_hashes_gets_no_native_registry(
     setup: LocalSetup, node: LocalNode
 ) -> None:
@@ -181,11 +146,3 @@ def test_a_chain_whose_contracts_see_other_hashes_gets_no_native_registry(
         said = setup.run("deploy_registry", *NATIVE)
     assert "FAILED: Contracts on Local do not see its own block hashes" in said
     assert node.rpc.ask("eth_getTransactionCount", ADDRESS, "latest") == nonce
-
-
-def test_a_chain_that_has_not_begun_gets_no_native_registry(setup: LocalSetup) -> None:
-    with local_node() as fresh:
-        setup.file.write_text("")
-        setup.add_chain(CHAIN_ID, "Local", [fresh.url])
-        said = setup.run("deploy_registry", *NATIVE)
-    assert said.startswith("FAILED: Local has no blocks yet. Wait for its first one; a development")

@@ -125,28 +125,6 @@ def test_values_are_decoded_for_people(manage: Manage, file: Path, node: LocalNo
     )
 
 
-def test_a_larger_file_is_read_where_that_is_asked_for(manage: Manage, file: Path) -> None:
-    """A service may take larger batches than usual, and make larger files."""
-    with file.open("wb") as opened:
-        opened.truncate(128 * 2**20 + 1)
-    assert refused(manage, file) == (
-        "Nothing is proven. The file has more than 128 MiB. If it is of a service that takes "
-        "larger batches than most do, allow for more with --most-mib, such as --most-mib 512."
-    )
-    assert "The file is not JSON" in refused(manage, file, "--most-mib", 129)
-    assert refused(manage, file, "--most-mib", 0) == "--most-mib is at least 1."
-
-
-def test_without_a_hash_it_says_which_one_to_look_up(
-    manage: Manage, file: Path, node: LocalNode
-) -> None:
-    block = of_a_local_block(node)
-    written(file, block)
-    sentence = refused(manage, file)
-    assert sentence.startswith("Nothing is proven yet: all of it is true if block 2 of chain 31337")
-    assert f"0x{block.header.hash.hex()}. Look up that block's hash where you trust" in sentence
-
-
 def test_another_hash_than_its_own(manage: Manage, file: Path, node: LocalNode) -> None:
     block = of_a_local_block(node, timed=True)
     written(file, block)
@@ -190,33 +168,6 @@ def test_a_node_of_the_chain_with_another_block(
         sentence = refused(manage, file, "--node", gone)
         assert "does not say its chain." in sentence
         assert "secret" not in sentence
-
-
-def test_a_node_is_named_in_a_file(
-    manage: Manage, file: Path, node: LocalNode, tmp_path: Path
-) -> None:
-    """Its address may hold a key, which must not stand in the list of processes, or be told."""
-    written(file, of_a_local_block(node))
-    named = tmp_path / "node"
-    named.write_text(f"{node.url}/?key=hunter2\n")
-    done = manage("verify_proof", str(file), "--node-file", str(named), **NOWHERE)
-    assert (done.returncode, done.stderr) == (0, "")
-    assert f"which the node at {node.url.removeprefix('http://')} gives" in done.stdout
-    assert "hunter2" not in done.stdout
-    for content, said in (
-        ("", "must hold one address and nothing else."),
-        (f"{node.url} {node.url}", "must hold one address and nothing else."),
-        ("http://127.0.0.1:1/hunter2", "does not say its chain."),
-    ):
-        named.write_text(content)
-        sentence = refused(manage, file, "--node-file", named)
-        assert sentence.endswith(said)
-        assert "hunter2" not in sentence
-    named.write_bytes(b"\xff")
-    assert refused(manage, file, "--node-file", named).endswith(" is not UTF-8 text.")
-    assert refused(manage, file, "--node-file", "http://127.0.0.1:1/hunter2") == (
-        "The file that --node-file names cannot be read: No such file or directory."
-    )
 
 
 def test_a_file_that_is_none(manage: Manage, file: Path) -> None:

@@ -1,6 +1,5 @@
 """Proofs as a client of the service gets them."""
 
-import json
 from typing import Any
 
 from queries.proving.bundle_checks import check_bundle
@@ -44,8 +43,3 @@ def whole_proof(service: Service, batch: str) -> Bundle:
     }
     assert held == wanted
     return bundle
-
-
-def told_proof(service: Service, batch: str) -> dict[str, Any]:
-    content: dict[str, Any] = json.loads(proof_file(service, batch))
-    return content

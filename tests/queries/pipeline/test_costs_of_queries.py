@@ -1,14 +1,10 @@
 """What queries are told to have cost is together what their batch has spent."""
 
 import pytest
-from django.db import IntegrityError, transaction
 
 from queries import transitions
 from queries.models import Batch, BlockJob, Query, SentTransaction, Share, TransactionOfJob
 from queries.pipeline.fees import settle_costs
-from queries.pipeline.transactions import reopen
-from queries.statuses import StepName
-from queries.transitions import Failure
 from tests.queries.api.served_api import HERE, SEPOLIA, ask, make_key, submitted
 from tests.queries.api.worked_batches import BEGIN
 
@@ -104,34 +100,3 @@ def test_what_is_settled_again_takes_the_place_of_what_was_paid(*, free: bool) -
         assert sum(costs[:3]) == min(gas + DATA_FEE, most)
         assert sum(costs[3:]) == GAS + DATA_FEE
         assert spent == sum(costs)
-
-
-def test_what_was_spent_on_a_rejected_batch_is_what_its_queries_cost() -> None:
-    key = make_key()
-    batch = submitted(key, BATCH)
-    rows = _with_jobs(batch)
-    failure = Failure("block_out_of_reach", "…", StepName.BLOCKHASH_AVAILABLE, retryable=False)
-    transitions.reject([batch], failure)
-    settle_costs(rows[0], free=False)
-    spent, costs = _told(key, batch)
-    assert sum(costs) == spent == GAS + DATA_FEE
-
-
-def test_a_piece_is_in_one_open_transaction_only() -> None:
-    first, second = _with_jobs(submitted(make_key(), BATCH))
-    shown = first.for_jobs.get()
-    shown.pieces = "a piece"
-    shown.save()
-    again = TransactionOfJob(job=shown.job, transaction=second, pieces="a piece")
-    with pytest.raises(IntegrityError), transaction.atomic():
-        again.save()
-    settle_costs(first, free=True)
-    again.save()
-    first.mined_hash = "0x1"
-    reopen(first)
-    assert [
-        each.open for each in TransactionOfJob.objects.filter(pieces="a piece").order_by("pk")
-    ] == [
-        False,
-        True,
-    ]

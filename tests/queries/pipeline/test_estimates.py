@@ -2,7 +2,6 @@
 
 import time
 from collections.abc import Iterator
-from contextlib import ExitStack
 from dataclasses import replace
 from typing import Any
 
@@ -17,7 +16,6 @@ from accounts import api_keys
 from accounts.key_text import id_in
 from accounts.models import Account, ApiKey
 from accounts.wallets import Wallet
-from queries import held_threads
 from queries.api import estimating
 from queries.chain.local_node import LocalNode, local_node
 from queries.chain.signer import parts_of
@@ -103,15 +101,6 @@ def test_what_is_proven_is_named_and_costs_nothing(service: Service) -> None:
     assert told["proven"] == [{"account": HOLDER, "name": None, "facts": ["NONCE", "BALANCE"]}]
 
 
-def test_two_names_of_one_block_cost_once(service: Service) -> None:
-    service.mine(3)
-    block = service.head() - 1
-    seconds = int(service.header(block)["timestamp"], 16)
-    (told,) = _estimated(service, _at(f"block:{block}", f"timestamp:{seconds}"))["blocks"]
-    assert told["selectors"] == [f"block:{block}", f"timestamp:{seconds}"]
-    assert (told["block"], told["price"]["transactions"]) == (str(block), 1)
-
-
 def test_what_is_not_final_is_told_with_the_last_one_that_is(node: LocalNode) -> None:
     with running_service(node, finality=5) as service:
         service.mine(8)
@@ -150,11 +139,6 @@ def test_what_is_out_of_reach_is_told_with_its_distance(
     assert service.status(batch)["error"] == told["error"]
 
 
-def test_a_time_before_the_chain_fails(service: Service) -> None:
-    (told,) = _estimated(service, _at("timestamp:1"))["blocks"]
-    assert (told["readiness"], told["code"]) == ("FAILS", "time_too_early")
-
-
 def test_what_the_destination_does_not_know_yet_waits(service: Service) -> None:
     arguments = encode(["uint256", "address[]", "uint256"], [CHAIN_ID, [HOLDER], 1])
     code = load_artifact("AttestedRegistry").bytecode
@@ -164,14 +148,6 @@ def test_what_the_destination_does_not_know_yet_waits(service: Service) -> None:
     (told,) = _estimated(service, _at(f"block:{service.head()}"))["blocks"]
     assert (told["readiness"], told["price"], told["code"]) == ("NOT_KNOWN", None, None)
     assert told["waitsFor"].startswith("No attestation at or above the block")
-
-
-def test_gas_that_is_too_dear_right_now_is_told(node: LocalNode) -> None:
-    with running_service(node, dearest_gas=1) as service:
-        service.mine(2)
-        told = service.estimate(_at(f"block:{service.head() - 1}")).json()
-        assert (told["code"], told["retryable"]) == ("chain_unavailable", True)
-        assert told["error"].startswith("Gas on Local costs ")
 
 
 @pytest.mark.parametrize("say", [stall, drip_headers])
@@ -213,28 +189,6 @@ def test_few_are_made_at_once_and_one_of_an_account(
         codes.clear()
         all_at_once(lambda number: ask(number + 2), 3)
     assert sorted(codes.values()) == 2 * ["chain_unavailable"] + ["estimates_busy"]
-
-
-def test_none_is_made_where_no_thread_would_be_left(service: Service) -> None:
-    service.mine(2)
-    with ExitStack() as all_of_them:
-        for _ in range(held_threads.AT_ONCE):
-            all_of_them.enter_context(held_threads.place_to_wait())
-        assert service.estimate(_at("block:1")).json()["code"] == "estimates_busy"
-    assert service.estimate(_at("block:1")).status_code == 200
-
-
-def test_an_account_has_few_a_minute_with_all_its_keys(
-    service: Service, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(estimating, "A_MINUTE", 2)
-    service.mine(2)
-    other = _with_another_key(service)
-    statuses = [one.estimate(_at("block:1")).status_code for one in (service, other, other)]
-    assert statuses == [200, 200, 429]
-    refused = service.estimate(_at("block:1"))
-    assert refused.json()["code"] == "too_many_estimates"
-    assert 1 <= int(refused["Retry-After"]) <= 60
 
 
 def _another(service: Service, number: int) -> Service:

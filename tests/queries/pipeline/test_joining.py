@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 import rlp
 
-from queries.pipeline.pieces import Anchor, Piece, join, stepping_stone
+from queries.pipeline.pieces import Anchor, Piece, join
 from queries.proving.header_fields import HeaderField
 from queries.proving.headers import Header, decode_header
 from queries.proving.packing import CALLDATA_BYTES
@@ -47,21 +47,6 @@ def test_chains_that_meet_are_one_and_keep_what_each_wants() -> None:
     assert set(call.pieces) == {lower, upper}
 
 
-def test_the_longer_chain_decides_how_far_up_is_shown() -> None:
-    for ends in ((9, 7), (7, 9)):
-        (call,) = join([_piece(3, ends[0]), _piece(5, ends[1])])
-        wanted = [HeaderStep(header) for header in CHAIN[3:10]]
-        for place in (0, 2):
-            wanted[place] = replace(wanted[place], accumulate=True)
-        assert call.data == prove_call([headers_section(wanted)])
-
-
-def test_chains_that_do_not_meet_stand_side_by_side() -> None:
-    lower, upper = _piece(3, 4), _piece(8, 9)
-    (call,) = join([lower, upper])
-    assert call.data == prove_call([lower.section, upper.section])
-
-
 def test_two_witnesses_of_one_block_are_told_apart() -> None:
     one, other = _piece(3, 4, b"one"), _piece(3, 4, b"other")
     (call,) = join([one, other])
@@ -87,13 +72,3 @@ def test_no_call_is_longer_or_costs_more_than_a_transaction_may() -> None:
     rules = GasRules(new_slot=OSAKA.room // 2)
     dear = [replace(_piece(place, place), rules=rules) for place in range(5)]
     assert sorted(len(call.pieces) for call in join(dear)) == [1, 2, 2]
-
-
-def test_a_stepping_stone_accumulates_its_lowest_header_for_nobody() -> None:
-    stone = stepping_stone(7, CHAIN[2:6])
-    assert (stone.anchor.header, stone.accumulate) == (CHAIN[2], True)
-    assert not stone.proves_header
-    assert stone.data == prove_call(
-        [headers_section([replace(HeaderStep(CHAIN[2]), accumulate=True),
-                          *map(HeaderStep, CHAIN[3:6])])]
-    )  # fmt: skip

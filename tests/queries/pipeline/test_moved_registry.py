@@ -7,12 +7,9 @@ from dataclasses import replace
 import pytest
 from eth_utils.address import to_checksum_address
 
-from queries.chain.signer import parts_of
 from queries.chain.solidity import load_artifact
-from queries.models import Query, SentTransaction
-from queries.proving.bundle_checks import check_bundle
+from queries.models import SentTransaction
 from queries.routes import Routes
-from tests.queries.pipeline.bundles import proof_file
 from tests.queries.pipeline.service import CHAIN_ID, HOLDER, Service, serving
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -37,25 +34,3 @@ def test_facts_are_proven_to_the_new_one_as_well(service: Service) -> None:
         assert it.status(batch)["queryStatus"] == "DONE"
         assert it.reads.account_field(bytes.fromhex(HOLDER[2:]), block, 1) is not None
     assert SentTransaction.objects.count() == 2
-
-
-def test_what_was_proven_to_the_old_one_says_so(service: Service) -> None:
-    batch = service.ask_balance(HOLDER, service.head() - 2)
-    service.work(batch)
-    with _moved(service) as it:
-        (proven,) = check_bundle(proof_file(replace(it, key=service.key), batch)).blocks
-    assert proven.registry.address == bytes.fromhex(service.registry.address[2:])
-
-
-def test_what_proved_to_the_old_one_is_not_shown_for_the_new_one(service: Service) -> None:
-    """Where somebody else has proven it to that one."""
-    block = service.head() - 2
-    service.work(service.ask_balance(HOLDER, block))
-    with _moved(service) as it:
-        it.node.send(it.registry.address, parts_of(SentTransaction.objects.get().raw).data)
-        batch = it.ask_balance(HOLDER, block)
-        it.work(batch)
-    query = Query.objects.get(batch=batch)
-    assert SentTransaction.objects.count() == 1
-    assert query.header_accumulated_completed is not None
-    assert query.header_transaction is None

@@ -1,13 +1,12 @@
 """Who offers what an estimate told is served for it, although gas got dearer meanwhile."""
 
 from collections.abc import Iterator
-from contextlib import suppress
 from typing import Any
 
 import pytest
 
 from queries.chain.local_node import LocalNode
-from queries.models import BlockJob, SentTransaction
+from queries.models import SentTransaction
 from tests.queries.pipeline.service import CHAIN_ID, ETHER, HOLDER, Service, running_service
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -57,19 +56,6 @@ def test_what_was_told_is_enough_when_gas_is_dearer_by_some_blocks(
     assert 68 * GWEI * 9 // 8 + GWEI <= int(row.max_fee, 16) < 137 * GWEI
 
 
-def test_all_of_what_is_offered_is_room_for_gas_to_get_dearer(service: Service) -> None:
-    data = _data(service)
-    needed = _told(service, data)
-    _base_fee(service, 45 * GWEI)
-    service.node.rpc.ask_many("evm_setAutomine", [(False,)])
-    batch = service.submit(data, fee=needed)
-    service.work_until_it_says("on its way", batch)
-    row = SentTransaction.objects.get()
-    assert int(needed) * 99 // 100 < int(row.most, 16) <= int(needed)
-    assert 80 * GWEI < int(row.max_fee, 16) <= 81 * GWEI
-    service.node.rpc.ask("evm_mine")
-
-
 def test_what_does_not_cover_the_next_block_is_refused_with_what_it_takes_now(
     service: Service,
 ) -> None:
@@ -84,42 +70,3 @@ def test_what_does_not_cover_the_next_block_is_refused_with_what_it_takes_now(
     again = service.submit(data, fee=service.estimate(data).json()["feeNeeded"])
     service.work(again)
     assert service.status(again)["queryStatus"] == "DONE"
-
-
-def test_what_is_held_back_for_one_block_is_waited_for_by_the_next(node: LocalNode) -> None:
-    """It is more than a transaction costs in the end, and the rest is the batch's again. Who waits
-    for it keeps nobody else waiting.
-    """
-    with running_service(node, free=False, dearest_gas=ETHER, confirmations=5) as service:
-        service.mine(8)
-        first = _data(service)
-        needed = int(_told(service, first)) * 2
-        _base_fee(service, 68 * GWEI)
-        service.chains().head(CHAIN_ID)
-        ahead = service.head() + 1
-        both = {str(CHAIN_ID): first[str(CHAIN_ID)] | {f"block:{ahead}": BALANCE}}
-        poor = service.submit(both, fee=str(needed))
-        _work_on(service, poor)
-        sent = SentTransaction.objects.get()
-        assert int(sent.most, 16) > needed * 3 // 4
-        _base_fee(service, 68 * GWEI)
-        _work_on(service, poor)
-        assert SentTransaction.objects.count() == 1
-        assert BlockJob.objects.get(block=ahead).wait_code == "fee_held_back"
-        rich = service.submit(_data(service), fee=str(ETHER))
-        _work_on(service, rich)
-        assert SentTransaction.objects.count() == 2
-        for _ in range(30):
-            if service.status(poor)["queryStatus"] != "IN_PROGRESS":
-                break
-            _base_fee(service, 68 * GWEI)
-            _work_on(service, poor)
-        told = service.status(poor)
-    assert told["queryStatus"] == "DONE", told["error"]
-    assert int(told["spent"]) <= needed
-
-
-def _work_on(service: Service, batch: str) -> None:
-    """For as long as it goes on without another block."""
-    with suppress(AssertionError):
-        service.work(batch, seconds=1)

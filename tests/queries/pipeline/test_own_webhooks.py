@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Iterator
-from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
@@ -14,8 +13,6 @@ from accounts.models import Account
 from accounts.wallets import Wallet
 from queries import webhooks as sent_again
 from queries.chain.local_node import LocalNode
-from queries.models import WebhookAttempt, WebhookDelivery
-from queries.pipeline.queue import claim_delivery
 from queries.reading import deliveries
 from tests.queries.api.json_schema import Schemas
 from tests.queries.pipeline.service import Service, deliver_all, ended_batch, running_service
@@ -98,58 +95,6 @@ def test_they_come_in_pages_newest_first_with_few_attempts(
     assert all(one["made"] > other["made"] for one, other in [each["attempts"] for each in told])
 
 
-def test_what_was_taken_is_sent_again_at_once(service: Service) -> None:
-    with receiver() as hook:
-        ended_batch(service, hook.url)
-        deliver_all(service)
-        event = _listed(service)[0]["event"]
-        told = _replay(service, event)
-        assert (told.status_code, told.json()["state"]) == (200, "PENDING")
-        _fits(service, told.json(), "Delivery")
-        deliver_all(service)
-    assert len(hook.got) == 2
-    assert hook.got[0][2] == hook.got[1][2]
-    assert {headers["webhook-id"] for _, headers, _ in hook.got} == {event}
-    assert _listed(service)[0]["state"] == "DELIVERED"
-
-
-def test_what_is_still_to_be_sent_is_brought_forward(service: Service) -> None:
-    with receiver(500, 200) as hook:
-        ended_batch(service, hook.url)
-        deliver_all(service)
-        WebhookDelivery.objects.update(look_again=datetime.now(UTC) + timedelta(hours=9))
-        assert _replay(service, _listed(service)[0]["event"]).status_code == 200
-        assert WebhookDelivery.objects.filter(look_again__lte=datetime.now(UTC)).exists()
-        deliver_all(service)
-        deliver_all(service)
-    assert len(hook.got) == 2
-
-
-def test_what_a_worker_sends_right_now_is_left_to_it(service: Service) -> None:
-    with receiver() as hook:
-        ended_batch(service, hook.url)
-    lease = claim_delivery()
-    assert lease is not None
-    later = datetime.now(UTC) + timedelta(hours=9)
-    WebhookDelivery.objects.update(look_again=later)
-    assert _replay(service, lease.row.pk).status_code == 200
-    assert WebhookDelivery.objects.get().look_again == later
-
-
-def test_what_was_given_up_has_all_its_attempts_again(service: Service) -> None:
-    with receiver(500) as hook:
-        ended_batch(service, hook.url)
-        for _ in range(12):
-            deliver_all(service)
-        given_up = len(hook.got)
-        (told,) = _listed(service)
-        assert (told["state"], len(told["attempts"])) == ("GIVEN_UP", deliveries.ATTEMPTS_SHOWN)
-        _replay(service, told["event"])
-        for _ in range(12):
-            deliver_all(service)
-    assert len(hook.got) == 2 * given_up == WebhookAttempt.objects.count()
-
-
 def test_replays_have_an_allowance_of_their_owner(
     service: Service, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -179,10 +124,3 @@ def test_nobody_sends_anothers_again(service: Service) -> None:
             assert (answer.status_code, answer.json()["code"]) == (404, "delivery_unknown")
         deliver_all(service)
     assert len(hook.got) == 1
-
-
-def test_each_owner_has_a_secret_of_their_own(service: Service) -> None:
-    secrets = [_get(service, "/webhook-secret", key) for key in (service.key, _strangers_key())]
-    for each in secrets:
-        _fits(service, each, "WebhookSecret")
-    assert secrets[0] != secrets[1]

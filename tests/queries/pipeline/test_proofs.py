@@ -9,16 +9,14 @@ from typing import Any
 import pytest
 
 from queries.chain.local_node import LocalNode, local_node
-from queries.held_threads import place_for_a_proof, place_to_wait
 from queries.models import KeptProof, Query, SentTransaction
 from queries.proving.bundle_checks import check_bundle
-from queries.proving.bundles import FactKind
 from queries.reading.proofs import proof_of
 from queries.statuses import BatchStatus
 from tests.local_chain import a_day_ago
 from tests.queries.api.worked_batches import set_status
 from tests.queries.contracts.holder import SLOTS, compiled_holder
-from tests.queries.pipeline.bundles import asked_proof, proof_file, told_proof, whole_proof
+from tests.queries.pipeline.bundles import asked_proof, proof_file, whole_proof
 from tests.queries.pipeline.service import CHAIN_ID, ETHER, HOLDER, Service, running_service
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -68,32 +66,6 @@ def proven(service: Service, data: dict[str, Any]) -> str:
     return batch
 
 
-def test_all_that_can_be_asked_is_proven(service: Service) -> None:
-    batch = proven(service, everything(service))
-    bundle = whole_proof(service, batch)
-    kinds = {fact.kind for block in bundle.blocks for fact in block.facts}
-    assert kinds == set(FactKind)
-    timed, other = bundle.blocks
-    assert timed.rests_on.number == timed.header.number + 1
-    assert other.rests_on == other.header
-    told = {each.hash for block in bundle.blocks for each in block.transactions}
-    ours = SentTransaction.objects.exclude(mined_hash="").values_list("mined_hash", flat=True)
-    assert told == {bytes.fromhex(each[2:]) for each in ours}
-    assert not KeptProof.objects.exists()
-
-
-def test_accounts_are_told_as_the_node_tells_them(service: Service) -> None:
-    batch = proven(service, everything(service))
-    for block in told_proof(service, batch)["blocks"]:
-        for account in block["accounts"]:
-            slots = [each["key"] for each in account["storageProof"]]
-            question = (account["address"], slots, hex(int(block["block"])))
-            (answer,) = service.node.rpc.ask_many("eth_getProof", [question])
-            assert isinstance(answer, dict)
-            assert account["accountProof"] == answer["accountProof"]
-            assert account["balance"] == answer["balance"]
-
-
 def test_its_calls_prove_it_to_another_registry(service: Service, node: LocalNode) -> None:
     """Each alone, in any order."""
     batch = proven(service, everything(service))
@@ -111,14 +83,6 @@ def test_its_calls_prove_it_to_another_registry(service: Service, node: LocalNod
         timed = bundle.blocks[0]
         for seconds in timed.timestamps:
             assert other.reads.block_number_at(seconds) == timed.header.number
-
-
-def test_facts_of_ours_that_are_asked_again_are_proven_by_the_old_calls(service: Service) -> None:
-    data = everything(service)
-    proven(service, data)
-    sent = SentTransaction.objects.count()
-    whole_proof(service, proven(service, data))
-    assert SentTransaction.objects.count() == sent
 
 
 def test_facts_that_a_stranger_proved(service: Service, node: LocalNode) -> None:
@@ -140,22 +104,6 @@ def test_facts_that_a_stranger_proved(service: Service, node: LocalNode) -> None
         again = proven(other, data)
         assert KeptProof.objects.count() == 2
         whole_proof(other, again)
-
-
-def test_what_is_not_kept_is_not_made_up(service: Service) -> None:
-    batch = proven(service, everything(service))
-    SentTransaction.objects.update(raw=_an_empty_one(service))
-    answer = asked_proof(service, batch)
-    assert (answer.status_code, answer.json()["code"]) == (409, "proof_unavailable")
-    assert not answer.json()["retryable"]
-    assert f" of chain {CHAIN_ID} is not stored here: others had" in answer.json()["error"]
-
-
-def _an_empty_one(service: Service) -> bytes:
-    signer = service.chains().signer
-    assert signer
-    fees = service.chains().destination(CHAIN_ID).fees()
-    return signer.sign(CHAIN_ID, 0, HOLDER, b"", 21_000, fees).raw
 
 
 def test_what_was_read_back_and_is_another_block_by_now_is_said(service: Service) -> None:
@@ -199,17 +147,6 @@ def test_its_page_has_the_same_file_without_a_key(service: Service) -> None:
     head = service.client.head(address)
     assert (head.status_code, head["Content-Length"]) == (200, answer["Content-Length"])
     head.close()
-
-
-def test_as_many_as_are_made_at_once(service: Service) -> None:
-    batch = proven(service, everything(service))
-    with place_for_a_proof(), place_for_a_proof():
-        answer = asked_proof(service, batch)
-    assert (answer.status_code, answer.json()["code"]) == (503, "proofs_busy")
-    assert answer["Retry-After"]
-    with place_to_wait(), place_to_wait(), place_to_wait():
-        assert asked_proof(service, batch).json()["code"] == "proofs_busy"
-    whole_proof(service, batch)
 
 
 def test_a_thousand_accounts_take_little_memory(service: Service) -> None:

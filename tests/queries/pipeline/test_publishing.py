@@ -90,18 +90,6 @@ def test_an_attested_registry_needs_its_signers(chains: TwoChains, tmp_path: Pat
     assert "nothing was sent" in _publish(file, *to)
 
 
-def test_a_known_hash_needs_no_node_of_the_source(chains: TwoChains, tmp_path: Path) -> None:
-    block = chains.final_block()
-    with chains.serving_attested() as service:
-        for signer in SIGNERS[:2]:
-            take(service.routes, word_of(service, chains, signer, block))
-        file = _saved(service, block, tmp_path)
-    registry = chains.attested_registry().address
-    _attest(chains, registry, block)
-    _publish(file, "--node", chains.destination.url, "--registry", registry)
-    assert _is_there(chains, registry, block)
-
-
 def test_a_hash_is_recorded_on_an_l2_and_headers_lead_down(
     chains: TwoChains, tmp_path: Path
 ) -> None:
@@ -120,15 +108,3 @@ def test_a_hash_is_recorded_on_an_l2_and_headers_lead_down(
     said = _publish(file, *to, "--source-node-file", str(named))
     assert said.count("waiting for a block") == 3  # the hash, a stone, the proof
     assert _is_there(chains, registry, block)
-
-
-def test_facts_of_another_kind_of_registry(chains: TwoChains, tmp_path: Path) -> None:
-    block = chains.final_block()
-    with chains.serving_attested() as service:
-        for signer in SIGNERS[:2]:
-            take(service.routes, word_of(service, chains, signer, block))
-        file = _saved(service, block, tmp_path)
-    to = ("--node", chains.destination.url, "--registry")
-    native = chains.deploy("NativeRegistry")
-    with pytest.raises(CommandError, match=f"and the facts are of chain {SOURCE}"):
-        _publish(file, *to, native)

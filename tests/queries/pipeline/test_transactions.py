@@ -1,7 +1,6 @@
 """What a signed transaction waits for, and when it is replaced."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
@@ -9,15 +8,11 @@ import pytest
 from django.db.models import F
 
 from queries import transitions
-from queries.chain.errors import NoQuorum
 from queries.chain.local_node import LocalNode
-from queries.chain.sender import Destination
 from queries.chain.signer import parts_of
-from queries.limits import Limits
-from queries.models import Batch, BlockJob, Query, SentTransaction, Share
+from queries.models import Batch, SentTransaction, Share
 from queries.pipeline import prove, worker
 from queries.pipeline.fees import settle_costs
-from queries.pipeline.pieces import Anchor, Piece, pieces_of
 from queries.pipeline.work import Outcome
 from queries.pipeline.worker import work_once
 from queries.statuses import StepName
@@ -116,35 +111,3 @@ def test_a_batch_that_was_rejected_meanwhile_does_not_pay(
     service.work(other)
     assert Batch.objects.get(pk=rejected).spent == f"{0:064x}"
     assert Share.objects.get().batch_id == other
-
-
-def test_jobs_that_were_just_sent_do_not_fail_with_one_that_finds_no_quorum(
-    service: Service, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    bad, good = service.head() - 3, service.head() - 2
-
-    def broken(job: int, anchor: Anchor, *more: Any) -> list[Piece]:
-        cut = pieces_of(job, anchor, *more)
-        if anchor.header.number == bad:
-            vars(cut[0])["witness"] = cut[0].witness[:-1] + bytes([cut[0].witness[-1] ^ 1])
-        return cut
-
-    quorum: Any = Destination.quorum
-
-    def no_quorum(destination: Destination, question: Any, about: Any) -> Any:
-        if about[0] == "refused":
-            raise NoQuorum.of(destination.chain.name, why="do not agree")
-        return quorum(destination, question, about)
-
-    chains = service.chains()
-    chains.routes = replace(service.routes, limits=Limits(work_slice=60, refusals=1))
-    monkeypatch.setattr(prove, "pieces_of", broken)
-    monkeypatch.setattr(Destination, "quorum", no_quorum)
-    service.node.rpc.ask_many("evm_setAutomine", [(False,)])
-    for block in (bad, good):
-        service.ask_balance(HOLDER, block)
-    service.work_until(SentTransaction.objects.exists, chains=chains)
-    waits = dict(BlockJob.objects.values_list("block", "wait_code"))
-    assert waits == {bad: "registry_refuses", good: "transaction_on_its_way"}
-    assert BlockJob.objects.get(block=good).failures == 0
-    assert not Query.objects.filter(failed=True).exists()

@@ -1,6 +1,5 @@
 """What provers note of nodes and of the signer's funds, and that `/metrics` tells it."""
 
-import time
 from collections.abc import Iterator
 from dataclasses import replace
 from datetime import timedelta
@@ -13,15 +12,13 @@ from eth_account import Account as Key
 from explorer import metrics
 from queries.chain.local_node import LocalNode
 from queries.chain.signer import Signer
-from queries.limits import Limits
 from queries.models import ChainRecord, NodeRecord
 from queries.pipeline.queue import shared_now
 from queries.pipeline.watch import Watch
 from queries.routes import NodeAddress, Routes
 from tests.explorer.monitoring.exposed import Samples, exposed
-from tests.queries.chain.lying_node import LyingNode, stall
-from tests.queries.contracts.local_ens import LocalEns
-from tests.queries.pipeline.between import Between, PassOn, between
+from tests.queries.chain.lying_node import LyingNode
+from tests.queries.pipeline.between import PassOn, between
 from tests.queries.pipeline.service import CHAIN_ID, ETHER, SIGNER_KEY, Service, running_service
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -108,96 +105,6 @@ def test_a_node_that_is_behind_lags(service: Service, monkeypatch: pytest.Monkey
         (CHAIN, "1"): 0,
         (CHAIN, "2"): 10,
     }
-
-
-def test_a_node_that_hangs_for_names_is_seen_where_its_chain_has_some(
-    service: Service, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    registry = LocalEns(service.node).address
-
-    def hang(connection: LyingNode, question: Any, pass_on: PassOn) -> None:
-        if registry.lower() in str(question).lower():
-            stall(connection, question)
-        else:
-            connection.answer(pass_on())
-
-    with between(service.node.url, hang) as (hanging, _):
-        routes = _routes(service, service.node.url, hanging, NOBODY)
-        _watch(routes).once()
-        assert "tacitus_node_names_up" not in _seen(monkeypatch, routes)
-        _later()
-        limits = Limits(request_timeout=0.5)
-        chain = replace(routes.chains[CHAIN_ID], ens_registry=registry, limits=limits)
-        named = replace(routes, chains={CHAIN_ID: chain})
-        watch = _watch(named)
-        watch.once()
-        watch.close()
-    seen = _seen(monkeypatch, named)
-    assert seen["tacitus_node_names_up"] == {(CHAIN, "1"): 1, (CHAIN, "2"): 0}
-    assert seen["tacitus_node_up"] == {(CHAIN, "1"): 1, (CHAIN, "2"): 1, (CHAIN, "3"): 0}
-
-
-def test_several_provers_ask_once(service: Service) -> None:
-    with between(service.node.url) as (address, counted):
-        watches = [_watch(_routes(service, address)) for _ in range(3)]
-        for watch in watches:
-            watch.once()
-        assert counted.asked.count("eth_getBalance") == 1
-        _later()
-        for watch in watches:
-            watch.once()
-        assert counted.asked.count("eth_getBalance") == 2
-
-
-def test_how_far_back_it_proves_is_measured_seldom(service: Service) -> None:
-    service.mine(20)
-    with between(service.node.url) as (address, counted):
-        watch = _watch(_routes(service, address))
-        watch.once()
-        measured = _proofs(counted)
-        assert 0 < measured < 15
-        _later()
-        watch.once()
-        assert _proofs(counted) == measured
-        _later(timedelta(hours=1))
-        watch.once()
-        assert _proofs(counted) == 2 * measured
-
-
-def test_a_window_is_not_stored_when_the_node_limits_the_rate(
-    service: Service, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    service.mine(20)
-    limited = [True]
-
-    def limit(connection: LyingNode, question: Any, pass_on: PassOn) -> None:
-        if limited[0] and "eth_getProof" in str(question):
-            connection.answer(b"{}", 429)
-        else:
-            connection.answer(pass_on())
-
-    with between(service.node.url, limit) as (address, _):
-        routes = _routes(service, address)
-        watch = _watch(routes)
-        watch.once()
-        assert "tacitus_node_proof_window_blocks" not in _seen(monkeypatch, routes)
-        limited[0] = False
-        _later()
-        time.sleep(1.1)  # its cool-down
-        watch.once()
-        assert "tacitus_node_proof_window_blocks" in _seen(monkeypatch, routes)
-
-
-def _proofs(counted: Between) -> int:
-    return counted.asked.count("eth_getProof")
-
-
-def test_a_prover_that_just_began_asks_for_heads_only(service: Service) -> None:
-    with between(service.node.url) as (address, counted):
-        watch = Watch(_routes(service, address), Signer(SIGNER_KEY))
-        watch.once()
-        watch.close()
-    assert set(counted.asked) == {"eth_chainId", "eth_getBlockByNumber"}
 
 
 def test_what_is_no_longer_configured_is_no_longer_told(

@@ -10,14 +10,11 @@ from ulid import ULID
 
 from accounts.models import Account
 from accounts.wallets import Wallet
-from queries import webhooks
 from queries.engines import embedded
 from queries.engines.alarm import Alarm
-from queries.limits import Limits
 from queries.models import Batch, WebhookDelivery
 from queries.pipeline.chains import Chains
 from queries.pipeline.queue import claim_delivery, shared_now
-from queries.pipeline.worker import deliver_once
 from queries.routes import Routes
 from queries.statuses import BatchStatus
 from tests.queries.api.served_api import OTHER_WALLET, WALLET
@@ -63,24 +60,6 @@ def test_an_account_has_one_webhook_sent_at_a_time(accounts: tuple[Account, Acco
     assert third.row.owner_id == one.pk
 
 
-def test_after_a_slow_failure_the_webhooks_of_other_accounts_go_first(
-    accounts: tuple[Account, Account], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    one, other = accounts
-    _due(one, 3)
-
-    def hang(*_: object, **__: object) -> int:
-        time.sleep(0.5)
-        _due(other, 1)
-        return 500
-
-    monkeypatch.setattr(webhooks, "post", hang)
-    assert deliver_once(Limits())
-    lease = claim_delivery()
-    assert lease
-    assert lease.row.owner_id == other.pk
-
-
 @contextmanager
 def _delivering(looks_every: float) -> Iterator[None]:
     alarm = Alarm()
@@ -91,19 +70,6 @@ def _delivering(looks_every: float) -> Iterator[None]:
         alarm.stop()
         for thread in threads:
             thread.join(20)
-
-
-def test_one_account_has_its_webhooks_sent_without_a_pause(
-    accounts: tuple[Account, Account],
-) -> None:
-    """Though another thread looks meanwhile, finds that account busy, and sleeps."""
-    with receiver() as hook:
-        _due(accounts[0], 20, hook.url)
-        with _delivering(1.0):
-            until = time.monotonic() + 4
-            while len(hook.got) < 20 and time.monotonic() < until:
-                time.sleep(0.02)
-            assert len(hook.got) == 20
 
 
 def test_receivers_that_hang_keep_no_other_accounts_webhook_waiting(

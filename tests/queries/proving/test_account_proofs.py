@@ -14,7 +14,6 @@ from queries.proving.errors import (
     AccountMismatch,
     AnswerMalformed,
     AnswerTooLarge,
-    ArgumentMalformed,
     NodeHashMismatch,
     NodeMissing,
     NodeSurplus,
@@ -117,17 +116,6 @@ def test_state_and_slots_are_proven_present_or_not() -> None:
     )
 
 
-def test_slots_come_in_the_order_asked_padded_or_not_and_as_often() -> None:
-    slots = [7, 0, 7, 3]
-    answer = contract_answer(slots)
-    answer["storageProof"][0]["key"] = f"0x{7:064x}"
-    answer["storageProof"][1]["value"] = f"0x{1:064X}"  # as Nethermind pads values
-    proof = check_account_proof(answer, STATE_ROOT, CONTRACT, slots)
-    assert [(slot.slot, slot.value) for slot in proof.slots] == [
-        (7, LARGEST), (0, 1), (7, LARGEST), (3, 0)
-    ]  # fmt: skip
-
-
 @pytest.mark.parametrize(
     "stated",
     [
@@ -223,15 +211,6 @@ def test_a_node_that_answers_a_slot_wrongly(
     assert caught.type is fault
 
 
-def test_answers_of_other_slots_and_orders() -> None:
-    with pytest.raises(SlotMismatch, match="answered in its place"):
-        check_account_proof(contract_answer([0, 1]), STATE_ROOT, CONTRACT, [1, 0])
-    with pytest.raises(SlotMismatch, match="2 slots were asked for, and 1 answered"):
-        check_account_proof(contract_answer([0]), STATE_ROOT, CONTRACT, [0, 1])
-    with pytest.raises(SlotMismatch, match="0 slots were asked for, and 1 answered"):
-        check_account_proof(contract_answer([0]), STATE_ROOT, CONTRACT)
-
-
 def test_a_leaf_that_is_no_account_or_no_slot() -> None:
     accounts = secure_trie({CONTRACT: b"no account"})
     answer = {**contract_answer([]), "accountProof": hex_proof(accounts, CONTRACT)}
@@ -250,20 +229,6 @@ def test_a_leaf_that_is_no_account_or_no_slot() -> None:
     answer["storageProof"][0] |= {"proof": hex_proof(storage, bytes(32)), "value": "0x1"}
     with pytest.raises(ValueNotCanonical):
         check_account_proof(answer, bytes(accounts.root_hash), CONTRACT, [0])
-
-
-@pytest.mark.parametrize(
-    ("account", "slots", "sentence"),
-    [
-        (b"", [], "an account of 0 bytes"),
-        (CONTRACT[:19], [], "an account of 19 bytes"),
-        (CONTRACT, [-1], "256 bits"),
-        (CONTRACT, [2**256], "256 bits"),
-    ],
-)
-def test_what_cannot_be_asked_for(account: bytes, slots: list[int], sentence: str) -> None:
-    with pytest.raises(ArgumentMalformed, match=sentence):
-        check_account_proof(contract_answer([]), STATE_ROOT, account, slots)
 
 
 texts = st.text(max_size=20) | st.binary(max_size=33).map(lambda some: f"0x{some.hex()}")
@@ -298,12 +263,3 @@ def test_any_json_in_any_place_is_our_error_or_changes_nothing(data: st.DataObje
 def test_any_json_is_our_error(answer: object) -> None:
     with pytest.raises(ProofError):
         check_account_proof(answer, STATE_ROOT, CONTRACT)
-
-
-def test_an_answer_nested_deeper_than_python_can_follow() -> None:
-    deep: list[object] = []
-    for _ in range(100_000):
-        deep = [deep]
-    for key in ("accountProof", "nonce", "codeHash", "storageProof", "address"):
-        with pytest.raises(ProofError):
-            check_account_proof({**contract_answer([0]), key: deep}, STATE_ROOT, CONTRACT, [0])

@@ -258,68 +258,6 @@ def test_nothing_is_asked_or_shown_for_nothing(blocks: tuple[BlockProof, BlockPr
     assert outcome(file_of(replace(bare, accounts=(idle,)))) is None
 
 
-@pytest.mark.parametrize(
-    ("wrong", "sentence"),
-    [
-        (b"", "not JSON"),
-        (b"[]", "must be an object, not a value of type list"),
-        (b"\xff", "byte 0 is not ASCII"),
-        (b'{"batch":1,"batch":2}', "'batch' stands in one object twice"),
-        (100_000 * b"[", "too deep"),
-        (b'{"batch":' + 5_000 * b"1" + b"}", "too long"),
-        (b"{}", "The proof has no batch."),
-    ],
-)
-def test_the_sentence_names_what_is_wrong(wrong: bytes, sentence: str) -> None:
-    with pytest.raises(BundleRefused, match=sentence):
-        check_bundle(wrong)
-
-
-def test_a_key_that_stands_twice_among_very_many_is_named_at_once() -> None:
-    many = ",".join(f'"{number}":0' for number in range(50_000))
-    begin = time.monotonic()
-    with pytest.raises(BundleRefused, match="'49999' stands in one object twice"):
-        check_bundle(f'{{{many},"49999":0}}'.encode())
-    assert time.monotonic() - begin < 5  # by comparing each with each it is half a minute
-
-
-def test_the_sentence_names_the_place(content: bytes) -> None:
-    told = json.loads(content)
-
-    def said(change: Callable[[Any], object], *, digest: bool = True) -> str:
-        forged = deepcopy(told)
-        change(forged)
-        text = with_digest(forged) if digest else json.dumps(forged).encode()
-        with pytest.raises(BundleRefused) as refused:
-            check_bundle(text)
-        return str(refused.value)
-
-    word = told["blocks"][0]["facts"][0]["word"]
-    assert said(lambda forged: forged["blocks"][0]["facts"][0].update(word="0x00")).startswith(
-        "Blocks[0].facts[0].word is '0x00'; from what is proven follows "
-    )
-    assert said(lambda forged: forged.update(batch="x" * 26), digest=False) == (
-        "Digest is of another content: the file was changed or damaged on its way."
-    )
-    assert "Version is not 1" in said(lambda forged: forged.update(version=1.0))
-    assert "Version is not 1" in said(lambda forged: forged.update(version=True))
-    assert "nextHeader is refused" in said(
-        lambda forged: forged["blocks"][0].update(nextHeader=None)
-    )
-    assert said(lambda forged: forged["blocks"][1]["accounts"][0]["accountProof"].pop()).startswith(
-        "Blocks[1].accounts[0] is refused: the proof ends after "
-    )
-    assert "calls[0] is '0x" in said(
-        lambda forged: forged["blocks"][0].update(calls=forged["blocks"][1]["calls"])
-    )
-    assert word
-
-
-def test_another_layout_of_the_same_content_is_refused_and_mended_by_jq(content: bytes) -> None:
-    with pytest.raises(BundleRefused, match="jq -cS writes it so"):
-        check_bundle(json.dumps(json.loads(content), indent=2).encode())
-
-
 def test_too_many_values_are_refused_before_they_are_read() -> None:
     begin = time.monotonic()
     with pytest.raises(BundleRefused, match="The file has more than 1,048,576 values"):
@@ -344,10 +282,3 @@ def test_the_costliest_file_takes_bounded_memory() -> None:
     peak, refused = done.stdout.split(" ", 1)
     assert refused.startswith("Batch must be text")
     assert int(peak) < 2**30
-
-
-def test_the_largest_batch_fits_with_room_to_spare(content: bytes, proven: set[Any]) -> None:
-    """By what a recorded fact takes, with slots as deep as accounts are on mainnet."""
-    facts = 1_000 * 4 + 5_000
-    assert content.count(b",") / len(proven) * facts < MOST_MIB * VALUES_OF_A_MIB
-    assert len(content) / len(proven) * facts < MOST_MIB * 2**20

@@ -112,10 +112,3 @@ def test_integers_with_leading_zeros_are_refused() -> None:
     for payload in (b"\x00", b"\x00\x01"):
         with pytest.raises(RlpNotCanonical):
             read_integer(payload)
-
-
-def test_depth_of_nesting_costs_nothing() -> None:
-    encoded = b""
-    for _ in range(5000):
-        encoded = encode_list([encoded])
-    assert len(split_list(encoded)) == 1

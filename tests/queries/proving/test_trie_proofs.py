@@ -6,7 +6,6 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from queries.proving.errors import (
-    ArgumentMalformed,
     NodeHashMismatch,
     NodeMalformed,
     NodeMissing,
@@ -163,39 +162,6 @@ def with_key(rooted: tuple[bytes, list[bytes]]) -> tuple[bytes, bytes, list[byte
     return root, KEY, proof
 
 
-def test_a_trie_of_one_key_is_a_leaf() -> None:
-    leaf = Leaf(PATH, b"\x01").encode()
-    path = check_proof(keccak256(leaf), KEY, [leaf])
-    assert path.value == b"\x01"
-    assert path.nodes == (Leaf(PATH, b"\x01"),)
-
-
-def test_a_leaf_with_no_digit_left() -> None:
-    children = (Leaf("", b"\x01").encode(), Leaf("", b"\x02").encode(), *[NO_CHILD] * 14)
-    lowest = Branch(children).encode()
-    node = Extension("0" * 63, reference_to(lowest)).encode()
-    key = bytes(31) + b"\x01"
-    path = check_proof(keccak256(node), key, [node])
-    assert path.value == b"\x02"
-    assert path.nodes[1:] == (Branch(children), Leaf("", b"\x02"))
-    listed = [node, lowest, children[1]]
-    assert check_proof(keccak256(node), key, listed) == path
-    assert check_proof(keccak256(node), key, [node, children[1]]) == path
-    for wrong in ([node, children[0]], [node, lowest, children[0]], [*listed, children[1]]):
-        with pytest.raises(NodeSurplus):
-            check_proof(keccak256(node), key, wrong)
-
-
-def test_the_empty_trie_has_no_nodes() -> None:
-    for proof in ([b""], [b"\x80", b"\x80"], [b"\xc0"], [Leaf(PATH, VALUE).encode()]):
-        with pytest.raises(NodeSurplus):
-            check_proof(EMPTY_TRIE_ROOT, KEY, proof)
-    with pytest.raises(NodeMissing):
-        check_proof(SIBLING, KEY, [])
-    with pytest.raises(NodeHashMismatch):
-        check_proof(SIBLING, KEY, [b"\x80"])
-
-
 def test_faults_of_the_list() -> None:
     leaf = Leaf(PATH[1:], VALUE).encode()
     root, proof = proof_of_two_nodes(leaf)
@@ -245,9 +211,3 @@ def test_nodes_that_are_not_canonical() -> None:
     long_form = encode_list([b"\xb8\x21" + b"\x20" + KEY, b"\x01"])
     with pytest.raises(NodeNotCanonical):
         check_proof(keccak256(long_form), KEY, [long_form])
-
-
-@pytest.mark.parametrize(("root", "key"), [(SIBLING, KEY[:31]), (SIBLING[:31], KEY), (b"", b"")])
-def test_keys_and_roots_have_32_bytes(root: bytes, key: bytes) -> None:
-    with pytest.raises(ArgumentMalformed):
-        check_proof(root, key, [])

@@ -1,14 +1,13 @@
 """A witness of recorded accounts gives the root and the facts it was built from."""
 
 import json
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from queries.proving.account_proofs import AccountProof
 from queries.proving.accounts import AccountState, encode_account
-from queries.proving.errors import ArgumentMalformed, WitnessMalformed
+from queries.proving.errors import WitnessMalformed
 from queries.proving.keccak import EMPTY_CODE_HASH, EMPTY_TRIE_ROOT, keccak256
 from queries.proving.trie_nodes import NO_CHILD, Branch, Leaf
 from queries.proving.witness_building import build_witness
@@ -53,37 +52,6 @@ def test_the_same_facts_give_the_same_bytes(blocks: dict[str, RecordedBlock]) ->
     accounts = blocks["mainnet_one_root_200"].accounts[:20]
     forwards = build_witness(requests_for(accounts))
     assert build_witness(requests_for(tuple(reversed(accounts)))) == forwards
-
-
-def test_shared_nodes_are_told_once(blocks: dict[str, RecordedBlock]) -> None:
-    accounts = blocks["mainnet_one_root_200"].accounts[:50]
-    together = len(build_witness(requests_for(accounts)))
-    alone = sum(len(build_witness(requests_for((account,)))) for account in accounts)
-    assert together < 0.75 * alone
-
-
-def test_an_account_is_asked_for_once(blocks: dict[str, RecordedBlock]) -> None:
-    account = blocks["mainnet_21925176"].accounts[0]
-    with pytest.raises(ArgumentMalformed, match="twice"):
-        build_witness(requests_for((account, account)))
-
-
-def test_nothing_is_not_asked_for() -> None:
-    with pytest.raises(ArgumentMalformed, match="no accounts"):
-        build_witness([])
-
-
-def test_proofs_of_two_roots_do_not_go_together(blocks: dict[str, RecordedBlock]) -> None:
-    one, other = (blocks[name].accounts[0] for name in ("mainnet_21925176", "sepolia_8423389"))
-    with pytest.raises(ArgumentMalformed, match="different state roots"):
-        build_witness(requests_for((one, other)))
-
-
-def test_a_slot_asked_for_twice_is_told_once(blocks: dict[str, RecordedBlock]) -> None:
-    proof = blocks["mainnet_21925176"].accounts[0]
-    assert proof.slots
-    doubled = replace(proof, slots=proof.slots * 2)
-    assert build_witness(requests_for((doubled,))) == build_witness(requests_for((proof,)))
 
 
 def test_no_byte_can_be_changed_or_cut_off(blocks: dict[str, RecordedBlock]) -> None:

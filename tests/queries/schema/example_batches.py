@@ -63,9 +63,5 @@ def account_batch(entry: object, account: str = ADDRESS) -> dict[str, object]:
     return block_batch({"accounts": {account: entry}})
 
 
-def webhook_batch(webhook: object) -> dict[str, object]:
-    return account_batch(BALANCE) | {"webhook": webhook}
-
-
 def without(members: Mapping[str, object], name: str) -> dict[str, object]:
     return {key: copy.deepcopy(value) for key, value in members.items() if key != name}

@@ -1,7 +1,6 @@
 """Whatever is sent, it is read or refused; and what is right is read as it was meant."""
 
 import json
-import math
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import TypeVar
@@ -229,9 +228,3 @@ def turned_round(request: BatchRequest) -> BatchRequest:
 def test_checksums_are_those_of_others(value: bytes) -> None:
     assert Address(value).checksummed == to_checksum_address(value)
     assert str(Address(value)) == f"0x{value.hex()}"
-
-
-def test_numbers_that_no_parser_of_ours_makes() -> None:
-    for number in (math.nan, math.inf, 10**5_000):
-        with pytest.raises(Refusal, match=r"fee must be text in quotes, .*, not a number"):
-            read_batch(json.loads(LEGACY) | {"fee": number}, RULES)
