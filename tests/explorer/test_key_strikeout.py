@@ -77,22 +77,10 @@ def test_a_parameter_that_holds_a_key_is_blank(parameter: str) -> None:
     ],
 )
 def test_a_key_in_any_text_is_struck_out(text: str) -> None:
-    struck = strike_out_keys(f"Asked: {text}")
+    struck = strike_out_keys(f"Asked: {text}\nand more")
     assert KEY not in struck
     assert STRUCK in struck
-
-
-@pytest.mark.parametrize(
-    ("text", "end"),
-    [
-        (f"GET /x?apiKey={KEY}&batchQueryId=1", "&batchQueryId=1"),
-        (f"Asked:\napiKey = {KEY}\nand more", "\nand more"),
-        ("GET /x?apiKey=[struck-out] 200 in 3 ms", " 200 in 3 ms"),
-        (f"POST /submit/apiKey/{OWN_KEY} 200 in 3 ms", " 200 in 3 ms"),
-    ],
-)
-def test_what_follows_a_key_is_kept(text: str, end: str) -> None:
-    assert strike_out_keys(text).endswith(STRUCK + end)
+    assert struck.endswith("\nand more")
 
 
 @pytest.mark.parametrize("text", ["GET /?block=1", "monkey=1", "the keyapi: said", "keys = 3"])
@@ -118,11 +106,6 @@ def test_a_key_of_ours_is_known_wherever_it_stands(path: str) -> None:
     for struck in (strike_out_parameters(path), strike_out_keys(f"Asked: {path}")):
         assert OWN_KEY[5:] not in struck
         assert STRUCK in struck
-
-
-def test_a_parameter_that_is_encoded_without_end_is_struck_out() -> None:
-    assert strike_out_parameters(f"/x?a=%{4 * '25'}41") == f"/x?a={STRUCK}"
-    assert strike_out_parameters(f"/x?a=%{3 * '25'}41") == f"/x?a=%{3 * '25'}41"
 
 
 def test_a_long_text_is_cut_and_says_so() -> None:

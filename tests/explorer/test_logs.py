@@ -2,7 +2,6 @@
 
 import json
 import logging
-import math
 import sys
 from collections.abc import Callable
 
@@ -72,19 +71,6 @@ def test_a_key_is_found_however_deep_a_field_holds_it() -> None:
     assert (read["count"], read["there"], read["headers"]["Accept"]) == (3, True, "*/*")
 
 
-def test_a_field_does_not_take_the_place_of_the_lines_own() -> None:
-    fields = {"message": "forged", "level": "DEBUG", "logger": "x", "time": "never", "more": 1}
-    read = json.loads(JsonLines().format(_record("said", fields=fields)))
-    assert (read["message"], read["level"], read["logger"]) == ("said", "INFO", "tacitus")
-    assert read["time"] != "never"
-    assert read["more"] == 1
-
-
-def test_a_stack_that_was_asked_for_is_in_the_line() -> None:
-    line = JsonLines().format(_record("here", stack_info=f"Stack: apiKey={KEY} in f"))
-    assert json.loads(line)["stack"] == "Stack: apiKey=[struck-out] in f"
-
-
 @pytest.mark.parametrize(
     ("sent", "shown"),
     [
@@ -110,24 +96,6 @@ def test_a_readable_line_writes_neither_to_the_terminal_nor_another_line(
     assert len(trace) > 4
     assert all(line.startswith("    ") for line in trace)
     assert sent not in "".join(trace)
-
-
-def test_a_readable_line_ends_in_its_requests_id() -> None:
-    token = request_id.set("01J2VM6JSA6VKKZ0ENWGYYPR18")
-    line = ReadableLines().format(_record("asked for /x?apiKey=%s", KEY))
-    request_id.reset(token)
-    assert line.endswith("asked for /x?apiKey=[struck-out]  [YYPR18]")
-
-
-def test_what_is_no_number_is_text() -> None:
-    """A line with a bare NaN is no JSON."""
-    line = JsonLines().format(_record("asked", fields={"rates": [math.nan, math.inf, 0.5]}))
-    assert json.loads(line)["rates"] == ["nan", "inf", 0.5]
-
-
-def test_a_long_field_is_cut() -> None:
-    line = JsonLines().format(_record("asked", fields={"said": 30_000 * "x"}))
-    assert json.loads(line)["said"].endswith("x [cut: 10000 characters more]")
 
 
 SAY = """

@@ -1,72 +1,158 @@
-"""Safe by default: what production needs and does not have is said, not guessed."""
+"""How settings become values, what is refused without repeating a secret, and the database."""
 
 import os
+import sqlite3
+import subprocess
+import sys
+import traceback
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from pathlib import Path
+from stat import S_IMODE
 
 import pytest
+from django.core.exceptions import ImproperlyConfigured
 from django.db import connection
 
+from explorer.database import PrivateFile, database
 from explorer.environment import Environment
 from tests.commands import PRODUCTION, Manage
 
+WALLET = "0xd8dA6BF26964aF9D7eEd9e03E53415D37aA96045"
+LOCK = "import sqlite3, sys; sqlite3.connect(sys.argv[1], timeout=0).execute('BEGIN IMMEDIATE')"
+
+
+@pytest.mark.no_database
+def test_a_setting_has_its_value() -> None:
+    env = Environment(
+        {
+            "ON": " on ",
+            "OFF": "No",
+            "EMPTY": " ",
+            "HOSTS": "a.example, B.example ,,10.0.0.7,::1,[::2]",
+            "WALLETS": f" {WALLET},10:{WALLET} ,",
+            "SITE_URL": "HTTPS://Proofs.Example.ORG:443/",
+        }
+    )
+    assert (env.flag("ON"), env.flag("OFF", default=True)) == (True, False)
+    assert (env.flag("EMPTY", default=True), env.number("EMPTY", 7)) == (True, 7)
+    assert env.hosts("HOSTS") == ["a.example", "b.example", "10.0.0.7", "[::1]", "[::2]"]
+    assert env.wallets("WALLETS") == [WALLET, f"10:{WALLET}"]
+    origin = ("https://proofs.example.org", "proofs.example.org")
+    assert env.origin("SITE_URL", "", https=True) == origin
+
+
+def _flag(env: Environment) -> object:
+    return env.flag("X")
+
+
+def _number(env: Environment) -> object:
+    return env.number("X", 9, least=5)
+
+
+def _hosts(env: Environment) -> object:
+    return env.hosts("X")
+
+
+def _wallets(env: Environment) -> object:
+    return env.wallets("X")
+
+
+def _origin(env: Environment) -> object:
+    return env.origin("X", "", https=True)
+
 
 @pytest.mark.no_database
 @pytest.mark.parametrize(
-    ("variables", "sentence"),
+    ("read", "texts", "sentence"),
     [
-        ({}, "SECRET_KEY is not set. Set SECRET_KEY, or SECRET_KEY_FILE"),
-        ({"SECRET_KEY": PRODUCTION["SECRET_KEY"]}, "SITE_URL is not set. Set it to"),
-        ({**PRODUCTION, "SITE_URL": "http://proofs.example.org"}, "it is https"),
-        ({**PRODUCTION, "DEBUG": "1"}, "DEBUG shows settings and code to every visitor"),
-        ({**PRODUCTION, "LOG_LEVEL": "loud"}, "LOG_LEVEL is 'LOUD'; set it to"),
-        ({**PRODUCTION, "DATABASE_URL": "hunter2"}, "DATABASE_URL cannot be read."),
-        ({**PRODUCTION, "DATABASE_URL": "postgres://u:hunter2@h:port/n"}, "DATABASE_URL cannot"),
-        ({**PRODUCTION, "DATABASE_URL": "mysql://u:hunter2@h/n"}, "Tacitus runs on these two"),
-        ({**PRODUCTION, "DATABASE_URL": "sqlite://"}, "DATABASE_URL cannot be read."),
-        ({**PRODUCTION, "DATABASE_URL": "sqlite:////x?hunter2=1"}, "Known are: none, for SQLite."),
-        ({**PRODUCTION, "DATABASE_URL": "postgres://h/n?hunter2"}, "Known are: application_name"),
-        ({**PRODUCTION, "SECRET_KEY": 7 * "hunter2"}, "SECRET_KEY can be guessed. Take at least"),
-        ({**PRODUCTION, "SECRET_KEY": 30 * "hu"}, "SECRET_KEY can be guessed. Take at least 50"),
-        ({**PRODUCTION, "SECRET_KEY": f"django-insecure-{PRODUCTION['SECRET_KEY']}"}, "guessed"),
-        ({**PRODUCTION, "SECRET_KEY": "", "SECRET_KEY_FILE": "hunter2"}, "SECRET_KEY_FILE names"),
-        ({**PRODUCTION, "SITE_URL": "https://u:hunter2@h"}, "SITE_URL is not understood; set it"),
-        ({**PRODUCTION, "HSTS_SECONDS": 20 * "9"}, "a whole number from 0 to 2147483647"),
-        (
-            {**PRODUCTION, "DEMO_WALLET_NODE": "http://127.0.0.1:8545"},
-            "Unset it; it is for the demo",
-        ),
-        ({"DEVELOPMENT": "1", "DEMO_WALLET_NODE": "http://10.0.0.1:8545"}, "http://127.0.0.1:port"),
-        ({**PRODUCTION, "EXTRA_HOSTS": "*"}, "EXTRA_HOSTS is '*'; a host is letters"),
+        (_flag, ["maybe", "2"], "set it to 1 or 0"),
+        (_number, ["-1", "1e3", "0x10", "٣", "4", "2147483648", "9" * 5000], "from 5 to 214748"),
+        (_hosts, ["*", ".example.org", "a_b.example", "a.example:8000", "a b"], "a host is"),
+        (_hosts, ["bücher.example"], "written in ASCII: xn--bcher-kva.example"),
+        (_hosts, ["user:hunter2@proofs.example.org", "x/?hunter2@y"], "is not understood"),
+        (_wallets, [WALLET.lower(), f"0:{WALLET}", f"eth:{WALLET}", "10:"], "with their checksums"),
+        (_origin, ["proofs.example.org", "https://a.example/path", "https://*.example"], "X is"),
+        (_origin, ["https://a.example?x=1", "https://:443", "https://[half", "ftp://a"], "X is"),
+        (_origin, ["https://user:hunter2@a.example", "https://hunter2@x/"], "is not understood"),
     ],
 )
-def test_it_refuses_to_start_and_says_what_to_set(
-    manage: Manage, variables: dict[str, str], sentence: str
+def test_what_cannot_be_read_is_refused_without_a_password(
+    read: Callable[[Environment], object], texts: list[str], sentence: str
 ) -> None:
-    ended = manage("check", **variables)
-    assert ended.returncode == 1
-    assert ended.stderr.startswith("Tacitus cannot start. ")
-    assert sentence in ended.stderr
-    assert len(ended.stderr.splitlines()) == 1
-    assert "hunter2" not in ended.stderr
+    for text in texts:
+        with pytest.raises(ImproperlyConfigured, match=sentence) as refusal:
+            read(Environment({"X": text}))
+        assert "hunter2" not in "".join(traceback.format_exception(refusal.value))
 
 
 @pytest.mark.no_database
-def test_production_settings_pass_djangos_deployment_check(manage: Manage) -> None:
-    ended = manage("check", "--deploy", "--fail-level", "WARNING", **PRODUCTION)
-    assert (ended.returncode, ended.stderr) == (0, "")
-    assert ended.stdout == "System check identified no issues (0 silenced).\n"
+def test_a_secret_is_read_from_its_file_or_refused_without_repeating_it(tmp_path: Path) -> None:
+    """The secret itself may stand in NAME_FILE by mistake."""
+    contents = {"hunter2": b"the secret\n", "hunter22": b"\n", "hunter23": b"\xff\xfe"}
+    for name, content in contents.items():
+        (tmp_path / name).write_bytes(content)
+    variables = {"SECRET_FILE": str(tmp_path / "hunter2")}
+    assert Environment(variables).secret("SECRET") == "the secret"
+    for changed, reason in (
+        ({"SECRET": "hunter2"}, "both set"),
+        ({"SECRET_FILE": str(tmp_path / "hunter24")}, "cannot be read: No such file"),
+        ({"SECRET_FILE": str(tmp_path / "hunter22")}, "is empty"),
+        ({"SECRET_FILE": str(tmp_path / "hunter23")}, "is not UTF-8 text"),
+    ):
+        with pytest.raises(ImproperlyConfigured, match=reason) as refusal:
+            Environment(variables | changed).secret("SECRET", "default")
+        assert "hunter2" not in "".join(traceback.format_exception(refusal.value))
+
+
+@pytest.mark.no_database
+def test_postgresql_with_its_options(tmp_path: Path) -> None:
+    url = "postgres://user:pass%40word@db.example:5433/name?sslmode=require&connect_timeout=9"
+    named = database(url, tmp_path)
+    assert (named["HOST"], named["PORT"], named["NAME"]) == ("db.example", 5433, "name")
+    assert (named["USER"], named["PASSWORD"]) == ("user", "pass@word")
+    assert {"sslmode": "require", "connect_timeout": 9}.items() <= named["OPTIONS"].items()
 
 
 @pytest.mark.no_database
 @pytest.mark.parametrize(
-    ("variables", "silenced"),
-    [({"HSTS_SECONDS": "0"}, 1), ({"HSTS_SUBDOMAINS": "0"}, 2), ({"HSTS_SECONDS": "60"}, 0)],
+    ("url", "sentence"),
+    [
+        ("hunter2", "cannot be read"),
+        ("postgres://u:hunter2@h:port/n", "cannot be read"),
+        ("postgres://h/n?hunter2", "Known are: application_name"),
+        ("postgres://h/n?connect_timeout=hunter2", "connect_timeout is not"),
+        ("postgres://u:hunter2/@h/n", "percent-encoded, such as %40 for @"),
+        ("sqlite:///hunter2.sqlite3", "with four slashes: sqlite:////folder/file"),
+        ("sqlite:////x?hunter2=1", "Known are: none, for SQLite"),
+    ],
 )
-def test_what_the_operator_chose_of_hsts_is_no_warning(
-    manage: Manage, variables: dict[str, str], silenced: int
+def test_a_database_that_cannot_be_read_is_refused_without_its_password(
+    tmp_path: Path, url: str, sentence: str
 ) -> None:
+    with pytest.raises(ImproperlyConfigured, match=sentence) as refusal:
+        database(url, tmp_path / "var" / "tacitus.sqlite3")
+    assert "hunter2" not in str(refusal.value)
+
+
+@pytest.mark.no_database
+def test_a_wrong_routes_file_is_one_sentence(manage: Manage, tmp_path: Path) -> None:
+    file = tmp_path / "routes.toml"
+    file.write_text("[chains.x]")
+    ended = manage("check", **PRODUCTION, ROUTES_FILE=str(file))
+    assert ended.returncode == 1
+    assert ended.stderr.startswith("Tacitus cannot start. ROUTES_FILE, chains: x is no chain id;")
+    assert len(ended.stderr.splitlines()) == 1
+
+
+@pytest.mark.no_database
+@pytest.mark.parametrize("variables", [{}, {"HSTS_SECONDS": "0"}, {"HSTS_SUBDOMAINS": "0"}])
+def test_production_passes_djangos_deployment_check(
+    manage: Manage, variables: dict[str, str]
+) -> None:
+    """What the operator chose of HSTS is no warning."""
     ended = manage("check", "--deploy", "--fail-level", "WARNING", **PRODUCTION, **variables)
     assert (ended.returncode, ended.stderr) == (0, "")
-    assert ended.stdout == f"System check identified no issues ({silenced} silenced).\n"
 
 
 # Two connections to one file, as two workers have them: the second waits at BEGIN for the first.
@@ -94,6 +180,31 @@ with connection.cursor() as cursor:
 def test_sqlite_writers_wait_for_each_other_and_lose_nothing(manage: Manage) -> None:
     ended = manage("shell", "--no-imports", "--command", TWO_WRITERS, **PRODUCTION)
     assert (ended.stdout.split(), ended.stderr) == (["wal", "1", "8"], "")
+
+
+@pytest.fixture
+def _shell_that_allows_all() -> Iterator[None]:
+    before = os.umask(0)
+    yield
+    os.umask(before)
+
+
+@pytest.mark.no_database
+@pytest.mark.usefixtures("_shell_that_allows_all")
+def test_a_database_file_is_for_its_user_alone_and_locks_on_it_stay(tmp_path: Path) -> None:
+    """A process that opens and closes a file beside SQLite gives away its locks on it."""
+    file = tmp_path / "a.sqlite3"
+    with closing(sqlite3.connect(file, factory=PrivateFile, isolation_level=None)) as holder:
+        holder.execute("PRAGMA journal_mode=WAL")
+        holder.execute("CREATE TABLE of_it (number)")
+        modes = {each.name: S_IMODE(each.stat().st_mode) for each in tmp_path.iterdir()}
+        names = ("a.sqlite3", "a.sqlite3-shm", "a.sqlite3-wal")
+        assert modes == dict.fromkeys(names, 0o600)
+        holder.execute("BEGIN IMMEDIATE")
+        with closing(sqlite3.connect(file, factory=PrivateFile)):
+            look = [sys.executable, "-c", LOCK, str(file)]
+            ended = subprocess.run(look, check=False, capture_output=True, timeout=60)
+    assert b"database is locked" in ended.stderr
 
 
 @pytest.mark.django_db

@@ -7,7 +7,7 @@ from django.utils import timezone
 
 from explorer import metrics
 from queries import transitions
-from queries.models import Batch, BlockJob, ChainRecord, SentTransaction, WebhookDelivery
+from queries.models import Batch, BlockJob, ChainRecord, SentTransaction
 from queries.pipeline.fees import note_final, settle_costs
 from queries.pipeline.queue import claim_batch, claim_job
 from queries.wait_reasons import Reason
@@ -22,14 +22,6 @@ pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.urls(HERE)]
 
 DATA = {str(SEPOLIA): {"block:5186021": {"accounts": {f"0x{1:040x}": {"props": ["BALANCE"]}}}}}
 BATCH = {"destinationChainId": str(SEPOLIA), "fee": "0", "data": DATA}
-
-
-def test_an_empty_service_says_zero() -> None:
-    seen = exposed()
-    assert set(seen["tacitus_batches"].values()) == {0}
-    assert seen["tacitus_oldest_batch_age_seconds"] == {(): 0}
-    assert seen["tacitus_facts_total"] == {(): 0}
-    assert set(seen["tacitus_queue_rows"].values()) == {0}
 
 
 def test_batches_are_told_until_they_end() -> None:
@@ -119,18 +111,6 @@ def test_of_a_days_bound_it_is_told_how_much_is_spent(monkeypatch: pytest.Monkey
     assert exposed()["tacitus_day_spent_ratio"] == {(str(SEPOLIA),): 0}
     ChainRecord.objects.update(signer="")
     assert "tacitus_day_spent_ratio" not in exposed()
-
-
-def test_webhooks_that_fail_are_told() -> None:
-    batch = Batch.objects.get(pk=submitted(make_key(), BATCH))
-    later = timezone.now() + timedelta(minutes=1)
-    for number, failures in enumerate((0, 4)):
-        WebhookDelivery.objects.create(
-            pk=str(number), batch=batch, owner=batch.owner, created=later,
-            look_again=later, failures=failures,
-        )  # fmt: skip
-    seen = exposed()["tacitus_queue_rows"]
-    assert seen["webhook_deliveries", "waiting"] == seen["webhook_deliveries", "failing"] == 1
 
 
 def test_a_histogram_adds_up() -> None:

@@ -1,0 +1,87 @@
+"""What a probe is told, and who may read `/metrics`."""
+
+import pytest
+from django.db import InterfaceError, connection
+from django.test import Client, modify_settings, override_settings
+
+from tests.explorer.monitoring.exposed import HERE
+
+TOKEN = 30 * "x"
+
+
+@pytest.mark.no_database
+def test_a_probe_comes_by_address_without_tls_and_database() -> None:
+    for ask, body in (
+        (Client().get, b'{"status": "ok", "checks": {}}'),
+        (Client().head, b""),
+    ):
+        answer = ask("/healthz", headers={"Host": "10.0.0.7:8000"})
+        assert (answer.status_code, answer.content) == (200, body)
+    assert Client().post("/healthz", headers={"Host": "10.0.0.7:8000"}).status_code == 405
+    assert Client().get("/", headers={"Host": "10.0.0.7:8000"}).status_code == 400
+
+
+@pytest.mark.django_db
+def test_it_is_ready_when_the_database_and_its_migrations_are_there() -> None:
+    def give_up(*_: object) -> None:
+        raise InterfaceError("connection already closed")
+
+    client = Client()
+    with modify_settings(INSTALLED_APPS={"append": "django.contrib.sessions"}):
+        answer = client.get("/readyz")
+    missing = "migrations are missing: run manage.py migrate"
+    assert (answer.status_code, answer.json()["checks"]) == (503, {"database": missing})
+    answer = client.get("/readyz")
+    assert (answer.status_code, answer.json()["checks"]) == (200, {"database": "ok"})
+    assert answer["Cache-Control"] == "no-store"
+    with connection.execute_wrapper(give_up):  # no driver can be brought to raise it at will
+        lost, metrics = client.get("/readyz"), client.get("/metrics", headers=HERE)
+    assert (lost.status_code, lost.json()["checks"]) == (503, {"database": "unreachable"})
+    assert (metrics.status_code, metrics.json()["code"]) == (503, "unavailable")
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("host", ["127.0.0.1:8000", "localhost", "[::1]:8000", "127.8.0.1"])
+def test_this_machine_reads_metrics(host: str) -> None:
+    for address in ("127.0.0.1", "::1", "::ffff:127.0.0.1"):
+        answer = Client(REMOTE_ADDR=address).get("/metrics", headers={"Host": host})
+        assert answer.status_code == 200
+        assert answer["Content-Type"] == "text/plain; version=0.0.4; charset=utf-8"
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize(
+    ("address", "headers"),
+    [
+        ("127.0.0.1", {"X-Forwarded-For": "127.0.0.1"}),
+        ("127.0.0.1", {"X-Forwarded-Proto": "https"}),
+        ("127.0.0.1", {"X-Real-IP": "127.0.0.1"}),
+        ("127.0.0.1", {"Forwarded": "for=127.0.0.1"}),
+        ("127.0.0.1", {"Via": "1.1 proxy"}),
+        # What a proxy that says nothing passes on, and what a page in a browser here would have.
+        ("127.0.0.1", {"Host": "proofs.example.org"}),
+        ("127.0.0.1", {"Host": "[::1"}),
+        ("127.0.0.1", {"Host": ""}),
+        ("10.0.0.7", {}),
+        ("2001:db8::1", {}),
+        ("", {}),
+        ("unix:", {}),
+    ],
+)
+def test_nobody_reads_metrics_through_a_proxy_or_from_elsewhere(
+    address: str, headers: dict[str, str]
+) -> None:
+    answer = Client(REMOTE_ADDR=address).get("/metrics", headers=HERE | headers)
+    assert (answer.status_code, answer.json()["code"]) == (403, "not_allowed")
+
+
+@pytest.mark.django_db
+@override_settings(METRICS_TOKEN=TOKEN)
+def test_with_a_token_it_is_asked_of_everyone() -> None:
+    elsewhere = Client(REMOTE_ADDR="10.0.0.7")
+    host = {"Host": "10.0.0.8:8000"}
+    answer = elsewhere.get("/metrics", headers=host | {"Authorization": f"Bearer {TOKEN}"})
+    assert answer.status_code == 200
+    for wrong in ("", TOKEN, f"Basic {TOKEN}", f"Bearer {TOKEN}x", "Bearer", "Bearer ü"):
+        refused = Client().get("/metrics", headers=HERE | {"Authorization": wrong})
+        assert refused.status_code == 403, wrong
