@@ -1,6 +1,5 @@
 """The batch page, and what it asks for while something moves."""
 
-import json
 import re
 from typing import Any
 
@@ -53,19 +52,6 @@ def test_it_shows_the_six_things_and_keeps_what_is_private() -> None:
     assert "example.org" not in text
 
 
-def test_a_screen_reader_tells_the_steps_of_one_query_from_another() -> None:
-    labels = re.findall('aria-label="(Steps of query[^"]*)"', _page(_submitted(accounts=3)).text)
-    assert (len(labels), len(set(labels))) == (3, 3)
-
-
-def test_an_account_is_shown_whole_and_can_be_copied() -> None:
-    batch_id, address = _submitted(), f"0x{1:040x}"
-    for text in (_page(batch_id).text, Client().get(f"/explorer/query/{batch_id}/0").text):
-        assert f"<code>{address}</code>" in text
-        assert f'data-copy="{address}"' in text
-        assert f'href="/explorer/account/{address}?chain={SEPOLIA}"' in text
-
-
 @pytest.mark.parametrize("name", ["01J2VM6JSA6VKKZ0ENWGYYPR18", "x", "%00", "../..", "a" * 5_000])
 def test_a_batch_that_is_none_is_our_404(name: str) -> None:
     for ending in ("", "/changes", "/block", "/0", "/0/BALANCE", "/facts.csv", "/facts.json"):
@@ -83,27 +69,6 @@ def test_a_large_batch_is_opened_on_demand() -> None:
     (more,) = re.findall(r'hx-get="([^"]+/block[^"]+)"', opened)
     assert Client().get(more).text.count('id="marks-') == 10
     assert Client().get(f"/explorer/query/{batch_id}/block", {"open": "5-5"}).status_code == 404
-
-
-@pytest.mark.parametrize(("blocks", "accounts", "place"), [(3, 60, 172), (60, 3, 170)])
-def test_a_query_that_is_asked_for_is_open(blocks: int, accounts: int, place: int) -> None:
-    batch_id = _submitted(blocks, accounts)
-    text = _page(batch_id, query=str(place)).text
-    assert f'<details id="query-{place}" open>' in text
-    assert re.findall(r'data-row="(\d+)"', text) == [str(place)]
-    assert f'id="query-{place}"' not in _page(batch_id).text
-    for odd in ("180", "9" * 9, "9" * 30, "-1", "x", ""):
-        assert _page(batch_id, query=odd).text.count('id="marks-') == 0
-
-
-def test_the_queries_before_those_that_are_shown_are_a_link_away() -> None:
-    batch_id = _submitted(accounts=60)
-    text = _page(batch_id, query="55").text
-    assert 'id="query-49"' not in text
-    (before,) = re.findall(r'href="([^"#]+)#[^>]+>The queries before', text)
-    first = Client().get(f"/explorer/query/{batch_id}{before}").text
-    assert first.count('id="marks-') == 50
-    assert "The queries before" not in first
 
 
 def test_a_batch_of_many_blocks_is_shown_some_at_a_time() -> None:
@@ -159,18 +124,6 @@ def _waiting(batch_id: str, *sentences: str, code: str = "confirming") -> None:
     record_head(SEPOLIA, number=5186021, timestamp=1)
 
 
-def test_what_it_waits_for_is_said_once() -> None:
-    batch_id = _submitted()
-    _waiting(batch_id, "Its transaction is on its way.", code="transaction_on_its_way")
-    text = _page(batch_id).text
-    assert text.count("Its transaction is on its way.") == 1
-    assert text.count("transaction_on_its_way</code>") == 1
-    assert text.index("is on its way") < text.index('class="rail"')
-    alone = Client().get(f"/explorer/query/{batch_id}/0").text
-    assert alone.count("Its transaction is on its way.") == 1
-    assert alone.count("transaction_on_its_way</code>") == 1
-
-
 def test_a_block_says_what_the_batch_as_a_whole_does_not() -> None:
     batch_id = _submitted(blocks=3)
     _waiting(batch_id, "It is sent.", "Block 5 is not final yet.", "It is sent.")
@@ -209,25 +162,6 @@ def test_a_done_batch_shows_its_values() -> None:
         assert "123 ETH" in _page(batch_id, open=f"{SEPOLIA}-5186021").text
         for part in ("0", "0/BALANCE"):
             assert "123 ETH" in Client().get(f"/explorer/query/{batch_id}/{part}").text
-
-
-def test_a_done_batch_offers_its_facts_as_files() -> None:
-    small, large = _submitted(accounts=1), _submitted(blocks=9, accounts=25)
-    for number, batch_id in enumerate((small, large)):
-        send_transaction(batch_id, nonce=number)
-        Query.objects.filter(batch=batch_id).update(job=BlockJob.objects.get())
-        assert len(_file(batch_id).splitlines()) == 1  # it is not done
-        _done(batch_id)
-        lines = _file(batch_id).splitlines()
-        assert len(lines) == 1 + Query.objects.filter(batch=batch_id).count()
-        assert lines[1].split(",")[5:8] == ["BALANCE", f"0x{123 * 10**18:064x}", "123 ETH"]
-        assert len(json.loads(_file(batch_id, "json"))) == len(lines) - 1
-
-
-def _file(batch_id: str, form: str = "csv") -> str:
-    answer = Client().get(f"/explorer/query/{batch_id}/facts.{form}")
-    assert f'filename="tacitus-{batch_id}.{form}"' in answer["Content-Disposition"]
-    return b"".join(answer).decode()
 
 
 def test_a_query_of_thousands_of_slots_is_shown_some_at_a_time() -> None:

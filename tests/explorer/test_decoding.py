@@ -1,13 +1,12 @@
 """What words say to people."""
 
-import hashlib
 from itertools import combinations
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from explorer.decoding import EMPTY_HEADERS, decoded, no_such_account
+from explorer.decoding import decoded, no_such_account
 from queries.proving.accounts import ABSENT_ACCOUNT
 from queries.proving.header_fields import HeaderField
 from queries.proving.keccak import (
@@ -44,10 +43,6 @@ def test_a_balance_is_in_whole_units_and_wei(wei: int, short: str, exact: str) -
     shown = decoded(account_field("BALANCE", wei), "ETH")
     assert (shown.short, shown.exact) == (short, exact)
     assert [(each.label, each.text) for each in shown.readings] == [("wei", f"{wei:,}")]
-
-
-def test_a_balance_is_in_the_chains_own_currency() -> None:
-    assert decoded(account_field("BALANCE", 5 * ETHER), "xDAI").short == "5 xDAI"
 
 
 @pytest.mark.parametrize(
@@ -87,26 +82,12 @@ def test_what_is_read_first(fact: FactView, short: str) -> None:
     assert decoded(fact, "ETH").short == short
 
 
-def test_the_date_is_told_beside_the_seconds() -> None:
-    shown = decoded(header_field("TIMESTAMP", 1_700_000_000), "ETH")
-    assert shown.moment is not None
-    assert shown.moment.timestamp() == 1_700_000_000
-    assert shown.readings[0].text == "1700000000"
-
-
 def test_an_address_is_checksummed() -> None:
     assert decoded(header_field("COINBASE", NUMBER_OF_ACCOUNT), "ETH").address == ACCOUNT
     plausible = decoded(slot(NUMBER_OF_ACCOUNT), "ETH")
     assert plausible.exact == ACCOUNT
     assert plausible.address == ""  # it may be something else
     assert plausible.remark == "If it is an address."
-
-
-def test_what_it_takes_for_empty_is_the_hash_of_nothing() -> None:
-    digests = {digest for digest, _ in EMPTY_HEADERS.values()}
-    nothing = {EMPTY_TRIE_ROOT, EMPTY_UNCLES_HASH, keccak256(bytes(256)), hashlib.sha256().digest()}
-    assert digests == {each.hex() for each in nothing}
-    assert set(EMPTY_HEADERS) <= set(HeaderField.__members__)
 
 
 STATE = {

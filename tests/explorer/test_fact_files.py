@@ -1,84 +1,210 @@
-"""Proven facts as files."""
+"""The facts of a batch, an account, a block and a registry as files, in bounded portions."""
 
 import csv
 import io
 import json
-from datetime import UTC, datetime
+import re
+from typing import Any
 
 import pytest
+from django.test import Client
+from ulid import ULID
 
-from explorer.links import PageLinks
-from explorer.pages.downloads import COLUMNS, as_text, csv_pieces, json_pieces
-from queries.reading.facts import FactView, ProvenFact
-from queries.routes import Chain, Registry, RegistryKind, Routes
-from tests.explorer.facts import ACCOUNT, account_field, header_field, slot
+from explorer.pages.downloads import as_text
+from queries.models import Batch, Query
+from queries.reading import facts
+from queries.reading.slices import SLOTS_AT_ONCE
+from queries.statuses import BatchStatus
+from tests.explorer.on_record import ADDRESS, BLOCK, OTHER, ask, ask_balances, prove
+from tests.explorer.proven import FACTS, HOLDER, proven_batch
+from tests.queries.api.served_api import HERE, OPTIMISM, ROUTES, SEPOLIA, make_key, submitted
+from tests.queries.pipeline.service import CHAIN_ID, Service
 
-pytestmark = pytest.mark.no_database
-
-REGISTRY = "0x5FbDB2315678afecb367f032d93F642f64180aa3"
-LINKS = PageLinks(
-    Routes(
-        {1: Chain(1, "Ethereum", ()), 10: Chain(10, "OP", (), currency="WORLD")},
-        {(1, 10): Registry(RegistryKind.OPTIMISM, 1, 10, REGISTRY)},
-    )
-)
-PROVEN = datetime(2026, 11, 20, 7, 41, 3, 500_000, tzinfo=UTC)
-
-
-def _proven(fact: FactView) -> ProvenFact:
-    return ProvenFact(fact, "0x" + 64 * "b", "0x" + 64 * "c", PROVEN)
+ACCOUNT = f"/explorer/account/{ADDRESS}"
+PAGE = f"/explorer/block/{SEPOLIA}/{BLOCK}"
+REGISTRY = f"/explorer/registry/{SEPOLIA}/{ROUTES.registries[SEPOLIA, SEPOLIA].address}"
+FAR = f"/explorer/registry/{OPTIMISM}/{ROUTES.registries[SEPOLIA, OPTIMISM].address}"
+PLACES = (ACCOUNT, PAGE, REGISTRY)
+WITHOUT_CHAIN = [pytest.mark.django_db, pytest.mark.urls(HERE)]
 
 
-def _read(*facts: FactView) -> list[dict[str, str]]:
-    text = "".join(csv_pieces(map(_proven, facts), LINKS))
+def without_chain(test: Any) -> Any:
+    """Marks a test of what is on record alone."""
+    for mark in WITHOUT_CHAIN:
+        test = mark(test)
+    return test
+
+
+def _get(address: str) -> Any:
+    answer = Client().get(address)
+    assert answer.status_code == 200
+    return answer
+
+
+def _rows(answer: Any) -> list[dict[str, str]]:
+    text = b"".join(answer).decode()
     return list(csv.DictReader(io.StringIO(text, newline="")))
 
 
-def test_a_row_says_all_of_a_fact() -> None:
-    fact = account_field("BALANCE", 123 * 10**18, "vitalik.eth")
-    assert _read(fact) == [
-        {
-            "source_chain": "1",
-            "block": "7",
-            "block_hash": "0x" + 64 * "b",
-            "account": ACCOUNT,
-            "name": "vitalik.eth",
-            "field_or_slot": "BALANCE",
-            "word": fact.word,
-            "decoded": "123 ETH",
-            "registry": REGISTRY,
-            "destination_chain": "10",
-            "transaction": "0x" + 64 * "c",
-            "proven_at": "2026-11-20T07:41:03.500000Z",
-        }
-    ]
+def _portions(address: str) -> list[list[dict[str, str]]]:
+    """Each file that the one before leads to."""
+    found = []
+    while address:
+        answer = _get(address)
+        found.append(_rows(answer))
+        following = re.fullmatch('<(.+)>; rel="next"', answer.get("Link", ""))
+        address = following[1] if following else ""
+    return found
 
 
-def test_json_says_the_same() -> None:
-    facts = [account_field("NONCE", 3), header_field("TIMESTAMP", 5), slot(9)]
-    text = "".join(json_pieces(map(_proven, facts), LINKS))
-    assert json.loads(text) == _read(*facts)
+def _ask_to_optimism(source: int, block: int) -> str:
+    data = {str(source): {f"block:{block}": {"accounts": {ADDRESS: {"props": ["BALANCE"]}}}}}
+    content = {"destinationChainId": str(OPTIMISM), "fee": "1", "data": data}
+    return submitted(make_key(), content)
 
 
-def test_where_there_are_none_the_head_stays() -> None:
-    assert "".join(csv_pieces([], LINKS)) == ",".join(COLUMNS) + "\r\n"
-    assert json.loads("".join(json_pieces([], LINKS))) == []
+@pytest.mark.django_db(transaction=True)
+def test_the_files_of_a_batch_name_the_block_and_the_transaction_of_the_chain(
+    service: Service,
+) -> None:
+    page = f"/explorer/query/{proven_batch(service)}"
+    rows = _rows(_get(f"{page}/facts.csv"))
+    assert rows == json.loads(b"".join(_get(f"{page}/facts.json")))
+    assert {row["field_or_slot"] for row in rows} == FACTS
+    for row in rows:
+        assert row["block_hash"] == service.header(int(row["block"]))["hash"]
+        assert (row["source_chain"], row["destination_chain"]) == (str(CHAIN_ID), str(CHAIN_ID))
+        assert row["registry"] == service.registry.address
+        receipt = service.node.rpc.ask("eth_getTransactionReceipt", row["transaction"])
+        assert receipt["to"] == service.registry.address.lower()
+    balance, code, slot, at_time, timestamp = rows
+    assert (balance["account"], balance["decoded"]) == (HOLDER, "123 ETH")
+    assert (code["decoded"], slot["decoded"]) == ("empty code", "77")
+    assert at_time["decoded"] == f"block {balance['block']}"
+    assert timestamp["account"] == ""
 
 
+@without_chain
+def test_each_page_leads_to_its_files_and_both_say_the_same() -> None:
+    prove(ask_balances(count=3, blocks=2), nonce=1)
+    prove(ask({OTHER: {"props": ["BALANCE"]}}, BLOCK + 5))
+    ask_balances(blocks=3)  # which is not done
+    blocks = {}
+    for page in PLACES:
+        table, objects = map(_get, re.findall(r'<a href="([^"]+)" download', _get(page).text))
+        assert table["Content-Type"] == "text/csv; charset=utf-8"
+        assert objects["Content-Type"] == "application/json"
+        rows = _rows(table)
+        assert rows == json.loads(b"".join(objects))
+        blocks[page] = [int(row["block"]) - BLOCK for row in rows]
+    assert blocks == {ACCOUNT: [1] * 3 + [0] * 3, PAGE: [0] * 5, REGISTRY: [5] + [1] * 5 + [0] * 5}
+
+
+@without_chain
+def test_no_other_chains_facts_are_among_them() -> None:
+    """Of the same block number, the same source or the same account."""
+    prove(ask_balances())
+    prove(_ask_to_optimism(SEPOLIA, BLOCK))
+    prove(_ask_to_optimism(OPTIMISM, BLOCK))
+    chains = {
+        f"{ACCOUNT}/facts.csv?chain={SEPOLIA}": {(SEPOLIA, SEPOLIA), (SEPOLIA, OPTIMISM)},
+        f"{ACCOUNT}/facts.csv": {(OPTIMISM, OPTIMISM)},  # as the page shows at first
+        f"{ACCOUNT}/facts.csv?chain=137": set(),
+        f"{PAGE}/facts.csv": {(SEPOLIA, SEPOLIA), (SEPOLIA, OPTIMISM)},
+        f"{REGISTRY}/facts.csv": {(SEPOLIA, SEPOLIA)},
+        f"{FAR}/facts.csv": {(SEPOLIA, OPTIMISM)},
+    }
+    for address, expected in chains.items():
+        rows = _rows(_get(address))
+        found = {(int(row["source_chain"]), int(row["destination_chain"])) for row in rows}
+        assert found == expected, address
+
+
+@without_chain
+@pytest.mark.parametrize("page", PLACES)
+@pytest.mark.parametrize("most", [{"MOST_QUERIES": 2}, {"MOST_FACTS": 3}, {"AT_ONCE": 2}])
+def test_one_portion_leads_to_the_next(
+    monkeypatch: pytest.MonkeyPatch, page: str, most: dict[str, int]
+) -> None:
+    for _ in range(3):
+        prove(ask_balances(count=3, blocks=2))
+    (whole,) = _portions(f"{page}/facts.csv")
+    for name, value in most.items():
+        monkeypatch.setattr(facts, name, value)
+    portions = _portions(f"{page}/facts.csv")
+    assert [row for portion in portions for row in portion] == whole
+    assert (len(portions) > 1) is ("AT_ONCE" not in most)
+
+
+@without_chain
+def test_what_is_passed_over_counts_as_well(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nobody has the server walk through what is not done, or is for another chain."""
+    monkeypatch.setattr(facts, "MOST_QUERIES", 2)
+    prove(ask_balances())
+    last = ask_balances(count=5)
+    prove(last)
+    Batch.objects.filter(pk=last).update(status=BatchStatus.IN_PROGRESS)
+    sizes = [len(portion) for portion in _portions(f"{PAGE}/facts.csv")]
+    assert sizes == [0, 0, 3]
+
+
+@without_chain
+def test_files_hold_all_facts_of_wide_queries() -> None:
+    prove(ask_balances(), nonce=0)
+    names = [f"{slot:064x}" for slot in range(SLOTS_AT_ONCE - 500)]  # two are too many at once
+    query = Query.objects.select_related("batch").get()
+    balance = f"{BLOCK % 1_000 * 10**18:064x}"
+    for _ in range(3):
+        query.batch.pk, query.batch.idempotency_key = str(ULID()), None
+        query.batch.save(force_insert=True)
+        query.pk, query.slots, query.slot_count = None, names, len(names)
+        query.batch = query.batch
+        query.keep({"BALANCE": balance, "NONCE": f"{1:064x}", **dict.fromkeys(names, f"{3:064x}")})
+        query.save(force_insert=True)
+    for page in (PAGE, ACCOUNT):
+        portions = _portions(f"{page}/facts.csv")
+        assert sum(map(len, portions)) == 3 * (2 + len(names)) + 3
+        assert f"{len(names):,} slots</a>" in _get(page).text  # and none of them is listed
+
+
+@without_chain
 @pytest.mark.parametrize(
-    "text",
+    "address",
     [
-        "=1+1", "+1", "-1", "@SUM(A1)", "\t=1", "\r=1", "\n=1", " =1",
-        '=HYPERLINK("http://x")', "＝1", "－1", "＋1", "＠A",  # noqa: RUF001
+        *(
+            f"{page}/facts.csv?before={cursor}"
+            for page in PLACES
+            for cursor in ("x", "1", "1.2.3", "-1.2", f"{5_000 * '9'}.1", "1.%00", "", f"{2**63}.1")
+        ),
+        f"{ACCOUNT}/facts.json?before=1.1%0d%0aX-Mine:1",
+        f"{ACCOUNT}/facts.xml",
+        f"{ACCOUNT}/facts.csv?chain=x",
+        f"{ACCOUNT}0/facts.csv",
+        f"/explorer/block/{SEPOLIA}/{2**63}/facts.csv",
+        f"/explorer/registry/{SEPOLIA}/{ADDRESS}/facts.csv",
     ],
-)  # fmt: skip
-def test_no_cell_is_a_formula(text: str) -> None:
-    assert as_text(text) == f"'{text}"
-    (row,) = _read(account_field("NONCE", 1, text))
-    assert row["name"] == f"'{text}"
+)
+def test_no_other_address_is_a_file(address: str) -> None:
+    answer = Client().get(address)
+    assert (answer.status_code, "Link" in answer) == (404, False)
 
 
-@pytest.mark.parametrize("text", ["", "vitalik.eth", "0x1", "1,5", 'a"b', "a=b", "a\nb"])
-def test_other_cells_are_as_they_are(text: str) -> None:
-    (row,) = _read(account_field("NONCE", 1, text))
-    assert row["name"] == text
+@without_chain
+def test_of_what_nobody_asked_for_there_is_the_head_alone() -> None:
+    for page in (f"/explorer/account/{OTHER}", f"/explorer/block/{SEPOLIA}/1", FAR):
+        assert _rows(_get(f"{page}/facts.csv")) == []
+        assert json.loads(b"".join(_get(f"{page}/facts.json"))) == []
+
+
+@without_chain
+def test_a_hostile_name_is_no_formula() -> None:
+    batch = ask({ADDRESS: {"props": ["NONCE"]}}, BLOCK)
+    Query.objects.filter(batch=batch).update(name='=HYPERLINK("http://x")')
+    prove(batch)
+    for page in PLACES:
+        (row,) = _rows(_get(f"{page}/facts.csv"))
+        assert row["name"] == '\'=HYPERLINK("http://x")'
+    for text in ("+1", "-1", "@SUM(A1)", "\t=1", "\r=1", "\n=1", " =1", "＝1", "－1"):  # noqa: RUF001
+        assert as_text(text) == f"'{text}"
+    for text in ("", "vitalik.eth", "1,5", "a=b"):
+        assert as_text(text) == text

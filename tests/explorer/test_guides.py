@@ -31,18 +31,6 @@ def test_every_link_leads_somewhere(client: Client, address: str) -> None:
         assert not place or f'id="{place}"' in reached.text, link
 
 
-def test_security_md_is_a_page_that_keeps_the_policy(client: Client) -> None:
-    page = client.get("/docs/security").text.partition("<main")[2]
-    for part in (
-        '<h2 id="report-a-vulnerability">',
-        '<th scope="row">Operator</th>',
-        '<td data-name="Setting"><code>FACTS_PER_DAY</code></td>',
-        "requirements-dev.txt\n",
-    ):
-        assert part in page
-    assert " style=" not in page
-
-
 def test_the_contract_compiles_without_a_complaint(client: Client) -> None:
     shown = _code(client.get("/docs").text, "contract")
     assert shown == CONTRACT.read_text().strip()

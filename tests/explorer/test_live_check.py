@@ -7,14 +7,13 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from django.test import Client
 
 from explorer.pages.facts import CHECKS
 from queries import held_threads
 from queries.limits import Limits
 from queries.models import Query
 from queries.routes import NodeAddress, Routes
-from tests.explorer.proven import HOLDER, facts_in, page_of_fact, proven_batch
+from tests.explorer.proven import page_of_fact, proven_batch
 from tests.queries.chain.lying_node import lying_node, stall
 from tests.queries.pipeline.service import CHAIN_ID, Service, serving
 
@@ -70,23 +69,6 @@ def test_a_registry_that_is_gone_is_told(service: Service) -> None:
         assert "no longer has a route" in page_of_fact(batch, 0, "BALANCE").text
 
 
-def test_a_facts_page_leads_on_and_nobody_goes_back_to_a_part_of_it(service: Service) -> None:
-    batch = proven_batch(service)
-    page = page_of_fact(batch, 0, "BALANCE")
-    block = facts_in(batch)["BALANCE"].block
-    for address in (
-        f"account/{HOLDER}",
-        f"block/{CHAIN_ID}/{block}",
-        f"registry/{CHAIN_ID}/{service.registry.address}",
-    ):
-        assert f'href="/explorer/{address}"' in page.text
-    address = f"/explorer/query/{batch}/0/BALANCE"
-    part = Client().get(address, headers={"HX-Request": "true"})
-    assert "<html" not in part.text  # of the same address as the page
-    assert "no-store" in page["Cache-Control"]
-    assert "no-store" in part["Cache-Control"]
-
-
 def test_nodes_that_hang_are_waited_for_some_seconds(service: Service) -> None:
     batch = proven_batch(service)
     with lying_node(stall) as silent, serving(service.node, _with_nodes(service, silent)):
@@ -113,10 +95,3 @@ def test_what_is_no_fact_is_our_404(service: Service) -> None:
             assert page_of_fact(batch, 0, name, ending).status_code == 404
     assert page_of_fact(batch, 999_999_999, "BALANCE").status_code == 404
     assert page_of_fact(batch, 10**30, "BALANCE").status_code == 404
-
-
-def test_before_a_batch_is_done_there_is_no_fact(service: Service) -> None:
-    service.mine(3)
-    service.chains().head(CHAIN_ID)
-    batch = service.ask_balance("0x" + 40 * "1", service.head() - 1)
-    assert page_of_fact(batch, 0, "BALANCE").status_code == 404

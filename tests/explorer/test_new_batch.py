@@ -5,11 +5,8 @@ from django.http import QueryDict
 
 from explorer.pages.new_batch import path_of
 from explorer.pages.new_batch_form import (
-    MOST_PARTS,
     NewBatch,
     Part,
-    TooManyPartsError,
-    TooMuchTypedError,
     read_form,
     selector_of,
     write,
@@ -130,39 +127,3 @@ def test_a_refusal_is_about_a_field(path: str, code: str, field: str) -> None:
         )
     )
     assert written.field_at(path, code, path_of) == field
-
-
-def test_what_is_missing_in_a_form_is_empty_and_its_parts_are_bounded() -> None:
-    assert _read("") == NewBatch((Part(0),))
-    assert _read("part=x&part=-1&part=9999999").parts == (Part(0),)
-    assert _read("part=3&part=3&source-3=1&props-3=A&props-3=B").parts == (
-        Part(3, "1", props=("A", "B")),
-    )
-    many = "&".join(f"part={number}" for number in range(MOST_PARTS + 1))
-    with pytest.raises(TooManyPartsError):
-        _read(many)
-
-
-@pytest.mark.parametrize(
-    "form",
-    [
-        f"part=0&account-0={1_000 * 'x'}",
-        f"part=0&props-0={500 * 'x'}&props-0={500 * 'x'}",
-        f"part=0&part=1&slots-0={9 * '1+'}&slots-1={8 * '1+'}",
-        f"webhook={1_001 * 'x'}",
-        f"webhook={501 * 'é'}",
-    ],
-)
-def test_what_no_batch_could_have_is_not_read(form: str) -> None:
-    with pytest.raises(TooMuchTypedError):
-        _read(form)
-    assert _read("part=0&part=1&slots-0=1+2+3+4+5+6+7+8&slots-1=1+2+3+4+5+6+7+8")
-
-
-def test_parts_are_added_and_removed() -> None:
-    form = _batch(Part(0, "1", "5", account=ALICE, props=("NONCE",), slots="0x1"))
-    two = form.with_another_part()
-    assert two.parts[1] == Part(1, "1", "5", props=("NONCE",))
-    assert two.without_part("0").parts == two.parts[1:]
-    assert form.without_part("0") == form
-    assert two.without_part("nonsense") == two

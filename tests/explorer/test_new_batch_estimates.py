@@ -10,7 +10,7 @@ from django.test import Client
 from accounts.models import Account
 from queries.chain.local_node import LocalNode, local_node
 from queries.models import Batch
-from tests.queries.pipeline.service import CHAIN_ID, ETHER, HOLDER, Service, running_service
+from tests.queries.pipeline.service import CHAIN_ID, ETHER, HOLDER, running_service
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -88,16 +88,3 @@ def test_what_waits_and_what_fails_is_told(node: LocalNode) -> None:
         fails = _check(client, "timestamp:1")
         assert "Part of this would be rejected" in fails
         assert not Batch.objects.exists()
-
-
-def test_a_block_beyond_the_head_stands_beside_the_block(node: LocalNode) -> None:
-    with running_service(node) as service:
-        _seen(service)
-        text = _check(_visitor(), 10**9)
-        fault = text.partition('id="fault-block-0"')[2].partition("</p>")[0]
-        assert "The chain has no such block yet" in fault
-
-
-def _seen(service: Service) -> None:
-    """A worker has looked at the chain just now."""
-    service.chains().head(CHAIN_ID)

@@ -4,17 +4,11 @@ import json
 import re
 from html import unescape
 from typing import Any
-from unittest.mock import Mock
 
 import pytest
 from django.test import Client
-from django.test.utils import override_settings
 
 from accounts import api_keys
-from accounts.models import Allowance
-from explorer.pages import new_batch as new_batch_page
-from explorer.pages.new_batch import HEADER_FIELDS, PROPS, path_of
-from explorer.pages.new_batch_form import MOST_PARTS, write
 from queries.api import estimating
 from queries.models import Batch, Query
 from tests.explorer.form_of_a_batch import (
@@ -72,14 +66,6 @@ def test_it_begins_with_the_last_final_block_and_only_chains_with_a_registry() -
     assert _options(other.text, "source-0") == [str(SEPOLIA), str(OPTIMISM)]
 
 
-@pytest.mark.urls("explorer.urls")
-def test_without_routes_it_says_who_can_change_that() -> None:
-    make_key()
-    for answer in (signed_in().get(ADDRESS), send(signed_in(), "check"), send(signed_in())):
-        assert "Nothing can be proven here yet." in answer.text
-        assert '<form class="new-batch' not in answer.text
-
-
 def test_submitting_is_what_the_api_does() -> None:
     make_key()
     client = signed_in()
@@ -106,19 +92,6 @@ def test_what_was_sent_before_is_told_and_can_then_be_sent_as_a_new_batch() -> N
     assert found
     assert send(client, block__0="5186020", idempotency__key=found[1]).status_code == 302
     assert Batch.objects.count() == 2
-
-
-def test_it_spends_the_chosen_keys_allowance_and_no_more_than_there_is() -> None:
-    make_key()
-    key = account_of().keys.get()
-    subject = api_keys.subject(key)
-    client = signed_in()
-    send(client)
-    assert Allowance.objects.get(subject=subject).used == 1
-    with override_settings(REQUESTS_PER_MINUTE=1):
-        refused = send(client, block__0="7")
-    assert "A key has 1 request a minute, and has used them up" in refused.text
-    assert Batch.objects.count() == 1
 
 
 @pytest.mark.parametrize("whose", ["another's", "revoked", "nobody's", "none that is stored"])
@@ -183,28 +156,6 @@ def test_a_refusal_stands_beside_its_field_and_everything_typed_survives(
     assert not Batch.objects.exists()
 
 
-def test_who_has_only_begun_to_type_is_told_what_is_missing_and_not_refused() -> None:
-    make_key()
-    said = check(signed_in(), account__0="", block__0="7")
-    assert fault_at(said, "account-0") == ""
-    assert "Name an account" in said.text
-
-
-def test_fees_that_are_too_low_are_refused_beside_the_fee() -> None:
-    make_key()
-    refused = send(signed_in(), destination=str(OPTIMISM), source__0=str(OPTIMISM))
-    assert "is not free here" in fault_at(refused, "fee")
-
-
-def test_what_is_probably_a_mistake_is_said_on_the_batchs_page() -> None:
-    make_key()
-    client = signed_in()
-    odd = WALLET.replace("dA6B", "da6B")
-    answer = send(client, account__0=odd)
-    page = client.get(answer["Location"])
-    assert "its EIP-55 checksum is wrong" in page.text
-
-
 def test_parts_come_and_go_without_a_script() -> None:
     make_key()
     client = signed_in()
@@ -221,19 +172,6 @@ def test_parts_come_and_go_without_a_script() -> None:
     assert many.count('name="part"') == 30
     assert "A form has at most 30 parts" in many
     assert 'value="add"' not in many
-
-
-def test_another_destination_is_another_choice_but_never_behind_ones_back() -> None:
-    """What is submitted is what stood there, even where it cannot be chosen."""
-    make_key()
-    record_head(SEPOLIA, number=77, timestamp=1)
-    record_head(LONELY, number=99, timestamp=1)
-    client = signed_in()
-    typed = {"source__0": str(LONELY), "block__0": "99", "filled__0": "99"}
-    changed = send(client, "check", **typed).text
-    assert 'name="block-0" value="77"' in changed
-    assert 'name="block-0" value="98"' in send(client, "check", **typed | {"block__0": "98"}).text
-    assert "are not proven to chain" in fault_at(send(client, **typed), "source-0")
 
 
 def test_the_request_is_shown_and_its_command_is_safe_in_a_shell() -> None:
@@ -262,38 +200,6 @@ def test_what_is_hostile_is_escaped(field: str) -> None:
             assert answer.status_code == 200
             assert "<script>alert" not in answer.text
     assert not Batch.objects.exists()
-
-
-def test_hostile_names_of_keys_are_escaped() -> None:
-    account_of().keys.create(id="a" * 10, name=HOSTILE, digest="0" * 64)
-    assert "<script>alert" not in signed_in().get(ADDRESS).text
-
-
-@pytest.mark.parametrize(
-    ("fields", "status", "said"),
-    [
-        ({"part": [str(number) for number in range(31)]}, 400, "could not be understood"),
-        ({f"a{number}": "" for number in range(1_001)}, 400, "could not be understood"),
-        ({"account-0": 3_000_000 * "x"}, 413, "too much for one batch"),
-    ],
-)
-def test_what_no_form_of_ours_sends_is_our_page(
-    fields: dict[str, Any], status: int, said: str
-) -> None:
-    make_key()
-    for address in (ADDRESS, f"{ADDRESS}/check"):
-        answer = signed_in().post(address, TYPED | fields, headers={"Accept": "text/html"})
-        assert answer.status_code == status
-        assert said in answer.text
-
-
-def test_a_batch_above_the_limits_is_refused_as_over_the_api() -> None:
-    make_key()
-    slots = " ".join(hex(number) for number in range(601))
-    answer = send(signed_in(), slots__0=slots)
-    assert "at most 600 slots" in fault_at(answer, "slots-0")
-    long = send(signed_in(), slots__0=199_850 * "7")
-    assert "at most 200,000 are accepted" in long.text
 
 
 def test_far_more_than_a_batch_is_refused_and_not_shown_again() -> None:
@@ -331,53 +237,6 @@ def test_what_would_be_shown_many_times_as_long_is_refused(changes: dict[str, st
         assert len(answer.content) < 20_000
 
 
-@pytest.mark.parametrize(
-    "changes",
-    [
-        {"account-0": 29_000 * "'"},
-        {"slots-0": 14_000 * "&"},
-        {"slots-0": 50_000 * "0 "},
-        {"slots-0": " ".join(150 * "0" for _ in range(1_200))},
-    ],
-)
-def test_a_page_is_a_few_times_as_long_as_the_most_that_a_request_may_have(
-    changes: dict[str, str],
-) -> None:
-    make_key()
-    answer = send(signed_in(), "check", **{k.replace("-", "__"): v for k, v in changes.items()})
-    assert len(answer.content) < 8 * 200_000
-
-
-def test_a_full_form_as_people_fill_it_is_read_and_shown() -> None:
-    """Thirty parts with all there is to choose, long names, and slots as JSON lists them."""
-    make_key()
-    many = ", ".join(f'"0x{number:064x}"' for number in range(40))
-    form: dict[str, Any] = {"part": list(map(str, range(MOST_PARTS)))}
-    for number in range(MOST_PARTS):
-        form |= {
-            f"source-{number}": str(SEPOLIA),
-            f"block-{number}": "2026-11-20 07:41:00 UTC",
-            f"filled-{number}": "5186021",
-            f"account-{number}": 61 * "abc." + "eth",
-            f"props-{number}": PROPS,
-            f"header-{number}": HEADER_FIELDS,
-            f"slots-{number}": many,
-        }
-    answer = send(signed_in(), "check", **{k.replace("-", "__"): v for k, v in form.items()})
-    assert (answer.status_code, answer.text.count('<fieldset class="part"')) == (200, MOST_PARTS)
-
-
-def test_a_form_is_written_once_for_all_that_is_said_of_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    """As JSON; each of six hundred slots that are too long has a warning or a refusal to place."""
-    make_key()
-    written, placed = Mock(wraps=write), Mock(wraps=path_of)
-    monkeypatch.setattr(new_batch_page, "write", written)
-    monkeypatch.setattr(new_batch_page, "path_of", placed)
-    check(signed_in(), slots__0=" ".join(f"0x{number:064x}" for number in range(600)))
-    assert 1 <= written.call_count <= 3
-    assert placed.call_count <= 20
-
-
 def test_whoever_is_not_signed_in_comes_to_sign_in() -> None:
     for answer in (Client().get(ADDRESS), Client().post(ADDRESS, TYPED)):
         assert answer["Location"] == f"/sign-in?next={ADDRESS}"
@@ -400,17 +259,3 @@ def test_a_form_from_before_another_sign_in_says_so(address: str) -> None:
         assert "<html" not in answer.text
         assert (answer["HX-Retarget"], answer["HX-Reswap"]) == ("#verdict", "innerHTML")
     assert not Batch.objects.exists()
-
-
-@pytest.mark.parametrize(
-    ("block", "told"),
-    [
-        ("5187000", "The chain has no such block yet: the newest one seen is block 5,186,021."),
-        ("2026-11-20 07:41", "the newest one seen is of 2023-12-28 21:37:00 UTC."),
-        ("timestamp:9999999999", "no such block yet: the newest one seen is of 2023"),
-    ],
-)
-def test_a_block_that_is_none_yet_is_told_as_it_was_typed(block: str, told: str) -> None:
-    make_key()
-    record_head(SEPOLIA, number=5186021, timestamp=1703799420)
-    assert told in fault_at(send(signed_in(), block__0=block), "block-0")

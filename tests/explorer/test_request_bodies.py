@@ -1,8 +1,5 @@
 """What is too large is refused by its length, and not written to the disk first."""
 
-from collections.abc import Callable
-from urllib.parse import quote, quote_plus, urlencode
-
 import pytest
 from django.conf import LazySettings
 from django.http import request as http_request
@@ -10,7 +7,7 @@ from django.test import Client
 
 from explorer.middleware import LARGEST_FORM
 from explorer.urls import API_PATHS
-from tests.explorer.form_of_a_batch import ADDRESS, TYPED, signed_in
+from tests.explorer.form_of_a_batch import ADDRESS
 
 FORM = "application/x-www-form-urlencoded"
 FORM_WITH_FILES = "multipart/form-data; boundary=x"
@@ -29,12 +26,6 @@ def test_it_is_refused_with_a_page_or_in_json(settings: LazySettings, path: str)
     assert "Content-Security-Policy" in page
     told = client.post(path, b"y" * 101, content_type="application/json")
     assert (told.status_code, told.json()["code"]) == (413, "body_too_large")
-
-
-@pytest.mark.no_database
-def test_what_is_just_small_enough_is_read(settings: LazySettings) -> None:
-    settings.DATA_UPLOAD_MAX_MEMORY_SIZE = 100
-    assert Client().post("/nowhere", b"y" * 100, content_type="text/plain").status_code == 404
 
 
 @pytest.fixture
@@ -57,34 +48,6 @@ def test_a_form_is_small_unless_it_is_a_new_batchs(path: str) -> None:
     assert "This is larger than what is read here" in page.text
     told = client.post(path, form, content_type=f"{FORM.upper()}; charset=utf-8")
     assert (told.status_code, told.json()["code"]) == (413, "body_too_large")
-
-
-@pytest.mark.no_database
-def test_a_form_of_ours_is_read() -> None:
-    form = b"x=" + b"%" * (LARGEST_FORM - 2)
-    page = Client().post("/sign-out", form, content_type=FORM)
-    assert page.status_code == 302
-
-
-@pytest.mark.no_database
-@pytest.mark.parametrize("path", [ADDRESS, f"{ADDRESS}/check"])
-def test_someone_typing_sees_that_it_is_too_large_to_be_read(path: str) -> None:
-    form = b"x=" + b"y" * 2_621_440
-    said = Client().post(path, form, content_type=FORM, headers={"HX-Request": "true"})
-    assert (said.status_code, said["HX-Retarget"]) == (200, "#verdict")
-    assert "This form holds more than" in said.text
-
-
-@pytest.mark.django_db
-@pytest.mark.parametrize("spaces", [quote, quote_plus])  # as scripts and as browsers send them
-def test_twice_the_slots_of_a_batch_are_read_as_json_lists_them_too(
-    settings: LazySettings, spaces: Callable[..., str]
-) -> None:
-    slots = [f'"0x{number:064x}"' for number in range(2 * settings.BATCH_SLOTS)]
-    listed = (",\r\n" + 16 * " ").join(slots)
-    sent = urlencode(TYPED | {"slots-0": listed}, doseq=True, quote_via=spaces)
-    page = signed_in().post(ADDRESS, sent, content_type=FORM, headers=BROWSER)
-    assert page.status_code == 200
 
 
 @pytest.mark.no_database

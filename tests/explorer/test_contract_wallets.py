@@ -13,14 +13,15 @@ from queries.chain.local_node import LocalNode, local_node
 from queries.routes import read_routes
 from tests.accounts.signers import Signer
 from tests.queries.chain.lying_node import LyingNode, lying_node, result
-from tests.queries.contracts.wallets import Maker
+from tests.queries.contracts.wallets import Maker, deploy_wallet
 
 pytestmark = pytest.mark.django_db
 HERE, ELSEWHERE = 31338, 31339
+Know = Callable[[dict[int, str]], None]
 
 
 @pytest.fixture
-def know(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[dict[int, str]], None]:
+def know(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Know:
     """Has the service know these chains by these nodes."""
 
     def configure(nodes: dict[int, str]) -> None:
@@ -37,14 +38,28 @@ def know(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[dict[int,
 
 
 def _sign_in(signer: Signer, maker: Maker, chain: int) -> Any:
+    """By a wallet that is made with this signature (ERC-6492), if it is not there."""
     message = signer.message(str(chain), address=maker.wallet)
     signature = maker.sign(bytes.fromhex(signer.sign(message)[2:]))
     return signer.show(message, f"0x{signature.hex()}")
 
 
-def test_the_same_address_on_another_chain_is_somebody_else(
-    know: Callable[[dict[int, str]], None],
+def test_an_operator_may_be_a_contract_wallet_of_the_chain_that_is_named(
+    know: Know, shared_node: LocalNode, settings: LazySettings
 ) -> None:
+    know({31337: shared_node.url})
+    owner = Signer()
+    wallet = deploy_wallet(shared_node, "OwnedWallet", ("address",), owner.address)
+    message = owner.message("31337", address=wallet)
+    assert owner.show(message, Signer().sign(message)).json()["code"] == "signature_refused"
+    assert owner.show(message, owner.sign(message)).status_code == 200
+    address = Account.objects.get().address
+    for operators, status in (([address, f"1:{address}"], 302), ([f"31337:{address}"], 200)):
+        settings.OPERATORS = operators
+        assert owner.client.get("/admin/").status_code == status
+
+
+def test_the_same_address_on_another_chain_is_somebody_else(know: Know) -> None:
     """A factory that counts makes the next wallet for whoever asks it first, on each chain."""
     owner, stranger = Signer(), Signer()
     with (
@@ -64,12 +79,13 @@ def test_the_same_address_on_another_chain_is_somebody_else(
     of_owner, of_stranger = Account.objects.order_by("chain_id")
     assert (of_owner.chain_id, of_stranger.chain_id) == (HERE, ELSEWHERE)
     assert of_owner.address == of_stranger.address
-    for signer, account in ((owner, of_owner), (stranger, of_stranger)):
+    for signer, own, other in (
+        (owner, of_owner, of_stranger),
+        (stranger, of_stranger, of_owner),
+    ):
         page = signer.client.get("/dashboard").text
-        assert [key.id in page for key in (of_owner.keys.get(), of_stranger.keys.get())] == [
-            account == of_owner,
-            account == of_stranger,
-        ]
+        assert own.keys.get().id in page
+        assert other.keys.get().id not in page
 
 
 def _says_yes(node: LyingNode, question: dict[str, Any]) -> None:
@@ -78,7 +94,7 @@ def _says_yes(node: LyingNode, question: dict[str, Any]) -> None:
 
 
 def test_a_lying_node_opens_no_account_of_a_key_and_makes_no_operator(
-    know: Callable[[dict[int, str]], None], settings: LazySettings
+    know: Know, settings: LazySettings
 ) -> None:
     victim, thief = Signer(), Signer()
     settings.OPERATORS = [victim.address]
@@ -94,7 +110,7 @@ def test_a_lying_node_opens_no_account_of_a_key_and_makes_no_operator(
 
 
 def test_ones_own_key_is_one_account_whatever_network_the_wallet_is_on(
-    know: Callable[[dict[int, str]], None], shared_node: LocalNode
+    know: Know, shared_node: LocalNode
 ) -> None:
     know({31337: shared_node.url})
     signer = Signer()

@@ -1,22 +1,16 @@
 """The pages of blocks, accounts, transactions, registries and routes."""
 
 import re
-from dataclasses import replace
-from html import unescape
 from typing import Any
 
 import pytest
 from django.test import Client
 
 from accounts.models import Account
-from accounts.wallets import shortened
-from explorer.links import PageLinks
 from explorer.pages import chain_objects
-from explorer.pages.chain_objects import trust_of
-from queries.models import BlockJob, Query, SentTransaction, Share
-from queries.proving.keccak import EMPTY_CODE_HASH, EMPTY_TRIE_ROOT, keccak256
+from queries.models import Query, SentTransaction, Share
+from queries.proving.keccak import EMPTY_CODE_HASH, EMPTY_TRIE_ROOT
 from queries.proving.registry_calls import leaf_of
-from queries.routes import RegistryKind
 from tests.explorer.on_record import (
     ADDRESS,
     BLOCK,
@@ -29,7 +23,6 @@ from tests.explorer.on_record import (
 )
 from tests.queries.api.served_api import (
     HERE,
-    LONELY,
     OPTIMISM,
     ROUTES,
     SEPOLIA,
@@ -77,24 +70,6 @@ def test_a_block_shows_its_header_its_leaf_and_who_asked() -> None:
     assert f'href="https://scan.example/block/{BLOCK}" rel="noreferrer"' in text
 
 
-def test_the_fields_of_a_header_say_what_they_say_where_they_are_proven() -> None:
-    prove(ask_balances())
-    words, bloom = _words(PAGE), "06" * 256
-    for shown in (
-        "All 21 fields of the header",
-        f"COINBASE 0x{'02' * 20} STATE_ROOT",  # once, where it says no more than its bytes
-        f"LOGS_BLOOM 0x{keccak256(bytes.fromhex(bloom)).hex()} bytes 0x{bloom} ",
-        "DIFFICULTY 0 bytes none",
-        f"BLOCK_NUMBER {BLOCK:,} bytes 0x{BLOCK:x} ",
-        "GAS_LIMIT 30,000,000 gas bytes 0x01c9c380 ",
-        "TIMESTAMP 2025-11-04 04:57:32 UTC unix seconds 1762232252 bytes 0x69098",
-        "EXTRA_DATA empty bytes none",
-        f"MIX_HASH 0x{'0d' * 32} NONCE 0x{'0e' * 8} BASE",
-        "BASE_FEE_PER_GAS 1.23456789 gwei wei 1,234,567,890 bytes 0x499602d2 ",
-    ):
-        assert shown in words
-
-
 @pytest.mark.parametrize("page", [ACCOUNT, PAGE, TRANSACTION, "fact", "query"])
 def test_that_there_is_no_such_account_is_said_wherever_it_is_shown(page: str) -> None:
     nothing, storage, code = f"{0:064x}", EMPTY_TRIE_ROOT.hex(), EMPTY_CODE_HASH.hex()
@@ -106,33 +81,6 @@ def test_that_there_is_no_such_account_is_said_wherever_it_is_shown(page: str) -
         words["NONCE"] = f"{there:064x}"
         Query.objects.filter(batch=batch).update(values=words)
         assert ("No such account" in _words(place.get(page, page))) is not there
-
-
-def test_a_block_that_is_not_final_yet_and_one_that_nobody_asked_for() -> None:
-    ask_balances()
-    assert "Its header is not kept yet." in _words(PAGE)
-    assert "being proven" in _words(PAGE)
-    nobody = _words(f"/explorer/block/{LONELY}/5")
-    assert "Nobody has asked for this block here." in nobody
-    assert "submit a batch" in nobody
-
-
-def test_a_block_of_which_nothing_was_proven() -> None:
-    attach(ask_balances())
-    BlockJob.objects.update(header=b"", block_hash="", look_again=None)
-    assert "No fact of this block is proven here." in _words(PAGE)
-    assert "nothing is proven" in _words(REGISTRY)
-    assert "0 facts in 0 blocks" in _words(REGISTRY)
-
-
-def test_the_first_block_has_no_parent_page() -> None:
-    prove(ask({ADDRESS: {"props": ["NONCE"]}}, 0))
-    assert "/explorer/block/11155111/-1" not in _get(f"/explorer/block/{SEPOLIA}/0").text
-
-
-def test_a_timestamp_that_no_calendar_has_is_a_number() -> None:
-    prove(ask({ADDRESS: {"props": ["NONCE"]}}, 2**60))
-    assert str(1_700_000_000 + 12 * 2**60) in _words(f"/explorer/block/{SEPOLIA}/{2**60}")
 
 
 def test_an_account_shows_all_facts_newest_block_first_and_its_balance_as_a_chart() -> None:
@@ -149,44 +97,6 @@ def test_an_account_shows_all_facts_newest_block_first_and_its_balance_as_a_char
     assert "style=" not in text
 
 
-def test_a_long_table_comes_when_it_is_wanted(monkeypatch: pytest.MonkeyPatch) -> None:
-    prove(ask_balances(blocks=4))
-    line = '<th scope="row">'
-    whole = _get(ACCOUNT).text
-    assert whole.count(line) == 4
-    monkeypatch.setattr(chain_objects, "LINES", 3)
-    light = _get(ACCOUNT).text
-    assert light.count(line) == 0
-    (address,) = set(re.findall(r'(?:hx-get|href)="(\?[^"]*table[^"]*)"', light))
-    table = Client().get(f"{ACCOUNT}{unescape(address)}", headers={"HX-Request": "true"}).text
-    assert (table.count(line), "<html" in table) == (4, False)
-    alone = _get(f"{ACCOUNT}{unescape(address)}").text  # without a script
-    assert alone.count(line) == 4
-    assert '<details class="folded" open>' in alone
-
-
-def test_what_lists_show_is_decoded_with_the_word_where_one_points(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    named = replace(ROUTES.chains[SEPOLIA], currency="xDAI")
-    monkeypatch.setitem(ROUTES.chains, SEPOLIA, named)
-    asked = {"props": ["BALANCE", "CODE_HASH"], "slots": ["0x1"]}
-    batch = ask({ADDRESS: asked}, header=["TIMESTAMP", "COINBASE", "NONCE"])
-    prove(batch)
-    words_of_header = {
-        "TIMESTAMP": f"{1_700_000_000:064x}",
-        "COINBASE": f"{int(OTHER, 16):064x}",
-        "NONCE": f"{1:064x}",
-    }
-    Query.objects.filter(batch=batch, account="").update(values=words_of_header)
-    words = _words(PAGE)
-    assert "BALANCE 21 xDAI wei 21,000,000,000,000,000,000" in words
-    assert "TIMESTAMP 2023-11-14 22:13:20 UTC unix seconds 1700000000" in words
-    assert f"COINBASE {shortened(OTHER)} {OTHER}" in words
-    assert "NONCE 0x0000000000000001" in words  # a header's is eight bytes
-    assert "BALANCE 21 xDAI" in _words(ACCOUNT)
-
-
 def test_names_are_shown_with_what_they_are_worth() -> None:
     batch = ask({"example.eth": {"props": ["BALANCE"]}})
     Query.objects.filter(batch=batch).update(account=ADDRESS)
@@ -200,34 +110,6 @@ def test_names_are_shown_with_what_they_are_worth() -> None:
         assert "<b>" not in text
         assert "\u202e" not in text
     assert "<bdi>&lt;b&gt;" in _get(ACCOUNT).text
-
-
-def test_an_accounts_headings_leave_out_no_level() -> None:
-    prove(ask_balances(blocks=2))
-    levels = [int(level) for level in re.findall(r"<h(\d)", _get(ACCOUNT).text)]
-    assert levels == [1, 2, 2]
-
-
-def test_an_account_of_several_chains_has_each_on_its_own() -> None:
-    prove(ask_balances())
-    data = {str(OPTIMISM): {"block:9": {"accounts": {ADDRESS: {"props": ["NONCE"]}}}}}
-    far = submitted(make_key(), {"destinationChainId": str(OPTIMISM), "fee": "1", "data": data})
-    prove(far)
-    assert "Proven on OP Mainnet" in _words(ACCOUNT)
-    assert "Proven on Sepolia" in _words(f"{ACCOUNT}?chain={SEPOLIA}")
-    assert f'<a href="?chain={OPTIMISM}" aria-current="page">' in _get(ACCOUNT).text
-    assert "Nothing is proven of this account on Polygon yet." in _words(f"{ACCOUNT}?chain=137")
-
-
-def test_an_account_that_was_not_asked_for_or_not_proven_says_what_to_do() -> None:
-    assert "Nobody has asked for this account here." in _words(ACCOUNT)
-    ask_balances()
-    assert "Nothing is proven of this account on Sepolia yet." in _words(ACCOUNT)
-
-
-def test_an_address_in_other_letters_leads_to_its_own_spelling() -> None:
-    answer = _get(f"/explorer/account/{ADDRESS.lower()}?chain=10")
-    assert (answer.status_code, answer["Location"]) == (302, f"{ACCOUNT}?chain=10")
 
 
 def test_facts_come_in_pages(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -246,18 +128,6 @@ def test_facts_come_in_pages(monkeypatch: pytest.MonkeyPatch) -> None:
     assert 'rel="prev"' in text
 
 
-def test_a_blocks_queries_come_in_pages(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(chain_objects, "ROWS", 2)
-    prove(ask_balances(count=5))
-    first = _get(PAGE).text
-    (older,) = re.findall(r'<a href="([^"]+)" rel="next"', first)
-    second = _get(PAGE + older).text
-    (newer,) = re.findall(r'<a href="([^"]+)" rel="prev"', second)
-    rows = re.compile(r"#query-(\d+)")
-    assert (rows.findall(first), rows.findall(second)) == (["4", "3"], ["2", "1"])
-    assert rows.findall(_get(PAGE + newer).text) == ["4", "3"]
-
-
 def test_a_transaction_shows_what_it_served_and_cost() -> None:
     batch = ask_balances(count=2)
     attach(batch)
@@ -274,13 +144,6 @@ def test_a_transaction_shows_what_it_served_and_cost() -> None:
     assert f"Sepolia, block {BLOCK:,} with its header" in words
     for address in (f"{ACCOUNT}?chain={SEPOLIA}", PAGE, REGISTRY):
         assert f'href="{address}"' in _get(TRANSACTION).text
-
-
-def test_a_replaced_hash_says_which_was_mined() -> None:
-    send_transaction(ask_balances())
-    text = _words(f"/explorer/transaction/{SEPOLIA}/{HASHES[1]}")
-    assert f"Another one was mined in the place of {HASHES[1]}" in text
-    assert "in the place of" not in _words(TRANSACTION)
 
 
 @pytest.mark.parametrize(
@@ -315,16 +178,6 @@ def test_a_registry_says_who_is_trusted_and_how_far_it_is() -> None:
     assert "OP Mainnet alone" in empty
     assert "Nobody has asked for a block of Sepolia here yet." in empty
     assert "no worker has seen one yet" in empty
-
-
-def test_signers_are_named_with_their_threshold() -> None:
-    attested = replace(
-        ROUTES.registries[SEPOLIA, OPTIMISM],
-        kind=RegistryKind.ATTESTED,
-        signers=(ADDRESS, OTHER),
-        threshold=2,
-    )
-    assert trust_of(attested, PageLinks(ROUTES)).startswith("2 of 2 signers")
 
 
 def test_routes_list_chains_and_registries() -> None:
@@ -377,13 +230,3 @@ def test_nothing_private_is_on_a_page() -> None:
         text = _get(address).text
         for private in ("hunter2", "hook.example", key, owner, OTHER[:6], "Key "):
             assert private not in text
-
-
-def test_the_batch_page_leads_to_the_pages_around_it() -> None:
-    batch = ask_balances()
-    prove(batch, nonce=1)
-    text = _get(f"/explorer/query/{batch}").text
-    for address in (f"{ACCOUNT}?chain={SEPOLIA}", PAGE, TRANSACTION):
-        assert f'href="{address}"' in text
-    for outside in (f"block/{BLOCK}", f"address/{ADDRESS}", f"tx/{HASHES[0]}"):
-        assert f'href="https://scan.example/{outside}" rel="noreferrer"' in text

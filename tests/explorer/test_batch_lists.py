@@ -1,0 +1,137 @@
+"""The start page and the list of all batches: filters, pages, and what they keep to themselves."""
+
+import re
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+from django.test import Client
+
+from accounts.models import Account
+from accounts.wallets import shortened
+from explorer.pages import batches
+from explorer.templatetags.tacitus import in_words
+from queries import counters
+from queries.models import Batch
+from queries.statuses import BatchStatus
+from tests.explorer.on_record import ask_balances, prove
+from tests.queries.api.served_api import HERE, OPTIMISM, SEPOLIA, make_key, submitted
+from tests.queries.api.worked_batches import set_status
+
+pytestmark = [pytest.mark.django_db, pytest.mark.urls(HERE)]
+
+
+def _list(address: str = "", **parameters: str) -> Any:
+    return Client().get(f"/explorer/batches{address}", parameters)
+
+
+def _ids(answer: Any) -> list[str]:
+    assert answer.status_code == 200
+    return re.findall(r'href="/explorer/query/(\w+)"', answer.text)
+
+
+def _way(answer: Any, words: str) -> str:
+    (found,) = re.findall(rf'<a href="([^"]+)"[^>]*>{words}', answer.text)
+    return str(found).replace("&amp;", "&")
+
+
+def _to_optimism() -> str:
+    data = {str(SEPOLIA): {"block:7": {"header": ["TIMESTAMP"]}}}
+    content = {"destinationChainId": str(OPTIMISM), "fee": "1000", "data": data}
+    return submitted(make_key(), content)
+
+
+def test_newest_first_with_filters_and_nothing_of_the_owner() -> None:
+    old, new, other = ask_balances(count=3, blocks=2), _to_optimism(), ask_balances()
+    prove(old)
+    set_status(other, BatchStatus.REJECTED)
+    answer = _list()
+    assert _ids(answer) == [other, new, old]
+    text = " ".join(re.sub("<[^>]*>", " ", answer.text).split())
+    assert re.search(rf"{new} RECEIVED now .* OP Mainnet 1 1 1,000 wei 0", text)
+    assert re.search(rf"{old} DONE now .* Sepolia 6 2 0 0", text)
+    assert _ids(_list(status="REJECTED")) == [other]
+    assert _ids(_list(to=str(SEPOLIA))) == [other, old]
+    assert _ids(_list(to=str(SEPOLIA), status="DONE")) == [old]
+    assert _ids(_list(to="424242")) == []
+    for owner in Account.objects.values_list("address", flat=True):
+        assert owner is not None
+        for private in (owner, shortened(owner), owner.lower()):
+            assert private not in answer.text
+
+
+def test_pages_forth_and_back_show_each_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(batches, "LISTED", 3)
+    made = sorted((ask_balances() for _ in range(8)), reverse=True)
+    first = _list(to=str(SEPOLIA))
+    assert "Newer" not in first.text
+    second = _list(_way(first, "Older"))
+    new = ask_balances()  # moves nothing
+    third = _list(_way(second, "Older"))
+    assert [*_ids(first), *_ids(second), *_ids(third)] == made
+    assert "Older" not in third.text
+    back = _list(_way(third, "← Newer"))
+    assert _ids(back) == _ids(second)
+    assert _ids(_list(_way(back, "Newest"))) == [new, *made[:2]]
+
+
+@pytest.mark.parametrize(
+    "parameters",
+    [{"status": "NONE"}, {"status": "\x00"}, {"to": "x"}, {"to": "٣"}, {"to": "9" * 5_000},
+     {"to": str(2**63)}, {"before": "x"}, {"before": ""}, {"after": "\x00" * 26}],
+)  # fmt: skip
+def test_what_no_link_says_leads_nowhere(parameters: dict[str, str]) -> None:
+    assert _list(**parameters).status_code == 404
+
+
+def _newest(seen: str) -> Any:
+    return Client().get("/explorer/newest", {"seen": seen})
+
+
+def _mark(text: str) -> str:
+    return str(re.findall(r"/explorer/newest\?seen=(\w+)", text)[0])
+
+
+def test_the_start_page_has_the_newest_ten_and_sends_again_what_has_changed() -> None:
+    assert "Nothing has been submitted here yet." in Client().get("/").text
+    made = [ask_balances(count=2) for _ in range(11)]
+    text = Client().get("/").text
+    assert re.findall(r'id="batch-(\w+)"', text) == sorted(made, reverse=True)[:10]
+    assert text.count("2 queries to Sepolia") == 10
+    same = _newest(_mark(text))
+    assert (same.status_code, same.content) == (204, b"")
+    set_status(made[-1], BatchStatus.DONE)
+    changed = _newest(_mark(text))
+    assert changed.text.lstrip().startswith('<ol class="rows newest" id="newest"')
+    assert "DONE" in changed.text
+    assert _newest(_mark(changed.text)).status_code == 204
+    Batch.objects.update(submitted=datetime.now(UTC) - timedelta(hours=3))
+    older = _newest(_mark(changed.text))
+    assert "3 hours ago" in older.text
+    assert _newest(_mark(older.text)).status_code == 204
+    for odd in ("", "x" * 5_000, "\x00", "<b>", "\u202e"):
+        assert _newest(odd).status_code == 200
+
+
+def test_what_was_proven_is_told_in_digits_charts_and_tables() -> None:
+    counters.count(
+        datetime.now(UTC),
+        {"facts": 1_234, "gas": 123_400_000, "batches_done": 40, "done_within_15": 40},
+    )
+    text = Client().get("/").text
+    for said in ("1,234 facts, all on ", "All batches were DONE within 15 s", "100,000 gas a fact"):
+        assert said in text
+    assert text.count("The same in a table") == 4
+
+
+def test_how_long_ago_in_words() -> None:
+    for seconds, words in (
+        (-0.9, "now"),
+        (59.9, "59 seconds ago"),
+        (60, "1 minute ago"),
+        (86_399, "23 hours ago"),
+        (30 * 86_400, "1 month ago"),
+        (365 * 86_400, "1 year ago"),
+        (-7_200, "in 2 hours"),
+    ):
+        assert in_words(seconds) == words
