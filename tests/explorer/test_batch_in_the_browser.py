@@ -5,10 +5,9 @@ import re
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from itertools import product
-from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Page, Response, expect
+from playwright.sync_api import Page, Response, expect
 from pytest_django.live_server_helper import LiveServer
 
 from queries import transitions
@@ -19,7 +18,6 @@ from queries.pipeline.worker import work_once
 from queries.statuses import StepName
 from queries.transitions import Failure
 from tests.accessibility import assert_open_to_all
-from tests.browser import Pictures
 from tests.explorer.proven import HOLDER, proven_batch
 from tests.queries.pipeline.service import CHAIN_ID, ETHER, Service, running_service
 
@@ -57,12 +55,11 @@ def _address(server: LiveServer, batch: str, ending: str = "") -> str:
     return f"{server.url}/explorer/query/{batch}{ending}"
 
 
-def _look(page: Page, pictures: Pictures, name: str) -> None:
+def _look(page: Page) -> None:
     """In every scheme and width: nothing keeps anyone out, and nothing is cut off."""
     for scheme, width in LOOKS:
         page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
         page.set_viewport_size({"width": width, "height": 900})
-        pictures.take(page, f"{name}-{scheme}-{width}")
         assert page.evaluate("document.documentElement.scrollWidth") <= width
         for steps in page.get_by_role("region", name="Steps").all():
             assert steps.evaluate("element => element.scrollWidth <= element.clientWidth")
@@ -79,7 +76,7 @@ def _send(service: Service) -> Chains:
 
 
 def test_a_batch_is_watched_until_it_is_done(
-    page: Page, live_server: LiveServer, service: Service, pictures: Pictures
+    page: Page, live_server: LiveServer, service: Service
 ) -> None:
     batch = service.ask_balance(HOLDER, service.head() - 1)
     page.goto(_address(live_server, batch))
@@ -92,7 +89,7 @@ def test_a_batch_is_watched_until_it_is_done(
     expect(rail.nth(1)).to_have_class("proven")
     expect(rail.nth(2)).to_have_class("moving")
     expect(page.get_by_text("live", exact=True)).to_be_visible()
-    _look(page, pictures, "batch-moving")
+    _look(page)
     # Whoever reads on has a focus, also in what is replaced, and has closed or opened something.
     steps = page.get_by_role("region", name="Steps")
     steps.focus()
@@ -129,57 +126,7 @@ def test_a_batch_is_watched_until_it_is_done(
     expect(page.locator(".step-table th[scope=row]")).to_have_count(4)
 
 
-def test_a_refresh_leaves_the_button_that_copies(
-    page: Page, live_server: LiveServer, service: Service
-) -> None:
-    batch = service.ask_balance(HOLDER, service.head() - 1)
-    _send(service)
-    page.goto(_address(live_server, batch))
-    steps = page.get_by_role("region", name="Steps")
-    steps.locator("a").first.focus()
-    page.keyboard.press("Tab")
-    button = steps.get_by_role("button", name="Copy 0x")
-    expect(button).to_be_focused()
-    was = button.evaluate_handle("element => element.closest('table')")
-    BlockJob.objects.update(waits_for="Something came.")
-    expect(page.get_by_text("Something came.")).to_have_count(1)
-    assert was.evaluate("element => element.isConnected") is True
-    expect(button).to_be_focused()
-    Query.objects.update(header_accumulated_began=datetime(2026, 1, 2, 5, 4, 3, tzinfo=UTC))
-    expect(steps).to_contain_text("05:04:03")
-    expect(steps.locator("a").first).to_be_focused()
-
-
-@pytest.mark.parametrize("width", [360, 1200])
-def test_what_a_block_waits_for_moves_nothing(
-    page: Page, live_server: LiveServer, service: Service, width: int
-) -> None:
-    batch = _large_batch(service, 2, 1)
-    _send(service)
-    BlockJob.objects.update(waits_for="")
-    page.set_viewport_size({"width": width, "height": 900})
-    page.goto(_address(live_server, batch))
-    block = page.locator(".block").last
-    stands = block.locator(".block-rows").bounding_box()
-    for sentence in ("It waits.", 40 * "It waits."):
-        first, last = BlockJob.objects.order_by("block")
-        BlockJob.objects.filter(pk=last.pk).update(waits_for="Of the whole batch.")
-        BlockJob.objects.filter(pk=first.pk).update(waits_for=sentence[:300])
-        expect(block.locator(".waits")).to_have_text(sentence[:300])
-        assert block.locator(".block-rows").bounding_box() == stands
-    summary = block.locator("summary").first
-    high = summary.evaluate("element => element.offsetHeight")
-    summary.hover()
-    shown = block.locator(".waits bdi").bounding_box()
-    assert shown is not None
-    assert shown["height"] > 30  # all of it
-    assert summary.evaluate("element => element.offsetHeight") == high
-    assert page.evaluate("document.documentElement.scrollWidth") <= width
-
-
-def test_people_see_for_themselves(
-    page: Page, live_server: LiveServer, service: Service, pictures: Pictures
-) -> None:
+def test_people_see_for_themselves(page: Page, live_server: LiveServer, service: Service) -> None:
     batch = proven_batch(service)
     page.goto(_address(live_server, batch))
     balance = page.locator(".values > div").filter(has_text="BALANCE")
@@ -193,32 +140,17 @@ def test_people_see_for_themselves(
     expect(balance.locator("pre:visible")).to_contain_text("from web3 import Web3")
     expect(balance.locator(".pane:visible .copy")).to_be_visible()
     assert page.url == _address(live_server, batch)
-    _look(page, pictures, "batch-done")
+    _look(page)
     place = balance.get_by_role("link", name="Check it now").get_attribute("href") or ""
     fact = f"{live_server.url}{place.removesuffix('/check')}"
-    for name, address in (
-        ("fact", fact),
-        ("fact-checked", f"{fact}/check"),
-        ("query", fact.rpartition("/")[0]),
-    ):
+    for address in (fact, f"{fact}/check", fact.rpartition("/")[0]):
         page.goto(address)
         expect(page.locator(".said-value").first).to_contain_text("123 ETH")
-        _look(page, pictures, name)
-
-
-def test_a_server_that_fails_is_told(
-    page: Page, live_server: LiveServer, service: Service, complaints: list[str]
-) -> None:
-    batch = proven_batch(service)
-    page.goto(_address(live_server, batch))
-    page.route("**/check", lambda route: route.fulfill(status=503))
-    page.get_by_role("link", name="Check it now").first.click()
-    expect(page.locator(".checked").first).to_contain_text("Try again in a moment")
-    complaints.clear()
+        _look(page)
 
 
 def test_a_rejected_batch_says_why_and_what_to_do(
-    page: Page, live_server: LiveServer, service: Service, pictures: Pictures
+    page: Page, live_server: LiveServer, service: Service
 ) -> None:
     """With hostile names wherever one may choose them."""
     batch = service.ask_balance(HOLDER, service.head() - 1)
@@ -227,7 +159,7 @@ def test_a_rejected_batch_says_why_and_what_to_do(
     expect(page.locator(".queries .name")).to_contain_text("<script>alert(1)</script>")
     Batch.objects.filter(pk=batch).update(waits_for=f"For {HOSTILE}"[:300])
     expect(page.locator("#state .info")).to_contain_text("For <script>")
-    _look(page, pictures, "batch-hostile")
+    _look(page)
     transitions.reject([batch], FAILURE)
     cause = page.locator(".cause")
     expect(cause).to_contain_text("<script>alert(1)</script>")
@@ -238,31 +170,7 @@ def test_a_rejected_batch_says_why_and_what_to_do(
     expect(page.locator("#announcement")).to_contain_text("The batch is REJECTED. Block 1")
     assert page.locator("main script").count() == 0
     assert "\u202e" not in page.content()  # what turns text around
-    _look(page, pictures, "batch-rejected")
-
-
-def test_without_javascript_it_is_a_plain_page(
-    browser: Browser, live_server: LiveServer, service: Service
-) -> None:
-    context = browser.new_context(java_script_enabled=False)
-    page = context.new_page()
-    waiting = service.ask_balance(HOLDER, service.head() - 1)
-    page.goto(_address(live_server, waiting))
-    expect(page.get_by_role("link", name="Load it again")).to_be_visible()
-    service.work(waiting)
-    page.get_by_role("link", name="Load it again").click()
-    expect(page.locator(".said-value")).to_contain_text("123 ETH")
-    page.get_by_role("link", name="Check it now").click()
-    expect(page.locator(".message")).to_contain_text("The registry says 123 ETH")
-    page.get_by_text("Solidity", exact=True).click()
-    expect(page.locator("pre:visible")).to_contain_text("interface IFactsRegistry")
-    page.get_by_role("link", name=f"batch {waiting}").click()
-    expect(page.locator(".said-value")).to_contain_text("123 ETH")
-    with page.expect_download() as download:
-        page.goto(_address(live_server, waiting))
-        page.get_by_role("link", name="CSV").click()
-    assert "123 ETH" in Path(download.value.path()).read_text()
-    context.close()
+    _look(page)
 
 
 def _large_batch(service: Service, blocks: int, accounts: int) -> str:
@@ -309,41 +217,8 @@ def test_little_is_transferred(page: Page, live_server: LiveServer, service: Ser
         assert sizes["responseHeadersSize"] + sizes["responseBodySize"] < MOST_UNCHANGED
 
 
-def test_little_is_transferred_of_a_batch_that_is_done(
-    page: Page, live_server: LiveServer, service: Service
-) -> None:
-    """With the values of the first queries open, of which these have many."""
-    service.mine(3)
-    service.chains().head(CHAIN_ID)
-    asked = {
-        "props": ["NONCE", "BALANCE", "STORAGE_ROOT", "CODE_HASH"],
-        "slots": [hex(slot) for slot in range(30)],
-    }
-    accounts = {f"0x{number:040x}": asked for number in range(1, 31)}
-    batch = service.submit({str(CHAIN_ID): {f"block:{service.head() - 1}": {"accounts": accounts}}})
-    service.work(batch)
-    answers: list[Response] = []
-    page.on("response", lambda answer: answers.append(answer))  # noqa: PLW0108  (no builtin)
-    page.goto(_address(live_server, batch))
-    expect(page.locator("#state .standing .mark")).to_have_text("DONE")
-    assert sum(map(_transferred, answers)) < MOST_AT_FIRST
-
-
 def _transferred(answer: Response) -> int:
     body = answer.body()
     if "/static/" in answer.url:
         body = gzip.compress(body)
     return len(body) + answer.request.sizes()["responseHeadersSize"]
-
-
-def test_times_go_on(page: Page, live_server: LiveServer, service: Service) -> None:
-    batch = service.ask_balance(HOLDER, service.head() - 1)
-    page.clock.install()
-    page.goto(_address(live_server, batch))
-    time = page.locator("time.moment").first
-    below = page.locator(".rail").bounding_box()
-    page.clock.run_for(125_000)
-    expect(time).to_contain_text("2 minutes ago")
-    page.clock.run_for(3_600_000)
-    expect(time).to_contain_text("1 hour ago")
-    assert page.locator(".rail").bounding_box() == below

@@ -9,7 +9,6 @@ from playwright.sync_api import Page, expect
 
 from tests.accessibility import grave_faults
 from tests.accounts.wallet import Wallet, install
-from tests.browser import Pictures
 from tests.commands import managing
 from tests.installation import HOLDER, Installation, installation
 
@@ -62,29 +61,6 @@ def test_someone_types_sees_what_it_takes_and_submits(
     own = page.locator(".own-batches > li").first
     expect(own).to_contain_text("DONE")
     expect(own.get_by_role("link")).to_have_count(1)
-
-
-def test_parts_come_and_go_without_a_reload(
-    page: Page, running: Installation, wallet: Wallet
-) -> None:
-    _open_form(page, running, wallet)
-    page.evaluate("window.stays = true")
-    page.get_by_label("Account", exact=True).fill(HOLDER)
-    page.get_by_role("button", name="Add another part").click()
-    second = page.locator("#part-1")
-    expect(second.get_by_label("Account", exact=True)).to_be_focused()
-    second.get_by_label("Account", exact=True).fill(running.registry)
-    second.get_by_label("CODE_HASH").check()
-    second.get_by_text("Storage slots").click()
-    second.get_by_label("Slots of the account").fill("0x0 0x1")
-    expect(page.locator("#request-json")).to_contain_text("CODE_HASH")
-    expect(page.locator("#verdict")).to_contain_text(CAN_BE_SUBMITTED)
-    expect(second.get_by_label("Slots of the account")).to_be_visible()  # nothing was folded
-    page.get_by_role("button", name="Remove part 1").click()
-    expect(page.locator(".part")).to_have_count(1)
-    expect(page.get_by_label("Account", exact=True)).to_have_value(running.registry)
-    expect(page.locator("#verdict")).to_contain_text(CAN_BE_SUBMITTED)
-    assert page.evaluate("window.stays") is True
 
 
 def test_enter_checks_and_two_clicks_are_one_batch(
@@ -154,7 +130,7 @@ def test_someone_who_types_far_too_much_is_told_so_and_keeps_it(
     _open_form(page, running, wallet)
     page.get_by_text("Storage slots").click()
     slots, verdict = page.get_by_label("Slots of the account"), page.locator("#verdict")
-    for typed in (3_000_000 * "0", 6_000_000 * "0", 200_000 * "%", 80_000 * "&"):
+    for typed in (3_000_000 * "0", 200_000 * "%"):
         verdict.evaluate("element => element.replaceChildren()")
         slots.evaluate("(field, typed) => field.value = typed", typed)
         slots.press("0")
@@ -170,23 +146,6 @@ def test_someone_who_types_far_too_much_is_told_so_and_keeps_it(
     slots.fill("")
     page.get_by_label("Account", exact=True).fill(HOLDER)
     expect(verdict).to_contain_text(CAN_BE_SUBMITTED)
-
-
-def test_someone_whose_form_gets_no_answer_is_told_so(
-    page: Page, running: Installation, wallet: Wallet, complaints: list[str]
-) -> None:
-    """Such as one that a proxy in front refuses, or a server that is just started again."""
-    _open_form(page, running, wallet)
-    verdict = page.locator("#verdict")
-    for answer in (lambda route: route.abort(), lambda route: route.fulfill(status=413, body="no")):
-        page.route("**/new-batch/check", answer)
-        verdict.evaluate("element => element.replaceChildren()")
-        page.get_by_label("Account", exact=True).fill(HOLDER)
-        expect(verdict).to_contain_text("The server does not answer as it should.")
-        page.unroute("**/new-batch/check")
-        page.get_by_label("Account", exact=True).fill("")
-        expect(verdict).to_contain_text("Name an account")
-    complaints.clear()
 
 
 def test_without_scripts_it_all_works(page: Page, running: Installation, wallet: Wallet) -> None:
@@ -216,19 +175,13 @@ def test_without_scripts_it_all_works(page: Page, running: Installation, wallet:
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_they_fit_and_keep_nobody_out(
-    page: Page, running: Installation, wallet: Wallet, pictures: Pictures, scheme: str
+    page: Page, running: Installation, wallet: Wallet, scheme: str
 ) -> None:
     page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
     _open_form(page, running, wallet)
-    addresses = {
-        "new-batch": "/dashboard/new-batch",
-        "own-batches": "/dashboard/batches",
-        "own-webhooks": "/dashboard/webhooks",
-        "dashboard-used": "/dashboard",
-    }
-    for name, address in addresses.items():
-        page.goto(running.address + address)
-        if name == "new-batch":
+    for address in ("/new-batch", "/batches", "/webhooks", ""):
+        page.goto(f"{running.address}/dashboard{address}")
+        if address == "/new-batch":
             page.get_by_label("Account", exact=True).fill(HOLDER)
             page.get_by_role("button", name="Add another part").click()
             page.locator("#part-1").get_by_label("Account", exact=True).fill("0x" + 41 * "a")
@@ -239,4 +192,3 @@ def test_they_fit_and_keep_nobody_out(
         for width in WIDTHS:
             page.set_viewport_size({"width": width, "height": 900})
             assert page.evaluate("document.documentElement.scrollWidth") <= width
-            pictures.take(page, f"{name}-{scheme}-{width}")

@@ -1,159 +1,191 @@
-"""The pages that tell of the service, in a real browser: wide and narrow, light and dark."""
+"""Every page in a real browser: wide and narrow, by keyboard and without scripts."""
 
 from datetime import UTC, datetime, timedelta
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Browser, Page, expect
 from pytest_django.live_server_helper import LiveServer
 
 from queries import counters
-from queries.models import Batch
+from queries.models import BlockJob, SentTransaction
 from queries.statuses import BatchStatus
 from tests.accessibility import grave_faults
-from tests.browser import Pictures
-from tests.queries.api.served_api import HERE, SEPOLIA, make_key, submitted
-from tests.queries.api.worked_batches import set_status
+from tests.explorer.on_record import ADDRESS, BLOCK, ask, ask_balances, prove
+from tests.queries.api.served_api import HERE, ROUTES, SEPOLIA, record_head
+from tests.queries.api.worked_batches import HASHES, send_transaction, set_status
 
-pytestmark = [pytest.mark.browser, pytest.mark.either_database, pytest.mark.urls(HERE)]
-WIDTHS = [360, 1200, 1920]
-OF_ITS_OWN = 1200  # at most so wide, a page is laid out anew; beyond it has wider margins alone
-PAGES = {
-    "start-with-figures": "/",
-    "how-it-works": "/how-it-works",
-    "first-fact": "/docs",
-    "operating": "/docs/operating",
-    "api": "/docs/api",
-    "sign-in": "/sign-in",
-    "configuration": "/docs/configuration",
-    "contributing": "/docs/contributing",
-    "security": "/docs/security",
-}
+pytestmark = [
+    pytest.mark.browser,
+    pytest.mark.either_database,
+    pytest.mark.urls(HERE),
+    pytest.mark.django_db(transaction=True),
+]
 
-
-def _submitted(key: str) -> str:
-    asked = {"0x" + 40 * "1": {"props": ["BALANCE"]}}
-    data = {str(SEPOLIA): {"block:5186021": {"accounts": asked}}}
-    return submitted(key, {"destinationChainId": str(SEPOLIA), "fee": "0", "data": data})
+NAME = "<script>alert(1)</script>.eth"
+PAGES = [
+    "/",
+    "/how-it-works",
+    "/sign-in",
+    "/docs",
+    "/docs/operating",
+    "/docs/api",
+    "/docs/configuration",
+    "/docs/contributing",
+    "/docs/security",
+    "/explorer/batches",
+    f"/explorer/block/{SEPOLIA}/{BLOCK}",
+    f"/explorer/block/{SEPOLIA}/1",
+    f"/explorer/account/{ADDRESS}",
+    f"/explorer/transaction/{SEPOLIA}/{HASHES[1]}",
+    f"/explorer/registry/{SEPOLIA}/{ROUTES.registries[SEPOLIA, SEPOLIA].address}",
+    "/explorer/routes",
+    f"/search?q=0x{'ab' * 32}",
+    f"/search?q={SEPOLIA}",
+    "/nowhere",
+    "/broken",
+]
+INLINE_SCRIPT = """() => {
+  const script = document.createElement("script");
+  script.textContent = "window.ran = true";
+  document.body.append(script);
+}"""
 
 
 @pytest.fixture
-def batch_id(live_server: LiveServer) -> str:  # noqa: ARG001  (its database)
-    """The newest of a service that has proven something on most days."""
+def served(live_server: LiveServer) -> str:
+    """A service that has proven something on most days, and has a batch that waits."""
     for day in range(20):
         counts = {"facts": 12 * day, "gas": day * 900_000, "batches_done": day, "done_later": day}
         counters.count(datetime.now(UTC) - timedelta(days=day), counts)
-    return _submitted(make_key())
+    done = ask_balances(count=3, blocks=4)
+    prove(done)
+    send_transaction(done)
+    SentTransaction.objects.update(succeeded=True, gas_price=f"{10**9:064x}")
+    prove(ask({ADDRESS: {"props": ["BALANCE"]}}, SEPOLIA))
+    record_head(SEPOLIA, number=BLOCK + 70, timestamp=1)
+    ask_balances()
+    return str(live_server.url)
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("name", PAGES)
-@pytest.mark.usefixtures("batch_id")
-def test_a_page_is_whole_at_every_width(
-    page: Page, live_server: LiveServer, pictures: Pictures, scheme: str, name: str
+def test_every_page_fits_and_keeps_nobody_out(
+    page: Page, served: str, scheme: str, complaints: list[str]
 ) -> None:
     page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
-    page.goto(f"{live_server.url}{PAGES[name]}")
-    for details in page.locator("summary").all():
-        details.click()
-    _look_at(page, pictures, f"{name}-{scheme}")
-
-
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_so_is_the_page_of_an_address_of_nothing(
-    page: Page, complaints: list[str], live_server: LiveServer, pictures: Pictures, scheme: str
-) -> None:
-    page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
-    page.goto(f"{live_server.url}/nowhere")
-    _look_at(page, pictures, f"not-found-{scheme}")
-    complaints.pop()  # that the page is a 404
-
-
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_so_is_the_page_of_a_fault(
-    page: Page, complaints: list[str], live_server: LiveServer, pictures: Pictures, scheme: str
-) -> None:
-    page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
-    page.goto(f"{live_server.url}/broken")
-    expect(page.get_by_role("heading", level=1)).to_have_text("Something broke on our side")
-    _look_at(page, pictures, f"fault-{scheme}")
-    assert all("500" in each for each in complaints)
+    for address in PAGES:
+        page.set_viewport_size({"width": 1920, "height": 900})
+        page.goto(served + address)
+        expect(page.get_by_role("heading", level=1)).to_be_visible()
+        for details in page.locator("summary").all():
+            details.click()
+        for width in (1920, 1200, 360):
+            page.set_viewport_size({"width": width, "height": 900})
+            assert page.evaluate("document.documentElement.scrollWidth") <= width, (address, width)
+        assert grave_faults(page) == [], address
+    assert all("404" in each or "500" in each for each in complaints)
     complaints.clear()
 
 
-TOO_MANY = "&".join(f"a{number}=" for number in range(1_001))
+def test_every_page_leads_on_and_none_complains(page: Page, served: str) -> None:
+    """Whoever follows all links of the explorer meets no fault; the console is looked at too."""
+    BlockJob.objects.update(waits_for="It waits for this test.")
+    waiting, seen = [f"{served}/"], set[str]()
+    while waiting:
+        address = waiting.pop()
+        answer = page.goto(address)
+        assert answer
+        assert answer.status == 200, address
+        seen.add(address)
+        links = page.locator("a[href]:not([download])")
+        for link in links.evaluate_all("found => found.map(each => each.href.split('#')[0])"):
+            inside = link.startswith(served) and "/sign-in" not in link
+            if inside and link not in seen and link not in waiting and "/openapi" not in link:
+                waiting.append(link)
+    assert len(seen) > 20
 
 
-@pytest.mark.parametrize("refused", [("/keys", 405), (f"/search?{TOO_MANY}", 400)])
-def test_so_is_the_page_of_a_refusal(
-    page: Page,
-    complaints: list[str],
-    live_server: LiveServer,
-    pictures: Pictures,
-    refused: tuple[str, int],
+def test_the_policy_lets_nothing_in_that_is_not_ours(
+    page: Page, served: str, complaints: list[str]
 ) -> None:
-    address, status = refused
-    answer = page.goto(f"{live_server.url}{address}")
-    assert answer
-    assert answer.status == status
-    _look_at(page, pictures, f"refused-{status}")
-    complaints.clear()
+    """No script that stands in the page runs, and nothing is loaded from elsewhere."""
+    loaded: list[str] = []
+    page.on("request", lambda request: loaded.append(request.url))
+    page.goto(served)
+    page.evaluate(INLINE_SCRIPT)
+    assert page.evaluate("typeof window.ran") == "undefined"
+    assert "script-src 'self'" in complaints.pop()
+    assert len(loaded) > 1
+    assert all(url.startswith(f"{served}/") for url in loaded)
+    assert page.evaluate("htmx.config.allowEval || htmx.config.allowScriptTags") is False
+    assert page.evaluate("htmx.config.selfRequestsOnly") is True
 
 
-def _look_at(page: Page, pictures: Pictures, name: str) -> None:
-    for width in WIDTHS:
-        page.set_viewport_size({"width": width, "height": 900})
-        assert page.evaluate("document.documentElement.scrollWidth") <= width
-        pictures.take(page, f"{name}-{width}")
-        if width <= OF_ITS_OWN:
-            assert grave_faults(page) == []
+def test_the_keyboard_is_enough(page: Page, served: str) -> None:
+    page.goto(served)
+    page.keyboard.press("Tab")
+    expect(page.get_by_role("link", name="Skip to the content")).to_be_focused()
+    page.keyboard.press("Enter")
+    expect(page).to_have_url(f"{served}/#content")
+    page.get_by_label("Search for").fill(f"{NAME}\u202e")
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/search?*")
+    assert page.locator("main").get_by_text(NAME).count() >= 1
+    assert page.locator("main script").count() == 0
+    assert "\u202e" not in page.locator("main").inner_text()
 
 
-def test_the_newest_batches_move_without_a_reload(
-    page: Page, live_server: LiveServer, batch_id: str
-) -> None:
-    page.goto(live_server.url)
+def test_the_newest_batches_move_without_a_reload(page: Page, served: str) -> None:
+    page.goto(served)
     page.evaluate("window.stays = true")
     line = page.locator("#newest > li").first
     expect(line).to_contain_text("RECEIVED")
     line.get_by_role("link").focus()
-    set_status(batch_id, BatchStatus.DONE)
+    batch = (line.get_by_role("link").get_attribute("href") or "").rpartition("/")[2]
+    set_status(batch, BatchStatus.DONE)
     expect(line).to_contain_text("DONE")
     expect(line.get_by_role("link")).to_be_focused()
     assert page.evaluate("window.stays")
 
 
-def test_a_narrow_screen_has_room_for_when_a_batch_came(
-    page: Page, live_server: LiveServer, batch_id: str
+def test_a_shortened_hash_in_a_list_is_copied_whole_by_the_keyboard(
+    page: Page, served: str
 ) -> None:
-    Batch.objects.filter(pk=batch_id).update(submitted=datetime.now(UTC) - timedelta(seconds=49))
-    page.set_viewport_size({"width": 360, "height": 740})
-    page.goto(live_server.url)
-    line = page.locator("#newest > li").first
-    expect(line).to_contain_text("seconds ago")
-    when, link = line.locator(".when").bounding_box(), line.get_by_role("link").bounding_box()
-    assert when
-    assert link
-    assert when["y"] + when["height"] <= link["y"]  # beside the status
-    assert when["height"] < 30  # one line
-    assert when["x"] + when["width"] > 300
-
-
-@pytest.mark.usefixtures("batch_id")
-@pytest.mark.parametrize(("width", "columns"), [(360, 1), (1200, 2), (1920, 2)])
-def test_no_chart_stands_alone_in_its_row(
-    page: Page, live_server: LiveServer, width: int, columns: int
-) -> None:
-    page.set_viewport_size({"width": width, "height": 900})
-    page.goto(live_server.url)
-    figures = page.locator(".charts .figure")
-    expect(figures).to_have_count(4)
-    lefts = figures.evaluate_all("all => all.map(each => each.getBoundingClientRect().x)")
-    assert len(set(lefts)) == columns
-
-
-def test_the_search_box_goes_to_the_search(page: Page, live_server: LiveServer) -> None:
-    page.route("**/search?*", lambda route: route.fulfill(body="found"))
-    page.goto(live_server.url)
-    page.locator("#find").fill("0xd8dA 6045")
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    page.set_viewport_size({"width": 360, "height": 900})
+    page.goto(f"{served}/explorer/account/{ADDRESS}")
+    listed = page.locator(".list .short:has(code.exact)").last
+    whole = listed.locator("code.exact").text_content()
+    tall = page.evaluate("document.documentElement.scrollHeight")
+    link = listed.locator("a")
+    (link if link.count() else listed).focus()
+    page.keyboard.press("Tab")
+    button = page.get_by_role("button", name=f"Copy {whole}")
+    expect(button).to_be_focused()
+    assert page.evaluate("document.documentElement.scrollHeight") == tall  # nothing jumps
     page.keyboard.press("Enter")
-    page.wait_for_url("**/search?q=0xd8dA+6045")
+    expect(button).to_have_text("Copied")
+    assert page.evaluate("navigator.clipboard.readText()") == whole
+
+
+def test_filters_search_and_folds_work_without_a_script(browser: Browser, served: str) -> None:
+    context = browser.new_context(java_script_enabled=False)
+    page = context.new_page()
+    page.goto(served)
+    expect(page.locator("svg.chart").first).to_be_visible()
+    page.locator(".figures summary, figure summary").first.click()
+    expect(page.locator("figure table").first).to_be_visible()
+    page.goto(f"{served}/explorer/batches")
+    page.get_by_label("Status").select_option("DONE")
+    page.get_by_role("button", name="Show").click()
+    expect(page.locator("tbody tr")).to_have_count(2)
+    page.get_by_label("Search for").fill(f"sepolia {BLOCK}")
+    page.get_by_role("button", name="Search").click()
+    expect(page.get_by_role("heading", level=1)).to_have_text(f"Block {BLOCK:,}")
+    large = ask_balances(count=20)
+    prove(large)
+    page.goto(f"{served}/explorer/query/{large}")
+    page.locator("details.block > summary").click()
+    page.get_by_role("link", name="Show its 20 queries").click()
+    expect(page.locator(".queries > li")).to_have_count(20)
+    assert page.locator("button.copy:visible").count() == 0  # which would do nothing
+    context.close()
