@@ -1,13 +1,12 @@
 """The batch page before people's eyes, with a real chain, server and prover behind it."""
 
-import gzip
 import re
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from itertools import product
 
 import pytest
-from playwright.sync_api import Page, Response, expect
+from playwright.sync_api import Page, expect
 from pytest_django.live_server_helper import LiveServer
 
 from queries import transitions
@@ -194,31 +193,3 @@ def test_rows_fetch_what_they_show_and_large_blocks_are_paged(
     expect(page.locator(".queries .values")).to_have_count(1)
     page.get_by_role("link", name="The next queries").click()
     expect(page.locator(".queries > li")).to_have_count(10)
-
-
-MOST_AT_FIRST, MOST_UNCHANGED = 100_000, 2_000  # bytes
-
-
-def test_little_is_transferred(page: Page, live_server: LiveServer, service: Service) -> None:
-    """What is static is counted as it is served, which is compressed: here it is not."""
-    service.mine(110)
-    service.chains().head(CHAIN_ID)
-    answers: list[Response] = []
-    page.on("response", lambda answer: answers.append(answer))  # noqa: PLW0108  (no builtin)
-    for batch in (_large_batch(service, 1, 12), _large_batch(service, 100, 10)):
-        answers.clear()
-        with page.expect_response(re.compile("/changes")) as unchanged:
-            page.goto(_address(live_server, batch))
-        first = [each for each in answers if "/changes" not in each.url]
-        assert {each.status for each in first} == {200}
-        assert sum(map(_transferred, first)) < MOST_AT_FIRST
-        assert unchanged.value.status == 204
-        sizes = unchanged.value.request.sizes()
-        assert sizes["responseHeadersSize"] + sizes["responseBodySize"] < MOST_UNCHANGED
-
-
-def _transferred(answer: Response) -> int:
-    body = answer.body()
-    if "/static/" in answer.url:
-        body = gzip.compress(body)
-    return len(body) + answer.request.sizes()["responseHeadersSize"]

@@ -11,7 +11,7 @@ from queries.models import BlockJob, Query
 from queries.statuses import BatchStatus, StepName
 from queries.transitions import Failure
 from tests.queries.api.served_api import HERE, SEPOLIA, make_key, record_head, submitted
-from tests.queries.api.worked_batches import BEGIN, run_steps, send_transaction, set_status
+from tests.queries.api.worked_batches import BEGIN, run_steps, set_status
 
 pytestmark = [pytest.mark.django_db, pytest.mark.urls(HERE)]
 
@@ -52,14 +52,6 @@ def test_it_shows_the_six_things_and_keeps_what_is_private() -> None:
     assert "example.org" not in text
 
 
-@pytest.mark.parametrize("name", ["01J2VM6JSA6VKKZ0ENWGYYPR18", "x", "%00", "../..", "a" * 5_000])
-def test_a_batch_that_is_none_is_our_404(name: str) -> None:
-    for ending in ("", "/changes", "/block", "/0", "/0/BALANCE", "/facts.csv", "/facts.json"):
-        answer = Client().get(f"/explorer/query/{name}{ending}")
-        assert answer.status_code == 404
-        assert "There is nothing at this address" in answer.text
-
-
 def test_a_large_batch_is_opened_on_demand() -> None:
     batch_id = _submitted(blocks=3, accounts=60)
     text = _page(batch_id).text
@@ -69,23 +61,6 @@ def test_a_large_batch_is_opened_on_demand() -> None:
     (more,) = re.findall(r'hx-get="([^"]+/block[^"]+)"', opened)
     assert Client().get(more).text.count('id="marks-') == 10
     assert Client().get(f"/explorer/query/{batch_id}/block", {"open": "5-5"}).status_code == 404
-
-
-def test_a_batch_of_many_blocks_is_shown_some_at_a_time() -> None:
-    batch_id = _submitted(blocks=60, accounts=3)
-    first = _page(batch_id).text
-    assert first.count("data-block=") == 50
-    assert "180 queries, 60 blocks" in first
-    (more,) = re.findall(r'href="([^"]+)">The next blocks', first)
-    second = Client().get(f"/explorer/query/{batch_id}{more}").text
-    assert second.count("data-block=") == 10
-    (changes,) = re.findall(r'hx-get="([^"]+/changes[^"]+)"', second)
-    assert Client().get(changes, {"blocks": "50", "seen": _seen(second)}).status_code == 204
-    opened = {"blocks": "50", "open": f"{SEPOLIA}-{5186021 - 55}"}
-    rows = Client().get(f"/explorer/query/{batch_id}/block", opened)
-    assert rows.text.count('id="marks-') == 3
-    for odd in ("9" * 9, "-1", "x", "9" * 30):
-        assert _page(batch_id, blocks=odd).status_code == 200
 
 
 def test_only_what_has_changed_comes_back_and_the_last_answer_stops_it() -> None:
@@ -138,12 +113,6 @@ def test_a_block_says_what_the_batch_as_a_whole_does_not() -> None:
     assert changed.text.count('<span class="block-head"') == 3
 
 
-@pytest.mark.parametrize("seen", ["", "...", "state", "." * 900, "a.b:c,d", "\x00", "\u202e"])
-def test_whatever_it_is_told_was_seen_it_answers(seen: str) -> None:
-    batch_id = _submitted()
-    assert _changes(batch_id, seen, seen, seen).status_code == 200
-
-
 def _done(batch_id: str) -> None:
     """Each balance is 123 whole units, and each slot what it is called."""
     balance = f"{123 * 10**18:064x}"
@@ -152,16 +121,6 @@ def _done(batch_id: str) -> None:
         query.save()
     run_steps(batch_id, *StepName)
     set_status(batch_id, BatchStatus.DONE, ended=BEGIN)
-
-
-def test_a_done_batch_shows_its_values() -> None:
-    small, large = _submitted(accounts=1), _submitted(blocks=30, accounts=20)
-    for number, batch_id in enumerate((small, large)):
-        send_transaction(batch_id, nonce=number)
-        _done(batch_id)
-        assert "123 ETH" in _page(batch_id, open=f"{SEPOLIA}-5186021").text
-        for part in ("0", "0/BALANCE"):
-            assert "123 ETH" in Client().get(f"/explorer/query/{batch_id}/{part}").text
 
 
 def test_a_query_of_thousands_of_slots_is_shown_some_at_a_time() -> None:
@@ -180,10 +139,3 @@ def test_a_query_of_thousands_of_slots_is_shown_some_at_a_time() -> None:
     assert last.count("Check it now") == 1
     for odd in ("9" * 30, "-1", "x", "٣", "5000"):
         assert Client().get(more, {"from": odd}).status_code == 200
-
-
-@pytest.mark.parametrize("place", ["1", "999999999", "1" * 30, "-1", "x"])
-def test_a_query_that_is_none_is_our_404(place: str) -> None:
-    batch_id = _submitted(accounts=1)
-    for ending in ("", "/BALANCE", "/BALANCE/check"):
-        assert Client().get(f"/explorer/query/{batch_id}/{place}{ending}").status_code == 404

@@ -12,16 +12,13 @@ from django.utils import timezone
 from ulid import ULID
 
 from queries.models import Batch, WebhookAttempt, WebhookDelivery
-from queries.reading import figures
 from queries.webhooks import webhook_secret
 from tests.explorer.form_of_a_batch import account_of, signed_in
 from tests.queries.api.served_api import (
     HERE,
-    OPTIMISM,
     OTHER_WALLET,
     SEPOLIA,
     WALLET,
-    ask,
     make_key,
 )
 
@@ -90,36 +87,6 @@ def test_the_dashboard_has_the_newest_ten_and_the_list_has_pages_and_a_filter() 
 
 def _shown(answer: Any) -> list[str]:
     return re.findall(r'href="/explorer/query/(\w+)"', answer.text)
-
-
-@pytest.mark.parametrize("query", ["status=x", "status=%00", "cursor=x", "cursor=%00", "cursor="])
-def test_a_page_that_is_none_is_our_404(query: str) -> None:
-    addresses = ["/dashboard/batches"] + ["/dashboard/webhooks"] * query.startswith("cursor")
-    for address in addresses:
-        answer = signed_in().get(f"{address}?{query}")
-        assert answer.status_code == 404
-        assert "There is nothing at this address" in answer.text
-
-
-def test_use_and_cost_are_told_of_each_key_and_chain(monkeypatch: pytest.MonkeyPatch) -> None:
-    key = make_key()
-    account_of().keys.update(name=HOSTILE)
-    for _ in range(3):
-        ask(key, "/api-key")
-    for _ in range(2):
-        _batch()
-    _batch(destination=OPTIMISM, spent=f"{5:064x}")
-    text = signed_in().get("/dashboard").text
-    usage = re.sub(r"\s+", " ", re.sub("<[^>]*>", " ", text.partition('id="usage-title"')[2]))
-    assert "of at most 600 a minute" in usage
-    assert "hunter2 3 3" in usage
-    assert "Sepolia 2 0.004 ETH" in usage
-    assert "OP Mainnet 1 5 wei" in usage
-    assert "What your batches have cost" in usage
-    assert "<bdi>&lt;script&gt;" in text
-    monkeypatch.setattr(figures, "MOST_ADDED", 2)
-    assert figures.spending_of(account_of()).whole is False
-    assert sum(chain.batches for chain in figures.spending_of(account_of()).chains) == 2
 
 
 def test_the_log_tells_of_each_webhook_and_its_attempts() -> None:

@@ -1,13 +1,10 @@
 """What words say to people."""
 
-from itertools import combinations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from explorer.decoding import decoded, no_such_account
-from queries.proving.accounts import ABSENT_ACCOUNT
+from explorer.decoding import decoded
 from queries.proving.header_fields import HeaderField
 from queries.proving.keccak import (
     EMPTY_CODE_HASH,
@@ -88,25 +85,6 @@ def test_an_address_is_checksummed() -> None:
     assert plausible.exact == ACCOUNT
     assert plausible.address == ""  # it may be something else
     assert plausible.remark == "If it is an address."
-
-
-STATE = {
-    "NONCE": ABSENT_ACCOUNT.nonce,
-    "BALANCE": ABSENT_ACCOUNT.balance,
-    "STORAGE_ROOT": int.from_bytes(ABSENT_ACCOUNT.storage_root),
-    "CODE_HASH": int.from_bytes(ABSENT_ACCOUNT.code_hash),
-}
-ABSENT = [account_field(name, value) for name, value in STATE.items()]
-
-
-def test_that_there_is_no_account_takes_all_four_fields() -> None:
-    assert no_such_account(ABSENT)
-    assert no_such_account([*ABSENT, slot(0)])
-    for count in range(4):
-        assert not any(no_such_account(some) for some in combinations(ABSENT, count))
-    for changed in range(4):
-        others = [each for place, each in enumerate(ABSENT) if place != changed]
-        assert not no_such_account([*others, ABSENT[changed].with_word(f"0x{9:064x}")])
 
 
 WORDS = st.integers(0, 2**256 - 1) | st.binary(max_size=31).map(

@@ -86,12 +86,3 @@ def test_a_visitor_checks_so_often_and_few_check_at_once(service: Service) -> No
     for _ in range(CHECKS - 1):
         assert "the same" in _checked(batch)
     assert re.search(r"That was often. Check again in \d+ seconds?\.", _checked(batch))
-
-
-def test_what_is_no_fact_is_our_404(service: Service) -> None:
-    batch = proven_batch(service)
-    for name in ("NONCE", "x", "BALANCE/", "%00", "0x5", "<b>"):
-        for ending in ("", "/check"):
-            assert page_of_fact(batch, 0, name, ending).status_code == 404
-    assert page_of_fact(batch, 999_999_999, "BALANCE").status_code == 404
-    assert page_of_fact(batch, 10**30, "BALANCE").status_code == 404

@@ -80,25 +80,6 @@ def test_enter_checks_and_two_clicks_are_one_batch(
     assert newest.count(batch) == 1
 
 
-def test_the_webhook_is_in_the_log_and_sent_again(
-    page: Page, running: Installation, wallet: Wallet
-) -> None:
-    _open_form(page, running, wallet)
-    page.get_by_label("Account", exact=True).fill(HOLDER)
-    page.get_by_label(re.compile("^Webhook")).fill("http://127.0.0.1:9/hook")
-    page.get_by_role("button", name="Submit the batch").click()
-    expect(page.locator("#state .standing .mark")).to_have_text("DONE")
-    page.goto(f"{running.address}/dashboard/webhooks")
-    row = page.locator(".deliveries > li").first
-    expect(row).to_contain_text("http://127.0.0.1:9/hook")
-    row.get_by_role("button", name=re.compile("^Send")).click()
-    expect(page.locator(".message.success")).to_have_text("It is being sent again.")
-    secret = page.locator("#webhook-secret")
-    expect(secret).to_be_hidden()
-    page.get_by_text("The secret that signs your webhooks").click()
-    expect(secret).to_have_text(re.compile("^whsec_[0-9A-Za-z+/]{43}=$"))
-
-
 def test_a_form_from_before_another_sign_in_says_so_and_keeps_what_was_typed(
     page: Page, running: Installation, wallet: Wallet
 ) -> None:
@@ -121,31 +102,6 @@ def test_a_form_from_before_another_sign_in_says_so_and_keeps_what_was_typed(
     page.get_by_role("link", name="Load the page again").click()
     page.get_by_label("Account", exact=True).fill(HOLDER)
     expect(page.locator("#verdict")).to_contain_text(CAN_BE_SUBMITTED)
-
-
-def test_someone_who_types_far_too_much_is_told_so_and_keeps_it(
-    page: Page, running: Installation, wallet: Wallet
-) -> None:
-    """A form that is too large to be read, one that takes too long to, and one of no batch."""
-    _open_form(page, running, wallet)
-    page.get_by_text("Storage slots").click()
-    slots, verdict = page.get_by_label("Slots of the account"), page.locator("#verdict")
-    for typed in (3_000_000 * "0", 200_000 * "%"):
-        verdict.evaluate("element => element.replaceChildren()")
-        slots.evaluate("(field, typed) => field.value = typed", typed)
-        slots.press("0")
-        expect(verdict).to_contain_text("This form holds more than")
-        verdict.evaluate("element => element.replaceChildren()")
-        page.get_by_role("button", name="Add another part").click()
-        expect(verdict).to_contain_text("This form holds more than")
-        assert len(slots.input_value()) > len(typed)
-    slots.evaluate("(field, typed) => field.value = typed", 3_000_000 * "0")
-    verdict.evaluate("element => element.replaceChildren()")
-    page.get_by_role("button", name="Submit the batch").click()
-    expect(verdict).to_contain_text("This form holds more than")
-    slots.fill("")
-    page.get_by_label("Account", exact=True).fill(HOLDER)
-    expect(verdict).to_contain_text(CAN_BE_SUBMITTED)
 
 
 def test_without_scripts_it_all_works(page: Page, running: Installation, wallet: Wallet) -> None:

@@ -6,7 +6,6 @@ from html import unescape
 from typing import Any
 
 import pytest
-from django.test import Client
 
 from accounts import api_keys
 from queries.api import estimating
@@ -23,12 +22,10 @@ from tests.explorer.form_of_a_batch import (
 from tests.queries.api.served_api import (
     HERE,
     LONELY,
-    OPTIMISM,
     OTHER_WALLET,
     SEPOLIA,
     WALLET,
     make_key,
-    record_head,
 )
 
 pytestmark = [pytest.mark.django_db, pytest.mark.urls(HERE)]
@@ -41,29 +38,10 @@ def _no_time_for_nodes(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(estimating, "SECONDS", 0.0)
 
 
-def _options(text: str, name: str) -> list[str]:
-    found = re.search(rf'<select id="{name}".*?</select>', text, re.DOTALL)
-    assert found
-    return re.findall(r'<option value="([^"]*)"', found[0])
-
-
 def _json(answer: Any) -> Any:
     found = re.search(r'<code id="request-json"[^>]*>(.*?)</code>', answer.text, re.DOTALL)
     assert found
     return json.loads(unescape(found[1]))
-
-
-def test_it_begins_with_the_last_final_block_and_only_chains_with_a_registry() -> None:
-    make_key()
-    record_head(SEPOLIA, number=5186021, timestamp=1)
-    text = signed_in().get(ADDRESS).text
-    assert _options(text, "destination") == [str(SEPOLIA), str(OPTIMISM)]
-    assert _options(text, "source-0") == [str(SEPOLIA), str(OPTIMISM)]
-    assert str(LONELY) not in text
-    assert 'value="5186021"' in text
-    assert "5,186,021 was the last final block when this page was made" in text
-    other = send(signed_in(), "check", destination=str(OPTIMISM), source__0="")
-    assert _options(other.text, "source-0") == [str(SEPOLIA), str(OPTIMISM)]
 
 
 def test_submitting_is_what_the_api_does() -> None:
@@ -215,47 +193,4 @@ def test_far_more_than_a_batch_is_refused_and_not_shown_again() -> None:
             asked = signed_in().post(address, far_more | changes, headers={"HX-Request": "true"})
             assert (asked.status_code, asked["HX-Retarget"]) == (200, "#verdict")
             assert "at most 600 slots and 200,000 bytes" in asked.text
-    assert not Batch.objects.exists()
-
-
-@pytest.mark.parametrize(
-    "changes",
-    [
-        {"account-0": 100_000 * "'"},
-        {"block-0": 20_000 * "\N{GRINNING FACE}"},
-        {"slots-0": 100_000 * "&"},
-        {"slots-0": 50_000 * '" '},
-    ],
-)
-def test_what_would_be_shown_many_times_as_long_is_refused(changes: dict[str, str]) -> None:
-    """In JSON, in a command and in HTML a letter becomes up to thirty."""
-    make_key()
-    for address in (ADDRESS, f"{ADDRESS}/check"):
-        answer = signed_in().post(address, TYPED | changes, headers={"Accept": "text/html"})
-        assert answer.status_code == 413
-        assert "30,000 bytes beside its slots" in answer.text
-        assert len(answer.content) < 20_000
-
-
-def test_whoever_is_not_signed_in_comes_to_sign_in() -> None:
-    for answer in (Client().get(ADDRESS), Client().post(ADDRESS, TYPED)):
-        assert answer["Location"] == f"/sign-in?next={ADDRESS}"
-    said = Client().post(f"{ADDRESS}/check", TYPED)
-    assert "You have been signed out" in said.text
-    assert Client(enforce_csrf_checks=True).post(ADDRESS, TYPED).status_code in {302, 403}
-    forged = signed_in(enforce_csrf_checks=True).post(ADDRESS, TYPED | {"do": "submit"})
-    assert forged.status_code == 403
-
-
-@pytest.mark.parametrize("address", [ADDRESS, f"{ADDRESS}/check"])
-def test_a_form_from_before_another_sign_in_says_so(address: str) -> None:
-    for client, said in (
-        (signed_in(enforce_csrf_checks=True), "This form is from before you signed in again."),
-        (Client(enforce_csrf_checks=True), "You have been signed out."),
-    ):
-        typed = TYPED | {"csrfmiddlewaretoken": 64 * "a"}
-        answer = client.post(address, typed, headers={"HX-Request": "true"})
-        assert said in answer.text
-        assert "<html" not in answer.text
-        assert (answer["HX-Retarget"], answer["HX-Reswap"]) == ("#verdict", "innerHTML")
     assert not Batch.objects.exists()

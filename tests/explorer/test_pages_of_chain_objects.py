@@ -10,7 +10,6 @@ from accounts.models import Account
 from explorer.pages import chain_objects
 from queries.models import Query, SentTransaction, Share
 from queries.proving.keccak import EMPTY_CODE_HASH, EMPTY_TRIE_ROOT
-from queries.proving.registry_calls import leaf_of
 from tests.explorer.on_record import (
     ADDRESS,
     BLOCK,
@@ -18,7 +17,6 @@ from tests.explorer.on_record import (
     ask,
     ask_balances,
     attach,
-    header_of,
     prove,
 )
 from tests.queries.api.served_api import (
@@ -49,25 +47,6 @@ def _words(address: str) -> str:
     answer = _get(address)
     assert answer.status_code == 200
     return " ".join(re.sub("<[^>]*>", " ", answer.text).split())
-
-
-def test_a_block_shows_its_header_its_leaf_and_who_asked() -> None:
-    batch = ask_balances(count=3)
-    prove(batch, nonce=1)
-    SentTransaction.objects.update(succeeded=True)
-    header, text = header_of(BLOCK), _get(PAGE).text
-    for shown in (header.hash, header.parent_hash, header.state_root, leaf_of(header)):
-        assert f"0x{shown.hex()}" in text
-    words = _words(PAGE)
-    assert "✓" not in words
-    assert 'class="mark proven">accumulated' in text
-    for digits in (header.hash, header.parent_hash, header.state_root, leaf_of(header)):
-        assert f'data-copy="0x{digits.hex()}"' in text
-    assert f'href="/explorer/transaction/{SEPOLIA}/{HASHES[0]}"' in text
-    assert f'href="{REGISTRY}"' in text
-    assert f'href="{ACCOUNT}?chain={SEPOLIA}"' in text
-    assert f'href="/explorer/query/{batch}?query=0#query-0"' in text
-    assert f'href="https://scan.example/block/{BLOCK}" rel="noreferrer"' in text
 
 
 @pytest.mark.parametrize("page", [ACCOUNT, PAGE, TRANSACTION, "fact", "query"])
@@ -187,21 +166,13 @@ def test_routes_list_chains_and_registries() -> None:
     assert "127.0.0.1" not in words  # a node's address may hold a key
 
 
-LARGE = "9" * 5_000
 NOWHERE = [
     f"/explorer/{page}"
     for page in (
-        "block/424242/1", f"block/{SEPOLIA}/-1", f"block/{SEPOLIA}/{LARGE}", f"block/{LARGE}/1",
-        f"block/{SEPOLIA}/{2**63}", f"block/{SEPOLIA}/007", f"block/{SEPOLIA}/٣", "block/x/1",
-        f"block/{SEPOLIA}/1%00", f"block/{SEPOLIA}/%E2%80%AE1", f"block/{SEPOLIA}/1?before=x",
-        f"block/{SEPOLIA}/1?after={LARGE}", "account/0x12", f"account/{ADDRESS}0",
-        f"account/{ADDRESS[:-1]}%00", f"account/{ADDRESS}?chain=x", f"account/{ADDRESS}?chain=-1",
-        f"account/{ADDRESS}?chain={LARGE}", f"account/{ADDRESS}?chain={SEPOLIA}&before=1",
-        f"account/{ADDRESS}?chain={SEPOLIA}&after=1.%00", f"account/0x{'g' * 40}",
-        f"transaction/{SEPOLIA}/0x{'a' * 64}", f"transaction/424242/{HASHES[0]}",
-        f"transaction/{SEPOLIA}/0x12", f"transaction/{SEPOLIA}/{HASHES[0]}?before=-1",
-        f"transaction/{LARGE}/{HASHES[0]}", f"registry/{SEPOLIA}/{ADDRESS}",
-        f"registry/424242/0x{'0' * 40}", f"registry/{SEPOLIA}/0x1", "nothing",
+        "block/424242/1", f"block/{SEPOLIA}/-1", f"block/{SEPOLIA}/{2**63}", f"block/{SEPOLIA}/007",
+        f"block/{SEPOLIA}/٣", f"block/{SEPOLIA}/1%00", f"block/{SEPOLIA}/1?before=x",
+        "account/0x12", f"account/{ADDRESS}?chain=-1", f"account/0x{'g' * 40}",
+        f"transaction/{SEPOLIA}/0x{'a' * 64}", f"registry/{SEPOLIA}/{ADDRESS}", "query/x",
     )
 ]  # fmt: skip
 

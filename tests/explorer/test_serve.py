@@ -123,21 +123,6 @@ def test_a_database_that_is_not_migrated_is_told_at_once(repository: Path, tmp_p
     assert said.count("WARNING  The database is not migrated. Run: manage.py migrate\n") == 1
 
 
-def test_it_says_when_the_database_is_lost_and_when_it_is_back(
-    repository: Path, tmp_path: Path, manage: Manage
-) -> None:
-    (folder := tmp_path / "data").mkdir()
-    variables = {"DEVELOPMENT": "1", "DATABASE_URL": f"sqlite:///{folder}/a.sqlite3"}
-    assert manage("migrate", **variables).returncode == 0
-    with served(repository, tmp_path, **variables) as address:
-        assert requests.get(f"{address}/readyz", timeout=5).status_code == 200
-        folder.rename(tmp_path / "lost")
-        lost = requests.get(f"{address}/readyz", timeout=5)
-        assert (lost.status_code, lost.json()["checks"]) == (503, {"database": "unreachable"})
-        (tmp_path / "lost").rename(folder)
-        assert requests.get(f"{address}/readyz", timeout=5).status_code == 200
-
-
 @pytest.mark.parametrize(
     ("options", "variables", "sentence"),
     [

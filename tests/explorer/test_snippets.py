@@ -2,10 +2,8 @@
 
 import os
 import shlex
-import shutil
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 from eth_abi.abi import encode
@@ -76,18 +74,3 @@ def test_solidity_compiles_and_reads_it(facts: list[FactView], service: Service)
         bytecode = output["contracts"][f"{place}.sol"]["Reader"]["evm"]["bytecode"]["object"]
         reader = service.node.deploy(bytes.fromhex(bytecode))
         assert f"0x{service.node.call(reader, selector('read()')).hex()}" == fact.word
-
-
-def test_viem_is_javascript(facts: list[FactView], service: Service, tmp_path: Path) -> None:
-    """There is no viem here: its syntax alone is looked at, and that all numbers are in it."""
-    node = shutil.which("node", path=str(Path(sys.executable).parent)) or shutil.which("node")
-    assert node is not None
-    for place, fact in enumerate(facts):
-        text = _snippet(fact, service, "viem")
-        file = tmp_path / f"{place}.mjs"
-        file.write_text(text)
-        checked = subprocess.run(
-            [node, "--check", str(file)], capture_output=True, text=True, timeout=60, check=False
-        )
-        assert checked.returncode == 0, checked.stderr
-        assert service.registry.address in text

@@ -9,9 +9,8 @@ from explorer import metrics
 from queries import transitions
 from queries.models import Batch, BlockJob, ChainRecord, SentTransaction
 from queries.pipeline.fees import note_final, settle_costs
-from queries.pipeline.queue import claim_batch, claim_job
+from queries.pipeline.queue import claim_job
 from queries.wait_reasons import Reason
-from tests.bench.past import LARGEST, fill
 from tests.explorer.monitoring.exposed import exposed
 from tests.explorer.monitoring.watched_service import ETHER, WATCHED, make_service, wei
 from tests.queries.api.served_api import HERE, ROUTES, SEPOLIA, WALLET, make_key, submitted
@@ -34,16 +33,6 @@ def test_batches_are_told_until_they_end() -> None:
     seen = exposed()
     assert set(seen["tacitus_batches"].values()) == {0}
     assert seen["tacitus_batches_ended_total"] == {("DONE",): 0, ("REJECTED",): 2}
-
-
-def test_a_lease_that_ran_out_is_told() -> None:
-    submitted(make_key(), BATCH)
-    lease = claim_batch()
-    assert lease
-    assert exposed()["tacitus_queue_rows"]["batches", "worked_on"] == 1
-    Batch.objects.update(lease_until=timezone.now() - timedelta(seconds=5))
-    seen = exposed()["tacitus_queue_rows"]
-    assert (seen["batches", "worked_on"], seen["batches", "lease_ran_out"]) == (0, 1)
 
 
 def test_what_is_due_has_waited_for_a_prover() -> None:
@@ -111,14 +100,3 @@ def test_of_a_days_bound_it_is_told_how_much_is_spent(monkeypatch: pytest.Monkey
     assert exposed()["tacitus_day_spent_ratio"] == {(str(SEPOLIA),): 0}
     ChainRecord.objects.update(signer="")
     assert "tacitus_day_spent_ratio" not in exposed()
-
-
-def test_a_histogram_adds_up() -> None:
-    fill(2 * LARGEST)
-    seen = exposed()
-    buckets = list(seen["tacitus_batch_duration_seconds_bucket"].values())
-    assert buckets == sorted(buckets)
-    assert (
-        seen["tacitus_batch_duration_seconds_bucket"]["+Inf",]
-        == (seen["tacitus_batch_duration_seconds_count"][()])
-    )
