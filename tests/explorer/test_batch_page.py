@@ -11,7 +11,7 @@ from queries.models import BlockJob, Query
 from queries.statuses import BatchStatus, StepName
 from queries.transitions import Failure
 from tests.queries.api.served_api import HERE, SEPOLIA, make_key, record_head, submitted
-from tests.queries.api.worked_batches import BEGIN, run_steps, set_status
+from tests.queries.api.worked_batches import run_steps, set_status
 
 pytestmark = [pytest.mark.django_db, pytest.mark.urls(HERE)]
 
@@ -39,17 +39,6 @@ def _changes(batch_id: str, seen: str, opened: str = "", rows: str = "") -> Any:
 
 def _seen(text: str) -> str:
     return ".".join(re.findall(r'data-mark="([^"]+)"', text))
-
-
-def test_it_shows_the_six_things_and_keeps_what_is_private() -> None:
-    batch_id = _submitted()
-    run_steps(batch_id, StepName.INITIAL_STATE)
-    text = _page(batch_id).text
-    for shown in (batch_id, "submitted", "Sepolia", "fee 0", "RECEIVED", "INITIAL_STATE", "2/2"):
-        assert shown in text
-    assert "0x0000…0001" in text
-    assert "hunter2" not in text
-    assert "example.org" not in text
 
 
 def test_a_large_batch_is_opened_on_demand() -> None:
@@ -111,31 +100,3 @@ def test_a_block_says_what_the_batch_as_a_whole_does_not() -> None:
     assert changed.text.count("Block 5 is not final yet.") == 1
     assert changed.text.count("It is sent.") == 1
     assert changed.text.count('<span class="block-head"') == 3
-
-
-def _done(batch_id: str) -> None:
-    """Each balance is 123 whole units, and each slot what it is called."""
-    balance = f"{123 * 10**18:064x}"
-    for query in Query.objects.filter(batch=batch_id):
-        query.values = {"BALANCE": balance} | {slot: slot for slot in query.slots}
-        query.save()
-    run_steps(batch_id, *StepName)
-    set_status(batch_id, BatchStatus.DONE, ended=BEGIN)
-
-
-def test_a_query_of_thousands_of_slots_is_shown_some_at_a_time() -> None:
-    batch_id = _submitted(accounts=1)
-    slots = [f"{number:064x}" for number in range(3_000)]
-    Query.objects.filter(batch=batch_id).update(slots=slots)
-    _done(batch_id)
-    text = _page(batch_id).text
-    assert len(text) < 40_000
-    assert "3,001 facts" in text
-    more = f"/explorer/query/{batch_id}/0"
-    following = Client().get(more, {"from": "10"}, headers={"HX-Request": "true"}).text
-    assert f"{slots[9]}</code>" in following
-    assert following.count("Check it now") == 10
-    last = Client().get(more, {"from": "3000"}).text
-    assert last.count("Check it now") == 1
-    for odd in ("9" * 30, "-1", "x", "٣", "5000"):
-        assert Client().get(more, {"from": odd}).status_code == 200

@@ -69,14 +69,6 @@ def test_a_chart_is_an_image_with_words_and_nothing_leaves_its_frame(drawn: Safe
             assert float(y) <= HEIGHT
 
 
-def test_bars_stand_on_a_scale_of_whole_numbers() -> None:
-    svg = ET.fromstring(str(bar_chart("a", "A title", _bars(0, 7, 33, None), FACTS)))  # noqa: S314
-    ticks = [each.text for each in svg.iter("text") if each.get("class") == "tick"]
-    assert ticks == ["0", "10", "20", "30", "40"]
-    seven, most = (float(each.get("height", 0)) for each in svg.iter("rect"))
-    assert seven / most == pytest.approx(7 / 33, rel=0.01)
-
-
 @pytest.mark.parametrize(
     ("balances", "finding"),
     [

@@ -70,21 +70,6 @@ def test_batches_are_shown_newest_first_with_their_causes() -> None:
         assert "0.002 ETH" in text
 
 
-def test_the_dashboard_has_the_newest_ten_and_the_list_has_pages_and_a_filter() -> None:
-    rows = [_batch(status="DONE") for _ in range(54)] + [_batch(status="ACCEPTED")]
-    client = signed_in()
-    assert len(_shown(client.get("/dashboard"))) == 10
-    first = client.get("/dashboard/batches")
-    assert len(_shown(first)) == 50
-    older = re.search(r'href="(\?[^"]*)" rel="next"', first.text)
-    assert older
-    second = client.get(f"/dashboard/batches{older[1]}")
-    assert _shown(first) + _shown(second) == [row.pk for row in reversed(rows)]
-    assert _shown(client.get("/dashboard/batches?status=ACCEPTED")) == [rows[-1].pk]
-    filtered = client.get("/dashboard/batches?status=DONE")
-    assert f"?status=DONE&amp;cursor={_shown(filtered)[-1]}" in filtered.text
-
-
 def _shown(answer: Any) -> list[str]:
     return re.findall(r'href="/explorer/query/(\w+)"', answer.text)
 

@@ -79,24 +79,6 @@ class Demo:
         found = [line.split()[0] for line in listed.stdout.splitlines() if words in line]
         return [int(pid) for pid in found if f"demo-{self.port}/".encode() in _environment(pid)]
 
-    def node_of(self, chain: int) -> int:
-        """The process of its node: one that its own `manage.py demo` has started."""
-        listed = subprocess.run(
-            ["ps", "-A", "-ww", "-o", "pid=,ppid=,args="],
-            capture_output=True,
-            text=True,
-            check=True,
-        )
-        parents: dict[int, int] = {}
-        found: list[int] = []
-        for line in listed.stdout.splitlines():
-            pid, parent, *arguments = line.split()
-            parents[int(pid)] = int(parent)
-            if f"--chain-id {chain}" in " ".join(arguments):
-                found.append(int(pid))
-        (node,) = (pid for pid in found if self.process.pid in _line_of(pid, parents))
-        return node
-
     def end(self) -> None:
         self._limit.cancel()
         if self.process.poll() is None:
@@ -105,12 +87,6 @@ class Demo:
                 self.wait()
             except subprocess.TimeoutExpired:
                 os.killpg(self.process.pid, signal.SIGKILL)
-
-
-def _line_of(pid: int, parents: dict[int, int]) -> Iterator[int]:
-    """Its parent, whose parent, and so on."""
-    while pid := parents.get(pid, 0):
-        yield pid
 
 
 def _environment(pid: str) -> bytes:
@@ -261,21 +237,6 @@ def test_the_demo_wallet_is_for_no_other_sites_page(demo: Demo) -> None:
         told = browser.get(f"{demo.site}/demo-wallet", timeout=10)
         assert "Access-Control-Allow-Origin" not in told.headers
         assert _sign(browser, demo, issued, Origin=demo.site).status_code == 200
-
-
-def test_a_taken_port_is_told_at_once(repository: Path, tmp_path: Path, demo: Demo) -> None:
-    said = subprocess.run(
-        ["make", "demo", f"PORT={demo.port}"],
-        cwd=repository,
-        env=clean_environment(tmp_path),
-        capture_output=True,
-        text=True,
-        timeout=30,
-        check=False,
-    )
-    assert said.returncode != 0
-    assert said.stderr.startswith(f"CommandError: Port {demo.port} is taken.")
-    assert requests.get(f"{demo.site}/readyz", timeout=10).ok  # the first goes on
 
 
 def test_a_program_that_is_killed_ends_it_with_a_sentence(repository: Path, tmp_path: Path) -> None:

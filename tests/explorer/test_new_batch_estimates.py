@@ -9,7 +9,6 @@ from django.test import Client
 
 from accounts.models import Account
 from queries.chain.local_node import LocalNode, local_node
-from queries.models import Batch
 from tests.queries.pipeline.service import CHAIN_ID, ETHER, HOLDER, running_service
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -75,16 +74,3 @@ def test_the_fee_is_filled_in_and_enough(node: LocalNode) -> None:
         proven = _check(client, block)
         assert "All of this is proven already" in proven
         assert "Proven already: <code><bdi>0xd8dA…6045</bdi></code> BALANCE" in proven
-
-
-def test_what_waits_and_what_fails_is_told(node: LocalNode) -> None:
-    with running_service(node, finality=5) as service:
-        service.mine(8)
-        client = _visitor()
-        waits = _check(client, service.head())
-        assert "This can be submitted, and waits for its block" in waits
-        assert f"Block {service.head():,} is not final yet" in waits
-        assert f"The last final block is {service.head() - 5:,}." in waits
-        fails = _check(client, "timestamp:1")
-        assert "Part of this would be rejected" in fails
-        assert not Batch.objects.exists()

@@ -8,7 +8,7 @@ from django.test import Client
 
 from accounts.models import Account
 from explorer.pages import chain_objects
-from queries.models import Query, SentTransaction, Share
+from queries.models import Query, SentTransaction
 from queries.proving.keccak import EMPTY_CODE_HASH, EMPTY_TRIE_ROOT
 from tests.explorer.on_record import (
     ADDRESS,
@@ -16,7 +16,6 @@ from tests.explorer.on_record import (
     OTHER,
     ask,
     ask_balances,
-    attach,
     prove,
 )
 from tests.queries.api.served_api import (
@@ -105,24 +104,6 @@ def test_facts_come_in_pages(monkeypatch: pytest.MonkeyPatch) -> None:
         address = ACCOUNT + older[1].replace("&amp;", "&")
     assert seen == [str(BLOCK + number) for number in (2, 1, 1, 0, 0)]
     assert 'rel="prev"' in text
-
-
-def test_a_transaction_shows_what_it_served_and_cost() -> None:
-    batch = ask_balances(count=2)
-    attach(batch)
-    sent = send_transaction(batch)
-    cost = f"{170_480 * 10**9:064x}"
-    Share.objects.create(transaction=sent, batch_id=batch, most=cost, paid=cost)
-    sent.gas_price, sent.succeeded, sent.settled = f"{10**9:064x}", True, True
-    sent.save()
-    words = _words(TRANSACTION)
-    assert "mined and confirmed" in words
-    assert "170,480 of at most 200,000, at 1 gwei each" in words
-    assert "0.00017048 ETH" in words
-    assert f"{batch} whose share of the cost is 0.00017048 ETH" in words
-    assert f"Sepolia, block {BLOCK:,} with its header" in words
-    for address in (f"{ACCOUNT}?chain={SEPOLIA}", PAGE, REGISTRY):
-        assert f'href="{address}"' in _get(TRANSACTION).text
 
 
 @pytest.mark.parametrize(
