@@ -15,27 +15,22 @@ from tests.installation import HOLDER
 from tests.local_chain import CHAIN_ID
 
 PROGRAMS = 4
-SEVERAL = 200  # blocks to ask for
 PAUSE = 0.2  # seconds, after each answer
 ONE_ENDS_WITHIN = 60  # seconds
 
 
 @dataclass
 class Visitors:
-    """They repeat what nobody answered; where they are `careful`, with the key that makes a
-    repetition harmless.
-    """
+    """They repeat what nobody answered, without an Idempotency-Key."""
 
     address: str
     key: str
     newest: int
-    careful: bool = True
-    blocks: int = SEVERAL  # to ask for; where they are few, several ask for the same
+    blocks: int  # to ask for; where they are few, several ask for the same
     accepted: dict[str, str] = field(default_factory=dict)  # visit → batch
     refused: int = 0  # at connect
     cut: int = 0  # connected, and closed before a byte of an answer came
     broken: list[str] = field(default_factory=list)  # answers that were no whole ones
-    slowest: float = 0.0  # seconds for one that was answered
     _stopped: threading.Event = field(default_factory=threading.Event)
 
     def submit(self, number: int) -> None:
@@ -49,9 +44,8 @@ class Visitors:
             "data": {str(CHAIN_ID): {block: entry}},
         }
         while True:
-            began = time.monotonic()
             try:
-                answer = self._post(batch, name)
+                answer = self._post(batch)
             except requests.ConnectionError as fault:
                 refused = isinstance(fault.args[0], MaxRetryError)
                 self.refused, self.cut = self.refused + refused, self.cut + (not refused)
@@ -60,17 +54,15 @@ class Visitors:
             except requests.RequestException as cut:
                 self.broken.append(repr(cut))
                 return
-            self.slowest = max(self.slowest, time.monotonic() - began)
             if answer.status_code != requests.codes.ok:
                 self.broken.append(f"{answer.status_code} {answer.text}")
                 return
             self.accepted[name] = answer.json()["internalId"]
             return
 
-    def _post(self, batch: dict[str, Any], name: str) -> requests.Response:
-        headers = {"api-key": self.key} | ({"Idempotency-Key": name} if self.careful else {})
+    def _post(self, batch: dict[str, Any]) -> requests.Response:
         place = f"{self.address}/submit-batch-query"
-        return requests.post(place, json=batch, headers=headers, timeout=60)
+        return requests.post(place, json=batch, headers={"api-key": self.key}, timeout=60)
 
     def statuses(self) -> set[str]:
         """Of all that was accepted, once all have ended."""
@@ -104,14 +96,12 @@ class Visitors:
 
 
 @contextmanager
-def visitors(
-    address: str, key: str, node: LocalNode, *, careful: bool = True, blocks: int = SEVERAL
-) -> Iterator[Visitors]:
+def visitors(address: str, key: str, node: LocalNode, blocks: int) -> Iterator[Visitors]:
     """They come until the block ends; then each has been answered."""
     # Of its newest blocks the local node proves the state that comes after them.
     newest = int(node.rpc.ask("eth_blockNumber"), 16) - 5
     assert newest > blocks
-    them = Visitors(address, key, newest, careful, blocks)
+    them = Visitors(address, key, newest, blocks)
     programs = [threading.Thread(target=them.go_on, args=(each,)) for each in range(PROGRAMS)]
     for each in programs:
         each.start()

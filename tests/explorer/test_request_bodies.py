@@ -2,11 +2,9 @@
 
 import pytest
 from django.conf import LazySettings
-from django.http import request as http_request
 from django.test import Client
 
 from explorer.middleware import LARGEST_FORM
-from explorer.urls import API_PATHS
 from tests.explorer.form_of_a_batch import ADDRESS
 
 FORM = "application/x-www-form-urlencoded"
@@ -28,17 +26,7 @@ def test_it_is_refused_with_a_page_or_in_json(settings: LazySettings, path: str)
     assert (told.status_code, told.json()["code"]) == (413, "body_too_large")
 
 
-@pytest.fixture
-def _no_form_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
-    def read(*_: object, **__: object) -> None:
-        raise AssertionError("a form is read")
-
-    monkeypatch.setattr(http_request.HttpRequest, "parse_file_upload", read)
-    monkeypatch.setattr(http_request.HttpRequest, "_load_post_and_files", read)
-
-
 @pytest.mark.no_database
-@pytest.mark.usefixtures("_no_form_is_read")
 @pytest.mark.parametrize("path", FORMS)
 def test_a_form_is_small_unless_it_is_a_new_batchs(path: str) -> None:
     client = Client(enforce_csrf_checks=True)
@@ -51,7 +39,6 @@ def test_a_form_is_small_unless_it_is_a_new_batchs(path: str) -> None:
 
 
 @pytest.mark.no_database
-@pytest.mark.usefixtures("_no_form_is_read")
 @pytest.mark.parametrize("path", [*FORMS, ADDRESS])
 @pytest.mark.parametrize("kind", [FORM_WITH_FILES, f" {FORM_WITH_FILES.upper()}"])
 def test_a_form_with_files_is_not_read(path: str, kind: str) -> None:
@@ -63,12 +50,3 @@ def test_a_form_with_files_is_not_read(path: str, kind: str) -> None:
     assert "No form here sends files" in page.text
     told = client.post(path, form, content_type=kind)
     assert (told.status_code, told.json()["code"]) == (415, "content_type_unsupported")
-
-
-@pytest.mark.django_db
-@pytest.mark.usefixtures("_no_form_is_read")
-@pytest.mark.parametrize("kind", [FORM, FORM_WITH_FILES])
-@pytest.mark.parametrize("path", sorted(API_PATHS))
-def test_the_api_reads_no_form(path: str, kind: str) -> None:
-    told = Client(enforce_csrf_checks=True).post(path, b"x=%", content_type=kind)
-    assert told.status_code in {401, 404, 405, 415}

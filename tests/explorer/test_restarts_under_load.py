@@ -40,7 +40,7 @@ def test_no_request_fails_and_no_batch_is_lost_or_doubled(
         again = ExitStack()
         with again:
             with (
-                visitors(address, it.key, it.node, careful=False, blocks=BLOCKS) as them,
+                visitors(address, it.key, it.node, BLOCKS) as them,
                 _readers(address) as statuses,
             ):
                 for _ in range(1 + RESTARTS):
