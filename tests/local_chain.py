@@ -51,6 +51,10 @@ class Deployed:
         return self.node.send(self.address, data).gas_used
 
 
+# A registry with a switch for each of its checks is larger than a contract may be.
+LARGE_CODE = ("--code-size-limit", "60000")
+
+
 def a_day_ago() -> tuple[str, str]:
     """A chain that began then has no head in the future, however many blocks are mined."""
     return "--timestamp", str(int(time.time()) - DAY)
@@ -65,14 +69,14 @@ def _no_node_is_known(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture(scope="session")
 def shared_node() -> Iterator[LocalNode]:
     """One node for tests that leave each other's contracts alone."""
-    with local_node("--slots-in-an-epoch", "1", *a_day_ago()) as node:
+    with local_node("--slots-in-an-epoch", "1", *a_day_ago(), *LARGE_CODE) as node:
         yield node
 
 
 @pytest.fixture(scope="session")
 def aged_node() -> Iterator[LocalNode]:
     """One whose first blocks have left the window of BLOCKHASH."""
-    with local_node() as node:
+    with local_node(*LARGE_CODE) as node:
         node.rpc.ask("anvil_mine", hex(400), hex(12))
         yield node
 

@@ -2,6 +2,7 @@
 pragma solidity 0.8.37;
 
 import {uint8At, uint16At, wordAt} from "./Calldata.sol";
+import {END, HASH, Header, NUMBER, PAYLOAD, STATE_ROOT, TIMESTAMP, newHeader} from "./Header.sol";
 import {freeMemory, setFreeMemory} from "./Memory.sol";
 import {asList, putByte, putBytes, putHash} from "./Rlp.sol";
 
@@ -22,6 +23,8 @@ import {asList, putByte, putBytes, putHash} from "./Rlp.sol";
 abstract contract CompactHeader {
     /// @notice The tail of a header is no sequence of RLP strings, or too short.
     error HeaderMalformed(uint256 position);
+    /// @notice The header's time is not before `HORIZON`.
+    error BeyondHorizon(uint256 blockNumber, uint256 timestamp);
 
     uint256 internal constant NO_UNCLES = 1;
     uint256 internal constant PARENT_KNOWN = 2;
@@ -30,24 +33,20 @@ abstract contract CompactHeader {
     uint256 internal constant WITNESS = 16;
     uint256 internal constant FIELDS = 32;
     uint256 internal constant TIMESTAMPS = 64;
+    uint256 internal constant HOP = 128;
+
+    /// @notice Headers from 2028-01-01 on are refused, because a later fork may change what a
+    /// header's state root stands for. What was stored before stays readable.
+    uint256 public constant HORIZON = 1_830_297_600;
 
     bytes32 private constant EMPTY_UNCLES_HASH =
         0x1dcc4de8dec75d7aab85b567b6ccd41ad312451b948a7413f0a142fd40d49347;
 
     // Offsets in the payload of a header's list: every field up to the bloom has one length.
-    uint256 private constant STATE_ROOT = 33 + 33 + 21;
+    uint256 private constant STATE_ROOT_AT = 33 + 33 + 21;
     uint256 private constant TAIL = 33 + 33 + 21 + 33 + 33 + 33 + 259;
 
-    /// @dev A header in memory. Only `hash` says that it is whole.
-    struct Header {
-        uint256 payload; // memory, behind three bytes for the list's head
-        uint256 end;
-        uint256 number;
-        uint256 timestamp;
-        bytes32 stateRoot;
-        bytes32 hash;
-    }
-
+    /// @dev The hash that the registry knows for this number; zero where it knows none.
     function _knownHash(uint256 number) internal view virtual returns (bytes32);
 
     /// @dev The beacon root that the source chain's EIP-4788 contract keeps for `timestamp`.
@@ -57,11 +56,12 @@ abstract contract CompactHeader {
     function _readHeader(uint256 cursor, uint256 flags, bytes32 parentHash)
         internal
         view
-        returns (Header memory header, uint256)
+        returns (Header header, uint256)
     {
         unchecked {
+            header = newHeader(flags);
             uint256 payload = freeMemory() + 3;
-            header.payload = payload;
+            header.set(PAYLOAD, payload);
             uint256 parentAt = cursor;
             if (parentHash == 0 && flags & PARENT_KNOWN == 0) cursor += 32;
             uint256 target = payload + 33;
@@ -75,7 +75,7 @@ abstract contract CompactHeader {
             target = putBytes(target, cursor, 20);
             cursor += 20;
             if (flags & WITNESS == 0) {
-                header.stateRoot = wordAt(cursor);
+                header.set(STATE_ROOT, uint256(wordAt(cursor)));
                 cursor += 32;
             }
             target = putHash(target + 33, wordAt(cursor));
@@ -85,7 +85,7 @@ abstract contract CompactHeader {
             uint256 length = uint16At(cursor + 320);
             cursor += 322;
             target = putBytes(target, cursor, length);
-            header.end = target;
+            header.set(END, target);
             cursor += length;
             // Taken before anybody is asked, with room for the beacon root and a round end.
             setFreeMemory((target + 33 + 31) & ~uint256(31));
@@ -97,7 +97,7 @@ abstract contract CompactHeader {
             }
             if (parentHash == 0) {
                 parentHash =
-                    flags & PARENT_KNOWN == 0 ? wordAt(parentAt) : _knownHash(header.number - 1);
+                    flags & PARENT_KNOWN == 0 ? wordAt(parentAt) : _knownHash(header.get(NUMBER) - 1);
             }
             putHash(payload, parentHash);
             return (header, cursor);
@@ -105,23 +105,29 @@ abstract contract CompactHeader {
     }
 
     /// @dev The header is whole with its state root: its hash follows.
-    function _seal(Header memory header) internal pure {
-        putHash(header.payload + STATE_ROOT, header.stateRoot);
-        (uint256 start, uint256 length) = asList(header.payload, header.end);
-        bytes32 hash;
+    function _seal(Header header) internal pure {
+        uint256 timestamp = header.get(TIMESTAMP);
+        if (timestamp >= HORIZON) revert BeyondHorizon(header.get(NUMBER), timestamp);
+        uint256 payload = header.get(PAYLOAD);
+        unchecked {
+            putHash(payload + STATE_ROOT_AT, bytes32(header.get(STATE_ROOT)));
+        }
+        (uint256 start, uint256 length) = asList(payload, header.get(END));
+        uint256 hash;
         assembly ("memory-safe") {
             hash := keccak256(start, length)
         }
-        header.hash = hash;
+        header.set(HASH, hash);
     }
 
     /// @dev Field `field` of a sealed header as a word: up to 32 bytes as a number, more by hash.
-    function _field(Header memory header, uint256 field) internal pure returns (bytes32 value) {
-        uint256 cursor = header.payload;
+    function _field(Header header, uint256 field) internal pure returns (bytes32 value) {
+        uint256 cursor = header.get(PAYLOAD);
+        uint256 end = header.get(END);
         for (; field > 0; --field) {
-            (, cursor) = _item(cursor, header.end);
+            (, cursor) = _item(cursor, end);
         }
-        (uint256 start, uint256 next) = _item(cursor, header.end);
+        (uint256 start, uint256 next) = _item(cursor, end);
         uint256 length = next - start;
         assembly ("memory-safe") {
             switch gt(length, 32)
@@ -131,24 +137,29 @@ abstract contract CompactHeader {
     }
 
     /// @dev Number and timestamp, from behind the bloom.
-    function _readTail(Header memory header) private pure {
-        uint256 end = header.end;
-        (, uint256 next) = _item(header.payload + TAIL, end); // difficulty
-        (header.number, next) = _integer(next, end);
+    function _readTail(Header header) private pure {
+        uint256 end = header.get(END);
+        uint256 value;
+        (, uint256 next) = _item(header.get(PAYLOAD) + TAIL, end); // difficulty
+        (value, next) = _integer(next, end);
+        header.set(NUMBER, value);
         (, next) = _item(next, end); // gas limit
         (, next) = _item(next, end); // gas used
-        (header.timestamp,) = _integer(next, end);
+        (value,) = _integer(next, end);
+        header.set(TIMESTAMP, value);
     }
 
-    function _insertBeaconRoot(Header memory header, uint256 place) private view {
-        uint256 from = header.payload + TAIL + place;
-        if (from > header.end) revert HeaderMalformed(from - header.payload);
-        uint256 moved = header.end - from;
+    function _insertBeaconRoot(Header header, uint256 place) private view {
+        uint256 payload = header.get(PAYLOAD);
+        uint256 end = header.get(END);
+        uint256 from = payload + TAIL + place;
+        if (from > end) revert HeaderMalformed(from - payload);
+        uint256 moved = end - from;
         assembly ("memory-safe") {
             mcopy(add(from, 33), from, moved)
         }
-        putHash(from, _beaconRoot(header.timestamp));
-        header.end += 33;
+        putHash(from, _beaconRoot(header.get(TIMESTAMP)));
+        header.set(END, end + 33);
         // Where it was put may have changed what was read: only the bytes that are hashed count.
         _readTail(header);
     }

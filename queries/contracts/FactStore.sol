@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: MIT
 pragma solidity 0.8.37;
 
+import {wordIn} from "./Memory.sol";
+import {EMPTY_CODE_HASH, EMPTY_TRIE_ROOT} from "./TrieNodes.sol";
+
 /// @title The facts of a registry: where they are kept, and how anyone reads them
 /// @notice A fact is kept where the deriving contract has proven it, and stays for ever.
 abstract contract FactStore {
@@ -23,11 +26,6 @@ abstract contract FactStore {
     uint8 internal constant BALANCE = 1;
     uint8 internal constant STORAGE_ROOT = 2;
     uint8 internal constant CODE_HASH = 3;
-
-    bytes32 internal constant EMPTY_TRIE_ROOT =
-        0x56e81f171bcc55a6ff8345e692c0f86e5b48e01b996cadc001622fb5e363b421;
-    bytes32 internal constant EMPTY_CODE_HASH =
-        0xc5d2460186f7233c927e7db2dcc703c0e500b653ca82273b7bfad8045d85a470;
 
     // An account's record: nonce in the upper 64 bits, then 184 of the balance, then these.
     uint256 private constant PROVEN = 1;
@@ -140,16 +138,18 @@ abstract contract FactStore {
 
     // Keeping, for the deriving contract
 
-    /// @dev Keeps the fields of `mask`; says whether anything of it is new.
+    /// @dev Keeps the fields of `mask`; says whether anything of it is new. `answer`: memory, with
+    /// nonce, balance, storage root and code hash.
     function _storeAccount(
         address account,
         uint256 blockNumber,
         uint256 mask,
-        uint256 nonce,
-        uint256 balance,
-        bytes32 storageRoot,
-        bytes32 codeHash
+        uint256 answer
     ) internal returns (bool written) {
+        uint256 nonce = wordIn(answer);
+        uint256 balance = wordIn(answer + 32);
+        bytes32 storageRoot = bytes32(wordIn(answer + 64));
+        bytes32 codeHash = bytes32(wordIn(answer + 96));
         // The constants of an empty account are part of the record; others are facts of their own.
         uint256 record = PROVEN | nonce << 192;
         uint256 own = mask & (1 << STORAGE_ROOT | 1 << CODE_HASH);
@@ -217,7 +217,7 @@ abstract contract FactStore {
         pure
         returns (bytes32)
     {
-        return keccak256(abi.encode(ACCOUNT_FACT, account, blockNumber, field));
+        return _key(ACCOUNT_FACT, uint160(account), blockNumber, field);
     }
 
     function _slotKey(address account, uint256 blockNumber, bytes32 slot)
@@ -225,14 +225,30 @@ abstract contract FactStore {
         pure
         returns (bytes32)
     {
-        return keccak256(abi.encode(SLOT_FACT, account, blockNumber, slot));
+        return _key(SLOT_FACT, uint160(account), blockNumber, uint256(slot));
     }
 
     function _headerKey(uint256 blockNumber, uint8 field) internal pure returns (bytes32) {
-        return keccak256(abi.encode(HEADER_FACT, blockNumber, field));
+        return _key(HEADER_FACT, 0, blockNumber, field);
     }
 
     function _timestampKey(uint256 timestamp) internal pure returns (bytes32) {
-        return keccak256(abi.encode(TIMESTAMP_FACT, timestamp));
+        return _key(TIMESTAMP_FACT, 0, 0, timestamp);
+    }
+
+    /// @dev keccak256 of the four words, which are written behind the memory in use.
+    function _key(uint256 kind, uint256 account, uint256 blockNumber, uint256 name)
+        private
+        pure
+        returns (bytes32 key)
+    {
+        assembly ("memory-safe") {
+            let free := mload(0x40)
+            mstore(free, kind)
+            mstore(add(free, 32), account)
+            mstore(add(free, 64), blockNumber)
+            mstore(add(free, 96), name)
+            key := keccak256(free, 128)
+        }
     }
 }

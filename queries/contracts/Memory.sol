@@ -35,3 +35,16 @@ function setFreeMemory(uint256 free) pure {
         mstore(0x40, free)
     }
 }
+
+/// @dev The word at `place`.
+function wordIn(uint256 place) pure returns (uint256 word) {
+    assembly ("memory-safe") {
+        word := mload(place)
+    }
+}
+
+function putWord(uint256 place, uint256 word) pure {
+    assembly ("memory-safe") {
+        mstore(place, word)
+    }
+}

@@ -14,6 +14,11 @@ error NotEmbedded(uint256 position);
 uint256 constant NODE_SPACE = 544;
 uint256 constant FULL_LENGTH = 532;
 
+bytes32 constant EMPTY_TRIE_ROOT =
+    0x56e81f171bcc55a6ff8345e692c0f86e5b48e01b996cadc001622fb5e363b421;
+bytes32 constant EMPTY_CODE_HASH =
+    0xc5d2460186f7233c927e7db2dcc703c0e500b653ca82273b7bfad8045d85a470;
+
 function nibbleAt(uint256 key, uint256 depth) pure returns (uint256) {
     unchecked {
         return key >> 252 - 4 * depth & 0xf;
@@ -212,18 +217,28 @@ function fillFullBranches(
     return (above, cursor);
 }
 
-/// @dev A branch of sixteen hashes, all to be filled in.
+/// @dev A branch of sixteen hashes, all to be filled in: the head of the list, one before each hash,
+/// and no value.
 function newFullBranch() pure returns (uint256 start) {
     start = reserve(NODE_SPACE);
     assembly ("memory-safe") {
         mstore(start, shl(232, 0xf90211))
-        let end := add(start, 531)
-        for { let target := add(start, 3) } lt(target, end) { target := add(target, 132) } {
-            mstore8(target, 0xa0)
-            mstore8(add(target, 33), 0xa0)
-            mstore8(add(target, 66), 0xa0)
-            mstore8(add(target, 99), 0xa0)
-        }
-        mstore8(end, 0x80)
+        mstore8(add(start, 3), 0xa0)
+        mstore8(add(start, 36), 0xa0)
+        mstore8(add(start, 69), 0xa0)
+        mstore8(add(start, 102), 0xa0)
+        mstore8(add(start, 135), 0xa0)
+        mstore8(add(start, 168), 0xa0)
+        mstore8(add(start, 201), 0xa0)
+        mstore8(add(start, 234), 0xa0)
+        mstore8(add(start, 267), 0xa0)
+        mstore8(add(start, 300), 0xa0)
+        mstore8(add(start, 333), 0xa0)
+        mstore8(add(start, 366), 0xa0)
+        mstore8(add(start, 399), 0xa0)
+        mstore8(add(start, 432), 0xa0)
+        mstore8(add(start, 465), 0xa0)
+        mstore8(add(start, 498), 0xa0)
+        mstore8(add(start, 531), 0x80)
     }
 }

@@ -63,6 +63,9 @@ abstract contract TrieWitness {
     /// @notice A path of `nibbles` more below `depth` would be longer than a key.
     error PathTooLong(uint256 depth, uint256 nibbles);
 
+    /// @notice Accounts or slots share more levels of nodes than a walk can go down.
+    error TooManyLevels(uint256 most);
+
     uint256 internal constant FULL = 0;
     uint256 internal constant BRANCH = 1;
     uint256 internal constant MIXED = 2;
@@ -73,15 +76,18 @@ abstract contract TrieWitness {
     uint256 internal constant NONE = 7;
     uint256 internal constant CHAIN = 8;
 
-    /// @dev A walk through the state trie, or through the storage trie of `account`.
+    /// @dev Of the recursion, state and storage together: beyond it the stack would run out. No
+    /// hashed keys share so many levels.
+    uint256 private constant DEEPEST = 64;
+
+    /// @dev A walk through the state trie, or through one storage trie.
     struct Walk {
         uint256 cursor; // next byte of the calldata
         uint256[] keys; // as the trie has them: hashed, strictly ascending
-        uint256[] entries; // for each key, where in the calldata it was asked for
-        uint256 blockNumber;
-        address account;
+        uint256 entries; // memory, of a state trie: a word for each key, the caller's own
+        uint256 answers; // memory: of a storage trie, where the values go
         bool inStorage;
-        bool written; // whether something new was stored
+        uint256 level; // how many nodes the recursion is below the state root
         uint256 fullBranch; // memory: a branch of sixteen hashes, to be filled in
     }
 
@@ -89,14 +95,15 @@ abstract contract TrieWitness {
     /// memory at `target` as the trie holds it, as an RLP string. Returns the end of what it wrote.
     function _leafValue(Walk memory walk, uint256 index, uint256 target)
         internal
+        view
         virtual
         returns (uint256 end);
 
     /// @dev Key `index` is not in the trie.
-    function _absent(Walk memory walk, uint256 index) internal virtual;
+    function _absent(Walk memory walk, uint256 index) internal view virtual;
 
     /// @dev The root of the trie that the witness at `walk.cursor` shows; moves that behind it.
-    function _root(Walk memory walk) internal returns (bytes32 root) {
+    function _root(Walk memory walk) internal view returns (bytes32 root) {
         uint256 free = freeMemory();
         (uint256 start, uint256 length) = _node(walk, 0, walk.keys.length, 0);
         // The root is hashed however short it is.
@@ -108,15 +115,31 @@ abstract contract TrieWitness {
 
     function _below(Walk memory walk, uint256 first, uint256 end, uint256 depth)
         private
+        view
         returns (uint256 child, uint256 size)
     {
-        (uint256 start, uint256 length) = _node(walk, first, end, depth);
+        (uint256 start, uint256 length) = _deeper(walk, first, end, depth);
         return referenceTo(start, length);
+    }
+
+    /// @dev One level of the recursion further down.
+    function _deeper(Walk memory walk, uint256 first, uint256 end, uint256 depth)
+        private
+        view
+        returns (uint256 start, uint256 length)
+    {
+        unchecked {
+            if (walk.level == DEEPEST) revert TooManyLevels(DEEPEST);
+            ++walk.level;
+            (start, length) = _node(walk, first, end, depth);
+            --walk.level;
+        }
     }
 
     /// @dev The node that covers the keys `first` to `end - 1`, encoded at `start` of the memory.
     function _node(Walk memory walk, uint256 first, uint256 end, uint256 depth)
         private
+        view
         returns (uint256 start, uint256 length)
     {
         unchecked {
@@ -138,6 +161,7 @@ abstract contract TrieWitness {
     /// upwards, the nodes above it. So nothing has to be kept while the path is followed.
     function _chain(Walk memory walk, uint256 first, uint256 end, uint256 depth)
         private
+        view
         returns (uint256 start, uint256 length)
     {
         unchecked {
@@ -147,7 +171,7 @@ abstract contract TrieWitness {
             // Else a node could be compared with digits of the key that lie above its place.
             if (above <= depth) revert ChainWithoutNodes(depth, above);
             uint256 space = reserve(NODE_SPACE) + 3;
-            (start, length) = _node(walk, first, end, above);
+            (start, length) = _deeper(walk, first, end, above);
             uint256 cursor = walk.cursor;
             while (above > depth) {
                 uint256 kind = uint8At(cursor++);
@@ -196,6 +220,7 @@ abstract contract TrieWitness {
 
     function _branch(Walk memory walk, uint256 first, uint256 end, uint256 depth, uint256 kind)
         private
+        view
         returns (uint256, uint256)
     {
         unchecked {
@@ -232,6 +257,7 @@ abstract contract TrieWitness {
 
     function _leaf(Walk memory walk, uint256 first, uint256 end, uint256 depth)
         private
+        view
         returns (uint256, uint256)
     {
         unchecked {
@@ -246,6 +272,7 @@ abstract contract TrieWitness {
 
     function _pass(Walk memory walk, uint256 first, uint256 end, uint256 depth)
         private
+        view
         returns (uint256, uint256)
     {
         uint256 passing = _chosen(walk, first, end);
@@ -268,6 +295,7 @@ abstract contract TrieWitness {
 
     function _miss(Walk memory walk, uint256 first, uint256 end, uint256 depth)
         private
+        view
         returns (uint256, uint256)
     {
         uint256 nibbles = uint8At(walk.cursor);
@@ -290,6 +318,7 @@ abstract contract TrieWitness {
 
     function _other(Walk memory walk, uint256 first, uint256 end, uint256 depth)
         private
+        view
         returns (uint256, uint256)
     {
         uint256 nibbles = 64 - depth;
@@ -318,6 +347,7 @@ abstract contract TrieWitness {
     /// @dev As the child of a branch this is an empty place, as a root the empty trie.
     function _none(Walk memory walk, uint256 first, uint256 end)
         private
+        view
         returns (uint256 start, uint256)
     {
         _absentExcept(walk, first, end, end, end);
@@ -328,6 +358,7 @@ abstract contract TrieWitness {
 
     function _absentExcept(Walk memory walk, uint256 first, uint256 end, uint256 from, uint256 to)
         private
+        view
     {
         unchecked {
             for (uint256 index = first; index < from; ++index) _absent(walk, index);

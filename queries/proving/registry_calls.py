@@ -3,7 +3,9 @@
     section  uint8 1, uint64 number, uint64 timestamp, 32 hash, witness
              a block that is accumulated: the witness rebuilds its state root
     section  uint8 2, uint16 count, headers, each the parent of the next
-             the last one known to the registry or accumulated
+             the last one known to the registry, accumulated, or the block of the hop before
+    section  uint8 3, the rest as in 1: the witness is that of a hop, one slot of the history
+             contract (EIP-2935), which holds the hash of an earlier block
 
 A header is sent without its RLP framing and without what follows from elsewhere; see
 `CompactHeader.sol`, whose mirror this is.
@@ -21,12 +23,14 @@ from .keccak import EMPTY_UNCLES_HASH, keccak256
 from .rlp_items import split_list
 
 PROVE_SELECTOR = keccak256(b"prove()")[:4]
+HISTORY_RING = 8191
 MAX_BEACON_PLACE = 255  # long extra data, of a proof-of-authority chain, goes beyond
 
 
 class SectionKind(IntEnum):
     ACCUMULATED_BLOCK = 1
     HEADERS = 2
+    ACCUMULATED_HOP = 3
 
 
 class HeaderFlag(IntFlag):
@@ -39,6 +43,7 @@ class HeaderFlag(IntFlag):
     WITNESS = 16
     FIELDS = 32
     TIMESTAMPS = 64
+    HOP = 128
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,12 +61,21 @@ class HeaderStep:
     timestamps: tuple[int, ...] = ()  # at which the header before was the last block
     parent_known: bool = False
     beacon_known: bool = False
+    is_hop: bool = False  # its witness is that of a hop
 
 
-def accumulated_section(number: int, timestamp: int, block_hash: bytes, witness: bytes) -> bytes:
-    """Prove a witness against a block that the registry has accumulated."""
-    kind = bytes((SectionKind.ACCUMULATED_BLOCK,))
-    return b"".join((kind, _uint64(number), _uint64(timestamp), block_hash, witness))
+def accumulated_section(
+    number: int, timestamp: int, block_hash: bytes, witness: bytes, *, is_hop: bool = False
+) -> bytes:
+    """Prove a witness against a block that the registry has accumulated; or hop from there."""
+    kind = SectionKind.ACCUMULATED_HOP if is_hop else SectionKind.ACCUMULATED_BLOCK
+    words = (bytes((kind,)), _uint64(number), _uint64(timestamp), block_hash, witness)
+    return b"".join(words)
+
+
+def slot_of_hop(number: int) -> int:
+    """The slot of the history contract in which the next 8,191 blocks' states hold its hash."""
+    return number % HISTORY_RING
 
 
 def headers_section(steps: Sequence[HeaderStep]) -> bytes:
@@ -124,6 +138,8 @@ def _header(step: HeaderStep, *, first: bool) -> bytes:
         told += [bytes((len(step.timestamps),)), *map(_uint64, step.timestamps)]
     if step.accumulate:
         flags |= HeaderFlag.ACCUMULATE
+    if step.is_hop:
+        flags |= HeaderFlag.HOP
     return b"".join((bytes((flags,)), *told))
 
 

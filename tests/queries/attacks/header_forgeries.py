@@ -154,8 +154,7 @@ def point_15_another_hash_than_the_known_one() -> Forgery:
 
 @forgery
 def point_15_no_header_at_all() -> Forgery:
-    """The hash of no header is zero, and so is that of a block that nobody knows."""
-    return Forgery(prove_call([headers()]), "BlockNotKnown")
+    return Forgery(prove_call([headers()]), "NoHeader")
 
 
 @forgery
@@ -207,10 +206,8 @@ def point_15_a_time_at_the_first_header() -> Forgery:
     section = headers(PARENT.told(HeaderFlag.TIMESTAMPS, timestamps(TIME - 1)))
     return Forgery(
         prove_call([section]),
-        "NoParentShown",
-        block_at(TIME - 1),
-        answer(0),
-        (known(NUMBER, PARENT.hash),),
+        "NoParentProvided",
+        setup=(known(NUMBER, PARENT.hash),),
     )
 
 
@@ -241,4 +238,17 @@ def point_15_four_words_that_are_not_the_accumulated_ones() -> Forgery:
         prove_call([words + empty_witness]),
         "BlockNotAccumulated",
         setup=(known(NUMBER, PARENT.hash),),
+    )
+
+
+@forgery
+def point_15_a_header_beyond_the_horizon() -> Forgery:
+    """After it, a state root may stand for another state."""
+    header = MadeUpHeader(tail_of(NUMBER, 1_830_297_600))
+    return Forgery(
+        prove_call([headers(header.told(HeaderFlag.FIELDS, fields(TIMESTAMP)))]),
+        "BeyondHorizon",
+        header_field(NUMBER, TIMESTAMP),
+        answer(1_830_297_600),
+        (known(NUMBER, header.hash),),
     )

@@ -8,7 +8,6 @@ from tests.queries.attacks.forgery_parts import (
     OWNER,
     REFUSED_BY_ROOT,
     TOLD,
-    UNPROVEN,
     Forgery,
     against,
     answer,
@@ -48,6 +47,9 @@ def _crowded() -> tuple[ChosenTrie, tuple[bytes, bytes]]:
 
 def _crowd(told: bytes, slots: tuple[bytes, bytes], error: str) -> Forgery:
     return of_storage(slots, passing(0, 63, told), (slots[0],), error, answer(0))
+
+
+STORAGE_ROOT = 2
 
 
 @forgery
@@ -147,9 +149,11 @@ def point_6_a_branch_told_without_the_key_s_child() -> Forgery:
 
 
 def _without(answered: bytes, accounts: list[bytes], root: bytes, nodes: bytes) -> Forgery:
-    """An honest witness, of which a verifier could forget to answer one key."""
-    shown = witness([*map(asked, accounts)], nodes)
-    return against(root, shown, "", question=field_of(answered), lie=UNPROVEN)
+    """An honest witness, of which a verifier could forget to answer one key: then it would take
+    what its memory holds for the answer.
+    """
+    shown = witness([asked(name, 1 << STORAGE_ROOT) for name in accounts], nodes)
+    return against(root, shown, "", question=field_of(answered, STORAGE_ROOT), lie=answer(0))
 
 
 @forgery

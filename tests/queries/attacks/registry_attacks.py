@@ -62,6 +62,21 @@ def taken(registry: Deployed, calldata: bytes) -> bool:
 # Reads
 
 
+@attack
+def a_proof_verified_beyond_its_end(deploy: Deploy) -> bool:
+    """Its last byte is zero, and so is what stands behind it in the calldata."""
+    registry = deploy("SettableRegistry", encode(["bool", "bool"], [True, True]))
+    header = MadeUpHeader(tail_of(NUMBER, 1_700_000_000))
+    registry.send(call_data("setHash(uint256,bytes32)", NUMBER, header.hash))
+    proof = headers(header.told(HeaderFlag.FIELDS, fields(8)))
+    assert proof.endswith(b"\0")
+    try:
+        registry.ask(call_data("verify(bytes)", proof[:-1]))
+    except TransactionReverted:
+        return False
+    return True
+
+
 def _reads_as_zero(deploy: Deploy, question: bytes) -> bool:
     registry = deploy("SettableRegistry", encode(["bool", "bool"], [True, True]))
     try:

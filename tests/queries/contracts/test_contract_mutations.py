@@ -14,12 +14,13 @@ from tests.local_chain import Deployed
 from tests.queries.attacks.checks import CHECKS, GUARDS, ROWS
 from tests.queries.attacks.forgeries import FORGERIES
 from tests.queries.attacks.header_forgeries import HEADER_FORGERIES
+from tests.queries.attacks.hop_forgeries import HOP_FORGERIES
 from tests.queries.attacks.registry_attacks import ATTACKS, Deploy, got_through
 from tests.queries.attacks.switched_checks import SWITCH, Check, body, occurrences, switched_build
 
 pytestmark = pytest.mark.no_database
 
-ALL_FORGERIES = FORGERIES | HEADER_FORGERIES
+ALL_FORGERIES = FORGERIES | HEADER_FORGERIES | HOP_FORGERIES
 SETTABLE = encode(["bool", "bool"], [True, True])
 
 
@@ -86,7 +87,7 @@ def test_nothing_gets_through_while_every_check_is_on(
 
 
 def _that_get_through(registry: Deployed, deploy: Deploy, contract: str) -> list[str]:
-    common = contract in ("TrieWitness", "CompactHeader", "FactsRegistry")
+    common = contract in ("TrieWitness", "CompactHeader", "ProofReader", "FactsRegistry")
     forgeries: dict[str, Any] = (
         {} if contract.endswith("Registry") and not common else ALL_FORGERIES
     )

@@ -9,11 +9,12 @@ from queries.chain.local_node import LocalNode, TransactionReverted
 from tests.local_chain import Deployed, error_name, undone
 from tests.queries.attacks.forgeries import FORGERIES, Forgery
 from tests.queries.attacks.header_forgeries import HEADER_FORGERIES
+from tests.queries.attacks.hop_forgeries import FROM, HOP_FORGERIES, honest
 
 pytestmark = pytest.mark.no_database
 
-ALL = FORGERIES | HEADER_FORGERIES
-POINTS = range(1, 16)
+ALL = FORGERIES | HEADER_FORGERIES | HOP_FORGERIES
+POINTS = range(1, 17)
 
 
 @pytest.fixture(scope="module")
@@ -44,3 +45,12 @@ def test_it_is_refused_or_the_truth_is_read(
 def test_every_point_of_the_design_is_attacked() -> None:
     for point in POINTS:
         assert [name for name in ALL if name.startswith(f"point_{point}_")], point
+
+
+@pytest.mark.parametrize("back", [1, 5_000, 8_191])
+def test_an_honest_hop_is_believed(registry: Deployed, back: int) -> None:
+    hop = honest(FROM - back)
+    with undone(registry.node):
+        for call in (*hop.setup, hop.calldata):
+            registry.send(call)
+        assert registry.ask(hop.question) == hop.lie

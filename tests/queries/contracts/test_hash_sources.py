@@ -81,7 +81,7 @@ def test_a_hash_is_not_taken_for_another_number(optimism: Deployed) -> None:
 def test_no_l1_block_yet_records_nothing(optimism: Deployed) -> None:
     move_on(optimism.node, NUMBER, bytes(32))
     assert optimism.node.send(optimism.address, RECORD).logs == ()
-    assert refusal(optimism, prove_call([headers()])) == "BlockNotKnown"
+    assert refusal(optimism, prove_call([headers()])) == "NoHeader"
 
 
 # On the word of signers

@@ -91,7 +91,7 @@ def test_a_zero_hash_of_the_history_contract_is_not_known(registry: Deployed) ->
     header = header_at(registry.node, 5)
     registry.node.rpc.ask("anvil_setStorageAt", HISTORY, hex(5), f"0x{0:064x}")
     assert refused(registry, HeaderStep(header, accumulate=True)) == "BlockNotKnown"
-    assert refusal(registry, prove_call([headers()])) == "BlockNotKnown"
+    assert refusal(registry, prove_call([headers()])) == "NoHeader"
 
 
 def test_a_block_still_to_come_is_not_known(registry: Deployed) -> None:
@@ -154,7 +154,7 @@ def test_a_timestamp_needs_two_neighbours(registry: Deployed) -> None:
         assert registry.reads.block_number_at(outside) is None
         steps = HeaderStep(before), HeaderStep(after, timestamps=(outside,))
         assert refused(registry, *steps) == "TimestampOutside"
-    assert refused(registry, HeaderStep(after, timestamps=inside)) == "NoParentShown"
+    assert refused(registry, HeaderStep(after, timestamps=inside)) == "NoParentProvided"
 
 
 def test_what_the_chain_keeps_itself_need_not_be_sent(registry: Deployed) -> None:

@@ -28,15 +28,15 @@ UNTIL_FOUND = 10_000 if IS_LONG else 500
 contradicting = partial(optimism, contradicts_itself=True)
 # A check by where it stands and how its text begins, and the registry that is played without it.
 FOUND_SOON = (
-    ("FactsRegistry", "_proveHeaders", "parent.hash", native),
-    ("FactsRegistry", "_proveHeaders", "_knownHash", native),
+    ("ProofReader", "_readHeaders", "i == 0 ?", native),
+    ("ProofReader", "_readHeaders", "!_isKnown", native),
     ("FactStore", "tryAccountField", "record != 0", native),
     ("AttestedRegistry", "attest", "if (signatures.length", attested),
     ("AttestedRegistry", "attestationDigest", "block.chainid", attested),
     ("AttestedRegistry", "attestationDigest", "sourceChainId", attested),
 )
 FOUND_AT_LENGTH = (
-    ("FactsRegistry", "_proveAccumulated", "accumulated[number]", native),
+    ("ProofReader", "_readAccumulated", "accumulated[number]", native),
     ("TrieWitness", "_other", "if (_part(", native),
     ("OptimismRegistry", "recordHash", "recorded[number]", contradicting),
     ("AttestedRegistry", "attest", "!isSigner", attested),

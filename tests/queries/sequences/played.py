@@ -11,7 +11,8 @@ from queries.chain.local_node import LocalNode
 from queries.chain.solidity import call_data
 from queries.contracts.compiler import run_compiler
 from tests.queries.sequences.calls import Step
-from tests.queries.sequences.questions import Question, answered
+from tests.queries.sequences.questions import YES, Question, answered
+from tests.verified import VERIFY, verified_facts
 
 _SOURCE = Path(__file__).parent.parent / "contracts" / "sources" / "Asker.sol"
 _SETTINGS = {"evmVersion": "cancun", "outputSelection": {"*": {"*": ["evm.bytecode.object"]}}}
@@ -42,7 +43,7 @@ class Played:
         overrides: Mapping[str, object] | None = None,
     ) -> None:
         self.met: Counter[tuple[str, bytes]] = Counter()  # how it ended, and the selector
-        self.facts = self.steps = 0
+        self.facts = self.steps = self.verified = 0
         self.questions = list(questions)
         self._node = node
         self._address = address
@@ -57,12 +58,14 @@ class Played:
         """Play the steps on a fresh registry; refuse what is untrue after any of them."""
         before: dict[int, bytes] = {}
         vouched = dict(self._vouched)
-        for step, (success, answers) in zip(steps, self._play(steps), strict=True):
+        for step, (returned, answers) in zip(steps, self._play(steps), strict=True):
             for chain, block in step.vouches.items():
                 vouched[chain] = max(block, vouched.get(chain, -1))
             if step.to:
                 continue
-            self.met["taken" if success else "refused", step.call[:4]] += 1
+            self.met["refused" if returned is None else "taken", step.call[:4]] += 1
+            if returned and step.call.startswith(VERIFY):
+                self._judge(returned, vouched)
             now = answered(self.questions, answers)
             self._compare(before, now, vouched)
             before = now
@@ -82,12 +85,20 @@ class Played:
             if question.is_try and now.get(place, b"")[32:] != now.get(place + 1, b""):
                 raise UntrueFact(f"{self._told(place, now)}, {self._told(place + 1, now)}")
 
+    def _judge(self, returned: bytes, vouched: Mapping[str, int]) -> None:
+        """What `verify` returned, by the truths of the same facts."""
+        by_call = {question.call: question for question in self.questions}
+        for call, word in verified_facts(returned):
+            self.verified += 1
+            if call not in by_call or not by_call[call].may_be(YES + word, vouched):
+                raise UntrueFact(f"verified: 0x{call.hex()} → {word.hex()}")
+
     def _told(self, place: int, now: Mapping[int, bytes]) -> str:
         answer = now.get(place)
         return f"0x{self.questions[place].call.hex()} → {answer.hex() if answer else 'nothing'}"
 
-    def _play(self, steps: Sequence[Step]) -> list[tuple[bool, bytes]]:
-        """Whether each succeeded and, after a call of the registry, what can be read then."""
+    def _play(self, steps: Sequence[Step]) -> list[tuple[bytes | None, bytes]]:
+        """What each returned, or None where it was refused; and what can be read after it."""
         blocks = [self._block(step) for step in steps]
         blocks[0]["stateOverrides"] = self._overrides
         played = []
@@ -98,7 +109,8 @@ class Played:
                 if each["status"] != "0x1":
                     raise AssertionError(each)
                 (answers,) = decode(["bytes"], bytes.fromhex(each["returnData"][2:]))
-            played.append((done["status"] == "0x1", answers))
+            returned = bytes.fromhex(done["returnData"][2:]) if done["status"] == "0x1" else None
+            played.append((returned, answers))
         return played
 
     def _block(self, step: Step) -> dict[str, object]:

@@ -21,11 +21,12 @@ from tests.queries.sequences.chains import (
 
 # Up to where each chain is vouched for by the registry's source of hashes, by the chain's name.
 Vouched = Mapping[str, int]
-_YES = (1).to_bytes(32, "big")
+YES = (1).to_bytes(32, "big")
 _NOTHING = bytes(32)
 NUMBERS = range(FIRST_NUMBER - 1, FIRST_NUMBER + 7)
 TIMES = range(FIRST_TIME - 2, FIRST_TIME + 54, 3)
 NO_FIELD = (4, 255)
+HORIZON = 1_830_297_600
 
 
 @dataclass(frozen=True)
@@ -82,7 +83,10 @@ def questions_of(
     numbers = {header.number for of in told.values() for header in of} | {*NUMBERS}
     return [
         question for number in sorted(numbers) for question in _of_block(number, stated, told)
-    ] + [question for time in _times(told) for question in _of_time(time, told)]
+    ] + [
+        *(question for time in _times(told) for question in _of_time(time, told)),
+        constant(call_data("HORIZON()"), HORIZON.to_bytes(32, "big"), "any"),
+    ]
 
 
 def _of_block(
@@ -121,7 +125,7 @@ def _of_time(time: int, told: Mapping[str, list[Header]]) -> Iterator[Question]:
     }
     call = call_data("tryBlockNumberAt(uint256)", time)
     words = [(name, after, number.to_bytes(32, "big")) for name, (number, after) in lasts.items()]
-    yield Question(call, tuple(Truth(n, b, _YES + word) for n, b, word in words), is_try=True)
+    yield Question(call, tuple(Truth(n, b, YES + word) for n, b, word in words), is_try=True)
     yield Question(call_data("blockNumberAt(uint256)", time), tuple(Truth(*each) for each in words))
 
 
@@ -134,7 +138,7 @@ def _both(signature: str, words: Mapping[str, bytes], *arguments: object) -> Ite
     """A fact of a block, in both ways of asking."""
     number = next(each for each in arguments if isinstance(each, int))
     tried = f"try{signature[0].upper()}{signature[1:]}"
-    for name, before in ((tried, _YES), (signature, b"")):
+    for name, before in ((tried, YES), (signature, b"")):
         truths = tuple(Truth(chain, number, before + word) for chain, word in words.items())
         yield Question(call_data(name, *arguments), truths, is_try=bool(before))
 

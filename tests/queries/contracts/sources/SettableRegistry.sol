@@ -33,7 +33,8 @@ contract SettableRegistry is FactsRegistry {
         bytes32 blockHash,
         bytes32 stateRoot
     ) external {
-        accumulated[blockNumber] = _leafOf(blockNumber, timestamp, blockHash, stateRoot);
+        accumulated[blockNumber] =
+            keccak256(abi.encode(blockNumber, timestamp, blockHash, stateRoot));
     }
 
     function _knownHash(uint256 blockNumber) internal view override returns (bytes32) {

@@ -1,0 +1,405 @@
+// SPDX-License-Identifier: MIT
+pragma solidity 0.8.37;
+
+import {NumberTooLong, numberAt, uint8At, uint16At, uint64At, wordAt} from "./Calldata.sol";
+import {CompactHeader} from "./CompactHeader.sol";
+import {
+    ANSWERS,
+    ASKED,
+    EXTRAS,
+    FLAGS,
+    HASH,
+    Header,
+    NUMBER,
+    PARENT,
+    PREVIOUS,
+    STATE_ROOT,
+    TIMESTAMP,
+    newHeader
+} from "./Header.sol";
+import {newList, putWord, reserve, wordIn} from "./Memory.sol";
+import {lengthOf, putByte, putHash, putNumber} from "./Rlp.sol";
+import {EMPTY_CODE_HASH, EMPTY_TRIE_ROOT, newFullBranch} from "./TrieNodes.sol";
+import {TrieWitness} from "./TrieWitness.sol";
+
+/// @title Verifies the sections of a proof and leaves what they prove in memory
+/// @notice Nothing is stored here. A section's blocks are returned only after the section was
+/// anchored: to a hash that the registry knows, to an accumulated block, or to a hash that the
+/// section before it proved by a hop.
+abstract contract ProofReader is CompactHeader, TrieWitness {
+    /// @notice The section that ends at `position` has no header.
+    error NoHeader(uint256 position);
+    /// @notice The header's hash is not known for its number, and it is not accumulated.
+    error BlockNotKnown(uint256 blockNumber, bytes32 blockHash);
+    /// @notice The four words given, with the rebuilt state root, are not those accumulated.
+    error BlockNotAccumulated(uint256 blockNumber, bytes32 blockHash, bytes32 stateRoot);
+    /// @notice The time does not lie between the two headers.
+    error TimestampOutside(uint256 timestamp, uint256 from, uint256 to);
+    /// @notice A time needs two neighbouring headers; this is the first one.
+    error NoParentProvided(uint256 blockNumber);
+    /// @notice A hop's witness is for one slot of the history contract and nothing else.
+    error HopMalformed(uint256 blockNumber);
+    /// @notice The history contract holds no hash in this slot at this block.
+    error HopToNothing(uint256 blockNumber, uint256 slot);
+    /// @notice The byte at `position` of the calldata begins no section.
+    error UnknownSection(uint256 kind, uint256 position);
+    /// @notice The last section ends at `read`, the proof at `length`.
+    error CalldataLength(uint256 read, uint256 length);
+
+    // Sections of a proof
+    uint256 private constant ACCUMULATED_BLOCK = 1;
+    uint256 private constant HEADERS = 2;
+    uint256 private constant ACCUMULATED_HOP = 3;
+
+    /// @dev EIP-2935: after each block, slot n % RING holds the hash of block n, for the RING
+    /// blocks before it.
+    address private constant HISTORY = 0x0000F90827F1C53a10cb7A02335B175320002935;
+    uint256 private constant RING = 8191;
+
+    // Of an account in `answers`: nonce, balance, storage root, code hash; then its slots' values.
+    uint256 internal constant ACCOUNT_WORDS = 4;
+
+    /// @dev A hash that a section has proven; the next section may end with its header.
+    struct Hop {
+        uint256 number;
+        bytes32 hash;
+    }
+
+    /// @notice Block number → keccak256(number, timestamp, hash, state root), or zero.
+    mapping(uint256 blockNumber => bytes32) public accumulated;
+
+    /// @dev Whether the registry knows this hash, other than by a hop or an accumulated block.
+    function _isKnown(uint256 number, bytes32 hash) internal view virtual returns (bool) {
+        return _knownHash(number) == hash;
+    }
+
+    /// @dev Reads the section at `cursor`. `last` and the first value returned: the last of the list
+    /// of headers that prove something, or zero.
+    function _readSection(uint256 cursor, Hop memory hop, Header last)
+        internal
+        view
+        returns (Header, uint256)
+    {
+        unchecked {
+            uint256 kind = uint8At(cursor);
+            if (kind == HEADERS) return _readHeaders(cursor + 1, hop, last);
+            if (kind == ACCUMULATED_BLOCK) return _readAccumulated(cursor + 1, hop, last, WITNESS);
+            if (kind == ACCUMULATED_HOP) {
+                return _readAccumulated(cursor + 1, hop, last, WITNESS | HOP);
+            }
+            revert UnknownSection(kind, cursor);
+        }
+    }
+
+    function _readAccumulated(uint256 cursor, Hop memory hop, Header last, uint256 flags)
+        private
+        view
+        returns (Header, uint256)
+    {
+        unchecked {
+            Header header = newHeader(flags);
+            uint256 number = uint64At(cursor);
+            header.set(NUMBER, number);
+            header.set(TIMESTAMP, uint64At(cursor + 8));
+            header.set(HASH, uint256(wordAt(cursor + 16)));
+            cursor = _readWitness(cursor + 48, header);
+            if (accumulated[number] != header.leaf()) {
+                revert BlockNotAccumulated(
+                    number, bytes32(header.get(HASH)), bytes32(header.get(STATE_ROOT))
+                );
+            }
+            if (flags & HOP != 0) {
+                (hop.number, hop.hash) = _hopOf(header);
+                return (last, cursor);
+            }
+            header.set(PREVIOUS, Header.unwrap(last));
+            return (header, cursor);
+        }
+    }
+
+    function _readHeaders(uint256 cursor, Hop memory hop, Header last)
+        private
+        view
+        returns (Header, uint256)
+    {
+        unchecked {
+            uint256 count = uint16At(cursor);
+            if (count == 0) revert NoHeader(cursor);
+            cursor += 2;
+            uint256 hopNumber = 0;
+            bytes32 hopHash = 0;
+            Header header = Header.wrap(0);
+            for (uint256 i = 0; i < count; ++i) {
+                uint256 flags = uint8At(cursor);
+                Header parent = header;
+                bytes32 parentHash = i == 0 ? bytes32(0) : bytes32(parent.get(HASH));
+                (header, cursor) = _readHeader(cursor + 1, flags, parentHash);
+                if (flags & WITNESS != 0) cursor = _readWitness(cursor, header);
+                _seal(header);
+                if (flags & (WITNESS | HOP) == WITNESS | HOP) {
+                    (hopNumber, hopHash) = _hopOf(header);
+                }
+                if (flags & (ACCUMULATE | WITNESS | FIELDS | TIMESTAMPS) != 0) {
+                    header.set(EXTRAS, cursor);
+                    header.set(PREVIOUS, Header.unwrap(last));
+                    last = header;
+                    if (flags & FIELDS != 0) cursor += 4;
+                    if (flags & TIMESTAMPS != 0) {
+                        if (i == 0) revert NoParentProvided(header.get(NUMBER));
+                        cursor = _checkTimestamps(parent, header);
+                    }
+                }
+            }
+            uint256 number = header.get(NUMBER);
+            bytes32 hash = bytes32(header.get(HASH));
+            if (
+                !(hop.number == number && hop.hash == hash)
+                    && accumulated[number] != header.leaf() && !_isKnown(number, hash)
+            ) revert BlockNotKnown(number, hash);
+            (hop.number, hop.hash) = (hopNumber, hopHash);
+            return (last, cursor);
+        }
+    }
+
+    /// @dev Returns where they end.
+    function _checkTimestamps(Header parent, Header header) private pure returns (uint256) {
+        unchecked {
+            header.set(PARENT, parent.get(NUMBER));
+            (uint256 from, uint256 until) = (parent.get(TIMESTAMP), header.get(TIMESTAMP));
+            (uint256 cursor, uint256 end) = _timestamps(header);
+            for (; cursor < end; cursor += 8) {
+                uint256 timestamp = uint64At(cursor);
+                if (timestamp < from || timestamp >= until) {
+                    revert TimestampOutside(timestamp, from, until);
+                }
+            }
+            return end;
+        }
+    }
+
+    /// @dev The block whose hash the witness of a hop proves. Its slot holds the hash of one of the
+    /// RING blocks before `header`; a header with this number and hash is that block's.
+    function _hopOf(Header header) private view returns (uint256 number, bytes32 hash) {
+        unchecked {
+            number = header.get(NUMBER) - 1;
+            uint256 entry = header.get(ASKED);
+            uint256 cursor = entry + _nameLength(); // a mask, the count of slots, the slot
+            uint256 slot = uint256(wordAt(cursor + 3));
+            if (
+                uint16At(entry - 2) != 1 || address(bytes20(wordAt(entry))) != HISTORY
+                    || uint16At(cursor + 1) != 1 || slot >= RING
+            ) revert HopMalformed(number + 1);
+            hash = bytes32(wordIn(header.get(ANSWERS) + 32 * ACCOUNT_WORDS));
+            if (hash == 0) revert HopToNothing(number + 1, slot);
+            number -= (number % RING + RING - slot) % RING;
+        }
+    }
+
+    /// @dev Whether it has a witness of facts, not of a hop.
+    function _hasWitness(Header header) internal pure returns (bool) {
+        return header.get(FLAGS) & (WITNESS | HOP) == WITNESS;
+    }
+
+    /// @dev With FIELDS: which of the header's fields are asked for.
+    function _fieldMask(Header header) internal pure returns (uint256) {
+        return uint256(wordAt(header.get(EXTRAS))) >> 224;
+    }
+
+    /// @dev With TIMESTAMPS: where in the calldata they begin and end.
+    function _timestamps(Header header) internal pure returns (uint256 cursor, uint256 end) {
+        unchecked {
+            cursor = header.get(EXTRAS) + (header.get(FLAGS) & FIELDS != 0 ? 4 : 0);
+            end = cursor + 1 + 8 * uint8At(cursor);
+            ++cursor;
+        }
+    }
+
+    // Accounts and slots
+
+    /// @dev Rebuilds the state root of `header` from the witness at `cursor`, and notes what that
+    /// proves. The root that comes out is the caller's to compare.
+    function _readWitness(uint256 cursor, Header header) private view returns (uint256) {
+        unchecked {
+            uint256 count = uint16At(cursor);
+            cursor += 2;
+            header.set(ASKED, cursor);
+            Walk memory walk;
+            (walk.keys, walk.entries) = (newList(count), reserve(32 * count));
+            uint256 words = 0; // before the answer to account i
+            for (uint256 i = 0; i < count; ++i) {
+                _enter(walk.keys, i, _accountTrieKey(cursor));
+                putWord(walk.entries + 32 * i, words << 128 | cursor);
+                cursor += _nameLength();
+                uint256 slots = uint16At(cursor + 1);
+                words += ACCOUNT_WORDS + slots;
+                cursor += 3 + 32 * slots;
+            }
+            walk.answers = reserve(32 * words);
+            header.set(ANSWERS, walk.answers);
+            walk.cursor = cursor;
+            walk.fullBranch = newFullBranch();
+            header.set(STATE_ROOT, uint256(_root(walk)));
+            return walk.cursor;
+        }
+    }
+
+    /// @dev Follows the slots listed at `asked` through the account's storage trie.
+    function _readStorage(Walk memory state, uint256 asked, uint256 count, uint256 answers)
+        private
+        view
+        returns (bytes32 storageRoot)
+    {
+        unchecked {
+            Walk memory walk;
+            walk.inStorage = true;
+            walk.answers = answers;
+            walk.level = state.level;
+            walk.keys = newList(count);
+            for (uint256 i = 0; i < count; ++i) {
+                _enter(walk.keys, i, _slotTrieKey(wordAt(asked + 32 * i)));
+            }
+            walk.cursor = state.cursor;
+            walk.fullBranch = state.fullBranch;
+            storageRoot = _root(walk);
+            state.cursor = walk.cursor;
+        }
+    }
+
+    function _enter(uint256[] memory keys, uint256 index, uint256 key) private pure {
+        unchecked {
+            if (index > 0 && key <= keys[index - 1]) revert KeysNotAscending(index);
+            keys[index] = key;
+        }
+    }
+
+    function _leafValue(Walk memory walk, uint256 index, uint256 target)
+        internal
+        view
+        override
+        returns (uint256)
+    {
+        return walk.inStorage
+            ? _slotValue(walk, index, target)
+            : _accountValue(walk, index, target);
+    }
+
+    function _slotValue(Walk memory walk, uint256 index, uint256 target)
+        private
+        pure
+        returns (uint256)
+    {
+        unchecked {
+            uint256 length = uint8At(walk.cursor);
+            uint256 value = numberAt(walk.cursor + 1, length);
+            walk.cursor += 1 + length;
+            putWord(walk.answers + 32 * index, value);
+            // The trie holds the RLP of the number, and a leaf that as a string. No chain has a leaf
+            // of zero, but a development node keeps one where a slot was set back to it.
+            if (value == 0) target = putByte(target, 0x81);
+            else if (value >= 0x80) target = putByte(target, 0x81 + lengthOf(value));
+            return putNumber(target, value);
+        }
+    }
+
+    function _accountValue(Walk memory walk, uint256 index, uint256 target)
+        private
+        view
+        returns (uint256 end)
+    {
+        unchecked {
+            (uint256 slots, uint256 slotsAt, uint256 answer) = _asked(walk, index);
+            uint256 cursor = walk.cursor;
+            uint256 form = uint8At(cursor);
+            uint256 balance = numberAt(cursor + 2, form & 0x3f);
+            cursor += 2 + (form & 0x3f);
+            uint256 length = uint8At(walk.cursor + 1);
+            if (length > 8) revert NumberTooLong(cursor, length);
+            uint256 nonce = numberAt(cursor, length);
+            walk.cursor = cursor + length;
+
+            bytes32 storageRoot = EMPTY_TRIE_ROOT;
+            if (slots > 0) {
+                storageRoot =
+                    _readStorage(walk, slotsAt, slots, answer + 32 * ACCOUNT_WORDS);
+            } else if (form & 0x40 != 0) {
+                storageRoot = wordAt(walk.cursor);
+                walk.cursor += 32;
+            }
+            bytes32 codeHash = EMPTY_CODE_HASH;
+            if (form & 0x80 != 0) {
+                codeHash = wordAt(walk.cursor);
+                walk.cursor += 32;
+            }
+            _putAccount(answer, nonce, balance, storageRoot, codeHash);
+
+            // Two hashes and two numbers: a list of 68 to 108 bytes, so both heads have two bytes.
+            end = putNumber(putNumber(target + 4, nonce), balance);
+            end = putHash(putHash(end, storageRoot), codeHash);
+            putByte(putByte(target, 0xb8), end - target - 2);
+            putByte(putByte(target + 2, 0xf8), end - target - 4);
+        }
+    }
+
+    function _absent(Walk memory walk, uint256 index) internal view override {
+        unchecked {
+            if (walk.inStorage) {
+                putWord(walk.answers + 32 * index, 0);
+                return;
+            }
+            (uint256 slots,, uint256 answer) = _asked(walk, index);
+            _putAccount(answer, 0, 0, EMPTY_TRIE_ROOT, EMPTY_CODE_HASH);
+            for (uint256 i = 0; i < slots; ++i) {
+                putWord(answer + 32 * (ACCOUNT_WORDS + i), 0);
+            }
+        }
+    }
+
+    /// @dev The slots that the witness asks for of account `index`, and where its answer goes.
+    function _asked(Walk memory walk, uint256 index)
+        private
+        view
+        returns (uint256 slots, uint256 slotsAt, uint256 answer)
+    {
+        unchecked {
+            uint256 entry = wordIn(walk.entries + 32 * index);
+            uint256 cursor = (entry & type(uint128).max) + _nameLength();
+            return (uint16At(cursor + 1), cursor + 3, walk.answers + 32 * (entry >> 128));
+        }
+    }
+
+    function _putAccount(
+        uint256 answer,
+        uint256 nonce,
+        uint256 balance,
+        bytes32 storageRoot,
+        bytes32 codeHash
+    ) private pure {
+        unchecked {
+            putWord(answer, nonce);
+            putWord(answer + 32, balance);
+            putWord(answer + 64, uint256(storageRoot));
+            putWord(answer + 96, uint256(codeHash));
+        }
+    }
+
+    /// @dev The key in the state trie of the account named at `cursor`.
+    function _accountTrieKey(uint256 cursor) internal view virtual returns (uint256 key) {
+        assembly ("memory-safe") {
+            mstore(0, calldataload(cursor))
+            key := keccak256(0, 20)
+        }
+    }
+
+    /// @dev How many bytes name an account.
+    function _nameLength() internal view virtual returns (uint256) {
+        return 20;
+    }
+
+    /// @dev The key of a slot in a storage trie.
+    function _slotTrieKey(bytes32 slot) internal view virtual returns (uint256 key) {
+        assembly ("memory-safe") {
+            mstore(0, slot)
+            key := keccak256(0, 32)
+        }
+    }
+}

@@ -1,0 +1,32 @@
+"""What a registry's `verify` returns, as the calls that would read the same facts."""
+
+from collections.abc import Iterator
+
+from eth_abi.abi import decode
+
+from queries.chain.solidity import call_data, selector
+
+VERIFY = selector("verify(bytes)")
+_FACTS = (
+    "((address,uint256,uint64,uint256,bytes32,bytes32)[],(address,uint256,bytes32,bytes32)[],"
+    "(uint256,uint8,bytes32)[],(uint256,uint256)[])"
+)
+
+
+def verified_facts(returned: bytes) -> Iterator[tuple[bytes, bytes]]:
+    """Each fact's `try…` call and its word."""
+    ((accounts, slots, fields, times),) = decode([_FACTS], returned)
+    for account, block, nonce, balance, *hashes in accounts:
+        for field, word in enumerate((_word(nonce), _word(balance), *hashes)):
+            yield call_data("tryAccountField(address,uint256,uint8)", account, block, field), word
+    for account, block, slot, value in slots:
+        signature = "tryAccountStorageSlotValues(address,uint256,bytes32)"
+        yield call_data(signature, account, block, slot), value
+    for block, field, value in fields:
+        yield call_data("tryHeaderField(uint256,uint8)", block, field), value
+    for second, block in times:
+        yield call_data("tryBlockNumberAt(uint256)", second), _word(block)
+
+
+def _word(number: int) -> bytes:
+    return number.to_bytes(32, "big")
