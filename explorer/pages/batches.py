@@ -18,8 +18,8 @@ from django.views.decorators.http import require_safe
 
 from accounts.errors import Refusal, answer_of
 from accounts.sessions import account_of
-from explorer.links import GREATEST, PageLinks
-from explorer.pages.lists import cursor_of, ways
+from explorer.links import PageLinks
+from explorer.pages.lists import chain_asked, cursor_of, ways
 from queries.reading import batches as stored
 from queries.reading import progress
 from queries.reading.batches import is_batch_id, is_own
@@ -243,7 +243,7 @@ LISTED = 50  # batches, on one page of their list
 @never_cache
 def batches(request: HttpRequest, links: PageLinks) -> HttpResponse:
     status = request.GET.get("status", "")
-    destination = _chain(request.GET.get("to", ""))
+    destination = chain_asked(request, "to")
     if status not in {"", *stored.STATUSES}:
         raise Http404
     cursor = cursor_of(request, lambda text: (text,) if is_batch_id(text) else None)
@@ -262,15 +262,6 @@ def batches(request: HttpRequest, links: PageLinks) -> HttpResponse:
             "filtered": bool(status) or destination is not None,
         },
     )
-
-
-def _chain(text: str) -> int | None:
-    """Empty: all of them."""
-    if not text:
-        return None
-    if not re.fullmatch("[0-9]{1,19}", text) or int(text) > GREATEST:
-        raise Http404
-    return int(text)
 
 
 @require_safe

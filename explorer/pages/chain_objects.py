@@ -1,7 +1,5 @@
 """The pages of what is on a chain: blocks, accounts, transactions of ours, registries, routes."""
 
-import re
-
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
@@ -9,8 +7,8 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
 from explorer.charts import balance_chart
-from explorer.links import GREATEST, PageLinks
-from explorer.pages.lists import cursor_of, numbers, ways
+from explorer.links import PageLinks
+from explorer.pages.lists import chain_asked, cursor_of, numbers, ways
 from queries.reading import chain_objects as reading
 from queries.reading.figures import heads_of
 from queries.reading.searches import checksummed
@@ -78,21 +76,12 @@ def chain_of(request: HttpRequest, shown: reading.AccountView) -> int | None:
     """The one that is named, or where it was asked for last, if anything is proven there or
     nowhere. None: nobody asked for it.
     """
-    chain = _chain(request)
+    chain = chain_asked(request, "chain")
     if chain is not None:
         return chain
     if shown.newest in shown.chains or not shown.chains:
         return shown.newest
     return shown.chains[0]
-
-
-def _chain(request: HttpRequest) -> int | None:
-    text = request.GET.get("chain", "")
-    if not text:
-        return None
-    if not re.fullmatch("[0-9]{1,19}", text) or int(text) > GREATEST:
-        raise Http404
-    return int(text)
 
 
 @require_safe

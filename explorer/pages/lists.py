@@ -1,11 +1,13 @@
-"""The pages of a list: which one is asked for, and the ways to those beside it."""
+"""The pages of a list: which one is asked for, of which chain, and the ways to those beside it."""
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 from django.http import Http404, HttpRequest
 
+from explorer.links import GREATEST
 from queries.reading.slices import Cursor, Slice, numbers_of
 
 # Which side of a row the page lies on, as its address says it.
@@ -31,6 +33,16 @@ def cursor_of(request: HttpRequest, read: Callable[[str], Key | None]) -> Cursor
                 raise Http404
             return Cursor(key, towards_newer=side == AFTER)
     return None
+
+
+def chain_asked(request: HttpRequest, parameter: str) -> int | None:
+    """None: all chains."""
+    text = request.GET.get(parameter, "")
+    if not text:
+        return None
+    if not re.fullmatch("[0-9]{1,19}", text) or int(text) > GREATEST:
+        raise Http404
+    return int(text)
 
 
 def numbers(count: int) -> Callable[[str], Key | None]:

@@ -64,7 +64,7 @@ def terms_of(typed: str, chains: Mapping[str, int]) -> Terms:
     text = typed.strip()
     if not text or len(text) > LONGEST:
         return Terms(text[:LONGEST])
-    meant = _of_an_address_of_the_web(text)
+    meant = " ".join(_of_an_address_of_the_web(text).split())
     lower = meant.lower()
     batch = meant.upper().translate(_LOOKALIKES)
     hashed, address = _HASH.fullmatch(lower), _ADDRESS.fullmatch(lower)

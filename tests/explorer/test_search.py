@@ -53,7 +53,7 @@ def test_everything_is_found_as_it_is_written_or_pasted() -> None:
             f"https://tacitus.example{BLOCK_PAGE}",
         ],
         f"/explorer/registry/{OPTIMISM}/{REGISTRY}": [REGISTRY],
-        f"/explorer/routes#chain-{OPTIMISM}": ["op mainnet"],
+        f"/explorer/routes#chain-{OPTIMISM}": ["op mainnet", "OP  Mainnet"],
     }
     for sent in HASHES:
         place = f"/explorer/transaction/{SEPOLIA}/{sent}"
