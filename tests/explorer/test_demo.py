@@ -158,8 +158,8 @@ def test_the_guides_contract_counts_what_was_proven_and_nothing_else(
     output = run_compiler({CONTRACT.name: CONTRACT.read_text()}, SETTINGS)
     code = output["contracts"][CONTRACT.name]["SnapshotVote"]["evm"]["bytecode"]["object"]
     knows = encode(
-        ["address", "address", "uint256", "uint256"],
-        [attested["address"], token, block, TOKEN_BALANCES],
+        ["address", "address", "uint256", "uint256", "uint256"],
+        [attested["address"], token, block, TOKEN_BALANCES, 2**256 - 1],
     )
     vote = node.deploy(bytes.fromhex(code), knows)
     for voter in (holder, STRANGER):

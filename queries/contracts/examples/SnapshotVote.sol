@@ -14,22 +14,33 @@ contract SnapshotVote {
     address public immutable token;
     uint256 public immutable snapshotBlock;
     uint256 public immutable balancesSlot; // where the token keeps its balances
+    uint256 public immutable balanceMask; // which bits of the slot are the balance
 
     mapping(address voter => bool) public hasVoted;
     mapping(bool yes => uint256) public votes;
 
-    constructor(IFactsRegistry registry_, address token_, uint256 block_, uint256 slot_) {
+    constructor(
+        IFactsRegistry registry_,
+        address token_,
+        uint256 block_,
+        uint256 slot_,
+        uint256 mask_
+    ) {
         registry = registry_;
         token = token_;
         snapshotBlock = block_;
         balancesSlot = slot_;
+        balanceMask = mask_;
     }
 
     function vote(bool yes) external {
+        // A contract's address may be somebody else's on the token's chain; a key's is not.
+        require(msg.sender == tx.origin, "a contract cannot vote");
         require(!hasVoted[msg.sender], "voted already");
         hasVoted[msg.sender] = true;
         bytes32 slot = keccak256(abi.encode(msg.sender, balancesSlot));
         // Reverts while nothing is proven: a missing proof is never counted as no tokens.
-        votes[yes] += uint256(registry.accountStorageSlotValues(token, snapshotBlock, slot));
+        uint256 word = uint256(registry.accountStorageSlotValues(token, snapshotBlock, slot));
+        votes[yes] += word & balanceMask;
     }
 }

@@ -1,0 +1,78 @@
+"""Hops to earlier blocks, on proofs as deep as mainnet's: what they cost and how far they reach."""
+
+import pytest
+
+from queries.chain.local_node import LocalNode
+from queries.chain.solidity import call_data
+from queries.proving.registry_calls import (
+    HISTORY_RING,
+    HeaderStep,
+    accumulated_section,
+    headers_section,
+    leaf_of,
+    prove_call,
+)
+from tests.local_chain import Deployed
+from tests.queries.contracts.deep_blocks import DeepBlock, chain_of_hops
+
+pytestmark = pytest.mark.no_database
+
+FROM_ACCUMULATED, FROM_KNOWN = 245_000, 262_000  # gas, including the accumulation of the target
+LARGEST_TRANSACTION = 128 * 1024
+MONTH = 27  # hops of 8,191 blocks of 12 seconds
+
+
+@pytest.fixture
+def registry(shared_node: LocalNode) -> Deployed:
+    return Deployed(shared_node, "SettableRegistry", bytes(64))
+
+
+def test_a_hop_from_an_accumulated_block(registry: Deployed) -> None:
+    newest, target = chain_of_hops(1)
+    _accumulate(registry, newest)
+    gas = registry.send(prove_call([_hop(newest), _arrival(target)]))
+    assert gas <= FROM_ACCUMULATED
+    assert registry.reads.accumulated(target.header.number) == leaf_of(target.header)
+
+
+def test_a_hop_from_a_known_block_and_its_header(registry: Deployed) -> None:
+    newest, target = chain_of_hops(1)
+    registry.send(call_data("setHash(uint256,bytes32)", newest.header.number, newest.header.hash))
+    gas = registry.send(prove_call([headers_section([_step(newest)]), _arrival(target)]))
+    assert gas <= FROM_KNOWN
+    assert registry.reads.accumulated(target.header.number) == leaf_of(target.header)
+
+
+def test_a_month_in_two_transactions(registry: Deployed) -> None:
+    """The first ends at a block that is accumulated, from which the second goes on."""
+    blocks = chain_of_hops(MONTH)
+    _accumulate(registry, blocks[0])
+    middle = MONTH // 2
+    for start, end in ((0, middle), (middle, MONTH)):
+        between = [headers_section([_step(each)]) for each in blocks[start + 1 : end]]
+        call = prove_call([_hop(blocks[start]), *between, _arrival(blocks[end])])
+        assert len(call) < LARGEST_TRANSACTION - 1024  # what signs and pays is in there as well
+        registry.send(call)
+    last = blocks[-1].header
+    assert last.number == blocks[0].header.number - MONTH * HISTORY_RING
+    assert registry.reads.accumulated(last.number) == leaf_of(last)
+
+
+def _accumulate(registry: Deployed, block: DeepBlock) -> None:
+    header = block.header
+    words = (header.number, header.timestamp, header.hash, header.state_root)
+    registry.send(call_data("setAccumulated(uint256,uint256,bytes32,bytes32)", *words))
+
+
+def _hop(block: DeepBlock) -> bytes:
+    header = block.header
+    words = (header.number, header.timestamp, header.hash)
+    return accumulated_section(*words, block.witness(), is_hop=True)
+
+
+def _step(block: DeepBlock) -> HeaderStep:
+    return HeaderStep(block.header, block.witness(), is_hop=True)
+
+
+def _arrival(block: DeepBlock) -> bytes:
+    return headers_section([HeaderStep(block.header, accumulate=True)])

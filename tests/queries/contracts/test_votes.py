@@ -1,0 +1,117 @@
+"""The example contracts: two votes on what an account held at a past block."""
+
+from pathlib import Path
+
+import pytest
+from eth_abi.abi import encode
+
+from queries.chain.local_node import LocalNode, TransactionReverted
+from queries.chain.solidity import call_data
+from queries.contracts import compiler
+from queries.proving.registry_calls import HeaderStep, headers_section, prove_call
+from queries.proving.storage_positions import Position, address_key
+from queries.proving.witnesses import AccountField
+from tests.bench.gas.trials import floor_gas
+from tests.builds import compiled
+from tests.local_chain import ETHER, Deployed
+from tests.queries.contracts.deep_blocks import NEWEST, DeepBlock, block
+
+pytestmark = pytest.mark.no_database
+
+EXAMPLES = Path(compiler.__file__).parent / "examples"
+SELECTION = {"outputSelection": {"*": {"*": ["evm.bytecode.object"]}}}
+SETTINGS = {**compiler.SETTINGS, **SELECTION}
+TOKEN, BALANCES = bytes([0x70]) * 20, 9
+BLOCKED = 2**255  # as USDC marks an account, in the slot of its balance
+YES = True
+VOTING_CONTRACT = """
+pragma solidity 0.8.37;
+interface Vote { function vote(bool yes) external; }
+contract Voter { function vote(Vote on) external { on.vote(true); } }
+"""
+
+
+@pytest.fixture
+def registry(shared_node: LocalNode) -> Deployed:
+    return Deployed(shared_node, "SettableRegistry", bytes(64))
+
+
+def test_a_vote_that_proves_what_it_counts_in_its_own_transaction(registry: Deployed) -> None:
+    """It costs what its calldata costs, to 1 %, and stores nothing in the registry."""
+    voter = bytes.fromhex(registry.node.payer[2:])
+    vote, proof = _proof_vote(registry, voter)
+    call = call_data("vote(bool,bytes)", YES, proof)
+    assert vote.send(call) <= 1.01 * floor_gas(call)
+    assert _counted(vote) == ETHER
+    assert registry.reads.account_field(voter, NEWEST, AccountField.BALANCE) is None
+    with pytest.raises(TransactionReverted):
+        vote.send(call)  # voted already
+
+
+def test_a_vote_with_another_account_s_proof_is_refused(registry: Deployed) -> None:
+    vote, proof = _proof_vote(registry, bytes([0x71]) * 20)
+    with pytest.raises(TransactionReverted) as refused:
+        vote.send(call_data("vote(bool,bytes)", YES, proof))
+    assert b"prove your own account" in refused.value.data
+
+
+def test_a_vote_with_a_changed_proof_is_refused(registry: Deployed) -> None:
+    vote, proof = _proof_vote(registry, bytes.fromhex(registry.node.payer[2:]))
+    with pytest.raises(TransactionReverted):
+        vote.send(call_data("vote(bool,bytes)", YES, proof[:-1] + bytes((proof[-1] ^ 1,))))
+
+
+def test_what_a_slot_holds_beside_the_balance_does_not_count(registry: Deployed) -> None:
+    vote = _snapshot_vote(registry, registry.node.payer, BLOCKED + 7)
+    vote.send(call_data("vote(bool)", YES))
+    assert _counted(vote) == 7
+
+
+def test_a_contract_has_no_vote(registry: Deployed) -> None:
+    """On the token's chain, its address may be somebody else's."""
+    voter = Deployed(registry.node, "Voter", bytecode=_bytecode("Voter", VOTING_CONTRACT))
+    vote = _snapshot_vote(registry, voter.address, 7)
+    with pytest.raises(TransactionReverted) as refused:
+        voter.send(call_data("vote(address)", vote.address))
+    assert b"a contract cannot vote" in refused.value.data
+    assert _counted(vote) == 0
+
+
+def _proof_vote(registry: Deployed, holder: bytes) -> tuple[Deployed, bytes]:
+    shown = block(NEWEST, 0, 1, holder)
+    _know(registry, shown)
+    step = HeaderStep(shown.header, shown.witness(frozenset({AccountField.BALANCE})))
+    arguments = encode(["address", "uint256"], [registry.address, NEWEST])
+    proof = prove_call([headers_section([step])])[4:]
+    return _example(registry.node, "ProofVote", arguments), proof
+
+
+def _snapshot_vote(registry: Deployed, voter: str, value: int) -> Deployed:
+    """The voter's slot of the token is proven to hold the value."""
+    slot = Position(BALANCES).mapping(address_key(bytes.fromhex(voter[2:]))).slot
+    shown = block(NEWEST, slot, value, TOKEN)
+    _know(registry, shown)
+    registry.send(prove_call([headers_section([HeaderStep(shown.header, shown.witness())])]))
+    arguments = encode(
+        ["address", "address", "uint256", "uint256", "uint256"],
+        [registry.address, TOKEN, NEWEST, BALANCES, BLOCKED - 1],
+    )
+    return _example(registry.node, "SnapshotVote", arguments)
+
+
+def _know(registry: Deployed, shown: DeepBlock) -> None:
+    registry.send(call_data("setHash(uint256,bytes32)", NEWEST, shown.header.hash))
+
+
+def _example(node: LocalNode, name: str, arguments: bytes) -> Deployed:
+    source = (EXAMPLES / f"{name}.sol").read_text()
+    return Deployed(node, name, arguments, _bytecode(name, source))
+
+
+def _bytecode(name: str, source: str) -> bytes:
+    output = compiled({name: source}, SETTINGS)
+    return bytes.fromhex(output["contracts"][name][name]["evm"]["bytecode"]["object"])
+
+
+def _counted(vote: Deployed) -> int:
+    return int.from_bytes(vote.ask(call_data("votes(bool)", YES)), "big")
