@@ -165,7 +165,7 @@ class ApiKeyAdmin(KeptByItself):
 
 SHOWN = ("address", "chain_id", "username", "last_login", "created")
 
-admin.site.unregister(Group)  # an operator may do everything here, and nobody else anything
+admin.site.unregister(Group)  # only operators come here, and they may do everything
 admin.site.register(ApiKey, ApiKeyAdmin)
 
 

@@ -44,7 +44,7 @@ View = Callable[Concatenate[HttpRequest, ApiKey, Rest], HttpResponseBase]
 
 
 def with_api_key(view: View[Rest]) -> Callable[..., HttpResponseBase]:
-    """Hands the view the key that the request shows; its answer tells what is left."""
+    """Hands the view the key that the request shows; its answer says how many requests are left."""
 
     @functools.wraps(view)
     def checked(request: HttpRequest, *args: Rest.args, **kwargs: Rest.kwargs) -> HttpResponseBase:
@@ -150,7 +150,7 @@ def _too_many(spent: Spent) -> Refusal:
 
 
 def _unavailable() -> Refusal:
-    # Nobody is let in unseen.
+    # Without the count, no request is let in.
     return Refusal(
         UNAVAILABLE,
         "The service cannot look up API keys at the moment. Try again in a few seconds.",

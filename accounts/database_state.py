@@ -26,17 +26,17 @@ def await_database(say: Callable[[str], object]) -> None:
     """For what runs until it is ended: the server may be starting as well, or be restarted just
     now, and whoever is at work already outlives that. A file will not come by itself.
     """
-    until, told = time.monotonic() + PATIENCE, False
+    until, has_warned = time.monotonic() + PATIENCE, False
     while True:
         try:
             refuse_unmigrated()
         except (OperationalError, InterfaceError) as fault:
             if connection.vendor == "sqlite" or time.monotonic() > until:
                 raise
-            if not told:
+            if not has_warned:
                 why = " ".join(str(fault).split())
                 say(f"The database cannot be used: {why}. Trying for {PATIENCE} seconds.")
-            told = True
+            has_warned = True
             close_old_connections()
             time.sleep(PAUSE)
         else:

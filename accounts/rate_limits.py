@@ -84,20 +84,20 @@ class Spent:
 
     @property
     def headers(self) -> Mapping[str, str]:
-        told = {
+        headers = {
             "RateLimit-Limit": str(self.most),
             "RateLimit-Remaining": str(self.remaining),
             "RateLimit-Reset": str(self.seconds_left),
         }
-        return told if self.allowed else told | {"Retry-After": str(self.seconds_left)}
+        return headers if self.allowed else headers | {"Retry-After": str(self.seconds_left)}
 
 
 def spend(subject: str, most: int, seconds: int, weight: int = 1) -> Spent:
     """Use one of the `most` that `subject` has in a window, or so many, if they are left."""
-    told: dict[str, str | int] = {"subject": subject, "most": most, "seconds": seconds}
-    told["weight"] = weight
+    parameters: dict[str, str | int] = {"subject": subject, "most": most, "seconds": seconds}
+    parameters["weight"] = weight
     with waiting_briefly(), connection.cursor() as cursor:
-        cursor.execute(SPEND.format(clock=CLOCK[connection.vendor]), told)
+        cursor.execute(SPEND.format(clock=CLOCK[connection.vendor]), parameters)
         row = cursor.fetchone()
     if row is None:
         return Spent(allowed=False, most=most, remaining=0, seconds_left=_left(subject, seconds))
@@ -164,8 +164,8 @@ Address = IPv4Address | IPv6Address
 
 def client_network(request: HttpRequest) -> str:
     """The client's IPv4 address or IPv6 network, and `unknown` where none can be read."""
-    told = str(request.META.get("REMOTE_ADDR", ""))
-    address = _forwarded_for(request) or _read(told)
+    peer = str(request.META.get("REMOTE_ADDR", ""))
+    address = _forwarded_for(request) or _read(peer)
     if address is None:
         return "unknown"
     if isinstance(address, IPv6Address):

@@ -1,6 +1,6 @@
 """Signed-in browsers: kept so that their owner can see and end each, and a thief cannot use them.
 
-The database holds a digest of the key in a browser's cookie, so whoever reads it cannot sign in
+The database holds a digest of the key in a browser's cookie, so a reader of it cannot sign in
 with what he finds.
 """
 

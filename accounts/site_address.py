@@ -8,7 +8,7 @@ from django.http import HttpRequest
 def site_address(request: HttpRequest) -> str:
     """The one that the operator set; in development, without one, where the request came to.
 
-    The port that is guessed there is not the one that a demo was told to take.
+    The port guessed there is not the one that a demo was given.
     """
     if not settings.SITE_URL_IS_GUESSED:
         return str(settings.SITE_URL)

@@ -23,7 +23,7 @@ GREATEST_CHAIN_ID = 2**63 - 1  # that the database keeps
 
 @dataclass(frozen=True, slots=True)
 class Wallet:
-    """`chain_id` is None where the address's own key signs, which needs nobody's word."""
+    """`chain_id` is None where the address's own key signs, which needs no node."""
 
     address: str  # checksummed
     chain_id: int | None = None
@@ -53,7 +53,7 @@ def wallet_address(given: object) -> str:
 
 
 def wallet_chain_id(given: object) -> int:
-    """A chain id as wallets tell it (0x-hex), or in decimal."""
+    """A chain id as wallets give it (0x-hex), or in decimal."""
     if isinstance(given, str) and re.fullmatch("0x[0-9a-fA-F]{1,16}|[1-9][0-9]{0,18}", given):
         chain_id = int(given, 0)
         if 1 <= chain_id <= GREATEST_CHAIN_ID:

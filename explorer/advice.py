@@ -18,7 +18,7 @@ ADVICE = {
     ),
     "time_too_early": "Ask for a time after the chain's first block, or for a block by its number.",
     # Found while it is proven
-    "fee_too_low": "Submit it again with the fee named above; POST /estimate tells it beforehand.",
+    "fee_too_low": "Submit it again with the fee named above; POST /estimate shows it beforehand.",
     "block_out_of_reach": (
         "Ask for a newer block, or first for one in between: each accumulated header is a stepping "
         "stone for those below it. The operator can allow longer ranges of headers."

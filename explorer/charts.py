@@ -74,7 +74,7 @@ class Measure:
 
 
 def bar_chart(name: str, title: str, bars: Sequence[Bar], measure: Measure) -> SafeString:
-    """A bar for each value; the tallest is told in digits."""
+    """A bar for each value; the tallest has its value beside it."""
     values = [bar.value or 0 for bar in bars]
     plot = _Plot.for_values(values, measure)
     slot = (plot.right - plot.left) / max(len(bars), 1)
@@ -98,15 +98,15 @@ def bar_chart(name: str, title: str, bars: Sequence[Bar], measure: Measure) -> S
             if bar.value
         ),
     )
-    told = SafeString("")
+    value_label = SafeString("")
     if tallest is not None:
         top = plot.height_of(values[tallest]) - 5
         words = measure.shown(values[tallest])
         # Right of the axis, whose own figures stand there.
         beside = max(places[tallest], plot.left + len(words) * LETTER / 2)
-        told = _text(beside, top, words, "value")
+        value_label = _text(beside, top, words, "value")
     labels = _labels([(place, bar.short) for bar, place in zip(bars, places, strict=True)])
-    parts = (_axis(plot, measure), drawn, told, labels)
+    parts = (_axis(plot, measure), drawn, value_label, labels)
     said = _described([(bar.label, bar.value) for bar in bars], measure)
     return _picture(name, title, said, parts)
 
@@ -284,7 +284,7 @@ def balance_chart(balances: Sequence[Balance]) -> Chart | None:
 
 
 def _on_axis(amount: int) -> str:
-    """What would be too long to stand there is told by its size."""
+    """A value too long to show is replaced by its size."""
     text = wei(amount)
     return text if len(text) <= LONGEST_LABEL else f"{amount / 10**18:.1e} ETH"
 
@@ -371,7 +371,7 @@ def _took(took: Sequence[Took]) -> Chart:
 
 
 def _how_long(took: Sequence[Took]) -> str:
-    """Where half of the batches and nine of ten were DONE, as far as the bounds tell."""
+    """Where half of the batches and nine of ten were DONE, as far as the bounds show."""
     count = sum(each.batches for each in took)
     half, most, longest = (within_which(took, share) for share in (0.5, 0.9, 1))
     beyond = f"more than {in_time(WITHIN[-1])}"

@@ -1,4 +1,4 @@
-"""The database that DATABASE_URL names, as Django wants it told.
+"""The database that DATABASE_URL names, as Django's settings.
 
 Leases and guarded updates are built for, and tested on, SQLite and PostgreSQL. An SQLite file is
 made readable by its user alone, because it holds the headers of clients' webhooks; SQLite would
@@ -53,8 +53,8 @@ def database(url: str, default_file: Path) -> dict[str, Any]:
         named["CONN_MAX_AGE"] = 5
     else:
         # A server that is gone without a word is noticed within half a minute.
-        told = {"connect_timeout": 5, "keepalives_idle": 15, "tcp_user_timeout": 30_000}
-        named["OPTIONS"] = told | options
+        defaults = {"connect_timeout": 5, "keepalives_idle": 15, "tcp_user_timeout": 30_000}
+        named["OPTIONS"] = defaults | options
         named |= {"CONN_MAX_AGE": 60, "CONN_HEALTH_CHECKS": True}
     return named
 

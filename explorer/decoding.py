@@ -170,7 +170,7 @@ def _moment(seconds: int) -> Decoded:
 
 
 def _seal(number: int) -> Decoded:
-    """Eight bytes, which nobody counts with."""
+    """Eight bytes that are not a number."""
     if number >= 2**64:
         return _hash(f"{number:064x}")
     remark = "Zero since blocks are no longer mined." if number == 0 else ""

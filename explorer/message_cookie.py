@@ -1,4 +1,4 @@
-"""What a page tells once after a form, kept in a cookie that is as safe as the session's.
+"""A message that a page shows once after a form, kept in a cookie that is as safe as the session's.
 
 Django takes the session's Secure, HttpOnly and SameSite for it, but has its name fixed.
 """

@@ -33,7 +33,7 @@ class Kind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """One value, and what tells it from the others of its metric."""
+    """One value, and the labels that distinguish it within its metric."""
 
     value: float  # or an int, which is written whole
     labels: Mapping[str, object] = field(default_factory=dict)

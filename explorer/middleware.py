@@ -230,7 +230,7 @@ def _refusal_of(request: HttpRequest, response: HttpResponse) -> Refusal:
 
 
 def _where(request: HttpRequest) -> str:
-    return f"{site_address(request)}/docs/api tells what there is."
+    return f"{site_address(request)}/docs/api lists what there is."
 
 
 def _host_unknown() -> Refusal:
@@ -271,7 +271,7 @@ def _unavailable() -> Refusal:
     )
 
 
-# What is told without looking at the request.
+# Answered without reading the request.
 PLAIN: dict[int, Callable[[], Refusal]] = {
     HTTPStatus.REQUEST_ENTITY_TOO_LARGE: _too_large,
     HTTPStatus.UNSUPPORTED_MEDIA_TYPE: _form_with_files,

@@ -105,7 +105,7 @@ MIDDLEWARE = [
     # Outside of the host check, so that the page of a refusal has the policy too.
     "csp.middleware.CSPMiddleware",
     "django.middleware.security.SecurityMiddleware",
-    # Before anything reads a body: of a form all of it is read, whoever sent it.
+    # Before anything reads a body: a form is read whole before its sender is known.
     "explorer.middleware.RequestBodies",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
@@ -166,7 +166,7 @@ scheme, _, place = SITE_URL.partition("://")
 port = place.removeprefix(SITE_HOST)
 SIGN_IN_ORIGINS = [f"{scheme}://{host}{port}" for host in (SITE_HOST, *EXTRA_HOSTS)]
 OPERATORS = env.wallets("OPERATORS")
-# The demo's alone: signs in whoever asks from this machine, as the node's first account.
+# In the demo alone: signs in any browser on this machine as the node's first account.
 DEMO_WALLET_NODE = env.local_node("DEMO_WALLET_NODE", allowed=DEVELOPMENT)
 REQUESTS_PER_MINUTE = env.number("REQUESTS_PER_MINUTE", 600, least=1)
 FACTS_PER_DAY = env.number("FACTS_PER_DAY", 1_000_000, least=1)

@@ -44,7 +44,7 @@ API_PATHS = {re.sub(r"<\w+:(\w+)>", r"{\1}", f"/{each.pattern}") for each in API
 
 
 def is_of_the_api(address: str) -> bool:
-    """With a slash too many as well: nothing is there, and a program is told so."""
+    """With a slash too many as well: answered with 404, as JSON to programs."""
     address = address.rstrip("/")
     return address in API_PATHS or any(each.pattern.match(address[1:]) for each in API)
 

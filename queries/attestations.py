@@ -126,29 +126,29 @@ def take(routes: Routes, signed: SignedAttestation, *, only_wanted: bool = False
     With `only_wanted` it is refused unless a query waits for it: otherwise a signer could fill the
     database.
     """
-    told = signed.attested
-    registry = registry_of(routes, told.source, told.destination)
+    attested = signed.attested
+    registry = registry_of(routes, attested.source, attested.destination)
     signer = _signer(registry, signed)
-    if only_wanted and told.block not in attested_by(signer, registry, told.block):
-        _refuse_unwanted(registry, told.block)
+    if only_wanted and attested.block not in attested_by(signer, registry, attested.block):
+        _refuse_unwanted(registry, attested.block)
     kept, is_new = Attestation.objects.get_or_create(
         **_place(registry),
-        block=told.block,
+        block=attested.block,
         signer=signer,
         defaults={
-            "block_hash": told.block_hash.hex(),
+            "block_hash": attested.block_hash.hex(),
             "signature": signed.signature.hex(),
             "received": shared_now(),
         },
     )
-    if kept.block_hash != told.block_hash.hex():
+    if kept.block_hash != attested.block_hash.hex():
         raise Refusal(
             ATTESTATION_CONTRADICTED,
-            f"{signer} has said another hash of block {told.block:,} before; the first one stays.",
+            f"{signer} attested another hash of block {attested.block:,} before; it stays.",
             path="blockHash",
         )
     if is_new:
-        _waiting(registry).filter(block__lte=told.block, look_again__gt=shared_now()).update(
+        _waiting(registry).filter(block__lte=attested.block, look_again__gt=shared_now()).update(
             look_again=shared_now()
         )
     return signer
@@ -272,14 +272,14 @@ class Attester:
         return [self._sign(block) for block in sorted(blocks) if block <= final]
 
     def _sign(self, block: int) -> SignedAttestation:
-        told = Attested(
+        attested = Attested(
             self.registry.source,
             self.registry.destination,
             bytes.fromhex(self.registry.address[2:]),
             block,
             self._source.header(block).hash,
         )
-        return SignedAttestation(told, self.signer.sign_digest(told.digest))
+        return SignedAttestation(attested, self.signer.sign_digest(attested.digest))
 
 
 # Posting to another installation
@@ -327,15 +327,15 @@ class Installation:
     def _ask(self, method: str, path: str, content: object = None) -> dict[str, Any]:
         try:
             answer = self._session.request(method, self._address + path, json=content)
-            told = answer.json()
+            body = answer.json()
         except FAULTS:
             raise _no_installation() from None
-        if isinstance(told, dict) and answer.status_code == HTTPStatus.OK:
-            return told
-        if not isinstance(told, dict) or not isinstance(told.get("error"), str):
+        if isinstance(body, dict) and answer.status_code == HTTPStatus.OK:
+            return body
+        if not isinstance(body, dict) or not isinstance(body.get("error"), str):
             raise _no_installation()
-        shown = "".join(filter(str.isprintable, told["error"]))
-        raise NotTaken(shown, retryable=told.get("retryable") is not False)
+        shown = "".join(filter(str.isprintable, body["error"]))
+        raise NotTaken(shown, retryable=body.get("retryable") is not False)
 
 
 def _no_installation() -> NotTaken:

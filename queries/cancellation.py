@@ -14,7 +14,7 @@ CANCELLED = "cancelled"
 
 
 def cancel(owner: Account, batch_id: str) -> None:
-    """Reject the batch. Whoever signs locks its row as well, and looks at its status."""
+    """Reject the batch. Signing locks the same row and checks its status."""
     with transaction.atomic():
         own = Batch.objects.filter(owner=owner, pk=batch_id if is_batch_id(batch_id) else None)
         batch = own.select_for_update().first()

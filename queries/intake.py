@@ -74,7 +74,7 @@ def accept(
             _count(facts, owner)  # none of what is not stored after all
             store()
     except IntegrityError:
-        # Sent twice at once: whoever was first has the key, and the other one finds it now.
+        # Two requests with one key at once: the first has stored it, and this one finds it now.
         earlier = _earlier(owner, idempotency_key, digest)
         if not earlier:
             raise
@@ -143,7 +143,7 @@ def _check_fee(request: BatchRequest, *, free: bool) -> None:
         raise Refusal(
             FEE_TOO_LOW,
             f'fee is "0", but proving on chain {request.destination} is not free here. Offer the '
-            "most that may be spent on the batch, in wei; POST /estimate tells how much it takes.",
+            "most that may be spent on the batch, in wei; POST /estimate says how much it takes.",
             path="fee",
         )
 

@@ -123,10 +123,10 @@ class LimitView:
 
 def described() -> Iterator[LimitView]:
     for each in fields(Limits):
-        told = each.metadata
-        allowed = f"{_shown(told['least'])} to {_shown(told['greatest'])}"
+        metadata = each.metadata
+        allowed = f"{_shown(metadata['least'])} to {_shown(metadata['greatest'])}"
         default = _shown(getattr(Limits(), each.name))
-        yield LimitView(each.name, default, allowed, told["meaning"])
+        yield LimitView(each.name, default, allowed, metadata["meaning"])
 
 
 def read_limits(content: object) -> Limits:

@@ -115,7 +115,7 @@ class Batch(InTurn):
 class BlockJob(InTurn):
     """One block of a source chain for a destination: the unit of work.
 
-    It serves every query that waits for the block, whoever asked.
+    It serves every query that waits for the block, of all accounts.
     """
 
     source = models.PositiveBigIntegerField()
@@ -131,7 +131,7 @@ class BlockJob(InTurn):
                 name="one_job_a_block", fields=["source", "destination", "block"]
             )
         ]
-        # For whoever looks a block up.
+        # For searches by block hash.
         indexes: ClassVar = [
             models.Index(name="jobs_of_a_block", fields=["source", "block"]),
             models.Index(
@@ -381,11 +381,11 @@ class Attestation(models.Model):
 
 
 class WebhookDelivery(Leased):
-    """What a batch's end is told with: sent until the receiver takes it, for about a day."""
+    """The webhook of a batch's end: sent until the receiver accepts it, for about a day."""
 
     id = models.CharField(max_length=26, primary_key=True)  # a ULID, which every attempt carries
     batch = models.ForeignKey(Batch, models.CASCADE, related_name="deliveries")
-    # The batch's, once more: through millions of batches nobody finds the few of an owner.
+    # A copy of the batch's, so that an owner's few are found among millions of batches.
     owner = models.ForeignKey(
         settings.AUTH_USER_MODEL, models.PROTECT, related_name="+", db_index=False
     )

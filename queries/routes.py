@@ -22,11 +22,11 @@ from queries.routes_file import (
     node_address,
     only,
     parsed,
+    quotable,
     refuse,
     site_address,
     table_in,
     texts,
-    told,
     whole_number,
 )
 
@@ -143,7 +143,7 @@ def read_routes(path: Path | None) -> Routes:
 def _chain(name: str, content: object, folder: Path, limits: Limits) -> Chain:
     if not re.fullmatch("[1-9][0-9]{0,18}", name) or int(name) > GREATEST_CHAIN_ID:
         wanted = f"a chain is named by its id from 1 to {GREATEST_CHAIN_ID}, such as [chains.1]"
-        refuse("chains", f"{told(name)} is no chain id; {wanted}")
+        refuse("chains", f"{quotable(name)} is no chain id; {wanted}")
     place = f"chains.{name}"
     table = table_in(place, content)
     only(place, table, CHAIN_KEYS)
@@ -250,7 +250,7 @@ def _refuse_ambiguity(chains: Mapping[int, Chain]) -> None:
             refuse(f"chains.{chain.id}.name", "another chain has the same name")
         for alias in chain.aliases:
             if aliases.count(alias) > 1:
-                refuse(f"chains.{chain.id}.aliases", f"{told(alias)} stands in the file twice")
+                refuse(f"chains.{chain.id}.aliases", f"{quotable(alias)} stands in the file twice")
 
 
 def _registries(entries: object, chains: Mapping[int, Chain]) -> dict[tuple[int, int], Registry]:

@@ -1,6 +1,6 @@
 """A file that an operator writes in TOML, read strictly.
 
-Each fault is told in one sentence that names its place. None repeats a node's address, which may
+Each fault is one sentence that names its place. None repeats a node's address, which may
 hold a key, nor the name of a secret file, because a secret set there by mistake is one.
 """
 
@@ -126,10 +126,10 @@ def table_in(place: str, content: object) -> dict[str, Any]:
 def only(place: str, table: Mapping[str, object], known: Collection[str]) -> None:
     for key in table:
         if key not in known:
-            refuse(place, f"{told(key)} is not known; known: {', '.join(sorted(known))}")
+            refuse(place, f"{quotable(key)} is not known; known: {', '.join(sorted(known))}")
 
 
-def told(key: str) -> str:
+def quotable(key: str) -> str:
     """A key as a sentence may repeat it: an address put in a key's place is not shown."""
     return key if re.fullmatch("[A-Za-z0-9_-]{1,20}", key) else "a key that stands there"
 

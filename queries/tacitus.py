@@ -80,7 +80,7 @@ class Refused(TacitusError):  # noqa: N818
 
 
 class Rejected(TacitusError):  # noqa: N818
-    """The batch has ended without being proven. Where it is retryable, submit it anew."""
+    """The batch has ended without being proven. Where it is retryable, submit it again."""
 
 
 class NotDone(TacitusError):  # noqa: N818
@@ -233,12 +233,12 @@ class Fact:
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """What a batch would take now; `told` is the whole answer."""
+    """What a batch would take now; `answer` is all that the server answered."""
 
     fee_needed: int  # wei
     free: bool
     complete: bool  # each block's price is in it
-    told: Mapping[str, Any]
+    answer: Mapping[str, Any]
 
 
 # ---------------------------------------------------------------------------------- the service
@@ -246,7 +246,7 @@ class Estimate:
 MOST_BYTES, MOST_PROOF_BYTES = 32 * 2**20, 512 * 2**20
 ANSWER_SECONDS, SLOWER_PROOF = 60.0, 10  # a proof's file may take that much longer
 TRIES = 4
-LONGEST_PAUSE = 120.0  # whoever is told to come back later than that is told so
+LONGEST_PAUSE = 120.0  # seconds; for a longer Retry-After it gives up and says so
 POLLS, SLOWER, SLOWEST = 0.5, 1.3, 5.0  # seconds, and by how much each pause is longer
 MADE_FOR_RETRIES = {429, 500, 502, 503, 504}  # where a proxy answers, and says no more than this
 TOO_MANY_PAGES = 10_000
@@ -273,14 +273,14 @@ class Tacitus:
         Give one of your own to be able to send it again after your program has died.
         """
         headers = {"Idempotency-Key": idempotency or str(uuid.uuid4())}
-        told = self._told("POST", "/submit-batch-query", json=batch, headers=headers)
-        warnings = tuple(_member(each, "sentence", str) for each in _member(told, "warnings", list))
-        return Submitted(_member(told, "internalId", str), warnings)
+        body = self._json("POST", "/submit-batch-query", json=batch, headers=headers)
+        warnings = tuple(_member(each, "sentence", str) for each in _member(body, "warnings", list))
+        return Submitted(_member(body, "internalId", str), warnings)
 
     def estimate(self, batch: Mapping[str, object]) -> Estimate:
-        told = self._told("POST", "/estimate", json=batch)
-        fee = _whole(_member(told, "feeNeeded", str))
-        return Estimate(fee, _member(told, "free", bool), _member(told, "complete", bool), told)
+        body = self._json("POST", "/estimate", json=batch)
+        fee = _whole(_member(body, "feeNeeded", str))
+        return Estimate(fee, _member(body, "free", bool), _member(body, "complete", bool), body)
 
     def status(self, batch_id: str, *, steps: bool = True, until: float | None = None) -> Status:
         """How far it is; without `steps` it costs the server least."""
@@ -289,7 +289,7 @@ class Tacitus:
     def answered(self, batch_id: str, *, until: float | None = None, **more: int) -> dict[str, Any]:
         """The status endpoint's own answer."""
         asked = {"batchQueryId": batch_id, **more}
-        return self._told("GET", "/batch-query-status", params=asked, until=until)
+        return self._json("GET", "/batch-query-status", params=asked, until=until)
 
     def wait(
         self,
@@ -327,14 +327,14 @@ class Tacitus:
         found: list[Fact] = []
         place = 0
         for _ in range(TOO_MANY_PAGES):
-            told = self.answered(batch_id, fromQuery=place)
-            status = _status(batch_id, told)
+            body = self.answered(batch_id, fromQuery=place)
+            status = _status(batch_id, body)
             if status.rejected:
                 raise status.rejected
             if not status.done:
                 raise NotDone(f"The batch is {status.state}; wait until it is DONE.")
-            found += [fact for query in _member(told, "queries", list) for fact in _facts_of(query)]
-            following = told.get("nextQuery")
+            found += [fact for query in _member(body, "queries", list) for fact in _facts_of(query)]
+            following = body.get("nextQuery")
             if following is None:
                 return tuple(found)
             if not isinstance(following, int) or following <= place:
@@ -350,7 +350,7 @@ class Tacitus:
         _parsed(content)
         return content
 
-    def _told(self, method: str, path: str, **more: Any) -> dict[str, Any]:
+    def _json(self, method: str, path: str, **more: Any) -> dict[str, Any]:
         return _parsed(self._asked(method, path, **more))
 
     def _asked(self, method: str, path: str, *, until: float | None = None, **more: Any) -> bytes:
@@ -441,23 +441,23 @@ def _hang_up(answer: requests.Response) -> None:
 def _refusal(answer: requests.Response, content: bytes) -> TacitusError:
     known: dict[str, Any] = {"http_status": answer.status_code, "retry_after": _seconds(answer)}
     try:
-        told = _parsed(content)
-        sentence, code = _member(told, "error", str), _member(told, "code", str)
-        path, retryable = _member(told, "path", str), _member(told, "retryable", bool)
+        body = _parsed(content)
+        sentence, code = _member(body, "error", str), _member(body, "code", str)
+        path, retryable = _member(body, "path", str), _member(body, "retryable", bool)
     except AnswerUnreadable:
         return AnswerUnreadable(
             f"The server answers {answer.status_code}, and not as a Tacitus server does.",
             retryable=answer.status_code in MADE_FOR_RETRIES,
             **known,
         )
-    more = _text(told, "detail")
+    more = _text(body, "detail")
     sentence = f"{sentence}. {more}" if more else sentence
     return Refused(sentence, code=code, path=path, retryable=retryable, **known)
 
 
 def _seconds(answer: requests.Response, name: str = "Retry-After") -> float | None:
-    told = answer.headers.get(name, "")
-    return float(told) if re.fullmatch(r"[0-9]{1,6}", told) else None
+    seconds = answer.headers.get(name, "")
+    return float(seconds) if re.fullmatch(r"[0-9]{1,6}", seconds) else None
 
 
 def _spare(answer: requests.Response) -> float:
@@ -472,24 +472,24 @@ def _jitter() -> float:
 
 def _parsed(content: bytes) -> dict[str, Any]:
     try:
-        told = json.loads(content)
+        body = json.loads(content)
     except (ValueError, RecursionError) as fault:
         raise AnswerUnreadable("The server's answer is not JSON.") from fault
-    if not isinstance(told, dict):
+    if not isinstance(body, dict):
         raise AnswerUnreadable("The server's answer is not a JSON object.")
-    return told
+    return body
 
 
-def _member(told: object, name: str, kind: type[Kind]) -> Kind:
-    value = told.get(name) if isinstance(told, dict) else None
+def _member(body: object, name: str, kind: type[Kind]) -> Kind:
+    value = body.get(name) if isinstance(body, dict) else None
     if not isinstance(value, kind):
         raise AnswerUnreadable(f"The server's answer has no {name}, or an odd one.")
     return value
 
 
-def _text(told: object, name: str) -> str:
+def _text(body: object, name: str) -> str:
     """Empty where it is null or left out."""
-    value = told.get(name) if isinstance(told, dict) else None
+    value = body.get(name) if isinstance(body, dict) else None
     return _legible(value) if isinstance(value, str) else ""
 
 
@@ -499,11 +499,11 @@ def _whole(text: str) -> int:
     return int(text)
 
 
-def _status(batch_id: str, told: Mapping[str, Any]) -> Status:
-    ended = _member(told, "queryStatus", str)
+def _status(batch_id: str, body: Mapping[str, Any]) -> Status:
+    ended = _member(body, "queryStatus", str)
     rejected = None
     if ended == "REJECTED":
-        cause = told.get("rejection")
+        cause = body.get("rejection")
         rejected = Rejected(
             _text(cause, "message") or "The batch was rejected.",
             code=_text(cause, "code") or "rejected",
@@ -511,9 +511,9 @@ def _status(batch_id: str, told: Mapping[str, Any]) -> Status:
             step=_text(cause, "step"),
             batch_id=batch_id,
         )
-    state = ended if ended in {"DONE", "REJECTED"} else _text(told, "status") or ended
-    steps = _steps_of(_member(told, "queries", list)) if "queries" in told else ()
-    waits_for, wait_code = _text(told, "waitsFor"), _text(told, "waitCode")
+    state = ended if ended in {"DONE", "REJECTED"} else _text(body, "status") or ended
+    steps = _steps_of(_member(body, "queries", list)) if "queries" in body else ()
+    waits_for, wait_code = _text(body, "waitsFor"), _text(body, "waitCode")
     return Status(batch_id, _legible(state), waits_for, wait_code, steps, rejected)
 
 
@@ -698,7 +698,7 @@ def _bytes(text: str) -> bytes:
 
 
 def _address(text: str) -> bytes:
-    """Capitals check the digits (EIP-55): another address has other slots, and nobody notices."""
+    """Capitals check the digits (EIP-55): a wrong address has other slots, without any error."""
     address = _bytes(text)
     if len(address) != ADDRESS:
         raise Misused(f"An address has {ADDRESS} bytes, not {len(address)} as {text} has.")
@@ -834,14 +834,14 @@ def _key_of(kinds: Any, kind: str, text: str) -> bytes:
 
 
 def _key_of_own_type(label: str, size: int, text: str) -> bytes:
-    """Of `type Id is bytes20`: a layout tells its size alone, and bytes are kept at the other end
+    """Of `type Id is bytes20`: a layout gives its size alone, and bytes are kept at the other end
     of the word than addresses and numbers are.
     """
     kind, colon, _ = text.partition(":")
     if colon and TYPED.fullmatch(kind):
         if (taken := _bytes_of(kind)) != size:
-            told = f"has {taken}" if taken else "has no such number"
-            raise Misused(f"A {label} has {size} bytes, and a {kind} {told}.")
+            problem = f"has {taken}" if taken else "has no such number"
+            raise Misused(f"A {label} has {size} bytes, and a {kind} {problem}.")
         return typed_key(text)
     if re.fullmatch("-?[0-9]+", text):
         return mapping_key(f"{'int' if text[0] == '-' else 'uint'}{8 * size}", text)
@@ -852,7 +852,7 @@ def _key_of_own_type(label: str, size: int, text: str) -> bytes:
     kinds = [f"bytes{size}:{text}", f"uint{8 * size}:{text}"]
     kinds += [f"address:{text}"] * (size == ADDRESS)
     raise Misused(
-        f"The layout does not tell what a {label} is of. Say with the key what type it is, such as "
+        f"The layout does not say what a {label} is of. Say with the key what type it is, such as "
         f"{', '.join(kinds[:-1])} or {kinds[-1]}."
     )
 
@@ -891,7 +891,7 @@ The slot is what is printed; what lies there goes to stderr. Steps are taken in 
 layout.json is what `solc --storage-layout` or `forge inspect … storageLayout --json` prints, or the
 whole output of a build that selected storageLayout. The type of a key that is an address, 32 bytes,
 a number, true or false is seen from it; another one stands before it: string:abc, bytes4:0x….
-So does that of a key in 0x-hex whose type the contract defines, as its layout does not tell it.
+So does that of a key in 0x-hex whose type the contract defines, because its layout does not say it.
 """
 NEXT = {
     "key_missing": "Put it into TACITUS_KEY.",
@@ -919,15 +919,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         options.run(options)
     except TacitusError as fault:
-        _tell(fault, options)
+        _print_fault(fault, options)
         return 2 if isinstance(fault, Misused) else 3 if fault.retryable else 1
     except KeyboardInterrupt:
-        _say("Interrupted. What was submitted goes on; `status` and `wait` tell of it.")
+        _say("Interrupted. What was submitted goes on; see `status` and `wait`.")
         return 130
     return 0
 
 
-def _tell(fault: TacitusError, options: argparse.Namespace) -> None:
+def _print_fault(fault: TacitusError, options: argparse.Namespace) -> None:
     if options.json:
         known = {"error": fault.sentence, "code": fault.code, "path": fault.path}
         _say(json.dumps({**known, "retryable": fault.retryable}))
@@ -1001,7 +1001,7 @@ def _add_slot(commands: Any) -> None:
     for name, kind, of in (
         ("key", str, "of a mapping"),
         ("index", whole_number, "of a dynamic array"),
-        ("fixed-index", whole_number, "of an array whose length its type tells"),
+        ("fixed-index", whole_number, "of an array whose length is in its type"),
         ("size", whole_number, "bytes that an element takes (32); behind its index"),
         ("member", whole_number, "of a struct, by its slot there"),
     ):
@@ -1024,8 +1024,8 @@ def _submit(options: argparse.Namespace) -> None:
     for each in sent.warnings:
         _say(_legible(each))
     if not options.wait:
-        told = {"internalId": sent.id, "warnings": sent.warnings}
-        print(json.dumps(told) if options.json else _legible(sent.id))
+        shown = {"internalId": sent.id, "warnings": sent.warnings}
+        print(json.dumps(shown) if options.json else _legible(sent.id))
         return
     _say(f"{service.url}/explorer/query/{_legible(sent.id)}")
     options.id = sent.id
@@ -1088,14 +1088,14 @@ def _wait(options: argparse.Namespace, service: Tacitus | None = None) -> None:
 
 def _print_status(options: argparse.Namespace) -> None:
     service = _service(options)
-    told = service.answered(options.id)
+    body = service.answered(options.id)
     if options.json:
-        print(json.dumps(told))
+        print(json.dumps(body))
         return
-    status = _status(options.id, told)
+    status = _status(options.id, body)
     print(f"{_legible(options.id)}  {rail(status, 10_000)}")
     if status.rejected:
-        _tell(status.rejected, options)
+        _print_fault(status.rejected, options)
     elif status.done:
         _print_facts(service.facts(options.id), options)
 
@@ -1104,11 +1104,11 @@ def rail(status: Status, width: int = 0) -> str:
     """`✓ INITIAL_STATE 3/3 ── ◐ …`; where that is too wide, the step that moves alone is named."""
     width = width or shutil.get_terminal_size().columns - 1
     marks = [step.mark for step in status.steps]
-    told = [f"{step.mark} {step.name} {step.completed}/{step.whole}" for step in status.steps]
-    rail = " ── ".join(told)
+    steps = [f"{step.mark} {step.name} {step.completed}/{step.whole}" for step in status.steps]
+    rail = " ── ".join(steps)
     if len(rail) > width:
         moving = next((place for place, mark in enumerate(marks) if mark != "✓"), len(marks) - 1)
-        rail = " ".join([*marks[:moving], told[moving], *marks[moving + 1 :]])
+        rail = " ".join([*marks[:moving], steps[moving], *marks[moving + 1 :]])
     whole = "  ".join(filter(None, [status.state, rail, status.waits_for]))
     shown = whole if len(rail) + len(status.state) + 2 <= width else rail
     return shown if len(shown) <= width else f"{shown[: width - 1]}…"
@@ -1116,8 +1116,8 @@ def rail(status: Status, width: int = 0) -> str:
 
 def _print_facts(facts: Sequence[Fact], options: argparse.Namespace) -> None:
     if options.json:
-        told = [dataclasses.asdict(each) for each in facts]
-        print(json.dumps({"internalId": options.id, "queryStatus": "DONE", "facts": told}))
+        listed = [dataclasses.asdict(each) for each in facts]
+        print(json.dumps({"internalId": options.id, "queryStatus": "DONE", "facts": listed}))
         return
     rows = [
         (f"{chain}", f"{block:,}", ens or account or "", name, _shown(each))
@@ -1166,8 +1166,8 @@ def _slot(options: argparse.Namespace) -> None:
     at = found.position
     slot, data = f"0x{at.word.hex()}", f"0x{found.data.word.hex()}" if found.data else ""
     if options.json:
-        told = {"slot": slot, "offset": at.byte_offset, "bytes": found.size or None}
-        print(json.dumps({**told, "type": found.type or None, "data": data or None}))
+        shown = {"slot": slot, "offset": at.byte_offset, "bytes": found.size or None}
+        print(json.dumps({**shown, "type": found.type or None, "data": data or None}))
         return
     print(slot)
     if found.type:

@@ -139,12 +139,12 @@ def _end_batches(keys: set[str], moment: datetime) -> list[timedelta]:
 def _announce(ended: list[str]) -> None:
     """In the transaction that ends them, so that none ends untold."""
     now = shared_now()
-    told = Batch.objects.filter(pk__in=ended).exclude(webhook_url="")
+    with_webhook = Batch.objects.filter(pk__in=ended).exclude(webhook_url="")
     WebhookDelivery.objects.bulk_create(
         WebhookDelivery(
             id=str(ULID()), batch=batch, owner_id=batch.owner_id, created=now, look_again=now
         )
-        for batch in told
+        for batch in with_webhook
     )
     for batch in ended:
         log.info("Batch %s has ended.", batch)

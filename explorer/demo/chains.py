@@ -169,27 +169,27 @@ def _deployed(receipt: Receipt) -> str:
 
 
 @contextmanager
-def l1_told_to_l2(a: LocalNode, b: LocalNode) -> Iterator[None]:
+def l1_blocks_on_l2(a: LocalNode, b: LocalNode) -> Iterator[None]:
     """B learns of A's newest block again and again, as an OP-stack chain does of its L1's.
 
     There the sequencer writes the predeploy, for no transaction of anyone.
     """
     ended = threading.Event()
-    teller = threading.Thread(target=_tell, args=(LocalNode(a.url), LocalNode(b.url), ended))
-    teller.start()
+    thread = threading.Thread(target=_copy_blocks, args=(LocalNode(a.url), LocalNode(b.url), ended))
+    thread.start()
     try:
         yield
     finally:
         ended.set()
-        teller.join()
+        thread.join()
 
 
-def _tell(l1: LocalNode, l2: LocalNode, ended: threading.Event) -> None:
+def _copy_blocks(l1: LocalNode, l2: LocalNode, ended: threading.Event) -> None:
     while not ended.wait(L1_SEEN_EVERY):
         try:
             block = l1.rpc.ask("eth_getBlockByNumber", "latest", False)  # noqa: FBT003
             number, hash_ = int(block["number"], 16), bytes.fromhex(block["hash"][2:])
-            told = call_data("set(uint64,bytes32)", number, hash_)
-            l2.send(L1_BLOCK, told)
+            call = call_data("set(uint64,bytes32)", number, hash_)
+            l2.send(L1_BLOCK, call)
         except (NodeUnreachable, NodeRefused):
             continue  # that a node is gone is noticed where it was started

@@ -20,7 +20,7 @@ class Running:
     first: Proven
 
 
-def tell(terminal: Terminal, it: Running) -> None:
+def show_things_to_try(terminal: Terminal, it: Running) -> None:
     site, key, chains, first = it.site, it.key, it.chains, it.first
     for name, value in (
         ("Explorer", f"{site}/"),

@@ -136,7 +136,7 @@ def show(
 
 
 def going_on(status: Status, terminal: Terminal) -> str:
-    """On a terminal what fits into its line; elsewhere why it waits is told to its end."""
+    """On a terminal what fits into its line; elsewhere the whole wait reason."""
     if terminal.moves:
         return rail(status, terminal.width)
     return f"{rail(replace(status, waits_for=''), terminal.width)}  {status.waits_for}".rstrip()

@@ -27,7 +27,7 @@ def sign_in(site: str, node: LocalNode, chain_id: int) -> str:
 def _post(browser: requests.Session, address: str, content: dict[str, str]) -> dict[str, str]:
     token = browser.cookies.get("visit") or ""
     answer = browser.post(address, json=content, headers={"X-CSRFToken": token}, timeout=TIMEOUT)
-    told: dict[str, str] = answer.json()
+    body: dict[str, str] = answer.json()
     if not answer.ok:
-        raise DemoFailed(f"Signing in was refused: {told.get('error', answer.status_code)}")
-    return told
+        raise DemoFailed(f"Signing in was refused: {body.get('error', answer.status_code)}")
+    return body

@@ -1,1 +1,1 @@
-"""What the service tells whoever watches it: `/metrics`, a dashboard of it, and alerts."""
+"""Monitoring: `/metrics`, a dashboard for it, and alert rules."""

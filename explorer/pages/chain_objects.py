@@ -20,7 +20,7 @@ ROWS = 50
 @require_safe
 @never_cache
 def block(request: HttpRequest, chain: int, number: int, links: PageLinks) -> HttpResponse:
-    """A block that nobody asked for has a page where its chain is configured: it can be asked."""
+    """A block without queries has a page if its chain is configured: it offers to ask."""
     shown = reading.block(chain, number)
     queries = reading.queries_of_block(chain, number, cursor_of(request, numbers(1)), ROWS)
     if not queries.rows and not shown.registries and chain not in links.routes.chains:
@@ -40,7 +40,7 @@ TABLE = "table"
 @require_safe
 @never_cache
 def account(request: HttpRequest, address: str, links: PageLinks) -> HttpResponse:
-    """An address that nobody asked for has a page too: it can be asked for."""
+    """An address without queries has a page too: it offers to ask."""
     spelled = checksummed(address)
     if request.path.rpartition("/")[2] != spelled:
         query = request.GET.urlencode()
@@ -115,7 +115,7 @@ def trust_of(registry: Registry, links: PageLinks) -> str:
         return f"Nobody: the contract takes block hashes from {destination} itself."
     if registry.kind is RegistryKind.OPTIMISM:
         return (
-            f"{destination} alone: its own L1Block contract tells the registry the hash of the "
+            f"{destination} alone: its own L1Block contract gives the registry the hash of the "
             "newest L1 block."
         )
     signers = len(registry.signers)
@@ -147,7 +147,7 @@ def routes(request: HttpRequest, links: PageLinks) -> HttpResponse:
     chains = links.routes.chains
     heads = heads_of(chains)
     facts = reading.facts_by_route()
-    told = [
+    registries = [
         (each, trust_of(each, links), facts.get((each.source, each.destination), 0))
         for each in links.routes.registries.values()
     ]
@@ -157,7 +157,7 @@ def routes(request: HttpRequest, links: PageLinks) -> HttpResponse:
         {
             "links": links,
             "chains": [(chain, heads.get(chain.id)) for _, chain in sorted(chains.items())],
-            "registries": told,
+            "registries": registries,
         },
     )
 

@@ -103,7 +103,7 @@ def account_facts(
     """Of one chain: the one that is asked for, or the one that the account's page shows."""
     cursor, spelled = _cursor(request), checksummed(address)
     chain = chain_of(request, chain_objects.account(spelled, links.sources))
-    if chain is None:  # nobody asked for it
+    if chain is None:  # no batch asks for it
         return facts_file((), links, form, f"tacitus-{spelled}")
     portion = portions.of_account(spelled, chain, cursor)
     return _portion_file(request, portion, links, form, f"tacitus-{spelled}-on-{chain}")

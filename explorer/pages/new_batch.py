@@ -93,7 +93,7 @@ class BatchDesk:
         return next((chain.currency for chain in named), "ETH")
 
     def read(self, content: dict[str, object]) -> None:
-        """Refuse what submitting would refuse whoever asks."""
+        """Refuse what submitting would refuse for every account."""
         read_batch(self._as_sent(content), rules_from(self.routes, self.limits))
 
     def estimate(
@@ -188,33 +188,33 @@ class EstimateView:
         return any(each.mark == "rejected" for each in self.blocks)
 
 
-def estimate_view(told: Mapping[str, Any]) -> EstimateView:
+def estimate_view(answer: Mapping[str, Any]) -> EstimateView:
     return EstimateView(
-        free=told["free"],
-        fee_needed=int(told["feeNeeded"]),
-        complete=told["complete"],
-        transactions=told["transactions"],
-        gas=int(told["gas"]),
-        gas_price=int(told["gasPrice"]),
-        cost=int(told["cost"]),
-        blocks=tuple(_block(each) for each in told["blocks"]),
+        free=answer["free"],
+        fee_needed=int(answer["feeNeeded"]),
+        complete=answer["complete"],
+        transactions=answer["transactions"],
+        gas=int(answer["gas"]),
+        gas_price=int(answer["gasPrice"]),
+        cost=int(answer["cost"]),
+        blocks=tuple(_block(each) for each in answer["blocks"]),
     )
 
 
-def _block(told: Mapping[str, Any]) -> BlockView:
-    words, mark = STANDING[told["readiness"]]
-    price = told["price"]
+def _block(answer: Mapping[str, Any]) -> BlockView:
+    words, mark = STANDING[answer["readiness"]]
+    price = answer["price"]
     return BlockView(
-        source=int(told["originChainId"]),
-        selectors=tuple(told["selectors"]),
-        block=None if told["block"] is None else int(told["block"]),
-        last_final=int(told["lastFinalBlock"]),
+        source=int(answer["originChainId"]),
+        selectors=tuple(answer["selectors"]),
+        block=None if answer["block"] is None else int(answer["block"]),
+        last_final=int(answer["lastFinalBlock"]),
         words=words,
         mark=mark,
-        sentence=told["waitsFor"] or told["error"] or "",
+        sentence=answer["waitsFor"] or answer["error"] or "",
         proven=tuple(
             ProvenView(each["name"] or each["account"] or "", tuple(each["facts"]))
-            for each in told["proven"]
+            for each in answer["proven"]
         ),
         gas=int(price["gas"]) if price else None,
         transactions=price["transactions"] if price else 0,
@@ -230,7 +230,7 @@ INSTEAD = {
     ),
     ("fee_too_low", "fee"): (
         "Proving there is not free here. Offer the most that may be spent on the batch, in wei; "
-        "the estimate tells how much it takes."
+        "the estimate shows how much it takes."
     ),
 }
 CALLED = {
@@ -503,14 +503,14 @@ def _checked(request: HttpRequest, page: NewBatchPage) -> NewBatchPage:
         if not page.keys:
             page.desk.read(content)
             return page
-        told = page.desk.estimate(request, page.form.key, content)
+        answer = page.desk.estimate(request, page.form.key, content)
     except Refusal as refusal:
         return page.refused(refusal)
     warnings = {
         page.written.field_at(each["path"], "", path_of): each["sentence"]
-        for each in told["warnings"]
+        for each in answer["warnings"]
     }
-    return replace(page, warnings=warnings).with_fee_of(estimate_view(told))
+    return replace(page, warnings=warnings).with_fee_of(estimate_view(answer))
 
 
 def _submitted(request: HttpRequest, page: NewBatchPage, links: PageLinks) -> HttpResponse:

@@ -1,7 +1,7 @@
 """What stands in the form of a new batch → the JSON that POST /submit-batch-query takes.
 
 Nothing is judged here: what is wrong stays wrong in the JSON, so that the API refuses it with its
-own sentence, and `field_at` tells which field that sentence is about.
+own sentence, and `field_at` returns which field that sentence is about.
 """
 
 import re
@@ -174,20 +174,20 @@ class Written:
         best, field = ("", -1), ""
         for steps, name in self.places.items():
             first = steps[-1] if isinstance(steps[-1], int) else -1
-            told = path_of(steps if first < 0 else steps[:-1])
-            around = path == told or path.startswith((f"{told}.", f"{told}["))
-            reached = first < 0 or _place_in(path, told) >= first
-            if around and reached and (len(told), first) > (len(best[0]), best[1]):
-                best, field = (told, first), name
+            named = path_of(steps if first < 0 else steps[:-1])
+            around = path == named or path.startswith((f"{named}.", f"{named}["))
+            reached = first < 0 or _place_in(path, named) >= first
+            if around and reached and (len(named), first) > (len(best[0]), best[1]):
+                best, field = (named, first), name
         kind, dash, number = field.partition("-")
         if code == "nothing_asked" and path == best[0] and kind in _MISSING_IN:
             return _MISSING_IN[kind] + dash + number
         return field
 
 
-def _place_in(path: str, told: str) -> int:
+def _place_in(path: str, parent: str) -> int:
     """Of what the path is about in this list; before all of it, where that is not in there."""
-    found = _NUMBERED.match(path, len(told)) if path.startswith(told) else None
+    found = _NUMBERED.match(path, len(parent)) if path.startswith(parent) else None
     return int(found[1]) if found else -1
 
 

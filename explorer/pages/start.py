@@ -17,7 +17,7 @@ from queries.reading.batches import NewBatch, newest_batches
 from queries.reading.figures import figures
 
 MOST = 10
-ROUGHLY = 10  # seconds: a young batch's age is told anew only so often
+ROUGHLY = 10  # seconds: a young batch's age is updated only so often
 
 
 @dataclass(frozen=True, slots=True)

@@ -53,7 +53,7 @@ def give_attestation(request: HttpRequest, routes: Routes) -> HttpResponse:
 @_counted
 def wanted_attestations(_request: HttpRequest, routes: Routes) -> HttpResponse:
     attested = [each for each in routes.registries.values() if each.kind is RegistryKind.ATTESTED]
-    told = [
+    wanted = [
         Wanted(
             origin_chain_id=registry.source,
             destination_chain_id=registry.destination,
@@ -62,7 +62,7 @@ def wanted_attestations(_request: HttpRequest, routes: Routes) -> HttpResponse:
         )
         for registry in attested
     ]
-    return answer(WantedAttestations(wanted=told))
+    return answer(WantedAttestations(wanted=wanted))
 
 
 def _spend(request: HttpRequest) -> None:

@@ -11,7 +11,6 @@ from django.views.decorators.http import require_safe
 
 from accounts.auth import MINUTE
 from accounts.site_address import site_address
-from queries.api.answers import Event
 from queries.api.batch_codes import batch_codes
 from queries.api.endpoint import Endpoint, by_status, every_refusal
 from queries.api.examples import ANSWERS, BODIES
@@ -28,8 +27,8 @@ from queries.webhooks import MOST_FACTS, WHOLE
 def openapi(
     request: HttpRequest, endpoints: Sequence[Endpoint], limits: BatchLimits
 ) -> HttpResponse:
-    told = document(endpoints, limits, site_address(request))
-    return JsonResponse(told, headers={"Cache-Control": "no-cache"})
+    schema = document(endpoints, limits, site_address(request))
+    return JsonResponse(schema, headers={"Cache-Control": "no-cache"})
 
 
 @require_safe
@@ -60,7 +59,6 @@ def api_page(
             "webhook_pauses": pauses(),
             "webhook_seconds": f"{WHOLE:.0f}",
             "event": _written(ANSWERS["Event"]),
-            "told_of_event": members_of(Event, "serialization"),
             "limits": limits,
             "requests": settings.REQUESTS_PER_MINUTE,
             "seconds": MINUTE,

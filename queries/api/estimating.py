@@ -32,7 +32,7 @@ from queries.schema.batch_request import BatchRequest, BlockNumber, BlockTimesta
 from queries.schema.batch_rules import BatchLimits, rules_from
 from queries.schema.batch_schema import read_batch
 
-AT_ONCE = 2  # in this process: the other threads serve what asks nobody
+AT_ONCE = 2  # in this process: the other threads serve requests that need no node
 A_MINUTE = 30  # for an account, whichever of its keys asks
 SECONDS = 10.0
 RETRY_AFTER = {"Retry-After": "5"}
@@ -99,7 +99,7 @@ def _busy(why: str) -> Refusal:
 
 @contextmanager
 def _a_place(owner: Account) -> Iterator[None]:
-    """One for an account, so that whoever asks what hangs leaves a place to others."""
+    """One for an account, so that one account's slow estimates leave a place to others."""
     with _changing:
         if owner.pk in _asking or len(_asking) == AT_ONCE:
             whose = "your account" if owner.pk in _asking else "another account"

@@ -139,11 +139,11 @@ def _responses(endpoint: Endpoint) -> Schema:
             }
             for each in endpoint.links
         }
-    told: Schema = {str(HTTPStatus.OK.value): worked}
+    responses: Schema = {str(HTTPStatus.OK.value): worked}
     for status, refusals in by_status((*endpoint.refusals, *ANYWHERE)).items():
         headers = _headers_of(status, needs_key=endpoint.needs_key)
-        told[str(status.value)] = {"headers": headers} | _refused(refusals)
-    return told
+        responses[str(status.value)] = {"headers": headers} | _refused(refusals)
+    return responses
 
 
 def _refused(refusals: list[Code]) -> Schema:

@@ -102,7 +102,7 @@ PROOF_PARTS = {
 @require_safe
 @with_api_key
 def batch_proof(_request: HttpRequest, _key: ApiKey, batch: str, routes: Routes) -> FileResponse:
-    """Of any batch: whoever knows its id may read it."""
+    """Of any batch: its id is enough to read it."""
     answer = FileResponse(proof_of(batch, routes), content_type="application/json")
     answer["Cache-Control"] = "no-store"
     return answer

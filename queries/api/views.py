@@ -42,7 +42,7 @@ from queries.webhooks import is_private
 
 BATCH_ID, DETAILS, FROM_QUERY = "batchQueryId", "details", "fromQuery"
 STATUS = "status"
-QUERIES_SHOWN = 100  # so that whoever polls without `details=0` costs little too
+QUERIES_SHOWN = 100  # so that polls without `details=0` cost little too
 GREATEST_PLACE = 10**9 - 1
 BATCHES_SHOWN, MOST_BATCHES = 50, 100
 
@@ -108,7 +108,7 @@ def cancel_batch(_request: HttpRequest, key: ApiKey, batch: str) -> HttpResponse
 def _status(
     request: HttpRequest, routes: Routes, batch_id: str | None, path: str
 ) -> dict[str, Any]:
-    """Of any batch: whoever knows its id may read it."""
+    """Of any batch: its id is enough to read it."""
     details = flag(request, DETAILS, default=True)
     first = number(request, FROM_QUERY, 0, least=0, most=GREATEST_PLACE)
     if batch_id is None:

@@ -70,14 +70,14 @@ def own_webhook_secret(_request: HttpRequest, key: ApiKey) -> HttpResponse:
 
 def pauses() -> list[str]:
     """After each attempt that was not taken, as people say them."""
-    told = []
+    intervals = []
     for pause in PAUSES:
         seconds = int(pause.total_seconds())
         for unit, size in (("h", 3_600), ("min", 60), ("s", 1)):
             if seconds % size == 0:
-                told.append(f"{seconds // size} {unit}")
+                intervals.append(f"{seconds // size} {unit}")
                 break
-    return told
+    return intervals
 
 
 def webhooks() -> Schema:
@@ -90,8 +90,8 @@ def webhooks() -> Schema:
                 "description": (
                     f"Any status from {TAKEN.start} to {TAKEN.stop - 1} takes it. It is sent again "
                     f"after {', '.join(pauses())}, and then given up. Redirects are not followed. "
-                    f"It tells of at most {MOST_FACTS:,} queries; where a batch has more, its "
-                    "status tells of those from nextQuery on."
+                    f"It lists at most {MOST_FACTS:,} queries; where a batch has more, its "
+                    "status lists those from nextQuery on."
                 ),
                 "parameters": [
                     {

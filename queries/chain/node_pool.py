@@ -357,7 +357,7 @@ class NodePool:
             return _returned(answers[0])
         raise NoQuorum.of(self.chain.name)
 
-    def tell_each(self, method: str, params: Question) -> None:
+    def ask_each(self, method: str, params: Question) -> None:
         """Ask every node, and ignore the answers."""
         for node in self._order():
             with suppress(NodeFault):

@@ -150,7 +150,7 @@ class Destination(SourceChain):
 
     def send_to_each(self, raw: bytes) -> None:
         """Send it to every node and ignore their answers."""
-        self.tell_each("eth_sendRawTransaction", (_hex(raw),))
+        self.ask_each("eth_sendRawTransaction", (_hex(raw),))
 
     def mined(self, transaction_hash: str, within: Bounds | None = None) -> Mined | None:
         """The transaction's receipt, or None where the node has none."""

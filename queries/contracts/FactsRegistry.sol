@@ -18,7 +18,7 @@ import {wordIn} from "./Memory.sol";
 import {ProvenFacts} from "./ProvenFacts.sol";
 
 /// @title What was true on the source chain, proven to this chain
-/// @notice Anyone may write, nobody is trusted, nothing written can be changed: a fact is stored
+/// @notice Anyone may write, no sender is trusted, nothing written can be changed: a fact is stored
 /// only where it follows from a block hash that the registry knows, and it follows only one way.
 /// Repeating a proof succeeds and writes nothing. There is no owner, no pause and no upgrade.
 abstract contract FactsRegistry is FactStore, ProvenFacts {

@@ -17,7 +17,7 @@ class Alarm:
             self._changed.notify_all()
 
     def stop(self) -> None:
-        """For good: whoever wakes finds `stopped` set. Safe in a handler of signals."""
+        """For good: each thread that wakes finds `stopped` set. Safe in signal handlers."""
         self.stopped = True
         threading.Thread(target=self.ring).start()
 

@@ -1,4 +1,4 @@
-"""The embedded engine: threads that look for work until they are told to stop."""
+"""The embedded engine: threads that poll for work until they are stopped."""
 
 import logging
 import threading
@@ -116,7 +116,7 @@ def _outlived(alarm: Alarm) -> Iterator[None]:
     try:
         yield
     except (OperationalError, InterfaceError) as fault:
-        # The database is gone, locked or full: a traceback of our code helps nobody.
+        # The database is gone, locked or full: a traceback of our code would not help.
         log.error("The database cannot be used: %s", " ".join(str(fault).split()))  # noqa: TRY400
         alarm.sleep(AFTER_A_FAULT)
     except Exception:

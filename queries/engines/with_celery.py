@@ -63,7 +63,7 @@ def woken(batch_id: str) -> None:
 
 
 def wake(batch_id: str) -> None:
-    """Without a broker the batch waits for the next look, and nobody is refused for that."""
+    """Without a broker the batch waits for the next poll; no request is refused."""
     try:
         woken.apply_async(args=[batch_id], expires=60)
     except (OperationalError, OSError):
@@ -71,7 +71,7 @@ def wake(batch_id: str) -> None:
 
 
 def listen() -> None:
-    """Until the process is told to end."""
+    """Until the process is stopped."""
     worker = app.Worker(
         pool="solo",
         concurrency=1,

@@ -11,7 +11,7 @@ IN_A_FILE = "a file with the address, to keep it out of the process list"
 
 
 def address_in(file: Path, option: str) -> str:
-    """No refusal repeats the file's name: somebody may have given the address in its place."""
+    """No refusal repeats the file's name: the node's address may have been given in its place."""
     named = f"The file that {option} names"
     try:
         words = file.read_text(encoding="utf-8").split()

@@ -17,7 +17,7 @@ _NAME, _VERSION = keccak256(b"Tacitus block hashes"), keccak256(b"1")
 
 @dataclass(frozen=True, slots=True)
 class Attested:
-    """A block's hash, as a registry of another chain is told it."""
+    """A block's hash, as signers attest it to a registry on another chain."""
 
     source: int
     destination: int

@@ -19,12 +19,12 @@ from .bundles import (
     VERSION,
     BlockProof,
     Bundle,
+    ClaimedRegistry,
+    ClaimedTransaction,
     FactKind,
-    RegistryTold,
-    TransactionTold,
-    account_told,
+    account_members,
     canonical,
-    told_beside_accounts,
+    other_members,
 )
 from .errors import BundleRefused, BundleTooLarge, ProofError
 from .header_fields import HeaderField
@@ -42,7 +42,7 @@ from .trie_proofs import CheckedNodes
 from .witnesses import AccountField, AccountRequest
 
 # 1,000 accounts and 5,000 slots, as a batch may have, come to some 80 MiB and 150,000 values.
-# A service that takes larger batches makes larger files: whoever checks one says how large.
+# A service that takes larger batches makes larger files; the caller says how large.
 MOST_MIB = 128
 VALUES_OF_A_MIB = 2**13  # a file takes up to eight times its bytes of memory
 KINDS = ("native", "optimism", "attested")  # of registries
@@ -73,10 +73,10 @@ def check_bundle(content: bytes, most_mib: int = MOST_MIB) -> Bundle:
         _refuse("batch", f"is {shown(batch)}, which is no id of a batch")
     destination = _number(top["destinationChainId"], "destinationChainId")
     with _at("blocks"):
-        told = read_list(top["blocks"], "the list", _MANY)
-    if not told:
+        items = read_list(top["blocks"], "the list", _MANY)
+    if not items:
         _refuse("blocks", "are none: nothing is proven")
-    blocks = [_block(each, destination, f"blocks[{at}]") for at, each in enumerate(told)]
+    blocks = [_block(each, destination, f"blocks[{at}]") for at, each in enumerate(items)]
     _ascending([(each.chain, each.header.number) for each in blocks], "blocks")
     if f"{canonical(top)}\n".encode() != content:
         raise BundleRefused("The file is not written as proofs are: jq -cS writes it so.")
@@ -84,32 +84,32 @@ def check_bundle(content: bytes, most_mib: int = MOST_MIB) -> Bundle:
 
 
 def _block(content: object, destination: int, place: str) -> BlockProof:
-    told = _members(content, place, _BLOCK)
+    members = _members(content, place, _BLOCK)
     with _at(f"{place}.blockHash"):
-        block_hash = read_fixed_bytes(told["blockHash"], "the hash", HASH_BYTES)
-    header = _header(told["header"], f"{place}.header", block_hash)
-    fields, header_fields, times = _asked(told["facts"], f"{place}.facts")
+        block_hash = read_fixed_bytes(members["blockHash"], "the hash", HASH_BYTES)
+    header = _header(members["header"], f"{place}.header", block_hash)
+    fields, header_fields, times = _asked(members["facts"], f"{place}.facts")
     following = None
     if times:
-        following = _header(told["nextHeader"], f"{place}.nextHeader")
+        following = _header(members["nextHeader"], f"{place}.nextHeader")
         _check_times(header, following, times, place)
-    accounts = _accounts(told["accounts"], header.state_root, fields, f"{place}.accounts")
+    accounts = _accounts(members["accounts"], header.state_root, fields, f"{place}.accounts")
     if not (accounts or header_fields or times):
         _refuse(f"{place}.facts", "are none: nothing is proven")
     block = BlockProof(
-        _number(told["originChainId"], f"{place}.originChainId"),
+        _number(members["originChainId"], f"{place}.originChainId"),
         destination,
         header,
         following,
         header_fields,
         times,
         accounts,
-        _registry(told["registry"], f"{place}.registry"),
-        _transactions(told["transactions"], f"{place}.transactions"),
+        _registry(members["registry"], f"{place}.registry"),
+        _transactions(members["transactions"], f"{place}.transactions"),
     )
     with _at(place):
-        derived = told_beside_accounts(block)
-    _compare({name: told[name] for name in derived}, derived, place)
+        derived = other_members(block)
+    _compare({name: members[name] for name in derived}, derived, place)
     return block
 
 
@@ -169,8 +169,8 @@ def _accounts(
     checked = CheckedNodes()
     requests = []
     with _at(place):
-        told = read_list(content, "the list", _MANY)
-    for at, each in enumerate(told):
+        items = read_list(content, "the list", _MANY)
+    for at, each in enumerate(items):
         with _at(f"{place}[{at}]"):
             answer = read_object(each, "an account")
             address = read_fixed_bytes(answer.get("address"), "address", ADDRESS_BYTES)
@@ -179,7 +179,7 @@ def _accounts(
             slots = [int.from_bytes(read_fixed_bytes(key, "key", HASH_BYTES)) for key in keys]
             proof = check_account_proof(answer, state_root, address, slots, checked)
         _ascending(slots, f"{place}[{at}].storageProof")
-        _compare(answer, account_told(proof), f"{place}[{at}]")
+        _compare(answer, account_members(proof), f"{place}[{at}]")
         requests.append(AccountRequest(proof, fields.get(address, frozenset())))
         if not (requests[-1].fields or slots):
             _refuse(f"{place}[{at}]", "is shown, and no fact is of it")
@@ -187,25 +187,25 @@ def _accounts(
     return tuple(requests)
 
 
-def _registry(content: object, place: str) -> RegistryTold:
-    told = _members(content, place, ("address", "chainId", "kind"))
-    if told["kind"] not in KINDS:
-        _refuse(f"{place}.kind", f"is {shown(told['kind'])}, which is no kind of registry")
+def _registry(content: object, place: str) -> ClaimedRegistry:
+    members = _members(content, place, ("address", "chainId", "kind"))
+    if members["kind"] not in KINDS:
+        _refuse(f"{place}.kind", f"is {shown(members['kind'])}, which is no kind of registry")
     with _at(f"{place}.address"):
-        address = read_fixed_bytes(told["address"], "the address", ADDRESS_BYTES)
-    return RegistryTold(str(told["kind"]), address)
+        address = read_fixed_bytes(members["address"], "the address", ADDRESS_BYTES)
+    return ClaimedRegistry(str(members["kind"]), address)
 
 
-def _transactions(content: object, place: str) -> tuple[TransactionTold, ...]:
+def _transactions(content: object, place: str) -> tuple[ClaimedTransaction, ...]:
     with _at(place):
-        told = read_list(content, "the list", _MANY)
+        items = read_list(content, "the list", _MANY)
     found = []
-    for at, each in enumerate(told):
+    for at, each in enumerate(items):
         fields = _members(each, f"{place}[{at}]", ("block", "hash"))
         with _at(f"{place}[{at}].hash"):
             transaction_hash = read_fixed_bytes(fields["hash"], "the hash", HASH_BYTES)
         number = _number(fields["block"], f"{place}[{at}].block")
-        found.append(TransactionTold(transaction_hash, number))
+        found.append(ClaimedTransaction(transaction_hash, number))
     return tuple(found)
 
 

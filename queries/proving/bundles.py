@@ -59,7 +59,7 @@ class Fact:
 
 
 @dataclass(frozen=True, slots=True)
-class RegistryTold:
+class ClaimedRegistry:
     """Where the service says that the facts are."""
 
     kind: str
@@ -67,7 +67,7 @@ class RegistryTold:
 
 
 @dataclass(frozen=True, slots=True)
-class TransactionTold:
+class ClaimedTransaction:
     """By which the service says that it proved them."""
 
     hash: bytes
@@ -85,8 +85,8 @@ class BlockProof:
     header_fields: frozenset[HeaderField]
     timestamps: tuple[int, ...]
     accounts: tuple[AccountRequest, ...]
-    registry: RegistryTold
-    transactions: tuple[TransactionTold, ...]
+    registry: ClaimedRegistry
+    transactions: tuple[ClaimedTransaction, ...]
 
     @property
     def rests_on(self) -> Header:
@@ -139,7 +139,7 @@ def canonical(content: object) -> str:
     return json.dumps(content, sort_keys=True, separators=(",", ":"))
 
 
-def account_told(proof: AccountProof) -> dict[str, object]:
+def account_members(proof: AccountProof) -> dict[str, object]:
     """As `eth_getProof` answers."""
     state = proof.state
     return {
@@ -156,7 +156,7 @@ def account_told(proof: AccountProof) -> dict[str, object]:
     }
 
 
-def told_beside_accounts(block: BlockProof) -> dict[str, object]:
+def other_members(block: BlockProof) -> dict[str, object]:
     """All that the file says of a block but its accounts, whose key is the first."""
     return {
         "block": str(block.header.number),
@@ -190,8 +190,8 @@ def _before_digest(batch: str, destination: int, blocks: Iterable[BlockProof]) -
     for place, block in enumerate(blocks):
         yield ',{"accounts":[' if place else '{"accounts":['
         for number, each in enumerate(block.accounts):
-            yield ("," if number else "") + canonical(account_told(each.proof))
-        yield f"],{canonical(told_beside_accounts(block))[1:]}"
+            yield ("," if number else "") + canonical(account_members(each.proof))
+        yield f"],{canonical(other_members(block))[1:]}"
     yield f'],"destinationChainId":"{destination}",'
 
 

@@ -2,7 +2,7 @@
 what it has the registry keep.
 
 The mirror of `registry_calls`. Whether anybody knows the last header's hash is not looked at: what
-is read is true of the block whose hash comes out, and that is for whoever uses it to compare.
+is read is true of the block whose hash comes out, which the caller compares.
 """
 
 from dataclasses import dataclass, field

@@ -16,7 +16,7 @@ class ProofError(Exception):
 
     @classmethod
     def meaning(cls) -> str:
-        """Of the kind of fault, for whoever must not read what a node wrote."""
+        """Names the kind of fault, without the node's own text."""
         return (cls.__doc__ or "").partition("\n")[0]
 
 
@@ -104,4 +104,4 @@ class BundleRefused(ProofError):
 
 
 class BundleTooLarge(BundleRefused):
-    """It is larger than whoever checks it lets a file be, and was not read."""
+    """The file is larger than the caller allows, and was not read."""

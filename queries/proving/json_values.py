@@ -16,7 +16,7 @@ _SHOWN_CHARACTERS = 70
 
 
 def has_too_many_values(content: bytes | bytearray, most: int = MOST_VALUES) -> bool:
-    """Told before it is parsed. Each value begins after one of these, which hex does not hold."""
+    """Checked before parsing. Each value begins after one of these, which hex does not hold."""
     return sum(map(content.count, _BEFORE_VALUES)) > most
 
 

@@ -1,6 +1,6 @@
-"""Proofs as `eth_getProof` tells them, out of nodes that lie at hand by their hashes.
+"""Proofs in the form of `eth_getProof`, made from nodes that are known by their hashes.
 
-A witness leaves out the nodes on the path; whoever has read it has rebuilt them.
+A witness leaves out the nodes on the path; reading it rebuilds them.
 """
 
 from collections.abc import Mapping, Sequence

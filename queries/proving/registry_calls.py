@@ -85,8 +85,8 @@ def headers_section(steps: Sequence[HeaderStep]) -> bytes:
             raise ArgumentMalformed(
                 f"header {child.header.number} is not the child of header {parent.header.number}"
             )
-    told = [_header(step, first=index == 0) for index, step in enumerate(steps)]
-    return b"".join((bytes((SectionKind.HEADERS,)), len(steps).to_bytes(2, "big"), *told))
+    parts = [_header(step, first=index == 0) for index, step in enumerate(steps)]
+    return b"".join((bytes((SectionKind.HEADERS,)), len(steps).to_bytes(2, "big"), *parts))
 
 
 def prove_call(sections: Sequence[bytes]) -> bytes:
@@ -103,22 +103,22 @@ def leaf_of(header: Header) -> bytes:
 def _header(step: HeaderStep, *, first: bool) -> bytes:
     header = step.header
     flags = HeaderFlag(0)
-    told = []
+    parts = []
     if first and step.parent_known:
         flags |= HeaderFlag.PARENT_KNOWN
     elif first:
-        told.append(header.parent_hash)
+        parts.append(header.parent_hash)
     uncles = header.payload(HeaderField.UNCLES_HASH)
     if uncles == EMPTY_UNCLES_HASH:
         flags |= HeaderFlag.NO_UNCLES
     else:
-        told.append(uncles)
-    told.append(header.payload(HeaderField.COINBASE))
+        parts.append(uncles)
+    parts.append(header.payload(HeaderField.COINBASE))
     if step.witness:
         flags |= HeaderFlag.WITNESS
     else:
-        told.append(header.state_root)
-    told += [
+        parts.append(header.state_root)
+    parts += [
         header.payload(known)
         for known in (
             HeaderField.TRANSACTIONS_ROOT,
@@ -129,18 +129,18 @@ def _header(step: HeaderStep, *, first: bool) -> bytes:
     tail, place = _tail(step)
     if step.beacon_known:
         flags |= HeaderFlag.BEACON_KNOWN
-    told += [len(tail).to_bytes(2, "big"), tail, place, step.witness]
+    parts += [len(tail).to_bytes(2, "big"), tail, place, step.witness]
     if step.fields:
         flags |= HeaderFlag.FIELDS
-        told.append(sum(1 << known for known in step.fields).to_bytes(4, "big"))
+        parts.append(sum(1 << known for known in step.fields).to_bytes(4, "big"))
     if step.timestamps:
         flags |= HeaderFlag.TIMESTAMPS
-        told += [bytes((len(step.timestamps),)), *map(_uint64, step.timestamps)]
+        parts += [bytes((len(step.timestamps),)), *map(_uint64, step.timestamps)]
     if step.accumulate:
         flags |= HeaderFlag.ACCUMULATE
     if step.is_hop:
         flags |= HeaderFlag.HOP
-    return b"".join((bytes((flags,)), *told))
+    return b"".join((bytes((flags,)), *parts))
 
 
 def _tail(step: HeaderStep) -> tuple[bytes, bytes]:
@@ -152,7 +152,7 @@ def _tail(step: HeaderStep) -> tuple[bytes, bytes]:
     beacon = HeaderField.PARENT_BEACON_BLOCK_ROOT - HeaderField.DIFFICULTY
     before, behind = b"".join(items[:beacon]), b"".join(items[beacon + 1 :])
     if len(before) > MAX_BEACON_PLACE:
-        raise ArgumentMalformed(f"{len(before)} bytes before the beacon root; 255 can be told")
+        raise ArgumentMalformed(f"{len(before)} bytes before the beacon root; at most 255 fit")
     return before + behind, bytes((len(before),))
 
 

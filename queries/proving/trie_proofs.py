@@ -45,9 +45,9 @@ class ProvenPath:
 class CheckedNodes(dict[bytes, tuple[bytes, Node]]):
     """Nodes found to have the hash they are kept under, with the bytes that have it.
 
-    The upper nodes of a trie are in every proof; whoever checks many of one root passes the same
-    object to each, and a node met again is compared instead of hashed and read. It is not needed
-    for correctness, and grows until it is dropped.
+    The upper nodes of a trie are in every proof. A caller that checks many proofs of one root
+    passes the same object to each; a node met again is then compared instead of hashed and read.
+    It is not needed for correctness, and grows until it is dropped.
     """
 
 

@@ -11,13 +11,13 @@ from .trie_nodes import NO_CHILD, Branch, Extension, Leaf, Node
 from .witnesses import HAS_CODE, HAS_STORAGE, AccountRequest, NodeKind
 
 _ALL_CHILDREN = 0xFFFF
-_THERE = bytes(HASH_BYTES)  # stands for a child that is told by its node
+_THERE = bytes(HASH_BYTES)  # stands for a child whose node follows
 _MAX_COUNT = 0xFFFF
 
 
 @dataclass(frozen=True, slots=True)
 class _Key:
-    """A key's path in digits, the nodes along it, and how its leaf tells its value."""
+    """A key's path in digits, the nodes along it, and how its leaf gives its value."""
 
     path: str
     nodes: tuple[Node, ...]
@@ -110,14 +110,14 @@ def _chain(key: _Key, depth: int, level: int) -> bytes:
             bottom += len(node.path)
     last = key.nodes[-1] if len(key.nodes) > level + len(above) else None
     if isinstance(last, Leaf):
-        told = _leaf(last, [key])
+        bottom_node = _leaf(last, [key])
     elif isinstance(last, Extension):
-        told = _extension(last, [key], bottom, level + len(above))
+        bottom_node = _extension(last, [key], bottom, level + len(above))
     else:
-        told = bytes((NodeKind.NONE,))
+        bottom_node = bytes((NodeKind.NONE,))
     if not above:
-        return told
-    return bytes((NodeKind.CHAIN, bottom)) + told + b"".join(reversed(above))
+        return bottom_node
+    return bytes((NodeKind.CHAIN, bottom)) + bottom_node + b"".join(reversed(above))
 
 
 def _branch_above(node: Branch, own: int) -> bytes:
@@ -134,14 +134,14 @@ def _branch_above(node: Branch, own: int) -> bytes:
 
 def _branch(node: Branch, keys: Sequence[_Key], depth: int, level: int) -> bytes:
     others = list(node.children)
-    told = list(node.children)
+    parts = list(node.children)
     # The keys ascend, so those of a child stand together: each is looked at once, not for all 16.
-    for digit_told, some in groupby(keys, lambda key: key.path[depth]):
-        digit = int(digit_told, 16)
+    for hex_digit, some in groupby(keys, lambda key: key.path[depth]):
+        digit = int(hex_digit, 16)
         if node.children[digit] != NO_CHILD:
             others[digit] = _THERE
-            told[digit] = _node(list(some), depth + 1, level + 1)
-    return _masks(others) + b"".join(told)
+            parts[digit] = _node(list(some), depth + 1, level + 1)
+    return _masks(others) + b"".join(parts)
 
 
 def _masks(children: Sequence[bytes]) -> bytes:

@@ -7,7 +7,7 @@ contract builds and hashes them itself; it compares one root at the end.
 
     witness  uint16 accounts, each: 20 address, uint8 mask of fields, uint16 slots, 32 each
              then the nodes of the state trie; accounts and slots ascend by their hashes
-    node     one byte, its kind, and what is told there
+    node     one byte, its kind, and what follows it
 
 Its bytes follow from what is proven alone, so the same facts give the same witness.
 """
@@ -21,7 +21,7 @@ from .errors import WitnessMalformed
 
 
 class NodeKind(IntEnum):
-    """How a node on the path is told, by its first byte."""
+    """How a node on the path is provided, by its first byte."""
 
     FULL = 0  # a branch with sixteen children, none of them embedded
     BRANCH = 1  # uint16 mask of the children that are there
@@ -44,7 +44,7 @@ class AccountField(IntEnum):
     CODE_HASH = 3
 
 
-# Where an account's leaf tells its balance's length, it also tells which hashes follow.
+# The byte of the balance's length also says which hashes follow.
 HAS_STORAGE = 0x40
 HAS_CODE = 0x80
 

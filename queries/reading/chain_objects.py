@@ -106,13 +106,13 @@ class InRegistry:
 
 @dataclass(frozen=True, slots=True)
 class BlockView:
-    """All but its queries. A block that nobody asked for has no registries."""
+    """All but its queries. A block without queries has no registries."""
 
     chain: int
     number: int
     header: HeaderView | None
     registries: tuple[InRegistry, ...]
-    is_open: bool = True  # somebody waits for a fact of it, or has just asked for one
+    is_open: bool = True  # a query waits for a fact of it, or was just submitted
 
     @property
     def parent_number(self) -> int:
@@ -377,7 +377,7 @@ class JobLine:
     source: int
     number: int
     block_hash: str  # empty before it is final, and where nothing of it was proven
-    is_open: bool  # somebody waits for a fact of it
+    is_open: bool  # a query waits for a fact of it
 
 
 def record_of(source: int, destination: int) -> RecordView:

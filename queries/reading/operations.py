@@ -39,7 +39,7 @@ class State(StrEnum):
     """How a row of a queue stands with the provers."""
 
     WORKED_ON = "worked_on"
-    LEASE_RAN_OUT = "lease_ran_out"  # whoever had it is silent, and nobody has taken it over yet
+    LEASE_RAN_OUT = "lease_ran_out"  # its prover is silent, and no other one has taken it over yet
     DUE = "due"
     WAITING = "waiting"
     FAILING = "failing"  # it waits for another try, or for its turn where nodes hang

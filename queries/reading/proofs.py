@@ -22,10 +22,10 @@ from queries.models import BlockJob, Query, SentTransaction
 from queries.pipeline.wanted import TIMESTAMP, missing, reads_of
 from queries.proving.bundles import (
     BlockProof,
+    ClaimedRegistry,
+    ClaimedTransaction,
     Fact,
     FactKind,
-    RegistryTold,
-    TransactionTold,
     written,
 )
 from queries.proving.headers import decode_header
@@ -64,7 +64,7 @@ def proof_of(batch_id: str, routes: Routes) -> IO[bytes]:
 def _file(shown: BatchView, routes: Routes) -> IO[bytes]:
     queries = list(Query.objects.filter(batch=shown.id).order_by("source", "block", "pk"))
     _refuse_what_is_not_done(shown, queries)
-    file = SpooledTemporaryFile(max_size=IN_MEMORY)  # noqa: SIM115  (whoever answers closes it)
+    file = SpooledTemporaryFile(max_size=IN_MEMORY)  # noqa: SIM115  (the response closes it)
     try:
         for piece in written(shown.id, shown.destination, _blocks(shown, queries, routes)):
             file.write(piece.encode())
@@ -88,8 +88,8 @@ def _refuse_what_is_not_done(shown: BatchView, queries: Sequence[Query]) -> None
 
 def _blocks(shown: BatchView, queries: Sequence[Query], routes: Routes) -> Iterator[BlockProof]:
     jobs = BlockJob.objects.in_bulk({each.job_id for each in queries})
-    told = SentTransaction.objects.only("to", "mined_hash", "mined_block", "succeeded")
-    sent = told.in_bulk(_named(queries))
+    transactions = SentTransaction.objects.only("to", "mined_hash", "mined_block", "succeeded")
+    sent = transactions.in_bulk(_named(queries))
     for (source, _), some in groupby(queries, key=lambda each: (each.source, each.block)):
         of_block = list(some)
         registry = routes.registries.get((source, shown.destination))
@@ -131,7 +131,7 @@ def _block(
         header_fields=wanted.header_fields,
         timestamps=wanted.timestamps,
         accounts=tuple(requests),
-        registry=RegistryTold(registry.kind.value, _address(registry, queries, sent)),
+        registry=ClaimedRegistry(registry.kind.value, _address(registry, queries, sent)),
         transactions=tuple(_transactions(queries, sent)),
     )
     _compare_with_what_was_read(queries, block, job)
@@ -156,15 +156,15 @@ def _named(queries: Sequence[Query]) -> list[int]:
 
 def _transactions(
     queries: Sequence[Query], sent: Mapping[int, SentTransaction]
-) -> Iterator[TransactionTold]:
+) -> Iterator[ClaimedTransaction]:
     for key in _named(queries):
         row = sent[key]
         if row.mined_hash and row.mined_block is not None:
-            yield TransactionTold(bytes.fromhex(row.mined_hash[2:]), row.mined_block)
+            yield ClaimedTransaction(bytes.fromhex(row.mined_hash[2:]), row.mined_block)
 
 
 def _compare_with_what_was_read(queries: Sequence[Query], block: BlockProof, job: BlockJob) -> None:
-    """A block that was reorganised away since is not the one that the batch was told of."""
+    """A block that was reorganised away since is not the one that the batch asked for."""
     proven = {_name(fact): fact.word.hex() for fact in block.facts}
     for query in queries:
         account = bytes.fromhex(query.account[2:])

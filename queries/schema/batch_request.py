@@ -50,7 +50,7 @@ class BlockRequest:
 
 @dataclass(frozen=True, slots=True)
 class WebhookRequest:
-    """Where to tell that the batch is decided."""
+    """The address that is called when the batch has ended."""
 
     url: str
     headers: tuple[tuple[str, str], ...]

@@ -54,8 +54,8 @@ def rules_from(routes: Routes, limits: BatchLimits) -> BatchRules:
         f"{each.source} to {each.destination} ({each.kind}) at {each.address}"
         for each in routes.registries.values()
     ]
-    told = f"The registries here: {'; '.join(registries)}." if registries else ""
-    return BatchRules(limits, names, routes.registries.keys(), ens_chains, called, told)
+    registries_here = f"The registries here: {'; '.join(registries)}." if registries else ""
+    return BatchRules(limits, names, routes.registries.keys(), ens_chains, called, registries_here)
 
 
 def read_chain(text: str, place: Place, rules: BatchRules) -> int:

@@ -1,4 +1,4 @@
-"""Where in a request a value stands, as the `path` of a refusal tells it.
+"""Where in a request a value stands, as the `path` of a refusal names it.
 
 data.11155111.block:5186021.accounts.0xd8da6bf26964af9d7eed9e03e53415d37aa96045.slots[3]
 """
@@ -26,9 +26,9 @@ class Place:
 
     @property
     def path(self) -> str:
-        """Of bounded length, because whoever sends a request chooses its keys."""
-        told = "".join(map(_told, self.steps))
-        return shortened(told.removeprefix("."), MOST_PATH)
+        """Of bounded length, because the sender of a request chooses its keys."""
+        path = "".join(map(_written, self.steps))
+        return shortened(path.removeprefix("."), MOST_PATH)
 
     def __str__(self) -> str:
         return self.path or "The body"
@@ -37,7 +37,7 @@ class Place:
 WHOLE_BODY = Place()
 
 
-def _told(step: str | int) -> str:
+def _written(step: str | int) -> str:
     if isinstance(step, int):
         return f"[{step}]"
     return f".{legible(step)}" if step else '.""'

@@ -34,7 +34,7 @@ class _Fault:
     """Stands in the parsed content where a value cannot."""
 
     code: Code
-    told: str
+    problem: str
 
 
 def read_json(body: bytes, most_bytes: int) -> object:
@@ -79,7 +79,7 @@ def _parsed(text: str) -> object:
 def _check(value: object, place: Place, depth: int = 0) -> None:
     """Refuse the first fault below; never deeper than the bound, so recursion is safe."""
     if isinstance(value, _Fault):
-        raise Refusal(value.code, f"{place} {value.told}", path=place.path)
+        raise Refusal(value.code, f"{place} {value.problem}", path=place.path)
     if isinstance(value, str):
         _check_text(value, place)
     elif isinstance(value, dict | list):
@@ -139,8 +139,8 @@ def _fraction(literal: str) -> float | _Fault:
 
 
 def _too_long(literal: str) -> _Fault:
-    told = f"is a number of {len(literal):,} characters; at most {MOST_NUMBER_CHARACTERS} are read."
-    return _Fault(NUMBER_MALFORMED, told)
+    length = f"{len(literal):,} characters; at most {MOST_NUMBER_CHARACTERS} are read"
+    return _Fault(NUMBER_MALFORMED, f"is a number of {length}.")
 
 
 def _constant(name: str) -> _Fault:

@@ -7,7 +7,7 @@ _BOUNDARY = "…"
 
 
 def shortened(text: str, most: int = MOST_QUOTED) -> str:
-    """Both ends of a long text: addresses and hashes are told apart by them."""
+    """Both ends of a long text: they distinguish addresses and hashes."""
     if len(text) <= most:
         return text
     end = (most - len(_BOUNDARY)) // 2

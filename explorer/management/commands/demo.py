@@ -11,11 +11,11 @@ from typing import Any
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 
-from explorer.demo.chains import CHAIN_A, Keys, furnished, l1_told_to_l2, two_nodes
+from explorer.demo.chains import CHAIN_A, Keys, furnished, l1_blocks_on_l2, two_nodes
 from explorer.demo.processes import DemoFailed, empty_folder
 from explorer.demo.service import running_service
 from explorer.demo.terminal import Terminal
-from explorer.demo.things_to_try import Running, tell
+from explorer.demo.things_to_try import Running, show_things_to_try
 from explorer.demo.tour import examples, show
 from explorer.demo.wallet import sign_in
 from queries.chain.json_rpc import NodeRefused, NodeUnreachable
@@ -82,7 +82,7 @@ def _run(terminal: Terminal, port: int, *, once: bool) -> None:
         try:
             with terminal.step("Two chains, with registries and something to prove"):
                 chains = furnished(*running.enter_context(two_nodes()), keys)
-                running.enter_context(l1_told_to_l2(chains.a, chains.b))
+                running.enter_context(l1_blocks_on_l2(chains.a, chains.b))
             with terminal.step("Database, web server, prover and attesters"):
                 its = running.enter_context(running_service(folder, site, chains, keys))
             with terminal.step("Signed in, as a wallet does, and found an API key"):
@@ -96,7 +96,7 @@ def _run(terminal: Terminal, port: int, *, once: bool) -> None:
                 terminal.line("What the registries say is what the chains say.")
                 return
             kept = str(folder.relative_to(settings.BASE_DIR))
-            tell(terminal, Running(site, key, kept, chains, shown[0]))
+            show_things_to_try(terminal, Running(site, key, kept, chains, shown[0]))
             while True:
                 its.check()
                 time.sleep(WATCHED_EVERY)

@@ -27,7 +27,7 @@ MANY = 1_000
 
 
 class Command(BaseCommand):
-    help = "Serves the explorer and the API over HTTP until it is told to stop."
+    help = "Serves the explorer and the API over HTTP until it is stopped."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         processors = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 2

@@ -53,19 +53,19 @@ class Command(BaseCommand):
             )
             with closing(Destination(chain)) as destination:
                 check_chain(destination, kind)
-                self._tell(
+                self._report(
                     f"Deploying a registry of {source.name}'s facts on {chain.name}, paid for by "
                     f"{signer.address} …"
                 )
                 code = deployment_code(kind, source.id, signers, options["threshold"])
-                mined = send_and_wait(destination, signer, None, code, patience, self._tell)
+                mined = send_and_wait(destination, signer, None, code, patience, self._report)
         except CallReverted:
             raise CommandError(f"{chain.name} would not take this contract.") from None
         except (RoutesUnreadable, SignerUnusable, TransactionFailed, Unfit) as error:
             raise CommandError(str(error)) from None
         except ChainError as error:
             raise CommandError(with_advice(error)) from None
-        self._tell(
+        self._report(
             f"Deployed in block {mined.block}, for {mined.gas_used:,} gas. These lines belong into "
             "ROUTES_FILE:"
         )
@@ -78,7 +78,7 @@ class Command(BaseCommand):
             listed = ", ".join(f'"{each}"' for each in signers)
             self.stdout.write(f"signers = [{listed}]\nthreshold = {options['threshold']}")
 
-    def _tell(self, sentence: str) -> None:
+    def _report(self, sentence: str) -> None:
         self.stderr.write(sentence, str)  # not in the colour of faults
         self.stderr.flush()
 

@@ -93,7 +93,7 @@ class Command(BaseCommand):
                 for url in source_nodes:
                     other = chain_at(url)
                     sources[other.id] = stack.enter_context(closing(SourceChain(other)))
-                means = Means(destination, _signer, None, options["wait"], self._tell)
+                means = Means(destination, _signer, None, options["wait"], self._report)
                 for block in bundle.blocks:
                     self._publish(block, replace(means, source=sources.get(block.chain)), options)
         except (SignerUnusable, NotPublished, TransactionFailed) as fault:
@@ -107,7 +107,7 @@ class Command(BaseCommand):
         longest = options["longest_range"]
         registry = registry_at(means.destination, address, block.chain, longest)
         which = f"block {block.header.number:,} of chain {block.chain}"
-        self._tell(f"The {registry.kind} registry {address}, {which} …")
+        self._report(f"The {registry.kind} registry {address}, {which} …")
         spent = publish(block, registry, means)
         facts = f"{counted(len(block.facts), 'fact')} of {which}"
         if spent:
@@ -124,7 +124,7 @@ class Command(BaseCommand):
             f"{bundle.destination}, as proven."
         )
 
-    def _tell(self, sentence: str) -> None:
+    def _report(self, sentence: str) -> None:
         self.stderr.write(sentence, str)  # not in the colour of faults
         self.stderr.flush()
 

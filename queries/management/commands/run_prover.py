@@ -1,4 +1,4 @@
-"""`manage.py run_prover`: does the work, until it is told to stop. Several may run."""
+"""`manage.py run_prover`: does the work, until it is stopped. Several may run."""
 
 import signal
 import sys
@@ -24,7 +24,7 @@ SWITCH_SECONDS = 0.0005
 
 
 class Command(BaseCommand):
-    help = "Proves what was asked for, until it is told to stop. Several may run at once."
+    help = "Proves what was asked for, until it is stopped. Several may run at once."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument(

@@ -1,4 +1,4 @@
-"""`manage.py verify_proof`: what a bundle proves, and on what; unasked it asks nobody."""
+"""`manage.py verify_proof`: what a proof file proves and what that rests on; offline by default."""
 
 import re
 from argparse import ArgumentParser

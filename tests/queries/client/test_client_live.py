@@ -41,7 +41,7 @@ def test_it_submits_waits_and_has_the_facts(it: Installation, service: Tacitus) 
         Ask(CHAIN_ID, timestamp=int(head["timestamp"], 16), accounts=[HOLDER], props=["NONCE"]),
     )
     estimate = service.estimate(asked)
-    assert (estimate.free, estimate.fee_needed, len(estimate.told["blocks"])) == (True, 0, 1)
+    assert (estimate.free, estimate.fee_needed, len(estimate.answer["blocks"])) == (True, 0, 1)
     seen: list[Status] = []
     sent = service.submit(asked)
     done = service.wait(sent.id, timeout=60, progress=seen.append, steps=True)

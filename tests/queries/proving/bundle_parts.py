@@ -9,8 +9,8 @@ from typing import Any
 from queries.proving.account_proofs import AccountProof
 from queries.proving.bundles import (
     BlockProof,
-    RegistryTold,
-    TransactionTold,
+    ClaimedRegistry,
+    ClaimedTransaction,
     canonical,
     written,
 )
@@ -22,8 +22,8 @@ from tests.bench.corpus import RecordedBlock, read_recorded_block
 
 BATCH = "01J2VM6JSA6VKKZ0ENWGYYPR18"
 DESTINATION = 10
-REGISTRY = RegistryTold("attested", bytes(19) + b"\x07")
-SENT = TransactionTold(bytes(31) + b"\x09", 12)
+REGISTRY = ClaimedRegistry("attested", bytes(19) + b"\x07")
+SENT = ClaimedTransaction(bytes(31) + b"\x09", 12)
 
 
 def recorded(folder: Path, name: str) -> RecordedBlock:
