@@ -27,7 +27,7 @@ def ask(text: str) -> Any:
 
 
 @pytest.mark.django_db
-def test_what_is_left_is_told(settings: LazySettings) -> None:
+def test_what_is_left_is_reported(settings: LazySettings) -> None:
     settings.REQUESTS_PER_MINUTE = 2
     text = make_key()
     answers = [ask(text) for _ in range(3)]

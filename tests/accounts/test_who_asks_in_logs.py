@@ -14,7 +14,7 @@ PLACE = "192.0.2.77"
 
 
 @pytest.mark.django_db
-def test_no_line_tells_who_asked_or_from_where(
+def test_no_line_shows_who_asked_or_from_where(
     settings: Settings, caplog: pytest.LogCaptureFixture
 ) -> None:
     settings.BEHIND_PROXY = True

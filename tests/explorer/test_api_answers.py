@@ -34,7 +34,7 @@ def check(answer: Any, status: int, code: str, *, retryable: bool = False) -> An
     return told
 
 
-def test_another_method_is_told_what_is_taken() -> None:
+def test_another_method_gets_the_methods_allowed() -> None:
     for address, allowed in (
         ("/submit-batch-query", "POST"),
         ("/batch-query-status", "GET, HEAD"),
@@ -67,7 +67,7 @@ def test_an_address_of_nothing_answers_in_what_is_asked_for(accept: str) -> None
 
 
 @pytest.mark.parametrize("address", ["/broken", "/without-database"])
-def test_a_fault_is_told_with_the_requests_id(
+def test_a_fault_is_reported_with_the_requests_id(
     address: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     client = Client(raise_request_exception=False)

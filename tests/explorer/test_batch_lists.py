@@ -113,7 +113,7 @@ def test_the_start_page_has_the_newest_ten_and_sends_again_what_has_changed() ->
         assert _newest(odd).status_code == 200
 
 
-def test_what_was_proven_is_told_in_digits_charts_and_tables() -> None:
+def test_what_was_proven_is_reported_in_digits_charts_and_tables() -> None:
     counters.count(
         datetime.now(UTC),
         {"facts": 1_234, "gas": 123_400_000, "batches_done": 40, "done_within_15": 40},

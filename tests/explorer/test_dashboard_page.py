@@ -74,7 +74,7 @@ def _shown(answer: Any) -> list[str]:
     return re.findall(r'href="/explorer/query/(\w+)"', answer.text)
 
 
-def test_the_log_tells_of_each_webhook_and_its_attempts() -> None:
+def test_the_log_shows_each_webhook_and_its_attempts() -> None:
     url = f"https://example.org/{HOSTILE}"
     later = timezone.now() + timedelta(minutes=5)
     pending = _delivery(_batch(webhook_url=url), attempts=2, look_again=later)

@@ -47,7 +47,7 @@ def test_every_kind_of_fact_is_the_same(service: Service) -> None:
         assert said in _checked(batch, place, name)
 
 
-def test_what_differs_is_told(service: Service) -> None:
+def test_what_differs_is_reported(service: Service) -> None:
     batch = proven_batch(service)
     query = Query.objects.get(batch=batch, place=0)
     changed = {**(query.values or {}), "BALANCE": f"{7 * 10**18:064x}"}
@@ -59,7 +59,7 @@ def test_what_differs_is_told(service: Service) -> None:
     assert "The registry knows no such fact" in _checked(batch)
 
 
-def test_a_registry_that_is_gone_is_told(service: Service) -> None:
+def test_a_registry_that_is_gone_is_reported(service: Service) -> None:
     batch = proven_batch(service)
     gone = replace(service.registry, address="0x" + 40 * "1")
     with serving(service.node, replace(service.routes, registries={(CHAIN_ID, CHAIN_ID): gone})):

@@ -57,7 +57,7 @@ def test_submitting_is_what_the_api_does() -> None:
     assert (again["Location"], Batch.objects.count()) == (answer["Location"], 1)
 
 
-def test_what_was_sent_before_is_told_and_can_then_be_sent_as_a_new_batch() -> None:
+def test_what_was_sent_before_is_reported_and_can_then_be_sent_as_a_new_batch() -> None:
     make_key()
     client = signed_in()
     send(client)

@@ -116,7 +116,9 @@ def _serves_no_more(address: str) -> None:
         assert not re.search("[0-9]", kept.headers.get("Server", "")), "a version is told"
 
 
-def test_a_database_that_is_not_migrated_is_told_at_once(repository: Path, tmp_path: Path) -> None:
+def test_a_database_that_is_not_migrated_is_reported_at_once(
+    repository: Path, tmp_path: Path
+) -> None:
     with served(repository, tmp_path, DEVELOPMENT="1"):
         pass
     said = (tmp_path / "log").read_text()

@@ -97,7 +97,7 @@ def _trust(certificate: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("asker", ANSWERED)
-def test_who_shows_a_trusted_certificate_is_told(
+def test_a_trusted_certificate_is_accepted(
     asker: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Without this, all below could be refused for any other reason."""
@@ -115,7 +115,7 @@ def test_who_shows_a_trusted_certificate_is_told(
     ("asker", "begins"),
     [("a broker by amqps", b"AMQP"), ("a broker by rediss", b"*5\r\n$5\r\nHELLO")],
 )
-def test_a_broker_that_shows_a_trusted_certificate_is_told(
+def test_a_broker_with_a_trusted_certificate_is_accepted(
     asker: str, begins: bytes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """As above, but that nobody answers here."""
@@ -133,7 +133,7 @@ def test_a_broker_that_shows_a_trusted_certificate_is_told(
 
 @pytest.mark.parametrize("asker", ASKERS)
 @pytest.mark.parametrize("shown", NOT_ITS_OWN)
-def test_who_shows_none_that_can_be_trusted_is_told_nothing(
+def test_nothing_is_sent_without_a_trusted_certificate(
     asker: str, shown: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     its, it = NOT_ITS_OWN[shown], ASKERS[asker]

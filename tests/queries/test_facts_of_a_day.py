@@ -39,7 +39,7 @@ def test_an_account_has_so_many_in_a_day(settings: LazySettings) -> None:
     assert (Batch.objects.count(), Query.objects.count()) == (3, 3)
 
 
-def test_a_batch_of_more_than_a_day_has_is_told_so(settings: LazySettings) -> None:
+def test_a_batch_larger_than_the_daily_limit_is_refused(settings: LazySettings) -> None:
     """And not to come again, which some would do for ever."""
     settings.FACTS_PER_DAY = 2
     refused = _three_facts(make_key())

@@ -102,7 +102,7 @@ def test_chains_have_names_and_nodes(routes_file: Path) -> None:
     )
 
 
-def test_a_chain_is_told_in_full(routes_file: Path) -> None:
+def test_a_chain_is_reported_in_full(routes_file: Path) -> None:
     routes_file.write_text(
         f"""
         {CHAIN}
@@ -367,7 +367,9 @@ WRONG_REGISTRIES = [
 
 
 @pytest.mark.parametrize(("content", "sentence"), [*WRONG, *WRONG_OPTIONS, *WRONG_REGISTRIES])
-def test_what_is_wrong_is_told_by_its_place(routes_file: Path, content: str, sentence: str) -> None:
+def test_what_is_wrong_is_reported_by_its_place(
+    routes_file: Path, content: str, sentence: str
+) -> None:
     routes_file.write_text(content, encoding="utf-8")
     said = _refusal(routes_file)
     assert said.startswith("ROUTES_FILE, ")
@@ -388,14 +390,14 @@ def test_what_is_wrong_is_told_by_its_place(routes_file: Path, content: str, sen
         (b"a = " + 5000 * b"[", "ROUTES_FILE is nested too deeply."),
     ],
 )
-def test_what_is_no_toml_is_told_by_its_line(
+def test_what_is_no_toml_is_reported_by_its_line(
     routes_file: Path, content: bytes, sentence: str
 ) -> None:
     routes_file.write_bytes(content)
     assert _refusal(routes_file) == sentence
 
 
-def test_a_file_that_is_not_there_is_told(tmp_path: Path) -> None:
+def test_a_file_that_is_not_there_is_reported(tmp_path: Path) -> None:
     said = _refusal(tmp_path / "hunter2")
     assert said == (
         "ROUTES_FILE cannot be read: No such file or directory. Set it to the file that names the "

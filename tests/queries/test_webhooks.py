@@ -93,12 +93,12 @@ def test_it_is_not_sent_on(status: int) -> None:
 @pytest.mark.parametrize(
     "url", ["ftp://a.example/", "http:///x", "x", "http://[::1/", "http://a.example:99999/"]
 )
-def test_what_is_no_address_is_told(url: str) -> None:
+def test_what_is_no_address_is_reported(url: str) -> None:
     with pytest.raises(NotDelivered):
         post(url, {}, b"{}", to_private=True)
 
 
-def test_nobody_there_is_told_without_the_address() -> None:
+def test_nobody_there_is_reported_without_the_address() -> None:
     with receiver() as kept:
         url = kept.url
     with pytest.raises(NotDelivered, match="does not answer") as told:

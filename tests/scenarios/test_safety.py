@@ -76,7 +76,7 @@ def test_header_names_with_underscores_are_dropped(production: Service) -> None:
     assert requests.get(address, headers=another, timeout=30).status_code == 200
 
 
-def test_browsers_are_told_to_be_strict(production: Service) -> None:
+def test_browsers_get_strict_headers(production: Service) -> None:
     page = requests.get(f"{production.url}/sign-in", headers=PROXY, timeout=30)
     policy = dict(each.split(" ", 1) for each in
                   page.headers["Content-Security-Policy"].split("; "))  # fmt: skip

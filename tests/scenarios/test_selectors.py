@@ -96,7 +96,7 @@ def test_an_ens_name_means_whom_it_meant_at_the_proven_block(named: Service) -> 
     assert not named.is_proven(now, block)
 
 
-def test_an_alias_stands_for_a_chain_and_answers_tell_its_id(named: Service) -> None:
+def test_an_alias_stands_for_a_chain_and_answers_show_its_id(named: Service) -> None:
     block = named.chain.mine(2) - 1
     batch = named.submit({"SN_LOCAL": {block: accounts(HOLDER)}}, to="SN_LOCAL")
     status = named.wait(batch)

@@ -23,7 +23,7 @@ DATA = {str(SEPOLIA): {"block:5186021": {"accounts": {f"0x{1:040x}": {"props": [
 BATCH = {"destinationChainId": str(SEPOLIA), "fee": "0", "data": DATA}
 
 
-def test_batches_are_told_until_they_end() -> None:
+def test_batches_are_reported_until_they_end() -> None:
     first, second = (submitted(make_key(), BATCH) for _ in range(2))
     seen = exposed()
     assert seen["tacitus_batches"] == {("RECEIVED",): 2, ("ACCEPTED",): 0, ("IN_PROGRESS",): 0}
@@ -54,7 +54,7 @@ def test_what_nodes_hang_for_waits_for_them_and_for_no_prover(code: str) -> None
     assert (rows["block_jobs", "due"], rows["block_jobs", "failing"]) == (0, 1)
 
 
-def test_jobs_and_transactions_are_told_by_how_far_they_are() -> None:
+def test_jobs_and_transactions_are_reported_by_how_far_they_are() -> None:
     batch = submitted(make_key(), BATCH)
     sent = send_transaction(batch, mined=False)
     now = timezone.now()
@@ -83,7 +83,7 @@ def test_jobs_and_transactions_are_told_by_how_far_they_are() -> None:
     assert seen["tacitus_spent_wei_total"] == {(str(SEPOLIA),): 170_480 * 10**10 + 5}
 
 
-def test_of_a_days_bound_it_is_told_how_much_is_spent(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_amount_spent_of_a_daily_budget_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     """Of the signer that provers have now, and of no chain without a bound."""
     monkeypatch.setattr(metrics, "ROUTES", ROUTES)
     make_service()

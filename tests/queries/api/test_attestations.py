@@ -101,7 +101,7 @@ def test_only_what_a_query_waits_for_is_kept(block: int, code: str) -> None:
     assert Attestation.objects.exists() is not code.startswith(("a", "b"))
 
 
-def test_what_is_waited_for_is_told_newest_first() -> None:
+def test_what_is_waited_for_is_reported_newest_first() -> None:
     make_key()
     wait_for(7, BLOCK, 9)
     Query.objects.filter(block=9).update(ended=True)

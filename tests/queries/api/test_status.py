@@ -76,7 +76,7 @@ def test_a_parameter_of_no_use_is_named(parameters: dict[str, str], path: str, c
     assert (answer.status_code, told["code"], told["path"]) == (400, code, path)
 
 
-def test_a_step_tells_its_times_and_its_transaction() -> None:
+def test_a_step_shows_its_times_and_its_transaction() -> None:
     key = make_key()
     batch_id = submitted(key, SPECIFICATION)
     *before, last = StepName
@@ -95,7 +95,7 @@ def test_a_step_tells_its_times_and_its_transaction() -> None:
     assert blockhash["transactionHash"] is None
 
 
-def test_the_query_that_fails_tells_so_at_the_step_that_it_did_not_complete() -> None:
+def test_the_query_that_fails_says_so_at_the_step_that_it_did_not_complete() -> None:
     key = make_key()
     batch_id = submitted(key, block_batch({"accounts": {WALLET: BALANCE, OTHER_WALLET: BALANCE}}))
     run_steps(batch_id, StepName.INITIAL_STATE)
@@ -111,7 +111,7 @@ def test_the_query_that_fails_tells_so_at_the_step_that_it_did_not_complete() ->
     assert failing["steps"][1]["status"] == "IN_PROGRESS"
 
 
-def test_a_rejected_batch_tells_its_cause_in_the_one_shape() -> None:
+def test_a_rejected_batch_shows_its_cause_in_the_one_shape() -> None:
     key = make_key()
     batch_id = submitted(key, SPECIFICATION)
     cause = {
@@ -132,7 +132,7 @@ def test_a_rejected_batch_tells_its_cause_in_the_one_shape() -> None:
     assert told["info"] == ["It is too far away."]
 
 
-def test_what_one_of_its_jobs_waits_for_is_told() -> None:
+def test_what_one_of_its_jobs_waits_for_is_reported() -> None:
     key = make_key()
     batch_id = submitted(key, LEGACY)
     first, second = (

@@ -49,7 +49,7 @@ def test_what_existing_clients_send(body: str, kind: str, place: str) -> None:
     assert Batch.objects.get().id == told["internalId"]
 
 
-def test_what_is_probably_a_mistake_is_told() -> None:
+def test_what_is_probably_a_mistake_is_reported() -> None:
     wrong = ADDRESS.replace("d8da", "D8da")
     answer = submit(make_key(), account_batch(BALANCE, wrong) | {"version": 1})
     unknown, capitals = answer.json()["warnings"]
@@ -75,7 +75,7 @@ def test_no_fee_is_taken_where_proving_is_free(*, free: bool) -> None:
     [("block:401", "block:100"), ("timestamp:8601", "timestamp:5000"),
      (f"block:{2**64 - 1}", "block:100")],
 )  # fmt: skip
-def test_a_block_beyond_the_last_head_is_told_with_the_latest_that_works(
+def test_a_block_beyond_the_last_head_is_reported_with_the_latest_that_works(
     selector: str, latest: str
 ) -> None:
     record_head(SEPOLIA, number=100, timestamp=5_000)
@@ -100,7 +100,7 @@ def test_without_a_head_whatever_can_be_kept_is_accepted() -> None:
     assert f"block:{2**63 - 1}." in told["error"]
 
 
-def test_a_time_in_milliseconds_is_told_as_such_and_need_not_be_tried_again() -> None:
+def test_a_time_in_milliseconds_is_reported_as_such_and_need_not_be_tried_again() -> None:
     record_head(SEPOLIA, number=100, timestamp=5_000)
     told = submit(make_key(), block_batch({"header": ["NONCE"]}, "timestamp:1703799420000")).json()
     assert (told["code"], told["retryable"]) == ("selector_malformed", False)

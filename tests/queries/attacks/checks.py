@@ -18,7 +18,7 @@ CHECKS = (
     Check("TrieWitness", "_chain",
           "if (nibbles > above - depth) revert PathTooLong(depth, nibbles);", "",
           "point_3_an_extension_that_ends_above_its_place"),
-    Check("TrieWitness", "_chain", "size == 32", "true", "point_9_nothing_told_as_a_hash"),
+    Check("TrieWitness", "_chain", "size == 32", "true", "point_9_nothing_provided_as_a_hash"),
     Check("TrieWitness", "_chain", "revert UnknownNode(kind, cursor - 1);", "",
           "point_7_a_byte_between_the_nodes_of_a_chain"),
     Check("TrieWitness", "_branch", "for (; first < next; ++first) _absent(walk, first);", "",

@@ -104,7 +104,7 @@ def point_5_another_account_s_storage() -> Forgery:
 
 
 @forgery
-def point_5_a_storage_root_told_and_its_slots_as_well() -> Forgery:
+def point_5_a_storage_root_provided_and_its_slots_as_well() -> Forgery:
     """The root is rebuilt from the slots, and what is told beside it is not looked at."""
     slot = key("7")
     _, state, owner = stored(slot)
@@ -140,7 +140,7 @@ def point_6_an_empty_trie_where_there_is_one() -> Forgery:
 
 
 @forgery
-def point_6_a_branch_told_without_the_key_s_child() -> Forgery:
+def point_6_a_branch_provided_without_the_key_s_child() -> Forgery:
     state, name = people("1", "2", "3"), key("1")
     node = state.branch()
     nodes = bytes((NodeKind.BRANCH,)) + bytes.fromhex("000c") + node.children[2] + node.children[3]
@@ -230,14 +230,14 @@ def point_7_bytes_in_the_place_of_a_number() -> Forgery:
 
 
 @forgery
-def point_8_a_leaf_told_as_an_extension() -> Forgery:
+def point_8_a_leaf_provided_as_an_extension() -> Forgery:
     state, name = people("1"), key("1")
     shown = witness([asked(name)], passing(0, 64, NONE))
     return against(state.root, shown, REFUSED_BY_ROOT, question=field_of(name), lie=answer(0))
 
 
 @forgery
-def point_8_an_extension_told_as_a_leaf() -> Forgery:
+def point_8_an_extension_provided_as_a_leaf() -> Forgery:
     state, name = people("aa1", "aa2"), key("aa1")
     shown = witness([asked(name)], other("b" * 64, state.extension().child))
     return against(state.root, shown, REFUSED_BY_ROOT, question=field_of(name), lie=answer(0))
@@ -252,7 +252,7 @@ def point_8_a_node_of_no_kind() -> Forgery:
 
 
 @forgery
-def point_9_a_hash_told_as_embedded() -> Forgery:
+def point_9_a_hash_provided_as_embedded() -> Forgery:
     state, name = people("1", "2"), key("1")
     node = state.branch()
     nodes = bytes((NodeKind.MIXED,)) + bytes.fromhex("00060004") + leaf(0, TOLD)
@@ -261,14 +261,14 @@ def point_9_a_hash_told_as_embedded() -> Forgery:
 
 
 @forgery
-def point_9_an_embedded_node_told_as_a_hash() -> Forgery:
+def point_9_an_embedded_node_provided_as_a_hash() -> Forgery:
     _, slots = _crowded()
     told = bytes((NodeKind.BRANCH,)) + bytes.fromhex("0008") + bytes.fromhex("c22005") + bytes(29)
     return _crowd(told, slots, REFUSED_BY_ROOT)
 
 
 @forgery
-def point_9_nothing_told_as_a_hash() -> Forgery:
+def point_9_nothing_provided_as_a_hash() -> Forgery:
     """A child whose hash begins with 0x80, the head of nothing: no trie has it, but only because
     nobody finds one."""
     children = [bytes([digit]) * 32 for digit in range(16)]

@@ -219,7 +219,7 @@ def point_11_a_leaf_given_to_a_key_beyond_its_place() -> Forgery:
 
 
 @forgery
-def point_11_a_leaf_told_at_another_digit() -> Forgery:
+def point_11_a_leaf_provided_at_another_digit() -> Forgery:
     state, name = people("1", "2"), key("3")
     nodes = chain(1, leaf(0, TOLD), above(state.branch(), 1))
     shown = witness([asked(name)], nodes)

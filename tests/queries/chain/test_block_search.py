@@ -77,7 +77,7 @@ def test_the_block_is_found_in_few_questions(pace: str) -> None:
     assert max(questions) < 40
 
 
-def test_a_chain_whose_times_go_back_is_told() -> None:
+def test_a_chain_whose_times_go_back_is_reported() -> None:
     times = [BEGIN + 12 * number for number in range(1000)]
     lying = [*times[:400], *([BEGIN + 10**6] * 200), *times[600:]]
     chain = _Chain(lying)

@@ -108,7 +108,7 @@ def test_fees_stay_within_the_operators_bound(
         destination.close()
 
 
-def test_a_base_fee_above_the_bound_is_told(node: LocalNode) -> None:
+def test_a_base_fee_above_the_bound_is_reported(node: LocalNode) -> None:
     with undone(node):
         destination = with_base_fee(node, 10 * GWEI + 1, dearest_gas=10 * GWEI)
         with pytest.raises(FeesTooHigh) as dear:
@@ -231,7 +231,7 @@ def test_a_receipt_of_another_form_is_not_taken(
         lied.close()
 
 
-def test_what_an_op_stack_chain_takes_for_its_l1_is_told(
+def test_what_an_op_stack_chain_takes_for_its_l1_is_reported(
     destination: Destination, waiting: LocalNode
 ) -> None:
     signed = transaction(destination)

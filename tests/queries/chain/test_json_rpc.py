@@ -42,7 +42,7 @@ def test_a_nodes_address_is_not_repeated(address: str) -> None:
 
 
 @pytest.mark.parametrize("kind", NO_ANSWERS)
-def test_what_is_no_answer_is_told_in_time_and_without_the_address(
+def test_what_is_no_answer_is_reported_in_time_and_without_the_address(
     kind: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     begin = time.monotonic()
@@ -108,7 +108,7 @@ def test_answers_in_another_order_stand_in_their_places() -> None:
         node.close()
 
 
-def test_no_netrc_tells_a_node_who_asks(
+def test_no_netrc_identifies_us_to_a_node(
     monkeypatch: pytest.MonkeyPatch, tmp_path: pathlib.Path
 ) -> None:
     """A name and a password are sent where the operator wrote them: into the node's address."""

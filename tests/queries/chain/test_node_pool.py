@@ -156,7 +156,7 @@ def test_a_refusal_of_all_nodes_is_the_error_that_the_table_says(shared_node: Lo
     assert time.monotonic() - begin < 2  # no time mends it
 
 
-def test_a_refusal_in_unknown_words_is_told_without_what_could_be_a_key(
+def test_a_refusal_in_unknown_words_is_reported_without_what_could_be_a_key(
     shared_node: LocalNode,
 ) -> None:
     def change(method: str, _: list[Any], answer: dict[str, Any]) -> dict[str, Any]:
@@ -190,7 +190,7 @@ def test_where_one_node_lies_another_is_asked(shared_node: LocalNode) -> None:
         nodes.close()
 
 
-def test_where_all_lie_it_is_told(shared_node: LocalNode) -> None:
+def test_where_all_lie_it_is_reported(shared_node: LocalNode) -> None:
     def change(method: str, _: list[Any], answer: dict[str, Any]) -> dict[str, Any]:
         return {"result": "0xffffff"} if method == "eth_blockNumber" else answer
 

@@ -61,7 +61,7 @@ def word(number: int) -> bytes:
     return number.to_bytes(32, "big")
 
 
-def test_where_there_is_no_registry_it_is_told(live: LiveChain) -> None:
+def test_where_there_is_no_registry_it_is_reported(live: LiveChain) -> None:
     read = facts(live.node, "0x" + "66" * 20, RegistryKind.ATTESTED)
     for ask in (
         lambda: read.words([TimestampRead(1)]),

@@ -88,7 +88,7 @@ ALONE = "Set SIGNER_KEY alone, or SIGNER_KEYSTORE and SIGNER_PASSWORD; now set:"
         (KEY, "", "x", f"{ALONE} SIGNER_KEY, SIGNER_PASSWORD."),
     ],
 )
-def test_what_cannot_be_opened_is_told(
+def test_what_cannot_be_opened_is_reported(
     keystore: str, key: str, store: str, password: str, begins: str
 ) -> None:
     with pytest.raises(SignerUnusable) as refused:

@@ -274,7 +274,7 @@ def test_a_wrong_proof_is_asked_of_another_node(story: Story, lie: str) -> None:
     assert honest.methods == ["eth_chainId", "eth_getProof"]
 
 
-def test_a_node_that_keeps_no_such_proof_is_told(story: Story) -> None:
+def test_a_node_that_keeps_no_such_proof_is_reported(story: Story) -> None:
     def change(method: str, _: list[Any], answer: Answer) -> Answer:
         told = "distance to target block exceeds maximum proof window"
         return refusal(told, -32602) if method == "eth_getProof" else answer

@@ -28,7 +28,7 @@ def test_every_server_serves_its_own() -> None:
     assert "Set-Cookie" not in answer
 
 
-def test_whoever_has_it_is_told_so() -> None:
+def test_an_unchanged_client_is_not_sent_again() -> None:
     first = Client().get("/tacitus.py")
     again = Client().get("/tacitus.py", headers={"If-None-Match": first["ETag"]})
     assert (again.status_code, again.content) == (304, b"")

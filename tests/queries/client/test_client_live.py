@@ -80,7 +80,7 @@ def test_what_is_refused_says_where(it: Installation, service: Tacitus) -> None:
     assert raised.value.http_status == 404
 
 
-def test_a_rejected_batch_tells_its_step(service: Tacitus) -> None:
+def test_a_rejected_batch_shows_its_step(service: Tacitus) -> None:
     asked = batch_of(CHAIN_ID, Ask(CHAIN_ID, timestamp=1, header=["GAS_USED"]))
     with pytest.raises(Rejected) as raised:
         service.wait(service.submit(asked).id, timeout=60)

@@ -156,7 +156,7 @@ def test_the_command_says_what_lies_in_the_slot(
         ("marked[string:ab]", "Kept", "and a string has no such number."),
     ],
 )
-def test_a_name_that_leads_nowhere_is_told(name: str, contract: str, said: str) -> None:
+def test_a_name_that_leads_nowhere_is_reported(name: str, contract: str, said: str) -> None:
     with pytest.raises(Misused) as refused:
         find_variable(compiled(), name, contract)
     assert said in refused.value.sentence
@@ -171,6 +171,6 @@ def test_a_name_that_leads_nowhere_is_told(name: str, contract: str, said: str) 
         {"contracts": []}, {"contracts": {"a": {"b": 5}}},
     ],
 )  # fmt: skip
-def test_what_is_no_layout_is_told(content: object) -> None:
+def test_what_is_no_layout_is_reported(content: object) -> None:
     with pytest.raises(Misused):
         find_variable(content, "a")

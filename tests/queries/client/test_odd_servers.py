@@ -85,7 +85,7 @@ def test_it_is_tried_again_where_that_helps_and_not_for_ever(
     assert type(raised.value) is kind
 
 
-def test_a_refusal_tells_all_that_the_server_told() -> None:
+def test_a_refusal_shows_all_that_the_server_reported() -> None:
     with (
         odd_server(refusing("fee_too_low", 400, retryable=False)) as odd,
         pytest.raises(Refused) as raised,
@@ -147,7 +147,7 @@ QUERY: dict[str, Any] = {
         b"[" * 100_000, b"9" * 10_000, b"\xff", b"",
     ],
 )  # fmt: skip
-def test_what_no_server_says_is_told_as_that(answer: object) -> None:
+def test_what_no_server_says_is_reported_as_that(answer: object) -> None:
     with odd_server(saying(answer)) as odd, pytest.raises(AnswerUnreadable):
         Tacitus(odd.address).facts(ID)
 

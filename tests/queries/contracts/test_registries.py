@@ -257,7 +257,7 @@ def test_an_event_names_each_account_block_and_field(registry: Deployed) -> None
     assert topics == dict(zip(names, (3, 2, 3, 3), strict=True))
 
 
-def test_slots_alone_are_told_by_an_event(registry: Deployed) -> None:
+def test_slots_alone_are_reported_by_an_event(registry: Deployed) -> None:
     """Once, when the first of them is new; of an account that is absent as well."""
     absent_name = key("4")
     slots_alone = {

@@ -120,7 +120,7 @@ def attested_and_optimism(node: LocalNode, source: LocalNode) -> dict[str, str]:
     }
 
 
-def test_an_attested_registry_tells_its_signers(
+def test_an_attested_registry_shows_its_signers(
     setup: LocalSetup, node: LocalNode, source: LocalNode
 ) -> None:
     setup.add_chain(CHAIN_ID, "Local", [node.url])
@@ -133,7 +133,7 @@ def test_an_attested_registry_tells_its_signers(
 
 
 @pytest.mark.parametrize(("count", "threshold"), [(3, 1), (3, 3), (2, 2)])
-def test_other_signers_than_the_registry_has_are_told(
+def test_other_signers_than_the_registry_has_are_reported(
     setup: LocalSetup, node: LocalNode, source: LocalNode, count: int, threshold: int
 ) -> None:
     setup.add_chain(CHAIN_ID, "Local", [node.url])
@@ -191,7 +191,7 @@ def test_a_node_behind_the_others_is_named(
     assert said in lines[0]
 
 
-def test_a_node_of_another_chain_is_told(
+def test_a_node_of_another_chain_is_reported(
     setup: LocalSetup, node: LocalNode, source: LocalNode, native: str
 ) -> None:
     setup.add_chain(CHAIN_ID, "Local", [node.url, source.url])
@@ -213,7 +213,7 @@ def proving_only(blocks: int, newest: int) -> Any:
 
 
 @pytest.mark.parametrize(("window", "told"), [(0, 0), (3, 2), (4, 4), (5, 4)])
-def test_how_far_back_a_node_proves_is_told(
+def test_how_far_back_a_node_proves_is_reported(
     setup: LocalSetup, node: LocalNode, native: str, window: int, told: int
 ) -> None:
     change = proving_only(window, LiveChain(node).newest())
@@ -242,7 +242,7 @@ def test_a_node_must_prove_as_far_back_as_blocks_are_final(
         assert "keep proofs only for newer blocks" in found[0]
 
 
-def test_a_node_without_proofs_is_told(setup: LocalSetup, node: LocalNode, native: str) -> None:
+def test_a_node_without_proofs_is_reported(setup: LocalSetup, node: LocalNode, native: str) -> None:
     def change(*_: object) -> Answer:
         return refusal("the method eth_getProof does not exist/is not available", -32601)
 
@@ -254,14 +254,16 @@ def test_a_node_without_proofs_is_told(setup: LocalSetup, node: LocalNode, nativ
 # What is wrong with registries
 
 
-def test_no_contract_or_another_one_is_told(setup: LocalSetup, node: LocalNode) -> None:
+def test_no_contract_or_another_one_is_reported(setup: LocalSetup, node: LocalNode) -> None:
     nowhere = "0x" + "66" * 20
     line = only_wrong(setup, nowhere, node.url)
     assert f"There is no contract at {nowhere}. Deploy one with manage.py deploy_regist" in line
 
 
 @pytest.mark.parametrize("other", ["OptimismRegistry", "one byte", "longer"])
-def test_code_that_is_not_as_built_is_told(setup: LocalSetup, node: LocalNode, other: str) -> None:
+def test_code_that_is_not_as_built_is_reported(
+    setup: LocalSetup, node: LocalNode, other: str
+) -> None:
     code = bytearray(load_artifact("NativeRegistry").deployed_bytecode)
     if other == "one byte":
         code[5000] ^= 1
@@ -277,7 +279,7 @@ def test_code_that_is_not_as_built_is_told(setup: LocalSetup, node: LocalNode, o
 
 
 @pytest.mark.parametrize("case", ["no predeploy", "another hash", "a further block"])
-def test_an_l1_that_is_another_one_is_told(
+def test_an_l1_that_is_another_one_is_reported(
     setup: LocalSetup, node: LocalNode, source: LocalNode, case: str
 ) -> None:
     address = attested_and_optimism(node, source)["OptimismRegistry"]
@@ -298,7 +300,9 @@ def test_an_l1_that_is_another_one_is_told(
 # What is wrong with the signer and the file
 
 
-def test_a_signer_without_funds_is_told(setup: LocalSetup, node: LocalNode, native: str) -> None:
+def test_a_signer_without_funds_is_reported(
+    setup: LocalSetup, node: LocalNode, native: str
+) -> None:
     setup.sign_with("11" * 32)
     line = only_wrong(setup, native, node.url)
     assert "signer on Local" in line
@@ -319,7 +323,7 @@ def test_a_chain_without_a_daily_budget_gets_a_hint(
     ] == ([] if line else [True])
 
 
-def test_no_chain_and_a_broken_file_are_told(setup: LocalSetup) -> None:
+def test_no_chain_and_a_broken_file_are_reported(setup: LocalSetup) -> None:
     assert (
         setup.run("check_setup")
         == "FAILED: ROUTES_FILE names no chains: there is nothing to prove."

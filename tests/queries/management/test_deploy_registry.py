@@ -114,7 +114,7 @@ def test_its_output_can_be_appended_to_the_routes_file(setup: LocalSetup) -> Non
         ([*NATIVE, "--wait", "nan"], "--wait is 'nan'; take a number of seconds"),
     ],
 )
-def test_what_cannot_be_is_told_before_anything_is_sent(
+def test_what_cannot_be_is_reported_before_anything_is_sent(
     setup: LocalSetup, node: LocalNode, arguments: list[str], sentence: str
 ) -> None:
     nonce = node.rpc.ask("eth_getTransactionCount", ADDRESS, "latest")
@@ -124,7 +124,7 @@ def test_what_cannot_be_is_told_before_anything_is_sent(
     assert node.rpc.ask("eth_getTransactionCount", ADDRESS, "latest") == nonce
 
 
-def test_without_a_signer_or_with_a_wrong_one_it_is_told(setup: LocalSetup) -> None:
+def test_without_a_signer_or_with_a_wrong_one_it_is_reported(setup: LocalSetup) -> None:
     setup.sign_with("")
     assert "FAILED: There is no signer: set SIGNER_KEY" in setup.run("deploy_registry", *NATIVE)
     setup.sign_with("hunter2")

@@ -60,7 +60,7 @@ def _estimated(service: Service, data: dict[str, Any]) -> dict[str, Any]:
     return told
 
 
-def test_who_offers_what_is_told_is_served_for_it(service: Service) -> None:
+def test_a_batch_that_offers_the_reported_fee_is_proven(service: Service) -> None:
     service.mine(3)
     block = service.head() - 1
     people = {Key.create().address: {"props": ["BALANCE"], "slots": ["0x1"]} for _ in range(5)}
@@ -101,7 +101,7 @@ def test_what_is_proven_is_named_and_costs_nothing(service: Service) -> None:
     assert told["proven"] == [{"account": HOLDER, "name": None, "facts": ["NONCE", "BALANCE"]}]
 
 
-def test_what_is_not_final_is_told_with_the_last_one_that_is(node: LocalNode) -> None:
+def test_what_is_not_final_is_reported_with_the_last_one_that_is(node: LocalNode) -> None:
     with running_service(node, finality=5) as service:
         service.mine(8)
         head = service.head()
@@ -123,7 +123,7 @@ def test_what_is_not_final_is_told_with_the_last_one_that_is(node: LocalNode) ->
         assert (told["block"], told["readiness"]) == (str(head - 5), "NOT_FINAL")
 
 
-def test_what_is_out_of_reach_is_told_with_its_distance(
+def test_what_is_out_of_reach_is_reported_with_its_distance(
     service: Service, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(anchors, "BLOCKHASH_REACH", 27)

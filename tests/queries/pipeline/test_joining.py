@@ -47,7 +47,7 @@ def test_chains_that_meet_are_one_and_keep_what_each_wants() -> None:
     assert set(call.pieces) == {lower, upper}
 
 
-def test_two_witnesses_of_one_block_are_told_apart() -> None:
+def test_two_witnesses_of_one_block_are_distinguished() -> None:
     one, other = _piece(3, 4, b"one"), _piece(3, 4, b"other")
     (call,) = join([one, other])
     assert call.data == prove_call([one.section, other.section])

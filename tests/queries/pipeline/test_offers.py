@@ -40,7 +40,7 @@ def _told(service: Service, data: dict[str, Any]) -> str:
 
 
 @pytest.mark.parametrize("blocks", [1, 3])
-def test_what_was_told_is_enough_when_gas_is_dearer_by_some_blocks(
+def test_what_was_reported_is_enough_when_gas_is_dearer_by_some_blocks(
     service: Service, blocks: int
 ) -> None:
     data = _data(service, blocks)

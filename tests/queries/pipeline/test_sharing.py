@@ -112,7 +112,7 @@ def test_who_asks_little_of_an_account_does_not_pay_for_who_asks_much_of_it(
         assert 0 < paid < int(estimate["gas"]) * int(row.gas_price, 16)
 
 
-def test_what_is_told_before_is_what_it_takes_together(service: Service) -> None:
+def test_the_reported_fee_covers_the_whole_batch(service: Service) -> None:
     data = _blocks(service, 4, {"header": ["STATE_ROOT"], **BALANCE})
     told = service.estimate(data).json()
     assert told["transactions"] == 1
@@ -188,7 +188,7 @@ def test_what_was_mined_and_failed_is_borne_as_well(
         assert step["transactionHash"] != rows[0].mined_hash
 
 
-def test_an_op_stack_chains_fee_for_its_data_is_told_and_held_back(service: Service) -> None:
+def test_an_op_stack_chains_fee_for_its_data_is_reported_and_held_back(service: Service) -> None:
     fee = 77 * 10**14  # beside which it hardly matters what gas costs a moment later
     code = bytes((0x66, *fee.to_bytes(7), 0x5F, 0x52, 0x60, 0x20, 0x5F, 0xF3))  # answers the fee
     service.node.rpc.ask("anvil_setCode", GAS_PRICE_ORACLE, f"0x{code.hex()}")

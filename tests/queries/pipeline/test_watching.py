@@ -80,7 +80,9 @@ def test_nodes_and_funds_are_seen(service: Service, monkeypatch: pytest.MonkeyPa
     assert 999 * ETHER < balance <= 1_000 * ETHER
 
 
-def test_no_address_of_a_node_is_told(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_address_of_a_node_is_reported(
+    service: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
     routes = _routes(service, NOBODY)
     _watch(routes).once()
     told = repr(_seen(monkeypatch, routes)) + repr(list(NodeRecord.objects.values()))
@@ -107,7 +109,7 @@ def test_a_node_that_is_behind_lags(service: Service, monkeypatch: pytest.Monkey
     }
 
 
-def test_what_is_no_longer_configured_is_no_longer_told(
+def test_what_is_no_longer_configured_is_no_longer_reported(
     service: Service, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     watch = _watch(_routes(service, service.node.url, service.node.url))

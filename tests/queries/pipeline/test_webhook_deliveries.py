@@ -58,7 +58,7 @@ def test_a_worker_that_dies_while_it_sends_leaves_it_to_another(
     assert WebhookDelivery.objects.get().delivered is not None
 
 
-def test_what_it_leaves_out_is_told_where_it_is_to_be_had(
+def test_what_it_leaves_out_is_reported_where_it_is_to_be_had(
     service: Service, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     service.mine(2)
@@ -93,7 +93,7 @@ def test_the_pauses_grow_to_a_day_and_end(service: Service) -> None:
     assert WebhookDelivery.objects.get().delivered is None
 
 
-def test_a_rejected_batch_is_told_with_its_cause(service: Service) -> None:
+def test_a_rejected_batch_is_reported_with_its_cause(service: Service) -> None:
     with receiver() as hook:
         service.mine(2)
         entry = {"accounts": {HOLDER: {"props": ["BALANCE"]}}}

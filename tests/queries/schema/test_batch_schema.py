@@ -125,7 +125,7 @@ def test_names_on_chains_that_have_them() -> None:
 
 
 @pytest.mark.parametrize("key", [ADDRESS, CHECKSUMMED, f"0x{ADDRESS[2:].upper()}"])
-def test_addresses_whose_capitals_are_right_or_tell_nothing(key: str) -> None:
+def test_addresses_whose_capitals_are_right_or_all_alike(key: str) -> None:
     request = read_batch(account_batch(BALANCE, key), RULES)
     assert request.blocks[0].accounts == (ASKED_BALANCE,)
     assert not request.warnings
