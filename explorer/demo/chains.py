@@ -10,9 +10,9 @@ from eth_abi.abi import encode
 from eth_account import Account as Key
 from eth_utils.address import to_checksum_address
 
-from queries.chain.deploy import deployment_code
+from queries.chain.deploy import FACTORY, deployment, registry_address
 from queries.chain.json_rpc import NodeRefused, NodeUnreachable
-from queries.chain.local_node import KEEPS_ITS_PAST, LocalNode, Receipt, local_node
+from queries.chain.local_node import KEEPS_ITS_PAST, LocalNode, local_node
 from queries.chain.registry import L1_BLOCK
 from queries.chain.solidity import call_data, load_artifact
 from queries.routes import RegistryKind
@@ -131,41 +131,36 @@ def furnished(a: LocalNode, b: LocalNode, keys: Keys) -> DemoChains:
     holders = (HOLDER, *(_address(_new_key()) for _ in HOLDINGS[1:]))
     # Another account pays there, so that no contract has the address of one on A.
     b.payer = b.rpc.ask("eth_accounts")[1]
+    native = (RegistryKind.NATIVE, CHAIN_A)
+    attested = (RegistryKind.ATTESTED, CHAIN_B, keys.spokesmen, THRESHOLD)
+    optimism = (RegistryKind.OPTIMISM, CHAIN_A)
     predeploy = load_artifact("L1BlockStandIn").deployed_bytecode
     b.rpc.ask("anvil_setCode", L1_BLOCK, f"0x{predeploy.hex()}")
-    native, attested, *_ = a.send_together(
+    a.send_together(
         [
-            (None, deployment_code(RegistryKind.NATIVE, CHAIN_A), 0),
-            (
-                None,
-                deployment_code(RegistryKind.ATTESTED, CHAIN_B, keys.spokesmen, THRESHOLD),
-                0,
-            ),
+            (FACTORY, deployment(*native), 0),
+            (FACTORY, deployment(*attested), 0),
             (signer, b"", 100 * ETHER),
             (HOLDER, b"", BALANCE),
         ]
     )
     holdings = encode(["address[]", "uint256[]"], [holders, HOLDINGS])
-    token, optimism, *_ = b.send_together(
+    token, *_ = b.send_together(
         [
             (None, load_artifact("DemoToken").bytecode + holdings, 0),
-            (None, deployment_code(RegistryKind.OPTIMISM, CHAIN_A), 0),
+            (FACTORY, deployment(*optimism), 0),
             (signer, b"", 100 * ETHER),
         ]
     )
     return DemoChains(
         a,
         b,
-        native=_deployed(native),
-        attested=_deployed(attested),
-        optimism=_deployed(optimism),
-        token=_deployed(token),
+        native=registry_address(*native),
+        attested=registry_address(*attested),
+        optimism=registry_address(*optimism),
+        token=to_checksum_address(token.contract or ""),
         holders=holders,
     )
-
-
-def _deployed(receipt: Receipt) -> str:
-    return to_checksum_address(receipt.contract or "")
 
 
 @contextmanager

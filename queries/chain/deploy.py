@@ -1,16 +1,28 @@
-"""A registry's code: what deploys it, how it is recognised, and on which chains it works."""
+"""A registry's code: its address, how it is deployed and recognised, on which chains it works.
+
+Registries are deployed through the deterministic CREATE2 factory, so an address follows from the
+init code and the constructor's arguments. Only such an address proves what the constructor wrote:
+any other one could have planted facts and then returned the genuine runtime code.
+"""
 
 import re
 from collections.abc import Sequence
 
-from eth_abi.abi import encode
+from eth_abi.abi import decode, encode
+from eth_abi.exceptions import DecodingError
+from eth_utils.address import to_checksum_address
 
 from queries.chain.errors import CallReverted
 from queries.chain.registry import HASH_HISTORY, L1_BLOCK
 from queries.chain.sender import Destination
-from queries.chain.solidity import Artifact, load_artifact
-from queries.routes import RegistryKind
+from queries.chain.solidity import Artifact, call_data, load_artifact
+from queries.proving.keccak import keccak256
+from queries.routes import Registry, RegistryKind
 
+# It deploys what follows the first 32 bytes of its calldata, with these as salt. Its own address
+# is the same on every chain, because one signed transaction without a chain id deploys it.
+FACTORY = "0x4e59b44847b379578588920cA78FbF26c0B4956C"
+SALT = b"Tacitus registry".ljust(32, b"\0")
 BLOCKHASH_WINDOW, HISTORY_WINDOW = 256, 8191  # blocks: of BLOCKHASH, and of EIP-2935's contract
 # The compiler leaves 32 zeros after PUSH32 where the constructor puts a word. Another zero would
 # not be pushed like that.
@@ -25,16 +37,51 @@ def artifact_of(kind: RegistryKind) -> Artifact:
     return load_artifact(f"{kind.capitalize()}Registry")
 
 
-def built_in_words(kind: RegistryKind, deployed: bytes) -> set[int] | None:
-    """The numbers that the constructor put into the code; None where it is another code."""
+def is_as_built(kind: RegistryKind, deployed: bytes) -> bool:
+    """Whether this is the kind's runtime code, whatever its constructor's arguments were."""
     built = artifact_of(kind).deployed_bytecode
     if len(deployed) != len(built):
-        return None
-    words, blank = set(), bytearray(deployed)
+        return False
+    blank = bytearray(deployed)
     for match in _LEFT_OPEN.finditer(built):
-        words.add(int.from_bytes(deployed[match.start() : match.end()], "big"))
         blank[match.start() : match.end()] = bytes(32)
-    return words if blank == built else None
+    return blank == built
+
+
+def registry_address(
+    kind: RegistryKind, source: int, signers: Sequence[str] = (), threshold: int = 0
+) -> str:
+    """Where this version's registry is, on every chain on which anyone has deployed it."""
+    return create2_address(_init_code(kind, source, signers, threshold))
+
+
+def create2_address(init_code: bytes) -> str:
+    """The address at which the factory deploys this code."""
+    made_of = b"\xff" + bytes.fromhex(FACTORY[2:]) + SALT + keccak256(init_code)
+    return to_checksum_address(keccak256(made_of)[12:])
+
+
+def proves_its_code(registry: Registry) -> bool:
+    """Whether the address is the one that follows from the kind, the source and the signers."""
+    own = (registry.kind, registry.source, registry.signers, registry.threshold)
+    return registry.address == registry_address(*own)
+
+
+def arguments_of(
+    destination: Destination, kind: RegistryKind, address: str
+) -> tuple[int, tuple[str, ...], int]:
+    """The source chain, signers and threshold that a registry names; nothing for other kinds."""
+    if kind is not RegistryKind.ATTESTED:
+        return 0, (), 0
+    calls = [call_data("sourceChainId()"), call_data("signers()"), call_data("threshold()")]
+    words = [each for each in destination.call_many(address, calls) if isinstance(each, bytes)]
+    try:
+        source, signers, threshold = words
+        (chain, needed) = (int.from_bytes(each, "big") for each in (source, threshold))
+        (named,) = decode(["address[]"], signers)
+    except (ValueError, DecodingError):
+        raise Unfit("It does not name its source chain and signers.") from None
+    return chain, tuple(map(to_checksum_address, named)), needed
 
 
 def check_chain(destination: Destination, kind: RegistryKind) -> int:
@@ -79,10 +126,14 @@ def own_hashes(destination: Destination) -> int:
     return HISTORY_WINDOW if kept == expected else BLOCKHASH_WINDOW
 
 
-def deployment_code(
+def deployment(
     kind: RegistryKind, source: int, signers: Sequence[str] = (), threshold: int = 0
 ) -> bytes:
-    """The data of the deploying transaction. Signers and threshold are for `attested`."""
+    """The calldata that makes FACTORY deploy it. Signers and threshold are for `attested`."""
+    return SALT + _init_code(kind, source, signers, threshold)
+
+
+def _init_code(kind: RegistryKind, source: int, signers: Sequence[str], threshold: int) -> bytes:
     code = artifact_of(kind).bytecode
     if kind is not RegistryKind.ATTESTED:
         return code

@@ -10,11 +10,16 @@ from contextlib import closing
 from dataclasses import dataclass, replace
 from functools import partial
 
-from eth_abi.abi import decode
-
 from accounts.wording import counted
 from queries.amounts import gwei, short_amount
-from queries.chain.deploy import HISTORY_WINDOW, Unfit, built_in_words, check_chain
+from queries.chain.deploy import (
+    HISTORY_WINDOW,
+    Unfit,
+    arguments_of,
+    check_chain,
+    is_as_built,
+    proves_its_code,
+)
 from queries.chain.errors import (
     BlockUnknown,
     ChainError,
@@ -29,12 +34,15 @@ from queries.chain.errors import (
 from queries.chain.registry import RegistryFacts
 from queries.chain.sender import BASE_GAS, Destination
 from queries.chain.signer import Signer
-from queries.chain.solidity import call_data
 from queries.chain.source import ChainHead, SourceChain
 from queries.routes import Chain, NodeAddress, Registry, RegistryKind, Routes
 from queries.schema.wording import listed
 
 DEPLOY = "Deploy one with manage.py deploy_registry."
+UNVERIFIABLE = (
+    "unverifiable: the code is as built, but not at the address that proves what its constructor "
+    "wrote"
+)
 ANOTHER_NODE = "Name another node in ROUTES_FILE."
 ADVICE: dict[type[ChainError], str] = {
     NodesUnreachable: "Check that it runs, and that `nodes` in ROUTES_FILE has its address.",
@@ -210,15 +218,17 @@ def _oldest(head: ChainHead) -> int:
 
 def _registry(registry: Registry, source: Chain, destination: Chain) -> str:
     with closing(SourceChain(source)) as of, closing(Destination(destination)) as on:
-        return f"code as built; {_sees(registry, of, on)}"
+        sees = _sees(registry, of, on)
+    if proves_its_code(registry):
+        return f"its address proves its code; {sees}"
+    return f"{UNVERIFIABLE}; {sees}"
 
 
 def _sees(registry: Registry, source: SourceChain, destination: Destination) -> str:
     code = destination.code(registry.address)
     if not code:
         raise Unfit(f"There is no contract at {registry.address}. {DEPLOY}")
-    words = built_in_words(registry.kind, code)
-    if words is None:
+    if not is_as_built(registry.kind, code):
         raise Unfit(
             f"The contract at {registry.address} is not this version's {registry.kind} registry. "
             + DEPLOY
@@ -227,7 +237,7 @@ def _sees(registry: Registry, source: SourceChain, destination: Destination) -> 
     if registry.kind is RegistryKind.OPTIMISM:
         return _l1(registry, source, destination)
     if registry.kind is RegistryKind.ATTESTED:
-        return _signers(registry, words, destination)
+        return _signers(registry, destination)
     without = "" if seen == HISTORY_WINDOW else " (the chain has no history contract, EIP-2935)"
     return f"sees {seen} blocks{without}"
 
@@ -246,23 +256,16 @@ def _l1(registry: Registry, source: SourceChain, destination: Destination) -> st
     return f"sees {source.chain.name} up to block {number:,}"
 
 
-def _signers(registry: Registry, words: set[int], destination: Destination) -> str:
-    """The source is in the registry's code; the signers are asked for."""
-    if registry.source not in words:
+def _signers(registry: Registry, destination: Destination) -> str:
+    source, signers, needed = arguments_of(destination, registry.kind, registry.address)
+    if source != registry.source:
         raise Unfit(f"It keeps the facts of another chain than {registry.source}. {DEPLOY}")
-    calls = [call_data("threshold()"), call_data("signers()")]
-    threshold, signers = destination.call_many(registry.address, calls)
-    if not isinstance(threshold, bytes) or not isinstance(signers, bytes):
-        raise Unfit("It does not name its signers.")
-    (addresses,) = decode(["address[]"], signers)
-    needed = int.from_bytes(threshold, "big")
-    named = sorted(each.lower() for each in registry.signers)
-    if sorted(addresses) != named or needed != registry.threshold:
+    if sorted(signers) != sorted(registry.signers) or needed != registry.threshold:
         raise Unfit(
             f"ROUTES_FILE names other signers or another threshold than the registry has: {needed} "
-            f"of {', '.join(addresses)}."
+            f"of {', '.join(signers)}."
         )
-    return f"{needed} of {len(addresses)} signers must agree"
+    return f"{needed} of {len(signers)} signers must agree"
 
 
 # The signer

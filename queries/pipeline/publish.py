@@ -4,7 +4,7 @@ import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from queries.chain.deploy import built_in_words
+from queries.chain.deploy import Unfit, arguments_of, is_as_built
 from queries.chain.errors import CallReverted
 from queries.chain.registry import (
     AccountFieldRead,
@@ -58,22 +58,24 @@ class Means:
 def registry_at(destination: Destination, address: str, source: int, longest: int) -> Registry:
     """The registry there, which must be one of ours for this source."""
     code = destination.code(address)
-    read = {kind: built_in_words(kind, code) for kind in RegistryKind}
-    found = {kind: words for kind, words in read.items() if words is not None}
-    if not found:
+    kind = next((each for each in RegistryKind if is_as_built(each, code)), None)
+    if kind is None:
         what = "another contract than this version's registries" if code else "no contract"
         raise NotPublished(
             f"At {address} on {destination.chain.name} is {what}. Name a registry with --registry."
         )
-    ((kind, words),) = found.items()
     if kind is RegistryKind.NATIVE and source != destination.chain.id:
         raise NotPublished(
             f"The registry at {address} keeps the past of {destination.chain.name} itself, and "
             f"the facts are of chain {source}."
         )
-    if kind is RegistryKind.ATTESTED and source not in words:
+    try:
+        named, signers, threshold = arguments_of(destination, kind, address)
+    except Unfit as unfit:
+        raise NotPublished(f"The registry at {address} cannot be used. {unfit}") from None
+    if kind is RegistryKind.ATTESTED and source != named:
         raise NotPublished(f"The registry at {address} keeps facts of another chain than {source}.")
-    return Registry(kind, source, destination.chain.id, address, longest)
+    return Registry(kind, source, destination.chain.id, address, longest, signers, threshold)
 
 
 def publish(block: BlockProof, registry: Registry, means: Means) -> int:

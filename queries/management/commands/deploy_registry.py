@@ -1,4 +1,4 @@
-"""`manage.py deploy_registry`: deploys a registry and prints the lines for ROUTES_FILE.
+"""`manage.py deploy_registry`: deploys a registry, if it is not there yet, and prints its route.
 
 Only these lines go to stdout, so that `>> routes.toml` appends them; progress goes to stderr.
 """
@@ -10,9 +10,9 @@ from typing import Any
 
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
-from eth_utils.address import is_checksum_address, to_checksum_address
+from eth_utils.address import is_checksum_address
 
-from queries.chain.deploy import Unfit, check_chain, deployment_code
+from queries.chain.deploy import FACTORY, Unfit, check_chain, deployment, registry_address
 from queries.chain.errors import CallReverted, ChainError
 from queries.chain.sender import Destination, TransactionFailed, send_and_wait
 from queries.chain.setup_check import with_advice
@@ -24,8 +24,9 @@ WAIT = 600  # seconds
 
 class Command(BaseCommand):
     help = (
-        "Deploys a registry with the signer's key, and prints the lines for ROUTES_FILE. Not while "
-        "a worker sends transactions with the same key."
+        "Deploys a registry with the signer's key, and prints the lines for ROUTES_FILE. Its "
+        "address is the same for everybody; if it is there already, nothing is sent. Do not run it "
+        "while a worker sends transactions with the same key."
     )
     requires_system_checks = ()
 
@@ -48,39 +49,59 @@ class Command(BaseCommand):
             source = _chain(routes, options["source"])
             chain = _chain(routes, options["destination"])
             _check_ends(kind, source, chain)
-            signer = open_signer(
-                settings.SIGNER_KEY, settings.SIGNER_KEYSTORE, settings.SIGNER_PASSWORD
-            )
+            arguments = (kind, source.id, signers, options["threshold"])
+            address = registry_address(*arguments)
             with closing(Destination(chain)) as destination:
                 check_chain(destination, kind)
-                self._report(
-                    f"Deploying a registry of {source.name}'s facts on {chain.name}, paid for by "
-                    f"{signer.address} …"
-                )
-                code = deployment_code(kind, source.id, signers, options["threshold"])
-                mined = send_and_wait(destination, signer, None, code, patience, self._report)
+                if destination.code(address):
+                    said = f"It is on {chain.name} already, and nothing was sent."
+                else:
+                    said = self._deploy(destination, source, deployment(*arguments), patience)
+                    _check_there(destination, address)
         except CallReverted:
             raise CommandError(f"{chain.name} would not take this contract.") from None
         except (RoutesUnreadable, SignerUnusable, TransactionFailed, Unfit) as error:
             raise CommandError(str(error)) from None
         except ChainError as error:
             raise CommandError(with_advice(error)) from None
-        self._report(
-            f"Deployed in block {mined.block}, for {mined.gas_used:,} gas. These lines belong into "
-            "ROUTES_FILE:"
-        )
+        self._report(f"{said} These lines belong into ROUTES_FILE:")
         # The empty line parts it from a file's last one, even where that is not ended.
         self.stdout.write(
             f'\n[[registries]]\nkind = "{kind}"\nsource = {source.id}\n'
-            f'destination = {chain.id}\naddress = "{to_checksum_address(mined.contract)}"'
+            f'destination = {chain.id}\naddress = "{address}"'
         )
         if kind is RegistryKind.ATTESTED:
             listed = ", ".join(f'"{each}"' for each in signers)
             self.stdout.write(f"signers = [{listed}]\nthreshold = {options['threshold']}")
 
+    def _deploy(self, destination: Destination, source: Chain, data: bytes, patience: float) -> str:
+        signer = open_signer(
+            settings.SIGNER_KEY, settings.SIGNER_KEYSTORE, settings.SIGNER_PASSWORD
+        )
+        chain = destination.chain
+        if not destination.code(FACTORY):
+            raise Unfit(
+                f"{chain.name} has no CREATE2 factory at {FACTORY}. Deploy that first, by its "
+                "published transaction (Arachnid's deterministic-deployment-proxy)."
+            )
+        self._report(
+            f"Deploying a registry of {source.name}'s facts on {chain.name}, paid for by "
+            f"{signer.address} …"
+        )
+        mined = send_and_wait(destination, signer, FACTORY, data, patience, self._report)
+        return f"Deployed in block {mined.block}, for {mined.gas_used:,} gas."
+
     def _report(self, sentence: str) -> None:
         self.stderr.write(sentence, str)  # not in the colour of faults
         self.stderr.flush()
+
+
+def _check_there(destination: Destination, address: str) -> None:
+    if not destination.code(address):
+        raise Unfit(
+            f"The transaction was mined, and {destination.chain.name} has no contract at "
+            f"{address}: its contract at {FACTORY} is not the CREATE2 factory."
+        )
 
 
 def _chain(routes: Routes, chain_id: int) -> Chain:

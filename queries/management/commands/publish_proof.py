@@ -13,6 +13,7 @@ from eth_utils.address import is_checksum_address, to_checksum_address
 
 from accounts.wording import counted
 from queries.amounts import short_amount
+from queries.chain.deploy import proves_its_code
 from queries.chain.errors import ChainError
 from queries.chain.node_pool import chain_at, host_of
 from queries.chain.sender import Destination, TransactionFailed
@@ -108,6 +109,11 @@ class Command(BaseCommand):
         registry = registry_at(means.destination, address, block.chain, longest)
         which = f"block {block.header.number:,} of chain {block.chain}"
         self._report(f"The {registry.kind} registry {address}, {which} …")
+        if not proves_its_code(registry):
+            self._report(
+                "This registry is unverifiable: its code is as built, but its address does not "
+                "prove what its constructor wrote. Do not trust facts that it has already."
+            )
         spent = publish(block, registry, means)
         facts = f"{counted(len(block.facts), 'fact')} of {which}"
         if spent:

@@ -1,17 +1,20 @@
 """`check_setup` finds what is wrong with an installation, and only that."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
 import pytest
 from django.conf import LazySettings
-from eth_abi.abi import encode
 from eth_utils.address import to_checksum_address
 
+from queries.chain.deploy import FACTORY, deployment, registry_address
 from queries.chain.local_node import LocalNode, local_node
+from queries.chain.registry import ACCUMULATED
 from queries.chain.solidity import load_artifact
+from queries.proving.storage_positions import unsigned_key
+from queries.routes import RegistryKind
 from tests.commands import Manage
 from tests.local_chain import Deployed, undone
 from tests.queries.attacks.attestations import SIGNERS
@@ -44,12 +47,26 @@ def source() -> Iterator[LocalNode]:
 
 @pytest.fixture(scope="module")
 def native(node: LocalNode) -> str:
-    return checksummed(Deployed(node, "NativeRegistry"))
+    return deployed_by_factory(node, RegistryKind.NATIVE, CHAIN_ID)
 
 
 @pytest.fixture
 def setup(settings: LazySettings, tmp_path: Path) -> LocalSetup:
     return LocalSetup(settings, tmp_path)
+
+
+def deployed_by_factory(
+    node: LocalNode,
+    kind: RegistryKind,
+    source: int,
+    signers: Sequence[str] = (),
+    threshold: int = 0,
+) -> str:
+    arguments = (kind, source, signers, threshold)
+    address = registry_address(*arguments)
+    if node.rpc.ask("eth_getCode", address, "latest") == "0x":
+        node.send(FACTORY, deployment(*arguments))
+    return address
 
 
 def checksummed(deployed: Deployed) -> str:
@@ -93,8 +110,8 @@ def test_a_right_setup_is_ok(
         "Local, node 1 ",
         "Local, node 1, proofs                         eth_getProof reaches back to the first",
         "Elsewhere, node 1, proofs ",
-        "registry of Local on Local                    code as built; sees 8191 blocks",
-        "registry of Elsewhere on Local                code as built; sees Elsewhere up to block 7",
+        "registry of Local on Local                    its address proves its code; sees 8191",
+        "registry of Elsewhere on Local                its address proves its code; sees Elsewhere",
         f"signer on Local                               {ADDRESS} has ",
     ):
         assert part in printed
@@ -113,10 +130,9 @@ SIGNED_BY_TWO = signed_by(3, 2)
 def attested_and_optimism(node: LocalNode, source: LocalNode) -> dict[str, str]:
     assert source
     signers = [signer.address for signer in SIGNERS[:3]]
-    arguments = encode(["uint256", "address[]", "uint256"], [SOURCE, signers, 2])
     return {
-        "AttestedRegistry": checksummed(Deployed(node, "AttestedRegistry", arguments)),
-        "OptimismRegistry": checksummed(Deployed(node, "OptimismRegistry")),
+        "AttestedRegistry": deployed_by_factory(node, RegistryKind.ATTESTED, SOURCE, signers, 2),
+        "OptimismRegistry": deployed_by_factory(node, RegistryKind.OPTIMISM, SOURCE),
     }
 
 
@@ -129,7 +145,27 @@ def test_an_attested_registry_shows_its_signers(
     setup.add_registry("attested", SOURCE, CHAIN_ID, address, *SIGNED_BY_TWO)
     printed = setup.run("check_setup")
     assert wrong(printed) == []
-    assert "code as built; 2 of 3 signers must agree" in printed
+    assert "its address proves its code; 2 of 3 signers must agree" in printed
+
+
+def test_a_registry_whose_constructor_planted_a_fact_is_unverifiable(
+    setup: LocalSetup, node: LocalNode
+) -> None:
+    """Its runtime code is the genuine one, and a block that never was is accumulated in it."""
+    runtime = load_artifact("NativeRegistry").deployed_bytecode
+    slot, planted = ACCUMULATED.mapping(unsigned_key(7)).slot, b"\x66" * 32
+    plant = b"\x7f" + planted + b"\x7f" + slot.to_bytes(32, "big") + b"\x55"
+    size = b"\x61" + len(runtime).to_bytes(2, "big")
+    begin = len(plant) + 2 * len(size) + 9  # of the runtime code
+    give_back = size + bytes((0x60, begin)) + bytes.fromhex("5f39") + size + bytes.fromhex("5ff3")
+    give_back += bytes(begin - len(plant) - len(give_back))
+    forged = Deployed(node, "NativeRegistry", bytecode=plant + give_back + runtime)
+    assert forged.reads.accumulated(7) == planted
+    setup.add_chain(CHAIN_ID, "Local", [node.url])
+    setup.add_registry("native", CHAIN_ID, CHAIN_ID, checksummed(forged))
+    printed = setup.run("check_setup")
+    assert "unverifiable: the code is as built, but not at the address that proves" in printed
+    assert "its address proves its code" not in printed
 
 
 @pytest.mark.parametrize(("count", "threshold"), [(3, 1), (3, 3), (2, 2)])

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from django.conf import LazySettings
 
-from queries.chain.deploy import built_in_words
+from queries.chain.deploy import FACTORY, is_as_built, registry_address
 from queries.chain.local_node import LocalNode, local_node
 from queries.chain.solidity import call_data
 from queries.routes import RegistryKind, read_routes
@@ -34,11 +34,13 @@ def node() -> Iterator[LocalNode]:
 
 
 @pytest.fixture
-def setup(settings: LazySettings, tmp_path: Path, node: LocalNode) -> LocalSetup:
+def setup(settings: LazySettings, tmp_path: Path, node: LocalNode) -> Iterator[LocalSetup]:
+    """On a node that has no registry yet."""
     one = LocalSetup(settings, tmp_path)
     one.add_chain(CHAIN_ID, "Local", [node.url])
     one.add_chain(SOURCE, "Elsewhere", ["http://127.0.0.1:1"])
-    return one
+    with undone(node):
+        yield one
 
 
 def deployed(setup: LocalSetup, printed: str) -> str:
@@ -52,13 +54,13 @@ def deployed(setup: LocalSetup, printed: str) -> str:
     return registry.address
 
 
-def words(node: LocalNode, kind: RegistryKind, address: str) -> set[int] | None:
-    return built_in_words(kind, bytes.fromhex(node.rpc.ask("eth_getCode", address, "latest")[2:]))
+def has_the_code(node: LocalNode, kind: RegistryKind, address: str) -> bool:
+    return is_as_built(kind, bytes.fromhex(node.rpc.ask("eth_getCode", address, "latest")[2:]))
 
 
 def test_a_native_registry_is_deployed(setup: LocalSetup, node: LocalNode) -> None:
     address = deployed(setup, setup.run("deploy_registry", *NATIVE))
-    assert words(node, RegistryKind.NATIVE, address) == set()
+    assert has_the_code(node, RegistryKind.NATIVE, address)
     assert node.call(address, call_data("accumulated(uint256)", 1)) == bytes(32)
 
 
@@ -67,19 +69,55 @@ def test_an_optimism_registry_is_deployed_where_the_predeploy_is(
 ) -> None:
     said = setup.run("deploy_registry", *OPTIMISM)
     assert "FAILED: Local has no L1Block contract at 0x4200000000000000000000000000" in said
-    with undone(node):
-        put_predeploy(node)
-        address = deployed(setup, setup.run("deploy_registry", *OPTIMISM))
-        assert words(node, RegistryKind.OPTIMISM, address) == set()
+    put_predeploy(node)
+    address = deployed(setup, setup.run("deploy_registry", *OPTIMISM))
+    assert has_the_code(node, RegistryKind.OPTIMISM, address)
 
 
 def test_an_attested_registry_has_its_signers(setup: LocalSetup, node: LocalNode) -> None:
     """In whatever order they are given."""
     printed = setup.run("deploy_registry", *ATTESTED, "--signers", TWO, "--threshold", "2")
     address = deployed(setup, printed)
-    assert words(node, RegistryKind.ATTESTED, address) == {SOURCE, 2}
+    assert has_the_code(node, RegistryKind.ATTESTED, address)
+    assert node.call(address, call_data("sourceChainId()")) == SOURCE.to_bytes(32, "big")
+    assert node.call(address, call_data("threshold()")) == (2).to_bytes(32, "big")
     for signer in SIGNERS[:2]:
         assert node.call(address, call_data("isSigner(address)", signer.address))[31] == 1
+
+
+def test_a_registry_that_is_there_already_is_recognised(setup: LocalSetup, node: LocalNode) -> None:
+    """Whoever deployed it: the second one needs no key and pays nothing."""
+    address = deployed(setup, setup.run("deploy_registry", *NATIVE))
+    setup.sign_with("")
+    head = node.rpc.ask("eth_blockNumber")
+    printed = setup.run("deploy_registry", *NATIVE)
+    assert "It is on Local already, and nothing was sent." in printed
+    assert f'address = "{address}"' in printed
+    assert node.rpc.ask("eth_blockNumber") == head
+
+
+def test_each_argument_of_the_constructor_leads_to_another_address() -> None:
+    signers = [signer.address for signer in SIGNERS[:3]]
+    attested = [
+        registry_address(RegistryKind.ATTESTED, *arguments)
+        for arguments in (
+            (SOURCE, signers, 2),
+            (SOURCE + 1, signers, 2),
+            (SOURCE, signers, 3),
+            (SOURCE, signers[:2], 2),
+        )
+    ]
+    assert len(set(attested)) == len(attested)
+    assert registry_address(RegistryKind.ATTESTED, SOURCE, signers[::-1], 2) == attested[0]
+
+
+def test_a_chain_without_the_factory_gets_no_registry(setup: LocalSetup, node: LocalNode) -> None:
+    node.rpc.ask("anvil_setCode", FACTORY, "0x")
+    said = setup.run("deploy_registry", *NATIVE)
+    assert f"FAILED: Local has no CREATE2 factory at {FACTORY}." in said
+    node.rpc.ask("anvil_setCode", FACTORY, "0x00")
+    said = setup.run("deploy_registry", *NATIVE)
+    assert f"its contract at {FACTORY} is not the CREATE2 factory." in said
 
 
 def test_its_output_can_be_appended_to_the_routes_file(setup: LocalSetup) -> None:
