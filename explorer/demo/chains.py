@@ -10,11 +10,11 @@ from eth_abi.abi import encode
 from eth_account import Account as Key
 from eth_utils.address import to_checksum_address
 
-from queries.chain.deploy import FACTORY, deployment, registry_address
 from queries.chain.json_rpc import NodeRefused, NodeUnreachable
 from queries.chain.local_node import KEEPS_ITS_PAST, LocalNode, local_node
 from queries.chain.registry import L1_BLOCK
 from queries.chain.solidity import call_data, load_artifact
+from queries.registry_addresses import FACTORY, deployment, registry_address
 from queries.routes import RegistryKind
 
 CHAIN_A, CHAIN_B = 31337, 31338

@@ -12,6 +12,7 @@ from explorer.pages.lists import chain_asked, cursor_of, numbers, ways
 from queries.reading import chain_objects as reading
 from queries.reading.figures import heads_of
 from queries.reading.searches import checksummed
+from queries.registry_addresses import proves_its_code
 from queries.routes import Registry, RegistryKind
 
 ROWS = 50
@@ -182,6 +183,7 @@ def registry(
         {
             "links": links,
             "registry": found,
+            "proves_its_code": proves_its_code(found),
             "trust": trust_of(found, links),
             "reach": reach_of(found, links),
             "record": reading.record_of(found.source, found.destination),

@@ -1,28 +1,18 @@
-"""A registry's code: its address, how it is deployed and recognised, on which chains it works.
-
-Registries are deployed through the deterministic CREATE2 factory, so an address follows from the
-init code and the constructor's arguments. Only such an address proves what the constructor wrote:
-any other one could have planted facts and then returned the genuine runtime code.
-"""
+"""How a registry on a chain is recognised, and on which chains one works."""
 
 import re
-from collections.abc import Sequence
 
-from eth_abi.abi import decode, encode
+from eth_abi.abi import decode
 from eth_abi.exceptions import DecodingError
 from eth_utils.address import to_checksum_address
 
 from queries.chain.errors import CallReverted
 from queries.chain.registry import HASH_HISTORY, L1_BLOCK
 from queries.chain.sender import Destination
-from queries.chain.solidity import Artifact, call_data, load_artifact
-from queries.proving.keccak import keccak256
-from queries.routes import Registry, RegistryKind
+from queries.chain.solidity import call_data
+from queries.registry_addresses import artifact_of
+from queries.routes import RegistryKind
 
-# It deploys what follows the first 32 bytes of its calldata, with these as salt. Its own address
-# is the same on every chain, because one signed transaction without a chain id deploys it.
-FACTORY = "0x4e59b44847b379578588920cA78FbF26c0B4956C"
-SALT = b"Tacitus registry".ljust(32, b"\0")
 BLOCKHASH_WINDOW, HISTORY_WINDOW = 256, 8191  # blocks: of BLOCKHASH, and of EIP-2935's contract
 # The compiler leaves 32 zeros after PUSH32 where the constructor puts a word. Another zero would
 # not be pushed like that.
@@ -31,10 +21,6 @@ _LEFT_OPEN = re.compile(b"(?<=\x7f)" + b"\x00{32}", re.DOTALL)
 
 class Unfit(Exception):  # noqa: N818
     """A node, registry or signer is not as proving needs it; the sentence says what to do."""
-
-
-def artifact_of(kind: RegistryKind) -> Artifact:
-    return load_artifact(f"{kind.capitalize()}Registry")
 
 
 def is_as_built(kind: RegistryKind, deployed: bytes) -> bool:
@@ -46,25 +32,6 @@ def is_as_built(kind: RegistryKind, deployed: bytes) -> bool:
     for match in _LEFT_OPEN.finditer(built):
         blank[match.start() : match.end()] = bytes(32)
     return blank == built
-
-
-def registry_address(
-    kind: RegistryKind, source: int, signers: Sequence[str] = (), threshold: int = 0
-) -> str:
-    """Where this version's registry is, on every chain on which anyone has deployed it."""
-    return create2_address(_init_code(kind, source, signers, threshold))
-
-
-def create2_address(init_code: bytes) -> str:
-    """The address at which the factory deploys this code."""
-    made_of = b"\xff" + bytes.fromhex(FACTORY[2:]) + SALT + keccak256(init_code)
-    return to_checksum_address(keccak256(made_of)[12:])
-
-
-def proves_its_code(registry: Registry) -> bool:
-    """Whether the address is the one that follows from the kind, the source and the signers."""
-    own = (registry.kind, registry.source, registry.signers, registry.threshold)
-    return registry.address == registry_address(*own)
 
 
 def arguments_of(
@@ -124,18 +91,3 @@ def own_hashes(destination: Destination) -> int:
         return 0
     (kept,) = destination.call_many(HASH_HISTORY, [number.to_bytes(32, "big")])
     return HISTORY_WINDOW if kept == expected else BLOCKHASH_WINDOW
-
-
-def deployment(
-    kind: RegistryKind, source: int, signers: Sequence[str] = (), threshold: int = 0
-) -> bytes:
-    """The calldata that makes FACTORY deploy it. Signers and threshold are for `attested`."""
-    return SALT + _init_code(kind, source, signers, threshold)
-
-
-def _init_code(kind: RegistryKind, source: int, signers: Sequence[str], threshold: int) -> bytes:
-    code = artifact_of(kind).bytecode
-    if kind is not RegistryKind.ATTESTED:
-        return code
-    ascending = sorted(signers, key=lambda signer: int(signer, 16))
-    return code + encode(["uint256", "address[]", "uint256"], [source, ascending, threshold])

@@ -12,14 +12,7 @@ from functools import partial
 
 from accounts.wording import counted
 from queries.amounts import gwei, short_amount
-from queries.chain.deploy import (
-    HISTORY_WINDOW,
-    Unfit,
-    arguments_of,
-    check_chain,
-    is_as_built,
-    proves_its_code,
-)
+from queries.chain.deploy import HISTORY_WINDOW, Unfit, arguments_of, check_chain, is_as_built
 from queries.chain.errors import (
     BlockUnknown,
     ChainError,
@@ -35,6 +28,7 @@ from queries.chain.registry import RegistryFacts
 from queries.chain.sender import BASE_GAS, Destination
 from queries.chain.signer import Signer
 from queries.chain.source import ChainHead, SourceChain
+from queries.registry_addresses import proves_its_code
 from queries.routes import Chain, NodeAddress, Registry, RegistryKind, Routes
 from queries.schema.wording import listed
 

@@ -2,12 +2,20 @@
 
 import json
 from argparse import ArgumentParser
+from collections.abc import Mapping
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
 from queries.chain.solidity import BUILD
-from queries.contracts.compiler import CompilerFailed, compile_contracts, read_sources
+from queries.contracts.compiler import (
+    CompilerFailed,
+    compile_contracts,
+    read_sources,
+    standard_input,
+)
+from queries.registry_addresses import FACTORY, SALT, create2_address
+from queries.routes import RegistryKind
 
 
 class Command(BaseCommand):
@@ -19,18 +27,24 @@ class Command(BaseCommand):
         )
 
     def handle(self, **options: Any) -> None:
+        sources = read_sources()
         try:
-            built = compile_contracts(read_sources())
+            built = compile_contracts(sources)
         except CompilerFailed as error:
             raise CommandError(str(error)) from error
         differing = []
-        for name, output in built.items():
+        files = built | {
+            "standard-input": standard_input(sources),
+            "addresses": _addresses(built),
+        }
+        for name, content in files.items():
             file = BUILD / f"{name}.json"
-            text = json.dumps(output, indent=1) + "\n"
+            text = json.dumps(content, indent=1) + "\n"
             if not file.exists() or file.read_text() != text:
                 differing.append(name)
                 if not options["check"]:
                     file.write_text(text)
+        for name, output in built.items():
             size = len(output["deployedBytecode"]) // 2
             self.stdout.write(f"{name:18} {size:6,} bytes")
         if options["check"] and differing:
@@ -38,3 +52,11 @@ class Command(BaseCommand):
                 f"The build output of {', '.join(differing)} is not that of the sources. "
                 "Run: make contracts"
             )
+
+
+def _addresses(built: Mapping[str, dict[str, Any]]) -> dict[str, str]:
+    """Of the kinds without constructor arguments; each attested registry has its own address."""
+    without_arguments = (RegistryKind.NATIVE, RegistryKind.OPTIMISM)
+    codes = {kind: built[f"{kind.capitalize()}Registry"]["bytecode"] for kind in without_arguments}
+    addresses = {kind.value: create2_address(bytes.fromhex(code)) for kind, code in codes.items()}
+    return {"factory": FACTORY, "salt": f"0x{SALT.hex()}"} | addresses

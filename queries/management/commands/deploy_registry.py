@@ -12,11 +12,12 @@ from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 from eth_utils.address import is_checksum_address
 
-from queries.chain.deploy import FACTORY, Unfit, check_chain, deployment, registry_address
+from queries.chain.deploy import Unfit, check_chain
 from queries.chain.errors import CallReverted, ChainError
 from queries.chain.sender import Destination, TransactionFailed, send_and_wait
 from queries.chain.setup_check import with_advice
 from queries.chain.signer import SignerUnusable, open_signer
+from queries.registry_addresses import FACTORY, deployment, registry_address
 from queries.routes import Chain, RegistryKind, Routes, RoutesUnreadable, read_routes
 
 WAIT = 600  # seconds

@@ -13,7 +13,6 @@ from eth_utils.address import is_checksum_address, to_checksum_address
 
 from accounts.wording import counted
 from queries.amounts import short_amount
-from queries.chain.deploy import proves_its_code
 from queries.chain.errors import ChainError
 from queries.chain.node_pool import chain_at, host_of
 from queries.chain.sender import Destination, TransactionFailed
@@ -23,6 +22,7 @@ from queries.management.bundle_files import add_bundle, read_bundle
 from queries.management.node_files import IN_A_FILE, address_in
 from queries.pipeline.publish import Means, NotPublished, publish, registry_at
 from queries.proving.bundles import BlockProof, Bundle
+from queries.registry_addresses import proves_its_code
 from queries.routes import DEFAULT_RANGE, GWEI, LONGEST_RANGE
 
 WAIT = 600  # seconds

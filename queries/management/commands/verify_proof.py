@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
+from eth_utils.address import to_checksum_address
 
 from queries.chain.errors import BlockUnknown, ChainError
 from queries.chain.node_pool import chain_at, host_of
@@ -16,7 +17,8 @@ from queries.management.bundle_files import add_bundle, read_bundle
 from queries.management.node_files import IN_A_FILE, address_in
 from queries.management.proof_words import block_lines
 from queries.proving.bundles import BlockProof, Bundle
-from queries.routes import Chain
+from queries.registry_addresses import registry_address
+from queries.routes import Chain, RegistryKind
 
 HASH = re.compile("0x[0-9a-fA-F]{64}")
 
@@ -137,6 +139,15 @@ def _ground(block: BlockProof, hashes: Sequence[bytes], nodes: Nodes) -> str:
     return f"that {which} has the hash 0x{header.hash.hex()}, which {' and '.join(grounds)}"
 
 
+def _registry_line(block: BlockProof) -> str:
+    kind, address = RegistryKind(block.registry.kind), to_checksum_address(block.registry.address)
+    if kind is RegistryKind.ATTESTED:
+        return f"  that the attested registry {address} has the signers whom you trust"
+    if address == registry_address(kind, block.chain):
+        return f"  whether the {kind} registry {address} is deployed; its address proves its code"
+    return f"  that the {kind} registry {address} has no planted facts: it is unverifiable"
+
+
 def _report(bundle: Bundle, grounds: Sequence[str]) -> Iterator[str]:
     yield f"Batch {bundle.batch}, as the service calls it, for chain {bundle.destination}"
     for block in bundle.blocks:
@@ -155,4 +166,5 @@ def _report(bundle: Bundle, grounds: Sequence[str]) -> Iterator[str]:
                 f"  that transaction 0x{each.hash.hex()} in block {each.block:,} proved what is "
                 f"of block {block.header.number:,}"
             )
+    yield from sorted({_registry_line(block) for block in bundle.blocks})
     yield "manage.py publish_proof asks the registry, and brings it what it lacks."

@@ -1,12 +1,16 @@
 """The committed build output is that of the committed sources."""
 
+import json
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-from queries.chain.solidity import load_artifact, selector
+from queries.chain.solidity import BUILD, load_artifact, selector
+from queries.contracts.compiler import COMPILER
+from queries.registry_addresses import registry_address
+from queries.routes import RegistryKind
 from tests.commands import clean_environment
 
 pytestmark = pytest.mark.no_database
@@ -27,6 +31,31 @@ def test_the_build_output_is_that_of_the_sources(repository: Path, tmp_path: Pat
     )
     assert (ended.returncode, ended.stderr) == (0, "")
     assert "NativeRegistry" in ended.stdout
+
+
+def test_anyone_can_repeat_the_build_from_the_published_input(tmp_path: Path) -> None:
+    """With the compiler alone; and a comment more changes neither code nor address."""
+    given = json.loads((BUILD / "standard-input.json").read_text())
+    for file in given["sources"].values():
+        file["content"] += "\n// A comment more.\n"
+    changed = tmp_path / "input.json"
+    changed.write_text(json.dumps(given))
+    made = tmp_path / "output.json"
+    for file in (BUILD / "standard-input.json", changed):
+        with file.open() as stdin, made.open("w") as stdout:
+            program = ["node", str(COMPILER), "--standard-json"]
+            subprocess.run(program, stdin=stdin, stdout=stdout, timeout=300, check=True)
+        text = made.read_text()
+        output = json.loads(text[text.index("{") :])["contracts"]
+        for name in REGISTRIES:
+            code = output[f"{name}.sol"][name]["evm"]["bytecode"]["object"]
+            assert bytes.fromhex(code) == load_artifact(name).bytecode
+
+
+def test_the_published_addresses_are_those_of_the_code() -> None:
+    published = json.loads((BUILD / "addresses.json").read_text())
+    for kind in (RegistryKind.NATIVE, RegistryKind.OPTIMISM):
+        assert published[kind] == registry_address(kind, 1)
 
 
 @pytest.mark.parametrize("name", REGISTRIES)

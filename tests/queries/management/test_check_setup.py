@@ -9,11 +9,11 @@ import pytest
 from django.conf import LazySettings
 from eth_utils.address import to_checksum_address
 
-from queries.chain.deploy import FACTORY, deployment, registry_address
 from queries.chain.local_node import LocalNode, local_node
 from queries.chain.registry import ACCUMULATED
 from queries.chain.solidity import load_artifact
 from queries.proving.storage_positions import unsigned_key
+from queries.registry_addresses import FACTORY, deployment, registry_address
 from queries.routes import RegistryKind
 from tests.commands import Manage
 from tests.local_chain import Deployed, undone

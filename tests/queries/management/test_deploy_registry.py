@@ -7,9 +7,10 @@ from typing import Any
 import pytest
 from django.conf import LazySettings
 
-from queries.chain.deploy import FACTORY, is_as_built, registry_address
+from queries.chain.deploy import is_as_built
 from queries.chain.local_node import LocalNode, local_node
 from queries.chain.solidity import call_data
+from queries.registry_addresses import FACTORY, registry_address
 from queries.routes import RegistryKind, read_routes
 from tests.local_chain import undone
 from tests.queries.attacks.attestations import SIGNERS

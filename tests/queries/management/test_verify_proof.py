@@ -103,6 +103,7 @@ def test_it_says_what_is_proven_and_on_what_it_rests(
     assert f"Proven: {len(one.facts) + len(other.facts)} facts." in done.stdout
     assert "0x456Cb24d30eaA6AfFC2A6924Dae0d2a0a8c99C73 (there was no such account)" in done.stdout
     assert "Not checked" in done.stdout
+    assert "that the attested registry 0x" in done.stdout
     assert "that the registry on chain 10 has these facts now" in done.stdout
     lines = [line for line in done.stdout.splitlines() if line.startswith("      ")]
     assert len(lines) == len(one.facts) + len(other.facts)
@@ -112,6 +113,7 @@ def test_values_are_decoded_for_people(manage: Manage, file: Path, node: LocalNo
     block = of_a_local_block(node, timed=True)
     done = manage("verify_proof", str(written(file, block)), "--node", node.url, **NOWHERE)
     assert done.returncode == 0, done.stderr
+    assert "has no planted facts: it is unverifiable" in done.stdout  # not the factory's address
     lines = [" ".join(line.split()) for line in done.stdout.splitlines()]
     assert "COINBASE 0x0000000000000000000000000000000000000000" in " ".join(lines)
     assert lines.index(HOLDER) + 1 == lines.index("NONCE 0")
