@@ -153,7 +153,7 @@ $(NPM_READY): queries/contracts/package.json queries/contracts/package-lock.json
 	@touch $@
 
 $(TEST_NPM_READY): tests/js/package.json tests/js/package-lock.json $(PYTHON_READY)
-	@echo "Setting up the generator of TypeScript clients …"
+	@echo "Setting up forge and the generator of TypeScript clients …"
 	@cd tests/js && npm install --no-save --loglevel=error >/dev/null || { echo "The generator could not be had. Is npm's registry within reach?"; exit 1; }
 	@touch $@
 

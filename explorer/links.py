@@ -3,7 +3,8 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from queries.routes import Registry, Routes
+from queries.registries import Registry
+from queries.routes import Routes
 
 
 @dataclass(frozen=True, slots=True)

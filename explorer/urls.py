@@ -27,7 +27,7 @@ from explorer.pages import (
     start,
 )
 from explorer.pages.new_batch import BatchDesk
-from explorer.wiring import LIMITS, ROUTES, ask_registry, ask_wallet
+from explorer.wiring import LIMITS, ROUTES, ask_registry, ask_wallet, compare_l1
 from queries.api import urls as api
 from queries.reading.proofs import proof_of
 from queries.routes import Routes
@@ -114,7 +114,7 @@ def explorer(routes: Routes) -> list[URLPattern]:
         path(
             "explorer/registry/<number:destination>/<account:address>",
             chain_objects.registry,
-            links,
+            links | {"compare_l1": compare_l1(routes)},
             name="registry",
         ),
         path("explorer/routes", chain_objects.routes, links, name="routes"),

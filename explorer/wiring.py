@@ -7,9 +7,11 @@ from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
 
 from accounts.wallets import WalletAnswer
+from explorer.pages.chain_objects import CompareL1
 from explorer.pages.facts import AskRegistry, Outcome, RegistryWord, compared
 from queries.cancellation import cancel
 from queries.chain import wallets
+from queries.chain.deploy import Unfit, l1_seen_now
 from queries.chain.errors import ChainError, RegistryAbsent
 from queries.chain.json_rpc import NodeRefused, NodeUnreachable
 from queries.chain.local_node import LocalNode
@@ -23,6 +25,7 @@ from queries.chain.registry import (
 )
 from queries.held_threads import place_to_wait
 from queries.reading.facts import FactKind, FactView
+from queries.registries import Registry
 from queries.routes import Routes, RoutesUnreadable, read_routes
 from queries.schema.batch_rules import BatchLimits
 from queries.webhooks import replay
@@ -88,6 +91,30 @@ def ask_registry(routes: Routes) -> AskRegistry:
         return compared(fact, word, block)
 
     return ask
+
+
+def compare_l1(routes: Routes) -> CompareL1:
+    """How a page compares the L1 that an OP-stack chain sees with the route's source."""
+
+    def compare(registry: Registry) -> str:
+        source, destination = (
+            routes.chains[end] for end in (registry.source, registry.destination)
+        )
+        try:
+            with place_to_wait() as is_free:
+                if not is_free:
+                    return "Others are waiting for nodes right now. Try again in a few seconds."
+                number = l1_seen_now(registry, source, destination)
+        except Unfit as unfit:
+            return str(unfit)
+        except ChainError as error:
+            return f"Nothing can be compared now. {error.sentence}"
+        return (
+            f"{destination.name} sees {source.name} up to block {number:,}, and a node of "
+            f"{source.name} gives that block the same hash."
+        )
+
+    return compare
 
 
 def _read_of(fact: FactView) -> FactRead:

@@ -37,7 +37,8 @@ from queries.limits import Limits
 from queries.models import Attestation, BlockJob, ChainRecord, Query
 from queries.pipeline.queue import shared_now
 from queries.proving.attestations import Attested
-from queries.routes import Registry, RegistryKind, Routes
+from queries.registries import Registry, RegistryKind
+from queries.routes import Routes
 
 _Number = Annotated[str, Field(pattern="^([1-9][0-9]{0,17}|0)$")]
 

@@ -4,9 +4,8 @@ another: the file that ROUTES_FILE names, read.
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
-from enum import StrEnum
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -14,10 +13,12 @@ from typing import Any
 from accounts.wallets import GREATEST_CHAIN_ID
 from queries.limits import Limits, read_limits
 from queries.proving.portions import OSAKA, GasRules
+from queries.registries import DEFAULT_RANGE, HORIZON, Registry, RegistryKind, address_of
 from queries.routes_file import (
     RoutesUnreadable,
     contract_address,
     flag,
+    moment,
     name_in,
     node_address,
     only,
@@ -33,20 +34,21 @@ from queries.routes_file import (
 __all__ = [
     "Chain",
     "NodeAddress",
-    "Registry",
-    "RegistryKind",
     "Routes",
     "RoutesUnreadable",
     "read_routes",
 ]
 
 MOST_BLOCKS = 100_000  # on top of another
-DEFAULT_RANGE, LONGEST_RANGE = 256, 2**16 - 1
+LONGEST_RANGE = 2**16 - 1
 GWEI, COIN = 10**9, 10**18
 DEAREST_GWEI = MOST_COINS = 10**6
 LEAST_GAS, MOST_GAS = 21_000, 2**40  # of a transaction
 REGISTRY_KEYS = {"kind", "source", "destination", "address", "longest_range"}
-ATTESTED_KEYS = {"signers", "threshold"}
+KEYS_OF_KIND: Mapping[object, set[str]] = {
+    RegistryKind.ATTESTED: {"signers", "threshold", "valid_until"},
+    RegistryKind.OUTPUT: {"anchor_state_registry"},
+}
 ALIAS = "[A-Za-z][A-Za-z0-9_.-]{0,49}"
 CURRENCY = "[A-Za-z][A-Za-z0-9.]{0,9}"
 
@@ -91,28 +93,6 @@ class Chain:
     @property
     def gas_rules(self) -> GasRules:
         return GasRules(self.gas_cap, self.new_slot_gas)
-
-
-class RegistryKind(StrEnum):
-    """How a registry learns the source chain's block hashes."""
-
-    NATIVE = "native"
-    OPTIMISM = "optimism"
-    ATTESTED = "attested"
-
-
-@dataclass(frozen=True, slots=True)
-class Registry:
-    """A registry contract on the destination chain."""
-
-    kind: RegistryKind
-    source: int
-    destination: int
-    address: str  # checksummed
-    longest_range: int = DEFAULT_RANGE  # headers that may chain back to a block
-    # Of an attested one: who signs for the source's hashes, and how many of them must agree.
-    signers: tuple[str, ...] = ()
-    threshold: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -270,41 +250,47 @@ def _registries(entries: object, chains: Mapping[int, Chain]) -> dict[tuple[int,
 
 
 def _registry(place: str, table: Mapping[str, object], chains: Mapping[int, Chain]) -> Registry:
-    attested = table.get("kind") == RegistryKind.ATTESTED
-    only(place, table, REGISTRY_KEYS | (ATTESTED_KEYS if attested else set()))
     kinds = [kind.value for kind in RegistryKind]
     kind = table.get("kind")
     if not isinstance(kind, str) or kind not in kinds:
         refuse(f"{place}.kind", f"it must be one of {', '.join(kinds)}")
+    only(place, table, REGISTRY_KEYS | KEYS_OF_KIND.get(kind, set()))
     source, destination = (
         _chain_id(f"{place}.{end}", table.get(end), chains) for end in ("source", "destination")
     )
     if (kind == RegistryKind.NATIVE) != (source == destination):
         refuse(place, "a native registry has one chain as source and destination, others have two")
-    return Registry(
+    longest = table.get("longest_range", DEFAULT_RANGE)
+    registry = Registry(
         RegistryKind(kind),
         source,
         destination,
-        contract_address(f"{place}.address", table.get("address")),
-        whole_number(
-            f"{place}.longest_range",
-            table.get("longest_range", DEFAULT_RANGE),
-            0,
-            LONGEST_RANGE,
-        ),
-        *(_signers(place, table) if attested else ()),
+        longest_range=whole_number(f"{place}.longest_range", longest, 0, LONGEST_RANGE),
     )
+    if kind == RegistryKind.ATTESTED:
+        registry = _with_signers(registry, place, table)
+    if kind == RegistryKind.OUTPUT:
+        key = "anchor_state_registry"
+        asked = contract_address(f"{place}.{key}", table.get(key))
+        registry = replace(registry, anchor_state_registry=asked)
+    if "address" not in table:
+        return replace(registry, address=address_of(registry))
+    return replace(registry, address=contract_address(f"{place}.address", table["address"]))
 
 
-def _signers(place: str, table: Mapping[str, object]) -> tuple[tuple[str, ...], int]:
+def _with_signers(registry: Registry, place: str, table: Mapping[str, object]) -> Registry:
     listed = table.get("signers")
     if not isinstance(listed, list) or not listed:
         refuse(f"{place}.signers", "an attested registry has a list of signers' addresses")
     signers = tuple(contract_address(f"{place}.signers", each) for each in listed)
     if len(set(signers)) < len(signers):
         refuse(f"{place}.signers", "one of them stands there twice")
-    most = len(signers)
-    return signers, whole_number(f"{place}.threshold", table.get("threshold", 0), 1, most)
+    return replace(
+        registry,
+        signers=signers,
+        threshold=whole_number(f"{place}.threshold", table.get("threshold", 0), 1, len(signers)),
+        valid_until=moment(f"{place}.valid_until", table.get("valid_until", HORIZON)),
+    )
 
 
 def _chain_id(place: str, value: object, chains: Mapping[int, Chain]) -> int:

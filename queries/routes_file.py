@@ -7,6 +7,7 @@ hold a key, nor the name of a secret file, because a secret set there by mistake
 import re
 import tomllib
 from collections.abc import Collection, Mapping
+from datetime import datetime
 from decimal import Decimal
 from pathlib import Path
 from typing import Any, NoReturn
@@ -88,6 +89,15 @@ def _secret(place: str, name: object, folder: Path) -> str:
 def whole_number(place: str, value: object, least: int, greatest: int) -> int:
     if type(value) is not int or not least <= value <= greatest:
         refuse(place, f"it must be a whole number from {least} to {greatest}")
+    return value
+
+
+def moment(place: str, value: object) -> int:
+    """A time in TOML, such as 2027-12-31T00:00:00Z, or a number of seconds."""
+    if isinstance(value, datetime) and value.tzinfo is not None:
+        value = int(value.timestamp())
+    if type(value) is not int or value <= 0:
+        refuse(place, "it must be a time with its zone, such as 2027-12-31T00:00:00Z")
     return value
 
 

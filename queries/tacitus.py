@@ -50,8 +50,9 @@ except ModuleNotFoundError:
 __version__ = "0.1.0"
 __all__ = [
     "AnswerUnreadable", "Ask", "Estimate", "Fact", "Misused", "NotDone", "Position", "Refused",
-    "Rejected", "Status", "StepCount", "Submitted", "Tacitus", "TacitusError", "TimedOut",
+    "Rejected", "Route", "Status", "StepCount", "Submitted", "Tacitus", "TacitusError", "TimedOut",
     "Unreachable", "Variable", "batch_of", "find_variable", "keccak256", "mapping_key",
+    "registry_address",
 ]  # fmt: skip
 
 # ------------------------------------------------------------------------------ what goes wrong
@@ -241,6 +242,42 @@ class Estimate:
     answer: Mapping[str, Any]
 
 
+@dataclass(frozen=True, slots=True)
+class Route:
+    """A way from one chain to another, and the registry on which it ends."""
+
+    source: int
+    destination: int
+    kind: str
+    registry: str
+
+    @property
+    def proves_its_code(self) -> bool | None:
+        """Whether the registry's address is that of the genuine code. None: it also depends on
+        what the registry was deployed with; compare it with `registry_address`.
+        """
+        expected = REGISTRIES.get(self.kind)
+        return None if expected is None else self.registry.lower() == expected.lower()
+
+
+# Where this version's registries are, on every chain: their address follows from their code.
+REGISTRIES = {
+    "native": "0x8ee5D7e1bb826A83F2367c496201e3DBA5f99336",
+    "optimism": "0x8C93aC9D6Dc38141DFC80B9c6857a7788570271D",
+}
+FACTORY, SALT = "0x4e59b44847b379578588920cA78FbF26c0B4956C", b"Tacitus registry".ljust(32, b"\0")
+
+
+def registry_address(code: bytes) -> str:
+    """Where the CREATE2 factory puts a contract, on every chain.
+
+    `code` is the `bytecode` of the registry's build file, and behind it its constructor's arguments
+    as Solidity encodes them.
+    """
+    made_of = b"\xff" + bytes.fromhex(FACTORY[2:]) + SALT + keccak256(code)
+    return f"0x{keccak256(made_of)[12:].hex()}"
+
+
 # ---------------------------------------------------------------------------------- the service
 
 MOST_BYTES, MOST_PROOF_BYTES = 32 * 2**20, 512 * 2**20
@@ -341,6 +378,19 @@ class Tacitus:
                 break
             place = following
         raise AnswerUnreadable("The server's pages of queries come to no end.")
+
+    def routes(self) -> tuple[Route, ...]:
+        """From which chains to which this server proves, and with which registries."""
+        listed = _member(self._json("GET", "/chain-connections"), "connections", list)
+        return tuple(
+            Route(
+                _whole(_member(each, "originChainId", str)),
+                _whole(_member(each, "destinationChainId", str)),
+                _member(each, "kind", str),
+                _member(each, "registry", str),
+            )
+            for each in listed
+        )
 
     def proof(self, batch_id: str) -> bytes:
         """The file with which anyone checks the batch without this server: JSON, as it came."""
@@ -959,6 +1009,7 @@ def _parser() -> argparse.ArgumentParser:
     submit.add_argument("--wait", action="store_true", help="until it is DONE; prints the facts")
     wait = _command(commands, "wait", _wait, "wait until a batch is DONE; prints its facts")
     status = _command(commands, "status", _print_status, "how far a batch is, and what was proven")
+    _command(commands, "routes", _print_routes, "the server's routes, and what addresses prove")
     proof = _command(commands, "proof", _proof, "the file that proves a batch without the server")
     proof.add_argument("--out", help="where to; stdout, if left out")
     for each in (submit, wait):
@@ -1098,6 +1149,21 @@ def _print_status(options: argparse.Namespace) -> None:
         _print_fault(status.rejected, options)
     elif status.done:
         _print_facts(service.facts(options.id), options)
+
+
+def _print_routes(options: argparse.Namespace) -> None:
+    for route in _service(options).routes():
+        known = dataclasses.asdict(route) | {"provesItsCode": route.proves_its_code}
+        if options.json:
+            print(json.dumps(known))
+            continue
+        what = {
+            True: "its address proves its code",
+            False: "unverifiable: this is not the address of the genuine code",
+            None: "its address also depends on what it was deployed with",
+        }[route.proves_its_code]
+        ends = f"{route.source} → {route.destination}"
+        print(_legible(f"{ends}  {route.kind}  {route.registry}  {what}"))
 
 
 def rail(status: Status, width: int = 0) -> str:

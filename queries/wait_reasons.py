@@ -43,6 +43,10 @@ class WaitCode(StrEnum):
         "hash_not_recorded",
         "The destination has not recorded a hash at or above the block yet.",
     )
+    OUTPUT_NOT_RECORDED = (
+        "output_not_recorded",
+        "The block's hash was not recorded from a dispute game of the source chain yet.",
+    )
     NOT_ATTESTED = "not_attested", "Too few signers have attested a block at or above this one."
     HASH_ON_ITS_WAY = "hash_on_its_way", "A transaction records a block's hash in the registry."
     HEADERS_ON_THEIR_WAY = (

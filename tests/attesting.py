@@ -12,6 +12,7 @@ from eth_utils.address import to_checksum_address
 
 from queries.chain.local_node import LocalNode
 from queries.chain.solidity import load_artifact
+from queries.registries import HORIZON
 from tests.commands import clean_environment
 from tests.local_chain import CHAIN_ID
 
@@ -38,7 +39,8 @@ def attested_route(
 ) -> str:
     """As a routes file says it, of a registry that is deployed; `nodes` are the source's."""
     source.rpc.ask("anvil_mine", "0x5")
-    arguments = encode(["uint256", "address[]", "uint256"], [SOURCE, [signer], 1])
+    words = [SOURCE, [signer], 1, HORIZON]
+    arguments = encode(["uint256", "address[]", "uint256", "uint256"], words)
     code = load_artifact("AttestedRegistry").bytecode
     return ROUTE.format(
         source=SOURCE,

@@ -14,7 +14,7 @@ from django.urls import Resolver404, resolve
 from explorer.advice import ADVICE
 from queries import tacitus
 from queries.api.batch_codes import batch_codes, rejection_codes
-from queries.routes import ATTESTED_KEYS, CHAIN_KEYS, REGISTRY_KEYS
+from queries.routes import CHAIN_KEYS, KEYS_OF_KIND, REGISTRY_KEYS
 from tests.environment import SETTINGS_READ
 
 pytestmark = pytest.mark.no_database
@@ -65,7 +65,7 @@ def test_every_code_and_every_key_of_the_routes_file_is_documented(named: set[st
     assert set(ADVICE) <= set(rejection_codes())
     page = Client().get("/docs/api").text
     assert [each.code for each in batch_codes() if f'id="batch-{each.code}"' not in page] == []
-    keys = CHAIN_KEYS | REGISTRY_KEYS | ATTESTED_KEYS
+    keys = CHAIN_KEYS.union(REGISTRY_KEYS, *KEYS_OF_KIND.values())
     assert keys - named == set()
 
 

@@ -14,8 +14,7 @@ from queries.chain.json_rpc import NodeRefused, NodeUnreachable
 from queries.chain.local_node import KEEPS_ITS_PAST, LocalNode, local_node
 from queries.chain.registry import L1_BLOCK
 from queries.chain.solidity import call_data, load_artifact
-from queries.registry_addresses import FACTORY, deployment, registry_address
-from queries.routes import RegistryKind
+from queries.registries import FACTORY, Registry, RegistryKind, address_of, deployment
 
 CHAIN_A, CHAIN_B = 31337, 31338
 ETHER = 10**18
@@ -46,13 +45,11 @@ free = true
 kind = "native"
 source = {a}
 destination = {a}
-address = "{native}"
 
 [[registries]]
 kind = "attested"
 source = {b}
 destination = {a}
-address = "{attested}"
 signers = [{signers}]
 threshold = {threshold}
 
@@ -60,7 +57,6 @@ threshold = {threshold}
 kind = "optimism"
 source = {a}
 destination = {b}
-address = "{optimism}"
 """
 
 
@@ -107,9 +103,6 @@ class DemoChains:
             b=CHAIN_B,
             node_a=self.a.url,
             node_b=self.b.url,
-            native=self.native,
-            attested=self.attested,
-            optimism=self.optimism,
             signers=", ".join(f'"{each}"' for each in keys.spokesmen),
             threshold=THRESHOLD,
         )
@@ -131,15 +124,18 @@ def furnished(a: LocalNode, b: LocalNode, keys: Keys) -> DemoChains:
     holders = (HOLDER, *(_address(_new_key()) for _ in HOLDINGS[1:]))
     # Another account pays there, so that no contract has the address of one on A.
     b.payer = b.rpc.ask("eth_accounts")[1]
-    native = (RegistryKind.NATIVE, CHAIN_A)
-    attested = (RegistryKind.ATTESTED, CHAIN_B, keys.spokesmen, THRESHOLD)
-    optimism = (RegistryKind.OPTIMISM, CHAIN_A)
+    signers = tuple(keys.spokesmen)
+    native = Registry(RegistryKind.NATIVE, CHAIN_A, CHAIN_A)
+    attested = Registry(
+        RegistryKind.ATTESTED, CHAIN_B, CHAIN_A, signers=signers, threshold=THRESHOLD
+    )
+    optimism = Registry(RegistryKind.OPTIMISM, CHAIN_A, CHAIN_B)
     predeploy = load_artifact("L1BlockStandIn").deployed_bytecode
     b.rpc.ask("anvil_setCode", L1_BLOCK, f"0x{predeploy.hex()}")
     a.send_together(
         [
-            (FACTORY, deployment(*native), 0),
-            (FACTORY, deployment(*attested), 0),
+            (FACTORY, deployment(native), 0),
+            (FACTORY, deployment(attested), 0),
             (signer, b"", 100 * ETHER),
             (HOLDER, b"", BALANCE),
         ]
@@ -148,16 +144,16 @@ def furnished(a: LocalNode, b: LocalNode, keys: Keys) -> DemoChains:
     token, *_ = b.send_together(
         [
             (None, load_artifact("DemoToken").bytecode + holdings, 0),
-            (FACTORY, deployment(*optimism), 0),
+            (FACTORY, deployment(optimism), 0),
             (signer, b"", 100 * ETHER),
         ]
     )
     return DemoChains(
         a,
         b,
-        native=registry_address(*native),
-        attested=registry_address(*attested),
-        optimism=registry_address(*optimism),
+        native=address_of(native),
+        attested=address_of(attested),
+        optimism=address_of(optimism),
         token=to_checksum_address(token.contract or ""),
         holders=holders,
     )

@@ -1,19 +1,23 @@
 """The pages of what is on a chain: blocks, accounts, transactions of ours, registries, routes."""
 
+from collections.abc import Callable
+
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
+from accounts.rate_limits import client_network, spend
+from accounts.wording import counted
 from explorer.charts import balance_chart
 from explorer.links import PageLinks
+from explorer.pages.facts import CHECKS, WINDOW
 from explorer.pages.lists import chain_asked, cursor_of, numbers, ways
 from queries.reading import chain_objects as reading
 from queries.reading.figures import heads_of
 from queries.reading.searches import checksummed
-from queries.registry_addresses import proves_its_code
-from queries.routes import Registry, RegistryKind
+from queries.registries import Registry, RegistryKind, proves_its_code, time_text
 
 ROWS = 50
 
@@ -119,6 +123,12 @@ def trust_of(registry: Registry, links: PageLinks) -> str:
             f"{destination} alone: its own L1Block contract gives the registry the hash of the "
             "newest L1 block."
         )
+    if registry.kind is RegistryKind.OUTPUT:
+        source = links.chain_name(registry.source)
+        return (
+            f"What withdrawals from {source} rest on: its dispute games, its guardian, and those "
+            "who may upgrade its contracts."
+        )
     signers = len(registry.signers)
     if signers == 1:
         return "One signer: what it signs for is taken as a block hash."
@@ -139,6 +149,8 @@ def reach_of(registry: Registry, links: PageLinks) -> str:
     if registry.kind is RegistryKind.OPTIMISM:
         source = links.chain_name(registry.source)
         return f"Blocks of {source} whose hash was recorded while it was the newest. {chained}"
+    if registry.kind is RegistryKind.OUTPUT:
+        return "Blocks whose hash was recorded from a dispute game that was won."
     return f"Blocks that the signers have signed for. {chained}"
 
 
@@ -149,7 +161,12 @@ def routes(request: HttpRequest, links: PageLinks) -> HttpResponse:
     heads = heads_of(chains)
     facts = reading.facts_by_route()
     registries = [
-        (each, trust_of(each, links), facts.get((each.source, each.destination), 0))
+        (
+            each,
+            trust_of(each, links),
+            facts.get((each.source, each.destination), 0),
+            proves_its_code(each),
+        )
         for each in links.routes.registries.values()
     ]
     return render(
@@ -163,10 +180,25 @@ def routes(request: HttpRequest, links: PageLinks) -> HttpResponse:
     )
 
 
+# An optimism registry, and a sentence for visitors.
+CompareL1 = Callable[[Registry], str]
+COMPARE = "compare"
+
+
+def _compared(request: HttpRequest, registry: Registry, compare_l1: CompareL1) -> str:
+    """What a node of the source says of the L1 block that the destination sees; if it is asked."""
+    if registry.kind is not RegistryKind.OPTIMISM or COMPARE not in request.GET:
+        return ""
+    spent = spend(f"registry check from {client_network(request)}", CHECKS, WINDOW)
+    if not spent.allowed:
+        return f"That was often. Compare again in {counted(spent.seconds_left, 'second')}."
+    return compare_l1(registry)
+
+
 @require_safe
 @never_cache
 def registry(
-    request: HttpRequest, destination: int, address: str, links: PageLinks
+    request: HttpRequest, destination: int, address: str, links: PageLinks, compare_l1: CompareL1
 ) -> HttpResponse:
     found = next(iter(links.registries_at(address, destination)), None)
     if found is None:
@@ -184,6 +216,8 @@ def registry(
             "links": links,
             "registry": found,
             "proves_its_code": proves_its_code(found),
+            "compared": _compared(request, found, compare_l1),
+            "until": time_text(found.valid_until) if found.signers else "",
             "trust": trust_of(found, links),
             "reach": reach_of(found, links),
             "record": reading.record_of(found.source, found.destination),

@@ -19,7 +19,8 @@ from queries.proving.header_fields import HeaderField
 from queries.proving.witnesses import AccountField
 from queries.reading.deliveries import DeliveryState, DeliveryView
 from queries.reading.views import BatchView, QueryPage, QueryView, StepView
-from queries.routes import RegistryKind, Routes
+from queries.registries import RegistryKind
+from queries.routes import Routes
 from queries.schema.batch_request import BlockNumber, BlockTimestamp
 from queries.schema.requests import DECIMAL
 from queries.statuses import ENDED, BatchStatus, StepName, StepStatus
@@ -222,6 +223,9 @@ class Connection(Answer):
     destination: NamedChain
     kind: RegistryKind
     registry: str
+    verifiable: bool = Field(
+        description="Whether its address proves its code and what its constructor was given."
+    )
 
 
 class Connections(Answer):

@@ -18,7 +18,8 @@ from queries import attestations
 from queries.api.answers import AttestationTaken, Wanted, WantedAttestations, answer
 from queries.api.bodies import json_body
 from queries.errors import TOO_MANY_ATTESTATIONS
-from queries.routes import RegistryKind, Routes
+from queries.registries import RegistryKind
+from queries.routes import Routes
 
 A_MINUTE = 120
 MOST_BYTES = 2_000

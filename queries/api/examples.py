@@ -285,6 +285,7 @@ ANSWERS: dict[str, dict[str, Any]] = {
                 "destination": {"name": "Sepolia", "aliases": ["SEPOLIA"]},
                 "kind": "native",
                 "registry": "0x5FbDB2315678afecb367f032d93F642f64180aa3",
+                "verifiable": True,
             }
         ]
     },

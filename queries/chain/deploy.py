@@ -1,19 +1,29 @@
 """How a registry on a chain is recognised, and on which chains one works."""
 
 import re
+import time
+from contextlib import closing
+from dataclasses import replace
 
 from eth_abi.abi import decode
 from eth_abi.exceptions import DecodingError
 from eth_utils.address import to_checksum_address
 
-from queries.chain.errors import CallReverted
-from queries.chain.registry import HASH_HISTORY, L1_BLOCK
+from queries.chain.errors import BlockUnknown, CallReverted
+from queries.chain.registry import HASH_HISTORY, L1_BLOCK, RegistryFacts
 from queries.chain.sender import Destination
 from queries.chain.solidity import call_data
-from queries.registry_addresses import artifact_of
-from queries.routes import RegistryKind
+from queries.chain.source import SourceChain
+from queries.proving.keccak import HASH_BYTES
+from queries.registries import Registry, RegistryKind, artifact_of
+from queries.routes import Chain
 
 BLOCKHASH_WINDOW, HISTORY_WINDOW = 256, 8191  # blocks: of BLOCKHASH, and of EIP-2935's contract
+# What a registry says of its constructor's arguments.
+VIEWS = {
+    RegistryKind.ATTESTED: ("sourceChainId()", "signers()", "threshold()", "validUntil()"),
+    RegistryKind.OUTPUT: ("sourceChainId()", "anchorStateRegistry()"),
+}
 # The compiler leaves 32 zeros after PUSH32 where the constructor puts a word. Another zero would
 # not be pushed like that.
 _LEFT_OPEN = re.compile(b"(?<=\x7f)" + b"\x00{32}", re.DOTALL)
@@ -34,21 +44,31 @@ def is_as_built(kind: RegistryKind, deployed: bytes) -> bool:
     return blank == built
 
 
-def arguments_of(
-    destination: Destination, kind: RegistryKind, address: str
-) -> tuple[int, tuple[str, ...], int]:
-    """The source chain, signers and threshold that a registry names; nothing for other kinds."""
-    if kind is not RegistryKind.ATTESTED:
-        return 0, (), 0
-    calls = [call_data("sourceChainId()"), call_data("signers()"), call_data("threshold()")]
-    words = [each for each in destination.call_many(address, calls) if isinstance(each, bytes)]
+def as_deployed(destination: Destination, registry: Registry) -> Registry:
+    """With the source and the other arguments that the contract itself names, if it has any."""
+    views = VIEWS.get(registry.kind)
+    if views is None:
+        return registry
+    calls = [call_data(view) for view in views]
+    answers = destination.call_many(registry.address, calls)
+    words = [each for each in answers if isinstance(each, bytes)]
     try:
-        source, signers, threshold = words
-        (chain, needed) = (int.from_bytes(each, "big") for each in (source, threshold))
-        (named,) = decode(["address[]"], signers)
+        if registry.kind is RegistryKind.OUTPUT:
+            source, asked = words
+            (anchors,) = decode(["address"], asked)
+            named = replace(registry, anchor_state_registry=to_checksum_address(anchors))
+        else:
+            source, listed, threshold, until = words
+            (signers,) = decode(["address[]"], listed)
+            named = replace(
+                registry,
+                signers=tuple(map(to_checksum_address, signers)),
+                threshold=int.from_bytes(threshold),
+                valid_until=int.from_bytes(until),
+            )
     except (ValueError, DecodingError):
-        raise Unfit("It does not name its source chain and signers.") from None
-    return chain, tuple(map(to_checksum_address, named)), needed
+        raise Unfit("It does not name what its constructor was given.") from None
+    return replace(named, source=int.from_bytes(source))
 
 
 def check_chain(destination: Destination, kind: RegistryKind) -> int:
@@ -69,6 +89,62 @@ def check_chain(destination: Destination, kind: RegistryKind) -> int:
             "none. Take an attested registry."
         )
     return seen
+
+
+def l1_seen(registry: Registry, source: SourceChain, destination: Destination) -> int:
+    """The newest L1 block that an OP-stack chain sees; `Unfit` where the source has another one.
+
+    No optimism registry knows which chain its L1 is, so it has to be compared.
+    """
+    number, block_hash = RegistryFacts(destination, registry).newest_l1_block()
+    try:
+        same = source.header(number).hash == block_hash
+    except BlockUnknown:
+        same = False
+    if not same:
+        raise Unfit(
+            f"The L1 that {destination.chain.name} sees has another block {number:,} than "
+            f"{source.chain.name}, or further ones. Correct the route's source, or check that its "
+            "nodes keep up."
+        )
+    return number
+
+
+def newest_game(registry: Registry, destination: Destination) -> str | None:
+    """The newest valid game of the rollup whose games an output registry asks for, if any.
+
+    `Unfit` where there are no such games, or they are about another chain.
+    """
+    anchors = registry.anchor_state_registry
+
+    def ask(contract: str, call: bytes) -> bytes:
+        (answer,) = destination.call_many(contract, [call])
+        if not isinstance(answer, bytes) or len(answer) != HASH_BYTES:
+            raise Unfit(
+                f"At {anchors} on {destination.chain.name} is no AnchorStateRegistry whose games a "
+                "registry can ask (isGameClaimValid, l2ChainId)."
+            )
+        return answer
+
+    newest = ask(anchors, call_data("anchorGame()"))[12:]
+    if newest == bytes(20):
+        return None
+    ask(anchors, call_data("isGameClaimValid(address)", newest))
+    game = to_checksum_address(newest)
+    chain = int.from_bytes(ask(game, call_data("l2ChainId()")))
+    if chain != registry.source:
+        raise Unfit(f"The games of {anchors} are about chain {chain}, not {registry.source}.")
+    return game
+
+
+def l1_seen_now(registry: Registry, source: Chain, destination: Chain) -> int:
+    """As `l1_seen`, for a visitor: `ChainError` where no node answers within `visitor_timeout`."""
+    until = time.monotonic() + destination.limits.visitor_timeout
+    with (
+        closing(SourceChain(source, until=until)) as of,
+        closing(Destination(destination, until=until)) as on,
+    ):
+        return l1_seen(registry, of, on)
 
 
 def own_hashes(destination: Destination) -> int:

@@ -12,7 +12,8 @@ from queries.chain.errors import ChainError, RegistryAbsent
 from queries.chain.sender import Destination
 from queries.chain.solidity import AsIf, call_data
 from queries.proving.storage_positions import Position, unsigned_key
-from queries.routes import Chain, Registry, RegistryKind
+from queries.registries import Registry, RegistryKind
+from queries.routes import Chain
 
 HASH_HISTORY = "0x0000F90827F1C53a10cb7A02335B175320002935"  # EIP-2935
 L1_BLOCK = "0x4200000000000000000000000000000000000015"  # of an OP-stack chain
@@ -87,6 +88,11 @@ class RegistryFacts:
         calls = [call_data("accumulated(uint256)", number) for number in blocks]
         return self._ask(calls, 32, block)
 
+    def is_recorded(self, block_hash: bytes) -> bool:
+        """Of an output registry: whether it knows this hash."""
+        (word,) = self._ask([call_data("recorded(bytes32)", block_hash)], 32, None)
+        return word != UNKNOWN
+
     def newest_l1_block(self) -> tuple[int, bytes]:
         """On an OP-stack chain: the L1 block that `recordHash()` would keep now."""
         calls = [call_data("number()"), call_data("hash()")]
@@ -114,7 +120,7 @@ class RegistryFacts:
 
     def _hashes(self, blocks: Sequence[int]) -> list[bytes]:
         """Of recorded or attested blocks."""
-        if self._registry.kind is RegistryKind.NATIVE:
+        if self._registry.kind in {RegistryKind.NATIVE, RegistryKind.OUTPUT}:
             return [UNKNOWN] * len(blocks)
         optimism = self._registry.kind is RegistryKind.OPTIMISM
         view = "recorded(uint256)" if optimism else "attested(uint256)"

@@ -12,9 +12,16 @@ from functools import partial
 
 from accounts.wording import counted
 from queries.amounts import gwei, short_amount
-from queries.chain.deploy import HISTORY_WINDOW, Unfit, arguments_of, check_chain, is_as_built
+from queries.chain.deploy import (
+    HISTORY_WINDOW,
+    Unfit,
+    as_deployed,
+    check_chain,
+    is_as_built,
+    l1_seen,
+    newest_game,
+)
 from queries.chain.errors import (
-    BlockUnknown,
     ChainError,
     FeesTooHigh,
     MethodMissing,
@@ -23,13 +30,13 @@ from queries.chain.errors import (
     NodesOfAnotherChain,
     NodesRefuse,
     NodesUnreachable,
+    StateOfAnotherBlock,
 )
-from queries.chain.registry import RegistryFacts
 from queries.chain.sender import BASE_GAS, Destination
 from queries.chain.signer import Signer
 from queries.chain.source import ChainHead, SourceChain
-from queries.registry_addresses import proves_its_code
-from queries.routes import Chain, NodeAddress, Registry, RegistryKind, Routes
+from queries.registries import Registry, RegistryKind, arguments, proves_its_code, time_text
+from queries.routes import Chain, NodeAddress, Routes
 from queries.schema.wording import listed
 
 DEPLOY = "Deploy one with manage.py deploy_registry."
@@ -66,7 +73,7 @@ class Finding:
 
 
 def findings(routes: Routes, signer: Signer | None) -> Iterator[Finding]:
-    """Everything that can be checked, one after the other; each takes a moment."""
+    """Everything that can be checked, one after the other; each takes a time_text."""
     sources = {source for source, _ in routes.registries}
     destinations = {destination for _, destination in routes.registries}
     seen_by_others = {source for source, destination in routes.registries if source != destination}
@@ -140,7 +147,7 @@ def _age(chain: Chain) -> str:
 
 
 def _together(chain: Chain, nodes: Mapping[int, NodeAddress]) -> str:
-    """How far their heads are apart, asked at nearly the same moment."""
+    """How far their heads are apart, asked at nearly the same time_text."""
     heads = {number: _head(replace(chain, nodes=(node,))) for number, node in nodes.items()}
     furthest = max(heads, key=lambda number: heads[number].timestamp)
     behind = {number: heads[furthest].timestamp - head.timestamp for number, head in heads.items()}
@@ -171,6 +178,8 @@ def _reach(chain: Chain) -> str:
         try:
             furthest = proof_window(source, head, first=wanted)
         except ChainError as refusal:
+            if isinstance(refusal, StateOfAnotherBlock):
+                _check_meaning(source)
             raise Unfit(
                 f"Blocks are final {wanted:,} back from the newest, and the node does not prove "
                 f"that far. {refusal.sentence} Use a node that keeps more state."
@@ -178,6 +187,20 @@ def _reach(chain: Chain) -> str:
     if furthest == _oldest(head):
         return "eth_getProof reaches back to the first block"
     return f"eth_getProof reaches back {counted(furthest, 'block')}, or some more"
+
+
+def _check_meaning(source: SourceChain) -> None:
+    """Whether the newest block's state is what its header says; a node has that in any case."""
+    head = source.head()
+    try:
+        proof_window(source, head, most=0)
+    except StateOfAnotherBlock:
+        raise Unfit(
+            f"eth_getProof of the newest block, {head.number:,}, does not fit the state root in "
+            "its header, which registries take for the state after the block. Name another node in "
+            "ROUTES_FILE; if all do so, a fork has changed what the header means, and registries "
+            "must not be used for this chain."
+        ) from None
 
 
 def proof_window(
@@ -229,37 +252,46 @@ def _sees(registry: Registry, source: SourceChain, destination: Destination) -> 
         )
     seen = check_chain(destination, registry.kind)
     if registry.kind is RegistryKind.OPTIMISM:
-        return _l1(registry, source, destination)
+        number = l1_seen(registry, source, destination)
+        return f"sees {source.chain.name} up to block {number:,}"
     if registry.kind is RegistryKind.ATTESTED:
         return _signers(registry, destination)
+    if registry.kind is RegistryKind.OUTPUT:
+        return _games(registry, destination)
     without = "" if seen == HISTORY_WINDOW else " (the chain has no history contract, EIP-2935)"
     return f"sees {seen} blocks{without}"
 
 
-def _l1(registry: Registry, source: SourceChain, destination: Destination) -> str:
-    number, block_hash = RegistryFacts(destination, registry).newest_l1_block()
-    try:
-        same = source.header(number).hash == block_hash
-    except BlockUnknown:
-        same = False
-    if not same:
-        raise Unfit(
-            f"The L1 that the chain sees has another block {number:,} than {source.chain.name}, "
-            "or further ones. Correct `source`, or check that its nodes keep up."
-        )
-    return f"sees {source.chain.name} up to block {number:,}"
+def _named(registry: Registry, destination: Destination) -> Registry:
+    """What the contract says of itself; its source is the route's."""
+    named = as_deployed(destination, registry)
+    if named.source != registry.source:
+        raise Unfit(f"It keeps the facts of another chain than {registry.source}. {DEPLOY}")
+    return named
 
 
 def _signers(registry: Registry, destination: Destination) -> str:
-    source, signers, needed = arguments_of(destination, registry.kind, registry.address)
-    if source != registry.source:
-        raise Unfit(f"It keeps the facts of another chain than {registry.source}. {DEPLOY}")
-    if sorted(signers) != sorted(registry.signers) or needed != registry.threshold:
+    named = _named(registry, destination)
+    until = time_text(named.valid_until)
+    if arguments(named) != arguments(registry):
         raise Unfit(
-            f"ROUTES_FILE names other signers or another threshold than the registry has: {needed} "
-            f"of {', '.join(signers)}."
+            "ROUTES_FILE names other signers, another threshold or another `valid_until` than the "
+            f"registry has: {named.threshold} of {', '.join(named.signers)}, until {until}."
         )
-    return f"{needed} of {len(signers)} signers must agree"
+    if named.valid_until <= time.time():
+        raise Unfit(f"It takes no attestations since {until}. {DEPLOY}")
+    return f"{named.threshold} of {len(named.signers)} signers must agree, until {until}"
+
+
+def _games(registry: Registry, destination: Destination) -> str:
+    anchors = _named(registry, destination).anchor_state_registry
+    if anchors != registry.anchor_state_registry:
+        raise Unfit(
+            f"ROUTES_FILE names another `anchor_state_registry` than the registry has: {anchors}."
+        )
+    newest = newest_game(registry, destination)
+    said = f"asks the AnchorStateRegistry {anchors} which games are valid"
+    return f"{said}; its newest one is {newest}" if newest else f"{said}; none is yet"
 
 
 # The signer

@@ -7,28 +7,46 @@ import {FactsRegistry} from "./FactsRegistry.sol";
 /// @notice Block hashes are attested by EIP-712 signatures. The signers are fixed at deployment;
 /// who reads facts here trusts that fewer than `threshold` of them lie.
 contract AttestedRegistry is FactsRegistry {
-    /// @notice Signers must be given in ascending order, none twice and none zero.
+    /// @notice Signers must be provided in ascending order, none twice and none zero.
+    /// @param index The place of the first one that is not.
     error SignersNotAscending(uint256 index);
     /// @notice The threshold must be from 1 to the number of signers.
+    /// @param threshold The threshold provided.
+    /// @param signers How many signers were provided.
     error ThresholdOutOfRange(uint256 threshold, uint256 signers);
     /// @notice Fewer signatures than the threshold.
-    error TooFewSignatures(uint256 given, uint256 threshold);
-    /// @notice Signature number `index` is not one of 65 bytes with a low s and a v of 27 or 28.
+    /// @param provided How many were provided.
+    /// @param threshold How many are needed.
+    error TooFewSignatures(uint256 provided, uint256 threshold);
+    /// @notice A signature must have 65 bytes, a low s and a v of 27 or 28.
+    /// @param index The place of the first one that has not.
     error SignatureMalformed(uint256 index);
-    /// @notice Signature number `index` is by `signer`, who is none of the signers, or it does not
-    /// come after the one before in the order of signers.
+    /// @notice Signatures must be by the registry's signers, in ascending order of their addresses.
+    /// @param index The place of the first one that is not.
+    /// @param signer Whose signature it is.
     error SignerNotExpected(uint256 index, address signer);
     /// @notice Another hash of this number was attested; the first one stays.
-    error AnotherHashAttested(uint256 blockNumber, bytes32 known, bytes32 given);
+    /// @param blockNumber The source block.
+    /// @param known The hash attested first.
+    /// @param provided The hash provided now.
+    error AnotherHashAttested(uint256 blockNumber, bytes32 known, bytes32 provided);
     /// @notice A block hash is never zero.
+    /// @param blockNumber The source block.
     error ZeroHash(uint256 blockNumber);
+    /// @notice Nothing is attested here from `validUntil` on.
+    /// @param validUntil That time, in seconds.
+    error AttestingEnded(uint256 validUntil);
 
     /// @notice The hash of a block is attested.
+    /// @param blockNumber The source block.
+    /// @param blockHash Its hash.
     event HashAttested(uint256 indexed blockNumber, bytes32 blockHash);
 
     bytes32 private constant DOMAIN_TYPE = keccak256(
         "EIP712Domain(string name,string version,uint256 chainId,address verifyingContract)"
     );
+    string private constant NAME = "Tacitus block hashes";
+    string private constant VERSION = "1";
     bytes32 private constant ATTESTATION_TYPE = keccak256(
         "BlockHash(uint256 sourceChainId,uint256 blockNumber,bytes32 blockHash)"
     );
@@ -36,17 +54,34 @@ contract AttestedRegistry is FactsRegistry {
         0x7fffffffffffffffffffffffffffffff5d576e7357a4501ddfe92f46681b20a0;
 
     /// @notice The chain whose past this is.
+    /// @return Its id.
     uint256 public immutable sourceChainId;
     /// @notice How many signers must agree.
+    /// @return That many.
     uint256 public immutable threshold;
+    /// @notice Until this time, in seconds, hashes may be attested. So keys that leak years later
+    /// attest nothing; what was proven before stays.
+    /// @return That time.
+    uint256 public immutable validUntil;
     /// @notice Whether an address is one of the signers.
+    /// @return Whether it is.
     mapping(address signer => bool) public isSigner;
-    /// @notice Attested block hashes, by number; zero where none is.
+    /// @notice Attested block hashes, by number.
+    /// @return The hash; zero where none is attested.
     mapping(uint256 blockNumber => bytes32) public attested;
 
     address[] private _signers;
 
-    constructor(uint256 sourceChainId_, address[] memory signers_, uint256 threshold_) {
+    /// @param sourceChainId_ The chain whose past this is.
+    /// @param signers_ Who may attest, in ascending order.
+    /// @param threshold_ How many of them must agree.
+    /// @param validUntil_ Until when they may, in seconds.
+    constructor(
+        uint256 sourceChainId_,
+        address[] memory signers_,
+        uint256 threshold_,
+        uint256 validUntil_
+    ) {
         if (threshold_ == 0 || threshold_ > signers_.length) {
             revert ThresholdOutOfRange(threshold_, signers_.length);
         }
@@ -59,16 +94,21 @@ contract AttestedRegistry is FactsRegistry {
         _signers = signers_;
         sourceChainId = sourceChainId_;
         threshold = threshold_;
+        validUntil = validUntil_;
     }
 
     /// @notice All signers, in ascending order.
+    /// @return Their addresses.
     function signers() external view returns (address[] memory) {
         return _signers;
     }
 
-    /// @notice Takes a block's hash on the word of at least `threshold` signers, whose signatures
-    /// come in the order of their addresses. Anyone may bring them.
+    /// @notice Takes a block's hash on the word of at least `threshold` signers. Anyone may send it.
+    /// @param blockNumber The source block.
+    /// @param blockHash Its hash.
+    /// @param signatures Of `attestationDigest`, in ascending order of their signers' addresses.
     function attest(uint256 blockNumber, bytes32 blockHash, bytes[] calldata signatures) external {
+        if (block.timestamp >= validUntil) revert AttestingEnded(validUntil);
         if (blockHash == 0) revert ZeroHash(blockNumber);
         if (signatures.length < threshold) revert TooFewSignatures(signatures.length, threshold);
         bytes32 digest = attestationDigest(blockNumber, blockHash);
@@ -86,6 +126,9 @@ contract AttestedRegistry is FactsRegistry {
     }
 
     /// @notice What the signers sign: EIP-712, bound to this chain and this registry.
+    /// @param blockNumber The source block.
+    /// @param blockHash Its hash.
+    /// @return The digest.
     function attestationDigest(uint256 blockNumber, bytes32 blockHash)
         public
         view
@@ -94,8 +137,8 @@ contract AttestedRegistry is FactsRegistry {
         bytes32 domain = keccak256(
             abi.encode(
                 DOMAIN_TYPE,
-                keccak256("Tacitus block hashes"),
-                keccak256("1"),
+                keccak256(bytes(NAME)),
+                keccak256(bytes(VERSION)),
                 block.chainid,
                 address(this)
             )
@@ -103,6 +146,30 @@ contract AttestedRegistry is FactsRegistry {
         bytes32 content =
             keccak256(abi.encode(ATTESTATION_TYPE, sourceChainId, blockNumber, blockHash));
         return keccak256(abi.encodePacked(hex"1901", domain, content));
+    }
+
+    /// @notice The domain of the signatures (EIP-5267).
+    /// @return fields Which of the following are part of it: the first four.
+    /// @return name The domain's name.
+    /// @return version Its version.
+    /// @return chainId This chain.
+    /// @return verifyingContract This registry.
+    /// @return salt None.
+    /// @return extensions None.
+    function eip712Domain()
+        external
+        view
+        returns (
+            bytes1 fields,
+            string memory name,
+            string memory version,
+            uint256 chainId,
+            address verifyingContract,
+            bytes32 salt,
+            uint256[] memory extensions
+        )
+    {
+        return (0x0f, NAME, VERSION, block.chainid, address(this), 0, new uint256[](0));
     }
 
     function _knownHash(uint256 number) internal view override returns (bytes32) {

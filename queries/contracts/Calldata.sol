@@ -4,14 +4,16 @@ pragma solidity 0.8.37;
 // What the calldata holds, by position. Beyond its end there are zeros; `prove` refuses calldata
 // that was read past its end.
 
-/// @notice The number at `position` of the calldata has more bytes than a word.
+/// @notice A number has more bytes than it may have.
+/// @param position Where in the calldata it stands.
+/// @param length How many bytes it has.
 error NumberTooLong(uint256 position, uint256 length);
 
 /// @dev The big-endian number in `length` <= 32 bytes.
 function numberAt(uint256 cursor, uint256 length) pure returns (uint256) {
     unchecked {
         if (length > 32) revert NumberTooLong(cursor, length);
-        return length == 0 ? 0 : uint256(wordAt(cursor)) >> 256 - 8 * length;
+        return length == 0 ? 0 : uint256(wordAt(cursor)) >> (256 - 8 * length);
     }
 }
 

@@ -3,14 +3,15 @@ pragma solidity 0.8.37;
 
 import {uint8At, uint16At, wordAt} from "./Calldata.sol";
 import {END, HASH, Header, NUMBER, PAYLOAD, STATE_ROOT, TIMESTAMP, newHeader} from "./Header.sol";
+import {IFactsRegistry} from "./interfaces/IFactsRegistry.sol";
 import {freeMemory, setFreeMemory} from "./Memory.sol";
 import {asList, putByte, putBytes, putHash} from "./Rlp.sol";
 
 /// @title Rebuilds a block header from what of it cannot be known
 /// @notice A header is sent without its RLP framing and without what follows from elsewhere: the
-/// state root, where a witness rebuilds it; the parent's hash, where the parent was shown just
-/// before or its hash is known; the hash of no uncles; the beacon root, where EIP-4788 keeps it.
-/// What is left out is filled in before the header is hashed, so a wrong filling is a wrong hash.
+/// state root, where a witness rebuilds it; the parent's hash, where the parent was provided
+/// just before or its hash is known; the hash of no uncles; the beacon root, where EIP-4788 keeps
+/// it. What is left out is filled in before the header is hashed, so a wrong filling is a wrong hash.
 ///
 ///   uint8 flags
 ///   [32 parent hash]        unless PARENT_KNOWN, or another header came before
@@ -20,11 +21,10 @@ import {asList, putByte, putBytes, putHash} from "./Rlp.sol";
 ///   32 transactions root, 32 receipts root, 256 logs bloom
 ///   uint16 length, tail     the fields from the difficulty on, as they stand in the header
 ///   [uint8 place]           with BEACON_KNOWN: where in the tail the beacon root belongs
-abstract contract CompactHeader {
+abstract contract CompactHeader is IFactsRegistry {
     /// @notice The tail of a header is no sequence of RLP strings, or too short.
+    /// @param position Where in memory it goes wrong.
     error HeaderMalformed(uint256 position);
-    /// @notice The header's time is not before `HORIZON`.
-    error BeyondHorizon(uint256 blockNumber, uint256 timestamp);
 
     uint256 internal constant NO_UNCLES = 1;
     uint256 internal constant PARENT_KNOWN = 2;
@@ -35,8 +35,8 @@ abstract contract CompactHeader {
     uint256 internal constant TIMESTAMPS = 64;
     uint256 internal constant HOP = 128;
 
-    /// @notice Headers from 2028-01-01 on are refused, because a later fork may change what a
-    /// header's state root stands for. What was stored before stays readable.
+    /// @inheritdoc IFactsRegistry
+    /// @dev 2028-01-01: a later fork may change what a header's state root stands for.
     uint256 public constant HORIZON = 1_830_297_600;
 
     bytes32 private constant EMPTY_UNCLES_HASH =
@@ -63,9 +63,9 @@ abstract contract CompactHeader {
             uint256 payload = freeMemory() + 3;
             header.set(PAYLOAD, payload);
             uint256 parentAt = cursor;
-            if (parentHash == 0 && flags & PARENT_KNOWN == 0) cursor += 32;
+            if (parentHash == 0 && (flags & PARENT_KNOWN) == 0) cursor += 32;
             uint256 target = payload + 33;
-            if (flags & NO_UNCLES != 0) {
+            if ((flags & NO_UNCLES) != 0) {
                 target = putHash(target, EMPTY_UNCLES_HASH);
             } else {
                 target = putHash(target, wordAt(cursor));
@@ -74,7 +74,7 @@ abstract contract CompactHeader {
             target = putByte(target, 0x94);
             target = putBytes(target, cursor, 20);
             cursor += 20;
-            if (flags & WITNESS == 0) {
+            if ((flags & WITNESS) == 0) {
                 header.set(STATE_ROOT, uint256(wordAt(cursor)));
                 cursor += 32;
             }
@@ -87,17 +87,18 @@ abstract contract CompactHeader {
             target = putBytes(target, cursor, length);
             header.set(END, target);
             cursor += length;
-            // Taken before anybody is asked, with room for the beacon root and a round end.
+            // Taken before another contract is called, with room for the beacon root.
             setFreeMemory((target + 33 + 31) & ~uint256(31));
 
             _readTail(header);
-            if (flags & BEACON_KNOWN != 0) {
+            if ((flags & BEACON_KNOWN) != 0) {
                 _insertBeaconRoot(header, uint8At(cursor));
                 ++cursor;
             }
             if (parentHash == 0) {
-                parentHash =
-                    flags & PARENT_KNOWN == 0 ? wordAt(parentAt) : _knownHash(header.get(NUMBER) - 1);
+                parentHash = (flags & PARENT_KNOWN) == 0
+                    ? wordAt(parentAt)
+                    : _knownHash(header.get(NUMBER) - 1);
             }
             putHash(payload, parentHash);
             return (header, cursor);

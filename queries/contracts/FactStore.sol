@@ -1,37 +1,22 @@
 // SPDX-License-Identifier: MIT
 pragma solidity 0.8.37;
 
+import {AccountField, IFactsRegistry} from "./interfaces/IFactsRegistry.sol";
 import {wordIn} from "./Memory.sol";
 import {EMPTY_CODE_HASH, EMPTY_TRIE_ROOT} from "./TrieNodes.sol";
 
-/// @title The facts of a registry: where they are kept, and how anyone reads them
-/// @notice A fact is kept where the deriving contract has proven it, and stays for ever.
-abstract contract FactStore {
-    /// @notice Nothing is proven of this account, block and field.
-    error AccountFieldNotProven(address account, uint256 blockNumber, uint8 field);
-    /// @notice Nothing is proven of this storage slot at this block.
-    error StorageSlotNotProven(address account, uint256 blockNumber, bytes32 slot);
-    /// @notice Nothing is proven of this field of the block's header.
-    error HeaderFieldNotProven(uint256 blockNumber, uint8 field);
-    /// @notice It is not proven which block was the last one at this time.
-    error TimestampNotProven(uint256 timestamp);
-    /// @notice Another value of this fact is kept, and stays. Only a source of block hashes that
-    /// contradicts itself leads here.
-    error FactContradicted(bytes32 key);
-    /// @notice Another nonce or balance of this account at this block is kept, and stays.
-    error AccountContradicted(address account, uint256 blockNumber);
-
-    // Fields of an account
-    uint8 internal constant NONCE = 0;
-    uint8 internal constant BALANCE = 1;
-    uint8 internal constant STORAGE_ROOT = 2;
-    uint8 internal constant CODE_HASH = 3;
-
+/// @title The facts of a registry: how they are stored and read
+/// @notice A fact is stored once the deriving contract has proven it, and never changes.
+abstract contract FactStore is IFactsRegistry {
     // An account's record: nonce in the upper 64 bits, then 184 of the balance, then these.
     uint256 private constant PROVEN = 1;
     uint256 private constant LARGE_BALANCE = 2; // all of it is a fact of its own
     uint256 private constant EMPTY_STORAGE = 4;
     uint256 private constant EMPTY_CODE = 8;
+
+    // Of a mask of fields
+    uint256 private constant STORAGE_ROOT_BIT = 1 << AccountField.STORAGE_ROOT;
+    uint256 private constant CODE_HASH_BIT = 1 << AccountField.CODE_HASH;
 
     bytes32 private constant GREATEST = bytes32(type(uint256).max);
 
@@ -49,8 +34,7 @@ abstract contract FactStore {
 
     // Reading
 
-    /// @notice A field of an account at the end of a block: 0 nonce, 1 balance, 2 storage root,
-    /// 3 code hash. Reverts while it is not proven.
+    /// @inheritdoc IFactsRegistry
     function accountField(address account, uint256 blockNumber, uint8 field)
         external
         view
@@ -61,7 +45,7 @@ abstract contract FactStore {
         if (!proven) revert AccountFieldNotProven(account, blockNumber, field);
     }
 
-    /// @notice As `accountField`; says whether it is proven instead of reverting.
+    /// @inheritdoc IFactsRegistry
     function tryAccountField(address account, uint256 blockNumber, uint8 field)
         public
         view
@@ -69,19 +53,21 @@ abstract contract FactStore {
     {
         uint256 record = _records[blockNumber][account];
         if (record != 0) {
-            if (field == NONCE) return (true, bytes32(record >> 192));
-            if (field == BALANCE && record & LARGE_BALANCE == 0) {
-                return (true, bytes32(record << 64 >> 72));
+            if (field == AccountField.NONCE) return (true, bytes32(record >> 192));
+            if (field == AccountField.BALANCE && (record & LARGE_BALANCE) == 0) {
+                return (true, bytes32((record << 64) >> 72));
             }
-            if (field == STORAGE_ROOT && record & EMPTY_STORAGE != 0) {
+            if (field == AccountField.STORAGE_ROOT && (record & EMPTY_STORAGE) != 0) {
                 return (true, EMPTY_TRIE_ROOT);
             }
-            if (field == CODE_HASH && record & EMPTY_CODE != 0) return (true, EMPTY_CODE_HASH);
+            if (field == AccountField.CODE_HASH && (record & EMPTY_CODE) != 0) {
+                return (true, EMPTY_CODE_HASH);
+            }
         }
         return _recall(_accountKey(account, blockNumber, field));
     }
 
-    /// @notice The value of a storage slot at the end of a block. Reverts while it is not proven.
+    /// @inheritdoc IFactsRegistry
     function accountStorageSlotValues(address account, uint256 blockNumber, bytes32 slot)
         external
         view
@@ -92,7 +78,7 @@ abstract contract FactStore {
         if (!proven) revert StorageSlotNotProven(account, blockNumber, slot);
     }
 
-    /// @notice As `accountStorageSlotValues`; says whether it is proven instead of reverting.
+    /// @inheritdoc IFactsRegistry
     function tryAccountStorageSlotValues(address account, uint256 blockNumber, bytes32 slot)
         public
         view
@@ -101,15 +87,14 @@ abstract contract FactStore {
         return _recall(_slotKey(account, blockNumber, slot));
     }
 
-    /// @notice A field of a block's header, by its place in the header: 0 parent hash … 20 requests
-    /// hash. Up to 32 bytes as a number, longer ones as their keccak256. Reverts while unproven.
+    /// @inheritdoc IFactsRegistry
     function headerField(uint256 blockNumber, uint8 field) external view returns (bytes32 value) {
         bool proven;
         (proven, value) = tryHeaderField(blockNumber, field);
         if (!proven) revert HeaderFieldNotProven(blockNumber, field);
     }
 
-    /// @notice As `headerField`; says whether it is proven instead of reverting.
+    /// @inheritdoc IFactsRegistry
     function tryHeaderField(uint256 blockNumber, uint8 field)
         public
         view
@@ -118,14 +103,14 @@ abstract contract FactStore {
         return _recall(_headerKey(blockNumber, field));
     }
 
-    /// @notice The last block whose timestamp is at most `timestamp`. Reverts while unproven.
+    /// @inheritdoc IFactsRegistry
     function blockNumberAt(uint256 timestamp) external view returns (uint256 blockNumber) {
         bool proven;
         (proven, blockNumber) = tryBlockNumberAt(timestamp);
         if (!proven) revert TimestampNotProven(timestamp);
     }
 
-    /// @notice As `blockNumberAt`; says whether it is proven instead of reverting.
+    /// @inheritdoc IFactsRegistry
     function tryBlockNumberAt(uint256 timestamp)
         public
         view
@@ -151,20 +136,21 @@ abstract contract FactStore {
         bytes32 storageRoot = bytes32(wordIn(answer + 64));
         bytes32 codeHash = bytes32(wordIn(answer + 96));
         // The constants of an empty account are part of the record; others are facts of their own.
-        uint256 record = PROVEN | nonce << 192;
-        uint256 own = mask & (1 << STORAGE_ROOT | 1 << CODE_HASH);
+        uint256 record = PROVEN | (nonce << 192);
+        uint256 own = mask & (STORAGE_ROOT_BIT | CODE_HASH_BIT);
         if (storageRoot == EMPTY_TRIE_ROOT) {
-            (record, own) = (record | EMPTY_STORAGE, own & ~uint256(1 << STORAGE_ROOT));
+            (record, own) = (record | EMPTY_STORAGE, own & ~STORAGE_ROOT_BIT);
         }
         if (codeHash == EMPTY_CODE_HASH) {
-            (record, own) = (record | EMPTY_CODE, own & ~uint256(1 << CODE_HASH));
+            (record, own) = (record | EMPTY_CODE, own & ~CODE_HASH_BIT);
         }
         if (mask != own) {
             if (balance >> 184 == 0) {
                 record |= balance << 8;
             } else {
                 record |= LARGE_BALANCE;
-                written = _remember(_accountKey(account, blockNumber, BALANCE), bytes32(balance));
+                bytes32 key = _accountKey(account, blockNumber, AccountField.BALANCE);
+                written = _remember(key, bytes32(balance));
             }
             // It follows from the account's state alone, whatever fields were asked for.
             uint256 present = _records[blockNumber][account];
@@ -175,12 +161,12 @@ abstract contract FactStore {
                 revert AccountContradicted(account, blockNumber);
             }
         }
-        if (own & 1 << STORAGE_ROOT != 0) {
-            bytes32 key = _accountKey(account, blockNumber, STORAGE_ROOT);
+        if ((own & STORAGE_ROOT_BIT) != 0) {
+            bytes32 key = _accountKey(account, blockNumber, AccountField.STORAGE_ROOT);
             if (_remember(key, storageRoot)) written = true;
         }
-        if (own & 1 << CODE_HASH != 0) {
-            bytes32 key = _accountKey(account, blockNumber, CODE_HASH);
+        if ((own & CODE_HASH_BIT) != 0) {
+            bytes32 key = _accountKey(account, blockNumber, AccountField.CODE_HASH);
             if (_remember(key, codeHash)) written = true;
         }
     }

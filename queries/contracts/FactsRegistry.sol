@@ -3,7 +3,7 @@ pragma solidity 0.8.37;
 
 import {uint8At, uint16At, uint64At, wordAt} from "./Calldata.sol";
 import {FactStore} from "./FactStore.sol";
-import {Facts} from "./Facts.sol";
+import {Facts, IFactsRegistry} from "./interfaces/IFactsRegistry.sol";
 import {
     ANSWERS,
     ASKED,
@@ -22,19 +22,7 @@ import {ProvenFacts} from "./ProvenFacts.sol";
 /// only where it follows from a block hash that the registry knows, and it follows only one way.
 /// Repeating a proof succeeds and writes nothing. There is no owner, no pause and no upgrade.
 abstract contract FactsRegistry is FactStore, ProvenFacts {
-    /// @notice Another header of this number is accumulated; the first one stays.
-    error AnotherBlockAccumulated(uint256 blockNumber, bytes32 blockHash);
-
-    /// @notice A block's header is accumulated: the block can be proven against for ever.
-    event HeaderAccumulated(uint256 indexed blockNumber, bytes32 blockHash);
-    /// @notice Something new is proven of an account: fields, or slots of its storage.
-    event AccountProven(address indexed account, uint256 indexed blockNumber);
-    /// @notice A field of a header is proven.
-    event HeaderFieldProven(uint256 indexed blockNumber, uint8 indexed field);
-    /// @notice It is proven that `blockNumber` was the last block at `timestamp`.
-    event TimestampProven(uint256 indexed timestamp, uint256 indexed blockNumber);
-
-    /// @notice Proves what the sections behind the selector state, and stores it: all or nothing.
+    /// @inheritdoc IFactsRegistry
     /// @dev The calldata is packed, because its bytes are the price of a proof:
     ///
     ///   selector, then sections until the end
@@ -55,7 +43,7 @@ abstract contract FactsRegistry is FactStore, ProvenFacts {
     ///     account; uint8 length of the nonce; balance; nonce; [32 storage root, or where slots
     ///     are asked for the nodes of its storage trie]; [32 code hash].
     ///   hop: a witness of one slot of the history contract (EIP-2935), which holds the hash of an
-    ///     earlier block. Nothing of it is stored; the next section may end with that block's header.
+    ///     earlier block. Nothing of it is stored; the next HEADERS may end with that block.
     function prove() external {
         uint256 cursor = 4;
         Hop memory hop;
@@ -67,10 +55,7 @@ abstract contract FactsRegistry is FactStore, ProvenFacts {
         if (cursor != msg.data.length) revert CalldataLength(cursor, msg.data.length);
     }
 
-    /// @notice Verifies a proof, the sections that `prove` takes, without storing anything. It
-    /// reverts unless all of it holds at this block.
-    /// @param proof The sections, without a selector.
-    /// @return All that the proof states.
+    /// @inheritdoc IFactsRegistry
     function verify(bytes calldata proof) external view returns (Facts memory) {
         uint256 cursor;
         assembly ("memory-safe") {
@@ -86,7 +71,7 @@ abstract contract FactsRegistry is FactStore, ProvenFacts {
         return _factsOf(last);
     }
 
-    /// @notice Makes several calls of this registry in one transaction, all of them or none.
+    /// @inheritdoc IFactsRegistry
     function multicall(bytes[] calldata calls) external {
         for (uint256 i = 0; i < calls.length; ++i) {
             (bool success, bytes memory answer) = address(this).delegatecall(calls[i]);
@@ -104,9 +89,9 @@ abstract contract FactsRegistry is FactStore, ProvenFacts {
         while (Header.unwrap(header) != 0) {
             uint256 flags = header.get(FLAGS);
             if (_hasWitness(header)) _storeWitness(header);
-            if (flags & FIELDS != 0) _storeFields(header);
-            if (flags & TIMESTAMPS != 0) _storeTimestamps(header);
-            if (flags & ACCUMULATE != 0) _accumulate(header);
+            if ((flags & FIELDS) != 0) _storeFields(header);
+            if ((flags & TIMESTAMPS) != 0) _storeTimestamps(header);
+            if ((flags & ACCUMULATE) != 0) _accumulate(header);
             header = Header.wrap(header.get(PREVIOUS));
         }
     }
@@ -139,7 +124,7 @@ abstract contract FactsRegistry is FactStore, ProvenFacts {
             uint256 number = header.get(NUMBER);
             uint256 mask = _fieldMask(header);
             for (uint8 field = 0; mask > 0; mask >>= 1) {
-                if (mask & 1 != 0) {
+                if ((mask & 1) != 0) {
                     if (_remember(_headerKey(number, field), _field(header, field))) {
                         emit HeaderFieldProven(number, field);
                     }

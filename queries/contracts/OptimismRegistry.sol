@@ -5,7 +5,11 @@ import {FactsRegistry} from "./FactsRegistry.sol";
 
 /// @notice What an OP-stack chain knows of its L1: the newest block it has taken in.
 interface IL1Block {
+    /// @notice The newest L1 block.
+    /// @return Its number.
     function number() external view returns (uint64);
+    /// @notice The newest L1 block.
+    /// @return Its hash.
     function hash() external view returns (bytes32);
 }
 
@@ -16,9 +20,12 @@ contract OptimismRegistry is FactsRegistry {
     IL1Block private constant L1_BLOCK = IL1Block(0x4200000000000000000000000000000000000015);
 
     /// @notice The hash of an L1 block is recorded.
+    /// @param blockNumber The L1 block.
+    /// @param blockHash Its hash.
     event HashRecorded(uint256 indexed blockNumber, bytes32 blockHash);
 
-    /// @notice Recorded L1 block hashes, by number; zero where none is.
+    /// @notice Recorded L1 block hashes, by number.
+    /// @return The hash; zero where none is recorded.
     mapping(uint256 blockNumber => bytes32) public recorded;
 
     /// @notice Keeps the hash of the newest L1 block that this chain knows, for ever.

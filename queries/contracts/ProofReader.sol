@@ -17,6 +17,7 @@ import {
     TIMESTAMP,
     newHeader
 } from "./Header.sol";
+import {IFactsRegistry} from "./interfaces/IFactsRegistry.sol";
 import {newList, putWord, reserve, wordIn} from "./Memory.sol";
 import {lengthOf, putByte, putHash, putNumber} from "./Rlp.sol";
 import {EMPTY_CODE_HASH, EMPTY_TRIE_ROOT, newFullBranch} from "./TrieNodes.sol";
@@ -27,23 +28,31 @@ import {TrieWitness} from "./TrieWitness.sol";
 /// anchored: to a hash that the registry knows, to an accumulated block, or to a hash that the
 /// section before it proved by a hop.
 abstract contract ProofReader is CompactHeader, TrieWitness {
-    /// @notice The section that ends at `position` has no header.
+    /// @notice A section has no header.
+    /// @param position Where in the calldata its count stands.
     error NoHeader(uint256 position);
-    /// @notice The header's hash is not known for its number, and it is not accumulated.
-    error BlockNotKnown(uint256 blockNumber, bytes32 blockHash);
-    /// @notice The four words given, with the rebuilt state root, are not those accumulated.
-    error BlockNotAccumulated(uint256 blockNumber, bytes32 blockHash, bytes32 stateRoot);
     /// @notice The time does not lie between the two headers.
+    /// @param timestamp The time claimed.
+    /// @param from The parent's time, the first that may be claimed.
+    /// @param to The header's time, the first that may not.
     error TimestampOutside(uint256 timestamp, uint256 from, uint256 to);
     /// @notice A time needs two neighbouring headers; this is the first one.
+    /// @param blockNumber The header's number.
     error NoParentProvided(uint256 blockNumber);
-    /// @notice A hop's witness is for one slot of the history contract and nothing else.
+    /// @notice A hop's witness must be of one slot of the history contract and nothing else.
+    /// @param blockNumber The block from which the hop starts.
     error HopMalformed(uint256 blockNumber);
     /// @notice The history contract holds no hash in this slot at this block.
+    /// @param blockNumber The block from which the hop starts.
+    /// @param slot The slot.
     error HopToNothing(uint256 blockNumber, uint256 slot);
-    /// @notice The byte at `position` of the calldata begins no section.
+    /// @notice A byte begins no section.
+    /// @param kind The byte.
+    /// @param position Where in the calldata it stands.
     error UnknownSection(uint256 kind, uint256 position);
-    /// @notice The last section ends at `read`, the proof at `length`.
+    /// @notice The last section must end where the proof ends.
+    /// @param read Where in the calldata the section ends.
+    /// @param length Where the proof ends.
     error CalldataLength(uint256 read, uint256 length);
 
     // Sections of a proof
@@ -65,7 +74,7 @@ abstract contract ProofReader is CompactHeader, TrieWitness {
         bytes32 hash;
     }
 
-    /// @notice Block number → keccak256(number, timestamp, hash, state root), or zero.
+    /// @inheritdoc IFactsRegistry
     mapping(uint256 blockNumber => bytes32) public accumulated;
 
     /// @dev Whether the registry knows this hash, other than by a hop or an accumulated block.
@@ -108,7 +117,7 @@ abstract contract ProofReader is CompactHeader, TrieWitness {
                     number, bytes32(header.get(HASH)), bytes32(header.get(STATE_ROOT))
                 );
             }
-            if (flags & HOP != 0) {
+            if ((flags & HOP) != 0) {
                 (hop.number, hop.hash) = _hopOf(header);
                 return (last, cursor);
             }
@@ -134,17 +143,17 @@ abstract contract ProofReader is CompactHeader, TrieWitness {
                 Header parent = header;
                 bytes32 parentHash = i == 0 ? bytes32(0) : bytes32(parent.get(HASH));
                 (header, cursor) = _readHeader(cursor + 1, flags, parentHash);
-                if (flags & WITNESS != 0) cursor = _readWitness(cursor, header);
+                if ((flags & WITNESS) != 0) cursor = _readWitness(cursor, header);
                 _seal(header);
-                if (flags & (WITNESS | HOP) == WITNESS | HOP) {
+                if ((flags & (WITNESS | HOP)) == (WITNESS | HOP)) {
                     (hopNumber, hopHash) = _hopOf(header);
                 }
-                if (flags & (ACCUMULATE | WITNESS | FIELDS | TIMESTAMPS) != 0) {
+                if ((flags & (ACCUMULATE | WITNESS | FIELDS | TIMESTAMPS)) != 0) {
                     header.set(EXTRAS, cursor);
                     header.set(PREVIOUS, Header.unwrap(last));
                     last = header;
-                    if (flags & FIELDS != 0) cursor += 4;
-                    if (flags & TIMESTAMPS != 0) {
+                    if ((flags & FIELDS) != 0) cursor += 4;
+                    if ((flags & TIMESTAMPS) != 0) {
                         if (i == 0) revert NoParentProvided(header.get(NUMBER));
                         cursor = _checkTimestamps(parent, header);
                     }
@@ -197,7 +206,7 @@ abstract contract ProofReader is CompactHeader, TrieWitness {
 
     /// @dev Whether it has a witness of facts, not of a hop.
     function _hasWitness(Header header) internal pure returns (bool) {
-        return header.get(FLAGS) & (WITNESS | HOP) == WITNESS;
+        return (header.get(FLAGS) & (WITNESS | HOP)) == WITNESS;
     }
 
     /// @dev With FIELDS: which of the header's fields are asked for.
@@ -208,7 +217,7 @@ abstract contract ProofReader is CompactHeader, TrieWitness {
     /// @dev With TIMESTAMPS: where in the calldata they begin and end.
     function _timestamps(Header header) internal pure returns (uint256 cursor, uint256 end) {
         unchecked {
-            cursor = header.get(EXTRAS) + (header.get(FLAGS) & FIELDS != 0 ? 4 : 0);
+            cursor = header.get(EXTRAS) + ((header.get(FLAGS) & FIELDS) != 0 ? 4 : 0);
             end = cursor + 1 + 8 * uint8At(cursor);
             ++cursor;
         }
@@ -228,7 +237,7 @@ abstract contract ProofReader is CompactHeader, TrieWitness {
             uint256 words = 0; // before the answer to account i
             for (uint256 i = 0; i < count; ++i) {
                 _enter(walk.keys, i, _accountTrieKey(cursor));
-                putWord(walk.entries + 32 * i, words << 128 | cursor);
+                putWord(walk.entries + 32 * i, (words << 128) | cursor);
                 cursor += _nameLength();
                 uint256 slots = uint16At(cursor + 1);
                 words += ACCOUNT_WORDS + slots;
@@ -321,12 +330,12 @@ abstract contract ProofReader is CompactHeader, TrieWitness {
             if (slots > 0) {
                 storageRoot =
                     _readStorage(walk, slotsAt, slots, answer + 32 * ACCOUNT_WORDS);
-            } else if (form & 0x40 != 0) {
+            } else if ((form & 0x40) != 0) {
                 storageRoot = wordAt(walk.cursor);
                 walk.cursor += 32;
             }
             bytes32 codeHash = EMPTY_CODE_HASH;
-            if (form & 0x80 != 0) {
+            if ((form & 0x80) != 0) {
                 codeHash = wordAt(walk.cursor);
                 walk.cursor += 32;
             }

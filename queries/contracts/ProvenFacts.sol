@@ -2,7 +2,13 @@
 pragma solidity 0.8.37;
 
 import {uint16At, uint64At, wordAt} from "./Calldata.sol";
-import {AccountFact, Facts, HeaderFact, SlotFact, TimestampFact} from "./Facts.sol";
+import {
+    AccountFact,
+    Facts,
+    HeaderFact,
+    SlotFact,
+    TimestampFact
+} from "./interfaces/IFactsRegistry.sol";
 import {ANSWERS, ASKED, FLAGS, Header, NUMBER, PARENT, PREVIOUS} from "./Header.sol";
 import {wordIn} from "./Memory.sol";
 import {ProofReader} from "./ProofReader.sol";
@@ -56,12 +62,12 @@ abstract contract ProvenFacts is ProofReader {
                 cursor += _nameLength() + 3 + 32 * slots;
             }
         }
-        if (header.get(FLAGS) & FIELDS != 0) {
+        if ((header.get(FLAGS) & FIELDS) != 0) {
             for (uint256 mask = _fieldMask(header); mask > 0; mask >>= 1) {
                 counts.headerFields += mask & 1;
             }
         }
-        if (header.get(FLAGS) & TIMESTAMPS != 0) {
+        if ((header.get(FLAGS) & TIMESTAMPS) != 0) {
             (uint256 cursor, uint256 end) = _timestamps(header);
             counts.timestamps += (end - cursor) / 8;
         }
@@ -98,7 +104,7 @@ abstract contract ProvenFacts is ProofReader {
     function _putFields(Header header, Facts memory facts, uint256 next) private pure {
         uint8 field = 0;
         for (uint256 mask = _fieldMask(header); mask > 0; mask >>= 1) {
-            if (mask & 1 != 0) {
+            if ((mask & 1) != 0) {
                 facts.headerFields[next++] =
                     HeaderFact(header.get(NUMBER), field, _field(header, field));
             }

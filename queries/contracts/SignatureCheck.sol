@@ -21,6 +21,9 @@ contract SignatureCheck {
     uint256 private constant ASKING_GAS = 3_000_000;
     uint256 private constant MAKING_GAS = 7_000_000;
 
+    /// @param wallet The contract wallet that is asked.
+    /// @param digest What was signed.
+    /// @param signature The wallet's signature, or a wrapper of it (EIP-6492).
     constructor(address wallet, bytes32 digest, bytes memory signature) {
         uint256 answer = _answer(wallet, digest, signature);
         assembly ("memory-safe") {

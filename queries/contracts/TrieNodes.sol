@@ -7,7 +7,8 @@ import {putByte, putHash} from "./Rlp.sol";
 
 // The nodes of a trie, written to memory from their parts, never read.
 
-/// @notice The node embedded at `position` of the calldata is not one list of less than 32 bytes.
+/// @notice An embedded node must be one list of less than 32 bytes.
+/// @param position Where in the calldata it begins.
 error NotEmbedded(uint256 position);
 
 /// @dev The longest node is a branch of sixteen hashes: 3 + 16 * 33 + 1 bytes.
@@ -21,7 +22,7 @@ bytes32 constant EMPTY_CODE_HASH =
 
 function nibbleAt(uint256 key, uint256 depth) pure returns (uint256) {
     unchecked {
-        return key >> 252 - 4 * depth & 0xf;
+        return (key >> (252 - 4 * depth)) & 0xf;
     }
 }
 
@@ -33,7 +34,7 @@ function putPath(uint256 target, uint256 flag, uint256 path, uint256 nibbles)
     unchecked {
         uint256 whole = nibbles / 2; // bytes behind the first, which holds the flag
         if (whole > 0) target = putByte(target, 0x81 + whole);
-        if (nibbles % 2 == 1) flag |= 0x10 | path >> 8 * whole & 0xf;
+        if (nibbles % 2 == 1) flag |= 0x10 | ((path >> (8 * whole)) & 0xf);
         target = putByte(target, flag);
         if (whole > 0) {
             assembly ("memory-safe") {
@@ -96,10 +97,10 @@ function putSiblings(
 ) pure returns (uint256, uint256) {
     unchecked {
         uint256 all = (1 << until) - (1 << nibble);
-        if (there & ~embedded & all == all) {
+        if ((there & ~embedded & all) == all) {
             return putHashes(target, cursor, until - nibble);
         }
-        if (there & embedded & all != 0) {
+        if ((there & embedded & all) != 0) {
             return putMixedSiblings(target, cursor, nibble, until, there, embedded);
         }
     }
@@ -132,9 +133,9 @@ function putMixedSiblings(
     uint256 embedded
 ) pure returns (uint256, uint256) {
     for (; nibble < until; ++nibble) {
-        if (there >> nibble & 1 == 0) {
+        if (((there >> nibble) & 1) == 0) {
             target = putByte(target, 0x80);
-        } else if (embedded >> nibble & 1 == 0) {
+        } else if (((embedded >> nibble) & 1) == 0) {
             target = putHash(target, wordAt(cursor));
             cursor += 32;
         } else {

@@ -22,11 +22,11 @@ import {
 /// keys. It carries what the contract cannot know: leaves, and the hashes beside the path. Nodes on
 /// the path are never sent and never decoded; each is encoded here, from its parts, and hashed.
 ///
-/// Why that is sound: a walk returns the encoding of one node that covers the keys `first..last`,
-/// which agree in their first `depth` nibbles, and reports a value, or absence, for each of them
-/// that holds in every trie in which that node stands at that place. If the encoding at the top
-/// hashes to a root that is trusted, it is the root node, and by collision resistance each node
-/// below is the trie's own. So nothing in a witness is believed: another kind, mask, length or
+/// Why that is sound: a walk returns the encoding of one node that covers the keys from `first` to
+/// before `end`, which agree in their first `depth` nibbles. It reports a value, or absence, for
+/// each of them that holds in every trie in which that node stands at that place. If the encoding at
+/// the top hashes to a root that is trusted, it is the root node, and by collision resistance each
+/// node below is the trie's own. So nothing in a witness is believed: another kind, mask, length or
 /// value gives another encoding and another root.
 ///
 /// The kinds of node, by their first byte, and what follows:
@@ -46,24 +46,36 @@ import {
 ///            there FULL, BRANCH or MIXED with the other children, or PASS with uint8 nibbles. In
 ///            FULL the last child comes in the place of the path's own.
 abstract contract TrieWitness {
-    /// @notice The byte at `position` of the calldata is no kind of node.
+    /// @notice A byte is no kind of node.
+    /// @param kind The byte.
+    /// @param position Where in the calldata it stands.
     error UnknownNode(uint256 kind, uint256 position);
-    /// @notice Key number `index` of a list is not greater than the one before it.
+    /// @notice The keys of a list must ascend.
+    /// @param index The place of the first one that is not greater than the one before.
     error KeysNotAscending(uint256 index);
-    /// @notice Key number `index` is said to be absent, but lies on the path that is shown.
+    /// @notice A key is claimed to be absent, but lies on the path provided.
+    /// @param index The key's place in its list.
     error KeyNotAbsent(uint256 index);
-    /// @notice A chain is shown where several keys, `first` to `end - 1`, lie.
+    /// @notice A chain is provided where several keys lie.
+    /// @param first The place of the first of them.
+    /// @param end The place behind the last of them.
     error NotAlone(uint256 first, uint256 end);
-    /// @notice The last node of a chain is said to stand at `last`, not below its place at `depth`.
+    /// @notice The last node of a chain must lie below the place where the chain begins.
+    /// @param depth Where the chain begins, in nibbles.
+    /// @param last Where its last node is claimed to lie.
     error ChainWithoutNodes(uint256 depth, uint256 last);
-    /// @notice There is no key number `index` below this node.
+    /// @notice No key with this place lies below the node.
+    /// @param index The place claimed.
     error NoSuchKey(uint256 index);
-    /// @notice The extension at `depth` is said to have no path.
+    /// @notice An extension is claimed to have no path.
+    /// @param depth Where it lies, in nibbles.
     error PathMissing(uint256 depth);
-    /// @notice A path of `nibbles` more below `depth` would be longer than a key.
+    /// @notice A path would be longer than a key.
+    /// @param depth Where it begins, in nibbles.
+    /// @param nibbles How many nibbles it has.
     error PathTooLong(uint256 depth, uint256 nibbles);
-
     /// @notice Accounts or slots share more levels of nodes than a walk can go down.
+    /// @param most How many it can.
     error TooManyLevels(uint256 most);
 
     uint256 internal constant FULL = 0;
@@ -102,7 +114,7 @@ abstract contract TrieWitness {
     /// @dev Key `index` is not in the trie.
     function _absent(Walk memory walk, uint256 index) internal view virtual;
 
-    /// @dev The root of the trie that the witness at `walk.cursor` shows; moves that behind it.
+    /// @dev The root rebuilt from the witness at `walk.cursor`, which is moved behind it.
     function _root(Walk memory walk) internal view returns (bytes32 root) {
         uint256 free = freeMemory();
         (uint256 start, uint256 length) = _node(walk, 0, walk.keys.length, 0);
@@ -168,7 +180,7 @@ abstract contract TrieWitness {
             if (end - first != 1) revert NotAlone(first, end);
             uint256 key = _key(walk, first);
             uint256 above = uint8At(walk.cursor++); // the depth of the node that is built
-            // Else a node could be compared with digits of the key that lie above its place.
+            // Else a node could be compared with nibbles of the key that lie above its place.
             if (above <= depth) revert ChainWithoutNodes(depth, above);
             uint256 space = reserve(NODE_SPACE) + 3;
             (start, length) = _deeper(walk, first, end, above);
@@ -234,7 +246,7 @@ abstract contract TrieWitness {
                 (target, cursor) = putSiblings(target, cursor, nibble, below, there, embedded);
                 uint256 next = first + 1;
                 while (next < end && nibbleAt(_key(walk, next), depth) == below) ++next;
-                if (there >> below & 1 == 0) {
+                if (((there >> below) & 1) == 0) {
                     target = putByte(target, 0x80);
                     for (; first < next; ++first) _absent(walk, first);
                 } else {
@@ -386,7 +398,7 @@ abstract contract TrieWitness {
             path = numberAt(walk.cursor, length);
             walk.cursor += length;
             // The spare nibble of an odd path is no part of it.
-            if (nibbles < 64) path &= (1 << 4 * nibbles) - 1;
+            if (nibbles < 64) path &= (1 << (4 * nibbles)) - 1;
         }
     }
 
@@ -404,6 +416,6 @@ abstract contract TrieWitness {
     function _part(uint256 key, uint256 depth, uint256 nibbles) private pure returns (uint256) {
         if (depth + nibbles > 64) revert PathTooLong(depth, nibbles);
         if (nibbles == 0) return 0;
-        return key << 4 * depth >> 256 - 4 * nibbles;
+        return (key << (4 * depth)) >> (256 - 4 * nibbles);
     }
 }

@@ -16,9 +16,11 @@ COMPILER = CONTRACTS / "node_modules" / "solc" / "solc.js"
 SOURCES = {
     "NativeRegistry": "NativeRegistry.sol",
     "OptimismRegistry": "OptimismRegistry.sol",
+    "OutputRegistry": "OutputRegistry.sol",
     "AttestedRegistry": "AttestedRegistry.sol",
     "SignatureCheck": "SignatureCheck.sol",
     "L1BlockStandIn": "demo/L1BlockStandIn.sol",
+    "DisputeGamesStandIn": "demo/DisputeGamesStandIn.sol",
     "DemoToken": "demo/DemoToken.sol",
 }
 
@@ -39,7 +41,9 @@ class CompilerFailed(Exception):  # noqa: N818
 
 def read_sources() -> dict[str, str]:
     """All Solidity sources, by their path below the folder of contracts."""
-    files = [*CONTRACTS.glob("*.sol"), *CONTRACTS.glob("demo/*.sol")]
+    files = [
+        file for folder in ("", "interfaces/", "demo/") for file in CONTRACTS.glob(f"{folder}*.sol")
+    ]
     return {file.relative_to(CONTRACTS).as_posix(): file.read_text() for file in sorted(files)}
 
 

@@ -17,7 +17,7 @@ from queries.pipeline.pieces import Anchor, Call
 from queries.pipeline.wanted import Known
 from queries.proving.headers import Header
 from queries.proving.packing import CALLDATA_BYTES
-from queries.routes import Registry, RegistryKind
+from queries.registries import Registry, RegistryKind
 from queries.wait_reasons import Reason, WaitCode
 
 # The oldest blocks leave these windows while a transaction is on its way.
@@ -30,6 +30,10 @@ WAITS_FOR = {
     RegistryKind.OPTIMISM: Reason(
         WaitCode.HASH_NOT_RECORDED,
         "The destination has not recorded a hash at or above the block yet.",
+    ),
+    RegistryKind.OUTPUT: Reason(
+        WaitCode.OUTPUT_NOT_RECORDED,
+        "The block's hash was not recorded from a dispute game yet.",
     ),
     RegistryKind.ATTESTED: Reason(
         WaitCode.NOT_ATTESTED,
@@ -141,6 +145,8 @@ def anchor_on(ground: Ground, header: Header, known: Known) -> Found:
         raise AnotherBlockAccumulated
     if known.accumulated and not known.needs_child:
         return Anchor(header, accumulated=True)
+    if ground.registry.kind is RegistryKind.OUTPUT:
+        return _of_output(ground, header, known)
     nearest = _nearest_known(ground, header.number + int(known.needs_child))
     if not isinstance(nearest, int):
         return nearest
@@ -149,6 +155,14 @@ def anchor_on(ground: Ground, header: Header, known: Known) -> Found:
     if nearest == header.number:
         return Anchor(header, known.accumulated)
     return chained(ground.headers, header, nearest, accumulated=known.accumulated)
+
+
+def _of_output(ground: Ground, header: Header, known: Known) -> Found:
+    """Games name hashes without numbers, so only the block itself, or its child, is looked for."""
+    *below, last = ground.headers(header.number, header.number + int(known.needs_child))
+    if not ground.facts.is_recorded(last.hash):
+        return NotKnownYet(WAITS_FOR[RegistryKind.OUTPUT])
+    return Anchor(header, known.accumulated, (last,) if below else ())
 
 
 def chained(

@@ -17,7 +17,8 @@ from queries.pipeline.fees import is_spent
 from queries.pipeline.queue import shared_now
 from queries.pipeline.transactions import Lane
 from queries.proving.keccak import keccak256
-from queries.routes import Chain, Registry, RegistryKind, Routes
+from queries.registries import Registry, RegistryKind
+from queries.routes import Chain, Routes
 
 Known = TypeVar("Known")
 

@@ -25,7 +25,7 @@ from queries.pipeline.settle import block_at, find_accounts
 from queries.pipeline.wanted import Missing, ask_what_is_known, missing, reads_of
 from queries.proving.headers import Header
 from queries.proving.registry_calls import leaf_of
-from queries.routes import Registry
+from queries.registries import Registry
 
 FAR_BELOW = (
     "The block lies so far below what the registry knows that headers are sent first, in "

@@ -30,7 +30,7 @@ from queries.pipeline.wanted import Known, ask_what_is_known
 from queries.pipeline.work import Outcome, Snooze, Work, route_removed
 from queries.proving.headers import Header, decode_header
 from queries.proving.registry_calls import leaf_of
-from queries.routes import RegistryKind
+from queries.registries import RegistryKind
 from queries.statuses import StepName
 from queries.transitions import Failure
 from queries.wait_reasons import Reason, WaitCode

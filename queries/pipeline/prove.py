@@ -44,7 +44,7 @@ from queries.pipeline.wanted import Missing, missing
 from queries.pipeline.work import Outcome, Snooze, Work
 from queries.proving.headers import Header
 from queries.proving.registry_calls import leaf_of
-from queries.routes import Registry
+from queries.registries import Registry
 from queries.statuses import ENDED, StepName
 from queries.transitions import Failure
 from queries.wait_reasons import Reason, WaitCode

@@ -4,7 +4,7 @@ import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from queries.chain.deploy import Unfit, arguments_of, is_as_built
+from queries.chain.deploy import Unfit, as_deployed, is_as_built, l1_seen
 from queries.chain.errors import CallReverted
 from queries.chain.registry import (
     AccountFieldRead,
@@ -35,7 +35,7 @@ from queries.proving.bundles import BlockProof, Fact, FactKind
 from queries.proving.header_fields import HeaderField
 from queries.proving.headers import Header
 from queries.proving.witnesses import AccountField
-from queries.routes import Registry, RegistryKind
+from queries.registries import Registry, RegistryKind
 
 NOT_KNOWN = selector("BlockNotKnown(uint256,bytes32)")
 
@@ -69,13 +69,24 @@ def registry_at(destination: Destination, address: str, source: int, longest: in
             f"The registry at {address} keeps the past of {destination.chain.name} itself, and "
             f"the facts are of chain {source}."
         )
+    there = Registry(kind, source, destination.chain.id, address, longest)
     try:
-        named, signers, threshold = arguments_of(destination, kind, address)
+        named = as_deployed(destination, there)
     except Unfit as unfit:
         raise NotPublished(f"The registry at {address} cannot be used. {unfit}") from None
-    if kind is RegistryKind.ATTESTED and source != named:
+    if named.source != source:
         raise NotPublished(f"The registry at {address} keeps facts of another chain than {source}.")
-    return Registry(kind, source, destination.chain.id, address, longest, signers, threshold)
+    return named
+
+
+def check_l1(registry: Registry, means: Means) -> None:
+    """An optimism registry may be of another L1 than the proof, if a node of that is named."""
+    if registry.kind is not RegistryKind.OPTIMISM or means.source is None:
+        return
+    try:
+        l1_seen(registry, means.source, means.destination)
+    except Unfit as unfit:
+        raise NotPublished(f"The registry at {registry.address} cannot be used. {unfit}") from None
 
 
 def publish(block: BlockProof, registry: Registry, means: Means) -> int:
@@ -169,6 +180,11 @@ def _why_not(
             f"The registry knows no hash at or above block {number:,} of chain {registry.source}, "
             "and takes one from its signers alone: have enough of them attest that block, or one "
             f"at most {registry.longest_range:,} above it, and call this again."
+        )
+    if registry.kind is RegistryKind.OUTPUT:
+        return (
+            f"The registry does not know the hash of block {number:,}. Have it recorded from a "
+            "valid dispute game (recordOutput), and call this again."
         )
     if registry.kind is RegistryKind.OPTIMISM and (newest := facts.newest_l1_block()[0]) > number:
         return (

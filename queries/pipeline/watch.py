@@ -21,7 +21,8 @@ from queries.chain.source import ChainHead
 from queries.models import ChainRecord, NodeRecord
 from queries.pipeline.chains import record_head
 from queries.pipeline.queue import shared_now
-from queries.routes import Chain, RegistryKind, Routes
+from queries.registries import RegistryKind
+from queries.routes import Chain, Routes
 
 log = logging.getLogger("tacitus.prover")
 

@@ -14,7 +14,7 @@ from queries.models import BlockJob, Query
 from queries.pipeline.chains import Chains
 from queries.pipeline.queue import Lease, shared_now
 from queries.pipeline.wanted import reads_of
-from queries.routes import Registry
+from queries.registries import Registry
 from queries.statuses import StepName
 from queries.transitions import Failure
 from queries.wait_reasons import Reason

@@ -45,7 +45,7 @@ from .witnesses import AccountField, AccountRequest
 # A service that takes larger batches makes larger files; the caller says how large.
 MOST_MIB = 128
 VALUES_OF_A_MIB = 2**13  # a file takes up to eight times its bytes of memory
-KINDS = ("native", "optimism", "attested")  # of registries
+KINDS = ("native", "optimism", "output", "attested")  # of registries
 _MANY = 1_000_000
 _MOST_TIMES = 255  # that one call proves of a block
 _ID = re.compile("[0-7][0-9A-HJKMNP-TV-Z]{25}")

@@ -45,10 +45,12 @@ def read_call(data: bytes, shown: Shown) -> None:
     source = WitnessBytes(data, len(PROVE_SELECTOR))
     while source.position < len(data):
         kind = source.number(1)
-        if kind == SectionKind.ACCUMULATED_BLOCK:
+        if kind in {SectionKind.ACCUMULATED_BLOCK, SectionKind.ACCUMULATED_HOP}:
             block = source.number(8)
             source.take(8 + HASH_BYTES)
-            shown.stored.append(Stored(block, _read_witness(source, shown).accounts))
+            accounts = _read_witness(source, shown).accounts
+            if kind == SectionKind.ACCUMULATED_BLOCK:
+                shown.stored.append(Stored(block, accounts))
         elif kind == SectionKind.HEADERS:
             _read_headers(source, shown)
         else:
@@ -83,7 +85,8 @@ def _read_header(source: WitnessBytes, parent: bytes | None, shown: Shown) -> He
     accounts: tuple[WitnessedAccount, ...] = ()
     if flags & HeaderFlag.WITNESS:
         reading = _read_witness(source, shown)
-        state_root, accounts = reading.state_root, reading.accounts
+        state_root = reading.state_root
+        accounts = () if flags & HeaderFlag.HOP else reading.accounts
     fields = source.number(4) if flags & HeaderFlag.FIELDS else 0
     count = source.number(1) if flags & HeaderFlag.TIMESTAMPS else 0
     timestamps = tuple(source.number(8) for _ in range(count))

@@ -32,7 +32,8 @@ from queries.proving.headers import decode_header
 from queries.proving.witnesses import AccountRequest
 from queries.reading import batches
 from queries.reading.views import BatchView
-from queries.routes import Registry, Routes
+from queries.registries import Registry
+from queries.routes import Routes
 from queries.shown_calls import proofs_in, shown_of
 from queries.statuses import BatchStatus
 

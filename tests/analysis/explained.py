@@ -105,6 +105,32 @@ EXPLAINED = (
         "deployed.",
     ),
     Explained(
+        "pragma",
+        "Informational",
+        ("",),
+        "What others import, in interfaces/, takes any compiler from 0.8.4 on; what is deployed "
+        "takes one.",
+    ),
+    Explained(
+        "solc-version",
+        "Informational",
+        ("",),
+        "As above: those who import it choose the compiler.",
+    ),
+    Explained(
+        "naming-convention",
+        "Informational",
+        ("IFactsRegistry.HORIZON",),
+        "The registry's constant has this name.",
+    ),
+    Explained(
+        "timestamp",
+        "Low",
+        ("AttestedRegistry.attest",),
+        "When attesting ends is a date years ahead; a few seconds that a block's producer could "
+        "shift change nothing.",
+    ),
+    Explained(
         "constable-states",
         "Optimization",
         ("DemoToken.name", "DemoToken.symbol"),

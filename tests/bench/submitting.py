@@ -28,7 +28,8 @@ from queries.api import urls as api
 from queries.durable import durably
 from queries.models import Batch, Query
 from queries.proving.keccak import keccak256
-from queries.routes import Chain, NodeAddress, Registry, RegistryKind, Routes
+from queries.registries import Registry, RegistryKind
+from queries.routes import Chain, NodeAddress, Routes
 from queries.tacitus import Ask, batch_of
 from tests.bench.command import BenchFailed
 from tests.bench.database import new_key, scratch_database

@@ -6,7 +6,6 @@ import signal
 import subprocess
 import threading
 import time
-import tomllib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -21,6 +20,8 @@ from explorer.pages.docs import CONTRACT
 from queries.chain.local_node import LocalNode, TransactionReverted
 from queries.chain.solidity import call_data
 from queries.contracts.compiler import SETTINGS, run_compiler
+from queries.registries import RegistryKind
+from queries.routes import read_routes
 from tests.commands import clean_environment, free_port
 
 pytestmark = pytest.mark.no_database
@@ -150,8 +151,8 @@ def test_the_guides_contract_counts_what_was_proven_and_nothing_else(
     asking, _ = _to_try(demo)
     _shell(asking, _house(repository, tmp_path))  # a holder's balance is proven on Demo A
     node = LocalNode(re.findall(r"Demo A +(http\S+)", demo.said)[0])
-    routes = tomllib.loads((repository / f"var/demo-{demo.port}/routes.toml").read_text())
-    attested = next(each for each in routes["registries"] if each["kind"] == "attested")
+    routes = read_routes(repository / f"var/demo-{demo.port}/routes.toml").registries.values()
+    attested = next(each for each in routes if each.kind is RegistryKind.ATTESTED)
     asked = re.search(r"--block (\d+) \\\n +--account (0x\w+) .*--key (0x\w+)", demo.said)
     assert asked
     block, token, holder = int(asked[1]), asked[2], asked[3]
@@ -159,7 +160,7 @@ def test_the_guides_contract_counts_what_was_proven_and_nothing_else(
     code = output["contracts"][CONTRACT.name]["SnapshotVote"]["evm"]["bytecode"]["object"]
     knows = encode(
         ["address", "address", "uint256", "uint256", "uint256"],
-        [attested["address"], token, block, TOKEN_BALANCES, 2**256 - 1],
+        [attested.address, token, block, TOKEN_BALANCES, 2**256 - 1],
     )
     vote = node.deploy(bytes.fromhex(code), knows)
     for voter in (holder, STRANGER):

@@ -8,7 +8,7 @@ import pytest
 
 from queries.attestations import Installation, NotTaken
 from queries.limits import Limits
-from queries.routes import Registry, RegistryKind
+from queries.registries import Registry, RegistryKind
 from tests.queries.chain.lying_node import NO_ANSWERS, lying_node
 
 pytestmark = pytest.mark.no_database

@@ -6,15 +6,8 @@ from pathlib import Path
 import pytest
 
 from queries.limits import Limits
-from queries.routes import (
-    Chain,
-    NodeAddress,
-    Registry,
-    RegistryKind,
-    Routes,
-    RoutesUnreadable,
-    read_routes,
-)
+from queries.registries import Registry, RegistryKind
+from queries.routes import Chain, NodeAddress, Routes, RoutesUnreadable, read_routes
 
 pytestmark = pytest.mark.no_database
 
@@ -330,9 +323,9 @@ WRONG_REGISTRIES = [
     (f"registries = 1\n{CHAIN}", "registries: each registry is a table of its own that begins"),
     (f"registries = [1]\n{CHAIN}", f"{PLACE}: it must be a table"),
     (f"{CHAIN}\n[registries]", "registries: each registry is a table of its own that begins"),
-    (_registries(_registry(kind=None)), f"{PLACE}.kind: it must be one of native, optimism, att"),
+    (_registries(_registry(kind=None)), f"{PLACE}.kind: it must be one of native, optimism, out"),
     (_registries(_registry(kind='"Native"')), f"{PLACE}.kind: it must be one of native, optimis"),
-    (_registries(_registry(kind=1)), f"{PLACE}.kind: it must be one of native, optimism, attest"),
+    (_registries(_registry(kind=1)), f"{PLACE}.kind: it must be one of native, optimism, output"),
     (_registries(_registry(source=None)), f"{PLACE}.source: it must be the id of a chain in"),
     (_registries(_registry(source=5)), f"{PLACE}.source: it must be the id of a chain in the fi"),
     (_registries(_registry(destination=5)), "the id of a chain in the file; there: 1, 10"),
@@ -341,7 +334,7 @@ WRONG_REGISTRIES = [
     (_registries(_registry(source=10)), f"{PLACE}: a native registry has one chain as source"),
     (_registries(_registry(kind='"optimism"')), f"{PLACE}: a native registry has one chain as"),
     (_registries(_registry(kind='"attested"')), "as source and destination, others have two"),
-    (_registries(_registry(address=None)), f"{PLACE}.address: {CHECKSUM}"),
+    (_registries(_registry(address="1")), f"{PLACE}.address: {CHECKSUM}"),
     (_registries(_registry(address=f'"{ADDRESS.lower()}"')), f"{PLACE}.address: {CHECKSUM}"),
     (_registries(_registry(address=f'"{ADDRESS.replace("F", "f", 1)}"')), CHECKSUM),
     (_registries(_registry(address='"hunter2"')), f"{PLACE}.address: {CHECKSUM}"),

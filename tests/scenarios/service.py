@@ -20,6 +20,7 @@ from tests.scenarios.node import Node
 
 REPOSITORY = Path(__file__).parents[2]
 SIGNER_KEY = "0x" + 32 * "5a"
+VALID_UNTIL = 1_830_297_600  # what a route without `valid_until` means
 SIGNER = "0xa8049bB68181799124F98E467DD749e120abFA64"
 OWNERS = (  # each has an API key
     "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266",
@@ -159,8 +160,11 @@ class Service:
         """
         types, values = [], []
         if kind == "attested":
-            types = ["uint256", "address[]", "uint256"]
-            values = [source.id, settings["signers"], settings["threshold"]]
+            types = ["uint256", "address[]", "uint256", "uint256"]
+            values = [source.id, settings["signers"], settings["threshold"], VALID_UNTIL]
+        if kind == "output":
+            types = ["uint256", "address"]
+            values = [source.id, settings["anchor_state_registry"]]
         contract = f"{kind.capitalize()}Registry"
         address: str = settings.get("address") or destination.deploy(contract, types, values)
         if kind == "optimism":

@@ -9,7 +9,7 @@ from eth_account import Account
 
 from tests.scenarios.chain import ETHER, Chain
 from tests.scenarios.node import Node, Question
-from tests.scenarios.service import HOLDER, Service, accounts, request, until
+from tests.scenarios.service import HOLDER, SIGNER_KEY, Service, accounts, request, until
 
 GWEI = 10**9
 REVERTS = "0x5f5ffd"  # code that reverts every call
@@ -161,6 +161,34 @@ def test_a_fact_above_the_gas_cap_is_rejected(
     assert status["rejection"]["code"] == "too_much_gas"
     assert (status["rejection"]["retryable"], status["spent"]) == (False, "0")
     assert sent_by(key, paid.chain) == []
+
+
+def test_where_gas_is_dear_estimates_may_exceed_osakas_cap(
+    install: Callable[[], AbstractContextManager[Service]],
+) -> None:
+    """A stand-in for Amsterdam, where a new slot costs five times as much: each estimate is forty
+    times what the chain takes, and the chain's settings say so.
+    """
+    osaka, cap = 2**24, 2**24 * 3 // 2
+    with closing(Chain(hardfork="prague")) as chain, closing(Node(chain)) as node:
+        node.lies("eth_estimateGas", lambda _, gas: hex(40 * int(gas, 16)))
+        with install() as service:
+            service.add_chain(chain, node, free=True, gas_cap=cap, new_slot_gas=110_000)
+            service.add_registry("native", chain, chain)
+            chain.mine(10)
+            service.serve()
+            holders = [HOLDER, *(f"0x{number:040x}" for number in range(1, 32))]
+            with service.prove(SIGNER_KEY=SIGNER_KEY):
+                batches = [
+                    service.submit({31337: {2: accounts(*holders[:14])}}),
+                    service.submit({31337: {4: accounts(*holders)}}),
+                ]
+                service.wait(*batches)
+            sent = chain.transactions_of(Account.from_key(SIGNER_KEY).address)
+    limits = [int(each["gas"], 16) for each in sent]
+    assert max(limits) > osaka
+    assert all(limit <= cap for limit in limits)
+    assert len(sent) > len(batches)  # the second one did not fit and was cut
 
 
 class Reverting:

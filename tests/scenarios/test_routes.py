@@ -5,9 +5,12 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, ExitStack, closing
 
 import pytest
+import requests
 from eth_account import Account as Key
+from eth_utils.address import to_checksum_address
+from eth_utils.crypto import keccak
 
-from tests.scenarios.chain import ETHER, Chain
+from tests.scenarios.chain import ETHER, Chain, call_data
 from tests.scenarios.service import (
     BALANCE,
     HELD,
@@ -136,6 +139,48 @@ def test_the_estimate_of_many_accounts_below_a_known_block_is_enough(
         status = service.wait(batch)
     assert told["transactions"] > 1
     assert int(status["spent"]) <= int(told["feeNeeded"])
+
+
+def test_a_page_compares_the_l1_that_an_l2_sees(routes: Service, chains: dict[int, Chain]) -> None:
+    """An optimism registry cannot know which chain its L1 is."""
+    block = chains[L1].mine(3)
+    page = f"{routes.url}/explorer/registry/{L2}/{routes.registries[L1, L2]}?compare"
+    chains[L2].take_in(chains[L1], block)
+    said = requests.get(page, timeout=30).text
+    assert f"up to block {block}, and a node of Chain {L1} gives that block the same hash." in said
+    chains[OTHER].mine(block - chains[OTHER].head + 1)
+    chains[L2].take_in(chains[OTHER], block)
+    said = requests.get(page, timeout=30).text
+    assert f"sees has another block {block} than Chain {L1}, or further ones." in said
+    chains[L2].take_in(chains[L1], block)
+
+
+def test_a_rollups_block_is_proven_once_its_game_is_won(
+    new_service: Callable[[], Service], new_chain: Callable[..., Chain]
+) -> None:
+    """Its hash is recorded by anyone, from the game, and the page says whom that trusts."""
+    rollup, l1, service = new_chain(L2), new_chain(L1), new_service()
+    games = l1.deploy("DisputeGamesStandIn")
+    service.add_chain(l1)
+    service.add_chain(rollup, finality=2)
+    address = service.add_registry("output", rollup, l1, anchor_state_registry=games)
+    block = rollup.mine(10) - 5
+    header = rollup.header(block)
+    words = [bytes.fromhex(header[name][2:]) for name in ("stateRoot", "parentHash", "hash")]
+    claim = keccak(bytes(32) + b"".join(words))  # any word passes for the message passer's root
+    l1.send(games, call_data("propose(bytes32,uint256)", claim, L2))
+    game = to_checksum_address(l1.call(games, "games(uint256)", 0)[12:])
+    with service.serve(), service.prove():
+        batch = service.submit({L2: {block: accounts(HOLDER)}}, to=L1)
+        service.wait_for(batch, "output_not_recorded")
+        l1.send(games, call_data("settle(address,bool)", game, True))  # noqa: FBT003
+        record = "recordOutput(address,bytes32,bytes32,bytes32)"
+        l1.send(address, call_data(record, game, *words))
+        service.wait(batch)
+        page = requests.get(f"{service.url}/explorer/registry/{L1}/{address}", timeout=30).text
+    assert service.field(HOLDER, block, BALANCE, route=(L2, L1)) == HELD
+    assert games in page
+    assert "its dispute games, its guardian" in page
 
 
 def test_an_attested_block_waits_for_enough_signers(

@@ -1,43 +1,7 @@
 // SPDX-License-Identifier: MIT
 pragma solidity ^0.8.20;
 
-struct AccountFact {
-    address account;
-    uint256 blockNumber;
-    uint64 nonce;
-    uint256 balance;
-    bytes32 storageRoot;
-    bytes32 codeHash;
-}
-
-struct SlotFact {
-    address account;
-    uint256 blockNumber;
-    bytes32 slot;
-    bytes32 value;
-}
-
-struct HeaderFact {
-    uint256 blockNumber;
-    uint8 field;
-    bytes32 value;
-}
-
-struct TimestampFact {
-    uint256 timestamp;
-    uint256 blockNumber;
-}
-
-struct Facts {
-    AccountFact[] accounts;
-    SlotFact[] slots;
-    HeaderFact[] headerFields;
-    TimestampFact[] timestamps;
-}
-
-interface IFactsRegistry {
-    function verify(bytes calldata proof) external view returns (Facts memory);
-}
+import {AccountFact, IFactsRegistry} from "../interfaces/IFactsRegistry.sol";
 
 /// A vote by balance at one past block, which the voter proves in the same transaction.
 contract ProofVote {

@@ -30,7 +30,8 @@ from queries.chain.errors import ChainError
 from queries.chain.setup_check import with_advice
 from queries.chain.signer import Signer, SignerUnusable
 from queries.management.node_files import IN_A_FILE, address_in
-from queries.routes import Registry, Routes, RoutesUnreadable, read_routes
+from queries.registries import Registry
+from queries.routes import Routes, RoutesUnreadable, read_routes
 
 LOOKS_EVERY, ASKS_EVERY = 1.0, 5.0  # seconds: of the database, of another installation
 

@@ -14,8 +14,7 @@ from queries.contracts.compiler import (
     read_sources,
     standard_input,
 )
-from queries.registry_addresses import FACTORY, SALT, create2_address
-from queries.routes import RegistryKind
+from queries.registries import FACTORY, SALT, RegistryKind, create2_address
 
 
 class Command(BaseCommand):
@@ -55,7 +54,7 @@ class Command(BaseCommand):
 
 
 def _addresses(built: Mapping[str, dict[str, Any]]) -> dict[str, str]:
-    """Of the kinds without constructor arguments; each attested registry has its own address."""
+    """Of the kinds without constructor arguments; with other ones, the address is another."""
     without_arguments = (RegistryKind.NATIVE, RegistryKind.OPTIMISM)
     codes = {kind: built[f"{kind.capitalize()}Registry"]["bytecode"] for kind in without_arguments}
     addresses = {kind.value: create2_address(bytes.fromhex(code)) for kind, code in codes.items()}

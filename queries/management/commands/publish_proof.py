@@ -20,10 +20,10 @@ from queries.chain.signer import Signer, SignerUnusable, open_signer
 from queries.chain.source import SourceChain
 from queries.management.bundle_files import add_bundle, read_bundle
 from queries.management.node_files import IN_A_FILE, address_in
-from queries.pipeline.publish import Means, NotPublished, publish, registry_at
+from queries.pipeline.publish import Means, NotPublished, check_l1, publish, registry_at
 from queries.proving.bundles import BlockProof, Bundle
-from queries.registry_addresses import proves_its_code
-from queries.routes import DEFAULT_RANGE, GWEI, LONGEST_RANGE
+from queries.registries import DEFAULT_RANGE, proves_its_code
+from queries.routes import GWEI, LONGEST_RANGE
 
 WAIT = 600  # seconds
 DEAREST = 100  # gwei
@@ -114,6 +114,7 @@ class Command(BaseCommand):
                 "This registry is unverifiable: its code is as built, but its address does not "
                 "prove what its constructor wrote. Do not trust facts that it has already."
             )
+        check_l1(registry, means)
         spent = publish(block, registry, means)
         facts = f"{counted(len(block.facts), 'fact')} of {which}"
         if spent:

@@ -17,8 +17,8 @@ from queries.management.bundle_files import add_bundle, read_bundle
 from queries.management.node_files import IN_A_FILE, address_in
 from queries.management.proof_words import block_lines
 from queries.proving.bundles import BlockProof, Bundle
-from queries.registry_addresses import registry_address
-from queries.routes import Chain, RegistryKind
+from queries.registries import Registry, RegistryKind, address_of
+from queries.routes import Chain
 
 HASH = re.compile("0x[0-9a-fA-F]{64}")
 
@@ -143,7 +143,9 @@ def _registry_line(block: BlockProof) -> str:
     kind, address = RegistryKind(block.registry.kind), to_checksum_address(block.registry.address)
     if kind is RegistryKind.ATTESTED:
         return f"  that the attested registry {address} has the signers whom you trust"
-    if address == registry_address(kind, block.chain):
+    if kind is RegistryKind.OUTPUT:
+        return f"  that the output registry {address} asks the rollup's own AnchorStateRegistry"
+    if address == address_of(Registry(kind, block.chain, block.chain)):
         return f"  whether the {kind} registry {address} is deployed; its address proves its code"
     return f"  that the {kind} registry {address} has no planted facts: it is unverifiable"
 

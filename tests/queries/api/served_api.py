@@ -16,7 +16,8 @@ from explorer import urls
 from queries.api import urls as api
 from queries.chain.signer import Signer
 from queries.models import ChainRecord
-from queries.routes import Chain, NodeAddress, Registry, RegistryKind, Routes
+from queries.registries import Registry, RegistryKind
+from queries.routes import Chain, NodeAddress, Routes
 from queries.schema.batch_rules import BatchLimits
 
 HERE = __name__

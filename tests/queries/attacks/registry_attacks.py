@@ -10,6 +10,7 @@ from eth_abi.abi import encode
 from queries.chain.local_node import LocalNode, TransactionReverted
 from queries.chain.solidity import call_data, load_artifact
 from queries.proving.registry_calls import HeaderFlag, prove_call
+from queries.registries import HORIZON
 from tests.local_chain import Deployed, undone
 from tests.queries.attacks.attestations import (
     FOREIGNER,
@@ -24,6 +25,7 @@ from tests.queries.attacks.attestations import (
     signed_by,
 )
 from tests.queries.attacks.forgery_parts import NUMBER, OWNER, Forgery
+from tests.queries.attacks.games import OUTPUT, Games, Output, record_output, with_output
 from tests.queries.attacks.header_forgeries import TIMESTAMP, fields, header_field
 from tests.queries.attacks.header_parts import MadeUpHeader, headers, tail_of
 from tests.queries.attacks.witness_parts import key
@@ -171,12 +173,55 @@ def a_zero_hash_recorded(deploy: Deploy) -> bool:
         return bool(registry.node.send(registry.address, RECORD).logs)
 
 
+# Output
+
+
+def _recorded(registry: Deployed, game: str, output: Output = OUTPUT) -> bool:
+    known = call_data("recorded(bytes32)", output.block_hash)
+    return taken(registry, record_output(game, output)) and registry.ask(known)[31] == 1
+
+
+@attack
+def a_game_that_is_not_won(deploy: Deploy) -> bool:
+    games = Games(deploy)
+    return _recorded(games.registry(), games.propose(OUTPUT.root))
+
+
+@attack
+def a_game_about_another_chain(deploy: Deploy) -> bool:
+    games = Games(deploy)
+    game = games.propose(OUTPUT.root, OTHER_SOURCE)
+    games.settle(game, valid=True)
+    return _recorded(games.registry(), game)
+
+
+@attack
+def an_output_that_no_game_claims(deploy: Deploy) -> bool:
+    games = Games(deploy)
+    game = games.propose(OUTPUT.root)
+    games.settle(game, valid=True)
+    return _recorded(games.registry(), game, with_output(SECOND))
+
+
+@attack
+def a_header_that_no_game_is_about(deploy: Deploy) -> bool:
+    header = MadeUpHeader(tail_of(NUMBER, 1_700_000_000))
+    call = prove_call([headers(header.told(HeaderFlag.ACCUMULATE))])
+    return taken(Games(deploy).registry(), call)
+
+
 # Attested
 
 
-def attested(deploy: Deploy, signers: Iterable[str] | None = None, threshold: int = 2) -> Deployed:
+def attested(
+    deploy: Deploy,
+    signers: Iterable[str] | None = None,
+    threshold: int = 2,
+    valid_until: int = HORIZON,
+) -> Deployed:
     names = [signer.address for signer in SIGNERS[:3]] if signers is None else list(signers)
-    arguments = encode(["uint256", "address[]", "uint256"], [SOURCE_CHAIN, names, threshold])
+    words = [SOURCE_CHAIN, names, threshold, valid_until]
+    arguments = encode(["uint256", "address[]", "uint256", "uint256"], words)
     return deploy("AttestedRegistry", arguments)
 
 
@@ -218,6 +263,12 @@ def a_zero_hash_attested(deploy: Deploy) -> bool:
     registry = attested(deploy)
     signatures = signed_by(SIGNERS[:2], registry, NUMBER, bytes(32))
     return taken(registry, attest(NUMBER, bytes(32), signatures))
+
+
+@attack
+def a_hash_attested_after_the_end(deploy: Deploy) -> bool:
+    registry = attested(deploy, valid_until=1)
+    return _believed(registry, signed_by(SIGNERS[:2], registry, NUMBER, FIRST))
 
 
 @attack

@@ -13,7 +13,7 @@ from queries.chain.registry import (
 from queries.chain.sender import Destination
 from queries.proving.header_fields import HeaderField
 from queries.proving.registry_calls import HeaderStep, headers_section, prove_call
-from queries.routes import Registry, RegistryKind
+from queries.registries import Registry, RegistryKind
 from tests.local_chain import Deployed, undone
 from tests.queries.attacks.attestations import SOURCE_CHAIN
 from tests.queries.attacks.registry_attacks import RECORD, move_on, put_predeploy

@@ -160,3 +160,13 @@ def test_ctrl_c_ends_it_in_a_sentence(it: Installation) -> None:
 def test_the_served_file_is_the_one_that_runs(it: Installation) -> None:
     served = requests.get(f"{it.address}/tacitus.py", timeout=10)
     assert served.content == Path(tacitus.__file__).read_bytes()
+
+
+def test_routes_say_what_their_addresses_prove(it: Installation) -> None:
+    """This registry was deployed by hand, at another address."""
+    (route,) = Tacitus(it.address).routes()
+    assert route.proves_its_code is False
+    line = f"{CHAIN_ID} → {CHAIN_ID}  native  {route.registry}  unverifiable: this is not"
+    assert run(it, "routes").stdout.startswith(line)
+    said = json.loads(run(it, "routes", "--json").stdout)
+    assert (said["kind"], said["provesItsCode"]) == ("native", False)

@@ -7,15 +7,15 @@ from pathlib import Path
 
 import pytest
 
+from queries import tacitus
 from queries.chain.solidity import BUILD, load_artifact, selector
 from queries.contracts.compiler import COMPILER
-from queries.registry_addresses import registry_address
-from queries.routes import RegistryKind
+from queries.registries import FACTORY, Registry, RegistryKind, address_of, arguments
 from tests.commands import clean_environment
 
 pytestmark = pytest.mark.no_database
 
-REGISTRIES = ["NativeRegistry", "OptimismRegistry", "AttestedRegistry"]
+REGISTRIES = ["NativeRegistry", "OptimismRegistry", "OutputRegistry", "AttestedRegistry"]
 
 
 def test_the_build_output_is_that_of_the_sources(repository: Path, tmp_path: Path) -> None:
@@ -55,7 +55,10 @@ def test_anyone_can_repeat_the_build_from_the_published_input(tmp_path: Path) ->
 def test_the_published_addresses_are_those_of_the_code() -> None:
     published = json.loads((BUILD / "addresses.json").read_text())
     for kind in (RegistryKind.NATIVE, RegistryKind.OPTIMISM):
-        assert published[kind] == registry_address(kind, 1)
+        assert published[kind] == address_of(Registry(kind, 1, 1)) == tacitus.REGISTRIES[kind]
+    attested = Registry(RegistryKind.ATTESTED, 5, 1, signers=(FACTORY,), threshold=1)
+    code = load_artifact("AttestedRegistry").bytecode + arguments(attested)
+    assert tacitus.registry_address(code) == address_of(attested).lower()
 
 
 @pytest.mark.parametrize("name", REGISTRIES)

@@ -13,9 +13,13 @@ from queries.proving.accounts import AccountState, encode_account
 from queries.proving.errors import WitnessMalformed
 from queries.proving.keccak import EMPTY_CODE_HASH, EMPTY_TRIE_ROOT
 from queries.proving.registry_calls import accumulated_section, prove_call
+from queries.proving.witness_building import build_witness
 from queries.proving.witness_reading import read_witness
-from queries.proving.witnesses import NodeKind
-from tests.local_chain import Deployed
+from queries.proving.witnesses import AccountField, NodeKind
+from tests.local_chain import Deployed, error_name
+from tests.queries.contracts.simulated_registry import SimulatedRegistry, believe, proof_of
+from tests.queries.tries.random_tries import RandomAccount, RandomKey
+from tests.queries.tries.second_opinion import BuiltState
 
 pytestmark = pytest.mark.no_database
 
@@ -57,3 +61,30 @@ def test_the_contract_refuses_it(shared_node: LocalNode) -> None:
         registry.send(prove_call([accumulated_section(*block, witness)]))
     assert refused.value.data[:4] == selector("ChainWithoutNodes(uint256,uint256)")
     assert registry.reads.account_field(PRESENT[:20], 1, 1) is None
+
+
+def test_more_levels_than_a_walk_goes_down_are_refused_by_name(shared_node: LocalNode) -> None:
+    """Two accounts share 40 branches and two slots of one 30: the stack would run out by 76."""
+    for shared, success in ((30, True), (40, False)):
+        state = BuiltState.of([_deep_account(key, asked=asked) for key, asked in _fan(shared)])
+        witness = build_witness(state.requests())
+        registry = SimulatedRegistry(shared_node)
+        *_, proof = registry.run([believe(1, state.trie.root), proof_of({1: witness})])
+        assert proof.success == success
+        if not success:
+            assert error_name("SettableRegistry", proof.data) == "TooManyLevels"
+
+
+def _fan(shared: int) -> list[tuple[bytes, bool]]:
+    """Two keys that part after `shared` nibbles and are requested, and one beside each branch."""
+    pair = [bytes.fromhex("0" * shared + digit + "0" * (63 - shared)) for digit in "12"]
+    beside = [bytes.fromhex("0" * place + "f" * (64 - place)) for place in range(shared)]
+    return [*((key, True) for key in pair), *((key, False) for key in beside)]
+
+
+def _deep_account(key: bytes, *, asked: bool) -> RandomAccount:
+    slots = [RandomKey(each, held=True, asked=of) for each, of in _fan(30)] if asked else []
+    fields = frozenset({AccountField.BALANCE})
+    of = RandomKey(key, held=True, asked=asked)
+    values = tuple(range(1, len(slots) + 1))
+    return RandomAccount(of, 1, 1, EMPTY_CODE_HASH, fields, tuple(slots), values)

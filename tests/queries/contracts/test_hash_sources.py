@@ -1,13 +1,20 @@
 """Where the registries of other chains' pasts learn block hashes."""
 
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial
+
 import pytest
-from eth_abi.abi import encode
+from eth_abi.abi import decode, encode
 
 from queries.chain.local_node import LocalNode, TransactionReverted
 from queries.chain.solidity import call_data
+from queries.proving.keccak import keccak256
 from queries.proving.registry_calls import HeaderFlag, prove_call
-from tests.local_chain import Deployed, error_name
+from queries.registries import HORIZON
+from tests.local_chain import Deployed, error_name, undone
 from tests.queries.attacks.attestations import (
+    DESTINATION_CHAIN,
     FOREIGNER,
     SIGNERS,
     SOURCE_CHAIN,
@@ -15,6 +22,12 @@ from tests.queries.attacks.attestations import (
     other_half,
     sign,
     signed_by,
+)
+from tests.queries.attacks.games import (
+    OUTPUT,
+    Games,
+    record_output,
+    with_output,
 )
 from tests.queries.attacks.header_parts import MadeUpHeader, headers, tail_of
 from tests.queries.attacks.registry_attacks import RECORD, move_on, put_predeploy
@@ -84,6 +97,66 @@ def test_no_l1_block_yet_records_nothing(optimism: Deployed) -> None:
     assert refusal(optimism, prove_call([headers()])) == "NoHeader"
 
 
+# An OP-stack chain, on its L1
+
+
+@pytest.fixture
+def games(shared_node: LocalNode) -> Games:
+    return Games(partial(Deployed, shared_node))
+
+
+def test_the_hash_of_a_valid_game_is_known_for_ever(games: Games) -> None:
+    registry = games.registry()
+    output = with_output(HEADER.hash)
+    game = games.propose(output.root)
+    assert refusal(registry, record_output(game, output)) == "GameNotValid"
+    games.settle(game, valid=True)
+    assert refusal(registry, ACCUMULATE) == "BlockNotKnown"
+    assert len(registry.node.send(registry.address, record_output(game, output)).logs) == 1
+    assert registry.node.send(registry.address, record_output(game, output)).logs == ()
+    games.settle(game, valid=False)
+    registry.send(ACCUMULATE)
+    assert is_accumulated(registry)
+
+
+def test_each_word_of_an_output_is_part_of_the_claim(games: Games) -> None:
+    registry = games.registry()
+    game = games.propose(OUTPUT.root)
+    games.settle(game, valid=True)
+    for member in ("state_root", "message_passer", "block_hash"):
+        changed = replace(OUTPUT, **{member: bytes([9]) * 32})
+        assert refusal(registry, record_output(game, changed)) == "NotTheClaimedOutput"
+    registry.send(record_output(game, OUTPUT))
+
+
+def test_an_output_of_another_version_is_refused(games: Games) -> None:
+    """Only version 0 says that the fourth word is a block's hash."""
+    registry = games.registry()
+    words = (1).to_bytes(32, "big") + OUTPUT.state_root + OUTPUT.message_passer + OUTPUT.block_hash
+    game = games.propose(keccak256(words))
+    games.settle(game, valid=True)
+    assert refusal(registry, record_output(game, OUTPUT)) == "NotTheClaimedOutput"
+
+
+def test_a_game_of_another_chain_is_refused(games: Games) -> None:
+    registry = games.registry()
+    game = games.propose(OUTPUT.root, SOURCE_CHAIN + 1)
+    games.settle(game, valid=True)
+    assert refusal(registry, record_output(game, OUTPUT)) == "GameOfAnotherChain"
+
+
+def test_what_is_no_game_is_refused(games: Games) -> None:
+    registry = games.registry()
+    for no_game in (FOREIGNER.address, registry.address):
+        assert refusal(registry, record_output(no_game, OUTPUT)) == "GameNotValid"
+
+
+def test_without_an_anchor_state_registry_nothing_is_recorded(shared_node: LocalNode) -> None:
+    arguments = encode(["uint256", "address"], [SOURCE_CHAIN, FOREIGNER.address])
+    registry = Deployed(shared_node, "OutputRegistry", arguments)
+    assert refusal(registry, record_output(FOREIGNER.address, OUTPUT)) == "0x"
+
+
 # On the word of signers
 
 
@@ -92,8 +165,11 @@ def attested(shared_node: LocalNode) -> Deployed:
     return deploy_attested(shared_node, [signer.address for signer in SIGNERS[:3]], 2)
 
 
-def deploy_attested(node: LocalNode, signers: list[str], threshold: int) -> Deployed:
-    arguments = encode(["uint256", "address[]", "uint256"], [SOURCE_CHAIN, signers, threshold])
+def deploy_attested(
+    node: LocalNode, signers: Sequence[str], threshold: int, valid_until: int = HORIZON
+) -> Deployed:
+    words = [SOURCE_CHAIN, signers, threshold, valid_until]
+    arguments = encode(["uint256", "address[]", "uint256", "uint256"], words)
     return Deployed(node, "AttestedRegistry", arguments)
 
 
@@ -191,6 +267,32 @@ def test_a_zero_hash_is_refused(attested: Deployed) -> None:
     assert refusal(attested, attest(NUMBER, bytes(32), signatures)) == "ZeroHash"
 
 
+def test_after_its_end_nothing_is_attested_and_what_was_stays(shared_node: LocalNode) -> None:
+    latest = shared_node.rpc.ask("eth_getBlockByNumber", "latest", False)  # noqa: FBT003
+    end = int(latest["timestamp"], 16) + 1_000
+    signers = [signer.address for signer in SIGNERS[:3]]
+    with undone(shared_node):
+        registry = deploy_attested(shared_node, signers, 2, end)
+        signatures = signed_by(SIGNERS[:2], registry, NUMBER, HEADER.hash)
+        registry.send(attest(NUMBER, HEADER.hash, signatures))
+        later = attest(
+            NUMBER + 1, OTHER_HASH, signed_by(SIGNERS[:2], registry, NUMBER + 1, OTHER_HASH)
+        )
+        shared_node.rpc.ask("evm_setNextBlockTimestamp", end)
+        shared_node.rpc.ask("evm_mine")
+        assert refusal(registry, later) == "AttestingEnded"
+        registry.send(ACCUMULATE)
+        assert is_accumulated(registry)
+
+
+def test_a_wallet_finds_the_domain_of_the_signatures(attested: Deployed) -> None:
+    """EIP-5267."""
+    types = ["bytes1", "string", "string", "uint256", "address", "bytes32", "uint256[]"]
+    domain = decode(types, attested.ask(call_data("eip712Domain()")))
+    own = (b"\x0f", "Tacitus block hashes", "1", DESTINATION_CHAIN, attested.address.lower())
+    assert domain == (*own, bytes(32), ())
+
+
 ZERO = f"0x{0:040x}"
 
 
@@ -207,7 +309,7 @@ ZERO = f"0x{0:040x}"
     ],
 )
 def test_a_registry_that_could_not_hold_is_not_deployed(
-    shared_node: LocalNode, signers: list[str], threshold: int, error: str
+    shared_node: LocalNode, signers: Sequence[str], threshold: int, error: str
 ) -> None:
     with pytest.raises(TransactionReverted) as refused:
         deploy_attested(shared_node, signers, threshold)

@@ -1,6 +1,6 @@
 """Whatever anybody calls in whatever order, nothing can be read that is not true of the chain.
 
-Random sequences of all functions of the three registries are played on a real node, with blocks
+Random sequences of all functions of the four registries are played on a real node, with blocks
 and states of the true chain, of one that was reorganised away and of a foreign one. After each
 step all facts are asked for: each is unproven or true, and what could be read before still is.
 That these sequences find a contract that is wrong is shown by test_untrue_facts_are_found. `make
@@ -17,8 +17,8 @@ from queries.chain.local_node import LocalNode
 from queries.chain.solidity import load_artifact, selector
 from tests.local_chain import signature_of
 from tests.queries.sequences.calls import functions, is_writing, sequences
-from tests.queries.sequences.registries import Trial, attested, native, optimism
-from tests.queries.tries.fuzzing import CASES, IS_LONG, for_each, tell
+from tests.queries.sequences.registries import Trial, attested, native, optimism, output
+from tests.queries.tries.fuzzing import CASES, for_each, tell
 from tests.verified import VERIFY
 
 pytestmark = pytest.mark.no_database
@@ -27,14 +27,16 @@ TRIALS: dict[str, Callable[..., Trial]] = {
     "native": native,
     "optimism": optimism,
     "optimism of an L1 that contradicts itself": partial(optimism, contradicts_itself=True),
+    "output": output,
     "attested": attested,
 }
 REGISTRIES = {
     "native": "NativeRegistry",
     "optimism": "OptimismRegistry",
+    "output": "OutputRegistry",
     "attested": "AttestedRegistry",
 }
-SEQUENCES = max(CASES // (4 if IS_LONG else 10), 1)
+SEQUENCES = max(CASES // 4, 1)
 
 
 @pytest.mark.parametrize("name", TRIALS)
@@ -51,7 +53,6 @@ def test_no_sequence_of_calls_makes_an_untrue_fact(
         assert played.met["taken", selector(signature)], signature
     assert played.met["refused", selector("prove()")]
     assert played.facts > SEQUENCES // 3
-    assert played.verified > 0 or name != "native"  # the others seldom know the hash
 
 
 @pytest.mark.parametrize("name", REGISTRIES)
@@ -67,7 +68,13 @@ def test_every_function_is_called_and_every_reading_is_judged(
         if not is_writing(entry) and selector(signature_of(entry)) not in judged
     }
     assert left_out == set()
-    known = {"prove()", "multicall(bytes[])", "recordHash()", "attest(uint256,bytes32,bytes[])"}
+    known = {
+        "prove()",
+        "multicall(bytes[])",
+        "recordHash()",
+        "recordOutput(address,bytes32,bytes32,bytes32)",
+        "attest(uint256,bytes32,bytes[])",
+    }
     assert set(written(trial)) <= known
 
 

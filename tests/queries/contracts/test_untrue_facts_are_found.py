@@ -13,7 +13,7 @@ from tests.queries.attacks.checks import ROWS
 from tests.queries.attacks.switched_checks import SWITCH, switched_build
 from tests.queries.sequences.calls import sequences
 from tests.queries.sequences.played import UntrueFact
-from tests.queries.sequences.registries import Trial, attested, native, optimism
+from tests.queries.sequences.registries import Trial, attested, native, optimism, output
 from tests.queries.tries.fuzzing import CASES, IS_LONG, for_each
 
 pytestmark = [
@@ -24,7 +24,7 @@ pytestmark = [
     ),
 ]
 
-UNTIL_FOUND = 10_000 if IS_LONG else 500
+UNTIL_FOUND = 10_000 if IS_LONG else 3_000
 contradicting = partial(optimism, contradicts_itself=True)
 # A check by where it stands and how its text begins, and the registry that is played without it.
 FOUND_SOON = (
@@ -39,6 +39,10 @@ FOUND_AT_LENGTH = (
     ("ProofReader", "_readAccumulated", "accumulated[number]", native),
     ("TrieWitness", "_other", "if (_part(", native),
     ("OptimismRegistry", "recordHash", "recorded[number]", contradicting),
+    ("ProofReader", "_readHeaders", "hop.hash", native),
+    ("ProofReader", "_hopOf", "address(bytes20", native),
+    ("OutputRegistry", "recordOutput", "!anchorStateRegistry", output),
+    ("OutputRegistry", "_isKnown", "recorded", output),
     ("AttestedRegistry", "attest", "!isSigner", attested),
 )
 WITHOUT = FOUND_SOON + (FOUND_AT_LENGTH if IS_LONG else ())

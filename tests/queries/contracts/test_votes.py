@@ -18,7 +18,7 @@ from tests.queries.contracts.deep_blocks import NEWEST, DeepBlock, block
 
 pytestmark = pytest.mark.no_database
 
-EXAMPLES = Path(compiler.__file__).parent / "examples"
+CONTRACTS = Path(compiler.__file__).parent
 SELECTION = {"outputSelection": {"*": {"*": ["evm.bytecode.object"]}}}
 SETTINGS = {**compiler.SETTINGS, **SELECTION}
 TOKEN, BALANCES = bytes([0x70]) * 20, 9
@@ -104,13 +104,15 @@ def _know(registry: Deployed, shown: DeepBlock) -> None:
 
 
 def _example(node: LocalNode, name: str, arguments: bytes) -> Deployed:
-    source = (EXAMPLES / f"{name}.sol").read_text()
+    source = (CONTRACTS / "examples" / f"{name}.sol").read_text()
     return Deployed(node, name, arguments, _bytecode(name, source))
 
 
 def _bytecode(name: str, source: str) -> bytes:
-    output = compiled({name: source}, SETTINGS)
-    return bytes.fromhex(output["contracts"][name][name]["evm"]["bytecode"]["object"])
+    place, interface = f"examples/{name}.sol", "interfaces/IFactsRegistry.sol"
+    sources = {place: source, interface: (CONTRACTS / interface).read_text()}
+    output = compiled(sources, SETTINGS)
+    return bytes.fromhex(output["contracts"][place][name]["evm"]["bytecode"]["object"])
 
 
 def _counted(vote: Deployed) -> int:

@@ -1,6 +1,6 @@
 """`check_setup` finds what is wrong with an installation, and only that."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
@@ -11,10 +11,9 @@ from eth_utils.address import to_checksum_address
 
 from queries.chain.local_node import LocalNode, local_node
 from queries.chain.registry import ACCUMULATED
-from queries.chain.solidity import load_artifact
+from queries.chain.solidity import call_data, load_artifact
 from queries.proving.storage_positions import unsigned_key
-from queries.registry_addresses import FACTORY, deployment, registry_address
-from queries.routes import RegistryKind
+from queries.registries import FACTORY, Registry, RegistryKind, address_of, deployment
 from tests.commands import Manage
 from tests.local_chain import Deployed, undone
 from tests.queries.attacks.attestations import SIGNERS
@@ -55,17 +54,11 @@ def setup(settings: LazySettings, tmp_path: Path) -> LocalSetup:
     return LocalSetup(settings, tmp_path)
 
 
-def deployed_by_factory(
-    node: LocalNode,
-    kind: RegistryKind,
-    source: int,
-    signers: Sequence[str] = (),
-    threshold: int = 0,
-) -> str:
-    arguments = (kind, source, signers, threshold)
-    address = registry_address(*arguments)
+def deployed_by_factory(node: LocalNode, kind: RegistryKind, source: int, **arguments: Any) -> str:
+    registry = Registry(kind, source, CHAIN_ID, **arguments)
+    address = address_of(registry)
     if node.rpc.ask("eth_getCode", address, "latest") == "0x":
-        node.send(FACTORY, deployment(*arguments))
+        node.send(FACTORY, deployment(registry))
     return address
 
 
@@ -129,9 +122,11 @@ SIGNED_BY_TWO = signed_by(3, 2)
 
 def attested_and_optimism(node: LocalNode, source: LocalNode) -> dict[str, str]:
     assert source
-    signers = [signer.address for signer in SIGNERS[:3]]
+    signers = tuple(signer.address for signer in SIGNERS[:3])
     return {
-        "AttestedRegistry": deployed_by_factory(node, RegistryKind.ATTESTED, SOURCE, signers, 2),
+        "AttestedRegistry": deployed_by_factory(
+            node, RegistryKind.ATTESTED, SOURCE, signers=signers, threshold=2
+        ),
         "OptimismRegistry": deployed_by_factory(node, RegistryKind.OPTIMISM, SOURCE),
     }
 
@@ -145,7 +140,56 @@ def test_an_attested_registry_shows_its_signers(
     setup.add_registry("attested", SOURCE, CHAIN_ID, address, *SIGNED_BY_TWO)
     printed = setup.run("check_setup")
     assert wrong(printed) == []
-    assert "its address proves its code; 2 of 3 signers must agree" in printed
+    said = "its address proves its code; 2 of 3 signers must agree, until 2028-01-01T00:00:00Z"
+    assert said in printed
+
+
+def games(node: LocalNode, chain: int) -> str:
+    """An AnchorStateRegistry with one valid game, which is about this chain."""
+    anchors = Deployed(node, "DisputeGamesStandIn")
+    anchors.send(call_data("propose(bytes32,uint256)", bytes(32), chain))
+    game = anchors.ask(call_data("games(uint256)", 0))[12:]
+    anchors.send(call_data("settle(address,bool)", game, True))  # noqa: FBT003
+    return checksummed(anchors)
+
+
+def test_an_output_registry_shows_whose_games_it_asks(
+    setup: LocalSetup, node: LocalNode, source: LocalNode
+) -> None:
+    """Its address is left out of the file, because it follows."""
+    asked = games(node, SOURCE)
+    deployed_by_factory(node, RegistryKind.OUTPUT, SOURCE, anchor_state_registry=asked)
+    setup.add_chain(CHAIN_ID, "Local", [node.url])
+    setup.add_chain(SOURCE, "Elsewhere", [source.url])
+    setup.add(
+        "[[registries]]", 'kind = "output"', f"source = {SOURCE}", f"destination = {CHAIN_ID}",
+        f'anchor_state_registry = "{asked}"',
+    )  # fmt: skip
+    printed = setup.run("check_setup")
+    assert wrong(printed) == []
+    said = f"its address proves its code; asks the AnchorStateRegistry {asked} which games are"
+    assert said in printed
+
+
+@pytest.mark.parametrize("case", ["another chain's games", "no contract", "another one"])
+def test_an_output_registry_with_wrong_games_is_reported(
+    setup: LocalSetup, node: LocalNode, source: LocalNode, case: str
+) -> None:
+    chain = SOURCE + 1 if case == "another chain's games" else SOURCE
+    asked = "0x" + "66" * 20 if case == "no contract" else games(node, chain)
+    address = deployed_by_factory(node, RegistryKind.OUTPUT, SOURCE, anchor_state_registry=asked)
+    setup.add_chain(CHAIN_ID, "Local", [node.url])
+    setup.add_chain(SOURCE, "Elsewhere", [source.url])
+    named = "0x" + "65" * 20 if case == "another one" else asked
+    key = f'anchor_state_registry = "{named}"'
+    setup.add_registry("output", SOURCE, CHAIN_ID, address, key)
+    (line,) = wrong(setup.run("check_setup"))
+    said = {
+        "another chain's games": f"are about chain {SOURCE + 1}, not {SOURCE}.",
+        "no contract": "is no AnchorStateRegistry whose games a registry can ask",
+        "another one": "ROUTES_FILE names another `anchor_state_registry` than the registry has",
+    }[case]
+    assert said in line
 
 
 def test_a_registry_whose_constructor_planted_a_fact_is_unverifiable(
@@ -177,7 +221,7 @@ def test_other_signers_than_the_registry_has_are_reported(
     address = attested_and_optimism(node, source)["AttestedRegistry"]
     setup.add_registry("attested", SOURCE, CHAIN_ID, address, *signed_by(count, threshold))
     (line,) = wrong(setup.run("check_setup"))
-    assert "ROUTES_FILE names other signers or another threshold" in line
+    assert "ROUTES_FILE names other signers, another threshold or another" in line
 
 
 # What is wrong with nodes
@@ -285,6 +329,21 @@ def test_a_node_without_proofs_is_reported(setup: LocalSetup, node: LocalNode, n
     with changed(node, "eth_getProof", change) as address:
         line = only_wrong(setup, native, address)
     assert "do not offer eth_getProof" in line
+
+
+def test_a_state_root_that_is_not_of_its_block_is_reported(
+    setup: LocalSetup, node: LocalNode, native: str
+) -> None:
+    """As by proposals whose headers have the root of the state before the block."""
+
+    def change(params: list[Any], answer: Answer) -> Answer:
+        assert answer
+        number = LiveChain(node).newest() - 3
+        return {"result": node.rpc.ask("eth_getProof", *params[:2], hex(number))}
+
+    with changed(node, "eth_getProof", change) as address:
+        line = only_wrong(setup, native, address, lines=("finality = 2",))
+    assert "does not fit the state root in its header, which registries take for" in line
 
 
 # What is wrong with registries

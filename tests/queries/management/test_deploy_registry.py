@@ -1,6 +1,8 @@
 """`deploy_registry` puts a registry on a real chain, or says in a sentence why not."""
 
 from collections.abc import Iterator
+from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -9,9 +11,9 @@ from django.conf import LazySettings
 
 from queries.chain.deploy import is_as_built
 from queries.chain.local_node import LocalNode, local_node
-from queries.chain.solidity import call_data
-from queries.registry_addresses import FACTORY, registry_address
-from queries.routes import RegistryKind, read_routes
+from queries.chain.solidity import call_data, load_artifact
+from queries.registries import FACTORY, HORIZON, Registry, RegistryKind, address_of
+from queries.routes import read_routes
 from tests.local_chain import undone
 from tests.queries.attacks.attestations import SIGNERS
 from tests.queries.attacks.registry_attacks import put_predeploy
@@ -24,6 +26,8 @@ SOURCE = 5
 NATIVE = ("--source", str(CHAIN_ID), "--destination", str(CHAIN_ID), "--kind", "native")
 OPTIMISM = ("--source", str(SOURCE), "--destination", str(CHAIN_ID), "--kind", "optimism")
 ATTESTED = ("--source", str(SOURCE), "--destination", str(CHAIN_ID), "--kind", "attested")
+GAMES = SIGNERS[2].address
+OUTPUT = (*OPTIMISM[:5], "output", "--anchor-state-registry", GAMES)
 TWO = ",".join(signer.address for signer in reversed(SIGNERS[:2]))
 
 
@@ -86,6 +90,26 @@ def test_an_attested_registry_has_its_signers(setup: LocalSetup, node: LocalNode
         assert node.call(address, call_data("isSigner(address)", signer.address))[31] == 1
 
 
+def test_an_attested_registry_may_end_sooner(setup: LocalSetup, node: LocalNode) -> None:
+    options = ("--signers", TWO, "--threshold", "2", "--valid-until", "2027-06-30")
+    address = deployed(setup, setup.run("deploy_registry", *ATTESTED, *options))
+    until = int.from_bytes(node.call(address, call_data("validUntil()")))
+    assert until == datetime(2027, 6, 30, tzinfo=UTC).timestamp()
+
+
+def test_an_output_registry_names_the_rollup_s_contract(setup: LocalSetup, node: LocalNode) -> None:
+    """The contract must be there, before anything is paid for."""
+    said = setup.run("deploy_registry", *OUTPUT)
+    assert f"FAILED: At {GAMES} on Local is no AnchorStateRegistry whose games" in said
+    games = load_artifact("DisputeGamesStandIn").deployed_bytecode
+    node.rpc.ask("anvil_setCode", GAMES, f"0x{games.hex()}")
+    address = deployed(setup, setup.run("deploy_registry", *OUTPUT))
+    assert has_the_code(node, RegistryKind.OUTPUT, address)
+    assert node.call(address, call_data("sourceChainId()")) == SOURCE.to_bytes(32, "big")
+    asked = node.call(address, call_data("anchorStateRegistry()"))
+    assert asked[12:] == bytes.fromhex(GAMES[2:])
+
+
 def test_a_registry_that_is_there_already_is_recognised(setup: LocalSetup, node: LocalNode) -> None:
     """Whoever deployed it: the second one needs no key and pays nothing."""
     address = deployed(setup, setup.run("deploy_registry", *NATIVE))
@@ -98,18 +122,21 @@ def test_a_registry_that_is_there_already_is_recognised(setup: LocalSetup, node:
 
 
 def test_each_argument_of_the_constructor_leads_to_another_address() -> None:
-    signers = [signer.address for signer in SIGNERS[:3]]
-    attested = [
-        registry_address(RegistryKind.ATTESTED, *arguments)
-        for arguments in (
-            (SOURCE, signers, 2),
-            (SOURCE + 1, signers, 2),
-            (SOURCE, signers, 3),
-            (SOURCE, signers[:2], 2),
-        )
+    signers = tuple(signer.address for signer in SIGNERS[:3])
+    one = Registry(RegistryKind.ATTESTED, SOURCE, CHAIN_ID, signers=signers, threshold=2)
+    games = Registry(RegistryKind.OUTPUT, SOURCE, CHAIN_ID, anchor_state_registry=signers[0])
+    others = [
+        replace(one, source=SOURCE + 1),
+        replace(one, threshold=3),
+        replace(one, signers=signers[:2]),
+        replace(one, valid_until=HORIZON - 1),
+        games,
+        replace(games, source=SOURCE + 1),
+        replace(games, anchor_state_registry=signers[1]),
     ]
-    assert len(set(attested)) == len(attested)
-    assert registry_address(RegistryKind.ATTESTED, SOURCE, signers[::-1], 2) == attested[0]
+    addresses = {address_of(each) for each in (one, *others)}
+    assert len(addresses) == len(others) + 1
+    assert address_of(replace(one, signers=signers[::-1])) == address_of(one)
 
 
 def test_a_chain_without_the_factory_gets_no_registry(setup: LocalSetup, node: LocalNode) -> None:
@@ -132,6 +159,26 @@ def test_its_output_can_be_appended_to_the_routes_file(setup: LocalSetup) -> Non
     assert registry.kind is RegistryKind.NATIVE
 
 
+def test_a_deployment_may_take_more_gas_than_osakas_cap(
+    settings: LazySettings, tmp_path: Path
+) -> None:
+    """A stand-in for Amsterdam, where each byte of code costs 1,530 gas."""
+
+    def change(method: str, _: list[Any], answer: dict[str, Any]) -> dict[str, Any]:
+        if method != "eth_estimateGas":
+            return answer
+        return {"result": hex(5 * int(answer["result"], 16))}
+
+    with local_node(hardfork="prague") as node, relay(node.url, change) as dear:
+        node.rpc.ask("anvil_mine", hex(3))
+        setup = LocalSetup(settings, tmp_path)
+        setup.add_chain(CHAIN_ID, "Local", [dear], "gas_cap = 30000000", "finality = 0")
+        address = deployed(setup, setup.run("deploy_registry", *NATIVE))
+        assert has_the_code(node, RegistryKind.NATIVE, address)
+        newest = node.rpc.ask("eth_getBlockByNumber", "latest", True)  # noqa: FBT003
+        assert int(newest["transactions"][0]["gas"], 16) > 2**24
+
+
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
@@ -139,8 +186,8 @@ def test_its_output_can_be_appended_to_the_routes_file(setup: LocalSetup) -> Non
         ([*NATIVE[:2], "--destination", "7", *NATIVE[4:]], "ROUTES_FILE has no chain 7"),
         (["--source", "5", *NATIVE[2:]], "A native registry has one chain as source and dest"),
         ([*NATIVE[:4], "--kind", "optimism"], "A native registry has one chain as source"),
-        ([*NATIVE, "--threshold", "1"], "Only an attested registry has signers and a thresh"),
-        ([*OPTIMISM, "--signers", TWO], "Only an attested registry has signers and a threshold."),
+        ([*NATIVE, "--threshold", "1"], "Only an attested registry has --signers, --thresh"),
+        ([*OPTIMISM, "--signers", TWO], "Only an attested registry has --signers"),
         ([*ATTESTED], "An attested registry needs --signers, and a --threshold from 1 to"),
         ([*ATTESTED, "--signers", TWO, "--threshold", "3"], "a --threshold from 1 to their number"),
         ([*ATTESTED, "--signers", TWO], "a --threshold from 1 to their number"),
@@ -149,6 +196,17 @@ def test_its_output_can_be_appended_to_the_routes_file(setup: LocalSetup) -> Non
             "is no address with its checksum",
         ),
         ([*ATTESTED, "--signers", f"{TWO},{TWO}", "--threshold", "1"], "stands there twice"),
+        ([*NATIVE, "--valid-until", "2027-01-01"], "Only an attested registry has --signers"),
+        (
+            [*ATTESTED, "--signers", TWO, "--threshold", "1", "--valid-until", "soon"],
+            "--valid-until is 'soon'; take a day or a time in UTC, such as 2027-12-31.",
+        ),
+        (
+            [*ATTESTED, "--signers", TWO, "--threshold", "1", "--valid-until", "2020-01-01"],
+            "--valid-until is in the past",
+        ),
+        ([*OUTPUT[:-2]], "An output registry needs --anchor-state-registry, the address of"),
+        ([*NATIVE, *OUTPUT[-2:]], "Only an output registry has --anchor-state-registry."),
         ([*NATIVE, "--wait", "-1"], "--wait is '-1'; take a number of seconds, such as 600."),
         ([*NATIVE, "--wait", "nan"], "--wait is 'nan'; take a number of seconds"),
     ],

@@ -27,7 +27,8 @@ from queries.models import Batch, BlockJob, WebhookDelivery
 from queries.pipeline.chains import Chains
 from queries.pipeline.queue import shared_now
 from queries.pipeline.worker import deliver_once, work_once
-from queries.routes import Chain, NodeAddress, Registry, RegistryKind, Routes
+from queries.registries import Registry, RegistryKind
+from queries.routes import Chain, NodeAddress, Routes
 from queries.schema.batch_rules import BatchLimits
 from tests.local_chain import CHAIN_ID, ETHER, HOLDER, SIGNER_KEY
 from tests.registry_reads import RegistryReads

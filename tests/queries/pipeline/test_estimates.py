@@ -22,7 +22,8 @@ from queries.chain.signer import parts_of
 from queries.chain.solidity import load_artifact
 from queries.models import Batch, BlockJob, ChainRecord, Query, SentTransaction
 from queries.pipeline import anchors
-from queries.routes import NodeAddress, Registry, RegistryKind
+from queries.registries import HORIZON, Registry, RegistryKind
+from queries.routes import NodeAddress
 from tests.accounts.concurrency import all_at_once
 from tests.local_chain import a_day_ago
 from tests.queries.api.json_schema import Schemas
@@ -140,7 +141,8 @@ def test_what_is_out_of_reach_is_reported_with_its_distance(
 
 
 def test_what_the_destination_does_not_know_yet_waits(service: Service) -> None:
-    arguments = encode(["uint256", "address[]", "uint256"], [CHAIN_ID, [HOLDER], 1])
+    words = [CHAIN_ID, [HOLDER], 1, HORIZON]
+    arguments = encode(["uint256", "address[]", "uint256", "uint256"], words)
     code = load_artifact("AttestedRegistry").bytecode
     address = to_checksum_address(service.node.deploy(code, arguments))
     attested = Registry(RegistryKind.ATTESTED, CHAIN_ID, CHAIN_ID, address)

@@ -8,7 +8,7 @@ from eth_utils.address import to_checksum_address
 
 from queries.attestations import take
 from queries.chain.solidity import load_artifact
-from queries.routes import Registry, RegistryKind
+from queries.registries import Registry, RegistryKind
 from tests.queries.pipeline.bundles import whole_proof
 from tests.queries.pipeline.service import CHAIN_ID, HOLDER, Service, serving
 from tests.queries.pipeline.two_chains import SIGNERS, SOURCE, TwoChains, word_of

@@ -15,7 +15,8 @@ from queries.chain.registry import L1_BLOCK
 from queries.chain.signer import Signer
 from queries.chain.solidity import call_data, load_artifact
 from queries.proving.attestations import Attested
-from queries.routes import Chain, NodeAddress, Registry, RegistryKind, Routes
+from queries.registries import HORIZON, Registry, RegistryKind
+from queries.routes import Chain, NodeAddress, Routes
 from tests.queries.pipeline.service import CHAIN_ID, ETHER, HOLDER, SIGNER_KEY, Service, serving
 from tests.registry_reads import RegistryReads
 
@@ -71,7 +72,8 @@ class TwoChains:
 
     def attested_registry(self) -> Registry:
         addresses = [signer.address for signer in SIGNERS]
-        arguments = encode(["uint256", "address[]", "uint256"], [SOURCE, addresses, 2])
+        words = [SOURCE, addresses, 2, HORIZON]
+        arguments = encode(["uint256", "address[]", "uint256", "uint256"], words)
         return Registry(
             RegistryKind.ATTESTED,
             SOURCE,

@@ -120,7 +120,7 @@ def test_what_is_no_call_of_prove_is_refused(block: RecordedBlock) -> None:
     assert block.header
     told = HeaderStep(block.header)
     whole = prove_call([headers_section([told])])
-    for data in (b"", b"\0\0\0\0" + whole[4:], prove_call([b"\x03"])):
+    for data in (b"", b"\0\0\0\0" + whole[4:], prove_call([b"\x04"])):
         with pytest.raises(CallMalformed):
             read_call(data, Shown())
     left_out = prove_call([headers_section([replace(told, parent_known=True)])])

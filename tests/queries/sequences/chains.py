@@ -35,10 +35,16 @@ NOBODY = _neighbour(CONTRACT)
 ACCOUNTS = [CONTRACT, RICH, LATE, GONE, NOBODY]
 _WORDS = [number.to_bytes(32, "big") for number in (0, 1, 2**255)]
 SLOTS = [_WORDS[0], _WORDS[1], _neighbour(_WORDS[1]), _WORDS[2]]
+# The history contract (EIP-2935), whose slots hold the hashes of the blocks before.
+HISTORY = bytes.fromhex("0000F90827F1C53a10cb7A02335B175320002935")
+RING = 8191
+HISTORY_SLOTS = [
+    number.to_bytes(32, "big") for number in range(FIRST_NUMBER - 1, FIRST_NUMBER + BLOCKS)
+]
 _BESIDE = [keccak256(bytes((number,)))[:20] for number in range(24)]
 _SLOTS_BESIDE = [keccak256(bytes((number,))) for number in range(12)]
 # What the tries' keys are named by in a witness.
-NAMES = {keccak256(name): name for name in (*ACCOUNTS, *SLOTS)}
+NAMES = {keccak256(name): name for name in (*ACCOUNTS, HISTORY, *SLOTS, *HISTORY_SLOTS)}
 ALL_FIELDS = frozenset(AccountField)
 
 
@@ -136,7 +142,16 @@ def _account(
     )  # fmt: skip
 
 
-def _state(story: int, place: int) -> BuiltState:
+def _history(before: Sequence[SourceBlock]) -> RandomAccount:
+    hashes = {block.number % RING: block.header.hash for block in before}
+    values = [int.from_bytes(hashes.get(int.from_bytes(s, "big"), b"")) for s in HISTORY_SLOTS]
+    slots = [_key(slot, held=value > 0) for slot, value in zip(HISTORY_SLOTS, values, strict=True)]
+    return RandomAccount(
+        _key(HISTORY, held=True), 1, 0, EMPTY_CODE_HASH, ALL_FIELDS, tuple(slots), tuple(values)
+    )
+
+
+def _state(story: int, place: int, before: Sequence[SourceBlock]) -> BuiltState:
     """Everything changes with each block, and no story tells what another does."""
     tick = 100 * story + place
     return BuiltState.of(
@@ -148,13 +163,15 @@ def _state(story: int, place: int) -> BuiltState:
             _account(LATE, (tick, 3) if place + story > 3 else None, (1, tick, 0, 9)),
             _account(GONE, (1, tick) if (place + story) % 2 else None),
             _account(NOBODY, None),
+            _history(before),
             *(_account(each, (0, 1)) for each in _BESIDE),
         ]
     )
 
 
-def _block(story: int, place: int, parent: bytes) -> SourceBlock:
-    state = _state(story, place)
+def _block(story: int, before: Sequence[SourceBlock], parent: bytes) -> SourceBlock:
+    place = len(before)
+    state = _state(story, place, before)
     number, time = FIRST_NUMBER + place, FIRST_TIME + SPACING * place + story
     extra = bytes((story,)) * (30 + place)
     made = MadeUpHeader(tail_of(number, time, extra), parent, state.trie.root)
@@ -176,7 +193,7 @@ def _chain(name: str, story: int, before: Sequence[SourceBlock] = ()) -> SourceC
     blocks = list(before)
     while len(blocks) < BLOCKS:
         parent = blocks[-1].header.hash if blocks else keccak256(name.encode())
-        blocks.append(_block(story, len(blocks), parent))
+        blocks.append(_block(story, blocks, parent))
     return SourceChain(name, tuple(blocks))
 
 

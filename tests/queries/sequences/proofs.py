@@ -14,6 +14,7 @@ from queries.proving.registry_calls import (
     HeaderStep,
     SectionKind,
     accumulated_section,
+    headers_section,
     prove_call,
 )
 from queries.proving.witnesses import AccountField
@@ -22,6 +23,8 @@ from tests.queries.sequences.chains import (
     ACCOUNTS,
     FIRST_TIME,
     FOREIGN,
+    HISTORY,
+    HISTORY_SLOTS,
     NAMES,
     SLOTS,
     TRUE,
@@ -141,10 +144,41 @@ def _times(row: Sequence[Header], place: int, fault: str) -> st.SearchStrategy[t
 
 
 @st.composite
+def _hops(draw: st.DrawFn) -> list[bytes]:
+    """From a block to one before it, of which something is stored; one thing of it may be false."""
+    chain = draw(_chains)
+    to = draw(st.integers(0, len(chain.blocks) - 2))
+    start, target = chain.blocks[draw(st.integers(to + 1, len(chain.blocks) - 1))], chain.blocks[to]
+    fault = draw(st.sampled_from(("nothing",) * 4 + ("slot", "state", "owner", "target", "late")))
+    slot = draw(st.sampled_from(HISTORY_SLOTS)) if fault == "slot" else HISTORY_SLOTS[to + 1]
+    owner = draw(st.sampled_from(ACCOUNTS)) if fault == "owner" else HISTORY
+    state = draw(_blocks) if fault == "state" else start
+    witness = state.witness({owner: [slot if owner == HISTORY else SLOTS[0]]}, frozenset())
+    if fault == "target":  # of its number, or not
+        other = draw(_chains)
+        target = draw(st.sampled_from((other.blocks[to], draw(_blocks))))
+    header = start.header
+    if draw(st.booleans()):
+        words = (header.number, header.timestamp, header.hash)
+        first = [accumulated_section(*words, witness, is_hop=True)]
+    else:
+        first = [headers_section([HeaderStep(header, witness, is_hop=True)])]
+    step = HeaderStep(
+        target.header,
+        target.witness(draw(_asked), draw(_account_fields)),
+        accumulate=draw(st.booleans()),
+        fields=draw(_header_fields),
+    )
+    between = [headers_section([HeaderStep(draw(_blocks).header)])] if fault == "late" else []
+    return [*first, *between, headers_section([step])]
+
+
+@st.composite
 def proofs(draw: st.DrawFn, plain: Sequence[Header] = ()) -> bytes:
     """`plain` are headers in a row of whose state nothing is known here."""
     several = draw(st.sampled_from((1, 1, 2)))
-    section = _headers(plain) | _headers(plain) | _accumulated()
-    sections = draw(st.lists(section, min_size=several, max_size=several))
-    call = prove_call(sections)
+    section = (_headers(plain) | _headers(plain) | _accumulated()).map(lambda one: [one])
+    any_of = st.integers(0, 6).flatmap(lambda one: _hops() if one == 6 else section)
+    drawn = draw(st.lists(any_of, min_size=several, max_size=several))
+    call = prove_call([section for sections in drawn for section in sections])
     return call[:4] + draw(broken(call[4:])) if draw(st.integers(0, 30)) == 30 else call

@@ -4,9 +4,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import pairwise
 
-from eth_abi.abi import encode
+from eth_abi.abi import decode, encode
 
-from queries.chain.solidity import call_data
+from queries.chain.solidity import call_data, selector
 from queries.proving.header_fields import FIELD_RULES, HeaderField
 from queries.proving.headers import Header
 from queries.proving.keccak import keccak256
@@ -113,6 +113,25 @@ def _of_block(
         yield from _both("headerField(uint256,uint8)", words, number, field)
     leaves = {name: leaf(header) for name, header in headers.items()}
     yield kept("accumulated(uint256)", number, leaves)
+
+
+def of_any_account(call: bytes, chains: Iterable[SourceChain]) -> Question:
+    """Of an account or a slot that no sequence deals with: that it is absent can be proven too."""
+    kinds = {
+        selector("tryAccountField(address,uint256,uint8)"): "uint8",
+        selector("tryAccountStorageSlotValues(address,uint256,bytes32)"): "bytes32",
+    }
+    if call[:4] not in kinds:
+        return Question(call, ())
+    address, number, asked = decode(["address", "uint256", kinds[call[:4]]], call[4:])
+    account, truths = bytes.fromhex(address[2:]), []
+    for chain in chains:
+        block = chain.numbered(number)
+        if block:
+            is_field = isinstance(asked, int)
+            word = block.words(account)[asked] if is_field else block.slot_word(account, asked)
+            truths.append(Truth(chain.name, number, YES + word))
+    return Question(call, tuple(truths))
 
 
 def _of_time(time: int, told: Mapping[str, list[Header]]) -> Iterator[Question]:

@@ -1,8 +1,8 @@
-"""The three registries with what feeds them: the chain's own memory, an L1's blocks, signers."""
+"""The four registries with what feeds them: the chain itself, an L1's blocks, games, signers."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 
 from eth_abi.abi import encode
 from hypothesis import strategies as st
@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from queries.chain.local_node import LocalNode
 from queries.chain.solidity import call_data, load_artifact
 from queries.proving.headers import Header, header_from_json
+from queries.registries import HORIZON
 from tests.local_chain import Deployed
 from tests.queries.attacks.attestations import (
     FOREIGNER,
@@ -21,6 +22,7 @@ from tests.queries.attacks.attestations import (
     attest,
     sign,
 )
+from tests.queries.attacks.games import Games, record_output, with_output
 from tests.queries.attacks.header_parts import BEACON_ROOT
 from tests.queries.attacks.registry_attacks import HISTORY, L1_BLOCK, RECORD, put_predeploy
 from tests.queries.sequences.calls import Possible, Step, together
@@ -34,7 +36,7 @@ from tests.queries.sequences.chains import (
 )
 from tests.queries.sequences.played import Played
 from tests.queries.sequences.proofs import proofs
-from tests.queries.sequences.questions import NUMBERS, Question, constant, kept, questions_of
+from tests.queries.sequences.questions import NUMBERS, Question, Truth, constant, kept, questions_of
 
 BEACON_ROOTS = "0x000F3df6D732807Ef1319fB7B8bB8522d0Beac02"
 LAST = FIRST_NUMBER + len(TRUE.blocks) - 1
@@ -142,6 +144,53 @@ def _hashes_at(number: int) -> dict[str, bytes]:
     return {name: block.header.hash for name, block in blocks if block}
 
 
+# An OP-stack chain's games, on its L1
+
+
+def output(
+    node: LocalNode, bytecode: Bytecode = built, overrides: Mapping[str, object] | None = None
+) -> Trial:
+    """The true chain's blocks have games that are won. Those of the abandoned chain are lost, and
+    those of the foreign one are about another chain.
+    """
+    games = Games(partial(Deployed, node))
+    arguments = encode(["uint256", "address"], [SOURCE_CHAIN, games.address])
+    registry = Deployed(node, "OutputRegistry", arguments, bytecode("OutputRegistry"))
+    steps = {
+        chain.name: [_claimed(games, chain, block) for block in chain.blocks] for chain in CHAINS
+    }
+    asked = games.address[2:].rjust(64, "0")
+    questions = [
+        *questions_of(CHAINS, {}),
+        constant(call_data("sourceChainId()"), SOURCE_CHAIN.to_bytes(32, "big"), "any"),
+        constant(call_data("anchorStateRegistry()"), bytes.fromhex(asked), "any"),
+        *(_recorded(block) for chain in CHAINS for block in chain.blocks),
+    ]
+    played = Played(node, registry.address, questions, {"true": LAST}, overrides=overrides)
+    possible = Possible(
+        proofs(),
+        st.sampled_from([step for each in steps.values() for step in each]),
+        _some(steps["true"]).map(lambda told: [together(told)] if told else []),
+        load_artifact(registry.name).abi,
+    )
+    return Trial(played, possible)
+
+
+def _recorded(block: SourceBlock) -> Question:
+    answer = (1).to_bytes(32, "big")
+    truths = [Truth(TRUE.name, block.number, answer)] if block in TRUE.blocks else []
+    call = call_data("recorded(bytes32)", block.header.hash)
+    return Question(call, tuple(truths), zero_is_nothing=True)
+
+
+def _claimed(games: Games, chain: SourceChain, block: SourceBlock) -> Step:
+    output = with_output(block.header.hash)
+    own = SOURCE_CHAIN if chain in (TRUE, ABANDONED) else OTHER_SOURCE
+    game = games.propose(output.root, own)
+    games.settle(game, valid=chain != ABANDONED)
+    return Step(record_output(game, output))
+
+
 # On the word of signers
 
 
@@ -153,21 +202,22 @@ def attested(
     The newest blocks are not signed yet by those who are honest.
     """
     expected = [signer.address for signer in SIGNERS[:3]]
-    arguments = encode(["uint256", "address[]", "uint256"], [SOURCE_CHAIN, expected, 2])
+    words = [SOURCE_CHAIN, expected, 2, HORIZON]
+    arguments = encode(["uint256", "address[]", "uint256", "uint256"], words)
     registry = Deployed(node, "AttestedRegistry", arguments, bytecode("AttestedRegistry"))
     questions = [*questions_of(CHAINS, {}), *_told_by_signers(registry)]
     vouched = {"true": _SIGNED[-1].number}
     played = Played(node, registry.address, questions, vouched, overrides=overrides)
-    words = _Words(registry)
-    honest = st.sampled_from(_SIGNED).map(words.honest)
+    signed = _Words(registry)
+    honest = st.sampled_from(_SIGNED).map(signed.honest)
     possible = Possible(
         proofs(),
-        honest | words.any(),
-        _some([words.honest(block) for block in _SIGNED]).map(
+        honest | signed.any(),
+        _some([signed.honest(block) for block in _SIGNED]).map(
             lambda told: [together(told)] if told else []
         ),
         load_artifact(registry.name).abi,
-        words.signatures(),
+        signed.signatures(),
     )
     return Trial(played, possible)
 
@@ -175,6 +225,9 @@ def attested(
 def _told_by_signers(registry: Deployed) -> Iterator[Question]:
     word = (2).to_bytes(32, "big")
     yield constant(call_data("threshold()"), word, "any")
+    yield constant(call_data("validUntil()"), HORIZON.to_bytes(32, "big"), "any")
+    domain = call_data("eip712Domain()")
+    yield constant(domain, registry.ask(domain), "any")
     yield constant(call_data("sourceChainId()"), SOURCE_CHAIN.to_bytes(32, "big"), "any")
     addresses = [signer.address for signer in SIGNERS[:3]]
     yield constant(call_data("signers()"), encode(["address[]"], [addresses]), "any")

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: MIT
+pragma solidity 0.8.37;
+
+import {FactsRegistry} from "./FactsRegistry.sol";
+
+/// @notice A dispute game of an OP-stack chain: a claim about what the chain's state is.
+interface IDisputeGame {
+    /// @notice What the game is about: the hash of an output.
+    /// @return The hash.
+    function rootClaim() external view returns (bytes32);
+    /// @notice The chain that the game is about.
+    /// @return Its id.
+    function l2ChainId() external view returns (uint256);
+}
+
+/// @notice The contract of an OP-stack chain on its L1 that knows which games count.
+interface IAnchorStateRegistry {
+    /// @notice Whether a game's claim counts: the game is registered, respected, neither retired nor
+    /// blacklisted, won by its proposer, and long enough ago.
+    /// @param game The game.
+    /// @return Whether it counts.
+    function isGameClaimValid(IDisputeGame game) external view returns (bool);
+}
+
+/// @title An OP-stack chain's past, proven to the L1 it settles on
+/// @notice Block hashes come from dispute games that the rollup's own contracts call valid. Trusted
+/// is what a withdrawal from that chain rests on: its games, its guardian, and who may upgrade them.
+contract OutputRegistry is FactsRegistry {
+    /// @notice The AnchorStateRegistry does not call this game's claim valid, or not yet.
+    /// @param game The game.
+    error GameNotValid(address game);
+    /// @notice The game is about another chain than `sourceChainId`.
+    /// @param game The game.
+    /// @param chainId The chain that it names.
+    error GameOfAnotherChain(address game, uint256 chainId);
+    /// @notice The parts of the output are not those that the game's root claim is the hash of.
+    /// @param game The game.
+    /// @param rootClaim What it claims.
+    error NotTheClaimedOutput(address game, bytes32 rootClaim);
+
+    /// @notice The hash of a block is recorded. Its number is in its header.
+    /// @param game The game that claimed it.
+    /// @param blockHash The hash.
+    event OutputRecorded(address indexed game, bytes32 indexed blockHash);
+
+    /// @notice The chain whose past this is.
+    /// @return Its id.
+    uint256 public immutable sourceChainId;
+    /// @notice The contract that is asked which games count.
+    /// @return Its address.
+    IAnchorStateRegistry public immutable anchorStateRegistry;
+    /// @notice Whether a block's hash is recorded.
+    /// @return Whether it is.
+    mapping(bytes32 blockHash => bool) public recorded;
+
+    /// @param sourceChainId_ The chain whose past this is.
+    /// @param anchorStateRegistry_ The contract that is asked which games count.
+    constructor(uint256 sourceChainId_, IAnchorStateRegistry anchorStateRegistry_) {
+        sourceChainId = sourceChainId_;
+        anchorStateRegistry = anchorStateRegistry_;
+    }
+
+    /// @notice Records the hash of the block that a valid game claims, for ever. Anyone may call it.
+    /// @param game The game, whose root claim is the hash of version 0 and the three words below.
+    /// @param stateRoot The state root of the block.
+    /// @param messagePasserStorageRoot The storage root of the L2ToL1MessagePasser after the block.
+    /// @param blockHash The hash of the block.
+    function recordOutput(
+        IDisputeGame game,
+        bytes32 stateRoot,
+        bytes32 messagePasserStorageRoot,
+        bytes32 blockHash
+    ) external {
+        if (!anchorStateRegistry.isGameClaimValid(game)) revert GameNotValid(address(game));
+        uint256 chainId = game.l2ChainId();
+        if (chainId != sourceChainId) revert GameOfAnotherChain(address(game), chainId);
+        bytes32 claim = game.rootClaim();
+        bytes32 output = keccak256(
+            abi.encode(bytes32(0), stateRoot, messagePasserStorageRoot, blockHash)
+        );
+        if (output != claim) revert NotTheClaimedOutput(address(game), claim);
+        if (recorded[blockHash]) return;
+        recorded[blockHash] = true;
+        emit OutputRecorded(address(game), blockHash);
+    }
+
+    /// @dev A game names no block number, so hashes are known without one.
+    function _knownHash(uint256) internal pure override returns (bytes32) {
+        return 0;
+    }
+
+    /// @dev The number is read from the header that has this hash.
+    function _isKnown(uint256, bytes32 hash) internal view override returns (bool) {
+        return recorded[hash];
+    }
+
+    /// @dev The source chain's beacon roots are not known here.
+    function _beaconRoot(uint256) internal pure override returns (bytes32) {
+        return 0;
+    }
+}

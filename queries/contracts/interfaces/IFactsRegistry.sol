@@ -1,0 +1,242 @@
+// SPDX-License-Identifier: MIT
+pragma solidity >=0.8.4;
+
+/// @notice The fields of an account, by their place in the state trie's value.
+library AccountField {
+    uint8 internal constant NONCE = 0;
+    uint8 internal constant BALANCE = 1;
+    uint8 internal constant STORAGE_ROOT = 2;
+    uint8 internal constant CODE_HASH = 3;
+}
+
+/// @notice The fields of a block's header, by their place in it.
+library HeaderField {
+    uint8 internal constant PARENT_HASH = 0;
+    uint8 internal constant UNCLES_HASH = 1;
+    uint8 internal constant COINBASE = 2;
+    uint8 internal constant STATE_ROOT = 3;
+    uint8 internal constant TRANSACTIONS_ROOT = 4;
+    uint8 internal constant RECEIPTS_ROOT = 5;
+    uint8 internal constant LOGS_BLOOM = 6; // by its hash
+    uint8 internal constant DIFFICULTY = 7;
+    uint8 internal constant NUMBER = 8;
+    uint8 internal constant GAS_LIMIT = 9;
+    uint8 internal constant GAS_USED = 10;
+    uint8 internal constant TIMESTAMP = 11;
+    uint8 internal constant EXTRA_DATA = 12; // without its length; by its hash if longer than a word
+    uint8 internal constant MIX_HASH = 13; // since the merge the beacon chain's randomness
+    uint8 internal constant NONCE = 14;
+    uint8 internal constant BASE_FEE = 15;
+    uint8 internal constant WITHDRAWALS_ROOT = 16;
+    uint8 internal constant BLOB_GAS_USED = 17;
+    uint8 internal constant EXCESS_BLOB_GAS = 18;
+    uint8 internal constant PARENT_BEACON_BLOCK_ROOT = 19;
+    uint8 internal constant REQUESTS_HASH = 20;
+}
+
+/// @notice An account at the end of a block. All of it is proven, whichever fields were requested.
+struct AccountFact {
+    address account;
+    uint256 blockNumber;
+    uint64 nonce;
+    uint256 balance;
+    bytes32 storageRoot;
+    bytes32 codeHash;
+}
+
+/// @notice A storage slot at the end of a block.
+struct SlotFact {
+    address account;
+    uint256 blockNumber;
+    bytes32 slot;
+    bytes32 value;
+}
+
+/// @notice A field of a block's header, by its place in it.
+struct HeaderFact {
+    uint256 blockNumber;
+    uint8 field;
+    bytes32 value;
+}
+
+/// @notice The last block whose timestamp is at most `timestamp`.
+struct TimestampFact {
+    uint256 timestamp;
+    uint256 blockNumber;
+}
+
+/// @notice All facts of a proof, in its order.
+struct Facts {
+    AccountFact[] accounts;
+    SlotFact[] slots;
+    HeaderFact[] headerFields;
+    TimestampFact[] timestamps;
+}
+
+/// @title What was true on the source chain, proven to this chain
+/// @notice Every registry has these functions, whatever its kind. Facts are about the state at the
+/// end of a block of the source chain, and never change once they are proven.
+interface IFactsRegistry {
+    /// @notice Nothing is proven of this account, block and field.
+    /// @param account The account.
+    /// @param blockNumber The source block.
+    /// @param field The field, as in AccountField.
+    error AccountFieldNotProven(address account, uint256 blockNumber, uint8 field);
+    /// @notice Nothing is proven of this storage slot at this block.
+    /// @param account The account.
+    /// @param blockNumber The source block.
+    /// @param slot The slot.
+    error StorageSlotNotProven(address account, uint256 blockNumber, bytes32 slot);
+    /// @notice Nothing is proven of this field of the block's header.
+    /// @param blockNumber The source block.
+    /// @param field The field, as in HeaderField.
+    error HeaderFieldNotProven(uint256 blockNumber, uint8 field);
+    /// @notice It is not proven which block was the last one at this time.
+    /// @param timestamp The time, in seconds.
+    error TimestampNotProven(uint256 timestamp);
+
+    /// @notice The header's hash is not known for its number, and it is not accumulated.
+    /// @param blockNumber The number in the header.
+    /// @param blockHash The hash of the header.
+    error BlockNotKnown(uint256 blockNumber, bytes32 blockHash);
+    /// @notice The words provided, with the rebuilt state root, are not those accumulated.
+    /// @param blockNumber The number provided.
+    /// @param blockHash The hash provided.
+    /// @param stateRoot The state root rebuilt from the witness.
+    error BlockNotAccumulated(uint256 blockNumber, bytes32 blockHash, bytes32 stateRoot);
+    /// @notice The header's time is not before `HORIZON`.
+    /// @param blockNumber The number in the header.
+    /// @param timestamp The time in the header.
+    error BeyondHorizon(uint256 blockNumber, uint256 timestamp);
+    /// @notice Another header of this number is accumulated; the first one stays.
+    /// @param blockNumber The number.
+    /// @param blockHash The hash of the header provided now.
+    error AnotherBlockAccumulated(uint256 blockNumber, bytes32 blockHash);
+    /// @notice Another value of this fact is stored, and stays. Only a source of block hashes that
+    /// contradicts itself leads here.
+    /// @param key The fact's key.
+    error FactContradicted(bytes32 key);
+    /// @notice Another nonce or balance of this account at this block is stored, and stays.
+    /// @param account The account.
+    /// @param blockNumber The source block.
+    error AccountContradicted(address account, uint256 blockNumber);
+
+    /// @notice A block's header is accumulated: the block can be proven against for ever.
+    /// @param blockNumber The source block.
+    /// @param blockHash Its hash.
+    event HeaderAccumulated(uint256 indexed blockNumber, bytes32 blockHash);
+    /// @notice Something new is proven of an account: fields, or slots of its storage.
+    /// @param account The account.
+    /// @param blockNumber The source block.
+    event AccountProven(address indexed account, uint256 indexed blockNumber);
+    /// @notice A field of a header is proven.
+    /// @param blockNumber The source block.
+    /// @param field The field, as in HeaderField.
+    event HeaderFieldProven(uint256 indexed blockNumber, uint8 indexed field);
+    /// @notice It is proven that `blockNumber` was the last block at `timestamp`.
+    /// @param timestamp The time, in seconds.
+    /// @param blockNumber The source block.
+    event TimestampProven(uint256 indexed timestamp, uint256 indexed blockNumber);
+
+    // Reading. Each function reverts while the fact is not proven, so that a missing proof never
+    // reads as zero; its `try…` says so instead.
+
+    /// @notice A field of an account at the end of a block. Of an account that does not exist the
+    /// code hash is keccak256(""), where EXTCODEHASH answers 0.
+    /// @param account The account.
+    /// @param blockNumber The source block.
+    /// @param field The field, as in AccountField.
+    /// @return value A number, or a hash.
+    function accountField(address account, uint256 blockNumber, uint8 field)
+        external
+        view
+        returns (bytes32 value);
+
+    /// @notice As `accountField`, without reverting.
+    /// @param account The account.
+    /// @param blockNumber The source block.
+    /// @param field The field, as in AccountField.
+    /// @return proven Whether the fact is proven.
+    /// @return value A number, or a hash; zero where it is not proven.
+    function tryAccountField(address account, uint256 blockNumber, uint8 field)
+        external
+        view
+        returns (bool proven, bytes32 value);
+
+    /// @notice The value of a storage slot at the end of a block.
+    /// @param account The account.
+    /// @param blockNumber The source block.
+    /// @param slot The slot.
+    /// @return value All 32 bytes, of which several variables may share some.
+    function accountStorageSlotValues(address account, uint256 blockNumber, bytes32 slot)
+        external
+        view
+        returns (bytes32 value);
+
+    /// @notice As `accountStorageSlotValues`, without reverting.
+    /// @param account The account.
+    /// @param blockNumber The source block.
+    /// @param slot The slot.
+    /// @return proven Whether the fact is proven.
+    /// @return value All 32 bytes; zero where it is not proven.
+    function tryAccountStorageSlotValues(address account, uint256 blockNumber, bytes32 slot)
+        external
+        view
+        returns (bool proven, bytes32 value);
+
+    /// @notice A field of a block's header: up to 32 bytes as a number, longer ones as their
+    /// keccak256. So extra data loses its length: `0x00` and no bytes both read as zero.
+    /// @param blockNumber The source block.
+    /// @param field The field, as in HeaderField.
+    /// @return value The field as a word.
+    function headerField(uint256 blockNumber, uint8 field) external view returns (bytes32 value);
+
+    /// @notice As `headerField`, without reverting.
+    /// @param blockNumber The source block.
+    /// @param field The field, as in HeaderField.
+    /// @return proven Whether the fact is proven.
+    /// @return value The field as a word; zero where it is not proven.
+    function tryHeaderField(uint256 blockNumber, uint8 field)
+        external
+        view
+        returns (bool proven, bytes32 value);
+
+    /// @notice The last block whose timestamp is at most `timestamp`.
+    /// @param timestamp The time, in seconds.
+    /// @return blockNumber The source block.
+    function blockNumberAt(uint256 timestamp) external view returns (uint256 blockNumber);
+
+    /// @notice As `blockNumberAt`, without reverting.
+    /// @param timestamp The time, in seconds.
+    /// @return proven Whether the fact is proven.
+    /// @return blockNumber The source block; zero where it is not proven.
+    function tryBlockNumberAt(uint256 timestamp)
+        external
+        view
+        returns (bool proven, uint256 blockNumber);
+
+    /// @notice What is stored of an accumulated block.
+    /// @param blockNumber The source block.
+    /// @return leaf keccak256(number, timestamp, hash, state root); zero where it is not accumulated.
+    function accumulated(uint256 blockNumber) external view returns (bytes32 leaf);
+
+    /// @notice Headers from this time on are refused. What was stored before stays readable.
+    /// @return timestamp The time, in seconds.
+    function HORIZON() external view returns (uint256 timestamp);
+
+    // Proving
+
+    /// @notice Proves what the sections behind the selector state, and stores it: all or nothing.
+    /// The sections are packed, not ABI-encoded, because their bytes are the price of a proof.
+    function prove() external;
+
+    /// @notice Verifies a proof, the sections that `prove` takes, without storing anything. Reverts
+    /// unless all of it holds at this block.
+    /// @param proof The sections, without a selector.
+    /// @return facts All that the proof states.
+    function verify(bytes calldata proof) external view returns (Facts memory facts);
+
+    /// @notice Makes several calls of this registry in one transaction, all of them or none.
+    /// @param calls Their calldata.
+    function multicall(bytes[] calldata calls) external;
+}

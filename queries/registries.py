@@ -1,0 +1,99 @@
+"""Registry contracts: their kinds, what their constructors are given, and so their addresses.
+
+By CREATE2 an address follows from the code and the constructor's arguments. Only such an address
+proves what the constructor wrote: any other one could have stored facts and then returned the
+genuine runtime code.
+"""
+
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from enum import StrEnum
+
+from eth_abi.abi import encode
+from eth_utils.address import to_checksum_address
+
+from queries.chain.solidity import Artifact, load_artifact
+from queries.proving.keccak import keccak256
+
+# It deploys what follows the first 32 bytes of its calldata, with these as salt. Its own address
+# is the same on every chain, because one signed transaction without a chain id deploys it.
+FACTORY = "0x4e59b44847b379578588920cA78FbF26c0B4956C"
+SALT = b"Tacitus registry".ljust(32, b"\0")
+
+HORIZON = 1_830_297_600  # 2028-01-01: registries take no later headers
+DEFAULT_RANGE = 256
+
+
+class RegistryKind(StrEnum):
+    """How a registry learns the source chain's block hashes."""
+
+    NATIVE = "native"
+    OPTIMISM = "optimism"
+    OUTPUT = "output"
+    ATTESTED = "attested"
+
+
+@dataclass(frozen=True, slots=True)
+class Registry:
+    """A registry contract on the destination chain."""
+
+    kind: RegistryKind
+    source: int
+    destination: int
+    address: str = ""  # checksummed
+    longest_range: int = DEFAULT_RANGE  # headers that may chain back to a block
+    # Of an attested one: who signs for the source's hashes, how many of them must agree, and until
+    # when, in seconds.
+    signers: tuple[str, ...] = ()
+    threshold: int = 0
+    valid_until: int = HORIZON
+    # Of an output one: the contract that knows which dispute games are valid.
+    anchor_state_registry: str = ""
+
+
+def artifact_of(kind: RegistryKind) -> Artifact:
+    return load_artifact(f"{kind.capitalize()}Registry")
+
+
+def address_of(registry: Registry) -> str:
+    """Where this version's registry is, on every chain on which anyone has deployed it."""
+    return create2_address(_init_code(registry))
+
+
+def create2_address(init_code: bytes) -> str:
+    """The address at which the factory deploys this code."""
+    made_of = b"\xff" + bytes.fromhex(FACTORY[2:]) + SALT + keccak256(init_code)
+    return to_checksum_address(keccak256(made_of)[12:])
+
+
+def proves_its_code(registry: Registry) -> bool:
+    """Whether the address is the one that follows from the kind and the arguments."""
+    return registry.address == address_of(registry)
+
+
+def deployment(registry: Registry) -> bytes:
+    """The calldata that makes FACTORY deploy it."""
+    return SALT + _init_code(registry)
+
+
+def _init_code(registry: Registry) -> bytes:
+    return artifact_of(registry.kind).bytecode + arguments(registry)
+
+
+def arguments(registry: Registry) -> bytes:
+    """What its constructor is given, encoded."""
+    match registry.kind:
+        case RegistryKind.ATTESTED:
+            signers = sorted(registry.signers, key=lambda signer: int(signer, 16))
+            types = ["uint256", "address[]", "uint256", "uint256"]
+            words = [registry.source, signers, registry.threshold, registry.valid_until]
+            return encode(types, words)
+        case RegistryKind.OUTPUT:
+            return encode(["uint256", "address"], [registry.source, registry.anchor_state_registry])
+        case _:
+            return b""
+
+
+def time_text(seconds: int) -> str:
+    """A time as the routes file has it."""
+    return f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%dT%H:%M:%SZ}"

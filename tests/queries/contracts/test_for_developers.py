@@ -1,0 +1,56 @@
+"""What Solidity developers build on: the interface, the reader, the mock and the npm package."""
+
+import json
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+pytestmark = pytest.mark.no_database
+
+FORGE = Path(__file__).parents[2] / "forge"
+NEEDED = Path(__file__).parents[2] / "js" / "node_modules" / ".bin"
+CONTRACTS = Path(__file__).parents[3] / "queries" / "contracts"
+
+
+def run(*command: str | Path, folder: Path) -> str:
+    variables = {**os.environ, "FOUNDRY_DISABLE_NIGHTLY_WARNING": "1"}
+    ended = subprocess.run(
+        command, cwd=folder, env=variables, capture_output=True, text=True, timeout=300, check=False
+    )
+    assert ended.returncode == 0, ended.stdout + ended.stderr
+    return ended.stdout
+
+
+def test_forge_tests_pass_and_cost_the_recorded_gas() -> None:
+    """After a change: `forge snapshot --no-match-test Fuzz` in tests/forge records it anew."""
+    if not (NEEDED / "forge").exists():
+        pytest.fail("forge is not installed: run make tests/js/node_modules/.tacitus-ready")
+    said = run(NEEDED / "forge", "test", folder=FORGE)
+    assert "15 tests passed, 0 failed, 0 skipped" in said
+    run(NEEDED / "forge", "snapshot", "--check", "--no-match-test", "Fuzz", folder=FORGE)
+
+
+def test_the_npm_package_has_what_it_exports(tmp_path: Path) -> None:
+    npm = shutil.which("npm")
+    assert npm
+    (packed,) = json.loads(
+        run(npm, "pack", "--json", "--pack-destination", tmp_path, folder=CONTRACTS)
+    )
+    (tmp_path / "package.json").write_text("{}")
+    install = ("install", "--offline", "--no-audit", "--no-fund", f"./{packed['filename']}")
+    run(npm, *install, folder=tmp_path)
+    for name in (
+        "interfaces/IFactsRegistry.sol",
+        "interfaces/FactsReader.sol",
+        "interfaces/MockFactsRegistry.sol",
+        "examples/SnapshotVote.sol",
+        "build/AttestedRegistry.json",
+        "build/addresses.json",
+        "build/standard-input.json",
+    ):
+        asked = f"process.stdout.write(require.resolve('tacitus-contracts/{name}'))"
+        found = Path(run("node", "-e", asked, folder=tmp_path))
+        assert found.read_bytes() == (CONTRACTS / name).read_bytes()
