@@ -48,7 +48,9 @@ class Chain:
         hardfork: str = "osaka",
     ) -> None:
         self.id = id
-        options += (*(PROOFS if proofs else NO_PROOFS), "--timestamp", str(int(time.time()) - DAY))
+        # Two chains that start in the same second would have the same blocks.
+        genesis = int(time.time()) - DAY - id
+        options += (*(PROOFS if proofs else NO_PROOFS), "--timestamp", str(genesis))
         if block_time:
             options += ("--block-time", str(block_time))
         port = str(free_port())
