@@ -262,8 +262,8 @@ class Route:
 
 # Where this version's registries are, on every chain: their address follows from their code.
 REGISTRIES = {
-    "native": "0x8ee5D7e1bb826A83F2367c496201e3DBA5f99336",
-    "optimism": "0x8C93aC9D6Dc38141DFC80B9c6857a7788570271D",
+    "native": "0xD985f8F1d55237f7389e7b5012d6452c083acE77",
+    "optimism": "0x4b9cf04a1206216bfdcFd8EAd491191E9DC8B1B1",
 }
 FACTORY, SALT = "0x4e59b44847b379578588920cA78FbF26c0B4956C", b"Tacitus registry".ljust(32, b"\0")
 

@@ -5,10 +5,10 @@ import {FactsRegistry} from "./FactsRegistry.sol";
 
 /// @title A chain's past, proven to another chain on the word of m of n signers
 /// @notice Block hashes are attested by EIP-712 signatures. The signers are fixed at deployment;
-/// who reads facts here trusts that fewer than `threshold` of them lie.
+/// readers trust that fewer than `threshold` of them lie.
 contract AttestedRegistry is FactsRegistry {
     /// @notice Signers must be provided in ascending order, none twice and none zero.
-    /// @param index The place of the first one that is not.
+    /// @param index The index of the first one that is not.
     error SignersNotAscending(uint256 index);
     /// @notice The threshold must be from 1 to the number of signers.
     /// @param threshold The threshold provided.
@@ -19,10 +19,10 @@ contract AttestedRegistry is FactsRegistry {
     /// @param threshold How many are needed.
     error TooFewSignatures(uint256 provided, uint256 threshold);
     /// @notice A signature must have 65 bytes, a low s and a v of 27 or 28.
-    /// @param index The place of the first one that has not.
+    /// @param index The index of the first malformed one.
     error SignatureMalformed(uint256 index);
     /// @notice Signatures must be by the registry's signers, in ascending order of their addresses.
-    /// @param index The place of the first one that is not.
+    /// @param index The index of the first one that is not.
     /// @param signer Whose signature it is.
     error SignerNotExpected(uint256 index, address signer);
     /// @notice Another hash of this number was attested; the first one stays.
@@ -59,8 +59,8 @@ contract AttestedRegistry is FactsRegistry {
     /// @notice How many signers must agree.
     /// @return That many.
     uint256 public immutable threshold;
-    /// @notice Until this time, in seconds, hashes may be attested. So keys that leak years later
-    /// attest nothing; what was proven before stays.
+    /// @notice Attestations are accepted before this time, in seconds. Keys that leak later cannot
+    /// attest; stored facts stay.
     /// @return That time.
     uint256 public immutable validUntil;
     /// @notice Whether an address is one of the signers.
@@ -103,7 +103,7 @@ contract AttestedRegistry is FactsRegistry {
         return _signers;
     }
 
-    /// @notice Takes a block's hash on the word of at least `threshold` signers. Anyone may send it.
+    /// @notice Stores a block hash that at least `threshold` signers signed. Anyone may send it.
     /// @param blockNumber The source block.
     /// @param blockHash Its hash.
     /// @param signatures Of `attestationDigest`, in ascending order of their signers' addresses.
@@ -149,7 +149,7 @@ contract AttestedRegistry is FactsRegistry {
     }
 
     /// @notice The domain of the signatures (EIP-5267).
-    /// @return fields Which of the following are part of it: the first four.
+    /// @return fields 0x0f: name, version, chainId, verifyingContract.
     /// @return name The domain's name.
     /// @return version Its version.
     /// @return chainId This chain.

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 pragma solidity 0.8.37;
 
-// What the calldata holds, by position. Beyond its end there are zeros; `prove` refuses calldata
-// that was read past its end.
+// What the calldata holds, by position. Reads past the end of a proof return zeros, or the calldata
+// behind it; `prove` and `verify` then revert with ProofEndMismatch.
 
 /// @notice A number has more bytes than it may have.
 /// @param position Where in the calldata it stands.

@@ -7,20 +7,20 @@ import {IFactsRegistry} from "./interfaces/IFactsRegistry.sol";
 import {freeMemory, setFreeMemory} from "./Memory.sol";
 import {asList, putByte, putBytes, putHash} from "./Rlp.sol";
 
-/// @title Rebuilds a block header from what of it cannot be known
+/// @title Rebuilds a block header from the parts that cannot be derived
 /// @notice A header is sent without its RLP framing and without what follows from elsewhere: the
 /// state root, where a witness rebuilds it; the parent's hash, where the parent was provided
 /// just before or its hash is known; the hash of no uncles; the beacon root, where EIP-4788 keeps
-/// it. What is left out is filled in before the header is hashed, so a wrong filling is a wrong hash.
+/// it. What is left out is filled in before the header is hashed, so a wrong value gives a wrong hash.
 ///
 ///   uint8 flags
-///   [32 parent hash]        unless PARENT_KNOWN, or another header came before
+///   [32 parent hash]        unless PARENT_KNOWN, or the header is not the section's first
 ///   [32 uncles hash]        unless NO_UNCLES
 ///   20 coinbase
 ///   [32 state root]         unless WITNESS
 ///   32 transactions root, 32 receipts root, 256 logs bloom
 ///   uint16 length, tail     the fields from the difficulty on, as they stand in the header
-///   [uint8 place]           with BEACON_KNOWN: where in the tail the beacon root belongs
+///   [uint8 offset]          with BEACON_KNOWN: where in the tail the beacon root belongs
 abstract contract CompactHeader is IFactsRegistry {
     /// @notice The tail of a header is no sequence of RLP strings, or too short.
     /// @param position Where in memory it goes wrong.
@@ -105,7 +105,7 @@ abstract contract CompactHeader is IFactsRegistry {
         }
     }
 
-    /// @dev The header is whole with its state root: its hash follows.
+    /// @dev Writes the state root into the header and hashes it.
     function _seal(Header header) internal pure {
         uint256 timestamp = header.get(TIMESTAMP);
         if (timestamp >= HORIZON) revert BeyondHorizon(header.get(NUMBER), timestamp);
@@ -150,11 +150,11 @@ abstract contract CompactHeader is IFactsRegistry {
         header.set(TIMESTAMP, value);
     }
 
-    function _insertBeaconRoot(Header header, uint256 place) private view {
+    function _insertBeaconRoot(Header header, uint256 offset) private view {
         uint256 payload = header.get(PAYLOAD);
         uint256 end = header.get(END);
-        uint256 from = payload + TAIL + place;
-        if (from > end) revert HeaderMalformed(from - payload);
+        uint256 from = payload + TAIL + offset;
+        if (from > end) revert HeaderMalformed(from);
         uint256 moved = end - from;
         assembly ("memory-safe") {
             mcopy(add(from, 33), from, moved)
@@ -197,7 +197,7 @@ abstract contract CompactHeader is IFactsRegistry {
             uint256 length = next - start;
             if (length > 8) revert HeaderMalformed(cursor);
             assembly ("memory-safe") {
-                // Of no bytes all are shifted out.
+                // For zero bytes the shift is 256, which gives 0.
                 value := shr(sub(256, mul(8, length)), mload(start))
             }
         }

@@ -27,8 +27,8 @@ abstract contract FactStore is IFactsRegistry {
     uint256 private constant TIMESTAMP_FACT = 4;
 
     mapping(uint256 blockNumber => mapping(address account => uint256)) private _records;
-    /// @dev A fact's value plus one, so that zero means unproven. The greatest value has no such
-    /// word; it takes that of the value before it, and is marked beside.
+    /// @dev Stores value + 1; zero means unproven. 2^256-1 would wrap: it is stored like 2^256-2 and
+    /// flagged in `_isGreatest`.
     mapping(bytes32 key => uint256) private _facts;
     mapping(bytes32 key => bool) private _isGreatest;
 
@@ -121,9 +121,9 @@ abstract contract FactStore is IFactsRegistry {
         return (proven, uint256(value));
     }
 
-    // Keeping, for the deriving contract
+    // Storing, for the deriving contract
 
-    /// @dev Keeps the fields of `mask`; says whether anything of it is new. `answer`: memory, with
+    /// @dev Stores the fields of `mask`; returns whether anything was new. `answer`: memory, with
     /// nonce, balance, storage root and code hash.
     function _storeAccount(
         address account,
@@ -152,7 +152,7 @@ abstract contract FactStore is IFactsRegistry {
                 bytes32 key = _accountKey(account, blockNumber, AccountField.BALANCE);
                 written = _remember(key, bytes32(balance));
             }
-            // It follows from the account's state alone, whatever fields were asked for.
+            // The record depends only on the account's state, not on the requested fields.
             uint256 present = _records[blockNumber][account];
             if (present == 0) {
                 _records[blockNumber][account] = record;
@@ -171,7 +171,7 @@ abstract contract FactStore is IFactsRegistry {
         }
     }
 
-    /// @dev Keeps a fact; says whether it is new. The first value stays.
+    /// @dev Stores a fact; returns whether it was new. The first value stays.
     function _remember(bytes32 key, bytes32 value) internal returns (bool written) {
         unchecked {
             bool greatest = value == GREATEST;

@@ -18,9 +18,9 @@ import {wordIn} from "./Memory.sol";
 import {ProvenFacts} from "./ProvenFacts.sol";
 
 /// @title What was true on the source chain, proven to this chain
-/// @notice Anyone may write, no sender is trusted, nothing written can be changed: a fact is stored
-/// only where it follows from a block hash that the registry knows, and it follows only one way.
-/// Repeating a proof succeeds and writes nothing. There is no owner, no pause and no upgrade.
+/// @notice Anyone may write. A fact is stored only if a known block hash proves it; a hash proves only
+/// one value, and what is stored never changes. Repeating a proof succeeds and writes nothing. There
+/// is no owner, no pause and no upgrade.
 abstract contract FactsRegistry is FactStore, ProvenFacts {
     /// @inheritdoc IFactsRegistry
     /// @dev The calldata is packed, because its bytes are the price of a proof:
@@ -28,14 +28,14 @@ abstract contract FactsRegistry is FactStore, ProvenFacts {
     ///   selector, then sections until the end
     ///   section ACCUMULATED_BLOCK: uint8 1, uint64 number, uint64 timestamp, 32 hash, witness
     ///   section HEADERS: uint8 2, uint16 count, count times a header, each the parent of the next,
-    ///     the last one known, accumulated, or the target of the hop before. Behind each header, as
-    ///     its flags say:
+    ///     the last one known, accumulated, or the target of the preceding hop. After each header,
+    ///     as its flags say:
     ///     WITNESS     a witness under its state root
     ///     FIELDS      uint32 mask of the header's fields to store
-    ///     TIMESTAMPS  uint8 count, count times uint64: the parent was the last block then
-    ///     ACCUMULATE  nothing: its four words are kept
-    ///     HOP         nothing: its witness is that of a hop
-    ///   section ACCUMULATED_HOP: uint8 3, the rest as ACCUMULATED_BLOCK; its witness is of a hop
+    ///     TIMESTAMPS  uint8 count, count times uint64: times at which the parent was the last block
+    ///     ACCUMULATE  no bytes; stores the header's leaf
+    ///     HOP         no bytes; the witness is a hop's
+    ///   section ACCUMULATED_HOP: uint8 3, the rest as ACCUMULATED_BLOCK; its witness is a hop's
     ///   witness: uint16 count of accounts, each 20 address, uint8 mask of fields to store,
     ///     uint16 count of slots, 32 each; then the nodes of the trie (see TrieWitness). Accounts
     ///     and slots ascend by their hashes. At an account's leaf: uint8 length of the balance,
@@ -52,7 +52,7 @@ abstract contract FactsRegistry is FactStore, ProvenFacts {
             (last, cursor) = _readSection(cursor, hop, last);
             _store(last);
         }
-        if (cursor != msg.data.length) revert CalldataLength(cursor, msg.data.length);
+        if (cursor != msg.data.length) revert ProofEndMismatch(cursor, msg.data.length);
     }
 
     /// @inheritdoc IFactsRegistry
@@ -67,7 +67,7 @@ abstract contract FactsRegistry is FactStore, ProvenFacts {
         while (cursor < end) {
             (last, cursor) = _readSection(cursor, hop, last);
         }
-        if (cursor != end) revert CalldataLength(cursor, end);
+        if (cursor != end) revert ProofEndMismatch(cursor, end);
         return _factsOf(last);
     }
 

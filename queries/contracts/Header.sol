@@ -3,14 +3,14 @@ pragma solidity 0.8.37;
 
 import {reserve} from "./Memory.sol";
 
-/// @dev A block that a proof provides: its header in memory, and what the proof states of it. It is
-/// the place of twelve words, each written before it is read. A struct would be zeroed first, each
-/// time one is returned.
+/// @dev A block that a proof provides: its header in memory, and what the proof states of it. A
+/// pointer to twelve words, each written before it is read; not a struct, because Solidity zeroes one
+/// each time a function returns it.
 type Header is uint256;
 
 using {get, set, leaf} for Header global;
 
-// Its words, by their place
+// The offsets of its words
 uint256 constant PAYLOAD = 0; // memory, behind three bytes for the list's head
 uint256 constant END = 32;
 // The four words of an accumulated block stand side by side, as its leaf has them.

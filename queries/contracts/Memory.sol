@@ -3,7 +3,8 @@ pragma solidity 0.8.37;
 
 // Memory by hand: a node's space is used again once its parent has taken its hash.
 
-/// @dev `length` bytes for good, a multiple of 32, with whatever they hold.
+/// @dev Allocates `length` bytes, a multiple of 32, without zeroing them. `setFreeMemory` may release
+/// them again.
 function reserve(uint256 length) pure returns (uint256 start) {
     start = freeMemory();
     unchecked {
@@ -36,15 +37,15 @@ function setFreeMemory(uint256 free) pure {
     }
 }
 
-/// @dev The word at `place`.
-function wordIn(uint256 place) pure returns (uint256 word) {
+/// @dev The word at `position`.
+function wordIn(uint256 position) pure returns (uint256 word) {
     assembly ("memory-safe") {
-        word := mload(place)
+        word := mload(position)
     }
 }
 
-function putWord(uint256 place, uint256 word) pure {
+function putWord(uint256 position, uint256 word) pure {
     assembly ("memory-safe") {
-        mstore(place, word)
+        mstore(position, word)
     }
 }

@@ -15,7 +15,7 @@ interface IL1Block {
 
 /// @title An L1's past, proven to an OP-stack chain
 /// @notice Block hashes come from the chain's own predeploy, which holds the newest L1 block only;
-/// anyone may have one recorded. Trusted is what the OP-stack chain itself rests on.
+/// anyone may have one recorded. You trust the OP-stack chain itself.
 contract OptimismRegistry is FactsRegistry {
     IL1Block private constant L1_BLOCK = IL1Block(0x4200000000000000000000000000000000000015);
 
@@ -41,7 +41,7 @@ contract OptimismRegistry is FactsRegistry {
         return number == L1_BLOCK.number() ? L1_BLOCK.hash() : recorded[number];
     }
 
-    /// @dev The beacon roots that this chain keeps are not by its L1's timestamps.
+    /// @dev The beacon roots that this chain keeps are keyed by its own timestamps, not its L1's.
     function _beaconRoot(uint256) internal pure override returns (bytes32) {
         return 0;
     }

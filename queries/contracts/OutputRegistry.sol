@@ -15,16 +15,16 @@ interface IDisputeGame {
 
 /// @notice The contract of an OP-stack chain on its L1 that knows which games count.
 interface IAnchorStateRegistry {
-    /// @notice Whether a game's claim counts: the game is registered, respected, neither retired nor
-    /// blacklisted, won by its proposer, and long enough ago.
+    /// @notice Whether a game's claim counts: the game is registered and respected, neither retired
+    /// nor blacklisted, resolved for its proposer, and past the finality delay.
     /// @param game The game.
     /// @return Whether it counts.
     function isGameClaimValid(IDisputeGame game) external view returns (bool);
 }
 
 /// @title An OP-stack chain's past, proven to the L1 it settles on
-/// @notice Block hashes come from dispute games that the rollup's own contracts call valid. Trusted
-/// is what a withdrawal from that chain rests on: its games, its guardian, and who may upgrade them.
+/// @notice Block hashes come from dispute games that the rollup's own contracts call valid. You trust
+/// what withdrawals rely on: its games, its guardian, and those who may upgrade its contracts.
 contract OutputRegistry is FactsRegistry {
     /// @notice The AnchorStateRegistry does not call this game's claim valid, or not yet.
     /// @param game The game.
@@ -33,7 +33,7 @@ contract OutputRegistry is FactsRegistry {
     /// @param game The game.
     /// @param chainId The chain that it names.
     error GameOfAnotherChain(address game, uint256 chainId);
-    /// @notice The parts of the output are not those that the game's root claim is the hash of.
+    /// @notice The output provided does not hash to the game's root claim.
     /// @param game The game.
     /// @param rootClaim What it claims.
     error NotTheClaimedOutput(address game, bytes32 rootClaim);
@@ -60,7 +60,8 @@ contract OutputRegistry is FactsRegistry {
         anchorStateRegistry = anchorStateRegistry_;
     }
 
-    /// @notice Records the hash of the block that a valid game claims, for ever. Anyone may call it.
+    /// @notice Records the hash of the block that a valid game claims. It stays recorded even if the
+    /// game is blacklisted later. Anyone may call it.
     /// @param game The game, whose root claim is the hash of version 0 and the three words below.
     /// @param stateRoot The state root of the block.
     /// @param messagePasserStorageRoot The storage root of the L2ToL1MessagePasser after the block.

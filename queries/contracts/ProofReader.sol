@@ -36,7 +36,7 @@ abstract contract ProofReader is CompactHeader, TrieWitness {
     /// @param from The parent's time, the first that may be claimed.
     /// @param to The header's time, the first that may not.
     error TimestampOutside(uint256 timestamp, uint256 from, uint256 to);
-    /// @notice A time needs two neighbouring headers; this is the first one.
+    /// @notice A time needs the parent's header in the same section; this is the section's first.
     /// @param blockNumber The header's number.
     error NoParentProvided(uint256 blockNumber);
     /// @notice A hop's witness must be of one slot of the history contract and nothing else.
@@ -46,14 +46,14 @@ abstract contract ProofReader is CompactHeader, TrieWitness {
     /// @param blockNumber The block from which the hop starts.
     /// @param slot The slot.
     error HopToNothing(uint256 blockNumber, uint256 slot);
-    /// @notice A byte begins no section.
+    /// @notice No kind of section has this number.
     /// @param kind The byte.
     /// @param position Where in the calldata it stands.
     error UnknownSection(uint256 kind, uint256 position);
     /// @notice The last section must end where the proof ends.
-    /// @param read Where in the calldata the section ends.
-    /// @param length Where the proof ends.
-    error CalldataLength(uint256 read, uint256 length);
+    /// @param end Where in the calldata the last section ends.
+    /// @param expected Where in the calldata the proof ends.
+    error ProofEndMismatch(uint256 end, uint256 expected);
 
     // Sections of a proof
     uint256 private constant ACCUMULATED_BLOCK = 1;
@@ -68,7 +68,7 @@ abstract contract ProofReader is CompactHeader, TrieWitness {
     // Of an account in `answers`: nonce, balance, storage root, code hash; then its slots' values.
     uint256 internal constant ACCOUNT_WORDS = 4;
 
-    /// @dev A hash that a section has proven; the next section may end with its header.
+    /// @dev A hash that a section has proven; the next HEADERS section may end with its header.
     struct Hop {
         uint256 number;
         bytes32 hash;
@@ -143,11 +143,9 @@ abstract contract ProofReader is CompactHeader, TrieWitness {
                 Header parent = header;
                 bytes32 parentHash = i == 0 ? bytes32(0) : bytes32(parent.get(HASH));
                 (header, cursor) = _readHeader(cursor + 1, flags, parentHash);
-                if ((flags & WITNESS) != 0) cursor = _readWitness(cursor, header);
+                if ((flags & (WITNESS | HOP)) != 0) cursor = _readWitness(cursor, header);
                 _seal(header);
-                if ((flags & (WITNESS | HOP)) == (WITNESS | HOP)) {
-                    (hopNumber, hopHash) = _hopOf(header);
-                }
+                if ((flags & HOP) != 0) (hopNumber, hopHash) = _hopOf(header);
                 if ((flags & (ACCUMULATE | WITNESS | FIELDS | TIMESTAMPS)) != 0) {
                     header.set(EXTRAS, cursor);
                     header.set(PREVIOUS, Header.unwrap(last));

@@ -17,7 +17,7 @@ contract SignatureCheck {
     /// @dev The last word of a wrapper of EIP-6492.
     bytes32 private constant WRAPPER_END =
         0x6492649264926492649264926492649264926492649264926492649264926492;
-    /// @dev Inner calls are bounded, so that one that burns all its gas leaves enough to tell so.
+    /// @dev Inner calls are bounded, so that one that burns all its gas leaves enough to answer.
     uint256 private constant ASKING_GAS = 3_000_000;
     uint256 private constant MAKING_GAS = 7_000_000;
 
@@ -46,12 +46,12 @@ contract SignatureCheck {
         answer = _ask(wallet, digest, inner);
         if (answer == ACCEPTED) return answer;
         // Also where the wallet is there and says no: it may have to be prepared. Whether this
-        // succeeds says nothing; what counts is the wallet's word after it.
+        // succeeds does not matter; what counts is the wallet's answer afterwards.
         _make(factory, making);
         answer = _ask(wallet, digest, inner);
     }
 
-    /// @dev A wallet's own word. The inner signature is given as it is, even where it is a wrapper.
+    /// @dev The wallet's own answer. The inner signature is given as it is, even where it is a wrapper.
     function _ask(address wallet, bytes32 digest, bytes memory signature)
         private
         view

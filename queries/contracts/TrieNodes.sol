@@ -45,7 +45,7 @@ function putPath(uint256 target, uint256 flag, uint256 path, uint256 nibbles)
     }
 }
 
-/// @dev How a parent refers to a node: by its hash, or if it is shorter than that by itself.
+/// @dev How a parent refers to a node: by its hash, or by the node itself if it is shorter.
 function referenceTo(uint256 start, uint256 length)
     pure
     returns (uint256 child, uint256 size)
@@ -73,8 +73,8 @@ function putChild(uint256 target, uint256 child, uint256 size) pure returns (uin
     }
 }
 
-/// @dev Copies one list of less than 32 bytes: its length is its own first byte's word, so two
-/// nodes cannot pass for one, and none for an empty place.
+/// @dev Copies one list of less than 32 bytes. Its first byte gives its length, so two nodes cannot
+/// pass for one, and no node for an absent child.
 function putEmbedded(uint256 target, uint256 cursor) pure returns (uint256, uint256) {
     uint256 length = uint8At(cursor);
     if (length <= 0xc0 || length > 0xde) revert NotEmbedded(cursor);
@@ -176,7 +176,7 @@ function putHashes(uint256 target, uint256 cursor, uint256 count)
 
 /// @dev As many full branches as follow each other upwards, `child` below the lowest: they are
 /// nearly all of a proof. The branch at `start` stands ready but for its hashes, and the
-/// fifteen are copied without a loop; the last child's comes in the place of the path's own.
+/// fifteen are copied without a loop; child 15's is sent at the position of the path's own.
 /// Returns the depth of the uppermost, which is left at `start`.
 function fillFullBranches(
     uint256 start,

@@ -22,12 +22,11 @@ import {
 /// keys. It carries what the contract cannot know: leaves, and the hashes beside the path. Nodes on
 /// the path are never sent and never decoded; each is encoded here, from its parts, and hashed.
 ///
-/// Why that is sound: a walk returns the encoding of one node that covers the keys from `first` to
-/// before `end`, which agree in their first `depth` nibbles. It reports a value, or absence, for
-/// each of them that holds in every trie in which that node stands at that place. If the encoding at
-/// the top hashes to a root that is trusted, it is the root node, and by collision resistance each
-/// node below is the trie's own. So nothing in a witness is believed: another kind, mask, length or
-/// value gives another encoding and another root.
+/// Why that is sound: each call returns the encoding of one node that covers the keys from `first`
+/// to before `end`, which agree in their first `depth` nibbles, and reports a value or absence for
+/// each. The report holds in every trie that has this node at this position. If the top encoding
+/// hashes to a trusted root, every node below is the trie's own, by collision resistance. So nothing
+/// in a witness is trusted: another kind, mask, length or value gives another root.
 ///
 /// The kinds of node, by their first byte, and what follows:
 ///   FULL     a branch, all sixteen children there, none embedded
@@ -44,28 +43,28 @@ import {
 ///   NONE     nothing: an empty trie
 ///   CHAIN    where one key is alone: uint8 depth of its last node, that node, and upwards from
 ///            there FULL, BRANCH or MIXED with the other children, or PASS with uint8 nibbles. In
-///            FULL the last child comes in the place of the path's own.
+///            FULL, child 15's hash is sent at the position of the path's own child.
 abstract contract TrieWitness {
-    /// @notice A byte is no kind of node.
+    /// @notice No kind of node has this number.
     /// @param kind The byte.
     /// @param position Where in the calldata it stands.
     error UnknownNode(uint256 kind, uint256 position);
     /// @notice The keys of a list must ascend.
-    /// @param index The place of the first one that is not greater than the one before.
+    /// @param index The index of the first one that is not greater than the one before.
     error KeysNotAscending(uint256 index);
     /// @notice A key is claimed to be absent, but lies on the path provided.
-    /// @param index The key's place in its list.
+    /// @param index The key's index in its list.
     error KeyNotAbsent(uint256 index);
     /// @notice A chain is provided where several keys lie.
-    /// @param first The place of the first of them.
-    /// @param end The place behind the last of them.
+    /// @param first The index of the first of them.
+    /// @param end The index after the last of them.
     error NotAlone(uint256 first, uint256 end);
-    /// @notice The last node of a chain must lie below the place where the chain begins.
+    /// @notice The last node of a chain must lie below the node where the chain begins.
     /// @param depth Where the chain begins, in nibbles.
     /// @param last Where its last node is claimed to lie.
     error ChainWithoutNodes(uint256 depth, uint256 last);
-    /// @notice No key with this place lies below the node.
-    /// @param index The place claimed.
+    /// @notice No key with this index lies below the node.
+    /// @param index The index claimed.
     error NoSuchKey(uint256 index);
     /// @notice An extension is claimed to have no path.
     /// @param depth Where it lies, in nibbles.
@@ -74,8 +73,8 @@ abstract contract TrieWitness {
     /// @param depth Where it begins, in nibbles.
     /// @param nibbles How many nibbles it has.
     error PathTooLong(uint256 depth, uint256 nibbles);
-    /// @notice Accounts or slots share more levels of nodes than a walk can go down.
-    /// @param most How many it can.
+    /// @notice The witness nests deeper than `most` levels.
+    /// @param most The greatest depth.
     error TooManyLevels(uint256 most);
 
     uint256 internal constant FULL = 0;
@@ -88,8 +87,8 @@ abstract contract TrieWitness {
     uint256 internal constant NONE = 7;
     uint256 internal constant CHAIN = 8;
 
-    /// @dev Of the recursion, state and storage together: beyond it the stack would run out. No
-    /// hashed keys share so many levels.
+    /// @dev The greatest depth of the recursion, state and storage together; deeper would overflow
+    /// the EVM's stack. No hashed keys share so many levels.
     uint256 private constant DEEPEST = 64;
 
     /// @dev A walk through the state trie, or through one storage trie.
@@ -378,7 +377,7 @@ abstract contract TrieWitness {
         }
     }
 
-    // What the calldata holds. Beyond its end there are zeros; `prove` refuses to have read them.
+    // What the calldata holds
 
     function _chosen(Walk memory walk, uint256 first, uint256 end)
         private

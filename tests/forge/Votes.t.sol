@@ -2,10 +2,7 @@
 pragma solidity ^0.8.20;
 
 import {ProofVote} from "tacitus-contracts/examples/ProofVote.sol";
-import {
-    IFactsRegistry as ISnapshotRegistry,
-    SnapshotVote
-} from "tacitus-contracts/examples/SnapshotVote.sol";
+import {IProvenSlots, SnapshotVote} from "tacitus-contracts/examples/SnapshotVote.sol";
 import {
     AccountFact,
     Facts,
@@ -26,7 +23,7 @@ contract VotesTest {
 
     function setUp() public {
         mock = new MockFactsRegistry();
-        snapshot = new SnapshotVote(ISnapshotRegistry(address(mock)), TOKEN, BLOCK, 9, MASK);
+        snapshot = new SnapshotVote(IProvenSlots(address(mock)), TOKEN, BLOCK, 9, MASK);
         byProof = new ProofVote(mock, BLOCK);
     }
 

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: MIT
 pragma solidity ^0.8.20;
 
-interface IFactsRegistry {
+interface IProvenSlots {
     function accountStorageSlotValues(address account, uint256 blockNumber, bytes32 slot)
         external
         view
         returns (bytes32);
 }
 
-/// A vote that counts what each voter held of a token at one past block, on whichever chain.
+/// A vote that counts what each voter held of a token at one past block, on any chain.
 contract SnapshotVote {
-    IFactsRegistry public immutable registry;
+    IProvenSlots public immutable registry;
     address public immutable token;
     uint256 public immutable snapshotBlock;
     uint256 public immutable balancesSlot; // where the token keeps its balances
@@ -20,7 +20,7 @@ contract SnapshotVote {
     mapping(bool yes => uint256) public votes;
 
     constructor(
-        IFactsRegistry registry_,
+        IProvenSlots registry_,
         address token_,
         uint256 block_,
         uint256 slot_,
@@ -34,7 +34,7 @@ contract SnapshotVote {
     }
 
     function vote(bool yes) external {
-        // A contract's address may be somebody else's on the token's chain; a key's is not.
+        // A contract's address may be another owner's on the token's chain; a key's is not.
         require(msg.sender == tx.origin, "a contract cannot vote");
         require(!hasVoted[msg.sender], "voted already");
         hasVoted[msg.sender] = true;

@@ -23,7 +23,8 @@ library FactsReader {
         return uint256(registry.accountField(account, blockNumber, AccountField.BALANCE));
     }
 
-    /// @notice How many transactions an account had sent, or contracts a contract had created.
+    /// @notice How many transactions an account had sent; for a contract, how many contracts it had
+    /// created, plus 1 since EIP-161.
     /// @param registry The registry that is read.
     /// @param account The account.
     /// @param blockNumber The source block.
@@ -143,7 +144,7 @@ library FactsReader {
         return uint256(registry.headerField(blockNumber, HeaderField.TIMESTAMP));
     }
 
-    /// @notice What a unit of gas cost at least, in the chain's smallest unit.
+    /// @notice The base fee per gas, in the chain's smallest unit.
     /// @param registry The registry that is read.
     /// @param blockNumber The source block.
     /// @return The base fee of the block.
@@ -155,7 +156,7 @@ library FactsReader {
         return uint256(registry.headerField(blockNumber, HeaderField.BASE_FEE));
     }
 
-    /// @notice Who received the fees of a block.
+    /// @notice The coinbase of a block; on Ethereum it receives the priority fees.
     /// @param registry The registry that is read.
     /// @param blockNumber The source block.
     /// @return Its coinbase.
@@ -168,8 +169,8 @@ library FactsReader {
         return address(uint160(word));
     }
 
-    /// @notice The beacon chain's randomness in a block. Its proposer can choose between two values
-    /// by leaving the block out.
+    /// @notice The mixHash of a block: on Ethereum PREVRANDAO since the merge, of which a proposer
+    /// can avoid one value by leaving the block out. Other chains may put other data there.
     /// @param registry The registry that is read.
     /// @param blockNumber The source block.
     /// @return What PREVRANDAO answered in it.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 pragma solidity >=0.8.4;
 
-/// @notice The fields of an account, by their place in the state trie's value.
+/// @notice The fields of an account, by their index in the state trie's value.
 library AccountField {
     uint8 internal constant NONCE = 0;
     uint8 internal constant BALANCE = 1;
@@ -9,7 +9,7 @@ library AccountField {
     uint8 internal constant CODE_HASH = 3;
 }
 
-/// @notice The fields of a block's header, by their place in it.
+/// @notice The fields of a block's header, by their index in it.
 library HeaderField {
     uint8 internal constant PARENT_HASH = 0;
     uint8 internal constant UNCLES_HASH = 1;
@@ -52,7 +52,7 @@ struct SlotFact {
     bytes32 value;
 }
 
-/// @notice A field of a block's header, by its place in it.
+/// @notice A field of a block's header, by its index in it.
 struct HeaderFact {
     uint256 blockNumber;
     uint8 field;
@@ -74,7 +74,8 @@ struct Facts {
 }
 
 /// @title What was true on the source chain, proven to this chain
-/// @notice Every registry has these functions, whatever its kind. Facts are about the state at the
+/// @notice Every registry has these functions, events and errors, whatever its kind. The ABIs of the
+/// kinds also have the errors of malformed proofs and how each kind learns hashes. Facts are about the state at the
 /// end of a block of the source chain, and never change once they are proven.
 interface IFactsRegistry {
     /// @notice Nothing is proven of this account, block and field.
@@ -95,7 +96,8 @@ interface IFactsRegistry {
     /// @param timestamp The time, in seconds.
     error TimestampNotProven(uint256 timestamp);
 
-    /// @notice The header's hash is not known for its number, and it is not accumulated.
+    /// @notice The section's last header is not known, not accumulated, and not the target of the
+    /// preceding hop.
     /// @param blockNumber The number in the header.
     /// @param blockHash The hash of the header.
     error BlockNotKnown(uint256 blockNumber, bytes32 blockHash);
@@ -139,7 +141,7 @@ interface IFactsRegistry {
     event TimestampProven(uint256 indexed timestamp, uint256 indexed blockNumber);
 
     // Reading. Each function reverts while the fact is not proven, so that a missing proof never
-    // reads as zero; its `try…` says so instead.
+    // reads as zero; the `try…` variant returns false instead.
 
     /// @notice A field of an account at the end of a block. Of an account that does not exist the
     /// code hash is keccak256(""), where EXTCODEHASH answers 0.
@@ -231,7 +233,9 @@ interface IFactsRegistry {
     function prove() external;
 
     /// @notice Verifies a proof, the sections that `prove` takes, without storing anything. Reverts
-    /// unless all of it holds at this block.
+    /// unless all of it holds at this block. Check the accounts, the blocks and how many facts there
+    /// are: anyone can prove anything that is true, an empty proof returns empty lists, and a fact may
+    /// occur several times. A block that this proof would accumulate cannot be used in it.
     /// @param proof The sections, without a selector.
     /// @return facts All that the proof states.
     function verify(bytes calldata proof) external view returns (Facts memory facts);

@@ -225,9 +225,11 @@ def point_16_a_hop_that_is_used_a_section_too_late() -> Forgery:
 
 
 @forgery
-def point_16_a_hop_without_a_witness() -> Forgery:
+def point_16_a_hop_beside_the_state_root_of_another_state() -> Forgery:
+    """The root that the witness rebuilds is the header's, whatever the flags and bytes claim."""
     start, target = header_of(FROM), header_of(EARLIER)
-    first = headers(start.told(HeaderFlag.HOP))
+    _, shown = ring(EARLIER % RING, target.hash)
+    first = headers(start.told(HeaderFlag.HOP, shown))
     last = headers(target.told(HeaderFlag.FIELDS, fields(TIMESTAMP)))
     return Forgery(
         prove_call([first, last]),

@@ -202,7 +202,7 @@ def point_7_the_last_zero_cut_off() -> Forgery:
     owner = AccountState(1, 2, EMPTY_TRIE_ROOT, bytes([1]) * 31 + b"\x00")
     state = ChosenTrie({OWNER: encode_account(owner)})
     shown = witness([asked(OWNER)], leaf(0, account_told(owner)))
-    return against(state.root, shown[:-1], "CalldataLength")
+    return against(state.root, shown[:-1], "ProofEndMismatch")
 
 
 @forgery

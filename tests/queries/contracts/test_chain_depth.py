@@ -64,8 +64,10 @@ def test_the_contract_refuses_it(shared_node: LocalNode) -> None:
 
 
 def test_more_levels_than_a_walk_goes_down_are_refused_by_name(shared_node: LocalNode) -> None:
-    """Two accounts share 40 branches and two slots of one 30: the stack would run out by 76."""
-    for shared, success in ((30, True), (40, False)):
+    """Two accounts share 32 or 33 branches, and two slots of one 30: 64 levels with their leaves,
+    or 65. The stack would run out by 76.
+    """
+    for shared, success in ((32, True), (33, False)):
         state = BuiltState.of([_deep_account(key, asked=asked) for key, asked in _fan(shared)])
         witness = build_witness(state.requests())
         registry = SimulatedRegistry(shared_node)

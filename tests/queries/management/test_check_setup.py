@@ -15,6 +15,7 @@ from queries.chain.solidity import call_data, load_artifact
 from queries.proving.storage_positions import unsigned_key
 from queries.registries import FACTORY, Registry, RegistryKind, address_of, deployment
 from tests.commands import Manage
+from tests.forged_code import planting
 from tests.local_chain import Deployed, undone
 from tests.queries.attacks.attestations import SIGNERS
 from tests.queries.attacks.registry_attacks import L1_BLOCK, move_on, put_predeploy
@@ -198,12 +199,7 @@ def test_a_registry_whose_constructor_planted_a_fact_is_unverifiable(
     """Its runtime code is the genuine one, and a block that never was is accumulated in it."""
     runtime = load_artifact("NativeRegistry").deployed_bytecode
     slot, planted = ACCUMULATED.mapping(unsigned_key(7)).slot, b"\x66" * 32
-    plant = b"\x7f" + planted + b"\x7f" + slot.to_bytes(32, "big") + b"\x55"
-    size = b"\x61" + len(runtime).to_bytes(2, "big")
-    begin = len(plant) + 2 * len(size) + 9  # of the runtime code
-    give_back = size + bytes((0x60, begin)) + bytes.fromhex("5f39") + size + bytes.fromhex("5ff3")
-    give_back += bytes(begin - len(plant) - len(give_back))
-    forged = Deployed(node, "NativeRegistry", bytecode=plant + give_back + runtime)
+    forged = Deployed(node, "NativeRegistry", bytecode=planting({slot: planted}, runtime))
     assert forged.reads.accumulated(7) == planted
     setup.add_chain(CHAIN_ID, "Local", [node.url])
     setup.add_registry("native", CHAIN_ID, CHAIN_ID, checksummed(forged))

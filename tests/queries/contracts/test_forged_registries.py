@@ -1,0 +1,100 @@
+"""Registries whose constructors planted lies and then returned the genuine code.
+
+They show why an address has to prove the code: everything that a node can be asked about the code,
+and every view of the constructor's arguments, is as it should be.
+"""
+
+from collections.abc import Mapping
+from contextlib import closing
+from dataclasses import replace
+
+import pytest
+from eth_account import Account as Key
+from eth_typing import Hash32
+from trie.hexary import HexaryTrie
+
+from queries.chain.deploy import as_deployed, is_as_built
+from queries.chain.local_node import LocalNode
+from queries.chain.registry import ACCUMULATED
+from queries.chain.sender import Destination
+from queries.chain.solidity import call_data
+from queries.proving.account_proofs import check_account_proof
+from queries.proving.accounts import AccountState, encode_account
+from queries.proving.keccak import EMPTY_CODE_HASH, EMPTY_TRIE_ROOT, keccak256
+from queries.proving.registry_calls import accumulated_section, prove_call
+from queries.proving.storage_positions import Position, address_key, unsigned_key
+from queries.proving.witness_building import build_witness
+from queries.proving.witnesses import AccountField, AccountRequest
+from queries.registries import Registry, RegistryKind, arguments, proves_its_code
+from queries.routes import Chain, NodeAddress
+from tests.forged_code import planting
+from tests.local_chain import CHAIN_ID, HOLDER, Deployed
+
+pytestmark = pytest.mark.no_database
+
+BLOCK, TIME, HASH = 7, 1_700_000_000, b"\x66" * 32
+INVENTED = 10**27  # wei
+KEYS = sorted((Key.from_key(bytes([n]) * 32) for n in range(1, 6)), key=lambda key: key.address)
+LISTED, HIDDEN = KEYS[:3], KEYS[3:]
+IS_SIGNER, SIGNERS = Position(4), Position(6)  # in AttestedRegistry's storage
+
+
+def forge(node: LocalNode, registry: Registry, words: Mapping[int, bytes]) -> Deployed:
+    """A contract with the code of a genuine registry, and these words in its storage."""
+    name = f"{registry.kind.capitalize()}Registry"
+    genuine = Deployed(node, name, arguments(registry))
+    code = bytes.fromhex(node.rpc.ask("eth_getCode", genuine.address, "latest")[2:])
+    return Deployed(node, name, bytecode=planting(words, code))
+
+
+def check(forged: Deployed, registry: Registry) -> None:
+    """It looks genuine to all that a node can be asked; its address gives it away."""
+    found = replace(registry, address=forged.address)
+    with closing(Destination(Chain(CHAIN_ID, "Local", (NodeAddress(forged.node.url),)))) as chain:
+        assert is_as_built(registry.kind, chain.code(forged.address))
+        assert as_deployed(chain, found) == found
+    assert not proves_its_code(found)
+
+
+def test_an_invented_balance_is_proven_under_a_planted_block(shared_node: LocalNode) -> None:
+    account, trie = bytes.fromhex(HOLDER[2:]), HexaryTrie({})
+    state = AccountState(0, INVENTED, EMPTY_TRIE_ROOT, EMPTY_CODE_HASH)
+    trie[keccak256(account)] = encode_account(state)
+    root = bytes(trie.root_hash)
+    answer = {
+        "address": HOLDER,
+        "balance": hex(INVENTED),
+        "nonce": "0x0",
+        "codeHash": f"0x{EMPTY_CODE_HASH.hex()}",
+        "storageHash": f"0x{EMPTY_TRIE_ROOT.hex()}",
+        "accountProof": [f"0x{trie.db[root].hex()}"],
+        "storageProof": [],
+    }
+    request = AccountRequest(
+        check_account_proof(answer, root, account), frozenset({AccountField.BALANCE})
+    )
+    leaf = keccak256(BLOCK.to_bytes(32, "big") + TIME.to_bytes(32, "big") + HASH + root)
+    native = Registry(RegistryKind.NATIVE, CHAIN_ID, CHAIN_ID)
+    forged = forge(shared_node, native, {ACCUMULATED.mapping(unsigned_key(BLOCK)).slot: leaf})
+    forged.send(prove_call([accumulated_section(BLOCK, TIME, HASH, build_witness([request]))]))
+    balance = forged.reads.account_field(account, BLOCK, AccountField.BALANCE)
+    assert balance == INVENTED.to_bytes(32, "big")
+    check(forged, native)
+
+
+def test_hidden_signers_attest_where_three_others_are_listed(shared_node: LocalNode) -> None:
+    listed = tuple(key.address for key in LISTED)
+    attested = Registry(RegistryKind.ATTESTED, 1, CHAIN_ID, signers=listed, threshold=2)
+    words = {SIGNERS.slot: len(listed).to_bytes(32, "big")}
+    for index, signer in enumerate(listed):
+        slot = SIGNERS.dynamic_array_element(index).slot
+        words[slot] = address_key(bytes.fromhex(signer[2:]))
+    for key in KEYS:
+        slot = IS_SIGNER.mapping(address_key(bytes.fromhex(key.address[2:]))).slot
+        words[slot] = (1).to_bytes(32, "big")
+    forged = forge(shared_node, attested, words)
+    digest = forged.ask(call_data("attestationDigest(uint256,bytes32)", BLOCK, HASH))
+    signatures = [bytes(key.unsafe_sign_hash(Hash32(digest)).signature) for key in HIDDEN]
+    forged.send(call_data("attest(uint256,bytes32,bytes[])", BLOCK, HASH, signatures))
+    assert forged.ask(call_data("attested(uint256)", BLOCK)) == HASH
+    check(forged, attested)
