@@ -71,7 +71,6 @@ class JsonRpc:
         self.until = until
         self._session: BoundedSession | None = None
         self._provider: Any = None
-        self._asked = 0  # questions so far: ids begin with 1
 
     def ask(self, method: str, *parameters: object) -> Any:
         """The answer, or `NodeRefused` or `NodeUnreachable`."""
@@ -87,12 +86,10 @@ class JsonRpc:
         seconds = min(timeout, self._limits.request_timeout, self.until - time.monotonic())
         if seconds <= 0:
             raise NodeUnreachable(f"{method}: there is no time left to ask")
-        ids = range(self._asked + 1, self._asked + 1 + len(questions))
-        self._asked += len(questions)
-        several = len(ids) > 1
+        several = len(questions) > 1
         try:
             provider = self._opened(seconds)
-            provider.request_counter = itertools.count(ids.start)
+            provider.request_counter = itertools.count(1)
             if several:
                 answers = provider.make_batch_request([(method, each) for each in questions])
             else:
@@ -108,10 +105,10 @@ class JsonRpc:
             is_down = isinstance(fault, requests.ConnectionError)
             raise NodeUnreachable(reason, is_down=is_down) from None
         if isinstance(answers, dict) and answers.get("error") is not None:
-            return [_refusal("", answers["error"])] * len(ids)  # of all questions together
-        if not isinstance(answers, list) or len(answers) != len(ids):
+            return [_refusal("", answers["error"])] * len(questions)  # of all of them together
+        if not isinstance(answers, list) or len(answers) != len(questions):
             raise NodeUnreachable(f"{method}: the node does not answer all", BatchTooLarge)
-        return [_result(method, answer, own) for answer, own in zip(answers, ids, strict=True)]
+        return [_result(method, answer, own) for own, answer in enumerate(answers, 1)]
 
     def close(self) -> None:
         if self._session is not None:

@@ -51,15 +51,6 @@ class Head(NamedTuple):
     read_at: float
 
 
-class CoolDown(NamedTuple):
-    """After the last failure of a node that has not answered since."""
-
-    fault: type[ChainError]
-    failing_since: float
-    pause: float
-    ends: float
-
-
 @dataclass(eq=False)
 class Health:
     """One node, as all threads of the process have seen it. Moments are by the monotonic clock."""
@@ -68,9 +59,12 @@ class Health:
     chain: Chain
     at_once: int  # questions in a request
     chain_known_until: float = 0.0  # its chain id was right
-    cooldown: CoolDown | None = None
+    fault: type[ChainError] | None = None  # why it failed, until it answers again
     head: Head | None = None
+    _pause: float = 0.0  # of its last cool-down, until it answers again
+    _pause_ends: float = 0.0
     _asked_from: float = 0.0
+    _failing_since: float = math.inf
     _lagging_since: float = math.inf
     _unanswered: dict[Hashable, float] = field(default_factory=dict)  # since when, by question
     _lock: threading.Lock = field(default_factory=threading.Lock)
@@ -81,7 +75,7 @@ class Health:
             now = time.monotonic()
             if now < self._asked_from:
                 return False
-            if self.cooldown:
+            if self.fault:
                 self._asked_from = now + self.chain.limits.request_timeout
             return True
 
@@ -89,22 +83,22 @@ class Health:
         """Start a cool-down, twice as long as the one before."""
         limits = self.chain.limits
         with self._lock:
-            now, last = time.monotonic(), self.cooldown
+            now = time.monotonic()
             self.chain_known_until = 0.0
-            if last and now < last.ends:
+            if now < self._pause_ends:
                 return  # asked before the cool-down began
-            since, pause = now, limits.cooldown_first
-            if last and now < last.ends + limits.quorum_wait:
-                since, pause = last.failing_since, min(2 * last.pause, limits.cooldown_longest)
-            self.cooldown = CoolDown(kind, since, pause, now + pause)
-            self._asked_from = now + pause
-        if not last or last.fault is not kind:
+            is_new, self.fault = self.fault is not kind, kind
+            self._failing_since = min(self._failing_since, now)
+            self._pause = min(2 * self._pause or limits.cooldown_first, limits.cooldown_longest)
+            self._asked_from = self._pause_ends = now + self._pause
+        if is_new:
             log.warning("%s fails: %s.", self.name, kind.code)
 
     def answered(self) -> None:
         """End the cool-down."""
-        if self.cooldown:
-            self.cooldown, self._asked_from = None, 0.0
+        if self.fault:
+            self.fault, self._failing_since = None, math.inf
+            self._pause = self._pause_ends = self._asked_from = 0.0
             log.info("%s answers again.", self.name)
 
     def note_head(self, timestamp: int) -> None:
@@ -139,8 +133,7 @@ class Health:
             known = {each: t for each, t in self._unanswered.items() if now < t + kept_for}
             self._unanswered = known
             since = known.setdefault(question, now)
-        last = self.cooldown
-        return min(since, last.failing_since if last else math.inf, self._lagging_since)
+        return min(since, self._failing_since, self._lagging_since)
 
     def has_answered(self, question: Hashable) -> None:
         with self._lock:
@@ -164,8 +157,7 @@ class Node:
         """An answer or error for each question, or a `NodeFault`."""
         health = self.health
         if not health.may_be_asked():
-            last = health.cooldown  # read once, because another thread may end it
-            raise NodeFault(last.fault if last else NodesUnreachable)
+            raise NodeFault(health.fault or NodesUnreachable)
         if time.monotonic() > health.chain_known_until:
             self._check_chain()
         done = 0
@@ -198,7 +190,7 @@ class Node:
             # By its kind: the sentence may repeat what the node wrote.
             raise NodeFault(NodesLie, f" {lie.meaning()}") from None
 
-    def check_head(self, kind: type[ChainError] = NodesUnreachable) -> None:
+    def check_head(self, kind: type[ChainError]) -> None:
         """After a fault with one question: ask for its head, and start a cool-down without one."""
         try:
             (block,) = self.rpc.ask_many(BLOCK, [LATEST], self._chain.limits.head_timeout)
@@ -265,25 +257,20 @@ class NodePool:
         `check` raises a `ProofError` if the answer is wrong, or a `NodeFault`; then the next node
         is asked. `NodesLie` is raised if all are wrong.
         """
-        (answer,) = self.checked_many(method, [params], [check])
-        return answer
+        answers: list[Checked] = self.checked_many(method, [params], check)
+        return answers[0]
 
     def checked_many(
-        self, method: str, params_list: Sequence[Question], checks: Sequence[Check[Checked]]
-    ) -> list[Checked]:
-        """The same for many questions."""
-        return self.checked_or_refused(method, params_list, checks, expected=())
-
-    def checked_or_refused(
         self,
         method: str,
         params_list: Sequence[Question],
         check: Check[Any] | Sequence[Check[Any]],
-        expected: Any = CallReverted,
+        expected: Any = (),
     ) -> list[Any]:
-        """Many answers; an error of the `expected` classes, which is the chain's own, is one.
+        """The same for many questions, with one check for all or one for each.
 
-        There is one check for all, or one for each. The next node is asked what is still open.
+        An error of the chain's own is an answer if it is of the `expected` classes. The next node
+        is asked what is still open.
         """
         checks = [check] * len(params_list) if callable(check) else check
         answers: dict[int, Any] = {}
@@ -326,34 +313,31 @@ class NodePool:
         answered this question only with an error for `quorum_wait`. A revert is an answer.
         """
         answers: list[Answer | ChainError] = []
-        late: list[Answer | ChainError] = []  # of nodes that lag
         faults: list[ChainError] = []
         absent: list[float] = []
         for node in self._order():
+            health = node.health
             try:
                 answer: Answer | ChainError = question(self._with(node))
             except (ChainAnswer, RegistryAbsent) as refusal:
                 answer = refusal
             except ChainError as fault:
                 faults.append(fault)
-                if len(self._nodes) > 1 and not node.health.cooldown:
-                    node.check_head()  # which shows whether it lags
-                absent.append(node.health.absent_since(about))
+                absent.append(health.absent_since(about))
                 continue
-            if len(self._nodes) == 1 or answer in answers + late:
-                node.health.has_answered(about)
+            if len(self._nodes) == 1 or answer in answers:
+                health.has_answered(about)
                 return _returned(answer)
-            if node.health.lags():
-                absent.append(node.health.absent_since(about))
-                late.append(answer)
+            if answers and health.lags():
+                absent.append(health.absent_since(about))
             else:
-                node.health.has_answered(about)
-                answers.append(answer)
-        answers = answers or late
+                health.has_answered(about)
+            answers.append(answer)
         if not answers:
             raise min(faults, key=lambda fault: _rank(type(fault)))
         latest = time.monotonic() - self.chain.limits.quorum_wait
-        if len(answers) == 1 and all(since <= latest for since in absent):
+        is_alone = len(absent) == len(self._nodes) - 1
+        if is_alone and all(since <= latest for since in absent):
             return _returned(answers[0])
         raise NoQuorum.of(self.chain.name)
 

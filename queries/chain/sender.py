@@ -102,7 +102,7 @@ class Destination(SourceChain):
         questions = [({"from": sender, "to": to, "data": _hex(data)}, *override) for data in many]
         checks = [partial(_gas_for, data) for data in many]
         expected = CallReverted | TransactionRefused
-        return self.checked_or_refused("eth_estimateGas", questions, checks, expected)
+        return self.checked_many("eth_estimateGas", questions, checks, expected)
 
     def fees(self) -> Fees:
         """What to offer now: the base fee may double, within the operator's maximum."""
@@ -128,7 +128,7 @@ class Destination(SourceChain):
             return [0] * len(many)
         calls = [call_data("getL1Fee(bytes)", data + bytes(REST_OF_TRANSACTION)) for data in many]
         questions = [({"to": GAS_PRICE_ORACLE, "data": _hex(call)}, "latest") for call in calls]
-        fees = self.checked_or_refused("eth_call", questions, _data_fee)
+        fees = self.checked_many("eth_call", questions, _data_fee, CallReverted)
         return [0 if isinstance(fee, CallReverted) else fee for fee in fees]
 
     def _base_fee(self, block: str) -> int:

@@ -63,6 +63,7 @@ class SourceChain(NodePool):
         With `known_final` the node is asked for its newest block only.
         """
         finality, final = self.chain.finality, known_final or 0
+        newest: ChainHead
         if finality is None and known_final is None:
             tags = [LATEST, ("finalized", False)]
             try:
@@ -194,7 +195,7 @@ class SourceChain(NodePool):
         """What each contract answers at this block."""
         limit = {} if gas is None else {"gas": hex(gas)}
         questions = [({"to": to, "data": f"0x{data.hex()}", **limit}, block) for to, data in calls]
-        return self.checked_or_refused("eth_call", questions, any_bytes)
+        return self.checked_many("eth_call", questions, any_bytes, CallReverted)
 
     def _numbered(self, numbers: Sequence[int]) -> list[Header]:
         return self.checked_many(
