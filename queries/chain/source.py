@@ -14,14 +14,13 @@ from queries.chain.errors import (
     BlockUnknown,
     CallReverted,
     NodeFault,
-    NodesLie,
     QuestionRefused,
     StateNotAvailable,
     StateOfAnotherBlock,
     TimeTooEarly,
     TimeTooLate,
 )
-from queries.chain.node_pool import LATEST, NodePool
+from queries.chain.node_pool import BLOCK, LATEST, NodePool
 from queries.proving.account_proofs import AccountProof, check_account_proof, root_of_answer
 from queries.proving.errors import AnswerMalformed, NodeHashMismatch, ProofError
 from queries.proving.headers import Header, header_from_json
@@ -65,17 +64,16 @@ class SourceChain(NodePool):
         finality, final = self.chain.finality, known_final or 0
         newest: ChainHead
         if finality is None and known_final is None:
-            tags = [LATEST, ("finalized", False)]
             try:
                 newest, final_block = self.checked_many(
-                    "eth_getBlockByNumber", tags, [_block, _final_block]
+                    BLOCK, [LATEST, ("finalized", False)], [_block, _final_block]
                 )
             except (BlockUnknown, QuestionRefused):
                 # The node has finalized nothing yet, or does not know the tag.
                 return self.head(known_final=0)
             final = final_block.number
         else:
-            newest = self.checked("eth_getBlockByNumber", LATEST, _block)
+            newest = self.checked(BLOCK, LATEST, _block)
         if finality is not None:
             final = newest.number - finality
         # Two nodes may have answered, and the one with the final block may be ahead.
@@ -119,13 +117,6 @@ class SourceChain(NodePool):
                 f"The nodes no longer have the blocks of that time: block {after.number:,}, of "
                 f"{spoken(after.timestamp)}, is the earliest one they have."
             )
-        if after.parent_hash != before.hash:
-            # Two nodes, or a reorganisation between two questions: the child decides.
-            before = self.header_of(after.parent_hash)
-            if before.timestamp > seconds:
-                raise NodesLie(
-                    "The nodes do not agree on which block was the last one at that time."
-                )
         return before, after
 
     def _around(self, seconds: int, after: Header) -> tuple[Header | None, Header]:
@@ -144,8 +135,6 @@ class SourceChain(NodePool):
                 number = min(max(_at_even_pace(before, after, seconds), first), after.number - 1)
             guess = not guess
             header = self._header_if_kept(number)
-            if header:
-                _check_order(before, header, after)
             if header and header.timestamp > seconds:
                 after = header
             else:
@@ -160,20 +149,7 @@ class SourceChain(NodePool):
         An account with many slots is asked for in parts. `meanwhile` is called before each request,
         of which a slow node may have many.
         """
-        by_hash = {"blockHash": f"0x{header.hash.hex()}"}
-        try:
-            return self._proofs(header, asked, by_hash, meanwhile)
-        except QuestionRefused:  # older nodes take a number only
-            return self._proofs(header, asked, hex(header.number), meanwhile)
-
-    def _proofs(
-        self,
-        header: Header,
-        asked: Sequence[Asked],
-        block: object,
-        meanwhile: Callable[[], object],
-    ) -> list[AccountProof]:
-        most = self.chain.limits.batch_questions
+        most, block = self.chain.limits.batch_questions, hex(header.number)
         parts = [_parts(account, slots, most) for account, slots in asked]
         checked, proofs = CheckedNodes(), list[AccountProof]()
         for request in _requests([part for each in parts for part in each], most):
@@ -199,7 +175,7 @@ class SourceChain(NodePool):
 
     def _numbered(self, numbers: Sequence[int]) -> list[Header]:
         return self.checked_many(
-            "eth_getBlockByNumber",
+            BLOCK,
             [(hex(number), False) for number in numbers],
             [partial(_header, expected_number=number) for number in numbers],
         )
@@ -248,15 +224,6 @@ def _at_even_pace(before: Header, after: Header, seconds: int) -> int:
     """The block at this time, if all blocks between these two had come at the same pace."""
     blocks, time = after.number - before.number, after.timestamp - before.timestamp
     return before.number + (seconds - before.timestamp) * blocks // time
-
-
-def _check_order(before: Header | None, header: Header, after: Header) -> None:
-    earliest = before.timestamp if before else 0
-    if not earliest <= header.timestamp <= after.timestamp:
-        raise NodesLie(
-            f"The nodes say that block {header.number} is older than one before it, or younger "
-            "than one after it."
-        )
 
 
 def _parts(account: bytes, slots: Sequence[int], most: int) -> list[Asked]:

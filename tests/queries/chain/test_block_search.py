@@ -7,7 +7,7 @@ from typing import cast
 
 import pytest
 
-from queries.chain.errors import BlockUnknown, NodesLie
+from queries.chain.errors import BlockUnknown
 from queries.chain.source import ChainHead, SourceChain
 from queries.proving.headers import Header
 from tests.queries.chain.relay import chain_of
@@ -75,11 +75,3 @@ def test_the_block_is_found_in_few_questions(pace: str) -> None:
         questions.append(chain.asked)
     assert sum(questions) / len(questions) < 16
     assert max(questions) < 40
-
-
-def test_a_chain_whose_times_go_back_is_reported() -> None:
-    times = [BEGIN + 12 * number for number in range(1000)]
-    lying = [*times[:400], *([BEGIN + 10**6] * 200), *times[600:]]
-    chain = _Chain(lying)
-    with pytest.raises(NodesLie, match="The nodes say that block 499"):
-        chain.last_block_at(times[500], chain.head())
