@@ -97,3 +97,21 @@ def arguments(registry: Registry) -> bytes:
 def time_text(seconds: int) -> str:
     """A time as the routes file has it."""
     return f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%dT%H:%M:%SZ}"
+
+
+def route_lines(registry: Registry) -> list[str]:
+    """The lines of the routes file for it."""
+    lines = [
+        f'kind = "{registry.kind}"',
+        f"source = {registry.source}",
+        f"destination = {registry.destination}",
+        f'address = "{registry.address}"',
+    ]
+    if registry.kind is RegistryKind.ATTESTED:
+        listed = ", ".join(f'"{each}"' for each in registry.signers)
+        lines.append(f"signers = [{listed}]")
+        lines.append(f"threshold = {registry.threshold}")
+        lines.append(f"valid_until = {time_text(registry.valid_until)}")
+    if registry.kind is RegistryKind.OUTPUT:
+        lines.append(f'anchor_state_registry = "{registry.anchor_state_registry}"')
+    return lines

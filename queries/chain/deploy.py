@@ -4,6 +4,7 @@ import re
 import time
 from contextlib import closing
 from dataclasses import replace
+from typing import Any
 
 from eth_abi.abi import decode
 from eth_abi.exceptions import DecodingError
@@ -19,10 +20,18 @@ from queries.registries import Registry, RegistryKind, artifact_of
 from queries.routes import Chain
 
 BLOCKHASH_WINDOW, HISTORY_WINDOW = 256, 8191  # blocks: of BLOCKHASH, and of EIP-2935's contract
-# What a registry says of its constructor's arguments.
+# What a registry says of its constructor's arguments: the member of Registry, the view, its type.
 VIEWS = {
-    RegistryKind.ATTESTED: ("sourceChainId()", "signers()", "threshold()", "validUntil()"),
-    RegistryKind.OUTPUT: ("sourceChainId()", "anchorStateRegistry()"),
+    RegistryKind.ATTESTED: (
+        ("source", "sourceChainId()", "uint256"),
+        ("signers", "signers()", "address[]"),
+        ("threshold", "threshold()", "uint256"),
+        ("valid_until", "validUntil()", "uint256"),
+    ),
+    RegistryKind.OUTPUT: (
+        ("source", "sourceChainId()", "uint256"),
+        ("anchor_state_registry", "anchorStateRegistry()", "address"),
+    ),
 }
 # The compiler leaves 32 zeros after PUSH32 where the constructor puts a word. Another zero would
 # not be pushed like that.
@@ -46,29 +55,20 @@ def is_as_built(kind: RegistryKind, deployed: bytes) -> bool:
 
 def as_deployed(destination: Destination, registry: Registry) -> Registry:
     """With the source and the other arguments that the contract itself names, if it has any."""
-    views = VIEWS.get(registry.kind)
-    if views is None:
-        return registry
-    calls = [call_data(view) for view in views]
-    answers = destination.call_many(registry.address, calls)
-    words = [each for each in answers if isinstance(each, bytes)]
-    try:
-        if registry.kind is RegistryKind.OUTPUT:
-            source, asked = words
-            (anchors,) = decode(["address"], asked)
-            named = replace(registry, anchor_state_registry=to_checksum_address(anchors))
-        else:
-            source, listed, threshold, until = words
-            (signers,) = decode(["address[]"], listed)
-            named = replace(
-                registry,
-                signers=tuple(map(to_checksum_address, signers)),
-                threshold=int.from_bytes(threshold),
-                valid_until=int.from_bytes(until),
-            )
-    except (ValueError, DecodingError):
-        raise Unfit("It does not name what its constructor was given.") from None
-    return replace(named, source=int.from_bytes(source))
+    views = VIEWS.get(registry.kind, ())
+    calls = [call_data(view) for _, view, _ in views]
+    named: dict[str, Any] = {}
+    for (member, _, kind), answer in zip(
+        views, destination.call_many(registry.address, calls), strict=True
+    ):
+        try:
+            (value,) = decode([kind], b"" if isinstance(answer, CallReverted) else answer)
+        except DecodingError:
+            raise Unfit("It does not name what its constructor was given.") from None
+        if kind == "address[]":
+            value = tuple(map(to_checksum_address, value))
+        named[member] = to_checksum_address(value) if kind == "address" else value
+    return replace(registry, **named)
 
 
 def check_chain(destination: Destination, kind: RegistryKind) -> int:

@@ -5,7 +5,7 @@
 
 import math
 import time
-from collections.abc import Callable, Generator, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterator
 from contextlib import closing
 from dataclasses import dataclass, replace
 from functools import partial
@@ -30,14 +30,23 @@ from queries.chain.errors import (
     NodesOfAnotherChain,
     NodesRefuse,
     NodesUnreachable,
+    ProofWindowExceeded,
+    StateNotAvailable,
     StateOfAnotherBlock,
 )
 from queries.chain.sender import BASE_GAS, Destination
 from queries.chain.signer import Signer
 from queries.chain.source import ChainHead, SourceChain
-from queries.registries import Registry, RegistryKind, arguments, proves_its_code, time_text
+from queries.limits import Limits
+from queries.registries import (
+    Registry,
+    RegistryKind,
+    arguments,
+    proves_its_code,
+    route_lines,
+    time_text,
+)
 from queries.routes import Chain, NodeAddress, Routes
-from queries.schema.wording import listed
 
 DEPLOY = "Deploy one with manage.py deploy_registry."
 UNVERIFIABLE = (
@@ -45,6 +54,7 @@ UNVERIFIABLE = (
     "wrote"
 )
 ANOTHER_NODE = "Name another node in ROUTES_FILE."
+MORE_STATE = "Use a node that keeps more state."
 ADVICE: dict[type[ChainError], str] = {
     NodesUnreachable: "Check that it runs, and that `nodes` in ROUTES_FILE has its address.",
     NodesOfAnotherChain: "Correct `nodes` in ROUTES_FILE, or the chain's id.",
@@ -52,6 +62,10 @@ ADVICE: dict[type[ChainError], str] = {
     NodesRefuse: ANOTHER_NODE,
     NodesLie: ANOTHER_NODE,
     MethodMissing: ANOTHER_NODE,
+    StateNotAvailable: MORE_STATE,
+    ProofWindowExceeded: MORE_STATE,
+    StateOfAnotherBlock: f"{MORE_STATE} If every node answers so, a fork has changed the meaning "
+    "of the state root in a header: then registries must not be used for this chain.",
     FeesTooHigh: "Wait, or raise `dearest_gas_gwei`.",
 }
 
@@ -68,12 +82,11 @@ class Finding:
     subject: str
     ok: bool
     said: str
-    is_answered: bool = True  # by the node that was asked
     is_hint: bool = False  # nothing was checked, and nothing is wrong
 
 
 def findings(routes: Routes, signer: Signer | None) -> Iterator[Finding]:
-    """Everything that can be checked, one after the other; each takes a time_text."""
+    """Everything that can be checked, one after the other; each takes a moment."""
     sources = {source for source, _ in routes.registries}
     destinations = {destination for _, destination in routes.registries}
     seen_by_others = {source for source, destination in routes.registries if source != destination}
@@ -101,23 +114,24 @@ def findings(routes: Routes, signer: Signer | None) -> Iterator[Finding]:
 
 
 def _nodes(chain: Chain, *, proves: bool) -> Generator[Finding, None, tuple[NodeAddress, ...]]:
-    """Each node alone, and all of them together. Returns those that answer.
+    """Each node alone. Returns those that answer.
 
     Only these are asked anything more, so that a node that hangs is waited for once.
     """
-    answering: dict[int, NodeAddress] = {}
+    heads: dict[int, ChainHead] = {}
     for number, node in enumerate(chain.nodes, 1):
-        subject, alone = f"{chain.name}, node {number}", replace(chain, nodes=(node,))
-        finding = _found(subject, partial(_age, alone))
-        yield finding
-        if not finding.is_answered:
-            continue
-        answering[number] = node
+        try:
+            with closing(SourceChain(replace(chain, nodes=(node,)))) as source:
+                heads[number] = source.head()
+        except ChainError as error:
+            yield Finding(f"{chain.name}, node {number}", ok=False, said=with_advice(error))
+    newest = max((head.timestamp for head in heads.values()), default=0)
+    for number, head in heads.items():
+        subject, alone = f"{chain.name}, node {number}", chain.nodes[number - 1 : number]
+        yield _found(subject, partial(_age, head, newest, chain.limits))
         if proves:
-            yield _found(f"{subject}, proofs", partial(_reach, alone))
-    if len(answering) > 1:
-        yield _found(f"{chain.name}, nodes together", partial(_together, chain, answering))
-    return tuple(answering.values())
+            yield _found(f"{subject}, proofs", partial(_reach, replace(chain, nodes=alone), head))
+    return tuple(chain.nodes[number - 1] for number in heads)
 
 
 def _found(subject: str, check: Callable[[], str]) -> Finding:
@@ -126,81 +140,47 @@ def _found(subject: str, check: Callable[[], str]) -> Finding:
     except Unfit as problem:
         return Finding(subject, ok=False, said=str(problem))
     except ChainError as error:
-        return Finding(subject, ok=False, said=with_advice(error), is_answered=False)
+        return Finding(subject, ok=False, said=with_advice(error))
 
 
 # Nodes
 
 
-def _head(chain: Chain) -> ChainHead:
-    with closing(SourceChain(chain)) as node:
-        return node.head()
-
-
-def _age(chain: Chain) -> str:
-    head = _head(chain)
+def _age(head: ChainHead, newest: int, limits: Limits) -> str:
+    """How old its newest block is. `newest`: the timestamp of all nodes' newest one."""
     age = max(int(time.time()) - head.timestamp, 0)
     said = f"block {head.number:,}, {counted(age, 'second')} old"
-    if age > chain.limits.head_max_age:
+    if age > limits.head_max_age:
         raise Unfit(f"Its newest block is {said}. Check that the node keeps up with the chain.")
+    lag = newest - head.timestamp
+    if lag > limits.lag:
+        raise Unfit(
+            f"Its newest block is {said}, {counted(lag, 'second')} behind another node's. Provers "
+            "use such a node last, and two nodes must agree that a fact is on chain: remove it "
+            "from ROUTES_FILE until it has caught up."
+        )
     return said
 
 
-def _together(chain: Chain, nodes: Mapping[int, NodeAddress]) -> str:
-    """How far their heads are apart, asked at nearly the same time_text."""
-    heads = {number: _head(replace(chain, nodes=(node,))) for number, node in nodes.items()}
-    furthest = max(heads, key=lambda number: heads[number].timestamp)
-    behind = {number: heads[furthest].timestamp - head.timestamp for number, head in heads.items()}
-    late = [
-        f"node {number} is {counted(lag, 'second')}"
-        for number, lag in behind.items()
-        if lag > chain.limits.lag
-    ]
-    if late:
-        raise Unfit(
-            f"{listed(late).capitalize()} behind node {furthest}. Provers use such a node last, "
-            "and two nodes must agree that a fact is on chain: remove it from ROUTES_FILE until "
-            "it has caught up."
-        )
-    return f"at most {counted(max(behind.values()), 'second')} apart"
-
-
-def _reach(chain: Chain) -> str:
+def _reach(chain: Chain, head: ChainHead) -> str:
     """How far back the node proves accounts."""
+    if chain.finality is None and head.number and not head.final_number:
+        raise Unfit(
+            "The node calls no block finalized. Set `finality` to a number of blocks, if the "
+            "chain is older than its first final block."
+        )
+    wanted = min(head.number - head.final_number, _oldest(head))
     with closing(SourceChain(chain)) as source:
-        head = source.head()
-        if chain.finality is None and head.number and not head.final_number:
-            raise Unfit(
-                "The node calls no block finalized. Set `finality` to a number of blocks, if the "
-                "chain is older than its first final block."
-            )
-        wanted = min(head.number - head.final_number, _oldest(head))
         try:
             furthest = proof_window(source, head, first=wanted)
         except ChainError as refusal:
-            if isinstance(refusal, StateOfAnotherBlock):
-                _check_meaning(source)
             raise Unfit(
                 f"Blocks are final {wanted:,} back from the newest, and the node does not prove "
-                f"that far. {refusal.sentence} Use a node that keeps more state."
+                f"that far. {with_advice(refusal)}"
             ) from None
     if furthest == _oldest(head):
         return "eth_getProof reaches back to the first block"
     return f"eth_getProof reaches back {counted(furthest, 'block')}, or some more"
-
-
-def _check_meaning(source: SourceChain) -> None:
-    """Whether the newest block's state is what its header says; a node has that in any case."""
-    head = source.head()
-    try:
-        proof_window(source, head, most=0)
-    except StateOfAnotherBlock:
-        raise Unfit(
-            f"eth_getProof of the newest block, {head.number:,}, does not fit the state root in "
-            "its header, which registries take for the state after the block. Name another node in "
-            "ROUTES_FILE; if all do so, a fork has changed what the header means, and registries "
-            "must not be used for this chain."
-        ) from None
 
 
 def proof_window(
@@ -235,63 +215,45 @@ def _oldest(head: ChainHead) -> int:
 
 def _registry(registry: Registry, source: Chain, destination: Chain) -> str:
     with closing(SourceChain(source)) as of, closing(Destination(destination)) as on:
-        sees = _sees(registry, of, on)
-    if proves_its_code(registry):
-        return f"its address proves its code; {sees}"
-    return f"{UNVERIFIABLE}; {sees}"
+        code = on.code(registry.address)
+        if not code:
+            raise Unfit(f"There is no contract at {registry.address}. {DEPLOY}")
+        if proves_its_code(registry):
+            return f"its address proves its code; {_sees(registry, of, on)}"
+        if not is_as_built(registry.kind, code):
+            raise Unfit(
+                f"The contract at {registry.address} is not this version's {registry.kind} "
+                f"registry. {DEPLOY}"
+            )
+        named = as_deployed(on, registry)
+        if arguments(named) != arguments(registry):
+            right = ", ".join(route_lines(named))
+            raise Unfit(f"ROUTES_FILE does not describe this registry. It should say: {right}.")
+        return f"{UNVERIFIABLE}; {_sees(registry, of, on)}"
 
 
 def _sees(registry: Registry, source: SourceChain, destination: Destination) -> str:
-    code = destination.code(registry.address)
-    if not code:
-        raise Unfit(f"There is no contract at {registry.address}. {DEPLOY}")
-    if not is_as_built(registry.kind, code):
-        raise Unfit(
-            f"The contract at {registry.address} is not this version's {registry.kind} registry. "
-            + DEPLOY
-        )
+    """What it learns the source's block hashes from."""
     seen = check_chain(destination, registry.kind)
-    if registry.kind is RegistryKind.OPTIMISM:
-        number = l1_seen(registry, source, destination)
-        return f"sees {source.chain.name} up to block {number:,}"
-    if registry.kind is RegistryKind.ATTESTED:
-        return _signers(registry, destination)
-    if registry.kind is RegistryKind.OUTPUT:
-        return _games(registry, destination)
-    without = "" if seen == HISTORY_WINDOW else " (the chain has no history contract, EIP-2935)"
-    return f"sees {seen} blocks{without}"
-
-
-def _named(registry: Registry, destination: Destination) -> Registry:
-    """What the contract says of itself; its source is the route's."""
-    named = as_deployed(destination, registry)
-    if named.source != registry.source:
-        raise Unfit(f"It keeps the facts of another chain than {registry.source}. {DEPLOY}")
-    return named
-
-
-def _signers(registry: Registry, destination: Destination) -> str:
-    named = _named(registry, destination)
-    until = time_text(named.valid_until)
-    if arguments(named) != arguments(registry):
-        raise Unfit(
-            "ROUTES_FILE names other signers, another threshold or another `valid_until` than the "
-            f"registry has: {named.threshold} of {', '.join(named.signers)}, until {until}."
-        )
-    if named.valid_until <= time.time():
-        raise Unfit(f"It takes no attestations since {until}. {DEPLOY}")
-    return f"{named.threshold} of {len(named.signers)} signers must agree, until {until}"
-
-
-def _games(registry: Registry, destination: Destination) -> str:
-    anchors = _named(registry, destination).anchor_state_registry
-    if anchors != registry.anchor_state_registry:
-        raise Unfit(
-            f"ROUTES_FILE names another `anchor_state_registry` than the registry has: {anchors}."
-        )
-    newest = newest_game(registry, destination)
-    said = f"asks the AnchorStateRegistry {anchors} which games are valid"
-    return f"{said}; its newest one is {newest}" if newest else f"{said}; none is yet"
+    match registry.kind:
+        case RegistryKind.OPTIMISM:
+            number = l1_seen(registry, source, destination)
+            return f"sees {source.chain.name} up to block {number:,}"
+        case RegistryKind.ATTESTED:
+            until = time_text(registry.valid_until)
+            if registry.valid_until <= time.time():
+                raise Unfit(f"It takes no attestations since {until}. {DEPLOY}")
+            threshold, signers = registry.threshold, len(registry.signers)
+            return f"{threshold} of {signers} signers must agree, until {until}"
+        case RegistryKind.OUTPUT:
+            newest = newest_game(registry, destination)
+            said = f"its newest one is {newest}" if newest else "none is yet"
+            anchors = registry.anchor_state_registry
+            return f"asks the AnchorStateRegistry {anchors} which games are valid; {said}"
+        case RegistryKind.NATIVE:
+            has_history = seen == HISTORY_WINDOW
+            without = "" if has_history else " (the chain has no history contract, EIP-2935)"
+            return f"sees {seen} blocks{without}"
 
 
 # The signer
