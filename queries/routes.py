@@ -36,6 +36,7 @@ __all__ = [
     "NodeAddress",
     "Routes",
     "RoutesUnreadable",
+    "read_registry",
     "read_routes",
 ]
 
@@ -239,7 +240,7 @@ def _registries(entries: object, chains: Mapping[int, Chain]) -> dict[tuple[int,
     found: dict[tuple[int, int], Registry] = {}
     for number, entry in enumerate(entries, 1):
         place = f"registries, entry {number}"
-        registry = _registry(place, table_in(place, entry), chains)
+        registry = read_registry(place, table_in(place, entry), chains)
         for other in found.values():
             if (other.source, other.destination) == (registry.source, registry.destination):
                 refuse(place, "another registry has the same source and destination")
@@ -249,7 +250,8 @@ def _registries(entries: object, chains: Mapping[int, Chain]) -> dict[tuple[int,
     return found
 
 
-def _registry(place: str, table: Mapping[str, object], chains: Mapping[int, Chain]) -> Registry:
+def read_registry(place: str, table: Mapping[str, object], chains: Mapping[int, Chain]) -> Registry:
+    """One table of the file's `[[registries]]`."""
     kinds = [kind.value for kind in RegistryKind]
     kind = table.get("kind")
     if not isinstance(kind, str) or kind not in kinds:

@@ -141,7 +141,7 @@ def only(place: str, table: Mapping[str, object], known: Collection[str]) -> Non
 
 def quotable(key: str) -> str:
     """A key as a sentence may repeat it: an address put in a key's place is not shown."""
-    return key if re.fullmatch("[A-Za-z0-9_-]{1,20}", key) else "a key that stands there"
+    return key if re.fullmatch("[A-Za-z0-9_-]{1,24}", key) else "a key that stands there"
 
 
 def refuse(place: str, sentence: str) -> NoReturn:

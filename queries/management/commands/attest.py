@@ -5,11 +5,12 @@ import sys
 import time
 from argparse import ArgumentParser
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from django.conf import settings
-from django.core.management.base import BaseCommand, CommandError
+from django.core.management.base import CommandError
 from django.db import InterfaceError, OperationalError, close_old_connections
 
 from accounts.database_state import await_database, refuse_unmigrated
@@ -29,9 +30,14 @@ from queries.attestations import (
 from queries.chain.errors import ChainError
 from queries.chain.setup_check import with_advice
 from queries.chain.signer import Signer, SignerUnusable
-from queries.management.node_files import IN_A_FILE, address_in
+from queries.management.base import (
+    IN_A_FILE,
+    OperatorCommand,
+    address_in,
+    configured_routes,
+)
 from queries.registries import Registry
-from queries.routes import Routes, RoutesUnreadable, read_routes
+from queries.routes import Routes
 
 LOOKS_EVERY, ASKS_EVERY = 1.0, 5.0  # seconds: of the database, of another installation
 
@@ -53,7 +59,7 @@ class Here:
             raise NotTaken(refusal.sentence, retryable=refusal.retryable) from None
 
 
-class Command(BaseCommand):
+class Command(OperatorCommand):
     help = (
         "Signs the hash of a final source-chain block with ATTESTER_KEY and prints the result as "
         "a line. --keep stores it for the provers here, --post sends it to another server; "
@@ -73,20 +79,8 @@ class Command(BaseCommand):
         to.add_argument("--post", metavar="URL", default="", help="to the installation there")
         to.add_argument("--post-file", type=Path, metavar="PATH", help=IN_A_FILE)
 
-    def handle(self, **options: Any) -> None:
-        try:
-            self._handle(**options)
-        except (RoutesUnreadable, NotTaken) as fault:
-            raise CommandError(str(fault)) from None
-        except Refusal as refusal:
-            raise CommandError(refusal.sentence) from None
-        except ChainError as fault:
-            raise CommandError(with_advice(fault)) from None
-        except KeyboardInterrupt:
-            self.stdout.write("Ended.")
-
-    def _handle(self, *, watch: bool, keep: bool, post: str, **options: Any) -> None:
-        routes = read_routes(settings.ROUTES_FILE)
+    def handle(self, *, watch: bool, keep: bool, post: str, **options: Any) -> None:
+        routes = configured_routes()
         if options["post_file"]:
             post = address_in(options["post_file"], "--post-file")
         if options["take"] and (keep or post):
@@ -104,7 +98,9 @@ class Command(BaseCommand):
         attester = Attester(routes, registry, _attester(registry))
         to = Installation(post, routes.limits) if post else Here(routes, attester.signer)
         if watch:
-            self._watch(attester, to)
+            with suppress(KeyboardInterrupt):
+                self._watch(attester, to)
+            self.stdout.write("Ended.")
             return
         word = attester.sign(options["block"])
         if keep or post:

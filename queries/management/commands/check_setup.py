@@ -1,60 +1,47 @@
 """`manage.py check_setup`: whether nodes, registries and the signer are as proving needs them."""
 
+from collections.abc import Iterator
 from typing import Any
 
-from django.conf import settings
-from django.core.management.base import BaseCommand, CommandError
+from django.core.management.base import CommandError
 
-from queries.chain.setup_check import Finding, findings
-from queries.chain.signer import Signer, SignerUnusable, open_signer
-from queries.routes import RoutesUnreadable, read_routes
+from queries.chain.setup_check import DEPLOY, Finding, findings
+from queries.chain.signer import SignerUnusable
+from queries.management.base import OperatorCommand, configured_routes, configured_signer
+from queries.routes import Routes
 
 LONGEST_SUBJECT = 44
 
 
-class Command(BaseCommand):
+class Command(OperatorCommand):
     help = "Looks whether nodes, registries and the signer are as proving needs them."
     requires_system_checks = ()
 
     def handle(self, **_: Any) -> None:
-        try:
-            routes = read_routes(settings.ROUTES_FILE)
-        except RoutesUnreadable as error:
-            raise CommandError(str(error)) from None
+        routes = configured_routes()
         if not routes.chains:
             raise CommandError("ROUTES_FILE names no chains: there is nothing to prove.")
-        signer, found = self._signer()
-        everything = [found]
-        self._write(found)
-        if not routes.registries:
-            everything.append(
-                Finding(
-                    "registries",
-                    ok=False,
-                    said="There is none. Deploy one with manage.py deploy_registry.",
-                )
-            )
-            self._write(everything[-1])
-        for finding in findings(routes, signer):
-            everything.append(finding)
-            self._write(finding)
-        checks = [finding for finding in everything if not finding.is_hint]
-        wrong = sum(not finding.ok for finding in checks)
+        checked = wrong = 0
+        for finding in _all_findings(routes):
+            verdict = "hint" if finding.is_hint else "ok" if finding.ok else "not ok"
+            self.stdout.write(f"{verdict:8}{finding.subject:{LONGEST_SUBJECT}}  {finding.said}")
+            self.stdout.flush()
+            checked += not finding.is_hint
+            wrong += not finding.ok
         if wrong:
             are = "is" if wrong == 1 else "are"
-            raise CommandError(f"{wrong} of {len(checks)} checks {are} not ok.")
-        self.stdout.write(f"All {len(checks)} checks are ok.")
+            raise CommandError(f"{wrong} of {checked} checks {are} not ok.")
+        self.stdout.write(f"All {checked} checks are ok.")
 
-    def _signer(self) -> tuple[Signer | None, Finding]:
-        try:
-            signer = open_signer(
-                settings.SIGNER_KEY, settings.SIGNER_KEYSTORE, settings.SIGNER_PASSWORD
-            )
-        except SignerUnusable as error:
-            return None, Finding("signer", ok=False, said=str(error))
-        return signer, Finding("signer", ok=True, said=signer.address)
 
-    def _write(self, finding: Finding) -> None:
-        verdict = "hint" if finding.is_hint else "ok" if finding.ok else "not ok"
-        self.stdout.write(f"{verdict:8}{finding.subject:{LONGEST_SUBJECT}}  {finding.said}")
-        self.stdout.flush()
+def _all_findings(routes: Routes) -> Iterator[Finding]:
+    signer = None
+    try:
+        signer = configured_signer()
+    except SignerUnusable as error:
+        yield Finding("signer", ok=False, said=str(error))
+    else:
+        yield Finding("signer", ok=True, said=signer.address)
+    if not routes.registries:
+        yield Finding("registries", ok=False, said=f"There is none. {DEPLOY}")
+    yield from findings(routes, signer)

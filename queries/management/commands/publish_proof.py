@@ -7,19 +7,17 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from django.conf import settings
-from django.core.management.base import BaseCommand, CommandError
+from django.core.management.base import CommandError
 from eth_utils.address import is_checksum_address, to_checksum_address
 
 from accounts.wording import counted
 from queries.amounts import short_amount
 from queries.chain.errors import ChainError
 from queries.chain.node_pool import chain_at, host_of
-from queries.chain.sender import Destination, TransactionFailed
-from queries.chain.signer import Signer, SignerUnusable, open_signer
+from queries.chain.sender import Destination
 from queries.chain.source import SourceChain
+from queries.management.base import IN_A_FILE, OperatorCommand, address_in, configured_signer
 from queries.management.bundle_files import add_bundle, read_bundle
-from queries.management.node_files import IN_A_FILE, address_in
 from queries.pipeline.publish import Means, NotPublished, check_l1, publish, registry_at
 from queries.proving.bundles import BlockProof, Bundle
 from queries.registries import DEFAULT_RANGE, proves_its_code
@@ -29,7 +27,7 @@ WAIT = 600  # seconds
 DEAREST = 100  # gwei
 
 
-class Command(BaseCommand):
+class Command(OperatorCommand):
     help = (
         "Checks a batch's proof and brings its facts to their registry, paid for by SIGNER_KEY or "
         "SIGNER_KEYSTORE; what is there already costs nothing. It takes no database, and none of "
@@ -94,10 +92,12 @@ class Command(BaseCommand):
                 for url in source_nodes:
                     other = chain_at(url)
                     sources[other.id] = stack.enter_context(closing(SourceChain(other)))
-                means = Means(destination, _signer, None, options["wait"], self._report)
+                means = Means(
+                    destination, cache(configured_signer), None, options["wait"], self.report
+                )
                 for block in bundle.blocks:
                     self._publish(block, replace(means, source=sources.get(block.chain)), options)
-        except (SignerUnusable, NotPublished, TransactionFailed) as fault:
+        except NotPublished as fault:
             raise CommandError(str(fault)) from None
         except ChainError as fault:
             raise CommandError(fault.sentence) from None
@@ -108,9 +108,9 @@ class Command(BaseCommand):
         longest = options["longest_range"]
         registry = registry_at(means.destination, address, block.chain, longest)
         which = f"block {block.header.number:,} of chain {block.chain}"
-        self._report(f"The {registry.kind} registry {address}, {which} …")
+        self.report(f"The {registry.kind} registry {address}, {which} …")
         if not proves_its_code(registry):
-            self._report(
+            self.report(
                 "This registry is unverifiable: its code is as built, but its address does not "
                 "prove what its constructor wrote. Do not trust facts that it has already."
             )
@@ -130,15 +130,6 @@ class Command(BaseCommand):
             f"{all_of_it} of batch {bundle.batch} {'is' if facts == 1 else 'are'} on chain "
             f"{bundle.destination}, as proven."
         )
-
-    def _report(self, sentence: str) -> None:
-        self.stderr.write(sentence, str)  # not in the colour of faults
-        self.stderr.flush()
-
-
-@cache
-def _signer() -> Signer:
-    return open_signer(settings.SIGNER_KEY, settings.SIGNER_KEYSTORE, settings.SIGNER_PASSWORD)
 
 
 def _nodes(options: dict[str, Any]) -> tuple[str, list[str]]:

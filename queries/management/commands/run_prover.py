@@ -6,16 +6,14 @@ from argparse import ArgumentParser
 from functools import partial
 from typing import Any
 
-from django.conf import settings
-from django.core.management.base import BaseCommand, CommandError
+from django.core.management.base import CommandError
 from django.db import connections
 
 from accounts.database_state import await_database
-from queries.chain.signer import Signer, SignerUnusable, open_signer
 from queries.engines import embedded
 from queries.engines.waking import ALARM, LOOKS_EVERY, listen
+from queries.management.base import OperatorCommand, configured_routes, configured_signer
 from queries.pipeline.chains import Chains
-from queries.routes import Routes, RoutesUnreadable, read_routes
 
 MOST_THREADS = 64
 # Seconds that a thread computes for while others want to. One that proves thousands of facts
@@ -23,7 +21,7 @@ MOST_THREADS = 64
 SWITCH_SECONDS = 0.0005
 
 
-class Command(BaseCommand):
+class Command(OperatorCommand):
     help = "Proves what was asked for, until it is stopped. Several may run at once."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
@@ -35,8 +33,13 @@ class Command(BaseCommand):
 
     def handle(self, **options: Any) -> None:
         threads = _threads(options["threads"])
-        routes = _routes()
-        signer = _signer()
+        routes = configured_routes()
+        if not routes.registries:
+            raise CommandError(
+                "There is no registry to prove to. Name chains and registries in the file that "
+                "ROUTES_FILE names; manage.py deploy_registry makes one."
+            )
+        signer = configured_signer()
         sys.setswitchinterval(SWITCH_SECONDS)
         await_database(self.stderr.write)
         connections.close_all()  # this thread needs none any more
@@ -64,23 +67,3 @@ def _threads(text: str) -> int:
     if text.isascii() and text.isdigit() and 1 <= int(text[:4]) <= MOST_THREADS:
         return int(text)
     raise CommandError(f"--threads is {text!r}; take a whole number from 1 to {MOST_THREADS}.")
-
-
-def _routes() -> Routes:
-    try:
-        routes = read_routes(settings.ROUTES_FILE)
-    except RoutesUnreadable as fault:
-        raise CommandError(str(fault)) from None
-    if not routes.registries:
-        raise CommandError(
-            "There is no registry to prove to. Name chains and registries in the file that "
-            "ROUTES_FILE names; manage.py deploy_registry makes one."
-        )
-    return routes
-
-
-def _signer() -> Signer:
-    try:
-        return open_signer(settings.SIGNER_KEY, settings.SIGNER_KEYSTORE, settings.SIGNER_PASSWORD)
-    except SignerUnusable as fault:
-        raise CommandError(str(fault)) from None

@@ -13,8 +13,8 @@ from eth_utils.address import to_checksum_address
 from queries.chain.errors import BlockUnknown, ChainError
 from queries.chain.node_pool import chain_at, host_of
 from queries.chain.source import SourceChain
+from queries.management.base import IN_A_FILE, address_in
 from queries.management.bundle_files import add_bundle, read_bundle
-from queries.management.node_files import IN_A_FILE, address_in
 from queries.management.proof_words import block_lines
 from queries.proving.bundles import BlockProof, Bundle
 from queries.registries import Registry, RegistryKind, address_of
