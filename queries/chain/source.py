@@ -4,6 +4,7 @@ Headers are checked by hash and proofs by root; heads and calls cannot be checke
 """
 
 import sys
+from bisect import bisect_right
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -106,40 +107,28 @@ class SourceChain(NodePool):
                 f"No block after that time is known yet; {head.timestamp - 1} is the latest time "
                 f"that works ({spoken(head.timestamp - 1)})."
             )
-        before, after = self._around(seconds, self.header_of(head.hash))
+        kept = {head.number: self.header_of(head.hash)}
+
+        def timestamp(number: int) -> int:
+            """Blocks that nodes have dropped (EIP-4444) count as earlier than any time."""
+            try:
+                kept[number] = self.header(number)
+            except (BlockUnknown, StateNotAvailable):  # some nodes report the latter for these
+                return -1
+            return kept[number].timestamp
+
+        after = kept[bisect_right(range(head.number), seconds, key=timestamp)]
         if after.number == 0:
             raise TimeTooEarly(
                 f"The chain began at {after.timestamp}, which is the earliest time that works "
                 f"({spoken(after.timestamp)})."
             )
-        if before is None or before.number < after.number - 1:
+        if after.number - 1 not in kept:
             raise BlockUnknown(
                 f"The nodes no longer have the blocks of that time: block {after.number:,}, of "
                 f"{spoken(after.timestamp)}, is the earliest one they have."
             )
-        return before, after
-
-    def _around(self, seconds: int, after: Header) -> tuple[Header | None, Header]:
-        """The last kept block at or before the time, and the first one after it.
-
-        The search halves the range of blocks. Blocks mostly come at an even pace, so every second
-        question guesses the number from it. Blocks that nodes have dropped (EIP-4444) count as
-        earlier than the time.
-        """
-        before: Header | None = None
-        first = 0  # every block below this one is at or before the time, or dropped
-        guess = False
-        while first < after.number:
-            number = (first + after.number) // 2
-            if before and guess:
-                number = min(max(_at_even_pace(before, after, seconds), first), after.number - 1)
-            guess = not guess
-            header = self._header_if_kept(number)
-            if header and header.timestamp > seconds:
-                after = header
-            else:
-                before, first = header or before, number + 1
-        return before, after
+        return kept[after.number - 1], after
 
     def account_proofs(
         self, header: Header, asked: Sequence[Asked], meanwhile: Callable[[], object] = nothing
@@ -180,12 +169,6 @@ class SourceChain(NodePool):
             [partial(_header, expected_number=number) for number in numbers],
         )
 
-    def _header_if_kept(self, number: int) -> Header | None:
-        try:
-            return self.header(number)
-        except (BlockUnknown, StateNotAvailable):  # some nodes report the latter for dropped blocks
-            return None
-
 
 def any_bytes(answer: object) -> bytes:
     """An answer in hex of any length: `JsonRpc` has bounded it."""
@@ -218,12 +201,6 @@ def _header(
             f"block {expected_number} was asked for, and block {header.number} answered"
         )
     return header
-
-
-def _at_even_pace(before: Header, after: Header, seconds: int) -> int:
-    """The block at this time, if all blocks between these two had come at the same pace."""
-    blocks, time = after.number - before.number, after.timestamp - before.timestamp
-    return before.number + (seconds - before.timestamp) * blocks // time
 
 
 def _parts(account: bytes, slots: Sequence[int], most: int) -> list[Asked]:

@@ -1,13 +1,11 @@
 """Finding a time's block among very many, in few questions."""
 
 import random
-from collections.abc import Callable
 from itertools import accumulate
 from typing import cast
 
 import pytest
 
-from queries.chain.errors import BlockUnknown
 from queries.chain.source import ChainHead, SourceChain
 from queries.proving.headers import Header
 from tests.queries.chain.relay import chain_of
@@ -33,12 +31,9 @@ class _Chain(SourceChain):
         super().__init__(chain_of("http://127.0.0.1:1"))
         self.times = times
         self.asked = 0
-        self.first = 0  # nodes have dropped the blocks before it
 
     def header(self, number: int) -> Header:
         self.asked += 1
-        if number < self.first:
-            raise BlockUnknown("The nodes know no such block.")
         return cast("Header", _Block(number, self.times[number]))
 
     def header_of(self, block_hash: bytes) -> Header:
@@ -49,29 +44,15 @@ class _Chain(SourceChain):
         return ChainHead(last, self.times[last], last.to_bytes(32, "big"), last)
 
 
-PACES: dict[str, Callable[[random.Random, int], int]] = {
-    "even": lambda _, __: 12,
-    "some blocks missed": lambda rng, _: 12 if rng.random() < 0.99 else 24,
-    "mined, then in slots": lambda rng, n: int(rng.expovariate(1 / 14)) + 1 if n < 2e5 else 12,
-    "several at a time": lambda rng, _: 100 * (rng.random() < 0.3),
-    "slow, then fast": lambda _, number: 600 if number < BLOCKS // 2 else 1,
-}
-
-
-@pytest.mark.parametrize("pace", PACES)
-def test_the_block_is_found_in_few_questions(pace: str) -> None:
-    rng = random.Random(pace)  # noqa: S311
-    steps = (PACES[pace](rng, number) for number in range(BLOCKS))
+@pytest.mark.parametrize("most", [12, 0], ids=["a block each 12 seconds", "many at one time"])
+def test_the_block_is_found_in_few_questions(most: int) -> None:
+    rng = random.Random(most)  # noqa: S311
+    steps = (most or 100 * (rng.random() < 0.3) for _ in range(BLOCKS))
     times = [0, *accumulate(steps, initial=BEGIN)]
-    questions = []
-    for _ in range(200):
+    for _ in range(50):
         chain = _Chain(times)
-        seconds = rng.choice((rng.randrange(BEGIN, times[-1]), rng.choice(times[1:]) or 0))
-        if seconds >= times[-1]:
-            continue
+        seconds = rng.choice((rng.randrange(BEGIN, times[-1]), rng.choice(times[1:-200])))
         last, after = chain.last_block_at(seconds, chain.head())
         assert last.timestamp <= seconds < after.timestamp
         assert after.number == last.number + 1
-        questions.append(chain.asked)
-    assert sum(questions) / len(questions) < 16
-    assert max(questions) < 40
+        assert chain.asked <= 21
