@@ -14,7 +14,7 @@ from queries.chain.errors import BlockUnknown, CallReverted
 from queries.chain.registry import HASH_HISTORY, L1_BLOCK, RegistryFacts
 from queries.chain.sender import Destination
 from queries.chain.solidity import call_data
-from queries.chain.source import SourceChain
+from queries.chain.source import SourceChain, any_bytes
 from queries.proving.keccak import HASH_BYTES
 from queries.registries import Registry, RegistryKind, artifact_of
 from queries.routes import Chain
@@ -160,7 +160,8 @@ def own_hashes(destination: Destination) -> int:
     # contract's code, and since EIP-3541 that must not begin with EF.
     program = b"\x7f" + number.to_bytes(32, "big") + bytes.fromhex("40" + "60015260215ff3")
     try:
-        seen = destination.run(program)
+        call = {"data": f"0x{program.hex()}"}
+        seen = destination.checked("eth_call", (call, "latest"), any_bytes)
     except CallReverted:
         return 0  # a chain without PUSH0, where no registry of ours runs
     if seen != b"\0" + expected:

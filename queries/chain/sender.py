@@ -71,10 +71,6 @@ class Destination(SourceChain):
         at = "latest" if block is None else hex(block)
         return self.call_each([(to, call) for call in calls], at)
 
-    def run(self, code: bytes) -> bytes:
-        """The output of this code, run as a constructor that creates nothing."""
-        return self.checked("eth_call", ({"data": _hex(code)}, "latest"), any_bytes)
-
     def code(self, address: str) -> bytes:
         """The contract's code; empty where there is no contract."""
         return self.checked("eth_getCode", (address, "latest"), any_bytes)
@@ -174,26 +170,20 @@ def _number(answer: object) -> int:
     return read_quantity(answer, "the answer")
 
 
-def _count(value: object, name: str = "the answer") -> int:
-    """A block number, nonce or amount of gas, which the database holds in 63 bits."""
-    return _below(2**63, value, name)
-
-
-def _wei(value: object, name: str) -> int:
-    """A price or fee; no chain has 2^128 of anything."""
-    return _below(2**128, value, name)
-
-
-def _below(bound: int, value: object, name: str) -> int:
+def _below(bound: int, value: object, name: str = "the answer") -> int:
     number = read_quantity(value, name)
     if number >= bound:
         raise AnswerMalformed(f"{name} is larger than any that there is")
     return number
 
 
+_count = partial(_below, 2**63)  # a block number, nonce or amount of gas, as the database holds it
+_wei = partial(_below, 2**128)  # a price or fee; no chain has so much of anything
+
+
 def _data_fee(answer: object) -> int:
     """Of a node that knows of no contract there the answer is empty."""
-    return 0 if answer == "0x" else _wei(answer, "a data fee")
+    return 0 if answer == "0x" else _wei(answer)
 
 
 def _gas_for(data: bytes, answer: object) -> int:
