@@ -1,8 +1,6 @@
 """How a registry on a chain is recognised, and on which chains one works."""
 
 import re
-import time
-from contextlib import closing
 from dataclasses import replace
 from typing import Any
 
@@ -139,11 +137,7 @@ def newest_game(registry: Registry, destination: Destination) -> str | None:
 
 def l1_seen_now(registry: Registry, source: Chain, destination: Chain) -> int:
     """As `l1_seen`, for a visitor: `ChainError` where no node answers within `visitor_timeout`."""
-    until = time.monotonic() + destination.limits.visitor_timeout
-    with (
-        closing(SourceChain(source, until=until)) as of,
-        closing(Destination(destination, until=until)) as on,
-    ):
+    with SourceChain.for_visitor(source) as of, Destination.for_visitor(destination) as on:
         return l1_seen(registry, of, on)
 
 

@@ -9,11 +9,10 @@ import math
 import threading
 import time
 from collections.abc import Callable, Hashable, Iterator, Sequence
-from contextlib import suppress
+from contextlib import AbstractContextManager, closing, suppress
 from copy import copy
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Self, TypeVar
-from urllib.parse import urlsplit
 
 from queries.chain.errors import (
     BatchTooLarge,
@@ -163,12 +162,14 @@ class Node:
         done = 0
         while some := questions[done : done + health.at_once]:
             try:
-                yield from self._request(method, some)
+                answers = self._request(method, some)
             except NodeFault as fault:
                 if fault.kind is not BatchTooLarge or len(some) == 1:
                     raise
                 health.at_once = len(some) // 2
             else:
+                health.answered()
+                yield from answers
                 done += len(some)
 
     def read(
@@ -251,6 +252,11 @@ class NodePool:
         ]
         self._first = 0  # place of the node that is asked first
 
+    @classmethod
+    def for_visitor(cls, chain: Chain) -> AbstractContextManager[Self]:
+        """All of its questions end after `visitor_timeout`."""
+        return closing(cls(chain, until=time.monotonic() + chain.limits.visitor_timeout))
+
     def checked(self, method: str, params: Question, check: Check[Checked]) -> Checked:
         """What `check` returns for the answer.
 
@@ -279,24 +285,14 @@ class NodePool:
             places = [place for place in range(len(params_list)) if place not in answers]
             if not places:
                 break
-            lies = False
             try:
                 given = node.ask(method, [params_list[place] for place in places])
                 for place, answer in zip(places, given, strict=True):
-                    try:
-                        answers[place] = node.read(
-                            method, params_list[place], answer, checks[place]
-                        )
-                    except NodeFault as fault:
-                        faults.append(fault)
-                        lies |= fault.kind is NodesLie
+                    answers[place] = node.read(method, params_list[place], answer, checks[place])
             except NodeFault as fault:
                 faults.append(fault)
-                continue
-            if lies:
-                node.check_head(NodesLie)
-            else:
-                node.health.answered()
+                if fault.kind is NodesLie:
+                    node.check_head(NodesLie)
         if len(answers) < len(params_list):
             worst = min(faults, key=lambda fault: _rank(fault.kind))
             raise worst.kind.of(self.chain.name, method, worst.why)
@@ -369,27 +365,6 @@ class NodePool:
         view = copy(self)
         view._nodes, view._first = [node], 0  # noqa: SLF001
         return view
-
-
-def chain_at(url: str) -> Chain:
-    """The chain of a node that a command line names, with this one node."""
-    rpc = JsonRpc(url)
-    try:
-        chain_id = read_quantity(rpc.ask("eth_chainId"), "eth_chainId")
-    except (NodeFault, ProofError):
-        raise NodesUnreachable(f"The node at {host_of(url)} does not say its chain.") from None
-    finally:
-        rpc.close()
-    return Chain(chain_id, f"chain {chain_id}", (NodeAddress(url),))
-
-
-def host_of(url: str) -> str:
-    """What may be shown of the address: the rest may hold a key."""
-    with suppress(ValueError):
-        parts = urlsplit(url)
-        if parts.hostname:
-            return f"{parts.hostname}:{parts.port}" if parts.port else parts.hostname
-    return "an address that cannot be read"
 
 
 def _rank(kind: type[ChainError]) -> tuple[bool, bool]:

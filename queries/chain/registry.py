@@ -3,9 +3,7 @@
 `read_now` is for visitors' live checks; the pipeline uses `RegistryFacts`.
 """
 
-import time
 from collections.abc import Mapping, Sequence
-from contextlib import closing
 from dataclasses import dataclass
 
 from queries.chain.errors import ChainError, RegistryAbsent
@@ -151,8 +149,7 @@ def read_now(chain: Chain, registry: Registry, read: FactRead) -> tuple[int, byt
 
     `ChainError` where the nodes do not answer within `visitor_timeout`.
     """
-    until = time.monotonic() + chain.limits.visitor_timeout
-    with closing(Destination(chain, until=until)) as destination:
+    with Destination.for_visitor(chain) as destination:
         block = destination.head().number
         (word,) = RegistryFacts(destination, registry).words([read], block)
         return block, word

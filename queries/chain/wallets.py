@@ -4,9 +4,7 @@ EIP-1271 asks the wallet; EIP-6492 deploys it first where it does not exist yet.
 does both in one call that changes nothing.
 """
 
-import time
 from collections.abc import Callable
-from contextlib import closing
 
 from eth_abi.abi import encode
 
@@ -50,8 +48,7 @@ def ask_wallet(
         if not is_free:
             return WalletAnswer.NODE_UNREACHABLE
         before()
-        until = time.monotonic() + chain.limits.visitor_timeout
-        with closing(NodePool(chain, until=until)) as nodes:
+        with NodePool.for_visitor(chain) as nodes:
             try:
                 return nodes.quorum(
                     lambda one: one.checked("eth_call", (call, "latest"), _word),

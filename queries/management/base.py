@@ -1,7 +1,11 @@
 """What the operators' commands share."""
 
+from argparse import ArgumentParser, _MutuallyExclusiveGroup
+from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
@@ -9,13 +13,14 @@ from django.core.management.base import BaseCommand, CommandError
 from accounts.errors import Refusal
 from queries.attestations import NotTaken
 from queries.chain.deploy import Unfit
-from queries.chain.errors import ChainError
+from queries.chain.errors import ChainError, NodeFault, NodesUnreachable
+from queries.chain.json_rpc import JsonRpc
 from queries.chain.sender import TransactionFailed
 from queries.chain.setup_check import with_advice
 from queries.chain.signer import Signer, SignerUnusable, open_signer
-from queries.routes import Routes, RoutesUnreadable, read_routes
-
-IN_A_FILE = "a file with the address, to keep it out of the process list"
+from queries.proving.errors import ProofError
+from queries.proving.json_values import read_quantity
+from queries.routes import Chain, NodeAddress, Routes, RoutesUnreadable, read_routes
 
 
 class OperatorCommand(BaseCommand):
@@ -45,14 +50,54 @@ def configured_signer() -> Signer:
     return open_signer(settings.SIGNER_KEY, settings.SIGNER_KEYSTORE, settings.SIGNER_PASSWORD)
 
 
-def address_in(file: Path, option: str) -> str:
-    """A node's address out of a file: it often holds a key.
+def chain_at(url: str) -> Chain:
+    """The chain of a node that a command line names, with this one node."""
+    rpc = JsonRpc(url)
+    try:
+        chain_id = read_quantity(rpc.ask("eth_chainId"), "eth_chainId")
+    except (NodeFault, ProofError):
+        raise NodesUnreachable(f"The node at {host_of(url)} does not say its chain.") from None
+    finally:
+        rpc.close()
+    return Chain(chain_id, f"chain {chain_id}", (NodeAddress(url),))
 
-    No refusal repeats the file's name: the node's address may have been given in its place.
-    """
+
+def host_of(url: str) -> str:
+    """What may be shown of the address: the rest may hold a key."""
+    with suppress(ValueError):
+        parts = urlsplit(url)
+        if parts.hostname:
+            return f"{parts.hostname}:{parts.port}" if parts.port else parts.hostname
+    return "an address that cannot be read"
+
+
+def at_least_one(text: str) -> int:
+    """For an option's `type`."""
+    if int(text) < 1:
+        raise ValueError
+    return int(text)
+
+
+def add_address(
+    parser: ArgumentParser | _MutuallyExclusiveGroup, name: str, meaning: str, **more: Any
+) -> None:
+    """The option `--name`, and `--name-file` for an address with a key in it."""
+    parser.add_argument(f"--{name}", metavar="URL", help=meaning, **more)
+    parser.add_argument(
+        f"--{name}-file",
+        dest=name.replace("-", "_"),
+        type=partial(_address_in, f"--{name}-file"),
+        metavar="PATH",
+        help="a file with the address, to keep it out of the process list",
+        **more,
+    )
+
+
+def _address_in(option: str, file: str) -> str:
+    """No refusal repeats the file's name: the node's address may have been given in its place."""
     named = f"The file that {option} names"
     try:
-        words = file.read_text(encoding="utf-8").split()
+        words = Path(file).read_text(encoding="utf-8").split()
     except OSError as fault:
         raise CommandError(f"{named} cannot be read: {fault.strerror}.") from None
     except UnicodeDecodeError:

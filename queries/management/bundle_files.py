@@ -5,6 +5,7 @@ from pathlib import Path
 
 from django.core.management.base import CommandError
 
+from queries.management.base import at_least_one
 from queries.proving.bundle_checks import MOST_MIB, check_bundle
 from queries.proving.bundles import Bundle
 from queries.proving.errors import BundleRefused, BundleTooLarge
@@ -15,7 +16,7 @@ def add_bundle(parser: ArgumentParser) -> None:
     parser.add_argument("file", type=Path, help="as GET /batch-queries/<id>/proof gives it")
     parser.add_argument(
         "--most-mib",
-        type=int,
+        type=at_least_one,
         default=MOST_MIB,
         metavar="N",
         help="how large a file is read, in MiB (%(default)s); it takes up to eight times as much "
@@ -25,8 +26,6 @@ def add_bundle(parser: ArgumentParser) -> None:
 
 def read_bundle(file: Path, most_mib: int) -> Bundle:
     """Checked; where it is refused, in a sentence."""
-    if most_mib < 1:
-        raise CommandError("--most-mib is at least 1.")
     try:
         with file.open("rb") as opened:
             content = opened.read(most_mib * 2**20 + 1)

@@ -6,7 +6,6 @@ import time
 from argparse import ArgumentParser
 from collections.abc import Mapping
 from contextlib import suppress
-from pathlib import Path
 from typing import Any
 
 from django.conf import settings
@@ -30,12 +29,7 @@ from queries.attestations import (
 from queries.chain.errors import ChainError
 from queries.chain.setup_check import with_advice
 from queries.chain.signer import Signer, SignerUnusable
-from queries.management.base import (
-    IN_A_FILE,
-    OperatorCommand,
-    address_in,
-    configured_routes,
-)
+from queries.management.base import OperatorCommand, add_address, configured_routes
 from queries.registries import Registry
 from queries.routes import Routes
 
@@ -76,13 +70,10 @@ class Command(OperatorCommand):
         what.add_argument("--take", action="store_true", help="lines of others, from stdin")
         to = parser.add_mutually_exclusive_group()
         to.add_argument("--keep", action="store_true", help="for this installation's provers")
-        to.add_argument("--post", metavar="URL", default="", help="to the installation there")
-        to.add_argument("--post-file", type=Path, metavar="PATH", help=IN_A_FILE)
+        add_address(to, "post", "to the installation there", default="")
 
     def handle(self, *, watch: bool, keep: bool, post: str, **options: Any) -> None:
         routes = configured_routes()
-        if options["post_file"]:
-            post = address_in(options["post_file"], "--post-file")
         if options["take"] and (keep or post):
             raise CommandError("--take keeps what it reads; leave --keep and --post out.")
         if watch and not post:

@@ -15,7 +15,12 @@ from django.core.management.base import CommandError
 from queries.chain.deploy import check_chain, newest_game
 from queries.chain.errors import CallReverted
 from queries.chain.sender import Destination, send_and_wait
-from queries.management.base import OperatorCommand, configured_routes, configured_signer
+from queries.management.base import (
+    OperatorCommand,
+    at_least_one,
+    configured_routes,
+    configured_signer,
+)
 from queries.registries import (
     FACTORY,
     HORIZON,
@@ -56,7 +61,7 @@ class Command(OperatorCommand):
             help="of an output one: the rollup's contract that knows which games are valid",
         )
         parser.add_argument(
-            "--wait", type=whole_seconds, default=WAIT, help="seconds for a block (%(default)s)"
+            "--wait", type=at_least_one, default=WAIT, help="seconds for a block (%(default)s)"
         )
 
     def handle(self, **options: Any) -> None:
@@ -116,9 +121,3 @@ def utc_time(text: str) -> datetime:
     """A day or a time."""
     moment = datetime.fromisoformat(text)
     return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
-
-
-def whole_seconds(text: str) -> int:
-    if not text.isdigit():
-        raise ValueError
-    return int(text)

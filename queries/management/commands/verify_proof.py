@@ -4,16 +4,14 @@ import re
 from argparse import ArgumentParser
 from collections.abc import Iterator, Sequence
 from contextlib import closing
-from pathlib import Path
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 from eth_utils.address import to_checksum_address
 
 from queries.chain.errors import BlockUnknown, ChainError
-from queries.chain.node_pool import chain_at, host_of
 from queries.chain.source import SourceChain
-from queries.management.base import IN_A_FILE, address_in
+from queries.management.base import add_address, chain_at, host_of
 from queries.management.bundle_files import add_bundle, read_bundle
 from queries.management.proof_words import block_lines
 from queries.proving.bundles import BlockProof, Bundle
@@ -39,20 +37,14 @@ class Command(BaseCommand):
             metavar="0x…",
             help="a block hash that you trust; once for each block",
         )
-        parser.add_argument(
-            "--node", action="append", default=[], metavar="URL", help="that is asked for hashes"
-        )
-        parser.add_argument(
-            "--node-file", action="append", default=[], type=Path, metavar="PATH", help=IN_A_FILE
-        )
+        add_address(parser, "node", "that is asked for hashes", action="append", default=[])
 
     def handle(self, **options: Any) -> None:
         bundle = read_bundle(options["file"], options["most_mib"])
         hashes = [_hash(text) for text in options["hash"]]
         _check_hashes(bundle, hashes)
-        in_files = [address_in(each, "--node-file") for each in options["node_file"]]
         try:
-            nodes = _nodes(bundle, [*options["node"], *in_files])
+            nodes = _nodes(bundle, options["node"])
             grounds = [_ground(block, hashes, nodes) for block in bundle.blocks]
         except ChainError as fault:
             raise CommandError(f"Nothing is proven. {fault.sentence}") from None

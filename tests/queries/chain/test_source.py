@@ -230,14 +230,14 @@ PROOF_LIES: dict[str, Any] = {
 
 @pytest.mark.parametrize("lie", PROOF_LIES)
 def test_a_wrong_proof_is_asked_of_another_node(story: Story, lie: str) -> None:
-    """And the right ones beside it are not."""
+    """And the right ones before it are not."""
     honest = Asked()
     holder = f"0x{story.holder.hex()}"
 
     def change(params: list[Any], answer: Any) -> Any:
         return PROOF_LIES[lie](story, params, answer) if params[0] == holder else answer
 
-    asked = [(NOBODY, []), (story.holder, [*SLOTS]), (story.payer, [])]
+    asked = [(NOBODY, []), (story.payer, []), (story.holder, [*SLOTS])]
     header = story.headers[3]
     with (
         relay(story.node.url, changing("eth_getProof", change)) as liar,

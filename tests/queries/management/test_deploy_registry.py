@@ -208,7 +208,7 @@ def test_a_deployment_may_take_more_gas_than_osakas_cap(
         ([*OUTPUT[:-2]], "the new registry.anchor_state_registry: it must be an address"),
         ([*NATIVE, *OUTPUT[-2:]], "the new registry: anchor_state_registry is not known"),
         ([*NATIVE, "--wait", "-1"], "argument --wait: "),
-        ([*NATIVE, "--wait", "nan"], "argument --wait: invalid whole_seconds value: 'nan'"),
+        ([*NATIVE, "--wait", "nan"], "argument --wait: invalid at_least_one value: 'nan'"),
     ],
 )
 def test_what_cannot_be_is_reported_before_anything_is_sent(
