@@ -64,9 +64,9 @@ endif
 analyse: setup $(ANALYSER_READY) ## Slither over the contracts: tests/analysis explains each finding
 	@exec $(BIN)/python -m tests.analysis
 
-bench: setup ## what the service bears, beside references (ROWS="submit_1 gas", JSON=1, COUNT=5000 batches)
+bench: setup ## what the service bears, beside references (ROWS="submit_1", JSON=1, COUNT=5000 batches)
 	@exec $(BIN)/python -m tests.bench $(ROWS) $(if $(filter-out 0,$(JSON)),--json) \
-		--batches "$(COUNT)" --corpus "$(CORPUS)" $(ARGS)
+		--batches "$(COUNT)" $(ARGS)
 
 gas: setup ## what recorded proofs cost on chain, beside the targets (CORPUS=DIR, JSON=1)
 	@exec $(BIN)/python -m tests.bench.gas --corpus "$(CORPUS)" $(if $(filter-out 0,$(JSON)),--json)

@@ -22,7 +22,7 @@ from tests.bench.command import BenchFailed, run, set_up_django
 
 set_up_django()
 
-from tests.bench import calldata, many_batches, one_block, polling, submitting  # noqa: E402
+from tests.bench import many_batches, one_block, polling, submitting  # noqa: E402
 from tests.bench.rows import Bench, Row, Sizes, as_object, head, lines, missed  # noqa: E402
 
 # The rows in the order of the table, with what measures them: those of a tuple share preparation.
@@ -34,8 +34,6 @@ MEASURES: dict[tuple[str, ...], Callable[[Bench], Iterator[Row]]] = {
     tuple(many_batches.PROVERS): many_batches.many_batches,
     tuple(one_block.LATENCY): one_block.latency,
     tuple(one_block.REQUESTS): one_block.node_requests,
-    ("gas",): calldata.gas,
-    ("stored_calldata",): calldata.stored_calldata,
     tuple(many_batches.MEMORY): many_batches.memory,
 }
 NAMES = tuple(name for names in MEASURES for name in names)
@@ -60,9 +58,8 @@ def bench() -> None:
         raise BenchFailed(f"There is no row {unknown[0]}. There are: {', '.join(NAMES)}.")
     sizes = Sizes(**{each.name: getattr(asked, each.name) for each in dataclasses.fields(Sizes)})
     for name, value in dataclasses.asdict(sizes).items():
-        if not isinstance(value, Path) and value <= 0:
+        if value <= 0:
             raise BenchFailed(f"--{name.replace('_', '-')} must be more than nothing.")
-    calldata.check_corpus(sizes.corpus, wanted)
     logging.disable(logging.WARNING)  # a line for each request that is answered in this process
     with _log_folder() as folder:
         rows = _measured(Bench(sizes, wanted, folder, _say), as_json=asked.json)

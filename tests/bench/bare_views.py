@@ -1,7 +1,6 @@
-"""The reference for polling: views that do one indexed SELECT, beside the service's own addresses.
+"""The reference for polling: a view of one indexed SELECT, beside the service's own addresses.
 
-They are on the same server, behind the same middleware: one with the same key check and rate limit,
-one without.
+It is on the same server, behind the same middleware, key check and rate limit.
 """
 
 from django.http import HttpRequest, HttpResponse, JsonResponse
@@ -14,23 +13,13 @@ from accounts.models import ApiKey
 from explorer import urls
 from queries.models import Batch
 
-BEHIND_THE_KEY, UNPROTECTED = "bench/behind-the-key", "bench/unprotected"
+BEHIND_THE_KEY = "bench/behind-the-key"
 
 
 @csrf_exempt
 @require_safe
 @with_api_key
 def behind_the_key(request: HttpRequest, _key: ApiKey) -> HttpResponse:
-    return _row(request)
-
-
-@csrf_exempt
-@require_safe
-def unprotected(request: HttpRequest) -> HttpResponse:
-    return _row(request)
-
-
-def _row(request: HttpRequest) -> HttpResponse:
     columns = Batch.objects.values("id", "status", "destination", "submitted", "ended")
     return JsonResponse(columns.get(pk=request.GET["batchQueryId"]))
 
@@ -38,6 +27,5 @@ def _row(request: HttpRequest) -> HttpResponse:
 handler400, handler500 = urls.handler400, urls.handler500
 urlpatterns = [
     path(BEHIND_THE_KEY, behind_the_key),
-    path(UNPROTECTED, unprotected),
     *urls.urlpatterns,
 ]

@@ -1,7 +1,6 @@
 """A local chain with registries and funded accounts."""
 
 import json
-import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -11,7 +10,6 @@ from secrets import token_hex
 from eth_account import Account as Key
 from eth_utils.address import to_checksum_address
 
-from queries.chain.json_rpc import JsonRpc
 from queries.chain.local_node import KEEPS_ITS_PAST, LocalNode, local_node
 from queries.chain.solidity import load_artifact
 from queries.proving.keccak import keccak256
@@ -20,7 +18,7 @@ CHAIN_ID = 31337
 ETHER = 10**18
 BLOCK_GAS = 60_000_000  # as mainnet's in 2026
 AT_ONCE = 500
-HEAD_SECONDS, POOL_SECONDS = 0.01, 0.02  # between two questions
+HEAD_SECONDS = 0.01  # between two questions
 OPTIONS = ("--chain-id", str(CHAIN_ID), "--gas-limit", str(BLOCK_GAS), *KEEPS_ITS_PAST)
 
 ROUTES = """\
@@ -94,37 +92,3 @@ def bench_chain(block_seconds: int, accounts: int, names: int = 1) -> Iterator[B
             node.rpc.ask_many("anvil_setBalance", held[start : start + AT_ONCE])
         node.rpc.ask("anvil_mine", "0x2")
         yield BenchChain(node, key, addresses, names)
-
-
-class PoolSamples:
-    """How much of a time transactions wait to be mined."""
-
-    def __init__(self) -> None:
-        self._all = self._waiting = 0
-
-    @property
-    def share(self) -> float:
-        return self._waiting / self._all if self._all else 0.0
-
-    def take(self, rpc: JsonRpc) -> None:
-        self._all += 1
-        self._waiting += int(rpc.ask("txpool_status")["pending"], 16) > 0
-
-
-@contextmanager
-def pool_sampled(url: str) -> Iterator[PoolSamples]:
-    """Sample the node's pool in a thread, until the end."""
-    samples, ended, rpc = PoolSamples(), threading.Event(), JsonRpc(url)
-
-    def sample() -> None:
-        while not ended.wait(POOL_SECONDS):
-            samples.take(rpc)
-
-    thread = threading.Thread(target=sample)
-    thread.start()
-    try:
-        yield samples
-    finally:
-        ended.set()
-        thread.join()
-        rpc.close()

@@ -80,24 +80,6 @@ def per_second(port: int, requests: Iterator[Request], seconds: float) -> float:
     return answered / (time.perf_counter() - begin)
 
 
-def waits_at(request: Request, rate: float, seconds: float) -> list[float]:
-    """How long answers take, counted from when each was due, at so many requests a second."""
-    begin = time.perf_counter()
-    due = iter([begin + place / rate for place in range(max(int(rate * seconds), 1))])
-    lock = threading.Lock()
-
-    def ask_when_due(connection: Connection) -> list[float]:
-        took = []
-        while (moment := _next(due, lock)) is not None:
-            time.sleep(max(moment - time.perf_counter(), 0))
-            connection.ask(request)
-            took.append(time.perf_counter() - moment)
-        return took
-
-    parts = _on_each_connection(request.port, ask_when_due)
-    return sorted(each for part in parts for each in part)
-
-
 def each_once(requests: Sequence[Request]) -> None:
     """Send all of them, several at a time."""
     left = iter(requests)

@@ -13,17 +13,16 @@ import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
-from operator import sub
 
 from django.db.models import F
 
 from queries.models import Batch
 from queries.pipeline.queue import shared_now
 from queries.tacitus import Ask, batch_of
-from tests.bench.chain import CHAIN_ID, BenchChain, bench_chain, pool_sampled
+from tests.bench.chain import CHAIN_ID, BenchChain, bench_chain
 from tests.bench.database import scratch_database
 from tests.bench.rows import Bench, Row
-from tests.bench.service import SERVER, Service, processor_ticks, service
+from tests.bench.service import SERVER, Service, service
 
 PROVERS = {"many_batches_1": 1, "many_batches_2": 2, "many_batches_4": 4}
 NO_SLOWER = 0.8  # of one prover's rate: on few processors, more provers may find none free
@@ -43,8 +42,6 @@ class Proven:
     facts: int
     seconds: float
     cpu: float  # seconds of all provers together
-    waiting: float  # the share of the time in which a transaction waits for the chain
-    busy: float  # the share of all processors of the machine
     gas: int
 
     @property
@@ -95,16 +92,13 @@ def _proven(
         bench.say(f"{facts:,} facts, {provers} {'prover' if provers == 1 else 'provers'}")
         names = running.start_provers(provers)
         before = running.cpu_seconds(names)
-        at_first = processor_ticks()
-        with pool_sampled(chain.node.url) as pool:
-            Batch.objects.update(look_again=F("submitted"))
-            begin = time.perf_counter()
-            running.wait_until_all_have_ended()
-            seconds = time.perf_counter() - begin
-        worked, had = map(sub, processor_ticks(), at_first)
+        Batch.objects.update(look_again=F("submitted"))
+        begin = time.perf_counter()
+        running.wait_until_all_have_ended()
+        seconds = time.perf_counter() - begin
         gas = chain.gas_of(running.registry, first)
         cpu = running.cpu_seconds(names) - before
-        return Proven(facts, seconds, cpu, pool.share, worked / had, gas)
+        return Proven(facts, seconds, cpu, gas)
 
 
 def _row(name: str, beside: str, provers: int, ours: Proven, reference: Proven) -> Row:
@@ -118,16 +112,12 @@ def _row(name: str, beside: str, provers: int, ours: Proven, reference: Proven) 
         "facts/s",
         remarks=(
             f"{ours.seconds:.1f} s; {ours.gas / ours.facts:,.0f} gas a fact",
-            f"{ours.waiting:.0%} of the time a transaction waits for the chain",
             f"{who}: {each:.2f} ms of a processor a fact, {at_once:.2f} processors at once",
-            f"provers, node and database take {ours.busy:.0%} of all processors",
         ),
         least=None if provers == 1 else NO_SLOWER,
         figures={
             "gas_a_fact": ours.gas / ours.facts,
-            "share_of_waiting_for_the_chain": ours.waiting,
             "prover_ms_a_fact": each,
-            "share_of_all_processors": ours.busy,
         },
     )
 

@@ -25,9 +25,9 @@ from statistics import median
 from typing import TYPE_CHECKING, cast
 
 from queries.tacitus import Ask
-from tests.bench.chain import CHAIN_ID, BenchChain, bench_chain, pool_sampled
+from tests.bench.chain import CHAIN_ID, BenchChain, bench_chain
 from tests.bench.database import scratch_database
-from tests.bench.plain_script import Outcome, all_at_once, one_after_the_other, proofs_alone
+from tests.bench.plain_script import Outcome, all_at_once, one_after_the_other
 from tests.bench.rows import Bench, Row
 from tests.bench.service import Service, service
 from tests.scenarios.node import Node
@@ -55,7 +55,6 @@ class Ours:
     seconds: float
     gas: int
     cpu: float
-    waiting: float  # the share of the time in which a transaction waits for the chain
 
 
 def thousand_accounts(bench: Bench) -> Iterator[Row]:
@@ -66,23 +65,20 @@ def thousand_accounts(bench: Bench) -> Iterator[Row]:
         chain.node.rpc.ask("anvil_mine", hex(bench.sizes.turns))
         newest = chain.head()
         blocks = range(newest - bench.sizes.turns + 1, newest + 1)
-        ours, script, proofs = _turns(bench, chain, blocks)
+        ours, script = _turns(bench, chain, blocks)
         if WAITING in bench.wanted:
             some = chain.accounts[: bench.sizes.waited_for]
             bench.say(f"{len(some):,} accounts, by a script that waits for each")
             waited = one_after_the_other(chain, chain.new_registry(), some, blocks[0])
             yield _row(WAITING, count, ours, [waited])
         if PIPELINED in bench.wanted:
-            least = f"the node makes these proofs in {_spread(proofs)}, and nobody is faster"
-            yield _row(PIPELINED, count, ours, script, least)
+            yield _row(PIPELINED, count, ours, script)
 
 
-def _turns(
-    bench: Bench, chain: BenchChain, blocks: range
-) -> tuple[list[Ours], list[Outcome], list[float]]:
-    """What each took: the service, the script that sends all at once, and the node's proofs."""
+def _turns(bench: Bench, chain: BenchChain, blocks: range) -> tuple[list[Ours], list[Outcome]]:
+    """What each took: the service, and the script that sends all at once."""
     count = f"{len(chain.accounts):,} accounts"
-    ours, script, proofs = [], [], []
+    ours, script = [], []
     with (
         scratch_database() as database,
         service(bench, WAITING, database, chain, provers=1) as running,
@@ -97,8 +93,7 @@ def _turns(
                 registry = chain.new_registry()
                 _wait(chain, after_a_block)
                 script.append(all_at_once(chain, registry, chain.accounts, block))
-                proofs.append(proofs_alone(chain, chain.accounts, block))
-    return ours, script, proofs
+    return ours, script
 
 
 def _wait(chain: BenchChain, seconds: float) -> None:
@@ -110,20 +105,19 @@ def _wait(chain: BenchChain, seconds: float) -> None:
 def _ours(running: Service, chain: BenchChain, block: int) -> Ours:
     asked = Ask(CHAIN_ID, block=block, accounts=chain.accounts, props=["BALANCE"])
     before, head = running.cpu_seconds([PROVER]), chain.head()
-    with pool_sampled(chain.node.url) as pool:
-        seconds = running.seconds_to_done(asked, poll_every=POLL_EVERY)
+    seconds = running.seconds_to_done(asked, poll_every=POLL_EVERY)
     gas = chain.gas_of(running.registry, head + 1)
-    return Ours(seconds, gas, running.cpu_seconds([PROVER]) - before, pool.share)
+    return Ours(seconds, gas, running.cpu_seconds([PROVER]) - before)
 
 
-def _row(name: str, count: int, ours: Sequence[Ours], script: Sequence[Outcome], *more: str) -> Row:
+def _row(name: str, count: int, ours: Sequence[Ours], script: Sequence[Outcome]) -> Row:
     each = script[0].accounts
     taken = [turn.seconds for turn in ours]
     scaled = [turn.seconds * count / each for turn in script]
     which = "waits for each receipt" if name == WAITING else "sends all at once"
     timed = "" if each == count else f", timed on {each:,} and scaled"
     gas, theirs = median(turn.gas for turn in ours), median(turn.gas for turn in script)
-    waiting, cpu = median(turn.waiting for turn in ours), median(turn.cpu for turn in ours)
+    cpu = median(turn.cpu for turn in ours)
     return Row(
         name,
         f"{count:,} accounts of a block, beside a script that {which}{timed}",
@@ -135,14 +129,11 @@ def _row(name: str, count: int, ours: Sequence[Ours], script: Sequence[Outcome],
         remarks=(
             f"{_spread(taken)}; the script {_spread(scaled)}",
             f"{gas / count:,.0f} gas an account, the script {theirs / each:,.0f}",
-            f"{waiting:.0%} of our time a transaction waits for the chain",
             f"the prover takes {cpu / count * 1_000:.2f} ms of a processor an account",
-            *more,
         ),
         figures={
             "gas_an_account": gas / count,
             "gas_an_account_of_the_script": theirs / each,
-            "share_of_waiting_for_the_chain": waiting,
             "prover_ms_an_account": cpu / count * 1_000,
         },
     )

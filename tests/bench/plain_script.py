@@ -35,7 +35,6 @@ from tests.bench.chain import BenchChain
 from tests.bench.command import BenchFailed
 
 BALANCE = frozenset({AccountField.BALANCE})
-AT_ONCE = 200  # proofs in one request
 GAS = 1_000_000  # more than one account takes
 # Explicit, because the local node drops transactions at its own choice of a fee once the base fee
 # has grown.
@@ -96,15 +95,6 @@ def all_at_once(chain: BenchChain, registry: str, accounts: Sequence[str], block
         ]
         gas = sum(_gas_used(node, each) for each in sent)
     return Outcome(len(accounts), time.perf_counter() - begin, gas)
-
-
-def proofs_alone(chain: BenchChain, accounts: Sequence[str], block: int) -> float:
-    """Seconds that the node takes to make the proofs, asked for as the service does."""
-    begin = time.perf_counter()
-    for start in range(0, len(accounts), AT_ONCE):
-        some = accounts[start : start + AT_ONCE]
-        chain.node.rpc.ask_many("eth_getProof", [(each, [], hex(block)) for each in some])
-    return time.perf_counter() - begin
 
 
 def _calls(node: PlainNode, accounts: Sequence[str], block: int) -> Iterator[bytes]:

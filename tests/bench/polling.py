@@ -11,18 +11,16 @@ progress and lie at its end.
 import random
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import cycle
-from statistics import median, quantiles
-from time import perf_counter
+from statistics import median
 
 from django.db.models import Count
 
-from accounts.rate_limits import spend
 from queries.api.views import QUERIES_SHOWN
 from queries.models import Batch
 from queries.statuses import BatchStatus
-from tests.bench.bare_views import BEHIND_THE_KEY, UNPROTECTED
+from tests.bench.bare_views import BEHIND_THE_KEY
 from tests.bench.database import scratch_database
-from tests.bench.http_load import Request, per_second, waits_at
+from tests.bench.http_load import Request, per_second
 from tests.bench.past import fill
 from tests.bench.rows import Bench, Row
 from tests.bench.service import Server, serving
@@ -30,7 +28,6 @@ from tests.bench.service import Server, serving
 STATUS = "batch-query-status"
 BARE = "behind the key"
 WARM_UP = 0.5  # seconds
-COUNTED, MINUTE = 1_000, 60
 AIMED_AT = 0.6
 # What must be reached at least, by the number of queries shown.
 FLOORS = {1: 0.6, 10: 0.6, QUERIES_SHOWN: 0.15}
@@ -48,39 +45,23 @@ def status_polling(bench: Bench) -> Iterator[Row]:
             asked = {
                 "ours": _poll(server, batch),
                 BARE: _poll(server, batch, BEHIND_THE_KEY),
-                "unprotected": _poll(server, batch, UNPROTECTED),
                 **{str(count): _poll_that_shows(server, count) for count in FLOORS},
             }
             rate = _rates(bench, {name: [each] for name, each in asked.items()})
-            late = _late_ms(bench, {name: (asked[name], rate[name] / 2) for name in ("ours", BARE)})
-        counting = _counting_ms()
-    ours, bare, unprotected = rate["ours"], rate[BARE], rate["unprotected"]
-    late_ours, late_bare = late["ours"], late[BARE]
     yield Row(
         "status_polling",
         "polling a status with details=0, beside a bare view",
-        ours,
-        bare,
+        rate["ours"],
+        rate[BARE],
         "requests/s",
         least=AIMED_AT,
-        remarks=(
-            f"without key and limit: {unprotected:,.0f}; ours is {ours / unprotected:.2f} of it",
-            f"p99 at half of what each bears: {_spread(late_ours)}, the view {_spread(late_bare)}",
-            f"counting a poll, which is all that it writes: {counting:.3f} ms",
-        ),
-        figures={
-            "without_key_and_limit": unprotected,
-            "p99_ms": median(late_ours),
-            "p99_ms_of_the_view": median(late_bare),
-            "counting_ms": counting,
-        },
     )
     for count, floor in FLOORS.items():
         yield Row(
             f"status_polling_{count}",
             f"the same without details=0, where queries are shown: {count}",
             rate[str(count)],
-            bare,
+            rate[BARE],
             "requests/s",
             least=AIMED_AT,
             floor=floor,
@@ -153,30 +134,3 @@ def _rates(bench: Bench, asked: Mapping[str, Sequence[Request]]) -> dict[str, fl
         for name, side in sides.items():
             found[name].append(per_second(*side, bench.sizes.seconds))
     return {name: median(each) for name, each in found.items()}
-
-
-def _late_ms(bench: Bench, asked: Mapping[str, tuple[Request, float]]) -> dict[str, list[float]]:
-    """The p99 of each side in each turn, at so many requests a second."""
-    found: dict[str, list[float]] = {name: [] for name in asked}
-    for turn in range(bench.sizes.turns):
-        bench.say(f"turn {turn + 1} of {bench.sizes.turns}: at half of what each bears")
-        for name, (request, rate) in asked.items():
-            waits = waits_at(request, rate, bench.sizes.seconds)
-            p99 = quantiles(waits, n=100)[-1] if len(waits) > 1 else waits[0]
-            found[name].append(p99 * 1_000)
-    return found
-
-
-def _counting_ms() -> float:
-    """The one statement with which a poll writes: it counts the poll against the key's limit."""
-    times = []
-    for _ in range(COUNTED):
-        begin = perf_counter()
-        spend("polls of the bench", 10**9, MINUTE)
-        times.append(perf_counter() - begin)
-    return median(times) * 1_000
-
-
-def _spread(waits: Sequence[float]) -> str:
-    """The median of the turns, with the least and the greatest."""
-    return f"{median(waits):.1f} ms ({min(waits):.1f} to {max(waits):.1f})"

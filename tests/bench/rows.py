@@ -43,7 +43,7 @@ class Row:
         return self.met if self.floor is None else self.ratio >= self.floor
 
 
-def _size(value: float | Path, what: str) -> Any:
+def _size(value: float, what: str) -> Any:
     return field(default=value, metadata={"what": what})
 
 
@@ -67,9 +67,6 @@ class Sizes:
     memory_batches: int = _size(10_000, "memory_…: batches between the first sample and the last")
     nodes: int = _size(
         1, "thousand_accounts…, many_batches_…, latency_…, memory_…: names of the chain's one node"
-    )
-    corpus: Path = _size(  # noqa: RUF009  (a field)
-        Path("../shared/corpus"), "gas, stored_calldata: the folder of recorded blocks and proofs"
     )
 
 

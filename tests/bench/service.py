@@ -31,8 +31,6 @@ PROC = Path("/proc")
 NO_PROC = "What a process uses is read from /proc, which is missing here."
 # Positions after the name in /proc/PID/stat.
 PARENT, USER_TICKS, SYSTEM_TICKS, PAGES = 1, 11, 12, 21
-# Positions in the first line of /proc/stat.
-IDLE, WAITING_FOR_DISK = 3, 4
 
 
 class MeasuredPrograms(Programs):
@@ -151,16 +149,6 @@ def _free_port() -> int:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         return int(free.getsockname()[1])
-
-
-def processor_ticks() -> tuple[int, int]:
-    """Ticks that this machine's processors have worked so far, and all ticks so far."""
-    try:
-        line, *_ = (PROC / "stat").read_text().splitlines()
-    except OSError:
-        raise BenchFailed(NO_PROC) from None
-    ticks = [int(each) for each in line.split()[1:9]]  # the first two include guests
-    return sum(ticks) - ticks[IDLE] - ticks[WAITING_FOR_DISK], sum(ticks)
 
 
 def _cpu_seconds(process: int) -> float:

@@ -20,12 +20,12 @@ SHORT = (
 MEMBERS = {"name", "ours", "reference", "ratio", "unit", "what", "target", "remarks", "figures"}
 
 
-def bench(folder: Path, corpus: Path, *rows: str) -> dict[str, Any]:
+def bench(folder: Path, *rows: str) -> dict[str, Any]:
     """The rows by their names, measured on the kind of database of these tests."""
     database = {}
     if connection.vendor == "postgresql":
         database = {"DATABASE_URL": os.environ["DATABASE_URL"]}
-    options = (*rows, "--json", f"--corpus={corpus}", *SHORT)
+    options = (*rows, "--json", *SHORT)
     ended = measured("tests.bench", folder, *options, **database)
     assert ended.stdout, ended.stderr
     listed = json.loads(ended.stdout)
@@ -39,19 +39,16 @@ def bench(folder: Path, corpus: Path, *rows: str) -> dict[str, Any]:
 
 
 @pytest.mark.django_db
-def test_a_batch_and_calldata_are_stored(tmp_path: Path, corpus_folder: Path) -> None:
-    found = bench(tmp_path, corpus_folder, "submit_1", "submit_500", "stored_calldata")
-    assert list(found) == ["submit_1", "submit_500", "stored_calldata"]
-    assert 1 <= found["stored_calldata"]["ratio"] < 1.1
+def test_a_batch_is_stored(tmp_path: Path) -> None:
+    found = bench(tmp_path, "submit_1", "submit_500")
+    assert list(found) == ["submit_1", "submit_500"]
 
 
 @pytest.mark.either_database
 @pytest.mark.django_db
 def test_polls_and_proofs_are_measured_against_references(tmp_path: Path) -> None:
-    found = bench(
-        tmp_path, tmp_path, "status_polling", "thousand_accounts_pipelined", "node_requests_1"
-    )
+    found = bench(tmp_path, "status_polling", "thousand_accounts_pipelined", "node_requests_1")
     assert found["node_requests_1"]["figures"]["eth_getProof"] >= 1
-    assert found["status_polling"]["figures"]["p99_ms"] > 0
+    assert found["status_polling"]["ours"] > 0
     figures = found["thousand_accounts_pipelined"]["figures"]
     assert 20_000 < figures["gas_an_account"] < figures["gas_an_account_of_the_script"]

@@ -83,11 +83,6 @@ def _lines(measured: Measured, before: Measured | None) -> Iterator[str]:
         f"{measured.facts}",
         _remark(measured),
     )
-    if measured.parts and file != "reads":
-        covered = measured.execution_gas - measured.above_floor
-        parts = ", ".join(f"{name} {gas:,}" for name, gas in measured.parts.items())
-        above = f"{measured.above_floor:,} above the floor"
-        yield f"      {above}, which pays for {covered:,} of execution: {parts}"
 
 
 def _row(name: str, *cells: str) -> str:
@@ -123,8 +118,6 @@ def as_object(measured: Measured) -> dict[str, Any]:
         written["note"] = measured.note
     if len(measured.ways) > 1:
         written["ways"] = measured.ways
-    if measured.above_floor:
-        written["above_floor"] = {"gas": measured.above_floor, "execution": measured.parts}
     return written
 
 

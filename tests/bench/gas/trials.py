@@ -1,31 +1,17 @@
 """Run cases on local chains, and report only what was proven to have worked."""
 
-from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
-from itertools import pairwise
-from typing import Any
 
-from queries.chain.local_node import LocalNode, TransactionReverted, local_node
-from queries.chain.solidity import selector
+from queries.chain.local_node import TransactionReverted, local_node
 from tests.bench.command import BenchFailed
 from tests.bench.corpus import RecordedFile
 from tests.bench.gas.cases import Case, file_cases, read_cases
 from tests.bench.gas.chains import MeasuringChain, RegistryKind, native_chain, settable_chain
-from tests.builds import artifact
-from tests.local_chain import undone
+from tests.local_chain import error_name, undone
 
 BASE_GAS = 21_000
-SLOT_SET = 20_000  # of a slot that was zero and is already warm
-COLD_READ = 2_100
-PARTS = {
-    "stored": ("slot stored", "slots stored"),
-    "read": ("slot read", "slots read"),
-    "event": ("event", "events"),
-    "call": ("call of a system contract", "calls of system contracts"),
-    "hash": ("hash", "hashes"),
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +28,6 @@ class Measured:
     transactions: int = 1
     accounts: int | None = None
     note: str = ""
-    parts: dict[str, int] = field(default_factory=dict)  # of the execution, if above the floor
     ways: dict[str, int] = field(default_factory=dict)  # total gas of each way that was tried
 
     @property
@@ -112,16 +97,6 @@ def run_case(chain: MeasuringChain, case: Case) -> Measured:
     return replace(cheapest, ways={way: measured.total_gas for way, measured in tried.items()})
 
 
-@dataclass(frozen=True, slots=True)
-class _Sent:
-    """One transaction, with the gas and the number of each kind of step if above the floor."""
-
-    execution: int
-    total: int
-    gas: Counter[str]
-    count: Counter[str]
-
-
 def _run_way(chain: MeasuringChain, case: Case, way: str, calls: tuple[bytes, ...]) -> Measured:
     with undone(chain.node):
         try:
@@ -131,7 +106,9 @@ def _run_way(chain: MeasuringChain, case: Case, way: str, calls: tuple[bytes, ..
                 chain.node.send(chain.registry, call)
             sent = [_send(chain, call) for call in calls]
         except TransactionReverted as reverted:
-            raise BenchFailed(f"{case.name}: {_refusal(chain, reverted)}.") from reverted
+            name = chain.kind.value.partition(",")[0]
+            error = error_name(name, reverted.data)
+            raise BenchFailed(f"{case.name}: {name} refused it with {error}.") from reverted
         for fact in case.facts:
             found = fact.read(chain.reads)
             if found != fact.value:
@@ -143,96 +120,25 @@ def _run_way(chain: MeasuringChain, case: Case, way: str, calls: tuple[bytes, ..
         case=case.name,
         registry=case.registry,
         bytes=sum(map(len, calls)),
-        execution_gas=sum(each.execution for each in sent),
-        total_gas=sum(each.total for each in sent),
+        execution_gas=sum(execution for execution, _ in sent),
+        total_gas=sum(total for _, total in sent),
         floor_gas=sum(map(floor_gas, calls)),
         facts=len(case.facts) if case.stores else 0,
         transactions=len(calls),
         accounts=case.accounts,
         note=", ".join(filter(None, (case.note, way))),
-        parts=_parts(sent),
     )
 
 
-def _send(chain: MeasuringChain, call: bytes) -> _Sent:
+def _send(chain: MeasuringChain, call: bytes) -> tuple[int, int]:
+    """The gas of the execution alone, and that of the whole transaction."""
     receipt = chain.node.send(chain.registry, call)
     trace = chain.node.rpc.ask("trace_transaction", receipt.transaction)
     execution = int(trace[0]["result"]["gasUsed"], 16)
-    floor = floor_gas(call)
     # Nothing is ever cleared, so there are no refunds and this is the whole rule.
-    if receipt.gas_used != max(intrinsic_gas(call) + execution, floor):
+    if receipt.gas_used != max(intrinsic_gas(call) + execution, floor_gas(call)):
         raise BenchFailed(
             f"A transaction used {receipt.gas_used:,} gas, which does not follow from its "
             f"{execution:,} of execution by Osaka's rules."
         )
-    steps = _steps(chain.node, receipt.transaction) if receipt.gas_used > floor else []
-    gas, count = _gas_of_steps(steps, execution)
-    return _Sent(execution, receipt.gas_used, gas, count)
-
-
-def _steps(node: LocalNode, transaction: str) -> list[dict[str, Any]]:
-    """What the registry itself executed."""
-    wanted = {"disableMemory": True, "disableStack": True, "disableStorage": True}
-    traced = node.rpc.ask("debug_traceTransaction", transaction, wanted)
-    return [step for step in traced["structLogs"] if step["depth"] == 1]
-
-
-def _gas_of_steps(
-    steps: Sequence[dict[str, Any]], execution: int
-) -> tuple[Counter[str], Counter[str]]:
-    """Gas and number of the steps of each kind. A step's cost includes all that it called.
-
-    The registry reads each slot before it stores it, so the price of a new slot is in two steps:
-    2,100 for the first touch and 20,000 for setting it.
-    """
-    gas: Counter[str] = Counter()
-    count: Counter[str] = Counter()
-    for step, following in pairwise(steps):
-        cost = step["gas"] - following["gas"]
-        kind = _kind(step["op"], cost)
-        gas[kind] += cost
-        count[kind] += 1
-    touched = min(count["stored"], count["read"])
-    gas["stored"] += touched * COLD_READ
-    gas["read"] -= touched * COLD_READ
-    count["read"] -= touched
-    gas["rest"] = execution - sum(gas[kind] for kind in PARTS) if steps else 0
-    return gas, count
-
-
-def _kind(operation: str, cost: int) -> str:
-    if operation == "SSTORE" and cost >= SLOT_SET:
-        return "stored"
-    if operation == "SLOAD" and cost == COLD_READ:
-        return "read"
-    if operation.startswith("LOG"):
-        return "event"
-    if operation in {"STATICCALL", "CALL", "DELEGATECALL"}:
-        return "call"
-    return "hash" if operation == "KECCAK256" else "rest"
-
-
-def _parts(sent: Iterable[_Sent]) -> dict[str, int]:
-    """Gas by what it paid for, such as "2 slots stored", with the rest at the end."""
-    gas: Counter[str] = Counter()
-    count: Counter[str] = Counter()
-    for each in sent:
-        gas += each.gas
-        count += each.count
-    named = {
-        f"{count[kind]:,} {names[count[kind] != 1]}": gas[kind]
-        for kind, names in PARTS.items()
-        if gas[kind]
-    }
-    return {**named, "the rest": gas["rest"]} if gas else {}
-
-
-def _refusal(chain: MeasuringChain, reverted: TransactionReverted) -> str:
-    """The contract's own error by its name, which its interface gives."""
-    name = chain.kind.value.partition(",")[0]
-    for entry in artifact(name).abi:
-        if entry["type"] == "error":
-            types = ",".join(argument["type"] for argument in entry["inputs"])
-            if selector(f"{entry['name']}({types})") == reverted.data[:4]:
-                return f"the registry refused it with {entry['name']}(0x{reverted.data[4:].hex()})"
-    return "the registry refused it without a reason"
+    return execution, receipt.gas_used
