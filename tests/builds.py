@@ -16,6 +16,8 @@ from queries.chain.solidity import Artifact, load_artifact
 from queries.contracts.compiler import SETTINGS, read_sources, run_compiler
 
 BUILDS = Path(__file__).parents[1] / ".pytest_cache" / "builds"  # `make clean` removes it
+TEST_SOURCES = Path(__file__).parent / "queries" / "contracts" / "sources"
+_QUICK = {"evmVersion": "cancun", "outputSelection": {"*": {"*": ["evm.bytecode.object"]}}}
 SETTABLE = "SettableRegistry"
 SETTABLE_FILE = f"tests/{SETTABLE}.sol"  # as the compiler knows it, beside the product's sources
 
@@ -35,10 +37,20 @@ def compiled(sources: Mapping[str, str], settings: Mapping[str, Any]) -> Mapping
     return kept
 
 
+@cache
+def contract_of_tests(name: str) -> bytes:
+    """The bytecode of a contract in tests/queries/contracts/sources, where all but
+    SettableRegistry stand alone and are compiled together.
+    """
+    files = [file for file in sorted(TEST_SOURCES.glob("*.sol")) if file.stem != SETTABLE]
+    output = compiled({file.name: file.read_text() for file in files}, _QUICK)["contracts"]
+    (built,) = (contracts[name] for contracts in output.values() if name in contracts)
+    return bytes.fromhex(built["evm"]["bytecode"]["object"])
+
+
 def sources_with_settable() -> dict[str, str]:
     """The product's sources and the registry whose hashes and leaves tests set by hand."""
-    file = Path(__file__).parent / "queries" / "contracts" / "sources" / f"{SETTABLE}.sol"
-    return read_sources() | {SETTABLE_FILE: file.read_text()}
+    return read_sources() | {SETTABLE_FILE: (TEST_SOURCES / f"{SETTABLE}.sol").read_text()}
 
 
 @cache

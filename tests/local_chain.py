@@ -1,14 +1,15 @@
 """Local nodes and registries for tests that need a real chain."""
 
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Any
 
 import pytest
 
 from queries.chain import node_pool
-from queries.chain.local_node import LocalNode, local_node
+from queries.chain.local_node import GAS_LIMIT, LocalNode, local_node
 from queries.chain.solidity import selector
 from tests.builds import artifact
 from tests.registry_reads import RegistryReads
@@ -32,6 +33,19 @@ def undone(node: LocalNode) -> Iterator[None]:
         node.rpc.ask("anvil_dropAllTransactions")
 
 
+@dataclass(frozen=True)
+class Outcome:
+    """What became of one call: what it returned, or what it reverted with."""
+
+    success: bool
+    data: bytes
+
+    def reading(self) -> int | None:
+        """The answer of a `try…` function; None where nothing is proven."""
+        assert self.success, self.data.hex()
+        return int.from_bytes(self.data[32:], "big") if self.data[31] else None
+
+
 class Deployed:
     """A contract on a local node."""
 
@@ -49,6 +63,16 @@ class Deployed:
     def send(self, data: bytes) -> int:
         """Returns the gas used."""
         return self.node.send(self.address, data).gas_used
+
+    def simulate(self, calls: Sequence[bytes]) -> list[Outcome]:
+        """One question to the node: each call sees what those before it wrote; nothing is kept."""
+        common = {"from": self.node.payer, "to": self.address, "gas": hex(GAS_LIMIT)}
+        asked = {"blockStateCalls": [{"calls": [common | {"data": f"0x{d.hex()}"} for d in calls]}]}
+        answers = self.node.rpc.ask("eth_simulateV1", asked, "latest")[0]["calls"]
+        return [
+            Outcome(answer["status"] == "0x1", bytes.fromhex(answer["returnData"][2:]))
+            for answer in answers
+        ]
 
 
 # A registry with a switch for each of its checks is larger than a contract may be.

@@ -6,6 +6,7 @@ without an answer, or take bytes that mean nothing. The names begin with the des
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 
 from queries.chain.solidity import call_data
 from queries.proving.accounts import AccountState, encode_account, encode_slot_value
@@ -34,21 +35,16 @@ class Forgery:
 
     calldata: bytes
     error: str  # by which it is refused; none where it is taken, and the truth is read
-    question: bytes = b""
+    question: bytes = b""  # none where nothing untrue would be read, and the bytes are malformed
     lie: bytes = b""  # the answer if it were believed
     setup: tuple[bytes, ...] = ()
-
-    @property
-    def only_malformed(self) -> bool:
-        """Whether nothing untrue would be read; it is the bytes that should be refused."""
-        return not self.question
 
 
 FORGERIES: dict[str, Callable[[], Forgery]] = {}
 
 
 def forgery(make: Callable[[], Forgery]) -> Callable[[], Forgery]:
-    FORGERIES[make.__name__] = make
+    FORGERIES[make.__name__] = cache(make)
     return make
 
 
@@ -71,6 +67,15 @@ def against(root: bytes, shown: bytes, error: str, **lie: bytes) -> Forgery:
     known = call_data("setAccumulated(uint256,uint256,bytes32,bytes32)", NUMBER, TIME, HASH, root)
     section = accumulated_section(NUMBER, TIME, HASH, shown)
     return Forgery(prove_call([section]), error, setup=(known,), **lie)
+
+
+def of_accounts(
+    names: str, state: ChosenTrie, nodes: bytes, error: str, denied: int | None = None
+) -> Forgery:
+    """A witness of the accounts whose keys begin so; `denied` is one that it claims absent."""
+    keys = [key(each) for each in names.split()]
+    lie = {} if denied is None else {"question": field_of(keys[denied]), "lie": answer(0)}
+    return against(state.root, witness([*map(asked, keys)], nodes), error, **lie)
 
 
 def people(*digits: str) -> ChosenTrie:

@@ -1,23 +1,15 @@
 """False facts by construction, from headers."""
 
-from collections.abc import Callable
-
 from eth_abi.abi import encode
 
 from queries.chain.solidity import call_data
 from queries.proving.keccak import keccak256
 from queries.proving.registry_calls import HeaderFlag, prove_call
 from queries.proving.rlp_items import encode_integer, encode_string
-from tests.queries.attacks.forgery_parts import NUMBER, TIME, Forgery, answer
+from tests.queries.attacks.forgery_parts import NUMBER, TIME, Forgery, answer, forgery
 from tests.queries.attacks.header_parts import MadeUpHeader, headers, tail_of
 
-HEADER_FORGERIES: dict[str, Callable[[], Forgery]] = {}
 TIMESTAMP = 11
-
-
-def forgery(make: Callable[[], Forgery]) -> Callable[[], Forgery]:
-    HEADER_FORGERIES[make.__name__] = make
-    return make
 
 
 def known(number: int, block_hash: bytes) -> bytes:
@@ -52,6 +44,22 @@ def leaf_of(number: int, timestamp: int, header: MadeUpHeader) -> bytes:
 PARENT = MadeUpHeader(tail_of(NUMBER, TIME))
 CHILD = MadeUpHeader(tail_of(NUMBER + 1, TIME + 12), PARENT.hash)
 KNOWN_CHILD = (known(NUMBER + 1, CHILD.hash),)
+
+
+def _stating(
+    header: MadeUpHeader, field: int, lie: int, error: str, known_hash: bytes = b""
+) -> Forgery:
+    """A header of block NUMBER, of which one field would be stored."""
+    section = headers(header.told(HeaderFlag.FIELDS, fields(field)))
+    setup = (known(NUMBER, known_hash),) if known_hash else ()
+    return Forgery(prove_call([section]), error, header_field(NUMBER, field), answer(lie), setup)
+
+
+def _before_a_known_child(child: bytes) -> Forgery:
+    """A foreign header before a known one."""
+    foreign = MadeUpHeader(tail_of(7, TIME)).told(HeaderFlag.FIELDS, fields(TIMESTAMP))
+    call, question = prove_call([headers(foreign, child)]), header_field(7, TIMESTAMP)
+    return Forgery(call, "BlockNotKnown", question, answer(TIME), KNOWN_CHILD)
 
 
 @forgery
@@ -90,27 +98,13 @@ def point_15_a_beacon_root_behind_the_end() -> Forgery:
 
 @forgery
 def point_15_a_field_behind_the_last() -> Forgery:
-    section = headers(PARENT.told(HeaderFlag.FIELDS, fields(21)))
-    return Forgery(
-        prove_call([section]),
-        "HeaderMalformed",
-        header_field(NUMBER, 21),
-        answer(0),
-        (known(NUMBER, PARENT.hash),),
-    )
+    return _stating(PARENT, 21, 0, "HeaderMalformed", PARENT.hash)
 
 
 @forgery
 def point_15_a_field_that_is_a_list() -> Forgery:
     header = MadeUpHeader(tail_of(NUMBER, TIME, b"", b"\xc2\x01\x02"))
-    section = headers(header.told(HeaderFlag.FIELDS, fields(21)))
-    return Forgery(
-        prove_call([section]),
-        "HeaderMalformed",
-        header_field(NUMBER, 21),
-        answer(0),
-        (known(NUMBER, header.hash),),
-    )
+    return _stating(header, 21, 0, "HeaderMalformed", header.hash)
 
 
 @forgery
@@ -134,22 +128,12 @@ def point_15_a_header_that_ends_before_its_timestamp() -> Forgery:
 
 @forgery
 def point_15_a_header_that_nobody_knows() -> Forgery:
-    section = headers(PARENT.told(HeaderFlag.FIELDS, fields(TIMESTAMP)))
-    return Forgery(
-        prove_call([section]), "BlockNotKnown", header_field(NUMBER, TIMESTAMP), answer(TIME)
-    )
+    return _stating(PARENT, TIMESTAMP, TIME, "BlockNotKnown")
 
 
 @forgery
 def point_15_another_hash_than_the_known_one() -> Forgery:
-    section = headers(PARENT.told(HeaderFlag.FIELDS, fields(TIMESTAMP)))
-    return Forgery(
-        prove_call([section]),
-        "BlockNotKnown",
-        header_field(NUMBER, TIMESTAMP),
-        answer(TIME),
-        (known(NUMBER, CHILD.hash),),
-    )
+    return _stating(PARENT, TIMESTAMP, TIME, "BlockNotKnown", CHILD.hash)
 
 
 @forgery
@@ -159,29 +143,13 @@ def point_15_no_header_at_all() -> Forgery:
 
 @forgery
 def point_15_a_parent_that_is_none() -> Forgery:
-    """A foreign header before a known one, which tells its own parent's hash."""
-    foreign = MadeUpHeader(tail_of(7, TIME))
-    section = headers(foreign.told(HeaderFlag.FIELDS, fields(TIMESTAMP)), CHILD.told())
-    return Forgery(
-        prove_call([section]),
-        "BlockNotKnown",
-        header_field(7, TIMESTAMP),
-        answer(TIME),
-        KNOWN_CHILD,
-    )
+    """The known one states its own parent's hash."""
+    return _before_a_known_child(CHILD.told())
 
 
 @forgery
 def point_15_a_foreign_header_before_a_known_one() -> Forgery:
-    foreign = MadeUpHeader(tail_of(7, TIME))
-    section = headers(foreign.told(HeaderFlag.FIELDS, fields(TIMESTAMP)), CHILD.told(first=False))
-    return Forgery(
-        prove_call([section]),
-        "BlockNotKnown",
-        header_field(7, TIMESTAMP),
-        answer(TIME),
-        KNOWN_CHILD,
-    )
+    return _before_a_known_child(CHILD.told(first=False))
 
 
 def _at(timestamp: int, error: str) -> Forgery:
@@ -245,10 +213,4 @@ def point_15_four_words_that_are_not_the_accumulated_ones() -> Forgery:
 def point_15_a_header_beyond_the_horizon() -> Forgery:
     """After it, a state root may stand for another state."""
     header = MadeUpHeader(tail_of(NUMBER, 1_830_297_600))
-    return Forgery(
-        prove_call([headers(header.told(HeaderFlag.FIELDS, fields(TIMESTAMP)))]),
-        "BeyondHorizon",
-        header_field(NUMBER, TIMESTAMP),
-        answer(1_830_297_600),
-        (known(NUMBER, header.hash),),
-    )
+    return _stating(header, TIMESTAMP, 1_830_297_600, "BeyondHorizon", header.hash)

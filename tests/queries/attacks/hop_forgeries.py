@@ -1,12 +1,13 @@
 """False hops: from a block to one before it, by the hashes that its state holds (EIP-2935)."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from dataclasses import replace
 
 from queries.chain.solidity import call_data
 from queries.proving.accounts import AccountState, encode_account, encode_slot_value
 from queries.proving.keccak import EMPTY_CODE_HASH
 from queries.proving.registry_calls import HeaderFlag, accumulated_section, prove_call
-from tests.queries.attacks.forgery_parts import HASH, TIME, Forgery, answer
+from tests.queries.attacks.forgery_parts import HASH, TIME, Forgery, answer, forgery
 from tests.queries.attacks.header_forgeries import TIMESTAMP, fields, header_field, known
 from tests.queries.attacks.header_parts import MadeUpHeader, headers, tail_of
 from tests.queries.attacks.witness_parts import (
@@ -19,18 +20,12 @@ from tests.queries.attacks.witness_parts import (
     witness,
 )
 
-HOP_FORGERIES: dict[str, Callable[[], Forgery]] = {}
 RING = 8191
 FROM = 20_000  # the block whose state is known
 EARLIER = FROM - 5_000
 # The registry of these trials takes keys as they are, and the first 20 bytes for the address.
 HISTORY = bytes.fromhex("0000F90827F1C53a10cb7A02335B175320002935") + bytes(12)
 STRANGER = bytes([7]) * 32
-
-
-def forgery(make: Callable[[], Forgery]) -> Callable[[], Forgery]:
-    HOP_FORGERIES[make.__name__] = make
-    return make
 
 
 def slot_key(slot: int) -> bytes:
@@ -76,18 +71,26 @@ def from_root(  # noqa: PLR0913, PLR0917  (what a hop is made of)
     error: str,
     between: Sequence[bytes] = (),
 ) -> Forgery:
-    accumulate = call_data(
-        "setAccumulated(uint256,uint256,bytes32,bytes32)", FROM, TIME, HASH, root
-    )
     first = accumulated_section(FROM, TIME, HASH, shown, is_hop=True)
+    return by_way_of([first, *between], target, number, error, (accumulated(root),))
+
+
+def by_way_of(
+    sections: Sequence[bytes],
+    target: MadeUpHeader,
+    number: int,
+    error: str,
+    setup: tuple[bytes, ...] = (),
+) -> Forgery:
+    """The sections, and `target` behind them, whose timestamp is the lie."""
     last = headers(target.told(HeaderFlag.FIELDS, fields(TIMESTAMP)))
-    return Forgery(
-        prove_call([first, *between, last]),
-        error,
-        header_field(number, TIMESTAMP),
-        answer(TIME - 60_000),
-        (accumulate,),
-    )
+    call, question = prove_call([*sections, last]), header_field(number, TIMESTAMP)
+    return Forgery(call, error, question, answer(TIME - 60_000), setup)
+
+
+def accumulated(root: bytes) -> bytes:
+    """The call that makes FROM a block with this state root."""
+    return call_data("setAccumulated(uint256,uint256,bytes32,bytes32)", FROM, TIME, HASH, root)
 
 
 def honest(number: int = EARLIER) -> Forgery:
@@ -177,10 +180,8 @@ def point_16_a_hop_of_two_accounts() -> Forgery:
 
 @forgery
 def point_16_a_hop_from_a_block_that_is_not_accumulated() -> Forgery:
-    forged = honest()
     root, _ = ring(EARLIER % RING, bytes([5]) * 32)
-    other = call_data("setAccumulated(uint256,uint256,bytes32,bytes32)", FROM, TIME, HASH, root)
-    return Forgery(forged.calldata, "BlockNotAccumulated", forged.question, forged.lie, (other,))
+    return replace(honest(), error="BlockNotAccumulated", setup=(accumulated(root),))
 
 
 @forgery
@@ -189,22 +190,15 @@ def point_16_a_hop_from_a_header_that_nobody_knows() -> Forgery:
     target = header_of(EARLIER)
     root, shown = ring(EARLIER % RING, target.hash)
     start = header_of(FROM, root)
-    flags = HeaderFlag.WITNESS | HeaderFlag.HOP
-    last = headers(target.told(HeaderFlag.FIELDS, fields(TIMESTAMP)))
-    return Forgery(
-        prove_call([headers(start.told(flags, shown)), last]),
-        "BlockNotKnown",
-        header_field(EARLIER, TIMESTAMP),
-        answer(TIME - 60_000),
-    )
+    first = headers(start.told(HeaderFlag.WITNESS | HeaderFlag.HOP, shown))
+    return by_way_of([first], target, EARLIER, "BlockNotKnown")
 
 
 @forgery
 def point_16_hops_with_one_false_link() -> Forgery:
     """The second block is not the one to which the first leads."""
     target = header_of(EARLIER - 3_000)
-    root, shown = ring(target_slot := (EARLIER - 3_000) % RING, target.hash)
-    assert target_slot < RING
+    root, shown = ring((EARLIER - 3_000) % RING, target.hash)
     middle = header_of(EARLIER, root)
     between = headers(middle.told(HeaderFlag.WITNESS | HeaderFlag.HOP, shown))
     first_root, first_shown = ring(EARLIER % RING, header_of(EARLIER, extra=b"true").hash)
@@ -215,13 +209,7 @@ def point_16_hops_with_one_false_link() -> Forgery:
 def point_16_a_hop_that_is_used_a_section_too_late() -> Forgery:
     between = header_of(123)
     forged = hop(header_of(EARLIER), "BlockNotKnown", between=[headers(between.told())])
-    return Forgery(
-        forged.calldata,
-        forged.error,
-        forged.question,
-        forged.lie,
-        (*forged.setup, known(123, between.hash)),
-    )
+    return replace(forged, setup=(*forged.setup, known(123, between.hash)))
 
 
 @forgery
@@ -230,11 +218,4 @@ def point_16_a_hop_beside_the_state_root_of_another_state() -> Forgery:
     start, target = header_of(FROM), header_of(EARLIER)
     _, shown = ring(EARLIER % RING, target.hash)
     first = headers(start.told(HeaderFlag.HOP, shown))
-    last = headers(target.told(HeaderFlag.FIELDS, fields(TIMESTAMP)))
-    return Forgery(
-        prove_call([first, last]),
-        "BlockNotKnown",
-        header_field(EARLIER, TIMESTAMP),
-        answer(TIME - 60_000),
-        (known(FROM, start.hash),),
-    )
+    return by_way_of([first], target, EARLIER, "BlockNotKnown", (known(FROM, start.hash),))

@@ -13,6 +13,7 @@ from tests.queries.attacks.forgery_parts import (
     answer,
     field_of,
     forgery,
+    of_accounts,
     of_storage,
     people,
     slot_of,
@@ -76,9 +77,7 @@ def point_4_an_embedded_sibling_of_a_node_s_length() -> Forgery:
 
 @forgery
 def point_4_an_embedded_child_of_an_extension_that_is_none() -> Forgery:
-    state, name = people("1"), key("1")
-    nodes = bytes((NodeKind.MISS, 1, 2)) + b"\x80"
-    return against(state.root, witness([asked(name)], nodes), "NotEmbedded")
+    return of_accounts("1", people("1"), bytes((NodeKind.MISS, 1, 2)) + b"\x80", "NotEmbedded")
 
 
 # 5: storage that feeds another account, or none
@@ -118,34 +117,29 @@ def point_5_a_storage_root_provided_and_its_slots_as_well() -> Forgery:
 
 @forgery
 def point_6_the_key_s_own_leaf_called_foreign() -> Forgery:
-    state, name = people("1"), key("1")
+    state = people("1")
     own = state.leaf()
-    shown = witness([asked(name)], other(own.path, own.value))
-    return against(state.root, shown, "KeyNotAbsent", question=field_of(name), lie=answer(0))
+    return of_accounts("1", state, other(own.path, own.value), "KeyNotAbsent", denied=0)
 
 
 @forgery
 def point_6_an_extension_that_the_key_passes_called_foreign() -> Forgery:
-    state, name = people("aa1", "aa2"), key("aa1")
+    state = people("aa1", "aa2")
     top = state.extension()
-    shown = witness([asked(name)], blocking(top.path, top.child))
-    return against(state.root, shown, "KeyNotAbsent", question=field_of(name), lie=answer(0))
+    return of_accounts("aa1", state, blocking(top.path, top.child), "KeyNotAbsent", denied=0)
 
 
 @forgery
 def point_6_an_empty_trie_where_there_is_one() -> Forgery:
-    state, name = people("1"), key("1")
-    shown = witness([asked(name)], NONE)
-    return against(state.root, shown, REFUSED_BY_ROOT, question=field_of(name), lie=answer(0))
+    return of_accounts("1", people("1"), NONE, REFUSED_BY_ROOT, denied=0)
 
 
 @forgery
 def point_6_a_branch_provided_without_the_key_s_child() -> Forgery:
-    state, name = people("1", "2", "3"), key("1")
+    state = people("1", "2", "3")
     node = state.branch()
     nodes = bytes((NodeKind.BRANCH,)) + bytes.fromhex("000c") + node.children[2] + node.children[3]
-    shown = witness([asked(name)], nodes)
-    return against(state.root, shown, REFUSED_BY_ROOT, question=field_of(name), lie=answer(0))
+    return of_accounts("1", state, nodes, REFUSED_BY_ROOT, denied=0)
 
 
 def _without(answered: bytes, accounts: list[bytes], root: bytes, nodes: bytes) -> Forgery:
@@ -215,7 +209,7 @@ def point_7_a_byte_left_over() -> Forgery:
 def point_7_a_byte_between_the_nodes_of_a_chain() -> Forgery:
     state = people("1", "2")
     nodes = chain(1, leaf(0, TOLD), b"\x09" + above(state.branch(), 1))
-    return against(state.root, witness([asked(key("1"))], nodes), "UnknownNode")
+    return of_accounts("1", state, nodes, "UnknownNode")
 
 
 @forgery
@@ -223,7 +217,7 @@ def point_7_bytes_in_the_place_of_a_number() -> Forgery:
     owner = AccountState(1, 0, EMPTY_TRIE_ROOT, EMPTY_CODE_HASH)
     state = ChosenTrie({OWNER: encode_account(owner)})
     told = bytes((40, 1)) + b"anything of forty bytes passes for a zero"[:40] + b"\x01"
-    return against(state.root, witness([asked(OWNER)], leaf(0, told)), "NumberTooLong")
+    return of_accounts("5", state, leaf(0, told), "NumberTooLong")
 
 
 # 8: the kind of a node
@@ -231,21 +225,19 @@ def point_7_bytes_in_the_place_of_a_number() -> Forgery:
 
 @forgery
 def point_8_a_leaf_provided_as_an_extension() -> Forgery:
-    state, name = people("1"), key("1")
-    shown = witness([asked(name)], passing(0, 64, NONE))
-    return against(state.root, shown, REFUSED_BY_ROOT, question=field_of(name), lie=answer(0))
+    return of_accounts("1", people("1"), passing(0, 64, NONE), REFUSED_BY_ROOT, denied=0)
 
 
 @forgery
 def point_8_an_extension_provided_as_a_leaf() -> Forgery:
-    state, name = people("aa1", "aa2"), key("aa1")
-    shown = witness([asked(name)], other("b" * 64, state.extension().child))
-    return against(state.root, shown, REFUSED_BY_ROOT, question=field_of(name), lie=answer(0))
+    state = people("aa1", "aa2")
+    nodes = other("b" * 64, state.extension().child)
+    return of_accounts("aa1", state, nodes, REFUSED_BY_ROOT, denied=0)
 
 
 @forgery
 def point_8_a_node_of_no_kind() -> Forgery:
-    return against(people("1").root, witness([asked(key("1"))], b"\x09"), "UnknownNode")
+    return of_accounts("1", people("1"), b"\x09", "UnknownNode")
 
 
 # 9: embedded or hashed
@@ -253,11 +245,9 @@ def point_8_a_node_of_no_kind() -> Forgery:
 
 @forgery
 def point_9_a_hash_provided_as_embedded() -> Forgery:
-    state, name = people("1", "2"), key("1")
-    node = state.branch()
+    state = people("1", "2")
     nodes = bytes((NodeKind.MIXED,)) + bytes.fromhex("00060004") + leaf(0, TOLD)
-    shown = witness([asked(name)], nodes + b"\xa0" + node.children[2])
-    return against(state.root, shown, "NotEmbedded")
+    return of_accounts("1", state, nodes + b"\xa0" + state.branch().children[2], "NotEmbedded")
 
 
 @forgery
@@ -290,6 +280,4 @@ def point_9_nothing_provided_as_a_hash() -> Forgery:
 @forgery
 def point_10_a_branch_that_holds_a_value() -> Forgery:
     state = ChosenTrie({b"": b"a value", **{key(each): encode_account(PERSON) for each in "12"}})
-    twin = people("1", "2")
-    shown = witness([asked(key("3"))], branch(twin.branch()))
-    return against(state.root, shown, REFUSED_BY_ROOT)
+    return of_accounts("3", state, branch(people("1", "2").branch()), REFUSED_BY_ROOT)

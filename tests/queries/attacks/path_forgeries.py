@@ -9,6 +9,7 @@ from tests.queries.attacks.forgery_parts import (
     answer,
     field_of,
     forgery,
+    of_accounts,
     of_storage,
     people,
     slot_of,
@@ -58,15 +59,8 @@ def point_1_a_slot_named_twice() -> Forgery:
 def point_1_accounts_in_descending_order() -> Forgery:
     """Below an extension that both pass, the one that is not beside the others is forgotten."""
     state = people("aa1", "aa2")
-    names = [asked(key("aa2")), asked(key("ab")), asked(key("aa1"))]
     below = chain(3, leaf(0, TOLD), above(state.branch("aa"), 2))
-    return against(
-        state.root,
-        witness(names, passing(0, 2, below)),
-        "KeysNotAscending",
-        question=field_of(key("aa1")),
-        lie=answer(0),
-    )
+    return of_accounts("aa2 ab aa1", state, passing(0, 2, below), "KeysNotAscending", denied=2)
 
 
 # 2: stray bits, wrong lengths
@@ -74,32 +68,28 @@ def point_1_accounts_in_descending_order() -> Forgery:
 
 @forgery
 def point_2_a_stray_digit_before_an_odd_path() -> Forgery:
-    state, name = people("1", "2"), key("1")
+    state = people("1", "2")
     own = state.leaf("1")
     nodes = branch(state.branch(), {1: other(own.path, own.value, spare="f")})
-    shown = witness([asked(name)], nodes)
-    return against(state.root, shown, "KeyNotAbsent", question=field_of(name), lie=answer(0))
+    return of_accounts("1", state, nodes, "KeyNotAbsent", denied=0)
 
 
 @forgery
 def point_2_a_foreign_path_longer_than_a_key() -> Forgery:
-    state, name = people("1"), key("1")
-    shown = witness([asked(name)], blocking("0" * 66, bytes(32)))
-    return against(state.root, shown, "NumberTooLong")
+    return of_accounts("1", people("1"), blocking("0" * 66, bytes(32)), "NumberTooLong")
 
 
 @forgery
 def point_2_a_foreign_path_longer_than_the_rest() -> Forgery:
     state = people("1", "2")
     nodes = branch(state.branch(), {1: blocking("0" * 64, bytes(32))})
-    return against(state.root, witness([asked(key("1"))], nodes), "PathTooLong")
+    return of_accounts("1", state, nodes, "PathTooLong")
 
 
 @forgery
 def point_2_a_passed_path_longer_than_the_rest() -> Forgery:
     state = people("1", "2")
-    nodes = branch(state.branch(), {1: passing(0, 64, NONE)})
-    return against(state.root, witness([asked(key("1"))], nodes), "PathTooLong")
+    return of_accounts("1", state, branch(state.branch(), {1: passing(0, 64, NONE)}), "PathTooLong")
 
 
 # 3: above where keys part, at a shifted depth, across a merge
@@ -108,97 +98,69 @@ def point_2_a_passed_path_longer_than_the_rest() -> Forgery:
 @forgery
 def point_3_a_branch_at_a_shifted_depth() -> Forgery:
     """The key goes on with b, and the branch is asked where its digit before, a, leads."""
-    state, name = people("ab", "ac", "1"), key("ab")
+    state = people("ab", "ac", "1")
     nodes = branch(state.branch(), {0xA: chain(0, branch(state.branch("a")))})
-    return against(
-        state.root,
-        witness([asked(name)], nodes),
-        "ChainWithoutNodes",
-        question=field_of(name),
-        lie=answer(0),
+    return of_accounts("ab", state, nodes, "ChainWithoutNodes", denied=0)
+
+
+@forgery
+def point_3_a_branch_at_the_root_s_depth() -> Forgery:
+    """A chain in a chain: at digit 0 the branch of digit 1 has no child of the key's."""
+    state = people("12", "13", "20")
+    below = chain(0, branch(state.branch("1")))
+    return of_accounts(
+        "12", state, chain(1, below, above(state.branch(), 1)), "ChainWithoutNodes", denied=0
     )
 
 
 @forgery
 def point_3_an_extension_at_a_shifted_depth() -> Forgery:
-    state, name = people("abb1", "abb2", "1"), key("abb1")
+    state = people("abb1", "abb2", "1")
     under = state.extension("a")
     nodes = branch(state.branch(), {0xA: chain(0, blocking(under.path, under.child))})
-    return against(
-        state.root,
-        witness([asked(name)], nodes),
-        "ChainWithoutNodes",
-        question=field_of(name),
-        lie=answer(0),
-    )
+    return of_accounts("abb1", state, nodes, "ChainWithoutNodes", denied=0)
 
 
 @forgery
 def point_3_an_extension_that_ends_above_its_place() -> Forgery:
     """Two digits upwards from depth 2, below a branch: the chain would end above its own place."""
-    state, name = people("aaa1", "aaa2", "1"), key("aaa1")
+    state = people("aaa1", "aaa2", "1")
     last = branch(state.branch("aaa"))
     nodes = branch(state.branch(), {0xA: chain(2, last, passed_above(2))})
-    return against(
-        state.root,
-        witness([asked(name)], nodes),
-        "PathTooLong",
-        question=field_of(name),
-        lie=answer(0),
-    )
+    return of_accounts("aaa1", state, nodes, "PathTooLong", denied=0)
 
 
 @forgery
 def point_3_a_chain_where_two_keys_lie() -> Forgery:
-    state, names = people("1", "2"), [key("1"), key("2")]
+    state = people("1", "2")
     nodes = chain(1, leaf(0, TOLD), above(state.branch(), 1))
-    return against(
-        state.root,
-        witness([*map(asked, names)], nodes),
-        "NotAlone",
-        question=field_of(names[1]),
-        lie=answer(0),
-    )
+    return of_accounts("1 2", state, nodes, "NotAlone", denied=1)
 
 
 @forgery
 def point_3_a_key_before_that_passes_as_well() -> Forgery:
-    state, names = people("aa1", "aa2"), [key("aa1"), key("aa2")]
+    state = people("aa1", "aa2")
     below = chain(3, leaf(0, TOLD), above(state.branch("aa"), 2))
-    return against(
-        state.root,
-        witness([*map(asked, names)], passing(1, 2, below)),
-        "NotAlone",
-        question=field_of(names[0]),
-        lie=answer(0),
-    )
+    return of_accounts("aa1 aa2", state, passing(1, 2, below), "NotAlone", denied=0)
 
 
 @forgery
 def point_3_a_key_behind_that_passes_as_well() -> Forgery:
-    state, names = people("aa1", "aa2"), [key("aa1"), key("aa2")]
+    state = people("aa1", "aa2")
     below = chain(3, leaf(0, TOLD), above(state.branch("aa"), 1))
-    return against(
-        state.root,
-        witness([*map(asked, names)], passing(0, 2, below)),
-        "NotAlone",
-        question=field_of(names[1]),
-        lie=answer(0),
-    )
+    return of_accounts("aa1 aa2", state, passing(0, 2, below), "NotAlone", denied=1)
 
 
 @forgery
 def point_3_a_foreign_leaf_above_where_keys_part() -> Forgery:
-    state, names = people("1", "2"), [key("1"), key("2")]
+    state = people("1", "2")
     own = state.leaf("2")
-    shown = witness([*map(asked, names)], other("2" + own.path, own.value))
-    return against(state.root, shown, "KeyNotAbsent")
+    return of_accounts("1 2", state, other("2" + own.path, own.value), "KeyNotAbsent")
 
 
 @forgery
 def point_3_nodes_deeper_than_a_key() -> Forgery:
-    state, name = people("1"), key("1")
-    return against(state.root, witness([asked(name)], chain(65, NONE)), "PathTooLong")
+    return of_accounts("1", people("1"), chain(65, NONE), "PathTooLong")
 
 
 # 11: a child's place comes from the key
@@ -207,15 +169,9 @@ def point_3_nodes_deeper_than_a_key() -> Forgery:
 @forgery
 def point_11_a_leaf_given_to_a_key_beyond_its_place() -> Forgery:
     """Both keys go on alike; the first one's leaf is given to the second, and the first is gone."""
-    state, names = people("1", "2"), [key("1"), key("2")]
+    state = people("1", "2")
     nodes = branch(state.branch(), {1: leaf(1, TOLD), 2: leaf(0, TOLD)})
-    return against(
-        state.root,
-        witness([*map(asked, names)], nodes),
-        "NoSuchKey",
-        question=field_of(names[0]),
-        lie=answer(0),
-    )
+    return of_accounts("1 2", state, nodes, "NoSuchKey", denied=0)
 
 
 @forgery

@@ -45,12 +45,11 @@ def attack(run: Callable[[Deploy], bool]) -> Callable[[Deploy], bool]:
 
 def got_through(registry: Deployed, forged: Forgery) -> bool:
     """Whether a forgery is taken, and if it says something, believed."""
-    with undone(registry.node):
-        for call in forged.setup:
-            registry.send(call)
-        return taken(registry, forged.calldata) and (
-            forged.only_malformed or registry.ask(forged.question) == forged.lie
-        )
+    questions = [forged.question] if forged.question else []
+    outcomes = registry.simulate([*forged.setup, forged.calldata, *questions])
+    *setup, taken = outcomes[: len(forged.setup) + 1]
+    assert all(each.success for each in setup)
+    return taken.success and (not forged.question or outcomes[-1].data == forged.lie)
 
 
 def taken(registry: Deployed, calldata: bytes) -> bool:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-from queries.contracts.compiler import SETTINGS, SOURCES, CompilerFailed, read_sources
+from queries.contracts.compiler import SETTINGS, SOURCES, CompilerFailed
 from tests.builds import SETTABLE, SETTABLE_FILE, compiled, sources_with_settable
 
 BUILT = SOURCES | {SETTABLE: SETTABLE_FILE}
@@ -52,12 +52,6 @@ def body(source: str, function: str) -> tuple[int, int]:
     return found[0].start(), source.index(f"\n{found[0][1]}}}\n", found[0].start())
 
 
-def occurrences(check: Check) -> int:
-    source = read_sources()[f"{check.contract}.sol"]
-    start, end = body(source, check.function)
-    return source.count(check.text, start, end)
-
-
 @cache
 def switched_build(checks: Sequence[Check]) -> dict[str, bytes]:
     """Each contract's bytecode, with `checks` numbered from one."""
@@ -69,6 +63,7 @@ def switched_build(checks: Sequence[Check]) -> dict[str, bytes]:
     for (contract, function, text), switches in numbered.items():
         file = f"{contract}.sol"
         start, end = body(sources[file], function)
+        assert sources[file].count(text, start, end) == 1, f"{contract}.{function}: {text}"
         at = sources[file].index(text, start, end)
         switched = _switched(text, switches)
         sources[file] = sources[file][:at] + switched + sources[file][at + len(text) :]

@@ -19,6 +19,7 @@ from tests.queries.attacks.forgery_parts import (
     answer,
     field_of,
     forgery,
+    of_accounts,
     of_storage,
     people,
     slot_of,
@@ -79,7 +80,7 @@ def point_13_a_slot_of_zero_in_a_leaf() -> Forgery:
 def point_13_a_balance_of_33_bytes() -> Forgery:
     state = people("5")
     told = bytes((33, 1)) + b"\x01" + bytes(32) + b"\x07"
-    return against(state.root, witness([asked(OWNER)], leaf(0, told)), "NumberTooLong")
+    return of_accounts("5", state, leaf(0, told), "NumberTooLong")
 
 
 # 14: zero and unproven, and how facts are kept

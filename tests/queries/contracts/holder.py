@@ -1,13 +1,7 @@
-"""The contract that the live tests prove: compiled on the spot, with what it holds where."""
+"""The contract that the live tests prove, with what it holds where."""
 
-from functools import cache
-from pathlib import Path
-
-from queries.contracts.compiler import run_compiler
 from queries.proving.storage_positions import Position, address_key, signed_key, text_key
-
-SOURCE = Path(__file__).parent / "sources" / "Holder.sol"
-SETTINGS = {"evmVersion": "cancun", "outputSelection": {"*": {"*": ["evm.bytecode.object"]}}}
+from tests.builds import contract_of_tests
 
 _ONES = address_key(bytes.fromhex("11" * 20))
 _TWOS = address_key(bytes.fromhex("22" * 20))
@@ -43,7 +37,5 @@ VARIABLES: dict[str, tuple[Position, int, int]] = {
 SLOTS = sorted({position.slot for position, _, _ in VARIABLES.values()})
 
 
-@cache
 def compiled_holder() -> bytes:
-    output = run_compiler({SOURCE.name: SOURCE.read_text()}, SETTINGS)
-    return bytes.fromhex(output["contracts"][SOURCE.name]["Holder"]["evm"]["bytecode"]["object"])
+    return contract_of_tests("Holder")

@@ -1,26 +1,11 @@
-"""A small ENS on a local node: compiled on the spot, with names that mean whom a test says."""
-
-from functools import cache
-from pathlib import Path
+"""A small ENS on a local node, with names that mean whom a test says."""
 
 from eth_utils.address import to_checksum_address
 
 from queries.chain.ens import name_hash
 from queries.chain.local_node import LocalNode
 from queries.chain.solidity import call_data
-from queries.contracts.compiler import run_compiler
-
-SOURCE = Path(__file__).parent / "sources" / "Ens.sol"
-SETTINGS = {"evmVersion": "cancun", "outputSelection": {"*": {"*": ["evm.bytecode.object"]}}}
-
-
-@cache
-def _compiled() -> dict[str, bytes]:
-    output = run_compiler({SOURCE.name: SOURCE.read_text()}, SETTINGS)
-    contracts = output["contracts"][SOURCE.name]
-    return {
-        name: bytes.fromhex(built["evm"]["bytecode"]["object"]) for name, built in contracts.items()
-    }
+from tests.builds import contract_of_tests
 
 
 class LocalEns:
@@ -29,7 +14,7 @@ class LocalEns:
     def __init__(self, node: LocalNode) -> None:
         self._node = node
         self.address, self.resolver, self.off_chain, self.whole_names = (
-            to_checksum_address(node.deploy(_compiled()[name]))
+            to_checksum_address(node.deploy(contract_of_tests(name)))
             for name in ("EnsRegistry", "Resolver", "OffChainResolver", "WholeNamesResolver")
         )
 

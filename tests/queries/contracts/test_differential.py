@@ -103,7 +103,7 @@ def check_contract(
     writes = [believe(block, built.trie.root) for block in rounds]
     proof = proof_of({block: build_witness(asked) for block, asked in rounds.items()})
     # Repeated, it succeeds and changes nothing.
-    outcomes = registry.run([*writes, proof, proof, *(question for question, _ in expected)])
+    outcomes = registry.simulate([*writes, proof, proof, *(question for question, _ in expected)])
     for outcome in outcomes[: len(writes) + 2]:
         assert outcome.success, outcome.data.hex()
     for outcome, (question, values) in zip(outcomes[len(writes) + 2 :], expected, strict=True):

@@ -11,9 +11,11 @@ from hypothesis import strategies as st
 
 from queries.chain.local_node import LocalNode
 from queries.proving.errors import WitnessMalformed
+from queries.proving.keccak import EMPTY_CODE_HASH
 from queries.proving.witness_building import build_witness
 from queries.proving.witness_reading import WitnessReading, read_witness
 from queries.proving.witnesses import AccountField, WitnessedAccount
+from tests.local_chain import error_name
 from tests.queries.contracts.simulated_registry import (
     SimulatedRegistry,
     ask_field,
@@ -25,7 +27,7 @@ from tests.queries.contracts.simulated_registry import (
 )
 from tests.queries.tries.broken_witnesses import broken, made_up
 from tests.queries.tries.fuzzing import CASES, for_each, tell
-from tests.queries.tries.random_tries import random_states
+from tests.queries.tries.random_tries import RandomAccount, RandomKey, random_states
 from tests.queries.tries.second_opinion import BuiltState
 
 pytestmark = pytest.mark.no_database
@@ -74,7 +76,7 @@ def compare(registry: SimulatedRegistry, witness: bytes) -> str:
         assert reading.state_root == root
     questions = [] if reading is None else expected_facts(reading)
     calls = [believe(1, root), proof_of({1: witness}), *(asked for asked, _ in questions)]
-    _, proof, *answers = registry.run(calls)
+    _, proof, *answers = registry.simulate(calls)
     if reading is None or reading.end != len(witness):
         assert not proof.success, "the contract accepts what the reader refuses"
         return "refused at its end"
@@ -113,3 +115,30 @@ def expected_slots(account: WitnessedAccount) -> list[tuple[bytes, set[int | Non
     return [
         (ask_slot(1, account.name, word(slot)), {value}) for slot, value in account.slots.items()
     ]
+
+
+def test_more_levels_than_a_walk_goes_down_are_refused_by_name(shared_node: LocalNode) -> None:
+    """Two accounts share 40 nibbles and two slots of one 30: the stack would run out by 76."""
+    registry = SimulatedRegistry(shared_node)
+    for shared, success in ((30, True), (40, False)):
+        state = BuiltState.of([_deep_account(key, asked=asked) for key, asked in _fan(shared)])
+        witness = build_witness(state.requests())
+        *_, proof = registry.simulate([believe(1, state.trie.root), proof_of({1: witness})])
+        assert proof.success == success
+        if not success:
+            assert error_name("SettableRegistry", proof.data) == "TooManyLevels"
+
+
+def _fan(shared: int) -> list[tuple[bytes, bool]]:
+    """Two keys that part after `shared` nibbles and are requested, and one beside each branch."""
+    pair = [bytes.fromhex("0" * shared + digit + "0" * (63 - shared)) for digit in "12"]
+    beside = [bytes.fromhex("0" * place + "f" * (64 - place)) for place in range(shared)]
+    return [*((key, True) for key in pair), *((key, False) for key in beside)]
+
+
+def _deep_account(key: bytes, *, asked: bool) -> RandomAccount:
+    slots = [RandomKey(each, held=True, asked=of) for each, of in _fan(30)] if asked else []
+    fields = frozenset({AccountField.BALANCE})
+    of = RandomKey(key, held=True, asked=asked)
+    values = tuple(range(1, len(slots) + 1))
+    return RandomAccount(of, 1, 1, EMPTY_CODE_HASH, fields, tuple(slots), values)

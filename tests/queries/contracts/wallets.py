@@ -1,33 +1,19 @@
-"""Contract wallets, and what makes them, for the tests of sign-in: compiled on the spot."""
-
-from functools import cache
-from pathlib import Path
+"""Contract wallets, and what makes them, for the tests of sign-in."""
 
 from eth_abi.abi import encode
 
 from queries.chain.local_node import LocalNode
 from queries.chain.solidity import call_data
-from queries.contracts.compiler import run_compiler
+from tests.builds import contract_of_tests
 
-SOURCE = Path(__file__).parent / "sources" / "Wallets.sol"
-SETTINGS = {"evmVersion": "cancun", "outputSelection": {"*": {"*": ["evm.bytecode.object"]}}}
 MAGIC = bytes.fromhex("1626ba7e") + bytes(28)
 WRAPPER_END = 16 * bytes.fromhex("6492")
-
-
-@cache
-def compiled_wallets() -> dict[str, bytes]:
-    output = run_compiler({SOURCE.name: SOURCE.read_text()}, SETTINGS)
-    contracts = output["contracts"][SOURCE.name]
-    return {
-        name: bytes.fromhex(built["evm"]["bytecode"]["object"]) for name, built in contracts.items()
-    }
 
 
 def deploy_wallet(
     node: LocalNode, name: str, types: tuple[str, ...] = (), *arguments: object
 ) -> str:
-    return node.deploy(compiled_wallets()[name], encode(types, arguments))
+    return node.deploy(contract_of_tests(name), encode(types, arguments))
 
 
 def same_answer(node: LocalNode, answer: bytes, *, reverts: bool = False) -> str:

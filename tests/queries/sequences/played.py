@@ -2,33 +2,23 @@
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from functools import cache
-from pathlib import Path
 
 from eth_abi.abi import decode
 
 from queries.chain.local_node import LocalNode
 from queries.chain.solidity import call_data
-from queries.contracts.compiler import run_compiler
+from tests.builds import contract_of_tests
 from tests.queries.sequences.calls import Step
 from tests.queries.sequences.chains import CHAINS
 from tests.queries.sequences.questions import YES, Question, answered, of_any_account
 from tests.verified import VERIFY, verified_facts
 
-_SOURCE = Path(__file__).parent.parent / "contracts" / "sources" / "Asker.sol"
-_SETTINGS = {"evmVersion": "cancun", "outputSelection": {"*": {"*": ["evm.bytecode.object"]}}}
 _LIST = "0x" + 20 * "15"
 _STEP_GAS, _ASKING_GAS = 8_000_000, 1_000_000_000
 
 
 class UntrueFact(AssertionError):  # noqa: N818
     """Something can be read that is not so, or could be read before and is another now."""
-
-
-@cache
-def _asker() -> bytes:
-    output = run_compiler({_SOURCE.name: _SOURCE.read_text()}, _SETTINGS)
-    return bytes.fromhex(output["contracts"][_SOURCE.name]["Asker"]["evm"]["bytecode"]["object"])
 
 
 class Played:
@@ -50,7 +40,7 @@ class Played:
         self._address = address
         self._vouched = vouched
         self._overrides = dict(overrides or {})
-        self._asker = node.deploy(_asker())
+        self._asker = node.deploy(contract_of_tests("Asker"))
         asked = b"".join(len(q.call).to_bytes(2, "big") + q.call for q in questions)
         node.rpc.ask("anvil_setCode", _LIST, f"0x{asked.hex()}")
         self._asking = call_data("ask(address,address)", address, _LIST)
