@@ -35,12 +35,18 @@ L1_BLOCK = "0x4200000000000000000000000000000000000015"
 FIRST, SECOND = bytes([1]) * 32, bytes([2]) * 32
 
 Deploy = Callable[..., Deployed]
-ATTACKS: dict[str, Callable[[Deploy], bool]] = {}
+Attack = Callable[[Deploy], bool]
+ATTACKS: dict[str, Attack] = {}
+ATTACKS_ON: dict[str, list[str]] = {}  # by the contract
 
 
-def attack(run: Callable[[Deploy], bool]) -> Callable[[Deploy], bool]:
-    ATTACKS[run.__name__] = run
-    return run
+def attack(contract: str) -> Callable[[Attack], Attack]:
+    def named(run: Attack) -> Attack:
+        ATTACKS[run.__name__] = run
+        ATTACKS_ON.setdefault(contract, []).append(run.__name__)
+        return run
+
+    return named
 
 
 def got_through(registry: Deployed, forged: Forgery) -> bool:
@@ -63,7 +69,7 @@ def taken(registry: Deployed, calldata: bytes) -> bool:
 # Reads
 
 
-@attack
+@attack("FactsRegistry")
 def a_proof_verified_beyond_its_end(deploy: Deploy) -> bool:
     """Its last byte is zero, and so is what stands behind it in the calldata."""
     registry = deploy("SettableRegistry", encode(["bool", "bool"], [True, True]))
@@ -86,24 +92,24 @@ def _reads_as_zero(deploy: Deploy, question: bytes) -> bool:
         return False
 
 
-@attack
+@attack("FactsRegistry")
 def an_unproven_account_field_reads_as_zero(deploy: Deploy) -> bool:
     signature = "accountField(address,uint256,uint8)"
     return _reads_as_zero(deploy, call_data(signature, OWNER[:20], NUMBER, 1))
 
 
-@attack
+@attack("FactsRegistry")
 def an_unproven_slot_reads_as_zero(deploy: Deploy) -> bool:
     signature = "accountStorageSlotValues(address,uint256,bytes32)"
     return _reads_as_zero(deploy, call_data(signature, OWNER[:20], NUMBER, key("7")))
 
 
-@attack
+@attack("FactsRegistry")
 def an_unproven_header_field_reads_as_zero(deploy: Deploy) -> bool:
     return _reads_as_zero(deploy, call_data("headerField(uint256,uint8)", NUMBER, 8))
 
 
-@attack
+@attack("FactsRegistry")
 def an_unproven_timestamp_reads_as_block_zero(deploy: Deploy) -> bool:
     return _reads_as_zero(deploy, call_data("blockNumberAt(uint256)", 1))
 
@@ -126,12 +132,12 @@ def _history_that_answers(deploy: Deploy, code: str) -> bool:
         )
 
 
-@attack
+@attack("NativeRegistry")
 def a_hash_from_a_call_that_failed(deploy: Deploy) -> bool:
     return _history_that_answers(deploy, "0x7f{}5f5260205ffd")
 
 
-@attack
+@attack("NativeRegistry")
 def a_hash_from_an_answer_of_two_words(deploy: Deploy) -> bool:
     return _history_that_answers(deploy, "0x7f{}5f5260405ff3")
 
@@ -151,7 +157,7 @@ def move_on(node: LocalNode, number: int, block_hash: bytes) -> None:
 RECORD = call_data("recordHash()")
 
 
-@attack
+@attack("OptimismRegistry")
 def a_recorded_hash_replaced(deploy: Deploy) -> bool:
     registry = deploy("OptimismRegistry")
     with undone(registry.node):
@@ -162,7 +168,7 @@ def a_recorded_hash_replaced(deploy: Deploy) -> bool:
         return registry.ask(call_data("recorded(uint256)", NUMBER)) == SECOND
 
 
-@attack
+@attack("OptimismRegistry")
 def a_zero_hash_recorded(deploy: Deploy) -> bool:
     """Nothing would be known by it, but the event would say that something is."""
     registry = deploy("OptimismRegistry")
@@ -180,13 +186,13 @@ def _recorded(registry: Deployed, game: str, output: Output = OUTPUT) -> bool:
     return taken(registry, record_output(game, output)) and registry.ask(known)[31] == 1
 
 
-@attack
+@attack("OutputRegistry")
 def a_game_that_is_not_won(deploy: Deploy) -> bool:
     games = Games(deploy)
     return _recorded(games.registry(), games.propose(OUTPUT.root))
 
 
-@attack
+@attack("OutputRegistry")
 def a_game_about_another_chain(deploy: Deploy) -> bool:
     games = Games(deploy)
     game = games.propose(OUTPUT.root, OTHER_SOURCE)
@@ -194,7 +200,7 @@ def a_game_about_another_chain(deploy: Deploy) -> bool:
     return _recorded(games.registry(), game)
 
 
-@attack
+@attack("OutputRegistry")
 def an_output_that_no_game_claims(deploy: Deploy) -> bool:
     games = Games(deploy)
     game = games.propose(OUTPUT.root)
@@ -202,7 +208,7 @@ def an_output_that_no_game_claims(deploy: Deploy) -> bool:
     return _recorded(games.registry(), game, with_output(SECOND))
 
 
-@attack
+@attack("OutputRegistry")
 def a_header_that_no_game_is_about(deploy: Deploy) -> bool:
     header = MadeUpHeader(tail_of(NUMBER, 1_700_000_000))
     call = prove_call([headers(header.told(HeaderFlag.ACCUMULATE))])
@@ -240,70 +246,70 @@ def _deploys(deploy: Deploy, signers: list[str], threshold: int) -> bool:
     return True
 
 
-@attack
+@attack("AttestedRegistry")
 def a_registry_without_a_threshold(deploy: Deploy) -> bool:
     if not _deploys(deploy, [SIGNERS[0].address], 0):
         return False
     return _believed(attested(deploy, [SIGNERS[0].address], 0), [])
 
 
-@attack
+@attack("AttestedRegistry")
 def a_threshold_that_nobody_reaches(deploy: Deploy) -> bool:
     return _deploys(deploy, [SIGNERS[0].address], 2)
 
 
-@attack
+@attack("AttestedRegistry")
 def a_signer_counted_twice_at_deployment(deploy: Deploy) -> bool:
     return _deploys(deploy, [SIGNERS[0].address] * 2, 2)
 
 
-@attack
+@attack("AttestedRegistry")
 def a_zero_hash_attested(deploy: Deploy) -> bool:
     registry = attested(deploy)
     signatures = signed_by(SIGNERS[:2], registry, NUMBER, bytes(32))
     return taken(registry, attest(NUMBER, bytes(32), signatures))
 
 
-@attack
+@attack("AttestedRegistry")
 def a_hash_attested_after_the_end(deploy: Deploy) -> bool:
     registry = attested(deploy, valid_until=1)
     return _believed(registry, signed_by(SIGNERS[:2], registry, NUMBER, FIRST))
 
 
-@attack
+@attack("AttestedRegistry")
 def one_signature_of_two(deploy: Deploy) -> bool:
     registry = attested(deploy)
     return _believed(registry, signed_by(SIGNERS[:1], registry, NUMBER, FIRST))
 
 
-@attack
+@attack("AttestedRegistry")
 def one_signer_twice(deploy: Deploy) -> bool:
     registry = attested(deploy)
     return _believed(registry, signed_by([SIGNERS[0]] * 2, registry, NUMBER, FIRST))
 
 
-@attack
+@attack("AttestedRegistry")
 def a_foreign_signer(deploy: Deploy) -> bool:
     registry = attested(deploy)
     signers = sorted([SIGNERS[0], FOREIGNER], key=lambda signer: int(signer.address, 16))
     return _believed(registry, signed_by(signers, registry, NUMBER, FIRST))
 
 
-@attack
+@attack("AttestedRegistry")
 def an_attested_hash_replaced(deploy: Deploy) -> bool:
     registry = attested(deploy)
     registry.send(attest(NUMBER, SECOND, signed_by(SIGNERS[:2], registry, NUMBER, SECOND)))
     return _believed(registry, signed_by(SIGNERS[:2], registry, NUMBER, FIRST))
 
 
-@attack
+@attack("AttestedRegistry")
 def a_signature_with_a_byte_too_many(deploy: Deploy) -> bool:
     registry = attested(deploy)
     signatures = signed_by(SIGNERS[:2], registry, NUMBER, FIRST)
     return _believed(registry, [signatures[0], signatures[1] + b"\x00"])
 
 
-@attack
+@attack("AttestedRegistry")
 def a_signature_turned_around(deploy: Deploy) -> bool:
     """Who sees a signature can make another one of it."""
     registry = attested(deploy)
@@ -311,7 +317,7 @@ def a_signature_turned_around(deploy: Deploy) -> bool:
     return _believed(registry, [signatures[0], other_half(signatures[1])])
 
 
-@attack
+@attack("AttestedRegistry")
 def a_signature_that_recovers_to_nobody(deploy: Deploy) -> bool:
     registry = attested(deploy)
     signature = sign(SIGNERS[1], registry, NUMBER, FIRST)
@@ -319,7 +325,7 @@ def a_signature_that_recovers_to_nobody(deploy: Deploy) -> bool:
     return _believed(registry, [nobody, signature])
 
 
-@attack
+@attack("AttestedRegistry")
 def a_signature_of_another_v(deploy: Deploy) -> bool:
     registry = attested(deploy)
     signatures = signed_by(SIGNERS[:2], registry, NUMBER, FIRST)
@@ -334,16 +340,16 @@ def _signed_elsewhere(deploy: Deploy, **other: object) -> bool:
     return _believed(registry, words)
 
 
-@attack
+@attack("AttestedRegistry")
 def words_for_another_chain(deploy: Deploy) -> bool:
     return _signed_elsewhere(deploy, chainId=OTHER_DESTINATION)
 
 
-@attack
+@attack("AttestedRegistry")
 def words_for_another_registry(deploy: Deploy) -> bool:
     return _signed_elsewhere(deploy, verifyingContract=OTHER_REGISTRY)
 
 
-@attack
+@attack("AttestedRegistry")
 def words_of_another_chain(deploy: Deploy) -> bool:
     return _signed_elsewhere(deploy, sourceChainId=OTHER_SOURCE)

@@ -8,15 +8,17 @@ from pathlib import Path
 if __name__ == "__main__":
     sys.path.insert(0, str(Path(__file__).parents[3]))
 
-from queries.proving.bundle_checks import MOST_MIB, VALUES_OF_A_MIB, check_bundle
+from queries.proving.bundle_checks import VALUES_OF_A_MIB, check_bundle
 from queries.proving.bundles import FORMAT, VERSION
 from queries.proving.errors import BundleRefused
+
+MIB = 16
 
 
 def costliest() -> bytes:
     """As many bytes and values as are read, and a digest that is right, so that it is made anew."""
-    objects = MOST_MIB * VALUES_OF_A_MIB // 2 - 20
-    text = "b" * (MOST_MIB * 2**20 // objects - 12)
+    objects = MIB * VALUES_OF_A_MIB // 2 - 20
+    text = "b" * (MIB * 2**20 // objects - 12)
     batch = ",".join([f'{{"a":"{text}"}}'] * objects)
     end = f'"format":"{FORMAT}","version":{VERSION}}}'
     begin = f'{{"batch":[{batch}],"blocks":[],"destinationChainId":"1",'
@@ -27,7 +29,7 @@ def costliest() -> bytes:
 if __name__ == "__main__":
     content = costliest()
     try:
-        check_bundle(content)
+        check_bundle(content, MIB)
     except BundleRefused as refused:
         peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
         sys.stdout.write(f"{peak * 1024} {refused}\n")

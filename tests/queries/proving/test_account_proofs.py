@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 import rlp
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from trie.hexary import HexaryTrie
 
@@ -240,7 +240,6 @@ json_values = st.recursive(
 
 
 @given(st.data())
-@settings(max_examples=400, deadline=None)
 def test_any_json_in_any_place_is_our_error_or_changes_nothing(data: st.DataObject) -> None:
     honest = contract_answer([0, 7])
     expected = check_account_proof(honest, STATE_ROOT, CONTRACT, [0, 7])

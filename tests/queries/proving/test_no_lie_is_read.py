@@ -11,7 +11,9 @@ from hypothesis import strategies as st
 
 from queries.proving.accounts import ABSENT_ACCOUNT
 from queries.proving.errors import WitnessMalformed
+from queries.proving.witness_building import build_witness
 from queries.proving.witness_reading import read_witness
+from tests.queries.tries.broken_witnesses import broken
 from tests.queries.tries.fuzzing import CASES, for_each, tell
 from tests.queries.tries.lying_witnesses import lying
 from tests.queries.tries.random_tries import random_states
@@ -21,7 +23,9 @@ pytestmark = pytest.mark.no_database
 
 
 def _with_witness(built: BuiltState) -> st.SearchStrategy[tuple[BuiltState, bytes]]:
-    return st.tuples(st.just(built), lying(built))
+    """One that lies twice as often as one that is broken."""
+    honest = build_witness(built.requests())
+    return st.tuples(st.just(built), st.one_of(lying(built), lying(built), broken(honest)))
 
 
 cases = random_states().map(BuiltState.of).flatmap(_with_witness)

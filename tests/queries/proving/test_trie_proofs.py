@@ -2,7 +2,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from queries.proving.errors import (
@@ -35,7 +35,6 @@ tries = st.dictionaries(keys, values, max_size=24)
 
 
 @given(tries, st.lists(keys, max_size=8), st.booleans())
-@settings(max_examples=300, deadline=None)
 def test_proves_what_the_trie_package_holds(
     content: dict[bytes, bytes],
     others: list[bytes],
@@ -53,7 +52,6 @@ def test_proves_what_the_trie_package_holds(
 
 
 @given(tries, keys, st.data())
-@settings(max_examples=300, deadline=None)
 def test_a_proof_that_was_tampered_with_proves_nothing_else(
     content: dict[bytes, bytes], key: bytes, data: st.DataObject
 ) -> None:

@@ -6,13 +6,10 @@ from pathlib import Path
 import pytest
 
 from queries.proving.account_proofs import AccountProof
-from queries.proving.accounts import AccountState, encode_account
 from queries.proving.errors import WitnessMalformed
-from queries.proving.keccak import EMPTY_CODE_HASH, EMPTY_TRIE_ROOT, keccak256
-from queries.proving.trie_nodes import NO_CHILD, Branch, Leaf
 from queries.proving.witness_building import build_witness
 from queries.proving.witness_reading import read_witness
-from queries.proving.witnesses import AccountField, AccountRequest, NodeKind
+from queries.proving.witnesses import AccountField, AccountRequest
 from tests.bench.corpus import RecordedBlock, read_recorded_block
 
 pytestmark = pytest.mark.no_database
@@ -72,20 +69,3 @@ def test_no_byte_can_be_changed_or_cut_off(blocks: dict[str, RecordedBlock]) -> 
     for length in range(len(witness)):
         with pytest.raises(WitnessMalformed):
             read_witness(witness[:length])
-
-
-def test_a_path_is_not_compared_at_another_depth() -> None:
-    """A chain that "ends" above the place where it begins would compare an extension's path with
-    other digits of the key than it covers, and a present key would look absent."""
-    state = AccountState(1, 2, EMPTY_TRIE_ROOT, EMPTY_CODE_HASH)
-    present, neighbour, elsewhere = (
-        bytes.fromhex(digits.ljust(64, "7")) for digits in ("a111", "a112", "b")
-    )
-    leaf = Leaf(present.hex()[4:], encode_account(state)).encode()
-    beside = Leaf(neighbour.hex()[4:], encode_account(state)).encode()
-    below = Branch((NO_CHILD, keccak256(leaf), keccak256(beside), *[NO_CHILD] * 13)).encode()
-    asked = b"".join(name + bytes((2, 0, 0)) for name in (present, elsewhere))
-    shifted = bytes((NodeKind.CHAIN, 0, NodeKind.MISS, 2, 0x11, 0)) + keccak256(below)
-    witness = b"\0\2" + asked + bytes((NodeKind.BRANCH, 0b100, 0)) + shifted
-    with pytest.raises(WitnessMalformed, match="a chain that begins at depth 1 ends at 0"):
-        read_witness(witness, by_hash=True)
