@@ -7,7 +7,7 @@ all else that is done with one of them: so each set is made once.
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
 
-from queries.proving.header_fields import HeaderField
+from queries.proving.headers import HeaderField
 from queries.proving.witnesses import AccountField
 
 

@@ -12,7 +12,7 @@ from typing import Any
 
 from accounts.wallets import GREATEST_CHAIN_ID
 from queries.limits import Limits, read_limits
-from queries.proving.portions import OSAKA, GasRules
+from queries.proving.packing import OSAKA, GasRules
 from queries.registries import DEFAULT_RANGE, HORIZON, Registry, RegistryKind, address_of
 from queries.routes_file import (
     RoutesUnreadable,

@@ -22,13 +22,11 @@ from queries.chain.signer import parts_of
 from queries.chain.source import Asked, nothing
 from queries.models import BlockJob, KeptProof, SentTransaction
 from queries.pipeline.wanted import Missing
-from queries.proving.account_proofs import AccountProof
-from queries.proving.call_reading import Shown, Stored, read_call
+from queries.proving.accounts import AccountProof
+from queries.proving.call_reading import Shown, Stored, read_call, rebuilt_account_proof
 from queries.proving.errors import NodeMissing, ProofError
-from queries.proving.header_fields import HeaderField
-from queries.proving.headers import Header
-from queries.proving.rebuilt_proofs import rebuilt_account_proof
-from queries.proving.trie_proofs import CheckedNodes
+from queries.proving.headers import Header, HeaderField
+from queries.proving.tries import CheckedNodes
 from queries.proving.witnesses import AccountField
 
 FEW = 250  # accounts that are looked for in a call in less time than it is read

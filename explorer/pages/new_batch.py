@@ -41,7 +41,7 @@ from explorer.pages.new_batch_form import (
 )
 from queries.api.estimating import estimated
 from queries.api.views import submitted
-from queries.proving.header_fields import HeaderField
+from queries.proving.headers import HeaderField
 from queries.proving.witnesses import AccountField
 from queries.reading.figures import HeadView, heads_of
 from queries.routes import Chain, Routes

@@ -15,7 +15,7 @@ from pydantic.alias_generators import to_camel
 
 from queries.api.batch_codes import rejection_codes, wait_codes
 from queries.pipeline.estimate import Readiness
-from queries.proving.header_fields import HeaderField
+from queries.proving.headers import HeaderField
 from queries.proving.witnesses import AccountField
 from queries.reading.deliveries import DeliveryState, DeliveryView
 from queries.reading.views import BatchView, QueryPage, QueryView, StepView

@@ -22,12 +22,12 @@ from queries.chain.errors import (
     TimeTooLate,
 )
 from queries.chain.node_pool import BLOCK, LATEST, NodePool
-from queries.proving.account_proofs import AccountProof, check_account_proof, root_of_answer
+from queries.proving.accounts import AccountProof, check_account_proof, root_of_answer
 from queries.proving.errors import AnswerMalformed, NodeHashMismatch, ProofError
 from queries.proving.headers import Header, header_from_json
 from queries.proving.json_values import read_bytes, read_fixed_bytes, read_object, read_quantity
 from queries.proving.keccak import HASH_BYTES
-from queries.proving.trie_proofs import CheckedNodes
+from queries.proving.tries import CheckedNodes
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ from eth_utils.address import to_checksum_address
 
 from accounts.wording import spoken
 from queries.proving.bundles import BlockProof, Fact, FactKind
-from queries.proving.header_fields import FIELD_RULES, Form, HeaderField
+from queries.proving.headers import FIELD_RULES, Form, HeaderField
 
 COIN_DIGITS = 18
 ADDRESS_BYTES = 20

@@ -13,19 +13,16 @@ from itertools import zip_longest
 from queries.fact_names import account_fields
 from queries.models import Query
 from queries.pipeline.wanted import Missing
-from queries.proving.account_proofs import AccountProof
-from queries.proving.header_fields import HeaderField
-from queries.proving.headers import Header
-from queries.proving.packing import CALLDATA_BYTES
-from queries.proving.portions import BYTE, OSAKA, GasRules, gas_of, portions
+from queries.proving.accounts import AccountProof
+from queries.proving.headers import Header, HeaderField
+from queries.proving.packing import BYTE, CALLDATA_BYTES, OSAKA, GasRules, gas_of, portions
 from queries.proving.registry_calls import (
     HeaderStep,
     accumulated_section,
     headers_section,
     prove_call,
 )
-from queries.proving.witness_building import build_witness
-from queries.proving.witnesses import AccountRequest
+from queries.proving.witnesses import AccountRequest, build_witness
 
 Fact = HeaderField | int | AccountRequest  # an integer is a time that is resolved to a block
 

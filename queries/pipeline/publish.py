@@ -32,8 +32,7 @@ from queries.pipeline.fees import refusal_of
 from queries.pipeline.pieces import pieces_of, stepping_stone
 from queries.pipeline.wanted import Known, ask_what_is_known, missing
 from queries.proving.bundles import BlockProof, Fact, FactKind
-from queries.proving.header_fields import HeaderField
-from queries.proving.headers import Header
+from queries.proving.headers import Header, HeaderField
 from queries.proving.witnesses import AccountField
 from queries.registries import Registry, RegistryKind
 

@@ -32,11 +32,10 @@ from queries.models import KeptProof, SentTransaction, Share
 from queries.pipeline.transactions import reopen
 from queries.pipeline.wanted import TIMESTAMP, Known, Missing, missing
 from queries.pipeline.work import Snooze, Wait, Work
-from queries.proving.account_proofs import AccountProof
+from queries.proving.accounts import AccountProof
 from queries.proving.headers import Header
 from queries.proving.registry_calls import HeaderStep, headers_section, leaf_of, prove_call
-from queries.proving.witness_building import build_witness
-from queries.proving.witnesses import AccountField, AccountRequest
+from queries.proving.witnesses import AccountField, AccountRequest, build_witness
 from queries.shown_calls import proofs_in, shown_of, who_stored
 from queries.wait_reasons import Reason, WaitCode
 

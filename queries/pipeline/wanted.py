@@ -14,8 +14,7 @@ from queries.chain.registry import (
 )
 from queries.fact_names import account_fields, header_names
 from queries.models import Query
-from queries.proving.header_fields import HeaderField
-from queries.proving.headers import Header
+from queries.proving.headers import Header, HeaderField
 from queries.proving.registry_calls import leaf_of
 from queries.proving.witnesses import AccountField
 

@@ -13,7 +13,7 @@ from hashlib import sha256
 from itertools import pairwise
 from typing import Any, NoReturn
 
-from .account_proofs import ADDRESS_BYTES, check_account_proof
+from .accounts import ADDRESS_BYTES, check_account_proof
 from .bundles import (
     FORMAT,
     VERSION,
@@ -27,8 +27,7 @@ from .bundles import (
     other_members,
 )
 from .errors import BundleRefused, BundleTooLarge, ProofError
-from .header_fields import HeaderField
-from .headers import MAX_HEADER_BYTES, Header, decode_header
+from .headers import MAX_HEADER_BYTES, Header, HeaderField, decode_header
 from .json_values import (
     has_too_many_values,
     read_bytes,
@@ -38,7 +37,7 @@ from .json_values import (
     shown,
 )
 from .keccak import HASH_BYTES
-from .trie_proofs import CheckedNodes
+from .tries import CheckedNodes
 from .witnesses import AccountField, AccountRequest
 
 # 1,000 accounts and 5,000 slots, as a batch may have, come to some 80 MiB and 150,000 values.

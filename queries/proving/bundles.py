@@ -26,15 +26,13 @@ from dataclasses import dataclass
 from enum import StrEnum
 from hashlib import sha256
 
-from .account_proofs import AccountProof
-from .header_fields import HeaderField
-from .headers import Header
+from .accounts import AccountProof
+from .headers import Header, HeaderField
 from .keccak import HASH_BYTES
-from .portions import portions
+from .packing import portions
 from .registry_calls import HeaderStep, headers_section, prove_call
-from .trie_proofs import ProvenPath
-from .witness_building import build_witness
-from .witnesses import AccountField, AccountRequest
+from .tries import ProvenPath
+from .witnesses import AccountField, AccountRequest, build_witness
 
 FORMAT, VERSION = "tacitus-proof", 1
 

@@ -1,17 +1,20 @@
 """The calldata of `prove()`, read: the headers that it shows, the nodes that it leaves out, and
-what it has the registry keep.
+what it has the registry keep; and proofs in the form of `eth_getProof`, made from such nodes.
 
 The mirror of `registry_calls`. Whether anybody knows the last header's hash is not looked at: what
 is read is true of the block whose hash comes out, which the caller compares.
 """
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from .errors import CallMalformed
+from .accounts import ABSENT_ACCOUNT, AccountProof, SlotProof, decode_account, decode_slot_value
+from .errors import CallMalformed, NodeMissing
 from .headers import Header, decode_header
-from .keccak import EMPTY_UNCLES_HASH, HASH_BYTES
+from .keccak import EMPTY_TRIE_ROOT, EMPTY_UNCLES_HASH, HASH_BYTES, keccak256
 from .registry_calls import PROVE_SELECTOR, HeaderFlag, SectionKind
 from .rlp_items import encode_list, encode_string
+from .tries import NO_CHILD, CheckedNodes, ProvenPath, check_proof, decode_node, follow
 from .witness_reading import ADDRESS_BYTES, RebuiltNodes, WitnessReading, read_witness
 from .witnesses import WitnessBytes, WitnessedAccount
 
@@ -94,3 +97,50 @@ def _read_header(source: WitnessBytes, parent: bytes | None, shown: Shown) -> He
     header = decode_header(encode_list([*map(encode_string, payloads), tail]))
     shown.stored.append(Stored(header.number, accounts, fields, timestamps))
     return header
+
+
+def rebuilt_account_proof(
+    state_root: bytes,
+    address: bytes,
+    slots: Sequence[int],
+    nodes: Mapping[bytes, bytes],
+    checked: CheckedNodes,
+) -> AccountProof:
+    """`NodeMissing` where they do not lead to the end of a path. `checked` is of one state root."""
+    address_hash = keccak256(address)
+    path = _path(state_root, address_hash, nodes, checked)
+    state = ABSENT_ACCOUNT if path.value is None else decode_account(path.value)
+    proven = tuple(_slot(state.storage_root, slot, nodes, checked) for slot in slots)
+    exists = path.value is not None
+    return AccountProof(state_root, address, address_hash, exists, state, path, proven)
+
+
+def nodes_along(root: bytes, key: bytes, nodes: Mapping[bytes, bytes]) -> list[bytes]:
+    """The nodes on a key's path that are not embedded in the one before, root first."""
+    along: list[bytes] = []
+    reference, depth, path = root, 0, key.hex()
+    if root == EMPTY_TRIE_ROOT:
+        return along
+    while reference != NO_CHILD:
+        encoded = reference
+        if len(reference) == HASH_BYTES:
+            if reference not in nodes:
+                raise NodeMissing(f"the node 0x{reference.hex()} is not at hand")
+            encoded = nodes[reference]
+            along.append(encoded)
+        reference, depth, _ = follow(decode_node(encoded), path, depth)
+    return along
+
+
+def _path(
+    root: bytes, key: bytes, nodes: Mapping[bytes, bytes], checked: CheckedNodes
+) -> ProvenPath:
+    return check_proof(root, key, nodes_along(root, key, nodes), checked)
+
+
+def _slot(
+    storage_root: bytes, slot: int, nodes: Mapping[bytes, bytes], checked: CheckedNodes
+) -> SlotProof:
+    key = keccak256(slot.to_bytes(HASH_BYTES, "big"))
+    path = _path(storage_root, key, nodes, checked)
+    return SlotProof(slot, 0 if path.value is None else decode_slot_value(path.value), path)

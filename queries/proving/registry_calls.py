@@ -17,8 +17,7 @@ from enum import IntEnum, IntFlag
 from itertools import pairwise
 
 from .errors import ArgumentMalformed
-from .header_fields import HeaderField
-from .headers import Header
+from .headers import Header, HeaderField
 from .keccak import EMPTY_UNCLES_HASH, keccak256
 from .rlp_items import split_list
 

@@ -11,8 +11,7 @@ from itertools import pairwise
 from .accounts import ABSENT_ACCOUNT, AccountState, encode_account, encode_slot_value
 from .errors import WitnessMalformed
 from .keccak import EMPTY_CODE_HASH, EMPTY_TRIE_ROOT, HASH_BYTES, keccak256
-from .trie_nodes import NO_CHILD, Branch, Extension, Leaf, reference_to
-from .trie_proofs import KEY_DIGITS
+from .tries import KEY_DIGITS, NO_CHILD, Branch, Extension, Leaf, reference_to
 from .witnesses import (
     HAS_CODE,
     HAS_STORAGE,

@@ -12,12 +12,15 @@ contract builds and hashes them itself; it compares one root at the end.
 Its bytes follow from what is proven alone, so the same facts give the same witness.
 """
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
+from itertools import groupby
 
-from .account_proofs import AccountProof
-from .accounts import AccountState
-from .errors import WitnessMalformed
+from .accounts import AccountProof, AccountState, SlotProof
+from .errors import ArgumentMalformed, WitnessMalformed
+from .keccak import EMPTY_CODE_HASH, EMPTY_TRIE_ROOT, HASH_BYTES
+from .tries import NO_CHILD, Branch, Extension, Leaf, Node
 
 
 class NodeKind(IntEnum):
@@ -94,3 +97,186 @@ class WitnessBytes:
 
     def number(self, length: int) -> int:
         return int.from_bytes(self.take(length), "big")
+
+
+_ALL_CHILDREN = 0xFFFF
+_THERE = bytes(HASH_BYTES)  # stands for a child whose node follows
+_MAX_COUNT = 0xFFFF
+
+
+@dataclass(frozen=True, slots=True)
+class _Key:
+    """A key's path in digits, the nodes along it, and how its leaf gives its value."""
+
+    path: str
+    nodes: tuple[Node, ...]
+    leaf_value: Callable[[], bytes]
+
+
+def build_witness(requests: Sequence[AccountRequest]) -> bytes:
+    """The witness of all these accounts and their slots, which share one state root."""
+    if not requests:
+        raise ArgumentMalformed("a witness of no accounts")
+    if len({request.proof.state_root for request in requests}) > 1:
+        raise ArgumentMalformed("the proofs given to a witness are of different state roots")
+    ordered = sorted(requests, key=lambda request: request.proof.address_hash)
+    hashes = [request.proof.address_hash for request in ordered]
+    if len(set(hashes)) != len(hashes):
+        raise ArgumentMalformed("an account is asked for twice in one witness")
+    keys = [
+        _Key(hash_.hex(), request.proof.path.nodes, lambda r=request: _account_value(r.proof))  # type: ignore[misc]
+        for hash_, request in zip(hashes, ordered, strict=True)
+    ]
+    return b"".join((_count(len(ordered)), *map(_asked, ordered), _node(keys, depth=0, level=0)))
+
+
+def _asked(request: AccountRequest) -> bytes:
+    proof = request.proof
+    name = proof.address_hash if proof.address is None else proof.address
+    slots = [slot.slot.to_bytes(HASH_BYTES, "big") for slot in _slots(proof)]
+    return b"".join((name, bytes((request.mask,)), _count(len(slots)), *slots))
+
+
+def _slots(proof: AccountProof) -> list[SlotProof]:
+    """The proof's slots in the order of the keys they were proven under, each once."""
+    distinct = {slot.path.key: slot for slot in proof.slots}
+    return [distinct[key] for key in sorted(distinct)]
+
+
+def _account_value(proof: AccountProof) -> bytes:
+    """What stands at a present account's leaf, with the nodes of its storage trie."""
+    state = proof.state
+    balance, nonce = _shortest(state.balance), _shortest(state.nonce)
+    storage = b""
+    form = len(balance)
+    if proof.slots:
+        storage = _storage_nodes(proof)
+    elif state.storage_root != EMPTY_TRIE_ROOT:
+        form |= HAS_STORAGE
+        storage = state.storage_root
+    code = b""
+    if state.code_hash != EMPTY_CODE_HASH:
+        form |= HAS_CODE
+        code = state.code_hash
+    return bytes((form, len(nonce))) + balance + nonce + storage + code
+
+
+def _storage_nodes(proof: AccountProof) -> bytes:
+    keys = [
+        _Key(slot.path.key.hex(), slot.path.nodes, lambda s=slot: _counted(_shortest(s.value)))  # type: ignore[misc]
+        for slot in _slots(proof)
+    ]
+    return _node(keys, depth=0, level=0)
+
+
+def _node(keys: Sequence[_Key], depth: int, level: int) -> bytes:
+    """The node that is number `level` on the path of each of these keys, at `depth` digits.
+
+    The keys agree in their digits up to there, so it is one node for all of them.
+    """
+    if len(keys) == 1:
+        return _chain(keys[0], depth, level)
+    if level == len(keys[0].nodes):
+        return bytes((NodeKind.NONE,))
+    node = keys[0].nodes[level]
+    if isinstance(node, Branch):
+        return _branch(node, keys, depth, level)
+    if isinstance(node, Extension):
+        return _extension(node, keys, depth, level)
+    return _leaf(node, keys)
+
+
+def _chain(key: _Key, depth: int, level: int) -> bytes:
+    """All nodes from here on down of a key that is alone, the last one first."""
+    above = []
+    bottom = depth
+    for node in key.nodes[level:]:
+        if isinstance(node, Branch):
+            above.append(_branch_above(node, int(key.path[bottom], 16)))
+            bottom += 1
+        elif isinstance(node, Extension) and key.path.startswith(node.path, bottom):
+            above.append(bytes((NodeKind.PASS, len(node.path))))
+            bottom += len(node.path)
+    last = key.nodes[-1] if len(key.nodes) > level + len(above) else None
+    if isinstance(last, Leaf):
+        bottom_node = _leaf(last, [key])
+    elif isinstance(last, Extension):
+        bottom_node = _extension(last, [key], bottom, level + len(above))
+    else:
+        bottom_node = bytes((NodeKind.NONE,))
+    if not above:
+        return bottom_node
+    return bytes((NodeKind.CHAIN, bottom)) + bottom_node + b"".join(reversed(above))
+
+
+def _branch_above(node: Branch, own: int) -> bytes:
+    """The children of a branch but for the one that the path takes."""
+    others = [b"" if digit == own else child for digit, child in enumerate(node.children)]
+    if len(node.children[own]) == HASH_BYTES and all(
+        len(child) == HASH_BYTES for digit, child in enumerate(others) if digit != own
+    ):
+        # The last child's hash comes in the place of the path's own.
+        others[own] = others.pop() if own < len(others) - 1 else b""
+        return bytes((NodeKind.FULL,)) + b"".join(others)
+    return _masks(others) + b"".join(others)
+
+
+def _branch(node: Branch, keys: Sequence[_Key], depth: int, level: int) -> bytes:
+    others = list(node.children)
+    parts = list(node.children)
+    # The keys ascend, so those of a child stand together: each is looked at once, not for all 16.
+    for hex_digit, some in groupby(keys, lambda key: key.path[depth]):
+        digit = int(hex_digit, 16)
+        if node.children[digit] != NO_CHILD:
+            others[digit] = _THERE
+            parts[digit] = _node(list(some), depth + 1, level + 1)
+    return _masks(others) + b"".join(parts)
+
+
+def _masks(children: Sequence[bytes]) -> bytes:
+    """The kind of a branch, by which of its children are there and which are embedded."""
+    there = sum(1 << digit for digit, child in enumerate(children) if child != NO_CHILD)
+    embedded = sum(
+        1 << digit for digit, child in enumerate(children) if 0 < len(child) < HASH_BYTES
+    )
+    if embedded:
+        return bytes((NodeKind.MIXED,)) + _count(there) + _count(embedded)
+    if there != _ALL_CHILDREN:
+        return bytes((NodeKind.BRANCH,)) + _count(there)
+    return bytes((NodeKind.FULL,))
+
+
+def _extension(node: Extension, keys: Sequence[_Key], depth: int, level: int) -> bytes:
+    digits = len(node.path)
+    passing = [key for key in keys if key.path.startswith(node.path, depth)]
+    if passing:
+        head = bytes((NodeKind.PASS,)) + _count(keys.index(passing[0])) + bytes((digits,))
+        return head + _node(passing, depth + digits, level + 1)
+    child = node.child if len(node.child) < HASH_BYTES else b"\x00" + node.child
+    return bytes((NodeKind.MISS, digits)) + _packed(node.path) + child
+
+
+def _leaf(node: Leaf, keys: Sequence[_Key]) -> bytes:
+    for index, key in enumerate(keys):
+        if key.path.endswith(node.path):
+            return bytes((NodeKind.LEAF,)) + _count(index) + key.leaf_value()
+    return bytes((NodeKind.OTHER,)) + _packed(node.path) + _counted(node.value)
+
+
+def _packed(path: str) -> bytes:
+    """Digits in whole bytes, the spare one in front."""
+    return bytes.fromhex(path.rjust(len(path) + len(path) % 2, "0"))
+
+
+def _shortest(number: int) -> bytes:
+    return number.to_bytes((number.bit_length() + 7) // 8, "big")
+
+
+def _counted(content: bytes) -> bytes:
+    return bytes((len(content),)) + content
+
+
+def _count(number: int) -> bytes:
+    if number > _MAX_COUNT:
+        raise ArgumentMalformed(f"{number} accounts or slots in one witness; it holds 65535")
+    return number.to_bytes(2, "big")

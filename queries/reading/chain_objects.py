@@ -16,8 +16,7 @@ from queries.models import (
     Share,
     TransactionOfJob,
 )
-from queries.proving.header_fields import HeaderField
-from queries.proving.headers import Header, decode_header
+from queries.proving.headers import Header, HeaderField, decode_header
 from queries.proving.registry_calls import leaf_of
 from queries.reading.slices import MOST_OF_NARROW, Cursor, Slice, slice_of
 from queries.reading.views import ValueView

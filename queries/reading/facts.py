@@ -13,7 +13,7 @@ from enum import Enum, auto
 from django.db.models import QuerySet
 
 from queries.models import Batch, BlockJob, Query
-from queries.proving.header_fields import HeaderField
+from queries.proving.headers import HeaderField
 from queries.reading.batches import query_view, transactions_of
 from queries.reading.slices import Cursor, Slice, in_portions, slice_of
 from queries.reading.views import QueryView

@@ -32,7 +32,7 @@ from queries.errors import (
     WEBHOOK_MALFORMED,
     WRONG_TYPE,
 )
-from queries.proving.header_fields import HeaderField
+from queries.proving.headers import HeaderField
 from queries.proving.witnesses import AccountField
 
 from .json_schema import KEY, member_of, schema_of

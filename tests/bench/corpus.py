@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from queries.proving.account_proofs import ADDRESS_BYTES, AccountProof, check_account_proof
+from queries.proving.accounts import ADDRESS_BYTES, AccountProof, check_account_proof
 from queries.proving.errors import HeaderMalformed, ProofError
 from queries.proving.headers import MAX_HEADER_BYTES, Header, decode_header
 from queries.proving.json_values import (
@@ -24,7 +24,7 @@ from queries.proving.json_values import (
     read_quantity,
 )
 from queries.proving.keccak import HASH_BYTES
-from queries.proving.trie_proofs import CheckedNodes
+from queries.proving.tries import CheckedNodes
 from tests.bench.command import BenchFailed
 
 MANY = 100_000

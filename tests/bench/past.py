@@ -28,7 +28,7 @@ from queries.models import (
     SentTransaction,
     TransactionOfJob,
 )
-from queries.proving.header_fields import FIELD_RULES, Form, HeaderField
+from queries.proving.headers import FIELD_RULES, Form, HeaderField
 from queries.proving.keccak import keccak256
 from queries.proving.rlp_items import encode_integer, encode_list, encode_string
 from queries.proving.witnesses import AccountField

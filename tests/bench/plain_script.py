@@ -17,8 +17,7 @@ import rlp
 from eth_hash.auto import keccak as keccak_of_trie
 from trie import hexary
 
-from queries.proving.account_proofs import AccountProof
-from queries.proving.accounts import decode_account
+from queries.proving.accounts import AccountProof, decode_account
 from queries.proving.headers import Header, header_from_json
 from queries.proving.keccak import keccak256
 from queries.proving.registry_calls import (
@@ -27,10 +26,8 @@ from queries.proving.registry_calls import (
     headers_section,
     prove_call,
 )
-from queries.proving.trie_nodes import decode_node
-from queries.proving.trie_proofs import ProvenPath
-from queries.proving.witness_building import build_witness
-from queries.proving.witnesses import AccountField, AccountRequest
+from queries.proving.tries import ProvenPath, decode_node
+from queries.proving.witnesses import AccountField, AccountRequest, build_witness
 from tests.bench.chain import BenchChain
 from tests.bench.command import BenchFailed
 

@@ -5,8 +5,7 @@ from collections.abc import Mapping
 
 from queries import transitions
 from queries.models import Batch, BlockJob, Query
-from queries.proving.header_fields import FIELD_RULES, Form, HeaderField
-from queries.proving.headers import Header, decode_header
+from queries.proving.headers import FIELD_RULES, Form, Header, HeaderField, decode_header
 from queries.proving.rlp_items import encode_integer, encode_list, encode_string
 from queries.proving.witnesses import AccountField
 from tests.queries.api.served_api import SEPOLIA, make_key, submitted

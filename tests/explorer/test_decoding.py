@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from explorer.decoding import decoded
-from queries.proving.header_fields import HeaderField
+from queries.proving.headers import HeaderField
 from queries.proving.keccak import (
     EMPTY_CODE_HASH,
     EMPTY_TRIE_ROOT,

@@ -5,9 +5,8 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from queries.chain.solidity import call_data
-from queries.proving.account_proofs import AccountProof, SlotProof
-from queries.proving.header_fields import HeaderField
-from queries.proving.headers import Header
+from queries.proving.accounts import AccountProof, SlotProof
+from queries.proving.headers import Header, HeaderField
 from queries.proving.keccak import EMPTY_CODE_HASH
 from queries.proving.packing import pack
 from queries.proving.registry_calls import (
@@ -17,8 +16,7 @@ from queries.proving.registry_calls import (
     prove_call,
 )
 from queries.proving.rlp_items import split_list
-from queries.proving.witness_building import build_witness
-from queries.proving.witnesses import AccountField, AccountRequest
+from queries.proving.witnesses import AccountField, AccountRequest, build_witness
 from tests.bench.corpus import RecordedAccount, RecordedFile
 from tests.bench.gas.chains import BlockWords, RegistryKind, block_words
 from tests.registry_reads import RegistryReads

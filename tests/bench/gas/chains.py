@@ -9,8 +9,7 @@ from eth_abi.abi import encode
 
 from queries.chain.local_node import LocalNode, local_node
 from queries.chain.solidity import call_data, load_artifact
-from queries.proving.header_fields import HeaderField
-from queries.proving.headers import Header
+from queries.proving.headers import Header, HeaderField
 from queries.proving.keccak import keccak256
 from queries.proving.registry_calls import HeaderStep, headers_section, prove_call
 from tests.bench.corpus import RecordedBlock

@@ -2,7 +2,7 @@
 
 from queries.proving.accounts import AccountState, encode_account, encode_slot_value
 from queries.proving.keccak import EMPTY_CODE_HASH, EMPTY_TRIE_ROOT, keccak256
-from queries.proving.trie_nodes import Branch
+from queries.proving.tries import Branch
 from queries.proving.witnesses import NodeKind
 from tests.queries.attacks.forgery_parts import (
     OWNER,

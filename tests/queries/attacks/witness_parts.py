@@ -6,9 +6,8 @@ from trie.hexary import HexaryTrie
 
 from queries.proving.accounts import AccountState
 from queries.proving.keccak import EMPTY_CODE_HASH, EMPTY_TRIE_ROOT
-from queries.proving.trie_nodes import Branch, Extension, Leaf, Node, decode_node
-from queries.proving.witness_building import _Key, _node
-from queries.proving.witnesses import HAS_CODE, HAS_STORAGE, NodeKind
+from queries.proving.tries import Branch, Extension, Leaf, Node, decode_node
+from queries.proving.witnesses import HAS_CODE, HAS_STORAGE, NodeKind, _Key, _node
 
 NONE = bytes((NodeKind.NONE,))
 PERSON = AccountState(7, 10**18, EMPTY_TRIE_ROOT, EMPTY_CODE_HASH)

@@ -11,7 +11,7 @@ from queries.chain.registry import (
     TimestampRead,
 )
 from queries.chain.sender import Destination
-from queries.proving.header_fields import HeaderField
+from queries.proving.headers import HeaderField
 from queries.proving.registry_calls import HeaderStep, headers_section, prove_call
 from queries.registries import Registry, RegistryKind
 from tests.local_chain import Deployed, undone

@@ -6,14 +6,17 @@ Of a trie only the path to what is proven is made; the other children are any ha
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from queries.proving.account_proofs import check_account_proof
-from queries.proving.accounts import AccountState, encode_account, encode_slot_value
+from queries.proving.accounts import (
+    AccountState,
+    check_account_proof,
+    encode_account,
+    encode_slot_value,
+)
 from queries.proving.headers import Header, decode_header
 from queries.proving.keccak import EMPTY_CODE_HASH, EMPTY_UNCLES_HASH, keccak256
 from queries.proving.registry_calls import HISTORY_RING, slot_of_hop
 from queries.proving.rlp_items import encode_integer, encode_list, encode_string
-from queries.proving.witness_building import build_witness
-from queries.proving.witnesses import AccountField, AccountRequest
+from queries.proving.witnesses import AccountField, AccountRequest, build_witness
 
 HISTORY = bytes.fromhex("0000F90827F1C53a10cb7A02335B175320002935")
 # How many children each branch on the way has. With 300 million accounts, a node of the seventh

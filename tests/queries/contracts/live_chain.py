@@ -5,12 +5,10 @@ from dataclasses import dataclass
 
 from queries.chain.json_rpc import NodeRefused
 from queries.chain.local_node import GAS_LIMIT, LocalNode
-from queries.proving.account_proofs import AccountProof, check_account_proof
-from queries.proving.accounts import AccountState
+from queries.proving.accounts import AccountProof, AccountState, check_account_proof
 from queries.proving.headers import Header, header_from_json
 from queries.proving.keccak import keccak256
-from queries.proving.witness_building import build_witness
-from queries.proving.witnesses import AccountField, AccountRequest
+from queries.proving.witnesses import AccountField, AccountRequest, build_witness
 
 ALL_FIELDS = frozenset(AccountField)
 

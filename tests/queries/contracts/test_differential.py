@@ -9,11 +9,9 @@ from collections.abc import Sequence
 import pytest
 
 from queries.chain.local_node import LocalNode
-from queries.proving.account_proofs import AccountProof
-from queries.proving.accounts import ABSENT_ACCOUNT
-from queries.proving.witness_building import build_witness
+from queries.proving.accounts import ABSENT_ACCOUNT, AccountProof
 from queries.proving.witness_reading import read_witness
-from queries.proving.witnesses import AccountField, AccountRequest
+from queries.proving.witnesses import AccountField, AccountRequest, build_witness
 from tests.queries.contracts.simulated_registry import (
     SimulatedRegistry,
     ask_field,

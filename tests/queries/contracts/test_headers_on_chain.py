@@ -6,8 +6,7 @@ import pytest
 from eth_abi.abi import encode
 
 from queries.chain.local_node import LocalNode, TransactionReverted, local_node
-from queries.proving.header_fields import FIELD_RULES, HeaderField
-from queries.proving.headers import Header, header_from_json
+from queries.proving.headers import FIELD_RULES, Header, HeaderField, header_from_json
 from queries.proving.keccak import keccak256
 from queries.proving.registry_calls import HeaderFlag, HeaderStep, headers_section, prove_call
 from queries.proving.rlp_items import encode_string

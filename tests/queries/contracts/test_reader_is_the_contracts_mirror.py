@@ -12,9 +12,8 @@ from hypothesis import strategies as st
 from queries.chain.local_node import LocalNode
 from queries.proving.errors import WitnessMalformed
 from queries.proving.keccak import EMPTY_CODE_HASH
-from queries.proving.witness_building import build_witness
 from queries.proving.witness_reading import WitnessReading, read_witness
-from queries.proving.witnesses import AccountField, WitnessedAccount
+from queries.proving.witnesses import AccountField, WitnessedAccount, build_witness
 from tests.local_chain import error_name
 from tests.queries.contracts.simulated_registry import (
     SimulatedRegistry,

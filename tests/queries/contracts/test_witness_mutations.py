@@ -14,11 +14,9 @@ from eth_abi.abi import encode
 from queries.chain.json_rpc import NodeRefused
 from queries.chain.local_node import GAS_LIMIT, LocalNode
 from queries.chain.solidity import call_data
-from queries.proving.account_proofs import AccountProof
-from queries.proving.accounts import ABSENT_ACCOUNT
+from queries.proving.accounts import ABSENT_ACCOUNT, AccountProof
 from queries.proving.registry_calls import accumulated_section, prove_call
-from queries.proving.witness_building import build_witness
-from queries.proving.witnesses import AccountField, AccountRequest
+from queries.proving.witnesses import AccountField, AccountRequest, build_witness
 from tests.bench.corpus import read_recorded_block
 from tests.local_chain import Deployed
 

@@ -11,10 +11,9 @@ from typing import Any
 import pytest
 
 from queries.chain.local_node import LocalNode, local_node
-from queries.proving.account_proofs import check_account_proof
+from queries.proving.accounts import check_account_proof
 from queries.proving.bundles import BlockProof
-from queries.proving.header_fields import HeaderField
-from queries.proving.headers import Header, header_from_json
+from queries.proving.headers import Header, HeaderField, header_from_json
 from queries.proving.witnesses import AccountField, AccountRequest
 from tests.commands import Manage
 from tests.queries.proving.bundle_parts import (

@@ -7,10 +7,8 @@ import pytest
 import rlp
 
 from queries.pipeline.pieces import Anchor, Piece, join
-from queries.proving.header_fields import HeaderField
-from queries.proving.headers import Header, decode_header
-from queries.proving.packing import CALLDATA_BYTES
-from queries.proving.portions import OSAKA, GasRules
+from queries.proving.headers import Header, HeaderField, decode_header
+from queries.proving.packing import CALLDATA_BYTES, OSAKA, GasRules
 from queries.proving.registry_calls import HeaderStep, headers_section, prove_call
 
 pytestmark = pytest.mark.no_database

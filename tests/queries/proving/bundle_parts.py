@@ -6,7 +6,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from queries.proving.account_proofs import AccountProof
+from queries.proving.accounts import AccountProof
 from queries.proving.bundles import (
     BlockProof,
     ClaimedRegistry,
@@ -14,8 +14,7 @@ from queries.proving.bundles import (
     canonical,
     written,
 )
-from queries.proving.header_fields import HeaderField
-from queries.proving.headers import Header, decode_header
+from queries.proving.headers import Header, HeaderField, decode_header
 from queries.proving.rlp_items import encode_integer, encode_list, encode_string, split_list
 from queries.proving.witnesses import AccountField, AccountRequest
 from tests.bench.corpus import RecordedBlock, read_recorded_block

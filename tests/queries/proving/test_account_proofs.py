@@ -8,8 +8,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from trie.hexary import HexaryTrie
 
-from queries.proving.account_proofs import AccountProof, check_account_proof
-from queries.proving.accounts import ABSENT_ACCOUNT, AccountState, encode_account
+from queries.proving.accounts import (
+    ABSENT_ACCOUNT,
+    AccountProof,
+    AccountState,
+    check_account_proof,
+    encode_account,
+)
 from queries.proving.errors import (
     AccountMismatch,
     AnswerMalformed,
@@ -22,7 +27,7 @@ from queries.proving.errors import (
     ValueNotCanonical,
 )
 from queries.proving.keccak import keccak256
-from queries.proving.trie_proofs import CheckedNodes
+from queries.proving.tries import CheckedNodes
 
 pytestmark = pytest.mark.no_database
 

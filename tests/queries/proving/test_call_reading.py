@@ -7,11 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from queries.proving.call_reading import Shown, read_call
+from queries.proving.call_reading import Shown, nodes_along, read_call, rebuilt_account_proof
 from queries.proving.errors import CallMalformed, NodeMissing, ProofError, WitnessMalformed
-from queries.proving.header_fields import HeaderField
-from queries.proving.headers import Header, decode_header
-from queries.proving.rebuilt_proofs import nodes_along, rebuilt_account_proof
+from queries.proving.headers import Header, HeaderField, decode_header
 from queries.proving.registry_calls import (
     HeaderStep,
     accumulated_section,
@@ -19,10 +17,9 @@ from queries.proving.registry_calls import (
     prove_call,
 )
 from queries.proving.rlp_items import encode_list, encode_string, split_list
-from queries.proving.trie_proofs import CheckedNodes
-from queries.proving.witness_building import build_witness
+from queries.proving.tries import CheckedNodes
 from queries.proving.witness_reading import RebuiltNodes, read_witness
-from queries.proving.witnesses import AccountField, AccountRequest
+from queries.proving.witnesses import AccountField, AccountRequest, build_witness
 from tests.bench.corpus import RecordedBlock, read_recorded_block
 from tests.queries.tries.fuzzing import for_each
 from tests.queries.tries.random_tries import RandomAccount, random_states

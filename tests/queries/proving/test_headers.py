@@ -12,9 +12,12 @@ from queries.proving.errors import (
     HeaderMalformed,
     ProofError,
 )
-from queries.proving.header_fields import FIELD_RULES, MAX_EXTRA_DATA_BYTES, Form, HeaderField
 from queries.proving.headers import (
+    FIELD_RULES,
+    MAX_EXTRA_DATA_BYTES,
     MAX_HEADER_BYTES,
+    Form,
+    HeaderField,
     decode_header,
     header_from_json,
 )

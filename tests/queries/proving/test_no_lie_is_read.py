@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from queries.proving.accounts import ABSENT_ACCOUNT
 from queries.proving.errors import WitnessMalformed
-from queries.proving.witness_building import build_witness
 from queries.proving.witness_reading import read_witness
+from queries.proving.witnesses import build_witness
 from tests.queries.tries.broken_witnesses import broken
 from tests.queries.tries.fuzzing import CASES, for_each, tell
 from tests.queries.tries.lying_witnesses import lying

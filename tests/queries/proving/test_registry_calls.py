@@ -4,8 +4,7 @@ import pytest
 import rlp
 
 from queries.proving.errors import ArgumentMalformed, HeaderFieldMissing
-from queries.proving.header_fields import HeaderField
-from queries.proving.headers import Header, decode_header
+from queries.proving.headers import Header, HeaderField, decode_header
 from queries.proving.keccak import EMPTY_UNCLES_HASH
 from queries.proving.registry_calls import HeaderStep, headers_section, prove_call
 

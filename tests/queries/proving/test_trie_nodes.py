@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 from queries.proving.errors import NodeMalformed, NodeNotCanonical
 from queries.proving.keccak import keccak256
 from queries.proving.rlp_items import encode_list, encode_string
-from queries.proving.trie_nodes import (
+from queries.proving.tries import (
     MAX_NODE_BYTES,
     NO_CHILD,
     Branch,

@@ -16,8 +16,16 @@ from queries.proving.errors import (
 )
 from queries.proving.keccak import EMPTY_TRIE_ROOT, keccak256
 from queries.proving.rlp_items import encode_list
-from queries.proving.trie_nodes import NO_CHILD, Branch, Extension, Leaf, reference_to
-from queries.proving.trie_proofs import KEY_DIGITS, CheckedNodes, check_proof
+from queries.proving.tries import (
+    KEY_DIGITS,
+    NO_CHILD,
+    Branch,
+    CheckedNodes,
+    Extension,
+    Leaf,
+    check_proof,
+    reference_to,
+)
 from tests.queries.tries.second_opinion import SecondOpinion
 
 pytestmark = pytest.mark.no_database

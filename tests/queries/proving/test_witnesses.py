@@ -5,11 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from queries.proving.account_proofs import AccountProof
+from queries.proving.accounts import AccountProof
 from queries.proving.errors import WitnessMalformed
-from queries.proving.witness_building import build_witness
 from queries.proving.witness_reading import read_witness
-from queries.proving.witnesses import AccountField, AccountRequest
+from queries.proving.witnesses import AccountField, AccountRequest, build_witness
 from tests.bench.corpus import RecordedBlock, read_recorded_block
 
 pytestmark = pytest.mark.no_database

@@ -1,8 +1,7 @@
 """Headers as a node writes them."""
 
 from queries.proving.errors import HeaderFieldMissing
-from queries.proving.header_fields import FIELD_RULES, LATER_FIELD_RULES
-from queries.proving.headers import Header
+from queries.proving.headers import FIELD_RULES, LATER_FIELD_RULES, Header
 from queries.proving.rlp_items import read_string
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 import pytest
 
 from accounts.errors import Refusal
-from queries.proving.header_fields import HeaderField
+from queries.proving.headers import HeaderField
 from queries.proving.witnesses import AccountField
 from queries.schema.addresses import Address, EnsName
 from queries.schema.batch_request import (

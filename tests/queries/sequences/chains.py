@@ -8,11 +8,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import count
 
-from queries.proving.account_proofs import AccountProof
+from queries.proving.accounts import AccountProof
 from queries.proving.headers import Header, decode_header
 from queries.proving.keccak import EMPTY_CODE_HASH, EMPTY_TRIE_ROOT, keccak256
-from queries.proving.witness_building import build_witness
-from queries.proving.witnesses import AccountField, AccountRequest
+from queries.proving.witnesses import AccountField, AccountRequest, build_witness
 from tests.queries.attacks.header_parts import MadeUpHeader, tail_of
 from tests.queries.tries.random_tries import RandomAccount, RandomKey
 from tests.queries.tries.second_opinion import BuiltState

@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from hypothesis import strategies as st
 
 from queries.proving import registry_calls
-from queries.proving.header_fields import HeaderField
-from queries.proving.headers import Header
+from queries.proving.headers import Header, HeaderField
 from queries.proving.registry_calls import (
     HeaderStep,
     SectionKind,

@@ -7,8 +7,7 @@ from itertools import pairwise
 from eth_abi.abi import decode, encode
 
 from queries.chain.solidity import call_data, selector
-from queries.proving.header_fields import FIELD_RULES, HeaderField
-from queries.proving.headers import Header
+from queries.proving.headers import FIELD_RULES, Header, HeaderField
 from queries.proving.keccak import keccak256
 from tests.queries.sequences.chains import (
     ACCOUNTS,

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from queries.proving.accounts import AccountState
 from queries.proving.keccak import EMPTY_CODE_HASH, EMPTY_TRIE_ROOT, HASH_BYTES
 from queries.proving.rlp_items import EMPTY_STRING
-from queries.proving.trie_nodes import NO_CHILD, Branch, Extension, Leaf, decode_node
+from queries.proving.tries import NO_CHILD, Branch, Extension, Leaf, decode_node
 from queries.proving.witnesses import HAS_CODE, HAS_STORAGE, NodeKind
 from tests.queries.tries.second_opinion import BuiltState, SecondOpinion
 

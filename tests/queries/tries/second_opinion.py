@@ -6,10 +6,15 @@ from dataclasses import dataclass, replace
 import rlp
 from trie.hexary import HexaryTrie
 
-from queries.proving.account_proofs import AccountProof, SlotProof, check_account_proof
-from queries.proving.accounts import ABSENT_ACCOUNT, AccountState
+from queries.proving.accounts import (
+    ABSENT_ACCOUNT,
+    AccountProof,
+    AccountState,
+    SlotProof,
+    check_account_proof,
+)
 from queries.proving.keccak import HASH_BYTES
-from queries.proving.trie_proofs import check_proof
+from queries.proving.tries import check_proof
 from queries.proving.witnesses import AccountRequest
 from tests.queries.tries.random_tries import RandomAccount
 

@@ -4,10 +4,9 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from enum import StrEnum
 
-from queries.proving.account_proofs import AccountProof
+from queries.proving.accounts import AccountProof
 from queries.proving.keccak import EMPTY_TRIE_ROOT, HASH_BYTES
-from queries.proving.trie_nodes import NO_CHILD, Branch, Extension, Leaf, Node
-from queries.proving.trie_proofs import KEY_DIGITS, ProvenPath
+from queries.proving.tries import KEY_DIGITS, NO_CHILD, Branch, Extension, Leaf, Node, ProvenPath
 
 
 class Shape(StrEnum):
