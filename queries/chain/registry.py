@@ -9,14 +9,14 @@ from dataclasses import dataclass
 from queries.chain.errors import ChainError, RegistryAbsent
 from queries.chain.sender import Destination
 from queries.chain.solidity import AsIf, call_data
-from queries.proving.storage_positions import Position, unsigned_key
+from queries.proving.keccak import keccak256
 from queries.registries import Registry, RegistryKind
 from queries.routes import Chain
 
 HASH_HISTORY = "0x0000F90827F1C53a10cb7A02335B175320002935"  # EIP-2935
 L1_BLOCK = "0x4200000000000000000000000000000000000015"  # of an OP-stack chain
 UNKNOWN = bytes(32)
-ACCUMULATED = Position(3)  # the mapping's slot in FactsRegistry.sol
+ACCUMULATED = 3  # the mapping's slot in FactsRegistry.sol
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,7 +158,11 @@ def read_now(chain: Chain, registry: Registry, read: FactRead) -> tuple[int, byt
 def as_if_accumulated(registry: str, leaves: Mapping[int, bytes]) -> AsIf:
     """The state override in which these blocks are accumulated; `leaves` by block number."""
     slots = {
-        f"0x{ACCUMULATED.mapping(unsigned_key(block)).slot:064x}": f"0x{leaf.hex()}"
-        for block, leaf in leaves.items()
+        f"0x{slot_of_accumulated(block).hex()}": f"0x{leaf.hex()}" for block, leaf in leaves.items()
     }
     return {registry: {"stateDiff": slots}}
+
+
+def slot_of_accumulated(block: int) -> bytes:
+    """Where Solidity keeps the block's value of the mapping."""
+    return keccak256(block.to_bytes(32, "big") + ACCUMULATED.to_bytes(32, "big"))

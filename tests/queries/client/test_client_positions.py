@@ -1,64 +1,104 @@
-"""The client finds variables where the service's own arithmetic does.
-
-Two of them, because the one imports nothing of ours, and the other nothing that could ask anyone.
-"""
+"""The client finds variables where Solidity puts them; test_live compares with its compiler."""
 
 import json
 from collections.abc import Callable
-from dataclasses import astuple
 
 import pytest
+from eth_abi.packed import encode_packed
 from hypothesis import given
 from hypothesis import strategies as st
 
-from queries.proving import storage_positions as own
+from queries.proving.keccak import keccak256
 from queries.tacitus import SLOT_LIMIT, Misused, Position, main, mapping_key, typed_key
 
 pytestmark = pytest.mark.no_database
 
 slots = st.integers(0, SLOT_LIMIT - 1)
-indexes = st.integers(0, 2**64)
 widths = st.integers(1, 32).map(lambda count: 8 * count)
-sizes = st.integers(1, 32) | st.integers(2, 100).map(lambda words: 32 * words)
 addresses = st.binary(min_size=20, max_size=20)
 HOLDER = "0xd8dA6BF26964aF9D7eEd9e03E53415D37aA96045"
 
 
-@given(widths, st.data())
-def test_integers_as_keys(bits: int, data: st.DataObject) -> None:
+def second_opinion(*typed: tuple[str, object]) -> int:
+    """eth_abi packs values by their Solidity type; a mapping's value is hashed with its slot."""
+    kinds, values = zip(*typed, strict=True)
+    return int.from_bytes(keccak256(encode_packed(kinds, values)), "big")
+
+
+@given(slots, widths, st.data())
+def test_mappings_by_integers(slot: int, bits: int, data: st.DataObject) -> None:
     unsigned = data.draw(st.integers(0, 2**bits - 1))
     signed = data.draw(st.integers(-(2 ** (bits - 1)), 2 ** (bits - 1) - 1))
-    assert mapping_key(f"uint{bits}", unsigned) == own.unsigned_key(unsigned, bits)
-    assert mapping_key(f"int{bits}", signed) == own.signed_key(signed, bits)
-    assert mapping_key(f"uint{bits}", hex(unsigned)) == own.unsigned_key(unsigned, bits)
+    expected = Position(second_opinion(("uint256", unsigned), ("uint256", slot)))
+    assert Position(slot).mapping(mapping_key(f"uint{bits}", unsigned)) == expected
+    assert Position(slot).mapping(mapping_key(f"uint{bits}", hex(unsigned))) == expected
+    expected = Position(second_opinion(("int256", signed), ("uint256", slot)))
+    assert Position(slot).mapping(mapping_key(f"int{bits}", signed)) == expected
 
 
-@given(addresses, st.booleans(), st.binary(min_size=1, max_size=32), st.text(max_size=50))
-def test_other_keys(
+@given(slots, addresses, st.booleans(), st.binary(min_size=1, max_size=32), st.text(max_size=50))
+def test_mappings_by_other_keys(
+    slot: int,
     address: bytes,
     truth: bool,  # noqa: FBT001
     some: bytes,
     text: str,
 ) -> None:
-    assert mapping_key("address", address) == own.address_key(address)
-    assert mapping_key("bool", truth) == own.boolean_key(value=truth)
-    assert mapping_key(f"bytes{len(some)}", some) == own.fixed_bytes_key(some)
-    assert mapping_key("bytes", some) == own.text_key(some)
-    assert mapping_key("string", text) == own.text_key(text)
+    padded = some + bytes(32 - len(some))
+    for kind, key, packed in (
+        ("address", address, [("bytes12", bytes(12)), ("bytes20", address)]),
+        ("bool", truth, [("uint256", int(truth))]),
+        (f"bytes{len(some)}", some, [("bytes", padded)]),
+        ("bytes", some, [("bytes", some)]),
+        ("string", text, [("string", text)]),
+    ):
+        expected = second_opinion(*packed, ("uint256", slot))
+        assert Position(slot).mapping(mapping_key(kind, key)).slot == expected
 
 
-@given(slots, addresses, indexes, sizes, st.integers(0, 2**64))
-def test_steps_into_a_variable(
-    slot: int, address: bytes, index: int, size: int, member: int
+def test_mappings_structs_and_arrays_in_each_other() -> None:
+    inner = second_opinion(("uint256", 2), ("uint256", 3))
+    value = second_opinion(("uint256", 9), ("uint256", inner))
+    position = Position(3).mapping(mapping_key("uint256", 2)).mapping(mapping_key("uint256", 9))
+    assert position == Position(value)
+    data = second_opinion(("uint256", value))
+    assert position.dynamic_array_element(3, 64).member(1, 20) == Position(data + 7, 20)
+    inner = second_opinion(("uint256", second_opinion(("uint256", 4)) + 2))
+    nested = Position(4).dynamic_array_element(2).dynamic_array_element(9, size=4)
+    assert nested == Position(inner + 1, 4)
+
+
+@pytest.mark.parametrize(
+    ("index", "size", "expected"),
+    [
+        (0, 32, (0, 0)),
+        (3, 32, (3, 0)),
+        (31, 1, (0, 31)),
+        (32, 1, (1, 0)),
+        (3, 8, (0, 24)),
+        (4, 8, (1, 0)),
+        (1, 16, (0, 16)),
+        (1, 20, (1, 0)),  # a second address does not fit beside the first
+        (5, 12, (2, 12)),  # two a slot, and 8 bytes left over
+        (9, 10, (3, 0)),  # three a slot
+        (2, 64, (4, 0)),
+        (3, 96, (9, 0)),
+    ],
+)
+def test_elements_smaller_and_larger_than_a_word(
+    index: int, size: int, expected: tuple[int, int]
 ) -> None:
-    ours, theirs = own.Position(slot), Position(slot)
-    for kind in ("fixed_array_element", "dynamic_array_element"):
-        expected = getattr(ours, kind)(index, size)
-        assert astuple(getattr(theirs, kind)(index, size)) == astuple(expected)
-    expected = ours.mapping(own.address_key(address)).dynamic_array_element(index, 64)
-    found = theirs.mapping(mapping_key("address", address)).dynamic_array_element(index, 64)
-    assert astuple(found.member(member, 3)) == astuple(expected.member(member, 3))
-    assert astuple(theirs.dynamic_data()) == astuple(ours.dynamic_data())
+    slot, byte_offset = expected
+    assert Position(5).fixed_array_element(index, size) == Position(5 + slot, byte_offset)
+    data = second_opinion(("uint256", 5))
+    assert Position(5).dynamic_array_element(index, size) == Position(data + slot, byte_offset)
+
+
+def test_slots_wrap_around() -> None:
+    last = Position(SLOT_LIMIT - 1)
+    assert last.member(1) == Position(0)
+    assert last.fixed_array_element(1) == Position(0)
+    assert last.fixed_array_element(2, 64) == Position(3)
 
 
 @pytest.mark.parametrize(

@@ -1,12 +1,13 @@
 """The contract that the live tests prove, with what it holds where."""
 
-from queries.proving.storage_positions import Position, address_key, signed_key, text_key
+from queries.tacitus import Position, mapping_key
 from tests.builds import contract_of_tests
 
-_ONES = address_key(bytes.fromhex("11" * 20))
-_TWOS = address_key(bytes.fromhex("22" * 20))
+_ONES = mapping_key("address", bytes.fromhex("11" * 20))
+_TWOS = mapping_key("address", bytes.fromhex("22" * 20))
+_MINUS_FIVE = mapping_key("int256", -5)
 _POINT = Position(6)
-_NORTH = Position(8).mapping(text_key("north"))
+_NORTH = Position(8).mapping(mapping_key("string", "north"))
 _GREATEST = 2**256 - 1
 
 # Each variable's place, how many bytes it takes, and what the constructor leaves there.
@@ -17,7 +18,11 @@ VARIABLES: dict[str, tuple[Position, int, int]] = {
     "packed, flag": (Position(1, 24), 1, 1),
     "mapping": (Position(2).mapping(_ONES), 32, 2**184),
     "mapping, never set": (Position(2).mapping(_TWOS), 32, 0),
-    "nested mapping": (Position(3).mapping(_TWOS).mapping(signed_key(-5)), 32, _GREATEST),
+    "nested mapping": (
+        Position(3).mapping(_TWOS).mapping(_MINUS_FIVE),
+        32,
+        _GREATEST,
+    ),
     "array's length": (Position(4), 32, 9),
     "array, last": (Position(4).dynamic_array_element(8), 32, 9000),
     "array, behind the last": (Position(4).dynamic_array_element(9), 32, 0),

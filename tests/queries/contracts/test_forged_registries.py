@@ -15,16 +15,13 @@ from trie.hexary import HexaryTrie
 
 from queries.chain.deploy import as_deployed, is_as_built
 from queries.chain.local_node import LocalNode
-from queries.chain.registry import ACCUMULATED
+from queries.chain.registry import slot_of_accumulated
 from queries.chain.sender import Destination
 from queries.chain.solidity import call_data
-from queries.proving.account_proofs import check_account_proof
-from queries.proving.accounts import AccountState, encode_account
+from queries.proving.accounts import AccountState, check_account_proof, encode_account
 from queries.proving.keccak import EMPTY_CODE_HASH, EMPTY_TRIE_ROOT, keccak256
 from queries.proving.registry_calls import accumulated_section, prove_call
-from queries.proving.storage_positions import Position, address_key, unsigned_key
-from queries.proving.witness_building import build_witness
-from queries.proving.witnesses import AccountField, AccountRequest
+from queries.proving.witnesses import AccountField, AccountRequest, build_witness
 from queries.registries import Registry, RegistryKind, arguments, proves_its_code
 from queries.routes import Chain, NodeAddress
 from tests.forged_code import planting
@@ -36,15 +33,21 @@ BLOCK, TIME, HASH = 7, 1_700_000_000, b"\x66" * 32
 INVENTED = 10**27  # wei
 KEYS = sorted((Key.from_key(bytes([n]) * 32) for n in range(1, 6)), key=lambda key: key.address)
 LISTED, HIDDEN = KEYS[:3], KEYS[3:]
-IS_SIGNER, SIGNERS = Position(4), Position(6)  # in AttestedRegistry's storage
+# In AttestedRegistry's storage
+IS_SIGNER, SIGNERS = (4).to_bytes(32, "big"), (6).to_bytes(32, "big")
+YES = (1).to_bytes(32, "big")
 
 
-def forge(node: LocalNode, registry: Registry, words: Mapping[int, bytes]) -> Deployed:
+def forge(node: LocalNode, registry: Registry, words: Mapping[bytes, bytes]) -> Deployed:
     """A contract with the code of a genuine registry, and these words in its storage."""
     name = f"{registry.kind.capitalize()}Registry"
     genuine = Deployed(node, name, arguments(registry))
     code = bytes.fromhex(node.rpc.ask("eth_getCode", genuine.address, "latest")[2:])
     return Deployed(node, name, bytecode=planting(words, code))
+
+
+def word_of(address: str) -> bytes:
+    return bytes.fromhex(address[2:]).rjust(32, b"\0")
 
 
 def check(forged: Deployed, registry: Registry) -> None:
@@ -75,7 +78,7 @@ def test_an_invented_balance_is_proven_under_a_planted_block(shared_node: LocalN
     )
     leaf = keccak256(BLOCK.to_bytes(32, "big") + TIME.to_bytes(32, "big") + HASH + root)
     native = Registry(RegistryKind.NATIVE, CHAIN_ID, CHAIN_ID)
-    forged = forge(shared_node, native, {ACCUMULATED.mapping(unsigned_key(BLOCK)).slot: leaf})
+    forged = forge(shared_node, native, {slot_of_accumulated(BLOCK): leaf})
     forged.send(prove_call([accumulated_section(BLOCK, TIME, HASH, build_witness([request]))]))
     balance = forged.reads.account_field(account, BLOCK, AccountField.BALANCE)
     assert balance == INVENTED.to_bytes(32, "big")
@@ -85,13 +88,12 @@ def test_an_invented_balance_is_proven_under_a_planted_block(shared_node: LocalN
 def test_hidden_signers_attest_where_three_others_are_listed(shared_node: LocalNode) -> None:
     listed = tuple(key.address for key in LISTED)
     attested = Registry(RegistryKind.ATTESTED, 1, CHAIN_ID, signers=listed, threshold=2)
-    words = {SIGNERS.slot: len(listed).to_bytes(32, "big")}
-    for index, signer in enumerate(listed):
-        slot = SIGNERS.dynamic_array_element(index).slot
-        words[slot] = address_key(bytes.fromhex(signer[2:]))
+    words = {SIGNERS: len(listed).to_bytes(32, "big")}
+    for index, key in enumerate(LISTED):
+        slot = int.from_bytes(keccak256(SIGNERS), "big") + index
+        words[slot.to_bytes(32, "big")] = word_of(key.address)
     for key in KEYS:
-        slot = IS_SIGNER.mapping(address_key(bytes.fromhex(key.address[2:]))).slot
-        words[slot] = (1).to_bytes(32, "big")
+        words[keccak256(word_of(key.address) + IS_SIGNER)] = YES
     forged = forge(shared_node, attested, words)
     digest = forged.ask(call_data("attestationDigest(uint256,bytes32)", BLOCK, HASH))
     signatures = [bytes(key.unsafe_sign_hash(Hash32(digest)).signature) for key in HIDDEN]

@@ -117,9 +117,11 @@ def expected_slots(account: WitnessedAccount) -> list[tuple[bytes, set[int | Non
 
 
 def test_more_levels_than_a_walk_goes_down_are_refused_by_name(shared_node: LocalNode) -> None:
-    """Two accounts share 40 nibbles and two slots of one 30: the stack would run out by 76."""
+    """Two accounts share 32 or 33 branches, and two slots of one 30: 64 levels with their leaves,
+    or 65. The stack would run out by 76.
+    """
     registry = SimulatedRegistry(shared_node)
-    for shared, success in ((30, True), (40, False)):
+    for shared, success in ((32, True), (33, False)):
         state = BuiltState.of([_deep_account(key, asked=asked) for key, asked in _fan(shared)])
         witness = build_witness(state.requests())
         *_, proof = registry.simulate([believe(1, state.trie.root), proof_of({1: witness})])

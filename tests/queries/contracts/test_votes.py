@@ -9,8 +9,8 @@ from queries.chain.local_node import LocalNode, TransactionReverted
 from queries.chain.solidity import call_data
 from queries.contracts import compiler
 from queries.proving.registry_calls import HeaderStep, headers_section, prove_call
-from queries.proving.storage_positions import Position, address_key
 from queries.proving.witnesses import AccountField
+from queries.tacitus import Position, mapping_key
 from tests.bench.gas.trials import floor_gas
 from tests.builds import compiled
 from tests.local_chain import ETHER, Deployed
@@ -88,7 +88,7 @@ def _proof_vote(registry: Deployed, holder: bytes) -> tuple[Deployed, bytes]:
 
 def _snapshot_vote(registry: Deployed, voter: str, value: int) -> Deployed:
     """The voter's slot of the token is proven to hold the value."""
-    slot = Position(BALANCES).mapping(address_key(bytes.fromhex(voter[2:]))).slot
+    slot = Position(BALANCES).mapping(mapping_key("address", voter)).slot
     shown = block(NEWEST, slot, value, TOKEN)
     _know(registry, shown)
     registry.send(prove_call([headers_section([HeaderStep(shown.header, shown.witness())])]))

@@ -10,9 +10,8 @@ from django.conf import LazySettings
 from eth_utils.address import to_checksum_address
 
 from queries.chain.local_node import LocalNode, local_node
-from queries.chain.registry import ACCUMULATED
+from queries.chain.registry import slot_of_accumulated
 from queries.chain.solidity import call_data, load_artifact
-from queries.proving.storage_positions import unsigned_key
 from queries.registries import FACTORY, Registry, RegistryKind, address_of, deployment
 from tests.commands import Manage
 from tests.forged_code import planting
@@ -198,8 +197,9 @@ def test_a_registry_whose_constructor_planted_a_fact_is_unverifiable(
 ) -> None:
     """Its runtime code is the genuine one, and a block that never was is accumulated in it."""
     runtime = load_artifact("NativeRegistry").deployed_bytecode
-    slot, planted = ACCUMULATED.mapping(unsigned_key(7)).slot, b"\x66" * 32
-    forged = Deployed(node, "NativeRegistry", bytecode=planting({slot: planted}, runtime))
+    planted = b"\x66" * 32
+    code = planting({slot_of_accumulated(7): planted}, runtime)
+    forged = Deployed(node, "NativeRegistry", bytecode=code)
     assert forged.reads.accumulated(7) == planted
     setup.add_chain(CHAIN_ID, "Local", [node.url])
     setup.add_registry("native", CHAIN_ID, CHAIN_ID, checksummed(forged))
