@@ -5,22 +5,23 @@ proves what the constructor wrote: any other one could have stored facts and the
 genuine runtime code.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from enum import StrEnum
 
-from eth_abi.abi import encode
+from eth_abi.abi import decode, encode
+from eth_abi.exceptions import DecodingError
 from eth_utils.address import to_checksum_address
 
 from queries.chain.solidity import Artifact, load_artifact
 from queries.proving.keccak import keccak256
+from queries.proving.registry_calls import HORIZON
 
 # It deploys what follows the first 32 bytes of its calldata, with these as salt. Its own address
 # is the same on every chain, because one signed transaction without a chain id deploys it.
 FACTORY = "0x4e59b44847b379578588920cA78FbF26c0B4956C"
 SALT = b"Tacitus registry".ljust(32, b"\0")
 
-HORIZON = 1_830_297_600  # 2028-01-01: registries take no later headers
 DEFAULT_RANGE = 256
 
 
@@ -80,18 +81,44 @@ def _init_code(registry: Registry) -> bytes:
     return artifact_of(registry.kind).bytecode + arguments(registry)
 
 
+ARGUMENTS: dict[RegistryKind, list[str]] = {
+    RegistryKind.ATTESTED: ["uint256", "address[]", "uint256", "uint256"],
+    RegistryKind.OUTPUT: ["uint256", "address"],
+}
+
+
 def arguments(registry: Registry) -> bytes:
     """What its constructor is given, encoded."""
-    match registry.kind:
-        case RegistryKind.ATTESTED:
-            signers = sorted(registry.signers, key=lambda signer: int(signer, 16))
-            types = ["uint256", "address[]", "uint256", "uint256"]
-            words = [registry.source, signers, registry.threshold, registry.valid_until]
-            return encode(types, words)
-        case RegistryKind.OUTPUT:
-            return encode(["uint256", "address"], [registry.source, registry.anchor_state_registry])
-        case _:
-            return b""
+    types = ARGUMENTS.get(registry.kind, [])
+    words: list[object] = []
+    if registry.kind is RegistryKind.ATTESTED:
+        signers = sorted(registry.signers, key=lambda signer: int(signer, 16))
+        words = [registry.source, signers, registry.threshold, registry.valid_until]
+    elif registry.kind is RegistryKind.OUTPUT:
+        words = [registry.source, registry.anchor_state_registry]
+    return encode(types, words)
+
+
+def with_arguments(registry: Registry, encoded: bytes) -> Registry:
+    """The registry whose constructor is given these; `ValueError` where it takes others."""
+    try:
+        words = decode(ARGUMENTS.get(registry.kind, []), encoded)
+    except DecodingError:
+        raise ValueError("these are no arguments of its constructor") from None
+    if registry.kind is RegistryKind.ATTESTED:
+        source, signers, threshold, until = words
+        signers = tuple(map(to_checksum_address, signers))
+        registry = replace(
+            registry, source=source, signers=signers, threshold=threshold, valid_until=until
+        )
+    elif registry.kind is RegistryKind.OUTPUT:
+        source, anchors = words
+        registry = replace(
+            registry, source=source, anchor_state_registry=to_checksum_address(anchors)
+        )
+    if arguments(registry) != encoded:
+        raise ValueError("these are no arguments of its constructor")
+    return registry
 
 
 def time_text(seconds: int) -> str:

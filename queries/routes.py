@@ -13,7 +13,8 @@ from typing import Any
 from accounts.wallets import GREATEST_CHAIN_ID
 from queries.limits import Limits, read_limits
 from queries.proving.packing import OSAKA, GasRules
-from queries.registries import DEFAULT_RANGE, HORIZON, Registry, RegistryKind, address_of
+from queries.proving.registry_calls import HORIZON
+from queries.registries import DEFAULT_RANGE, Registry, RegistryKind, address_of
 from queries.routes_file import (
     RoutesUnreadable,
     contract_address,

@@ -12,7 +12,7 @@ from eth_utils.address import to_checksum_address
 
 from queries.chain.local_node import LocalNode
 from queries.chain.solidity import load_artifact
-from queries.registries import HORIZON
+from queries.proving.registry_calls import HORIZON
 from tests.commands import clean_environment
 from tests.local_chain import CHAIN_ID
 

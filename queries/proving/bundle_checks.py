@@ -37,6 +37,7 @@ from .json_values import (
     shown,
 )
 from .keccak import HASH_BYTES
+from .registry_calls import HORIZON
 from .tries import CheckedNodes
 from .witnesses import AccountField, AccountRequest
 
@@ -46,6 +47,7 @@ MOST_MIB = 128
 VALUES_OF_A_MIB = 2**13  # a file takes up to eight times its bytes of memory
 KINDS = ("native", "optimism", "output", "attested")  # of registries
 _MANY = 1_000_000
+_MOST_ARGUMENTS = 65_536  # bytes
 _MOST_TIMES = 255  # that one call proves of a block
 _ID = re.compile("[0-7][0-9A-HJKMNP-TV-Z]{25}")
 _NUMBER = re.compile("0|[1-9][0-9]{0,18}")
@@ -106,6 +108,8 @@ def _block(content: object, destination: int, place: str) -> BlockProof:
         _registry(members["registry"], f"{place}.registry"),
         _transactions(members["transactions"], f"{place}.transactions"),
     )
+    if block.registry.kind == "native" and block.chain != destination:
+        _refuse(f"{place}.registry.kind", "is native, and the block is of another chain")
     with _at(place):
         derived = other_members(block)
     _compare({name: members[name] for name in derived}, derived, place)
@@ -114,7 +118,10 @@ def _block(content: object, destination: int, place: str) -> BlockProof:
 
 def _header(content: object, place: str, expected_hash: bytes | None = None) -> Header:
     with _at(place):
-        return decode_header(read_bytes(content, "the RLP", MAX_HEADER_BYTES), expected_hash)
+        header = decode_header(read_bytes(content, "the RLP", MAX_HEADER_BYTES), expected_hash)
+    if header.timestamp >= HORIZON:
+        _refuse(place, f"is of {header.timestamp}; registries take no header from {HORIZON} on")
+    return header
 
 
 def _check_times(header: Header, following: Header, times: tuple[int, ...], place: str) -> None:
@@ -187,12 +194,14 @@ def _accounts(
 
 
 def _registry(content: object, place: str) -> ClaimedRegistry:
-    members = _members(content, place, ("address", "chainId", "kind"))
+    members = _members(content, place, ("address", "arguments", "chainId", "kind"))
     if members["kind"] not in KINDS:
         _refuse(f"{place}.kind", f"is {shown(members['kind'])}, which is no kind of registry")
     with _at(f"{place}.address"):
         address = read_fixed_bytes(members["address"], "the address", ADDRESS_BYTES)
-    return ClaimedRegistry(str(members["kind"]), address)
+    with _at(f"{place}.arguments"):
+        arguments = read_bytes(members["arguments"], "the bytes", _MOST_ARGUMENTS)
+    return ClaimedRegistry(str(members["kind"]), address, arguments)
 
 
 def _transactions(content: object, place: str) -> tuple[ClaimedTransaction, ...]:

@@ -7,7 +7,7 @@
       originChainId, block, blockHash
       header             its RLP
       nextHeader         that of the block after it, where a time is proven to be its own; or null
-      registry           address, chainId, kind
+      registry           address, arguments (of its constructor, encoded), chainId, kind
       accounts           by address, each as eth_getProof answers it
       facts              kind, account (or null), name, word: as the registry holds it
       calls              calldata of prove() for a registry that knows the hash of the last header:
@@ -62,6 +62,7 @@ class ClaimedRegistry:
 
     kind: str
     address: bytes
+    arguments: bytes = b""  # of its constructor, as Solidity encodes them
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,6 +175,7 @@ def other_members(block: BlockProof) -> dict[str, object]:
         "originChainId": str(block.chain),
         "registry": {
             "address": _hex(block.registry.address),
+            "arguments": _hex(block.registry.arguments),
             "chainId": str(block.destination),
             "kind": block.registry.kind,
         },

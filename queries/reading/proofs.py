@@ -32,7 +32,7 @@ from queries.proving.headers import decode_header
 from queries.proving.witnesses import AccountRequest
 from queries.reading import batches
 from queries.reading.views import BatchView
-from queries.registries import Registry
+from queries.registries import Registry, arguments
 from queries.routes import Routes
 from queries.shown_calls import proofs_in, shown_of
 from queries.statuses import BatchStatus
@@ -132,7 +132,9 @@ def _block(
         header_fields=wanted.header_fields,
         timestamps=wanted.timestamps,
         accounts=tuple(requests),
-        registry=ClaimedRegistry(registry.kind.value, _address(registry, queries, sent)),
+        registry=ClaimedRegistry(
+            registry.kind.value, _address(registry, queries, sent), arguments(registry)
+        ),
         transactions=tuple(_transactions(queries, sent)),
     )
     _compare_with_what_was_read(queries, block, job)

@@ -21,9 +21,9 @@ from queries.management.base import (
     configured_routes,
     configured_signer,
 )
+from queries.proving.registry_calls import HORIZON
 from queries.registries import (
     FACTORY,
-    HORIZON,
     Registry,
     RegistryKind,
     deployment,

@@ -52,6 +52,11 @@ class Command(OperatorCommand):
         )
         parser.add_argument("--registry", default="", metavar="0x…", help="another than it names")
         parser.add_argument(
+            "--unverifiable",
+            action="store_true",
+            help="publish also where the registry's address does not prove its code",
+        )
+        parser.add_argument(
             "--longest-range",
             type=at_least_one,
             default=DEFAULT_RANGE,
@@ -100,10 +105,13 @@ class Command(OperatorCommand):
         which = f"block {block.header.number:,} of chain {block.chain}"
         self.report(f"The {registry.kind} registry {address}, {which} …")
         if not proves_its_code(registry):
-            self.report(
-                "This registry is unverifiable: its code is as built, but its address does not "
-                "prove what its constructor wrote. Do not trust facts that it has already."
-            )
+            if not options["unverifiable"]:
+                raise NotPublished(
+                    f"The registry at {address} is unverifiable: its code is as built, but its "
+                    "address does not prove what its constructor wrote. --unverifiable publishes "
+                    "there anyway."
+                )
+            self.report("It is unverifiable: do not trust facts that it has already.")
         check_l1(registry, means)
         spent = publish(block, registry, means)
         facts = f"{counted(len(block.facts), 'fact')} of {which}"

@@ -4,6 +4,7 @@ import re
 from argparse import ArgumentParser
 from collections.abc import Iterator, Sequence
 from contextlib import closing
+from dataclasses import replace
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
@@ -15,7 +16,7 @@ from queries.management.base import add_address, chain_at, host_of
 from queries.management.bundle_files import add_bundle, read_bundle
 from queries.management.proof_words import block_lines
 from queries.proving.bundles import BlockProof, Bundle
-from queries.registries import Registry, RegistryKind, address_of
+from queries.registries import Registry, RegistryKind, proves_its_code, with_arguments
 from queries.routes import Chain
 
 HASH = re.compile("0x[0-9a-fA-F]{64}")
@@ -133,13 +134,24 @@ def _ground(block: BlockProof, hashes: Sequence[bytes], nodes: Nodes) -> str:
 
 def _registry_line(block: BlockProof) -> str:
     kind, address = RegistryKind(block.registry.kind), to_checksum_address(block.registry.address)
-    if kind is RegistryKind.ATTESTED:
-        return f"  that the attested registry {address} has the signers whom you trust"
+    claimed = Registry(kind, block.chain, block.destination, address)
+    try:
+        registry = with_arguments(claimed, block.registry.arguments)
+    except ValueError:
+        registry = replace(claimed, address="")
+    if not proves_its_code(registry) or registry.source != block.chain:
+        return f"  that the {kind} registry {address} has no planted facts: it is unverifiable"
+    line = f"  whether the {kind} registry {address} is deployed; its address proves its code"
+    if kind is RegistryKind.OPTIMISM:
+        return f"{line}\n  that the L1 of chain {block.destination} is chain {block.chain}"
     if kind is RegistryKind.OUTPUT:
-        return f"  that the output registry {address} asks the rollup's own AnchorStateRegistry"
-    if address == address_of(Registry(kind, block.chain, block.chain)):
-        return f"  whether the {kind} registry {address} is deployed; its address proves its code"
-    return f"  that the {kind} registry {address} has no planted facts: it is unverifiable"
+        return (
+            f"{line},\n    and that it asks {registry.anchor_state_registry} which games are valid"
+        )
+    if kind is RegistryKind.ATTESTED:
+        signers = f"{registry.threshold} of {', '.join(registry.signers)}"
+        return f"{line},\n    and that these must sign: {signers}"
+    return line
 
 
 def _report(bundle: Bundle, grounds: Sequence[str]) -> Iterator[str]:

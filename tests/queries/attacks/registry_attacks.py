@@ -9,8 +9,7 @@ from eth_abi.abi import encode
 
 from queries.chain.local_node import LocalNode, TransactionReverted
 from queries.chain.solidity import call_data, load_artifact
-from queries.proving.registry_calls import HeaderFlag, prove_call
-from queries.registries import HORIZON
+from queries.proving.registry_calls import HORIZON, HeaderFlag, prove_call
 from tests.local_chain import Deployed, undone
 from tests.queries.attacks.attestations import (
     FOREIGNER,

@@ -10,8 +10,7 @@ from eth_abi.abi import decode, encode
 from queries.chain.local_node import LocalNode, TransactionReverted
 from queries.chain.solidity import call_data
 from queries.proving.keccak import keccak256
-from queries.proving.registry_calls import HeaderFlag, prove_call
-from queries.registries import HORIZON
+from queries.proving.registry_calls import HORIZON, HeaderFlag, prove_call
 from tests.local_chain import Deployed, error_name, undone
 from tests.queries.attacks.attestations import (
     DESTINATION_CHAIN,

@@ -12,7 +12,8 @@ from django.conf import LazySettings
 from queries.chain.deploy import is_as_built
 from queries.chain.local_node import LocalNode, local_node
 from queries.chain.solidity import call_data, load_artifact
-from queries.registries import FACTORY, HORIZON, Registry, RegistryKind, address_of
+from queries.proving.registry_calls import HORIZON
+from queries.registries import FACTORY, Registry, RegistryKind, address_of
 from queries.routes import read_routes
 from tests.local_chain import undone
 from tests.queries.attacks.attestations import SIGNERS

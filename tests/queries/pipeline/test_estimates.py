@@ -22,7 +22,8 @@ from queries.chain.signer import parts_of
 from queries.chain.solidity import load_artifact
 from queries.models import Batch, BlockJob, ChainRecord, Query, SentTransaction
 from queries.pipeline import anchors
-from queries.registries import HORIZON, Registry, RegistryKind
+from queries.proving.registry_calls import HORIZON
+from queries.registries import Registry, RegistryKind
 from queries.routes import NodeAddress
 from tests.accounts.concurrency import all_at_once
 from tests.local_chain import a_day_ago

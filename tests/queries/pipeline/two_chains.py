@@ -15,7 +15,8 @@ from queries.chain.registry import L1_BLOCK
 from queries.chain.signer import Signer
 from queries.chain.solidity import call_data, load_artifact
 from queries.proving.attestations import Attested
-from queries.registries import HORIZON, Registry, RegistryKind
+from queries.proving.registry_calls import HORIZON
+from queries.registries import Registry, RegistryKind
 from queries.routes import Chain, NodeAddress, Routes
 from tests.queries.pipeline.service import CHAIN_ID, ETHER, HOLDER, SIGNER_KEY, Service, serving
 from tests.registry_reads import RegistryReads

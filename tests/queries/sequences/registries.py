@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from queries.chain.local_node import LocalNode
 from queries.chain.solidity import call_data, load_artifact
 from queries.proving.headers import Header, header_from_json
-from queries.registries import HORIZON
+from queries.proving.registry_calls import HORIZON
 from tests.local_chain import Deployed
 from tests.queries.attacks.attestations import (
     FOREIGNER,
