@@ -22,7 +22,8 @@ NPM_READY := queries/contracts/node_modules/.tacitus-ready
 TEST_NPM_READY := tests/js/node_modules/.tacitus-ready
 MANAGE := $(BIN)/python manage.py
 # `-n0` where one test is looked at, for example make test ARGS="-k health -n0"
-PYTEST := $(BIN)/python -m pytest -n $(WORKERS)
+# Tests of one file stay with one worker as long as it goes, because many share what they start.
+PYTEST := $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal
 
 # On a developer's machine; production sets its own (see the README).
 export DEVELOPMENT ?= 1

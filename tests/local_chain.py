@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from queries.chain import node_pool
-from queries.chain.local_node import GAS_LIMIT, LocalNode, local_node
+from queries.chain.local_node import GAS_LIMIT, LocalNode, TransactionReverted, local_node
 from queries.chain.solidity import selector
 from tests.builds import artifact
 from tests.registry_reads import RegistryReads
@@ -63,6 +63,12 @@ class Deployed:
     def send(self, data: bytes) -> int:
         """Returns the gas used."""
         return self.node.send(self.address, data).gas_used
+
+    def refusal(self, data: bytes) -> str:
+        """The error with which a call reverts, by its name."""
+        with pytest.raises(TransactionReverted) as refused:
+            self.ask(data)
+        return error_name(self.name, refused.value.data)
 
     def simulate(self, calls: Sequence[bytes]) -> list[Outcome]:
         """One question to the node: each call sees what those before it wrote; nothing is kept."""

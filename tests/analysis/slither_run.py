@@ -49,7 +49,6 @@ def findings(output: dict[str, Any], version: str) -> list[dict[str, str]]:
             {
                 "detector": finding["check"],
                 "impact": finding["impact"],
-                "confidence": finding["confidence"],
                 "where": _where(finding),
                 "says": " ".join(finding["description"].split()),
             }

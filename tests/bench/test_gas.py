@@ -1,4 +1,4 @@
-"""`make gas`: recorded proofs cost no more gas than the targets, and what is documented."""
+"""Recorded proofs cost no more gas than the targets, and what is documented."""
 
 import json
 import shutil
@@ -8,14 +8,16 @@ from typing import Any
 
 import pytest
 
+from tests.bench.command import BenchFailed
+from tests.bench.corpus import read_corpus
 from tests.bench.gas.targets import TARGETS
+from tests.bench.gas.trials import Measured, measure
 from tests.bench.started import measured
 
 pytestmark = pytest.mark.no_database
 
 CONTRACT = "mainnet_21925176/0x00000000219ab540356cbb839cbe05303d7705fa"
-
-Cases = dict[str, dict[str, Any]]
+Cases = dict[str, Measured]
 
 
 @pytest.fixture(scope="module")
@@ -26,27 +28,24 @@ def cases(corpus_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Case
         document = json.loads(file.read_text())
         document["accounts"] = document.get("accounts", [])[:100]
         (folder / file.name).write_text(json.dumps(document))
-    ended = measured("tests.bench.gas", folder, f"--corpus={folder}", "--json")
-    assert (ended.returncode, ended.stderr) == (0, "")
-    listed = json.loads(ended.stdout)
-    assert len(listed) > 80
-    cases = {each["case"]: each for each in listed}
-    assert len(cases[f"{CONTRACT}/header+account"]["ways"]) == 4
+    cases = {each.case: each for each in measure(read_corpus(folder))}
+    assert len(cases) > 80
+    assert len(cases[f"{CONTRACT}/header+account"].ways) == 4
     return cases
 
 
 def test_the_targets_are_met(cases: Cases) -> None:
     for target in TARGETS:
         case = cases[target.case]
-        assert case[target.figure] <= target.most, target.name
+        assert getattr(case, target.figure) <= target.most, target.name
         if target.floor_rules:
-            assert case["total_gas"] == case["floor_gas"], target.name
+            assert case.total_gas == case.floor_gas, target.name
 
 
 def test_the_documented_figures_are_the_measured_ones(cases: Cases, repository: Path) -> None:
     readme = (repository / "queries" / "contracts" / "README.md").read_text()
     for target in TARGETS:
-        figure = cases[target.case][target.figure]
+        figure = getattr(cases[target.case], target.figure)
         assert f"{figure:,}" in readme, f"{target.name} is {figure:,} now"
         assert f"{target.most:,}" in readme, target.name
 
@@ -78,6 +77,5 @@ def test_a_file_that_proves_something_else_is_refused(
     document = json.loads((corpus_folder / "mainnet_21925176.json").read_text())
     change(document)
     (tmp_path / "changed.json").write_text(json.dumps(document))
-    ended = measured("tests.bench.gas", tmp_path, f"--corpus={tmp_path}", "--json")
-    assert (ended.returncode, ended.stdout) == (1, "")
-    assert sentence in ended.stderr
+    with pytest.raises(BenchFailed, match=sentence):
+        read_corpus(tmp_path)

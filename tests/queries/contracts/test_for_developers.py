@@ -42,7 +42,7 @@ def test_the_npm_package_has_what_it_exports(tmp_path: Path) -> None:
     (tmp_path / "package.json").write_text("{}")
     install = ("install", "--offline", "--no-audit", "--no-fund", f"./{packed['filename']}")
     run(npm, *install, folder=tmp_path)
-    for name in (
+    names = (
         "interfaces/IFactsRegistry.sol",
         "interfaces/FactsReader.sol",
         "interfaces/MockFactsRegistry.sol",
@@ -50,7 +50,9 @@ def test_the_npm_package_has_what_it_exports(tmp_path: Path) -> None:
         "build/AttestedRegistry.json",
         "build/addresses.json",
         "build/standard-input.json",
-    ):
-        asked = f"process.stdout.write(require.resolve('tacitus-contracts/{name}'))"
-        found = Path(run("node", "-e", asked, folder=tmp_path))
-        assert found.read_bytes() == (CONTRACTS / name).read_bytes()
+    )
+    script = "console.log(JSON.stringify(process.argv.slice(1).map(n => require.resolve(n))))"
+    asked = [f"tacitus-contracts/{name}" for name in names]
+    found = json.loads(run("node", "-e", script, *asked, folder=tmp_path))
+    for name, file in zip(names, found, strict=True):
+        assert Path(file).read_bytes() == (CONTRACTS / name).read_bytes()

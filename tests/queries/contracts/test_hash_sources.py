@@ -39,18 +39,8 @@ ACCUMULATE = prove_call([headers(HEADER.told(HeaderFlag.ACCUMULATE))])
 OTHER_HASH = bytes([3]) * 32
 
 
-def refusal(registry: Deployed, calldata: bytes) -> str:
-    with pytest.raises(TransactionReverted) as refused:
-        registry.send(calldata)
-    return error_name(registry.name, refused.value.data)
-
-
 def is_accumulated(registry: Deployed) -> bool:
     return registry.reads.accumulated(NUMBER) != bytes(32)
-
-
-def multicall(*calls: bytes) -> bytes:
-    return call_data("multicall(bytes[])", list(calls))
 
 
 # An OP-stack chain
@@ -71,7 +61,7 @@ def test_the_newest_block_of_the_l1_is_known(optimism: Deployed) -> None:
 def test_a_block_that_was_not_recorded_is_forgotten(optimism: Deployed) -> None:
     move_on(optimism.node, NUMBER, HEADER.hash)
     move_on(optimism.node, NUMBER + 9, OTHER_HASH)
-    assert refusal(optimism, ACCUMULATE) == "BlockNotKnown"
+    assert optimism.refusal(ACCUMULATE) == "BlockNotKnown"
 
 
 def test_a_recorded_block_is_known_for_ever(optimism: Deployed) -> None:
@@ -87,13 +77,13 @@ def test_a_recorded_block_is_known_for_ever(optimism: Deployed) -> None:
 def test_a_hash_is_not_taken_for_another_number(optimism: Deployed) -> None:
     move_on(optimism.node, NUMBER + 1, HEADER.hash)
     optimism.send(RECORD)
-    assert refusal(optimism, ACCUMULATE) == "BlockNotKnown"
+    assert optimism.refusal(ACCUMULATE) == "BlockNotKnown"
 
 
 def test_no_l1_block_yet_records_nothing(optimism: Deployed) -> None:
     move_on(optimism.node, NUMBER, bytes(32))
     assert optimism.node.send(optimism.address, RECORD).logs == ()
-    assert refusal(optimism, prove_call([headers()])) == "NoHeader"
+    assert optimism.refusal(prove_call([headers()])) == "NoHeader"
 
 
 # An OP-stack chain, on its L1
@@ -108,9 +98,9 @@ def test_the_hash_of_a_valid_game_is_known_for_ever(games: Games) -> None:
     registry = games.registry()
     output = with_output(HEADER.hash)
     game = games.propose(output.root)
-    assert refusal(registry, record_output(game, output)) == "GameNotValid"
+    assert registry.refusal(record_output(game, output)) == "GameNotValid"
     games.settle(game, valid=True)
-    assert refusal(registry, ACCUMULATE) == "BlockNotKnown"
+    assert registry.refusal(ACCUMULATE) == "BlockNotKnown"
     assert len(registry.node.send(registry.address, record_output(game, output)).logs) == 1
     assert registry.node.send(registry.address, record_output(game, output)).logs == ()
     games.settle(game, valid=False)
@@ -124,7 +114,7 @@ def test_each_word_of_an_output_is_part_of_the_claim(games: Games) -> None:
     games.settle(game, valid=True)
     for member in ("state_root", "message_passer", "block_hash"):
         changed = replace(OUTPUT, **{member: bytes([9]) * 32})
-        assert refusal(registry, record_output(game, changed)) == "NotTheClaimedOutput"
+        assert registry.refusal(record_output(game, changed)) == "NotTheClaimedOutput"
     registry.send(record_output(game, OUTPUT))
 
 
@@ -134,26 +124,26 @@ def test_an_output_of_another_version_is_refused(games: Games) -> None:
     words = (1).to_bytes(32, "big") + OUTPUT.state_root + OUTPUT.message_passer + OUTPUT.block_hash
     game = games.propose(keccak256(words))
     games.settle(game, valid=True)
-    assert refusal(registry, record_output(game, OUTPUT)) == "NotTheClaimedOutput"
+    assert registry.refusal(record_output(game, OUTPUT)) == "NotTheClaimedOutput"
 
 
 def test_a_game_of_another_chain_is_refused(games: Games) -> None:
     registry = games.registry()
     game = games.propose(OUTPUT.root, SOURCE_CHAIN + 1)
     games.settle(game, valid=True)
-    assert refusal(registry, record_output(game, OUTPUT)) == "GameOfAnotherChain"
+    assert registry.refusal(record_output(game, OUTPUT)) == "GameOfAnotherChain"
 
 
 def test_what_is_no_game_is_refused(games: Games) -> None:
     registry = games.registry()
     for no_game in (FOREIGNER.address, registry.address):
-        assert refusal(registry, record_output(no_game, OUTPUT)) == "GameNotValid"
+        assert registry.refusal(record_output(no_game, OUTPUT)) == "GameNotValid"
 
 
 def test_without_an_anchor_state_registry_nothing_is_recorded(shared_node: LocalNode) -> None:
     arguments = encode(["uint256", "address"], [SOURCE_CHAIN, FOREIGNER.address])
     registry = Deployed(shared_node, "OutputRegistry", arguments)
-    assert refusal(registry, record_output(FOREIGNER.address, OUTPUT)) == "0x"
+    assert registry.refusal(record_output(FOREIGNER.address, OUTPUT)) == "0x"
 
 
 # On the word of signers
@@ -189,14 +179,14 @@ def test_attesting_again_succeeds_and_writes_nothing(attested: Deployed) -> None
 
 
 def test_without_an_attestation_nothing_is_known(attested: Deployed) -> None:
-    assert refusal(attested, ACCUMULATE) == "BlockNotKnown"
+    assert attested.refusal(ACCUMULATE) == "BlockNotKnown"
 
 
 def test_another_hash_of_the_number_is_refused(attested: Deployed) -> None:
     for block_hash, error in ((HEADER.hash, ""), (OTHER_HASH, "AnotherHashAttested")):
         call = attest(NUMBER, block_hash, signed_by(SIGNERS[:2], attested, NUMBER, block_hash))
         if error:
-            assert refusal(attested, call) == error
+            assert attested.refusal(call) == error
         else:
             attested.send(call)
 
@@ -218,7 +208,7 @@ def test_too_few_repeated_unsorted_or_foreign_signers_are_refused(
 ) -> None:
     """Number three signs, but is none of the registry's signers."""
     signatures = signed_by([SIGNERS[each] for each in signers], attested, NUMBER, HEADER.hash)
-    assert refusal(attested, attest(NUMBER, HEADER.hash, signatures)) == error
+    assert attested.refusal(attest(NUMBER, HEADER.hash, signatures)) == error
 
 
 @pytest.mark.parametrize(
@@ -241,7 +231,7 @@ def test_a_signature_of_another_domain_or_block_is_foreign(
         sign(SIGNERS[0], attested, NUMBER, HEADER.hash, **other),
         sign(SIGNERS[1], attested, NUMBER, HEADER.hash),
     ]
-    assert refusal(attested, attest(NUMBER, HEADER.hash, signatures)) == "SignerNotExpected"
+    assert attested.refusal(attest(NUMBER, HEADER.hash, signatures)) == "SignerNotExpected"
 
 
 def test_a_signature_has_one_form(attested: Deployed) -> None:
@@ -258,12 +248,12 @@ def test_a_signature_has_one_form(attested: Deployed) -> None:
     ]
     for form in forms:
         call = attest(NUMBER, HEADER.hash, [first, form])
-        assert refusal(attested, call) == "SignatureMalformed"
+        assert attested.refusal(call) == "SignatureMalformed"
 
 
 def test_a_zero_hash_is_refused(attested: Deployed) -> None:
     signatures = signed_by(SIGNERS[:2], attested, NUMBER, bytes(32))
-    assert refusal(attested, attest(NUMBER, bytes(32), signatures)) == "ZeroHash"
+    assert attested.refusal(attest(NUMBER, bytes(32), signatures)) == "ZeroHash"
 
 
 def test_after_its_end_nothing_is_attested_and_what_was_stays(shared_node: LocalNode) -> None:
@@ -279,7 +269,7 @@ def test_after_its_end_nothing_is_attested_and_what_was_stays(shared_node: Local
         )
         shared_node.rpc.ask("evm_setNextBlockTimestamp", end)
         shared_node.rpc.ask("evm_mine")
-        assert refusal(registry, later) == "AttestingEnded"
+        assert registry.refusal(later) == "AttestingEnded"
         registry.send(ACCUMULATE)
         assert is_accumulated(registry)
 

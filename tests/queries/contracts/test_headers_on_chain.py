@@ -8,9 +8,15 @@ from eth_abi.abi import encode
 from queries.chain.local_node import LocalNode, TransactionReverted, local_node
 from queries.proving.headers import FIELD_RULES, Header, HeaderField, header_from_json
 from queries.proving.keccak import keccak256
-from queries.proving.registry_calls import HeaderFlag, HeaderStep, headers_section, prove_call
+from queries.proving.registry_calls import (
+    HeaderFlag,
+    HeaderStep,
+    headers_section,
+    leaf_of,
+    prove_call,
+)
 from queries.proving.rlp_items import encode_string
-from tests.local_chain import Deployed, error_name, undone
+from tests.local_chain import Deployed, undone
 from tests.queries.attacks.header_forgeries import fields, header_field, known
 from tests.queries.attacks.header_parts import BEACON_ROOT, MadeUpHeader, headers, tail_of
 from tests.queries.attacks.registry_attacks import HISTORY
@@ -49,19 +55,11 @@ def prove(registry: Deployed, *steps: HeaderStep) -> None:
 
 
 def is_accumulated(registry: Deployed, header: Header) -> bool:
-    words = (header.number, header.timestamp, header.hash, header.state_root)
-    leaf = keccak256(encode(["uint256", "uint256", "bytes32", "bytes32"], words))
-    return registry.reads.accumulated(header.number) == leaf
-
-
-def refusal(registry: Deployed, calldata: bytes) -> str:
-    with pytest.raises(TransactionReverted) as refused:
-        registry.send(calldata)
-    return error_name(registry.name, refused.value.data)
+    return registry.reads.accumulated(header.number) == leaf_of(header)
 
 
 def refused(registry: Deployed, *steps: HeaderStep) -> str:
-    return refusal(registry, prove_call([headers_section(steps)]))
+    return registry.refusal(prove_call([headers_section(steps)]))
 
 
 @pytest.mark.parametrize("distance", [0, 1, 254, 255, 256, 300, 398])
@@ -90,12 +88,12 @@ def test_a_zero_hash_of_the_history_contract_is_not_known(registry: Deployed) ->
     header = header_at(registry.node, 5)
     registry.node.rpc.ask("anvil_setStorageAt", HISTORY, hex(5), f"0x{0:064x}")
     assert refused(registry, HeaderStep(header, accumulate=True)) == "BlockNotKnown"
-    assert refusal(registry, prove_call([headers()])) == "NoHeader"
+    assert registry.refusal(prove_call([headers()])) == "NoHeader"
 
 
 def test_a_block_still_to_come_is_not_known(registry: Deployed) -> None:
     header = MadeUpHeader(tail_of(newest(registry.node) + 1000, 1))
-    assert refusal(registry, prove_call([headers(header.told())])) == "BlockNotKnown"
+    assert registry.refusal(prove_call([headers(header.told())])) == "BlockNotKnown"
 
 
 def test_of_a_range_only_the_asked_for_ones_are_accumulated(registry: Deployed) -> None:
@@ -185,7 +183,7 @@ def test_the_beacon_root_is_the_chain_s_own(registry: Deployed, kept: bytes) -> 
         registry.send(call)
         assert registry.ask(header_field(7, 19))[32:] == BEACON_ROOT
     else:
-        assert refusal(registry, call) == "BlockNotKnown"
+        assert registry.refusal(call) == "BlockNotKnown"
 
 
 def test_another_chain_s_block_is_not_known(registry: Deployed) -> None:
@@ -204,7 +202,7 @@ def test_a_header_that_is_not_the_parent_is_refused(registry: Deployed) -> None:
         headers_section([HeaderStep(header_at(registry.node, top - 1)), HeaderStep(child)])[3:],
     ]
     second = told[1][len(told[0]) :]
-    assert refusal(registry, prove_call([headers(told[0], second)])) == "BlockNotKnown"
+    assert registry.refusal(prove_call([headers(told[0], second)])) == "BlockNotKnown"
     assert registry.reads.accumulated(grandparent.number) == bytes(32)
 
 

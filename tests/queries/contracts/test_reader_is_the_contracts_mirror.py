@@ -36,7 +36,7 @@ honest = random_states().map(lambda accounts: build_witness(BuiltState.of(accoun
 
 @pytest.mark.parametrize(
     ("name", "witnesses", "times"),
-    [("broken", honest.flatmap(broken), 1), ("made up", made_up(), 4)],
+    [("broken", honest.flatmap(broken), 1), ("made up", made_up(), 3)],
     ids=["broken", "made up"],
 )
 def test_both_compute_one_root_or_both_refuse(

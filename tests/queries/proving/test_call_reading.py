@@ -9,18 +9,18 @@ import pytest
 
 from queries.proving.call_reading import Shown, nodes_along, read_call, rebuilt_account_proof
 from queries.proving.errors import CallMalformed, NodeMissing, ProofError, WitnessMalformed
-from queries.proving.headers import Header, HeaderField, decode_header
+from queries.proving.headers import HeaderField
 from queries.proving.registry_calls import (
     HeaderStep,
     accumulated_section,
     headers_section,
     prove_call,
 )
-from queries.proving.rlp_items import encode_list, encode_string, split_list
 from queries.proving.tries import CheckedNodes
 from queries.proving.witness_reading import RebuiltNodes, read_witness
 from queries.proving.witnesses import AccountField, AccountRequest, build_witness
 from tests.bench.corpus import RecordedBlock, read_recorded_block
+from tests.queries.proving.bundle_parts import child_of
 from tests.queries.tries.fuzzing import for_each
 from tests.queries.tries.random_tries import RandomAccount, random_states
 from tests.queries.tries.second_opinion import BuiltState
@@ -40,12 +40,6 @@ def witness_of(block: RecordedBlock) -> bytes:
     return build_witness([AccountRequest(proof, BALANCE) for proof in block.accounts])
 
 
-def child_of(parent: Header) -> Header:
-    items = split_list(parent.encoded)
-    items[HeaderField.PARENT_HASH] = encode_string(parent.hash)
-    return decode_header(encode_list(items))
-
-
 def test_headers_and_proofs_come_out_as_they_went_in(block: RecordedBlock) -> None:
     assert block.header
     child = child_of(block.header)
@@ -63,7 +57,7 @@ def test_headers_and_proofs_come_out_as_they_went_in(block: RecordedBlock) -> No
         1 << HeaderField.NONCE,
         (),
     )
-    assert (of_child.block, of_child.fields, of_child.accounts) == (number, 0, ())
+    assert (of_child.block, of_child.fields, of_child.accounts) == (number + 1, 0, ())
     assert of_child.timestamps == (block.header.timestamp,)
     wanted = {each.address: {slot.slot for slot in each.slots} for each in block.accounts}
     assert {each.name: set(each.slots) for each in of_block.accounts} == wanted

@@ -51,7 +51,7 @@ def test_what_is_read_under_the_true_root_is_true(capsys: pytest.CaptureFixture[
                 assert value == built.slot_value(account.name, slot.to_bytes(32, "big"))
 
     try:
-        for_each(cases, read, times=2)
+        for_each(cases, read)
     finally:
         tell(capsys, "lying witnesses:", *(f"{count[end]:>8}  {end}" for end in sorted(count)))
     assert min(count["refused"], count["of the true root"]) > CASES // 20

@@ -4,11 +4,11 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import pairwise
 
-from eth_abi.abi import decode, encode
+from eth_abi.abi import decode
 
 from queries.chain.solidity import call_data, selector
 from queries.proving.headers import FIELD_RULES, Header, HeaderField
-from queries.proving.keccak import keccak256
+from queries.proving.registry_calls import leaf_of
 from tests.queries.sequences.chains import (
     ACCOUNTS,
     FIRST_NUMBER,
@@ -110,7 +110,7 @@ def _of_block(
             if field < len(header.payloads)
         }
         yield from _both("headerField(uint256,uint8)", words, number, field)
-    leaves = {name: leaf(header) for name, header in headers.items()}
+    leaves = {name: leaf_of(header) for name, header in headers.items()}
     yield kept("accumulated(uint256)", number, leaves)
 
 
@@ -170,8 +170,3 @@ def kept(signature: str, number: int, words: Mapping[str, bytes]) -> Question:
 def constant(call: bytes, answer: bytes, chain: str) -> Question:
     """What is so from the first block on."""
     return Question(call, (Truth(chain, -1, answer),))
-
-
-def leaf(header: Header) -> bytes:
-    words = (header.number, header.timestamp, header.hash, header.state_root)
-    return keccak256(encode(["uint256", "uint256", "bytes32", "bytes32"], words))

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 Case = TypeVar("Case")
 
 IS_LONG = "FUZZ_COUNT" in os.environ
-CASES = int(os.environ.get("FUZZ_COUNT", "100"))
+CASES = int(os.environ.get("FUZZ_COUNT", "150"))
 SEED = int(os.environ.get("FUZZ_SEED") or (secrets.randbelow(2**32) if IS_LONG else 1))
 
 

@@ -10,10 +10,11 @@ from collections.abc import Callable, Mapping, Sequence
 from hypothesis import strategies as st
 
 from queries.proving.accounts import AccountState
-from queries.proving.keccak import EMPTY_CODE_HASH, EMPTY_TRIE_ROOT, HASH_BYTES
+from queries.proving.keccak import EMPTY_TRIE_ROOT, HASH_BYTES
 from queries.proving.rlp_items import EMPTY_STRING
 from queries.proving.tries import NO_CHILD, Branch, Extension, Leaf, decode_node
-from queries.proving.witnesses import HAS_CODE, HAS_STORAGE, NodeKind
+from queries.proving.witnesses import NodeKind
+from tests.queries.attacks.witness_parts import account_told, packed
 from tests.queries.tries.second_opinion import BuiltState, SecondOpinion
 
 _DEPTH = 64
@@ -48,7 +49,7 @@ def lying(
 
     def told_account(index: int) -> bytes:
         state = built.state(asked[index].key.key)
-        return b"\x00\x00" if state is None else _account(state, told_storage(index, state))
+        return b"\x00\x00" if state is None else account_told(state, told_storage(index, state))
 
     def told_storage(index: int, state: AccountState) -> bytes | None:
         storage = built.storage[asked[index].key.key]
@@ -75,22 +76,6 @@ def _storage(
     if not slots or not state:
         return None
     return _Liar(draw, trie, slots, told_slot, shifts=shifts).root()
-
-
-def _account(state: AccountState, storage: bytes | None) -> bytes:
-    balance, nonce = (
-        number.to_bytes((number.bit_length() + 7) // 8, "big")
-        for number in (state.balance, state.nonce)
-    )
-    form = len(balance)
-    if storage is None and state.storage_root != EMPTY_TRIE_ROOT:
-        form, storage = form | HAS_STORAGE, state.storage_root
-    code = state.code_hash
-    if code == EMPTY_CODE_HASH:
-        code = b""
-    else:
-        form |= HAS_CODE
-    return bytes((form, len(nonce))) + balance + nonce + (storage or b"") + code
 
 
 class _Liar:
@@ -167,7 +152,7 @@ class _Liar:
             below = self._node(self._encoding(node.child), passing, depth + len(node.path))
             return bytes((NodeKind.PASS,)) + which + digits + below
         child = node.child if len(node.child) < HASH_BYTES else b"\x00" + node.child
-        return bytes((NodeKind.MISS,)) + digits + _packed(node.path) + child
+        return bytes((NodeKind.MISS,)) + digits + packed(node.path) + child
 
     def _leaf(self, node: Leaf, keys: range, depth: int) -> bytes:
         owner = [key for key in keys if self.paths[key].endswith(node.path)]
@@ -178,15 +163,11 @@ class _Liar:
         digits = self.draw(st.sampled_from((_DEPTH - depth, len(node.path))))
         path = node.path.rjust(max(digits, 0), "0")
         value = bytes((len(node.value),)) + node.value
-        return bytes((NodeKind.OTHER,)) + _packed(path) + value
+        return bytes((NodeKind.OTHER,)) + packed(path) + value
 
     def _matching(self, keys: range, depth: int, path: str) -> range:
         matching = [key for key in keys if self.paths[key].startswith(path, depth)]
         return range(matching[0], matching[-1] + 1) if matching else range(0)
-
-
-def _packed(path: str) -> bytes:
-    return bytes.fromhex("0" * (len(path) % 2) + path)
 
 
 def _count(number: int) -> bytes:
