@@ -160,7 +160,7 @@ def check_account_proof(
 
 
 def root_of_answer(answer: object) -> bytes:
-    """The state root that the answer speaks of: trusted for nothing but telling which it is."""
+    """The state root that the answer claims. It is not checked: compare it with a header's."""
     fields = read_object(answer, "an eth_getProof answer")
     proof = _read_proof(fields.get("accountProof"), "accountProof")
     if not proof:

@@ -1,7 +1,7 @@
-"""Checks a bundle: what is proven if its blocks' hashes are right, or why nothing is believed.
+"""Checks a bundle: what it proves if its blocks' hashes are right, or why it is refused.
 
-Headers, nodes and what is asked are read, and the proofs checked; what follows from them is
-written anew, and the file must be that, byte for byte. So nothing in it is left unlooked at.
+Headers, proofs and requested facts are read and checked. The file is then written again from
+them, and must be the same byte for byte, so every byte of it is checked.
 """
 
 import json
@@ -240,7 +240,7 @@ def _once(pairs: list[tuple[str, object]]) -> dict[str, object]:
     if len(members) < len(pairs):
         count = Counter(name for name, _ in pairs)
         twice = next(name for name in count if count[name] > 1)
-        raise BundleRefused(f"The key {shown(twice)} stands in one object twice.")
+        raise BundleRefused(f"One object has the key {shown(twice)} twice.")
     return members
 
 
@@ -272,7 +272,7 @@ def _number(value: object, place: str) -> int:
 
 def _ascending(values: Sequence[Any], place: str) -> None:
     if any(after <= before for before, after in pairwise(values)):
-        _refuse(place, "stand out of order, or one stands there twice")
+        _refuse(place, "are out of order, or one is there twice")
 
 
 def _compare(given: object, derived: object, place: str) -> None:

@@ -1,4 +1,4 @@
-"""The bundle: all that proves a batch's facts, in a JSON file that is checked without anybody.
+"""The bundle: a JSON file that proves a batch's facts and can be checked offline.
 
     format, version      "tacitus-proof", 1
     batch                the batch's id
@@ -11,9 +11,9 @@
       accounts           by address, each as eth_getProof answers it
       facts              kind, account (or null), name, word: as the registry holds it
       calls              calldata of prove() for a registry that knows the hash of the last header:
-                         each stands alone, in any order, and all of them prove these facts
+                         each works alone and in any order; together they prove these facts
       transactions       hash and block of those that the service proved them with
-    digest               SHA-256 of the file without it, against accidents: a forger makes it anew
+    digest               SHA-256 of the file without it, against accidents, not against forgers
 
 Its bytes follow from headers, nodes, what was asked, and what the service says of chains,
 registries and transactions: keys in their order, no white space, hex in lower case, numbers of a
@@ -223,7 +223,7 @@ def account_word(proof: AccountProof, field: AccountField) -> bytes:
 
 
 def _nodes(path: ProvenPath) -> list[str]:
-    """As most nodes list them: one that is embedded stands in the one above it alone."""
+    """As most nodes list them: without embedded ones, which are in the node above."""
     encoded = [node.encode() for node in path.nodes]
     return [_hex(each) for at, each in enumerate(encoded) if at == 0 or len(each) >= HASH_BYTES]
 

@@ -1,8 +1,8 @@
-"""The calldata of `prove()`, read: the headers that it shows, the nodes that it leaves out, and
-what it has the registry keep; and proofs in the form of `eth_getProof`, made from such nodes.
+"""Reads the calldata of `prove()`: its headers, the nodes that it leaves out, and what it stores.
 
-The mirror of `registry_calls`. Whether anybody knows the last header's hash is not looked at: what
-is read is true of the block whose hash comes out, which the caller compares.
+The mirror of `registry_calls`. What is read is true of the block with the resulting hash; the
+caller compares that hash with a known one. `rebuilt_account_proof` makes a proof in the form of
+`eth_getProof` from the nodes.
 """
 
 from collections.abc import Mapping, Sequence

@@ -94,7 +94,7 @@ class FieldRule:
     def word(self, payload: bytes) -> bytes:
         """Read bytes that were checked as the one word that a contract stores for the field.
 
-        Up to 32 bytes stand in their word as a number does: leading zeros, then the bytes. That
+        Up to 32 bytes are padded as a number is: leading zeros, then the bytes. That
         is the hash itself, the integer, the address. More bytes are their keccak256: always
         LOGS_BLOOM, and EXTRA_DATA where a proof-of-authority chain keeps seals in it.
         """
@@ -192,8 +192,8 @@ class Header:
 def decode_header(encoded: bytes, expected_hash: bytes | None = None) -> Header:
     """Read a header's RLP, and compare its hash where one is expected.
 
-    Fields that a later fork appends are kept as they are. Without an expected hash anybody could
-    have made the header up.
+    Fields that a later fork appends are kept as they are. Without an expected hash, nothing says
+    that the header is of any chain.
     """
     if len(encoded) > MAX_HEADER_BYTES:
         raise HeaderMalformed(f"a header has at most {MAX_HEADER_BYTES} bytes, not {len(encoded)}")
@@ -218,7 +218,7 @@ def header_from_json(block: object, expected_hash: bytes | None = None) -> Heade
     """Build the header from an `eth_getBlockBy…` answer, and check that its hash comes out.
 
     The block's own `hash` must come out in any case, the expected one as well where it is given.
-    Keys that are no header field are not looked at.
+    Other keys are ignored.
     """
     fields = read_object(block, "a block")
     if fields.get("hash") is None:

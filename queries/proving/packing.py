@@ -31,7 +31,7 @@ def pack(
 ) -> list[Sequence[Item]]:
     """Split the items, in their order, into as few groups as `build` needs calls for.
 
-    A call has at most `CALLDATA_BYTES`, and items of at most the weight `most`, which stands for
+    A call has at most `CALLDATA_BYTES`, and items of at most the weight `most`, which represents
     the gas that would not fit.
     """
     if not items:

@@ -1,7 +1,7 @@
 """Recursive Length Prefix (yellow paper, appendix B), read strictly.
 
-Only one level is read at a time: a list is split into its items' encodings, and whoever needs an
-inner list splits it in turn. So no input makes this recurse, and a node is read several times
+Only one level is read at a time: a list is split into its items' encodings, and a caller that needs
+an inner list splits that. So no input makes this recurse, and a node is read several times
 faster than by the `rlp` library, which builds nested lists and checks types on the way.
 Every item that is read has exactly one encoding; each other one is refused.
 """

@@ -93,8 +93,8 @@ def reference_to(encoded: bytes) -> bytes:
 def decode_node(encoded: bytes) -> Node:
     """Read a node, of which every byte must be as the trie would have written it.
 
-    Embedded children are read too, on the path or not: one that is no node would let whoever
-    shows it shift its neighbours.
+    Embedded children are read too, on the path or not: one that is no node would let a forger
+    shift its neighbours.
     """
     # Most nodes of a large trie are full branches. That the bytes are where a full branch has
     # them is all there is to check, since any 32 bytes are a hash.
@@ -248,7 +248,7 @@ def follow(node: Node, path: str, depth: int) -> tuple[bytes, int, bytes | None]
     """
     if isinstance(node, Branch):
         if depth == KEY_DIGITS:
-            raise NodeMalformed("a branch stands below the last digit of the key")
+            raise NodeMalformed("a branch is below the last digit of the key")
         return node.children[int(path[depth], 16)], depth + 1, None
     below = depth + len(node.path)
     if isinstance(node, Extension):

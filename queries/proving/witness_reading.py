@@ -173,7 +173,7 @@ class _Walk:
     def _node(self, keys: range, depth: int) -> bytes:
         """The encoding of the node that covers these keys, which agree in `depth` digits."""
         if depth > KEY_DIGITS:
-            raise WitnessMalformed(f"a node stands at depth {depth} of {KEY_DIGITS}")
+            raise WitnessMalformed(f"a node is at depth {depth} of {KEY_DIGITS}")
         kind = self.source.number(1)
         if kind <= NodeKind.MIXED:
             return self._branch(kind, keys, depth)
@@ -231,7 +231,7 @@ class _Walk:
 
     def _branch(self, kind: int, keys: range, depth: int) -> bytes:
         if depth == KEY_DIGITS:
-            raise WitnessMalformed("a branch stands below the last digit of the keys")
+            raise WitnessMalformed("a branch is below the last digit of the keys")
         there, embedded = self._masks(kind)
         children = []
         for digit in range(16):
@@ -286,7 +286,7 @@ class _Walk:
         return b"\x80"
 
     def _matching(self, keys: range, depth: int, path: str) -> range:
-        """Those of the keys that go on with `path`; they ascend, so these stand together."""
+        """Those of the keys that go on with `path`; they ascend, so these are adjacent."""
         matching = [key for key in keys if self.paths[key].startswith(path, depth)]
         return range(matching[0], matching[-1] + 1) if matching else range(keys.stop, keys.stop)
 

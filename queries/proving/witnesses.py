@@ -144,7 +144,7 @@ def _slots(proof: AccountProof) -> list[SlotProof]:
 
 
 def _account_value(proof: AccountProof) -> bytes:
-    """What stands at a present account's leaf, with the nodes of its storage trie."""
+    """The value in a present account's leaf, with the nodes of its storage trie."""
     state = proof.state
     balance, nonce = _shortest(state.balance), _shortest(state.nonce)
     storage = b""
@@ -224,7 +224,7 @@ def _branch_above(node: Branch, own: int) -> bytes:
 def _branch(node: Branch, keys: Sequence[_Key], depth: int, level: int) -> bytes:
     others = list(node.children)
     parts = list(node.children)
-    # The keys ascend, so those of a child stand together: each is looked at once, not for all 16.
+    # The keys ascend, so those of a child are adjacent: each is visited once, not for all 16.
     for hex_digit, some in groupby(keys, lambda key: key.path[depth]):
         digit = int(hex_digit, 16)
         if node.children[digit] != NO_CHILD:
