@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from queries.chain import node_pool
+from queries.chain.json_rpc import NodeRefused
 from queries.chain.local_node import GAS_LIMIT, LocalNode, TransactionReverted, local_node
 from queries.chain.solidity import selector
 from tests.builds import artifact
@@ -19,6 +20,7 @@ ETHER = 10**18
 DAY = 86_400  # seconds
 HOLDER = "0xd8dA6BF26964aF9D7eEd9e03E53415D37aA96045"
 SIGNER_KEY = "0x" + 32 * "5a"
+AT_ONCE = 250  # calls in a request
 
 
 @contextmanager
@@ -69,6 +71,20 @@ class Deployed:
         with pytest.raises(TransactionReverted) as refused:
             self.ask(data)
         return error_name(self.name, refused.value.data)
+
+    def taken(self, calls: Sequence[bytes]) -> list[bytes]:
+        """Those of the calls that do not revert, each tried by itself."""
+        common = {"to": self.address, "gas": hex(GAS_LIMIT)}
+        answers: list[object] = []
+        for start in range(0, len(calls), AT_ONCE):
+            some = calls[start : start + AT_ONCE]
+            asked = [(common | {"data": f"0x{call.hex()}"}, "latest") for call in some]
+            answers += self.node.rpc.ask_many("eth_call", asked)
+        return [
+            call
+            for call, answer in zip(calls, answers, strict=True)
+            if not isinstance(answer, NodeRefused)
+        ]
 
     def simulate(self, calls: Sequence[bytes]) -> list[Outcome]:
         """One question to the node: each call sees what those before it wrote; nothing is kept."""

@@ -84,7 +84,7 @@ def run_compiler(sources: Mapping[str, str], settings: Mapping[str, Any]) -> dic
         json.dump({"language": "Solidity", "sources": contents, "settings": settings}, given)
         given.seek(0)
         program = [node, str(COMPILER), "--standard-json"]
-        subprocess.run(program, stdin=given, stdout=written, check=True, timeout=300)  # noqa: S603
+        subprocess.run(program, stdin=given, stdout=written, check=True, timeout=900)  # noqa: S603
         written.seek(0)
         text = written.read()
     output: dict[str, Any] = json.loads(text[text.index("{") :])

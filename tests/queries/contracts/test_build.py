@@ -28,7 +28,7 @@ def test_the_build_output_is_that_of_the_sources(repository: Path, tmp_path: Pat
         env=clean_environment(tmp_path),
         capture_output=True,
         text=True,
-        timeout=300,
+        timeout=900,
         check=False,
     )
     assert (ended.returncode, ended.stderr) == (0, "")

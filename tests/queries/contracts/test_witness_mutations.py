@@ -4,15 +4,14 @@ Random witnesses are compared with our reader, by test_reader_is_the_contracts_m
 """
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 from eth_abi.abi import encode
 
-from queries.chain.json_rpc import NodeRefused
-from queries.chain.local_node import GAS_LIMIT, LocalNode
+from queries.chain.local_node import LocalNode
 from queries.chain.solidity import call_data
 from queries.proving.accounts import ABSENT_ACCOUNT, AccountProof
 from queries.proving.registry_calls import accumulated_section, prove_call
@@ -24,7 +23,6 @@ pytestmark = pytest.mark.no_database
 
 NUMBER, TIME, HASH = 1000, 1_700_000_000, bytes([9]) * 32
 WITNESS_AT = 4 + 1 + 8 + 8 + 32
-AT_ONCE = 250
 FIELD = "tryAccountField(address,uint256,uint8)"
 SLOT = "tryAccountStorageSlotValues(address,uint256,bytes32)"
 
@@ -51,21 +49,6 @@ def subject(shared_node: LocalNode, corpus_folder: Path) -> Subject:
     signature = "setAccumulated(uint256,uint256,bytes32,bytes32)"
     registry.send(call_data(signature, NUMBER, TIME, HASH, proof.state_root))
     return Subject(registry, proof)
-
-
-def taken(subject: Subject, calls: Sequence[bytes]) -> list[bytes]:
-    """Those of the calls that the registry takes."""
-    common = {"to": subject.registry.address, "gas": hex(GAS_LIMIT)}
-    answers: list[object] = []
-    for start in range(0, len(calls), AT_ONCE):
-        some = calls[start : start + AT_ONCE]
-        asked = [(common | {"data": f"0x{call.hex()}"}, "latest") for call in some]
-        answers += subject.registry.node.rpc.ask_many("eth_call", asked)
-    return [
-        call
-        for call, answer in zip(calls, answers, strict=True)
-        if not isinstance(answer, NodeRefused)
-    ]
 
 
 def requested(shown: bytes) -> Iterator[tuple[bytes, list[int]]]:
@@ -109,7 +92,7 @@ def test_every_byte_of_a_real_witness_changed(subject: Subject) -> None:
         for place in range(4, len(call))
         for flip in (0x01, 0x10, 0x80, 0xFF)
     ]
-    found = taken(subject, [call, *changed])
+    found = subject.registry.taken([call, *changed])
     assert call in found
     for each in found:
         states_only_the_truth(subject, each)
@@ -119,13 +102,13 @@ def test_a_witness_ends_where_it_ends(subject: Subject) -> None:
     call = subject.call()
     shorter = [call[:length] for length in range(5, len(call))]
     longer = [call + bytes((first,)) + bytes(more) for first in range(4) for more in (0, 9)]
-    assert taken(subject, shorter + longer) == []
+    assert subject.registry.taken(shorter + longer) == []
 
 
 def test_sections_swapped_or_joined(subject: Subject) -> None:
     """Sections are taken in any order; one that is put inside another is not."""
     section = subject.call()[4:]
-    assert taken(subject, [prove_call([section, section])])
+    assert subject.registry.taken([prove_call([section, section])])
     half = len(section) // 2
     wrong = [
         prove_call([section[half:], section[:half]]),
@@ -133,4 +116,4 @@ def test_sections_swapped_or_joined(subject: Subject) -> None:
         prove_call([section, section[:half]]),
         prove_call([section[half:], section]),
     ]
-    assert taken(subject, wrong) == []
+    assert subject.registry.taken(wrong) == []
