@@ -143,7 +143,8 @@ def test_a_hash_is_not_taken_for_that_of_another_chain(
 ) -> None:
     """A forger tells one block twice, the second time as that of a chain that has it not."""
     block = of_a_local_block(node)
-    written(file, block, replace(block, chain=CHAIN_ID + 1))
+    elsewhere = replace(block, chain=CHAIN_ID + 1, registry=REGISTRY)
+    written(file, block, elsewhere)
     sentence = refused(manage, file, "--hash", f"0x{block.header.hash.hex()}")
     assert sentence.startswith("Nothing is proven. In the proof, chains 31337 and 31338 each have ")
     sentence = refused(manage, file, "--node", node.url)
