@@ -8,7 +8,7 @@ import logging
 import math
 import threading
 import time
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from contextlib import AbstractContextManager, closing, suppress
 from copy import copy
 from dataclasses import dataclass, field
@@ -152,25 +152,22 @@ class Node:
         self.health = _known.setdefault((chain.id, address.url), new)
         self.rpc = JsonRpc(address.url, chain.limits, until)
 
-    def ask(self, method: str, questions: Sequence[Question]) -> Iterator[Any | NodeRefused]:
+    def ask(self, method: str, questions: Sequence[Question]) -> list[Any | NodeRefused]:
         """An answer or error for each question, or a `NodeFault`."""
         health = self.health
         if not health.may_be_asked():
             raise NodeFault(health.fault or NodesUnreachable)
         if time.monotonic() > health.chain_known_until:
             self._check_chain()
-        done = 0
-        while some := questions[done : done + health.at_once]:
+        answers: list[Any | NodeRefused] = []
+        while some := questions[len(answers) : len(answers) + health.at_once]:
             try:
-                answers = self._request(method, some)
+                answers += self._request(method, some)
             except NodeFault as fault:
                 if fault.kind is not BatchTooLarge or len(some) == 1:
                     raise
                 health.at_once = len(some) // 2
-            else:
-                health.answered()
-                yield from answers
-                done += len(some)
+        return answers
 
     def read(
         self, method: str, question: Question, answer: object, check: Check[Checked]
@@ -287,12 +284,18 @@ class NodePool:
                 break
             try:
                 given = node.ask(method, [params_list[place] for place in places])
+            except NodeFault as fault:
+                faults.append(fault)
+                continue
+            try:
                 for place, answer in zip(places, given, strict=True):
                     answers[place] = node.read(method, params_list[place], answer, checks[place])
             except NodeFault as fault:
                 faults.append(fault)
                 if fault.kind is NodesLie:
                     node.check_head(NodesLie)
+                    continue
+            node.health.answered()
         if len(answers) < len(params_list):
             worst = min(faults, key=lambda fault: _rank(fault.kind))
             raise worst.kind.of(self.chain.name, method, worst.why)
@@ -341,7 +344,7 @@ class NodePool:
         """Ask every node, and ignore the answers."""
         for node in self._order():
             with suppress(NodeFault):
-                list(node.ask(method, [params]))
+                node.ask(method, [params])
 
     def ask_first(self, attempt: int) -> bool:
         """Put another node first at each attempt; False if the same one stays first."""
