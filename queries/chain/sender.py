@@ -31,7 +31,6 @@ BASE_GAS, ZERO_BYTE_GAS, BYTE_GAS = 21_000, 4, 16
 ZERO_BYTE_FLOOR, BYTE_FLOOR = 10, 40
 GAS_PRICE_ORACLE = "0x420000000000000000000000000000000000000F"  # of an OP-stack chain
 REST_OF_TRANSACTION = 110  # bytes of an EIP-1559 transaction beside its calldata
-ADDRESS_BYTES = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +42,6 @@ class Mined:
     gas_used: int
     gas_price: int  # wei
     data_fee: int = 0  # wei that an OP-stack chain charges for its L1
-    contract: str = ""  # that it deployed
 
     @property
     def cost(self) -> int:
@@ -85,9 +83,9 @@ class Destination(SourceChain):
 
     # Costs
 
-    def gas_needed(self, sender: str, to: str | None, data: bytes) -> int:
-        """The estimated gas of this transaction; without `to` it deploys."""
-        call = {"from": sender, "data": _hex(data)} | ({} if to is None else {"to": to})
+    def gas_needed(self, sender: str, to: str, data: bytes) -> int:
+        """The estimated gas of this transaction."""
+        call = {"from": sender, "to": to, "data": _hex(data)}
         return self.checked("eth_estimateGas", (call,), partial(_gas_for, data))
 
     def gas_needed_by_each(
@@ -216,14 +214,12 @@ def _receipt(transaction_hash: str, within: Bounds | None, answer: object) -> Mi
     stated = read_fixed_bytes(receipt.get("transactionHash"), "transactionHash", HASH_BYTES)
     if _hex(stated) != transaction_hash.lower():
         raise AnswerMalformed("the receipt is another transaction's")
-    contract = receipt.get("contractAddress")
     mined = Mined(
         block=_count(receipt.get("blockNumber"), "blockNumber"),
         succeeded=_below(2, receipt.get("status"), "status") == 1,
         gas_used=_count(receipt.get("gasUsed"), "gasUsed"),
         gas_price=_wei(receipt.get("effectiveGasPrice"), "effectiveGasPrice"),
         data_fee=_wei(receipt.get("l1Fee") or "0x0", "l1Fee"),
-        contract=_hex(read_fixed_bytes(contract, "an address", ADDRESS_BYTES)) if contract else "",
     )
     if within and (mined.gas_used > within.gas or mined.gas_price > within.gas_price):
         raise AnswerMalformed("the receipt states more gas or a higher price than was signed")
@@ -242,12 +238,12 @@ class TransactionFailed(Exception):  # noqa: N818
 def send_and_wait(  # noqa: PLR0913, PLR0917  (what is sent where, by whom, and how to report it)
     destination: Destination,
     signer: Signer,
-    to: str | None,
+    to: str,
     data: bytes,
     patience: float,
     say: Say,
 ) -> Mined:
-    """Send a transaction; without `to` it deploys. Waits `patience` seconds for its receipt."""
+    """Send a transaction, and wait `patience` seconds for its receipt."""
     gas = destination.gas_needed(signer.address, to, data)
     gas = max(gas, min(gas + gas // 10, destination.chain.gas_cap))  # the state may change
     fees = destination.fees()

@@ -55,18 +55,18 @@ class Signer:
         self,
         chain_id: int,
         nonce: int,
-        to: str | None,
+        to: str,
         data: bytes,
         gas_limit: int,
         fees: Fees,
     ) -> SignedTransaction:
-        """Sign a transaction; without `to` it deploys."""
+        """Sign a transaction."""
         signed = self._account.sign_transaction(
             {
                 "type": 2,  # EIP-1559's
                 "chainId": chain_id,
                 "nonce": nonce,
-                "to": b"" if to is None else bytes.fromhex(to.removeprefix("0x")),
+                "to": bytes.fromhex(to.removeprefix("0x")),
                 "data": data,
                 "gas": gas_limit,
                 "maxFeePerGas": fees.dearest,

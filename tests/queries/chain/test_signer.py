@@ -44,7 +44,7 @@ def test_a_signed_transaction_is_the_signers() -> None:
     for other in (
         Signer(KEY).sign(31_338, 3, ADDRESS, b"\x01", 50_000, FEES),
         Signer(KEY).sign(31_337, 4, ADDRESS, b"\x01", 50_000, FEES),
-        Signer(KEY).sign(31_337, 3, None, b"\x01", 50_000, FEES),
+        Signer(KEY).sign(31_337, 3, f"0x{40 * '1'}", b"\x01", 50_000, FEES),
         Signer(KEY).sign(31_337, 3, ADDRESS, b"\x02", 50_000, FEES),
         Signer(KEY).sign(31_337, 3, ADDRESS, b"\x01", 50_001, FEES),
         Signer(KEY).sign(31_337, 3, ADDRESS, b"\x01", 50_000, Fees(FEES.dearest, 1)),
