@@ -10,7 +10,6 @@ from queries.chain.errors import (
     FeesTooHigh,
     NodesLie,
     NonceUsed,
-    Underpriced,
 )
 from queries.chain.local_node import LocalNode, local_node
 from queries.chain.sender import Destination
@@ -23,14 +22,8 @@ pytestmark = pytest.mark.no_database
 # The first of the keys that every development node has.
 SIGNER = Signer("ac0974bec39a17e36ba4a6b4d238ff944bacb478cbed5efcae784d7bf4f2ff80")
 NOBODY = "0x" + "77" * 20
-NOT_THERE = "http://127.0.0.1:1"
 GWEI = 10**9
 Answer = dict[str, Any]
-
-# Returns the first word of its calldata; where that is zero, it reverts with the second.
-ECHO = bytes.fromhex("5f3580601057602035" + "5f5260205ffd" + "00" + "5b" + "5f5260205ff3")
-# The creation code: copies what follows its 12 bytes.
-DEPLOY_ECHO = bytes.fromhex(f"60{len(ECHO):02x}80600b5f395ff3".ljust(22, "0")) + ECHO
 
 
 @pytest.fixture(scope="module")
@@ -66,18 +59,6 @@ def transaction(destination: Destination, **other: Any) -> SignedTransaction:
         "fees": Fees(10 * GWEI, GWEI),
     }
     return SIGNER.sign(**(parts | other))
-
-
-def word(number: int) -> bytes:
-    return number.to_bytes(32, "big")
-
-
-# Asking
-
-
-@pytest.fixture(scope="module")
-def echo(node: LocalNode) -> str:
-    return node.deploy(DEPLOY_ECHO)
 
 
 # Fees
@@ -154,19 +135,6 @@ def test_a_transaction_is_sent_and_its_receipt_read(
     assert destination.nonce(SIGNER.address) == nonce + 1
     with pytest.raises(NonceUsed):
         destination.send(signed.raw)
-
-
-def test_a_replacement_must_offer_more(destination: Destination, waiting: LocalNode) -> None:
-    assert waiting
-    first = transaction(destination)
-    destination.send(first.raw)
-    with pytest.raises(Underpriced):
-        destination.send(transaction(destination, data=b"\x01").raw)
-    dearer = transaction(destination, data=b"\x01", fees=Fees(20 * GWEI, 2 * GWEI))
-    destination.send(dearer.raw)
-    waiting.rpc.ask("evm_mine")
-    assert destination.mined(first.hash) is None
-    assert destination.mined(dearer.hash) is not None
 
 
 def test_the_floor_that_calldata_has_is_left_to_no_node(waiting: LocalNode) -> None:

@@ -181,7 +181,3 @@ def test_what_a_contract_reverted_with(data: object, bytes_: bytes) -> None:
 )
 def test_only_plain_words_and_numbers_are_quoted(message: str, shown: str) -> None:
     assert quotable(message) == shown
-
-
-def kinds(of: type[ChainError] = ChainError) -> list[type[ChainError]]:
-    return [kind for each in of.__subclasses__() for kind in [each, *kinds(each)]]

@@ -27,7 +27,7 @@ pytestmark = pytest.mark.no_database
 NOBODY_AT_ALL = "0x00000000000000000000000000000000000dEaD1"
 
 
-@pytest.mark.parametrize("kind", sorted(NO_ANSWERS))
+@pytest.mark.parametrize("kind", ["a stall", "nothing at all", "no JSON", "a body byte by byte"])
 def test_a_node_that_gives_no_answer_is_passed_over(shared_node: LocalNode, kind: str) -> None:
     with lying_node(NO_ANSWERS[kind]) as address:
         nodes = impatient(chain_of(address, shared_node.url))

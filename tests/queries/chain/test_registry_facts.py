@@ -57,10 +57,6 @@ def native(live: LiveChain) -> Deployed:
     return registry
 
 
-def word(number: int) -> bytes:
-    return number.to_bytes(32, "big")
-
-
 def test_where_there_is_no_registry_it_is_reported(live: LiveChain) -> None:
     read = facts(live.node, "0x" + "66" * 20, RegistryKind.ATTESTED)
     for ask in (
@@ -70,9 +66,6 @@ def test_where_there_is_no_registry_it_is_reported(live: LiveChain) -> None:
     ):
         with pytest.raises(RegistryAbsent, match=r"0x6666.* on Local there is no registry"):
             ask()
-
-
-# What others are told
 
 
 @pytest.fixture
