@@ -5,10 +5,10 @@ from collections.abc import Collection, Iterator
 from eth_utils.address import to_checksum_address
 
 from accounts.wording import spoken
+from queries.amounts import UNIT_DIGITS, in_units
 from queries.proving.bundles import BlockProof, Fact, FactKind
 from queries.proving.headers import FIELD_RULES, Form, HeaderField
 
-COIN_DIGITS = 18
 ADDRESS_BYTES = 20
 LONGEST_ALIGNED = 24  # longer names of slots push their values aside
 
@@ -30,11 +30,6 @@ def block_lines(block: BlockProof) -> Iterator[str]:
         yield f"      {name:{width}}  {value}"
 
 
-def exact_coins(wei: int) -> str:
-    whole, rest = divmod(wei, 10**COIN_DIGITS)
-    return f"{whole:,}.{rest:0{COIN_DIGITS}d}".rstrip("0").removesuffix(".")
-
-
 def _whose(fact: Fact, absent: Collection[bytes | None]) -> str:
     if fact.account is None:
         return "its header" if fact.kind is FactKind.HEADER_FIELD else "its time"
@@ -54,7 +49,7 @@ def _told(fact: Fact) -> tuple[str, str]:
         shown = "0" if number == 0 else f"0x{fact.word.hex()} ({number})"
         return f"slot 0x{digits}", shown
     if fact.name == "BALANCE":
-        return fact.name, f"{exact_coins(number)} ({number} wei)"
+        return fact.name, f"{in_units(number, UNIT_DIGITS)} ({number} wei)"
     return fact.name, str(number) if fact.name == "NONCE" else f"0x{fact.word.hex()}"
 
 

@@ -3,13 +3,13 @@
 import re
 from argparse import ArgumentParser
 from collections.abc import Iterator, Sequence
-from contextlib import closing
 from dataclasses import replace
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 from eth_utils.address import to_checksum_address
 
+from accounts.wording import counted
 from queries.chain.errors import BlockUnknown, ChainError
 from queries.chain.source import SourceChain
 from queries.management.base import add_address, chain_at, host_of
@@ -17,7 +17,6 @@ from queries.management.bundle_files import add_bundle, read_bundle
 from queries.management.proof_words import block_lines
 from queries.proving.bundles import BlockProof, Bundle
 from queries.registries import Registry, RegistryKind, proves_its_code, with_arguments
-from queries.routes import Chain
 
 HASH = re.compile("0x[0-9a-fA-F]{64}")
 
@@ -84,19 +83,17 @@ def _check_hashes(bundle: Bundle, hashes: Sequence[bytes]) -> None:
             )
 
 
-Nodes = Sequence[tuple[str, Chain]]  # where each is, and the chain with it
+Nodes = Sequence[tuple[str, SourceChain]]  # where each is, and its chain
 
 
 def _nodes(bundle: Bundle, urls: Sequence[str]) -> Nodes:
-    nodes = []
-    for url in urls:
-        chain = chain_at(url)
-        if chain.id not in {block.chain for block in bundle.blocks}:
+    nodes = [(host_of(url), SourceChain(chain_at(url))) for url in urls]
+    for host, source in nodes:
+        if source.chain.id not in {block.chain for block in bundle.blocks}:
             raise CommandError(
-                f"The node at {host_of(url)} is of chain {chain.id}, and the proof has no block "
+                f"The node at {host} is of chain {source.chain.id}, and the proof has no block "
                 "of that chain."
             )
-        nodes.append((host_of(url), chain))
     return nodes
 
 
@@ -106,16 +103,13 @@ def _ground(block: BlockProof, hashes: Sequence[bytes], nodes: Nodes) -> str:
     which = f"block {header.number:,} of chain {block.chain}"
     if header.hash in hashes:
         grounds.append("you gave")
-    for host, chain in nodes:
-        if chain.id != block.chain:
+    for host, source in nodes:
+        if source.chain.id != block.chain:
             continue
-        with closing(SourceChain(chain)) as source:
-            try:
-                found = source.header(header.number).hash
-            except BlockUnknown:
-                raise CommandError(
-                    f"Nothing is proven. The node at {host} knows no {which}."
-                ) from None
+        try:
+            found = source.header(header.number).hash
+        except BlockUnknown:
+            raise CommandError(f"Nothing is proven. The node at {host} knows no {which}.") from None
         if found != header.hash:
             raise CommandError(
                 f"Nothing is proven. The node at {host} says that {which} has the hash "
@@ -159,9 +153,9 @@ def _report(bundle: Bundle, grounds: Sequence[str]) -> Iterator[str]:
     for block in bundle.blocks:
         yield ""
         yield from block_lines(block)
-    facts = sum(len(block.facts) for block in bundle.blocks)
+    facts = counted(sum(len(block.facts) for block in bundle.blocks), "fact")
     yield ""
-    yield f"Proven: {facts:,} {'fact' if facts == 1 else 'facts'}. It rests on keccak-256, and"
+    yield f"Proven: {facts}. It rests on keccak-256, and"
     yield from (f"  {ground}" for ground in grounds)
     yield ""
     yield "Not checked, because only a node of the destination could say it:"
