@@ -1,16 +1,15 @@
-"""How many threads of a process are held for seconds at once, whatever they were asked for.
+"""How many threads of a web process may wait for nodes, or build proofs, at the same time.
 
-A web process answers with a few threads. Sign-in with a contract wallet, checks of a fact and
-estimates wait for nodes, and proofs are put together: each has a bound of its own. Where all are
-used up, one thread must be left for who asks for none of them. Proofs are made for whoever asks, so
-they never have all places: one is left for those who wait for nodes.
+A web process has few threads. Sign-in with a contract wallet, checks of a fact and estimates wait
+for nodes; proofs take seconds to build. One thread is always left for other requests, and proofs
+leave one place for requests that wait for nodes.
 """
 
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-AT_ONCE = 3  # of the four threads that a web process has if nothing else is said
+AT_ONCE = 3  # of the four threads that a web process has by default
 PROOFS_AT_ONCE = AT_ONCE - 1
 
 _places = threading.BoundedSemaphore(AT_ONCE)

@@ -12,10 +12,10 @@ from typing import ClassVar, Self, cast
 
 
 class ChainError(Exception):
-    """A chain could not be asked, or said no."""
+    """The nodes of a chain gave no usable answer, or the chain refused."""
 
     code: ClassVar[str]  # for programs
-    says: ClassVar[str]  # to people
+    says: ClassVar[str]  # for people
     retryable: ClassVar[bool] = True  # whether the same work can succeed later
 
     def __init__(self, sentence: str, data: bytes = b"") -> None:

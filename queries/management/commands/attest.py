@@ -1,12 +1,11 @@
-"""`manage.py attest`: a signer of an attested registry says which hash a block has."""
+"""`manage.py attest`: sign the hashes of blocks for an attested registry."""
 
 import signal
 import sys
 import time
 from argparse import ArgumentParser
 from collections.abc import Mapping
-from contextlib import suppress
-from typing import Any
+from typing import Any, NoReturn
 
 from django.conf import settings
 from django.core.management.base import CommandError
@@ -37,7 +36,7 @@ LOOKS_EVERY, ASKS_EVERY = 1.0, 5.0  # seconds: of the database, of another insta
 
 
 class Here:
-    """This installation, whose provers look into the same database."""
+    """This installation, whose provers use the same database."""
 
     def __init__(self, routes: Routes, signer: Signer) -> None:
         self._routes = routes
@@ -46,9 +45,9 @@ class Here:
     def wanted(self, registry: Registry) -> set[int]:
         return set(wanted(registry)) - attested_by(self._signer.address, registry)
 
-    def give(self, word: Mapping[str, str]) -> None:
+    def give(self, content: Mapping[str, str]) -> None:
         try:
-            take(self._routes, read_attestation(word))
+            take(self._routes, read_attestation(content))
         except Refusal as refusal:
             raise NotTaken(refusal.sentence, retryable=refusal.retryable) from None
 
@@ -62,17 +61,23 @@ class Command(OperatorCommand):
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("--source", type=int, help="whose block it is: a chain id")
-        parser.add_argument("--destination", type=int, help="where the registry stands")
+        parser.add_argument("--source", type=int, help="source chain id")
+        parser.add_argument("--destination", type=int, help="destination chain id")
         what = parser.add_mutually_exclusive_group(required=True)
-        what.add_argument("--block", type=int, help="its number")
+        what.add_argument("--block", type=int, help="number of the block")
         what.add_argument("--watch", action="store_true", help="all that queries wait for")
         what.add_argument("--take", action="store_true", help="lines of others, from stdin")
         to = parser.add_mutually_exclusive_group()
         to.add_argument("--keep", action="store_true", help="for this installation's provers")
         add_address(to, "post", "to the installation there", default="")
 
-    def handle(self, *, watch: bool, keep: bool, post: str, **options: Any) -> None:
+    def handle(self, **options: Any) -> None:
+        try:
+            self._handle(**options)
+        except KeyboardInterrupt:
+            self.stdout.write("Ended.")
+
+    def _handle(self, *, watch: bool, keep: bool, post: str, **options: Any) -> None:
         routes = configured_routes()
         if options["take"] and (keep or post):
             raise CommandError("--take keeps what it reads; leave --keep and --post out.")
@@ -89,22 +94,19 @@ class Command(OperatorCommand):
         attester = Attester(routes, registry, _attester(registry))
         to = Installation(post, routes.limits) if post else Here(routes, attester.signer)
         if watch:
-            with suppress(KeyboardInterrupt):
-                self._watch(attester, to)
-            self.stdout.write("Ended.")
-            return
-        word = attester.sign(options["block"])
+            self._watch(attester, to)  # until it is interrupted
+        signed = attester.sign(options["block"])
         if keep or post:
-            to.give(word.content())
-        self.stdout.write(word.line())
+            to.give(signed.content())
+        self.stdout.write(signed.line())
 
     def _take(self, routes: Routes) -> None:
         for line in filter(str.strip, sys.stdin):
-            word = read_line(line)
-            signer = take(routes, word)
-            self.stdout.write(f"Block {word.attested.block:,}, by {signer}: taken.")
+            signed = read_line(line)
+            signer = take(routes, signed)
+            self.stdout.write(f"Block {signed.attested.block:,}, by {signer}: taken.")
 
-    def _watch(self, attester: Attester, to: Installation | Here) -> None:
+    def _watch(self, attester: Attester, to: Installation | Here) -> NoReturn:
         signal.signal(signal.SIGTERM, signal.default_int_handler)
         self.stdout.write(f"Speaking as {attester.signer.address} (Ctrl-C ends it)")
         self.stdout.flush()
@@ -113,8 +115,8 @@ class Command(OperatorCommand):
             try:
                 asked = set(to.wanted(attester.registry))
                 settled &= asked
-                for word in attester.sign_final(asked - settled):
-                    self._give(word, to, settled)
+                for signed in attester.sign_final(asked - settled):
+                    self._give(signed, to, settled)
             except ChainError as fault:
                 self.stderr.write(with_advice(fault))
             except NotTaken as fault:
@@ -124,17 +126,17 @@ class Command(OperatorCommand):
                 close_old_connections()
             time.sleep(LOOKS_EVERY if isinstance(to, Here) else ASKS_EVERY)
 
-    def _give(self, word: SignedAttestation, to: Installation | Here, settled: set[int]) -> None:
+    def _give(self, signed: SignedAttestation, to: Installation | Here, settled: set[int]) -> None:
         try:
-            to.give(word.content())
+            to.give(signed.content())
         except NotTaken as fault:
             if fault.retryable:
                 raise
-            self.stderr.write(f"Block {word.attested.block:,}: {fault}")
+            self.stderr.write(f"Block {signed.attested.block:,}: {fault}")
         else:
-            self.stdout.write(word.line())
+            self.stdout.write(signed.line())
             self.stdout.flush()
-        settled.add(word.attested.block)
+        settled.add(signed.attested.block)
 
 
 def _attester(registry: Registry) -> Signer:

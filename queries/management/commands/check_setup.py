@@ -1,4 +1,4 @@
-"""`manage.py check_setup`: whether nodes, registries and the signer are as proving needs them."""
+"""`manage.py check_setup`: checks nodes, registries and the signer before provers need them."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -14,7 +14,7 @@ LONGEST_SUBJECT = 44
 
 
 class Command(OperatorCommand):
-    help = "Looks whether nodes, registries and the signer are as proving needs them."
+    help = "Checks nodes, registries and the signer before provers need them."
     requires_system_checks = ()
 
     def handle(self, **_: Any) -> None:

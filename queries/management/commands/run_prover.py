@@ -1,4 +1,4 @@
-"""`manage.py run_prover`: does the work, until it is stopped. Several may run."""
+"""`manage.py run_prover`: works on batches until it is stopped. Several may run."""
 
 import signal
 import sys
@@ -10,6 +10,7 @@ from django.core.management.base import CommandError
 from django.db import connections
 
 from accounts.database_state import await_database
+from accounts.wording import counted
 from queries.engines import embedded
 from queries.engines.waking import ALARM, LOOKS_EVERY, listen
 from queries.management.base import OperatorCommand, configured_routes, configured_signer
@@ -22,13 +23,13 @@ SWITCH_SECONDS = 0.0005
 
 
 class Command(OperatorCommand):
-    help = "Proves what was asked for, until it is stopped. Several may run at once."
+    help = "Works on batches until it is stopped. Several may run at once."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument(
             "--threads",
             default="2",
-            help="jobs that are worked on at once (%(default)s)",
+            help="jobs at the same time (%(default)s)",
         )
 
     def handle(self, **options: Any) -> None:
@@ -47,11 +48,8 @@ class Command(OperatorCommand):
             signal.signal(each, lambda *_: ALARM.stop())
         new_chains = partial(Chains, routes, signer)
         workers = embedded.run(new_chains, threads, ALARM, LOOKS_EVERY)
-        count = len(routes.registries)
-        self.stdout.write(
-            f"Proving on {count} {'route' if count == 1 else 'routes'} as {signer.address} "
-            "(Ctrl-C ends it)"
-        )
+        count = counted(len(routes.registries), "route")
+        self.stdout.write(f"Proving on {count} as {signer.address} (Ctrl-C ends it)")
         self.stdout.flush()
         try:
             listen()
