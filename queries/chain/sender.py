@@ -15,7 +15,6 @@ from queries.chain.errors import (
     BlockUnknown,
     CallReverted,
     FeesTooHigh,
-    MethodMissing,
     NodeFault,
     TransactionRefused,
 )
@@ -105,14 +104,14 @@ class Destination(SourceChain):
             raise FeesTooHigh(
                 f"Gas on {self.chain.name} costs {gwei(base)}; at most {gwei(most)} are paid here."
             )
-        tip = self._tip(base)
+        tip = self._tip()
         dearest = min(2 * max(base, 1) + tip, most)
         return Fees(dearest, min(tip, dearest), min(_next_base_fee(base) + tip, dearest))
 
     def fees_at(self, block: int) -> Fees:
         """The least that the block after this one takes."""
         base = self._base_fee(hex(block))
-        tip = self._tip(base)
+        tip = self._tip()
         enough = _next_base_fee(base) + tip
         return Fees(enough, tip, enough)
 
@@ -128,11 +127,8 @@ class Destination(SourceChain):
     def _base_fee(self, block: str) -> int:
         return self.checked("eth_getBlockByNumber", (block, False), _base_fee_of)
 
-    def _tip(self, base: int) -> int:
-        try:
-            return self.checked("eth_maxPriorityFeePerGas", (), _number)
-        except MethodMissing:
-            return max(self.checked("eth_gasPrice", (), _number) - base, 0)
+    def _tip(self) -> int:
+        return self.checked("eth_maxPriorityFeePerGas", (), _number)
 
     # Sending
 

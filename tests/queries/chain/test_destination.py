@@ -15,7 +15,7 @@ from queries.chain.local_node import LocalNode, local_node
 from queries.chain.sender import Destination
 from queries.chain.signer import Fees, SignedTransaction, Signer
 from tests.local_chain import undone
-from tests.queries.chain.relay import chain_of, refusal, relay
+from tests.queries.chain.relay import chain_of, relay
 
 pytestmark = pytest.mark.no_database
 
@@ -99,19 +99,6 @@ def test_a_base_fee_above_the_bound_is_reported(node: LocalNode) -> None:
     assert dear.value.sentence == (
         "Gas on Local costs 10.000000001 gwei; at most 10 gwei are paid here."
     )
-
-
-def test_a_node_that_suggests_no_tip_is_asked_for_the_price(node: LocalNode) -> None:
-    def change(method: str, _: list[Any], answer: Answer) -> Answer:
-        if method == "eth_maxPriorityFeePerGas":
-            return refusal("the method does not exist/is not available", -32601)
-        return {"result": hex(13 * GWEI)} if method == "eth_gasPrice" else answer
-
-    with undone(node), relay(node.url, change) as address:
-        with_base_fee(node, 10 * GWEI).close()
-        destination = Destination(chain_of(address))
-        assert destination.fees() == Fees(23 * GWEI, 3 * GWEI, 14_250_000_000)
-        destination.close()
 
 
 # Transactions
