@@ -66,11 +66,10 @@ class JsonRpc:
     """
 
     def __init__(self, url: str, limits: Limits | None = None, until: float = math.inf) -> None:
-        self._url = url
         self._limits = limits or Limits()
         self.until = until
-        self._session: BoundedSession | None = None
-        self._provider: Any = None
+        self._session = BoundedSession(url, self._limits)
+        self._provider = _provider(url, self._session)
 
     def ask(self, method: str, *parameters: object) -> Any:
         """The answer, or `NodeRefused` or `NodeUnreachable`."""
@@ -88,7 +87,8 @@ class JsonRpc:
             raise NodeUnreachable(f"{method}: there is no time left to ask")
         several = len(questions) > 1
         try:
-            provider = self._opened(seconds)
+            self._session.timeout = seconds
+            provider = self._provider
             provider.request_counter = itertools.count(1)
             if several:
                 answers = provider.make_batch_request([(method, each) for each in questions])
@@ -111,19 +111,11 @@ class JsonRpc:
         return [_result(method, answer, own) for own, answer in enumerate(answers, 1)]
 
     def close(self) -> None:
-        if self._session is not None:
-            self._session.close()
-
-    def _opened(self, seconds: float) -> Any:
-        if self._session is None:
-            self._session = BoundedSession(self._url, self._limits)
-            self._provider = _provider(self._url, self._session)
-        self._session.timeout = seconds
-        return self._provider
+        self._session.close()
 
 
 def _provider(url: str, session: BoundedSession) -> Any:
-    # Imported with the first question: web3 takes longer to load than the rest of a command.
+    # Imported with the first connection: web3 takes longer to load than the rest of a command.
     from web3.providers.rpc import HTTPProvider  # noqa: PLC0415
 
     headers = {"Content-Type": "application/json"}

@@ -276,20 +276,20 @@ class NodePool:
         is asked what is still open.
         """
         checks = [check] * len(params_list) if callable(check) else check
-        answers: dict[int, Any] = {}
+        answers: list[Any] = []
         faults: list[NodeFault] = []
         for node in self._order():
-            places = [place for place in range(len(params_list)) if place not in answers]
-            if not places:
+            done = len(answers)
+            if done == len(params_list):
                 break
             try:
-                given = node.ask(method, [params_list[place] for place in places])
+                given = node.ask(method, params_list[done:])
             except NodeFault as fault:
                 faults.append(fault)
                 continue
             try:
-                for place, answer in zip(places, given, strict=True):
-                    answers[place] = node.read(method, params_list[place], answer, checks[place])
+                for place, answer in enumerate(given, done):
+                    answers.append(node.read(method, params_list[place], answer, checks[place]))
             except NodeFault as fault:
                 faults.append(fault)
                 if fault.kind is NodesLie:
@@ -299,10 +299,10 @@ class NodePool:
         if len(answers) < len(params_list):
             worst = min(faults, key=lambda fault: _rank(fault.kind))
             raise worst.kind.of(self.chain.name, method, worst.why)
-        for each in answers.values():
+        for each in answers:
             if isinstance(each, ChainAnswer) and not isinstance(each, expected):
                 raise each
-        return [answers[place] for place in range(len(params_list))]
+        return answers
 
     def quorum(self, question: Callable[[Self], Answer], about: Hashable) -> Answer:
         """The answer that two nodes give, or `NoQuorum` if the question has to be retried.

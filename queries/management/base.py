@@ -1,7 +1,7 @@
 """What the operators' commands share."""
 
-from argparse import ArgumentParser, _MutuallyExclusiveGroup
-from contextlib import suppress
+from argparse import ArgumentParser, ArgumentTypeError, _MutuallyExclusiveGroup
+from contextlib import closing, suppress
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -52,13 +52,11 @@ def configured_signer() -> Signer:
 
 def chain_at(url: str) -> Chain:
     """The chain of a node that a command line names, with this one node."""
-    rpc = JsonRpc(url)
     try:
-        chain_id = read_quantity(rpc.ask("eth_chainId"), "eth_chainId")
-    except (NodeFault, ProofError):
+        with closing(JsonRpc(url)) as rpc:
+            chain_id = read_quantity(rpc.ask("eth_chainId"), "eth_chainId")
+    except (NodeFault, ProofError, ValueError):  # the last of an address that is none
         raise NodesUnreachable(f"The node at {host_of(url)} does not say its chain.") from None
-    finally:
-        rpc.close()
     return Chain(chain_id, f"chain {chain_id}", (NodeAddress(url),))
 
 
@@ -95,13 +93,13 @@ def add_address(
 
 def _address_in(option: str, file: str) -> str:
     """No refusal repeats the file's name: the node's address may have been given in its place."""
-    named = f"The file that {option} names"
+    named = f"the file that {option} names"
     try:
         words = Path(file).read_text(encoding="utf-8").split()
     except OSError as fault:
-        raise CommandError(f"{named} cannot be read: {fault.strerror}.") from None
+        raise ArgumentTypeError(f"{named} cannot be read: {fault.strerror}.") from None
     except UnicodeDecodeError:
-        raise CommandError(f"{named} is not UTF-8 text.") from None
+        raise ArgumentTypeError(f"{named} is not UTF-8 text.") from None
     if len(words) != 1:
-        raise CommandError(f"{named} must hold one address and nothing else.")
+        raise ArgumentTypeError(f"{named} must hold one address and nothing else.")
     return words[0]

@@ -69,7 +69,7 @@ class Command(OperatorCommand):
         what.add_argument("--take", action="store_true", help="lines of others, from stdin")
         to = parser.add_mutually_exclusive_group()
         to.add_argument("--keep", action="store_true", help="for this installation's provers")
-        add_address(to, "post", "to the installation there", default="")
+        add_address(to, "post", "to the installation there")
 
     def handle(self, **options: Any) -> None:
         try:
@@ -77,7 +77,7 @@ class Command(OperatorCommand):
         except KeyboardInterrupt:
             self.stdout.write("Ended.")
 
-    def _handle(self, *, watch: bool, keep: bool, post: str, **options: Any) -> None:
+    def _handle(self, *, watch: bool, keep: bool, post: str | None, **options: Any) -> None:
         routes = configured_routes()
         if options["take"] and (keep or post):
             raise CommandError("--take keeps what it reads; leave --keep and --post out.")

@@ -58,7 +58,7 @@ def test_what_is_no_word_is_refused(line: str) -> None:
 def test_the_command_signs_for_final_blocks_alone(
     attested: Service, chains: TwoChains, settings: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("queries.management.commands.attest.read_routes", lambda _: attested.routes)
+    monkeypatch.setattr("queries.management.base.read_routes", lambda _: attested.routes)
     settings.ATTESTER_KEY = "0x" + 32 * "01"
     block = chains.final_block()
     out = io.StringIO()
@@ -100,7 +100,7 @@ def test_signers_elsewhere_post_their_words(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """One of a block that is named, one of all that queries of that installation wait for."""
-    monkeypatch.setattr("queries.management.commands.attest.read_routes", lambda _: attested.routes)
+    monkeypatch.setattr("queries.management.base.read_routes", lambda _: attested.routes)
     block = chains.final_block()
     batch = ask_balance(attested, block)
     attested.work_until_it_waits(batch, "not_attested")
@@ -126,7 +126,7 @@ def test_signers_elsewhere_post_their_words(
 def test_a_signer_who_watches_outlives_a_database_that_is_gone(
     attested: Service, settings: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("queries.management.commands.attest.read_routes", lambda _: attested.routes)
+    monkeypatch.setattr("queries.management.base.read_routes", lambda _: attested.routes)
     looks = iter([OperationalError("server\n gone"), KeyboardInterrupt()])
 
     def look(_: object) -> None:
