@@ -8,13 +8,12 @@ pay; then it holds what the batch has paid. The operator pays the rest, limited 
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import timedelta
-from fractions import Fraction
 from itertools import accumulate, pairwise
 
 from django.db import transaction
-from django.db.models import Q, QuerySet
+from django.db.models import F, Q, QuerySet
 
 from queries import raw_rows
 from queries.chain.errors import CallReverted, TooMuchGas, TransactionRefused
@@ -22,7 +21,7 @@ from queries.chain.sender import Destination
 from queries.chain.signer import Fees
 from queries.chain.solidity import AsIf
 from queries.counters import GAS, count
-from queries.models import Batch, ChainCost, Query, SentTransaction, Share, TransactionOfJob
+from queries.models import Batch, ChainCost, Query, SentTransaction, Share
 from queries.pipeline.pieces import Call, HashCall, Part, Piece, join
 from queries.pipeline.queue import shared_now
 from queries.routes import Chain
@@ -66,16 +65,6 @@ class Offer:
     def held(self) -> int:
         """Wei that the signer must have for a pool to take it."""
         return self.most + (self.gas_limit - self.gas) * self.fees.dearest
-
-    def reduced(self, part: int, whole: int) -> "Offer":
-        """The same call for this part of its price."""
-        dearest = self.fees.dearest * part // whole
-        return replace(
-            self,
-            fees=replace(self.fees, dearest=dearest, priority=min(self.fees.priority, dearest)),
-            most=self.most * part // whole,
-            shares={batch: wei * part // whole for batch, wei in self.shares.items()},
-        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,29 +195,24 @@ def lock_batches(keys: Iterable[str]) -> list[Batch]:
     return list(Batch.objects.filter(pk__in=set(keys)).order_by("pk").select_for_update())
 
 
-def fit_to_fees(offers: Sequence[Offer], payers: Sequence[Batch]) -> Sequence[Offer]:
-    """As offered, or for the part of their price that the batches' fees cover, if that is enough
-    for the next block; else `FeeTooLow`.
+def check_fees(offers: Sequence[Offer], payers: Sequence[Batch]) -> None:
+    """`FeeTooLow` unless the batches' fees cover the next block's price. The operator bears what
+    the transactions cost beyond the fees.
     """
     asked: dict[str, int] = defaultdict(int)
+    enough: dict[str, int] = defaultdict(int)
     for offer in offers:
         for batch, wei in offer.shares.items():
             asked[batch] += wei
+            enough[batch] += -(-wei * offer.fees.enough // offer.fees.dearest)
     left = _left(payers)
-    if all(left[batch] >= wei for batch, wei in asked.items()):
-        return offers
-    fees = offers[0].fees
-    poor = {
-        batch for batch, wei in asked.items() if left[batch] < -(-wei * fees.enough // fees.dearest)
-    }
+    poor = {batch for batch, wei in enough.items() if left[batch] < wei}
     if poor:
         unsettled = Share.objects.filter(batch__in=poor, paid="")
         waiting = poor.intersection(unsettled.values_list("batch", flat=True))
         fee = {batch.pk: int(batch.fee, 16) for batch in payers}
         needed = {each: fee[each] - left[each] + asked[each] for each in poor - waiting or poor}
         raise FeeTooLow(needed, waits=poor == waiting)
-    poorest = min(asked, key=lambda batch: Fraction(left[batch], asked[batch]))
-    return [offer.reduced(left[poorest], asked[poorest]) for offer in offers]
 
 
 def cannot_pay(asked: Mapping[str, int]) -> frozenset[str]:
@@ -237,13 +221,14 @@ def cannot_pay(asked: Mapping[str, int]) -> frozenset[str]:
     return frozenset(batch for batch, wei in left.items() if wei < asked[batch])
 
 
-def _left(batches: Iterable[Batch], besides: SentTransaction | None = None) -> dict[str, int]:
+def _left(batches: Iterable[Batch]) -> dict[str, int]:
     """Of each batch's fee, beside what it has paid and what its unsettled transactions may cost;
-    below zero where a replacement cost more. `besides`: a transaction that is not counted.
+    below zero where that is more than the fee.
     """
     left = {batch.pk: int(batch.fee, 16) for batch in batches}
-    shares = Share.objects.filter(batch__in=left).exclude(transaction=besides)
-    for batch, most, paid in shares.values_list("batch", "most", "paid"):
+    for batch, most, paid in Share.objects.filter(batch__in=left).values_list(
+        "batch", "most", "paid"
+    ):
         left[batch] -= int(paid or most, 16)
     return left
 
@@ -267,49 +252,49 @@ def note_receipt(row: SentTransaction, *, settled: bool = False) -> bool:
 def settle_costs(row: SentTransaction, *, free: bool) -> None:
     """Settle a transaction that is deep enough to count, or will never be mined and costs nothing.
 
-    No batch pays more than is left of its fee, unless the destination is `free`. If a reorg undoes
-    the transaction, its batches have paid for it until it is settled again.
+    A batch pays its fee at most, unless the destination is `free`. If a reorg undoes the
+    transaction, its batches have paid for it until it is settled again.
     """
     with transaction.atomic():
         shares = list(Share.objects.filter(transaction=row).order_by("pk"))
-        left = _left(lock_batches(share.batch_id for share in shares), besides=row)
+        batches = lock_batches(share.batch_id for share in shares)
         if not note_receipt(row, settled=True):
             return
         row.for_jobs.update(open=False)
+        spent = dict.fromkeys((batch.pk for batch in batches), 0)
+        others = Share.objects.filter(batch__in=spent).exclude(transaction=row).exclude(paid="")
+        for batch_id, paid in others.values_list("batch", "paid"):
+            spent[batch_id] += int(paid, 16)
+        left = {batch.pk: int(batch.fee, 16) - spent[batch.pk] for batch in batches}
         parts = split(price_of(row), [int(share.most, 16) for share in shares])
         for share, part in zip(shares, parts, strict=True):
-            bounded = part if free else min(part, max(left[share.batch_id], 0))
-            share.paid = f"{bounded:064x}"
+            own = part if free else min(part, max(left[share.batch_id], 0))
+            share.paid = f"{own:064x}"
+            spent[share.batch_id] += own
         Share.objects.bulk_update(shares, ["paid"])
-        _note_spent(left)
+        Batch.objects.bulk_update(
+            [Batch(id=batch_id, spent=f"{wei:064x}") for batch_id, wei in spent.items()], ["spent"]
+        )
+        _note_costs(spent)
 
 
-def _note_spent(batches: Collection[str]) -> None:
-    """Store what each batch has spent, split over the queries that a transaction served."""
-    spent: dict[str, dict[int, int]] = {batch: {} for batch in batches}
-    paid = Share.objects.filter(batch__in=batches).exclude(paid="").order_by("transaction")
-    for batch, row, amount in paid.values_list("batch", "transaction", "paid"):
-        spent[batch][row] = int(amount, 16)
-    rows = {row for of_batch in spent.values() for row in of_batch}
-    served = TransactionOfJob.objects.filter(transaction__in=rows)
-    jobs = set(served.values_list("transaction", "job"))
-    queries: dict[str, list[Query]] = {batch: [] for batch in batches}
-    for query in Query.objects.filter(batch__in=batches).order_by("pk").only("batch", "job"):
-        queries[query.batch_id].append(query)
+def _note_costs(batches: Collection[str]) -> None:
+    """Store what each query of these batches has cost: an equal part of each transaction that
+    served it.
+    """
+    share = "job__transactions__shares__"
+    rows = Query.objects.filter(
+        **{"batch__in": batches, f"{share}batch": F("batch"), f"{share}paid__gt": ""}
+    ).order_by("pk")
+    served: dict[tuple[str, int, str], list[int]] = defaultdict(list)
+    for query, *paid in rows.values_list("pk", "batch", f"{share}transaction", f"{share}paid"):
+        served[tuple(paid)].append(query)
     costs: dict[int, int] = defaultdict(int)
-    for batch, of_batch in spent.items():
-        for row, wei in of_batch.items():
-            some = [each for each in queries[batch] if (row, each.job_id) in jobs]
-            for query, part in zip(some, split(wei, [1] * len(some)), strict=True):
-                costs[query.pk] += part
-    every = [query for of_batch in queries.values() for query in of_batch]
-    for query in every:
-        query.cost = f"{costs[query.pk]:064x}" if query.pk in costs else ""
-    raw_rows.update(every, ["cost"])
-    Batch.objects.bulk_update(
-        [Batch(id=batch, spent=f"{sum(each.values()):064x}") for batch, each in spent.items()],
-        ["spent"],
-    )
+    for (*_, wei), queries in served.items():
+        parts = split(int(wei, 16), [1] * len(queries))
+        for query, part in zip(queries, parts, strict=True):
+            costs[query] += part
+    raw_rows.update([Query(pk=pk, cost=f"{wei:064x}") for pk, wei in costs.items()], ["cost"])
 
 
 def lock_costs(chain: int) -> ChainCost:

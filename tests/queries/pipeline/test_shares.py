@@ -4,10 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 
-from queries.chain.signer import Fees
 from queries.models import Query
-from queries.pipeline.fees import Offer, shares_of, split
-from queries.pipeline.pieces import Anchor, Call, HashCall, Piece
+from queries.pipeline.fees import shares_of, split
+from queries.pipeline.pieces import Anchor, HashCall, Piece
 from tests.queries.pipeline.test_joining import CHAIN
 
 pytestmark = pytest.mark.no_database
@@ -35,16 +34,3 @@ def test_batches_share_a_hash_and_a_header_equally() -> None:
 def test_a_piece_that_no_batch_is_charged_for_has_no_share() -> None:
     """Its batches were charged before a reorg."""
     assert shares_of({HashCall(1, b""): 10}, {1: []}) == {}
-
-
-@given(some.integers(1, 1_000), WEIGHTS)
-def test_a_reduced_offer_costs_no_more_than_what_is_left(part: int, shares: list[int]) -> None:
-    whole = 1_000
-    by_batch = {str(place): wei for place, wei in enumerate(shares)}
-    offer = Offer(Call(b""), 100, 110, Fees(1_000, 3, 600), 100_000, by_batch)
-    reduced = offer.reduced(part, whole)
-    assert reduced.fees.dearest == part
-    assert reduced.fees.priority <= reduced.fees.dearest
-    assert reduced.gas * reduced.fees.dearest <= reduced.most
-    for batch, wei in reduced.shares.items():
-        assert wei * whole <= by_batch[batch] * part
