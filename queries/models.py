@@ -156,7 +156,8 @@ class SentTransaction(models.Model):
     max_fee = models.CharField(max_length=64)  # wei for each gas
     gas_limit = models.PositiveBigIntegerField()
     most = models.CharField(max_length=64)  # wei that it may cost
-    brings_hash = models.BooleanField(default=False)  # has the registry learn one, proves nothing
+    # Brings the registry a hash or headers that lead down to a block, and proves nothing asked for.
+    prepares = models.BooleanField(default=False)
     signed = models.DateTimeField()
     replaced = models.DateTimeField(null=True)  # signed again, last time
     sent = models.DateTimeField(null=True)  # last time
@@ -237,8 +238,6 @@ class TransactionOfJob(models.Model):
     job = models.ForeignKey(BlockJob, models.PROTECT, related_name="+")
     transaction = models.ForeignKey(SentTransaction, models.CASCADE, related_name="for_jobs")
     proves_header = models.BooleanField(default=False)
-    # The block that its headers lead down to, where the job's own lies too far below.
-    stone = models.PositiveBigIntegerField(null=True)
     pieces = models.CharField(max_length=64, default="")  # digest of what it proves of the job
     # Until the transaction is settled or replaced by an empty one.
     open = models.BooleanField(default=True)

@@ -62,7 +62,7 @@ def who_stored(
 
 
 def _sent(rows: QuerySet[SentTransaction], job: BlockJob) -> Iterator[tuple[int, bytes]]:
-    for key, raw in _some_at_once(rows.filter(for_jobs__job=job, brings_hash=False), "raw"):
+    for key, raw in _some_at_once(rows.filter(for_jobs__job=job, prepares=False), "raw"):
         yield key, parts_of(raw).data
 
 

@@ -53,7 +53,7 @@ class Migration(migrations.Migration):
                 ('max_fee', models.CharField(max_length=64)),
                 ('gas_limit', models.PositiveBigIntegerField()),
                 ('most', models.CharField(max_length=64)),
-                ('brings_hash', models.BooleanField(default=False)),
+                ('prepares', models.BooleanField(default=False)),
                 ('signed', models.DateTimeField()),
                 ('replaced', models.DateTimeField(null=True)),
                 ('sent', models.DateTimeField(null=True)),
@@ -246,7 +246,6 @@ class Migration(migrations.Migration):
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
                 ('proves_header', models.BooleanField(default=False)),
-                ('stone', models.PositiveBigIntegerField(null=True)),
                 ('pieces', models.CharField(default='', max_length=64)),
                 ('open', models.BooleanField(default=True)),
                 ('job', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='+', to='queries.blockjob')),

@@ -1,4 +1,6 @@
-"""How the registry can know a block: its hash, a known one above it, or a call that brings one."""
+"""How the registry can know a block: by its hash, by a known one above it, or after a transaction
+that prepares for it.
+"""
 
 from collections import defaultdict
 from collections.abc import Callable, Sequence
@@ -13,10 +15,11 @@ from queries.chain.sender import Destination
 from queries.chain.solidity import selector
 from queries.models import Attestation
 from queries.pipeline.chains import Chains
-from queries.pipeline.pieces import Anchor, Call
+from queries.pipeline.pieces import Anchor
 from queries.pipeline.wanted import Known
 from queries.proving.headers import Header
 from queries.proving.packing import CALLDATA_BYTES
+from queries.proving.registry_calls import HeaderStep, headers_section, prove_call
 from queries.registries import Registry, RegistryKind
 from queries.wait_reasons import Reason, WaitCode
 
@@ -40,6 +43,18 @@ WAITS_FOR = {
         "No attestation at or above the block was brought to the registry yet.",
     ),
 }
+HASH_FIRST = "A block's hash is recorded in the registry first."
+HASH_SENT = Reason(
+    WaitCode.HASH_ON_ITS_WAY,
+    "The transaction that brings the registry a block's hash is on its way.",
+)
+FAR_BELOW = (
+    "The block lies so far below what the registry knows that headers are sent first, in "
+    "transactions of their own."
+)
+HEADERS_SENT = Reason(
+    WaitCode.HEADERS_ON_THEIR_WAY, "Headers that lead down to its block are on their way."
+)
 NEXT_BLOCK_MISSING = Reason(WaitCode.NEXT_BLOCK_MISSING, "The next block is not there yet.")
 
 
@@ -78,139 +93,126 @@ class NotKnownYet:
 
 
 @dataclass(frozen=True, slots=True)
-class CanBeBrought:
-    """The registry does not know such a block yet, and one transaction can record its hash."""
+class Preparation:
+    """A transaction that has to be mined first: it records a block's hash in the registry, or
+    accumulates a header on the way down to the block.
+    """
 
-    call: Call
-    sentence: ClassVar[str] = "A block's hash is recorded in the registry first."
-
-
-@dataclass(frozen=True, slots=True)
-class SteppingStone:
-    """The block is too far below for one transaction: headers that lead down to it first."""
-
-    headers: tuple[Header, ...]  # child after child, the last one known
+    call: bytes
+    sentence: str
+    on_its_way: Reason
 
 
 # From one block to another, child after child.
 Headers = Callable[[int, int], Sequence[Header]]
-
-
-@dataclass(frozen=True, slots=True)
-class Ground:
-    """What the registry knows, and the headers that lead down from there."""
-
-    registry: Registry
-    facts: RegistryFacts
-    newest: Callable[[], int]  # block of the source: none above it can be known
-    headers: Headers
-    bring: Callable[[int], Call | None]  # records the hash of a block, or of one above it
-
-
-Found = Anchor | SteppingStone | OutOfReach | NotKnownYet | CanBeBrought
+Found = Anchor | Preparation | OutOfReach | NotKnownYet
 
 
 def find_anchor(
     chains: Chains, destination: Destination, registry: Registry, header: Header, known: Known
 ) -> Found:
-    """`destination` may be a view of one node."""
-    facts, source = RegistryFacts(destination, registry), chains.source(registry.source)
+    """How the missing facts of the block can be proven now, or why they cannot be yet.
 
-    def newest_block() -> int:
-        if registry.kind is RegistryKind.NATIVE:
-            return destination.head(known_final=0).number
-        return chains.head(registry.source).number
-
-    ground = Ground(
-        registry,
-        facts,
-        newest_block,
-        source.headers,
-        lambda first: _attesting(registry, first) or recording(registry, facts, first),
-    )
-    found = anchor_on(ground, header, known)
-    if not isinstance(found, NotKnownYet) or registry.kind is not RegistryKind.OPTIMISM:
+    `destination` may be a view of one node.
+    """
+    source = chains.source(registry.source)
+    head = chains.head(registry.source).number
+    search = AnchorSearch(registry, destination, source.headers, head)
+    found = search.find(header, known)
+    if not isinstance(found, NotKnownYet):
         return found
-    # An OP-stack chain reports its newest L1 block alone: one too far below it never becomes known.
-    newest, block_hash = facts.newest_l1_block()
-    distance = newest - header.number - int(known.needs_child)
-    if distance > registry.longest_range and source.header(newest).hash == block_hash:
-        return OutOfReach(distance)
+    if registry.kind is RegistryKind.ATTESTED:
+        return _attesting(registry, header.number + int(known.needs_child)) or found
+    if registry.kind is RegistryKind.OPTIMISM:
+        # An OP-stack chain reports its newest L1 block alone: one too far below never gets known.
+        newest, block_hash = search.facts.newest_l1_block()
+        distance = newest - header.number - int(known.needs_child)
+        if distance > registry.longest_range and source.header(newest).hash == block_hash:
+            return OutOfReach(distance)
     return found
 
 
-def anchor_on(ground: Ground, header: Header, known: Known) -> Found:
-    """How the missing facts of the block can be proven now, or why they cannot be yet."""
-    if known.of_another_block:
-        raise AnotherBlockAccumulated
-    if known.accumulated and not known.needs_child:
-        return Anchor(header, accumulated=True)
-    if ground.registry.kind is RegistryKind.OUTPUT:
-        return _of_output(ground, header, known)
-    nearest = _nearest_known(ground, header.number + int(known.needs_child))
-    if not isinstance(nearest, int):
-        return nearest
-    if nearest - header.number > ground.registry.longest_range:
-        return OutOfReach(nearest - header.number)
-    if nearest == header.number:
-        return Anchor(header, known.accumulated)
-    return chained(ground.headers, header, nearest, accumulated=known.accumulated)
+@dataclass(frozen=True, slots=True)
+class AnchorSearch:
+    """Looks for what the registry knows at or above a block, and for the headers between."""
+
+    registry: Registry
+    destination: Destination
+    headers: Headers
+    source_head: int  # no block above it can be known; on native routes the node's own counts
+
+    @property
+    def facts(self) -> RegistryFacts:
+        return RegistryFacts(self.destination, self.registry)
+
+    def find(self, header: Header, known: Known) -> Found:
+        """How the registry can know the block, without attestations."""
+        if known.of_another_block:
+            raise AnotherBlockAccumulated
+        if known.accumulated and not known.needs_child:
+            return Anchor(header, accumulated=True)
+        first, longest = header.number + int(known.needs_child), self.registry.longest_range
+        if self.registry.kind is RegistryKind.OUTPUT:
+            return self._of_output(header, first, known)
+        nearest = self._nearest_known(first)
+        if not isinstance(nearest, int):
+            return nearest
+        if nearest - header.number > longest:
+            return OutOfReach(nearest - header.number)
+        if nearest == header.number:
+            return Anchor(header, known.accumulated)
+        return self._chained(header, nearest, known)
+
+    def _of_output(self, header: Header, first: int, known: Known) -> Found:
+        """Games name hashes without numbers, so the registry is only asked for one block."""
+        *below, last = self.headers(header.number, first)
+        if not self.facts.is_recorded(last.hash):
+            return NotKnownYet(WAITS_FOR[RegistryKind.OUTPUT])
+        return Anchor(header, known.accumulated, (last,) if below else ())
+
+    def _chained(self, header: Header, nearest: int, known: Known) -> Found:
+        """By the headers up to a known one: as many of the last ones as fit, two at least."""
+        at_most = max(HEADERS_BYTES // len(header.encoded), 1)  # all are about as large as this one
+        *shown, last = self.headers(max(header.number, nearest - at_most), nearest)
+        while shown[1:] and sum(len(each.encoded) for each in shown) > HEADERS_BYTES:
+            del shown[0]
+        if shown[0].number > header.number:
+            steps = [HeaderStep(shown[0], accumulate=True), *map(HeaderStep, (*shown[1:], last))]
+            return Preparation(prove_call([headers_section(steps)]), FAR_BELOW, HEADERS_SENT)
+        if shown[0].hash != header.hash:
+            raise SourceReorganises("The source chain is reorganising.")
+        return Anchor(header, known.accumulated, (*shown[1:], last))
+
+    def _nearest_known(self, first: int) -> int | OutOfReach | NotKnownYet | Preparation:
+        """The lowest block from `first` on that the registry knows."""
+        registry, head, window = self.registry, self.source_head, None
+        if registry.kind is RegistryKind.NATIVE:
+            head = self.destination.head(known_final=0).number
+            if first > head:
+                return NotKnownYet(NEXT_BLOCK_MISSING)
+            window = head - BLOCKHASH_REACH
+            if first < window and self.facts.keeps_history():
+                window = head - HISTORY_REACH
+            if first >= window:
+                return first
+        kept = self.facts.lowest_known(first, min(first + registry.longest_range, head))
+        if kept is not None:
+            return kept
+        if window is not None:
+            return window if window - first < registry.longest_range else OutOfReach(window - first)
+        return self._recording(first) or NotKnownYet(WAITS_FOR[registry.kind])
+
+    def _recording(self, first: int) -> Preparation | None:
+        """Anyone can have the registry record the L1 hash that an OP-stack chain holds now."""
+        if self.registry.kind is not RegistryKind.OPTIMISM:
+            return None
+        number, block_hash = self.facts.newest_l1_block()
+        if block_hash == UNKNOWN or not first <= number <= first + self.registry.longest_range:
+            return None
+        return Preparation(selector("recordHash()"), HASH_FIRST, HASH_SENT)
 
 
-def _of_output(ground: Ground, header: Header, known: Known) -> Found:
-    """Games name hashes without numbers, so only the block itself, or its child, is looked for."""
-    *below, last = ground.headers(header.number, header.number + int(known.needs_child))
-    if not ground.facts.is_recorded(last.hash):
-        return NotKnownYet(WAITS_FOR[RegistryKind.OUTPUT])
-    return Anchor(header, known.accumulated, (last,) if below else ())
-
-
-def chained(
-    headers: Headers, header: Header, known: int, *, accumulated: bool
-) -> Anchor | SteppingStone:
-    """By the headers up to a known one: as many of the last ones as fit, two at least."""
-    at_most = max(HEADERS_BYTES // len(header.encoded), 1)  # all are about as large as this one
-    lowest = max(header.number, known - at_most)
-    *shown, last = headers(lowest, known)
-    while shown[1:] and sum(len(each.encoded) for each in shown) > HEADERS_BYTES:
-        del shown[0]
-    if shown[0].number > header.number:
-        return SteppingStone((*shown, last))
-    if shown[0].hash != header.hash:
-        raise SourceReorganises("The source chain is reorganising.")
-    return Anchor(header, accumulated, (*shown[1:], last))
-
-
-def _nearest_known(ground: Ground, first: int) -> int | OutOfReach | NotKnownYet | CanBeBrought:
-    """The lowest block from `first` on that the registry knows."""
-    registry, head, window = ground.registry, ground.newest(), None
-    if registry.kind is RegistryKind.NATIVE:
-        if first > head:
-            return NotKnownYet(NEXT_BLOCK_MISSING)
-        window = head - BLOCKHASH_REACH
-        if first < window and ground.facts.keeps_history():
-            window = head - HISTORY_REACH
-        if first >= window:
-            return first
-    kept = ground.facts.lowest_known(first, min(first + registry.longest_range, head))
-    if kept is not None:
-        return kept
-    if window is not None:
-        return window if window - first < registry.longest_range else OutOfReach(window - first)
-    call = ground.bring(first)
-    return NotKnownYet(WAITS_FOR[registry.kind]) if call is None else CanBeBrought(call)
-
-
-def recording(registry: Registry, facts: RegistryFacts, first: int) -> Call | None:
-    """The call that records the L1 hash that an OP-stack chain holds now; anyone can send it."""
-    if registry.kind is not RegistryKind.OPTIMISM:
-        return None
-    number, block_hash = facts.newest_l1_block()
-    known = block_hash != UNKNOWN and first <= number <= first + registry.longest_range
-    return Call(selector("recordHash()")) if known else None
-
-
-def _attesting(registry: Registry, first: int) -> Call | None:
+def _attesting(registry: Registry, first: int) -> Preparation | None:
     """Of the blocks that enough signers agree on, the nearest."""
     rows = Attestation.objects.filter(
         source=registry.source,
@@ -226,5 +228,6 @@ def _attesting(registry: Registry, first: int) -> Call | None:
         if len(by_signers) >= registry.threshold:
             by_signers.sort(key=lambda row: int(row.signer, 16))
             signatures = [bytes.fromhex(row.signature) for row in by_signers]
-            return Call(attest_call(block, bytes.fromhex(block_hash), signatures))
+            call = attest_call(block, bytes.fromhex(block_hash), signatures)
+            return Preparation(call, HASH_FIRST, HASH_SENT)
     return None

@@ -1,39 +1,31 @@
 """What it would take to prove a batch now. Nothing is sent or stored."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
 from queries.chain.ens import EnsFault
 from queries.chain.errors import CallReverted, ChainError, MethodMissing, QuestionRefused
 from queries.chain.registry import as_if_accumulated
-from queries.chain.signer import Fees
+from queries.chain.solidity import AsIf
 from queries.models import Query
 from queries.pipeline.anchors import (
     AnotherBlockAccumulated,
-    CanBeBrought,
     OutOfReach,
-    SteppingStone,
-    chained,
+    Preparation,
     find_anchor,
 )
 from queries.pipeline.chains import Chains
-from queries.pipeline.fees import Need, refusal_of
-from queries.pipeline.pieces import Anchor, Part, stepping_stone
+from queries.pipeline.fees import Need, Pricing, refusal_of
+from queries.pipeline.pieces import Anchor, Call, Part
 from queries.pipeline.prove import REFUSED, pricing_of, proving_pieces
 from queries.pipeline.settle import block_at, find_accounts
 from queries.pipeline.wanted import Missing, ask_what_is_known, missing, reads_of
-from queries.proving.headers import Header
 from queries.proving.registry_calls import leaf_of
 from queries.registries import Registry
 
-FAR_BELOW = (
-    "The block lies so far below what the registry knows that headers are sent first, in "
-    "transactions of their own."
-)
+HEADER_FIRST = "The header is sent first, and the accounts in transactions after it."
 NOT_PRICED = "That cannot be tried out beforehand, so the fee given here does not include it."
-
-Steps = Iterator[tuple[Sequence[Part], Mapping[int, bytes]]]
 
 
 class Readiness(StrEnum):
@@ -122,8 +114,7 @@ def estimate(chains: Chains, destination: int, queries: Sequence[Query]) -> Esti
         for each in blocks:
             alone |= each.alone if each.source == source else {}
         pricing = pricing_of(chains, chains.routes.registries[source, destination])
-        calls = [(call.data, need) for call, need in pricing.together(alone)]
-        together += _price(calls, pricing.destination.fees()) if calls else Price()
+        together += _price(pricing, dict(pricing.together(alone))) if alone else Price()
     return Estimate(blocks, together)
 
 
@@ -197,9 +188,8 @@ def _tried(chains: Chains, registry: Registry, job: BlockEstimate) -> BlockEstim
         return replace(job, readiness=Readiness.PROVEN, sentence="", price=Price())
     destination = chains.destination(registry.destination)
     anchor = find_anchor(chains, destination, registry, header, known)
-    if isinstance(anchor, Anchor | SteppingStone):
-        steps = _steps(chains, registry, header, anchor, missing(known.unproven))
-        return _priced(chains, registry, job, steps)
+    if isinstance(anchor, Anchor):
+        return _priced(chains, registry, job, anchor, missing(known.unproven))
     if isinstance(anchor, OutOfReach):
         return replace(
             job,
@@ -210,66 +200,54 @@ def _tried(chains: Chains, registry: Registry, job: BlockEstimate) -> BlockEstim
         )
     if job.readiness is Readiness.NOT_FINAL:
         return job
-    if isinstance(anchor, CanBeBrought):
+    if isinstance(anchor, Preparation):
         sentence = f"{anchor.sentence} {NOT_PRICED}"
     else:
         sentence = anchor.why.sentence
     return replace(job, readiness=Readiness.NOT_KNOWN, sentence=sentence)
 
 
-def _priced(chains: Chains, registry: Registry, job: BlockEstimate, steps: Steps) -> BlockEstimate:
-    """Each step is tried out as if those before it were mined, which some nodes cannot do."""
-    pricing = pricing_of(chains, registry)
-    needs: dict[Part, Need] = {}
-    leaves: Mapping[int, bytes] = {}
-    tried = 0
-    try:
-        for pieces, leaves in steps:
-            as_if = as_if_accumulated(registry.address, leaves) if leaves else None
-            for piece, need in pricing.alone(pieces, as_if).items():
-                if not isinstance(need, Need):
-                    raise need
-                needs[piece] = need
-            tried += 1
-    except (QuestionRefused, MethodMissing, CallReverted):
-        if not leaves:
-            raise
-        return replace(job, sentence=job.sentence or f"{FAR_BELOW} {NOT_PRICED}")
-    calls = [(piece.data, need) for piece, need in needs.items()]
-    job = replace(job, price=_price(calls, pricing.destination.fees()))
-    if tried == 1:
-        return replace(job, alone=needs)
-    return replace(job, sentence=job.sentence or FAR_BELOW)
-
-
-def _steps(
+def _priced(
     chains: Chains,
     registry: Registry,
-    header: Header,
-    anchor: Anchor | SteppingStone,
+    job: BlockEstimate,
+    anchor: Anchor,
     lacking: Missing,
-) -> Steps:
-    """The pieces in the order in which they are sent, with the leaf that each rests on."""
-    known: Mapping[int, bytes] = {}
-    while isinstance(anchor, SteppingStone):
-        yield [stepping_stone(header.number, anchor.headers)], known
-        stone = anchor.headers[0]
-        known = {stone.number: leaf_of(stone)}
-        headers = chains.source(registry.source).headers
-        anchor = chained(headers, header, stone.number, accumulated=False)
+) -> BlockEstimate:
+    header = anchor.header
+    pricing = pricing_of(chains, registry)
     pieces = proving_pieces(chains, registry, header.number, anchor, lacking)
-    yield pieces, known
-    if lacking.accounts and not any(piece.requests for piece in pieces):
-        # The header goes first, and the accounts once it is accumulated.
-        anchor = Anchor(header, accumulated=True)
-        accounts = replace(lacking, header_fields=frozenset(), timestamps=())
-        pieces = proving_pieces(chains, registry, header.number, anchor, accounts)
-        yield pieces, {header.number: leaf_of(header)}
+    needs = _needs(pricing, pieces)
+    if any(piece.requests for piece in pieces) or not lacking.accounts:
+        return replace(job, alone=needs, price=_price(pricing, needs))
+    # They are tried out as if the header were accumulated, which some nodes cannot do.
+    accounts = replace(lacking, header_fields=frozenset(), timestamps=())
+    accumulated = Anchor(header, accumulated=True)
+    pieces = proving_pieces(chains, registry, header.number, accumulated, accounts)
+    as_if = as_if_accumulated(registry.address, {header.number: leaf_of(header)})
+    try:
+        needs |= _needs(pricing, pieces, as_if)
+    except (QuestionRefused, MethodMissing, CallReverted):
+        return replace(job, sentence=job.sentence or f"{HEADER_FIRST} {NOT_PRICED}")
+    return replace(job, price=_price(pricing, needs), sentence=job.sentence or HEADER_FIRST)
 
 
-def _price(calls: Iterable[tuple[bytes, Need]], fees: Fees) -> Price:
+def _needs(pricing: Pricing, pieces: Sequence[Part], as_if: AsIf | None = None) -> dict[Part, Need]:
+    needs: dict[Part, Need] = {}
+    for piece, need in pricing.alone(pieces, as_if).items():
+        if not isinstance(need, Need):
+            raise need
+        needs[piece] = need
+    return needs
+
+
+def _price(pricing: Pricing, needs: Mapping[Part, Need] | Mapping[Call, Need]) -> Price:
     """Of these calls, each in a transaction of its own."""
+    fees = pricing.destination.fees()
     return sum(
-        (Price(1, len(data), need.gas, fees.dearest, need.most(fees)) for data, need in calls),
+        (
+            Price(1, len(call.data), need.gas, fees.dearest, need.most(fees))
+            for call, need in needs.items()
+        ),
         Price(),
     )

@@ -22,7 +22,7 @@ from queries.chain.signer import Fees
 from queries.chain.solidity import AsIf
 from queries.counters import GAS, count
 from queries.models import Batch, ChainCost, Query, SentTransaction, Share
-from queries.pipeline.pieces import Call, HashCall, Part, Piece, join
+from queries.pipeline.pieces import Call, FirstCall, Part, Piece, join
 from queries.pipeline.queue import shared_now
 from queries.routes import Chain
 
@@ -96,7 +96,7 @@ class Pricing:
 
     def together(self, alone: Mapping[Part, Need]) -> list[tuple[Call, Need]]:
         """The pieces in as few calls as they fit in; `CallReverted` where one is refused."""
-        calls = [Call(part.data) for part in alone if isinstance(part, HashCall)]
+        calls = [Call(part.data) for part in alone if isinstance(part, FirstCall)]
         calls += join([part for part in alone if isinstance(part, Piece)])
         needs: dict[bytes, Need | Refusal] = {part.data: need for part, need in alone.items()}
         joined = [call.data for call in calls if call.data not in needs]
@@ -157,8 +157,8 @@ def refusal_of(reverted: CallReverted) -> str:
 def shares_of(costs: Mapping[Part, int], payers: Mapping[int, Sequence[Query]]) -> dict[str, int]:
     """By batch, its part of what each piece costs alone; `payers` are the queries of each job.
 
-    Parts are in proportion to what the piece proves for each; equal, where that is nothing but the
-    header or a hash.
+    Parts are in proportion to what the piece proves for each; equal, where that is nothing but
+    headers or a hash.
     """
     shares: dict[str, int] = defaultdict(int)
     for piece, cost in costs.items():

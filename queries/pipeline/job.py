@@ -11,18 +11,26 @@ from datetime import timedelta
 from queries import transitions
 from queries.chain.registry import UNKNOWN, RegistryFacts
 from queries.chain.sender import Destination
-from queries.chain.source import ChainHead
 from queries.models import BlockJob, SentTransaction
 from queries.pipeline.anchors import (
     AnotherBlockAccumulated,
-    CanBeBrought,
     Found,
     NotKnownYet,
     OutOfReach,
+    Preparation,
     find_anchor,
 )
 from queries.pipeline.chains import Chains
-from queries.pipeline.prove import HASH_SENT, SENT, STONE_SENT, Ready, bring, make_ready
+from queries.pipeline.pieces import Anchor
+from queries.pipeline.prove import (
+    SENT,
+    TRANSACTION_FAILED,
+    Ready,
+    failed_transactions,
+    make_ready,
+    prepare,
+    wait_for_the_day,
+)
 from queries.pipeline.queue import Lease, looked_at_now, shared_now
 from queries.pipeline.readback import confirm_missing, read_back
 from queries.pipeline.transactions import unsettled
@@ -74,14 +82,13 @@ def _pass_over(lease: Lease[BlockJob], chains: Chains) -> Ready | Outcome:
         transitions.reject({query.batch_id for query in queries}, failure, queries)
         return _settle_the_rest(job, chains)
     chains.ask_first(job.failures, job.source, job.destination)
-    work = Work(lease, chains, registry, queries)
-    newest = chains.newest(job.destination)  # it was there before anything was asked
+    work = Work(lease, chains, registry, chains.newest(job.destination), queries)
     # First, because all else relies on their receipts, and a node may have lied about those.
     on_its_way = _follow_transactions(job, chains)
     header = _pinned_header(work)
     if not isinstance(header, Header):
         return header
-    return _go_on(work, header, newest, on_its_way=on_its_way)
+    return _go_on(work, header, on_its_way=on_its_way)
 
 
 def _pinned_header(work: Work) -> Header | Outcome:
@@ -107,10 +114,9 @@ def _pinned_header(work: Work) -> Header | Outcome:
 def _contradicted(work: Work, header: Header) -> Outcome:
     """The registry seems to hold another header of the block: reject that by quorum only."""
     number, registry = header.number, work.registry
-    newest = work.chains.newest(work.job.destination)
 
     def leaf_by(one: Destination) -> bytes:
-        return RegistryFacts(one, registry).leaves([number], work.deep_block(one, newest))[0]
+        return RegistryFacts(one, registry).leaves([number], work.deep_block(one))[0]
 
     destination = work.chains.destination(work.job.destination)
     leaf = destination.quorum(leaf_by, ("leaf", registry.address, number))
@@ -136,7 +142,7 @@ def _pin(work: Work, header: Header) -> None:
     work.lease.held().update(header=work.job.header, block_hash=work.job.block_hash)
 
 
-def _go_on(work: Work, header: Header, newest: ChainHead, *, on_its_way: bool) -> Ready | Outcome:
+def _go_on(work: Work, header: Header, *, on_its_way: bool) -> Ready | Outcome:
     """From what the registry holds: queries that have all their facts do not wait for others."""
     waiting = transitions.open_queries(work.job)
     transitions.complete(waiting, StepName.INITIAL_STATE)
@@ -145,19 +151,15 @@ def _go_on(work: Work, header: Header, newest: ChainHead, *, on_its_way: bool) -
     if known.accumulated:
         _note_accumulated(work)
     proven = [each for each in work.queries if known.holds(work.reads[each.pk].values())]
-    wait = read_back(replace(work, queries=proven), header, newest) if proven else None
+    wait = read_back(replace(work, queries=proven), header) if proven else None
     if known.whole:
         return wait or _settle_the_rest(work.job, work.chains)
     if on_its_way:
-        return Snooze(SENT, since=newest.hash)
+        return Snooze(SENT, since=work.newest.hash)
     if known.of_another_block:
         return _contradicted(work, header)
     work = replace(work, queries=[each for each in work.queries if each not in proven])
-    reached = confirm_missing(work, header, known) or _prove(work, header, known)
-    if isinstance(reached, Snooze) and reached.why in {HASH_SENT, STONE_SENT}:
-        # Another job's transaction is waited for; its own is followed from the next pass on.
-        return reached if unsettled(work.job) else replace(reached, since=newest.hash)
-    return reached
+    return confirm_missing(work, header, known) or _prove(work, header, known)
 
 
 def _note_accumulated(work: Work) -> None:
@@ -177,20 +179,23 @@ def _prove(work: Work, header: Header, known: Known) -> Ready | Outcome:
     anchor = find(work.chains.destination(work.job.destination))
     if isinstance(anchor, NotKnownYet):
         return _wait_for_hash(work, anchor)
-    if isinstance(anchor, CanBeBrought | OutOfReach):
-        kind = type(anchor)
-
-        def is_so(one: Destination) -> bool:
-            return isinstance(find(one), kind)
-
-        if isinstance(anchor, CanBeBrought):
-            return bring(work, anchor.call, is_so)
-        return _reject_out_of_reach(work, header, anchor, is_so)
-    waiting = transitions.open_queries(work.job)
-    transitions.complete(waiting, StepName.BLOCKHASH_AVAILABLE)
-    transitions.begin(waiting, StepName.HEADER_ACCUMULATED)
+    if isinstance(anchor, OutOfReach):
+        return _reject_out_of_reach(work, header, anchor, find)
+    if isinstance(anchor, Anchor):
+        waiting = transitions.open_queries(work.job)
+        transitions.complete(waiting, StepName.BLOCKHASH_AVAILABLE)
+        transitions.begin(waiting, StepName.HEADER_ACCUMULATED)
     work.lease.keep()
-    return make_ready(work, anchor, known.unproven)
+    failed = failed_transactions(work)
+    if len(failed) >= work.limits.failed_transactions:  # which has cost gas
+        sentence = f"{len(failed)} transactions were mined and failed, the last one {failed[-1]}."
+        step = StepName.HEADER_ACCUMULATED
+        return work.reject(Failure(TRANSACTION_FAILED, sentence, step, retryable=True))
+    if work.chains.day_is_spent(work.job.destination):
+        return wait_for_the_day(work)  # before proofs are fetched that could not be sent
+    if isinstance(anchor, Preparation):
+        return prepare(work, anchor, lambda one: find(one) == anchor)
+    return make_ready(work, anchor, known.unproven, has_failed=bool(failed))
 
 
 def _wait_for_hash(work: Work, anchor: NotKnownYet) -> Outcome:
@@ -205,11 +210,15 @@ def _wait_for_hash(work: Work, anchor: NotKnownYet) -> Outcome:
 
 
 def _reject_out_of_reach(
-    work: Work, header: Header, found: OutOfReach, is_so: Callable[[Destination], bool]
+    work: Work, header: Header, found: OutOfReach, find: Callable[[Destination], Found]
 ) -> Outcome:
     """By quorum: one node alone may be wrong about the nearest known block."""
+
+    def is_out_of_reach(one: Destination) -> bool:
+        return isinstance(find(one), OutOfReach)
+
     destination = work.chains.destination(work.job.destination)
-    if not destination.quorum(is_so, ("out of reach", work.job.pk)):
+    if not destination.quorum(is_out_of_reach, ("out of reach", work.job.pk)):
         return Snooze()
     sentence, step = found.sentence(header.number, work.registry), StepName.BLOCKHASH_AVAILABLE
     return work.reject(Failure(found.code, sentence, step, retryable=False))

@@ -38,7 +38,7 @@ class Anchor:
 
 @dataclass(frozen=True, eq=False)
 class Piece:
-    """A part of what one job proves. A `stone` leads down to the block and proves nothing of it."""
+    """A part of what one job proves."""
 
     job: int
     anchor: Anchor
@@ -47,7 +47,6 @@ class Piece:
     timestamps: tuple[int, ...] = ()
     requests: tuple[AccountRequest, ...] = ()
     rules: GasRules = OSAKA
-    stone: bool = False
 
     @property
     def by_words(self) -> bool:
@@ -106,14 +105,6 @@ class Piece:
         )
         block, fields = self.anchor.header.hash.hex(), sorted(map(int, self.fields))
         return repr((block, self.accumulate, fields, self.timestamps, accounts))
-
-    @property
-    def proves_header(self) -> bool:
-        return self.accumulate and not self.stone
-
-    @property
-    def stone_at(self) -> int | None:
-        return self.anchor.header.number if self.stone else None
 
     def weights(self, queries: Sequence[Query]) -> list[int]:
         """How much the piece proves for each: its witness bytes, and new slots as their gas."""
@@ -175,12 +166,6 @@ def _as_one(facts: Sequence[AccountRequest]) -> AccountRequest:
     return AccountRequest(replace(facts[0].proof, slots=slots), fields)
 
 
-def stepping_stone(job: int, headers: Sequence[Header]) -> Piece:
-    """A block on the way down to one that is too far below for one transaction."""
-    anchor = Anchor(headers[0], accumulated=False, above=tuple(headers[1:]))
-    return Piece(job, anchor, accumulate=True, stone=True)
-
-
 def pieces_of(
     job: int,
     anchor: Anchor,
@@ -216,16 +201,14 @@ def _request(missing: Missing, proof: AccountProof) -> AccountRequest:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class HashCall:
-    """What brings the registry a block's hash, for one job; it is sent alone."""
+class FirstCall:
+    """The call of a preparation for one job; it is sent alone."""
 
     job: int
     data: bytes
-    gas: int = 0
-    stone: bool = False
 
 
-Part = Piece | HashCall
+Part = Piece | FirstCall
 
 
 @dataclass(frozen=True, slots=True)
@@ -233,7 +216,7 @@ class Call:
     """One transaction's calldata, and what it shows."""
 
     data: bytes
-    pieces: tuple[Piece, ...] = ()  # none: it brings the registry a block's hash
+    pieces: tuple[Piece, ...] = ()  # none: it prepares for others
 
 
 def join(pieces: Sequence[Piece]) -> list[Call]:

@@ -16,8 +16,8 @@ from queries.chain.registry import FactRead
 from queries.chain.sender import Destination
 from queries.chain.solidity import selector
 from queries.chain.source import nothing
-from queries.models import Query, SentTransaction, TransactionOfJob
-from queries.pipeline.anchors import SteppingStone
+from queries.models import Query, SentTransaction
+from queries.pipeline.anchors import Preparation
 from queries.pipeline.chains import Chains
 from queries.pipeline.fees import (
     DaySpent,
@@ -29,21 +29,11 @@ from queries.pipeline.fees import (
     refusal_of,
     shares_of,
 )
-from queries.pipeline.pieces import (
-    Anchor,
-    Call,
-    HashCall,
-    Part,
-    Piece,
-    pieces_of,
-    stepping_stone,
-)
-from queries.pipeline.readback import NODE_BEHIND, SENT_AGAIN, confirm, is_sent_again
+from queries.pipeline.pieces import Anchor, FirstCall, Part, Piece, pieces_of
+from queries.pipeline.readback import NODE_BEHIND, SENT_AGAIN, is_sent_again
 from queries.pipeline.transactions import unsettled
 from queries.pipeline.wanted import Missing, missing
 from queries.pipeline.work import Outcome, Snooze, Work
-from queries.proving.headers import Header
-from queries.proving.registry_calls import leaf_of
 from queries.registries import Registry
 from queries.statuses import ENDED, StepName
 from queries.transitions import Failure
@@ -52,10 +42,6 @@ from queries.wait_reasons import Reason, WaitCode
 TRANSACTION_FAILED = "transaction_failed"
 REFUSED = WaitCode.REGISTRY_REFUSES.value
 SENT = Reason(WaitCode.TRANSACTION_ON_ITS_WAY, "Its transaction is on its way.")
-HASH_SENT = Reason(
-    WaitCode.HASH_ON_ITS_WAY,
-    "The transaction that brings the registry a block's hash is on its way.",
-)
 PRICE_ASKED_AGAIN = Reason(
     WaitCode.PRICE_ASKED_AGAIN,
     "A node reports a price above the fee. We check again; a higher fee is sent sooner.",
@@ -63,9 +49,6 @@ PRICE_ASKED_AGAIN = Reason(
 HELD_BACK = Reason(
     WaitCode.FEE_HELD_BACK,
     "The batch's fee is reserved until the cost of an earlier transaction is known.",
-)
-STONE_SENT = Reason(
-    WaitCode.HEADERS_ON_THEIR_WAY, "Headers that lead down to its block are on their way."
 )
 NOT_TAKEN_YET = Reason(WaitCode.REGISTRY_REFUSES, "The registry does not take the proof yet.")
 # What the call rests on is not there: the job is planned again, and no batch is rejected for it.
@@ -81,51 +64,31 @@ class Ready:
 
     work: Work
     pieces: Sequence[Part]
-    lacking: Sequence[Query]  # those that lack some of it
-    failed: int = 0  # transactions of it that were mined and did nothing
+    alone: bool = False  # it failed before: others must not fail with it
 
     @property
     def payers(self) -> list[Query]:
         """Skip batches that were charged before a reorg."""
-        return [query for query in self.lacking if query.batch.status not in ENDED]
+        return [query for query in self.work.queries if query.batch.status not in ENDED]
 
     @property
-    def group(self) -> tuple[bool, bool, int | None]:
-        """Jobs of one group share transactions. A job that failed before goes alone, so that
-        others do not fail with it; so do headers that only lead down to a block, and what no batch
-        pays for.
-        """
-        job = self.work.job
-        is_alone = self.failed or job.failures >= self.work.limits.refusals
-        return self.pieces[0].stone, bool(self.payers), job.pk if is_alone else None
+    def group(self) -> tuple[bool, int | None]:
+        """Jobs of one group share transactions. What no batch pays for is a group of its own."""
+        return bool(self.payers), self.work.job.pk if self.alone else None
 
     @property
     def gas(self) -> int:
-        return sum(piece.gas for piece in self.pieces)
+        return sum(piece.gas for piece in self.pieces if isinstance(piece, Piece))
 
 
 def make_ready(
-    work: Work, anchor: Anchor | SteppingStone, unproven: Sequence[FactRead]
-) -> Ready | Outcome:
-    failed = _failed(work)
-    if len(failed) >= work.limits.failed_transactions:  # which has cost gas
-        sentence = f"{len(failed)} transactions were mined and failed, the last one {failed[-1]}."
-        step = StepName.HEADER_ACCUMULATED
-        return work.reject(Failure(TRANSACTION_FAILED, sentence, step, retryable=True))
-    lacking = _lacking(work, anchor, unproven)
-    if not lacking:
-        return None  # it is there by now
-    if work.chains.day_is_spent(work.job.destination):
-        return _waits_for_the_day(work)  # before proofs are fetched that could not be sent
-    if isinstance(anchor, SteppingStone):
-        if not_missing := _confirm_stone_is_needed(work, anchor.headers[0]):
-            return not_missing
-        stone = Ready(work, [stepping_stone(work.job.pk, anchor.headers)], lacking, len(failed))
-        return Snooze(STONE_SENT) if _stones_on_their_way(work).exists() else stone
+    work: Work, anchor: Anchor, unproven: Sequence[FactRead], *, has_failed: bool
+) -> Ready:
+    """`has_failed`: whether a transaction of the job was mined and failed."""
     pieces = proving_pieces(
         work.chains, work.registry, work.job.pk, anchor, missing(unproven), work.lease.keep
     )
-    return Ready(work, pieces, lacking, len(failed))
+    return Ready(work, pieces, alone=has_failed or work.job.failures >= work.limits.refusals)
 
 
 def proving_pieces(  # noqa: PLR0913, PLR0917  (what a piece is made of)
@@ -159,37 +122,36 @@ def prove(ready: Sequence[Ready]) -> list[Outcome]:
         else:
             refused[piece.job] = piece, need
     going = [each for each in ready if each.work.job.pk not in refused]
-    unless = _stones_on_their_way(ready[0].work) if ready[0].pieces[0].stone else None
-    outcomes = _send(going, alone, SENT, unless)
+    outcomes = _send(going, alone, SENT)
     for each in ready:
         if each.work.job.pk in refused:
             outcomes[each.work.job.pk] = _refused(each.work, *refused[each.work.job.pk])
     return [outcomes[each.work.job.pk] for each in ready]
 
 
-def bring(work: Work, call: Call, is_missing: Callable[[Destination], bool]) -> Outcome:
-    """Have the registry learn a hash; one transaction serves all jobs that wait for one. What was
-    brought already is brought again only where it is missing by quorum.
+def prepare(
+    work: Work, preparation: Preparation, is_needed: Callable[[Destination], bool]
+) -> Outcome:
+    """Send it, unless another of its route is on its way: it may serve this job as well. After one
+    was mined for this job, another is sent only if a quorum needs it.
     """
     job = work.job
     others = SentTransaction.objects.filter(
-        jobs__source=job.source, jobs__destination=job.destination, brings_hash=True, settled=False
+        jobs__source=job.source, jobs__destination=job.destination, prepares=True, settled=False
     ).exclude(succeeded=False)  # one that is mined may be unknown to a node that is behind
     if others.exists():
-        return Snooze(HASH_SENT)
-    brought = _to_registry(work, brings_hash=True, succeeded=True).order_by("pk").last()
-    if brought is not None:
-        if not work.chains.destination(job.destination).quorum(is_missing, ("hash", job.pk)):
+        return Snooze(preparation.on_its_way, since=work.newest.hash)
+    earlier = _to_registry(work, prepares=True, succeeded=True).order_by("pk").last()
+    if earlier is not None:
+        if not work.chains.destination(job.destination).quorum(is_needed, ("first", job.pk)):
             return work.failed(NODE_BEHIND)
-        if is_sent_again(work, brought):
+        if is_sent_again(work, earlier):
             return Snooze(SENT_AGAIN)
-    if work.chains.day_is_spent(job.destination):
-        return _waits_for_the_day(work)
-    piece = HashCall(job.pk, call.data)
-    need = pricing_of(work.chains, work.registry).alone([piece])[piece]
+    call = FirstCall(job.pk, preparation.call)
+    need = pricing_of(work.chains, work.registry).alone([call])[call]
     if not isinstance(need, Need):
         raise need
-    return _send([Ready(work, [piece], work.queries)], {piece: need}, HASH_SENT, others)[job.pk]
+    return _send([Ready(work, [call])], {call: need}, preparation.on_its_way, others)[job.pk]
 
 
 def _send(
@@ -216,7 +178,7 @@ def _send(
         # What some of them rest on has just changed.
         return outcomes | _send(ready[:1], alone, why, unless)
     except DaySpent:  # since it was asked
-        return {job: _waits_for_the_day(each.work) for job, each in jobs.items()}
+        return {job: wait_for_the_day(each.work) for job, each in jobs.items()}
     except FeeTooLow as poor:
         too_poor = [each for each in ready if any(q.batch_id in poor.needed for q in each.payers)]
         others = [each for each in ready if each not in too_poor]
@@ -261,7 +223,7 @@ def _fee_too_low(ready: Sequence[Ready], poor: FeeTooLow) -> dict[int, Outcome]:
     return {each.work.job.pk: each.work.failed(PRICE_ASKED_AGAIN) for each in ready}
 
 
-def _waits_for_the_day(work: Work) -> Snooze:
+def wait_for_the_day(work: Work) -> Snooze:
     """This is no failure. Its transactions are followed meanwhile."""
     chain = work.chains.chain(work.job.destination)
     bound = short_amount(chain.most_a_day or 0, chain.currency)
@@ -270,43 +232,7 @@ def _waits_for_the_day(work: Work) -> Snooze:
     return Snooze(Reason(WaitCode.DAY_SPENT, sentence), pause)
 
 
-def _stones_on_their_way(work: Work) -> QuerySet[SentTransaction]:
-    """Only one is sent at a time, because it may serve the blocks of other jobs as well."""
-    return SentTransaction.objects.filter(
-        for_jobs__job__source=work.job.source,
-        for_jobs__stone__isnull=False,
-        chain=work.job.destination,
-        settled=False,
-        mined_block=None,
-    )
-
-
-def _confirm_stone_is_needed(work: Work, lowest: Header) -> Outcome:
-    """None: send it. It is not needed if one that leads as far down is mined."""
-    stones = TransactionOfJob.objects.filter(
-        job__source=work.job.source,
-        stone__range=(work.job.block, lowest.number),
-        transaction__chain=work.job.destination,
-        transaction__to=work.registry.address.lower(),
-        transaction__succeeded=True,
-    )
-    nearest = stones.order_by("stone").first()
-    if nearest is None or nearest.stone is None:
-        return None
-    leaf = leaf_of(work.chains.source(work.job.source).header(nearest.stone))
-    return confirm(work, nearest.stone, leaf, (), nearest.transaction_id)
-
-
-def _lacking(
-    work: Work, anchor: Anchor | SteppingStone, unproven: Sequence[FactRead]
-) -> Sequence[Query]:
-    if isinstance(anchor, SteppingStone) or not anchor.accumulated:
-        return work.queries  # all of them want the header
-    lacks = set(unproven)
-    return [each for each in work.queries if lacks & set(work.reads[each.pk].values())]
-
-
-def _failed(work: Work) -> list[str]:
+def failed_transactions(work: Work) -> list[str]:
     """Hashes of transactions that failed since the first waiting batch was submitted."""
     asked = min(each.batch.submitted for each in work.queries)
     failed = _to_registry(

@@ -19,17 +19,14 @@ from queries.chain.signer import Signer
 from queries.chain.solidity import selector
 from queries.chain.source import SourceChain
 from queries.pipeline.anchors import (
+    AnchorSearch,
     AnotherBlockAccumulated,
-    CanBeBrought,
-    Ground,
     NotKnownYet,
     OutOfReach,
-    SteppingStone,
-    anchor_on,
-    recording,
+    Preparation,
 )
 from queries.pipeline.fees import refusal_of
-from queries.pipeline.pieces import pieces_of, stepping_stone
+from queries.pipeline.pieces import pieces_of
 from queries.pipeline.wanted import Known, ask_what_is_known, missing
 from queries.proving.bundles import BlockProof, Fact, FactKind
 from queries.proving.headers import Header, HeaderField
@@ -135,22 +132,15 @@ def _calls(
     facts: RegistryFacts, block: BlockProof, registry: Registry, means: Means, known: Known
 ) -> Iterator[bytes]:
     """The next ones on the way to the facts."""
-    ground = Ground(
-        registry,
-        facts,
-        lambda: _newest(registry, means),
-        _headers(block, means),
-        lambda first: recording(registry, facts, first),
-    )
+    head = means.source.head().number if means.source else sys.maxsize
+    search = AnchorSearch(registry, means.destination, _headers(block, means), head)
     try:
-        found = anchor_on(ground, block.header, known)
+        found = search.find(block.header, known)
     except AnotherBlockAccumulated as fault:
         raise NotPublished(fault.sentence(block.header.number)) from None
     match found:
-        case CanBeBrought():
-            yield found.call.data
-        case SteppingStone():
-            yield stepping_stone(0, found.headers).data
+        case Preparation():
+            yield found.call
         case NotKnownYet() | OutOfReach():
             raise NotPublished(_why_not(found, facts, block, registry))
         case _:
@@ -159,13 +149,6 @@ def _calls(
                 each.proof for each in block.accounts if each.proof.address in lacking.accounts
             ]
             yield from (each.data for each in pieces_of(0, found, lacking, proofs, rules))
-
-
-def _newest(registry: Registry, means: Means) -> int:
-    """Block of the source, where a node of it is named."""
-    if registry.kind is RegistryKind.NATIVE:
-        return means.destination.head().number
-    return means.source.head().number if means.source else sys.maxsize
 
 
 def _why_not(

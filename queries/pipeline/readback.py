@@ -27,7 +27,7 @@ from queries.chain.registry import (
     TimestampRead,
 )
 from queries.chain.sender import Destination
-from queries.chain.source import Asked, ChainHead
+from queries.chain.source import Asked
 from queries.models import KeptProof, SentTransaction, Share
 from queries.pipeline.transactions import reopen
 from queries.pipeline.wanted import TIMESTAMP, Known, Missing, missing
@@ -48,11 +48,11 @@ SENT_AGAIN = Reason(
 TOO_OLD = (StateNotAvailable, ProofWindowExceeded, MethodMissing)
 
 
-def read_back(work: Work, header: Header, newest: ChainHead) -> Wait | None:
+def read_back(work: Work, header: Header) -> Wait | None:
     """Finish the queries whose facts a quorum holds, each node at its own confirmation depth.
 
     Returns what the others wait for. A batch also waits until the transactions that it pays for are
-    settled, because their cost is not known before; they were followed up to `newest`.
+    settled, because their cost is not known before; they were followed up to the newest block.
     """
     depth = work.chains.depth(work.job.destination)
     verb = "is" if depth == 1 else "are"
@@ -63,11 +63,11 @@ def read_back(work: Work, header: Header, newest: ChainHead) -> Wait | None:
     waiting = any(query.batch_id in paying for query in work.queries)
     work = replace(work, queries=[each for each in work.queries if each.batch_id not in paying])
     if not work.queries:
-        return Snooze(to_be_confirmed, since=newest.hash)
+        return Snooze(to_be_confirmed, since=work.newest.hash)
     wanted = list({read: None for reads in work.reads.values() for read in reads.values()})
 
     def read_by(one: Destination) -> tuple[tuple[bytes | None, ...], bytes]:
-        facts, deep = RegistryFacts(one, work.registry), work.deep_block(one, newest)
+        facts, deep = RegistryFacts(one, work.registry), work.deep_block(one)
         try:
             return tuple(facts.words(wanted, deep)), facts.leaves([header.number], deep)[0]
         except RegistryAbsent:  # it was deployed since
@@ -93,7 +93,7 @@ def read_back(work: Work, header: Header, newest: ChainHead) -> Wait | None:
         transitions.finish(values)
     if len(values) < len(work.queries):  # others have just proven it, or one node says so alone
         return work.failed(to_be_confirmed)
-    return Snooze(to_be_confirmed, since=newest.hash) if waiting else None
+    return Snooze(to_be_confirmed, since=work.newest.hash) if waiting else None
 
 
 def confirm_missing(work: Work, header: Header, known: Known) -> Wait | None:
@@ -105,26 +105,15 @@ def confirm_missing(work: Work, header: Header, known: Known) -> Wait | None:
     paid = paid or who_stored(work.job, mined, known.unproven, work.lease.keep)
     if paid is None:
         return None
-    leaf = b"" if known.accumulated else known.of_header
-    return confirm(work, header.number, leaf, known.unproven, paid)
-
-
-def confirm(
-    work: Work, number: int, leaf: bytes, unproven: Sequence[FactRead], paid: int
-) -> Wait | None:
-    """None: prove what the transaction with the key `paid` had proven.
-
-    `leaf`: of the block, where the registry lacks it.
-    """
 
     def is_missing(one: Destination) -> bool:
         facts = RegistryFacts(one, work.registry)
-        if leaf and facts.leaves([number]) == [leaf]:
+        if not known.accumulated and facts.leaves([header.number]) == [known.of_header]:
             return False
-        return all(word is None for word in facts.words(unproven))
+        return all(word is None for word in facts.words(known.unproven))
 
     destination = work.chains.destination(work.job.destination)
-    if not destination.quorum(is_missing, ("missing", work.registry.address, number)):
+    if not destination.quorum(is_missing, ("missing", work.registry.address, header.number)):
         return work.failed(NODE_BEHIND)
     row = SentTransaction.objects.get(pk=paid)
     if row.sender != work.chains.sender:

@@ -142,19 +142,18 @@ class Lane:
     ) -> SentTransaction:
         pieces = offer.call.pieces
         call = SignedParts(self.chain_id, nonce, to, offer.call.data, offer.gas_limit)
-        row = self._new_row(call, offer.fees, offer.most, brings_hash=not pieces)
+        row = self._new_row(call, offer.fees, offer.most, prepares=not pieces)
         Share.objects.bulk_create(
             Share(transaction=row, batch_id=batch, most=f"{wei:064x}")
             for batch, wei in offer.shares.items()
         )
         for job, lease in leases.items():
             own = [piece for piece in pieces if piece.job == job]
-            if own or not pieces:  # a block's hash is brought for all of them
+            if own or not pieces:
                 TransactionOfJob.objects.create(
                     job=lease.row,
                     transaction=row,
-                    proves_header=any(piece.proves_header for piece in own),
-                    stone=next((piece.stone_at for piece in own), None),
+                    proves_header=any(piece.accumulate for piece in own),
                     pieces=_digest(to, own),
                 )
         for piece in pieces:
@@ -162,7 +161,7 @@ class Lane:
         return row
 
     def _new_row(
-        self, call: SignedParts, fees: Fees, most: int, *, brings_hash: bool = False
+        self, call: SignedParts, fees: Fees, most: int, *, prepares: bool = False
     ) -> SentTransaction:
         signed = self._sign(call, fees)
         row = SentTransaction.objects.create(
@@ -175,7 +174,7 @@ class Lane:
             max_fee=f"{fees.dearest:064x}",
             gas_limit=call.gas_limit,
             most=f"{most:064x}",
-            brings_hash=brings_hash,
+            prepares=prepares,
             signed=shared_now(),
         )
         SentHash.objects.create(transaction=row, hash=signed.hash)
@@ -289,7 +288,7 @@ class Lane:
         empty = self._empty(row.nonce)
         with durably():
             if self._sign_again(row, empty, fees):
-                row.for_jobs.update(proves_header=False, stone=None, open=False)
+                row.for_jobs.update(proves_header=False, open=False)
 
     def _empty(self, nonce: int) -> SignedParts:
         """A transfer of nothing to ourselves."""
@@ -475,7 +474,7 @@ def _digest(to: str, pieces: Sequence[Piece]) -> str:
 def _show_on_pages(piece: Piece, row: SentTransaction) -> None:
     """Note the transaction at the queries whose steps it completes."""
     queries = Query.objects.filter(job=piece.job, ended=False)
-    if piece.proves_header:
+    if piece.accumulate:
         queries.update(header_transaction=row)
     elif piece.fields or piece.timestamps:
         queries.filter(account="").update(header_transaction=row)

@@ -56,6 +56,7 @@ class Work:
     lease: Lease[BlockJob]
     chains: Chains
     registry: Registry
+    newest: ChainHead  # of the destination, from before anything else was asked
     queries: list[Query]
 
     @property
@@ -75,9 +76,9 @@ class Work:
     def facts(self) -> RegistryFacts:
         return self.chains.facts(self.registry)
 
-    def deep_block(self, one: Destination, newest: ChainHead) -> int:
-        """The newest block that is deep enough to count by this node's own head, up to `newest`."""
-        head = min(one.head(known_final=0).number, newest.number)
+    def deep_block(self, one: Destination) -> int:
+        """The newest block that is deep enough to count by this node's own head, up to ours."""
+        head = min(one.head(known_final=0).number, self.newest.number)
         return max(head - self.chains.depth(self.job.destination) + 1, 0)
 
     @property

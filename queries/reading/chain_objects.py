@@ -276,7 +276,7 @@ class TransactionView:
     data_fee: int
     cost: int | None
     signed: datetime
-    brings_hash: bool
+    prepares: bool
     blocks: tuple[ServedBlock, ...]
     batches: tuple[ServedBatch, ...]
     more_batches: int
@@ -325,7 +325,7 @@ def _view(row: SentTransaction) -> TransactionView:
         data_fee=data_fee,
         cost=cost,
         signed=row.signed,
-        brings_hash=row.brings_hash,
+        prepares=row.prepares,
         blocks=_blocks(row),
         batches=batches[:MOST_BATCHES],
         more_batches=max(len(batches) - MOST_BATCHES, 0),

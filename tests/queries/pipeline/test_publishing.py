@@ -109,5 +109,5 @@ def test_a_hash_is_recorded_on_an_l2_and_headers_lead_down(
         _publish(file, *to, "--longest-range", "20")
     (named := tmp_path / "node").write_text(chains.source.url)
     said = _publish(file, *to, "--source-node-file", str(named))
-    assert said.count("waiting for a block") == 3  # the hash, a stone, the proof
+    assert said.count("waiting for a block") == 3  # the hash, headers, the proof
     assert _is_there(chains, registry, block)

@@ -124,7 +124,7 @@ def test_the_reported_fee_covers_the_whole_batch(service: Service) -> None:
     assert 0 <= int(told["gas"]) - (row.gas_used or 0) < 5_000
 
 
-def test_a_block_far_below_is_reached_by_stepping_stones(
+def test_a_block_far_below_is_reached_by_headers_that_are_sent_first(
     node: LocalNode, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(anchors, "BLOCKHASH_REACH", 10)
@@ -134,17 +134,15 @@ def test_a_block_far_below_is_reached_by_stepping_stones(
         block = service.head()
         service.mine(260)
         estimate = service.estimate({str(CHAIN_ID): {f"block:{block}": BALANCE}}).json()
-        assert (estimate["complete"], estimate["transactions"]) == (True, 2)
         (told,) = estimate["blocks"]
-        assert told["waitsFor"].endswith("headers are sent first, in transactions of their own.")
+        assert (estimate["complete"], told["price"]) == (False, None)
+        assert "headers are sent first, in transactions of their own." in told["waitsFor"]
         batch = service.ask_balance(HOLDER, block)
         service.work(batch)
         assert service.status(batch)["queryStatus"] == "DONE"
         rows = list(SentTransaction.objects.order_by("nonce"))
         assert len(rows) == 2
         assert all(len(_calldata(row)) <= CALLDATA_BYTES for row in rows)
-        assert abs(int(told["price"]["gas"]) - sum(row.gas_used or 0 for row in rows)) < 20_000
-        assert int(estimate["gas"]) == int(told["price"]["gas"])
         (query,) = Query.objects.filter(batch=batch)
         assert query.header_transaction == query.account_transaction == rows[1]
         assert int(query.cost, 16) == sum(map(_price, rows))
