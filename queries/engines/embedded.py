@@ -43,13 +43,13 @@ def run(
         _work(partial(deliver_once, limits), lambda: None, alarm, DELIVERS_EVERY, senders)
 
     def watch() -> None:
-        known = new_chains()
-        watch = Watch(known.routes, known.signer, lambda: alarm.stopped)
+        chains = new_chains()
+        watch = Watch(chains, lambda: alarm.stopped)
         while not alarm.stopped:
             with _outlived(alarm):
                 watch.once()
                 alarm.sleep(limits.poll_interval / 8)
-        watch.close()
+        chains.close()
 
     named = {f"prover-{each}": prove for each in range(threads)}
     named |= {f"webhooks-{each}": deliver for each in range(WEBHOOKS_AT_ONCE)}

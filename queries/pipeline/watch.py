@@ -14,29 +14,24 @@ from django.db.models.functions import Coalesce
 from queries.chain import ens
 from queries.chain.deploy import HISTORY_WINDOW
 from queries.chain.errors import ChainError, NodesLimited, NodesUnreachable
-from queries.chain.sender import Destination
 from queries.chain.setup_check import proof_window
-from queries.chain.signer import Signer
 from queries.chain.source import ChainHead
 from queries.models import ChainRecord, NodeRecord
-from queries.pipeline.chains import record_head
+from queries.pipeline.chains import Chains, record_head
 from queries.pipeline.queue import shared_now
 from queries.registries import RegistryKind
-from queries.routes import Chain, Routes
+from queries.routes import Chain
 
 log = logging.getLogger("tacitus.prover")
 
 
 class Watch:
-    """For one thread, which keeps its connections."""
+    """For one thread, whose `chains` it polls."""
 
-    def __init__(
-        self, routes: Routes, signer: Signer | None, stopped: Callable[[], bool] = lambda: False
-    ) -> None:
-        self._routes, self._signer, self._stopped = routes, signer, stopped
-        self._poll_interval = timedelta(seconds=routes.limits.poll_interval)
-        self._check_interval = timedelta(seconds=routes.limits.check_interval)
-        self._chains: dict[int, Destination] = {}
+    def __init__(self, chains: Chains, stopped: Callable[[], bool] = lambda: False) -> None:
+        self._chains, self._routes, self._stopped = chains, chains.routes, stopped
+        self._poll_interval = timedelta(seconds=chains.limits.poll_interval)
+        self._check_interval = timedelta(seconds=chains.limits.check_interval)
 
     def once(self) -> None:
         """Poll the chains that are due."""
@@ -85,20 +80,21 @@ class Watch:
 
     def _head(self, chain: Chain, place: int, known_final: int | None) -> ChainHead | ChainError:
         try:
-            return self._chain(chain, place).head(known_final)
+            return self._chains.destination(chain.id).of_node(place).head(known_final)
         except ChainError as fault:
             return fault
 
     def _check_balance(self, chain: Chain) -> None:
-        if self._signer is None or all(to != chain.id for _, to in self._routes.registries):
+        signer = self._chains.signer
+        if signer is None or all(to != chain.id for _, to in self._routes.registries):
             return
         try:
-            balance = self._chain(chain).balance(self._signer.address)
+            balance = self._chains.destination(chain.id).balance(signer.address)
         except ChainError as fault:
             log.warning("%s", fault)
             return
         record = ChainRecord.objects.filter(chain=chain.id)
-        record.update(signer=self._signer.address, balance=f"{balance:064x}")
+        record.update(signer=signer.address, balance=f"{balance:064x}")
 
     def _needed_window(self, chain: Chain, head: ChainHead) -> int:
         """How many blocks back the routes of this source need proofs."""
@@ -113,7 +109,7 @@ class Watch:
         The latter takes about thirty requests, so it is seldom measured; and stored only if the
         node answered all of them.
         """
-        source = self._chain(chain, place)
+        source = self._chains.destination(chain.id).of_node(place)
         row = NodeRecord.objects.filter(chain=chain.id, place=place)
         if chain.ens_registry:
             row.update(answers_for_names=ens.answers_for_names(source))
@@ -128,17 +124,6 @@ class Watch:
         except ChainError:
             proven = -1
         row.update(proof_window=proven, measured=now)
-
-    def _chain(self, chain: Chain, place: int = 0) -> Destination:
-        """By one node; 0 stands for all of them."""
-        if chain.id not in self._chains:
-            self._chains[chain.id] = Destination(chain)
-        opened = self._chains[chain.id]
-        return opened.of_node(place) if place else opened
-
-    def close(self) -> None:
-        for each in self._chains.values():
-            each.close()
 
 
 def _note_node(

@@ -13,6 +13,7 @@ from explorer import metrics
 from queries.chain.local_node import LocalNode
 from queries.chain.signer import Signer
 from queries.models import ChainRecord, NodeRecord
+from queries.pipeline.chains import Chains
 from queries.pipeline.queue import shared_now
 from queries.pipeline.watch import Watch
 from queries.routes import NodeAddress, Routes
@@ -46,7 +47,7 @@ def _watch(routes: Routes) -> Watch:
         long_ago = shared_now() - timedelta(days=1)
         old = {"looked_at": long_ago, "checked": long_ago}
         ChainRecord.objects.get_or_create(chain=chain, defaults=old)
-    return Watch(routes, Signer(SIGNER_KEY))
+    return Watch(Chains(routes, Signer(SIGNER_KEY)))
 
 
 def _seen(monkeypatch: pytest.MonkeyPatch, routes: Routes) -> Samples:
@@ -65,7 +66,6 @@ def test_nodes_and_funds_are_seen(service: Service, monkeypatch: pytest.MonkeyPa
     assert exposed().keys().isdisjoint({"tacitus_node_up", "tacitus_signer_balance_wei"})
     watch = _watch(routes)
     watch.once()
-    watch.close()
     seen = _seen(monkeypatch, routes)
     assert seen["tacitus_node_up"] == {(CHAIN, "1"): 0, (CHAIN, "2"): 1}
     assert seen["tacitus_node_head_number"] == {(CHAIN, "2"): service.head()}
