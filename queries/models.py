@@ -203,8 +203,7 @@ class Share(models.Model):
 
     transaction = models.ForeignKey(SentTransaction, models.CASCADE, related_name="shares")
     batch = models.ForeignKey(Batch, models.CASCADE, related_name="shares")
-    # Wei: what its part of the transaction would cost alone, at most. Parts of the receipt are in
-    # proportion to it.
+    # Wei: its part of what the transaction may cost. Parts of the receipt are in proportion to it.
     most = models.CharField(max_length=64)
     paid = models.CharField(max_length=64, default="")  # wei, since it was settled first
 

@@ -63,9 +63,8 @@ class AnotherBlockAccumulated(Exception):  # noqa: N818
 
     code: ClassVar[str] = "another_block_accumulated"
 
-    @staticmethod
-    def sentence(block: int) -> str:
-        return (
+    def __init__(self, block: int) -> None:
+        super().__init__(
             f"The registry holds another header of block {block:,} than the chain has now; the "
             "first one stays."
         )
@@ -148,7 +147,7 @@ class AnchorSearch:
     def find(self, header: Header, known: Known) -> Found:
         """How the registry can know the block, without attestations."""
         if known.of_another_block:
-            raise AnotherBlockAccumulated
+            raise AnotherBlockAccumulated(header.number)
         if known.accumulated and not known.needs_child:
             return Anchor(header, accumulated=True)
         first, longest = header.number + int(known.needs_child), self.registry.longest_range

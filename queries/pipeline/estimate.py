@@ -1,7 +1,7 @@
 """What it would take to prove a batch now. Nothing is sent or stored."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from queries.chain.ens import EnsFault
@@ -17,7 +17,7 @@ from queries.pipeline.anchors import (
 )
 from queries.pipeline.chains import Chains
 from queries.pipeline.fees import Need, Pricing, refusal_of
-from queries.pipeline.pieces import Anchor, Call, Part
+from queries.pipeline.pieces import Anchor, Piece, join
 from queries.pipeline.prove import REFUSED, pricing_of, proving_pieces
 from queries.pipeline.settle import block_at, find_accounts
 from queries.pipeline.wanted import Missing, ask_what_is_known, missing, reads_of
@@ -72,8 +72,7 @@ class BlockEstimate:
     distance: int | None = None  # of what is out of reach
     proven: tuple[tuple[str, ...], ...] = ()  # of each query, the facts that are there already
     price: Price | None = None  # alone; None: unknown
-    # Of each piece, in a transaction of its own; empty where these follow one another.
-    alone: Mapping[Part, Need] = field(default_factory=dict)
+    pieces: tuple[Piece, ...] = ()  # what may share transactions with other blocks
 
     @property
     def block(self) -> int | None:
@@ -108,13 +107,11 @@ def estimate(chains: Chains, destination: int, queries: Sequence[Query]) -> Esti
     The queries are of one batch; nothing is stored.
     """
     blocks = tuple(_blocks(chains, destination, queries))
-    together = sum((each.price for each in blocks if each.price and not each.alone), Price())
+    together = sum((each.price for each in blocks if each.price and not each.pieces), Price())
     for source in {each.source for each in blocks}:
-        alone: dict[Part, Need] = {}
-        for each in blocks:
-            alone |= each.alone if each.source == source else {}
-        pricing = pricing_of(chains, chains.routes.registries[source, destination])
-        together += _price(pricing, dict(pricing.together(alone))) if alone else Price()
+        pieces = [piece for each in blocks if each.source == source for piece in each.pieces]
+        registry = chains.routes.registries[source, destination]
+        together += _price(pricing_of(chains, registry), pieces)
     return Estimate(blocks, together)
 
 
@@ -157,9 +154,7 @@ def _failed(
     job: BlockEstimate, fault: AnotherBlockAccumulated | EnsFault | ChainError
 ) -> BlockEstimate:
     code, sentence = fault.code, str(fault)
-    if isinstance(fault, AnotherBlockAccumulated):
-        sentence = fault.sentence(job.block or 0)
-    elif isinstance(fault, CallReverted):
+    if isinstance(fault, CallReverted):
         code, sentence = REFUSED, refusal_of(fault)
     elif isinstance(fault, ChainError) and fault.retryable:
         raise fault
@@ -214,40 +209,30 @@ def _priced(
     anchor: Anchor,
     lacking: Missing,
 ) -> BlockEstimate:
-    header = anchor.header
-    pricing = pricing_of(chains, registry)
+    header, pricing = anchor.header, pricing_of(chains, registry)
     pieces = proving_pieces(chains, registry, header.number, anchor, lacking)
-    needs = _needs(pricing, pieces)
+    price = _price(pricing, pieces)
     if any(piece.requests for piece in pieces) or not lacking.accounts:
-        return replace(job, alone=needs, price=_price(pricing, needs))
+        return replace(job, pieces=tuple(pieces), price=price)
     # They are tried out as if the header were accumulated, which some nodes cannot do.
     accounts = replace(lacking, header_fields=frozenset(), timestamps=())
     accumulated = Anchor(header, accumulated=True)
     pieces = proving_pieces(chains, registry, header.number, accumulated, accounts)
     as_if = as_if_accumulated(registry.address, {header.number: leaf_of(header)})
     try:
-        needs |= _needs(pricing, pieces, as_if)
+        price += _price(pricing, pieces, as_if)
     except (QuestionRefused, MethodMissing, CallReverted):
         return replace(job, sentence=job.sentence or f"{HEADER_FIRST} {NOT_PRICED}")
-    return replace(job, price=_price(pricing, needs), sentence=job.sentence or HEADER_FIRST)
+    return replace(job, price=price, sentence=job.sentence or HEADER_FIRST)
 
 
-def _needs(pricing: Pricing, pieces: Sequence[Part], as_if: AsIf | None = None) -> dict[Part, Need]:
-    needs: dict[Part, Need] = {}
-    for piece, need in pricing.alone(pieces, as_if).items():
-        if not isinstance(need, Need):
-            raise need
-        needs[piece] = need
-    return needs
-
-
-def _price(pricing: Pricing, needs: Mapping[Part, Need] | Mapping[Call, Need]) -> Price:
-    """Of these calls, each in a transaction of its own."""
-    fees = pricing.destination.fees()
-    return sum(
-        (
-            Price(1, len(call.data), need.gas, fees.dearest, need.most(fees))
-            for call, need in needs.items()
-        ),
-        Price(),
-    )
+def _price(pricing: Pricing, pieces: Sequence[Piece], as_if: AsIf | None = None) -> Price:
+    """In as few transactions as they fit in."""
+    price = Price()
+    if pieces:
+        fees = pricing.destination.fees()
+        for call, need in pricing.fit(join(pieces), as_if).items():
+            if not isinstance(need, Need):
+                raise need
+            price += Price(1, len(call.data), need.gas, fees.dearest, need.most(fees))
+    return price

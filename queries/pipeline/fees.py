@@ -22,7 +22,7 @@ from queries.chain.signer import Fees
 from queries.chain.solidity import AsIf
 from queries.counters import GAS, count
 from queries.models import Batch, ChainCost, Query, SentTransaction, Share
-from queries.pipeline.pieces import Call, FirstCall, Part, Piece, join
+from queries.pipeline.pieces import Call
 from queries.pipeline.queue import shared_now
 from queries.routes import Chain
 
@@ -75,54 +75,32 @@ class Pricing:
     registry: str
     sender: str
 
-    def alone(
-        self, pieces: Iterable[Part], as_if: AsIf | None = None
-    ) -> dict[Part, Need | Refusal]:
-        """What each piece needs in a transaction of its own, or why there can be none.
+    def fit(self, calls: Sequence[Call], as_if: AsIf | None = None) -> dict[Call, Need | Refusal]:
+        """What each call needs, or why it can have no transaction.
 
-        A piece that needs more gas than a transaction may have is halved until it fits.
+        A call that is refused is halved until it fits, or until what is refused stands alone.
         """
-        found: dict[Part, Need | Refusal] = {}
-        untried = list(pieces)
+        found: dict[Call, Need | Refusal] = {}
+        untried = list(calls)
         while untried:
-            needs = self._needs([piece.data for piece in untried], as_if)
+            needs = self._needs([call.data for call in untried], as_if)
             tried, untried = untried, []
-            for piece, need in zip(tried, needs, strict=True):
-                if isinstance(need, TooMuchGas) and isinstance(piece, Piece) and piece.halves():
-                    untried += piece.halves()
-                else:
-                    found[piece] = need
+            for call, need in zip(tried, needs, strict=True):
+                smaller = call.halves() if _may_fit_in_parts(call, need) else ()
+                untried += smaller
+                if not smaller:
+                    found[call] = need
         return found
 
-    def together(self, alone: Mapping[Part, Need]) -> list[tuple[Call, Need]]:
-        """The pieces in as few calls as they fit in; `CallReverted` where one is refused."""
-        calls = [Call(part.data) for part in alone if isinstance(part, FirstCall)]
-        calls += join([part for part in alone if isinstance(part, Piece)])
-        needs: dict[bytes, Need | Refusal] = {part.data: need for part, need in alone.items()}
-        joined = [call.data for call in calls if call.data not in needs]
-        needs |= zip(joined, self._needs(joined), strict=True)
-        fitting: list[tuple[Call, Need]] = []
-        for call in calls:
-            need = needs[call.data]
-            if isinstance(need, CallReverted):
-                raise need
-            if isinstance(need, TransactionRefused):  # together they are too much
-                fitting += [(Call(piece.data, (piece,)), alone[piece]) for piece in call.pieces]
-            else:
-                fitting.append((call, need))
-        return fitting
-
     def offers(
-        self, alone: Mapping[Part, Need], payers: Mapping[int, Sequence[Query]]
+        self, needs: Mapping[Call, Need], payers: Mapping[int, Sequence[Query]]
     ) -> list[Offer]:
-        """The same calls at the price of now; `payers` are the queries of each job."""
-        calls = self.together(alone)
+        """The calls at the price of now; `payers` are the queries of each job."""
         fees, cap = self.destination.fees(), self.destination.chain.gas_cap
         offers = []
-        for call, need in calls:
-            costs = {part: alone[part].most(fees) for part in call.pieces or alone}
-            limit, shares = min(need.gas + need.gas // 10, cap), shares_of(costs, payers)
-            offers.append(Offer(call, need.gas, limit, fees, need.most(fees), shares))
+        for call, need in needs.items():
+            limit, most = min(need.gas + need.gas // 10, cap), need.most(fees)
+            offers.append(Offer(call, need.gas, limit, fees, most, shares_of(call, most, payers)))
         return offers
 
     def _needs(self, calls: Sequence[bytes], as_if: AsIf | None = None) -> list[Need | Refusal]:
@@ -146,6 +124,11 @@ class Pricing:
         return found
 
 
+def _may_fit_in_parts(call: Call, need: Need | Refusal) -> bool:
+    is_joined = len(call.pieces) > 1
+    return isinstance(need, TooMuchGas) or (is_joined and not isinstance(need, Need))
+
+
 def refusal_of(reverted: CallReverted) -> str:
     """What the registry answered to a call that is not sent, for people."""
     return f"The registry refuses the proof: 0x{reverted.data.hex()[:200]}"
@@ -154,24 +137,27 @@ def refusal_of(reverted: CallReverted) -> str:
 # What batches pay
 
 
-def shares_of(costs: Mapping[Part, int], payers: Mapping[int, Sequence[Query]]) -> dict[str, int]:
-    """By batch, its part of what each piece costs alone; `payers` are the queries of each job.
+def shares_of(call: Call, cost: int, payers: Mapping[int, Sequence[Query]]) -> dict[str, int]:
+    """By batch, its part of what the call costs; `payers` are the queries of each job.
 
-    Parts are in proportion to what the piece proves for each; equal, where that is nothing but
-    headers or a hash.
+    Parts are in proportion to what the pieces show and store, and within a piece to what it proves
+    for each batch. Headers and preparations are shared equally.
     """
+    if not call.pieces:
+        batches = dict.fromkeys(query.batch_id for queries in payers.values() for query in queries)
+        return dict(zip(batches, split(cost, [1] * len(batches)), strict=True))
     shares: dict[str, int] = defaultdict(int)
-    for piece, cost in costs.items():
+    costs = split(cost, [piece.weight for piece in call.pieces])
+    for piece, cost_of_piece in zip(call.pieces, costs, strict=True):
         queries = payers[piece.job]
         weights = dict.fromkeys((query.batch_id for query in queries), 0)
-        if len(weights) > 1 and isinstance(piece, Piece):
+        if len(weights) > 1:
             for query, weight in zip(queries, piece.weights(queries), strict=True):
                 weights[query.batch_id] += weight
         if not any(weights.values()):
             weights = dict.fromkeys(weights, 1)
-        for batch, part in zip(weights, split(cost, weights.values()), strict=True):
-            if part:
-                shares[batch] += part
+        for batch, part in zip(weights, split(cost_of_piece, weights.values()), strict=True):
+            shares[batch] += part
     return shares
 
 

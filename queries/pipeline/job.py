@@ -127,14 +127,9 @@ def _contradicted(work: Work, header: Header) -> Outcome:
     if leaf_of(theirs) == leaf:
         _pin(work, theirs)
         return Snooze(ANOTHER_BLOCK)
-    return work.reject(
-        Failure(
-            AnotherBlockAccumulated.code,
-            AnotherBlockAccumulated.sentence(number),
-            StepName.HEADER_ACCUMULATED,
-            retryable=False,
-        )
-    )
+    certain = AnotherBlockAccumulated(number)
+    step = StepName.HEADER_ACCUMULATED
+    return work.reject(Failure(certain.code, str(certain), step, retryable=False))
 
 
 def _pin(work: Work, header: Header) -> None:

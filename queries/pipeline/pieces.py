@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import zip_longest
 
+from queries.chain.sender import BASE_GAS
 from queries.fact_names import account_fields
 from queries.models import Query
 from queries.pipeline.wanted import Missing
@@ -23,8 +24,6 @@ from queries.proving.registry_calls import (
     prove_call,
 )
 from queries.proving.witnesses import AccountRequest, build_witness
-
-Fact = HeaderField | int | AccountRequest  # an integer is a time that is resolved to a block
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +70,7 @@ class Piece:
     def headers(self) -> tuple[Header, ...]:
         return (self.anchor.header, *self.anchor.above)
 
-    @property
+    @cached_property
     def section(self) -> bytes:
         if self.by_words:
             header = self.anchor.header
@@ -80,31 +79,28 @@ class Piece:
         return headers_section(self.steps)
 
     @property
-    def data(self) -> bytes:
-        """The call of this piece alone."""
-        return prove_call([self.section])
+    def stored(self) -> int:
+        """How many slots it takes to store what is asked of the header."""
+        return self.accumulate + len(self.fields) + len(self.timestamps)
 
     @property
     def gas(self) -> int:
         """By the rough table, beside its bytes."""
-        stored = self.accumulate + len(self.fields) + len(self.timestamps)
-        return stored * self.rules.new_slot + sum(
+        return self.stored * self.rules.new_slot + sum(
             gas_of(each, self.rules) for each in self.requests
         )
 
     @property
     def facts(self) -> str:
-        """All that it has the registry store."""
-        accounts = sorted(
-            (
-                each.proof.address_hash.hex(),
-                each.mask,
-                sorted(slot.slot for slot in each.proof.slots),
-            )
-            for each in self.requests
-        )
-        block, fields = self.anchor.header.hash.hex(), sorted(map(int, self.fields))
-        return repr((block, self.accumulate, fields, self.timestamps, accounts))
+        """All that it has the registry store: the same for pieces that prove the same."""
+        fields = sorted(map(int, self.fields))
+        stored = (self.anchor.header.hash, self.accumulate, fields, self.timestamps, self.witness)
+        return repr(stored)
+
+    @property
+    def weight(self) -> int:
+        """For its part of a call's cost: roughly its gas in a transaction of its own."""
+        return BASE_GAS + self.gas + BYTE * len(self.section)
 
     def weights(self, queries: Sequence[Query]) -> list[int]:
         """How much the piece proves for each: its witness bytes, and new slots as their gas."""
@@ -129,41 +125,26 @@ class Piece:
         return gas_of(own, self.rules) + BYTE * len(build_witness([own]))
 
     def halves(self) -> tuple["Piece", ...]:
-        """Two pieces that prove the same together; none where it holds a single fact."""
-        accounts = [*self.requests]
-        if len(accounts) == 1:
-            accounts = _single_facts(accounts[0])
-        facts: list[Fact] = [*sorted(self.fields), *self.timestamps, *accounts]
-        middle = len(facts) // 2
-        if not middle:
+        """Two pieces that prove the same together; none where it holds one account's fields or one
+        slot. What is stored of the header stays with the first one.
+        """
+        middle = len(self.requests) // 2
+        first, second = self.requests[:middle], self.requests[middle:]
+        if len(self.requests) == 1 and (parts := _halved(*self.requests)):
+            first, second = parts[:1], parts[1:]
+        if not first and not (second and self.stored):
             return ()
-        return self._of(facts[:middle]), replace(self._of(facts[middle:]), accumulate=False)
-
-    def _of(self, facts: Sequence[Fact]) -> "Piece":
-        """The same with these facts only."""
-        requests = [each for each in facts if isinstance(each, AccountRequest)]
-        if len(self.requests) == 1 and requests:
-            requests = [_as_one(requests)]
-        fields = frozenset(each for each in facts if isinstance(each, HeaderField))
-        times = tuple(each for each in self.timestamps if each in facts)
-        return replace(self, fields=fields, timestamps=times, requests=tuple(requests))
+        rest = replace(self, accumulate=False, fields=frozenset(), timestamps=())
+        return replace(self, requests=first), replace(rest, requests=second)
 
 
-def _single_facts(request: AccountRequest) -> list[AccountRequest]:
-    proof = request.proof
-    fields = [
-        AccountRequest(replace(proof, slots=()), frozenset({each}))
-        for each in sorted(request.fields)
-    ]
-    slots = [AccountRequest(replace(proof, slots=(each,)), frozenset()) for each in proof.slots]
-    return [*fields, *slots]
-
-
-def _as_one(facts: Sequence[AccountRequest]) -> AccountRequest:
-    """Some facts of one account."""
-    slots = tuple(slot for each in facts for slot in each.proof.slots)
-    fields = frozenset(field for each in facts for field in each.fields)
-    return AccountRequest(replace(facts[0].proof, slots=slots), fields)
+def _halved(request: AccountRequest) -> tuple[AccountRequest, ...]:
+    slots, middle = request.proof.slots, len(request.proof.slots) // 2
+    if not slots[1:] and not (slots and request.fields):
+        return ()
+    first = AccountRequest(replace(request.proof, slots=slots[:middle]), request.fields)
+    rest = AccountRequest(replace(request.proof, slots=slots[middle:]), frozenset())
+    return first, rest
 
 
 def pieces_of(
@@ -184,7 +165,7 @@ def pieces_of(
     def piece(group: Sequence[AccountRequest], *, first: bool) -> Piece:
         return replace(whole if first else rest, requests=tuple(group))
 
-    groups = portions(requests, lambda group: piece(group, first=True).data, rules)
+    groups = portions(requests, lambda group: Call.of([piece(group, first=True)]).data, rules)
     above = sum(len(header.encoded) for header in anchor.above)
     if len(groups) > 1 and above > CALLDATA_BYTES // 64:  # too much to be shown by each
         groups = []  # the block first; then its four words stand for all that is shown above it
@@ -200,23 +181,23 @@ def _request(missing: Missing, proof: AccountProof) -> AccountRequest:
     return AccountRequest(replace(proof, slots=lacking), fields)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class FirstCall:
-    """The call of a preparation for one job; it is sent alone."""
-
-    job: int
-    data: bytes
-
-
-Part = Piece | FirstCall
-
-
 @dataclass(frozen=True, slots=True)
 class Call:
     """One transaction's calldata, and what it shows."""
 
     data: bytes
     pieces: tuple[Piece, ...] = ()  # none: it prepares for others
+
+    @classmethod
+    def of(cls, pieces: Sequence[Piece]) -> "Call":
+        return cls(_data(pieces), tuple(pieces))
+
+    def halves(self) -> tuple["Call", ...]:
+        """Two calls that prove the same together; none where it holds a single fact."""
+        if len(self.pieces) > 1:
+            middle = len(self.pieces) // 2
+            return Call.of(self.pieces[:middle]), Call.of(self.pieces[middle:])
+        return tuple(Call.of([half]) for piece in self.pieces for half in piece.halves())
 
 
 def join(pieces: Sequence[Piece]) -> list[Call]:
@@ -231,7 +212,7 @@ def join(pieces: Sequence[Piece]) -> list[Call]:
                 break
         else:
             groups.append([piece])
-    return [Call(_data(group), tuple(group)) for group in groups]
+    return [Call.of(group) for group in groups]
 
 
 def _data(group: Sequence[Piece]) -> bytes:

@@ -3,7 +3,8 @@
 Jobs that are ready together share transactions.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -29,7 +30,7 @@ from queries.pipeline.fees import (
     refusal_of,
     shares_of,
 )
-from queries.pipeline.pieces import Anchor, FirstCall, Part, Piece, pieces_of
+from queries.pipeline.pieces import Anchor, Call, Piece, join, pieces_of
 from queries.pipeline.readback import NODE_BEHIND, SENT_AGAIN, is_sent_again
 from queries.pipeline.transactions import unsettled
 from queries.pipeline.wanted import Missing, missing
@@ -63,7 +64,7 @@ class Ready:
     """A job whose proofs are fetched, checked and cut into pieces."""
 
     work: Work
-    pieces: Sequence[Part]
+    pieces: Sequence[Piece]
     alone: bool = False  # it failed before: others must not fail with it
 
     @property
@@ -78,7 +79,7 @@ class Ready:
 
     @property
     def gas(self) -> int:
-        return sum(piece.gas for piece in self.pieces if isinstance(piece, Piece))
+        return sum(piece.gas for piece in self.pieces)
 
 
 def make_ready(
@@ -109,24 +110,27 @@ def pricing_of(chains: Chains, registry: Registry) -> Pricing:
     return Pricing(chains.destination(registry.destination), registry.address, chains.sender)
 
 
-def prove(ready: Sequence[Ready]) -> list[Outcome]:
+def prove(ready: Sequence[Ready]) -> dict[int, Outcome]:
     """Sign and send. Returns what each job waits for; all are of one registry and one group."""
+    if not ready:
+        return {}
     for each in ready:
         each.work.lease.keep()
     pricing = pricing_of(ready[0].work.chains, ready[0].work.registry)
-    alone: dict[Part, Need] = {}
-    refused: dict[int, tuple[Part, Refusal]] = {}
-    for piece, need in pricing.alone([piece for each in ready for piece in each.pieces]).items():
-        if isinstance(need, Need):
-            alone[piece] = need
-        else:
-            refused[piece.job] = piece, need
-    going = [each for each in ready if each.work.job.pk not in refused]
-    outcomes = _send(going, alone, SENT)
+    found = pricing.fit(join([piece for each in ready for piece in each.pieces]))
+    needs = {call: need for call, need in found.items() if isinstance(need, Need)}
+    refused = {
+        call.pieces[0].job: (call, need)
+        for call, need in found.items()
+        if not isinstance(need, Need)
+    }
+    if not refused:
+        return _send(ready, needs, SENT)
+    outcomes = prove([each for each in ready if each.work.job.pk not in refused])
     for each in ready:
         if each.work.job.pk in refused:
             outcomes[each.work.job.pk] = _refused(each.work, *refused[each.work.job.pk])
-    return [outcomes[each.work.job.pk] for each in ready]
+    return outcomes
 
 
 def prepare(
@@ -147,61 +151,56 @@ def prepare(
             return work.failed(NODE_BEHIND)
         if is_sent_again(work, earlier):
             return Snooze(SENT_AGAIN)
-    call = FirstCall(job.pk, preparation.call)
-    need = pricing_of(work.chains, work.registry).alone([call])[call]
+    call = Call(preparation.call)
+    need = pricing_of(work.chains, work.registry).fit([call])[call]
     if not isinstance(need, Need):
         raise need
-    return _send([Ready(work, [call])], {call: need}, preparation.on_its_way, others)[job.pk]
+    return _send([Ready(work, [])], {call: need}, preparation.on_its_way, others)[job.pk]
 
 
 def _send(
     ready: Sequence[Ready],
-    alone: Mapping[Part, Need],
+    needs: Mapping[Call, Need],
     why: Reason,
     unless: QuerySet[SentTransaction] | None = None,
 ) -> dict[int, Outcome]:
     """What each job waits for then."""
-    if not ready:
-        return {}
     work, jobs = ready[0].work, {each.work.job.pk: each for each in ready}
-    outcomes: dict[int, Outcome] = dict.fromkeys(jobs, Snooze(why))
-    needs = {part: need for part, need in alone.items() if part.job in jobs}
     payers = {job: each.payers for job, each in jobs.items()}
     leases = {job: each.work.lease for job, each in jobs.items()}
     try:
         offers = pricing_of(work.chains, work.registry).offers(needs, payers)
         lane = work.chains.lane(work.job.destination)
         lane.sign_and_send(leases, work.registry.address, offers, unless)
-    except CallReverted:
-        if len(ready) == 1:
-            raise
-        # What some of them rest on has just changed.
-        return outcomes | _send(ready[:1], alone, why, unless)
     except DaySpent:  # since it was asked
         return {job: wait_for_the_day(each.work) for job, each in jobs.items()}
     except FeeTooLow as poor:
-        too_poor = [each for each in ready if any(q.batch_id in poor.needed for q in each.payers)]
-        others = [each for each in ready if each not in too_poor]
-        return _send(others, alone, why, unless) | _fee_too_low(too_poor, poor)
-    return outcomes
+        batch = min(poor.needed)
+        its_own = [each for each in ready if batch in {query.batch_id for query in each.payers}]
+        if len(its_own) == len(ready):
+            return _fee_too_low(ready, needs, poor)
+        # Without the others it may cost more, which is what its sender has to know.
+        return prove([each for each in ready if each not in its_own]) | prove(its_own)
+    return dict.fromkeys(jobs, Snooze(why))
 
 
-def _fee_too_low(ready: Sequence[Ready], poor: FeeTooLow) -> dict[int, Outcome]:
+def _fee_too_low(
+    ready: Sequence[Ready], calls: Iterable[Call], poor: FeeTooLow
+) -> dict[int, Outcome]:
     """Reject batches that cannot pay the next block's price, by quorum for one named block."""
+    payers = {each.work.job.pk: each.payers for each in ready}
     if poor.waits:
         return {each.work.job.pk: Snooze(HELD_BACK, each.work.pause) for each in ready}
     work = ready[0].work
     pricing = pricing_of(work.chains, work.registry)
-    pieces = [piece for each in ready for piece in each.pieces]
-    payers = {each.work.job.pk: each.payers for each in ready}
 
     def too_poor(one: Destination) -> frozenset[str]:
-        fees, costs = one.fees_at(block), dict[Part, int]()
-        for part, need in replace(pricing, destination=one).alone(pieces).items():
+        fees, asked = one.fees_at(block), Counter[str]()
+        for call, need in replace(pricing, destination=one).fit(list(calls)).items():
             if not isinstance(need, Need):
                 raise need
-            costs[part] = need.most(fees)
-        return cannot_pay(shares_of(costs, payers)).intersection(poor.needed)
+            asked.update(shares_of(call, need.most(fees), payers))
+        return cannot_pay(asked).intersection(poor.needed)
 
     try:
         block = work.chains.newest(work.job.destination).number
@@ -210,8 +209,8 @@ def _fee_too_low(ready: Sequence[Ready], poor: FeeTooLow) -> dict[int, Outcome]:
         named = frozenset()
     for batch in sorted(named):
         price = poor.needed[batch]
-        blocks = Query.objects.filter(batch=batch, ended=False).exclude(job__in=payers)
-        more = ", and more for its other blocks" if blocks.exists() else ""
+        others = Query.objects.filter(batch=batch, ended=False).exclude(job__in=payers)
+        more = ", and more for its other blocks" if others.exists() else ""
         sentence = (
             f"Proving this may cost {price:,} wei, and less was offered. Submit it again with a "
             f"fee of at least {price}{more}."
@@ -246,7 +245,7 @@ def _to_registry(work: Work, **conditions: Any) -> QuerySet[SentTransaction]:
     return work.job.transactions.filter(to=work.registry.address.lower(), **conditions)
 
 
-def _refused(work: Work, piece: Part, why: Refusal) -> Outcome:
+def _refused(work: Work, call: Call, why: Refusal) -> Outcome:
     """Reject by quorum and after some attempts: what the call rests on may just have changed."""
     step = StepName.HEADER_ACCUMULATED
     if isinstance(why, TransactionRefused):
@@ -261,7 +260,7 @@ def _refused(work: Work, piece: Part, why: Refusal) -> Outcome:
     pricing = pricing_of(work.chains, work.registry)
 
     def try_out(one: Destination) -> None:
-        need = replace(pricing, destination=one).alone([piece]).get(piece)
+        need = replace(pricing, destination=one).fit([call]).get(call)
         if isinstance(need, ChainError):
             raise need
 

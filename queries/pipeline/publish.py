@@ -26,7 +26,7 @@ from queries.pipeline.anchors import (
     Preparation,
 )
 from queries.pipeline.fees import refusal_of
-from queries.pipeline.pieces import pieces_of
+from queries.pipeline.pieces import Call, pieces_of
 from queries.pipeline.wanted import Known, ask_what_is_known, missing
 from queries.proving.bundles import BlockProof, Fact, FactKind
 from queries.proving.headers import Header, HeaderField
@@ -137,7 +137,7 @@ def _calls(
     try:
         found = search.find(block.header, known)
     except AnotherBlockAccumulated as fault:
-        raise NotPublished(fault.sentence(block.header.number)) from None
+        raise NotPublished(str(fault)) from None
     match found:
         case Preparation():
             yield found.call
@@ -148,7 +148,9 @@ def _calls(
             proofs = [
                 each.proof for each in block.accounts if each.proof.address in lacking.accounts
             ]
-            yield from (each.data for each in pieces_of(0, found, lacking, proofs, rules))
+            yield from (
+                Call.of([each]).data for each in pieces_of(0, found, lacking, proofs, rules)
+            )
 
 
 def _why_not(

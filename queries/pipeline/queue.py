@@ -6,7 +6,6 @@ where it has one, because the clocks of machines differ.
 """
 
 import secrets
-from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, Generic, TypeVar
@@ -17,7 +16,7 @@ from django.db.models import Exists, Min, OuterRef, Q, QuerySet, Subquery
 from django.db.models.functions import Coalesce
 from django.utils import timezone
 
-from queries.models import Batch, BlockJob, Leased, Query, TransactionOfJob, WebhookDelivery
+from queries.models import BlockJob, Leased, Query, TransactionOfJob, WebhookDelivery
 from queries.proving.witnesses import AccountField
 from queries.wait_reasons import Reason
 
@@ -133,31 +132,16 @@ def claim(
     return [Lease(row, token) for row in claimed]
 
 
-def claim_batch() -> Lease[Batch] | None:
-    return _first(claim(Batch.objects.all()))
-
-
-def claim_job() -> Lease[BlockJob] | None:
-    return _first(claim(BlockJob.objects.all()))
-
-
-def claim_job_beside(
-    job: BlockJob, early: timedelta, seen: Collection[int]
-) -> Lease[BlockJob] | None:
-    """One of the same route, which may share a transaction; none of those that were just `seen`."""
-    rows = BlockJob.objects.filter(source=job.source, destination=job.destination)
-    return _first(claim(rows.exclude(pk__in=seen), early=early))
+def claim_one(rows: QuerySet[Row], *, early: timedelta = timedelta(0)) -> Lease[Row] | None:
+    leases = claim(rows, early=early)
+    return leases[0] if leases else None
 
 
 def claim_delivery() -> Lease[WebhookDelivery] | None:
     """One of an account that has no delivery in hand, so that no account takes all threads."""
     pending = WebhookDelivery.objects.filter(look_again__isnull=False)
     in_hand = pending.filter(lease_until__gt=shared_now())
-    return _first(claim(pending.exclude(owner__in=in_hand.values("owner"))))
-
-
-def _first(leases: list[Lease[Row]]) -> Lease[Row] | None:
-    return leases[0] if leases else None
+    return claim_one(pending.exclude(owner__in=in_hand.values("owner")))
 
 
 def look_now(rows: QuerySet[Row]) -> None:

@@ -17,10 +17,8 @@ from queries.pipeline.prove import Ready, prove
 from queries.pipeline.queue import (
     Lease,
     LeaseLost,
-    claim_batch,
     claim_delivery,
-    claim_job,
-    claim_job_beside,
+    claim_one,
     looked_at_now,
     shared_now,
 )
@@ -49,12 +47,12 @@ def work_once(chains: Chains, found: Found = nothing) -> bool:
         found()  # a node that hangs must not keep other threads from working
         _look_at_final(chains)
     limits = chains.routes.limits
-    batch = claim_batch()
+    batch = claim_one(Batch.objects.all())
     if batch is not None:
         found()
         with _answered_for([batch], limits):
             _then(batch, settle(batch, chains), limits)
-    job = claim_job()
+    job = claim_one(BlockJob.objects.all())
     if job is not None:
         found()
         _advance(job, chains)
@@ -95,8 +93,9 @@ def _advance(first: Lease[BlockJob], chains: Chains) -> None:
     for some in groups.values():
         leases = [each.work.lease for each in some]
         with _answered_for(leases, chains.routes.limits):
-            for lease, outcome in zip(leases, prove(some), strict=True):
-                _then(lease, outcome, chains.routes.limits)
+            outcomes = prove(some)
+            for lease in leases:
+                _then(lease, outcomes[lease.row.pk], chains.routes.limits)
 
 
 def _gathered(first: Lease[BlockJob], chains: Chains) -> list[Ready]:
@@ -104,7 +103,8 @@ def _gathered(first: Lease[BlockJob], chains: Chains) -> list[Ready]:
     limits = chains.routes.limits
     soon, until = timedelta(seconds=limits.retry_first), time.monotonic() + limits.work_slice
     ready: list[Ready] = []
-    seen: set[int] = set()  # a job that waits is due again soon
+    job, seen = first.row, set[int]()  # a job that waits is due again soon
+    same_route = BlockJob.objects.filter(source=job.source, destination=job.destination)
     lease: Lease[BlockJob] | None = first
     while lease is not None:
         seen.add(lease.row.pk)
@@ -116,10 +116,10 @@ def _gathered(first: Lease[BlockJob], chains: Chains) -> list[Ready]:
                 _then(lease, reached, limits)
         if not ready or time.monotonic() > until:
             break
-        room = chains.chain(first.row.destination).gas_rules.room
+        room = chains.chain(job.destination).gas_rules.room
         if sum(each.gas for each in ready) > room:
             break
-        lease = claim_job_beside(first.row, soon, seen)
+        lease = claim_one(same_route.exclude(pk__in=seen), early=soon)
     return ready
 
 

@@ -9,7 +9,7 @@ from explorer import metrics
 from queries import transitions
 from queries.models import Batch, BlockJob, ChainRecord, SentTransaction
 from queries.pipeline.fees import note_final, settle_costs
-from queries.pipeline.queue import claim_job
+from queries.pipeline.queue import claim_one
 from queries.wait_reasons import Reason
 from tests.explorer.monitoring.exposed import exposed
 from tests.explorer.monitoring.watched_service import ETHER, WATCHED, make_service, wei
@@ -65,7 +65,7 @@ def test_jobs_and_transactions_are_reported_by_how_far_they_are() -> None:
     assert seen["tacitus_block_jobs"] == {("block",): 1, ("proof",): 1, ("transaction",): 1}
     assert seen["tacitus_transactions"][str(SEPOLIA), "unmined"] == 1
     assert seen["tacitus_oldest_unmined_transaction_age_seconds"][str(SEPOLIA),] > 0
-    lease = claim_job()
+    lease = claim_one(BlockJob.objects.all())
     assert lease
     why = Reason("nodes_unreachable", "Nobody answers.")
     lease.look_again(timedelta(minutes=1), why, failures=1)

@@ -6,7 +6,7 @@ from hypothesis import strategies as some
 
 from queries.models import Query
 from queries.pipeline.fees import shares_of, split
-from queries.pipeline.pieces import Anchor, FirstCall, Piece
+from queries.pipeline.pieces import Anchor, Call, Piece
 from tests.queries.pipeline.test_joining import CHAIN
 
 pytestmark = pytest.mark.no_database
@@ -28,9 +28,10 @@ def _queries(*batches: str) -> list[Query]:
 def test_batches_share_a_hash_and_a_header_equally() -> None:
     header = Piece(1, Anchor(CHAIN[3], accumulated=False), accumulate=True)
     queries = {1: _queries("A", "B"), 2: _queries("A", "A", "C")}
-    assert shares_of({header: 10, FirstCall(2, b""): 6}, queries) == {"A": 8, "B": 5, "C": 3}
+    assert shares_of(Call.of([header]), 10, queries) == {"A": 5, "B": 5}
+    assert shares_of(Call(b""), 6, queries) == {"A": 2, "B": 2, "C": 2}
 
 
-def test_a_piece_that_no_batch_is_charged_for_has_no_share() -> None:
+def test_what_no_batch_is_charged_for_has_no_share() -> None:
     """Its batches were charged before a reorg."""
-    assert shares_of({FirstCall(1, b""): 10}, {1: []}) == {}
+    assert shares_of(Call(b""), 10, {1: []}) == {}

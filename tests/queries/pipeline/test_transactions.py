@@ -102,7 +102,7 @@ def test_a_batch_that_was_rejected_meanwhile_does_not_pay(
     block = service.head() - 2
     rejected, other = (service.ask_balance(HOLDER, block) for _ in range(2))
 
-    def reject_then_prove(ready: Sequence[prove.Ready]) -> list[Outcome]:
+    def reject_then_prove(ready: Sequence[prove.Ready]) -> dict[int, Outcome]:
         failure = Failure("fee_too_low", "…", StepName.HEADER_ACCUMULATED, retryable=False)
         transitions.reject([rejected], failure)
         return prove.prove(ready)
