@@ -36,7 +36,7 @@ from queries.proving.accounts import AccountProof
 from queries.proving.headers import Header
 from queries.proving.registry_calls import HeaderStep, headers_section, leaf_of, prove_call
 from queries.proving.witnesses import AccountField, AccountRequest, build_witness
-from queries.shown_calls import proofs_in, shown_of, who_stored
+from queries.shown_calls import proofs_in, shown_of
 from queries.wait_reasons import Reason, WaitCode
 
 NODE_BEHIND = Reason(
@@ -97,28 +97,30 @@ def read_back(work: Work, header: Header) -> Wait | None:
 
 
 def confirm_missing(work: Work, header: Header, known: Known) -> Wait | None:
-    """None: prove it. Facts that we have paid for are proven again only if missing by quorum."""
-    mined = SentTransaction.objects.filter(to=work.registry.address.lower(), succeeded=True)
-    of_header = mined.filter(for_jobs__job=work.job, for_jobs__proves_header=True).order_by("pk")
-    paid = None if known.accumulated else of_header.values_list("pk", flat=True).first()
-    # From its calldata: some ask for more than it proves while it is on its way.
-    paid = paid or who_stored(work.job, mined, known.unproven, work.lease.keep)
-    if paid is None:
+    """None: prove it. If a transaction of the job was mined lately, a quorum must find everything
+    missing at its block as well: the node that was asked may be behind.
+    """
+    mined = work.job.transactions.filter(
+        to=work.registry.address.lower(), prepares=False, succeeded=True, final=False
+    ).order_by("mined_block")
+    rows = list(mined)
+    if not rows:
         return None
+    block = rows[-1].mined_block
 
     def is_missing(one: Destination) -> bool:
         facts = RegistryFacts(one, work.registry)
-        if not known.accumulated and facts.leaves([header.number]) == [known.of_header]:
+        if not known.accumulated and facts.leaves([header.number], block) == [known.of_header]:
             return False
-        return all(word is None for word in facts.words(known.unproven))
+        return all(word is None for word in facts.words(known.unproven, block))
 
     destination = work.chains.destination(work.job.destination)
-    if not destination.quorum(is_missing, ("missing", work.registry.address, header.number)):
+    if not destination.quorum(is_missing, ("missing", work.job.pk, block)):
         return work.failed(NODE_BEHIND)
-    row = SentTransaction.objects.get(pk=paid)
-    if row.sender != work.chains.sender:
-        return None  # of a key that was in use before, which may have nothing to pay with
-    return Snooze(SENT_AGAIN) if is_sent_again(work, row) else work.failed(NODE_BEHIND)
+    # Those of a former key may have nothing to pay with.
+    if any(is_sent_again(work, row) for row in rows if row.sender == work.chains.sender):
+        return Snooze(SENT_AGAIN)
+    return None
 
 
 def is_sent_again(work: Work, row: SentTransaction) -> bool:
