@@ -77,7 +77,7 @@ class Limits:
         1.5,
         0,
         60,
-        "Time to gather jobs for one transaction, or to check final ones, at a stretch.",
+        "Time to gather jobs for one transaction.",
     )
     batch_max_age: float = _limit(
         DAY, 1, 365 * DAY, "A batch that could have been proven for this long is rejected."

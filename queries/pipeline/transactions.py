@@ -7,7 +7,6 @@ no longer wanted is replaced by an empty transfer, so that no nonce is skipped.
 """
 
 import logging
-import time
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -399,28 +398,24 @@ class Lane:
 
     # Settled
 
-    def look_at_final(self) -> bool:
-        """Check the settled ones whose blocks are final by now. True if some are left to check."""
+    def check_final(self) -> None:
+        """Check the settled ones whose blocks are final by now, the oldest first."""
         rows = SentTransaction.objects.filter(chain=self.chain_id, settled=True, final=False)
-        mined = rows.exclude(mined_block=None)
-        if not mined.exists():
-            return False
-        final = mined.filter(mined_block__lte=self.destination.head().final_number)
-        last = final.aggregate(Max("mined_block"))["mined_block__max"]
-        if last is None or not self.destination.quorum(
-            lambda one: one.head().final_number >= last, ("final", self.chain_id)
+        if not rows.exclude(mined_block=None).exists():
+            return
+        final = rows.filter(mined_block__lte=self.destination.head().final_number)
+        some = list(final.order_by("mined_block").defer("raw")[: self.limits.batch_questions])
+        if not some or not self.destination.quorum(
+            lambda one: one.head().final_number >= (some[-1].mined_block or 0),
+            ("final", self.chain_id),
         ):
-            return False
-        until = time.monotonic() + self.limits.work_slice
-        for row in final.order_by("mined_block").defer("raw"):
+            return
+        for row in some:
             with suppress(NoQuorum):  # of this one, which must not keep others from being checked
                 if self.is_undone(row):
                     reopen(row)
                 else:
                     note_final(row)
-            if time.monotonic() > until:
-                return True
-        return False
 
     def is_undone(self, row: SentTransaction) -> bool:
         """By quorum: not mined any more, or with another end."""

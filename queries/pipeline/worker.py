@@ -43,9 +43,9 @@ FAULT_OF_OURS = Reason(
 
 def work_once(chains: Chains, found: Found = nothing) -> bool:
     """Settle a batch, with others of its kind, and then advance a job; whether one was due."""
-    if time.monotonic() >= chains.looks_at_final:
+    if time.monotonic() >= chains.checks_final:
         found()  # a node that hangs must not keep other threads from working
-        _look_at_final(chains)
+        _check_final(chains)
     limits = chains.routes.limits
     batch = claim_one(Batch.objects.all())
     if batch is not None:
@@ -70,19 +70,17 @@ def deliver_once(limits: Limits, found: Found = nothing) -> bool:
     return True
 
 
-def _look_at_final(chains: Chains) -> None:
-    """Check what became final: at each poll interval, and at once again if some were left."""
-    limits, more_wait = chains.routes.limits, False
+def _check_final(chains: Chains) -> None:
+    """At each poll interval, check what became final."""
+    chains.checks_final = time.monotonic() + chains.limits.poll_interval
     for destination in {destination for _, destination in chains.routes.registries}:
         try:
-            more_wait |= chains.lane(destination).look_at_final()
+            chains.lane(destination).check_final()
         except ChainError as fault:
             log.warning("%s", fault)
         except Exception:
             # One bad row must not stop the checks of all other chains.
             log.exception("A fault with what becomes final on chain %s.", destination)
-    pause = limits.retry_first if more_wait else limits.poll_interval
-    chains.looks_at_final = time.monotonic() + pause
 
 
 def _advance(first: Lease[BlockJob], chains: Chains) -> None:
