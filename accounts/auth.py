@@ -1,4 +1,4 @@
-"""Who asks: the API key of a request, and `GET /api-key`, which says what a key is and has done."""
+"""Who asks: the API key of a request."""
 
 import functools
 from collections.abc import Callable
@@ -8,14 +8,11 @@ from typing import Concatenate, ParamSpec
 
 from django.conf import settings
 from django.db import Error as DatabaseFault
-from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.http import HttpRequest
 from django.http.response import HttpResponseBase
 from django.utils import timezone
 from django.utils.cache import patch_vary_headers
 from django.utils.crypto import constant_time_compare
-from django.views.decorators.cache import never_cache
-from django.views.decorators.csrf import csrf_exempt
-from django.views.decorators.http import require_safe
 
 from accounts import api_keys
 from accounts.errors import (
@@ -31,9 +28,9 @@ from accounts.errors import (
 )
 from accounts.key_text import id_in, key_digest
 from accounts.models import Account, ApiKey
-from accounts.rate_limits import Spent, spend, uses
+from accounts.rate_limits import Spent, spend
 from accounts.site_address import site_address
-from accounts.wording import counted, iso
+from accounts.wording import counted
 
 HEADER, AUTHORIZATION, PARAMETER = "api-key", "Authorization", "apiKey"
 MINUTE = 60
@@ -185,25 +182,3 @@ def find(text: str) -> Held | None:
 
 def _still(until: datetime | None) -> bool:
     return until is not None and timezone.now() < until
-
-
-@csrf_exempt
-@require_safe
-@never_cache
-@with_api_key
-def about_api_key(_request: HttpRequest, key: ApiKey) -> HttpResponse:
-    """Where clients test theirs."""
-    subject = api_keys.subject(key)
-    use = uses([subject])[subject]
-    return JsonResponse(
-        {
-            "id": key.id,
-            "name": key.name,
-            "owner": key.owner.owner_name,
-            # Another chain may have another wallet at this address.
-            "ownerChainId": None if (chain := key.owner.chain_id) is None else str(chain),
-            "created": iso(key.created),
-            "limits": {"requests": settings.REQUESTS_PER_MINUTE, "seconds": MINUTE},
-            "use": {"today": use.today, "total": use.total, "last": iso(use.last)},
-        }
-    )

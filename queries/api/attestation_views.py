@@ -3,15 +3,10 @@
 No API key is needed: the signature names the signer. Requests are counted by network.
 """
 
-import functools
-from collections.abc import Callable
-
 from django.http import HttpRequest, HttpResponse
-from django.views.decorators.csrf import csrf_exempt
-from django.views.decorators.http import require_POST, require_safe
 
 from accounts.auth import MINUTE
-from accounts.errors import Refusal, answer_of
+from accounts.errors import Refusal
 from accounts.rate_limits import client_network, spend
 from accounts.wording import counted
 from queries import attestations
@@ -25,34 +20,16 @@ A_MINUTE = 120
 MOST_BYTES = 2_000
 MOST_WANTED = 256  # of one registry
 
-View = Callable[[HttpRequest, Routes], HttpResponse]
 
-
-def _counted(view: View) -> View:
-    @functools.wraps(view)
-    def checked(request: HttpRequest, routes: Routes) -> HttpResponse:
-        try:
-            _spend(request)
-            return view(request, routes)
-        except Refusal as refusal:
-            return answer_of(refusal)
-
-    return checked
-
-
-@csrf_exempt
-@require_POST
-@_counted
 def give_attestation(request: HttpRequest, routes: Routes) -> HttpResponse:
+    _spend(request)
     word = attestations.read_attestation(json_body(request, MOST_BYTES))
     signer = attestations.take(routes, word, only_wanted=True)
     return answer(AttestationTaken(signer=signer, block=word.attested.block))
 
 
-@csrf_exempt
-@require_safe
-@_counted
-def wanted_attestations(_request: HttpRequest, routes: Routes) -> HttpResponse:
+def wanted_attestations(request: HttpRequest, routes: Routes) -> HttpResponse:
+    _spend(request)
     attested = [each for each in routes.registries.values() if each.kind is RegistryKind.ATTESTED]
     wanted = [
         Wanted(

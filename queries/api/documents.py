@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import render
-from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_safe
 
 from accounts.auth import MINUTE
@@ -22,8 +21,6 @@ from queries.schema.json_schema import members_of
 from queries.webhooks import MOST_FACTS, WHOLE
 
 
-@csrf_exempt
-@require_safe
 def openapi(
     request: HttpRequest, endpoints: Sequence[Endpoint], limits: BatchLimits
 ) -> HttpResponse:

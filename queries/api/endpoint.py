@@ -1,15 +1,22 @@
 """What the description of the API says of an endpoint, and what most of them have in common."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from functools import wraps
 from http import HTTPStatus
+from inspect import signature
 
+from django.http import HttpRequest
 from django.http.response import HttpResponseBase
 from django.urls import URLPattern, path
+from django.views.decorators.csrf import csrf_exempt
+from django.views.decorators.http import require_POST, require_safe
 from pydantic import BaseModel
+from pydantic.alias_generators import to_camel
 
 from accounts import errors as general
-from accounts.errors import Code
+from accounts.auth import with_api_key
+from accounts.errors import Code, Refusal, answer_of
 from queries.api.answers import ID_PATTERN
 from queries.api.parameters import CURSOR, LIMIT
 from queries.schema.json_schema import Schema
@@ -35,30 +42,6 @@ class Link:
     place: str  # of the parameter's value in the answer, as a JSON pointer
 
 
-@dataclass(frozen=True, slots=True)
-class Endpoint:
-    """A method of an address."""
-
-    method: str
-    path: str
-    name: str
-    summary: str
-    view: Callable[..., HttpResponseBase]
-    answer: type[BaseModel]  # of its success
-    parameters: tuple[Parameter, ...] = ()
-    body: type[BaseModel] | None = None
-    refusals: tuple[Code, ...] = ()
-    needs_key: bool = True
-    links: tuple[Link, ...] = ()
-    takes: tuple[str, ...] = ()  # routes, limits: what the view gets beside the request
-
-    def address(self, configured: dict[str, object]) -> URLPattern:
-        """For the server; its name there is the endpoint's, with hyphens."""
-        route = self.path.removeprefix("/").replace("{", "<str:").replace("}", ">")
-        name = "".join(f"-{each.lower()}" if each.isupper() else each for each in self.name)
-        return path(route, self.view, {each: configured[each] for each in self.takes}, name=name)
-
-
 OF_THE_KEY: tuple[Code, ...] = (
     general.KEY_MISSING,
     general.KEY_UNKNOWN,
@@ -66,6 +49,55 @@ OF_THE_KEY: tuple[Code, ...] = (
     general.KEY_OWNER_DISABLED,
     general.TOO_MANY_REQUESTS,
 )
+
+
+@dataclass(frozen=True, slots=True)
+class Endpoint:
+    """A method of an address. Its view takes the request and, unless it needs none, the API key."""
+
+    method: str
+    path: str
+    view: Callable[..., HttpResponseBase]
+    answer: type[BaseModel]  # of its success
+    summary: str
+    parameters: tuple[Parameter, ...] = ()
+    body: type[BaseModel] | None = None
+    own_refusals: tuple[Code, ...] = ()
+    needs_key: bool = True
+    links: tuple[Link, ...] = ()
+
+    @property
+    def name(self) -> str:
+        """That of the operation, such as submitBatchQuery."""
+        return to_camel(self.view.__name__)
+
+    @property
+    def refusals(self) -> tuple[Code, ...]:
+        return (*OF_THE_KEY, *self.own_refusals) if self.needs_key else self.own_refusals
+
+    def address(self, configured: Mapping[str, object]) -> URLPattern:
+        """For the server. The view gets those of `configured` that it has parameters for."""
+        route = self.path.removeprefix("/").replace("{", "<str:").replace("}", ">")
+        allowed = require_safe if self.method == "GET" else require_POST
+        with_refusals = with_api_key if self.needs_key else _with_refusals
+        taken = configured.keys() & signature(self.view).parameters
+        return path(
+            route,
+            csrf_exempt(allowed(with_refusals(self.view))),
+            {each: configured[each] for each in taken},
+            name=self.view.__name__.replace("_", "-"),
+        )
+
+
+def _with_refusals(view: Callable[..., HttpResponseBase]) -> Callable[..., HttpResponseBase]:
+    @wraps(view)
+    def answered(request: HttpRequest, **named: object) -> HttpResponseBase:
+        try:
+            return view(request, **named)
+        except Refusal as refusal:
+            return answer_of(refusal)
+
+    return answered
 
 
 def in_the_path(name: str, meaning: str, pattern: str = ID_PATTERN) -> Parameter:

@@ -4,7 +4,6 @@ The server's addresses, OpenAPI and the docs page are made of this table.
 """
 
 from accounts import errors as general
-from accounts.auth import about_api_key
 from queries import errors
 from queries.api import (
     answers,
@@ -17,7 +16,7 @@ from queries.api import (
     webhook_views,
 )
 from queries.api.answers import ID_PATTERN
-from queries.api.endpoint import OF_THE_KEY, Endpoint, Link, Parameter, in_the_path, pages
+from queries.api.endpoint import Endpoint, Link, Parameter, in_the_path, pages
 from queries.attestations import AttestationBody
 from queries.intake import IDEMPOTENCY_KEY, LONGEST_KEY
 from queries.reading.deliveries import ATTEMPTS_SHOWN
@@ -75,11 +74,10 @@ ENDPOINTS = (
     Endpoint(
         "POST",
         "/submit-batch-query",
-        "submitBatchQuery",
-        "Submit a batch query. It is stored whole or not at all.",
         views.submit_batch_query,
         answers.Submitted,
-        (
+        "Submit a batch query. It is stored whole or not at all.",
+        parameters=(
             Parameter(
                 IDEMPOTENCY_KEY,
                 "If sent again with the same batch, the first one's id is returned and "
@@ -88,47 +86,41 @@ ENDPOINTS = (
                 place="header",
             ),
         ),
-        BatchRequest,
-        (
-            *OF_THE_KEY,
+        body=BatchRequest,
+        own_refusals=(
             *OF_SUBMITTING,
             errors.FEE_TOO_LOW,
             errors.IDEMPOTENCY_KEY_MALFORMED,
             errors.IDEMPOTENCY_KEY_REUSED,
         ),
         links=(Link("batchQueryStatus", views.BATCH_ID, "/internalId"),),
-        takes=("routes", "limits"),
     ),
     Endpoint(
         "POST",
         "/estimate",
-        "estimate",
+        estimating.estimate,
+        answers.Estimate,
         "What a batch would take if it were submitted now: what is proven already, what is not "
         "final yet or out of reach, and the fee. Blocks that are ready together share "
         "transactions: `cost` is for the shared ones, and the price of each block is for it "
         "alone. `feeNeeded` covers every block sent alone, at twice the current base fee. A fee "
         "is enough if it covers the base fee at the time of sending and an eighth more. "
         "Nothing is stored.",
-        estimating.estimate_batch,
-        answers.Estimate,
         body=BatchRequest,
-        refusals=(
-            *OF_THE_KEY,
+        own_refusals=(
             *OF_A_BATCH,
             errors.TOO_MANY_ESTIMATES,
             errors.ESTIMATES_BUSY,
             errors.CHAIN_UNAVAILABLE,
         ),
-        takes=("routes", "limits"),
     ),
     Endpoint(
         "GET",
         "/batch-query-status",
-        "batchQueryStatus",
-        "How far a batch is, step by step, and what was proven once it is DONE.",
         views.batch_query_status,
         answers.StatusAnswer,
-        (
+        "How far a batch is, step by step, and what was proven once it is DONE.",
+        parameters=(
             Parameter(
                 views.BATCH_ID,
                 "The internalId that submitting answered.",
@@ -138,46 +130,40 @@ ENDPOINTS = (
             DETAILS,
             FROM_QUERY,
         ),
-        refusals=(
-            *OF_THE_KEY,
+        own_refusals=(
             errors.MISSING_FIELD,
             errors.PARAMETER_MALFORMED,
             errors.BATCH_UNKNOWN,
         ),
         links=(Link("batchProof", "batch", "/internalId"),),
-        takes=("routes",),
     ),
     Endpoint(
         "GET",
         "/batch-queries/{batch}",
-        "batchQuery",
-        "The same, at an address of the batch's own.",
         views.batch_query,
         answers.BatchAnswer,
-        (BATCH, DETAILS, FROM_QUERY),
-        refusals=(*OF_THE_KEY, errors.PARAMETER_MALFORMED, errors.BATCH_UNKNOWN),
+        "The same, at an address of the batch's own.",
+        parameters=(BATCH, DETAILS, FROM_QUERY),
+        own_refusals=(errors.PARAMETER_MALFORMED, errors.BATCH_UNKNOWN),
         links=(Link("batchProof", "batch", "/internalId"),),
-        takes=("routes",),
     ),
     Endpoint(
         "POST",
         "/batch-queries/{batch}/cancel",
-        "cancelBatch",
-        "Cancel a batch of yours of which nothing is signed yet. It ends REJECTED, with the code "
-        "`cancelled`.",
         views.cancel_batch,
         answers.Batch,
-        (BATCH,),
-        refusals=(*OF_THE_KEY, errors.BATCH_UNKNOWN, errors.BATCH_ENDED, errors.BATCH_SIGNED),
+        "Cancel a batch of yours of which nothing is signed yet. It ends REJECTED, with the code "
+        "`cancelled`.",
+        parameters=(BATCH,),
+        own_refusals=(errors.BATCH_UNKNOWN, errors.BATCH_ENDED, errors.BATCH_SIGNED),
     ),
     Endpoint(
         "GET",
         "/batch-queries",
-        "batchQueries",
-        "The batches that the key's owner submitted, newest first.",
         views.batch_queries,
         answers.Batches,
-        (
+        "The batches that the key's owner submitted, newest first.",
+        parameters=(
             Parameter(
                 views.STATUS,
                 "Only batches in this state.",
@@ -185,76 +171,68 @@ ENDPOINTS = (
             ),
             *pages(views.BATCHES_SHOWN, views.MOST_BATCHES),
         ),
-        refusals=(*OF_THE_KEY, errors.PARAMETER_MALFORMED),
+        own_refusals=(errors.PARAMETER_MALFORMED,),
         links=(Link("batchQueryStatus", views.BATCH_ID, "/batches/0/internalId"),),
     ),
     Endpoint(
         "GET",
         "/batch-queries/{batch}/proof",
-        "batchProof",
+        proof_views.batch_proof,
+        proof_views.Proof,
         "All that proves the facts of a batch that is DONE, in a file that is checked without this "
         "service: manage.py verify_proof does it with no database and no network, and "
         "manage.py publish_proof brings the facts to a registry from any key. Headers are RLP and "
         "accounts are as eth_getProof answers them, so that other tools can check them too; "
         "`calls` is calldata of prove(). Any batch's proof may be had by whoever knows its id; its "
         "page has the same file without a key.",
-        proof_views.batch_proof,
-        proof_views.Proof,
-        (BATCH,),
-        refusals=(
-            *OF_THE_KEY,
+        parameters=(BATCH,),
+        own_refusals=(
             errors.BATCH_UNKNOWN,
             errors.BATCH_NOT_DONE,
             errors.BATCH_REJECTED,
             errors.PROOF_UNAVAILABLE,
             errors.PROOFS_BUSY,
         ),
-        takes=("routes",),
     ),
     Endpoint(
         "GET",
         "/webhook-deliveries",
-        "webhookDeliveries",
-        "The webhooks of your batches, newest first, each with its last "
-        f"{ATTEMPTS_SHOWN} attempts.",
         webhook_views.webhook_deliveries,
         answers.Deliveries,
-        pages(webhook_views.SHOWN, webhook_views.MOST),
-        refusals=(*OF_THE_KEY, errors.PARAMETER_MALFORMED),
+        "The webhooks of your batches, newest first, each with its last "
+        f"{ATTEMPTS_SHOWN} attempts.",
+        parameters=pages(webhook_views.SHOWN, webhook_views.MOST),
+        own_refusals=(errors.PARAMETER_MALFORMED,),
         links=(Link("replayWebhook", "event", "/deliveries/0/event"),),
     ),
     Endpoint(
         "POST",
         "/webhook-deliveries/{event}/replay",
-        "replayWebhook",
-        "Send one of your webhooks again, at once; one still to be sent is brought forward. "
-        f"{REPLAYS_AN_HOUR} an hour are yours.",
         webhook_views.replay_webhook,
         answers.Delivery,
-        (in_the_path("event", "The event of a delivery."),),
-        refusals=(*OF_THE_KEY, errors.DELIVERY_UNKNOWN, errors.TOO_MANY_REPLAYS),
+        "Send one of your webhooks again, at once; one still to be sent is brought forward. "
+        f"{REPLAYS_AN_HOUR} an hour are yours.",
+        parameters=(in_the_path("event", "The event of a delivery."),),
+        own_refusals=(errors.DELIVERY_UNKNOWN, errors.TOO_MANY_REPLAYS),
         links=(Link("batchQueryStatus", "batchQueryId", "/batchQueryId"),),
     ),
     Endpoint(
         "GET",
         "/webhook-secret",
-        "webhookSecret",
-        "The secret that signs your webhooks.",
-        webhook_views.own_webhook_secret,
+        webhook_views.webhook_secret,
         answers.WebhookSecret,
-        refusals=OF_THE_KEY,
+        "The secret that signs your webhooks.",
     ),
     Endpoint(
         "POST",
         "/attestations",
-        "giveAttestation",
+        attestation_views.give_attestation,
+        answers.AttestationTaken,
         "For a signer of an attested registry: its attestation of a block's hash, for final blocks "
         "of the source chain alone. manage.py attest makes and sends it. Sent again, it is kept "
         "once.",
-        attestation_views.give_attestation,
-        answers.AttestationTaken,
         body=AttestationBody,
-        refusals=(
+        own_refusals=(
             *OF_A_BODY,
             errors.ATTESTATION_MALFORMED,
             errors.ATTESTATION_UNTRUSTED,
@@ -264,94 +242,80 @@ ENDPOINTS = (
             errors.TOO_MANY_ATTESTATIONS,
         ),
         needs_key=False,
-        takes=("routes",),
     ),
     Endpoint(
         "GET",
         "/attestations/wanted",
-        "wantedAttestations",
-        f"The newest {attestation_views.MOST_WANTED} blocks of each attested registry that queries "
-        "wait for.",
         attestation_views.wanted_attestations,
         answers.WantedAttestations,
-        refusals=(errors.TOO_MANY_ATTESTATIONS,),
+        f"The newest {attestation_views.MOST_WANTED} blocks of each attested registry that queries "
+        "wait for.",
+        own_refusals=(errors.TOO_MANY_ATTESTATIONS,),
         needs_key=False,
-        takes=("routes",),
     ),
     Endpoint(
         "GET",
         "/chain-connections",
-        "chainConnections",
-        "Facts of which chain can be proven to which.",
         views.chain_connections,
         answers.Connections,
+        "Facts of which chain can be proven to which.",
         needs_key=False,
-        takes=("routes",),
     ),
     Endpoint(
         "GET",
         "/api-key",
-        "apiKey",
-        "Metadata and use of your key, to test it.",
-        about_api_key,
+        views.api_key,
         answers.ApiKeyAnswer,
-        refusals=OF_THE_KEY,
+        "Metadata and use of your key, to test it.",
     ),
     Endpoint(
         "POST",
         "/submit-request",
-        "submitRequest",
-        "The later API of the retired service: submit without a fee. Accepted where proving is "
-        "free or has a daily budget.",
         second_generation.submit_request,
         answers.RequestTaken,
+        "The later API of the retired service: submit without a fee. Accepted where proving is "
+        "free or has a daily budget.",
         body=LaterRequest,
-        refusals=(*OF_THE_KEY, *OF_SUBMITTING, errors.FEE_MISSING),
+        own_refusals=(*OF_SUBMITTING, errors.FEE_MISSING),
         links=(Link("getQueries", "request_id", "/request_id"),),
-        takes=("routes", "limits"),
     ),
     Endpoint(
         "GET",
         "/get_queries/{request_id}",
-        "getQueries",
-        "Its queries: COMPLETED on all of them means DONE, REJECTED on any that it failed.",
         second_generation.get_queries,
         answers.LaterQueries,
-        (in_the_path("request_id", "The request_id that submitting answered."),),
-        refusals=(*OF_THE_KEY, errors.BATCH_UNKNOWN),
+        "Its queries: COMPLETED on all of them means DONE, REJECTED on any that it failed.",
+        parameters=(in_the_path("request_id", "The request_id that submitting answered."),),
+        own_refusals=(errors.BATCH_UNKNOWN,),
         links=(Link("getActions", "query_id", "/queries/0/internal_id"),),
     ),
     Endpoint(
         "GET",
         "/get_actions/{query_id}",
-        "getActions",
-        "One action for each step of a query.",
         second_generation.get_actions,
         answers.LaterActions,
-        (
+        "One action for each step of a query.",
+        parameters=(
             in_the_path(
                 "query_id", "The internal_id of a query.", f"{ID_PATTERN[:-1]}-[0-9]{{1,9}}$"
             ),
         ),
-        refusals=(*OF_THE_KEY, errors.BATCH_UNKNOWN),
+        own_refusals=(errors.BATCH_UNKNOWN,),
     ),
     Endpoint(
         "GET",
         "/is-alive",
-        "isAlive",
-        "Whether the server runs.",
         second_generation.is_alive,
         answers.Alive,
+        "Whether the server runs.",
         needs_key=False,
     ),
     Endpoint(
         "GET",
         "/openapi.json",
-        "openapi",
-        "This description.",
         documents.openapi,
         answers.Description,
+        "This description.",
         needs_key=False,
-        takes=("endpoints", "limits"),
     ),
 )

@@ -7,10 +7,8 @@ from threading import Lock
 
 from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
-from django.views.decorators.csrf import csrf_exempt
-from django.views.decorators.http import require_POST
 
-from accounts.auth import MINUTE, with_api_key
+from accounts.auth import MINUTE
 from accounts.errors import Refusal
 from accounts.models import Account, ApiKey
 from accounts.rate_limits import spend
@@ -24,8 +22,9 @@ from queries.errors import CHAIN_UNAVAILABLE, ESTIMATES_BUSY, TOO_MANY_ESTIMATES
 from queries.fact_names import shown_name
 from queries.held_threads import place_to_wait
 from queries.models import Batch, Query
+from queries.pipeline import estimate as pipeline
 from queries.pipeline.chains import Chains
-from queries.pipeline.estimate import BlockEstimate, Estimate, Price, estimate
+from queries.pipeline.estimate import BlockEstimate, Estimate, Price
 from queries.pipeline.wanted import TIMESTAMP
 from queries.routes import Routes
 from queries.schema.batch_request import BatchRequest, BlockNumber, BlockTimestamp
@@ -41,10 +40,7 @@ _asking: set[int] = set()  # the accounts whose estimates are being made
 _changing = Lock()
 
 
-@csrf_exempt
-@require_POST
-@with_api_key
-def estimate_batch(
+def estimate(
     request: HttpRequest, key: ApiKey, routes: Routes, limits: BatchLimits
 ) -> HttpResponse:
     return answer(estimated(key, json_body(request, limits.body_bytes), routes, limits))
@@ -70,7 +66,7 @@ def _estimated(asked: BatchRequest, routes: Routes) -> Estimate:
     chains = Chains(routes, until=time.monotonic() + SECONDS, head_age=SECONDS)
     with closing(chains):
         try:
-            return estimate(chains, asked.destination, queries)
+            return pipeline.estimate(chains, asked.destination, queries)
         except ChainError as fault:
             raise Refusal(
                 CHAIN_UNAVAILABLE,

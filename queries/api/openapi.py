@@ -11,7 +11,7 @@ from accounts.errors import Code
 from queries.api.answers import Error, Event
 from queries.api.endpoint import ANYWHERE, Endpoint, by_status, every_refusal
 from queries.api.examples import ANSWERS, BODIES
-from queries.api.webhook_views import webhooks
+from queries.api.webhook_views import webhook_event
 from queries.schema.batch_rules import BatchLimits
 from queries.schema.json_schema import Schema, reference, schemas_of
 
@@ -56,7 +56,7 @@ def document(endpoints: Sequence[Endpoint], limits: BatchLimits, server: str) ->
         },
         "servers": [{"url": server}],
         "paths": {each.path: {each.method.lower(): _operation(each)} for each in endpoints},
-        "webhooks": webhooks(),
+        "webhooks": webhook_event(),
         "components": {
             "securitySchemes": {
                 "header": {"type": "apiKey", "in": "header", "name": HEADER},

@@ -6,10 +6,7 @@ It has no fees, so what a request may cost is bounded by the operator's daily bu
 import re
 
 from django.http import HttpRequest, HttpResponse
-from django.views.decorators.csrf import csrf_exempt
-from django.views.decorators.http import require_POST, require_safe
 
-from accounts.auth import with_api_key
 from accounts.errors import Refusal
 from accounts.models import ApiKey
 from queries.api.answers import (
@@ -38,9 +35,6 @@ WAITING = "PENDING"
 _QUERY_ID = re.compile(r"([0-9A-Z]{26})-([0-9]{1,9})")
 
 
-@csrf_exempt
-@require_POST
-@with_api_key
 def submit_request(
     request: HttpRequest, key: ApiKey, routes: Routes, limits: BatchLimits
 ) -> HttpResponse:
@@ -62,18 +56,12 @@ def submit_request(
     return answer(RequestTaken(status=BatchStatus(batch.status), request_id=batch.id))
 
 
-@csrf_exempt
-@require_safe
-@with_api_key
 def get_queries(_request: HttpRequest, _key: ApiKey, request_id: str) -> HttpResponse:
     shown = _batch(request_id, "request_id")
     page = reading.queries_of(shown, first=0, most=GREATEST_PLACE)
     return answer(LaterQueries(queries=[_query(shown, each) for each in page.queries]))
 
 
-@csrf_exempt
-@require_safe
-@with_api_key
 def get_actions(_request: HttpRequest, _key: ApiKey, query_id: str) -> HttpResponse:
     match = _QUERY_ID.fullmatch(query_id)
     if match is None:
@@ -85,8 +73,6 @@ def get_actions(_request: HttpRequest, _key: ApiKey, query_id: str) -> HttpRespo
     return answer(LaterActions(actions=[_action(shown, query, each) for each in query.steps]))
 
 
-@csrf_exempt
-@require_safe
 def is_alive(_request: HttpRequest) -> HttpResponse:
     return answer(Alive(message="Alive!"))
 

@@ -1,23 +1,27 @@
 """The endpoints. The key that a request shows is all that says who asks; cookies count nothing."""
 
+from datetime import UTC, datetime
 from typing import Any
 
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse
-from django.views.decorators.csrf import csrf_exempt
-from django.views.decorators.http import require_POST, require_safe
 
-from accounts.auth import with_api_key
+from accounts import api_keys
+from accounts.auth import MINUTE
 from accounts.errors import Refusal
 from accounts.models import ApiKey
+from accounts.rate_limits import uses
 from accounts.site_address import site_address
 from queries.api.answers import (
+    ApiKeyAnswer,
     Batch,
     BatchAnswer,
     BatchData,
     Batches,
     Connection,
     Connections,
+    KeyLimits,
+    KeyUse,
     NamedChain,
     StatusAnswer,
     Submitted,
@@ -48,9 +52,6 @@ GREATEST_PLACE = 10**9 - 1
 BATCHES_SHOWN, MOST_BATCHES = 50, 100
 
 
-@csrf_exempt
-@require_POST
-@with_api_key
 def submit_batch_query(
     request: HttpRequest, key: ApiKey, routes: Routes, limits: BatchLimits
 ) -> HttpResponse:
@@ -76,17 +77,11 @@ def submitted(
     return accept(key.owner, asked, idempotency_key, routes)
 
 
-@csrf_exempt
-@require_safe
-@with_api_key
 def batch_query_status(request: HttpRequest, _key: ApiKey, routes: Routes) -> HttpResponse:
     members = _status(request, routes, request.GET.get(BATCH_ID), BATCH_ID)
     return answer(StatusAnswer(**members))
 
 
-@csrf_exempt
-@require_safe
-@with_api_key
 def batch_query(request: HttpRequest, _key: ApiKey, batch: str, routes: Routes) -> HttpResponse:
     """The same at an address of the batch's own, with the members that some clients read there."""
     members = _status(request, routes, batch, "batch")
@@ -95,9 +90,6 @@ def batch_query(request: HttpRequest, _key: ApiKey, batch: str, routes: Routes) 
     return answer(BatchAnswer(**members, batch_query=beside))
 
 
-@csrf_exempt
-@require_POST
-@with_api_key
 def cancel_batch(_request: HttpRequest, key: ApiKey, batch: str) -> HttpResponse:
     cancel(key.owner, batch)
     shown = reading.batch(batch)
@@ -125,9 +117,6 @@ def _status(
     return members
 
 
-@csrf_exempt
-@require_safe
-@with_api_key
 def batch_queries(request: HttpRequest, key: ApiKey) -> HttpResponse:
     """Those of the key's owner alone."""
     page = reading.batches_of(
@@ -140,8 +129,6 @@ def batch_queries(request: HttpRequest, key: ApiKey) -> HttpResponse:
     return answer(Batches(batches=batches, cursor=page.next))
 
 
-@csrf_exempt
-@require_safe
 def chain_connections(_request: HttpRequest, routes: Routes) -> HttpResponse:
     connections = [
         Connection(
@@ -156,6 +143,24 @@ def chain_connections(_request: HttpRequest, routes: Routes) -> HttpResponse:
         for (source, destination), registry in sorted(routes.registries.items())
     ]
     return answer(Connections(connections=connections))
+
+
+def api_key(_request: HttpRequest, key: ApiKey) -> HttpResponse:
+    """Where clients test theirs."""
+    subject = api_keys.subject(key)
+    use = uses([subject])[subject]
+    last = None if use.last is None else datetime.fromtimestamp(use.last, UTC)
+    return answer(
+        ApiKeyAnswer(
+            id=key.id,
+            name=key.name,
+            owner=key.owner.owner_name,
+            owner_chain_id=key.owner.chain_id,
+            created=key.created,
+            limits=KeyLimits(requests=settings.REQUESTS_PER_MINUTE, seconds=MINUTE),
+            use=KeyUse(today=use.today, total=use.total, last=last),
+        )
+    )
 
 
 def _about(chain: Chain) -> NamedChain:

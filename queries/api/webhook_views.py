@@ -1,12 +1,10 @@
 """The webhooks of the key's owner: what was sent, once more, the secret, and what one brings."""
 
 from django.http import HttpRequest, HttpResponse
-from django.views.decorators.csrf import csrf_exempt
-from django.views.decorators.http import require_POST, require_safe
 
-from accounts.auth import with_api_key
 from accounts.errors import Refusal
 from accounts.models import ApiKey
+from queries import webhooks
 from queries.api.answers import Deliveries, WebhookSecret, answer, delivery
 from queries.api.parameters import LIMIT, cursor, number
 from queries.errors import DELIVERY_UNKNOWN
@@ -21,7 +19,6 @@ from queries.webhooks import (
     TAKEN,
     TIME_HEADER,
     replay,
-    webhook_secret,
 )
 
 SHOWN, MOST = 50, 100
@@ -35,9 +32,6 @@ SENT_HEADERS = {
 }
 
 
-@csrf_exempt
-@require_safe
-@with_api_key
 def webhook_deliveries(request: HttpRequest, key: ApiKey) -> HttpResponse:
     page = deliveries_of(
         key.owner,
@@ -49,9 +43,6 @@ def webhook_deliveries(request: HttpRequest, key: ApiKey) -> HttpResponse:
     )
 
 
-@csrf_exempt
-@require_POST
-@with_api_key
 def replay_webhook(_request: HttpRequest, key: ApiKey, event: str) -> HttpResponse:
     shown = replay(key.owner, event)
     if shown is None:
@@ -61,11 +52,8 @@ def replay_webhook(_request: HttpRequest, key: ApiKey, event: str) -> HttpRespon
     return answer(delivery(shown))
 
 
-@csrf_exempt
-@require_safe
-@with_api_key
-def own_webhook_secret(_request: HttpRequest, key: ApiKey) -> HttpResponse:
-    return answer(WebhookSecret(secret=webhook_secret(key.owner)))
+def webhook_secret(_request: HttpRequest, key: ApiKey) -> HttpResponse:
+    return answer(WebhookSecret(secret=webhooks.webhook_secret(key.owner)))
 
 
 def pauses() -> list[str]:
@@ -80,7 +68,7 @@ def pauses() -> list[str]:
     return intervals
 
 
-def webhooks() -> Schema:
+def webhook_event() -> Schema:
     """What a webhook brings, for OpenAPI."""
     return {
         "batchEnded": {
