@@ -40,7 +40,7 @@ from queries.proving.attestations import Attested
 from queries.registries import Registry, RegistryKind
 from queries.routes import Routes
 
-_Number = Annotated[str, Field(pattern="^([1-9][0-9]{0,17}|0)$")]
+_Number = Annotated[str, Field(pattern="^([1-9][0-9]{0,17}|0)$", examples=["5186021"])]
 
 
 class AttestationBody(BaseModel):
@@ -57,10 +57,10 @@ class AttestationBody(BaseModel):
 
     origin_chain_id: _Number
     destination_chain_id: _Number
-    registry: str = Field(pattern="^0x[0-9a-fA-F]{40}$")
+    registry: str = Field(pattern="^0x[0-9a-fA-F]{40}$", examples=[f"0x{40 * '5'}"])
     block: _Number
-    block_hash: str = Field(pattern="^0x[0-9a-fA-F]{64}$")
-    signature: str = Field(pattern="^0x[0-9a-fA-F]{130}$")
+    block_hash: str = Field(pattern="^0x[0-9a-fA-F]{64}$", examples=[f"0x{64 * '1'}"])
+    signature: str = Field(pattern="^0x[0-9a-fA-F]{130}$", examples=[f"0x{128 * '2'}1b"])
 
 
 @dataclass(frozen=True, slots=True)

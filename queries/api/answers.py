@@ -21,7 +21,9 @@ from queries.reading.deliveries import DeliveryState, DeliveryView
 from queries.reading.views import BatchView, QueryPage, QueryView, StepView
 from queries.registries import RegistryKind
 from queries.routes import Routes
-from queries.schema.batch_request import BlockNumber, BlockTimestamp
+from queries.schema.batch_request import BlockNumber as NumberedBlock
+from queries.schema.batch_request import BlockTimestamp
+from queries.schema.json_schema import example_of
 from queries.schema.requests import DECIMAL
 from queries.statuses import ENDED, BatchStatus, StepName, StepStatus
 
@@ -38,20 +40,36 @@ def _enum(members: Iterable[str]) -> WithJsonSchema:
     return WithJsonSchema({"type": "string", "enum": list(members)})
 
 
-Number = Annotated[
-    int, PlainSerializer(str), WithJsonSchema({"type": "string", "pattern": DECIMAL})
-]
+def _number(example: int) -> WithJsonSchema:
+    return WithJsonSchema({"type": "string", "pattern": DECIMAL, "examples": [str(example)]})
+
+
+BATCH_ID, EVENT_ID = "01J2VM6JSA6VKKZ0ENWGYYPR18", "01J2VM7B5T3Q1Y8ZC4N6W0XKDE"
+ChainId = Annotated[int, PlainSerializer(str), _number(11155111)]
+BlockNumber = Annotated[int, PlainSerializer(str), _number(5186021)]
+Gas = Annotated[int, PlainSerializer(str), _number(170480)]
+Wei = Annotated[int, PlainSerializer(str), _number(340960000000001)]
 Moment = Annotated[
-    datetime, PlainSerializer(moment), WithJsonSchema({"type": "string", "format": "date-time"})
+    datetime,
+    PlainSerializer(moment),
+    WithJsonSchema(
+        {"type": "string", "format": "date-time", "examples": ["2026-11-20T07:41:03.204Z"]}
+    ),
 ]
-Id = Annotated[str, WithJsonSchema({"type": "string", "pattern": ID_PATTERN})]
+Id = Annotated[
+    str, WithJsonSchema({"type": "string", "pattern": ID_PATTERN, "examples": [BATCH_ID]})
+]
+Address = Annotated[str, Field(examples=["0xd8dA6BF26964aF9D7eEd9e03E53415D37aA96045"])]
+Registry = Annotated[str, Field(examples=["0x5FbDB2315678afecb367f032d93F642f64180aa3"])]
+TransactionHash = Annotated[str, Field(examples=[f"0x{'5c504ed4' * 8}"])]
 Prop = Annotated[str, _enum(AccountField.__members__)]
 HeaderName = Annotated[str, _enum(HeaderField.__members__)]
+Values = Annotated[dict[str, str], Field(examples=[{"BALANCE": f"0x{10**18:064x}"}])]
 RejectionCode = Annotated[
     str,
     Field(description="For programs: one of the codes of a batch.", examples=rejection_codes()),
 ]
-QueryStatus = Annotated[str, _enum(["IN_PROGRESS", "DONE", "REJECTED"])]
+QueryStatus = Annotated[str, _enum(["DONE", "IN_PROGRESS", "REJECTED"])]
 
 
 class Answer(BaseModel):
@@ -76,19 +94,22 @@ def answer(content: Answer) -> HttpResponse:
 class Warned(Answer):
     """What was taken although it is probably a mistake."""
 
-    sentence: str
-    path: str = Field(description="The value in the request.")
+    sentence: str = Field(examples=['Fields that are not known here were ignored: "label".'])
+    path: str = Field(description="The value in the request.", examples=[""])
 
 
 class Submitted(Answer):
     internal_id: Id = Field(description="The batch's id, for polling.")
-    page: str = Field(description="The address of the batch's page.")
-    warnings: list[Warned]
+    page: str = Field(
+        description="The address of the batch's page.",
+        examples=[f"https://proofs.example.org/explorer/query/{BATCH_ID}"],
+    )
+    warnings: list[Warned] = Field(examples=[[]])
 
 
 class Rejection(Answer):
     code: RejectionCode
-    message: str
+    message: str = Field(examples=["The block is out of reach."])
     step: StepName | None
     retryable: bool
 
@@ -98,7 +119,7 @@ WaitCode = Annotated[
     str | None,
     Field(
         description="What waitsFor says, for programs: one of the codes of a batch.",
-        examples=wait_codes(),
+        examples=[None, *wait_codes()],
     ),
 ]
 
@@ -106,10 +127,10 @@ WaitCode = Annotated[
 class Batch(Answer):
     query_status: QueryStatus = Field(description="All that existing clients read.")
     internal_id: Id
-    status: BatchStatus
-    destination_chain_id: Number
-    fee: Number = Field(description="The most that may be spent, in wei.")
-    spent: Number = Field(description="What was spent so far, in wei.")
+    status: BatchStatus = Field(examples=["DONE"])
+    destination_chain_id: ChainId
+    fee: Wei = Field(description="The most that may be spent, in wei.")
+    spent: Wei = Field(description="What was spent so far, in wei.")
     submitted: Moment
     ended: Moment | None
     waits_for: WaitsFor
@@ -119,43 +140,45 @@ class Batch(Answer):
 
 
 class StepFault(Answer):
-    error: str
+    error: str = Field(examples=["The block is out of reach."])
     code: RejectionCode
     retryable: bool
 
 
 class Step(Answer):
     step: StepName
-    status: StepStatus | None = Field(description="null until the step begins.")
+    status: StepStatus | None = Field(
+        description="null until the step begins.", examples=["COMPLETED"]
+    )
     started: Moment | None
     completed: Moment | None
-    transaction_hash: str | None
-    transaction_block: Number | None
-    gas_used: Number | None
+    transaction_hash: TransactionHash | None
+    transaction_block: BlockNumber | None
+    gas_used: Gas | None
     error: StepFault | None = Field(description="Why the step was not completed.")
 
 
 class Query(Answer):
     """One account of one block, or fields of one block's header."""
 
-    origin_chain_id: Number
-    selector: str = Field(description="The block as it was asked for.")
-    block: Number | None = Field(description="null until a timestamp's block is known.")
-    account: str | None
+    origin_chain_id: ChainId
+    selector: str = Field(description="The block as it was asked for.", examples=["block:5186021"])
+    block: BlockNumber | None = Field(description="null until a timestamp's block is known.")
+    account: Address | None
     name: str | None = Field(description="The ENS name, where it was asked for by one.")
-    props: list[Prop]
-    slots: list[str]
-    header: list[HeaderName]
+    props: list[Prop] = Field(examples=[["BALANCE"]])
+    slots: list[str] = Field(examples=[[]])
+    header: list[HeaderName] = Field(examples=[[]])
     steps: list[Step]
     waits_for: WaitsFor
     wait_code: WaitCode
-    values: dict[str, str] | None = Field(
+    values: Values | None = Field(
         description="Once the batch is DONE: the words that the registry holds."
     )
-    registry: str | None = Field(
+    registry: Registry | None = Field(
         description="Once the batch is DONE: the registry that holds the values."
     )
-    cost: Number | None = Field(
+    cost: Wei | None = Field(
         description="Its share of the batch's `spent`, in wei; null if it has none. It is "
         "set once a transaction has enough confirmations, maybe after the batch is DONE, and "
         "updated if a reorg changes it."
@@ -163,16 +186,20 @@ class Query(Answer):
 
 
 class StatusAnswer(Batch):
-    queries: list[Query] = Field(default=[], description="Left out with details=0.")
+    queries: list[Query] = Field(
+        default=[], description="Left out with details=0.", examples=[[example_of(Query)]]
+    )
     next_query: int | None = Field(
-        default=None, description="Where the next page of queries begins: its fromQuery."
+        default=None,
+        description="Where the next page of queries begins: its fromQuery.",
+        examples=[None],
     )
 
 
 class BatchData(Answer):
     id: Id
     status: QueryStatus
-    data: list[Query] | None
+    data: list[Query] | None = Field(examples=[[example_of(Query)]])
 
 
 class BatchAnswer(StatusAnswer):
@@ -181,48 +208,50 @@ class BatchAnswer(StatusAnswer):
 
 class Batches(Answer):
     batches: list[Batch]
-    cursor: Id | None = Field(description="The cursor of the next page.")
+    cursor: Id | None = Field(description="The cursor of the next page.", examples=[None])
 
 
 class Attempt(Answer):
     made: Moment
-    answered: int | None = Field(description="The HTTP status.")
+    answered: int | None = Field(description="The HTTP status.", examples=[200])
     fault: str | None
     milliseconds: int
 
 
 class Delivery(Answer):
-    event: Id
+    event: Id = Field(examples=[EVENT_ID])
     batch_query_id: Id
-    url: str
-    state: DeliveryState
+    url: str = Field(examples=["https://example.org/hook"])
+    state: DeliveryState = Field(examples=["DELIVERED"])
     created: Moment
     delivered: Moment | None
-    next_attempt: Moment | None
+    next_attempt: Moment | None = Field(examples=[None])
     attempts: list[Attempt] = Field(description="The newest first.")
 
 
 class Deliveries(Answer):
     deliveries: list[Delivery]
-    cursor: Id | None = Field(description="The cursor of the next page.")
+    cursor: Id | None = Field(description="The cursor of the next page.", examples=[None])
 
 
 class WebhookSecret(Answer):
-    secret: str
+    secret: str = Field(examples=["whsec_bxwNWrfpTzKI0aBb4sR6k9DhbxwNWrfpTzKI0aBb4sQ="])
 
 
 class NamedChain(Answer):
-    name: str
-    aliases: list[str] = Field(description="Names that requests may use in place of the id.")
+    name: str = Field(examples=["Sepolia"])
+    aliases: list[str] = Field(
+        description="Names that requests may use in place of the id.", examples=[["SEPOLIA"]]
+    )
 
 
 class Connection(Answer):
-    origin_chain_id: Number
-    destination_chain_id: Number
+    origin_chain_id: ChainId
+    destination_chain_id: ChainId
     origin: NamedChain
     destination: NamedChain
     kind: RegistryKind
-    registry: str
+    registry: Registry
     verifiable: bool = Field(
         description="Whether its address proves its code and what its constructor was given."
     )
@@ -233,8 +262,8 @@ class Connections(Answer):
 
 
 class KeyLimits(Answer):
-    requests: int
-    seconds: int
+    requests: int = Field(examples=[600])
+    seconds: int = Field(examples=[60])
 
 
 class KeyUse(Answer):
@@ -244,10 +273,10 @@ class KeyUse(Answer):
 
 
 class ApiKeyAnswer(Answer):
-    id: str
-    name: str
-    owner: str
-    owner_chain_id: Number | None
+    id: str = Field(examples=["qok33gj3fx"])
+    name: str = Field(examples=["Bridge"])
+    owner: Address
+    owner_chain_id: ChainId | None = Field(examples=[None])
     created: Moment
     limits: KeyLimits
     use: KeyUse
@@ -255,54 +284,57 @@ class ApiKeyAnswer(Answer):
 
 class Price(Answer):
     transactions: int
-    bytes: int
-    gas: Number
-    gas_price: Number
-    cost: Number = Field(description="In wei.")
+    bytes: int = Field(examples=[4_100])
+    gas: Gas
+    gas_price: Wei = Field(examples=["2000000000"])
+    cost: Wei = Field(description="In wei.")
 
 
 class ProvenFacts(Answer):
-    account: str | None
+    account: Address | None
     name: str | None
-    facts: list[str]
+    facts: list[str] = Field(examples=[["BALANCE"]])
 
 
 class BlockEstimate(Answer):
-    origin_chain_id: Number
-    selectors: list[str]
-    block: Number | None
-    last_final_block: Number
+    origin_chain_id: ChainId
+    selectors: list[str] = Field(examples=[["block:5186021"]])
+    block: BlockNumber | None
+    last_final_block: BlockNumber
     readiness: Readiness = Field(
         description="Whether it could be proven now. NOT_FINAL and NOT_KNOWN to the destination "
-        "wait if they are submitted; OUT_OF_REACH and FAILS are rejected."
+        "wait if they are submitted; OUT_OF_REACH and FAILS are rejected.",
+        examples=["READY"],
     )
     waits_for: str | None
     error: str | None
     code: str | None
-    distance: Number | None
-    proven: list[ProvenFacts] = Field(description="Facts that are in the registry already.")
-    price: Price | None
+    distance: BlockNumber | None = Field(examples=[None])
+    proven: list[ProvenFacts] = Field(
+        description="Facts that are in the registry already.", examples=[[]]
+    )
+    price: Price | None = Field(examples=[example_of(Price)])
 
 
 class Estimate(Price):
-    destination_chain_id: Number
-    free: bool
-    fee_needed: Number = Field(description="A fee, in wei, that is enough.")
+    destination_chain_id: ChainId
+    free: bool = Field(examples=[False])
+    fee_needed: Wei = Field(description="A fee, in wei, that is enough.")
     complete: bool = Field(description="Whether the price of each block is in the sum.")
-    warnings: list[Warned]
+    warnings: list[Warned] = Field(examples=[[]])
     blocks: list[BlockEstimate]
 
 
 class AttestationTaken(Answer):
-    signer: str
-    block: Number
+    signer: Address
+    block: BlockNumber
 
 
 class Wanted(Answer):
-    origin_chain_id: Number
-    destination_chain_id: Number
-    registry: str
-    blocks: list[Number]
+    origin_chain_id: ChainId
+    destination_chain_id: ChainId
+    registry: Registry
+    blocks: list[BlockNumber]
 
 
 class WantedAttestations(Answer):
@@ -312,10 +344,15 @@ class WantedAttestations(Answer):
 class Error(Answer):
     """Each refusal has this shape."""
 
-    error: str = Field(description="A sentence for people.")
-    code: str = Field(description="The same for programs.")
-    path: str = Field(description="The value in the request that is at fault.")
-    retryable: bool = Field(description="Whether sending the same again may help.")
+    error: str = Field(
+        description="A sentence for people.",
+        examples=["fee is missing: the most that may be spent on the batch, in wei."],
+    )
+    code: str = Field(description="The same for programs.", examples=["missing_field"])
+    path: str = Field(description="The value in the request that is at fault.", examples=["fee"])
+    retryable: bool = Field(
+        description="Whether sending the same again may help.", examples=[False]
+    )
     detail: str = Field(default="", description="More, where clients compare `error` as a whole.")
 
 
@@ -323,15 +360,15 @@ class Description(Answer):
     """An OpenAPI document."""
 
     model_config = ConfigDict(extra="allow")
-    openapi: str
+    openapi: str = Field(examples=["3.1.0"])
 
 
 class Facts(Answer):
-    origin_chain_id: Number
-    block: Number | None
-    account: str | None
+    origin_chain_id: ChainId
+    block: BlockNumber | None
+    account: Address | None
     name: str | None
-    values: dict[str, str] | None
+    values: Values | None
 
 
 class EventFault(StepFault):
@@ -341,26 +378,27 @@ class EventFault(StepFault):
 class Event(Answer):
     """What a webhook brings."""
 
-    event: Id
+    event: Id = Field(examples=[EVENT_ID])
     batch_query_id: Id
     query_status: Annotated[str, _enum(["DONE", "REJECTED"])]
-    destination_chain_id: Number
+    destination_chain_id: ChainId
     error: EventFault | None
     facts: list[Facts]
     next_query: int | None = Field(
-        description="Where the batch has more queries: the fromQuery at which its status goes on."
+        description="Where the batch has more queries: the fromQuery at which its status goes on.",
+        examples=[None],
     )
 
 
 class RequestTaken(Answer):
     model_config = ConfigDict(alias_generator=None)
-    status: BatchStatus
+    status: BatchStatus = Field(examples=["RECEIVED"])
     request_id: Id
 
 
 class LaterQuery(Answer):
     model_config = ConfigDict(alias_generator=None)
-    internal_id: str
+    internal_id: str = Field(examples=[f"{BATCH_ID}-0"])
     status: Annotated[str, _enum(["COMPLETED", "IN_PROGRESS", "REJECTED"])]
     typ: Literal["ACCOUNT", "HEADER"]
     created_at: Moment
@@ -373,12 +411,12 @@ class LaterQueries(Answer):
 
 class LaterAction(Answer):
     model_config = ConfigDict(alias_generator=None)
-    internal_id: str
+    internal_id: str = Field(examples=[f"{BATCH_ID}-0-INITIAL_STATE"])
     status: Annotated[str, _enum(["COMPLETED", "IN_PROGRESS", "PENDING", "REJECTED"])]
     typ: StepName
     created_at: Moment | None
     completed_at: Moment | None
-    transaction_hash: str | None
+    transaction_hash: TransactionHash | None
 
 
 class LaterActions(Answer):
@@ -452,7 +490,7 @@ def _registry(batch: BatchView, shown: QueryView, routes: Routes) -> str | None:
 def _selector(timestamp: int | None, block: int | None) -> str:
     if timestamp is not None:
         return str(BlockTimestamp(timestamp))
-    return "" if block is None else str(BlockNumber(block))
+    return "" if block is None else str(NumberedBlock(block))
 
 
 def _step(shown: StepView) -> Step:

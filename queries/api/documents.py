@@ -10,14 +10,14 @@ from django.views.decorators.http import require_safe
 
 from accounts.auth import MINUTE
 from accounts.site_address import site_address
+from queries.api.answers import Error, Event
 from queries.api.batch_codes import batch_codes
 from queries.api.endpoint import Endpoint, by_status, every_refusal
-from queries.api.examples import ANSWERS, BODIES
+from queries.api.examples import BODIES
 from queries.api.openapi import document
-from queries.api.proof_views import PROOF_PARTS
 from queries.api.webhook_views import SENT_HEADERS, pauses
 from queries.schema.batch_rules import BatchLimits
-from queries.schema.json_schema import members_of
+from queries.schema.json_schema import example_of, members_of
 from queries.webhooks import MOST_FACTS, WHOLE
 
 
@@ -42,20 +42,19 @@ def api_page(
                     "refusals": _codes(each),
                     "bodies": _bodies(each),
                     "fields": members_of(each.body, "validation") if each.body else (),
-                    "answer": _written(ANSWERS.get(each.answer.__name__)),
+                    "answer": _written(each.example),
                     "answered": members_of(each.answer, "serialization"),
                 }
                 for each in endpoints
             ],
-            "refused": _written(ANSWERS["Error"]),
+            "refused": _written(example_of(Error)),
             "refusals": every_refusal(endpoints),
             "batch_codes": batch_codes(),
-            "proof_parts": PROOF_PARTS,
             "webhook_headers": SENT_HEADERS,
             "most_facts": MOST_FACTS,
             "webhook_pauses": pauses(),
             "webhook_seconds": f"{WHOLE:.0f}",
-            "event": _written(ANSWERS["Event"]),
+            "event": _written(example_of(Event)),
             "limits": limits,
             "requests": settings.REQUESTS_PER_MINUTE,
             "seconds": MINUTE,
@@ -65,7 +64,7 @@ def api_page(
 
 
 def _written(content: object) -> str:
-    return json.dumps(content, indent=2, ensure_ascii=False) if content else ""
+    return json.dumps(content, indent=2, ensure_ascii=False)
 
 
 def _bodies(endpoint: Endpoint) -> list[tuple[str, str]]:

@@ -1,10 +1,11 @@
 """What the description of the API says of an endpoint, and what most of them have in common."""
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import wraps
 from http import HTTPStatus
 from inspect import signature
+from typing import Any
 
 from django.http import HttpRequest
 from django.http.response import HttpResponseBase
@@ -19,7 +20,7 @@ from accounts.auth import with_api_key
 from accounts.errors import Code, Refusal, answer_of
 from queries.api.answers import ID_PATTERN
 from queries.api.parameters import CURSOR, LIMIT
-from queries.schema.json_schema import Schema
+from queries.schema.json_schema import Schema, example_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +66,7 @@ class Endpoint:
     own_refusals: tuple[Code, ...] = ()
     needs_key: bool = True
     links: tuple[Link, ...] = ()
+    example_changes: Mapping[str, object] = field(default_factory=dict)
 
     @property
     def name(self) -> str:
@@ -74,6 +76,11 @@ class Endpoint:
     @property
     def refusals(self) -> tuple[Code, ...]:
         return (*OF_THE_KEY, *self.own_refusals) if self.needs_key else self.own_refusals
+
+    @property
+    def example(self) -> Any:
+        """Of its answer."""
+        return example_of(self.answer) | self.example_changes
 
     def address(self, configured: Mapping[str, object]) -> URLPattern:
         """For the server. The view gets those of `configured` that it has parameters for."""

@@ -18,6 +18,7 @@ from queries.api import (
 from queries.api.answers import ID_PATTERN
 from queries.api.endpoint import Endpoint, Link, Parameter, in_the_path, pages
 from queries.attestations import AttestationBody
+from queries.cancellation import CANCELLED
 from queries.intake import IDEMPOTENCY_KEY, LONGEST_KEY
 from queries.reading.deliveries import ATTEMPTS_SHOWN
 from queries.schema.requests import BatchRequest, LaterRequest
@@ -156,6 +157,17 @@ ENDPOINTS = (
         "`cancelled`.",
         parameters=(BATCH,),
         own_refusals=(errors.BATCH_UNKNOWN, errors.BATCH_ENDED, errors.BATCH_SIGNED),
+        example_changes={
+            "queryStatus": "REJECTED",
+            "status": "REJECTED",
+            "rejection": {
+                "code": CANCELLED,
+                "message": "Its owner cancelled it.",
+                "step": "INITIAL_STATE",
+                "retryable": False,
+            },
+            "info": ["Its owner cancelled it."],
+        },
     ),
     Endpoint(
         "GET",

@@ -10,7 +10,7 @@ from accounts.auth import HEADER, PARAMETER
 from accounts.errors import Code
 from queries.api.answers import Error, Event
 from queries.api.endpoint import ANYWHERE, Endpoint, by_status, every_refusal
-from queries.api.examples import ANSWERS, BODIES
+from queries.api.examples import BODIES
 from queries.api.webhook_views import webhook_event
 from queries.schema.batch_rules import BatchLimits
 from queries.schema.json_schema import Schema, reference, schemas_of
@@ -122,10 +122,7 @@ def _operation(endpoint: Endpoint) -> Schema:
 
 
 def _responses(endpoint: Endpoint) -> Schema:
-    content: Schema = {"schema": reference(endpoint.answer)}
-    example = ANSWERS.get(endpoint.answer.__name__)
-    if example:
-        content["example"] = example
+    content: Schema = {"schema": reference(endpoint.answer), "example": endpoint.example}
     worked: Schema = {
         "description": "It worked.",
         "headers": _headers_of(HTTPStatus.OK, needs_key=endpoint.needs_key),

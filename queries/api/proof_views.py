@@ -13,25 +13,28 @@ from queries.reading.proofs import proof_of
 from queries.routes import Routes
 from queries.schema.requests import DECIMAL
 
-Hash = Annotated[str, Field(pattern="^0x[0-9a-f]{64}$")]
-Address = Annotated[str, Field(pattern="^0x[0-9a-f]{40}$")]
-Decimal = Annotated[str, Field(pattern=DECIMAL)]
+Hash = Annotated[str, Field(pattern="^0x[0-9a-f]{64}$", examples=[f"0x{64 * '1'}"])]
+Address = Annotated[str, Field(pattern="^0x[0-9a-f]{40}$", examples=[f"0x{40 * '5'}"])]
+Decimal = Annotated[str, Field(pattern=DECIMAL, examples=["5186021"])]
+ChainId = Annotated[str, Field(pattern=DECIMAL, examples=["11155111"])]
+Hex = Annotated[str, Field(examples=["0xf90211a0…"])]
+Quantity = Annotated[str, Field(examples=["0xde0b6b3a7640000"])]
 
 
 class SlotProof(Answer):
     key: Hash
-    proof: list[str]
-    value: str
+    proof: list[Hex]
+    value: Quantity
 
 
 class AccountProof(Answer):
-    """As eth_getProof answers."""
+    """As eth_getProof answers, with the slots that were asked for."""
 
-    account_proof: list[str]
+    account_proof: list[Hex]
     address: Address
-    balance: str
+    balance: Quantity
     code_hash: Hash
-    nonce: str
+    nonce: Quantity
     storage_hash: Hash
     storage_proof: list[SlotProof]
 
@@ -39,13 +42,13 @@ class AccountProof(Answer):
 class ProvenFact(Answer):
     account: Address | None
     kind: FactKind
-    name: str
-    word: Hash
+    name: str = Field(examples=["NONCE"])
+    word: Hash = Field(description="That the registry holds.")
 
 
 class ProofRegistry(Answer):
     address: Address
-    chain_id: Decimal
+    chain_id: ChainId
     kind: Annotated[str, Field(json_schema_extra={"enum": list(KINDS)})]
 
 
@@ -58,41 +61,28 @@ class ProofBlock(Answer):
     accounts: list[AccountProof]
     block: Decimal
     block_hash: Hash
-    calls: list[str]
+    calls: list[Hex] = Field(
+        description="Calldata of prove(). Each stands alone; all of them prove the facts."
+    )
     facts: list[ProvenFact]
-    header: str
-    next_header: str | None
-    origin_chain_id: Decimal
-    registry: ProofRegistry
-    transactions: list[ProofTransaction]
+    header: Hex = Field(description="RLP.")
+    next_header: str | None = Field(description="The header after it, for facts of a time.")
+    origin_chain_id: ChainId
+    registry: ProofRegistry = Field(description="Where the facts are.")
+    transactions: list[ProofTransaction] = Field(description="That the service proved them with.")
 
 
 class Proof(Answer):
     """A proof file; `queries/proving/bundles.py` writes it in its one canonical form."""
 
     batch: Id
-    blocks: list[ProofBlock]
-    destination_chain_id: Decimal
-    digest: Hash
+    blocks: list[ProofBlock] = Field(description="By source chain and number.")
+    destination_chain_id: ChainId
+    digest: Hash = Field(description="Detects damage, not forgery: a forger can compute it again.")
     format: Annotated[str, Field(json_schema_extra={"enum": [FORMAT]})]
-    version: Annotated[int, Field(json_schema_extra={"enum": [VERSION]})]
-
-
-PROOF_PARTS = {
-    "format, version": f"{FORMAT}, {VERSION}: another version is another format.",
-    "batch": "Its id.",
-    "destinationChainId": "Where its facts can be read.",
-    "blocks": "One for each block, by source chain and number:",
-    "originChainId, block, blockHash": "Which it is.",
-    "header": "Its header as RLP.",
-    "nextHeader": "The header after it, where facts are of a time, or null.",
-    "registry": "Where the facts are: address, chainId and kind.",
-    "accounts": "Each as eth_getProof answers, with the slots that were asked for.",
-    "facts": "What is proven: kind, account (or null), name, and the word that the registry holds.",
-    "calls": "Calldata of prove(). Each stands alone; all of them prove the facts.",
-    "transactions": "Hash and block of those that the service proved them with.",
-    "digest": "Detects damage, not forgery: a forger can compute it again.",
-}
+    version: Annotated[int, Field(json_schema_extra={"enum": [VERSION]})] = Field(
+        description="Another version is another format."
+    )
 
 
 def batch_proof(_request: HttpRequest, _key: ApiKey, batch: str, routes: Routes) -> FileResponse:

@@ -9,6 +9,7 @@ from pydantic import BaseModel
 from pydantic.json_schema import GenerateJsonSchema, models_json_schema
 
 Schema = dict[str, Any]
+Mode = Literal["validation", "serialization"]
 KEY = "x-key"  # what the keys of a map are, for the tables of the docs page
 _IN = "#/components/schemas/"
 
@@ -19,10 +20,12 @@ class _Untitled(GenerateJsonSchema):
     def field_title_should_be_set(self, schema: Any) -> bool:  # noqa: ARG002
         return False
 
+    def sort(self, value: Any, parent_key: str | None = None) -> Any:  # noqa: ARG002
+        """Members stay in their order."""
+        return value
 
-def schemas_of(
-    models: Iterable[type[BaseModel]], mode: Literal["validation", "serialization"]
-) -> dict[str, Schema]:
+
+def schemas_of(models: Iterable[type[BaseModel]], mode: Mode) -> dict[str, Schema]:
     """Those of the models and of all that they hold."""
     inputs = [(model, mode) for model in dict.fromkeys(models)]
     _, whole = models_json_schema(
@@ -64,6 +67,36 @@ def member_of(whole: Schema, steps: tuple[str | int, ...]) -> tuple[Schema, Sche
     return holder, member
 
 
+@cache
+def example_of(model: type[BaseModel], mode: Mode = "serialization") -> Any:
+    """One that is put together from the examples of the members."""
+    held = schemas_of([model], mode)
+    return _example(held[model.__name__], held)
+
+
+def _example(schema: Schema, held: Mapping[str, Schema]) -> Any:
+    """The first example that is given. What may be null is null unless it has an example."""
+    found: Any = None
+    match schema:
+        case {"examples": [first, *_]} | {"enum": [first, *_]} | {"const": first}:
+            found = first
+        case {"anyOf": kinds}:
+            found = next((each["examples"][0] for each in kinds if "examples" in each), None)
+        case {"$ref": name}:
+            found = _example(held[name.removeprefix(_IN)], held)
+        case {"type": "array", "items": item}:
+            found = [_example(item, held)]
+        case {"type": "object", "properties": members}:
+            shown = {name for name, each in members.items() if "examples" in each}
+            shown.update(schema.get("required", ()))
+            found = {name: _example(members[name], held) for name in members if name in shown}
+        case {"type": "integer"}:
+            found = 1
+        case {"type": "boolean"}:
+            found = True
+    return found
+
+
 @dataclass(frozen=True, slots=True)
 class Member:
     """A member of an object, for a table: `path` leads to it, such as queries[].steps[].error."""
@@ -75,9 +108,7 @@ class Member:
 
 
 @cache
-def members_of(
-    model: type[BaseModel], mode: Literal["validation", "serialization"]
-) -> tuple[Member, ...]:
+def members_of(model: type[BaseModel], mode: Mode) -> tuple[Member, ...]:
     """All members below a model, in their order."""
     held = schemas_of([model], mode)
     return tuple(_members(held[model.__name__], "", held))
