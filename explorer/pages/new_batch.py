@@ -45,7 +45,7 @@ from queries.proving.headers import HeaderField
 from queries.proving.witnesses import AccountField
 from queries.reading.figures import HeadView, heads_of
 from queries.routes import Chain, Routes
-from queries.schema.batch_rules import BatchLimits, rules_from
+from queries.schema.batch_rules import BatchLimits
 from queries.schema.batch_schema import read_batch
 from queries.schema.places import Place
 from queries.schema.strict_json import read_json
@@ -94,7 +94,7 @@ class BatchDesk:
 
     def read(self, content: dict[str, object]) -> None:
         """Refuse what submitting would refuse for every account."""
-        read_batch(self._as_sent(content), rules_from(self.routes, self.limits))
+        read_batch(self._as_sent(content), self.routes, self.limits)
 
     def estimate(
         self, request: HttpRequest, key_id: str, content: dict[str, object]

@@ -28,7 +28,7 @@ from queries.pipeline.estimate import BlockEstimate, Estimate, Price
 from queries.pipeline.wanted import TIMESTAMP
 from queries.routes import Routes
 from queries.schema.batch_request import BatchRequest, BlockNumber, BlockTimestamp
-from queries.schema.batch_rules import BatchLimits, rules_from
+from queries.schema.batch_rules import BatchLimits
 from queries.schema.batch_schema import read_batch
 
 AT_ONCE = 2  # in this process: the other threads serve requests that need no node
@@ -50,7 +50,7 @@ def estimated(
     key: ApiKey, content: object, routes: Routes, limits: BatchLimits
 ) -> answers.Estimate:
     """The same for the API and for a page."""
-    asked = read_batch(content, rules_from(routes, limits))
+    asked = read_batch(content, routes, limits)
     intake.check_heads(asked.blocks, routes.limits)
     _spend(key.owner)
     with _a_place(key.owner), place_to_wait() as there_is_one:

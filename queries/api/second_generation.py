@@ -24,7 +24,7 @@ from queries.errors import FEE_MISSING, no_such_batch
 from queries.reading import batches as reading
 from queries.reading.views import BatchView, QueryView, StepView
 from queries.routes import Routes
-from queries.schema.batch_rules import BatchLimits, read_chain, rules_from
+from queries.schema.batch_rules import BatchLimits, read_chain
 from queries.schema.places import WHOLE_BODY
 from queries.schema.requests import LaterRequest, read_body
 from queries.statuses import BatchStatus, StepStatus
@@ -41,7 +41,7 @@ def submit_request(
     content = json_body(request, limits.body_bytes)
     name = read_body(LaterRequest, content).destination_chain_id
     place = WHOLE_BODY.inside(DESTINATION)
-    chain = routes.chains[read_chain(name, place, rules_from(routes, limits))]
+    chain = routes.chains[read_chain(name, place, routes)]
     if not chain.free and chain.most_a_day is None:
         raise Refusal(
             FEE_MISSING,

@@ -39,7 +39,7 @@ from queries.models import Batch as StoredBatch
 from queries.reading import batches as reading
 from queries.registries import proves_its_code
 from queries.routes import Chain, Routes
-from queries.schema.batch_rules import BatchLimits, rules_from
+from queries.schema.batch_rules import BatchLimits
 from queries.schema.batch_schema import read_batch
 from queries.schema.wording import listed
 from queries.statuses import BatchStatus
@@ -66,7 +66,7 @@ def submitted(
     key: ApiKey, content: object, idempotency_key: str | None, routes: Routes, limits: BatchLimits
 ) -> StoredBatch:
     """The same for the API and for a page."""
-    asked = read_batch(content, rules_from(routes, limits))
+    asked = read_batch(content, routes, limits)
     if asked.webhook and not settings.WEBHOOKS_TO_PRIVATE and is_private(asked.webhook.url):
         raise Refusal(
             WEBHOOK_MALFORMED,

@@ -3,9 +3,8 @@
 import re
 from dataclasses import dataclass
 
-from queries.proving.keccak import keccak256
+from eth_utils.address import to_checksum_address
 
-_RAISED = 8  # from this digit of the hash on, the letter at its place is a capital
 # The labels' own characters are a small part of what ENSIP-15 allows. Whatever is in it is its own
 # normal form, so that its hash is the name's. The rest (capitals, accents, emoji) has to be brought
 # to a normal form by tables that change with Unicode; a mistake there would prove a stranger's
@@ -26,12 +25,7 @@ class Address:
     @property
     def checksummed(self) -> str:
         """The spelling in which capitals check the rest (EIP-55)."""
-        digits = self.value.hex()
-        hashed = keccak256(digits.encode()).hex()
-        return "0x" + "".join(
-            digit.upper() if int(check, 16) >= _RAISED else digit
-            for digit, check in zip(digits, hashed, strict=False)
-        )
+        return to_checksum_address(self.value)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,13 +1,11 @@
 """What this server takes: its limits, and the chains and routes that its operator configured."""
 
 import re
-from collections.abc import Mapping
-from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from accounts.errors import Refusal
 from queries.errors import CHAIN_UNSUPPORTED, NUMBER_MALFORMED, ROUTE_UNSUPPORTED
-from queries.routes import Routes
+from queries.routes import Chain, Routes
 
 from .places import Place
 from .wording import listed, quoted
@@ -29,39 +27,11 @@ class BatchLimits:
     body_bytes: int
 
 
-@dataclass(frozen=True, slots=True)
-class BatchRules:
-    """What a request is held against."""
-
-    limits: BatchLimits
-    chains: Mapping[str, int]  # what a request may call a chain: its id in decimal, its aliases
-    routes: AbstractSet[tuple[int, int]]  # source, destination
-    ens_chains: AbstractSet[int]
-    chain_names: Mapping[int, str] = field(default_factory=dict)  # what people call them
-    registries: str = ""  # of each route, in a sentence
-
-
-def rules_from(routes: Routes, limits: BatchLimits) -> BatchRules:
-    """A request may name every chain of the routes, and ask for what has a registry."""
-    names = {
-        name: chain.id
-        for chain in routes.chains.values()
-        for name in (str(chain.id), *chain.aliases)
-    }
-    ens_chains = {chain.id for chain in routes.chains.values() if chain.ens_registry}
-    called = {chain.id: chain.name for chain in routes.chains.values()}
-    registries = [
-        f"{each.source} to {each.destination} ({each.kind}) at {each.address}"
-        for each in routes.registries.values()
-    ]
-    registries_here = f"The registries here: {'; '.join(registries)}." if registries else ""
-    return BatchRules(limits, names, routes.registries.keys(), ens_chains, called, registries_here)
-
-
-def read_chain(text: str, place: Place, rules: BatchRules) -> int:
+def read_chain(text: str, place: Place, routes: Routes) -> int:
     """Find the chain of an id or alias."""
-    if text in rules.chains:
-        return rules.chains[text]
+    chain = next((each for each in routes.chains.values() if text in _names_of(each)), None)
+    if chain is not None:
+        return chain.id
     if _LIKE_A_NUMBER.fullmatch(text) and not _DECIMAL.fullmatch(text):
         raise Refusal(
             NUMBER_MALFORMED,
@@ -69,21 +39,28 @@ def read_chain(text: str, place: Place, rules: BatchRules) -> int:
             "leading zeros.",
             path=place.path,
         )
-    chains = [_described(each, rules) for each in sorted(set(rules.chains.values()))]
+    chains = [
+        f"{each.id} ({', '.join(dict.fromkeys([each.name, *each.aliases]))})"
+        for each in sorted(routes.chains.values(), key=lambda each: each.id)
+    ]
     there = f"There {'is' if len(chains) == 1 else 'are'} {listed(chains)}" if chains else "None is"
+    registries = [
+        f"{each.source} to {each.destination} ({each.kind}) at {each.address}"
+        for each in routes.registries.values()
+    ]
     raise Refusal(
         CHAIN_UNSUPPORTED,
         f"{place}: no chain {quoted(text)} is configured here. {there}.",
         path=place.path,
-        detail=rules.registries,
+        detail=f"The registries here: {'; '.join(registries)}." if registries else "",
     )
 
 
-def check_route(source: int, destination: int, place: Place, rules: BatchRules) -> None:
+def check_route(source: int, destination: int, place: Place, routes: Routes) -> None:
     """Refuse a source whose facts this server cannot bring to the destination."""
-    if (source, destination) in rules.routes:
+    if (source, destination) in routes.registries:
         return
-    reached = sorted(to for of, to in rules.routes if of == source)
+    reached = sorted(to for of, to in routes.registries if of == source)
     there = f"only to {listed(reached)}" if reached else "nor to any other"
     raise Refusal(
         ROUTE_UNSUPPORTED,
@@ -92,9 +69,6 @@ def check_route(source: int, destination: int, place: Place, rules: BatchRules) 
     )
 
 
-def _described(chain: int, rules: BatchRules) -> str:
-    """Such as 11155111 (Sepolia, SN_SEPOLIA)."""
-    aliases = [name for name, known in rules.chains.items() if known == chain]
-    named = dict.fromkeys([rules.chain_names.get(chain, ""), *aliases])
-    beside = [name for name in named if name not in {"", str(chain)}]
-    return f"{chain} ({', '.join(beside)})" if beside else str(chain)
+def _names_of(chain: Chain) -> tuple[str, ...]:
+    """What a request may call it."""
+    return str(chain.id), *chain.aliases

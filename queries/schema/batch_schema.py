@@ -22,6 +22,7 @@ from queries.errors import (
     WEBHOOK_HEADERS_TOO_LARGE,
 )
 from queries.proving.witnesses import AccountField
+from queries.routes import Routes
 
 from . import requests
 from .addresses import Address, EnsName, is_ens_name
@@ -34,7 +35,7 @@ from .batch_request import (
     BlockTimestamp,
     WebhookRequest,
 )
-from .batch_rules import BatchLimits, BatchRules, check_route, read_chain
+from .batch_rules import BatchLimits, check_route, read_chain
 from .places import WHOLE_BODY, Place
 from .requests import read_body
 from .wording import listed, quoted
@@ -54,14 +55,15 @@ _HEX_DIGITS = re.compile(r"[0-9a-fA-F]+")
 class _SoFar:
     """What was read of a batch up to now."""
 
-    rules: BatchRules
+    routes: Routes
+    limits: BatchLimits
     blocks: int = 0
     accounts: int = 0
     slots: int = 0
     warnings: list[BatchWarning] = field(default_factory=list)
 
     def check_limits(self, place: Place) -> None:
-        limits = self.rules.limits
+        limits = self.limits
         for count, most, what, code in (
             (self.blocks, limits.blocks, "block", TOO_MANY_BLOCKS),
             (self.accounts, limits.accounts, "account", TOO_MANY_ACCOUNTS),
@@ -79,16 +81,16 @@ class _SoFar:
         self.warnings.append(BatchWarning(sentence, place.path))
 
 
-def read_batch(content: object, rules: BatchRules) -> BatchRequest:
+def read_batch(content: object, routes: Routes, limits: BatchLimits) -> BatchRequest:
     """Read a batch query as specified; nothing of a batch that has a fault is kept."""
     body = read_body(requests.BatchRequest, content)
-    so_far = _SoFar(rules)
+    so_far = _SoFar(routes, limits)
     if isinstance(content, dict):
         _warn_of_unknown(content, so_far)
     place = WHOLE_BODY.inside("destinationChainId")
-    destination = read_chain(body.destinationChainId, place, rules)
+    destination = read_chain(body.destinationChainId, place, routes)
     blocks = _read_data(body.data, destination, so_far)
-    webhook = _read_webhook(body.webhook, rules.limits) if body.webhook else None
+    webhook = _read_webhook(body.webhook, limits) if body.webhook else None
     return BatchRequest(destination, body.fee, blocks, webhook, tuple(so_far.warnings))
 
 
@@ -109,7 +111,7 @@ def _read_data(data: requests.Blocks, destination: int, so_far: _SoFar) -> tuple
     blocks: list[BlockRequest] = []
     for key, entry in data.items():
         here = place.inside(key)
-        source = read_chain(key, here, so_far.rules)
+        source = read_chain(key, here, so_far.routes)
         if source in spelled:
             raise Refusal(
                 DUPLICATE_KEY,
@@ -118,7 +120,7 @@ def _read_data(data: requests.Blocks, destination: int, so_far: _SoFar) -> tuple
                 path=place.path,
             )
         spelled[source] = key
-        check_route(source, destination, here, so_far.rules)
+        check_route(source, destination, here, so_far.routes)
         _check_something(entry, here, 'one block, such as "block:5186021"')
         blocks += [
             _read_block(selector, block, here.inside(selector), source, so_far)
@@ -181,7 +183,7 @@ def _read_accounts(
     named_again: dict[Address | EnsName, Place] = {}
     for key, entry in accounts.items():
         here = place.inside(key)
-        account = _read_account_key(key, here, source, so_far.rules)
+        account = _read_account_key(key, here, source, so_far.routes)
         _check_something(
             entry.props or entry.slots,
             here,
@@ -199,7 +201,7 @@ def _read_accounts(
             if slot not in slots:
                 slots[slot] = None
                 so_far.slots += 1
-                if so_far.slots > so_far.rules.limits.slots:
+                if so_far.slots > so_far.limits.slots:
                     so_far.check_limits(here.inside("slots").inside(number))
     for account, here in named_again.items():
         so_far.warn(
@@ -213,9 +215,9 @@ def _read_accounts(
     )
 
 
-def _read_account_key(key: str, place: Place, source: int, rules: BatchRules) -> Address | EnsName:
+def _read_account_key(key: str, place: Place, source: int, routes: Routes) -> Address | EnsName:
     if "." in key:
-        return _read_name(key, place, source, rules)
+        return _read_name(key, place, source, routes)
     match = _ADDRESS.fullmatch(key)
     if not match:
         raise _account_malformed(key, place, _what_an_address_is(key))
@@ -237,8 +239,8 @@ def _well_spelled(account: Address | EnsName) -> str:
     return account.checksummed if isinstance(account, Address) else account.name
 
 
-def _read_name(key: str, place: Place, source: int, rules: BatchRules) -> EnsName:
-    if source not in rules.ens_chains:
+def _read_name(key: str, place: Place, source: int, routes: Routes) -> EnsName:
+    if not routes.chains[source].ens_registry:
         why = f"no names are looked up on chain {source} here. Give the address"
         raise _account_malformed(key, place, why)
     if not is_ens_name(key):

@@ -1,12 +1,11 @@
 """JSON as a request may have it: exactly one reading, and nothing that a database cannot keep.
 
-Python's own parser takes the last of two equal keys, NaN, half characters and integers of any
-length. Here each of these is a refusal that names the place. The parser knows no places, so it
-leaves a mark where it finds a fault, and a walk from the top comes upon the mark.
+Python's own parser takes the last of two equal keys, NaN and half characters. Here each of these
+is a refusal that names the place. The parser knows no places, so it leaves a mark where it finds a
+fault, and a walk from the top comes upon the mark.
 """
 
 import json
-import math
 import re
 from dataclasses import dataclass
 
@@ -23,7 +22,6 @@ from .places import WHOLE_BODY, Place
 from .wording import quoted
 
 MOST_DEPTH = 32  # a batch needs 7; what it carries beside is ignored
-MOST_NUMBER_CHARACTERS = 100  # 2^256 has 78 digits; reading a number takes quadratic time
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _WHITE_SPACE = " \t\r\n"
 _NOT_STORABLE = re.compile("[\x00\ud800-\udfff]")
@@ -44,8 +42,20 @@ def read_json(body: bytes, most_bytes: int) -> object:
             BODY_TOO_LARGE,
             f"The body has {len(body):,} bytes; at most {most_bytes:,} are accepted.",
         )
-    content = _parsed(_decoded(body))
-    _check(content, WHOLE_BODY)
+    text = _decoded(body)
+    try:
+        content = _DECODER.decode(text)
+        _check(content, WHOLE_BODY)
+    except json.JSONDecodeError as fault:
+        reason = fault.msg[0].lower() + fault.msg[1:].removesuffix(" at")
+        raise Refusal(
+            NOT_JSON,
+            f"The body is not JSON: {reason} at line {fault.lineno}, column {fault.colno}.",
+        ) from None
+    except ValueError:  # Python reads integers of at most 4,300 digits
+        raise Refusal(NUMBER_MALFORMED, "The body has a number with too many digits.") from None
+    except RecursionError:
+        raise _nested_too_deeply(WHOLE_BODY) from None
     return content
 
 
@@ -61,19 +71,6 @@ def _decoded(body: bytes) -> str:
     if not text.strip(_WHITE_SPACE):
         raise Refusal(NOT_JSON, "The body is empty. Send a JSON object.")
     return text
-
-
-def _parsed(text: str) -> object:
-    try:
-        return _DECODER.decode(text)
-    except json.JSONDecodeError as fault:
-        reason = fault.msg[0].lower() + fault.msg[1:].removesuffix(" at")
-        raise Refusal(
-            NOT_JSON,
-            f"The body is not JSON: {reason} at line {fault.lineno}, column {fault.colno}.",
-        ) from None
-    except RecursionError:
-        raise _nested_too_deeply(WHOLE_BODY) from None
 
 
 def _check(value: object, place: Place, depth: int = 0) -> None:
@@ -125,31 +122,8 @@ def _object(pairs: list[tuple[str, object]]) -> dict[str, object] | _Fault:
     return _Fault(DUPLICATE_KEY, f"has the key {quoted(key)} twice. Keep one of them.")
 
 
-def _integer(literal: str) -> int | _Fault:
-    return _too_long(literal) if len(literal) > MOST_NUMBER_CHARACTERS else int(literal)
-
-
-def _fraction(literal: str) -> float | _Fault:
-    if len(literal) > MOST_NUMBER_CHARACTERS:
-        return _too_long(literal)
-    value = float(literal)
-    if math.isinf(value):
-        return _Fault(NUMBER_MALFORMED, "is a number beyond what JSON readers keep.")
-    return value
-
-
-def _too_long(literal: str) -> _Fault:
-    length = f"{len(literal):,} characters; at most {MOST_NUMBER_CHARACTERS} are read"
-    return _Fault(NUMBER_MALFORMED, f"is a number of {length}.")
-
-
 def _constant(name: str) -> _Fault:
     return _Fault(NUMBER_MALFORMED, f"is {name}, which is not a number in JSON.")
 
 
-_DECODER = json.JSONDecoder(
-    object_pairs_hook=_object,
-    parse_int=_integer,
-    parse_float=_fraction,
-    parse_constant=_constant,
-)
+_DECODER = json.JSONDecoder(object_pairs_hook=_object, parse_constant=_constant)

@@ -3,7 +3,11 @@
 import copy
 from collections.abc import Mapping
 
-from queries.schema.batch_rules import BatchLimits, BatchRules
+from queries.registries import Registry, RegistryKind
+from queries.routes import Chain, Routes
+from queries.schema.batch_request import BatchRequest
+from queries.schema.batch_rules import BatchLimits
+from queries.schema.batch_schema import read_batch
 
 SEPOLIA = 11155111
 OTHER = 10
@@ -12,14 +16,17 @@ LONELY = 137
 LIMITS = BatchLimits(
     blocks=4, accounts=5, slots=6, webhook_headers=3, webhook_header_bytes=100, body_bytes=20_000
 )
-RULES = BatchRules(
-    limits=LIMITS,
-    chains={
-        "11155111": SEPOLIA, "10": OTHER, "137": LONELY, "SN_SEPOLIA": SEPOLIA, "0x-like": OTHER,
+ROUTES = Routes(
+    {
+        SEPOLIA: Chain(SEPOLIA, "Sepolia", (), ("SN_SEPOLIA",), ens_registry="0x" + 40 * "1"),
+        OTHER: Chain(OTHER, "Other", (), ("0x-like",)),
+        LONELY: Chain(LONELY, "Lonely", ()),
     },
-    routes={(SEPOLIA, SEPOLIA), (SEPOLIA, OTHER), (OTHER, SEPOLIA)},
-    ens_chains={SEPOLIA},
-)  # fmt: skip
+    {
+        (source, to): Registry(RegistryKind.NATIVE, source, to)
+        for source, to in ((SEPOLIA, SEPOLIA), (SEPOLIA, OTHER), (OTHER, SEPOLIA))
+    },
+)
 
 # The example of the specification: one balance, source and destination the same chain.
 SPECIFICATION = """
@@ -65,3 +72,7 @@ def account_batch(entry: object, account: str = ADDRESS) -> dict[str, object]:
 
 def without(members: Mapping[str, object], name: str) -> dict[str, object]:
     return {key: copy.deepcopy(value) for key, value in members.items() if key != name}
+
+
+def read(content: object) -> BatchRequest:
+    return read_batch(content, ROUTES, LIMITS)

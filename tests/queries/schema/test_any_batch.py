@@ -13,6 +13,8 @@ from hypothesis import strategies as st
 from accounts.errors import Refusal
 from queries.proving.headers import HeaderField
 from queries.proving.witnesses import AccountField
+from queries.registries import Registry, RegistryKind
+from queries.routes import Chain, Routes
 from queries.schema.addresses import Address, EnsName
 from queries.schema.batch_request import (
     AccountRequest,
@@ -23,7 +25,7 @@ from queries.schema.batch_request import (
     WebhookRequest,
     canonical,
 )
-from queries.schema.batch_rules import BatchLimits, BatchRules
+from queries.schema.batch_rules import BatchLimits
 from queries.schema.batch_schema import read_batch
 from queries.schema.places import MOST_PATH
 from queries.schema.strict_json import read_json
@@ -31,13 +33,16 @@ from tests.queries.schema.example_batches import LEGACY
 
 pytestmark = pytest.mark.no_database
 
-CHAINS = {"1": 1, "11155111": 11155111, "SN_SEPOLIA": 11155111}
-RULES = BatchRules(
-    BatchLimits(100, 100, 1_000, 10, 1_000, 100_000),
+ENS = "0x" + 40 * "1"
+CHAINS = {
+    1: Chain(1, "One", (), ens_registry=ENS),
+    11155111: Chain(11155111, "Sepolia", (), ("SN_SEPOLIA",), ens_registry=ENS),
+}
+ROUTES = Routes(
     CHAINS,
-    {(source, to) for source in CHAINS.values() for to in CHAINS.values()},
-    {1, 11155111},
+    {(source, to): Registry(RegistryKind.NATIVE, source, to) for source in CHAINS for to in CHAINS},
 )
+LIMITS = BatchLimits(100, 100, 1_000, 10, 1_000, 100_000)
 # What was right at some other place is wrong in more telling ways than what never was.
 PIECES = [
     "11155111", "0", "-1", "1", "0x1", "0x", "block:1", "timestamp:1", "BALANCE", "PROPOSER", "url",
@@ -56,7 +61,7 @@ anything = st.recursive(
 
 def check(content: object) -> None:
     try:
-        request = read_batch(content, RULES)
+        request = read_batch(content, ROUTES, LIMITS)
     except Refusal as refusal:
         said = refusal.sentence
         assert said.encode().decode() == said
@@ -66,7 +71,7 @@ def check(content: object) -> None:
         assert refusal.status in (400, 413)  # noqa: PT017
     else:
         body = canonical(request)
-        again = read_batch(read_json(body, 100_000), RULES)
+        again = read_batch(read_json(body, 100_000), ROUTES, LIMITS)
         assert canonical(again) == body
         assert not again.warnings
 
@@ -201,10 +206,10 @@ def account_as_sent(request: AccountRequest, draw: st.DrawFn) -> dict[str, objec
 @given(st.data(), requests())
 def test_a_right_batch_is_read_as_it_was_meant(data: st.DataObject, request: BatchRequest) -> None:
     body = json.dumps(data.draw(ways_to_send(request))).encode()
-    read = read_batch(read_json(body, 100_000), RULES)
+    read = read_batch(read_json(body, 100_000), ROUTES, LIMITS)
     assert read == request
     assert canonical(read) == canonical(request)
-    again = read_batch(read_json(canonical(request), 100_000), RULES)
+    again = read_batch(read_json(canonical(request), 100_000), ROUTES, LIMITS)
     assert canonical(again) == canonical(turned_round(request)) == canonical(request)
 
 
@@ -222,9 +227,3 @@ def turned_round(request: BatchRequest) -> BatchRequest:
         for block in request.blocks[::-1]
     ]
     return replace(request, blocks=tuple(blocks))
-
-
-@given(st.binary(min_size=20, max_size=20))
-def test_checksums_are_those_of_others(value: bytes) -> None:
-    assert Address(value).checksummed == to_checksum_address(value)
-    assert str(Address(value)) == f"0x{value.hex()}"

@@ -3,16 +3,15 @@
 import pytest
 
 from accounts.errors import Refusal
-from queries.schema.batch_schema import read_batch
 from queries.schema.places import Place
 from tests.queries.schema.example_batches import (
     ADDRESS,
     BALANCE,
     CHECKSUMMED,
-    RULES,
     account_batch,
     batch,
     block_batch,
+    read,
     without,
 )
 
@@ -31,7 +30,7 @@ NO_DECIMALS = ["", "01", "00", "-1", "+1", " 1", "1 ", "1.0", "1e18", "0x1", "1_
 
 def check(content: object, code: str, path: str, beginning: str) -> None:
     with pytest.raises(Refusal) as caught:
-        read_batch(content, RULES)
+        read(content)
     refusal = caught.value
     assert (refusal.code, refusal.path) == (code, path)
     assert refusal.sentence.startswith(beginning), refusal.sentence
@@ -112,7 +111,7 @@ def test_a_chain_that_is_not_here(chain: str) -> None:
         (batch(DATA, destinationChainId=None), "wrong_type", "destinationChainId",
          "destinationChainId must be text in quotes"),
         (batch({"1": DATA["11155111"]}), "chain_unsupported", "data.1",
-         'data.1: no chain "1" is configured here. There are 10 (0x-like), 137 and 11155111 (SN_'),
+         'data.1: no chain "1" is configured here. There are 10 (Other, 0x-like), 137 (Lonely) '),
         (batch({"137": DATA["11155111"]}), "route_unsupported", "data.137",
          "data.137: facts of chain 137 are not proven to chain 11155111 here, nor "),
         (batch({"10": DATA["11155111"]}, destinationChainId="10"), "route_unsupported", "data.10",
@@ -264,7 +263,7 @@ def test_accounts(entry: object, code: str, path: str, beginning: str) -> None:
 def test_a_slot_that_is_none(slot: str, hint: str) -> None:
     path = f"{ACCOUNT}.slots[1]"
     with pytest.raises(Refusal) as caught:
-        read_batch(account_batch({"slots": ["0x1", slot]}), RULES)
+        read(account_batch({"slots": ["0x1", slot]}))
     assert (caught.value.code, caught.value.path) == ("slot_malformed", path)
     begun, _, ended = caught.value.sentence.partition("but a slot is 0x and 1 to 64 hex digits")
     assert begun.startswith(f'{path} is "')

@@ -19,7 +19,6 @@ from queries.schema.batch_request import (
     WebhookRequest,
     canonical,
 )
-from queries.schema.batch_schema import read_batch
 from queries.schema.strict_json import read_json
 from tests.queries.schema.example_batches import (
     ADDRESS,
@@ -27,12 +26,12 @@ from tests.queries.schema.example_batches import (
     CHECKSUMMED,
     LEGACY,
     LIMITS,
-    RULES,
     SEPOLIA,
     SPECIFICATION,
     account_batch,
     batch,
     block_batch,
+    read,
 )
 
 pytestmark = pytest.mark.no_database
@@ -48,13 +47,13 @@ def word(number: int) -> bytes:
 
 
 def read_account(entry: object) -> AccountRequest:
-    return read_batch(account_batch(entry), RULES).blocks[0].accounts[0]
+    return read(account_batch(entry)).blocks[0].accounts[0]
 
 
 def test_the_specifications_example() -> None:
     block = BlockRequest(SEPOLIA, BlockNumber(5186021), (), (ASKED_BALANCE,))
     expected = BatchRequest(SEPOLIA, 0, (block,), None, ())
-    assert read_batch(read_json(SPECIFICATION.encode(), 1_000), RULES) == expected
+    assert read(read_json(SPECIFICATION.encode(), 1_000)) == expected
 
 
 def test_what_existing_clients_send() -> None:
@@ -65,13 +64,12 @@ def test_what_existing_clients_send() -> None:
     )
     webhook = WebhookRequest("https://example.org/hook", (("Content-Type", "application/json"),))
     expected = BatchRequest(SEPOLIA, 0, (by_number, by_time), webhook, ())
-    assert read_batch(read_json(LEGACY.encode(), 1_000), RULES) == expected
+    assert read(read_json(LEGACY.encode(), 1_000)) == expected
 
 
 def test_an_alias_names_a_chain_wherever_one_is_named() -> None:
-    request = read_batch(
+    request = read(
         batch({"0x-like": {"block:0": {"header": ["NONCE"]}}}, destinationChainId="SN_SEPOLIA"),
-        RULES,
     )
     assert request.destination == SEPOLIA
     assert request.blocks[0].source == 10
@@ -79,7 +77,7 @@ def test_an_alias_names_a_chain_wherever_one_is_named() -> None:
 
 @pytest.mark.parametrize("fee", [0, 1, 10**18, 2**256 - 1])
 def test_fees(fee: int) -> None:
-    assert read_batch(block_batch({"header": ["NONCE"]}) | {"fee": str(fee)}, RULES).fee == fee
+    assert read(block_batch({"header": ["NONCE"]}) | {"fee": str(fee)}).fee == fee
 
 
 @pytest.mark.parametrize(
@@ -91,7 +89,7 @@ def test_fees(fee: int) -> None:
     ids=str,
 )
 def test_selectors(selector: BlockNumber | BlockTimestamp) -> None:
-    request = read_batch(block_batch({"header": ["NONCE"]}, str(selector)), RULES)
+    request = read(block_batch({"header": ["NONCE"]}, str(selector)))
     assert request.blocks[0].selector == selector
 
 
@@ -102,7 +100,7 @@ def test_every_header_field_has_its_number_and_counts_once() -> None:
         "TIMESTAMP", "EXTRA_DATA", "MIX_HASH", "NONCE", "BASE_FEE_PER_GAS", "WITHDRAWALS_ROOT",
         "BLOB_GAS_USED", "EXCESS_BLOB_GAS", "PARENT_BEACON_BLOCK_ROOT", "REQUESTS_HASH",
     ]  # fmt: skip
-    request = read_batch(block_batch({"header": [*names, "PROPOSER", "NONCE"]}), RULES)
+    request = read(block_batch({"header": [*names, "PROPOSER", "NONCE"]}))
     assert request.blocks[0].header_fields == (*names, "PROPOSER")
     assert [HeaderField[name] for name in names] == list(range(21))
 
@@ -120,19 +118,19 @@ def test_slots_are_padded_and_count_once() -> None:
 def test_names_on_chains_that_have_them() -> None:
     names = ["vitalik.eth", "a.--b.1-", f"{'a' * 63}.eth", ".".join(["a" * 63] * 3 + ["a" * 63])]
     for name in names:
-        request = read_batch(account_batch(BALANCE, name), RULES)
+        request = read(account_batch(BALANCE, name))
         assert request.blocks[0].accounts[0].account == EnsName(name)
 
 
 @pytest.mark.parametrize("key", [ADDRESS, CHECKSUMMED, f"0x{ADDRESS[2:].upper()}"])
 def test_addresses_whose_capitals_are_right_or_all_alike(key: str) -> None:
-    request = read_batch(account_batch(BALANCE, key), RULES)
+    request = read(account_batch(BALANCE, key))
     assert request.blocks[0].accounts == (ASKED_BALANCE,)
     assert not request.warnings
 
 
 def test_a_wrong_checksum_is_taken_with_a_warning() -> None:
-    request = read_batch(account_batch(BALANCE, WRONG_CAPITALS), RULES)
+    request = read(account_batch(BALANCE, WRONG_CAPITALS))
     assert request.blocks[0].accounts == (ASKED_BALANCE,)
     (warning,) = request.warnings
     assert warning.path == f"{ACCOUNTS}.{WRONG_CAPITALS}"
@@ -147,7 +145,7 @@ def test_spellings_of_one_account_are_one() -> None:
         WRONG_CAPITALS: {"props": ["BALANCE"], "slots": ["0x1", "0x02"]},
         CHECKSUMMED: {"props": ["CODE_HASH"]},
     }
-    request = read_batch(block_batch({"accounts": asked}), RULES)
+    request = read(block_batch({"accounts": asked}))
     first = AccountRequest(
         VITALIK,
         (AccountField.NONCE, AccountField.BALANCE, AccountField.CODE_HASH),
@@ -163,18 +161,18 @@ def test_spellings_of_one_account_are_one() -> None:
 def test_one_account_of_two_blocks_is_two() -> None:
     blocks = {"block:5": {"accounts": {ADDRESS: BALANCE}}}
     blocks["block:6"] = {"accounts": {CHECKSUMMED: BALANCE}}
-    request = read_batch(batch({"11155111": blocks}), RULES)
+    request = read(batch({"11155111": blocks}))
     assert [block.accounts for block in request.blocks] == [(ASKED_BALANCE,)] * 2
     assert not request.warnings
 
 
 def test_unknown_fields_at_the_top_are_ignored_with_one_warning() -> None:
     content = account_batch(BALANCE)
-    assert read_batch(content | {"label": None}, RULES).warnings == (
+    assert read(content | {"label": None}).warnings == (
         BatchWarning('Fields that are not known here were ignored: "label".', ""),
     )
     many = {f"\x00 {position}": position for position in range(10_000)}
-    (warning,) = read_batch(content | many, RULES).warnings
+    (warning,) = read(content | many).warnings
     assert '"\\u0000 0", "\\u0000 1"' in warning.sentence
     assert warning.sentence.endswith('"\\u0000 4" and 9,995 more.')
 
@@ -214,9 +212,9 @@ def slots_of(count: int) -> dict[str, object]:
 def test_limits_hold_over_the_whole_batch(
     content_of: Callable[[int], dict[str, object]], limit: int, code: str, path: str
 ) -> None:
-    assert read_batch(content_of(limit), RULES).blocks
+    assert read(content_of(limit)).blocks
     with pytest.raises(Refusal) as caught:
-        read_batch(content_of(limit + 1), RULES)
+        read(content_of(limit + 1))
     assert (caught.value.code, caught.value.path) == (code, path)
     assert f"at most {limit} {code.removeprefix('too_many_')} " in caught.value.sentence
 
@@ -233,9 +231,9 @@ def test_requests_for_the_same_have_one_canonical_form() -> None:
           "0xd8da6bf26964af9d7eed9e03e53415d37aa96045": { "props": ["BALANCE"] },
           "0xD8DA6BF26964AF9D7EED9E03E53415D37AA96045": { "props": ["BALANCE"] } } } } },
       "destinationChainId": "SN_SEPOLIA" }"""
-    same = canonical(read_batch(read_json(text.encode(), 2_000), RULES))
-    assert same == canonical(read_batch(json.loads(LEGACY), RULES))
-    assert read_batch(read_json(same, 2_000), RULES).fee == 0
+    same = canonical(read(read_json(text.encode(), 2_000)))
+    assert same == canonical(read(json.loads(LEGACY)))
+    assert read(read_json(same, 2_000)).fee == 0
 
 
 @pytest.mark.parametrize(
@@ -256,5 +254,5 @@ def test_requests_for_the_same_have_one_canonical_form() -> None:
 )
 def test_requests_for_something_else_have_another(this: str, that: str) -> None:
     assert LEGACY.count(this) == 1 or this == "BALANCE"
-    other = canonical(read_batch(json.loads(LEGACY.replace(this, that)), RULES))
-    assert other != canonical(read_batch(json.loads(LEGACY), RULES))
+    other = canonical(read(json.loads(LEGACY.replace(this, that))))
+    assert other != canonical(read(json.loads(LEGACY)))

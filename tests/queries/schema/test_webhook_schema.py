@@ -4,9 +4,8 @@ import pytest
 
 from accounts.errors import Refusal
 from queries.schema.batch_request import WebhookRequest
-from queries.schema.batch_schema import read_batch
 from queries.schema.requests import MOST_URL_CHARACTERS
-from tests.queries.schema.example_batches import BALANCE, LIMITS, RULES, account_batch
+from tests.queries.schema.example_batches import BALANCE, LIMITS, account_batch, read
 
 pytestmark = pytest.mark.no_database
 
@@ -15,7 +14,7 @@ SECRET = "very-secret"  # noqa: S105 - what no refusal repeats
 
 
 def read_webhook(webhook: object) -> WebhookRequest | None:
-    return read_batch(account_batch(BALANCE) | {"webhook": webhook}, RULES).webhook
+    return read(account_batch(BALANCE) | {"webhook": webhook}).webhook
 
 
 def refusal_of(webhook: object) -> Refusal:
