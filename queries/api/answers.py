@@ -17,7 +17,7 @@ from queries.api.batch_codes import rejection_codes, wait_codes
 from queries.pipeline.estimate import Readiness
 from queries.proving.headers import HeaderField
 from queries.proving.witnesses import AccountField
-from queries.reading.deliveries import DeliveryState, DeliveryView
+from queries.reading.deliveries import DeliveryState
 from queries.reading.views import BatchView, QueryPage, QueryView, StepView
 from queries.registries import RegistryKind
 from queries.routes import Routes
@@ -76,7 +76,11 @@ class Answer(BaseModel):
     """Members that are not given are left out."""
 
     model_config = ConfigDict(
-        alias_generator=to_camel, validate_by_name=True, validate_by_alias=True, frozen=True
+        alias_generator=to_camel,
+        validate_by_name=True,
+        validate_by_alias=True,
+        from_attributes=True,
+        frozen=True,
     )
 
     def content(self) -> dict[str, Any]:
@@ -220,7 +224,7 @@ class Attempt(Answer):
 
 class Delivery(Answer):
     event: Id = Field(examples=[EVENT_ID])
-    batch_query_id: Id
+    batch_query_id: Id = Field(validation_alias="batch")
     url: str = Field(examples=["https://example.org/hook"])
     state: DeliveryState = Field(examples=["DELIVERED"])
     created: Moment
@@ -507,25 +511,4 @@ def _step(shown: StepView) -> Step:
         else StepFault(
             error=shown.error.sentence, code=shown.error.code, retryable=shown.error.retryable
         ),
-    )
-
-
-def delivery(shown: DeliveryView) -> Delivery:
-    return Delivery(
-        event=shown.event,
-        batch_query_id=shown.batch,
-        url=shown.url,
-        state=shown.state,
-        created=shown.created,
-        delivered=shown.delivered,
-        next_attempt=shown.next_attempt,
-        attempts=[
-            Attempt(
-                made=each.made,
-                answered=each.answered,
-                fault=each.fault or None,
-                milliseconds=each.milliseconds,
-            )
-            for each in shown.attempts
-        ],
     )

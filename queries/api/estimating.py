@@ -3,6 +3,7 @@
 import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
+from dataclasses import asdict
 from threading import Lock
 
 from django.http import HttpRequest, HttpResponse
@@ -24,14 +25,13 @@ from queries.held_threads import place_to_wait
 from queries.models import Batch, Query
 from queries.pipeline import estimate as pipeline
 from queries.pipeline.chains import Chains
-from queries.pipeline.estimate import BlockEstimate, Estimate, Price
+from queries.pipeline.estimate import BlockEstimate, Estimate
 from queries.pipeline.wanted import TIMESTAMP
 from queries.routes import Routes
 from queries.schema.batch_request import BatchRequest, BlockNumber, BlockTimestamp
 from queries.schema.batch_rules import BatchLimits
 from queries.schema.batch_schema import read_batch
 
-AT_ONCE = 2  # in this process: the other threads serve requests that need no node
 A_MINUTE = 30  # for an account, whichever of its keys asks
 SECONDS = 10.0
 RETRY_AFTER = {"Retry-After": "5"}
@@ -97,9 +97,8 @@ def _busy(why: str) -> Refusal:
 def _a_place(owner: Account) -> Iterator[None]:
     """One for an account, so that one account's slow estimates leave a place to others."""
     with _changing:
-        if owner.pk in _asking or len(_asking) == AT_ONCE:
-            whose = "your account" if owner.pk in _asking else "another account"
-            raise _busy(f"An estimate for {whose} is being made")
+        if owner.pk in _asking:
+            raise _busy("An estimate for your account is being made")
         _asking.add(owner.pk)
     try:
         yield
@@ -114,10 +113,8 @@ def _answer(asked: BatchRequest, found: Estimate, *, free: bool) -> answers.Esti
         free=free,
         fee_needed=0 if free else found.needed,
         complete=found.complete,
-        **_price(found.together),
-        warnings=[
-            answers.Warned(sentence=each.sentence, path=each.path) for each in asked.warnings
-        ],
+        **asdict(found.together),
+        warnings=[answers.Warned.model_validate(each) for each in asked.warnings],
         blocks=[_block(each) for each in found.blocks],
     )
 
@@ -138,18 +135,8 @@ def _block(shown: BlockEstimate) -> answers.BlockEstimate:
             for query, names in zip(shown.queries, shown.proven, strict=False)
             if (facts := [shown_name(name) for name in names if name != TIMESTAMP])
         ],
-        price=answers.Price(**_price(shown.price)) if shown.price else None,
+        price=answers.Price.model_validate(shown.price) if shown.price else None,
     )
-
-
-def _price(price: Price) -> dict[str, int]:
-    return {
-        "transactions": price.transactions,
-        "bytes": price.bytes,
-        "gas": price.gas,
-        "gas_price": price.gas_price,
-        "cost": price.cost,
-    }
 
 
 def _selector(query: Query) -> str:

@@ -5,7 +5,7 @@ from django.http import HttpRequest, HttpResponse
 from accounts.errors import Refusal
 from accounts.models import ApiKey
 from queries import webhooks
-from queries.api.answers import Deliveries, WebhookSecret, answer, delivery
+from queries.api.answers import Deliveries, Delivery, WebhookSecret, answer
 from queries.api.parameters import LIMIT, cursor, number
 from queries.errors import DELIVERY_UNKNOWN
 from queries.reading.deliveries import deliveries_of
@@ -38,9 +38,8 @@ def webhook_deliveries(request: HttpRequest, key: ApiKey) -> HttpResponse:
         before=cursor(request),
         most=number(request, LIMIT, SHOWN, least=1, most=MOST),
     )
-    return answer(
-        Deliveries(deliveries=[delivery(each) for each in page.deliveries], cursor=page.next)
-    )
+    deliveries = [Delivery.model_validate(each) for each in page.deliveries]
+    return answer(Deliveries(deliveries=deliveries, cursor=page.next))
 
 
 def replay_webhook(_request: HttpRequest, key: ApiKey, event: str) -> HttpResponse:
@@ -49,7 +48,7 @@ def replay_webhook(_request: HttpRequest, key: ApiKey, event: str) -> HttpRespon
         raise Refusal(
             DELIVERY_UNKNOWN, f"You have no webhook delivery {quoted(event)}.", path="event"
         )
-    return answer(delivery(shown))
+    return answer(Delivery.model_validate(shown))
 
 
 def webhook_secret(_request: HttpRequest, key: ApiKey) -> HttpResponse:

@@ -30,7 +30,7 @@ class AttemptView:
 
     made: datetime
     answered: int | None
-    fault: str
+    fault: str | None
     milliseconds: int
 
 
@@ -98,6 +98,6 @@ def _attempts(events: list[str]) -> dict[str, list[AttemptView]]:
     rows = WebhookAttempt.objects.filter(delivery__in=events).annotate(number=number)
     found: dict[str, list[AttemptView]] = defaultdict(list)
     for row in rows.filter(number__lte=ATTEMPTS_SHOWN).order_by("-pk"):
-        view = AttemptView(row.made, row.answered, row.fault, row.milliseconds)
+        view = AttemptView(row.made, row.answered, row.fault or None, row.milliseconds)
         found[row.delivery_id].append(view)
     return found
