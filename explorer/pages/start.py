@@ -13,7 +13,8 @@ from django.views.decorators.http import require_safe
 from explorer.charts import charts_of
 from explorer.links import PageLinks
 from explorer.templatetags.tacitus import MINUTE, in_words
-from queries.reading.batches import NewBatch, newest_batches
+from queries.reading.batches import ListedBatch
+from queries.reading.batches import batches as listed_batches
 from queries.reading.figures import figures
 
 MOST = 10
@@ -24,12 +25,12 @@ ROUGHLY = 10  # seconds: a young batch's age is updated only so often
 class Newest:
     """The batches, and what changes when anything of them does, their ages in words too."""
 
-    batches: tuple[NewBatch, ...]
+    batches: tuple[ListedBatch, ...]
     mark: str
 
 
 def newest(now: datetime) -> Newest:
-    batches = newest_batches(MOST)
+    batches = listed_batches(status="", destination=None, cursor=None, most=MOST).rows
     shown = [(each.id, each.status, each.queries, _age(now, each.submitted)) for each in batches]
     return Newest(batches, blake2s(repr(shown).encode(), digest_size=8).hexdigest())
 

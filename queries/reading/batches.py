@@ -12,12 +12,8 @@ from types import SimpleNamespace
 
 from django.db.models import (
     CharField,
-    Count,
     DateTimeField,
-    IntegerField,
-    OuterRef,
     QuerySet,
-    Subquery,
     Value,
 )
 from django.db.models.expressions import RawSQL
@@ -341,28 +337,4 @@ def _listed(row: Batch) -> ListedBatch:
         int(row.spent, 16),
         row.submitted,
         row.ended,
-    )
-
-
-@dataclass(frozen=True, slots=True)
-class NewBatch:
-    """A batch in a line."""
-
-    id: str
-    status: BatchStatus
-    destination: int
-    queries: int
-    submitted: datetime
-
-
-def newest_batches(most: int) -> tuple[NewBatch, ...]:
-    """Newest first, in one statement that two indexes answer."""
-    own = Query.objects.filter(batch=OuterRef("pk")).order_by().values("batch")
-    queries = Subquery(own.annotate(count=Count("pk")).values("count"), IntegerField())
-    rows = Batch.objects.annotate(whole=queries).order_by("-pk")[:most]
-    return tuple(
-        NewBatch(batch_id, BatchStatus(status), destination, whole or 0, submitted)
-        for batch_id, status, destination, whole, submitted in rows.values_list(
-            "pk", "status", "destination", "whole", "submitted"
-        )
     )

@@ -10,12 +10,12 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import Enum, auto
 
-from django.db.models import QuerySet
+from django.db.models import QuerySet, Subquery
 
 from queries.models import Batch, BlockJob, Query
 from queries.proving.headers import HeaderField
 from queries.reading.batches import query_view, transactions_of
-from queries.reading.slices import Cursor, Slice, in_portions, slice_of
+from queries.reading.slices import Cursor, in_portions, slice_of
 from queries.reading.views import QueryView
 from queries.statuses import BatchStatus
 
@@ -143,7 +143,6 @@ def facts_of_batch(batch_id: str) -> Iterator[ProvenFact]:
 
 MOST_QUERIES = 1_000
 MOST_FACTS = 5_000  # and then the rest of the last query's
-AT_ONCE = 500  # queries that one statement finds
 KEY = ("block", "id")
 
 
@@ -159,39 +158,54 @@ class Portion:
 class _Asked:
     """A query, before its facts are read."""
 
-    key: tuple[int, int]
+    block: int
+    key: int
     batch: str
     slots: int  # that it asks for
     fields: int
 
+    @property
+    def cursor(self) -> str:
+        return f"{self.block}.{self.key}"
+
 
 def of_account(address: str, chain: int, cursor: Cursor | None) -> Portion:
     rows = Query.objects.filter(account=address, source=chain, values__isnull=False)
-    return _portion(_each(rows.exclude(account=""), cursor))
+    return _portion(rows.exclude(account=""), KEY, cursor)
 
 
 def of_block(chain: int, number: int, cursor: Cursor | None) -> Portion:
     """All have the one block, so that the rest of a key orders them."""
     rest = Cursor(cursor.key[1:]) if cursor else None
-    return _portion(_each(Query.objects.filter(source=chain, block=number), rest, KEY[1:]))
+    return _portion(Query.objects.filter(source=chain, block=number), KEY[1:], rest)
 
 
 def of_registry(source: int, destination: int, cursor: Cursor | None) -> Portion:
-    return _portion(_each_of_registry(source, destination, cursor), destination)
+    """Of the source's queries, from the newest block on that was proven to the destination."""
+    jobs = BlockJob.objects.filter(source=source, destination=destination).order_by("-block")
+    below = jobs if cursor is None else jobs.filter(block__lte=cursor.key[0])
+    newest = below.values_list("block", flat=True)[:1]
+    rows = Query.objects.filter(source=source, block__lte=Subquery(newest))
+    return _portion(rows, KEY, cursor, destination)
 
 
-def _portion(asked: Iterable[tuple[_Asked, ...]], destination: int | None = None) -> Portion:
-    found, walked, facts, last = list[tuple[int, int]](), 0, 0, (0, 0)
-    for some in asked:
-        wanted = _batches(some, destination)
-        for each in some:
-            if walked >= MOST_QUERIES or facts >= MOST_FACTS:
-                return Portion(proven_facts_of(found), f"{last[0]}.{last[1]}")
-            walked, last = walked + 1, each.key
-            if each.batch in wanted:
-                facts += each.slots + each.fields
-                found.append((each.key[1], each.slots))
-    return Portion(proven_facts_of(found), "")
+def _portion(
+    rows: QuerySet[Query],
+    columns: tuple[str, ...],
+    cursor: Cursor | None,
+    destination: int | None = None,
+) -> Portion:
+    rows = rows.only(*KEY, "batch_id", "props", "slot_count", "header_fields")
+    asked = slice_of(rows, columns, cursor, MOST_QUERIES, _asked)
+    wanted = _batches(asked.rows, destination)
+    found, facts = list[tuple[int, int]](), 0
+    for place, each in enumerate(asked.rows):
+        if facts >= MOST_FACTS:
+            return Portion(proven_facts_of(found), asked.rows[place - 1].cursor)
+        if each.batch in wanted:
+            facts += each.slots + each.fields
+            found.append((each.key, each.slots))
+    return Portion(proven_facts_of(found), asked.rows[-1].cursor if asked.older else "")
 
 
 def _batches(asked: Iterable[_Asked], destination: int | None) -> set[str]:
@@ -201,39 +215,6 @@ def _batches(asked: Iterable[_Asked], destination: int | None) -> set[str]:
     return {pk for pk, to in found if destination in {None, to}}
 
 
-def _each(
-    rows: QuerySet[Query], cursor: Cursor | None, columns: tuple[str, ...] = KEY
-) -> Iterator[tuple[_Asked, ...]]:
-    while (found := _some(rows, cursor, columns)).rows:
-        yield found.rows
-        if not found.older:
-            return
-        cursor = Cursor(found.rows[-1].key[-len(columns) :])
-
-
-def _each_of_registry(
-    source: int, destination: int, cursor: Cursor | None
-) -> Iterator[tuple[_Asked, ...]]:
-    """Of the source's queries; blocks between that it was not asked for are leapt over."""
-    jobs = BlockJob.objects.filter(source=source, destination=destination).order_by("-block")
-    rows = Query.objects.filter(source=source)
-    while True:
-        below = jobs if cursor is None else jobs.filter(block__lte=cursor.key[0])
-        block = below.values_list("block", flat=True).first()
-        if block is None:
-            return
-        found = _some(rows.filter(block__lte=block), cursor, KEY).rows
-        if not found:
-            return
-        yield found
-        cursor = Cursor(found[-1].key)
-
-
-def _some(rows: QuerySet[Query], cursor: Cursor | None, columns: tuple[str, ...]) -> Slice[_Asked]:
-    rows = rows.only(*KEY, "batch_id", "props", "slot_count", "header_fields")
-    return slice_of(rows, columns, cursor, AT_ONCE, _asked)
-
-
 def _asked(row: Query) -> _Asked:
     fields = row.props.bit_count() + row.header_fields.bit_count()
-    return _Asked((row.block or 0, row.pk), row.batch_id, row.slot_count, fields)
+    return _Asked(row.block or 0, row.pk, row.batch_id, row.slot_count, fields)

@@ -20,13 +20,13 @@ from queries.models import (
     DailyCount,
     Leased,
     NodeRecord,
-    RouteRecord,
     SentTransaction,
     TransactionOfJob,
     WebhookDelivery,
 )
 from queries.pipeline.fees import gone_in_a_day
 from queries.pipeline.queue import shared_now
+from queries.reading.chain_objects import facts_by_route
 from queries.statuses import ENDED, BatchStatus
 
 # Later than this are all times at which something is due; an index knows them from those that are
@@ -160,9 +160,7 @@ def operations(chains: Collection[int], most_a_day: Mapping[int, int]) -> Operat
         jobs=_jobs(),
         on_their_way=_on_their_way(now),
         ended=_ended(),
-        facts_of_routes={
-            (row.source, row.destination): row.facts for row in RouteRecord.objects.all()
-        },
+        facts_of_routes=facts_by_route(),
         costs={
             row.chain: ChainCosts(row.transactions, row.gas, int(row.spent, 16))
             for row in ChainCost.objects.all()
