@@ -27,7 +27,6 @@ import math
 import os
 import random
 import re
-import shutil
 import sys
 import threading
 import time
@@ -887,32 +886,15 @@ def _key_of_own_type(label: str, size: int, text: str) -> bytes:
     """Of `type Id is bytes20`: a layout gives its size alone, and bytes are kept at the other end
     of the word than addresses and numbers are.
     """
-    kind, colon, _ = text.partition(":")
-    if colon and TYPED.fullmatch(kind):
-        if (taken := _bytes_of(kind)) != size:
-            problem = f"has {taken}" if taken else "has no such number"
-            raise Misused(f"A {label} has {size} bytes, and a {kind} {problem}.")
-        return typed_key(text)
     if re.fullmatch("-?[0-9]+", text):
         return mapping_key(f"{'int' if text[0] == '-' else 'uint'}{8 * size}", text)
-    if (size == 1 and text in {"true", "false"}) or (
-        size == WORD and re.fullmatch("0x.{64}", text)
-    ):
-        return typed_key(text)
-    kinds = [f"bytes{size}:{text}", f"uint{8 * size}:{text}"]
-    kinds += [f"address:{text}"] * (size == ADDRESS)
-    raise Misused(
-        f"The layout does not say what a {label} is of. Say with the key what type it is, such as "
-        f"{', '.join(kinds[:-1])} or {kinds[-1]}."
-    )
-
-
-def _bytes_of(kind: str) -> int:
-    """0 where it may have any number."""
-    digits = kind.lstrip("abcdefghijklmnopqrstuvwxyz")
-    if kind[:5] == "bytes":
-        return int(digits or 0)
-    return {"address": ADDRESS, "bool": 1, "string": 0}.get(kind, int(digits or 256) // 8)
+    kind, colon, _ = text.partition(":")
+    if not colon or not TYPED.fullmatch(kind):
+        raise Misused(
+            f"The layout does not say what a {label} is of. Say with the key what type it is, "
+            f"such as bytes{size}:{text} or uint{8 * size}:{text}."
+        )
+    return typed_key(text)
 
 
 # ------------------------------------------------------------------------------- the command line
@@ -932,12 +914,10 @@ It ends with 0 when it is done, 1 when that is refused or rejected for good, 2 w
 wrongly, 3 when trying again may help, and 130 when it is interrupted.
 """
 SLOT_EPILOG = """\
-The slot is what is printed; what lies there goes to stderr. Steps are taken in their order:
+The slot is what is printed; what lies there goes to stderr:
   slot 3 --key 0xd8dA…                         balances[0xd8dA…], a mapping in slot 3
   slot 4 --key 0xd8dA… --key uint64:7          allowed[0xd8dA…][7]
-  slot 7 --index 4 --size 64 --member 1        points[4].y, a Point taking 64 bytes
-  slot 9 --fixed-index 2 --size 8              prices[2] of a uint64[5]
-  slot --layout layout.json 'points[4].y'      the same by name
+  slot --layout layout.json 'points[4].y'      any variable by its name
 layout.json is what `solc --storage-layout` or `forge inspect … storageLayout --json` prints, or the
 whole output of a build that selected storageLayout. The type of a key that is an address, 32 bytes,
 a number, true or false is seen from it; another one stands before it: string:abc, bytes4:0x….
@@ -1037,26 +1017,14 @@ def _command(
     return parser
 
 
-class _NextStep(argparse.Action):
-    """Steps into a variable are taken in the order in which they are given."""
-
-    def __call__(self, _: object, options: argparse.Namespace, value: Any, __: Any = None) -> None:
-        options.steps = [*options.steps, (self.dest, value)]
-
-
 def _add_slot(commands: Any) -> None:
     what = "where a variable is kept; asks no server"
     parser = commands.add_parser("slot", help=what)
-    _described(parser, what, SLOT_EPILOG).set_defaults(run=_slot, steps=[])
+    _described(parser, what, SLOT_EPILOG).set_defaults(run=_slot)
     parser.add_argument("where", help="a slot's number; with --layout, a name such as points[4].y")
-    for name, kind, of in (
-        ("key", str, "of a mapping"),
-        ("index", whole_number, "of a dynamic array"),
-        ("fixed-index", whole_number, "of an array whose length is in its type"),
-        ("size", whole_number, "bytes that an element takes (32); behind its index"),
-        ("member", whole_number, "of a struct, by its slot there"),
-    ):
-        parser.add_argument(f"--{name}", type=kind, action=_NextStep, help=f"{of}; repeatable")
+    parser.add_argument(
+        "--key", action="append", default=[], help="of a mapping; repeat it for a mapping in it"
+    )
     parser.add_argument("--layout", help="what solc writes; - for stdin")
     parser.add_argument("--contract", default="", help="of the layout's: Name, or file:Name")
     parser.add_argument("--json", action="store_true", help="for programs")
@@ -1118,22 +1086,16 @@ def _json_of(file: str) -> Any:
 
 def _wait(options: argparse.Namespace, service: Tacitus | None = None) -> None:
     service = service or _service(options)
-    live = sys.stderr.isatty() and not options.json
     shown = ""
 
     def show(status: Status) -> None:
         nonlocal shown
-        line = rail(status) if live else f"{status.state}: {status.waits_for}".rstrip(": ")
+        line = f"{status.state}: {status.waits_for}".rstrip(": ")
         if line != shown and not options.json:
-            print(f"\r\x1b[2K{line}" if live else line, end="" if live else "\n",
-                  file=sys.stderr, flush=True)  # fmt: skip
+            _say(line)
         shown = line
 
-    try:
-        service.wait(options.id, timeout=options.timeout, progress=show, steps=live)
-    finally:
-        if live:
-            _say("")
+    service.wait(options.id, timeout=options.timeout, progress=show)
     _print_facts(service.facts(options.id), options)
 
 
@@ -1144,7 +1106,7 @@ def _print_status(options: argparse.Namespace) -> None:
         print(json.dumps(body))
         return
     status = _status(options.id, body)
-    print(f"{_legible(options.id)}  {rail(status, 10_000)}")
+    print(f"{_legible(options.id)}  {rail(status)}")
     if status.rejected:
         _print_fault(status.rejected, options)
     elif status.done:
@@ -1166,9 +1128,8 @@ def _print_routes(options: argparse.Namespace) -> None:
         print(_legible(f"{ends}  {route.kind}  {route.registry}  {what}"))
 
 
-def rail(status: Status, width: int = 0) -> str:
+def rail(status: Status, width: int = 10_000) -> str:
     """`✓ INITIAL_STATE 3/3 ── ◐ …`; where that is too wide, the step that moves alone is named."""
-    width = width or shutil.get_terminal_size().columns - 1
     marks = [step.mark for step in status.steps]
     steps = [f"{step.mark} {step.name} {step.completed}/{step.whole}" for step in status.steps]
     rail = " ── ".join(steps)
@@ -1224,11 +1185,14 @@ def _proof(options: argparse.Namespace) -> None:
 
 def _slot(options: argparse.Namespace) -> None:
     if options.layout:
-        if options.steps:
+        if options.key:
             raise Misused("With --layout the name says the way, such as points[4].y.")
         found = find_variable(_json_of(options.layout), options.where, options.contract)
     else:
-        found = Variable(_walked(Position(whole_number(options.where)), options.steps), 0, "", None)
+        position = Position(whole_number(options.where))
+        for key in options.key:
+            position = position.mapping(typed_key(key))
+        found = Variable(position, 0, "", None)
     at = found.position
     slot, data = f"0x{at.word.hex()}", f"0x{found.data.word.hex()}" if found.data else ""
     if options.json:
@@ -1238,28 +1202,8 @@ def _slot(options: argparse.Namespace) -> None:
     print(slot)
     if found.type:
         _say(f"{found.type}: {found.size} bytes from byte {at.byte_offset} of the slot's low end")
-    elif at.byte_offset:
-        _say(f"from byte {at.byte_offset} of the slot's low end")
     if data:
         _say(f"Its elements, or the bytes of a text over 31, begin in slot {data}.")
-
-
-def _walked(position: Position, steps: Sequence[tuple[str, Any]]) -> Position:
-    for place, (step, value) in enumerate(steps):
-        following = steps[place + 1] if place + 1 < len(steps) else ("", 0)
-        size = following[1] if following[0] == "size" else WORD
-        match step:
-            case "key":
-                position = position.mapping(typed_key(value))
-            case "index":
-                position = position.dynamic_array_element(value, size)
-            case "fixed_index":
-                position = position.fixed_array_element(value, size)
-            case "member":
-                position = position.member(value)
-            case _ if not place or "index" not in steps[place - 1][0]:
-                raise Misused("--size follows the --index or --fixed-index whose element it is of.")
-    return position
 
 
 if __name__ == "__main__":

@@ -108,7 +108,6 @@ def test_a_proof_is_a_file_that_is_checked_without_the_server(
         (["submit", "--file", "/nowhere.json"], 2, "/nowhere.json cannot be read: No such file"),
         (["proof", "01J2VM6JSA6VKKZ0ENWGYYPR18"], 1, "."),
         (["slot", "0x"], 2, "'0x' is no whole number"),
-        (["slot", "1", "--size", "5"], 2, "--size follows"),
         (["slot", "1", "--key", "dai"], 2, "string:dai"),
         (["slot", "a", "--layout", "/nowhere.json"], 2, "cannot be read"),
     ],

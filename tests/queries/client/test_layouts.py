@@ -144,16 +144,9 @@ def test_the_command_says_what_lies_in_the_slot(
         ("balances[5]", "Kept", "is not bytes as 0x-hex"),
         ("nested[0x11][1]", "Kept", "An address has 20 bytes"),
         (f"nested[{HOLDER}][256]", "Kept", "256 is no key of type uint8."),
-        (
-            "priced[five]",
-            "Kept",
-            "Say with the key what type it is, such as bytes8:five or ",
-        ),
+        ("priced[five]", "Kept", "Say with the key what type it is, such as bytes8:five or "),
         ("priced[18446744073709551616]", "Kept", "18446744073709551616 is no key of type uint64."),
-        ("priced[uint32:5]", "Kept", "A Kept.Price has 8 bytes, and a uint32 has 4."),
-        ("priced[true]", "Kept", "Say with the key what type it is"),
-        (f"marked[{HOLDER}]", "Kept", f"such as bytes20:{HOLDER}, uint160:{HOLDER} or address:0x"),
-        ("marked[string:ab]", "Kept", "and a string has no such number."),
+        (f"marked[{HOLDER}]", "Kept", f"such as bytes20:{HOLDER} or uint160:{HOLDER}."),
     ],
 )
 def test_a_name_that_leads_nowhere_is_reported(name: str, contract: str, said: str) -> None:
