@@ -138,7 +138,7 @@ def _of_what_ended(seen: Operations) -> Iterator[Metric]:
     yield _counter("tacitus_facts_total", "Facts read back.", [Sample(ended.facts)])
     yield _counter(
         "tacitus_route_facts_total",
-        "Facts of a route, each once however often it is asked for.",
+        "Facts of a route that were read back.",
         [
             Sample(facts, {"source": source, "destination": destination})
             for (source, destination), facts in seen.facts_of_routes.items()

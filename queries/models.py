@@ -417,29 +417,11 @@ class WebhookAttempt(models.Model):
         return f"{self.delivery_id}, {self.made}"
 
 
-class RouteRecord(models.Model):
-    """How much was proven from one chain to another: counted as it comes, so that no page counts
-    rows.
-    """
-
-    source = models.PositiveBigIntegerField()
-    destination = models.PositiveBigIntegerField()
-    facts = models.PositiveBigIntegerField(default=0)  # each once, however often it is asked for
-
-    class Meta:
-        constraints: ClassVar = [
-            models.UniqueConstraint(name="one_record_a_route", fields=["source", "destination"])
-        ]
-
-    def __str__(self) -> str:
-        return f"{self.source} → {self.destination}"
-
-
 class DailyCount(models.Model):
     """How much of something a day (UTC) has brought; see counters.py."""
 
     day = models.DateField()
-    what = models.CharField(max_length=20)
+    what = models.CharField(max_length=60)
     amount = models.PositiveBigIntegerField()
 
     class Meta:

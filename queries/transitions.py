@@ -5,6 +5,7 @@ a step does not begin before the one in front of it is completed.
 """
 
 import logging
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -15,7 +16,7 @@ from django.db.models.functions import Coalesce
 from ulid import ULID
 
 from queries import raw_rows
-from queries.counters import FACTS, REJECTED, count, count_new_facts, of_done_batches
+from queries.counters import FACTS, REJECTED, count, of_done_batches, of_route
 from queries.models import Batch, BlockJob, Query, SentTransaction, WebhookDelivery
 from queries.pipeline.queue import shared_now
 from queries.statuses import ENDED, BatchStatus, StepName
@@ -105,11 +106,15 @@ def finish(values: Mapping[int, Mapping[str, str]]) -> None:
         # Batches before their queries, as whoever rejects one does. And one at a time for a batch:
         # two jobs that end its last two queries at once must not both see the other's as open.
         batches = Batch.objects.filter(queries__in=values).distinct().values("pk")
-        list(Batch.objects.filter(pk__in=batches).order_by("pk").select_for_update())
+        locked = Batch.objects.filter(pk__in=batches).order_by("pk").select_for_update()
+        destinations = {batch.pk: batch.destination for batch in locked}
         queries = list(rows.order_by("pk"))
-        count_new_facts(queries, values)
-        facts = sum(len(values[query.pk]) for query in queries if query.values is None)
+        facts: Counter[str] = Counter()
         for query in queries:
+            if query.values is None:  # what is proven again after a reorg was counted
+                read = len(values[query.pk])
+                route = of_route(query.source, destinations[query.batch_id])
+                facts.update({FACTS: read, route: read})
             query.keep(values[query.pk])
         raw_rows.update(queries, ["values", "slot_values"])
         for of_account, last in (
@@ -121,7 +126,7 @@ def finish(values: Mapping[int, Mapping[str, str]]) -> None:
             Query.objects.filter(pk__in=keys).update(ended=True)
         now = shared_now()
         durations = _end_batches({query.batch_id for query in queries}, now)
-        count(now, {FACTS: facts, **of_done_batches(durations)})
+        count(now, {**facts, **of_done_batches(durations)})
 
 
 def _end_batches(keys: set[str], moment: datetime) -> list[timedelta]:

@@ -145,7 +145,7 @@ class Migration(migrations.Migration):
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
                 ('day', models.DateField()),
-                ('what', models.CharField(max_length=20)),
+                ('what', models.CharField(max_length=60)),
                 ('amount', models.PositiveBigIntegerField()),
             ],
             options={
@@ -176,18 +176,6 @@ class Migration(migrations.Migration):
             ],
             options={
                 'constraints': [models.UniqueConstraint(fields=('chain', 'place'), name='one_record_a_node')],
-            },
-        ),
-        migrations.CreateModel(
-            name='RouteRecord',
-            fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('source', models.PositiveBigIntegerField()),
-                ('destination', models.PositiveBigIntegerField()),
-                ('facts', models.PositiveBigIntegerField(default=0)),
-            ],
-            options={
-                'constraints': [models.UniqueConstraint(fields=('source', 'destination'), name='one_record_a_route')],
             },
         ),
         migrations.CreateModel(

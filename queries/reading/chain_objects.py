@@ -4,13 +4,14 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
-from django.db.models import Case, Exists, JSONField, OuterRef, Q, QuerySet, When
+from django.db.models import Case, Exists, JSONField, OuterRef, Q, QuerySet, Sum, When
 
+from queries.counters import FACTS_OF_ROUTE
 from queries.fact_names import shown_values
 from queries.models import (
     BlockJob,
+    DailyCount,
     Query,
-    RouteRecord,
     SentHash,
     SentTransaction,
     Share,
@@ -381,19 +382,22 @@ class JobLine:
 
 def record_of(source: int, destination: int) -> RecordView:
     """In two statements; of blocks of which nothing is proven no hash is kept."""
-    facts = RouteRecord.objects.filter(source=source, destination=destination)
     rows = BlockJob.objects.filter(source=source, destination=destination).exclude(block_hash="")
     blocks = rows.order_by("-block")[: MOST_COUNTED + 1].count()
     return RecordView(
-        facts=facts.values_list("facts", flat=True).first() or 0,
+        facts=facts_by_route().get((source, destination), 0),
         blocks=min(blocks, MOST_COUNTED),
         more_blocks=blocks > MOST_COUNTED,
     )
 
 
 def facts_by_route() -> Mapping[tuple[int, int], int]:
-    rows = RouteRecord.objects.values_list("source", "destination", "facts")
-    return {(source, destination): facts for source, destination, facts in rows}
+    counts = DailyCount.objects.filter(what__startswith=FACTS_OF_ROUTE)
+    found: dict[tuple[int, int], int] = {}
+    for what, facts in counts.values_list("what").annotate(Sum("amount")).order_by():
+        source, destination = map(int, what.removeprefix(FACTS_OF_ROUTE).split())
+        found[source, destination] = int(facts)
+    return found
 
 
 def blocks_of_registry(

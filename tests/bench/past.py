@@ -17,13 +17,12 @@ from ulid import ULID
 
 from accounts.models import Account
 from accounts.wallets import Wallet
-from queries.counters import DONE, FACTS, GAS, REJECTED, WITHIN, count, done_within
+from queries.counters import DONE, FACTS, GAS, REJECTED, WITHIN, count, done_within, of_route
 from queries.models import (
     Batch,
     BlockJob,
     ChainRecord,
     Query,
-    RouteRecord,
     SentHash,
     SentTransaction,
     TransactionOfJob,
@@ -270,7 +269,7 @@ def _count_days(batches: list[MadeBatch]) -> None:
 
 
 def _record_route(blocks: int, facts: int) -> None:
-    RouteRecord.objects.create(source=SOURCE, destination=DESTINATION, facts=facts)
+    count(NOW, {of_route(SOURCE, DESTINATION): facts})
     for chain in (SOURCE, DESTINATION):
         number = FIRST_BLOCK + blocks + 100
         ChainRecord.objects.create(

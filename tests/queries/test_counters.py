@@ -13,6 +13,7 @@ from tests.queries.api.served_api import HERE, SEPOLIA, make_key, submitted
 from tests.queries.api.worked_batches import run_steps, send_transaction
 
 FAILURE = Failure("out_of_reach", "Too far.", StepName.BLOCKHASH_AVAILABLE, retryable=False)
+OF_ROUTE = counters.of_route(SEPOLIA, SEPOLIA)
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.urls(HERE)]
 
 
@@ -46,12 +47,12 @@ def test_a_batch_and_its_facts_are_counted_when_it_is_done() -> None:
     batch_id = _submitted(accounts=3)
     first, *rest = _queries(batch_id)
     _finish([first])
-    assert _counts() == {"facts": 2}
+    assert _counts() == {"facts": 2, OF_ROUTE: 2}
     _finish([first, *rest])
-    assert _counts() == {"facts": 6, "batches_done": 1, "done_within_5": 1}
+    assert _counts() == {"facts": 6, OF_ROUTE: 6, "batches_done": 1, "done_within_5": 1}
     _finish([first, *rest])
     transitions.reject([batch_id], FAILURE)
-    assert _counts() == {"facts": 6, "batches_done": 1, "done_within_5": 1}
+    assert _counts() == {"facts": 6, OF_ROUTE: 6, "batches_done": 1, "done_within_5": 1}
 
 
 def test_a_rejected_batch_is_counted_once() -> None:

@@ -5,13 +5,14 @@ from datetime import timedelta
 
 from django.utils import timezone
 
+from queries.counters import of_route
 from queries.models import (
     Batch,
     BlockJob,
     ChainCost,
     ChainRecord,
+    DailyCount,
     NodeRecord,
-    RouteRecord,
     SentTransaction,
 )
 from queries.routes import Routes
@@ -48,7 +49,8 @@ def make_service() -> None:
     later = now + timedelta(minutes=1)
     Batch.objects.update(look_again=later)
     BlockJob.objects.update(look_again=later)
-    RouteRecord.objects.create(source=SEPOLIA, destination=SEPOLIA, facts=500)
+    route = of_route(SEPOLIA, SEPOLIA)
+    DailyCount.objects.create(day=now.date(), what=route, amount=500)
     ChainCost.objects.create(chain=SEPOLIA, transactions=50, gas=8_000_000, spent=wei(ETHER // 10))
 
 
