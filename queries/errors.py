@@ -169,14 +169,6 @@ TOO_MANY_ATTESTATIONS = Code(
     retryable=True,
 )
 
-OF_ATTESTATIONS = (
-    ATTESTATION_MALFORMED,
-    ATTESTATION_UNTRUSTED,
-    ATTESTATION_CONTRADICTED,
-    ATTESTATION_UNWANTED,
-    TOO_MANY_ATTESTATIONS,
-)
-
 
 def no_such_batch(batch_id: str, path: str) -> Refusal:
     """Clients compare this sentence as a whole."""

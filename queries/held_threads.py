@@ -10,35 +10,20 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 AT_ONCE = 3  # of the four threads that a web process has by default
-PROOFS_AT_ONCE = AT_ONCE - 1
 
-_places = threading.BoundedSemaphore(AT_ONCE)
-_proofs = threading.BoundedSemaphore(PROOFS_AT_ONCE)
-
-
-@contextmanager
-def place_to_wait() -> Iterator[bool]:
-    """Whether there was one."""
-    with _taken(_places) as taken:
-        yield taken
+_lock = threading.Lock()
+_held = 0
 
 
 @contextmanager
-def place_for_a_proof() -> Iterator[bool]:
-    """Whether there was one."""
-    with _taken(_proofs) as may:
-        if not may:
-            yield False
-            return
-        with _taken(_places) as taken:
-            yield taken
-
-
-@contextmanager
-def _taken(places: threading.BoundedSemaphore) -> Iterator[bool]:
-    taken = places.acquire(blocking=False)
+def place_to_wait(most: int = AT_ONCE) -> Iterator[bool]:
+    """Whether fewer than `most` threads were held."""
+    global _held  # noqa: PLW0603
+    with _lock:
+        taken = _held < most
+        _held += taken
     try:
         yield taken
     finally:
-        if taken:
-            places.release()
+        with _lock:
+            _held -= taken

@@ -17,7 +17,7 @@ from queries.errors import (
     PROOFS_BUSY,
     no_such_batch,
 )
-from queries.held_threads import place_for_a_proof
+from queries.held_threads import AT_ONCE, place_to_wait
 from queries.models import BlockJob, Query, SentTransaction
 from queries.pipeline.wanted import TIMESTAMP, missing, reads_of
 from queries.proving.bundles import (
@@ -51,7 +51,7 @@ def proof_of(batch_id: str, routes: Routes) -> IO[bytes]:
     shown = batches.batch(batch_id)
     if shown is None:
         raise no_such_batch(batch_id, "batch")
-    with place_for_a_proof() as there_is_one:
+    with place_to_wait(AT_ONCE - 1) as there_is_one:
         if not there_is_one:
             raise Refusal(
                 PROOFS_BUSY,
