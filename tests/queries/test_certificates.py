@@ -111,26 +111,6 @@ def test_a_trusted_certificate_is_accepted(
     assert got.count(SECRET) > 1
 
 
-@pytest.mark.parametrize(
-    ("asker", "begins"),
-    [("a broker by amqps", b"AMQP"), ("a broker by rediss", b"*5\r\n$5\r\nHELLO")],
-)
-def test_a_broker_with_a_trusted_certificate_is_accepted(
-    asker: str, begins: bytes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """As above, but that nobody answers here."""
-    certificate = own_certificate(tmp_path, HOST)
-    _trust(certificate, monkeypatch)
-    it = BROKERS[asker]
-    with (
-        tls_receiver(certificate) as kept,
-        pytest.raises(it.refusal, match=r"(?i)timed out|timeout"),
-    ):
-        it.tell(f"{it.scheme}://{HOST}:{kept.port}")
-    (got,) = kept.got
-    assert got.startswith(begins)
-
-
 @pytest.mark.parametrize("asker", ASKERS)
 @pytest.mark.parametrize("shown", NOT_ITS_OWN)
 def test_nothing_is_sent_without_a_trusted_certificate(

@@ -35,14 +35,6 @@ def test_a_signers_word_is_kept_once_however_often_it_comes() -> None:
     assert give(word()).status_code == 200
 
 
-def test_no_key_is_needed_and_a_wrong_one_does_no_harm() -> None:
-    wait_for(BLOCK)
-    answer = Client().post(
-        "/attestations", word(), content_type="application/json", headers={"api-key": "tct_x"}
-    )
-    assert answer.status_code == 200
-
-
 @pytest.mark.parametrize(
     ("content", "path"),
     [

@@ -49,21 +49,20 @@ def test_a_page_that_is_just_full_is_the_last() -> None:
 
 
 @pytest.mark.django_db
-@pytest.mark.parametrize("status", BatchStatus)
-def test_those_in_a_state(status: BatchStatus) -> None:
+def test_those_in_a_state() -> None:
     key = make_key()
     for each in BatchStatus:
         set_status(submitted(key, SPECIFICATION), each)
-    (told,) = ask(key, ADDRESS, status=status.value).json()["batches"]
-    assert told["status"] == status
+    for each in BatchStatus:
+        (told,) = ask(key, ADDRESS, status=each.value).json()["batches"]
+        assert told["status"] == each
 
 
 @pytest.mark.django_db
 @pytest.mark.parametrize(
     ("name", "value"),
-    [("status", "done"), ("status", ""), ("status", "\x00"), ("cursor", "x"), ("cursor", "\x00"),
-     ("cursor", ""), ("limit", "0"), ("limit", "101"), ("limit", "1e1"), ("limit", " 1")],
-)  # fmt: skip
+    [("status", "done"), ("status", "\x00"), ("cursor", "x"), ("limit", "0"), ("limit", "1e1")],
+)
 def test_a_parameter_of_no_use_is_named(name: str, value: str) -> None:
     answer = ask(make_key(), ADDRESS, **{name: value})
     told = answer.json()

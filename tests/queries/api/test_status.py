@@ -66,7 +66,6 @@ def test_whoever_has_a_key_may_read_it() -> None:
         ({}, "batchQueryId", "missing_field"),
         ({"details": "yes"}, "details", "parameter_malformed"),
         ({"fromQuery": "-1"}, "fromQuery", "parameter_malformed"),
-        ({"fromQuery": "1" * 20}, "fromQuery", "parameter_malformed"),
         ({"fromQuery": "٣"}, "fromQuery", "parameter_malformed"),
     ],
 )

@@ -7,10 +7,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
 
-from django.test import Client, override_settings
+from django.test import override_settings
 from schemathesis import Case
 
-from queries.api.endpoint import Endpoint
 from queries.chain.local_node import LocalNode
 from queries.limits import Limits
 from queries.models import Query, WebhookDelivery
@@ -37,16 +36,6 @@ class Things:
     bodies: Mapping[str, Mapping[str, Any]]  # by the paths that take one
     named: dict[str, str]  # by the names of parameters
     waiting: str  # a batch that nothing is signed of
-
-    def answer_of(self, endpoint: Endpoint, key_text: str = "") -> Any:
-        key = {"api-key": key_text or self.prover.key}
-        path = endpoint.path.format(**self.named_at(endpoint.path))
-        if endpoint.method == "GET":
-            asked = {each.name for each in endpoint.parameters if each.place == "query"}
-            named = {name: self.named[name] for name in asked & set(self.named)}
-            return Client().get(path, named, headers=key)
-        body = self.bodies.get(endpoint.path, {})
-        return Client().post(path, body, content_type="application/json", headers=key)
 
     def named_at(self, path: str) -> Mapping[str, str]:
         """Only a batch that waits can be cancelled."""

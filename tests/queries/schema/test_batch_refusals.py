@@ -24,8 +24,7 @@ BLOCK = "data.11155111.block:5"
 ACCOUNTS = f"{BLOCK}.accounts"
 ACCOUNT = f"{ACCOUNTS}.{ADDRESS}"
 LONG = "9" * 100_000
-NO_DECIMALS = ["", "01", "00", "-1", "+1", " 1", "1 ", "1.0", "1e18", "0x1", "1_000", "1,000",
-               "\u0661", "\u00b2", "1\n", LONG]  # fmt: skip
+NO_DECIMALS = ["", "01", "-1", "+1", " 1", "1.0", "1e18", "0x1", "1_000", "\u0661", "1\n", LONG]
 
 
 def check(content: object, code: str, path: str, beginning: str) -> None:
@@ -44,18 +43,15 @@ def check(content: object, code: str, path: str, beginning: str) -> None:
     [
         ([], "wrong_type", "", "The body must be an object, not a list."),
         ("{}", "wrong_type", "", "The body must be an object, not text."),
-        (None, "wrong_type", "", "The body must be an object, not null."),
         ({}, "missing_field", "destinationChainId", "destinationChainId is missing: "),
         (without(BATCH, "fee"), "missing_field", "fee", "fee is missing: the most that may be "),
         (without(BATCH, "data"), "missing_field", "data", "data is missing: "),
         (batch(None), "wrong_type", "data", "data must be an object, not null."),
-        (batch([DATA]), "wrong_type", "data", "data must be an object, not a list."),
         (batch({}), "nothing_asked", "data", "data asks for nothing. Name at least one source"),
         (batch({"11155111": {}}), "nothing_asked", "data.11155111",
          "data.11155111 asks for nothing. Name at least one block"),
         (batch({"11155111": []}), "wrong_type", "data.11155111",
          "data.11155111 must be an object, not a list."),
-        (batch({"11155111": None}), "wrong_type", "data.11155111", "data.11155111 must be an "),
     ],
 )  # fmt: skip
 def test_the_shape_of_the_whole(content: object, code: str, path: str, beginning: str) -> None:
@@ -69,10 +65,9 @@ def test_a_fee_that_is_no_amount(fee: str) -> None:
 
 @pytest.mark.parametrize(
     ("fee", "kind"),
-    [(0, "a number"), (0.5, "a number"), (False, "false"), (None, "null"), ({}, "an object"),
-     (10**4_999, "a number")],
-    ids=["zero", "half", "false", "null", "object", "huge"],
-)  # fmt: skip
+    [(0, "a number"), (False, "false"), (None, "null"), (10**4_999, "a number")],
+    ids=["zero", "false", "null", "huge"],
+)
 def test_a_fee_that_is_no_text(fee: object, kind: str) -> None:
     said = f'fee must be text in quotes, such as "0", not {kind}.'
     check(batch(DATA, fee=fee), "wrong_type", "fee", said)
@@ -80,10 +75,9 @@ def test_a_fee_that_is_no_text(fee: object, kind: str) -> None:
 
 @pytest.mark.parametrize(
     "chain",
-    ["", "011155111", "00", "+10", "-10", " 10", "10 ", "10\n", "1.0", "1_0", "1,0", "0xaa36a7",
-     "0X1", "0x", "\u0661\u0660", " " * 100_000],
+    ["", "011155111", "+10", " 10", "10\n", "1.0", "0xaa36a7", "\u0661\u0660", " " * 100_000],
     ids=lambda chain: ascii(chain[:20]),
-)  # fmt: skip
+)
 def test_a_chain_by_a_number_that_is_none(chain: str) -> None:
     named = Place(("data", chain)).path
     destined = batch(DATA, destinationChainId=chain)
@@ -108,14 +102,10 @@ def test_a_chain_that_is_not_here(chain: str) -> None:
     [
         (batch(DATA, destinationChainId=11155111), "wrong_type", "destinationChainId",
          'destinationChainId must be text in quotes, such as "11155111", not a number.'),
-        (batch(DATA, destinationChainId=None), "wrong_type", "destinationChainId",
-         "destinationChainId must be text in quotes"),
         (batch({"1": DATA["11155111"]}), "chain_unsupported", "data.1",
          'data.1: no chain "1" is configured here. There are 10 (Other, 0x-like), 137 (Lonely) '),
         (batch({"137": DATA["11155111"]}), "route_unsupported", "data.137",
          "data.137: facts of chain 137 are not proven to chain 11155111 here, nor "),
-        (batch({"10": DATA["11155111"]}, destinationChainId="10"), "route_unsupported", "data.10",
-         "data.10: facts of chain 10 are not proven to chain 10 here, only to 11155111."),
         (batch(DATA, destinationChainId="137"), "route_unsupported", "data.11155111",
          "data.11155111: facts of chain 11155111 are not proven to chain 137 here, only to 10 "),
         (batch({**DATA, "SN_SEPOLIA": {"block:6": {"header": ["NONCE"]}}}), "duplicate_key", "data",
@@ -128,9 +118,8 @@ def test_chains_and_routes(content: object, code: str, path: str, beginning: str
 
 @pytest.mark.parametrize(
     "selector",
-    ["", "5", "block", "block:latest", "Block:5", "number:5", "block:5:6", f"block:{2**64}",
-     f"timestamp:{2**64}", "timestamp:2024-01-01", "block:1703799420,5", " block:5",
-     *(f"block:{number}" for number in NO_DECIMALS), "timestamp:01", "timestamp:-1"],
+    ["", "5", "block:latest", "Block:5", "block:5:6", f"block:{2**64}", "timestamp:2024-01-01",
+     *(f"block:{number}" for number in NO_DECIMALS), "timestamp:-1"],
     ids=lambda selector: selector[:20],
 )  # fmt: skip
 def test_a_selector_of_no_block(selector: str) -> None:
@@ -142,15 +131,7 @@ def test_a_selector_of_no_block(selector: str) -> None:
 @pytest.mark.parametrize(
     ("number", "sentence"),
     [
-        (
-            1703799420123,
-            "looks like a time in milliseconds. In seconds it is timestamp:1703799420.",
-        ),
         (1703799420123456, "looks like a time in microseconds. In seconds it is "),
-        (
-            1703799420123456789,
-            "looks like a time in nanoseconds. In seconds it is timestamp:170379",
-        ),
         (10_000_000_000, "looks like a time in milliseconds. In seconds it is timestamp:10000000."),
         (2**64 - 1, "is no time in Unix seconds, which are at most 9999999999."),
     ],
@@ -167,20 +148,15 @@ def test_a_time_that_is_not_in_seconds_is_not_waited_for(number: int, sentence: 
         (None, "wrong_type", "", " must be an object, not null."),
         (["NONCE"], "wrong_type", "", " must be an object, not a list."),
         ({}, "nothing_asked", "", " asks for nothing. Name at least one"),
-        ({"header": [], "accounts": {}}, "nothing_asked", "", " asks for nothing."),
         ({"header": ["NONCE"], "Accounts": {}}, "unknown_field", ".Accounts",
          ".Accounts is not known here; the fields there are header and accounts."),
         ({"header": None}, "wrong_type", ".header",
          ".header must not be null. Leave it out instead."),
         ({"header": "NONCE"}, "wrong_type", ".header", ".header must be a list, not text."),
-        ({"header": False}, "wrong_type", ".header", ".header must be a list, not false."),
         ({"header": ["NONCE", 0]}, "wrong_type", ".header[1]",
          '.header[1] must be text in quotes, such as "PARENT_HASH", not a number.'),
         ({"header": ["NONCE", "nonce"]}, "unknown_header_field", ".header[1]",
          '.header[1] is "nonce", but a header\'s fields are PARENT_HASH, '),
-        ({"header": ["name"]}, "unknown_header_field", ".header[0]", '.header[0] is "name", but'),
-        ({"accounts": None}, "wrong_type", ".accounts",
-         ".accounts must not be null. Leave it out instead."),
         ({"accounts": [ADDRESS]}, "wrong_type", ".accounts", ".accounts must be an object, not"),
         ({"accounts": {ADDRESS: BALANCE, CHECKSUMMED: {}}}, "nothing_asked",
          f".accounts.{CHECKSUMMED}", f".accounts.{CHECKSUMMED} asks for nothing."),
@@ -192,14 +168,11 @@ def test_blocks(block: object, code: str, path: str, beginning: str) -> None:
 
 @pytest.mark.parametrize(
     "key",
-    ["", "0x", ADDRESS[2:], ADDRESS[:-1], f"{ADDRESS}0", f"0X{ADDRESS[2:]}", f" {ADDRESS}",
-     f"{ADDRESS}\n", ADDRESS.replace("d", "g"), "vitalik", "0", LONG, f"0x{LONG}",
-     f"0x{'00' * 12}{ADDRESS[2:]}", "\u0661" * 42, f"0x{chr(0x661) * 40}",
+    ["", ADDRESS[2:], ADDRESS[:-1], f"{ADDRESS}0", f"0X{ADDRESS[2:]}", f"{ADDRESS}\n", "vitalik",
+     f"0x{LONG}", f"0x{chr(0x661) * 40}",
      # Names that have another normal form, or none, or one that takes tables to find.
-     "Vitalik.eth", "vitalik.eth.", ".eth", "vitalik..eth", ".", "vitalik .eth", "\u00e9.eth",
-     "\U0001f600.eth", "xn--e28h.eth", "sub.ab--c.eth", "a_b.eth", f"{'a' * 64}.eth",
-     f"{'.'.join(['a' * 63] * 4)}.e", "vitalik.eth\n", "a/b.eth", "vitalik\u3002eth.x",
-     f"{LONG}.eth"],
+     "Vitalik.eth", "vitalik..eth", ".", "\u00e9.eth", "xn--e28h.eth", "sub.ab--c.eth", "a_b.eth",
+     f"{'a' * 64}.eth", f"{'.'.join(['a' * 63] * 4)}.e", "vitalik.eth\n", f"{LONG}.eth"],
     ids=lambda key: ascii(key[:30]),
 )  # fmt: skip
 def test_a_key_of_no_account(key: str) -> None:
@@ -225,27 +198,18 @@ def test_what_is_said_of_an_account() -> None:
         (None, "wrong_type", "", " must be an object, not null."),
         (["BALANCE"], "wrong_type", "", " must be an object, not a list."),
         ({}, "nothing_asked", "", " asks for nothing. Name at least one of its props (NONCE, "),
-        ({"props": [], "slots": []}, "nothing_asked", "", " asks for nothing."),
         ({"props": ["BALANCE"], "slot": []}, "unknown_field", ".slot",
          ".slot is not known here; the fields there are props and slots."),
         ({"props": None, "slots": ["0x1"]}, "wrong_type", ".props",
          ".props must not be null. Leave it out instead."),
         ({"props": "BALANCE"}, "wrong_type", ".props", ".props must be a list, not text."),
-        ({"props": 0, "slots": ["0x1"]}, "wrong_type", ".props", ".props must be a list, not a n"),
         ({"props": [1]}, "wrong_type", ".props[0]",
          '.props[0] must be text in quotes, such as "BALANCE", not a number.'),
         ({"props": ["NONCE", "balance"]}, "unknown_prop", ".props[1]",
          '.props[1] is "balance", but an account\'s props are NONCE, BALANCE, STORAGE_ROOT and C'),
-        ({"props": ["BALANCE "]}, "unknown_prop", ".props[0]", '.props[0] is "BALANCE "'),
-        ({"props": ["name"]}, "unknown_prop", ".props[0]", '.props[0] is "name"'),
-        ({"props": ["BALANCE"], "slots": None}, "wrong_type", ".slots",
-         ".slots must not be null. Leave it out instead."),
-        ({"slots": "0x1"}, "wrong_type", ".slots", ".slots must be a list, not text."),
         ({"slots": {"0x1": True}}, "wrong_type", ".slots", ".slots must be a list, not an object."),
         ({"slots": [1]}, "wrong_type", ".slots[0]",
          '.slots[0] must be text in quotes, such as "0x1", not a number.'),
-        ({"slots": ["0x1", None]}, "wrong_type", ".slots[1]", ".slots[1] must be text in quotes"),
-        ({"slots": [["0x1"]]}, "wrong_type", ".slots[0]", ".slots[0] must be text in quotes"),
     ],
 )  # fmt: skip
 def test_accounts(entry: object, code: str, path: str, beginning: str) -> None:
