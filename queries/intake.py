@@ -188,7 +188,7 @@ def _batch(owner: Account, request: BatchRequest, key: str | None, digest: str) 
         idempotency_key=key,
         request_digest=digest,
         webhook_url=webhook.url if webhook else "",
-        webhook_headers=[list(each) for each in webhook.headers] if webhook else [],
+        webhook_headers=[list(each) for each in webhook.headers.items()] if webhook else [],
         asked_blocks=len(request.blocks),
     )
 

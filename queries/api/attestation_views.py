@@ -11,7 +11,7 @@ from accounts.rate_limits import client_network, spend
 from accounts.wording import counted
 from queries import attestations
 from queries.api.answers import AttestationTaken, Wanted, WantedAttestations, answer
-from queries.api.bodies import json_body
+from queries.api.request_parts import json_body
 from queries.errors import TOO_MANY_ATTESTATIONS
 from queries.registries import RegistryKind
 from queries.routes import Routes

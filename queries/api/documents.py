@@ -1,11 +1,18 @@
-"""The API's description, for programs and for people."""
+"""The API's description, for programs and for people, and a client of it.
 
+The client is `queries/tacitus.py`: each server has the version that fits it.
+"""
+
+import hashlib
 import json
 from collections.abc import Sequence
+from pathlib import Path
 
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.http.response import HttpResponseBase
 from django.shortcuts import render
+from django.utils.cache import get_conditional_response
 from django.views.decorators.http import require_safe
 
 from accounts.auth import MINUTE
@@ -19,6 +26,13 @@ from queries.api.webhook_views import SENT_HEADERS, pauses
 from queries.schema.batch_rules import BatchLimits
 from queries.schema.json_schema import example_of, members_of
 from queries.webhooks import MOST_FACTS, WHOLE
+
+CLIENT = (Path(__file__).parent.parent / "tacitus.py").read_bytes()
+HEADERS = {
+    "ETag": f'"{hashlib.sha256(CLIENT).hexdigest()[:32]}"',
+    # Kept, and asked after each time: a server that was renewed has another one.
+    "Cache-Control": "public, no-cache",
+}
 
 
 def openapi(
@@ -79,3 +93,12 @@ def _codes(endpoint: Endpoint) -> list[tuple[int, list[str]]]:
         (status.value, [each.code for each in refusals])
         for status, refusals in by_status(endpoint.refusals).items()
     ]
+
+
+@require_safe
+def client_file(request: HttpRequest) -> HttpResponseBase:
+    whole = HttpResponse(CLIENT, content_type="text/x-python; charset=utf-8", headers=HEADERS)
+    answer = get_conditional_response(request, etag=HEADERS["ETag"], response=whole) or whole
+    if settings.API_CORS:
+        answer["Access-Control-Allow-Origin"] = "*"
+    return answer

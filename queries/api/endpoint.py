@@ -19,7 +19,7 @@ from accounts import errors as general
 from accounts.auth import with_api_key
 from accounts.errors import Code, Refusal, answer_of
 from queries.api.answers import ID_PATTERN
-from queries.api.parameters import CURSOR, LIMIT
+from queries.api.request_parts import CURSOR, LIMIT
 from queries.schema.json_schema import Schema, example_of
 
 

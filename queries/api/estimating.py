@@ -17,7 +17,7 @@ from accounts.wording import counted
 from queries import intake
 from queries.api import answers
 from queries.api.answers import answer
-from queries.api.bodies import json_body
+from queries.api.request_parts import json_body
 from queries.chain.errors import ChainError
 from queries.errors import CHAIN_UNAVAILABLE, ESTIMATES_BUSY, TOO_MANY_ESTIMATES
 from queries.fact_names import shown_name

@@ -18,7 +18,7 @@ from queries.api.answers import (
     RequestTaken,
     answer,
 )
-from queries.api.bodies import json_body
+from queries.api.request_parts import json_body
 from queries.api.views import GREATEST_PLACE, submitted
 from queries.errors import FEE_MISSING, no_such_batch
 from queries.reading import batches as reading

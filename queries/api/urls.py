@@ -2,7 +2,7 @@
 
 from django.urls import URLPattern, path
 
-from queries.api import client_file, documents
+from queries.api import documents
 from queries.api.endpoints import ENDPOINTS
 from queries.routes import Routes
 from queries.schema.batch_rules import BatchLimits
@@ -19,5 +19,5 @@ def pages(limits: BatchLimits) -> list[URLPattern]:
     shown: dict[str, object] = {"limits": limits, "endpoints": ENDPOINTS}
     return [
         path("docs/api", documents.api_page, shown, name="api-docs"),
-        path("tacitus.py", client_file.client_file, name="client"),
+        path("tacitus.py", documents.client_file, name="client"),
     ]

@@ -30,8 +30,7 @@ from queries.api.answers import (
     batch_members,
     query_members,
 )
-from queries.api.bodies import json_body
-from queries.api.parameters import LIMIT, cursor, flag, malformed, number
+from queries.api.request_parts import LIMIT, cursor, flag, json_body, malformed, number
 from queries.cancellation import cancel
 from queries.errors import MISSING_FIELD, WEBHOOK_MALFORMED, no_such_batch
 from queries.intake import IDEMPOTENCY_KEY, accept

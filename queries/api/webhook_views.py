@@ -6,7 +6,7 @@ from accounts.errors import Refusal
 from accounts.models import ApiKey
 from queries import webhooks
 from queries.api.answers import Deliveries, Delivery, WebhookSecret, answer
-from queries.api.parameters import LIMIT, cursor, number
+from queries.api.request_parts import LIMIT, cursor, number
 from queries.errors import DELIVERY_UNKNOWN
 from queries.reading.deliveries import deliveries_of
 from queries.schema.json_schema import Schema

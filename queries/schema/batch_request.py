@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from queries.proving.witnesses import AccountField
 
 from .addresses import Address, EnsName
+from .requests import Webhook
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,14 +50,6 @@ class BlockRequest:
 
 
 @dataclass(frozen=True, slots=True)
-class WebhookRequest:
-    """The address that is called when the batch has ended."""
-
-    url: str
-    headers: tuple[tuple[str, str], ...]
-
-
-@dataclass(frozen=True, slots=True)
 class BatchWarning:
     """What was taken although it is probably a mistake."""
 
@@ -71,7 +64,7 @@ class BatchRequest:
     destination: int
     fee: int  # wei
     blocks: tuple[BlockRequest, ...]
-    webhook: WebhookRequest | None
+    webhook: Webhook | None
     warnings: tuple[BatchWarning, ...]
 
 
@@ -92,7 +85,7 @@ def canonical(request: BatchRequest) -> bytes:
         "data": data,
     }
     if request.webhook:
-        headers = {name.lower(): value for name, value in request.webhook.headers}
+        headers = {name.lower(): value for name, value in request.webhook.headers.items()}
         content["webhook"] = {"url": request.webhook.url, "headers": headers}
     return json.dumps(content, sort_keys=True, separators=(",", ":")).encode()
 

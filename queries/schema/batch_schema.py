@@ -33,7 +33,6 @@ from .batch_request import (
     BlockNumber,
     BlockRequest,
     BlockTimestamp,
-    WebhookRequest,
 )
 from .batch_rules import BatchLimits, check_route, read_chain
 from .places import WHOLE_BODY, Place
@@ -90,8 +89,9 @@ def read_batch(content: object, routes: Routes, limits: BatchLimits) -> BatchReq
     place = WHOLE_BODY.inside("destinationChainId")
     destination = read_chain(body.destinationChainId, place, routes)
     blocks = _read_data(body.data, destination, so_far)
-    webhook = _read_webhook(body.webhook, limits) if body.webhook else None
-    return BatchRequest(destination, body.fee, blocks, webhook, tuple(so_far.warnings))
+    if body.webhook:
+        _check_webhook(body.webhook, limits)
+    return BatchRequest(destination, body.fee, blocks, body.webhook, tuple(so_far.warnings))
 
 
 def _warn_of_unknown(content: Mapping[str, object], so_far: _SoFar) -> None:
@@ -266,7 +266,7 @@ def _account_malformed(key: str, place: Place, why: str) -> Refusal:
     return Refusal(ACCOUNT_MALFORMED, said, path=place.path)
 
 
-def _read_webhook(webhook: requests.Webhook, limits: BatchLimits) -> WebhookRequest:
+def _check_webhook(webhook: requests.Webhook, limits: BatchLimits) -> None:
     path = WHOLE_BODY.inside("webhook").inside("headers").path
     if len(webhook.headers) > limits.webhook_headers:
         raise Refusal(
@@ -281,4 +281,3 @@ def _read_webhook(webhook: requests.Webhook, limits: BatchLimits) -> WebhookRequ
             "names and values together.",
             path=path,
         )
-    return WebhookRequest(webhook.url, tuple(webhook.headers.items()))

@@ -16,9 +16,9 @@ from queries.schema.batch_request import (
     BlockNumber,
     BlockRequest,
     BlockTimestamp,
-    WebhookRequest,
     canonical,
 )
+from queries.schema.requests import Webhook
 from queries.schema.strict_json import read_json
 from tests.queries.schema.example_batches import (
     ADDRESS,
@@ -62,7 +62,7 @@ def test_what_existing_clients_send() -> None:
     by_time = BlockRequest(
         SEPOLIA, BlockTimestamp(1703799420), (), (AccountRequest(other, (), (word(1),)),)
     )
-    webhook = WebhookRequest("https://example.org/hook", (("Content-Type", "application/json"),))
+    webhook = Webhook(url="https://example.org/hook", headers={"Content-Type": "application/json"})
     expected = BatchRequest(SEPOLIA, 0, (by_number, by_time), webhook, ())
     assert read(read_json(LEGACY.encode(), 1_000)) == expected
 

@@ -3,8 +3,7 @@
 import pytest
 
 from accounts.errors import Refusal
-from queries.schema.batch_request import WebhookRequest
-from queries.schema.requests import MOST_URL_CHARACTERS
+from queries.schema.requests import MOST_URL_CHARACTERS, Webhook
 from tests.queries.schema.example_batches import BALANCE, LIMITS, account_batch, read
 
 pytestmark = pytest.mark.no_database
@@ -13,7 +12,7 @@ HOOK = "https://example.org/hook"
 SECRET = "very-secret"  # noqa: S105 - what no refusal repeats
 
 
-def read_webhook(webhook: object) -> WebhookRequest | None:
+def read_webhook(webhook: object) -> Webhook | None:
     return read(account_batch(BALANCE) | {"webhook": webhook}).webhook
 
 
@@ -33,7 +32,7 @@ def refusal_of(webhook: object) -> Refusal:
     ids=lambda url: url[:40],
 )  # fmt: skip
 def test_an_address_is_taken_as_it_is(url: str) -> None:
-    assert read_webhook({"url": url}) == WebhookRequest(url, ())
+    assert read_webhook({"url": url}) == Webhook(url=url)
 
 
 @pytest.mark.parametrize(
@@ -103,7 +102,7 @@ def test_as_many_and_as_long_headers_as_may_be() -> None:
     room = LIMITS.webhook_header_bytes - sum(map(len, [*sent, *sent.values()]))
     sent["empty"] = "~" * room
     webhook = read_webhook({"url": HOOK, "headers": sent})
-    assert webhook == WebhookRequest(HOOK, tuple(sent.items()))
+    assert webhook == Webhook(url=HOOK, headers=sent)
     sent["empty"] += "~"
     assert refusal_of({"url": HOOK, "headers": sent}).code == "webhook_headers_too_large"
 

@@ -1,6 +1,6 @@
-"""The body of a request, as far as HTTP is concerned: its kind and its length, before it is read.
+"""A request's parameters and body, as far as HTTP is concerned.
 
-What it says is for `queries.schema`.
+What a body says is for `queries.schema`.
 """
 
 import re
@@ -8,12 +8,43 @@ import re
 from django.http import HttpRequest, UnreadablePostError
 
 from accounts.errors import BAD_REQUEST, BODY_TOO_LARGE, CONTENT_TYPE_UNSUPPORTED, Refusal
-from queries.errors import NOT_JSON
+from queries.errors import NOT_JSON, PARAMETER_MALFORMED
+from queries.reading.batches import is_batch_id
 from queries.schema.strict_json import read_json
 from queries.schema.wording import quoted
 
+CURSOR, LIMIT = "cursor", "limit"
+_NUMBER = re.compile(r"0|[1-9][0-9]{0,8}")
 # `+json`: a kind of its own whose syntax is JSON (RFC 6839).
 _JSON = re.compile(r"application/(?:[\w.!#$&^-]+\+)?json", re.ASCII)
+
+
+def number(request: HttpRequest, name: str, default: int, *, least: int, most: int) -> int:
+    text = request.GET.get(name)
+    if text is None:
+        return default
+    if not _NUMBER.fullmatch(text) or not least <= int(text) <= most:
+        raise malformed(name, text, f"a whole number from {least} to {most:,}")
+    return int(text)
+
+
+def flag(request: HttpRequest, name: str, *, default: bool) -> bool:
+    text = request.GET.get(name, str(int(default)))
+    if text not in {"0", "1"}:
+        raise malformed(name, text, "1 or 0")
+    return text == "1"
+
+
+def cursor(request: HttpRequest) -> str | None:
+    """Where a list goes on: an id of what it lists."""
+    text = request.GET.get(CURSOR)
+    if text is not None and not is_batch_id(text):
+        raise malformed(CURSOR, text, f"the {CURSOR} of the page before")
+    return text
+
+
+def malformed(name: str, text: str, wanted: str) -> Refusal:
+    return Refusal(PARAMETER_MALFORMED, f"{name} is {quoted(text)}, not {wanted}.", path=name)
 
 
 def json_body(request: HttpRequest, most_bytes: int) -> object:
