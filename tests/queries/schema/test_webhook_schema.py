@@ -41,16 +41,12 @@ def test_an_address_is_taken_as_it_is(url: str) -> None:
         *((url, "must be a whole http or https address") for url in (
             "example.org/hook", "//example.org", "/hook", "ftp://example.org", "file:///etc/passwd",
             "https:/example.org", "https://", "https://:443/", "https://a..b/",
-            "https://example.org:port/",
+            "https://example.org:port/", "https://example.org:0/", "https://example.org:65536/",
             # What one reader takes for the host and another for the path, or for nothing.
             "https://example.org\\.other.org/",
             "https://exam%70le.org/", "https://[::1]other.org/", "https://other[::1]/",
             "https://[::1", "https://[fe80::1%25eth0]/", "https://[]/", f"https://{'a' * 64}.org/",
         )),
-        *((f"https://example.org:{port}/", "has a port out of range") for port in (0, 65536)),
-        *((url, "has a host that cannot exist") for url in (
-            "https://[1::2::3]/", "https://[1]/", "https://[1.2.3.4]/",
-            f"https://{'.'.join(['a' * 63] * 4)}/")),
         *((url, "must be an address in visible ASCII") for url in (
             "", " ", f" {HOOK}", f"{HOOK} ", f"{HOOK}\n", "https://exam\tple.org/", f"{HOOK}\x00",
             "https://ex\u00e4mple.org/", f"{HOOK}\u2028", "https://example\u3002org/",
