@@ -249,12 +249,15 @@ class Route:
     destination: int
     kind: str
     registry: str
+    arguments: str  # of the registry's constructor, as Solidity encodes them
 
     @property
     def proves_its_code(self) -> bool | None:
         """Whether the registry's address is that of the genuine code. None: it also depends on
-        what the registry was deployed with; compare it with `registry_address`.
+        `arguments`; compare it with `registry_address` of the bytecode and these.
         """
+        if self.kind == "native" and self.source != self.destination:
+            return False
         expected = REGISTRIES.get(self.kind)
         return None if expected is None else self.registry.lower() == expected.lower()
 
@@ -387,6 +390,7 @@ class Tacitus:
                 _whole(_member(each, "destinationChainId", str)),
                 _member(each, "kind", str),
                 _member(each, "registry", str),
+                _member(each, "constructorArguments", str),
             )
             for each in listed
         )

@@ -256,6 +256,11 @@ class Connection(Answer):
     destination: NamedChain
     kind: RegistryKind
     registry: Registry
+    constructor_arguments: str = Field(
+        description="As Solidity encodes them. The address follows from these and the bytecode of "
+        "the kind.",
+        examples=["0x"],
+    )
     verifiable: bool = Field(
         description="Whether its address proves its code and what its constructor was given."
     )

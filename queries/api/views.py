@@ -36,7 +36,7 @@ from queries.errors import MISSING_FIELD, WEBHOOK_MALFORMED, no_such_batch
 from queries.intake import IDEMPOTENCY_KEY, accept
 from queries.models import Batch as StoredBatch
 from queries.reading import batches as reading
-from queries.registries import proves_its_code
+from queries.registries import arguments, proves_its_code
 from queries.routes import Chain, Routes
 from queries.schema.batch_rules import BatchLimits
 from queries.schema.batch_schema import read_batch
@@ -137,6 +137,7 @@ def chain_connections(_request: HttpRequest, routes: Routes) -> HttpResponse:
             destination=_about(routes.chains[destination]),
             kind=registry.kind,
             registry=registry.address,
+            constructor_arguments=f"0x{arguments(registry).hex()}",
             verifiable=proves_its_code(registry),
         )
         for (source, destination), registry in sorted(routes.registries.items())
