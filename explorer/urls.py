@@ -26,7 +26,6 @@ from explorer.pages import (
     search,
     start,
 )
-from explorer.pages.new_batch import BatchDesk
 from explorer.wiring import LIMITS, ROUTES, ask_registry, ask_wallet, compare_l1
 from queries.api import urls as api
 from queries.reading.proofs import proof_of
@@ -147,8 +146,8 @@ def _fact_files(links: dict[str, object]) -> list[URLPattern]:
 
 def of_accounts(routes: Routes, limits: BatchLimits) -> list[URLPattern]:
     """The pages of someone who is signed in."""
-    links = {"links": PageLinks(routes)}
-    new = {"desk": BatchDesk(routes, limits), **links}
+    links: dict[str, object] = {"links": PageLinks(routes)}
+    new = {**links, "limits": limits}
     return [
         path("dashboard", dashboard.dashboard, links, name="dashboard"),
         path("dashboard/batches", dashboard.own_batches, links, name="own-batches"),

@@ -11,7 +11,7 @@ from django.urls import reverse
 
 from accounts.views import is_for_accounts, signed_out_meanwhile
 from explorer.logs import request_id
-from explorer.pages.new_batch_form import MOST_BESIDE_SLOTS, Limits
+from queries.schema.batch_rules import BatchLimits
 
 
 def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
@@ -29,9 +29,9 @@ def untrusted_form(request: HttpRequest, reason: str) -> HttpResponse:  # noqa: 
     return render(request, "403_csrf.html", status=403)
 
 
-def too_much_for_a_batch(request: HttpRequest, limits: Limits) -> HttpResponse:
+def too_much_for_a_batch(request: HttpRequest, limits: BatchLimits) -> HttpResponse:
     """To a form that is not shown again."""
-    shown = {"limits": limits, "most_beside_slots": MOST_BESIDE_SLOTS}
+    shown = {"limits": limits}
     if request.headers.get("HX-Request"):
         return _to_an_open_form(request, "too_much", shown)
     return render(request, "413_form.html", shown, status=HTTPStatus.REQUEST_ENTITY_TOO_LARGE)

@@ -105,13 +105,13 @@ REFUSED: list[tuple[dict[str, Any], str, str]] = [
     ({"account__0": ""}, "account-0", "Name an account, or choose fields of the block"),
     ({"props__0": []}, "props-0", "Choose what is to be proven of the account"),
     ({"block__0": "latest"}, "block-0", "A block is a number, such as 5186021, or a time in"),
-    ({"slots__0": "0x0 5"}, "slots-0", "One of the slots is &quot;5&quot;, but a slot is"),
+    ({"slots__0": "0x0 5"}, "slots-0", "One of these is &quot;5&quot;, but a slot is"),
     ({"slots__0": "0x0 5"}, "slots-0", "slot 5 is &quot;0x5&quot;"),
-    ({"header__0": ["HASH"]}, "header-0", "One of the header&#x27;s fields is &quot;HASH&quot;"),
+    ({"header__0": ["HASH"]}, "header-0", "One of these is &quot;HASH&quot;"),
     ({"source__0": str(LONELY)}, "source-0", "are not proven to chain"),
     ({"destination": "5"}, "destination", "No chain &quot;5&quot; is configured"),
-    ({"fee": "1.5"}, "fee", "The fee is &quot;1.5&quot;, but it is an amount in wei"),
-    ({"webhook": "ftp://x"}, "webhook", "The webhook must be a whole http or https address"),
+    ({"fee": "1.5"}, "fee", "This is &quot;1.5&quot;, but it is an amount in wei"),
+    ({"webhook": "ftp://x"}, "webhook", "This must be a whole http or https address"),
 ]
 
 
@@ -183,9 +183,9 @@ def test_what_is_hostile_is_escaped(field: str) -> None:
 def test_far_more_than_a_batch_is_refused_and_not_shown_again() -> None:
     """Nothing of it is counted, and no page tells it all once more."""
     make_key()
-    far_more = TYPED | {"slots-0": " ".join(hex(number) for number in range(1_201))}
+    far_more = TYPED | {"slots-0": 300_000 * "7"}
     for address in (ADDRESS, f"{ADDRESS}/check"):
-        for changes in ({"do": "submit"}, {"do": ""}, {"slots-0": 300_000 * "7"}):
+        for changes in ({"do": "submit"}, {"do": ""}):
             answer = signed_in().post(address, far_more | changes, headers={"Accept": "text/html"})
             assert answer.status_code == 413
             assert "at most 600 slots and 200,000 bytes" in answer.text
