@@ -31,27 +31,31 @@ from explorer.pages.errors import too_much_for_a_batch
 from explorer.urls import is_of_the_api
 from explorer.wiring import LIMITS
 
+Answer = Callable[[HttpRequest], HttpResponse]
+log = logging.getLogger("tacitus.api")
+requests_log = logging.getLogger("tacitus.requests")
+
 
 class AnswerHeaders(SecurityMiddleware):
     def process_request(self, request: HttpRequest) -> None:
         """The redirect to https is left to SecurityMiddleware itself."""
 
 
-requests_log = logging.getLogger("tacitus.requests")
-
-# A proxy's id is taken over, so that its log and ours can be laid side by side; a stranger's
-# is not, because then he would choose what our log says.
+# A proxy's id is taken over, so that its log and ours can be laid side by side; a client's
+# is not, because it would choose what our log says.
 PROXY_ID = re.compile(r"[A-Za-z0-9._-]{8,64}")
 LONGEST_HOST = 260  # a name of 253 characters and a port
 
 
 class RequestLog:
-    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
+    def __init__(self, get_response: Answer) -> None:
         self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
         begin = time.perf_counter()
-        token = request_id.set(self._id(request))
+        given = request.headers.get("X-Request-ID", "")
+        is_the_proxys = settings.BEHIND_PROXY and PROXY_ID.fullmatch(given)
+        token = request_id.set(given if is_the_proxys else str(ULID()))
         try:
             response = self.get_response(request)
             response["X-Request-ID"] = request_id.get()
@@ -59,12 +63,6 @@ class RequestLog:
             return response
         finally:
             request_id.reset(token)
-
-    def _id(self, request: HttpRequest) -> str:
-        given = request.headers.get("X-Request-ID", "")
-        if settings.BEHIND_PROXY and PROXY_ID.fullmatch(given):
-            return given
-        return str(ULID())
 
 
 def _log(request: HttpRequest, response: HttpResponse, seconds: float) -> None:
@@ -100,30 +98,36 @@ PREFLIGHT = {
 }
 
 
-log = logging.getLogger("tacitus.api")
-
 HTML, JSON = "text/html", "application/json"
-# Of the framework's own answer, what a program still needs.
-KEPT = ("Allow", "Retry-After")
 
 
 class ApiAnswers:
-    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
+    def __init__(self, get_response: Answer) -> None:
         self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
-        shared = settings.API_CORS and _is_of_the_api(request)
-        if shared and _is_preflight(request):
+        of_the_api = is_of_the_api(request.path)
+        is_preflight = "Access-Control-Request-Method" in request.headers
+        if settings.API_CORS and of_the_api and request.method == "OPTIONS" and is_preflight:
             return HttpResponse(status=HTTPStatus.NO_CONTENT, headers=ANY_ORIGIN | PREFLIGHT)
         response = self.get_response(request)
-        if _is_the_frameworks(response) and _wants_json(request):
+        status = response.status_code
+        if status >= HTTPStatus.BAD_REQUEST and not _is_json(response) and _wants_json(request):
             response = _in_our_shape(request, response)
-        elif response.status_code == HTTPStatus.MOVED_PERMANENTLY and _is_of_the_api(request):
-            response = answer_of(_https_needed())
+        elif status == HTTPStatus.MOVED_PERMANENTLY and of_the_api:
+            # No redirect: a POST would become a GET, and the next key would come over http again.
+            response = answer_of(
+                Refusal(
+                    http.HTTPS_NEEDED,
+                    "The request came over plain http, where others can read the key. Use "
+                    f"{settings.SITE_URL}.",
+                )
+            )
         # Also of an address that is none: a page of another origin is to read that it is not there.
-        shared |= settings.API_CORS and _is_missing(response)
-        for name, value in ANY_ORIGIN.items() if shared else ():
-            response[name] = value
+        is_missing = status == HTTPStatus.NOT_FOUND and _is_json(response)
+        if settings.API_CORS and (of_the_api or is_missing):
+            for name, value in ANY_ORIGIN.items():
+                response[name] = value
         return response
 
     def process_exception(self, request: HttpRequest, fault: Exception) -> HttpResponse | None:
@@ -131,30 +135,24 @@ class ApiAnswers:
         json = _wants_json(request)
         if isinstance(fault, OperationalError | InterfaceError):
             log.error("The database does not answer.", exc_info=fault)
-            return answer_of(_unavailable()) if json else _page_of(_unavailable())
-        if not json:
-            return None
-        if isinstance(fault, RequestDataTooBig):
-            return answer_of(_too_large())
-        return None
+            refusal = _unavailable()
+            if json:
+                return answer_of(refusal)
+            # Without the request, as that of a fault: who is signed in is in the database.
+            page = render_to_string("503.html", {"request_id": request_id.get()})
+            return HttpResponse(page, status=refusal.status, headers=refusal.headers)
+        return answer_of(_too_large()) if json and isinstance(fault, RequestDataTooBig) else None
 
 
-def _page_of(refusal: Refusal) -> HttpResponse:
-    # Without the request, as that of a fault: what shows who is signed in asks the database.
-    page = render_to_string("503.html", {"request_id": request_id.get()})
-    return HttpResponse(page, status=refusal.status, headers=refusal.headers)
-
-
-def _is_of_the_api(request: HttpRequest) -> bool:
-    return is_of_the_api(request.path)
-
-
-def _is_preflight(request: HttpRequest) -> bool:
-    return request.method == "OPTIONS" and "Access-Control-Request-Method" in request.headers
+def _is_json(response: HttpResponse) -> bool:
+    return response.get("Content-Type", "").startswith(JSON)
 
 
 def _wants_json(request: HttpRequest) -> bool:
-    if _is_of_the_api(request) or request.content_type == JSON or _shows_a_key(request):
+    # Not in request.GET, which refuses to read more parameters than are read.
+    in_the_address = f"{PARAMETER}=" in request.META.get("QUERY_STRING", "")
+    shows_a_key = in_the_address or not {HEADER, AUTHORIZATION}.isdisjoint(request.headers)
+    if is_of_the_api(request.path) or request.content_type == JSON or shows_a_key:
         return True
     if "HX-Request" in request.headers:  # a page of ours, which does not say what it takes
         return False
@@ -162,38 +160,10 @@ def _wants_json(request: HttpRequest) -> bool:
     return request.get_preferred_type([JSON, HTML]) != HTML
 
 
-def _shows_a_key(request: HttpRequest) -> bool:
-    # Not in request.GET, which refuses to read more parameters than are read.
-    if HEADER in request.headers or AUTHORIZATION in request.headers:
-        return True
-    return f"{PARAMETER}=" in request.META.get("QUERY_STRING", "")
-
-
-def _is_the_frameworks(response: HttpResponse) -> bool:
-    failed = response.status_code >= HTTPStatus.BAD_REQUEST
-    return failed and not response.get("Content-Type", "").startswith(JSON)
-
-
-def _is_missing(response: HttpResponse) -> bool:
-    is_json = response.get("Content-Type", "").startswith(JSON)
-    return is_json and response.status_code == HTTPStatus.NOT_FOUND
-
-
-def _is_elsewhere(request: HttpRequest) -> bool:
-    """Whether the Host is not ours; the answer does not list our hosts."""
-    try:
-        request.get_host()
-    except DisallowedHost:
-        return True
-    return False
-
-
 def _in_our_shape(request: HttpRequest, response: HttpResponse) -> HttpResponse:
-    # A probe comes by address, so not every refusal is one of the host.
-    elsewhere = response.status_code == HTTPStatus.BAD_REQUEST and _is_elsewhere(request)
-    answer = answer_of(_host_unknown() if elsewhere else _refusal_of(request, response))
+    answer = answer_of(_refusal_of(request, response))
     answer.status_code = response.status_code
-    for name in KEPT:
+    for name in ("Allow", "Retry-After"):  # what a program still needs of the framework's answer
         if name in response:
             answer[name] = response[name]
     answer.cookies = response.cookies
@@ -202,65 +172,49 @@ def _in_our_shape(request: HttpRequest, response: HttpResponse) -> HttpResponse:
 
 
 def _refusal_of(request: HttpRequest, response: HttpResponse) -> Refusal:
-    if response.status_code in PLAIN:
-        return PLAIN[response.status_code]()
+    where = f"{site_address(request)}/docs/api lists what there is."
     match response.status_code:
+        case HTTPStatus.REQUEST_ENTITY_TOO_LARGE:
+            return _too_large()
+        case HTTPStatus.UNSUPPORTED_MEDIA_TYPE:
+            return Refusal(
+                http.CONTENT_TYPE_UNSUPPORTED,
+                "Bodies in multipart/form-data are not accepted. Send a batch as "
+                "application/json, and a form as application/x-www-form-urlencoded.",
+                path="Content-Type",
+            )
+        case HTTPStatus.SERVICE_UNAVAILABLE:
+            return _unavailable()
         case HTTPStatus.NOT_FOUND:
-            return Refusal(
-                http.NOTHING_HERE, f"There is nothing at this address. {_where(request)}"
-            )
+            kind, said = http.NOTHING_HERE, f"There is nothing at this address. {where}"
         case HTTPStatus.METHOD_NOT_ALLOWED:
-            allowed = response.get("Allow", "")
-            return Refusal(
-                http.METHOD_NOT_ALLOWED,
-                f"This address does not accept {request.method}; it accepts {allowed}.",
-            )
+            kind, allowed = http.METHOD_NOT_ALLOWED, response.get("Allow", "")
+            said = f"This address does not accept {request.method}; it accepts {allowed}."
         case HTTPStatus.FORBIDDEN:
-            return Refusal(http.NOT_ALLOWED, "You may not do this.")
+            kind, said = http.NOT_ALLOWED, "You may not do this."
+        case HTTPStatus.BAD_REQUEST if _names_another_host(request):
+            kind, said = (
+                http.HOST_UNKNOWN,
+                (
+                    "The Host header names none of this service's hosts. The operator sets its "
+                    "names with SITE_URL and EXTRA_HOSTS."
+                ),
+            )
         case status if status >= HTTPStatus.INTERNAL_SERVER_ERROR:
-            return Refusal(
+            kind, said = (
                 http.FAULT_OF_OURS,
-                "Something broke on our side. The operator finds it in the log by the "
-                f"request's id, {request_id.get()}.",
+                (
+                    "Something broke on our side. The operator finds it in the log by the "
+                    f"request's id, {request_id.get()}."
+                ),
             )
         case _:
-            return Refusal(
-                http.BAD_REQUEST, f"This request could not be understood. {_where(request)}"
-            )
-
-
-def _where(request: HttpRequest) -> str:
-    return f"{site_address(request)}/docs/api lists what there is."
-
-
-def _host_unknown() -> Refusal:
-    return Refusal(
-        http.HOST_UNKNOWN,
-        "The Host header names none of this service's hosts. The operator sets its "
-        "names with SITE_URL and EXTRA_HOSTS.",
-    )
-
-
-def _https_needed() -> Refusal:
-    """No redirect: a POST would become a GET, and the next key would come over http again."""
-    return Refusal(
-        http.HTTPS_NEEDED,
-        "The request came over plain http, where others can read the key. Use "
-        f"{settings.SITE_URL}.",
-    )
+            kind, said = http.BAD_REQUEST, f"This request could not be understood. {where}"
+    return Refusal(kind, said)
 
 
 def _too_large() -> Refusal:
     return Refusal(http.BODY_TOO_LARGE, "The body is larger than the limit.")
-
-
-def _form_with_files() -> Refusal:
-    return Refusal(
-        http.CONTENT_TYPE_UNSUPPORTED,
-        "Bodies in multipart/form-data are not accepted. Send a batch as "
-        "application/json, and a form as application/x-www-form-urlencoded.",
-        path="Content-Type",
-    )
 
 
 def _unavailable() -> Refusal:
@@ -271,40 +225,30 @@ def _unavailable() -> Refusal:
     )
 
 
-# Answered without reading the request.
-PLAIN: dict[int, Callable[[], Refusal]] = {
-    HTTPStatus.REQUEST_ENTITY_TOO_LARGE: _too_large,
-    HTTPStatus.UNSUPPORTED_MEDIA_TYPE: _form_with_files,
-    HTTPStatus.SERVICE_UNAVAILABLE: _unavailable,
-}
-
-
 FORM, FORM_WITH_FILES = "application/x-www-form-urlencoded", "multipart/form-data"
 LARGEST_FORM = 20_000  # bytes, of any but that of a new batch
 
 
 class RequestBodies:
-    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
+    """Refuses a form by its length and kind before it is read. The API has limits of its own."""
+
+    def __init__(self, get_response: Answer) -> None:
         self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
-        # The API has its own limits, and its refusals name them.
         if is_of_the_api(request.path):
             return self.get_response(request)
-        return _refusal(request) or self.get_response(request)
-
-
-def _refusal(request: HttpRequest) -> HttpResponse | None:
-    if request.content_type == FORM_WITH_FILES:
-        return render(request, "415.html", status=HTTPStatus.UNSUPPORTED_MEDIA_TYPE)
-    of_a_batch = request.path in {reverse("new-batch"), reverse("check-new-batch")}
-    is_small_form = request.content_type == FORM and not of_a_batch
-    most = LARGEST_FORM if is_small_form else settings.DATA_UPLOAD_MAX_MEMORY_SIZE
-    if _length(request) <= most:
-        return None
-    if of_a_batch:
-        return too_much_for_a_batch(request, LIMITS)
-    return render(request, "413.html", status=HTTPStatus.REQUEST_ENTITY_TOO_LARGE)
+        if request.content_type == FORM_WITH_FILES:
+            return render(request, "415.html", status=HTTPStatus.UNSUPPORTED_MEDIA_TYPE)
+        of_a_batch = request.path in {reverse("new-batch"), reverse("check-new-batch")}
+        is_small_form = request.content_type == FORM and not of_a_batch
+        if _length(request) <= (
+            LARGEST_FORM if is_small_form else settings.DATA_UPLOAD_MAX_MEMORY_SIZE
+        ):
+            return self.get_response(request)
+        if of_a_batch:
+            return too_much_for_a_batch(request, LIMITS)
+        return render(request, "413.html", status=HTTPStatus.REQUEST_ENTITY_TOO_LARGE)
 
 
 def _length(request: HttpRequest) -> int:
@@ -316,7 +260,7 @@ def _length(request: HttpRequest) -> int:
 
 
 class MethodPage:
-    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
+    def __init__(self, get_response: Answer) -> None:
         self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
