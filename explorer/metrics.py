@@ -6,10 +6,8 @@ address may hold a key. No metric says who asked for what.
 
 import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
-from enum import StrEnum
 from ipaddress import ip_address
-from typing import TypeVar
+from typing import Any
 from urllib.parse import urlsplit
 
 from django.conf import settings
@@ -22,141 +20,113 @@ from accounts.errors import Refusal, answer_of
 from explorer.wiring import ROUTES
 from queries.reading.operations import ChainState, NodeState, Operations, State, operations
 
+log = logging.getLogger("tacitus.metrics")
+
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
+COUNTED = "Counted over all servers and provers since the database began."
+Labels = Mapping[str, object]
+# Each value with the labels that distinguish it; None is left out.
+Samples = Iterable[tuple[Labels, float | None]]
 
 
-class Kind(StrEnum):
-    GAUGE = "gauge"
-    COUNTER = "counter"
-    HISTOGRAM = "histogram"
+def _gauge(name: str, says: str, samples: Samples) -> Iterator[str]:
+    yield from _described(name, "gauge", says)
+    yield from (_sample(name, labels, value) for labels, value in samples if value is not None)
 
 
-@dataclass(frozen=True, slots=True)
-class Sample:
-    """One value, and the labels that distinguish it within its metric."""
-
-    value: float  # or an int, which is written whole
-    labels: Mapping[str, object] = field(default_factory=dict)
-    of: str = ""  # of a histogram: `_bucket`, `_sum` or `_count`
+def _counter(name: str, says: str, samples: Samples) -> Iterator[str]:
+    yield from _described(name, "counter", f"{says} {COUNTED}")
+    yield from (_sample(name, labels, value) for labels, value in samples if value is not None)
 
 
-@dataclass(frozen=True, slots=True)
-class Metric:
-    """What it is called, what it says, and what it is now."""
-
-    name: str
-    kind: Kind
-    says: str
-    samples: tuple[Sample, ...]
+def _described(name: str, kind: str, says: str) -> Iterator[str]:
+    yield f"# HELP {name} {says}"
+    yield f"# TYPE {name} {kind}"
 
 
-def exposition(metrics: Iterable[Metric]) -> str:
-    return "".join(f"{line}\n" for metric in metrics for line in _lines(metric))
-
-
-def _lines(metric: Metric) -> Iterable[str]:
-    yield f"# HELP {metric.name} {_escaped(metric.says)}"
-    yield f"# TYPE {metric.name} {metric.kind}"
-    for each in metric.samples:
-        labels = ",".join(f'{name}="{_quoted(value)}"' for name, value in each.labels.items())
-        yield f"{metric.name}{each.of}{f'{{{labels}}}' if labels else ''} {each.value}"
-
-
-def _escaped(text: str) -> str:
-    return text.replace("\\", r"\\").replace("\n", r"\n")
+def _sample(name: str, labels: Labels, value: float) -> str:
+    shown = ",".join(f'{label}="{_quoted(each)}"' for label, each in labels.items())
+    return f"{name}{f'{{{shown}}}' if shown else ''} {value}"
 
 
 def _quoted(value: object) -> str:
-    return _escaped(str(value)).replace('"', r"\"")
+    return str(value).replace("\\", r"\\").replace("\n", r"\n").replace('"', r"\"")
 
 
-log = logging.getLogger("tacitus.metrics")
+def _by(label: str, values: Mapping[Any, float | None]) -> Samples:
+    return [({label: key}, value) for key, value in values.items()]
 
 
-Key = TypeVar("Key")
-COUNTED = "Counted over all servers and provers since the database began."
+def exposition(seen: Operations, version: str) -> str:
+    sections = (_of_the_work, _of_what_ended, _of_transactions, _of_chains, _of_nodes)
+    info = _gauge("tacitus_info", "The version that answers.", [({"version": version}, 1)])
+    lines = [*info, *(line for section in sections for line in section(seen))]
+    return "".join(f"{line}\n" for line in lines)
 
 
-def metrics(seen: Operations, version: str) -> Iterator[Metric]:
-    info = {"version": version}
-    yield _gauge("tacitus_info", "The version that answers.", [Sample(1, info)])
-    yield from _of_the_work(seen)
-    yield from _of_what_ended(seen)
-    yield from _of_transactions(seen)
-    yield from _of_chains(seen.chains)
-    yield from _of_nodes(seen.nodes)
-
-
-def _of_the_work(seen: Operations) -> Iterator[Metric]:
+def _of_the_work(seen: Operations) -> Iterator[str]:
     statuses = seen.batches.by_status
-    yield _gauge("tacitus_batches", "Batches that have not ended.", _by("status", statuses))
-    yield _gauge(
+    yield from _gauge("tacitus_batches", "Batches that have not ended.", _by("status", statuses))
+    yield from _gauge(
         "tacitus_oldest_batch_age_seconds",
         "Since the oldest batch that has not ended was submitted; 0 where there is none.",
-        [Sample(seen.batches.oldest)],
+        [({}, seen.batches.oldest)],
     )
-    yield _gauge(
+    yield from _gauge(
         "tacitus_block_jobs",
         "Blocks that are worked on, by what comes next: the block itself until it is final and "
         "read, its proof, its transaction until it can no longer change.",
         _by("stage", seen.jobs),
     )
-    yield _gauge(
+    yield from _gauge(
         "tacitus_queue_rows",
         "What provers have to do, by how it stands with them; failing waits for another try.",
         [
-            Sample(count, {"queue": name, "state": State(state).value})
+            ({"queue": name, "state": State(state).value}, count)
             for name, queue in seen.queues.items()
             for state, count in queue.states.items()
         ],
     )
-    yield _gauge(
+    yield from _gauge(
         "tacitus_queue_wait_seconds",
         "How long what is due has waited for a prover, the longest of each queue.",
         _by("queue", {name: queue.waited for name, queue in seen.queues.items()}),
     )
 
 
-def _of_what_ended(seen: Operations) -> Iterator[Metric]:
+def _of_what_ended(seen: Operations) -> Iterator[str]:
     ended = seen.ended
     statuses = {"DONE": ended.done, "REJECTED": ended.rejected}
-    yield _counter("tacitus_batches_ended_total", "Batches.", _by("status", statuses))
-    yield Metric(
-        "tacitus_batch_duration_seconds",
-        Kind.HISTOGRAM,
-        f"From submission to DONE, in whole seconds for each batch. {COUNTED}",
-        (
-            *(
-                Sample(amount, {"le": bound}, of="_bucket")
-                for bound, amount in ended.within.items()
-            ),
-            Sample(ended.timed, {"le": "+Inf"}, of="_bucket"),
-            Sample(ended.seconds, of="_sum"),
-            Sample(ended.timed, of="_count"),
-        ),
-    )
-    yield _counter("tacitus_facts_total", "Facts read back.", [Sample(ended.facts)])
-    yield _counter(
+    yield from _counter("tacitus_batches_ended_total", "Batches.", _by("status", statuses))
+    name = "tacitus_batch_duration_seconds"
+    says = f"From submission to DONE, in whole seconds for each batch. {COUNTED}"
+    yield from _described(name, "histogram", says)
+    for bound, amount in (*ended.within.items(), ("+Inf", ended.timed)):
+        yield _sample(f"{name}_bucket", {"le": bound}, amount)
+    yield _sample(f"{name}_sum", {}, ended.seconds)
+    yield _sample(f"{name}_count", {}, ended.timed)
+    yield from _counter("tacitus_facts_total", "Facts read back.", [({}, ended.facts)])
+    yield from _counter(
         "tacitus_route_facts_total",
         "Facts of a route that were read back.",
         [
-            Sample(facts, {"source": source, "destination": destination})
+            ({"source": source, "destination": destination}, facts)
             for (source, destination), facts in seen.facts_of_routes.items()
         ],
     )
 
 
-def _of_transactions(seen: Operations) -> Iterator[Metric]:
-    yield _gauge(
+def _of_transactions(seen: Operations) -> Iterator[str]:
+    yield from _gauge(
         "tacitus_transactions",
         "Transactions that may still change: unmined, or mined and not deep enough yet.",
         [
-            Sample(count, {"chain": chain, "state": state})
+            ({"chain": chain, "state": state}, count)
             for chain, each in seen.on_their_way.items()
             for state, count in (("unmined", each.unmined), ("mined", each.mined))
         ],
     )
-    yield _gauge(
+    yield from _gauge(
         "tacitus_oldest_unmined_transaction_age_seconds",
         "Since the oldest transaction that is not mined was signed; 0 where there is none.",
         _by("chain", {chain: each.oldest_unmined for chain, each in seen.on_their_way.items()}),
@@ -167,7 +137,7 @@ def _of_transactions(seen: Operations) -> Iterator[Metric]:
         ("spent_wei", "What these cost, an L1's share included.", "spent"),
     ):
         found = {chain: getattr(each, amounts) for chain, each in seen.costs.items()}
-        yield _counter(f"tacitus_{name}_total", says, _by("chain", found))
+        yield from _counter(f"tacitus_{name}_total", says, _by("chain", found))
 
 
 OfAChain = tuple[str, str, Callable[[ChainState], float | None]]
@@ -207,43 +177,28 @@ NODES: tuple[OfANode, ...] = (
 )
 
 
-def _of_chains(chains: Mapping[int, ChainState]) -> Iterator[Metric]:
+def _of_chains(seen: Operations) -> Iterator[str]:
     for name, says, read in CHAINS:
-        yield _gauge(
-            f"tacitus_{name}", says, _by("chain", {key: read(each) for key, each in chains.items()})
-        )
-    yield _gauge(
+        found = {key: read(each) for key, each in seen.chains.items()}
+        yield from _gauge(f"tacitus_{name}", says, _by("chain", found))
+    yield from _gauge(
         "tacitus_signer_balance_wei",
         "What the address that pays for transactions has on a destination.",
         [
-            Sample(each.balance, {"chain": chain, "signer": each.signer})
-            for chain, each in chains.items()
-            if each.balance is not None
+            ({"chain": chain, "signer": each.signer}, each.balance)
+            for chain, each in seen.chains.items()
         ],
     )
 
 
-def _of_nodes(nodes: Iterable[NodeState]) -> Iterator[Metric]:
+def _of_nodes(seen: Operations) -> Iterator[str]:
     for name, says, read in NODES:
-        found = (({"chain": each.chain, "node": each.place}, read(each)) for each in nodes)
-        samples = [Sample(value, labels) for labels, value in found if value is not None]
-        yield _gauge(f"tacitus_{name}", says, samples)
-
-
-def _by(label: str, values: Mapping[Key, float | None] | Mapping[Key, float]) -> list[Sample]:
-    return [Sample(value, {label: key}) for key, value in values.items() if value is not None]
-
-
-def _gauge(name: str, says: str, samples: Iterable[Sample]) -> Metric:
-    return Metric(name, Kind.GAUGE, says, tuple(samples))
-
-
-def _counter(name: str, says: str, samples: Iterable[Sample]) -> Metric:
-    return Metric(name, Kind.COUNTER, f"{says} {COUNTED}", tuple(samples))
+        found = [({"chain": each.chain, "node": each.place}, read(each)) for each in seen.nodes]
+        yield from _gauge(f"tacitus_{name}", says, found)
 
 
 PATH = "/metrics"
-# What a proxy sets. Whoever comes through one on this machine is from anywhere.
+# What a proxy sets. A request through a proxy on this machine may come from anywhere.
 FORWARDED = ("HTTP_X_FORWARDED_", "HTTP_FORWARDED", "HTTP_VIA", "HTTP_X_REAL_IP")
 
 
@@ -263,7 +218,7 @@ class Metrics:
         except Error:
             log.exception("The database does not answer.")
             return answer_of(Refusal(http.UNAVAILABLE, "The database does not answer."))
-        content = exposition(metrics(seen, settings.VERSION))
+        content = exposition(seen, settings.VERSION)
         return HttpResponse(
             content, content_type=CONTENT_TYPE, headers={"Cache-Control": "no-store"}
         )
@@ -277,7 +232,7 @@ def _most_a_day() -> Mapping[int, int]:
 
 def _refusal(request: HttpRequest) -> Refusal | None:
     if not settings.METRICS_TOKEN:
-        if _comes_from_this_machine(request):
+        if comes_from_this_machine(request):
             return None
         return Refusal(
             http.NOT_ALLOWED,
@@ -292,7 +247,7 @@ def _refusal(request: HttpRequest) -> Refusal | None:
     )
 
 
-def _comes_from_this_machine(request: HttpRequest) -> bool:
+def comes_from_this_machine(request: HttpRequest) -> bool:
     """By its own address and name: a page that a browser here shows has another name."""
     if any(name.startswith(FORWARDED) for name in request.META):
         return False

@@ -1,12 +1,11 @@
 """The demo's wallet, which a script shows to the sign-in page like any other.
 
-It signs nothing but the message that this very browser was just given to sign in, and nobody but
-this machine may ask it.
+It signs nothing but the message that this very browser was just given to sign in, and only for
+this machine.
 """
 
 import json
 from collections.abc import Callable
-from ipaddress import ip_address
 
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.views.decorators.cache import never_cache
@@ -15,6 +14,7 @@ from eth_utils.address import to_checksum_address
 
 from accounts import siwe
 from accounts.errors import NOT_ALLOWED, REQUEST_MALFORMED, UNAVAILABLE, Refusal, answer_of
+from explorer.metrics import comes_from_this_machine
 from explorer.wiring import DemoWalletGone, demo_wallet
 
 LONGEST_MESSAGE = 10_000  # characters
@@ -45,28 +45,17 @@ def sign(request: HttpRequest) -> HttpResponse:
 
 
 def _answer(request: HttpRequest, made: Callable[[], dict[str, object]]) -> HttpResponse:
+    # `serve` listens at no other address then; this holds for any server.
+    if not comes_from_this_machine(request):
+        elsewhere = "The demo wallet is for the machine that the demo runs on."
+        return answer_of(Refusal(NOT_ALLOWED, elsewhere))
     try:
-        _refuse_strangers(request)
         return JsonResponse(made())
     except DemoWalletGone:
         gone = "The chain that the demo wallet signs with does not answer. Start the demo again."
         return answer_of(Refusal(UNAVAILABLE, gone))
     except Refusal as refusal:
         return answer_of(refusal)
-
-
-def _refuse_strangers(request: HttpRequest) -> None:
-    """`serve` listens at no other address then; this holds whatever serves."""
-    forwarded = any(name in request.headers for name in ("Forwarded", "X-Forwarded-For"))
-    if forwarded or not _is_this_machine(request.META.get("REMOTE_ADDR", "")):
-        raise Refusal(NOT_ALLOWED, "The demo wallet is for the machine that the demo runs on.")
-
-
-def _is_this_machine(address: str) -> bool:
-    try:
-        return ip_address(address).is_loopback
-    except ValueError:
-        return False
 
 
 def _message(request: HttpRequest) -> str:
