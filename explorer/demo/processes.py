@@ -9,7 +9,6 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from types import TracebackType
 from typing import Self
 
 from queries.chain.local_node import LocalNode
@@ -20,7 +19,7 @@ STARTED_WITHIN, ENDED_WITHIN = 60, 20  # seconds
 
 
 class DemoFailed(Exception):  # noqa: N818
-    """Why the demo ends, in sentences for who started it."""
+    """Why the demo ends, in sentences."""
 
 
 class Programs:
@@ -36,12 +35,7 @@ class Programs:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        value: BaseException | None,
-        at: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         for process in reversed(self._running.values()):
             process.terminate()
         until = time.monotonic() + ENDED_WITHIN

@@ -1,4 +1,4 @@
-"""The service of the demo: database, server, prover and attesters, as an operator starts them."""
+"""The service of the demo, as an operator starts it, and signing in to it, as a wallet does."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -6,10 +6,14 @@ from pathlib import Path
 
 import requests
 
+from accounts.key_text import KEY
 from explorer.demo.chains import CHAIN_A, CHAIN_B, DemoChains, Keys
-from explorer.demo.processes import Programs
+from explorer.demo.processes import DemoFailed, Programs
+from queries.chain.local_node import LocalNode
 
 WATCHED = ("--watch", "--keep", "--source", str(CHAIN_B), "--destination", str(CHAIN_A))
+
+TIMEOUT = 30  # seconds
 
 
 @contextmanager
@@ -49,3 +53,27 @@ def is_ready(site: str) -> bool:
         return requests.get(f"{site}/readyz", timeout=5).ok
     except requests.RequestException:
         return False
+
+
+def sign_in(site: str, node: LocalNode, chain_id: int) -> str:
+    """The API key that the dashboard shows after the node's first account has signed in."""
+    with requests.Session() as browser:
+        browser.get(f"{site}/sign-in", timeout=TIMEOUT).raise_for_status()
+        asked = {"address": node.payer, "chainId": str(chain_id)}
+        message = _post(browser, f"{site}/sign-in/message", asked)["message"]
+        signed = {"message": message, "signature": node.sign_text(message)}
+        _post(browser, f"{site}/sign-in", signed)
+        dashboard = browser.get(f"{site}/dashboard", timeout=TIMEOUT)
+    found = KEY.search(dashboard.text)
+    if found is None:
+        raise DemoFailed("Signing in worked, and the dashboard shows no API key.")
+    return found[0]
+
+
+def _post(browser: requests.Session, address: str, content: dict[str, str]) -> dict[str, str]:
+    token = browser.cookies.get("visit") or ""
+    answer = browser.post(address, json=content, headers={"X-CSRFToken": token}, timeout=TIMEOUT)
+    body: dict[str, str] = answer.json()
+    if not answer.ok:
+        raise DemoFailed(f"Signing in was refused: {body.get('error', answer.status_code)}")
+    return body

@@ -1,18 +1,12 @@
-"""What the demo asks for: three batches, and what both chains say once each is DONE."""
+"""What the demo asks for, what both chains say once it is proven, and what there is to try."""
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from textwrap import wrap
 from typing import Any
 
-from explorer.demo.chains import (
-    CHAIN_A,
-    CHAIN_B,
-    HOLDER,
-    TOKEN_BALANCES,
-    DemoChains,
-)
+from explorer.demo.chains import CHAIN_A, CHAIN_B, HOLDER, TOKEN_BALANCES, DemoChains
 from explorer.demo.processes import DemoFailed
 from explorer.demo.terminal import Terminal
 from queries.chain.local_node import LocalNode
@@ -39,66 +33,46 @@ class Example:
     title: str
     block_hash: str
     batch: Mapping[str, Any]
-    in_registry: Callable[[], bytes]
+    in_registry: Callable[[], int]
     at_source: Callable[[], int]
     unit: str
 
 
-def examples(chains: DemoChains) -> list[Callable[[], Example]]:
-    """Each made when its turn has come, of a block that is new then."""
-    return [
-        lambda: _own_balance(chains),
-        lambda: _token_balance(chains),
-        lambda: _l1_balance(chains),
-    ]
-
-
-def _own_balance(chains: DemoChains) -> Example:
-    block = _newest(chains.a)
-    return Example(
-        f"The specification's example: the balance of {HOLDER[:6]}…{HOLDER[-4:]} "
-        f"in block {block} of Demo A, proven on Demo A",
-        _hash(chains.a, block),
+def examples(chains: DemoChains) -> Iterator[Example]:
+    """Each is made when it is asked for, of a block that is new then."""
+    a, b = chains.a, chains.b
+    block, short = _newest(a), f"{HOLDER[:6]}…{HOLDER[-4:]}"
+    yield Example(
+        f"The specification's example: the balance of {short} in block {block} of Demo A, proven "
+        "on Demo A",
+        _hash(a, block),
         batch_of(CHAIN_A, Ask(CHAIN_A, block=block, accounts=[HOLDER], props=["BALANCE"])),
-        lambda: _account_field(chains.a, chains.native, HOLDER, block),
-        lambda: _balance(chains.a, HOLDER, block),
+        lambda: _proven_balance(a, chains.native, block),
+        lambda: _balance(a, block),
         "ETH",
     )
-
-
-def _token_balance(chains: DemoChains) -> Example:
-    block, holder = _newest(chains.b), chains.holders[1]
+    b_block, holder = _newest(b), chains.holders[1]
     slot = Position(TOKEN_BALANCES).mapping(mapping_key("address", holder)).slot
-    return Example(
+    reads_slot = "accountStorageSlotValues(address,uint256,bytes32)"
+    proven = call_data(reads_slot, chains.token, b_block, slot.to_bytes(32))
+    held = call_data("balanceOf(address)", holder)
+    yield Example(
         f"Across chains: what {holder[:6]}…{holder[-4:]} holds of a token on Demo B, by the "
-        f"token's storage in block {block}, proven on Demo A by the word of two signers of three",
-        _hash(chains.b, block),
-        batch_of(CHAIN_A, Ask(CHAIN_B, block=block, accounts=[chains.token], slots=[slot])),
-        lambda: chains.a.call(
-            chains.attested,
-            call_data(
-                "accountStorageSlotValues(address,uint256,bytes32)",
-                chains.token,
-                block,
-                slot.to_bytes(32),
-            ),
-        ),
-        lambda: int.from_bytes(
-            chains.b.call(chains.token, call_data("balanceOf(address)", holder), hex(block))
-        ),
+        f"token's storage in block {b_block}, proven on Demo A by the word of two signers of three",
+        _hash(b, b_block),
+        batch_of(CHAIN_A, Ask(CHAIN_B, block=b_block, accounts=[chains.token], slots=[slot])),
+        lambda: int.from_bytes(a.call(chains.attested, proven)),
+        lambda: int.from_bytes(b.call(chains.token, held, hex(b_block))),
         "HS",
     )
-
-
-def _l1_balance(chains: DemoChains) -> Example:
-    block = _newest(chains.a)
-    return Example(
-        f"From an L1 to its L2: the same account's balance in block {block} of Demo A, proven on "
+    l1_block = _newest(a)
+    yield Example(
+        f"From an L1 to its L2: the same account's balance in block {l1_block} of Demo A, proven on "
         "Demo B by what an OP-stack chain knows of its L1",
-        _hash(chains.a, block),
-        batch_of(CHAIN_B, Ask(CHAIN_A, block=block, accounts=[HOLDER], props=["BALANCE"])),
-        lambda: _account_field(chains.b, chains.optimism, HOLDER, block),
-        lambda: _balance(chains.a, HOLDER, block),
+        _hash(a, l1_block),
+        batch_of(CHAIN_B, Ask(CHAIN_A, block=l1_block, accounts=[HOLDER], props=["BALANCE"])),
+        lambda: _proven_balance(b, chains.optimism, l1_block),
+        lambda: _balance(a, l1_block),
         "ETH",
     )
 
@@ -144,7 +118,7 @@ def going_on(status: Status, terminal: Terminal) -> str:
 
 def compare(example: Example, terminal: Terminal) -> None:
     """What was proven is what the source says."""
-    kept, true = int.from_bytes(example.in_registry()), example.at_source()
+    kept, true = example.in_registry(), example.at_source()
     terminal.line(f"    the registry says      {_units(kept):>24} {example.unit}")
     terminal.line(f"    the source chain says  {_units(true):>24} {example.unit}")
     if kept != true:
@@ -159,15 +133,58 @@ def _hash(node: LocalNode, block: int) -> str:
     return str(node.rpc.ask("eth_getBlockByNumber", hex(block), False)["hash"])  # noqa: FBT003
 
 
-def _account_field(node: LocalNode, registry: str, account: str, block: int) -> bytes:
-    call = call_data("accountField(address,uint256,uint8)", account, block, BALANCE)
-    return node.call(registry, call)
+def _proven_balance(node: LocalNode, registry: str, block: int) -> int:
+    call = call_data("accountField(address,uint256,uint8)", HOLDER, block, BALANCE)
+    return int.from_bytes(node.call(registry, call))
 
 
-def _balance(node: LocalNode, account: str, block: int) -> int:
-    return int(node.rpc.ask("eth_getBalance", account, hex(block)), 16)
+def _balance(node: LocalNode, block: int) -> int:
+    return int(node.rpc.ask("eth_getBalance", HOLDER, hex(block)), 16)
 
 
 def _units(amount: int) -> str:
     whole, rest = divmod(amount, 10**18)
     return f"{whole:,}.{rest:018d}".rstrip("0").rstrip(".")
+
+
+THINGS_TO_TRY = """\
+Explorer  {site}/
+API key   {key}
+Demo A    {chains.a.url}  chain {a}
+Demo B    {chains.b.url}  chain {b}
+Registry  {chains.native}  on Demo A, of Demo A
+Files     {folder}: routes.toml, and a log of each program
+
+Three things to try
+
+1. Sign in with the demo wallet, and ask for a proof in a form:
+   {site}/dashboard/new-batch
+
+2. Ask from another terminal, for what someone holds of a token on Demo B:
+   curl -sSO {site}/tacitus.py
+   export TACITUS_URL={site} TACITUS_KEY={key}
+   {python} tacitus.py submit --from {b} --to {a} --block {block} \\
+     --account {chains.token} --slot $({python} tacitus.py slot {balances} --key {holder}) --wait
+
+3. Keep the first batch's proof, and check it when all of this is gone:
+   curl -sSo proof.json {site}/explorer/query/{first.batch_id}/proof.json
+   {python} manage.py verify_proof proof.json --hash {first.block_hash}
+
+It stays up until Ctrl-C."""
+
+
+def things_to_try(site: str, key: str, folder: str, chains: DemoChains, first: Proven) -> str:
+    """Where everything is, and three things to try. `first`: the first batch."""
+    return THINGS_TO_TRY.format(
+        site=site,
+        key=key,
+        folder=folder,
+        chains=chains,
+        first=first,
+        a=CHAIN_A,
+        b=CHAIN_B,
+        block=_newest(chains.b),
+        balances=TOKEN_BALANCES,
+        holder=chains.holders[2],
+        python=".venv/bin/python",
+    )

@@ -13,11 +13,9 @@ from django.core.management.base import BaseCommand, CommandError
 
 from explorer.demo.chains import CHAIN_A, Keys, furnished, l1_blocks_on_l2, two_nodes
 from explorer.demo.processes import DemoFailed, empty_folder
-from explorer.demo.service import running_service
+from explorer.demo.service import running_service, sign_in
 from explorer.demo.terminal import Terminal
-from explorer.demo.things_to_try import Running, show_things_to_try
-from explorer.demo.tour import examples, show
-from explorer.demo.wallet import sign_in
+from explorer.demo.tour import examples, show, things_to_try
 from queries.chain.json_rpc import NodeRefused, NodeUnreachable
 from queries.chain.local_node import LocalNodeMissing, TransactionReverted
 from queries.tacitus import Tacitus
@@ -88,15 +86,15 @@ def _run(terminal: Terminal, port: int, *, once: bool) -> None:
             with terminal.step("Signed in, as a wallet does, and found an API key"):
                 key = sign_in(site, chains.a, CHAIN_A)
             shown = []
-            for next_example in examples(chains):
+            for example in examples(chains):
                 terminal.line()
-                shown.append(show(Tacitus(site, key), next_example(), terminal, its.check))
+                shown.append(show(Tacitus(site, key), example, terminal, its.check))
             terminal.line()
             if once:
                 terminal.line("What the registries say is what the chains say.")
                 return
             kept = str(folder.relative_to(settings.BASE_DIR))
-            show_things_to_try(terminal, Running(site, key, kept, chains, shown[0]))
+            terminal.line(things_to_try(site, key, kept, chains, shown[0]))
             while True:
                 its.check()
                 time.sleep(WATCHED_EVERY)
@@ -105,6 +103,6 @@ def _run(terminal: Terminal, port: int, *, once: bool) -> None:
             terminal.line("Ending …")
             raise
         finally:
-            # Whoever presses Ctrl-C again would leave behind what is not ended yet.
+            # Another Ctrl-C would leave behind what is not ended yet.
             for each in ENDING:
                 signal.signal(each, signal.SIG_IGN)
