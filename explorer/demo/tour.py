@@ -67,8 +67,8 @@ def examples(chains: DemoChains) -> Iterator[Example]:
     )
     l1_block = _newest(a)
     yield Example(
-        f"From an L1 to its L2: the same account's balance in block {l1_block} of Demo A, proven on "
-        "Demo B by what an OP-stack chain knows of its L1",
+        f"From an L1 to its L2: the same account's balance in block {l1_block} of Demo A, proven "
+        "on Demo B by what an OP-stack chain knows of its L1",
         _hash(a, l1_block),
         batch_of(CHAIN_B, Ask(CHAIN_A, block=l1_block, accounts=[HOLDER], props=["BALANCE"])),
         lambda: _proven_balance(b, chains.optimism, l1_block),
