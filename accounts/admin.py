@@ -4,9 +4,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from django.contrib import admin, messages
-from django.contrib.admin.helpers import ACTION_CHECKBOX_NAME
 from django.contrib.auth.models import Group
-from django.core.exceptions import BadRequest, ValidationError
 from django.db.models import Count, IntegerField, OuterRef, Q, QuerySet, Subquery, Value
 from django.db.models.functions import Coalesce, Concat
 from django.http import HttpRequest, HttpResponse
@@ -23,9 +21,6 @@ if TYPE_CHECKING:
     Rows = admin.ModelAdmin[Any]
 else:  # which takes no type at run time
     Rows = admin.ModelAdmin
-
-
-MOST_WORDS, MOST_LETTERS = 10, 200  # of a search; each word is a condition for each column
 
 
 class KeptByItself(Rows):
@@ -47,33 +42,6 @@ class KeptByItself(Rows):
     ) -> bool:
         """Django takes any column and comparison, and asks the database whatever comes of it."""
         return lookup in self.filtered_by
-
-    def get_search_results(
-        self, request: HttpRequest, queryset: QuerySet[Any], search_term: str
-    ) -> tuple[QuerySet[Any], bool]:
-        """All of it or nothing: what some of the words find is more than was searched for, and an
-        action may be about to be done to it.
-        """
-        if len(search_term) <= MOST_LETTERS and len(search_term.split()) <= MOST_WORDS:
-            return super().get_search_results(request, queryset, search_term)
-        self.message_user(
-            request,
-            f"A search has at most {MOST_WORDS} words and {MOST_LETTERS} letters. Nothing was "
-            "searched for.",
-            messages.WARNING,
-        )
-        return queryset.none(), False
-
-    def response_action(
-        self, request: HttpRequest, queryset: QuerySet[Any], *args: Any, **more: Any
-    ) -> HttpResponse | None:
-        """Django asks the database for whatever was chosen."""
-        for chosen in request.POST.getlist(ACTION_CHECKBOX_NAME):
-            try:
-                self.opts.pk.clean(chosen, None)
-            except ValidationError as error:
-                raise BadRequest("What was chosen can be no row.") from error
-        return super().response_action(request, queryset, *args, **more)
 
 
 class WorkingOrRevoked(admin.SimpleListFilter):
@@ -209,9 +177,7 @@ class AccountAdmin(KeptByItself):
     def _switch(self, request: HttpRequest, chosen: QuerySet[Account], *, on: bool) -> None:
         """Those that are not so already, and that this operator may.
 
-        Sessions end afterwards, since a sign-in between would otherwise be there when enabled.
-
-        And they end again then, should one have come through all the same.
+        Sessions end afterwards, also when enabled: a sign-in may have come in between.
         """
         operator, said = account_of(request), "Enabled" if on else "Disabled"
         others = [each for each in chosen if each.is_active is not on]

@@ -2,8 +2,6 @@
 
 import functools
 from collections.abc import Callable
-from dataclasses import dataclass
-from datetime import datetime
 from typing import Concatenate, ParamSpec
 
 from django.conf import settings
@@ -72,22 +70,22 @@ def _key_of(request: HttpRequest) -> ApiKey:
         sentence = f"Send your API key in the header {HEADER}. {dashboard} shows it."
         raise _refused(KEY_MISSING, sentence, place)
     try:
-        held = find(text)
+        key = find(text)
     except DatabaseFault as fault:
         raise _unavailable() from fault
-    if held is None:
+    if key is None:
         sentence = (
             "This API key is not known: it may be mistyped, cut off, or rotated away. "
             f"{dashboard} shows the one that works."
         )
         raise _refused(KEY_UNKNOWN, sentence, place)
-    if held.revoked:
+    if key.revoked:
         sentence = f"This API key was revoked. {dashboard} makes another."
         raise _refused(KEY_REVOKED, sentence, place)
-    if held.owner_disabled:
+    if not key.owner.is_active:
         sentence = "The operator has disabled the account that this API key belongs to."
         raise _refused(KEY_OWNER_DISABLED, sentence, place)
-    return held.key
+    return key
 
 
 def _shown(request: HttpRequest) -> tuple[str, str]:
@@ -155,30 +153,14 @@ def _unavailable() -> Refusal:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class Held:
-    """A key that someone showed, and whether it may be used."""
-
-    key: ApiKey
-    revoked: bool
-    owner_disabled: bool
-
-
-def find(text: str) -> Held | None:
-    """The key that `text` is, if it is one. It is looked for by its name, then compared."""
+def find(text: str) -> ApiKey | None:
+    """The key that `text` is, also if it is revoked. It is looked up by its name, then compared."""
     key_id = id_in(text)
-    if key_id is None:
-        return None
-    key = ApiKey.objects.select_related("owner").filter(pk=key_id).first()
-    if key is None:
+    key = key_id and ApiKey.objects.select_related("owner").filter(pk=key_id).first()
+    if not key:
         return None
     digest = key_digest(text)
     current = constant_time_compare(digest, key.digest)
     previous = constant_time_compare(digest, key.previous_digest)
-    if not current and not (previous and _still(key.previous_until)):
-        return None
-    return Held(key, key.revoked is not None, not key.owner.is_active)
-
-
-def _still(until: datetime | None) -> bool:
-    return until is not None and timezone.now() < until
+    still = key.previous_until is not None and timezone.now() < key.previous_until
+    return key if current or (previous and still) else None

@@ -1,10 +1,9 @@
 """Who is asking, as it is remembered: accounts, their keys and sessions, and what was counted."""
 
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from django.conf import settings
 from django.contrib.auth.base_user import AbstractBaseUser, BaseUserManager
-from django.contrib.sessions.backends.base import SessionBase
 from django.contrib.sessions.base_session import AbstractBaseSession
 from django.core.validators import RegexValidator
 from django.db import models
@@ -144,13 +143,6 @@ class Session(AbstractBaseSession):
     browser = models.CharField(max_length=60, default="")
     signed_in = models.DateTimeField(null=True)
     last_seen = models.DateTimeField(null=True)
-
-    @classmethod
-    def get_session_store_class(cls) -> type[SessionBase]:
-        raise NotImplementedError("a session is read with the key that its browser holds")
-
-    def get_decoded(self) -> dict[str, Any]:
-        raise NotImplementedError("what the list of sessions shows stands in columns")
 
 
 class SignInNonce(models.Model):

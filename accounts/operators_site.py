@@ -1,12 +1,10 @@
 """Django's admin for operators: a wallet that the settings name, or a password, with a limit."""
 
 from collections.abc import Callable
-from functools import wraps
-from typing import Any, TypeVar, cast
+from typing import Any, TypeVar
 
 from django.contrib.admin import AdminSite
-from django.core.exceptions import BadRequest
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.middleware.csrf import rotate_token
 from django.shortcuts import render
@@ -31,7 +29,7 @@ class OperatorsSite(AdminSite):
 
     def admin_view(self, view: View, cacheable: bool = False) -> View:  # noqa: ARG002, FBT001, FBT002
         """Django's takes every method for one of these, and lets caches keep some pages."""
-        return read_or_sent(super().admin_view(_without_a_nul(view)))
+        return read_or_sent(super().admin_view(view))
 
     @method_decorator(read_or_sent)
     def login(
@@ -54,17 +52,3 @@ class OperatorsSite(AdminSite):
         answer = super().logout(request, extra_context)
         rotate_token(request)
         return answer
-
-
-def _without_a_nul(view: View) -> View:
-    """PostgreSQL's texts hold none, so that asking it for one is an error rather than nothing."""
-
-    @wraps(view)
-    def asked(request: HttpRequest, *args: Any, **parts: Any) -> HttpResponseBase:
-        if "\0" in request.path_info:
-            raise Http404
-        if any("\0" in value for _, values in request.POST.lists() for value in values):
-            raise BadRequest("A NUL was sent.")
-        return view(request, *args, **parts)
-
-    return cast("View", asked)

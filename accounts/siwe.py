@@ -7,7 +7,6 @@ import hashlib
 import re
 import secrets
 import string
-import threading
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -31,15 +30,13 @@ VALID_FOR = timedelta(minutes=5)
 PATH = "/sign-in"
 NONCE_LENGTH = 16  # of 62 letters and digits: 95 bits
 
-_loading = threading.Lock()  # threads share what `catch_warnings` changes
-
 
 @cache
 def siwe() -> Any:
     """The `siwe` package, loaded when it is first used: of all commands only `serve` needs it, and
     it takes long. Its own dependencies warn at import, which an operator cannot change.
     """
-    with _loading, warnings.catch_warnings():
+    with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         import siwe as package  # noqa: PLC0415  (see above)
     return package

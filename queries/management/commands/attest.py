@@ -11,7 +11,7 @@ from django.conf import settings
 from django.core.management.base import CommandError
 from django.db import InterfaceError, OperationalError, close_old_connections
 
-from accounts.database_state import await_database, refuse_unmigrated
+from accounts.database_state import refuse_unmigrated
 from accounts.errors import Refusal
 from queries.attestations import (
     Attester,
@@ -81,9 +81,7 @@ class Command(OperatorCommand):
         routes = configured_routes()
         if options["take"] and (keep or post):
             raise CommandError("--take keeps what it reads; leave --keep and --post out.")
-        if watch and not post:
-            await_database(self.stderr.write)
-        elif options["take"] or keep:
+        if options["take"] or keep or (watch and not post):
             refuse_unmigrated()
         if options["take"]:
             self._take(routes)

@@ -9,7 +9,7 @@ from typing import Any
 from django.core.management.base import CommandError
 from django.db import connections
 
-from accounts.database_state import await_database
+from accounts.database_state import refuse_unmigrated
 from accounts.wording import counted
 from queries.engines import embedded
 from queries.engines.waking import ALARM, LOOKS_EVERY, listen
@@ -42,7 +42,7 @@ class Command(OperatorCommand):
             )
         signer = configured_signer()
         sys.setswitchinterval(SWITCH_SECONDS)
-        await_database(self.stderr.write)
+        refuse_unmigrated()
         connections.close_all()  # this thread needs none any more
         for each in (signal.SIGTERM, signal.SIGINT):
             signal.signal(each, lambda *_: ALARM.stop())
