@@ -46,14 +46,6 @@ def wallet_operator(settings: LazySettings) -> Signer:
     return signer
 
 
-def test_a_visitor_and_a_stranger_are_kept_out(client: Client) -> None:
-    assert client.get("/admin/")["Location"] == "/admin/login/?next=/admin/"
-    stranger = Signer()
-    stranger.sign_in()
-    assert stranger.client.get("/admin/").status_code == 302
-    assert stranger.client.get("/admin/accounts/account/").status_code == 302
-
-
 def test_a_wallet_that_the_settings_name_comes_in_until_they_do_not(
     settings: LazySettings,
 ) -> None:
@@ -132,21 +124,6 @@ def _act(operator: Signer, page: str, action: str, row: Any) -> str:
     return str(answer.text)
 
 
-def test_an_account_is_disabled_and_enabled(settings: LazySettings) -> None:
-    operator, person = wallet_operator(settings), Signer()
-    person.sign_in()
-    account = Account.objects.get(address=person.address)
-    text = str(api_keys.shown(account.keys.get()))
-    assert "Disabled: 1." in _act(operator, "account", "disable", account.pk)
-    assert person.client.get("/dashboard").status_code == 302
-    assert not account.sessions.exists()
-    asked = Client().get("/api-key", headers={"api-key": text})
-    assert asked.json()["code"] == "account_disabled"
-    assert "Enabled: 1." in _act(operator, "account", "enable", account.pk)
-    assert Client().get("/api-key", headers={"api-key": text}).status_code == 200
-    assert person.client.get("/dashboard").status_code == 302  # it signs in again
-
-
 def _save(client: Client, account: Account, **form: str) -> None:
     """The form of an account's page, without the tick at `enabled`."""
     token = client.cookies["visit"].value if "visit" in client.cookies else ""
@@ -181,16 +158,6 @@ def test_what_an_operator_does_is_written_down(settings: LazySettings) -> None:
         (str(account.pk), "Enabled."),
         (key.pk, "Revoked."),
     ]
-
-
-def test_a_key_is_revoked(settings: LazySettings) -> None:
-    operator, person = wallet_operator(settings), Signer()
-    person.sign_in()
-    key = Account.objects.get(address=person.address).keys.get()
-    text = str(api_keys.shown(key))
-    assert "Revoked: 1." in _act(operator, "apikey", "revoke", key.pk)
-    asked = Client().get("/api-key", headers={"api-key": text})
-    assert asked.json()["code"] == "key_revoked"
 
 
 def test_nothing_is_added_or_deleted_by_hand(settings: LazySettings) -> None:

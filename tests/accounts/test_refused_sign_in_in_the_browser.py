@@ -11,29 +11,24 @@ pytestmark = [pytest.mark.browser, pytest.mark.either_database]
 DECLINED = "You declined in the wallet. Nothing was signed"
 
 
-@pytest.mark.parametrize(
-    ("method", "refusal", "said"),
-    [
-        ("eth_requestAccounts", (4001, "User rejected the request."), DECLINED),
-        ("personal_sign", (4001, "User denied message signature."), DECLINED),
-        ("eth_requestAccounts", (-32002, "already pending"), "already holds a question"),
-        ("personal_sign", (4100, "unauthorized"), "does not show this account to this page"),
-        ("personal_sign", (-32603, "a\n\u202efuse <b>blew</b>"), "It says: “a fuse <b>blew</b>”"),
-        ("eth_chainId", (-32603, ""), "does not say why"),
-        ("personal_sign", (-32603, "x" * 5_000), "x" * 160 + "”"),
-    ],
-)
-def test_what_a_wallet_refuses_is_a_sentence(
-    visit: Visit,
-    wallet: Wallet,
-    method: str,
-    refusal: tuple[int, str],
-    said: str,
-) -> None:
-    wallet.refuses = {method: refusal}
+OF_WALLETS = [
+    ("eth_requestAccounts", (4001, "User rejected the request."), DECLINED),
+    ("personal_sign", (4001, "User denied message signature."), DECLINED),
+    ("eth_requestAccounts", (-32002, "already pending"), "already holds a question"),
+    ("personal_sign", (4100, "unauthorized"), "does not show this account to this page"),
+    ("personal_sign", (-32603, "a\n\u202efuse <b>blew</b>"), "It says: “a fuse <b>blew</b>”"),
+    ("eth_chainId", (-32603, ""), "does not say why"),
+    ("personal_sign", (-32603, "x" * 5_000), "x" * 160 + "”"),
+]
+
+
+def test_what_a_wallet_refuses_is_a_sentence(visit: Visit, wallet: Wallet) -> None:
     visit.open(wallet)
-    visit.choose(wallet)
-    visit.reads(said)
+    for method, refusal, said in OF_WALLETS:
+        wallet.refuses = {method: refusal}
+        expect(visit.page.locator("[aria-busy]")).to_have_count(0)
+        visit.choose(wallet)
+        visit.reads(said)
     visit.signs_in_after_all(wallet)
 
 
@@ -60,37 +55,35 @@ def test_a_page_that_became_too_old_says_so_and_loads_itself_again(
     visit.signs_in_after_all(wallet)
 
 
-@pytest.mark.parametrize(
-    ("answer", "said"),
-    [
-        ((429, {"Retry-After": "12"}, '{"error": "slower"}'), "Try again in 12 seconds."),
-        ((429, {"Retry-After": "1"}, "{}"), "Try again in 1 second."),
-        ((429, {}, '{"error": "Slower, please."}'), "Slower, please."),
-        ((403, {}, '{"error": "The <i>nonce</i> was used."}'), "The <i>nonce</i> was used."),
-        ((500, {}, "<h1>broken</h1>"), "Something broke on our side."),
-        ((502, {}, ""), "Something broke on our side."),
-        ((403, {}, "<h1>refused</h1>"), "This page has become too old"),
-    ],
-)
+OF_SERVERS = [
+    ((429, {"Retry-After": "12"}, '{"error": "slower"}'), "Try again in 12 seconds."),
+    ((429, {"Retry-After": "1"}, "{}"), "Try again in 1 second."),
+    ((429, {}, '{"error": "Slower, please."}'), "Slower, please."),
+    ((403, {}, '{"error": "The <i>nonce</i> was used."}'), "The <i>nonce</i> was used."),
+    ((500, {}, "<h1>broken</h1>"), "Something broke on our side."),
+    ((502, {}, ""), "Something broke on our side."),
+    ((403, {}, "<h1>refused</h1>"), "This page has become too old"),
+]
+
+
 def test_what_the_server_refuses_is_a_sentence(
-    visit: Visit,
-    wallet: Wallet,
-    complaints: list[str],
-    answer: tuple[int, dict[str, str], str],
-    said: str,
+    visit: Visit, wallet: Wallet, complaints: list[str]
 ) -> None:
-    status, headers, body = answer
+    answers = iter(OF_SERVERS)
 
     def refuse(route: Route) -> None:
-        if route.request.method == "POST":
-            route.fulfill(status=status, headers=headers, body=body)
-        else:
+        if route.request.method != "POST":
             route.continue_()
+            return
+        (status, headers, body), _ = next(answers)
+        route.fulfill(status=status, headers=headers, body=body)
 
     visit.open(wallet)
     visit.page.route("**/sign-in", refuse)
-    visit.choose(wallet)
-    visit.reads(said)
+    for _, said in OF_SERVERS:
+        expect(visit.page.locator("[aria-busy]")).to_have_count(0)
+        visit.choose(wallet)
+        visit.reads(said)
     _is_noted(visit.page, complaints)
     visit.page.unroute("**/sign-in")
     visit.signs_in_after_all(wallet)

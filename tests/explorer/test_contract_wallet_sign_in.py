@@ -12,7 +12,6 @@ from explorer import wiring
 from queries.chain.local_node import LocalNode, local_node
 from queries.routes import read_routes
 from tests.accounts.signers import Signer
-from tests.queries.chain.lying_node import LyingNode, lying_node, result
 from tests.queries.contracts.wallets import Maker, deploy_wallet
 
 pytestmark = pytest.mark.django_db
@@ -86,27 +85,6 @@ def test_the_same_address_on_another_chain_is_somebody_else(know: Know) -> None:
         page = signer.client.get("/dashboard").text
         assert own.keys.get().id in page
         assert other.keys.get().id not in page
-
-
-def _says_yes(node: LyingNode, question: dict[str, Any]) -> None:
-    told = hex(HERE) if question["method"] == "eth_chainId" else f"0x{1:064x}"
-    node.answer(result(told, question["id"]))
-
-
-def test_a_lying_node_opens_no_account_of_a_key_and_makes_no_operator(
-    know: Know, settings: LazySettings
-) -> None:
-    victim, thief = Signer(), Signer()
-    settings.OPERATORS = [victim.address]
-    assert victim.sign_in().status_code == 200
-    with lying_node(_says_yes) as liar:
-        know({HERE: liar})
-        message = thief.message(str(HERE), address=victim.address)
-        assert thief.show(message, thief.sign(message)).status_code == 200
-    of_key = Account.objects.get(address=victim.address, chain_id=None)
-    assert of_key.keys.get().id not in thief.client.get("/dashboard").text
-    assert thief.client.get("/admin/").status_code == 302
-    assert victim.client.get("/admin/").status_code == 200
 
 
 def test_ones_own_key_is_one_account_whatever_network_the_wallet_is_on(
