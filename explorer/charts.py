@@ -4,7 +4,7 @@ Colours and type come from the stylesheet by class. A chart is drawn for the nar
 320 pixels, and grows from there. All values are whole numbers of 0 or more.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date
 from itertools import pairwise
@@ -224,12 +224,14 @@ def _text(place: float, height: float, words: str, kind: str) -> SafeString:
 
 def _steps(places: Sequence[tuple[float, float]], end: float) -> Iterator[str]:
     """Only where the height changes: a line of hundreds of points often hardly does."""
+    height = ""
     for number, (x, y) in enumerate(places):
         if number == 0:
             yield f"M{_round(x)} {_round(y)}"
-        elif _round(y) != _round(places[number - 1][1]):
+        elif _round(y) != height:
             yield f"H{_round(x)}V{_round(y)}"
-    if places:  # what is known of once is drawn as if it stayed
+        height = _round(y)
+    if places:  # a single point is drawn as if it stayed
         yield f"H{_round(places[-1][0] if len(places) > 1 else end)}"
 
 
@@ -325,46 +327,48 @@ def in_time(seconds: int | None) -> str:
     return f"{seconds} s"
 
 
+def _of_bars(  # noqa: PLR0913, PLR0917  (what a chart is made of)
+    name: str,
+    title: str,
+    bars: Sequence[Bar],
+    unit: str,
+    heads: tuple[str, ...],
+    rows: Iterable[tuple[str, ...]],
+    note: str = "",
+) -> Chart:
+    picture = bar_chart(name, title, bars, Measure(unit))
+    return Chart(name, title, picture, heads, tuple(rows), note)
+
+
 def _facts(days: Sequence[DayFigures]) -> Chart:
     bars = [_bar(each.day, each.brought.facts) for each in days]
+    rows = ((bar.label, grouped(bar.value or 0)) for bar in bars)
     title = _most("facts", bars, "fact")
-    rows = tuple((bar.label, grouped(bar.value or 0)) for bar in bars)
-    return Chart(
-        "facts",
-        title,
-        bar_chart("facts", title, bars, Measure("facts a day")),
-        ("day", "facts"),
-        rows,
-    )
+    return _of_bars("facts", title, bars, "facts a day", ("day", "facts"), rows)
 
 
 def _batches(days: Sequence[DayFigures]) -> Chart:
     bars = [_bar(each.day, each.brought.done) for each in days]
-    rejected = sum(each.brought.rejected for each in days)
     title = _most("batches DONE", bars, "batch DONE")
-    if rejected:
+    if rejected := sum(each.brought.rejected for each in days):
         title += f"; {counted(rejected, 'was,were')} REJECTED"
-    return Chart(
-        "batches",
-        title,
-        bar_chart("batches", title, bars, Measure("batches DONE a day")),
-        ("day", "DONE", "REJECTED"),
-        tuple(
-            (_long(each.day), grouped(each.brought.done), grouped(each.brought.rejected))
-            for each in days
-        ),
+    rows = (
+        (_long(each.day), grouped(each.brought.done), grouped(each.brought.rejected))
+        for each in days
     )
+    heads = ("day", "DONE", "REJECTED")
+    return _of_bars("batches", title, bars, "batches DONE a day", heads, rows)
 
 
 def _took(took: Sequence[Took]) -> Chart:
     bars = [Bar(_span(each.within), in_time(each.within), each.batches) for each in took]
-    title = _how_long(took)
-    return Chart(
+    return _of_bars(
         "took",
-        title,
-        bar_chart("took", title, bars, Measure("batches, by the time from submission to DONE")),
+        _how_long(took),
+        bars,
+        "batches, by the time from submission to DONE",
         ("from submission to DONE", "batches"),
-        tuple((bar.label, grouped(bar.value or 0)) for bar in bars),
+        ((bar.label, grouped(bar.value or 0)) for bar in bars),
         "Each bar counts the batches that took longer than the one before it says. Waiting for a "
         "block to be final is part of it.",
     )
@@ -392,24 +396,19 @@ def _gas(days: Sequence[DayFigures]) -> Chart:
     bars = [_bar(each.day, each.brought.gas_of_a_fact) for each in days]
     facts = sum(each.brought.facts for each in days)
     gas = sum(each.brought.gas for each in days)
-    title = (
-        f"{grouped(round(gas / facts))} gas a fact on average"
-        if facts
-        else "No fact to count gas for"
+    average = f"{grouped(round(gas / facts))} gas a fact on average" if facts else ""
+    rows = (
+        (_long(each.day), "none" if of_a_fact is None else grouped(of_a_fact), grouped(spent))
+        for each in days
+        for of_a_fact, spent in [(each.brought.gas_of_a_fact, each.brought.gas)]
     )
-    return Chart(
+    return _of_bars(
         "gas",
-        title,
-        bar_chart("gas", title, bars, Measure("gas a fact, by day")),
+        average or "No fact to count gas for",
+        bars,
+        "gas a fact, by day",
         ("day", "gas a fact", "gas in all"),
-        tuple(
-            (
-                bar.label,
-                "none" if bar.value is None else grouped(bar.value),
-                grouped(each.brought.gas),
-            )
-            for bar, each in zip(bars, days, strict=True)
-        ),
+        rows,
         "All gas of settled transactions, headers and failures too, over the facts "
         "read back. A fact that was in the registry already took none.",
     )

@@ -127,27 +127,18 @@ def _parameter(text: str) -> str:
     decoded = text
     for _ in range(TIMES_ENCODED):
         decoded = unquote_plus(decoded)
-    readable = decoded == unquote_plus(decoded)
-    if readable and not names_a_secret(decoded):
+    if not names_a_secret(decoded) and KEY_PREFIX not in decoded.lower():
         return text
     name, equals, _ = text.partition("=")
     return f"{name}={STRUCK}" if equals and re.fullmatch(r"[\w.-]+", name) else STRUCK
 
 
-def _spelled(word: str) -> str:
-    """A pattern for `word` in which each character may be percent-encoded, more than once."""
-    return "".join(
-        f"(?:{char}|{PERCENT}(?:{ord(char.lower()):02x}|{ord(char.upper()):02x}))" for char in word
-    )
-
-
-PERCENT = f"%(?:25){{0,{TIMES_ENCODED}}}"
-OWN_KEY = re.compile(rf"{_spelled(KEY_PREFIX)}[A-Za-z0-9_%-]+", re.IGNORECASE)
+ENCODED = "%(?:25){0,3}"  # percent signs may be encoded themselves
+OWN_KEY = re.compile(rf"tct(?:_|{ENCODED}5f)[A-Za-z0-9_%-]+", re.IGNORECASE)
 NAMED_SECRET = re.compile(
     rf"""(
-          (?: {_spelled("api")} (?: {PERCENT}[0-9a-f]{{2}} | [^a-z0-9&%] ){{0,9}} {_spelled("key")}
-            | authorization )
-          [^=:&\s]{{0,30}}? \s{{0,3}} (?: [=:] | {PERCENT}3[da] ) \s{{0,3}}
+          (?: api (?: {ENCODED}[0-9a-f]{{2}} | [^a-z0-9&%] ){{0,9}} key | authorization )
+          [^=:&\s]{{0,30}}? \s{{0,3}} (?: [=:] | {ENCODED}3[da] ) \s{{0,3}}
          )
          (?! \[struck-out\] ) [^&\n]+""",
     re.IGNORECASE | re.VERBOSE,

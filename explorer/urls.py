@@ -63,84 +63,49 @@ _to_the_batches = require_safe(RedirectView.as_view(pattern_name="batches"))
 
 def explorer(routes: Routes) -> list[URLPattern]:
     """The pages that show what the service does."""
-    links: dict[str, object] = {"links": PageLinks(routes)}
+    links = {"links": PageLinks(routes)}
+
+    def page(address: str, view: View, name: str, **more: object) -> URLPattern:
+        return path(f"explorer/{address}", view, links | more, name=name)
+
+    batch, fact = "query/<str:batch_id>", "query/<str:batch_id>/<place:place>/<str:name>"
+    block, account = "block/<number:chain>/<number:number>", "account/<account:address>"
+    registry = "registry/<number:destination>/<account:address>"
+    files: dict[str, tuple[str, View]] = {  # each page's facts, below the page's own address
+        "batch": (batch, downloads.batch_facts),
+        "account": (account, downloads.account_facts),
+        "block": (block, downloads.block_facts),
+        "registry": (registry, downloads.registry_facts),
+    }
+    proof = partial(proof_of, routes=routes)
     return [
         path("", start.start, links, name="start"),
-        path("explorer/newest", start.newest_changes, links, name="newest"),
-        path("explorer/query/<str:batch_id>", batches.batch, links, name="batch"),
+        path("search", search.search, links, name="search"),
+        path("explorer", _to_the_batches, name="explorer"),
+        page("newest", start.newest_changes, "newest"),
+        page("batches", batches.batches, "batches"),
+        page(batch, batches.batch, "batch"),
+        page(f"{batch}/changes", batches.batch_changes, "batch-changes"),
+        page(f"{batch}/block", batches.batch_block, "batch-block"),
         path(
-            "explorer/query/<str:batch_id>/changes",
-            batches.batch_changes,
-            links,
-            name="batch-changes",
-        ),
-        path("explorer/query/<str:batch_id>/block", batches.batch_block, links, name="batch-block"),
-        path(
-            "explorer/query/<str:batch_id>/proof.json",
+            f"explorer/{batch}/proof.json",
             batches.batch_proof,
-            {"proof_of": partial(proof_of, routes=routes)},
+            {"proof_of": proof},
             name="batch-proof-file",
         ),
-        *_fact_files(links),
-        path("explorer/query/<str:batch_id>/<place:place>", batches.query, links, name="query"),
-        path(
-            "explorer/query/<str:batch_id>/<place:place>/<str:name>",
-            facts.fact,
-            links,
-            name="fact",
+        *(
+            page(f"{of}/facts.{form}", view, f"{name}-facts-{form}", form=form)
+            for name, (of, view) in files.items()
+            for form in downloads.WRITERS
         ),
-        path(
-            "explorer/query/<str:batch_id>/<place:place>/<str:name>/check",
-            facts.check,
-            links | {"ask": ask_registry(routes)},
-            name="fact-check",
-        ),
-        path("explorer", _to_the_batches, name="explorer"),
-        path("explorer/batches", batches.batches, links, name="batches"),
-        path(
-            "explorer/block/<number:chain>/<number:number>",
-            chain_objects.block,
-            links,
-            name="block",
-        ),
-        path("explorer/account/<account:address>", chain_objects.account, links, name="account"),
-        path(
-            "explorer/transaction/<number:chain>/<hash:digits>",
-            chain_objects.transaction,
-            links,
-            name="transaction",
-        ),
-        path(
-            "explorer/registry/<number:destination>/<account:address>",
-            chain_objects.registry,
-            links | {"compare_l1": compare_l1(routes)},
-            name="registry",
-        ),
-        path("explorer/routes", chain_objects.routes, links, name="routes"),
-        path("search", search.search, links, name="search"),
-    ]
-
-
-def _fact_files(links: dict[str, object]) -> list[URLPattern]:
-    """Each page's facts for other programs, below the page's own address."""
-    files: dict[str, tuple[str, View]] = {
-        "batch": ("query/<str:batch_id>", downloads.batch_facts),
-        "account": ("account/<account:address>", downloads.account_facts),
-        "block": ("block/<number:chain>/<number:number>", downloads.block_facts),
-        "registry": (
-            "registry/<number:destination>/<account:address>",
-            downloads.registry_facts,
-        ),
-    }
-    return [
-        path(
-            f"explorer/{page}/facts.{form}",
-            view,
-            links | {"form": form},
-            name=f"{name}-facts-{form}",
-        )
-        for name, (page, view) in files.items()
-        for form in downloads.WRITERS
+        page(f"{batch}/<place:place>", batches.query, "query"),
+        page(fact, facts.fact, "fact"),
+        page(f"{fact}/check", facts.check, "fact-check", ask=ask_registry(routes)),
+        page(block, chain_objects.block, "block"),
+        page(account, chain_objects.account, "account"),
+        page("transaction/<number:chain>/<hash:digits>", chain_objects.transaction, "transaction"),
+        page(registry, chain_objects.registry, "registry", compare_l1=compare_l1(routes)),
+        page("routes", chain_objects.routes, "routes"),
     ]
 
 

@@ -1,7 +1,7 @@
 """The tags and filters of all templates, which need not load them."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from urllib.parse import urlsplit
 
@@ -15,7 +15,6 @@ from accounts import wording
 from accounts.wallets import shortened
 from explorer.advice import ADVICE, OTHERWISE
 from explorer.decoding import Decoded, decoded_value, is_absent
-from explorer.links import PageLinks
 from explorer.pages import facts as lines
 from explorer.pages.batches import BatchParts
 from queries.reading.chain_objects import FieldView, QueryLine
@@ -172,40 +171,28 @@ def with_code(text: str) -> SafeString:
     return mark_safe(CODE.sub(r"<code>\1</code>", escape(text)))  # noqa: S308  (escaped before)
 
 
-def _links(context: Context) -> PageLinks:
-    links: PageLinks = context["links"]
-    return links
+def _of_links(method: str) -> Callable[..., str]:
+    def tag(context: Context, *arguments: object) -> str:
+        found: str = getattr(context["links"], method)(*arguments)
+        return found
+
+    return tag
 
 
-@register.simple_tag(takes_context=True)
-def chain_name(context: Context, chain_id: int) -> str:
-    return _links(context).chain_name(chain_id)
-
-
-@register.simple_tag(takes_context=True)
-def currency(context: Context, chain_id: int) -> str:
-    return _links(context).currency(chain_id)
+for name, method in (
+    ("chain_name", "chain_name"),
+    ("currency", "currency"),
+    ("transaction_link", "transaction"),
+    ("account_link", "account"),
+    ("block_link", "block"),
+):
+    register.simple_tag(_of_links(method), takes_context=True, name=name)
 
 
 @register.simple_tag(takes_context=True)
 def amount_on(context: Context, chain_id: int, amount: int) -> str:
     """In what the chain itself counts in."""
-    return wei(amount, _links(context).currency(chain_id))
-
-
-@register.simple_tag(takes_context=True)
-def transaction_link(context: Context, chain_id: int, transaction_hash: str) -> str:
-    return _links(context).transaction(chain_id, transaction_hash)
-
-
-@register.simple_tag(takes_context=True)
-def account_link(context: Context, chain_id: int, address: str) -> str:
-    return _links(context).account(chain_id, address)
-
-
-@register.simple_tag(takes_context=True)
-def block_link(context: Context, chain_id: int, number: int) -> str:
-    return _links(context).block(chain_id, number)
+    return wei(amount, context["links"].currency(chain_id))
 
 
 @register.simple_tag(takes_context=True)
@@ -213,7 +200,8 @@ def registry_of(context: Context, source: object, destination: object) -> object
     """The route's registry; None where there is none any more, or none is known yet."""
     if not isinstance(source, int) or not isinstance(destination, int):
         return None
-    return _links(context).registry(source, destination)
+    found: object = context["links"].registry(source, destination)
+    return found
 
 
 SHOWN = 10  # of a query, at once

@@ -53,7 +53,6 @@ def test_a_parameter_that_holds_a_key_is_blank(parameter: str) -> None:
         struck = strike_out_parameters(path)
         assert KEY not in struck
         assert STRUCK in struck
-        assert strike_out_keys(struck) == struck
     assert strike_out_parameters(f"/x?a=1&{parameter}&b=1").startswith("/x?a=1&")
     assert strike_out_parameters(f"/x?a=1&{parameter}&b=1").endswith("&b=1")
 
@@ -61,7 +60,10 @@ def test_a_parameter_that_holds_a_key_is_blank(parameter: str) -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        *PARAMETERS,
+        f"apiKey={KEY}",
+        f"api_key={KEY}",
+        f"apiKey%3D{KEY}",
+        f"next=%2Fx%3FapiKey%3D{KEY}",
         f"api-key: {KEY}",
         f"X-API-Key: {KEY}",
         f"Authorization: Bearer {KEY}",

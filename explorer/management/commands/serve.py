@@ -57,8 +57,7 @@ class Command(BaseCommand):
         listener = _bound(options["host"], port)
         address = listener.getsockname()[0]
         if not ip_address(address).is_loopback:
-            _refuse_a_key_that_everyone_knows(options["host"])
-            _refuse_a_wallet_that_everyone_has(options["host"])
+            _refuse_what_others_must_not_reach(options["host"])
         log_what_python_says()
         _warn_of_missing_tables()
 
@@ -88,15 +87,12 @@ def _refuse_what_production_lacks() -> None:
         raise CommandError("Static files are not collected. Run: manage.py collectstatic")
 
 
-def _refuse_a_key_that_everyone_knows(host: str) -> None:
+def _refuse_what_others_must_not_reach(host: str) -> None:
     if settings.SECRET_KEY.startswith(SECRET_KEY_INSECURE_PREFIX):
         raise CommandError(
             f"At {host} others can reach this server, and the key that development sets is known "
             "to everyone. Set SECRET_KEY, or leave --host out."
         )
-
-
-def _refuse_a_wallet_that_everyone_has(host: str) -> None:
     if settings.DEMO_WALLET_NODE:
         raise CommandError(
             f"At {host} others can reach this server, and the demo wallet would sign them in. "
