@@ -33,7 +33,7 @@ def _with_nodes(service: Service, *urls: str) -> Routes:
     return replace(service.routes, chains={CHAIN_ID: chain})
 
 
-def test_every_kind_of_fact_is_the_same(service: Service) -> None:
+def test_what_the_registry_says_is_compared(service: Service) -> None:
     batch = proven_batch(service)
     head = service.head()
     assert f"The registry says 123 ETH at block {head} of Local: the same." in _checked(batch)
@@ -46,9 +46,13 @@ def test_every_kind_of_fact_is_the_same(service: Service) -> None:
     ):
         assert said in _checked(batch, place, name)
 
+    gone = replace(service.registry, address="0x" + 40 * "1")
+    with serving(service.node, replace(service.routes, registries={(CHAIN_ID, CHAIN_ID): gone})):
+        assert "no registry answers now" in _checked(batch)
+    with serving(service.node, replace(service.routes, registries={})):
+        assert "no registry answers now" in _checked(batch)
+        assert "no longer has a route" in page_of_fact(batch, 0, "BALANCE").text
 
-def test_what_differs_is_reported(service: Service) -> None:
-    batch = proven_batch(service)
     query = Query.objects.get(batch=batch, place=0)
     changed = {**(query.values or {}), "BALANCE": f"{7 * 10**18:064x}"}
     Query.objects.filter(pk=query.pk).update(values=changed)
@@ -59,30 +63,16 @@ def test_what_differs_is_reported(service: Service) -> None:
     assert "The registry knows no such fact" in _checked(batch)
 
 
-def test_a_registry_that_is_gone_is_reported(service: Service) -> None:
-    batch = proven_batch(service)
-    gone = replace(service.registry, address="0x" + 40 * "1")
-    with serving(service.node, replace(service.routes, registries={(CHAIN_ID, CHAIN_ID): gone})):
-        assert "no registry answers now" in _checked(batch)
-    with serving(service.node, replace(service.routes, registries={})):
-        assert "no registry answers now" in _checked(batch)
-        assert "no longer has a route" in page_of_fact(batch, 0, "BALANCE").text
-
-
-def test_nodes_that_hang_are_waited_for_some_seconds(service: Service) -> None:
+def test_a_visitor_waits_some_seconds_and_checks_so_often(service: Service) -> None:
     batch = proven_batch(service)
     with lying_node(stall) as silent, serving(service.node, _with_nodes(service, silent)):
         begin = time.monotonic()
         assert "No node of Local answers in time" in _checked(batch)
         assert time.monotonic() - begin < Limits().visitor_timeout + 2
-
-
-def test_a_visitor_checks_so_often_and_few_check_at_once(service: Service) -> None:
-    batch = proven_batch(service)
     with ExitStack() as stack:
         for _ in range(held_threads.AT_ONCE):
             assert stack.enter_context(held_threads.place_to_wait())
         assert "Others are checking facts right now" in _checked(batch)
-    for _ in range(CHECKS - 1):
+    for _ in range(CHECKS - 2):
         assert "the same" in _checked(batch)
     assert re.search(r"That was often. Check again in \d+ seconds?\.", _checked(batch))

@@ -157,12 +157,12 @@ NOWHERE = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("address", NOWHERE)
-def test_what_is_nowhere_is_our_404(address: str) -> None:
+def test_what_is_nowhere_is_our_404() -> None:
     send_transaction(ask_balances())
-    answer = _get(address)
-    assert answer.status_code == 404
-    assert "There is nothing at this address" in answer.text
+    for address in NOWHERE:
+        answer = _get(address)
+        assert answer.status_code == 404, address
+        assert "There is nothing at this address" in answer.text
 
 
 def test_nothing_private_is_on_a_page() -> None:

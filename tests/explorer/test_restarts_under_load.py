@@ -19,7 +19,7 @@ from tests.visitors import visitors
 
 pytestmark = [pytest.mark.django_db, pytest.mark.either_database]
 
-RESTARTS = 2
+RESTARTS = 1
 BLOCKS = 10  # so few that most are asked for again when they are proven
 READERS, PAUSE = 2, 0.05
 MANY = {"REQUESTS_PER_MINUTE": "1000000", "LOG_LEVEL": "WARNING"}

@@ -18,11 +18,14 @@ from tests.queries.pipeline.service import Service
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.either_database]
 
 
-@pytest.fixture
-def facts(service: Service) -> list[FactView]:
+def test_every_snippet_reads_each_fact(service: Service) -> None:
     found = facts_in(proven_batch(service))
     assert set(found) == FACTS
-    return list(found.values())
+    facts = list(found.values())
+    for fact in facts:
+        _web3_py_prints_the_number(fact, service)
+        _cast_calls_what_returns_the_word(fact, service)
+    _solidity_compiles_and_reads_it(facts, service)
 
 
 def _snippet(fact: FactView, service: Service, key: str) -> str:
@@ -30,15 +33,14 @@ def _snippet(fact: FactView, service: Service, key: str) -> str:
     return text
 
 
-def test_web3_py_prints_the_number(facts: list[FactView], service: Service) -> None:
-    environment = {**os.environ, "RPC": service.node.url}
-    for fact in facts:
-        ran = subprocess.run(
-            [sys.executable, "-c", _snippet(fact, service, "web3py")],
-            env=environment, capture_output=True, text=True, timeout=60, check=False,
-        )  # fmt: skip
-        assert ran.returncode == 0, ran.stderr
-        assert int(ran.stdout) == int(fact.word, 16)
+def _web3_py_prints_the_number(fact: FactView, service: Service) -> None:
+    ran = subprocess.run(
+        [sys.executable, "-c", _snippet(fact, service, "web3py")],
+        env={**os.environ, "RPC": service.node.url},
+        capture_output=True, text=True, timeout=60, check=False,
+    )  # fmt: skip
+    assert ran.returncode == 0, ran.stderr
+    assert int(ran.stdout) == int(fact.word, 16)
 
 
 def _encoded(types: str, values: list[str]) -> bytes:
@@ -51,20 +53,19 @@ def _encoded(types: str, values: list[str]) -> bytes:
     return encode(types.split(","), given)
 
 
-def test_cast_calls_what_returns_the_word(facts: list[FactView], service: Service) -> None:
+def _cast_calls_what_returns_the_word(fact: FactView, service: Service) -> None:
     """There is no cast here: its arguments are taken as it takes them."""
-    for fact in facts:
-        cast, call, address, signature, *values, flag, rpc = shlex.split(
-            _snippet(fact, service, "cast").replace("\\\n", "")
-        )
-        assert (cast, call, flag, rpc) == ("cast", "call", "--rpc-url", "$RPC")
-        name, types, returns = signature.replace(")", "").split("(")
-        assert returns in {"bytes32", "uint256"}
-        data = selector(f"{name}({types})") + _encoded(types, values)
-        assert f"0x{service.node.call(address, data).hex()}" == fact.word
+    cast, call, address, signature, *values, flag, rpc = shlex.split(
+        _snippet(fact, service, "cast").replace("\\\n", "")
+    )
+    assert (cast, call, flag, rpc) == ("cast", "call", "--rpc-url", "$RPC")
+    name, types, returns = signature.replace(")", "").split("(")
+    assert returns in {"bytes32", "uint256"}
+    data = selector(f"{name}({types})") + _encoded(types, values)
+    assert f"0x{service.node.call(address, data).hex()}" == fact.word
 
 
-def test_solidity_compiles_and_reads_it(facts: list[FactView], service: Service) -> None:
+def _solidity_compiles_and_reads_it(facts: list[FactView], service: Service) -> None:
     sources = {
         f"{place}.sol": _snippet(fact, service, "solidity") for place, fact in enumerate(facts)
     }
