@@ -2,8 +2,8 @@
 
 A key is `tct_`, ten characters that name it, `_`, and a secret of 160 bits. The secret is derived
 from the key's name and version with the server's SECRET_KEY, which is not in the database, and
-the database keeps only a digest of the whole. So the service can show a key again, and whoever
-reads the database alone can neither use one nor make one.
+the database keeps only a digest of the whole. So the service can show a key again, but a reader of
+the database can neither use a key nor make one.
 """
 
 import base64

@@ -35,7 +35,7 @@ class AccountManager(BaseUserManager["Account"]):
 
 
 class Account(AbstractBaseUser):
-    """Someone with a wallet; or an operator whom `createsuperuser` made, with a password."""
+    """The account of a wallet, or of an operator with a password (`createsuperuser`)."""
 
     address = models.CharField(  # noqa: DJ001  (no wallet is no address)
         max_length=42, null=True, blank=True, editable=False

@@ -157,7 +157,7 @@ def uses(subjects: list[str]) -> dict[str, Use]:
     }
 
 
-# What one subscriber has at least, so that nobody gets a new allowance with each address of it.
+# A subscriber has at least such a network; each address of it shares one allowance.
 IPV6_NETWORK = 64
 Address = IPv4Address | IPv6Address
 

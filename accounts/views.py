@@ -33,7 +33,7 @@ View = Callable[Concatenate[HttpRequest, Place], HttpResponse]
 
 
 def form_of_someone_signed_in(view: View[Place]) -> View[Place]:
-    """Nobody is sent back to the form's own address, which no link leads to: it takes forms."""
+    """For forms alone. Signing in leads to the dashboard, not back to the form's address."""
 
     @require_POST
     @wraps(view)

@@ -93,8 +93,8 @@ def _parsed(url: str) -> dict[str, Any]:
 
 
 MODE = 0o600
-# Whoever closes a file ends all locks that its process has on it (POSIX), another thread's too. So
-# nobody here connects to a new file before it is closed, and one that is there is not opened.
+# Closing a file ends all locks that its process has on it (POSIX), also those of other threads. So
+# no thread connects to a new file before it is closed, and an existing one is not opened.
 _making = Lock()
 
 

@@ -1,4 +1,4 @@
-"""How a setting's text becomes a value, and what is said where it cannot.
+"""Parses settings, and refuses in a sentence what cannot be parsed.
 
 A secret may also stand in the file that NAME_FILE names, as containers mount them. No refusal
 repeats what may be a secret: not a value that holds an `@`, and not the name of a file, because
@@ -95,7 +95,7 @@ class Environment:
         return content
 
     def local_node(self, name: str, *, allowed: bool) -> str:
-        """A node of this machine: whoever it signs for is nobody elsewhere."""
+        """A node of this machine; its accounts are worth nothing elsewhere."""
         value = self.text(name)
         if not value:
             return ""

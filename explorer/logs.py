@@ -26,7 +26,7 @@ CONTROL_CHARACTERS = re.compile(r"[\x00-\x08\x0a-\x1f\x7f-\x9f\u2028\u2029\u202a
 
 
 def log_what_python_says() -> None:
-    """Warnings, and faults that nobody caught, would else be written to stderr as they are."""
+    """Python would write warnings and uncaught exceptions to stderr as they are."""
     logging.captureWarnings(capture=True)
     sys.excepthook = _log_fault
     threading.excepthook = lambda fault: _log_fault(

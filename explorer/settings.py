@@ -1,7 +1,7 @@
 """Every setting of Tacitus, and the only reader of the environment.
 
-Safe by default: without a word from the operator this is production, and what production
-needs and does not have is said in a sentence instead of guessed. A test compares this file with
+Safe by default: with nothing set this is production, and a sentence names what production needs
+and does not have. A test compares this file with
 explorer/docs/configuration.md.
 """
 
@@ -26,7 +26,7 @@ VERSION: str = tomllib.loads((BASE_DIR / "pyproject.toml").read_text())["project
 env = Environment(os.environ)
 LEAST_OF_A_TOKEN = 20  # characters
 
-# What kind of place this is
+# Development or production
 
 DEVELOPMENT = env.flag("DEVELOPMENT")
 DEBUG = env.flag("DEBUG")
@@ -55,13 +55,13 @@ if not DEVELOPMENT and (
         f"{make_a_key}"
     )
 
-# Keys of former times: what they signed stays signed, and API keys made with them can be shown.
+# Former keys: what they signed stays valid, and API keys made with them can be shown.
 SECRET_KEY_FALLBACKS = env.secret("FORMER_SECRET_KEYS").split()
 
 SITE_URL, SITE_HOST = env.origin(
     "SITE_URL", default="http://127.0.0.1:8000" if DEVELOPMENT else "", https=not DEVELOPMENT
 )
-# Then answers name the place that they were asked at; see accounts/site_address.py.
+# If so, answers name the address that the request came to; see accounts/site_address.py.
 SITE_URL_IS_GUESSED = not env.text("SITE_URL")
 BEHIND_PROXY = env.flag("BEHIND_PROXY")
 
@@ -72,7 +72,7 @@ ALLOWED_HOSTS = [SITE_HOST, *EXTRA_HOSTS]
 if DEVELOPMENT:
     ALLOWED_HOSTS += ["127.0.0.1", "localhost", "[::1]"]
 
-# The house
+# Django
 
 ROOT_URLCONF = "explorer.urls"
 WSGI_APPLICATION = "explorer.wsgi.application"
@@ -115,7 +115,7 @@ MIDDLEWARE = [
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
-    # Inside of whoever is asking, whom the head of the page names.
+    # Inside of the session, because the head of the page names the account.
     "explorer.middleware.MethodPage",
 ]
 
@@ -147,13 +147,13 @@ FORMAT_MODULE_PATH = "explorer.formats"
 VAR_DIR = BASE_DIR / "var"
 DATABASES = {"default": database(env.secret("DATABASE_URL"), VAR_DIR / "tacitus.sqlite3")}
 
-# Who is asking
+# Accounts, sign-in and limits
 
 AUTH_USER_MODEL = "accounts.Account"
 SESSION_ENGINE = "accounts.sessions"
 LOGIN_URL = "sign-in"
 LOGIN_REDIRECT_URL = "dashboard"
-AUTH_PASSWORD_VALIDATORS = [  # of operators whom createsuperuser makes
+AUTH_PASSWORD_VALIDATORS = [  # for operators with a password (createsuperuser)
     {"NAME": f"django.contrib.auth.password_validation.{name}", "OPTIONS": options}
     for name, options in (
         ("MinimumLengthValidator", {"min_length": 12}),
@@ -161,7 +161,7 @@ AUTH_PASSWORD_VALIDATORS = [  # of operators whom createsuperuser makes
         ("NumericPasswordValidator", {}),
     )
 ]
-# Where a wallet may be told that it signs in; a page at any other place is not ours.
+# The origins that a sign-in message may name; a page at another origin is not ours.
 scheme, _, place = SITE_URL.partition("://")
 port = place.removeprefix(SITE_HOST)
 SIGN_IN_ORIGINS = [f"{scheme}://{host}{port}" for host in (SITE_HOST, *EXTRA_HOSTS)]

@@ -79,7 +79,7 @@ def account(request: HttpRequest, address: str, links: PageLinks) -> HttpRespons
 
 def chain_of(request: HttpRequest, shown: reading.AccountView) -> int | None:
     """The one that is named, or where it was asked for last, if anything is proven there or
-    nowhere. None: nobody asked for it.
+    nowhere. None: no batch asked for it.
     """
     chain = chain_asked(request, "chain")
     if chain is not None:

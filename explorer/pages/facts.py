@@ -104,7 +104,7 @@ CHECKS, WINDOW = 20, 60  # of a visitor's network, in so many seconds
 
 
 @require_safe
-@never_cache  # a script fetches a part of it from here, and nobody is to go back to that
+@never_cache  # a script fetches parts of it, and "back" must not lead to one
 def fact(
     request: HttpRequest, batch_id: str, place: int, name: str, links: PageLinks
 ) -> HttpResponse:

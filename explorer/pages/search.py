@@ -33,53 +33,56 @@ _MOST_WORDS = 12
 
 
 @dataclass(frozen=True, slots=True)
-class Terms:
-    """Each form that the text has; most have none."""
+class Hit:
+    """A page about it."""
 
-    text: str
-    batch: str = ""
-    hash: str = ""  # 64 hex digits in lower case
-    address: str = ""  # 40 hex digits in lower case
-    name: str = ""
-    number: int | None = None
-    number_chain: int | None = None  # on which chain the block is looked for; None: on all
-    chain: int | None = None  # the text names a chain
-
-    @property
-    def kinds(self) -> tuple[str, ...]:
-        """What it has the form of, in words."""
-        found = {
-            "the id of a batch": self.batch,
-            "the hash of a transaction or of a block": self.hash,
-            "the address of an account or of a registry": self.address,
-            "the name of an account": self.name,
-            "the number of a block": self.number is not None,
-            "a chain": self.chain is not None,
-        }
-        return tuple(kind for kind, there in found.items() if there)
+    kind: str
+    name: str
+    address: str  # of the page
 
 
-def terms_of(typed: str, chains: Mapping[str, int]) -> Terms:
-    """`chains`: ids by what they are called, in lower case."""
-    text = typed.strip()
-    if not text or len(text) > LONGEST:
-        return Terms(text[:LONGEST])
+@dataclass(frozen=True, slots=True)
+class Form:
+    """A form that the text has, and the pages about what it names."""
+
+    kind: str  # in words
+    hits: list[Hit]
+    empty_page: Hit | None = None  # of what is not on record yet
+    can_be_asked_for: bool = False
+
+
+def forms_of(text: str, links: PageLinks) -> Iterator[Form]:
+    """All that the text may be; each is looked for in one statement or two."""
     meant = " ".join(_of_an_address_of_the_web(text).split())
-    lower = meant.lower()
+    lower, chains = meant.lower(), links.chains_called()
     batch = meant.upper().translate(_LOOKALIKES)
-    hashed, address = _HASH.fullmatch(lower), _ADDRESS.fullmatch(lower)
-    is_name = len(lower) <= _LONGEST_NAME and _NAME.fullmatch(lower)
-    number, number_chain = next(_numbers(meant, chains), (None, None))
-    return Terms(
-        text,
-        batch=batch if _BATCH.fullmatch(batch) else "",
-        hash=hashed[1] if hashed else "",
-        address=address[1] if address else "",
-        name=lower if is_name and number is None else "",
-        number=number,
-        number_chain=number_chain,
-        chain=chains.get(lower),
-    )
+    if _BATCH.fullmatch(batch):
+        page = Hit("Batch", batch, reverse("batch", args=[batch]))
+        yield Form("the id of a batch", [page] if searches.is_batch(batch) else [])
+    if found := _HASH.fullmatch(lower):
+        hits = [*_transactions(found[1], links)]
+        hits += [_block(each, links) for each in searches.blocks_with_hash(found[1])]
+        yield Form("the hash of a transaction or of a block", hits)
+    if found := _ADDRESS.fullmatch(lower):
+        account = _account(checksummed(found[1]))
+        hits = [*_registries(found[1], links)]
+        hits += [account] if searches.is_account(account.name) else []
+        yield Form(
+            "the address of an account or of a registry", hits, account, can_be_asked_for=True
+        )
+    numbered = next(_numbers(meant, chains), None)
+    if numbered:
+        number, chain = numbered
+        on = links.routes.chains if chain is None else [chain]
+        hits = [_block(each, links) for each in searches.blocks_numbered(number, on)]
+        empty = _block(searches.BlockFound(chain, number), links) if chain is not None else None
+        yield Form("the number of a block", hits, empty, can_be_asked_for=True)
+    elif len(lower) <= _LONGEST_NAME and _NAME.fullmatch(lower):
+        hits = [_account(each) for each in searches.accounts_named(lower)]
+        yield Form("the name of an account", hits, can_be_asked_for=True)
+    if lower in chains:
+        address = f"{reverse('routes')}#chain-{chains[lower]}"
+        yield Form("a chain", [Hit("Chain", links.chain_name(chains[lower]), address)])
 
 
 def _of_an_address_of_the_web(text: str) -> str:
@@ -112,72 +115,25 @@ def _numbers(text: str, chains: Mapping[str, int]) -> Iterator[tuple[int, int | 
 
 
 def legible(text: str) -> str:
-    """To be shown: what has no shape of its own, or turns what stands beside it, is a mark."""
+    """To be shown: a mark replaces what cannot be seen, or turns the text beside it around."""
     return "".join(each if each.isprintable() else "\N{REPLACEMENT CHARACTER}" for each in text)
 
 
-@dataclass(frozen=True, slots=True)
-class Hit:
-    """A page about it."""
-
-    kind: str
-    name: str
-    address: str  # of the page
-
-
-def hits_of(terms: Terms, links: PageLinks) -> tuple[Hit, ...]:
-    """Each form of the text is looked for in one statement or two."""
-    return (
-        *_batches(terms),
-        *_hashes(terms, links),
-        *_accounts(terms, links),
-        *_number_hits(terms, links),
-        *_chains(terms, links),
-    )
-
-
-def _batches(terms: Terms) -> Iterator[Hit]:
-    if terms.batch and searches.is_batch(terms.batch):
-        yield Hit("Batch", terms.batch, reverse("batch", args=[terms.batch]))
-
-
-def _hashes(terms: Terms, links: PageLinks) -> Iterator[Hit]:
-    if not terms.hash:
-        return
-    for each in searches.transactions_of(f"0x{terms.hash}"):
+def _transactions(digits: str, links: PageLinks) -> Iterator[Hit]:
+    for each in searches.transactions_of(f"0x{digits}"):
         address = reverse("transaction", args=[each.chain, each.hash])
         yield Hit("Transaction", f"{each.hash} on {links.chain_name(each.chain)}", address)
-    for block in searches.blocks_with_hash(terms.hash):
-        yield _block(block, links)
 
 
-def _accounts(terms: Terms, links: PageLinks) -> Iterator[Hit]:
-    if terms.address:
-        for registry in links.registries_at(terms.address):
-            name = f"{registry.address} on {links.chain_name(registry.destination)}"
-            address = reverse("registry", args=[registry.destination, registry.address])
-            yield Hit("Registry", name, address)
-        account = checksummed(terms.address)
-        if searches.is_account(account):
-            yield Hit("Account", account, reverse("account", args=[account]))
-    if terms.name:
-        for account in searches.accounts_named(terms.name):
-            yield Hit("Account", account, reverse("account", args=[account]))
+def _registries(digits: str, links: PageLinks) -> Iterator[Hit]:
+    for each in links.registries_at(digits):
+        name = f"{each.address} on {links.chain_name(each.destination)}"
+        address = reverse("registry", args=[each.destination, each.address])
+        yield Hit("Registry", name, address)
 
 
-def _number_hits(terms: Terms, links: PageLinks) -> Iterator[Hit]:
-    if terms.number is None:
-        return
-    chosen = terms.number_chain
-    chains = links.routes.chains if chosen is None else [chosen]
-    for block in searches.blocks_numbered(terms.number, chains):
-        yield _block(block, links)
-
-
-def _chains(terms: Terms, links: PageLinks) -> Iterator[Hit]:
-    if terms.chain is not None:
-        address = f"{reverse('routes')}#chain-{terms.chain}"
-        yield Hit("Chain", links.chain_name(terms.chain), address)
+def _account(address: str) -> Hit:
+    return Hit("Account", address, reverse("account", args=[address]))
 
 
 def _block(found: searches.BlockFound, links: PageLinks) -> Hit:
@@ -189,8 +145,10 @@ def _block(found: searches.BlockFound, links: PageLinks) -> Hit:
 @never_cache
 def search(request: HttpRequest, links: PageLinks) -> HttpResponse:
     typed = request.GET.get("q", "")
-    terms = terms_of(typed, links.chains_called())
-    hits = hits_of(terms, links)
+    text = typed.strip()
+    is_too_long = len(text) > LONGEST
+    forms = [] if is_too_long or not text else list(forms_of(text, links))
+    hits = [hit for form in forms for hit in form.hits]
     if len(hits) == 1:
         return redirect(hits[0].address)
     return render(
@@ -198,10 +156,12 @@ def search(request: HttpRequest, links: PageLinks) -> HttpResponse:
         "search.html",
         {
             "links": links,
-            "terms": terms,
-            "looked_for": legible(terms.text),
+            "forms": forms,
+            "kinds": [form.kind for form in forms],
+            "can_be_asked_for": any(form.can_be_asked_for for form in forms),
+            "looked_for": legible(text[:LONGEST]),
             "hits": hits,
-            "too_long": len(typed.strip()) > LONGEST,
+            "too_long": is_too_long,
             "longest": LONGEST,
         },
     )
