@@ -12,6 +12,8 @@ from pathlib import Path
 
 import pytest
 import requests
+from django.conf import LazySettings
+from django.core.management import CommandError, call_command
 from django.template.loader import render_to_string
 
 from tests.commands import PRODUCTION, Manage, clean_environment, free_port
@@ -20,9 +22,8 @@ from tests.served import PROXY, served
 
 pytestmark = pytest.mark.no_database
 
-DEVELOPMENT = {"DEVELOPMENT": "1"}
 LOCAL_KEY = {
-    **DEVELOPMENT,
+    "DEVELOPMENT": "1",
     "DEMO_WALLET_NODE": "http://127.0.0.1:8545",
     "SECRET_KEY": PRODUCTION["SECRET_KEY"],
 }
@@ -144,34 +145,45 @@ def test_a_database_that_is_not_migrated_is_reported_at_once(
     assert said.count("WARNING  The database is not migrated. Run: manage.py migrate\n") == 1
 
 
-@pytest.mark.parametrize(
-    ("options", "variables", "sentence"),
-    [
-        ([], {}, "Static files are not collected. Run: manage.py collectstatic"),
-        (["--host=0.0.0.0"], LOCAL_KEY, "the demo wallet would sign them in"),
-        (["--host=no-such-host.invalid"], DEVELOPMENT, "Cannot listen at no-such-host.invalid"),
-        (["--port=٣"], DEVELOPMENT, "take a whole number from 1 to 65535."),
-    ],
-)
-def test_where_it_cannot_start_it_says_why_in_one_line(
-    manage: Manage, tmp_path: Path, options: list[str], variables: dict[str, str], sentence: str
-) -> None:
-    without_files = {**PRODUCTION, "STATIC_ROOT": str(tmp_path / "none"), "BEHIND_PROXY": "1"}
-    ended = manage("serve", *options, **(variables or without_files))
+def test_where_others_could_use_the_demo_wallet_it_says_so_in_one_line(manage: Manage) -> None:
+    ended = manage("serve", "--host=0.0.0.0", "--port", str(free_port()), **LOCAL_KEY)
     assert ended.returncode == 1
     assert ended.stderr.startswith("CommandError: ")
-    assert sentence in ended.stderr
+    assert "the demo wallet would sign them in" in ended.stderr
     assert len(ended.stderr.splitlines()) == 1
 
 
-def test_it_does_not_share_a_port(manage: Manage) -> None:
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        (["--host=192.0.2.1"], "Cannot listen at 192.0.2.1:8000: "),
+        (["--host=no-such-host.invalid"], "Cannot listen at no-such-host.invalid"),
+        (["--port=70000"], "'70000'; take a whole number from 1 to 65535."),
+        (["--port=٣"], "take a whole number from 1 to 65535."),
+        (["--workers=0"], "'0'; take a whole number from 1 to 1000."),
+    ],
+)
+def test_where_it_cannot_listen_it_says_why(options: list[str], sentence: str) -> None:
+    with pytest.raises(CommandError, match=re.escape(sentence)):
+        call_command("serve", *options)
+
+
+def test_it_does_not_share_a_port() -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
-        port = str(taken.getsockname()[1])
-        ended = manage("serve", "--port", port, DEVELOPMENT="1")
-    assert ended.returncode == 1
-    assert f"Cannot listen at 127.0.0.1:{port}: it is taken." in ended.stderr
+        port = taken.getsockname()[1]
+        with pytest.raises(CommandError, match=f"Cannot listen at 127.0.0.1:{port}: it is taken."):
+            call_command("serve", f"--port={port}")
+
+
+def test_production_needs_its_files_and_a_proxy(settings: LazySettings, tmp_path: Path) -> None:
+    settings.DEVELOPMENT, settings.STATIC_ROOT = False, tmp_path
+    with pytest.raises(CommandError, match="set BEHIND_PROXY=1"):
+        call_command("serve")
+    settings.BEHIND_PROXY = True
+    with pytest.raises(CommandError, match="Static files are not collected"):
+        call_command("serve")
 
 
 BROKEN = """

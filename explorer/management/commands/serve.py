@@ -111,11 +111,8 @@ def _warn_of_missing_tables() -> None:
 def _bound(host: str, port: int) -> socket.socket:
     try:
         family, *_, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
-        listener = socket.socket(family)
-        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        listener.bind(address)
+        return socket.create_server(address[:2], family=family)
     except (OSError, UnicodeError) as error:
         taken = isinstance(error, OSError) and error.errno == errno.EADDRINUSE
         reason = "it is taken. Choose another port" if taken else getattr(error, "strerror", error)
         raise CommandError(f"Cannot listen at {host}:{port}: {reason}.") from error
-    return listener
