@@ -101,23 +101,13 @@ def _signed_in(request: HttpRequest, content: Content, ask: AskWallet) -> dict[s
         if new:
             api_keys.add_key(account, api_keys.FIRST_NAME)
     # Not before: what was refused inside would leave the nonce to be used again.
-    _refuse_disabled(account)
+    if not account.is_active:
+        raise Refusal(ACCOUNT_DISABLED, "The operator has disabled this account.")
     sessions.make_room(account)
     request.session.flush()  # Django keeps the key of someone who signs in a second time
     login(request, account, backend=BACKEND)
-    request.session.save()
-    # Who disables it ends its sessions afterwards, and may have missed this one.
-    account.refresh_from_db()
-    if not account.is_active:
-        request.session.flush()
-    _refuse_disabled(account)
     sessions.forget_ended()
     return {"next": _inside(request, content.get("next")) or resolve_url("dashboard")}
-
-
-def _refuse_disabled(account: Account) -> None:
-    if not account.is_active:
-        raise Refusal(ACCOUNT_DISABLED, "The operator has disabled this account.")
 
 
 @require_POST

@@ -66,7 +66,7 @@ PART_FIELDS = ("source", "block", "account", "props", "slots", "header")
 ASKED_AT_FIRST = ("BALANCE",)
 MOST_WARNINGS = 5  # shown on the batch's page after it was submitted
 _HOLDER = re.compile(r" in data\.\S*(?=: )")
-_SELECTOR = re.compile("(block|timestamp):([0-9]+)")
+_SELECTOR = re.compile(r"(block|timestamp):([0-9]{1,20})\b")
 
 
 def in_words(refusal: Refusal, name: str) -> str:
@@ -77,10 +77,10 @@ def in_words(refusal: Refusal, name: str) -> str:
     if refusal.code == "idempotency_key_reused":
         sentence = sentence.replace("This Idempotency-Key", "This form")
         return sentence.replace("Use a new key for a new batch", "Submit it again for a new one")
-    if name:
+    if name and sentence.startswith(refusal.path):
         value = "One of these" if kind in {"props", "slots", "header"} else "This"
-        sentence = sentence.removeprefix(f"{refusal.path}: ").replace(refusal.path, value)
-        sentence = sentence[0].upper() + sentence[1:]
+        said = sentence.removeprefix(refusal.path)
+        sentence = said[2].upper() + said[3:] if said.startswith(": ") else value + said
     return _SELECTOR.sub(_selector_in_words, _HOLDER.sub("", sentence))
 
 
