@@ -32,11 +32,11 @@ from explorer.pages.new_batch_form import NewBatch, Part, Written, read_form, wr
 from queries.api.answers import BlockEstimate, Estimate
 from queries.api.estimating import estimated
 from queries.api.views import submitted
-from queries.proving.header_fields import HeaderField
+from queries.proving.headers import HeaderField
 from queries.proving.witnesses import AccountField
 from queries.reading.figures import HeadView, heads_of
 from queries.routes import Chain
-from queries.schema.batch_rules import BatchLimits, rules_from
+from queries.schema.batch_rules import BatchLimits
 from queries.schema.batch_schema import read_batch
 from queries.schema.strict_json import read_json
 
@@ -316,7 +316,7 @@ def _checked(request: HttpRequest, page: NewBatchPage) -> NewBatchPage:
     routes, limits = page.links.routes, page.limits
     try:
         if not page.keys:
-            read_batch(page.sent, rules_from(routes, limits))
+            read_batch(page.sent, routes, limits)
             return page
         key = count_request(account_of(request), page.form.key)
         return page.estimated(estimated(key, page.sent, routes, limits))
