@@ -24,7 +24,7 @@ from queries.registries import RegistryKind
 from queries.routes import read_routes
 from tests.commands import clean_environment, free_port
 
-pytestmark = [pytest.mark.no_database, pytest.mark.xdist_group("demo")]
+pytestmark = pytest.mark.no_database
 
 STRANGER = "0x00000000000000000000000000000000DeaDBeef"
 STARTED_WITHIN = 100  # seconds; the machine may be busy

@@ -12,11 +12,7 @@ from tests.accounts.wallet import Wallet, install
 from tests.commands import managing
 from tests.installation import HOLDER, Installation, installation
 
-pytestmark = [
-    pytest.mark.browser,
-    pytest.mark.no_database,
-    pytest.mark.xdist_group("new batch in the browser"),
-]
+pytestmark = [pytest.mark.browser, pytest.mark.no_database]
 WIDTHS = (360, 1200, 1920)
 CAN_BE_SUBMITTED = re.compile("This can be submitted|All of this is proven already")
 
