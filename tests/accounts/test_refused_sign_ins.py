@@ -1,4 +1,4 @@
-"""What is refused at sign-in besides the forged messages, which the scenarios try."""
+"""Sign-ins besides the forged messages, which the scenarios try: wallets, requests, places."""
 
 from datetime import UTC, datetime, timedelta
 
@@ -18,6 +18,8 @@ pytestmark = pytest.mark.django_db
 
 
 CHAINS = {
+    11: WalletAnswer.ACCEPTED,
+    12: WalletAnswer.ACCEPTED,
     5: WalletAnswer.REFUSED,
     6: WalletAnswer.NO_CONTRACT,
     8: WalletAnswer.NODE_UNREACHABLE,
@@ -59,12 +61,26 @@ def test_a_message_that_was_not_used_in_time_is_refused() -> None:
 
 
 @pytest.mark.urls(__name__)
-def test_a_wallet_that_takes_the_signature_is_signed_in() -> None:
-    signer = Signer()
-    CHAINS[11] = WalletAnswer.ACCEPTED
-    message = signer.message("11")
-    assert signer.show(message, "0x1234").status_code == 200
-    assert Account.objects.get().address == signer.address
+def test_the_same_address_on_another_chain_or_with_its_own_key_is_another_account(
+    settings: LazySettings,
+) -> None:
+    """On another chain a stranger may have put a wallet there, and its node may lie."""
+    owner, stranger = Signer(), Signer()
+    for signer, chain in ((owner, "11"), (stranger, "12")):
+        message = signer.message(chain, address=owner.address)
+        assert signer.show(message, "0x1234").status_code == 200
+    own_key = Signer(key=owner.key)
+    for _ in range(2):  # whatever network the wallet is on
+        assert own_key.sign_in().status_code == 200
+    accounts = {each.chain_id: each for each in Account.objects.filter(address=owner.address)}
+    assert set(accounts) == {11, 12, None}
+    for signer, chain_id in ((owner, 11), (stranger, 12), (own_key, None)):
+        page = signer.client.get("/dashboard").text
+        shown = [each for each in accounts if accounts[each].keys.get().id in page]
+        assert shown == [chain_id]
+    settings.OPERATORS = [f"11:{owner.address}"]
+    statuses = [each.client.get("/admin/").status_code for each in (owner, stranger, own_key)]
+    assert statuses == [200, 302, 302]
 
 
 @pytest.mark.parametrize(

@@ -41,38 +41,32 @@ def test_it_is_ready_when_the_database_and_its_migrations_are_there() -> None:
 
 
 @pytest.mark.django_db
-@pytest.mark.parametrize("host", ["127.0.0.1:8000", "localhost", "[::1]:8000", "127.8.0.1"])
-def test_this_machine_reads_metrics(host: str) -> None:
-    for address in ("127.0.0.1", "::1", "::ffff:127.0.0.1"):
-        answer = Client(REMOTE_ADDR=address).get("/metrics", headers={"Host": host})
-        assert answer.status_code == 200
-        assert answer["Content-Type"] == "text/plain; version=0.0.4; charset=utf-8"
+def test_this_machine_reads_metrics() -> None:
+    for host in ("127.0.0.1:8000", "localhost", "[::1]:8000", "127.8.0.1"):
+        for address in ("127.0.0.1", "::1", "::ffff:127.0.0.1"):
+            answer = Client(REMOTE_ADDR=address).get("/metrics", headers={"Host": host})
+            assert answer.status_code == 200
+            assert answer["Content-Type"] == "text/plain; version=0.0.4; charset=utf-8"
 
 
 @pytest.mark.django_db
-@pytest.mark.parametrize(
-    ("address", "headers"),
-    [
-        ("127.0.0.1", {"X-Forwarded-For": "127.0.0.1"}),
-        ("127.0.0.1", {"X-Forwarded-Proto": "https"}),
-        ("127.0.0.1", {"X-Real-IP": "127.0.0.1"}),
-        ("127.0.0.1", {"Forwarded": "for=127.0.0.1"}),
-        ("127.0.0.1", {"Via": "1.1 proxy"}),
+def test_nobody_reads_metrics_through_a_proxy_or_from_elsewhere() -> None:
+    for headers in (
+        {"X-Forwarded-For": "127.0.0.1"},
+        {"X-Forwarded-Proto": "https"},
+        {"X-Real-IP": "127.0.0.1"},
+        {"Forwarded": "for=127.0.0.1"},
+        {"Via": "1.1 proxy"},
         # What a proxy that says nothing passes on, and what a page in a browser here would have.
-        ("127.0.0.1", {"Host": "proofs.example.org"}),
-        ("127.0.0.1", {"Host": "[::1"}),
-        ("127.0.0.1", {"Host": ""}),
-        ("10.0.0.7", {}),
-        ("2001:db8::1", {}),
-        ("", {}),
-        ("unix:", {}),
-    ],
-)
-def test_nobody_reads_metrics_through_a_proxy_or_from_elsewhere(
-    address: str, headers: dict[str, str]
-) -> None:
-    answer = Client(REMOTE_ADDR=address).get("/metrics", headers=HERE | headers)
-    assert (answer.status_code, answer.json()["code"]) == (403, "not_allowed")
+        {"Host": "proofs.example.org"},
+        {"Host": "[::1"},
+        {"Host": ""},
+    ):
+        answer = Client(REMOTE_ADDR="127.0.0.1").get("/metrics", headers=HERE | headers)
+        assert (answer.status_code, answer.json()["code"]) == (403, "not_allowed"), headers
+    for address in ("10.0.0.7", "2001:db8::1", "", "unix:"):
+        answer = Client(REMOTE_ADDR=address).get("/metrics", headers=HERE)
+        assert (answer.status_code, answer.json()["code"]) == (403, "not_allowed"), address
 
 
 @pytest.mark.django_db
