@@ -109,10 +109,17 @@ def _warn_of_missing_tables() -> None:
 
 
 def _bound(host: str, port: int) -> socket.socket:
+    """Not listening yet: a connection is refused, not kept waiting, until the server is ready."""
+    listener = None
     try:
         family, *_, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
-        return socket.create_server(address[:2], family=family)
+        listener = socket.socket(family)
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind(address)
     except (OSError, UnicodeError) as error:
+        if listener:
+            listener.close()
         taken = isinstance(error, OSError) and error.errno == errno.EADDRINUSE
         reason = "it is taken. Choose another port" if taken else getattr(error, "strerror", error)
         raise CommandError(f"Cannot listen at {host}:{port}: {reason}.") from error
+    return listener
