@@ -11,7 +11,6 @@ import pytest
 from django.db import connection
 from django.test.client import MULTIPART_CONTENT, RequestFactory
 from django.utils.http import urlencode
-from xdist.scheduler import LoadScopeScheduling
 
 from tests.emptied import emptied_without_new_files
 
@@ -55,24 +54,6 @@ hypothesis.settings.register_profile("tacitus", deadline=None)
 hypothesis.settings.load_profile("tacitus")
 
 DATABASE_FIXTURES = {"db", "transactional_db", "live_server", "django_db_setup", "template"}
-
-
-# Each of these files starts a whole service for its tests, so one worker runs all of them.
-STARTED_ONCE = {
-    "tests/explorer/test_demo.py",
-    "tests/explorer/test_new_batch_in_the_browser.py",
-}
-
-
-class Scheduling(LoadScopeScheduling):  # type: ignore[misc]  # (xdist shows mypy no types)
-    def _split_scope(self, nodeid: str) -> str:
-        file = nodeid.partition("::")[0]
-        return file if file in STARTED_ONCE else nodeid
-
-
-@pytest.hookimpl(optionalhook=True)
-def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Scheduling:
-    return Scheduling(config, log)
 
 
 @pytest.fixture(scope="session")
