@@ -1,10 +1,10 @@
 """Merkle-Patricia tries (yellow paper, appendix D): one node, and the proof for one key.
 
 A node is read strictly and written back. These are the nodes of Ethereum's account and storage
-tries, whose keys are all 32 bytes: no branch holds a value. Paths are texts of hex digits, a digit
-a nibble, because a key's `hex()` is its path and `startswith` compares paths. A reference says
-where a child is, by its length: none at all (0 bytes), the child's own encoding (under 32 bytes,
-embedded), or the hash of its encoding (32 bytes).
+tries, whose keys are all 32 bytes: no branch holds a value. Paths are texts with a hex digit for
+each nibble: a key's `hex()` is its path, and `startswith` compares paths. A reference says where a
+child is, by its length: none at all (0 bytes), the child's own encoding (under 32 bytes, embedded),
+or the hash of its encoding (32 bytes).
 
 A proof is the nodes from the root to where the key's path ends. It proves the key's value, or that
 the trie has no such key, and nothing in it may be more or less than that takes. Two freedoms are
@@ -50,7 +50,7 @@ _ODD_FLAG = 1
 
 @dataclass(frozen=True, slots=True)
 class Branch:
-    """Where paths part: a child for each next digit."""
+    """Where paths part: a child for each next nibble."""
 
     children: tuple[bytes, ...]
 
@@ -166,16 +166,16 @@ def _encode_reference(reference: bytes) -> bytes:
 
 
 def _decode_path(hex_prefix: bytes) -> tuple[str, bool]:
-    """Read the hex-prefix form: two flags, a zero where the rest would be half a byte, digits."""
-    digits = hex_prefix.hex()
-    if not digits or digits[0] not in "0123":
-        raise NodeMalformed(f"the path 0x{digits} has no flags of a leaf or an extension")
-    flags = int(digits[0])
+    """Read the hex-prefix form: two flags, a zero where the rest would be half a byte, nibbles."""
+    nibbles = hex_prefix.hex()
+    if not nibbles or nibbles[0] not in "0123":
+        raise NodeMalformed(f"the path 0x{nibbles} has no flags of a leaf or an extension")
+    flags = int(nibbles[0])
     if flags & _ODD_FLAG:
-        return digits[1:], flags >= _LEAF_FLAG
-    if digits[1] != "0":
-        raise NodeNotCanonical(f"the path 0x{digits} is padded with {digits[1]}, not 0")
-    return digits[2:], flags >= _LEAF_FLAG
+        return nibbles[1:], flags >= _LEAF_FLAG
+    if nibbles[1] != "0":
+        raise NodeNotCanonical(f"the path 0x{nibbles} is padded with {nibbles[1]}, not 0")
+    return nibbles[2:], flags >= _LEAF_FLAG
 
 
 def _encode_path(path: str, flag: int) -> bytes:
@@ -183,7 +183,7 @@ def _encode_path(path: str, flag: int) -> bytes:
 
 
 KEY_DIGITS = 2 * HASH_BYTES
-# A node above each digit of the key, and a leaf below the last.
+# A node above each nibble of the key, and a leaf below the last.
 MAX_PROOF_NODES = KEY_DIGITS + 1
 
 
@@ -248,12 +248,12 @@ def follow(node: Node, path: str, depth: int) -> tuple[bytes, int, bytes | None]
     """
     if isinstance(node, Branch):
         if depth == KEY_DIGITS:
-            raise NodeMalformed("a branch is below the last digit of the key")
+            raise NodeMalformed("a branch is below the last nibble of the key")
         return node.children[int(path[depth], 16)], depth + 1, None
     below = depth + len(node.path)
     if isinstance(node, Extension):
         if below >= KEY_DIGITS:
-            raise NodeMalformed(f"the extension {node.path} reaches past the key's digits")
+            raise NodeMalformed(f"the extension {node.path} reaches past the key's nibbles")
         return (node.child if path.startswith(node.path, depth) else NO_CHILD), below, None
     if below != KEY_DIGITS:
         raise NodeMalformed(f"the leaf {node.path} at depth {depth} has no key of 32 bytes")

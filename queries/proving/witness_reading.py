@@ -171,7 +171,7 @@ class _Walk:
         return reference
 
     def _node(self, keys: range, depth: int) -> bytes:
-        """The encoding of the node that covers these keys, which agree in `depth` digits."""
+        """The encoding of the node that covers these keys, which agree in `depth` nibbles."""
         if depth > KEY_DIGITS:
             raise WitnessMalformed(f"a node is at depth {depth} of {KEY_DIGITS}")
         kind = self.source.number(1)
@@ -206,11 +206,11 @@ class _Walk:
                 above -= 1
                 node = self._branch_above(kind, int(path[above], 16), child)
             elif kind == NodeKind.PASS:
-                digits = self.source.number(1)
-                if digits > above - depth:
-                    raise WitnessMalformed(f"an extension of {digits} digits above {above}")
-                above -= digits
-                node = Extension(path[above : above + digits], child).encode()
+                nibbles = self.source.number(1)
+                if nibbles > above - depth:
+                    raise WitnessMalformed(f"an extension of {nibbles} nibbles above {above}")
+                above -= nibbles
+                node = Extension(path[above : above + nibbles], child).encode()
             else:
                 raise WitnessMalformed(f"{kind} is no kind of node above another")
         return node
@@ -224,23 +224,25 @@ class _Walk:
         there, embedded = self._masks(kind)
         return Branch(
             tuple(
-                child if digit == own else self._sibling(there >> digit & 1, embedded >> digit & 1)
-                for digit in range(16)
+                child
+                if nibble == own
+                else self._sibling(there >> nibble & 1, embedded >> nibble & 1)
+                for nibble in range(16)
             )
         ).encode()
 
     def _branch(self, kind: int, keys: range, depth: int) -> bytes:
         if depth == KEY_DIGITS:
-            raise WitnessMalformed("a branch is below the last digit of the keys")
+            raise WitnessMalformed("a branch is below the last nibble of the keys")
         there, embedded = self._masks(kind)
         children = []
-        for digit in range(16):
-            below = self._matching(keys, depth, f"{digit:x}")
-            if there >> digit & 1 and below:
+        for nibble in range(16):
+            below = self._matching(keys, depth, f"{nibble:x}")
+            if there >> nibble & 1 and below:
                 children.append(self._child(self._node(below, depth + 1)))
             else:
                 self._all_absent(below)
-                children.append(self._sibling(there >> digit & 1, embedded >> digit & 1))
+                children.append(self._sibling(there >> nibble & 1, embedded >> nibble & 1))
         return Branch(tuple(children)).encode()
 
     def _masks(self, kind: int) -> tuple[int, int]:
@@ -254,18 +256,18 @@ class _Walk:
 
     def _pass(self, keys: range, depth: int) -> bytes:
         chosen = self.paths[self._chosen(keys)]
-        digits = self._digits(depth)
-        if not digits:
-            raise WitnessMalformed(f"an extension of no digits at depth {depth}")
-        path = chosen[depth : depth + digits]
+        nibbles = self._nibbles(depth)
+        if not nibbles:
+            raise WitnessMalformed(f"an extension of no nibbles at depth {depth}")
+        path = chosen[depth : depth + nibbles]
         below = self._matching(keys, depth, path)
         self._all_absent(range(keys.start, below.start))
         self._all_absent(range(below.stop, keys.stop))
-        return Extension(path, self._child(self._node(below, depth + digits))).encode()
+        return Extension(path, self._child(self._node(below, depth + nibbles))).encode()
 
     def _miss(self, keys: range, depth: int) -> bytes:
-        digits = self._digits(depth)
-        path = self._foreign_path(keys, depth, digits)
+        nibbles = self._nibbles(depth)
+        path = self._foreign_path(keys, depth, nibbles)
         if self.source.content[self.source.position : self.source.position + 1] == b"\x00":
             self.source.take(1)
             return Extension(path, self.source.take(HASH_BYTES)).encode()
@@ -296,16 +298,16 @@ class _Walk:
             raise WitnessMalformed(f"key {offset} of {len(keys)} is said to be here")
         return keys[offset]
 
-    def _digits(self, depth: int) -> int:
-        digits = self.source.number(1)
-        if depth + digits > KEY_DIGITS:
-            raise WitnessMalformed(f"an extension of {digits} digits below {depth}")
-        return digits
+    def _nibbles(self, depth: int) -> int:
+        nibbles = self.source.number(1)
+        if depth + nibbles > KEY_DIGITS:
+            raise WitnessMalformed(f"an extension of {nibbles} nibbles below {depth}")
+        return nibbles
 
-    def _foreign_path(self, keys: range, depth: int, digits: int) -> str:
+    def _foreign_path(self, keys: range, depth: int, nibbles: int) -> str:
         """A path that none of the keys goes on with, so that all of them are absent."""
-        packed = self.source.take((digits + 1) // 2).hex()
-        path = packed[len(packed) - digits :]
+        packed = self.source.take((nibbles + 1) // 2).hex()
+        path = packed[len(packed) - nibbles :]
         for key in keys:
             if self.paths[key].startswith(path, depth):
                 raise WitnessMalformed(f"key {key} is said to be absent, and lies on the path")

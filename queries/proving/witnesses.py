@@ -30,8 +30,8 @@ class NodeKind(IntEnum):
     BRANCH = 1  # uint16 mask of the children that are there
     MIXED = 2  # the same, and uint16 mask of those embedded
     # for each child that is there: its node where keys lie below it, else its hash or encoding
-    PASS = 3  # an extension that a key passes: uint16 which, uint8 digits, the node below
-    MISS = 4  # an extension that none passes: uint8 digits, path, 0 and hash or encoding
+    PASS = 3  # an extension that a key passes: uint16 which, uint8 nibbles, the node below
+    MISS = 4  # an extension that none passes: uint8 nibbles, path, 0 and hash or encoding
     LEAF = 5  # the leaf of a key: uint16 which, its value
     OTHER = 6  # the leaf of a foreign key: the rest of its path, uint8 length, value
     NONE = 7  # nothing: an empty trie
@@ -106,7 +106,7 @@ _MAX_COUNT = 0xFFFF
 
 @dataclass(frozen=True, slots=True)
 class _Key:
-    """A key's path in digits, the nodes along it, and how its leaf gives its value."""
+    """A key's path in nibbles, the nodes along it, and how its leaf gives its value."""
 
     path: str
     nodes: tuple[Node, ...]
@@ -170,9 +170,9 @@ def _storage_nodes(proof: AccountProof) -> bytes:
 
 
 def _node(keys: Sequence[_Key], depth: int, level: int) -> bytes:
-    """The node that is number `level` on the path of each of these keys, at `depth` digits.
+    """The node that is number `level` on the path of each of these keys, at `depth` nibbles.
 
-    The keys agree in their digits up to there, so it is one node for all of them.
+    The keys agree in their nibbles up to there, so it is one node for all of them.
     """
     if len(keys) == 1:
         return _chain(keys[0], depth, level)
@@ -211,9 +211,9 @@ def _chain(key: _Key, depth: int, level: int) -> bytes:
 
 def _branch_above(node: Branch, own: int) -> bytes:
     """The children of a branch but for the one that the path takes."""
-    others = [b"" if digit == own else child for digit, child in enumerate(node.children)]
+    others = [b"" if nibble == own else child for nibble, child in enumerate(node.children)]
     if len(node.children[own]) == HASH_BYTES and all(
-        len(child) == HASH_BYTES for digit, child in enumerate(others) if digit != own
+        len(child) == HASH_BYTES for nibble, child in enumerate(others) if nibble != own
     ):
         # The last child's hash comes in the place of the path's own.
         others[own] = others.pop() if own < len(others) - 1 else b""
@@ -225,19 +225,19 @@ def _branch(node: Branch, keys: Sequence[_Key], depth: int, level: int) -> bytes
     others = list(node.children)
     parts = list(node.children)
     # The keys ascend, so those of a child are adjacent: each is visited once, not for all 16.
-    for hex_digit, some in groupby(keys, lambda key: key.path[depth]):
-        digit = int(hex_digit, 16)
-        if node.children[digit] != NO_CHILD:
-            others[digit] = _THERE
-            parts[digit] = _node(list(some), depth + 1, level + 1)
+    for hex_nibble, some in groupby(keys, lambda key: key.path[depth]):
+        nibble = int(hex_nibble, 16)
+        if node.children[nibble] != NO_CHILD:
+            others[nibble] = _THERE
+            parts[nibble] = _node(list(some), depth + 1, level + 1)
     return _masks(others) + b"".join(parts)
 
 
 def _masks(children: Sequence[bytes]) -> bytes:
     """The kind of a branch, by which of its children are there and which are embedded."""
-    there = sum(1 << digit for digit, child in enumerate(children) if child != NO_CHILD)
+    there = sum(1 << nibble for nibble, child in enumerate(children) if child != NO_CHILD)
     embedded = sum(
-        1 << digit for digit, child in enumerate(children) if 0 < len(child) < HASH_BYTES
+        1 << nibble for nibble, child in enumerate(children) if 0 < len(child) < HASH_BYTES
     )
     if embedded:
         return bytes((NodeKind.MIXED,)) + _count(there) + _count(embedded)
@@ -247,13 +247,13 @@ def _masks(children: Sequence[bytes]) -> bytes:
 
 
 def _extension(node: Extension, keys: Sequence[_Key], depth: int, level: int) -> bytes:
-    digits = len(node.path)
+    nibbles = len(node.path)
     passing = [key for key in keys if key.path.startswith(node.path, depth)]
     if passing:
-        head = bytes((NodeKind.PASS,)) + _count(keys.index(passing[0])) + bytes((digits,))
-        return head + _node(passing, depth + digits, level + 1)
+        head = bytes((NodeKind.PASS,)) + _count(keys.index(passing[0])) + bytes((nibbles,))
+        return head + _node(passing, depth + nibbles, level + 1)
     child = node.child if len(node.child) < HASH_BYTES else b"\x00" + node.child
-    return bytes((NodeKind.MISS, digits)) + _packed(node.path) + child
+    return bytes((NodeKind.MISS, nibbles)) + _packed(node.path) + child
 
 
 def _leaf(node: Leaf, keys: Sequence[_Key]) -> bytes:

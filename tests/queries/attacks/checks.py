@@ -47,7 +47,7 @@ CHECKS = (
     Check("TrieWitness", "_chosen", "if (index >= end) revert NoSuchKey(index);", "",
           "point_11_a_leaf_given_to_a_key_beyond_its_place"),
     Check("TrieWitness", "_readPath", "if (nibbles < 64) path &= (1 << (4 * nibbles)) - 1;", "",
-          "point_2_a_stray_digit_before_an_odd_path"),
+          "point_2_a_stray_nibble_before_an_odd_path"),
     Check("Calldata", "numberAt", "if (length > 32) revert NumberTooLong(cursor, length);", "",
           "point_7_bytes_in_the_place_of_a_number"),
     # Headers
@@ -196,13 +196,13 @@ CHECKS = (
 
 GUARDS = (
     Check("TrieWitness", "_node", "if (depth > 64) revert PathTooLong(depth, 0);", "",
-          "no trie has a node below a key's last digit, so no root comes out"),
+          "no trie has a node below a key's last nibble, so no root comes out"),
     Check("TrieWitness", "_node", "revert UnknownNode(kind, walk.cursor - 1);", "",
           "a node of no bytes leaves its parent an item short, so no root comes out"),
     Check("TrieWitness", "_pass", "if (nibbles == 0) revert PathMissing(depth);", "",
           "no trie has such an extension, so no root comes out; it bounds how deep nodes nest"),
     Check("TrieWitness", "_branch", "if (depth == 64) revert PathTooLong(depth, 1);", "",
-          "no trie has a branch below a key's last digit, so no root comes out"),
+          "no trie has a branch below a key's last nibble, so no root comes out"),
     Check("ProofReader", "_accountValue",
           "if (length > 8) revert NumberTooLong(cursor, length);", "",
           "no account has such a nonce, so no root comes out"),

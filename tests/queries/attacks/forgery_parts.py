@@ -78,8 +78,8 @@ def of_accounts(
     return against(state.root, witness([*map(asked, keys)], nodes), error, **lie)
 
 
-def people(*digits: str) -> ChosenTrie:
-    return ChosenTrie({key(each): encode_account(PERSON) for each in digits})
+def people(*nibbles: str) -> ChosenTrie:
+    return ChosenTrie({key(each): encode_account(PERSON) for each in nibbles})
 
 
 TOLD = account_told(PERSON)

@@ -41,7 +41,7 @@ from tests.queries.attacks.witness_parts import (
 
 
 def _crowded() -> tuple[ChosenTrie, tuple[bytes, bytes]]:
-    """Two slots that part at their last digit, so that their leaves are embedded."""
+    """Two slots that part at their last nibble, so that their leaves are embedded."""
     slots = (key("0" * 63 + "1"), key("0" * 63 + "3"))
     return stored(*slots)[0], slots
 
@@ -93,8 +93,8 @@ def point_5_another_account_s_storage() -> Forgery:
         {name: encode_account(owner) for name, owner in zip(names, owners, strict=True)}
     )
     swapped = {
-        digit: leaf(0, account_told(owner, leaf(0, slot_told(value))))
-        for digit, owner, value in ((1, owners[0], 6), (2, owners[1], 5))
+        nibble: leaf(0, account_told(owner, leaf(0, slot_told(value))))
+        for nibble, owner, value in ((1, owners[0], 6), (2, owners[1], 5))
     }
     shown = witness([asked(name, 0, [slot]) for name in names], branch(state.branch(), swapped))
     return against(
@@ -261,7 +261,7 @@ def point_9_an_embedded_node_provided_as_a_hash() -> Forgery:
 def point_9_nothing_provided_as_a_hash() -> Forgery:
     """A child whose hash begins with 0x80, the head of nothing: no trie has it, but only because
     nobody finds one."""
-    children = [bytes([digit]) * 32 for digit in range(16)]
+    children = [bytes([nibble]) * 32 for nibble in range(16)]
     children[1] = b"\x80" + bytes(31)
     told = [*children[:1], children[15], *children[2:15]]
     shown = chain(1, NONE, bytes((NodeKind.FULL,)) + b"".join(told))

@@ -67,7 +67,7 @@ def point_1_accounts_in_descending_order() -> Forgery:
 
 
 @forgery
-def point_2_a_stray_digit_before_an_odd_path() -> Forgery:
+def point_2_a_stray_nibble_before_an_odd_path() -> Forgery:
     state = people("1", "2")
     own = state.leaf("1")
     nodes = branch(state.branch(), {1: other(own.path, own.value, spare="f")})
@@ -97,7 +97,7 @@ def point_2_a_passed_path_longer_than_the_rest() -> Forgery:
 
 @forgery
 def point_3_a_branch_at_a_shifted_depth() -> Forgery:
-    """The key goes on with b, and the branch is asked where its digit before, a, leads."""
+    """The key goes on with b, and the branch is asked where its nibble before, a, leads."""
     state = people("ab", "ac", "1")
     nodes = branch(state.branch(), {0xA: chain(0, branch(state.branch("a")))})
     return of_accounts("ab", state, nodes, "ChainWithoutNodes", denied=0)
@@ -105,7 +105,7 @@ def point_3_a_branch_at_a_shifted_depth() -> Forgery:
 
 @forgery
 def point_3_a_branch_at_the_root_s_depth() -> Forgery:
-    """A chain in a chain: at digit 0 the branch of digit 1 has no child of the key's."""
+    """A chain in a chain: at nibble 0 the branch of nibble 1 has no child of the key's."""
     state = people("12", "13", "20")
     below = chain(0, branch(state.branch("1")))
     return of_accounts(
@@ -123,7 +123,7 @@ def point_3_an_extension_at_a_shifted_depth() -> Forgery:
 
 @forgery
 def point_3_an_extension_that_ends_above_its_place() -> Forgery:
-    """Two digits upwards from depth 2, below a branch: the chain would end above its own place."""
+    """Two nibbles upwards from depth 2, below a branch: the chain would end above its own place."""
     state = people("aaa1", "aaa2", "1")
     last = branch(state.branch("aaa"))
     nodes = branch(state.branch(), {0xA: chain(2, last, passed_above(2))})
@@ -175,7 +175,7 @@ def point_11_a_leaf_given_to_a_key_beyond_its_place() -> Forgery:
 
 
 @forgery
-def point_11_a_leaf_provided_at_another_digit() -> Forgery:
+def point_11_a_leaf_provided_at_another_nibble() -> Forgery:
     state, name = people("1", "2"), key("3")
     nodes = chain(1, leaf(0, TOLD), above(state.branch(), 1))
     shown = witness([asked(name)], nodes)

@@ -13,9 +13,9 @@ NONE = bytes((NodeKind.NONE,))
 PERSON = AccountState(7, 10**18, EMPTY_TRIE_ROOT, EMPTY_CODE_HASH)
 
 
-def key(digits: str, filled_with: str = "0") -> bytes:
-    """A trie's key that begins with these digits."""
-    return bytes.fromhex(digits.ljust(64, filled_with))
+def key(nibbles: str, filled_with: str = "0") -> bytes:
+    """A trie's key that begins with these nibbles."""
+    return bytes.fromhex(nibbles.ljust(64, filled_with))
 
 
 class ChosenTrie:
@@ -28,19 +28,19 @@ class ChosenTrie:
             trie[path] = value
         self.root: bytes = trie.root_hash
 
-    def node(self, digits: str = "") -> Node:
-        """The node to which these digits lead."""
+    def node(self, nibbles: str = "") -> Node:
+        """The node to which these nibbles lead."""
         reference = self.root
         while True:
             node = decode_node(self._nodes[reference] if len(reference) == 32 else reference)
-            if not digits:
+            if not nibbles:
                 return node
             if isinstance(node, Branch):
-                reference, digits = node.children[int(digits[0], 16)], digits[1:]
+                reference, nibbles = node.children[int(nibbles[0], 16)], nibbles[1:]
             else:
                 assert isinstance(node, Extension)
-                assert digits.startswith(node.path)
-                reference, digits = node.child, digits[len(node.path) :]
+                assert nibbles.startswith(node.path)
+                reference, nibbles = node.child, nibbles[len(node.path) :]
 
     def told(self, keys: Sequence[bytes], leaf_value: Callable[[bytes], bytes]) -> bytes:
         """The nodes that cover these keys, as our own builder tells them."""
@@ -64,18 +64,18 @@ class ChosenTrie:
                 break
         return tuple(nodes)
 
-    def branch(self, digits: str = "") -> Branch:
-        node = self.node(digits)
+    def branch(self, nibbles: str = "") -> Branch:
+        node = self.node(nibbles)
         assert isinstance(node, Branch)
         return node
 
-    def extension(self, digits: str = "") -> Extension:
-        node = self.node(digits)
+    def extension(self, nibbles: str = "") -> Extension:
+        node = self.node(nibbles)
         assert isinstance(node, Extension)
         return node
 
-    def leaf(self, digits: str = "") -> Leaf:
-        node = self.node(digits)
+    def leaf(self, nibbles: str = "") -> Leaf:
+        node = self.node(nibbles)
         assert isinstance(node, Leaf)
         return node
 
@@ -83,11 +83,11 @@ class ChosenTrie:
 def branch(node: Branch, below: Mapping[int, bytes] | None = None) -> bytes:
     """A branch as it is told: `below` are the nodes told in the place of its children."""
     below = below or {}
-    told = {digit: child for digit, child in enumerate(node.children) if child} | {**below}
-    embedded = [digit for digit, child in told.items() if len(child) < 32 and digit not in below]
+    told = {nibble: child for nibble, child in enumerate(node.children) if child} | {**below}
+    embedded = [nibble for nibble, child in told.items() if len(child) < 32 and nibble not in below]
     masks = [_mask(told), _mask(embedded)] if embedded else [_mask(told)]
     kind = NodeKind.MIXED if embedded else NodeKind.BRANCH
-    return bytes((kind,)) + b"".join((*masks, *(told[digit] for digit in sorted(told))))
+    return bytes((kind,)) + b"".join((*masks, *(told[nibble] for nibble in sorted(told))))
 
 
 def above(node: Branch, own: int) -> bytes:
@@ -100,7 +100,7 @@ def leaf(index: int, value: bytes) -> bytes:
 
 
 def other(path: str, value: bytes, spare: str = "0") -> bytes:
-    """A foreign leaf; `spare` is the digit in front of an odd path."""
+    """A foreign leaf; `spare` is the nibble in front of an odd path."""
     return bytes((NodeKind.OTHER,)) + packed(path, spare) + bytes((len(value),)) + value
 
 
@@ -109,17 +109,17 @@ def blocking(path: str, child: bytes) -> bytes:
     return bytes((NodeKind.MISS, len(path))) + packed(path) + told
 
 
-def passing(index: int, digits: int, below: bytes) -> bytes:
-    return bytes((NodeKind.PASS,)) + index.to_bytes(2, "big") + bytes((digits,)) + below
+def passing(index: int, nibbles: int, below: bytes) -> bytes:
+    return bytes((NodeKind.PASS,)) + index.to_bytes(2, "big") + bytes((nibbles,)) + below
 
 
 def chain(depth: int, last: bytes, *nodes_above: bytes) -> bytes:
     return bytes((NodeKind.CHAIN, depth)) + last + b"".join(nodes_above)
 
 
-def passed_above(digits: int) -> bytes:
+def passed_above(nibbles: int) -> bytes:
     """An extension of a chain."""
-    return bytes((NodeKind.PASS, digits))
+    return bytes((NodeKind.PASS, nibbles))
 
 
 def packed(path: str, spare: str = "0") -> bytes:
@@ -156,5 +156,5 @@ def shortest(number: int) -> bytes:
     return number.to_bytes((number.bit_length() + 7) // 8, "big")
 
 
-def _mask(digits: Mapping[int, bytes] | Sequence[int]) -> bytes:
-    return sum(1 << digit for digit in digits).to_bytes(2, "big")
+def _mask(nibbles: Mapping[int, bytes] | Sequence[int]) -> bytes:
+    return sum(1 << nibble for nibble in nibbles).to_bytes(2, "big")

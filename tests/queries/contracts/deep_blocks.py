@@ -105,12 +105,12 @@ def _header(number: int, state_root: bytes) -> Header:
 
 def _path(key: bytes, value: bytes, branches: Sequence[int]) -> list[bytes]:
     """The nodes from the root to the key's leaf, which a branch of each count leads to."""
-    digits = key.hex()
-    rest = digits[len(branches) :]
+    nibbles = key.hex()
+    rest = nibbles[len(branches) :]
     prefix = f"3{rest}" if len(rest) % 2 else f"20{rest}"
     nodes = [encode_list([encode_string(bytes.fromhex(prefix)), encode_string(value)])]
     for level in range(len(branches) - 1, -1, -1):
-        own = int(digits[level], 16)
+        own = int(nibbles[level], 16)
         others = [each for each in range(16) if each != own][: branches[level] - 1]
         children = [b""] * 17
         for each in others:

@@ -132,7 +132,7 @@ def test_more_levels_than_a_walk_goes_down_are_refused_by_name(shared_node: Loca
 
 def _fan(shared: int) -> list[tuple[bytes, bool]]:
     """Two keys that part after `shared` nibbles and are requested, and one beside each branch."""
-    pair = [bytes.fromhex("0" * shared + digit + "0" * (63 - shared)) for digit in "12"]
+    pair = [bytes.fromhex("0" * shared + nibble + "0" * (63 - shared)) for nibble in "12"]
     beside = [bytes.fromhex("0" * place + "f" * (64 - place)) for place in range(shared)]
     return [*((key, True) for key in pair), *((key, False) for key in beside)]
 

@@ -22,9 +22,9 @@ HASH = keccak256(b"a child")
 HASH_ITEM = encode_string(HASH)
 EMPTY = b"\x80"
 
-digits = st.text("0123456789abcdef", max_size=64)
+nibbles = st.text("0123456789abcdef", max_size=64)
 hashes = st.binary(min_size=32, max_size=32)
-leaves = st.builds(Leaf, digits, st.binary(min_size=1, max_size=120))
+leaves = st.builds(Leaf, nibbles, st.binary(min_size=1, max_size=120))
 small_leaves = st.builds(Leaf, st.text("09f", max_size=3), st.binary(min_size=1, max_size=3))
 references = st.just(NO_CHILD) | hashes | small_leaves.map(lambda leaf: leaf.encode())
 
@@ -42,7 +42,7 @@ embedded_branches = (
     .map(lambda children: Branch(tuple(children)).encode())
     .filter(lambda encoded: len(encoded) < 32)
 )
-extensions = st.builds(Extension, digits.filter(bool), hashes | embedded_branches)
+extensions = st.builds(Extension, nibbles.filter(bool), hashes | embedded_branches)
 nodes = leaves | extensions | branches(hashes) | branches(references | embedded_branches)
 
 

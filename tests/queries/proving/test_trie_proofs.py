@@ -30,7 +30,7 @@ from tests.queries.tries.second_opinion import SecondOpinion
 
 pytestmark = pytest.mark.no_database
 
-# Keys that differ from one base in a few digits share long prefixes: extensions, deep branches
+# Keys that differ from one base in a few nibbles share long prefixes: extensions, deep branches
 # and, with values of a byte, embedded nodes, none of which hashed keys would ever show.
 differences = st.dictionaries(
     st.integers(0, 63) | st.integers(56, 63), st.sampled_from("01f"), max_size=3
@@ -136,15 +136,15 @@ VALUE = b"a value that is long enough not to be embedded"
 SIBLING = keccak256(b"a sibling")
 
 
-def branch_with(digit: str, child: bytes) -> bytes:
+def branch_with(nibble: str, child: bytes) -> bytes:
     children = [NO_CHILD] * 16
     children[0] = SIBLING
-    children[int(digit, 16)] = child
+    children[int(nibble, 16)] = child
     return Branch(tuple(children)).encode()
 
 
 def proof_of_two_nodes(lower: bytes) -> tuple[bytes, list[bytes]]:
-    """A branch at the root and what is given below the key's first digit."""
+    """A branch at the root and what is given below the key's first nibble."""
     root_node = branch_with("a", reference_to(lower))
     return keccak256(root_node), [root_node, lower]
 
@@ -194,12 +194,12 @@ def test_nodes_that_no_trie_of_hashed_keys_has() -> None:
     with pytest.raises(NodeMalformed, match="no key of 32 bytes"):
         check_proof(*with_key(proof_of_two_nodes(short_leaf)))
     too_far = Extension(PATH[1:], SIBLING).encode()
-    with pytest.raises(NodeMalformed, match="past the key's digits"):
+    with pytest.raises(NodeMalformed, match="past the key's nibbles"):
         check_proof(*with_key(proof_of_two_nodes(too_far)))
     below = branch_with("1", SIBLING)
     last = branch_with(PATH[-1], keccak256(below))
     top = Extension(PATH[: KEY_DIGITS - 1], keccak256(last)).encode()
-    with pytest.raises(NodeMalformed, match="below the last digit"):
+    with pytest.raises(NodeMalformed, match="below the last nibble"):
         check_proof(keccak256(top), KEY, [top, last, below])
 
 

@@ -1,7 +1,7 @@
 """Witnesses that no builder of ours makes: honest ones broken, and ones made up.
 
 What is made up follows the form of a witness but describes nodes that no trie has: branches
-without children, extensions without digits, chains in chains, numbers with leading zeros. It is
+without children, extensions without nibbles, chains in chains, numbers with leading zeros. It is
 the better way to reach deep into a reader, because a byte changed at random is mostly a hash's.
 """
 
@@ -131,31 +131,31 @@ class _MadeUpWalk:
         return self._path(keys, depth, max(64 - depth, 0)) + bytes((len(value),)) + value
 
     def _block(self, keys: range, depth: int, _levels: int) -> bytes:
-        digits = self.draw(st.integers(0, 4) | st.just(64 - depth) | st.just(65))
+        nibbles = self.draw(st.integers(0, 4) | st.just(64 - depth) | st.just(65))
         child = self.draw(_hashes.map(lambda hash_: b"\x00" + hash_) | _embedded)
-        return bytes((max(digits, 0),)) + self._path(keys, depth, max(digits, 0)) + child
+        return bytes((max(nibbles, 0),)) + self._path(keys, depth, max(nibbles, 0)) + child
 
     def _pass(self, keys: range, depth: int, levels: int) -> bytes:
         chosen = self._chosen(keys)
-        digits = self.draw(st.integers(0, 3) | st.integers(59, 62) | st.sampled_from((63, 64)))
-        # Two of these lead to the last digit, and behind it.
-        digits = max(digits - depth, 0) if digits > 62 else digits
+        nibbles = self.draw(st.integers(0, 3) | st.integers(59, 62) | st.sampled_from((63, 64)))
+        # Two of these lead to the last nibble, and behind it.
+        nibbles = max(nibbles - depth, 0) if nibbles > 62 else nibbles
         which = _count(chosen - keys.start)
-        path = self.paths[chosen][depth : depth + digits]
+        path = self.paths[chosen][depth : depth + nibbles]
         passing = [key for key in keys if self.paths[key].startswith(path, depth)]
         keys = range(passing[0], passing[-1] + 1) if passing else keys
-        below = self.node(keys, depth + digits, levels - 1)
-        return which + bytes((digits,)) + below
+        below = self.node(keys, depth + nibbles, levels - 1)
+        return which + bytes((nibbles,)) + below
 
     def _branch(self, kind: NodeKind, keys: range, depth: int, levels: int) -> bytes:
         masks, there, embedded = self._masks(kind)
         told = [masks]
-        for digit in range(16):
-            below = [key for key in keys if self.paths[key][depth : depth + 1] == f"{digit:x}"]
-            if there >> digit & 1 and below:
+        for nibble in range(16):
+            below = [key for key in keys if self.paths[key][depth : depth + 1] == f"{nibble:x}"]
+            if there >> nibble & 1 and below:
                 told.append(self.node(range(below[0], below[-1] + 1), depth + 1, levels - 1))
-            elif there >> digit & 1:
-                told.append(self.draw(_embedded if embedded >> digit & 1 else _hashes))
+            elif there >> nibble & 1:
+                told.append(self.draw(_embedded if embedded >> nibble & 1 else _hashes))
         return b"".join(told)
 
     def _chain(self, keys: range, depth: int, levels: int) -> bytes:
@@ -168,19 +168,19 @@ class _MadeUpWalk:
         while last > depth:
             kind = self.draw(st.sampled_from((NodeKind.FULL, NodeKind.BRANCH, NodeKind.MIXED)))
             if last - depth > 4 or self.draw(st.booleans()):
-                digits = self.draw(
+                nibbles = self.draw(
                     st.integers(0, last - depth) | st.integers(last - depth, last - depth + 1)
                 )
-                told.append(bytes((NodeKind.PASS, digits)))
-                last -= digits
+                told.append(bytes((NodeKind.PASS, nibbles)))
+                last -= nibbles
                 continue
             last -= 1
             masks, there, embedded = self._masks(kind)
             told += [bytes((kind,)), masks]
             told += [
-                self.draw(_embedded if embedded >> digit & 1 else _hashes)
-                for digit in range(16)
-                if there >> digit & 1 and f"{digit:x}" != path[last : last + 1]
+                self.draw(_embedded if embedded >> nibble & 1 else _hashes)
+                for nibble in range(16)
+                if there >> nibble & 1 and f"{nibble:x}" != path[last : last + 1]
             ]
         return b"".join(told)
 
@@ -197,11 +197,11 @@ class _MadeUpWalk:
     def _chosen(self, keys: range) -> int:
         return self.draw(st.sampled_from(keys))
 
-    def _path(self, keys: range, depth: int, digits: int) -> bytes:
-        """Mostly a path that no key goes on with, in whole bytes, with any spare digit."""
-        spare = digits % 2
-        own = self.paths[keys.start][depth : depth + digits].ljust(digits, "0")
-        path = self.draw(st.sampled_from((own, "e" * digits, "e" * digits, "e" * digits)))
+    def _path(self, keys: range, depth: int, nibbles: int) -> bytes:
+        """Mostly a path that no key goes on with, in whole bytes, with any spare nibble."""
+        spare = nibbles % 2
+        own = self.paths[keys.start][depth : depth + nibbles].ljust(nibbles, "0")
+        path = self.draw(st.sampled_from((own, "e" * nibbles, "e" * nibbles, "e" * nibbles)))
         return bytes.fromhex(self.draw(st.sampled_from("0f")) * spare + path)
 
 

@@ -114,7 +114,7 @@ class _Liar:
 
     def _node(self, encoded: bytes, keys: range, depth: int) -> bytes:
         if len(keys) == 1 and self.shifts and self._lie():
-            # Where a chain may end, or where it would be compared with other digits.
+            # Where a chain may end, or where it would be compared with other nibbles.
             other = self.draw(
                 st.sampled_from((depth - 1, depth - 2, 0, depth, depth + 1)).map(
                     lambda at: max(at, 0)
@@ -133,26 +133,26 @@ class _Liar:
         return self._leaf(node, keys, depth)
 
     def _branch(self, node: Branch, keys: range, depth: int) -> bytes:
-        there = sum(1 << digit for digit, child in enumerate(node.children) if child != NO_CHILD)
+        there = sum(1 << nibble for nibble, child in enumerate(node.children) if child != NO_CHILD)
         short = sum(
-            1 << digit for digit, child in enumerate(node.children) if 0 < len(child) < HASH_BYTES
+            1 << nibble for nibble, child in enumerate(node.children) if 0 < len(child) < HASH_BYTES
         )
         told = [bytes((NodeKind.MIXED,)), _count(there), _count(short)]
-        for digit, child in enumerate(node.children):
-            below = self._matching(keys, depth, f"{digit:x}")
+        for nibble, child in enumerate(node.children):
+            below = self._matching(keys, depth, f"{nibble:x}")
             is_told = len(below) > 0 and child != NO_CHILD
             told.append(self._node(self._encoding(child), below, depth + 1) if is_told else child)
         return b"".join(told)
 
     def _extension(self, node: Extension, keys: range, depth: int) -> bytes:
         passing = self._matching(keys, depth, node.path)
-        digits = bytes((len(node.path),))
+        nibbles = bytes((len(node.path),))
         if passing and not self._lie():
             which = _count(passing.start - keys.start)
             below = self._node(self._encoding(node.child), passing, depth + len(node.path))
-            return bytes((NodeKind.PASS,)) + which + digits + below
+            return bytes((NodeKind.PASS,)) + which + nibbles + below
         child = node.child if len(node.child) < HASH_BYTES else b"\x00" + node.child
-        return bytes((NodeKind.MISS,)) + digits + packed(node.path) + child
+        return bytes((NodeKind.MISS,)) + nibbles + packed(node.path) + child
 
     def _leaf(self, node: Leaf, keys: range, depth: int) -> bytes:
         owner = [key for key in keys if self.paths[key].endswith(node.path)]
@@ -160,8 +160,8 @@ class _Liar:
             return (
                 bytes((NodeKind.LEAF,)) + _count(owner[0] - keys.start) + self.leaf_value(owner[0])
             )
-        digits = self.draw(st.sampled_from((_DEPTH - depth, len(node.path))))
-        path = node.path.rjust(max(digits, 0), "0")
+        nibbles = self.draw(st.sampled_from((_DEPTH - depth, len(node.path))))
+        path = node.path.rjust(max(nibbles, 0), "0")
         value = bytes((len(node.value),)) + node.value
         return bytes((NodeKind.OTHER,)) + packed(path) + value
 

@@ -1,6 +1,6 @@
 """Random state tries of raw keys, and what is asked of them.
 
-Hashed keys part after a few digits, so tries of real accounts never show a branch at depth 63, an
+Hashed keys part after a few nibbles, so tries of real accounts never show a branch at depth 63, an
 embedded node or a long extension. Here each key is an earlier one changed at one place, whether
 it is put into the trie or only asked for: so paths part anywhere, and absent keys end at foreign
 leafs and extensions as often as at empty places.
@@ -43,7 +43,7 @@ class RandomAccount:
     values: tuple[int, ...]  # one for each slot, for those that are held
 
 
-# Below the first digits, at the last ones and anywhere: what a trie is like there differs.
+# Below the first nibbles, at the last ones and anywhere: what a trie is like there differs.
 _places = st.sampled_from((0, 0, 1, 2, 60, 61, 62, 62, 63, 63)) | st.integers(0, DIGITS - 1)
 _roles = st.sampled_from(((True, True), (True, True), (True, False), (False, True), (False, True)))
 _bases = st.sampled_from(("a" * DIGITS, "0" * DIGITS, "f" * DIGITS)) | st.binary(
@@ -52,7 +52,7 @@ _bases = st.sampled_from(("a" * DIGITS, "0" * DIGITS, "f" * DIGITS)) | st.binary
 
 _is_empty = st.sampled_from((False, False, False, False, False, False, False, True))
 
-# A key by the number of an earlier one, the place where it differs, its digit there, what follows
+# A key by the number of an earlier one, the place where it differs, its nibble there, what follows
 # (the same or, shifted by a number, another), and which other keys come with it.
 _steps = st.tuples(
     st.integers(0, 15),
@@ -68,12 +68,12 @@ _steps = st.tuples(
 def random_keys(draw: st.DrawFn, steps: int) -> tuple[RandomKey, ...]:
     """Some `steps` keys, or more where others come with one. The first is asked for."""
     roles = {draw(_bases): (draw(st.booleans()), True)}
-    for number, place, digit, shift, role, company in draw(
+    for number, place, nibble, shift, role, company in draw(
         st.lists(_steps, min_size=steps, max_size=steps)
     ):
         earlier = list(roles)[-1 - number % len(roles)]
         tail = "".join(f"{int(old, 16) + shift & 15:x}" for old in earlier[place + 1 :])
-        path = f"{earlier[:place]}{digit:x}{tail}"
+        path = f"{earlier[:place]}{nibble:x}{tail}"
         roles.setdefault(path, role)
         # With short values, those that part at both places have embedded nodes of every kind.
         for row in {"twin": (63,), "deep": (63, 61)}.get(company, ()):
@@ -87,8 +87,8 @@ def random_keys(draw: st.DrawFn, steps: int) -> tuple[RandomKey, ...]:
     return tuple(RandomKey(bytes.fromhex(path), *role) for path, role in roles.items())
 
 
-def _brother(path: str, place: int, digit: int) -> str:
-    return f"{path[:place]}{digit:x}{path[place + 1 :]}"
+def _brother(path: str, place: int, nibble: int) -> str:
+    return f"{path[:place]}{nibble:x}{path[place + 1 :]}"
 
 
 _numbers = st.sampled_from(EDGES) | st.integers(0, 2**256 - 1)
