@@ -18,10 +18,11 @@ from playwright.sync_api import Page, expect
 from explorer.demo.chains import HOLDINGS, TOKEN_BALANCES
 from explorer.pages.docs import CONTRACT
 from queries.chain.local_node import LocalNode, TransactionReverted
-from queries.chain.solidity import call_data
+from queries.chain.solidity import call_data, load_artifact
 from queries.contracts.compiler import SETTINGS, run_compiler
 from queries.registries import RegistryKind
 from queries.routes import read_routes
+from queries.tacitus import Tacitus, registry_address
 from tests.commands import clean_environment, free_port
 
 pytestmark = pytest.mark.no_database
@@ -120,6 +121,20 @@ def test_it_proves_three_things(demo: Demo) -> None:
     assert [kept for kept, _ in compared] == ["123.456789 ETH", "250,000 HS", "123.456789 ETH"]
     assert demo.said.count("  DONE  ✓ ✓ ✓ ✓ ACCOUNT_ACCUMULATED 1/1") == 3
     assert "\x1b" not in demo.said  # plain lines where nobody watches
+
+
+def test_the_addresses_of_its_registries_prove_their_code(demo: Demo) -> None:
+    """Of the attested one by the arguments that the server states, as the guide says."""
+    routes = Tacitus(demo.site).routes()
+    assert {each.kind for each in routes} == {"native", "optimism", "attested"}
+    for each in routes:
+        if each.proves_its_code is None:
+            code = load_artifact("AttestedRegistry").bytecode + bytes.fromhex(each.arguments[2:])
+            assert registry_address(code) == each.registry.lower()
+        else:
+            assert each.proves_its_code
+        page = f"{demo.site}/explorer/registry/{each.destination}/{each.registry}"
+        assert "Proven by the address" in requests.get(page, timeout=10).text
 
 
 def test_no_page_of_a_browser_may_ask_the_chains(demo: Demo) -> None:

@@ -129,6 +129,8 @@ def test_a_registry_says_who_is_trusted_and_how_far_it_is() -> None:
     prove(ask_balances(count=2, blocks=2))
     words = _words(REGISTRY)
     assert "Nobody: the contract takes block hashes from Sepolia itself." in words
+    assert "Unverifiable. The address does not prove what the constructor wrote" in words
+    assert "unverifiable" in _words("/explorer/routes")
     assert "8 facts in 2 blocks by our record" in words
     assert f"block {BLOCK + 70:,}, final up to {BLOCK + 70:,} seen " in words
     assert f'href="{PAGE}"' in _get(REGISTRY).text
