@@ -124,7 +124,8 @@ def count_form(owner: Account) -> None:
     if not spent.allowed:
         raise Refusal(
             TOO_MANY_REQUESTS,
-            f"An account sends {counted(spent.most, 'such form')} a minute, and has used them up. "
+            f"An account may send {counted(spent.most, 'such form')} a minute, and yours has "
+            "used them up. "
             f"Try again in {counted(spent.seconds_left, 'second')}.",
         )
 
@@ -139,7 +140,8 @@ def _spend(key: ApiKey) -> Spent:
 def _too_many(spent: Spent) -> Refusal:
     return Refusal(
         TOO_MANY_REQUESTS,
-        f"A key has {counted(spent.most, 'request')} a minute, and has used them up. "
+        f"A key may make {counted(spent.most, 'request')} a minute, and this one has used them "
+        "up. "
         f"Try again in {counted(spent.seconds_left, 'second')}.",
     )
 

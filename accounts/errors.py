@@ -98,7 +98,7 @@ UNAVAILABLE = Code(
 # API keys
 KEY_MISSING = Code("key_missing", "The request has no API key.", HTTPStatus.UNAUTHORIZED)
 KEY_UNKNOWN = Code("key_unknown", "This server did not issue the API key.", HTTPStatus.UNAUTHORIZED)
-KEY_REVOKED = Code("key_revoked", "The owner revoked the API key.", HTTPStatus.UNAUTHORIZED)
+KEY_REVOKED = Code("key_revoked", "The API key was revoked.", HTTPStatus.UNAUTHORIZED)
 KEY_OWNER_DISABLED = Code(
     "account_disabled",
     "The operator disabled the account.",
@@ -122,7 +122,7 @@ KEY_GONE = Code(
 )
 
 # Signing in
-REQUEST_MALFORMED = Code("request_malformed", "The request lacks a field that sign-in needs.")
+REQUEST_MALFORMED = Code("request_malformed", "A field that sign-in needs is missing or malformed.")
 WRONG_PLACE = Code(
     "wrong_place", "The page was opened at an address that the operator has not configured."
 )

@@ -90,7 +90,7 @@ def spend_nonce(request: HttpRequest, nonce: str) -> None:
     )
     if not unspent.update(spent=now):
         _held(request, nonce)
-        raise _refused("Someone has signed in with this message already.")
+        raise _refused("This message was already used to sign in.")
 
 
 def _message(place: str, held: SignInNonce) -> Any:

@@ -141,7 +141,8 @@ def _refusal(answer: WalletAnswer, message: Any, *, plain: bool) -> Refusal:
         )
     if not plain:
         return _refused(
-            f"The signature is not {PLAIN_BYTES} bytes, and at its address is no contract wallet."
+            f"The signature is not {PLAIN_BYTES} bytes long, and there is no contract wallet at "
+            "the address."
         )
     return _refused(f"The signature is not of {message.address}. Sign with the account you chose.")
 

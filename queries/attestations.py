@@ -145,7 +145,8 @@ def take(routes: Routes, signed: SignedAttestation, *, only_wanted: bool = False
     if kept.block_hash != attested.block_hash.hex():
         raise Refusal(
             ATTESTATION_CONTRADICTED,
-            f"{signer} attested another hash of block {attested.block:,} before; it stays.",
+            f"{signer} attested another hash of block {attested.block:,} before; the first one "
+            "is kept.",
             path="blockHash",
         )
     if is_new:
@@ -341,7 +342,7 @@ class Installation:
 
 def _no_installation() -> NotTaken:
     return NotTaken(
-        "The installation at --post does not answer as Tacitus does. Check that the address is its "
-        "own, such as https://proofs.example.org.",
+        "The server at --post does not answer like a Tacitus server. Check the address, such as "
+        "https://proofs.example.org.",
         retryable=True,
     )

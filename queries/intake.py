@@ -108,8 +108,8 @@ def _count(facts: int, owner: Account) -> None:
         raise Refusal(
             TOO_MANY_FACTS,
             f"This batch asks for {counted(facts, 'fact')}. An account may ask for "
-            f"{spent.most:,} in a day here, and has fewer left until "
-            f"{counted(spent.seconds_left, 'second')} from now.",
+            f"{spent.most:,} a day here, and yours has fewer left. Try again in "
+            f"{counted(spent.seconds_left, 'second')}.",
             headers={"Retry-After": str(spent.seconds_left)},
         )
 

@@ -71,7 +71,7 @@ class Limits:
     )
     retry_longest: float = _limit(60.0, 0.1, 3600, "Longest pause of a job that cannot go on.")
     wait_fraction: float = _limit(
-        16, 1, 1000, "What waits for a chain is looked at again after this part of its wait so far."
+        16, 1, 1000, "A waiting job is checked again after its wait so far divided by this number."
     )
     work_slice: float = _limit(
         1.5,
@@ -80,7 +80,7 @@ class Limits:
         "Time to gather jobs for one transaction.",
     )
     batch_max_age: float = _limit(
-        DAY, 1, 365 * DAY, "A batch that could have been proven for this long is rejected."
+        DAY, 1, 365 * DAY, "A batch is rejected after its attempts have failed for this long."
     )
     attestation_max_age: float = _limit(
         7 * DAY, 1, 365 * DAY, "A batch that waited this long for attestations is rejected."

@@ -122,8 +122,9 @@ def with_arguments(registry: Registry, encoded: bytes) -> Registry:
 
 
 def time_text(seconds: int) -> str:
-    """A time as the routes file has it."""
-    return f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%dT%H:%M:%SZ}"
+    """A time as the routes file has it; whoever deploys a registry may name a later one."""
+    latest = int(datetime.max.replace(tzinfo=UTC).timestamp())
+    return f"{datetime.fromtimestamp(min(seconds, latest), UTC):%Y-%m-%dT%H:%M:%SZ}"
 
 
 def route_lines(registry: Registry) -> list[str]:

@@ -262,7 +262,10 @@ def read_registry(place: str, table: Mapping[str, object], chains: Mapping[int, 
         _chain_id(f"{place}.{end}", table.get(end), chains) for end in ("source", "destination")
     )
     if (kind == RegistryKind.NATIVE) != (source == destination):
-        refuse(place, "a native registry has one chain as source and destination, others have two")
+        refuse(
+            place,
+            "source and destination are equal for a native registry, and differ for others",
+        )
     longest = table.get("longest_range", DEFAULT_RANGE)
     registry = Registry(
         RegistryKind(kind),

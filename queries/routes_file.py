@@ -29,7 +29,7 @@ def parsed(path: Path) -> object:
         where = (
             "Set it to the file that names the chains."
             if path.is_absolute()
-            else "It is looked for in the folder that this runs in; name it from the root on."
+            else "The path is relative to the working directory; use an absolute path."
         )
         raise RoutesUnreadable(f"ROUTES_FILE cannot be read: {error.strerror}. {where}") from None
     except tomllib.TOMLDecodeError as error:

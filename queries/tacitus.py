@@ -256,7 +256,10 @@ class Route:
         """Whether the registry's address is that of the genuine code. None: it also depends on
         `arguments`; compare it with `registry_address` of the bytecode and these.
         """
-        if self.kind == "native" and self.source != self.destination:
+        is_own_past = self.source == self.destination
+        if (self.kind == "native") != is_own_past:
+            return False
+        if self.arguments != "0x" and self.arguments[2:66] != f"{self.source:064x}":
             return False
         expected = REGISTRIES.get(self.kind)
         return None if expected is None else self.registry.lower() == expected.lower()
@@ -448,8 +451,8 @@ class Tacitus:
         self._spare = _spare(answer)
         if answer.is_redirect:
             raise AnswerUnreadable(
-                f"{self.url} sends on to {answer.headers['Location']}, and a key is not sent "
-                "after. If you trust that address, name it as the server.",
+                f"{self.url} redirects to {answer.headers['Location']}. The API key is not sent "
+                "there. If you trust that address, use it as the server.",
                 http_status=answer.status_code,
             )
         if not answer.ok:
@@ -834,7 +837,9 @@ def _found(layout: Any, expression: str) -> Variable:
     entries = [each for each in layout["storage"] if name and each["label"] == name[0]]
     if len(entries) != 1 or not name:
         named = ", ".join(each["label"] for each in layout["storage"])
-        raise Misused(f"One variable is not what {expression!r} names. There are: {named}.")
+        raise Misused(
+            f"{expression!r} does not name exactly one variable. The layout has: {named}."
+        )
     kinds, rest = layout["types"], expression[name.end() :]
     steps = list(STEP.finditer(rest))
     if "".join(step[0] for step in steps) != rest:
@@ -895,8 +900,8 @@ def _key_of_own_type(label: str, size: int, text: str) -> bytes:
     kind, colon, _ = text.partition(":")
     if not colon or not TYPED.fullmatch(kind):
         raise Misused(
-            f"The layout does not say what a {label} is of. Say with the key what type it is, "
-            f"such as bytes{size}:{text} or uint{8 * size}:{text}."
+            f"The layout does not give the type under {label}. Write it before the key, such as "
+            f"bytes{size}:{text} or uint{8 * size}:{text}."
         )
     return typed_key(text)
 
@@ -918,7 +923,7 @@ It ends with 0 when it is done, 1 when that is refused or rejected for good, 2 w
 wrongly, 3 when trying again may help, and 130 when it is interrupted.
 """
 SLOT_EPILOG = """\
-The slot is what is printed; what lies there goes to stderr:
+Prints the slot to stdout, and what the slot holds to stderr:
   slot 3 --key 0xd8dA…                         balances[0xd8dA…], a mapping in slot 3
   slot 4 --key 0xd8dA… --key uint64:7          allowed[0xd8dA…][7]
   slot --layout layout.json 'points[4].y'      any variable by its name
@@ -1124,7 +1129,8 @@ def _print_routes(options: argparse.Namespace) -> None:
             print(json.dumps(known))
             continue
         what = {
-            True: "its address proves its code",
+            True: "its address proves its code"
+            + (", but not which chain is its L1" if route.kind == "optimism" else ""),
             False: "unverifiable: this is not the address of the genuine code",
             None: "its address also depends on what it was deployed with",
         }[route.proves_its_code]

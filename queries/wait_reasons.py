@@ -25,7 +25,7 @@ class WaitCode(StrEnum):
     NO_PROVER = "no_prover", "No prover has run for some time; the operator has to start one."
     PRICE_ASKED_AGAIN = (
         "price_asked_again",
-        "Proving costs more than the fee right now; a higher fee goes sooner.",
+        "Proving costs more than the fee right now; a batch with a higher fee is sent sooner.",
     )
     FAULT_OF_OURS = "fault_of_ours", "A prover failed; its log says why."
     # The source chain
@@ -45,13 +45,16 @@ class WaitCode(StrEnum):
     )
     OUTPUT_NOT_RECORDED = (
         "output_not_recorded",
-        "The block's hash was not recorded from a dispute game of the source chain yet.",
+        "The block's hash is not recorded from a dispute game of the source chain yet.",
     )
     NOT_ATTESTED = "not_attested", "Too few signers have attested a block at or above this one."
-    HASH_ON_ITS_WAY = "hash_on_its_way", "A transaction records a block's hash in the registry."
+    HASH_ON_ITS_WAY = (
+        "hash_on_its_way",
+        "A transaction that records a block's hash in the registry is not mined yet.",
+    )
     HEADERS_ON_THEIR_WAY = (
         "headers_on_their_way",
-        "A transaction brings the registry headers that lead down to the block.",
+        "A transaction with headers that lead down to the block is not mined yet.",
     )
     # The transaction
     TRANSACTION_ON_ITS_WAY = "transaction_on_its_way", "The proof is sent but not mined yet."
@@ -62,7 +65,7 @@ class WaitCode(StrEnum):
     )
     DAY_SPENT = (
         "day_spent",
-        "The operator's daily budget is spent. The batch goes on when the day's limit allows.",
+        "The operator's daily budget is spent. It goes on once earlier costs are 24 hours old.",
     )
     # Until it counts
     CONFIRMING = "confirming", "The transaction is mined and waits for more confirmations."

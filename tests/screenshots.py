@@ -18,7 +18,7 @@ from tests.local_chain import CHAIN_ID, ETHER, HOLDER
 
 REPOSITORY = Path(__file__).parent.parent
 PICTURES = REPOSITORY / "static" / "pictures"
-NOBODY = "0x69030ef8C2744b37a096fAf2A4C78B4dAec1308b"  # who has no account on the chain
+NO_SIGNER = "0x69030ef8C2744b37a096fAf2A4C78B4dAec1308b"  # who has no account on the chain
 WIDTH, BELOW = 1200, 40  # what is left under the last thing that a picture shows
 MOST_BYTES = 150_000  # of a picture, in a README
 WITHIN = 60  # seconds for a batch
@@ -39,7 +39,7 @@ def main() -> None:
                 {
                     HOLDER: {"props": ["BALANCE", "NONCE"], "slots": ["0x0"]},
                     service.registry: {"props": ["CODE_HASH", "STORAGE_ROOT"]},
-                    NOBODY: {"props": ["BALANCE"]},
+                    NO_SIGNER: {"props": ["BALANCE"]},
                 },
                 header=["TIMESTAMP", "STATE_ROOT"],
             )

@@ -491,7 +491,7 @@ def _query(batch: BatchView, shown: QueryView, routes: Routes) -> Query:
 
 
 def _registry(batch: BatchView, shown: QueryView, routes: Routes) -> str | None:
-    """That its transaction was sent to, or for facts that needed none, that of the route."""
+    """The registry that its transaction was sent to; without one, the route's registry."""
     configured = routes.registries.get((shown.source, batch.destination))
     return shown.registry or (configured.address if configured else None)
 

@@ -1,4 +1,4 @@
-"""Signers of attested registries hand their words over, and ask which blocks are waited for.
+"""Signers of attested registries submit attestations, and ask which blocks queries wait for.
 
 No API key is needed: the signature names the signer. Requests are counted by network.
 """

@@ -30,7 +30,7 @@ from queries.webhooks import MOST_FACTS, WHOLE
 CLIENT = (Path(__file__).parent.parent / "tacitus.py").read_bytes()
 HEADERS = {
     "ETag": f'"{hashlib.sha256(CLIENT).hexdigest()[:32]}"',
-    # Kept, and asked after each time: a server that was renewed has another one.
+    # Clients cache it and revalidate it each time: an upgraded server has another version.
     "Cache-Control": "public, no-cache",
 }
 

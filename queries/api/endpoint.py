@@ -1,4 +1,4 @@
-"""What the description of the API says of an endpoint, and what most of them have in common."""
+"""An endpoint, as the server and the API description use it, and what most of them share."""
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field

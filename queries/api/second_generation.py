@@ -107,7 +107,7 @@ def _action(shown: BatchView, query: QueryView, step: StepView) -> LaterAction:
 
 
 def _status(shown: BatchView, step: StepView) -> str:
-    """What the step's end, or the batch's, says of it; empty before either."""
+    """COMPLETED for a completed step, REJECTED for others of a rejected batch; else empty."""
     if step.status is StepStatus.COMPLETED:
         return StepStatus.COMPLETED.value
     return shown.status.value if shown.status is BatchStatus.REJECTED else ""

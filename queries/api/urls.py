@@ -9,7 +9,7 @@ from queries.schema.batch_rules import BatchLimits
 
 
 def addresses(routes: Routes, limits: BatchLimits) -> list[URLPattern]:
-    """All of them: the chains that may be asked for, and the most that one batch may have."""
+    """The URL patterns of all endpoints, with these routes and batch limits."""
     configured: dict[str, object] = {"routes": routes, "limits": limits, "endpoints": ENDPOINTS}
     return [each.address(configured) for each in ENDPOINTS]
 

@@ -1,4 +1,4 @@
-"""The endpoints. The key that a request shows is all that says who asks; cookies count nothing."""
+"""The endpoints. Only the API key identifies the caller; cookies are ignored."""
 
 from datetime import UTC, datetime
 from typing import Any

@@ -1,4 +1,4 @@
-"""The webhooks of the key's owner: what was sent, once more, the secret, and what one brings."""
+"""Webhooks of the key's owner: deliveries, replay, the secret, and what OpenAPI says of them."""
 
 from django.http import HttpRequest, HttpResponse
 

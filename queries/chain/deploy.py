@@ -109,7 +109,7 @@ def l1_seen(registry: Registry, source: SourceChain, destination: Destination) -
 
 
 def newest_game(registry: Registry, destination: Destination) -> str | None:
-    """The newest valid game of the rollup whose games an output registry asks for, if any.
+    """The anchor game of the AnchorStateRegistry that an output registry asks, if there is one.
 
     `Unfit` where there are no such games, or they are about another chain.
     """

@@ -1,7 +1,7 @@
 """ENS names at one block: the account that a name stands for, by a quorum of nodes.
 
-A name without a resolver has that of the nearest name above it, where that one resolves whole names
-(ENSIP-10). Names that need an off-chain look-up are refused, because its answer cannot be checked.
+A name without a resolver uses that of its nearest parent name, if that resolver supports ENSIP-10.
+Names that need an off-chain look-up are refused, because its answer cannot be checked.
 """
 
 from collections.abc import Callable, Sequence

@@ -50,7 +50,7 @@ class TransactionRefused(ChainAnswer):
     """Sending it again does not help."""
 
     code = "transaction_refused"
-    says = "{chain} does not take the transaction{why}."
+    says = "{chain} rejects the transaction{why}."
     retryable = False
 
 
@@ -97,7 +97,7 @@ MethodMissing = _kind(
 )
 # Fewer questions in one request may do.
 BatchTooLarge = _kind(
-    "batch_too_large", "The nodes of {chain} do not take several questions at once."
+    "batch_too_large", "The nodes of {chain} reject so many calls in one JSON-RPC batch."
 )
 BlockUnknown = _kind("block_unknown", "The nodes of {chain} know no such block.")
 TimeTooEarly = _kind(
@@ -119,7 +119,7 @@ StateNotAvailable = _kind(
 # Mostly today's, by nodes that keep no older one.
 StateOfAnotherBlock = _kind(
     "state_of_another_block",
-    "The nodes of {chain} answer {method} with the state of another block than was asked.",
+    "The nodes of {chain} answer {method} with the state of the wrong block.",
 )
 ProofWindowExceeded = _kind(
     "proof_window_exceeded",

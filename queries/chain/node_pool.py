@@ -69,7 +69,7 @@ class Health:
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def may_be_asked(self) -> bool:
-        """False in cool-down. At its end one thread asks, and the others wait for the result."""
+        """False in cool-down. When it ends, one thread gets True and the others False."""
         with self._lock:
             now = time.monotonic()
             if now < self._asked_from:
@@ -124,7 +124,7 @@ class Health:
     def absent_since(self, question: Hashable) -> float:
         """Since when it has failed, lagged or met this question only with errors, as it does now.
 
-        An unanswered question is forgotten long after any retry, by when its wait has counted.
+        A question is forgotten after twice the longest time in which it can be retried and count.
         """
         now, limits = time.monotonic(), self.chain.limits
         kept_for = 2 * (limits.quorum_wait + limits.retry_longest)
@@ -134,7 +134,7 @@ class Health:
             since = known.setdefault(question, now)
         return min(since, self._failing_since, self._lagging_since)
 
-    def has_answered(self, question: Hashable) -> None:
+    def note_answered(self, question: Hashable) -> None:
         with self._lock:
             self._unanswered.pop(question, None)
 
@@ -325,12 +325,12 @@ class NodePool:
                 absent.append(health.absent_since(about))
                 continue
             if len(self._nodes) == 1 or answer in answers:
-                health.has_answered(about)
+                health.note_answered(about)
                 return _returned(answer)
             if answers and health.lags():
                 absent.append(health.absent_since(about))
             else:
-                health.has_answered(about)
+                health.note_answered(about)
             answers.append(answer)
         if not answers:
             raise min(faults, key=lambda fault: _rank(type(fault)))

@@ -109,7 +109,7 @@ class Destination(SourceChain):
         return Fees(dearest, min(tip, dearest), min(_next_base_fee(base) + tip, dearest))
 
     def fees_at(self, block: int) -> Fees:
-        """The least that the block after this one takes."""
+        """Fees that the block after this one takes, whatever its base fee."""
         base = self._base_fee(hex(block))
         tip = self._tip()
         enough = _next_base_fee(base) + tip

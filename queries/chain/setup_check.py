@@ -50,8 +50,8 @@ from queries.routes import Chain, NodeAddress, Routes
 
 DEPLOY = "Deploy one with manage.py deploy_registry."
 UNVERIFIABLE = (
-    "It is unverifiable: its code is as built, but its address does not prove what its constructor "
-    f"wrote. {DEPLOY}"
+    "It is unverifiable: its code is genuine, but its address does not prove that its constructor "
+    f"stored no facts. {DEPLOY}"
 )
 ANOTHER_NODE = "Name another node in ROUTES_FILE."
 MORE_STATE = "Use a node that keeps more state."

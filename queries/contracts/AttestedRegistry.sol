@@ -3,7 +3,7 @@ pragma solidity 0.8.37;
 
 import {FactsRegistry} from "./FactsRegistry.sol";
 
-/// @title A chain's past, proven to another chain on the word of m of n signers
+/// @title A chain's past, proven to another chain by attestations of m of n signers
 /// @notice Block hashes are attested by EIP-712 signatures. The signers are fixed at deployment;
 /// readers trust that fewer than `threshold` of them lie.
 contract AttestedRegistry is FactsRegistry {
@@ -33,7 +33,7 @@ contract AttestedRegistry is FactsRegistry {
     /// @notice A block hash is never zero.
     /// @param blockNumber The source block.
     error ZeroHash(uint256 blockNumber);
-    /// @notice Nothing is attested here from `validUntil` on.
+    /// @notice Attesting ended at `validUntil`.
     /// @param validUntil That time, in seconds.
     error AttestingEnded(uint256 validUntil);
 

@@ -17,7 +17,7 @@ import {asList, putByte, putBytes, putHash} from "./Rlp.sol";
 ///   [32 parent hash]        unless PARENT_KNOWN, or the header is not the section's first
 ///   [32 uncles hash]        unless NO_UNCLES
 ///   20 coinbase
-///   [32 state root]         unless WITNESS
+///   [32 state root]         unless WITNESS; ignored with HOP, whose witness rebuilds it
 ///   32 transactions root, 32 receipts root, 256 logs bloom
 ///   uint16 length, tail     the fields from the difficulty on, as they stand in the header
 ///   [uint8 offset]          with BEACON_KNOWN: where in the tail the beacon root belongs

@@ -34,7 +34,7 @@ abstract contract FactsRegistry is FactStore, ProvenFacts {
     ///     FIELDS      uint32 mask of the header's fields to store
     ///     TIMESTAMPS  uint8 count, count times uint64: times at which the parent was the last block
     ///     ACCUMULATE  no bytes; stores the header's leaf
-    ///     HOP         no bytes; the witness is a hop's
+    ///     HOP         the witness is a hop's; it is read without WITNESS too
     ///   section ACCUMULATED_HOP: uint8 3, the rest as ACCUMULATED_BLOCK; its witness is a hop's
     ///   witness: uint16 count of accounts, each 20 address, uint8 mask of fields to store,
     ///     uint16 count of slots, 32 each; then the nodes of the trie (see TrieWitness). Accounts

@@ -30,7 +30,7 @@ function freeMemory() pure returns (uint256 free) {
     }
 }
 
-/// @dev Gives back, or takes, all from `free` on.
+/// @dev Sets where free memory begins.
 function setFreeMemory(uint256 free) pure {
     assembly ("memory-safe") {
         mstore(0x40, free)

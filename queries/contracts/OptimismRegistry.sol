@@ -15,7 +15,7 @@ interface IL1Block {
 
 /// @title An L1's past, proven to an OP-stack chain
 /// @notice Block hashes come from the chain's own predeploy, which holds the newest L1 block only;
-/// anyone may have one recorded. You trust the OP-stack chain itself.
+/// anyone may record it. You trust the OP-stack chain itself.
 contract OptimismRegistry is FactsRegistry {
     IL1Block private constant L1_BLOCK = IL1Block(0x4200000000000000000000000000000000000015);
 
@@ -28,7 +28,7 @@ contract OptimismRegistry is FactsRegistry {
     /// @return The hash; zero where none is recorded.
     mapping(uint256 blockNumber => bytes32) public recorded;
 
-    /// @notice Keeps the hash of the newest L1 block that this chain knows, for ever.
+    /// @notice Permanently records the hash of the newest L1 block that this chain knows.
     function recordHash() external {
         uint256 number = L1_BLOCK.number();
         bytes32 hash = L1_BLOCK.hash();

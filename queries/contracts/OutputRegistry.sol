@@ -13,7 +13,7 @@ interface IDisputeGame {
     function l2ChainId() external view returns (uint256);
 }
 
-/// @notice The contract of an OP-stack chain on its L1 that knows which games count.
+/// @notice The OP-stack chain's L1 contract that decides which games are valid.
 interface IAnchorStateRegistry {
     /// @notice Whether a game's claim counts: the game is registered and respected, neither retired
     /// nor blacklisted, resolved for its proposer, and past the finality delay.

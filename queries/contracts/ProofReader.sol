@@ -25,8 +25,8 @@ import {TrieWitness} from "./TrieWitness.sol";
 
 /// @title Verifies the sections of a proof and leaves what they prove in memory
 /// @notice Nothing is stored here. A section's blocks are returned only after the section was
-/// anchored: to a hash that the registry knows, to an accumulated block, or to a hash that the
-/// section before it proved by a hop.
+/// anchored: to a hash that the registry knows, to an accumulated block, or to the
+/// target of the preceding hop.
 abstract contract ProofReader is CompactHeader, TrieWitness {
     /// @notice A section has no header.
     /// @param position Where in the calldata its count stands.
@@ -77,13 +77,13 @@ abstract contract ProofReader is CompactHeader, TrieWitness {
     /// @inheritdoc IFactsRegistry
     mapping(uint256 blockNumber => bytes32) public accumulated;
 
-    /// @dev Whether the registry knows this hash, other than by a hop or an accumulated block.
+    /// @dev Whether the registry's own source of hashes has this hash.
     function _isKnown(uint256 number, bytes32 hash) internal view virtual returns (bool) {
         return _knownHash(number) == hash;
     }
 
-    /// @dev Reads the section at `cursor`. `last` and the first value returned: the last of the list
-    /// of headers that prove something, or zero.
+    /// @dev Reads the section at `cursor`. `last` is the newest entry of the list of headers
+    /// with facts, or zero. Returns the new one and the section's end.
     function _readSection(uint256 cursor, Hop memory hop, Header last)
         internal
         view
@@ -168,7 +168,7 @@ abstract contract ProofReader is CompactHeader, TrieWitness {
         }
     }
 
-    /// @dev Returns where they end.
+    /// @dev Checks the times claimed; returns where they end in the calldata.
     function _checkTimestamps(Header parent, Header header) private pure returns (uint256) {
         unchecked {
             header.set(PARENT, parent.get(NUMBER));
@@ -184,8 +184,8 @@ abstract contract ProofReader is CompactHeader, TrieWitness {
         }
     }
 
-    /// @dev The block whose hash the witness of a hop proves. Its slot holds the hash of one of the
-    /// RING blocks before `header`; a header with this number and hash is that block's.
+    /// @dev The target of a hop: of the RING blocks before `header`, the one whose number is `slot`
+    /// modulo RING.
     function _hopOf(Header header) private view returns (uint256 number, bytes32 hash) {
         unchecked {
             number = header.get(NUMBER) - 1;
@@ -223,8 +223,8 @@ abstract contract ProofReader is CompactHeader, TrieWitness {
 
     // Accounts and slots
 
-    /// @dev Rebuilds the state root of `header` from the witness at `cursor`, and notes what that
-    /// proves. The root that comes out is the caller's to compare.
+    /// @dev Rebuilds the state root of `header` from the witness at `cursor`, and keeps the
+    /// answers in memory. The caller must compare the root.
     function _readWitness(uint256 cursor, Header header) private view returns (uint256) {
         unchecked {
             uint256 count = uint16At(cursor);

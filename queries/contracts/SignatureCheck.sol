@@ -45,7 +45,7 @@ contract SignatureCheck {
         if (!whole) return REFUSED;
         answer = _ask(wallet, digest, inner);
         if (answer == ACCEPTED) return answer;
-        // Also where the wallet is there and says no: it may have to be prepared. Whether this
+        // Also if a deployed wallet refuses: it may need preparing. Whether this
         // succeeds does not matter; what counts is the wallet's answer afterwards.
         _make(factory, making);
         answer = _ask(wallet, digest, inner);
@@ -77,7 +77,7 @@ contract SignatureCheck {
     }
 
     /// @dev What a wrapper holds: abi.encode(factory, making, inner) in its first `end` bytes.
-    /// Solidity's own decoding would end all where they are no such thing.
+    /// abi.decode would revert on malformed bytes.
     function _unwrap(bytes memory wrapper, uint256 end)
         private
         pure

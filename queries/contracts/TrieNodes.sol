@@ -74,7 +74,7 @@ function putChild(uint256 target, uint256 child, uint256 size) pure returns (uin
 }
 
 /// @dev Copies one list of less than 32 bytes. Its first byte gives its length, so two nodes cannot
-/// pass for one, and no node for an absent child.
+/// be passed off as one, nor zero bytes as a node.
 function putEmbedded(uint256 target, uint256 cursor) pure returns (uint256, uint256) {
     uint256 length = uint8At(cursor);
     if (length <= 0xc0 || length > 0xde) revert NotEmbedded(cursor);
@@ -174,8 +174,7 @@ function putHashes(uint256 target, uint256 cursor, uint256 count)
     return (target, cursor);
 }
 
-/// @dev As many full branches as follow each other upwards, `child` below the lowest: they are
-/// nearly all of a proof. The branch at `start` stands ready but for its hashes, and the
+/// @dev Hashes consecutive full branches upwards from `child`; they are nearly all of a proof. The branch at `start` stands ready but for its hashes, and the
 /// fifteen are copied without a loop; child 15's is sent at the position of the path's own.
 /// Returns the depth of the uppermost, which is left at `start`.
 function fillFullBranches(

@@ -179,7 +179,7 @@ abstract contract TrieWitness {
             if (end - first != 1) revert NotAlone(first, end);
             uint256 key = _key(walk, first);
             uint256 above = uint8At(walk.cursor++); // the depth of the node that is built
-            // Else a node could be compared with nibbles of the key that lie above its place.
+            // Otherwise nibbles above the chain could be used for a node inside it.
             if (above <= depth) revert ChainWithoutNodes(depth, above);
             uint256 space = reserve(NODE_SPACE) + 3;
             (start, length) = _deeper(walk, first, end, above);

@@ -36,11 +36,11 @@ WAITS_FOR = {
     ),
     RegistryKind.OUTPUT: Reason(
         WaitCode.OUTPUT_NOT_RECORDED,
-        "The block's hash was not recorded from a dispute game yet.",
+        "The registry has not recorded the block's hash from a dispute game yet.",
     ),
     RegistryKind.ATTESTED: Reason(
         WaitCode.NOT_ATTESTED,
-        "No attestation at or above the block was brought to the registry yet.",
+        "Too few signers have attested a block at or above this one.",
     ),
 }
 HASH_FIRST = "A block's hash is recorded in the registry first."
@@ -49,8 +49,8 @@ HASH_SENT = Reason(
     "The transaction that brings the registry a block's hash is on its way.",
 )
 FAR_BELOW = (
-    "The block lies so far below what the registry knows that headers are sent first, in "
-    "transactions of their own."
+    "The block is far below the nearest one that the registry knows, so headers are sent first "
+    "in separate transactions."
 )
 HEADERS_SENT = Reason(
     WaitCode.HEADERS_ON_THEIR_WAY, "Headers that lead down to its block are on their way."
@@ -65,8 +65,8 @@ class AnotherBlockAccumulated(Exception):  # noqa: N818
 
     def __init__(self, block: int) -> None:
         super().__init__(
-            f"The registry holds another header of block {block:,} than the chain has now; the "
-            "first one stays."
+            f"The registry holds another header of block {block:,} than the chain has now, and "
+            "cannot replace it."
         )
 
 
@@ -170,7 +170,7 @@ class AnchorSearch:
         return Anchor(header, known.accumulated, (last,) if below else ())
 
     def _chained(self, header: Header, nearest: int, known: Known) -> Found:
-        """By the headers up to a known one: as many of the last ones as fit, two at least."""
+        """Show the headers from a known one downwards: as many as fit, at least two."""
         at_most = max(HEADERS_BYTES // len(header.encoded), 1)  # all are about as large as this one
         *shown, last = self.headers(max(header.number, nearest - at_most), nearest)
         while shown[1:] and sum(len(each.encoded) for each in shown) > HEADERS_BYTES:

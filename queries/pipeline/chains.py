@@ -22,8 +22,8 @@ from queries.routes import Chain, Routes
 
 Known = TypeVar("Known")
 
-# No node asks whether it could pay where no price is named.
-NOBODY = f"0x{keccak256(b'Tacitus asks what a proof would cost')[-20:].hex()}"
+# An address without funds: nodes check no balance when a call names no gas price.
+NO_SIGNER = f"0x{keccak256(b'Tacitus asks what a proof would cost')[-20:].hex()}"
 
 
 @dataclass
@@ -68,7 +68,7 @@ class Chains:
     @property
     def sender(self) -> str:
         """Of the calls that are tried out: the signer, or an address without an owner."""
-        return NOBODY if self.signer is None else self.signer.address
+        return NO_SIGNER if self.signer is None else self.signer.address
 
     def lane(self, chain_id: int) -> Lane:
         if self.signer is None:
@@ -115,7 +115,7 @@ class Chains:
                 self._known.pop(("newest", each), None)
 
     def provable_head(self, registry: Registry) -> ChainHead:
-        """The head, with the last block that this registry may be shown as the final one."""
+        """The head. Its final block is the newest one that may be proven to this registry."""
         head = self.head(registry.source)
         if registry.kind is not RegistryKind.NATIVE:
             return head

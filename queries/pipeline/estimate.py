@@ -83,8 +83,8 @@ class BlockEstimate:
 class Estimate:
     """What a batch would take.
 
-    Its blocks share transactions where they are ready together. Where they are not, or another
-    worker takes them, each may cost what it costs alone; so that is what is to be offered.
+    Blocks that are ready together share transactions: `together` is their price. Otherwise each
+    costs what it costs alone: `needed`, the fee to offer, is the sum of these.
     """
 
     blocks: tuple[BlockEstimate, ...]
@@ -214,7 +214,7 @@ def _priced(
     price = _price(pricing, pieces)
     if any(piece.requests for piece in pieces) or not lacking.accounts:
         return replace(job, pieces=tuple(pieces), price=price)
-    # They are tried out as if the header were accumulated, which some nodes cannot do.
+    # Estimate accounts with a state override, as if the header were accumulated. Some nodes refuse.
     accounts = replace(lacking, header_fields=frozenset(), timestamps=())
     accumulated = Anchor(header, accumulated=True)
     pieces = proving_pieces(chains, registry, header.number, accumulated, accounts)
@@ -227,7 +227,7 @@ def _priced(
 
 
 def _price(pricing: Pricing, pieces: Sequence[Piece], as_if: AsIf | None = None) -> Price:
-    """In as few transactions as they fit in."""
+    """The price of the pieces, joined into shared transactions."""
     price = Price()
     if pieces:
         fees = pricing.destination.fees()

@@ -28,7 +28,7 @@ from queries.routes import Chain
 
 Refusal = CallReverted | TransactionRefused
 
-# What a row has of its receipt.
+# The receipt's columns of a row that is not mined.
 NOT_MINED: Mapping[str, object] = {
     "mined_hash": "", "mined_block": None, "succeeded": None,
     "gas_used": None, "gas_price": "", "data_fee": "",
@@ -78,7 +78,8 @@ class Pricing:
     def fit(self, calls: Sequence[Call], as_if: AsIf | None = None) -> dict[Call, Need | Refusal]:
         """What each call needs, or why it can have no transaction.
 
-        A call that is refused is halved until it fits, or until what is refused stands alone.
+        A call with too much gas is halved until it fits. A call that is refused for another reason
+        is halved down to single pieces.
         """
         found: dict[Call, Need | Refusal] = {}
         untried = list(calls)
@@ -141,7 +142,7 @@ def shares_of(call: Call, cost: int, payers: Mapping[int, Sequence[Query]]) -> d
     """By batch, its part of what the call costs; `payers` are the queries of each job.
 
     Parts are in proportion to what the pieces show and store, and within a piece to what it proves
-    for each batch. Headers and preparations are shared equally.
+    for each batch. Where a piece or preparation proves nothing for any batch, parts are equal.
     """
     if not call.pieces:
         batches = dict.fromkeys(query.batch_id for queries in payers.values() for query in queries)
@@ -202,14 +203,14 @@ def check_fees(offers: Sequence[Offer], payers: Sequence[Batch]) -> None:
 
 
 def cannot_pay(asked: Mapping[str, int]) -> frozenset[str]:
-    """The batches of whose fee less than this is left, once all they pay for is settled."""
+    """Batches with less than this left of their fee; not those with unsettled shares."""
     left = _left(Batch.objects.filter(pk__in=asked).exclude(shares__paid=""))
     return frozenset(batch for batch, wei in left.items() if wei < asked[batch])
 
 
 def _left(batches: Iterable[Batch]) -> dict[str, int]:
-    """Of each batch's fee, beside what it has paid and what its unsettled transactions may cost;
-    below zero where that is more than the fee.
+    """By batch, its fee less what it has paid and what its unsettled transactions may cost; this
+    can be negative.
     """
     left = {batch.pk: int(batch.fee, 16) for batch in batches}
     for batch, most, paid in Share.objects.filter(batch__in=left).values_list(
@@ -324,7 +325,7 @@ class DaySpent(Exception):  # noqa: N818
 def within_the_day(
     chain: Chain, ours: QuerySet[SentTransaction], offers: Sequence[Offer]
 ) -> Sequence[Offer]:
-    """The first ones, up to the one that reaches the budget; `DaySpent` where it is reached.
+    """The first offers, up to the one that reaches the budget. `DaySpent` if none may go.
 
     `ours` are the signer's on this chain.
     """

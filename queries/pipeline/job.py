@@ -31,7 +31,7 @@ from queries.pipeline.prove import (
     prepare,
     wait_for_the_day,
 )
-from queries.pipeline.queue import Lease, looked_at_now, shared_now
+from queries.pipeline.queue import Lease, queries_of_pass, shared_now
 from queries.pipeline.readback import confirm_missing, read_back
 from queries.pipeline.transactions import unsettled
 from queries.pipeline.wanted import Known, ask_what_is_known
@@ -51,10 +51,10 @@ LAST_CONFIRMED = Reason(WaitCode.CONFIRMING, "Its last transaction is being conf
 
 
 def advance(lease: Lease[BlockJob], chains: Chains) -> Ready | Outcome:
-    """None: no query waits for the job any more.
+    """Make one pass over the job. None: nothing is left to do.
 
-    What a registry holds changes only with a block, and a pass reads each fact. So a job that waits
-    for a block is left alone until there is one, or a transaction may have to be sent again.
+    A pass reads each fact, and facts change only with a new block. So a job that waits for a block
+    is skipped until there is one, or until its transactions may have to be sent again.
     """
     job = lease.row
     block, until = chains.unchanged.pop(job.pk, (b"", 0.0))
@@ -71,8 +71,8 @@ def advance(lease: Lease[BlockJob], chains: Chains) -> Ready | Outcome:
 
 def _pass_over(lease: Lease[BlockJob], chains: Chains) -> Ready | Outcome:
     job = lease.row
-    # Each batch once, and not with every one of its queries: these may be a thousand.
-    rows = transitions.open_queries(job).filter(pk__in=looked_at_now(job)).order_by("pk")
+    # Prefetched, so that a batch is read once and not for each of its queries.
+    rows = transitions.open_queries(job).filter(pk__in=queries_of_pass(job)).order_by("pk")
     queries = list(rows.prefetch_related("batch"))
     if not queries:
         return _settle_the_rest(job, chains)
@@ -138,7 +138,7 @@ def _pin(work: Work, header: Header) -> None:
 
 
 def _go_on(work: Work, header: Header, *, on_its_way: bool) -> Ready | Outcome:
-    """From what the registry holds: queries that have all their facts do not wait for others."""
+    """Read back the queries whose facts are all in the registry, and prove the others."""
     waiting = transitions.open_queries(work.job)
     transitions.complete(waiting, StepName.INITIAL_STATE)
     transitions.begin(waiting, StepName.BLOCKHASH_AVAILABLE)
@@ -229,7 +229,7 @@ def _follow_transactions(job: BlockJob, chains: Chains) -> bool:
 
 
 def _settle_the_rest(job: BlockJob, chains: Chains) -> Outcome:
-    """Follow transactions until they stay, also where no query waits for them any more."""
+    """Follow the job's transactions until they are settled, even if no query waits for it."""
     if job.destination not in chains.routes.chains:
         sentence = f"Chain {job.destination} is not one of this server's any more."
         pause = timedelta(seconds=chains.routes.limits.retry_longest)

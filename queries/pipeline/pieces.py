@@ -31,7 +31,7 @@ class Anchor:
     """How the registry knows the block: by what headers above it, the last one known."""
 
     header: Header
-    accumulated: bool  # its four words are kept: then nothing above is shown
+    accumulated: bool  # its four words are kept: headers above are shown only to prove a time
     above: tuple[Header, ...] = ()  # child after child
 
 
@@ -193,7 +193,7 @@ class Call:
         return cls(_data(pieces), tuple(pieces))
 
     def halves(self) -> tuple["Call", ...]:
-        """Two calls that prove the same together; none where it holds a single fact."""
+        """Two calls that prove the same together; none if the call cannot be split."""
         if len(self.pieces) > 1:
             middle = len(self.pieces) // 2
             return Call.of(self.pieces[:middle]), Call.of(self.pieces[middle:])

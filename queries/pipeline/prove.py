@@ -31,7 +31,7 @@ from queries.pipeline.fees import (
     shares_of,
 )
 from queries.pipeline.pieces import Anchor, Call, Piece, join, pieces_of
-from queries.pipeline.readback import NODE_BEHIND, SENT_AGAIN, is_sent_again
+from queries.pipeline.readback import NODE_BEHIND, SENT_AGAIN, reopen_if_undone
 from queries.pipeline.transactions import unsettled
 from queries.pipeline.wanted import Missing, missing
 from queries.pipeline.work import Outcome, Snooze, Work
@@ -45,7 +45,7 @@ REFUSED = WaitCode.REGISTRY_REFUSES.value
 SENT = Reason(WaitCode.TRANSACTION_ON_ITS_WAY, "Its transaction is on its way.")
 PRICE_ASKED_AGAIN = Reason(
     WaitCode.PRICE_ASKED_AGAIN,
-    "A node reports a price above the fee. We check again; a higher fee is sent sooner.",
+    "A node reports a price above the fee. It is checked again; a higher fee is sent sooner.",
 )
 HELD_BACK = Reason(
     WaitCode.FEE_HELD_BACK,
@@ -136,8 +136,9 @@ def prove(ready: Sequence[Ready]) -> dict[int, Outcome]:
 def prepare(
     work: Work, preparation: Preparation, is_needed: Callable[[Destination], bool]
 ) -> Outcome:
-    """Send it, unless another of its route is on its way: it may serve this job as well. After one
-    was mined for this job, another is sent only if a quorum needs it.
+    """Send the preparation, unless one of this route is on its way and may serve this job as well.
+
+    After one was mined for this job, send another only if a quorum needs it.
     """
     job = work.job
     others = SentTransaction.objects.filter(
@@ -149,7 +150,7 @@ def prepare(
     if earlier is not None:
         if not work.chains.destination(job.destination).quorum(is_needed, ("first", job.pk)):
             return work.failed(NODE_BEHIND)
-        if is_sent_again(work, earlier):
+        if reopen_if_undone(work, earlier):
             return Snooze(SENT_AGAIN)
     call = Call(preparation.call)
     need = pricing_of(work.chains, work.registry).fit([call])[call]
@@ -164,7 +165,7 @@ def _send(
     why: Reason,
     unless: QuerySet[SentTransaction] | None = None,
 ) -> dict[int, Outcome]:
-    """What each job waits for then."""
+    """Sign and send the calls. Returns what each job waits for."""
     work, jobs = ready[0].work, {each.work.job.pk: each for each in ready}
     payers = {job: each.payers for job, each in jobs.items()}
     leases = {job: each.work.lease for job, each in jobs.items()}
@@ -179,7 +180,7 @@ def _send(
         its_own = [each for each in ready if batch in {query.batch_id for query in each.payers}]
         if len(its_own) == len(ready):
             return _fee_too_low(ready, needs, poor)
-        # Without the others it may cost more, which is what its sender has to know.
+        # Alone it may cost more, and a rejection has to name that price.
         return prove([each for each in ready if each not in its_own]) | prove(its_own)
     return dict.fromkeys(jobs, Snooze(why))
 
@@ -223,7 +224,7 @@ def _fee_too_low(
 
 
 def wait_for_the_day(work: Work) -> Snooze:
-    """This is no failure. Its transactions are followed meanwhile."""
+    """Not a failure. A job with unsettled transactions keeps its short pause to follow them."""
     chain = work.chains.chain(work.job.destination)
     bound = short_amount(chain.most_a_day or 0, chain.currency)
     sentence = f"The 24-hour budget of {bound} on {chain.name} is spent or reserved."

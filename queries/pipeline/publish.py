@@ -76,8 +76,14 @@ def registry_at(destination: Destination, address: str, source: int, longest: in
 
 
 def check_l1(registry: Registry, means: Means) -> None:
-    """An optimism registry may be of another L1 than the proof, if a node of that is named."""
-    if registry.kind is not RegistryKind.OPTIMISM or means.source is None:
+    """Refuse an optimism registry of another L1 than the proof's, if a source node is named."""
+    if registry.kind is not RegistryKind.OPTIMISM:
+        return
+    if means.source is None:
+        means.say(
+            f"Not compared: whether the L1 of {means.destination.chain.name} is chain "
+            f"{registry.source}. Name a node of it with --source-node URL."
+        )
         return
     try:
         l1_seen(registry, means.source, means.destination)
@@ -121,9 +127,9 @@ def _known(facts: RegistryFacts, block: BlockProof, proven: Mapping[FactRead, by
     for read, word in known.words.items():
         if word not in {None, proven[read]}:
             raise NotPublished(
-                f"The registry holds another word than is proven of block {block.header.number:,}: "
-                f"0x{(word or b'').hex()}, not 0x{proven[read].hex()}. It was brought another "
-                "block of this number, or its node lies."
+                f"The registry's value differs from the proof of block {block.header.number:,}: "
+                f"0x{(word or b'').hex()}, not 0x{proven[read].hex()}. The registry holds "
+                "another block with this number, or the node lies."
             )
     return known
 
@@ -187,9 +193,9 @@ def _headers(block: BlockProof, means: Means) -> Callable[[int, int], Sequence[H
             return [own[number] for number in range(first, last + 1)]
         if means.source is None:
             raise NotPublished(
-                f"The nearest block that the registry knows is {last:,}, {last - first:,} above "
-                f"block {first:,} or one further down. The headers between are not in the proof: "
-                f"name a node of chain {block.chain} with --source-node URL."
+                f"The nearest block that the registry knows is {last:,}. The proof lacks headers "
+                f"from {first:,} to {last:,}: name a node of chain {block.chain} with "
+                "--source-node URL."
             )
         return means.source.headers(first, last)
 

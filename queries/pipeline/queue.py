@@ -88,7 +88,7 @@ class Lease(Generic[Row]):
         one that is dropped and not sent again would hold up all higher nonces.
         """
         with transaction.atomic():
-            # Locked first: who adds a query now writes to the row afterwards, and finds it closed.
+            # Locked first: a worker that adds a query now makes the job due after it is closed.
             self.held().select_for_update().first()
             rows = self.held()
             if isinstance(self.row, BlockJob):
@@ -171,7 +171,7 @@ def _lease_end(now: datetime) -> datetime:
 OF_A_QUERY = len(AccountField)  # facts beside its slots; the header's are few
 
 
-def looked_at_now(job: BlockJob) -> list[int]:
+def queries_of_pass(job: BlockJob) -> list[int]:
     """The keys of the queries of one pass: about as many facts as the largest batch has."""
     # The largest batch, which asks for its header as well.
     room = (settings.BATCH_ACCOUNTS + 1) * OF_A_QUERY + settings.BATCH_SLOTS

@@ -40,10 +40,11 @@ from queries.shown_calls import proofs_in, shown_of
 from queries.wait_reasons import Reason, WaitCode
 
 NODE_BEHIND = Reason(
-    WaitCode.OTHER_NODE_BEHIND, "Proven; a node of the destination does not know of it yet."
+    WaitCode.OTHER_NODE_BEHIND,
+    "Proven, but another node of the destination has not seen the facts yet.",
 )
 SENT_AGAIN = Reason(
-    WaitCode.TRANSACTION_ON_ITS_WAY, "Its transaction was undone; it is on its way again."
+    WaitCode.TRANSACTION_ON_ITS_WAY, "A reorg removed its transaction; it is sent again."
 )
 TOO_OLD = (StateNotAvailable, ProofWindowExceeded, MethodMissing)
 
@@ -118,12 +119,12 @@ def confirm_missing(work: Work, header: Header, known: Known) -> Wait | None:
     if not destination.quorum(is_missing, ("missing", work.job.pk, block)):
         return work.failed(NODE_BEHIND)
     # Those of a former key may have nothing to pay with.
-    if any(is_sent_again(work, row) for row in rows if row.sender == work.chains.sender):
+    if any(reopen_if_undone(work, row) for row in rows if row.sender == work.chains.sender):
         return Snooze(SENT_AGAIN)
     return None
 
 
-def is_sent_again(work: Work, row: SentTransaction) -> bool:
+def reopen_if_undone(work: Work, row: SentTransaction) -> bool:
     """Whether the chain has undone it. If so, it is sent again."""
     if not row.settled or not work.chains.lane(work.job.destination).is_undone(row):
         return False
@@ -134,8 +135,8 @@ def is_sent_again(work: Work, row: SentTransaction) -> bool:
 def _check(work: Work, header: Header, held: Mapping[FactRead, bytes]) -> bytes | None:
     """`RegistryMisread` if the registry holds something else than the source proves.
 
-    The proofs lie in the job's own calls; of what others have proven they are fetched, and the
-    calldata that would prove it is returned.
+    The proofs are taken from the job's own calls. For facts that others have proven, proofs are
+    fetched, and the calldata that would prove them is returned.
     """
     wanted, shown = missing(held), shown_of(work.job, held, work.lease.keep)
     proofs, unshown = proofs_in(shown, header, wanted)
@@ -157,7 +158,7 @@ def _check(work: Work, header: Header, held: Mapping[FactRead, bytes]) -> bytes 
 
 
 def _proofs(work: Work, header: Header, asked: Sequence[Asked]) -> list[AccountProof]:
-    """Empty if the source keeps no state so old: then what the registry has verified has to do."""
+    """Empty if the source no longer has that state: then we trust what the registry verified."""
     try:
         source = work.chains.source(work.job.source)
         return source.account_proofs(header, asked, work.lease.keep) if asked else []

@@ -103,7 +103,7 @@ def _refuse_removed_routes(batch: Batch, named: Sequence[Named], chains: Chains)
 
 
 def _refuse_the_far_future(named: Sequence[Named], chains: Chains) -> None:
-    """What was accepted unseen, because no head was known then, and lies far ahead: by quorum."""
+    """Reject, by quorum, blocks far ahead that were accepted while no head was known."""
     limits = chains.limits
     for each in named:
         head = chains.head(each.source)
@@ -161,7 +161,7 @@ def _confirm_time(source: SourceChain, block: int, seconds: int) -> None:
 
 
 def block_at(chains: Chains, source: int, seconds: int) -> tuple[int | None, Reason | None]:
-    """The last block at a time, where there is one after it; and why it is not settled yet."""
+    """The last block at a time, or None; and why that block is not certain yet."""
     head = chains.head(source)
     if head.timestamp <= seconds:
         sentence = f"Chain {source} has no block after {seconds} yet."
@@ -204,9 +204,9 @@ def _find_batchs_accounts(lease: Lease[Batch], chains: Chains) -> Reason | None:
 
 
 def _claim_plain(first: Lease[Batch], source: int, newest: int) -> list[Lease[Batch]]:
-    """Due batches of the same route whose accounts are known, and whose blocks are there.
+    """Claim due batches of the same route whose accounts are known and whose blocks exist.
 
-    With the first one they ask for no more than the largest batch may.
+    Together with the first batch they have at most `BATCH_ACCOUNTS` queries.
     """
     most = settings.BATCH_ACCOUNTS
     room, keys = most - first.row.asked_queries, list[str]()

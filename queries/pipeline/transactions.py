@@ -2,8 +2,8 @@
 
 SIGNED (stored, not sent) → SENT → MINED → settled, at the operator's depth → final. A row that is
 mined or settled goes back to SENT when its chain undoes it. Signed bytes are stored before they are
-sent, and the same bytes are sent again. A replacement keeps the nonce and raises the fee; what is
-no longer wanted is replaced by an empty transfer, so that no nonce is skipped.
+sent, and the same bytes are sent again. A replacement keeps the nonce and raises the fee. A
+transaction that nodes refuse is replaced by an empty transfer, so that no nonce is skipped.
 """
 
 import logging
@@ -88,7 +88,7 @@ class Lane:
         `unless`: transactions that do the same for other jobs, one of which is enough.
         """
         chain, me = self.destination.chain, self.signer.address
-        funds, used = self.destination.balance(me), self._used_elsewhere()
+        funds, used = self.destination.balance(me), self._transaction_count()
         try:
             with durably():
                 lock_costs(chain.id)  # so that two workers take neither one nonce nor one budget
@@ -125,7 +125,7 @@ class Lane:
         highest = self.ours.aggregate(Max("nonce"))["nonce__max"]
         return 0 if highest is None else int(highest) + 1
 
-    def _used_elsewhere(self) -> int:
+    def _transaction_count(self) -> int:
         """The chain's transaction count. By quorum if it is above our own rows, or if we have
         none: the key was used elsewhere, or the database is an older backup.
         """
@@ -260,15 +260,15 @@ class Lane:
         except Underpriced:
             pass  # it waits, and is replaced by a dearer one when it has waited long enough
         except NonceUsed:
-            self._see_who_used_it(row)
+            self._check_used_nonce(row)
             return
         row.sent = shared_now()
         SentTransaction.objects.filter(pk=row.pk, settled=False).update(sent=row.sent)
         log.info("Sent %s to chain %s, nonce %s.", row.hashes[-1], row.chain, row.nonce)
 
     def _replace(self, row: SentTransaction) -> None:
-        """The same call at a higher fee, within the operator's maximum; whichever is mined, it is
-        mined once. What it costs beyond its batches' fees the operator bears.
+        """Replace it by the same call at a higher fee, within the operator's maximum. Both have one
+        nonce, so only one is mined. The operator pays what its batches' fees do not cover.
         """
         try:
             fees = _bumped(row, self.destination.fees())
@@ -346,7 +346,7 @@ class Lane:
             return
         self._send(filling)
 
-    def _see_who_used_it(self, row: SentTransaction) -> None:
+    def _check_used_nonce(self, row: SentTransaction) -> None:
         """Either one of our hashes was mined, or the key was used elsewhere. The row is given up
         once the block at which this was first seen is final. Until then the next attempt asks
         another node, which may have the receipt.
@@ -428,7 +428,7 @@ def unsettled(job: BlockJob) -> list[SentTransaction]:
 
 
 def reopen(row: SentTransaction) -> None:
-    """Send it again. The queries that it proved are open until their facts are there again."""
+    """Mark it as not sent, so that it is sent again. Reopen the queries that it proved."""
     log.error(
         "Chain %s undid transaction %s after it had been confirmed. It is sent again.",
         row.chain,

@@ -42,7 +42,7 @@ def reads_of(query: Query) -> dict[str, FactRead]:
 
 @dataclass(frozen=True, slots=True)
 class Missing:
-    """What is not in the registry yet, each once however many ask for it."""
+    """Facts grouped by account and kind, each once: those to prove, or those to check."""
 
     accounts: Mapping[bytes, tuple[frozenset[AccountField], tuple[int, ...]]]
     header_fields: frozenset[HeaderField]

@@ -19,7 +19,7 @@ from queries.pipeline.queue import (
     LeaseLost,
     claim_delivery,
     claim_one,
-    looked_at_now,
+    queries_of_pass,
     shared_now,
 )
 from queries.pipeline.settle import settle
@@ -36,9 +36,7 @@ log = logging.getLogger("tacitus.prover")
 Found = Callable[[], object]  # called once something is claimed: another thread may claim
 Claimed = Lease[Batch] | Lease[BlockJob] | Lease[WebhookDelivery]
 SIGNING = Reason(WaitCode.LANE_BUSY, "Other transactions are being signed.")
-FAULT_OF_OURS = Reason(
-    WaitCode.FAULT_OF_OURS, "A fault of ours, which the operator finds in the log."
-)
+FAULT_OF_OURS = Reason(WaitCode.FAULT_OF_OURS, "A prover failed; its log says why.")
 
 
 def work_once(chains: Chains, found: Found = nothing) -> bool:
@@ -164,13 +162,16 @@ def _failed(lease: Claimed, why: Reason, limits: Limits) -> None:
 
 
 def _reject_the_old(row: Leased, why: Reason, limits: Limits) -> None:
-    """What has failed for `batch_max_age` and has no unsettled transaction."""
+    """Reject batches as old as `batch_max_age` whose row failed all that time.
+
+    A job with an unsettled transaction is left alone.
+    """
     bound = shared_now() - timedelta(seconds=limits.batch_max_age)
     if row.failing_since is None or row.failing_since > bound:
         return
     old, step = Query.objects.filter(ended=False, batch__submitted__lte=bound), None
     if isinstance(row, BlockJob) and not unsettled(row):
-        old = old.filter(pk__in=looked_at_now(row))
+        old = old.filter(pk__in=queries_of_pass(row))
         step = transitions.step_of(old)
     elif isinstance(row, Batch):
         old, step = old.filter(batch=row, job=None), StepName.INITIAL_STATE

@@ -86,7 +86,7 @@ def _read_header(source: WitnessBytes, parent: bytes | None, shown: Shown) -> He
     roots = [source.take(HASH_BYTES), source.take(HASH_BYTES), source.take(_BLOOM_BYTES)]
     tail = source.take(source.number(2))
     accounts: tuple[WitnessedAccount, ...] = ()
-    if flags & HeaderFlag.WITNESS:
+    if flags & (HeaderFlag.WITNESS | HeaderFlag.HOP):
         reading = _read_witness(source, shown)
         state_root = reading.state_root
         accounts = () if flags & HeaderFlag.HOP else reading.accounts

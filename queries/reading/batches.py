@@ -1,7 +1,7 @@
-"""Batches and their queries, as they were asked for and as far as they are, and what they wait for.
+"""Batches and their queries, their progress, and what they wait for.
 
-A prover says what a batch waits for, or one of its jobs does. Where no prover has taken it, or none
-has looked at a chain for long, that is what it waits for. All of it is read in the one statement.
+The batch's row or one of its jobs says what it waits for. If no prover has taken it, or no prover
+has polled a chain lately, it waits for a prover. One statement reads all of this.
 """
 
 import re
@@ -41,8 +41,8 @@ LONG_AGO = timedelta(minutes=2)
 NOT_TAKEN = "No prover has taken it yet"
 START_ONE = "the operator starts one with manage.py run_prover."
 
-# Once a batch is accepted, one of its jobs says what it waits for. In SQL's own words, because this
-# is what polling asks: put together by the ORM each time, it made the read half as long again.
+# Once a batch is accepted, one of its jobs says what it waits for. Raw SQL, because each poll reads
+# this: built by the ORM each time, the read took 1.5 times as long.
 _OF_ITS_JOB = """
     SELECT job.wait_code || ' ' || job.waits_for
     FROM queries_query AS query JOIN queries_blockjob AS job ON job.id = query.job_id

@@ -381,7 +381,7 @@ class JobLine:
 
 
 def record_of(source: int, destination: int) -> RecordView:
-    """In two statements; of blocks of which nothing is proven no hash is kept."""
+    """In two statements. A closed job keeps its block hash only if something was proven."""
     rows = BlockJob.objects.filter(source=source, destination=destination).exclude(block_hash="")
     blocks = rows.order_by("-block")[: MOST_COUNTED + 1].count()
     return RecordView(

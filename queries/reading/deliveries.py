@@ -1,4 +1,4 @@
-"""The webhooks that were sent, for whom they were sent to: a log."""
+"""The log of webhook deliveries, for the owner of the batches."""
 
 from collections import defaultdict
 from collections.abc import Iterable
@@ -36,7 +36,7 @@ class AttemptView:
 
 @dataclass(frozen=True, slots=True)
 class DeliveryView:
-    """A batch's end, and how telling it went."""
+    """The webhook of a batch's end, and the attempts to deliver it."""
 
     event: str
     batch: str

@@ -1,8 +1,7 @@
-"""Proven facts: those of a query, and those of an account, a block or a registry, as for a file.
+"""Proven facts: those of a query, and for files those of an account, a block or a registry.
 
-Newest block first, so many as a file holds. Which queries are in a file is settled before the first
-of its facts is read, so that it can say at its head where the next one begins. What is walked
-through is bounded, not only what is found.
+A file lists the newest block first. Its queries are chosen before the first fact is read, so that
+its head can name where the next file begins. The rows read are bounded, not only the rows found.
 """
 
 from collections.abc import Iterable, Iterator
@@ -181,7 +180,7 @@ def of_block(chain: int, number: int, cursor: Cursor | None) -> Portion:
 
 
 def of_registry(source: int, destination: int, cursor: Cursor | None) -> Portion:
-    """Of the source's queries, from the newest block on that was proven to the destination."""
+    """The source's queries, from the newest block downwards that has a job for the destination."""
     jobs = BlockJob.objects.filter(source=source, destination=destination).order_by("-block")
     below = jobs if cursor is None else jobs.filter(block__lte=cursor.key[0])
     newest = below.values_list("block", flat=True)[:1]

@@ -103,7 +103,7 @@ def _counts(first: date, last: date) -> Mapping[date, Mapping[str, int]]:
     return counts
 
 
-# Amounts of 256 bits are no numbers to a database, so they are added here, and not without end.
+# Databases cannot add amounts of 256 bits, so they are added here, at most so many.
 MOST_ADDED = 1_000
 
 
@@ -118,7 +118,7 @@ class ChainSpending:
 
 @dataclass(frozen=True, slots=True)
 class Spending:
-    """Chain for chain, because an ether of one is none of another."""
+    """By chain, because the chains have different currencies."""
 
     chains: tuple[ChainSpending, ...]
     whole: bool  # or of the newest `MOST_ADDED` batches alone

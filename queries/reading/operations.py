@@ -1,5 +1,5 @@
-"""How the service is doing, for whoever watches it: in a constant number of statements, and none
-of them looks at what has ended, but at a day's transactions where the operator bounds their costs.
+"""The state of the service, for monitoring. The number of rows does not change the number of
+statements. None reads ended rows, except a day's transactions of chains with a daily budget.
 """
 
 from collections.abc import Collection, Mapping
@@ -29,8 +29,8 @@ from queries.pipeline.queue import shared_now
 from queries.reading.chain_objects import facts_by_route
 from queries.statuses import ENDED, BatchStatus
 
-# Later than this are all times at which something is due; an index knows them from those that are
-# null, of all that has ended, where it would not be used for "not null".
+# All due times are later; ended rows have none. Databases use the index for "later than this", and
+# would not use it for "not null".
 BEFORE_ALL = datetime(2000, 1, 1, tzinfo=UTC)
 FOR_NODES = Q(wait_code__in=[each.code for each in (NodesUnreachable, NodesLimited, NodesRefuse)])
 
@@ -102,7 +102,7 @@ class ChainState:
     needed_window: int | None = None
     signer: str = ""
     balance: int | None = None  # wei
-    day_spent: float | None = None  # of what a day's transactions may cost; None: not bounded
+    day_spent: float | None = None  # fraction of the daily budget; None: no budget or no signer
 
 
 @dataclass(frozen=True, slots=True)

@@ -51,7 +51,7 @@ class BlockProgress:
     queries: int
     steps: tuple[StepCount, ...]
     waits_for: Reason | None
-    lost: int  # queries whose facts a reorganisation removed after the batch was DONE
+    lost: int  # queries that were proven, and whose facts a reorg removed
 
     @property
     def key(self) -> str:
@@ -103,9 +103,9 @@ def progress_of(shown: BatchView) -> Progress:
 def queries_of_blocks(
     shown: BatchView, firsts: Mapping[BlockProgress, int], *, most: int
 ) -> Mapping[str, QueryPage]:
-    """Some queries of each of these blocks, from the place on that stands beside it, by its key.
+    """A page of each block's queries, by block key; `firsts` gives the place where it begins.
 
-    All in as many statements as one: a block's queries stand one behind the other.
+    The queries of a block have consecutive places, so all pages are read together.
     """
     ranges = {block: _places(block, first, most) for block, first in firsts.items()}
     chosen = [Q(place__range=(places[0], places[-1])) for places in ranges.values() if places]

@@ -1,7 +1,7 @@
 """The proof of a batch as a file: whole, or a refusal that says what is missing.
 
-It is put together from the transactions that proved it, a block at a time, in a file that leaves
-the memory once it is large; so nothing of it is stored twice, and no node is asked.
+It is built from the stored calls that prove the facts, a block at a time, in a file that moves to
+disk once it is large. So nothing is stored twice, and no node is asked.
 """
 
 from collections.abc import Iterator, Mapping, Sequence

@@ -1,7 +1,7 @@
-"""One page of many rows, and the ways to the pages beside it.
+"""Keyset pagination: one page of many rows, and the cursors of the pages beside it.
 
-A page begins where a row of another one stands, not after so many rows: the last page of a million
-rows costs what the first one does, and rows that come meanwhile move nothing.
+A page begins at a row, not at an offset. So the last page of a million rows costs as much as the
+first one, and new rows do not move a page.
 """
 
 import re

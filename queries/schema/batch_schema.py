@@ -154,9 +154,9 @@ def _read_selector(key: str, place: Place) -> BlockNumber | BlockTimestamp:
     if not match or int(match[2]) > _MOST_SELECTED:
         raise Refusal(
             SELECTOR_MALFORMED,
-            f"{place} names no block. A block is named by its number (block:5186021), or by a time "
-            "in Unix seconds (timestamp:1703799420): below 2^64, in decimal, without sign, spaces "
-            "and leading zeros.",
+            f"{place} names no block. Use block:5186021 for a number, or timestamp:1703799420 "
+            "for a time in Unix seconds. The number is decimal, below 2^64, without sign, "
+            "spaces or leading zeros.",
             path=place.path,
         )
     kind, number = match[1], int(match[2])
@@ -245,9 +245,9 @@ def _read_name(key: str, place: Place, source: int, routes: Routes) -> EnsName:
         raise _account_malformed(key, place, why)
     if not is_ens_name(key):
         why = (
-            "a name is taken in its normal form of a-z, 0-9 and hyphens (none of them double after "
-            "two characters), with 1 to 63 characters between dots and 255 in all. "
-            "For any other name give the address"
+            "a name may have a-z, 0-9, dots and hyphens only, 1 to 63 characters between dots "
+            "and 255 in all, and no double hyphen as third and fourth character of a part. For "
+            "any other name give the address"
         )
         raise _account_malformed(key, place, why)
     return EnsName(key)

@@ -102,8 +102,8 @@ def _fee(value: object) -> int:
     if not _WEI.fullmatch(text) or int(text) > _MOST_WEI:
         raise fault(
             FEE_MALFORMED,
-            f"is {quoted(text)}, but it is an amount in wei: a whole number below 2^256 in "
-            "decimal, without sign, spaces and leading zeros.",
+            f"is {quoted(text)}, but must be an amount in wei: a decimal whole number below "
+            "2^256 without sign, spaces or leading zeros.",
         )
     return int(text)
 
@@ -274,8 +274,8 @@ class BatchRequest(Body):
         examples=["11155111"],
     )
     fee: Fee = Field(
-        description='The most that may be spent on the batch, in wei of that chain. "0" is taken '
-        "where proving is free; elsewhere POST /estimate returns a fee."
+        description="The most that may be spent on the batch, in wei of the destination chain. "
+        '"0" is taken where proving is free; elsewhere POST /estimate returns a fee.'
     )
     data: Blocks = Field(description=_DATA)
     webhook: Webhook = Field(

@@ -39,7 +39,7 @@ urlpatterns = [path("sign-in", views.sign_in, {"ask": _ask}), *house.urlpatterns
     ("chain", "code", "said"),
     [
         ("5", "signature_refused", "does not accept this signature"),
-        ("6", "signature_refused", "at its address is no contract wallet"),
+        ("6", "signature_refused", "no contract wallet at the address"),
         ("7", "signature_refused", "which this service cannot ask"),
         ("8", "wallet_unreachable", "Try again in a minute"),
     ],

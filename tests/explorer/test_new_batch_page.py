@@ -110,7 +110,7 @@ REFUSED: list[tuple[dict[str, Any], str, str]] = [
     ({"header__0": ["HASH"]}, "header-0", "One of these is &quot;HASH&quot;"),
     ({"source__0": str(LONELY)}, "source-0", "are not proven to chain"),
     ({"destination": "5"}, "destination", "No chain &quot;5&quot; is configured"),
-    ({"fee": "1.5"}, "fee", "This is &quot;1.5&quot;, but it is an amount in wei"),
+    ({"fee": "1.5"}, "fee", "This is &quot;1.5&quot;, but must be an amount in wei"),
     ({"webhook": "ftp://x"}, "webhook", "This must be a whole http or https address"),
 ]
 

@@ -32,7 +32,7 @@ def test_an_account_has_so_many_in_a_day(settings: LazySettings) -> None:
     assert refused.json()["retryable"] is True
     assert 86_000 < int(refused["Retry-After"]) <= 86_400
     assert refused.json()["error"].startswith(
-        "This batch asks for 3 facts. An account may ask for 6 in a day here"
+        "This batch asks for 3 facts. An account may ask for 6 a day here"
     )
     assert _three_facts(make_key(OTHER_WALLET)).status_code == 200
     assert _three_facts(make_key(WALLET)).status_code == 429  # whichever of its keys it shows

@@ -98,7 +98,7 @@ def test_a_list_has_ones_own_batches_newest_first_page_by_page(
 
 def test_the_routes_are_public(shared: Service) -> None:
     answer = requests.get(f"{shared.url}/chain-connections", timeout=30)
-    here = {"originChainId": "31337", "destinationChainId": "31337"}
+    here: dict[str, object] = {"originChainId": "31337", "destinationChainId": "31337"}
     # Deployed by hand, at an address that does not prove its code.
     here |= {"kind": "native", "constructorArguments": "0x", "verifiable": False}
     assert here.items() <= answer.json()["connections"][0].items()

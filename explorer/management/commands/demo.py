@@ -91,7 +91,7 @@ def _run(terminal: Terminal, port: int, *, once: bool) -> None:
                 shown.append(show(Tacitus(site, key), example, terminal, its.check))
             terminal.line()
             if once:
-                terminal.line("What the registries say is what the chains say.")
+                terminal.line("The registries hold the same values as the chains.")
                 return
             kept = str(folder.relative_to(settings.BASE_DIR))
             terminal.line(things_to_try(site, key, kept, chains, shown[0]))

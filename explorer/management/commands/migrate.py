@@ -49,6 +49,6 @@ class Command(migrate.Command):
                     with connection.cursor() as cursor:
                         cursor.execute("SELECT SET_CONFIG('lock_timeout', %s, FALSE)", [FOR_EVER])
         raise CommandError(
-            "A table that is to be changed was in use at each try. Look for a transaction that "
-            "does not end, such as a backup's, and run this again; nothing is half done."
+            "A table to migrate was in use at every attempt. End any long transaction, such as "
+            "a backup, and run this again. No migration is half applied."
         )

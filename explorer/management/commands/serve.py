@@ -90,8 +90,8 @@ def _refuse_what_production_lacks() -> None:
 def _refuse_what_others_must_not_reach(host: str) -> None:
     if settings.SECRET_KEY.startswith(SECRET_KEY_INSECURE_PREFIX):
         raise CommandError(
-            f"At {host} others can reach this server, and the key that development sets is known "
-            "to everyone. Set SECRET_KEY, or leave --host out."
+            f"At {host} others can reach this server, but it uses the public development key. "
+            "Set SECRET_KEY, or leave --host out."
         )
     if settings.DEMO_WALLET_NODE:
         raise CommandError(

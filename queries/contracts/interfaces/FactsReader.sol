@@ -173,7 +173,7 @@ library FactsReader {
     /// can avoid one value by leaving the block out. Other chains may put other data there.
     /// @param registry The registry that is read.
     /// @param blockNumber The source block.
-    /// @return What PREVRANDAO answered in it.
+    /// @return The mixHash as a number.
     function prevRandao(IFactsRegistry registry, uint256 blockNumber)
         internal
         view

@@ -74,8 +74,8 @@ struct Facts {
 }
 
 /// @title What was true on the source chain, proven to this chain
-/// @notice Every registry has these functions, events and errors, whatever its kind. The ABIs of the
-/// kinds also have the errors of malformed proofs and how each kind learns hashes. Facts are about the state at the
+/// @notice Every registry has these functions, events and errors, whatever its kind. Each kind's
+/// ABI adds the errors of malformed proofs and the functions that record its hashes. Facts are about the state at the
 /// end of a block of the source chain, and never change once they are proven.
 interface IFactsRegistry {
     /// @notice Nothing is proven of this account, block and field.
@@ -101,7 +101,8 @@ interface IFactsRegistry {
     /// @param blockNumber The number in the header.
     /// @param blockHash The hash of the header.
     error BlockNotKnown(uint256 blockNumber, bytes32 blockHash);
-    /// @notice The words provided, with the rebuilt state root, are not those accumulated.
+    /// @notice Number, timestamp and hash provided, with the rebuilt state root, do not match the
+    /// accumulated block.
     /// @param blockNumber The number provided.
     /// @param blockHash The hash provided.
     /// @param stateRoot The state root rebuilt from the witness.
@@ -114,11 +115,12 @@ interface IFactsRegistry {
     /// @param blockNumber The number.
     /// @param blockHash The hash of the header provided now.
     error AnotherBlockAccumulated(uint256 blockNumber, bytes32 blockHash);
-    /// @notice Another value of this fact is stored, and stays. Only a source of block hashes that
-    /// contradicts itself leads here.
+    /// @notice Another value of this fact is stored, and stays. Happens only if the
+    /// source of block hashes contradicts itself.
     /// @param key The fact's key.
     error FactContradicted(bytes32 key);
-    /// @notice Another nonce or balance of this account at this block is stored, and stays.
+    /// @notice Another record of this account at this block is stored, and stays: its nonce, balance,
+    /// and whether its storage and code are empty.
     /// @param account The account.
     /// @param blockNumber The source block.
     error AccountContradicted(address account, uint256 blockNumber);
@@ -228,7 +230,7 @@ interface IFactsRegistry {
 
     // Proving
 
-    /// @notice Proves what the sections behind the selector state, and stores it: all or nothing.
+    /// @notice Verifies the sections after the selector and stores their facts, all or nothing.
     /// The sections are packed, not ABI-encoded, because their bytes are the price of a proof.
     function prove() external;
 

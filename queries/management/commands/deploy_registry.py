@@ -37,9 +37,9 @@ WAIT = 600  # seconds
 
 class Command(OperatorCommand):
     help = (
-        "Deploys a registry with the signer's key, and prints the lines for ROUTES_FILE. Its "
-        "address is the same for everybody; if it is there already, nothing is sent. Do not run it "
-        "while a worker sends transactions with the same key."
+        "Deploys a registry with the signer's key and prints the lines for ROUTES_FILE. Its "
+        "address follows from its code and arguments; if it is deployed already, nothing is "
+        "sent. First stop provers that use the same key."
     )
     requires_system_checks = ()
 

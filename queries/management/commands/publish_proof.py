@@ -34,8 +34,8 @@ DEAREST = 100  # gwei
 class Command(OperatorCommand):
     help = (
         "Checks a batch's proof and brings its facts to their registry, paid for by SIGNER_KEY or "
-        "SIGNER_KEYSTORE; what is there already costs nothing. It takes no database, and none of "
-        "the service that made the proof."
+        "SIGNER_KEYSTORE; what is there already costs nothing. It needs no database, "
+        "and not the service that made the proof."
     )
     requires_system_checks = ()
 
@@ -50,7 +50,12 @@ class Command(OperatorCommand):
             action="append",
             default=[],
         )
-        parser.add_argument("--registry", default="", metavar="0x…", help="another than it names")
+        parser.add_argument(
+            "--registry",
+            default="",
+            metavar="0x…",
+            help="publish to this registry instead of the one in the proof",
+        )
         parser.add_argument(
             "--unverifiable",
             action="store_true",
@@ -107,9 +112,9 @@ class Command(OperatorCommand):
         if not proves_its_code(registry):
             if not options["unverifiable"]:
                 raise NotPublished(
-                    f"The registry at {address} is unverifiable: its code is as built, but its "
-                    "address does not prove what its constructor wrote. --unverifiable publishes "
-                    "there anyway."
+                    f"The registry at {address} is unverifiable: its code is genuine, but its "
+                    "address does not prove that its constructor stored no facts. Use "
+                    "--unverifiable to publish there anyway."
                 )
             self.report("It is unverifiable: do not trust facts that it has already.")
         check_l1(registry, means)

@@ -58,7 +58,7 @@ class Command(OperatorCommand):
             ALARM.stop()
             for worker in workers:
                 worker.join()
-        self.stdout.write("The prover has ended; what it had in hand is finished or kept.")
+        self.stdout.write("The prover has stopped. Unfinished jobs stay in the queue.")
 
 
 def _threads(text: str) -> int:

@@ -23,8 +23,9 @@ HASH = re.compile("0x[0-9a-fA-F]{64}")
 
 class Command(BaseCommand):
     help = (
-        "Checks a batch's proof with no database and no network, and says in plain words what is "
-        "proven and on what it rests. Ends with exit code 1 at the first doubt."
+        "Checks a batch's proof without a database, and without a network unless --node is "
+        "given. Prints what is proven and what the proof rests on. Exits with 1 if anything is "
+        "not proven."
     )
     requires_system_checks = ()
 
@@ -158,7 +159,7 @@ def _report(bundle: Bundle, grounds: Sequence[str]) -> Iterator[str]:
     yield f"Proven: {facts}. It rests on keccak-256, and"
     yield from (f"  {ground}" for ground in grounds)
     yield ""
-    yield "Not checked, because only a node of the destination could say it:"
+    yield "Not checked, because this needs a node of the destination:"
     yield f"  that the registry on chain {bundle.destination} has these facts now"
     for block in bundle.blocks:
         for each in block.transactions:
@@ -167,4 +168,4 @@ def _report(bundle: Bundle, grounds: Sequence[str]) -> Iterator[str]:
                 f"of block {block.header.number:,}"
             )
     yield from sorted({_registry_line(block) for block in bundle.blocks})
-    yield "manage.py publish_proof asks the registry, and brings it what it lacks."
+    yield "manage.py publish_proof checks the registry and sends the facts that it lacks."

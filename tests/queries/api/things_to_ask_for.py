@@ -25,7 +25,7 @@ from tests.queries.pipeline.service import (
     running_service,
 )
 
-NOBODY = "http://127.0.0.1:9/"  # listens there
+NO_SIGNER = "http://127.0.0.1:9/"  # listens there
 
 
 @dataclass(frozen=True)
@@ -70,7 +70,7 @@ def things_to_ask_for(node: LocalNode) -> Iterator[Things]:
         of_here, route = service.routes.chains[CHAIN_ID], (CHAIN_ID, CHAIN_ID)
         alone = Routes({CHAIN_ID: of_here}, {route: service.routes.registries[route]})
         prover = replace(service, routes=alone)
-        batch = ended_batch(prover, NOBODY)
+        batch = ended_batch(prover, NO_SIGNER)
         assert deliver_once(Limits())
         wait_for(BLOCK)
         block = Query.objects.filter(batch=batch).values_list("block", flat=True).get()

@@ -12,7 +12,7 @@ from queries.limits import Limits
 from queries.proving.errors import AnswerMalformed
 from queries.routes import Chain
 
-NOBODY = "http://127.0.0.1:1/hunter2"
+NO_SIGNER = "http://127.0.0.1:1/hunter2"
 SHOWN_ERRORS = ("{", "hunter2", "http", "127.0.0.1")
 
 

@@ -26,7 +26,7 @@ CHAIN_ID = 31337  # the local node's
 DIGEST = bytes(range(32))
 OWNER = Account.from_key(32 * b"\1")
 SIGNED = bytes(OWNER.unsafe_sign_hash(DIGEST).signature)
-NOBODY = "0x00000000000000000000000000000000000000Aa"
+NO_SIGNER = "0x00000000000000000000000000000000000000Aa"
 
 
 def _unnoticed() -> None:
@@ -118,7 +118,7 @@ def test_a_wallet_that_burns_all_gas_writes_or_takes_it_for_a_trial_does_not_acc
 
 
 @pytest.mark.parametrize(
-    "address", [NOBODY, OWNER.address, f"0x{0:040x}", f"0x{1:040x}", f"0x{4:040x}"]
+    "address", [NO_SIGNER, OWNER.address, f"0x{0:040x}", f"0x{1:040x}", f"0x{4:040x}"]
 )
 def test_an_account_without_code_is_no_wallet(ask: Asking, address: str) -> None:
     """A call to it succeeds, but says nothing."""
@@ -182,11 +182,11 @@ def test_a_malformed_wrapper_is_refused_whatever_the_wallet_says(
 ) -> None:
     signature = MALFORMED[kind] + WRAPPER_END
     assert ask(willing, signature) is REFUSED
-    assert ask(NOBODY, signature) is REFUSED
+    assert ask(NO_SIGNER, signature) is REFUSED
 
 
 def test_a_wrapper_cut_off_anywhere_is_refused(ask: Asking, willing: str) -> None:
-    content = wrapped(NOBODY, 40 * b"\7", 33 * b"\7").removesuffix(WRAPPER_END)
+    content = wrapped(NO_SIGNER, 40 * b"\7", 33 * b"\7").removesuffix(WRAPPER_END)
     padding = 31
     answers = [ask(willing, content[:end] + WRAPPER_END) for end in range(len(content) + 1)]
     assert answers == (len(content) - padding) * [REFUSED] + (padding + 1) * [ACCEPTED]

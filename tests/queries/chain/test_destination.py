@@ -21,7 +21,7 @@ pytestmark = pytest.mark.no_database
 
 # The first of the keys that every development node has.
 SIGNER = Signer("ac0974bec39a17e36ba4a6b4d238ff944bacb478cbed5efcae784d7bf4f2ff80")
-NOBODY = "0x" + "77" * 20
+NO_SIGNER = "0x" + "77" * 20
 GWEI = 10**9
 Answer = dict[str, Any]
 
@@ -53,7 +53,7 @@ def transaction(destination: Destination, **other: Any) -> SignedTransaction:
     parts: dict[str, Any] = {
         "chain_id": 31_337,
         "nonce": destination.nonce(SIGNER.address),
-        "to": NOBODY,
+        "to": NO_SIGNER,
         "data": b"",
         "gas_limit": 50_000,
         "fees": Fees(10 * GWEI, GWEI),
@@ -130,7 +130,7 @@ def test_the_floor_that_calldata_has_is_left_to_no_node(waiting: LocalNode) -> N
     least = 21_000 + 4 * 10 + 16 * 90
     with lied_to(waiting, "eth_estimateGas", lambda _: hex(least)) as address:
         destination = Destination(chain_of(address))
-        assert destination.gas_needed(SIGNER.address, NOBODY, data) == 21_000 + 10 * 10 + 40 * 90
+        assert destination.gas_needed(SIGNER.address, NO_SIGNER, data) == 21_000 + 10 * 10 + 40 * 90
         destination.close()
 
 

@@ -19,7 +19,7 @@ from queries.chain.source import SourceChain
 from queries.limits import Limits
 from queries.proving.errors import AnswerMalformed
 from queries.routes import Chain
-from tests.queries.chain.asking_nodes import NOBODY, ask, failure, impatient, number
+from tests.queries.chain.asking_nodes import NO_SIGNER, ask, failure, impatient, number
 from tests.queries.chain.lying_node import NO_ANSWERS, LyingNode, as_json, lying_node
 from tests.queries.chain.relay import Asked, NotMine, chain_of, refusal, relay
 
@@ -195,7 +195,7 @@ def test_where_all_lie_it_is_reported(shared_node: LocalNode) -> None:
         return {"result": "0xffffff"} if method == "eth_blockNumber" else answer
 
     with relay(shared_node.url, change) as liar:
-        nodes = NodePool(chain_of(liar, NOBODY))
+        nodes = NodePool(chain_of(liar, NO_SIGNER))
         with pytest.raises(NodesLie) as lie:
             nodes.checked("eth_blockNumber", [], honest_number)
         nodes.close()

@@ -22,7 +22,7 @@ from tests.queries.contracts.live_chain import LiveChain
 
 pytestmark = pytest.mark.no_database
 
-PAID, NOBODY = b"\x51" * 20, b"\x77" * 20
+PAID, NO_SIGNER = b"\x51" * 20, b"\x77" * 20
 PROVEN_AT = 5
 HASH, OTHER_HASH = b"\x0a" * 32, b"\x0b" * 32
 
@@ -48,7 +48,7 @@ def native(live: LiveChain) -> Deployed:
     header = live.header(PROVEN_AT)
     proven = HeaderStep(
         header,
-        live.witness(PROVEN_AT, {PAID: (), NOBODY: (7,)}),
+        live.witness(PROVEN_AT, {PAID: (), NO_SIGNER: (7,)}),
         accumulate=True,
         fields=frozenset({HeaderField.GAS_LIMIT}),
     )

@@ -24,7 +24,7 @@ from tests.queries.contracts.live_chain import LiveChain
 pytestmark = pytest.mark.no_database
 
 TIMES = (100, 101, 113, 113, 125, 125, 126, 400, 401, 1000)  # seconds after the first block
-NOBODY = b"\x77" * 20
+NO_SIGNER = b"\x77" * 20
 Answer = dict[str, Any]
 
 
@@ -180,7 +180,7 @@ def asked_of(story: Story) -> list[tuple[bytes, list[int]]]:
     many = [*range(10**6, 10**6 + 4 * Limits().batch_questions), *SLOTS]
     return [
         (story.holder, [*SLOTS]),
-        (NOBODY, []),
+        (NO_SIGNER, []),
         (story.payer, [0, 2**256 - 1]),
         (story.holder, many),
     ]
@@ -229,7 +229,7 @@ def test_a_wrong_proof_is_asked_of_another_node(story: Story, lie: str) -> None:
     def change(params: list[Any], answer: Any) -> Any:
         return PROOF_LIES[lie](story, params, answer) if params[0] == holder else answer
 
-    asked = [(NOBODY, []), (story.payer, []), (story.holder, [*SLOTS])]
+    asked = [(NO_SIGNER, []), (story.payer, []), (story.holder, [*SLOTS])]
     header = story.headers[3]
     with (
         relay(story.node.url, changing("eth_getProof", change)) as liar,
@@ -256,5 +256,5 @@ def test_a_node_that_keeps_no_such_proof_is_reported(story: Story) -> None:
     with relay(story.node.url, change) as address:
         source = story.source(address)
         with pytest.raises(ProofWindowExceeded, match="The nodes of Local keep proofs only for"):
-            source.account_proofs(story.headers[3], [(NOBODY, [])])
+            source.account_proofs(story.headers[3], [(NO_SIGNER, [])])
         source.close()

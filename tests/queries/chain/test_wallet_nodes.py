@@ -22,7 +22,7 @@ NO_CONTRACT = WalletAnswer.NO_CONTRACT
 UNREACHABLE = WalletAnswer.NODE_UNREACHABLE
 CHAIN_ID = 31337  # the local node's
 WALLET = "0x" + 20 * "11"
-YES, NO, NOBODY = (f"0x{word:064x}" for word in (1, 2, 3))
+YES, NO, NO_SIGNER = (f"0x{word:064x}" for word in (1, 2, 3))
 NEWEST = "0x10"
 
 
@@ -83,7 +83,7 @@ def test_a_node_of_another_chain_is_not_asked_about_a_wallet(nodes: ExitStack, c
 
 
 GONE: Say = NO_ANSWERS["nothing at all"]
-YES_SAYER, NO_SAYER, SEES_NOBODY = says(YES), says(NO), says(NOBODY)
+YES_SAYER, NO_SAYER, SEES_NOBODY = says(YES), says(NO), says(NO_SIGNER)
 ELSEWHERE = says(YES, "0x1")
 
 

@@ -123,7 +123,11 @@ def test_the_command_says_what_lies_in_the_slot(
     ("name", "contract", "said"),
     [
         ("balances", "", "Choose one of the contracts with variables: Kept.sol:Inherited, "),
-        ("nowhere", "Kept", "'nowhere' names. There are: _owner, since, balances"),
+        (
+            "nowhere",
+            "Kept",
+            "'nowhere' does not name exactly one variable. The layout has: _owner, since, balances",
+        ),
         ("points[4]y", "Kept", "is not written like"),
         ("points[4].z", "Kept", "struct Kept.Point has no member z."),
         ("points[-1]", "Kept", "An array has no element -1."),
@@ -132,7 +136,7 @@ def test_the_command_says_what_lies_in_the_slot(
         ("balances[5]", "Kept", "is not bytes as 0x-hex"),
         ("nested[0x11][1]", "Kept", "An address has 20 bytes"),
         (f"nested[{HOLDER}][256]", "Kept", "256 is no key of type uint8."),
-        ("priced[five]", "Kept", "Say with the key what type it is, such as bytes8:five or "),
+        ("priced[five]", "Kept", "Write it before the key, such as bytes8:five or "),
         ("priced[18446744073709551616]", "Kept", "18446744073709551616 is no key of type uint64."),
         (f"marked[{HOLDER}]", "Kept", f"such as bytes20:{HOLDER} or uint160:{HOLDER}."),
     ],

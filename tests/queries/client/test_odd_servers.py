@@ -84,7 +84,7 @@ def test_no_redirect_takes_the_key_along() -> None:
     with (
         odd_server(saying(SENT)) as other,
         odd_server(saying(b"", 307, Location=f"{other.address}/submit-batch-query")) as odd,
-        pytest.raises(AnswerUnreadable, match="a key is not sent after"),
+        pytest.raises(AnswerUnreadable, match="The API key is not sent there"),
     ):
         Tacitus(odd.address, KEY).submit(BATCH)
     assert (len(odd.came), other.came) == (1, [])

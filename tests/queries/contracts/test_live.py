@@ -29,7 +29,7 @@ pytestmark = pytest.mark.no_database
 
 BALANCES = (0, 1, 2**184 - 1, 2**184, 2**256 - 2, 2**256 - 1)
 EDGE_ACCOUNTS = [bytes((0x50 + number,)) * 20 for number in range(len(BALANCES))]
-NOBODY = [bytes.fromhex("77" * 20), bytes.fromhex("00000000000000000000000000000000000000f0")]
+NO_SIGNER = [bytes.fromhex("77" * 20), bytes.fromhex("00000000000000000000000000000000000000f0")]
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ class Story:
     def accounts(self) -> dict[bytes, Sequence[int]]:
         """Whom to ask for, each with slots; those without storage prove that they have none."""
         without: dict[bytes, Sequence[int]] = dict.fromkeys([*EDGE_ACCOUNTS, self.payer], ())
-        return {self.holder: SLOTS, **without, NOBODY[0]: (), NOBODY[1]: (0, 2**256 - 1)}
+        return {self.holder: SLOTS, **without, NO_SIGNER[0]: (), NO_SIGNER[1]: (0, 2**256 - 1)}
 
     def registry(self) -> Deployed:
         return Deployed(self.chain.node, "NativeRegistry")
@@ -100,7 +100,7 @@ def test_a_past_block_in_one_transaction(story: Story) -> None:
     assert_all_is_read(story, registry, story.before)
     balances = [story.chain.state(story.before, account).balance for account in EDGE_ACCOUNTS]
     assert balances == list(BALANCES)
-    for account in NOBODY:
+    for account in NO_SIGNER:
         assert story.chain.state(story.before, account) == ABSENT_ACCOUNT
 
 

@@ -205,7 +205,7 @@ def test_a_registry_whose_constructor_planted_a_fact_is_unverifiable(
     setup.add_registry("native", CHAIN_ID, CHAIN_ID, checksummed(forged))
     printed = setup.run("check_setup")
     (line,) = wrong(printed)
-    assert "unverifiable: its code is as built, but its address does not prove" in line
+    assert "unverifiable: its code is genuine, but its address does not prove" in line
 
 
 @pytest.mark.parametrize(("count", "threshold"), [(3, 1), (3, 3), (2, 2)])

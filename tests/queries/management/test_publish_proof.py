@@ -23,7 +23,7 @@ from tests.queries.management.local_setup import KEY
 from tests.registry_reads import RegistryReads
 
 pytestmark = pytest.mark.no_database
-NOBODY = "0x000000000000000000000000000000000000dEaD"
+NO_SIGNER = "0x000000000000000000000000000000000000dEaD"
 NOWHERE = {"DATABASE_URL": "postgres://nobody@127.0.0.1:1/none", "SIGNER_KEY": KEY}
 
 
@@ -54,7 +54,7 @@ def _proof(running: Installation) -> bytes:
     assert isinstance(header, dict)
     accounts = {
         contract: {"props": ["CODE_HASH"], "slots": [hex(slot) for slot in SLOTS]},
-        NOBODY: {"props": ["BALANCE"]},
+        NO_SIGNER: {"props": ["BALANCE"]},
         HOLDER: {"props": ["BALANCE", "NONCE"]},
     }
     selectors = {
@@ -182,15 +182,15 @@ def test_what_it_refuses(manage: Manage, left: Path, node: LocalNode, tmp_path: 
             manage, left, "--node", other.url
         )
     assert "does not say its chain." in refused(manage, left, "--node", "http://127.0.0.1:1/x")
-    absent = refused(manage, left, "--node", node.url, "--registry", NOBODY)
+    absent = refused(manage, left, "--node", node.url, "--registry", NO_SIGNER)
     assert absent == (
-        f"At {NOBODY} on chain 31337 is no contract. Name a registry with --registry."
+        f"At {NO_SIGNER} on chain 31337 is no contract. Name a registry with --registry."
     )
     assert "another contract than this version's registries" in refused(
         manage, left, "--node", node.url, "--registry", fresh(node, "L1BlockStandIn")
     )
     assert "with its checksum" in refused(
-        manage, left, "--node", node.url, "--registry", NOBODY.lower()
+        manage, left, "--node", node.url, "--registry", NO_SIGNER.lower()
     )
     nobody = {"SIGNER_KEY": ""}
     sentence = refused(manage, left, "--node", node.url, "--registry", fresh(node), **nobody)

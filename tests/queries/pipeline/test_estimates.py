@@ -150,7 +150,7 @@ def test_what_the_destination_does_not_know_yet_waits(service: Service) -> None:
     service.routes.registries[CHAIN_ID, CHAIN_ID] = attested  # type: ignore[index]
     (told,) = _estimated(service, _at(f"block:{service.head()}"))["blocks"]
     assert (told["readiness"], told["price"], told["code"]) == ("NOT_KNOWN", None, None)
-    assert told["waitsFor"].startswith("No attestation at or above the block")
+    assert told["waitsFor"].startswith("Too few signers have attested a block")
 
 
 @pytest.mark.parametrize("say", [stall, drip_headers])

@@ -14,7 +14,7 @@ from tests.queries.pipeline.service import CHAIN_ID, ETHER, HOLDER, Service, run
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.either_database]
 NAME = "vitalik.eth"
-NOBODY = "0x" + 40 * "0"
+NO_SIGNER = "0x" + 40 * "0"
 
 
 @pytest.fixture(scope="module")
@@ -77,7 +77,7 @@ ANSWERS_20_KB = "0x614e206000f3"  # more than is read of an answer
 )
 def test_a_name_that_means_nobody_is_named(service: Service, ens: LocalEns, kind: str) -> None:
     resolvers = {
-        "no resolver": NOBODY,
+        "no resolver": NO_SIGNER,
         "no address": ens.resolver,
         "no contract": Key.create().address,
         "another contract": service.registry.address,
@@ -113,7 +113,7 @@ def test_a_resolver_that_takes_no_whole_names_is_not_asked_for_those_below(
 ) -> None:
     ens.set_address("plain.eth", HOLDER)
     ens.set_address("below.plain.eth", HOLDER)
-    ens.set_resolver("below.plain.eth", NOBODY)
+    ens.set_resolver("below.plain.eth", NO_SIGNER)
     service.mine(2)
     told = _rejected(service, service.head() - 1, "below.plain.eth")
     assert told["code"] == "ens_unresolved"

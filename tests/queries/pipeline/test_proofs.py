@@ -22,7 +22,7 @@ from tests.queries.pipeline.service import CHAIN_ID, ETHER, HOLDER, Service, run
 pytestmark = pytest.mark.django_db(transaction=True)
 ALL = ["NONCE", "BALANCE", "STORAGE_ROOT", "CODE_HASH"]
 NEW = "0x00000000000000000000000000000000000000fF"
-NOBODY = "0x000000000000000000000000000000000000dEaD"
+NO_SIGNER = "0x000000000000000000000000000000000000dEaD"
 
 
 @pytest.fixture(scope="module")
@@ -46,7 +46,7 @@ def everything(service: Service) -> dict[str, Any]:
     block = service.head() - 1
     accounts = {
         contract: {"props": ALL, "slots": [f"0x{slot:x}" for slot in SLOTS]},
-        NOBODY: {"props": ALL, "slots": ["0x0", "0x1"]},
+        NO_SIGNER: {"props": ALL, "slots": ["0x0", "0x1"]},
         HOLDER: {"props": ["BALANCE"]},
     }
     seconds = int(service.header(block - 1)["timestamp"], 16)

@@ -136,7 +136,7 @@ def test_a_block_far_below_is_reached_by_headers_that_are_sent_first(
         estimate = service.estimate({str(CHAIN_ID): {f"block:{block}": BALANCE}}).json()
         (told,) = estimate["blocks"]
         assert (estimate["complete"], told["price"]) == (False, None)
-        assert "headers are sent first, in transactions of their own." in told["waitsFor"]
+        assert "headers are sent first in separate transactions." in told["waitsFor"]
         batch = service.ask_balance(HOLDER, block)
         service.work(batch)
         assert service.status(batch)["queryStatus"] == "DONE"

@@ -32,7 +32,7 @@ def service(shared_node: LocalNode) -> Iterator[Service]:
 
 
 CHAIN = str(CHAIN_ID)
-NOBODY = "http://127.0.0.1:1/hunter2"
+NO_SIGNER = "http://127.0.0.1:1/hunter2"
 
 
 def _routes(service: Service, *nodes: str) -> Routes:
@@ -62,7 +62,7 @@ def _later(seconds: timedelta = timedelta(minutes=5)) -> None:
 
 def test_nodes_and_funds_are_seen(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
     service.mine(20)
-    routes = _routes(service, NOBODY, service.node.url)
+    routes = _routes(service, NO_SIGNER, service.node.url)
     assert exposed().keys().isdisjoint({"tacitus_node_up", "tacitus_signer_balance_wei"})
     watch = _watch(routes)
     watch.once()
@@ -83,7 +83,7 @@ def test_nodes_and_funds_are_seen(service: Service, monkeypatch: pytest.MonkeyPa
 def test_no_address_of_a_node_is_reported(
     service: Service, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    routes = _routes(service, NOBODY)
+    routes = _routes(service, NO_SIGNER)
     _watch(routes).once()
     told = repr(_seen(monkeypatch, routes)) + repr(list(NodeRecord.objects.values()))
     assert "hunter2" not in told

@@ -32,7 +32,7 @@ from queries.proving.tries import CheckedNodes
 pytestmark = pytest.mark.no_database
 
 CONTRACT = bytes.fromhex("11" * 20)
-NOBODY = bytes.fromhex("ee" * 20)
+NO_SIGNER = bytes.fromhex("ee" * 20)
 LARGEST = 2**256 - 1
 STORED = {0: 1, 1: 0x80, 2: 2**255, 7: LARGEST, LARGEST: 0x7F, **{n: n for n in range(20, 60)}}
 CODE_HASH = keccak256(b"some code")
@@ -84,8 +84,8 @@ def contract_answer(slots: Sequence[int]) -> dict[str, Any]:
 
 def nobody_answer(slots: Sequence[int], **stated: object) -> dict[str, Any]:
     return {
-        "address": f"0x{NOBODY.hex()}",
-        "accountProof": hex_proof(ACCOUNTS, NOBODY),
+        "address": f"0x{NO_SIGNER.hex()}",
+        "accountProof": hex_proof(ACCOUNTS, NO_SIGNER),
         "nonce": "0x0",
         "balance": "0x0",
         "storageHash": f"0x{ABSENT_ACCOUNT.storage_root.hex()}",
@@ -128,22 +128,22 @@ def test_state_and_slots_are_proven_present_or_not() -> None:
         {"storageHash": f"0x{0:064x}", "codeHash": f"0x{0:064x}"},
         {"storageHash": "0x0", "codeHash": "0x"},
         {"storageProof": None, "address": None},
-        {"address": NOBODY.hex().upper().join(("0x", ""))},
+        {"address": NO_SIGNER.hex().upper().join(("0x", ""))},
     ],
 )
 def test_an_account_that_does_not_exist(stated: dict[str, object]) -> None:
-    proof = check_account_proof(nobody_answer([], **stated), STATE_ROOT, NOBODY)
+    proof = check_account_proof(nobody_answer([], **stated), STATE_ROOT, NO_SIGNER)
     assert (proof.exists, proof.state, proof.slots) == (False, ABSENT_ACCOUNT, ())
 
 
 def test_slots_of_an_account_that_does_not_exist_are_zero() -> None:
     answer = nobody_answer([0, 5])
     answer["storageProof"][1]["proof"] = ["0x80"]
-    proof = check_account_proof(answer, STATE_ROOT, NOBODY, [0, 5])
+    proof = check_account_proof(answer, STATE_ROOT, NO_SIGNER, [0, 5])
     assert [slot.value for slot in proof.slots] == [0, 0]
     answer["storageProof"][0]["proof"] = contract_answer([0])["storageProof"][0]["proof"]
     with pytest.raises(NodeSurplus):
-        check_account_proof(answer, STATE_ROOT, NOBODY, [0, 5])
+        check_account_proof(answer, STATE_ROOT, NO_SIGNER, [0, 5])
 
 
 @pytest.mark.parametrize(
@@ -158,7 +158,7 @@ def test_slots_of_an_account_that_does_not_exist_are_zero() -> None:
 )
 def test_a_node_that_misstates_an_absent_account(stated: dict[str, object]) -> None:
     with pytest.raises(AccountMismatch):
-        check_account_proof(nobody_answer([], **stated), STATE_ROOT, NOBODY)
+        check_account_proof(nobody_answer([], **stated), STATE_ROOT, NO_SIGNER)
 
 
 @pytest.mark.parametrize(
@@ -170,7 +170,7 @@ def test_a_node_that_misstates_an_absent_account(stated: dict[str, object]) -> N
         ("codeHash", f"0x{ABSENT_ACCOUNT.code_hash.hex()}", AccountMismatch),
         ("codeHash", f"0x{0:064x}", AccountMismatch),
         ("codeHash", "0x0", AnswerMalformed),
-        ("address", f"0x{NOBODY.hex()}", AccountMismatch),
+        ("address", f"0x{NO_SIGNER.hex()}", AccountMismatch),
         ("address", "0x12", AnswerMalformed),
         ("nonce", None, AnswerMalformed),
         ("accountProof", None, AnswerMalformed),

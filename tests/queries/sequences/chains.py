@@ -30,8 +30,8 @@ CONTRACT, RICH, LATE, GONE = (
     keccak256(name.encode())[:20] for name in ("contract", "rich", "late", "gone")
 )
 # An account and a slot that are not there lie at the leaf of one that is.
-NOBODY = _neighbour(CONTRACT)
-ACCOUNTS = [CONTRACT, RICH, LATE, GONE, NOBODY]
+NO_SIGNER = _neighbour(CONTRACT)
+ACCOUNTS = [CONTRACT, RICH, LATE, GONE, NO_SIGNER]
 _WORDS = [number.to_bytes(32, "big") for number in (0, 1, 2**255)]
 SLOTS = [_WORDS[0], _WORDS[1], _neighbour(_WORDS[1]), _WORDS[2]]
 # The history contract (EIP-2935), whose slots hold the hashes of the blocks before.
@@ -161,7 +161,7 @@ def _state(story: int, place: int, before: Sequence[SourceBlock]) -> BuiltState:
             _account(RICH, (tick, 2**184 - 1 + place), ()),
             _account(LATE, (tick, 3) if place + story > 3 else None, (1, tick, 0, 9)),
             _account(GONE, (1, tick) if (place + story) % 2 else None),
-            _account(NOBODY, None),
+            _account(NO_SIGNER, None),
             _history(before),
             *(_account(each, (0, 1)) for each in _BESIDE),
         ]
