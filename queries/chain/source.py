@@ -138,7 +138,21 @@ class SourceChain(NodePool):
         An account with many slots is asked for in parts. `meanwhile` is called before each request,
         of which a slow node may have many.
         """
-        most, block = self.chain.limits.batch_questions, hex(header.number)
+        # After a reorg a node knows no such hash, even if the state at that number is the same.
+        by_hash = {"blockHash": f"0x{header.hash.hex()}"}
+        try:
+            return self._proofs(header, asked, by_hash, meanwhile)
+        except QuestionRefused:  # older nodes take a number only
+            return self._proofs(header, asked, hex(header.number), meanwhile)
+
+    def _proofs(
+        self,
+        header: Header,
+        asked: Sequence[Asked],
+        block: object,
+        meanwhile: Callable[[], object],
+    ) -> list[AccountProof]:
+        most = self.chain.limits.batch_questions
         parts = [_parts(account, slots, most) for account, slots in asked]
         checked, proofs = CheckedNodes(), list[AccountProof]()
         for request in _requests([part for each in parts for part in each], most):

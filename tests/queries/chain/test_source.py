@@ -205,6 +205,24 @@ def test_accounts_and_slots_are_proven(story: Story) -> None:
     source.close()
 
 
+def test_a_node_that_takes_no_hash_is_asked_by_number(story: Story) -> None:
+    asked: list[Any] = []
+
+    def change(method: str, params: list[Any], answer: Answer) -> Answer:
+        if method == "eth_getProof":
+            asked.append(params[2])
+            if isinstance(params[2], dict):
+                return refusal("invalid argument 2: json: cannot unmarshal object", -32602)
+        return answer
+
+    with relay(story.node.url, change) as address:
+        source = story.source(address)
+        assert_proven(story, source, story.headers[3])
+        assert_proven(story, source, story.headers[4])
+        source.close()
+    assert {"0x3", "0x4"} == {each for each in asked if isinstance(each, str)}
+
+
 def _of(story: Story, account: bytes, block: int, *slots: str) -> Any:
     return story.node.rpc.ask("eth_getProof", f"0x{account.hex()}", list(slots), hex(block))
 
