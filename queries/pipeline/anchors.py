@@ -198,7 +198,9 @@ class AnchorSearch:
         if kept is not None:
             return kept
         if window is not None:
-            return window if window - first < registry.longest_range else OutOfReach(window - first)
+            return (
+                window if window - first <= registry.longest_range else OutOfReach(window - first)
+            )
         return self._recording(first) or NotKnownYet(WAITS_FOR[registry.kind])
 
     def _recording(self, first: int) -> Preparation | None:

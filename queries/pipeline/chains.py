@@ -37,7 +37,6 @@ class Chains:
     signer: Signer | None = None
     until: float = math.inf  # by the monotonic clock: nothing is asked after it
     head_age: float = 0.0  # instead of the limit, unless 0
-    checks_final: float = 0.0  # by the monotonic clock
     # By job: the destination's newest block, and until when the job waits for another one.
     unchanged: dict[int, tuple[bytes, float]] = field(default_factory=dict)
     _open: dict[int, Destination] = field(default_factory=dict)

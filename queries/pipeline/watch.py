@@ -1,5 +1,5 @@
-"""Polls each node's head, and at longer intervals what changes seldom: finality, ENS, funds and how
-far back a node proves.
+"""Polls each node's head and checks transactions whose blocks became final; at longer intervals,
+what changes seldom: finality, ENS, funds and how far back a node proves.
 
 It records them for submissions, pages and `/metrics`. All provers on one database share the polls.
 """
@@ -38,6 +38,7 @@ class Watch:
         for chain_id in sorted({each for route in self._routes.registries for each in route}):
             if not self._stopped() and self._claim(chain_id):
                 self._poll(self._routes.chains[chain_id])
+                self._check_final(chain_id)
 
     def _claim(self, chain_id: int) -> bool:
         now = shared_now()
@@ -83,6 +84,15 @@ class Watch:
             return self._chains.destination(chain.id).of_node(place).head(known_final)
         except ChainError as fault:
             return fault
+
+    def _check_final(self, chain_id: int) -> None:
+        """Find transactions that a reorg undid after they were settled."""
+        if self._chains.signer is None or all(to != chain_id for _, to in self._routes.registries):
+            return
+        try:
+            self._chains.lane(chain_id).check_final()
+        except ChainError as fault:
+            log.warning("%s", fault)
 
     def _check_balance(self, chain: Chain) -> None:
         signer = self._chains.signer

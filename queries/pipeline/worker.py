@@ -41,9 +41,6 @@ FAULT_OF_OURS = Reason(WaitCode.FAULT_OF_OURS, "A prover failed; its log says wh
 
 def work_once(chains: Chains, found: Found = nothing) -> bool:
     """Settle a batch, with others of its kind, and then advance a job; whether one was due."""
-    if time.monotonic() >= chains.checks_final:
-        found()  # a node that hangs must not keep other threads from working
-        _check_final(chains)
     limits = chains.routes.limits
     batch = claim_one(Batch.objects.all())
     if batch is not None:
@@ -66,19 +63,6 @@ def deliver_once(limits: Limits, found: Found = nothing) -> bool:
     with _answered_for([delivery], limits):
         _then(delivery, deliver(delivery), limits)
     return True
-
-
-def _check_final(chains: Chains) -> None:
-    """At each poll interval, check what became final."""
-    chains.checks_final = time.monotonic() + chains.limits.poll_interval
-    for destination in {destination for _, destination in chains.routes.registries}:
-        try:
-            chains.lane(destination).check_final()
-        except ChainError as fault:
-            log.warning("%s", fault)
-        except Exception:
-            # One bad row must not stop the checks of all other chains.
-            log.exception("A fault with what becomes final on chain %s.", destination)
 
 
 def _advance(first: Lease[BlockJob], chains: Chains) -> None:
