@@ -39,7 +39,7 @@ def test_what_is_left_is_reported(settings: LazySettings) -> None:
     assert "Retry-After" not in answers[0]
     assert refused["Retry-After"] == refused["RateLimit-Reset"]
     assert (refused.json()["code"], refused.json()["retryable"]) == ("too_many_requests", True)
-    assert refused.json()["error"].startswith("A key has 2 requests a minute")
+    assert refused.json()["error"].startswith("A key may make 2 requests a minute")
 
 
 @pytest.mark.django_db
