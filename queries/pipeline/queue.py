@@ -128,7 +128,8 @@ def claim(
     with transaction.atomic():
         claimed = list(found.select_for_update(skip_locked=True)[:most])
         named = rows.model._default_manager.filter(pk__in=[row.pk for row in claimed])  # noqa: SLF001
-        named.update(lease_token=token, lease_until=_lease_end(now))
+        # Due from now on: if the lease expires, rows that have waited longer are claimed first.
+        named.update(lease_token=token, lease_until=_lease_end(now), look_again=now)
     return [Lease(row, token) for row in claimed]
 
 
