@@ -125,10 +125,11 @@ def confirm_missing(work: Work, header: Header, known: Known) -> Wait | None:
 
 
 def reopen_if_undone(work: Work, row: SentTransaction) -> bool:
-    """Whether the chain has undone it. If so, it is sent again."""
-    if not row.settled or not work.chains.lane(work.job.destination).is_undone(row):
+    """Whether the chain has undone it, by quorum. If so, it is sent again."""
+    if not work.chains.lane(work.job.destination).is_undone(row):
         return False
-    reopen(row)
+    if row.settled:  # otherwise the next pass follows it
+        reopen(row)
     return True
 
 
