@@ -37,6 +37,7 @@ from queries.limits import Limits
 from queries.models import Attestation, BlockJob, ChainRecord, Query
 from queries.pipeline.queue import shared_now
 from queries.proving.attestations import Attested
+from queries.proving.registry_calls import HISTORY_RING
 from queries.registries import Registry, RegistryKind
 from queries.routes import Routes
 
@@ -228,8 +229,7 @@ def _refuse_unwanted(registry: Registry, block: int) -> None:
             f"Block {block:,} does not exist on chain {registry.source} yet: {seen}.",
             path="block",
         )
-    lowest = block - registry.longest_range
-    if not wanted(registry).filter(Q(needed__lte=block, needed__gte=lowest)).exists():
+    if not wanted(registry).filter(Q(needed__range=(block - HISTORY_RING, block))).exists():
         raise Refusal(
             ATTESTATION_UNWANTED,
             f"No query waits for block {block:,} or for an earlier one that it leads back to.",

@@ -22,8 +22,6 @@ from queries.proving.registry_calls import HORIZON
 FACTORY = "0x4e59b44847b379578588920cA78FbF26c0B4956C"
 SALT = b"Tacitus registry".ljust(32, b"\0")
 
-DEFAULT_RANGE = 256
-
 
 class RegistryKind(StrEnum):
     """How a registry learns the source chain's block hashes."""
@@ -42,7 +40,6 @@ class Registry:
     source: int
     destination: int
     address: str = ""  # checksummed
-    longest_range: int = DEFAULT_RANGE  # headers that may chain back to a block
     # Of an attested one: who signs for the source's hashes, how many of them must agree, and until
     # when, in seconds.
     signers: tuple[str, ...] = ()

@@ -14,7 +14,7 @@ from accounts.wallets import GREATEST_CHAIN_ID
 from queries.limits import Limits, read_limits
 from queries.proving.packing import OSAKA, GasRules
 from queries.proving.registry_calls import HORIZON
-from queries.registries import DEFAULT_RANGE, Registry, RegistryKind, address_of
+from queries.registries import Registry, RegistryKind, address_of
 from queries.routes_file import (
     RoutesUnreadable,
     contract_address,
@@ -42,11 +42,10 @@ __all__ = [
 ]
 
 MOST_BLOCKS = 100_000  # on top of another
-LONGEST_RANGE = 2**16 - 1
 GWEI, COIN = 10**9, 10**18
 DEAREST_GWEI = MOST_COINS = 10**6
 LEAST_GAS, MOST_GAS = 21_000, 2**40  # of a transaction
-REGISTRY_KEYS = {"kind", "source", "destination", "address", "longest_range"}
+REGISTRY_KEYS = {"kind", "source", "destination", "address"}
 KEYS_OF_KIND: Mapping[object, set[str]] = {
     RegistryKind.ATTESTED: {"signers", "threshold", "valid_until"},
     RegistryKind.OUTPUT: {"anchor_state_registry"},
@@ -266,13 +265,7 @@ def read_registry(place: str, table: Mapping[str, object], chains: Mapping[int, 
             place,
             "source and destination are equal for a native registry, and differ for others",
         )
-    longest = table.get("longest_range", DEFAULT_RANGE)
-    registry = Registry(
-        RegistryKind(kind),
-        source,
-        destination,
-        longest_range=whole_number(f"{place}.longest_range", longest, 0, LONGEST_RANGE),
-    )
+    registry = Registry(RegistryKind(kind), source, destination)
     if kind == RegistryKind.ATTESTED:
         registry = _with_signers(registry, place, table)
     if kind == RegistryKind.OUTPUT:

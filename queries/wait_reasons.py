@@ -52,9 +52,9 @@ class WaitCode(StrEnum):
         "hash_on_its_way",
         "A transaction that records a block's hash in the registry is not mined yet.",
     )
-    HEADERS_ON_THEIR_WAY = (
-        "headers_on_their_way",
-        "A transaction with headers that lead down to the block is not mined yet.",
+    HOPS_ON_THEIR_WAY = (
+        "hops_on_their_way",
+        "A transaction with hops that lead down to the block is not mined yet.",
     )
     # The transaction
     TRANSACTION_ON_ITS_WAY = "transaction_on_its_way", "The proof is sent but not mined yet."

@@ -142,10 +142,9 @@ class Installation:
             waits = {"finality": FINALITY, "confirmations": FINALITY}
             self.service.add_chain(chain, *self.nodes[chain.id], free=chain is a, **waits)
             self.service.add_registry("native", chain, chain)
-        reach = {"longest_range": 600}  # headers, so that no block is too old
-        self.service.add_registry("optimism", a, b, **reach)
+        self.service.add_registry("optimism", a, b)
         signers = [Key.from_key(ATTESTER_KEY).address]
-        self.service.add_registry("attested", b, a, **reach, signers=signers, threshold=1)
+        self.service.add_registry("attested", b, a, signers=signers, threshold=1)
         for chain in (a, b):
             chain.mine(RECENT, seconds=1)
             chain.rpc("anvil_setIntervalMining", 1)

@@ -140,17 +140,14 @@ def trust_of(registry: Registry, links: PageLinks) -> str:
 
 def reach_of(registry: Registry, links: PageLinks) -> str:
     """How far back blocks can be proven."""
-    chained = (
-        f"Older ones chain back from a block that the registry knows, up to "
-        f"{registry.longest_range:,} headers below it."
-    )
+    chained = "Older ones are reached by hops, as far back as the chain has EIP-2935."
     if registry.kind is RegistryKind.NATIVE:
         return f"The last {EIP_2935_WINDOW:,} blocks at any time. {chained}"
     if registry.kind is RegistryKind.OPTIMISM:
         source = links.chain_name(registry.source)
         return f"Blocks of {source} whose hash was recorded while it was the newest. {chained}"
     if registry.kind is RegistryKind.OUTPUT:
-        return "Blocks whose hash was recorded from a dispute game that was won."
+        return f"Blocks whose hash was recorded from a dispute game that was won. {chained}"
     return f"Blocks that the signers have signed for. {chained}"
 
 

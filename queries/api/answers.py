@@ -319,6 +319,10 @@ class BlockEstimate(Answer):
     error: str | None
     code: str | None
     distance: BlockNumber | None = Field(examples=[None])
+    hops: int = Field(
+        description="Proofs of earlier block hashes (EIP-2935) that lead down to the block.",
+        examples=[0],
+    )
     proven: list[ProvenFacts] = Field(
         description="Facts that are in the registry already.", examples=[[]]
     )

@@ -130,6 +130,7 @@ def _block(shown: BlockEstimate) -> answers.BlockEstimate:
         error=shown.sentence if shown.code else None,
         code=shown.code or None,
         distance=shown.distance,
+        hops=shown.hops,
         proven=[
             answers.ProvenFacts(account=query.account or None, name=query.name or None, facts=facts)
             for query, names in zip(shown.queries, shown.proven, strict=False)

@@ -148,6 +148,9 @@ FeesTooHigh = _kind(
 )
 # A header that was read is not of the chain that the blocks above it are of.
 SourceReorganises = _kind("source_reorganises", "The source chain is reorganising.")
+HistoryMissing = _kind(
+    "history_missing", "{chain} keeps no history of its block hashes (EIP-2935)."
+)
 RegistryAbsent = _kind(
     "registry_absent", "There is no registry at the configured address on {chain}."
 )

@@ -101,20 +101,17 @@ class RegistryFacts:
         """Whether the registry's own chain has the history contract."""
         return bool(self._destination.code(HASH_HISTORY))
 
-    def lowest_known(self, first: int, last: int) -> int | None:
-        """The lowest of these blocks that the registry knows.
+    def anchored(self, blocks: Sequence[int]) -> dict[int, bool]:
+        """Those of the blocks that are accumulated (True) or known by their hash (False).
 
         It reads both mappings: the registry's events cannot be filtered by a range of blocks.
         """
-        at_once = self._destination.chain.limits.batch_questions
-        for start in range(first, last + 1, at_once):
-            blocks = range(start, min(start + at_once, last + 1))
-            for block, *known in zip(
-                blocks, self.leaves(blocks), self._hashes(blocks), strict=True
-            ):
-                if any(word != UNKNOWN for word in known):
-                    return block
-        return None
+        leaves, hashes = self.leaves(blocks), self._hashes(blocks)
+        return {
+            block: leaf != UNKNOWN
+            for block, leaf, block_hash in zip(blocks, leaves, hashes, strict=True)
+            if not leaf == block_hash == UNKNOWN
+        }
 
     def _hashes(self, blocks: Sequence[int]) -> list[bytes]:
         """Of recorded or attested blocks."""

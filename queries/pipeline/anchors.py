@@ -1,33 +1,51 @@
-"""How the registry can know a block: by its hash, by a known one above it, or after a transaction
-that prepares for it.
+"""How the registry can know a block: by its hash, by headers or a hop from a known block above it,
+or after a transaction that prepares for it.
+
+A hop is a proof of one slot: a block's state holds the hashes of the 8,191 blocks before it
+(EIP-2935). Further back, hops lead down by blocks that later proofs start from as well.
 """
 
+from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
+from accounts.wording import counted
 from queries.attestations import attest_call
 from queries.chain.deploy import BLOCKHASH_WINDOW, HISTORY_WINDOW
-from queries.chain.errors import SourceReorganises
-from queries.chain.registry import UNKNOWN, RegistryFacts
+from queries.chain.errors import BlockUnknown, HistoryMissing, SourceReorganises, StateNotAvailable
+from queries.chain.registry import HASH_HISTORY, UNKNOWN, RegistryFacts
 from queries.chain.sender import Destination
 from queries.chain.solidity import selector
-from queries.models import Attestation
+from queries.chain.source import Asked
+from queries.models import Attestation, BlockJob
 from queries.pipeline.chains import Chains
 from queries.pipeline.pieces import Anchor
 from queries.pipeline.wanted import Known
-from queries.proving.headers import Header
-from queries.proving.packing import CALLDATA_BYTES
-from queries.proving.registry_calls import HeaderStep, headers_section, prove_call
+from queries.proving.accounts import AccountProof
+from queries.proving.headers import Header, HeaderField
+from queries.proving.packing import BYTE, CALLDATA_BYTES
+from queries.proving.registry_calls import (
+    HISTORY_RING,
+    HeaderStep,
+    accumulated_section,
+    headers_section,
+    prove_call,
+    slot_of_hop,
+)
+from queries.proving.witnesses import AccountRequest, build_witness
 from queries.registries import Registry, RegistryKind
 from queries.wait_reasons import Reason, WaitCode
 
 # The oldest blocks leave these windows while a transaction is on its way.
 BLOCKHASH_REACH = BLOCKHASH_WINDOW - BLOCKHASH_WINDOW // 8
 HISTORY_REACH = HISTORY_WINDOW - HISTORY_WINDOW // 128
+# A hop on Ethereum takes about as many bytes as this many headers.
+HEADERS_OF_A_HOP = 8
 # Of one transaction; the rest is for proofs.
 HEADERS_BYTES = CALLDATA_BYTES * 3 // 4
+HISTORY = bytes.fromhex(HASH_HISTORY[2:])
 
 WAITS_FOR = {
     RegistryKind.OPTIMISM: Reason(
@@ -48,13 +66,6 @@ HASH_SENT = Reason(
     WaitCode.HASH_ON_ITS_WAY,
     "The transaction that brings the registry a block's hash is on its way.",
 )
-FAR_BELOW = (
-    "The block is far below the nearest one that the registry knows, so headers are sent first "
-    "in separate transactions."
-)
-HEADERS_SENT = Reason(
-    WaitCode.HEADERS_ON_THEIR_WAY, "Headers that lead down to its block are on their way."
-)
 NEXT_BLOCK_MISSING = Reason(WaitCode.NEXT_BLOCK_MISSING, "The next block is not there yet.")
 
 
@@ -72,15 +83,19 @@ class AnotherBlockAccumulated(Exception):  # noqa: N818
 
 @dataclass(frozen=True, slots=True)
 class OutOfReach:
-    """The nearest known block is too far above."""
+    """Its chain kept no history yet, and the nearest known block is too far above."""
 
     code: ClassVar[str] = "block_out_of_reach"
     distance: int
+    headers: int  # how many may lead down to it
+    possible: int | None  # the first block that hops reach
 
-    def sentence(self, block: int, registry: Registry) -> str:
+    def sentence(self, block: int) -> str:
+        begins = "its chain has none" if self.possible is None else f"begins at {self.possible:,}"
         return (
             f"Block {block:,} lies {self.distance:,} blocks below the nearest one that the "
-            f"registry can know; at most {registry.longest_range:,} headers are chained."
+            f"registry can know; at most {self.headers:,} headers lead down. Hops go further, but "
+            f"not before the block-hash history (EIP-2935), and {begins}."
         )
 
 
@@ -94,132 +109,238 @@ class NotKnownYet:
 @dataclass(frozen=True, slots=True)
 class Preparation:
     """A transaction that has to be mined first: it records a block's hash in the registry, or
-    accumulates a header on the way down to the block.
+    hops down towards the block.
     """
 
     call: bytes
     sentence: str
     on_its_way: Reason
+    hops: int = 0  # that lead to `down_to`; the call has the first ones
+    share: float = 1.0  # of these hops that the call has
+    down_to: int | None = None  # accumulated then; the block is one hop below
 
 
 # From one block to another, child after child.
 Headers = Callable[[int, int], Sequence[Header]]
+# The state of accounts at a block.
+Proofs = Callable[[Header, Sequence[Asked]], Sequence[AccountProof]]
 Found = Anchor | Preparation | OutOfReach | NotKnownYet
 
 
-def find_anchor(
-    chains: Chains, destination: Destination, registry: Registry, header: Header, known: Known
+def find_anchor(  # noqa: PLR0913, PLR0917  (what a block is compared with)
+    chains: Chains,
+    destination: Destination,
+    registry: Registry,
+    header: Header,
+    known: Known,
+    supposed: int | None = None,
 ) -> Found:
     """How the missing facts of the block can be proven now, or why they cannot be yet.
 
-    `destination` may be a view of one node.
+    `destination` may be a view of one node. `supposed`: a block taken for accumulated.
     """
-    source = chains.source(registry.source)
-    head = chains.head(registry.source).number
-    search = AnchorSearch(registry, destination, source.headers, head)
-    found = search.find(header, known)
-    if not isinstance(found, NotKnownYet):
-        return found
-    if registry.kind is RegistryKind.ATTESTED:
-        return _attesting(registry, header.number + int(known.needs_child)) or found
-    if registry.kind is RegistryKind.OPTIMISM:
-        # An OP-stack chain reports its newest L1 block alone: one too far below never gets known.
-        newest, block_hash = search.facts.newest_l1_block()
-        distance = newest - header.number - int(known.needs_child)
-        if distance > registry.longest_range and source.header(newest).hash == block_hash:
-            return OutOfReach(distance)
-    return found
+    source, head = chains.source(registry.source), chains.head(registry.source).number
+    search = AnchorSearch(
+        registry, destination, source.headers, source.account_proofs, head, supposed
+    )
+    return search.find(header, known)
 
 
 @dataclass(frozen=True, slots=True)
 class AnchorSearch:
-    """Looks for what the registry knows at or above a block, and for the headers between."""
+    """Looks for what the registry knows at or above a block, and for the way down from there."""
 
     registry: Registry
     destination: Destination
     headers: Headers
+    proofs: Proofs
     source_head: int  # no block above it can be known; on native routes the node's own counts
+    supposed: int | None = None
+    ours: bool = True  # whether this server's jobs and attestations count
 
     @property
     def facts(self) -> RegistryFacts:
         return RegistryFacts(self.destination, self.registry)
 
     def find(self, header: Header, known: Known) -> Found:
-        """How the registry can know the block, without attestations."""
         if known.of_another_block:
             raise AnotherBlockAccumulated(header.number)
         if known.accumulated and not known.needs_child:
             return Anchor(header, accumulated=True)
-        first, longest = header.number + int(known.needs_child), self.registry.longest_range
-        if self.registry.kind is RegistryKind.OUTPUT:
-            return self._of_output(header, first, known)
-        nearest = self._nearest_known(first)
-        if not isinstance(nearest, int):
-            return nearest
-        if nearest - header.number > longest:
-            return OutOfReach(nearest - header.number)
-        if nearest == header.number:
-            return Anchor(header, known.accumulated)
-        return self._chained(header, nearest, known)
+        first = header.number + int(known.needs_child)
+        window = self._window(first)
+        if window and first >= window.stop:
+            return NotKnownYet(NEXT_BLOCK_MISSING)
+        has_history = header.has(HeaderField.REQUESTS_HASH)  # both came with Prague
+        most = HEADERS_OF_A_HOP if has_history else HEADERS_BYTES // len(header.encoded)
+        near = range(first, min(first + most, max(self.source_head, window.stop - 1)) + 1)
+        nearest = self._nearest(header, near, window)
+        if nearest is not None:
+            return Anchor(header, known.accumulated, self._above(header, nearest))
+        if prepared := self._bringing(near):
+            return prepared
+        if has_history:
+            return self._by_hops(header, first, window, known)
+        return self._without_history(near, window)
 
-    def _of_output(self, header: Header, first: int, known: Known) -> Found:
-        """Games name hashes without numbers, so the registry is only asked for one block."""
-        *below, last = self.headers(header.number, first)
-        if not self.facts.is_recorded(last.hash):
-            return NotKnownYet(WAITS_FOR[RegistryKind.OUTPUT])
-        return Anchor(header, known.accumulated, (last,) if below else ())
+    def _by_hops(self, header: Header, first: int, window: range, known: Known) -> Found:
+        above = self._anchored_above(first, window)
+        reaching = [number for number in above if number <= first + HISTORY_RING]
+        if reaching:  # the newest, whose state most nodes have
+            shown = self._above(header, first)
+            start, target = max(reaching), shown[-1] if shown else header
+            hop = self._hop(self._header(start), target, accumulated=above[start])
+            return Anchor(header, known.accumulated, shown, hop)
+        if above:
+            return self._way_down(min(above), first, accumulated=above[min(above)])
+        later = range(first, self.source_head + 1)
+        return self._bringing(later) or NotKnownYet(WAITS_FOR[self.registry.kind])
 
-    def _chained(self, header: Header, nearest: int, known: Known) -> Found:
-        """Show the headers from a known one downwards: as many as fit, at least two."""
-        at_most = max(HEADERS_BYTES // len(header.encoded), 1)  # all are about as large as this one
-        *shown, last = self.headers(max(header.number, nearest - at_most), nearest)
-        while shown[1:] and sum(len(each.encoded) for each in shown) > HEADERS_BYTES:
-            del shown[0]
-        if shown[0].number > header.number:
-            steps = [HeaderStep(shown[0], accumulate=True), *map(HeaderStep, (*shown[1:], last))]
-            return Preparation(prove_call([headers_section(steps)]), FAR_BELOW, HEADERS_SENT)
-        if shown[0].hash != header.hash:
-            raise SourceReorganises("The source chain is reorganising.")
-        return Anchor(header, known.accumulated, (*shown[1:], last))
+    def _header(self, number: int) -> Header:
+        return self.headers(number, number)[0]
 
-    def _nearest_known(self, first: int) -> int | OutOfReach | NotKnownYet | Preparation:
-        """The lowest block from `first` on that the registry knows."""
-        registry, head, window = self.registry, self.source_head, None
-        if registry.kind is RegistryKind.NATIVE:
-            head = self.destination.head(known_final=0).number
-            if first > head:
-                return NotKnownYet(NEXT_BLOCK_MISSING)
-            window = head - BLOCKHASH_REACH
-            if first < window and self.facts.keeps_history():
-                window = head - HISTORY_REACH
-            if first >= window:
-                return first
-        kept = self.facts.lowest_known(first, min(first + registry.longest_range, head))
-        if kept is not None:
-            return kept
-        if window is not None:
-            return (
-                window if window - first <= registry.longest_range else OutOfReach(window - first)
-            )
-        return self._recording(first) or NotKnownYet(WAITS_FOR[registry.kind])
+    def _above(self, header: Header, last: int) -> tuple[Header, ...]:
+        """The headers above the block, up to this one."""
+        if last == header.number:
+            return ()
+        own, *above = self.headers(header.number, last)
+        if own.hash != header.hash:
+            raise SourceReorganises(SourceReorganises.says)
+        return tuple(above)
 
-    def _recording(self, first: int) -> Preparation | None:
-        """Anyone can have the registry record the L1 hash that an OP-stack chain holds now."""
+    # What is known
+
+    def _window(self, first: int) -> range:
+        """The blocks whose hashes a chain has of itself; none on other routes."""
+        if self.registry.kind is not RegistryKind.NATIVE:
+            return range(0)
+        head = self.destination.head(known_final=0).number
+        oldest = head - BLOCKHASH_REACH
+        if first < oldest and self.facts.keeps_history():
+            oldest = head - HISTORY_REACH
+        return range(max(oldest, 0), head + 1)
+
+    def _nearest(self, header: Header, near: range, window: range) -> int | None:
+        """The lowest of these blocks that the registry knows."""
+        if near.start in window:
+            return near.start
+        if self.registry.kind is RegistryKind.OUTPUT:  # games name hashes without numbers
+            last = [header, *self._above(header, near.start)][-1]
+            if self.facts.is_recorded(last.hash):
+                return near.start
+        found = [*self.facts.anchored(near), *window[:1]]
+        return min((number for number in found if number in near), default=None)
+
+    def _anchored_above(self, first: int, window: range) -> dict[int, bool]:
+        """Blocks from which hops can lead down, and whether each is accumulated."""
+        if self.supposed is not None:
+            return {self.supposed: True}
+        asked = {*range(-(-first // HISTORY_RING) * HISTORY_RING, self.source_head, HISTORY_RING)}
+        most = self.destination.chain.limits.batch_questions
+        if self.ours:
+            asked |= {*_proven_above(self.registry, first, most)}
+        if self.registry.kind is RegistryKind.OPTIMISM:
+            newest, _ = self.facts.newest_l1_block()
+            asked |= {*range(max(newest - most, first), newest + 1)}
+        found = self.facts.anchored(sorted(asked - {first}))
+        if window:
+            reached = min(first + HISTORY_RING, window.stop - (HISTORY_WINDOW - HISTORY_REACH))
+            found.setdefault(max(reached, window.start), False)
+        return found
+
+    def _bringing(self, blocks: range) -> Preparation | None:
+        """A transaction that makes one of these blocks known."""
+        if self.registry.kind is RegistryKind.ATTESTED and self.ours:
+            return _attesting(self.registry, blocks)
         if self.registry.kind is not RegistryKind.OPTIMISM:
             return None
+        # Anyone can have the registry record the L1 hash that an OP-stack chain holds now.
         number, block_hash = self.facts.newest_l1_block()
-        if block_hash == UNKNOWN or not first <= number <= first + self.registry.longest_range:
+        if block_hash == UNKNOWN or number not in blocks:
             return None
         return Preparation(selector("recordHash()"), HASH_FIRST, HASH_SENT)
 
+    def _without_history(self, near: range, window: range) -> OutOfReach | NotKnownYet:
+        """Only headers lead to the block. The chains report newer hashes alone; signers and games
+        may name any.
+        """
+        lowest = window.start
+        if self.registry.kind is RegistryKind.OPTIMISM:
+            lowest, _ = self.facts.newest_l1_block()
+        if lowest < near.stop:
+            return NotKnownYet(WAITS_FOR[self.registry.kind])
 
-def _attesting(registry: Registry, first: int) -> Preparation | None:
+        def has_history(number: int) -> bool:
+            try:
+                return self._header(number).has(HeaderField.REQUESTS_HASH)
+            except (BlockUnknown, StateNotAvailable):  # dropped by the nodes (EIP-4444)
+                return False
+
+        head, first = self.source_head, near.start
+        possible = bisect_left(range(head), 1, lo=first, key=has_history)
+        return OutOfReach(lowest - first, len(near) - 1, possible if possible < head else None)
+
+    # Hops
+
+    def _hop(
+        self, at: Header, target: Header, *, accumulated: bool, accumulate: bool = False
+    ) -> bytes:
+        """The section that shows a block, and the hash of an earlier one in its state."""
+        (proof,) = self.proofs(at, [(HISTORY, [slot_of_hop(target.number)])])
+        if proof.slots[0].value != int.from_bytes(target.hash):
+            raise HistoryMissing(
+                f"The state of block {at.number:,} of chain {self.registry.source} does not hold "
+                f"the hash of block {target.number:,} (EIP-2935)."
+            )
+        witness = build_witness([AccountRequest(proof, frozenset())])
+        if accumulated:
+            return accumulated_section(at.number, at.timestamp, at.hash, witness, is_hop=True)
+        return headers_section([HeaderStep(at, witness, accumulate, is_hop=True)])
+
+    def _way_down(self, start: int, first: int, *, accumulated: bool) -> Preparation:
+        """As many hops as fit into one transaction, by blocks whose numbers are multiples of 8,191:
+        all proofs from below start from these.
+        """
+        stops = range((start - 1) // HISTORY_RING * HISTORY_RING, first - 1, -HISTORY_RING)
+        at, sections, rules = self._header(start), list[bytes](), self.destination.chain.gas_rules
+        for stop in stops:
+            target = self._header(stop)
+            sections.append(
+                self._hop(
+                    at, target, accumulated=accumulated and not sections, accumulate=bool(sections)
+                )
+            )
+            at = target
+            size = sum(map(len, sections))
+            gas = BYTE * size + rules.new_slot * len(sections)
+            if size > HEADERS_BYTES or gas > rules.room // 2:
+                break
+        call = prove_call([*sections, headers_section([HeaderStep(at, accumulate=True)])])
+        count = counted(len(stops), "hop")
+        sentence = f"The block is far below the nearest one that the registry knows: {count} first."
+        sent = Reason(WaitCode.HOPS_ON_THEIR_WAY, f"{count} down to its block are on their way.")
+        return Preparation(
+            call, sentence, sent, len(stops), len(sections) / len(stops), down_to=stops[-1]
+        )
+
+
+def _proven_above(registry: Registry, first: int, most: int) -> list[int]:
+    """Blocks that this server has accumulated or signers have attested, within a hop's reach."""
+    route = {"source": registry.source, "destination": registry.destination}
+    reach = {"block__range": (first, first + HISTORY_RING)}
+    proven = BlockJob.objects.filter(**route, **reach).exclude(header=b"").order_by("-block")
+    attested = Attestation.objects.filter(**route, **reach, registry=registry.address)
+    found = [proven, attested.order_by("-block")]
+    return [block for rows in found for block in rows.values_list("block", flat=True)[:most]]
+
+
+def _attesting(registry: Registry, blocks: range) -> Preparation | None:
     """Of the blocks that enough signers agree on, the nearest."""
     rows = Attestation.objects.filter(
         source=registry.source,
         destination=registry.destination,
         registry=registry.address,
-        block__range=(first, first + registry.longest_range),
+        block__range=(blocks.start, blocks.stop - 1),
         signer__in=registry.signers,
     )
     signed: dict[tuple[int, str], list[Attestation]] = defaultdict(list)

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from math import ceil
 
 from queries.chain.ens import EnsFault
 from queries.chain.errors import CallReverted, ChainError, MethodMissing, QuestionRefused
@@ -11,16 +12,18 @@ from queries.chain.solidity import AsIf
 from queries.models import Query
 from queries.pipeline.anchors import (
     AnotherBlockAccumulated,
+    NotKnownYet,
     OutOfReach,
     Preparation,
     find_anchor,
 )
 from queries.pipeline.chains import Chains
 from queries.pipeline.fees import Need, Pricing, refusal_of
-from queries.pipeline.pieces import Anchor, Piece, join
+from queries.pipeline.pieces import Anchor, Call, Piece, join
 from queries.pipeline.prove import REFUSED, pricing_of, proving_pieces
 from queries.pipeline.settle import block_at, find_accounts
 from queries.pipeline.wanted import Missing, ask_what_is_known, missing, reads_of
+from queries.proving.headers import Header
 from queries.proving.registry_calls import leaf_of
 from queries.registries import Registry
 
@@ -58,6 +61,11 @@ class Price:
             self.cost + other.cost,
         )
 
+    def times(self, factor: float) -> "Price":
+        counts = self.transactions, self.bytes, self.gas, self.cost
+        transactions, size, gas, cost = (ceil(each * factor) for each in counts)
+        return Price(transactions, size, gas, self.gas_price, cost)
+
 
 @dataclass(frozen=True, slots=True)
 class BlockEstimate:
@@ -71,6 +79,7 @@ class BlockEstimate:
     code: str = ""  # of what fails
     distance: int | None = None  # of what is out of reach
     proven: tuple[tuple[str, ...], ...] = ()  # of each query, the facts that are there already
+    hops: int = 0  # that lead down to it
     price: Price | None = None  # alone; None: unknown
     pieces: tuple[Piece, ...] = ()  # what may share transactions with other blocks
 
@@ -111,7 +120,7 @@ def estimate(chains: Chains, destination: int, queries: Sequence[Query]) -> Esti
     for source in {each.source for each in blocks}:
         pieces = [piece for each in blocks if each.source == source for piece in each.pieces]
         registry = chains.routes.registries[source, destination]
-        together += _price(pricing_of(chains, registry), pieces)
+        together += _price(pricing_of(chains, registry), join(pieces))
     return Estimate(blocks, together)
 
 
@@ -168,8 +177,10 @@ def _tried(chains: Chains, registry: Registry, job: BlockEstimate) -> BlockEstim
     if not head.is_final(last):
         waits = head.why_not_final(last)
         job = replace(job, readiness=Readiness.NOT_FINAL, sentence=waits)
-    if last > head.number:
-        return job
+    return job if last > head.number else _tried_at(chains, registry, job)
+
+
+def _tried_at(chains: Chains, registry: Registry, job: BlockEstimate) -> BlockEstimate:
     header = chains.source(job.source).header(job.block or 0)
     find_accounts(chains, header, job.queries)
     reads = [reads_of(query) for query in job.queries]
@@ -183,55 +194,79 @@ def _tried(chains: Chains, registry: Registry, job: BlockEstimate) -> BlockEstim
         return replace(job, readiness=Readiness.PROVEN, sentence="", price=Price())
     destination = chains.destination(registry.destination)
     anchor = find_anchor(chains, destination, registry, header, known)
+    way: _Way | None = None
+    if isinstance(anchor, Preparation) and anchor.down_to is not None:
+        job = replace(job, hops=anchor.hops, sentence=job.sentence or anchor.sentence)
+        price = _price(pricing_of(chains, registry), [Call(anchor.call)]).times(1 / anchor.share)
+        way = _Way(price, chains.source(job.source).header(anchor.down_to))
+        anchor = find_anchor(chains, destination, registry, header, known, anchor.down_to)
     if isinstance(anchor, Anchor):
-        return _priced(chains, registry, job, anchor, missing(known.unproven))
+        return _priced(chains, registry, job, anchor, missing(known.unproven), way)
     if isinstance(anchor, OutOfReach):
         return replace(
             job,
             readiness=Readiness.OUT_OF_REACH,
             code=anchor.code,
-            sentence=anchor.sentence(job.block or 0, registry),
+            sentence=anchor.sentence(job.block or 0),
             distance=anchor.distance,
         )
     if job.readiness is Readiness.NOT_FINAL:
         return job
-    if isinstance(anchor, Preparation):
-        sentence = f"{anchor.sentence} {NOT_PRICED}"
-    else:
+    if isinstance(anchor, NotKnownYet):
         sentence = anchor.why.sentence
+    else:
+        sentence = f"{anchor.sentence} {NOT_PRICED}"
     return replace(job, readiness=Readiness.NOT_KNOWN, sentence=sentence)
 
 
-def _priced(
+@dataclass(frozen=True, slots=True)
+class _Way:
+    """What hops to a block cost."""
+
+    price: Price
+    down_to: Header
+
+
+def _priced(  # noqa: PLR0913, PLR0917  (what a job is priced by)
     chains: Chains,
     registry: Registry,
     job: BlockEstimate,
     anchor: Anchor,
     lacking: Missing,
+    way: _Way | None = None,
 ) -> BlockEstimate:
     header, pricing = anchor.header, pricing_of(chains, registry)
+    job = replace(job, hops=job.hops + bool(anchor.hop))
+
+    def price_after(known: Header, pieces: Sequence[Piece]) -> Price:
+        """With a state override, as if this header were accumulated. Some nodes refuse."""
+        as_if = as_if_accumulated(registry.address, {known.number: leaf_of(known)})
+        return _price(pricing, join(pieces), as_if)
+
     pieces = proving_pieces(chains, registry, header.number, anchor, lacking)
-    price = _price(pricing, pieces)
-    if any(piece.requests for piece in pieces) or not lacking.accounts:
-        return replace(job, pieces=tuple(pieces), price=price)
-    # Estimate accounts with a state override, as if the header were accumulated. Some nodes refuse.
-    accounts = replace(lacking, header_fields=frozenset(), timestamps=())
-    accumulated = Anchor(header, accumulated=True)
-    pieces = proving_pieces(chains, registry, header.number, accumulated, accounts)
-    as_if = as_if_accumulated(registry.address, {header.number: leaf_of(header)})
+    is_whole = any(piece.requests for piece in pieces) or not lacking.accounts
+    if way is None:
+        price = _price(pricing, join(pieces))
+        if is_whole:
+            return replace(job, pieces=tuple(pieces), price=price)
     try:
-        price += _price(pricing, pieces, as_if)
+        if way:
+            price = way.price + price_after(way.down_to, pieces)
+        if not is_whole:
+            rest = replace(lacking, header_fields=frozenset(), timestamps=())
+            accumulated = Anchor(header, accumulated=True)
+            pieces = proving_pieces(chains, registry, header.number, accumulated, rest)
+            price += price_after(header, pieces)
     except (QuestionRefused, MethodMissing, CallReverted):
-        return replace(job, sentence=job.sentence or f"{HEADER_FIRST} {NOT_PRICED}")
+        return replace(job, sentence=f"{job.sentence or HEADER_FIRST} {NOT_PRICED}")
     return replace(job, price=price, sentence=job.sentence or HEADER_FIRST)
 
 
-def _price(pricing: Pricing, pieces: Sequence[Piece], as_if: AsIf | None = None) -> Price:
-    """The price of the pieces, joined into shared transactions."""
+def _price(pricing: Pricing, calls: Sequence[Call], as_if: AsIf | None = None) -> Price:
     price = Price()
-    if pieces:
+    if calls:
         fees = pricing.destination.fees()
-        for call, need in pricing.fit(join(pieces), as_if).items():
+        for call, need in pricing.fit(calls, as_if).items():
             if not isinstance(need, Need):
                 raise need
             price += Price(1, len(call.data), need.gas, fees.dearest, need.most(fees))

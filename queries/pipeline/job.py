@@ -189,7 +189,7 @@ def _prove(work: Work, header: Header, known: Known) -> Ready | Outcome:
     if work.chains.day_is_spent(work.job.destination):
         return wait_for_the_day(work)  # before proofs are fetched that could not be sent
     if isinstance(anchor, Preparation):
-        return prepare(work, anchor, lambda one: find(one) == anchor)
+        return prepare(work, anchor, lambda one: isinstance(find(one), Preparation))
     return make_ready(work, anchor, known.unproven, has_failed=bool(failed))
 
 
@@ -215,7 +215,7 @@ def _reject_out_of_reach(
     destination = work.chains.destination(work.job.destination)
     if not destination.quorum(is_out_of_reach, ("out of reach", work.job.pk)):
         return Snooze()
-    sentence, step = found.sentence(header.number, work.registry), StepName.BLOCKHASH_AVAILABLE
+    sentence, step = found.sentence(header.number), StepName.BLOCKHASH_AVAILABLE
     return work.reject(Failure(found.code, sentence, step, retryable=False))
 
 

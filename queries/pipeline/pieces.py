@@ -28,11 +28,14 @@ from queries.proving.witnesses import AccountRequest, build_witness
 
 @dataclass(frozen=True, slots=True)
 class Anchor:
-    """How the registry knows the block: by what headers above it, the last one known."""
+    """How the registry knows the block: by what headers above it, the last one known or the
+    target of the hop.
+    """
 
     header: Header
     accumulated: bool  # its four words are kept: headers above are shown only to prove a time
     above: tuple[Header, ...] = ()  # child after child
+    hop: bytes = b""  # a section
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,7 +79,7 @@ class Piece:
             header = self.anchor.header
             words = (header.number, header.timestamp, header.hash)
             return accumulated_section(*words, self.witness)
-        return headers_section(self.steps)
+        return self.anchor.hop + headers_section(self.steps)
 
     @property
     def stored(self) -> int:
@@ -166,7 +169,7 @@ def pieces_of(
         return replace(whole if first else rest, requests=tuple(group))
 
     groups = portions(requests, lambda group: Call.of([piece(group, first=True)]).data, rules)
-    above = sum(len(header.encoded) for header in anchor.above)
+    above = len(anchor.hop) + sum(len(header.encoded) for header in anchor.above)
     if len(groups) > 1 and above > CALLDATA_BYTES // 64:  # too much to be shown by each
         groups = []  # the block first; then its four words stand for all that is shown above it
     return [piece(group, first=place == 0) for place, group in enumerate(groups or [[]])]
@@ -216,9 +219,9 @@ def join(pieces: Sequence[Piece]) -> list[Call]:
 
 
 def _data(group: Sequence[Piece]) -> bytes:
-    named = [piece.section for piece in group if piece.by_words]
-    shown = map(headers_section, _ranges([piece for piece in group if not piece.by_words]))
-    return prove_call([*named, *shown])
+    apart = [piece for piece in group if piece.by_words or piece.anchor.hop]
+    ranges = _ranges([piece for piece in group if piece not in apart])
+    return prove_call([*(piece.section for piece in apart), *map(headers_section, ranges)])
 
 
 def _ranges(pieces: Sequence[Piece]) -> list[list[HeaderStep]]:

@@ -1,6 +1,5 @@
 """A bundle's facts, brought to a registry by anyone: the service is not needed, nor a database."""
 
-import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -17,8 +16,9 @@ from queries.chain.registry import (
 from queries.chain.sender import Destination, Say, send_and_wait
 from queries.chain.signer import Signer
 from queries.chain.solidity import selector
-from queries.chain.source import SourceChain
+from queries.chain.source import Asked, SourceChain
 from queries.pipeline.anchors import (
+    HEADERS_OF_A_HOP,
     AnchorSearch,
     AnotherBlockAccumulated,
     NotKnownYet,
@@ -28,6 +28,7 @@ from queries.pipeline.anchors import (
 from queries.pipeline.fees import refusal_of
 from queries.pipeline.pieces import Call, pieces_of
 from queries.pipeline.wanted import Known, ask_what_is_known, missing
+from queries.proving.accounts import AccountProof
 from queries.proving.bundles import BlockProof, Fact, FactKind
 from queries.proving.headers import Header, HeaderField
 from queries.proving.witnesses import AccountField
@@ -51,7 +52,7 @@ class Means:
     say: Say
 
 
-def registry_at(destination: Destination, address: str, source: int, longest: int) -> Registry:
+def registry_at(destination: Destination, address: str, source: int) -> Registry:
     """The registry there, which must be one of ours for this source."""
     code = destination.code(address)
     kind = next((each for each in RegistryKind if is_as_built(each, code)), None)
@@ -65,7 +66,7 @@ def registry_at(destination: Destination, address: str, source: int, longest: in
             f"The registry at {address} keeps the past of {destination.chain.name} itself, and "
             f"the facts are of chain {source}."
         )
-    there = Registry(kind, source, destination.chain.id, address, longest)
+    there = Registry(kind, source, destination.chain.id, address)
     try:
         named = as_deployed(destination, there)
     except Unfit as unfit:
@@ -96,19 +97,20 @@ def publish(block: BlockProof, registry: Registry, means: Means) -> int:
     facts = RegistryFacts(means.destination, registry)
     proven = {_read_of(block, fact): fact.word for fact in block.facts}
     to, wait, spent = means.destination, means.patience, 0
-    # Bring a hash, lead down at least one header a round, prove the header and then its accounts.
-    rounds = registry.longest_range + 3
-    for _ in range(rounds):
-        known = _known(facts, block, proven)
-        if not known.unproven:
-            return spent
-        for call in _calls(facts, block, registry, means, known):
+    # Bring a hash, hop down, prove the header and then its accounts.
+    sent_before: list[bytes] = []
+    while (known := _known(facts, block, proven)).unproven:
+        calls = list(_calls(block, registry, means, known))
+        if calls == sent_before:
+            raise NotPublished(f"Block {block.header.number:,} is not proven by what was sent.")
+        sent_before = calls
+        for call in calls:
             try:
                 sent = send_and_wait(to, means.signer(), registry.address, call, wait, means.say)
             except CallReverted as reverted:
                 raise NotPublished(_refusal(reverted, registry)) from None
             spent += sent.cost
-    raise NotPublished(f"Block {block.header.number:,} is not proven after {rounds} rounds.")
+    return spent
 
 
 def _refusal(reverted: CallReverted, registry: Registry) -> str:
@@ -134,12 +136,11 @@ def _known(facts: RegistryFacts, block: BlockProof, proven: Mapping[FactRead, by
     return known
 
 
-def _calls(
-    facts: RegistryFacts, block: BlockProof, registry: Registry, means: Means, known: Known
-) -> Iterator[bytes]:
+def _calls(block: BlockProof, registry: Registry, means: Means, known: Known) -> Iterator[bytes]:
     """The next ones on the way to the facts."""
-    head = means.source.head().number if means.source else sys.maxsize
-    search = AnchorSearch(registry, means.destination, _headers(block, means), head)
+    source, way = means.source, _Way(block, means.source)
+    head = source.head().number if source else block.rests_on.number + HEADERS_OF_A_HOP
+    search = AnchorSearch(registry, means.destination, way.headers, way.proofs, head, ours=False)
     try:
         found = search.find(block.header, known)
     except AnotherBlockAccumulated as fault:
@@ -148,7 +149,7 @@ def _calls(
         case Preparation():
             yield found.call
         case NotKnownYet() | OutOfReach():
-            raise NotPublished(_why_not(found, facts, block, registry))
+            raise NotPublished(_why_not(found, block, registry, has_source=bool(source)))
         case _:
             rules, lacking = means.destination.chain.gas_rules, missing(known.unproven)
             proofs = [
@@ -160,46 +161,52 @@ def _calls(
 
 
 def _why_not(
-    found: NotKnownYet | OutOfReach, facts: RegistryFacts, block: BlockProof, registry: Registry
+    found: NotKnownYet | OutOfReach, block: BlockProof, registry: Registry, *, has_source: bool
 ) -> str:
     number = block.rests_on.number
     if isinstance(found, OutOfReach):
-        return f"{found.sentence(block.header.number, registry)} --longest-range raises that."
+        return found.sentence(block.header.number)
     if registry.kind is RegistryKind.ATTESTED:
         return (
             f"The registry knows no hash at or above block {number:,} of chain {registry.source}, "
-            "and takes one from its signers alone: have enough of them attest that block, or one "
-            f"at most {registry.longest_range:,} above it, and call this again."
+            "and takes one from its signers alone: have enough of them attest that block, and call "
+            "this again."
         )
     if registry.kind is RegistryKind.OUTPUT:
         return (
             f"The registry does not know the hash of block {number:,}. Have it recorded from a "
             "valid dispute game (recordOutput), and call this again."
         )
-    if registry.kind is RegistryKind.OPTIMISM and (newest := facts.newest_l1_block()[0]) > number:
-        return (
-            f"Block {number:,} lies {newest - number:,} blocks below the one whose hash can be "
-            f"recorded now; at most {registry.longest_range:,} headers are chained. "
-            "--longest-range raises that."
-        )
-    return found.why.sentence
+    more = "" if has_source else f" A newer one may be known: {_name_a_node(registry.source)}"
+    return f"{found.why.sentence}{more}"
 
 
-def _headers(block: BlockProof, means: Means) -> Callable[[int, int], Sequence[Header]]:
-    own = {each.number: each for each in (block.header, block.next_header) if each}
+@dataclass(frozen=True, slots=True)
+class _Way:
+    """From a block that the registry knows to that of the proof file."""
 
-    def headers(first: int, last: int) -> Sequence[Header]:
+    block: BlockProof
+    source: SourceChain | None
+
+    def headers(self, first: int, last: int) -> Sequence[Header]:
+        own = {each.number: each for each in (self.block.header, self.block.next_header) if each}
         if all(number in own for number in range(first, last + 1)):
             return [own[number] for number in range(first, last + 1)]
-        if means.source is None:
+        if self.source is None:
             raise NotPublished(
-                f"The nearest block that the registry knows is {last:,}. The proof lacks headers "
-                f"from {first:,} to {last:,}: name a node of chain {block.chain} with "
-                "--source-node URL."
+                f"The nearest block that the registry knows is {last:,}, and the proof does not "
+                f"lead there: {_name_a_node(self.block.chain)}"
             )
-        return means.source.headers(first, last)
+        return self.source.headers(first, last)
 
-    return headers
+    def proofs(self, header: Header, asked: Sequence[Asked]) -> Sequence[AccountProof]:
+        if self.source is None:
+            raise NotPublished(f"A hop is missing: {_name_a_node(self.block.chain)}")
+        return self.source.account_proofs(header, asked)
+
+
+def _name_a_node(chain: int) -> str:
+    return f"name a node of chain {chain} with --source-node URL."
 
 
 def _read_of(block: BlockProof, fact: Fact) -> FactRead:

@@ -144,21 +144,21 @@ def test_registries_are_found_by_their_two_chains(routes_file: Path) -> None:
     routes_file.write_text(
         _registries(
             _registry(),
-            _registry("longest_range = 0", kind='"optimism"', destination=10),
+            _registry(kind='"optimism"', destination=10),
             _registry(
                 f'signers = ["{OTHER}", "{ADDRESS}"]\nthreshold = 2',
                 kind='"attested"',
                 source=10,
                 address=f'"{OTHER}"',
             ),
-            _registry("longest_range = 65535", source=10, destination=10, address=f'"{OTHER}"'),
+            _registry(source=10, destination=10, address=f'"{OTHER}"'),
         )
     )
     assert read_routes(routes_file).registries == {
-        (1, 1): Registry(RegistryKind.NATIVE, 1, 1, ADDRESS, 256),
-        (1, 10): Registry(RegistryKind.OPTIMISM, 1, 10, ADDRESS, 0),
-        (10, 1): Registry(RegistryKind.ATTESTED, 10, 1, OTHER, 256, (OTHER, ADDRESS), 2),
-        (10, 10): Registry(RegistryKind.NATIVE, 10, 10, OTHER, 65535),
+        (1, 1): Registry(RegistryKind.NATIVE, 1, 1, ADDRESS),
+        (1, 10): Registry(RegistryKind.OPTIMISM, 1, 10, ADDRESS),
+        (10, 1): Registry(RegistryKind.ATTESTED, 10, 1, OTHER, (OTHER, ADDRESS), 2),
+        (10, 10): Registry(RegistryKind.NATIVE, 10, 10, OTHER),
     }
 
 
@@ -290,7 +290,6 @@ WRONG_REGISTRIES = [
     (_registries(_registry(kind='"attested"')), "for a native registry, and differ for others"),
     (_registries(_registry(address=f'"{ADDRESS.lower()}"')), f"{PLACE}.address: {CHECKSUM}"),
     (_registries(_registry(address='"hunter2"')), f"{PLACE}.address: {CHECKSUM}"),
-    (_registries(_registry("longest_range = 65536")), "a whole number from 0 to 65535"),
     (_registries(_registry("range = 1")), f"{PLACE}: range is not known; known: address, dest"),
     (_registries(_attested("")), "registries, entry 1.signers: an attested registry has a list"),
     (_registries(_attested('signers = ["x"]')), f"registries, entry 1.signers: {CHECKSUM}"),

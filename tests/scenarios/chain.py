@@ -115,6 +115,12 @@ class Chain:
         name = hex(block) if isinstance(block, int) else block
         return int(self.rpc("eth_getBalance", account, name), 16)
 
+    def proof(self, account: str, *slots: int) -> dict[str, Any]:
+        """What proves the account and slots at the newest block, whose hash is in `block`."""
+        keys = [f"0x{slot:064x}" for slot in slots]
+        proof: dict[str, Any] = self.rpc("eth_getProof", account, keys, "latest")
+        return {**proof, "block": self.header("latest")["hash"]}
+
     def set_balance(self, account: str, wei: int) -> None:
         self.rpc("anvil_setBalance", account, hex(wei))
 
@@ -124,10 +130,11 @@ class Chain:
     def automine(self, *, on: bool) -> None:
         self.rpc("evm_setAutomine", on)
 
-    def transactions_of(self, sender: str) -> list[dict[str, Any]]:
+    def transactions_of(self, sender: str, since: int = 0) -> list[dict[str, Any]]:
         """All mined transactions of a sender, oldest first."""
         blocks = (
-            self.rpc("eth_getBlockByNumber", hex(number), BODIES) for number in range(self.head + 1)
+            self.rpc("eth_getBlockByNumber", hex(number), BODIES)
+            for number in range(since, self.head + 1)
         )
         mined = (each for block in blocks for each in block["transactions"])
         return [each for each in mined if each["from"] == sender.lower()]

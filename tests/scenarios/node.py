@@ -161,6 +161,23 @@ class Node:
 
         self.faults(behind)
 
+    def keeps(self, *kept: dict[str, Any]) -> None:
+        """Unlike the chain's own node, it still has these proofs of `Chain.proof`."""
+        proofs = {(each["block"], each["address"].lower()): each for each in kept}
+
+        def proven(question: Question) -> dict[str, Any] | None:
+            if question["method"] != "eth_getProof":
+                return None
+            address, slots, block = question["params"]
+            found = proofs.get((block["blockHash"], address.lower()))
+            if found is None:
+                return None
+            shown = [each for each in found["storageProof"] if each["key"] in slots]
+            result = {**found, "storageProof": shown}
+            return {"jsonrpc": "2.0", "id": question["id"], "result": result}
+
+        self.faults(proven)
+
     def lies(self, method: str, change: Callable[[list[Any], Any], Any]) -> None:
         """Answers to `method` are what `change(params, result)` returns."""
 

@@ -12,7 +12,7 @@ from eth_account import Account as Key
 from tests.scenarios.chain import Chain, call_data
 from tests.scenarios.ens import REGISTRY, set_name, set_off_chain
 from tests.scenarios.node import Node, Question
-from tests.scenarios.service import BALANCE, HOLDER, Service, accounts
+from tests.scenarios.service import BALANCE, HOLDER, Service, accounts, request
 
 L1, LEFT = 1337, 1338  # a source that is proven here, and one whose route the operator removes
 FEE = str(10**18)
@@ -43,16 +43,16 @@ def rejected(install: Callable[[], AbstractContextManager[Service]]) -> Iterator
     """All batches are submitted before a prover starts, so that none is refused at once."""
     with (
         closing(Chain()) as chain,
-        closing(Chain(L1)) as l1,
+        closing(Chain(L1, hardfork="cancun")) as l1,  # without EIP-2935
         closing(Node(chain)) as node,
         socket.create_server(("127.0.0.1", 0)) as outside,
         install() as service,
     ):
         outside.settimeout(0)
-        block, l1_block = chain.mine(12) - 1, l1.mine(50)
+        block, l1_block = chain.mine(12) - 1, l1.mine(300)
         service.add_chain(chain, chain.url, node, free=False, ens_registry=REGISTRY)
         service.add_chain(l1)
-        service.add_registry("optimism", l1, chain, longest_range=10)
+        service.add_registry("optimism", l1, chain)
         service.add_registry("native", chain, chain)
         chain.take_in(l1, l1_block)
         there = f"127.0.0.1:{outside.getsockname()[1]}/{{sender}}/{{data}}"
@@ -109,7 +109,12 @@ def test_what_a_rejection_says_helps_to_ask_better(rejected: Rejected) -> None:
     message = {cause: service.rejection(batches[cause])["message"] for cause, *_ in CAUSES}
     began = int(service.chain.header(0)["timestamp"], 16)
     assert str(began) in message["a time before the first block"]
-    assert "45" in message["a block too far below known ones"]  # headers up to block 50
+    too_far = message["a block too far below known ones"]
+    assert "lies 295 blocks below" in too_far
+    estimate = service.post("/estimate", request({L1: {5: accounts(HOLDER)}})).json()
+    (shown,) = estimate["blocks"]
+    assert (shown["readiness"], shown["distance"]) == ("OUT_OF_REACH", "295")
+    assert (shown["error"], shown["price"]) == (too_far, None)
     enough = message["a fee below the cost"].split()[-1].rstrip(".")
     block = service.chain.head - 1
     service.wait(service.submit_balance(block, fee=enough))

@@ -24,7 +24,7 @@ from queries.management.base import (
 from queries.management.bundle_files import add_bundle, read_bundle
 from queries.pipeline.publish import Means, NotPublished, check_l1, publish, registry_at
 from queries.proving.bundles import BlockProof, Bundle
-from queries.registries import DEFAULT_RANGE, proves_its_code
+from queries.registries import proves_its_code
 from queries.routes import GWEI
 
 WAIT = 600  # seconds
@@ -60,13 +60,6 @@ class Command(OperatorCommand):
             "--unverifiable",
             action="store_true",
             help="publish also where the registry's address does not prove its code",
-        )
-        parser.add_argument(
-            "--longest-range",
-            type=at_least_one,
-            default=DEFAULT_RANGE,
-            metavar="N",
-            help="how many headers may lead down to a block (%(default)s)",
         )
         parser.add_argument(
             "--dearest-gas-gwei",
@@ -105,8 +98,7 @@ class Command(OperatorCommand):
 
     def _publish(self, block: BlockProof, means: Means, options: dict[str, Any]) -> None:
         address = options["registry"] or to_checksum_address(block.registry.address)
-        longest = options["longest_range"]
-        registry = registry_at(means.destination, address, block.chain, longest)
+        registry = registry_at(means.destination, address, block.chain)
         which = f"block {block.header.number:,} of chain {block.chain}"
         self.report(f"The {registry.kind} registry {address}, {which} …")
         if not proves_its_code(registry):

@@ -35,7 +35,7 @@ def give(content: object) -> Any:
     return Client().post("/attestations", content, content_type="application/json")
 
 
-def wait_for(*blocks: int, head: int = 2_000) -> None:
+def wait_for(*blocks: int, head: int = 20_000) -> None:
     """A query that waits for each of these blocks, on a chain that was seen up to its head."""
     batch = Batch.objects.get(pk=submitted(make_key(), SPECIFICATION))
     record_head(OPTIMISM, number=head, timestamp=1)

@@ -8,6 +8,7 @@ from django.test import Client
 
 from queries.chain.signer import Signer
 from queries.models import Attestation, Query
+from queries.proving.registry_calls import HISTORY_RING
 from tests.queries.api.served_api import ATTESTED, HERE, SEPOLIA, SIGNERS, make_key
 from tests.queries.api.signed_words import BLOCK, give, wait_for, word
 
@@ -79,9 +80,9 @@ def test_a_signer_says_one_hash_of_a_block() -> None:
     ("block", "code"),
     [
         (BLOCK - 1, "attestation_unwanted"),
-        (BLOCK + ATTESTED.longest_range, ""),
-        (BLOCK + ATTESTED.longest_range + 1, "attestation_unwanted"),
-        (2_001, "block_beyond_head"),
+        (BLOCK + HISTORY_RING, ""),
+        (BLOCK + HISTORY_RING + 1, "attestation_unwanted"),
+        (20_001, "block_beyond_head"),
     ],
 )
 def test_only_what_a_query_waits_for_is_kept(block: int, code: str) -> None:

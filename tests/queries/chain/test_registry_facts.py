@@ -62,7 +62,7 @@ def test_where_there_is_no_registry_it_is_reported(live: LiveChain) -> None:
     for ask in (
         lambda: read.words([TimestampRead(1)]),
         lambda: read.leaves([1]),
-        lambda: read.lowest_known(1, 6),
+        lambda: read.anchored([1, 6]),
     ):
         with pytest.raises(RegistryAbsent, match=r"0x6666.* on Local there is no registry"):
             ask()
@@ -75,22 +75,18 @@ def optimism(live: LiveChain) -> Iterator[Deployed]:
         yield Deployed(live.node, "OptimismRegistry")
 
 
-# The nearest block above
+# Blocks from which proofs can start
 
 
-def test_the_nearest_accumulated_block_above(live: LiveChain, native: Deployed) -> None:
+def test_accumulated_blocks(live: LiveChain, native: Deployed) -> None:
     read = facts(live.node, native.address, RegistryKind.NATIVE)
-    assert read.lowest_known(PROVEN_AT, PROVEN_AT) == PROVEN_AT
-    assert read.lowest_known(1, PROVEN_AT) == PROVEN_AT
-    assert read.lowest_known(1, PROVEN_AT - 1) is None
-    assert read.lowest_known(PROVEN_AT + 1, PROVEN_AT + 250) is None
+    assert read.anchored(range(1, PROVEN_AT + 250)) == {PROVEN_AT: True}
+    assert read.anchored([]) == {}
 
 
-def test_the_nearest_recorded_block_above(live: LiveChain, optimism: Deployed) -> None:
+def test_recorded_blocks(live: LiveChain, optimism: Deployed) -> None:
     read = facts(live.node, optimism.address, RegistryKind.OPTIMISM)
     for number, block_hash in ((1100, OTHER_HASH), (900, HASH)):
         move_on(live.node, number, block_hash)
         optimism.send(RECORD)
-    assert read.lowest_known(900, 1_156) == 900
-    assert read.lowest_known(901, 1_157) == 1100
-    assert read.lowest_known(901, 1_099) is None
+    assert read.anchored(range(890, 1_110)) == {900: False, 1100: False}

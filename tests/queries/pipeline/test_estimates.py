@@ -21,7 +21,6 @@ from queries.chain.local_node import LocalNode, local_node
 from queries.chain.signer import parts_of
 from queries.chain.solidity import load_artifact
 from queries.models import Batch, BlockJob, ChainRecord, Query, SentTransaction
-from queries.pipeline import anchors
 from queries.proving.registry_calls import HORIZON
 from queries.registries import Registry, RegistryKind
 from queries.routes import NodeAddress
@@ -123,22 +122,6 @@ def test_what_is_not_final_is_reported_with_the_last_one_that_is(node: LocalNode
         assert seconds > parent
         (told,) = _estimated(service, _at(f"timestamp:{parent}"))["blocks"]
         assert (told["block"], told["readiness"]) == (str(head - 5), "NOT_FINAL")
-
-
-def test_what_is_out_of_reach_is_reported_with_its_distance(
-    service: Service, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(anchors, "BLOCKHASH_REACH", 27)
-    monkeypatch.setattr(anchors, "HISTORY_REACH", 27)  # a node mines 8,127 blocks in a minute
-    service.mine(1)
-    block = service.head()
-    service.mine(27 + 300)
-    (told,) = _estimated(service, _at(f"block:{block}"))["blocks"]
-    assert (told["readiness"], told["code"]) == ("OUT_OF_REACH", "block_out_of_reach")
-    assert (told["distance"], told["price"]) == ("300", None)
-    batch = service.submit(_at(f"block:{block}"), fee="1")
-    service.work(batch)
-    assert service.status(batch)["error"] == told["error"]
 
 
 def test_what_the_destination_does_not_know_yet_waits(service: Service) -> None:

@@ -12,7 +12,6 @@ from queries.chain.local_node import LocalNode, local_node
 from queries.chain.sender import GAS_PRICE_ORACLE, Destination
 from queries.chain.signer import parts_of
 from queries.models import Query, SentTransaction
-from queries.pipeline import anchors
 from queries.pipeline.chains import Chains
 from queries.pipeline.worker import work_once
 from queries.proving.packing import CALLDATA_BYTES
@@ -122,30 +121,6 @@ def test_the_reported_fee_covers_the_whole_batch(service: Service) -> None:
     row = SentTransaction.objects.get()
     assert told["bytes"] == len(_calldata(row))
     assert 0 <= int(told["gas"]) - (row.gas_used or 0) < 5_000
-
-
-def test_a_block_far_below_is_reached_by_headers_that_are_sent_first(
-    node: LocalNode, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(anchors, "BLOCKHASH_REACH", 10)
-    monkeypatch.setattr(anchors, "HISTORY_REACH", 10)
-    with running_service(node) as service:
-        service.mine(1)
-        block = service.head()
-        service.mine(260)
-        estimate = service.estimate({str(CHAIN_ID): {f"block:{block}": BALANCE}}).json()
-        (told,) = estimate["blocks"]
-        assert (estimate["complete"], told["price"]) == (False, None)
-        assert "headers are sent first in separate transactions." in told["waitsFor"]
-        batch = service.ask_balance(HOLDER, block)
-        service.work(batch)
-        assert service.status(batch)["queryStatus"] == "DONE"
-        rows = list(SentTransaction.objects.order_by("nonce"))
-        assert len(rows) == 2
-        assert all(len(_calldata(row)) <= CALLDATA_BYTES for row in rows)
-        (query,) = Query.objects.filter(batch=batch)
-        assert query.header_transaction == query.account_transaction == rows[1]
-        assert int(query.cost, 16) == sum(map(_price, rows))
 
 
 def test_an_account_with_thousands_of_slots_takes_several_transactions(service: Service) -> None:
