@@ -194,25 +194,26 @@ def _read(text: str) -> Address | None:
 WINDOW = 600  # seconds
 OF_A_NETWORK, OF_A_BROWSER, OF_A_WALLET = 200, 30, 30
 QUESTIONS_OF_A_NETWORK, PASSWORDS_OF_A_NETWORK = 20, 30
+FROM_HERE = "from this IP address"  # or IPv6 /64; "network" would read as the wallet's chain
 
 
 def count_attempt(request: HttpRequest) -> None:
-    _count(f"sign-in from {client_network(request)}", OF_A_NETWORK, "from this network")
+    _count(f"sign-in from {client_network(request)}", OF_A_NETWORK, FROM_HERE)
     _count(f"sign-in by {browser_digest(request)}", OF_A_BROWSER, "in this browser")
 
 
 def count_message(request: HttpRequest) -> None:
-    _count(f"message to {client_network(request)}", OF_A_NETWORK, "from this network")
+    _count(f"message to {client_network(request)}", OF_A_NETWORK, FROM_HERE)
 
 
 def count_password(request: HttpRequest) -> None:
     most = PASSWORDS_OF_A_NETWORK
-    _count(f"password from {client_network(request)}", most, "from this network")
+    _count(f"password from {client_network(request)}", most, FROM_HERE)
 
 
 def count_question(request: HttpRequest) -> None:
-    most = QUESTIONS_OF_A_NETWORK
-    _count(f"question from {client_network(request)}", most, "with contract wallets from here")
+    most, whose = QUESTIONS_OF_A_NETWORK, f"with contract wallets {FROM_HERE}"
+    _count(f"question from {client_network(request)}", most, whose)
 
 
 def count_signed(wallet: Wallet) -> None:

@@ -164,7 +164,7 @@ ATTESTATION_UNWANTED = Code(
 )
 TOO_MANY_ATTESTATIONS = Code(
     "too_many_attestations",
-    "This network has used up its attestation requests of this minute.",
+    "Your IP address has used up its attestation requests of this minute.",
     HTTPStatus.TOO_MANY_REQUESTS,
     retryable=True,
 )

@@ -1,6 +1,6 @@
 """Signers of attested registries submit attestations, and ask which blocks queries wait for.
 
-No API key is needed: the signature names the signer. Requests are counted by network.
+No API key is needed: the signature names the signer. Requests are counted by IP address.
 """
 
 from django.http import HttpRequest, HttpResponse
@@ -48,7 +48,7 @@ def _spend(request: HttpRequest) -> None:
     if not spent.allowed:
         raise Refusal(
             TOO_MANY_ATTESTATIONS,
-            f"A network has {A_MINUTE} attestation requests a minute and has used them "
-            f"up. Try again in {counted(spent.seconds_left, 'second')}.",
+            f"An IP address may send {A_MINUTE} attestation requests a minute, and yours has used "
+            f"them up. Try again in {counted(spent.seconds_left, 'second')}.",
             headers={"Retry-After": str(spent.seconds_left)},
         )
