@@ -190,8 +190,8 @@ class AccountAdmin(KeptByItself):
         if left := len(others) - len(accounts):
             self.message_user(
                 request,
-                f"Unchanged: {left}. You cannot disable yourself, nor, as a wallet, an operator "
-                "with a password.",
+                f"Unchanged: {left}. You cannot disable or enable your own account, nor, if you "
+                "signed in with a wallet, an operator with a password.",
             )
 
 

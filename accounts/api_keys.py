@@ -34,7 +34,7 @@ def count_change(owner: Account) -> None:
         minutes = -(-spent.seconds_left // 60)
         raise Refusal(
             TOO_MANY_KEY_CHANGES,
-            f"An account makes or rotates {CHANGES_AN_HOUR} keys an hour. "
+            f"An account may create or rotate {CHANGES_AN_HOUR} keys an hour. "
             f"Try again in {minutes} {'minute' if minutes == 1 else 'minutes'}.",
             headers={"Retry-After": str(spent.seconds_left)},
         )

@@ -124,8 +124,8 @@ def count_form(owner: Account) -> None:
     if not spent.allowed:
         raise Refusal(
             TOO_MANY_REQUESTS,
-            f"An account may send {counted(spent.most, 'such form')} a minute, and yours has "
-            "used them up. "
+            f"An account may send {counted(spent.most, 'form')} a minute without an API key, and "
+            "yours has used them up. "
             f"Try again in {counted(spent.seconds_left, 'second')}.",
         )
 

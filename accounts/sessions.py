@@ -107,7 +107,7 @@ def _note_seen(session: SessionStore, now: datetime) -> None:
                 last_seen=now, expire_date=ends
             )
     except OperationalError:
-        log.warning("That a session was seen could not be noted.")
+        log.warning("A session's last use could not be stored.")
 
 
 def account_of(request: HttpRequest) -> Account:

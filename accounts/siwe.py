@@ -131,7 +131,9 @@ def _held(request: HttpRequest, nonce: str) -> SignInNonce:
     if held is None:
         raise _refused("We did not issue this message.")
     if held.browser != browser_digest(request):
-        raise _refused("This message was issued to another browser, or before a sign-in here.")
+        raise _refused(
+            "This message was issued to another browser, or before this one signed in or out."
+        )
     if held.spent is not None:
         raise _refused("Someone has signed in with this message already.")
     if held.issued <= timezone.now() - VALID_FOR:

@@ -109,7 +109,7 @@ def _bytes_of(written: str) -> bytes:
         raise _refused(f"The signature has more than {LONGEST_SIGNATURE:,} bytes.")
     # Of no bytes where a wallet keeps on chain what its owners signed.
     if not re.fullmatch("0x(?:[0-9a-fA-F]{2})*", written):
-        raise _refused("The signature is not 0x and bytes.")
+        raise _refused("The signature is not 0x and an even number of hex digits.")
     return bytes.fromhex(written[2:])
 
 

@@ -50,7 +50,7 @@ class Environment:
     def choice(self, name: str, default: str, choices: tuple[str, ...]) -> str:
         value = self.text(name, default).upper()
         if value not in choices:
-            raise _refusal(name, value, f"set it to {', '.join(choices)}")
+            raise _refusal(name, value, f"set it to one of {', '.join(choices)}")
         return value
 
     def hosts(self, name: str) -> list[str]:
@@ -124,7 +124,7 @@ class Environment:
         if not named or beside != parts.netloc.lower() or "@" in value:
             raise _refusal(name, value, "set it to scheme://host[:port]")
         if parts.scheme != "https" and (https or parts.scheme != "http"):
-            raise _refusal(name, value, "outside development it is https")
+            raise _refusal(name, value, "begin it with https:// (http:// needs DEVELOPMENT=1)")
         host = self._host(name, named)
         # Browsers leave out a scheme's own port, so here it would be another place than theirs.
         beyond = "" if port in {None, OWN_PORTS[parts.scheme]} else f":{port}"

@@ -65,7 +65,7 @@ TOO_MANY_SLOTS = Code(
 )
 TOO_MANY_FACTS = Code(
     "too_many_facts",
-    "The batch asks for more facts than your account has left for today.",
+    "The batch asks for more facts than your account has left for these 24 hours.",
     HTTPStatus.TOO_MANY_REQUESTS,
     retryable=True,
 )
@@ -97,7 +97,7 @@ BATCH_SIGNED = Code(
 )
 BATCH_NOT_DONE = Code(
     "batch_not_done",
-    "The batch is still being proven, or is proven again after a reorg.",
+    "The batch is still being proven, or being proven again after a reorg.",
     HTTPStatus.CONFLICT,
     retryable=True,
 )
@@ -106,7 +106,7 @@ BATCH_REJECTED = Code(
 )
 PROOF_UNAVAILABLE = Code(
     "proof_unavailable",
-    "The fact is in the registry, but its proof is not stored here; the sentence says why.",
+    "The fact is in the registry, but its proof is not stored here; `error` says why.",
     HTTPStatus.CONFLICT,
 )
 PROOFS_BUSY = Code(
@@ -135,7 +135,7 @@ TOO_MANY_ESTIMATES = Code(
 )
 ESTIMATES_BUSY = Code(
     "estimates_busy",
-    "The server is already making as many estimates as it can, or one for your account.",
+    "The server is busy, or is already making an estimate for your account.",
     HTTPStatus.SERVICE_UNAVAILABLE,
     retryable=True,
 )
@@ -150,7 +150,7 @@ ATTESTATION_MALFORMED = Code(
 )
 ATTESTATION_UNTRUSTED = Code(
     "attestation_untrusted",
-    "The attestation is for no registry of this server, or not signed by one of its signers.",
+    "The attestation is for no registry here, or by none of the registry's signers.",
 )
 ATTESTATION_CONTRADICTED = Code(
     "attestation_contradicted",
@@ -159,7 +159,7 @@ ATTESTATION_CONTRADICTED = Code(
 )
 ATTESTATION_UNWANTED = Code(
     "attestation_unwanted",
-    "No query waits for this block or for an earlier one that it leads back to.",
+    "No query waits for this block, or for one at most `longest_range` blocks below it.",
     HTTPStatus.CONFLICT,
 )
 TOO_MANY_ATTESTATIONS = Code(

@@ -26,7 +26,7 @@ class Limits:
 
     request_timeout: float = _limit(8.0, 0.1, 120, "Time for one complete answer of a node.")
     head_timeout: float = _limit(
-        2.0, 0.1, 60, "Time for a node's head after it timed out or gave an unverifiable answer."
+        2.0, 0.1, 60, "Time-out of the head request after a node's time-out or invalid answer."
     )
     visitor_timeout: float = _limit(
         5.0, 0.1, 30, "Time for all node requests of a live check or a contract wallet's sign-in."
@@ -63,7 +63,7 @@ class Limits:
     quorum_wait: float = _limit(
         120.0, 0, DAY, "Time after which one node's answer counts while no other node answers."
     )
-    batch_questions: int = _limit(100, 1, 1000, "Questions in one request to a node.")
+    batch_questions: int = _limit(100, 1, 1000, "Most calls in one JSON-RPC batch to a node.")
     name_gas: int = _limit(3_000_000, 100_000, 2**24, "Gas of one call that looks up an ENS name.")
     answer_mebibytes: int = _limit(64, 1, 1024, "Largest answer of a node, in MiB.")
     retry_first: float = _limit(
@@ -71,7 +71,10 @@ class Limits:
     )
     retry_longest: float = _limit(60.0, 0.1, 3600, "Longest pause of a job that cannot go on.")
     wait_fraction: float = _limit(
-        16, 1, 1000, "A waiting job is checked again after its wait so far divided by this number."
+        16,
+        1,
+        1000,
+        "A job that has waited t seconds is checked again after t divided by this number.",
     )
     work_slice: float = _limit(
         1.5,
@@ -85,7 +88,9 @@ class Limits:
     attestation_max_age: float = _limit(
         7 * DAY, 1, 365 * DAY, "A batch that waited this long for attestations is rejected."
     )
-    refusals: int = _limit(3, 1, 100, "Attempts that must be refused before a batch is rejected.")
+    refusals: int = _limit(
+        3, 1, 100, "Refusals in a row, by registry or chain, before a batch is rejected."
+    )
     failed_transactions: int = _limit(
         3, 1, 100, "Failed transactions of one job before its batches are rejected."
     )
@@ -102,7 +107,7 @@ class Limits:
         300, 0, 10**6, "A request may name a block at most this far above the newest one."
     )
     seconds_ahead: float = _limit(
-        3600.0, 0, 365 * DAY, "A request may name a time at most this far in the future."
+        3600.0, 0, 365 * DAY, "A request may name a time at most this far after the newest block."
     )
 
     def back_off(self, attempts: int) -> timedelta:

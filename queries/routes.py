@@ -159,8 +159,7 @@ def _aliases(place: str, value: object) -> tuple[str, ...]:
     if not all(re.fullmatch(ALIAS, alias) for alias in aliases):
         refuse(
             place,
-            "an alias is a letter and up to 49 letters, digits and _ . - behind it; what begins "
-            "with a digit would be taken for an id",
+            "an alias is a letter, then up to 49 letters, digits, underscores, dots or hyphens",
         )
     return tuple(aliases)
 
@@ -295,5 +294,5 @@ def _with_signers(registry: Registry, place: str, table: Mapping[str, object]) -
 def _chain_id(place: str, value: object, chains: Mapping[int, Chain]) -> int:
     if type(value) is not int or value not in chains:
         listed = ", ".join(map(str, chains)) or "none"
-        refuse(place, f"it must be the id of a chain in the file; there: {listed}")
+        refuse(place, f"it must be the id of a chain in the file (there: {listed})")
     return value

@@ -136,12 +136,12 @@ def table_in(place: str, content: object) -> dict[str, Any]:
 def only(place: str, table: Mapping[str, object], known: Collection[str]) -> None:
     for key in table:
         if key not in known:
-            refuse(place, f"{quotable(key)} is not known; known: {', '.join(sorted(known))}")
+            refuse(place, f"{quotable(key)} is unknown; the keys are {', '.join(sorted(known))}")
 
 
 def quotable(key: str) -> str:
     """A key as a sentence may repeat it: an address put in a key's place is not shown."""
-    return key if re.fullmatch("[A-Za-z0-9_-]{1,24}", key) else "a key that stands there"
+    return key if re.fullmatch("[A-Za-z0-9_-]{1,24}", key) else "a key there"
 
 
 def refuse(place: str, sentence: str) -> NoReturn:

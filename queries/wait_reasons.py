@@ -45,7 +45,7 @@ class WaitCode(StrEnum):
     )
     OUTPUT_NOT_RECORDED = (
         "output_not_recorded",
-        "The block's hash is not recorded from a dispute game of the source chain yet.",
+        "The registry has not recorded the block's hash from a dispute game yet.",
     )
     NOT_ATTESTED = "not_attested", "Too few signers have attested a block at or above this one."
     HASH_ON_ITS_WAY = (
@@ -65,7 +65,7 @@ class WaitCode(StrEnum):
     )
     DAY_SPENT = (
         "day_spent",
-        "The operator's daily budget is spent. It goes on once earlier costs are 24 hours old.",
+        "The operator's daily budget is spent. Proving goes on as costs get older than 24 hours.",
     )
     # Until it counts
     CONFIRMING = "confirming", "The transaction is mined and waits for more confirmations."

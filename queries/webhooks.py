@@ -211,7 +211,7 @@ def post(url: str, headers: dict[str, str], body: bytes, *, to_private: bool = F
         ):
             return int(answer.status)
     except (urllib3.exceptions.HTTPError, OSError, ValueError) as fault:
-        raise NotDelivered(f"The address does not answer ({type(fault).__name__}).") from None
+        raise NotDelivered(f"The request failed ({type(fault).__name__}).") from None
 
 
 def _target(url: str) -> Target:

@@ -43,7 +43,7 @@ def running_service(folder: Path, site: str, chains: DemoChains, keys: Keys) -> 
         programs.wait_for("prover", lambda said: "Proving on" in said)
         programs.wait_for("web server", lambda _: is_ready(site))
         for name in attesters:
-            programs.wait_for(name, lambda said: "Speaking as" in said)
+            programs.wait_for(name, lambda said: "Signing as" in said)
         yield programs
 
 

@@ -71,7 +71,7 @@ def _kind(
 
 # One node may answer so and another not: the next node is asked.
 NodesUnreachable = _kind("nodes_unreachable", "No node of {chain} answers.")
-NodesLimited = _kind("nodes_limited", "The nodes of {chain} take no more questions for now.")
+NodesLimited = _kind("nodes_limited", "The nodes of {chain} accept no more requests for now.")
 # They answer with an error that means nothing to us.
 NodesRefuse = _kind("nodes_refuse", "The nodes of {chain} refuse {method}{why}.")
 NodesLie = _kind("nodes_lie", "No node of {chain} gives a valid answer to {method}.{why}")
@@ -85,7 +85,9 @@ NoQuorum = _kind(
     "no_quorum",
     "The nodes of {chain} do not agree, or do not all answer; they will be asked again.",
 )
-NodesOfAnotherChain = _kind("nodes_of_another_chain", "The nodes of {chain} are of another chain.")
+NodesOfAnotherChain = _kind(
+    "nodes_of_another_chain", "The nodes configured for {chain} serve another chain."
+)
 # Another form of the question may do.
 QuestionRefused = _kind(
     "question_refused",

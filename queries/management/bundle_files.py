@@ -35,8 +35,8 @@ def read_bundle(file: Path, most_mib: int) -> Bundle:
         return check_bundle(content, most_mib)
     except BundleTooLarge as refused:
         raise CommandError(
-            f"Nothing is proven. {refused} If it is of a service that takes larger batches than "
-            f"most do, allow for more with --most-mib, such as --most-mib {4 * most_mib}."
+            f"Nothing is proven. {refused} If its server accepts larger batches, raise the limit: "
+            f"--most-mib {4 * most_mib}."
         ) from None
     except BundleRefused as refused:
         raise CommandError(f"Nothing is proven. {refused}") from None

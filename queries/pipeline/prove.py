@@ -45,13 +45,16 @@ REFUSED = WaitCode.REGISTRY_REFUSES.value
 SENT = Reason(WaitCode.TRANSACTION_ON_ITS_WAY, "Its transaction is on its way.")
 PRICE_ASKED_AGAIN = Reason(
     WaitCode.PRICE_ASKED_AGAIN,
-    "A node reports a price above the fee. It is checked again; a higher fee is sent sooner.",
+    "A node reports a price above the fee; it is checked again. A batch with a higher fee is sent "
+    "sooner.",
 )
 HELD_BACK = Reason(
     WaitCode.FEE_HELD_BACK,
     "The batch's fee is reserved until the cost of an earlier transaction is known.",
 )
-NOT_TAKEN_YET = Reason(WaitCode.REGISTRY_REFUSES, "The registry does not take the proof yet.")
+NOT_TAKEN_YET = Reason(
+    WaitCode.REGISTRY_REFUSES, "The registry rejects the proof; it is tried again."
+)
 # What the call rests on is not there: the job is planned again, and no batch is rejected for it.
 REPLANNED = tuple(
     selector(each)

@@ -157,18 +157,20 @@ def _confirm_time(source: SourceChain, block: int, seconds: int) -> None:
         return all(each.timestamp <= seconds for each in at) and seconds < after.timestamp
 
     if not source.quorum(is_last, ("last block", block, seconds)):
-        raise NodesLie(f"The nodes do not agree on which block was the last one at {seconds}.")
+        raise NodesLie(
+            f"The nodes do not agree on which block was the last one at {spoken(seconds)}."
+        )
 
 
 def block_at(chains: Chains, source: int, seconds: int) -> tuple[int | None, Reason | None]:
     """The last block at a time, or None; and why that block is not certain yet."""
     head = chains.head(source)
     if head.timestamp <= seconds:
-        sentence = f"Chain {source} has no block after {seconds} yet."
+        sentence = f"Chain {source} has no block after {spoken(seconds)} yet."
         return None, Reason(WaitCode.TIME_NOT_REACHED, sentence)
     block, after = chains.source(source).last_block_at(seconds, head)
     if not head.is_final(after.number):
-        sentence = f"The block after {seconds} on chain {source} is not final yet."
+        sentence = f"The block after {spoken(seconds)} on chain {source} is not final yet."
         return block.number, Reason(WaitCode.BLOCK_NOT_FINAL, sentence)
     return block.number, None
 

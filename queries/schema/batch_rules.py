@@ -35,7 +35,7 @@ def read_chain(text: str, place: Place, routes: Routes) -> int:
     if _LIKE_A_NUMBER.fullmatch(text) and not _DECIMAL.fullmatch(text):
         raise Refusal(
             NUMBER_MALFORMED,
-            f"{place}: {quoted(text)} is not a chain's id in decimal, without sign, spaces and "
+            f"{place}: {quoted(text)} must be a chain id in decimal, without sign, spaces or "
             "leading zeros.",
             path=place.path,
         )
@@ -43,9 +43,9 @@ def read_chain(text: str, place: Place, routes: Routes) -> int:
         f"{each.id} ({', '.join(dict.fromkeys([each.name, *each.aliases]))})"
         for each in sorted(routes.chains.values(), key=lambda each: each.id)
     ]
-    there = f"There {'is' if len(chains) == 1 else 'are'} {listed(chains)}" if chains else "None is"
+    there = f"Configured: {listed(chains)}" if chains else "No chain is"
     registries = [
-        f"{each.source} to {each.destination} ({each.kind}) at {each.address}"
+        f"chain {each.source} to chain {each.destination} ({each.kind}) at {each.address}"
         for each in routes.registries.values()
     ]
     raise Refusal(
@@ -61,10 +61,11 @@ def check_route(source: int, destination: int, place: Place, routes: Routes) -> 
     if (source, destination) in routes.registries:
         return
     reached = sorted(to for of, to in routes.registries if of == source)
-    there = f"only to {listed(reached)}" if reached else "nor to any other"
+    there = f"only on {listed(reached)}" if reached else "nor on any other"
     raise Refusal(
         ROUTE_UNSUPPORTED,
-        f"{place}: facts of chain {source} are not proven to chain {destination} here, {there}.",
+        f"{place}: this server does not prove facts of chain {source} on chain {destination}, "
+        f"{there}.",
         path=place.path,
     )
 

@@ -107,7 +107,7 @@ def test_making_and_rotating_have_one_allowance_an_hour(monkeypatch: pytest.Monk
 
     assert "is ready" in post("/keys", name="One")
     assert "has a new secret" in post(f"/keys/{first.pk}/rotate", version="1")
-    refused = "An account makes or rotates 2 keys an hour. Try again in 60 minutes."
+    refused = "An account may create or rotate 2 keys an hour. Try again in 60 minutes."
     assert refused in post("/keys", name="Two")
     assert refused in post(f"/keys/{first.pk}/rotate", version="2")
     assert "is revoked" in post(f"/keys/{first.pk}/revoke")  # which is never too much

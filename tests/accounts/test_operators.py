@@ -137,7 +137,7 @@ def test_nobody_disables_himself_in_either_place(settings: LazySettings) -> None
     own = Account.objects.get(address=operator.address)
     page = _act(operator, "account", "disable", own.pk)
     assert "Disabled: 0." in page
-    assert "Unchanged: 1. You cannot disable yourself" in page
+    assert "Unchanged: 1. You cannot disable or enable your own account" in page
     _save(operator.client, own)
     assert Account.objects.get().is_active
 

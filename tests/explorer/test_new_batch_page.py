@@ -108,7 +108,7 @@ REFUSED: list[tuple[dict[str, Any], str, str]] = [
     ({"slots__0": "0x0 5"}, "slots-0", "One of these is &quot;5&quot;, but a slot is"),
     ({"slots__0": "0x0 5"}, "slots-0", "slot 5 is &quot;0x5&quot;"),
     ({"header__0": ["HASH"]}, "header-0", "One of these is &quot;HASH&quot;"),
-    ({"source__0": str(LONELY)}, "source-0", "are not proven to chain"),
+    ({"source__0": str(LONELY)}, "source-0", "This server does not prove facts of"),
     ({"destination": "5"}, "destination", "No chain &quot;5&quot; is configured"),
     ({"fee": "1.5"}, "fee", "This is &quot;1.5&quot;, but must be an amount in wei"),
     ({"webhook": "ftp://x"}, "webhook", "This must be a whole http or https address"),

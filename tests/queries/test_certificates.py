@@ -60,7 +60,7 @@ class Shown:
 
 
 ANSWERED = {
-    "a webhook": (Asker(tell_webhook, NotDelivered), 200),
+    "a webhook": (Asker(tell_webhook, NotDelivered, why="The request failed"), 200),
     "a node": (Asker(ask_node, NodeUnreachable), 7),
 }
 BROKERS = {

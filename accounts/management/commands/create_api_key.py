@@ -15,11 +15,11 @@ from accounts.wallets import Wallet, wallet_address, wallet_chain_id
 
 
 class Command(BaseCommand):
-    help = "Prints a new API key of a wallet's account, which is made where there is none."
+    help = "Creates and prints an API key for a wallet's account, and the account if it is new."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("--owner", default="", help="the wallet's address (0x…)")
-        parser.add_argument("--chain", help="chain id, where the wallet is a contract there")
+        parser.add_argument("--chain", help="chain id, if it is a contract wallet")
         parser.add_argument("--name", default="Command line", help="of the key (%(default)s)")
 
     def handle(self, **options: Any) -> None:

@@ -28,7 +28,7 @@ ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 class Command(BaseCommand):
     help = (
         "Starts two local chains with their registries, a server and a prover, proves three things "
-        "and compares them with the chains, and stays up until Ctrl-C. Nothing is configured."
+        "and compares them with the chains, and stays up until Ctrl-C. It needs no configuration."
     )
     requires_system_checks = ()
 
@@ -50,7 +50,7 @@ class Command(BaseCommand):
         except LocalNodeMissing as fault:
             raise CommandError(str(fault)) from None
         except (NodeUnreachable, NodeRefused, TransactionReverted) as fault:
-            raise CommandError(f"A local chain does not do its part: {fault}") from None
+            raise CommandError(f"A local chain failed: {fault}") from None
         except KeyboardInterrupt:
             terminal.line("Everything that was started has ended.")
 
@@ -66,8 +66,8 @@ def _free_port(text: str) -> int:
         try:
             probe.bind(("127.0.0.1", int(text)))
         except OSError as fault:
-            reason = "is taken" if fault.errno == errno.EADDRINUSE else f": {fault.strerror}"
-            raise CommandError(f"Port {text} {reason}. Name another: make demo PORT=8001") from None
+            reason = " is taken" if fault.errno == errno.EADDRINUSE else f": {fault.strerror}"
+            raise CommandError(f"Port {text}{reason}. Name another: make demo PORT=8001") from None
     return int(text)
 
 

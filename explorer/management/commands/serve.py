@@ -39,7 +39,7 @@ class Command(BaseCommand):
         parser.add_argument(
             "--workers",
             default=str(processors),
-            help="processes (%(default)s, one a processor)",
+            help="processes (%(default)s, one per processor)",
         )
         parser.add_argument(
             "--threads",
@@ -80,8 +80,8 @@ def _number(option: str, text: str, most: int) -> int:
 def _refuse_what_production_lacks() -> None:
     if not settings.BEHIND_PROXY:
         raise CommandError(
-            "This server speaks plain http, so a proxy in front of it must end TLS; with one "
-            "there, set BEHIND_PROXY=1."
+            "This server speaks plain http. Put a proxy in front of it that terminates TLS, and "
+            "set BEHIND_PROXY=1."
         )
     if not (settings.STATIC_ROOT / "staticfiles.json").exists():
         raise CommandError("Static files are not collected. Run: manage.py collectstatic")

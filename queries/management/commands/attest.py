@@ -66,10 +66,12 @@ class Command(OperatorCommand):
         what = parser.add_mutually_exclusive_group(required=True)
         what.add_argument("--block", type=int, help="number of the block")
         what.add_argument("--watch", action="store_true", help="all that queries wait for")
-        what.add_argument("--take", action="store_true", help="lines of others, from stdin")
+        what.add_argument(
+            "--take", action="store_true", help="store the lines of other signers, from stdin"
+        )
         to = parser.add_mutually_exclusive_group()
         to.add_argument("--keep", action="store_true", help="for this installation's provers")
-        add_address(to, "post", "to the installation there")
+        add_address(to, "post", "send to the Tacitus server at this address")
 
     def handle(self, **options: Any) -> None:
         try:
@@ -106,7 +108,7 @@ class Command(OperatorCommand):
 
     def _watch(self, attester: Attester, to: Installation | Here) -> NoReturn:
         signal.signal(signal.SIGTERM, signal.default_int_handler)
-        self.stdout.write(f"Speaking as {attester.signer.address} (Ctrl-C ends it)")
+        self.stdout.write(f"Signing as {attester.signer.address} (Ctrl-C ends it)")
         self.stdout.flush()
         settled: set[int] = set()  # taken, or never to be
         while True:

@@ -61,7 +61,10 @@ class Command(OperatorCommand):
             help="of an output one: the rollup's contract that knows which games are valid",
         )
         parser.add_argument(
-            "--wait", type=at_least_one, default=WAIT, help="seconds for a block (%(default)s)"
+            "--wait",
+            type=at_least_one,
+            default=WAIT,
+            help="seconds to wait for a receipt (%(default)s)",
         )
 
     def handle(self, **options: Any) -> None:
@@ -69,7 +72,9 @@ class Command(OperatorCommand):
         registry = read_registry("the new registry", _table(options), routes.chains)
         source, chain = routes.chains[registry.source], routes.chains[registry.destination]
         if registry.kind is RegistryKind.ATTESTED and registry.valid_until <= time.time():
-            raise CommandError("--valid-until is in the past: it would take no attestation.")
+            raise CommandError(
+                "--valid-until is in the past: the registry would accept no attestation."
+            )
         with closing(Destination(chain)) as destination:
             check_chain(destination, registry.kind)
             if registry.kind is RegistryKind.OUTPUT:
@@ -78,8 +83,8 @@ class Command(OperatorCommand):
                 said = f"It is on {chain.name} already, and nothing was sent."
             else:
                 said = self._deploy(registry, source, destination, options["wait"])
-        self.report(f"{said} These lines belong into ROUTES_FILE:")
-        # The empty line parts it from a file's last one, even where that is not ended.
+        self.report(f"{said} Add these lines to ROUTES_FILE:")
+        # The empty line separates it from a last line that may lack its newline.
         self.stdout.write("\n".join(["", "[[registries]]", *route_lines(registry)]))
 
     def _deploy(
@@ -99,7 +104,9 @@ class Command(OperatorCommand):
         try:
             mined = send_and_wait(destination, signer, FACTORY, data, patience, self.report)
         except CallReverted:
-            raise CommandError(f"{chain.name} would not take this contract.") from None
+            raise CommandError(
+                f"Deploying this contract on {chain.name} would revert; nothing was sent."
+            ) from None
         if not destination.code(registry.address):
             raise CommandError(
                 f"The transaction was mined, and {chain.name} has no contract at "

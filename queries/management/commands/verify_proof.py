@@ -67,8 +67,9 @@ def _check_hashes(bundle: Bundle, hashes: Sequence[bytes]) -> None:
         if each in parents and each not in rested_on:
             block = parents[each]
             raise CommandError(
-                f"0x{each.hex()} is block {block.header.number:,}. Which block was last at a "
-                f"time depends on the next block: give the hash of {block.rests_on.number:,}."
+                f"0x{each.hex()} is block {block.header.number:,}. That it was the last block "
+                "at a time rests on the next block: give the hash of block "
+                f"{block.rests_on.number:,}."
             )
         if each not in rested_on:
             raise CommandError(
@@ -164,7 +165,7 @@ def _report(bundle: Bundle, grounds: Sequence[str]) -> Iterator[str]:
     for block in bundle.blocks:
         for each in block.transactions:
             yield (
-                f"  that transaction 0x{each.hash.hex()} in block {each.block:,} proved what is "
+                f"  that transaction 0x{each.hash.hex()} in block {each.block:,} proved facts "
                 f"of block {block.header.number:,}"
             )
     yield from sorted({_registry_line(block) for block in bundle.blocks})

@@ -274,7 +274,7 @@ def test_a_node_of_another_chain_is_reported(
     setup.add_registry("native", CHAIN_ID, CHAIN_ID, native)
     (line,) = wrong(setup.run("check_setup"))
     assert "Local, node 2 " in line
-    assert line.endswith("are of another chain. Correct `nodes` in ROUTES_FILE, or the chain's id.")
+    assert line.endswith("serve another chain. Correct `nodes` in ROUTES_FILE, or the chain's id.")
 
 
 def proving_only(blocks: int, newest: int) -> Any:

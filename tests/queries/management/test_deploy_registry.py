@@ -54,7 +54,7 @@ def deployed(setup: LocalSetup, printed: str) -> str:
     assert f"paid for by {ADDRESS}" in printed
     assert "waiting for a block" in printed
     before, _, lines = printed.partition("[[registries]]")
-    assert before.endswith("These lines belong into ROUTES_FILE:\n\n")
+    assert before.endswith("Add these lines to ROUTES_FILE:\n\n")
     setup.add(f"[[registries]]{lines}")
     (registry,) = read_routes(setup.file).registries.values()
     return registry.address
@@ -183,12 +183,12 @@ def test_a_deployment_may_take_more_gas_than_osakas_cap(
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        (["--source", "7", *NATIVE[2:]], "the id of a chain in the file; there: 31337, 5."),
+        (["--source", "7", *NATIVE[2:]], "the id of a chain in the file (there: 31337, 5)."),
         ([*NATIVE[:2], "--destination", "7", *NATIVE[4:]], "the new registry.destination: it must"),
         (["--source", "5", *NATIVE[2:]], "source and destination are equal for a native"),
         ([*NATIVE[:4], "--kind", "optimism"], "source and destination are equal for a native"),
-        ([*NATIVE, "--threshold", "1"], "the new registry: threshold is not known; known: "),
-        ([*OPTIMISM, "--signers", TWO], "the new registry: signers is not known"),
+        ([*NATIVE, "--threshold", "1"], "the new registry: threshold is unknown; the keys are "),
+        ([*OPTIMISM, "--signers", TWO], "the new registry: signers is unknown"),
         ([*ATTESTED], "an attested registry has a list of signers' addresses"),
         ([*ATTESTED, "--signers", TWO, "--threshold", "3"], "must be a whole number from 1 to 2."),
         ([*ATTESTED, "--signers", TWO], "the new registry.threshold: it must be a whole number"),
@@ -197,7 +197,7 @@ def test_a_deployment_may_take_more_gas_than_osakas_cap(
             "the new registry.signers: it must be an address with its checksum (EIP-55).",
         ),
         ([*ATTESTED, "--signers", f"{TWO},{TWO}", "--threshold", "1"], "stands there twice"),
-        ([*NATIVE, "--valid-until", "2027-01-01"], "valid_until is not known"),
+        ([*NATIVE, "--valid-until", "2027-01-01"], "valid_until is unknown"),
         (
             [*ATTESTED, "--signers", TWO, "--threshold", "1", "--valid-until", "soon"],
             "argument --valid-until: invalid utc_time value: 'soon'",
@@ -207,7 +207,7 @@ def test_a_deployment_may_take_more_gas_than_osakas_cap(
             "--valid-until is in the past",
         ),
         ([*OUTPUT[:-2]], "the new registry.anchor_state_registry: it must be an address"),
-        ([*NATIVE, *OUTPUT[-2:]], "the new registry: anchor_state_registry is not known"),
+        ([*NATIVE, *OUTPUT[-2:]], "the new registry: anchor_state_registry is unknown"),
         ([*NATIVE, "--wait", "-1"], "argument --wait: "),
         ([*NATIVE, "--wait", "nan"], "argument --wait: invalid at_least_one value: 'nan'"),
     ],

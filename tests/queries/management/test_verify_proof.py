@@ -134,7 +134,8 @@ def test_another_hash_than_its_own(manage: Manage, file: Path, node: LocalNode) 
         f"Nothing is proven. No block of the proof has the hash {strange} that you gave."
     )
     own = f"0x{block.header.hash.hex()}"
-    assert "depends on the next block: give the hash of 3." in refused(manage, file, "--hash", own)
+    said = "rests on the next block: give the hash of block 3."
+    assert said in refused(manage, file, "--hash", own)
     assert "0x and 64 hex digits" in refused(manage, file, "--hash", "0x12")
 
 

@@ -116,7 +116,7 @@ def test_signers_elsewhere_post_their_words(
     monkeypatch.setattr("queries.management.commands.attest.time.sleep", end)
     speaking, line, ended = _attest(settings, "0x" + 32 * "02", "--watch", *to).splitlines()
     assert read_line(line).attested.block == block
-    assert speaking.startswith("Speaking as 0x")
+    assert speaking.startswith("Signing as 0x")
     assert ended == "Ended."
     monkeypatch.undo()
     attested.work(batch)
