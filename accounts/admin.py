@@ -24,7 +24,7 @@ else:  # which takes no type at run time
 
 
 class KeptByItself(Rows):
-    """Rows come and go by what people do, not by hand."""
+    """Rows that operators cannot add or delete."""
 
     filtered_by: frozenset[str] = frozenset()  # parameters of a list's own filters
 
@@ -40,7 +40,7 @@ class KeptByItself(Rows):
         value: Any,  # noqa: ARG002
         request: HttpRequest | None = None,  # noqa: ARG002  (Django looks whether it is there)
     ) -> bool:
-        """Django takes any column and comparison, and asks the database whatever comes of it."""
+        """Only the list's own filters: Django would accept any column and comparison."""
         return lookup in self.filtered_by
 
 
@@ -175,7 +175,7 @@ class AccountAdmin(KeptByItself):
             sessions.end_all_sessions(account)
 
     def _switch(self, request: HttpRequest, chosen: QuerySet[Account], *, on: bool) -> None:
-        """Those that are not so already, and that this operator may.
+        """Switch the chosen accounts that differ and that this operator may switch.
 
         Sessions end afterwards, also when enabled: a sign-in may have come in between.
         """

@@ -71,10 +71,10 @@ def rename(owner: Account, key_id: str, name: str) -> None:
 
 
 def rotate(owner: Account, key_id: str, seen: int, grace: timedelta) -> ApiKey:
-    """A new secret for the key. The old one works for `grace`; one older than that, no more.
+    """A new secret for the key. The old one works for `grace`; any older one ends now.
 
-    `seen` is the version that the owner saw: another window may have rotated it since, and the
-    secret that was shown there, or was promised a grace, is not to end by a second click here.
+    `seen` is the version that the owner saw. If another window has rotated the key since, this is
+    refused, so that a second click does not end the newer secret or a promised grace.
     """
     living = owner.keys.filter(pk=key_id, revoked=None, version=seen)
     key = living.first()

@@ -1,4 +1,4 @@
-"""Who is asking, as it is remembered: accounts, their keys and sessions, and what was counted."""
+"""Accounts, their API keys and sessions, sign-in nonces, and use of limits."""
 
 from typing import ClassVar
 

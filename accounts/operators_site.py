@@ -28,7 +28,7 @@ class OperatorsSite(AdminSite):
     enable_nav_sidebar = False
 
     def admin_view(self, view: View, cacheable: bool = False) -> View:  # noqa: ARG002, FBT001, FBT002
-        """Django's takes every method for one of these, and lets caches keep some pages."""
+        """Django's own view accepts any HTTP method, and lets caches keep some pages."""
         return read_or_sent(super().admin_view(view))
 
     @method_decorator(read_or_sent)
@@ -48,7 +48,7 @@ class OperatorsSite(AdminSite):
     def logout(
         self, request: HttpRequest, extra_context: dict[str, Any] | None = None
     ) -> TemplateResponse:
-        """As everywhere: the browser is another one afterwards."""
+        """Also renew the CSRF token, as every sign-out does."""
         answer = super().logout(request, extra_context)
         rotate_token(request)
         return answer

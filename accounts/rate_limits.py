@@ -53,7 +53,7 @@ CLOCK = {
     "sqlite": "CAST(strftime('%%s', 'now') AS INTEGER)",
     "postgresql": "CAST(FLOOR(EXTRACT(EPOCH FROM CLOCK_TIMESTAMP())) AS BIGINT)",
 }
-# A window that begins later than now was begun by a clock that was set back since.
+# A window that begins in the future has ended too: the clock was set back since.
 ENDED = "(excluded.window_began - held.window_began NOT BETWEEN 0 AND %(seconds)s - 1)"
 SPEND = f"""
     INSERT INTO accounts_allowance AS held
@@ -93,7 +93,7 @@ class Spent:
 
 
 def spend(subject: str, most: int, seconds: int, weight: int = 1) -> Spent:
-    """Use one of the `most` that `subject` has in a window, or so many, if they are left."""
+    """Take `weight` of the `most` uses that `subject` has in a window, if so many are left."""
     parameters: dict[str, str | int] = {"subject": subject, "most": most, "seconds": seconds}
     parameters["weight"] = weight
     with waiting_briefly(), connection.cursor() as cursor:
@@ -112,7 +112,7 @@ def spend(subject: str, most: int, seconds: int, weight: int = 1) -> Spent:
 def _left(subject: str, seconds: int) -> int:
     held = Allowance.objects.values_list("window_began", flat=True)
     began = held.filter(subject=subject).first()
-    if began is None:  # it weighs more than all that one ever has
+    if began is None:  # `weight` is above `most`: no row was stored
         return seconds
     return int(min(max(began + seconds - database_now(), 1), seconds))
 
@@ -125,9 +125,9 @@ def database_now() -> int:
 
 
 def _forget_the_idle(now: int) -> None:
-    """Whenever a new visitor is counted, those of yesterday go, so that they do not heap up.
+    """Delete rows not used for a day, whenever a new subject is counted.
 
-    Of keys it is shown when they were last used, so theirs stay.
+    Rows of keys stay, because pages show when a key was last used.
     """
     idle = Allowance.objects.filter(last_used__lt=now - DAY)
     idle.exclude(subject__startswith=KEY_SUBJECT).delete()
@@ -176,7 +176,7 @@ def client_network(request: HttpRequest) -> str:
 
 
 def _forwarded_for(request: HttpRequest) -> Address | None:
-    """Behind a proxy, the last address that was added: those before it are the client's word."""
+    """Behind a proxy, the last address, which the proxy added: a client can forge the others."""
     if not settings.BEHIND_PROXY:
         return None
     return _read(request.headers.get("X-Forwarded-For", "").rpartition(",")[2].strip())

@@ -23,7 +23,7 @@ from accounts.models import Account, Session
 from accounts.rate_limits import waiting_briefly
 
 SEEN_EVERY = timedelta(minutes=5)
-# Being seen prolongs a session, and no further than this after the sign-in: a stolen one ends.
+# Use extends a session, up to this long after the sign-in, so that a stolen one ends.
 LONGEST = timedelta(days=90)
 SESSIONS_OF_AN_ACCOUNT = 50
 SIGNED_IN, BROWSER = "signed_in", "browser"
@@ -123,7 +123,7 @@ def sessions_of(account: Account) -> list[Session]:
 
 
 def make_room(account: Account) -> None:
-    """For one more session of the account: those that were not seen for longest go."""
+    """Make room for one more session: delete those not seen for the longest time."""
     newest_first = account.sessions.order_by(F("last_seen").desc(nulls_last=True), "pk")
     too_many = list(newest_first.values_list("pk", flat=True)[SESSIONS_OF_AN_ACCOUNT - 1 :])
     Session.objects.filter(pk__in=too_many).delete()

@@ -8,7 +8,7 @@ from django.http import HttpRequest
 def site_address(request: HttpRequest) -> str:
     """The one that the operator set; in development, without one, where the request came to.
 
-    The port guessed there is not the one that a demo was given.
+    The guessed SITE_URL has port 8000, and a demo may use another.
     """
     if not settings.SITE_URL_IS_GUESSED:
         return str(settings.SITE_URL)

@@ -158,8 +158,8 @@ def browser_digest(request: HttpRequest) -> str:
 def origin(request: HttpRequest) -> str:
     """The request's origin, if the operator allows it; the wallet and the message show it.
 
-    With the port, because on one machine another program's page may be at the next one and have
-    its visitors sign for ours.
+    It includes the port: a page on another port of this host could otherwise have its visitors
+    sign messages that we accept.
     """
     place = f"{request.scheme}://{request.get_host()}"
     own_port = str(urlsplit(place).port or 80) == request.META.get("SERVER_PORT")

@@ -100,7 +100,7 @@ def _signed_in(request: HttpRequest, content: Content, ask: AskWallet) -> dict[s
         account, new = Account.objects.of_wallet(signed.wallet)
         if new:
             api_keys.add_key(account, api_keys.FIRST_NAME)
-    # Not before: what was refused inside would leave the nonce to be used again.
+    # After the transaction: a refusal inside it would roll back the spent nonce.
     if not account.is_active:
         raise Refusal(ACCOUNT_DISABLED, "The operator has disabled this account.")
     sessions.make_room(account)
@@ -123,7 +123,7 @@ def sign_out_everywhere(request: HttpRequest) -> HttpResponse:
 
 def _signed_out(request: HttpRequest) -> HttpResponse:
     logout(request)
-    rotate_token(request)  # so that the browser is another one to what it was shown before
+    rotate_token(request)  # so that sign-in messages issued before are refused
     return redirect("start")
 
 
@@ -177,7 +177,7 @@ Done = Callable[Concatenate[Account, QueryDict, Place], str]
 
 
 def _form(done: Done[Place]) -> Callable[Concatenate[HttpRequest, Place], HttpResponse]:
-    """A view of what `done` does for the account, saying what it returns or refuses."""
+    """A view that calls `done` for the account, and shows the result or the refusal."""
 
     @form_of_someone_signed_in
     def view(request: HttpRequest, /, *args: Place.args, **place: Place.kwargs) -> HttpResponse:

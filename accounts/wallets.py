@@ -1,9 +1,9 @@
-"""Wallets: an address, on whose word, and whether a signature is the wallet's.
+"""Wallets: which key or contract signs for an address, and whether a signature is valid.
 
-A key is the same on every chain. A contract wallet is not: at its address another chain may have
-another contract, or one that a stranger can put there, and what a contract says is known from the
-nodes of its chain alone. So the two are never taken for each other. A contract wallet is asked by a
-function that `explorer` passes.
+A key is the same on every chain. A contract wallet belongs to one chain: at its address on another
+chain, a stranger may deploy another contract. Only nodes of its chain can say what it accepts. So a
+key and a contract wallet at one address are two accounts. A contract wallet is asked by a function
+that `explorer` passes.
 """
 
 import re
@@ -68,11 +68,11 @@ class WalletAnswer(Enum):
     REFUSED = auto()
     NO_CONTRACT = auto()  # nor one that the signature says how to make
     CHAIN_UNKNOWN = auto()  # no node of it is configured
-    NODE_UNREACHABLE = auto()  # or not now, because of another question, or nodes disagree
+    NODE_UNREACHABLE = auto()  # or another query is running, or the nodes disagree
 
 
-# (chain id, checksummed address, digest that was signed, signature, what is done when a node is
-# about to be asked, which may refuse)
+# (chain id, checksummed address, digest that was signed, signature, a function that is called
+# before a node is asked and may raise a Refusal)
 AskWallet = Callable[[int, str, bytes, bytes, Callable[[], None]], WalletAnswer]
 
 
@@ -107,7 +107,7 @@ def check_signature(
 def _bytes_of(written: str) -> bytes:
     if len(written) > 2 + 2 * LONGEST_SIGNATURE:
         raise _refused(f"The signature has more than {LONGEST_SIGNATURE:,} bytes.")
-    # Of no bytes where a wallet keeps on chain what its owners signed.
+    # Empty if the wallet stores its owners' approvals on chain.
     if not re.fullmatch("0x(?:[0-9a-fA-F]{2})*", written):
         raise _refused("The signature is not 0x and an even number of hex digits.")
     return bytes.fromhex(written[2:])

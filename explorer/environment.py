@@ -1,8 +1,8 @@
 """Parses settings, and refuses in a sentence what cannot be parsed.
 
 A secret may also stand in the file that NAME_FILE names, as containers mount them. No refusal
-repeats what may be a secret: not a value that holds an `@`, and not the name of a file, because
-a secret set by mistake in NAME_FILE is one. Nor is the fault behind a refusal chained to it.
+repeats what may be a secret: not a value that holds an `@`, and not what NAME_FILE is set to, which
+may be the secret itself by mistake. Refusals are raised `from None`.
 """
 
 import re
@@ -126,7 +126,7 @@ class Environment:
         if parts.scheme != "https" and (https or parts.scheme != "http"):
             raise _refusal(name, value, "begin it with https:// (http:// needs DEVELOPMENT=1)")
         host = self._host(name, named)
-        # Browsers leave out a scheme's own port, so here it would be another place than theirs.
+        # Browsers leave out a scheme's default port; with it, our origin would not equal theirs.
         beyond = "" if port in {None, OWN_PORTS[parts.scheme]} else f":{port}"
         return f"{parts.scheme}://{host}{beyond}", host
 
@@ -138,7 +138,7 @@ class Environment:
 
 
 def is_broker(address: str) -> bool:
-    """One that Celery can take apart: what it says of another repeats the address."""
+    """Whether Celery can parse it: Celery's error for any other address would repeat it."""
     try:
         parts = urlsplit(address)
         return parts.scheme in BROKERS and bool(parts.hostname) and parts.port != 0
@@ -155,7 +155,7 @@ NAME = re.compile(r"[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?")
 
 
 def host_name(text: str) -> str:
-    """The host in the form that requests carry; ValueError says what is wrong with another."""
+    """The host in the form that requests carry. Raises a ValueError that says what is wrong."""
     host = text.lower()
     try:
         address = ip_address(host.removeprefix("[").removesuffix("]"))

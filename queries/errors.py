@@ -1,6 +1,6 @@
 """The codes that the API refuses with, beside those of `accounts/errors.py`.
 
-The sentence for a person stands where the fault is found, and names the place in the request.
+The sentence for a person is written where the fault is found, and names the field.
 """
 
 from http import HTTPStatus

@@ -71,7 +71,7 @@ def accept(
     try:
         with durably():
             batch.save(force_insert=True)
-            _count(facts, owner)  # none of what is not stored after all
+            _count(facts, owner)  # rolled back with the batch
             store()
     except IntegrityError:
         # Two requests with one key at once: the first has stored it, and this one finds it now.
@@ -84,7 +84,7 @@ def accept(
 
 
 def _facts(queries: Iterable[Query]) -> int:
-    """As many as an account may ever ask for in a day."""
+    """How many facts the queries ask for; refused if above an account's daily limit."""
     asked = sum(
         each.props.bit_count() + each.header_fields.bit_count() + len(each.slots)
         for each in queries
@@ -229,8 +229,8 @@ def _write_account(query: Query, asked: AccountRequest) -> None:
     query.slot_count = len(query.slots)
 
 
-# Rather more than a prover takes: with less, a very large batch of long ago would come before all
-# new ones. Proving one account takes a node some 20 ms and a prover some 15.
+# More time than a prover takes: otherwise a very large old batch would come before all new ones.
+# Proving one account takes a node some 20 ms and a prover some 15.
 OF_A_BATCH, OF_A_QUERY = timedelta(milliseconds=200), timedelta(milliseconds=50)
 
 

@@ -1,6 +1,4 @@
-"""Which chains there are, which nodes know them, and which registry brings the facts of one to
-another: the file that ROUTES_FILE names, read.
-"""
+"""Reads the file that ROUTES_FILE names: chains, their nodes, and registries by route."""
 
 import re
 from collections.abc import Callable, Mapping
@@ -69,7 +67,7 @@ class Chain:
     name: str
     nodes: tuple[NodeAddress, ...]
     aliases: tuple[str, ...] = ()  # what requests may call it beside its id
-    # As a source: so many blocks on top make one final; None: what nodes call finalized.
+    # As a source: how many blocks on top make one final; None: the nodes' `finalized` tag decides.
     finality: int | None = None
     # As a destination: how many blocks deep a fact must be to count, the dearest gas that is paid
     # (wei), and whether batches that offer no fee are taken.

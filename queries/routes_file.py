@@ -1,7 +1,7 @@
 """A file that an operator writes in TOML, read strictly.
 
 Each fault is one sentence that names its place. None repeats a node's address, which may
-hold a key, nor the name of a secret file, because a secret set there by mistake is one.
+hold a key, nor the name of a secret file, which may be the secret itself by mistake.
 """
 
 import re

@@ -10,7 +10,7 @@ from typing import Self
 
 
 class WaitCode(StrEnum):
-    """What is waited for where no node is at fault, each with what the docs say of it."""
+    """Why something waits although no node is at fault; `meaning` is for the docs."""
 
     meaning: str
 

@@ -48,13 +48,13 @@ SALT = "queries.webhooks"
 MOST_FACTS = 1_000
 # Times an hour that an account may have webhooks sent again; each may be tried ten times.
 REPLAYS_AN_HOUR, HOUR = 100, 3_600
-# Seconds to look up an address's name, to connect, and in all from connecting on.
+# Seconds for the DNS look-up, for connecting, and for the whole request after the look-up.
 LOOKUP, CONNECT, WHOLE = 4.0, 3.0, 8.0
 # Kept for protocols (RFC 6890). Clouds answer their machines there, and older Pythons call most of
 # it global.
 OF_PROTOCOLS = IPv4Network("192.0.0.0/24")
-# Of all IPv6 addresses only these are given to anyone. Beside them lie loopback, site-local ones
-# and several spellings of IPv4 (RFC 4291, RFC 2765), private or not, which Python calls global.
+# The only IPv6 addresses that are assigned to anyone. Python also calls some others global, such as
+# site-local ones and several spellings of IPv4, private or not (RFC 4291, RFC 2765).
 GIVEN = IPv6Network("2000::/3")
 DOCUMENTATION = IPv6Network("3fff::/20")  # newer than some of the Pythons that this runs on
 NAT64 = IPv6Network("64:ff9b::/96")  # of the public internet: the last four bytes are IPv4
@@ -91,7 +91,7 @@ def deliver(lease: Lease[WebhookDelivery]) -> Outcome:
 
 
 def _asked_headers(batch: Batch) -> dict[str, str]:
-    """Those that came with the batch, in which any letters may be capitals."""
+    """The batch's own headers, whose names may be in any letter case."""
     asked = dict(batch.webhook_headers)
     names_its_kind = any(name.lower() == "content-type" for name in asked)
     return asked if names_its_kind else {"Content-Type": "application/json", **asked}

@@ -1,6 +1,6 @@
-"""The pages of batches: their list, one batch with what moves on it, one of its queries, its proof.
+"""The pages of batches: the list, one batch with its progress, one query, the proof file.
 
-A page's parts each have a mark of what they show: what has not changed is not sent.
+Each part of a batch's page has a `mark`, a digest of its content: only changed parts are sent.
 """
 
 import re
@@ -30,7 +30,7 @@ from queries.wait_reasons import Reason
 ROWS = 50  # of a block, on one page of it
 BLOCKS = 50  # of a batch, on one page of it
 OPEN_AT_FIRST = 12  # queries, in all blocks together: more are opened on demand
-SHOWN_AT_FIRST = 3  # queries: where there are no more, each is open
+SHOWN_AT_FIRST = 3  # queries: a batch with no more than this has all of them open
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +44,7 @@ class BlockPart:
 
     @property
     def before(self) -> int | None:
-        """The place that the rows before these begin with."""
+        """The place of the first row of the page before this one."""
         first = self.rows.queries[0].place if self.rows and self.rows.queries else 0
         return max(first - ROWS, self.progress.first) if first > self.progress.first else None
 
@@ -160,7 +160,7 @@ def batch(request: HttpRequest, batch_id: str, links: PageLinks) -> HttpResponse
 @require_safe
 @never_cache
 def batch_changes(request: HttpRequest, batch_id: str, links: PageLinks) -> HttpResponse:
-    """Only what is not as it was `seen`; nothing where all is."""
+    """Only the parts whose marks differ from `seen`; an empty answer if none does."""
     page = _parts(request, batch_id, _opened(request), _shown_queries(request))
     # The marks alone, in the order of the page: a batch may have hundreds of blocks.
     state, *seen = request.GET.get("seen", "").split(".")
@@ -203,7 +203,7 @@ def _parts(
 
 
 def _opened(request: HttpRequest) -> dict[str, int]:
-    """The blocks that are open; others named there are none of the batch's."""
+    """The keys of open blocks, each with the place it is shown from; unknown keys do no harm."""
     named = request.GET.get("open", "").split(",")[:MOST_OPENED]
     found = [OPENED.fullmatch(each) for each in named]
     return {each[1]: int(each[2] or 0) for each in found if each}

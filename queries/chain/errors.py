@@ -118,7 +118,7 @@ StateNotAvailable = _kind(
     "The nodes of {chain} no longer have the state of that block.",
     retryable=False,
 )
-# Mostly today's, by nodes that keep no older one.
+# Usually the latest state, from nodes that keep no older one.
 StateOfAnotherBlock = _kind(
     "state_of_another_block",
     "The nodes of {chain} answer {method} with the state of the wrong block.",
@@ -148,7 +148,7 @@ InsufficientFunds = _kind(
 FeesTooHigh = _kind(
     "fees_too_high", "Gas on {chain} costs more than the operator is willing to pay."
 )
-# A header that was read is not of the chain that the blocks above it are of.
+# A header that was read is not an ancestor of the blocks above it.
 SourceReorganises = _kind("source_reorganises", "The source chain is reorganising.")
 HistoryMissing = _kind(
     "history_missing", "{chain} keeps no history of its block hashes (EIP-2935)."
@@ -188,12 +188,12 @@ NODE_ERRORS: tuple[tuple[int | str, type[ChainError]], ...] = (
     (r"underpriced|fee ?too ?low|(gas price|tip) .*(too low|below|minimum)", Underpriced),
     (r"max fee per gas less than|fee cap (less|too low)|less than block base ?fee", Underpriced),
     (r"insufficient ?funds|upfront cost exceeds|not enough funds", InsufficientFunds),
-    # Gas beyond what one may have; before the calls that ran out of theirs
+    # More gas than is allowed; before calls that ran out of gas, whose messages are similar
     (r"gas required exceeds|exceed.*block gas ?limit|gas ?limit ?exceeded", TooMuchGas),
     (r"gas limit .*(too high|greater than the cap)", TooMuchGas),
     # Calls
     (r"revert|(vm execution|evm) error|invalid opcode|out ?of ?gas|stack underflow", CallReverted),
-    # Transactions that no time makes better
+    # Transactions that no retry makes valid
     (r"intrinsic gas|floor data gas", TransactionRefused),
     (r"gas ?limit|oversized|max(imum)? ?(init)?code", TransactionRefused),
     (r"invalid chain|(wrong|different) chain.?id", NodesOfAnotherChain),
@@ -236,7 +236,7 @@ class NodeFault(Exception):
 
 
 def meaning(method: str, message: str, code: int) -> type[ChainError]:
-    """Our error for a node's JSON-RPC error; a `ChainAnswer` only to a question to the chain."""
+    """Our error for a node's; a `ChainAnswer` only if the method is `ASKED_OF_THE_CHAIN`."""
     for sign, kind in NODE_ERRORS:
         if sign == code or (isinstance(sign, str) and re.search(sign, message, re.IGNORECASE)):
             is_allowed = method in ASKED_OF_THE_CHAIN or not issubclass(kind, ChainAnswer)

@@ -122,9 +122,9 @@ class Health:
         return other.head.timestamp - self.head.timestamp > allowed
 
     def absent_since(self, question: Hashable) -> float:
-        """Since when it has failed, lagged or met this question only with errors, as it does now.
+        """Since when the node has failed, lagged, or answered this question only with errors.
 
-        A question is forgotten after twice the longest time in which it can be retried and count.
+        A question is forgotten after twice `quorum_wait` and `retry_longest` together.
         """
         now, limits = time.monotonic(), self.chain.limits
         kept_for = 2 * (limits.quorum_wait + limits.retry_longest)
@@ -189,7 +189,7 @@ class Node:
             raise NodeFault(NodesLie, f" {lie.meaning()}") from None
 
     def check_head(self, kind: type[ChainError]) -> None:
-        """After a fault with one question: ask for its head, and start a cool-down without one."""
+        """After a fault with one question: ask for the head; start a cool-down if it fails too."""
         try:
             (block,) = self.rpc.ask_many(BLOCK, [LATEST], self._chain.limits.head_timeout)
             self._note_head(block)
@@ -307,9 +307,9 @@ class NodePool:
     def quorum(self, question: Callable[[Self], Answer], about: Hashable) -> Answer:
         """The answer that two nodes give, or `NoQuorum` if the question has to be retried.
 
-        `question` is called with a view of one node, and `about` names it, with its block. A single
-        answer counts if there is one node only, or if every other node has failed, lagged or
-        answered this question only with an error for `quorum_wait`. A revert is an answer.
+        `question` is called with a view of one node. `about` identifies the question and its block.
+        A single answer counts if there is one node only, or if every other node has failed, lagged
+        or answered this question only with an error for `quorum_wait`. A revert is an answer.
         """
         answers: list[Answer | ChainError] = []
         faults: list[ChainError] = []
@@ -361,7 +361,7 @@ class NodePool:
         return sorted(nodes, key=lambda node: node.health.lags())
 
     def of_node(self, number: int) -> Self:
-        """The same by this node of the operator's list alone."""
+        """A view of the pool with only this node of the operator's list."""
         return self._with(self._nodes[number - 1])
 
     def _with(self, node: Node) -> Self:

@@ -240,7 +240,7 @@ def settle_costs(row: SentTransaction, *, free: bool) -> None:
     """Settle a transaction that is deep enough to count, or will never be mined and costs nothing.
 
     A batch pays its fee at most, unless the destination is `free`. If a reorg undoes the
-    transaction, its batches have paid for it until it is settled again.
+    transaction, its batches stay charged until it is settled again.
     """
     with transaction.atomic():
         shares = list(Share.objects.filter(transaction=row).order_by("pk"))

@@ -55,7 +55,7 @@ REFUSED = (TransactionRefused, CallReverted, NodesRefuse)
 
 
 class LaneBusy(Exception):  # noqa: N818
-    """Another worker has sent the same or rejected a batch that pays: plan again in a moment."""
+    """Another worker has sent the same pieces, or rejected a paying batch: plan again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -455,7 +455,7 @@ def _bounds_of(row: SentTransaction) -> Bounds:
 
 
 def _bumped(row: SentTransaction, now: Fees) -> Fees:
-    """At least what a pool takes in its place: an eighth more of both."""
+    """Fees that pools accept for a replacement: both at least an eighth higher."""
     dearest = max(now.dearest, int(row.max_fee, 16) * 9 // 8 + 1)
     tip = max(now.priority, priority_of(row.raw) * 9 // 8 + 1, dearest // 8)
     return Fees(dearest, min(tip, dearest))

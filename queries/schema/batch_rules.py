@@ -11,7 +11,7 @@ from .places import Place
 from .wording import listed, quoted
 
 _DECIMAL = re.compile(r"0|[1-9][0-9]*")
-# What was meant as a number, though it is none of ours: a sign, a space, a zero too many, hex.
+# Meant as a number, but not plain decimal: with a sign, a space, a leading zero, or in hex.
 _LIKE_A_NUMBER = re.compile(r"0[xX][0-9a-fA-F]*|[\d\s+._,-]*")
 
 

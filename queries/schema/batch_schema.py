@@ -42,8 +42,8 @@ from .wording import listed, quoted
 _MOST_NAMED = 5
 _SELECTOR = re.compile(r"(block|timestamp):(0|[1-9][0-9]{0,19})")
 _MOST_SELECTED = 2**64 - 1
-# In the year 2286. Times in smaller parts of a second are numbers far above it, and a batch would
-# otherwise wait for such a time.
+# In the year 2286. A larger number is a time in milliseconds or smaller units, for which a batch
+# would wait.
 _LATEST_TIME = 10**10 - 1
 _PARTS_OF_A_SECOND = {"milliseconds": 10**3, "microseconds": 10**6, "nanoseconds": 10**9}
 _ADDRESS = re.compile(r"0x([0-9a-fA-F]{40})")
@@ -225,7 +225,7 @@ def _read_account_key(key: str, place: Place, source: int, routes: Routes) -> Ad
 
 
 def _warn_of_capitals(account: Address | EnsName, key: str, place: Place, so_far: _SoFar) -> None:
-    """Letters of one case check nothing; letters of both that do not fit hint at a wrong digit."""
+    """One letter case carries no checksum; mixed case with a wrong one hints at a wrong digit."""
     digits = key.removeprefix("0x")
     if digits not in (digits.lower(), digits.upper()) and key != _well_spelled(account):
         so_far.warn(

@@ -50,7 +50,7 @@ _HEX_DIGITS = re.compile(r"[0-9a-fA-F]+")
 
 
 def fault(code: Code, said: str, *inside: str) -> PydanticCustomError:
-    """A fault for a validator to raise; `said` follows the value's path, or that `inside` it."""
+    """A fault for a validator to raise; its sentence is the value's path, `inside`, and `said`."""
     return PydanticCustomError(code.code, "{said}", {"said": said, "kind": code, "inside": inside})
 
 
@@ -200,7 +200,7 @@ def _fault_of_url(url: str) -> str:  # noqa: PLR0911
         return _NO_ADDRESS
     if "@" in parts.netloc:
         return "must not hold a user or password; send them as a header"
-    # What other readers might take for another host is not spelled as it is read here.
+    # It must be spelled as parsed here, or another parser might read another host.
     spelled = (f"[{host}]" if ":" in host else host) + ("" if port is None else f":{port}")
     is_read_as_written = parts.netloc.lower() == spelled and port != 0
     if parts.scheme in {"http", "https"} and _HOST.fullmatch(host) and is_read_as_written:
@@ -251,7 +251,7 @@ class Webhook(Body):
 
 
 def _left_out() -> Any:
-    """None, as a default that the description does not show: null is refused."""
+    """None as a default that the JSON Schema leaves out, because null is refused."""
     return None
 
 

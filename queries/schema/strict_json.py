@@ -1,8 +1,8 @@
 """JSON as a request may have it: exactly one reading, and nothing that a database cannot keep.
 
-Python's own parser takes the last of two equal keys, NaN and half characters. Here each of these
-is a refusal that names the place. The parser knows no places, so it leaves a mark where it finds a
-fault, and a walk from the top comes upon the mark.
+Python's own parser accepts duplicate keys, NaN and lone surrogates. Here each is refused with its
+path. The parser knows no paths, so it leaves a `_Fault` in the content, which a walk from the top
+then finds.
 """
 
 import json
@@ -21,7 +21,7 @@ from queries.errors import (
 from .places import WHOLE_BODY, Place
 from .wording import quoted
 
-MOST_DEPTH = 32  # a batch needs 7; what it carries beside is ignored
+MOST_DEPTH = 32  # a batch needs 7; the rest is for unknown fields, which are ignored
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _WHITE_SPACE = " \t\r\n"
 _NOT_STORABLE = re.compile("[\x00\ud800-\udfff]")

@@ -1,10 +1,10 @@
-"""Django's `migrate`, which lets a service that runs go on.
+"""Django's `migrate`, without stopping a running service.
 
 On PostgreSQL, ALTER TABLE waits until all transactions that read the table have ended, and
 later queries queue behind it: a backup that runs for an hour would stop the service for an
-hour. So it waits only briefly, lets the others pass, and retries; by then, a migration of ours
-is rolled back. An index that is built concurrently blocks no writers, so it
-is waited for; if that is interrupted, the next run rebuilds it.
+hour. So each attempt waits only briefly for a lock. Without one, the migration is rolled back, the
+others run, and it retries. An index that is built concurrently blocks no writers, so it is waited
+for; if that is interrupted, the next run rebuilds it.
 """
 
 import time

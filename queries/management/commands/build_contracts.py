@@ -54,7 +54,7 @@ class Command(BaseCommand):
 
 
 def _addresses(built: Mapping[str, dict[str, Any]]) -> dict[str, str]:
-    """Of the kinds without constructor arguments; with other ones, the address is another."""
+    """Of the kinds without constructor arguments, which would change the address."""
     without_arguments = (RegistryKind.NATIVE, RegistryKind.OPTIMISM)
     codes = {kind: built[f"{kind.capitalize()}Registry"]["bytecode"] for kind in without_arguments}
     addresses = {kind.value: create2_address(bytes.fromhex(code)) for kind, code in codes.items()}

@@ -17,8 +17,8 @@ from queries.management.base import OperatorCommand, configured_routes, configur
 from queries.pipeline.chains import Chains
 
 MOST_THREADS = 64
-# Seconds that a thread computes for while others want to. One that proves thousands of facts
-# would keep those that only wait for a database or a node ten times as long, at each answer.
+# Python's thread switch interval, a tenth of its default: a thread that proves thousands of facts
+# must not delay, at each answer, those that wait for a database or a node.
 SWITCH_SECONDS = 0.0005
 
 

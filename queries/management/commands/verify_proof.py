@@ -60,7 +60,7 @@ def _hash(text: str) -> bytes:
 
 
 def _check_hashes(bundle: Bundle, hashes: Sequence[bytes]) -> None:
-    """One that is none of the bundle's says that the bundle is of another chain than you know."""
+    """Refuse a hash on which nothing in the bundle rests, or which two of its chains share."""
     rested_on = {block.rests_on.hash for block in bundle.blocks}
     parents = {block.header.hash: block for block in bundle.blocks if block.next_header}
     for each in hashes:
@@ -100,7 +100,7 @@ def _nodes(bundle: Bundle, urls: Sequence[str]) -> Nodes:
 
 
 def _ground(block: BlockProof, hashes: Sequence[bytes], nodes: Nodes) -> str:
-    """Why the one hash is believed that the block's facts rest on."""
+    """Why to trust the block hash on which the facts rest."""
     header, grounds = block.rests_on, []
     which = f"block {header.number:,} of chain {block.chain}"
     if header.hash in hashes:
