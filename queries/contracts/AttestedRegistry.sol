@@ -60,7 +60,7 @@ contract AttestedRegistry is FactsRegistry {
     /// @return That many.
     uint256 public immutable threshold;
     /// @notice Attestations are accepted before this time, in seconds. Keys that leak later cannot
-    /// attest; stored facts stay.
+    /// attest; hashes attested before stay known.
     /// @return That time.
     uint256 public immutable validUntil;
     /// @notice Whether an address is one of the signers.
@@ -104,6 +104,7 @@ contract AttestedRegistry is FactsRegistry {
     }
 
     /// @notice Stores a block hash that at least `threshold` signers signed. Anyone may send it.
+    /// Reverts from `validUntil` on, also for a hash that is attested already.
     /// @param blockNumber The source block.
     /// @param blockHash Its hash.
     /// @param signatures Of `attestationDigest`, in ascending order of their signers' addresses.

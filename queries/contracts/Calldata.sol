@@ -2,7 +2,7 @@
 pragma solidity 0.8.37;
 
 // What the calldata holds, by position. Reads past the end of a proof return zeros, or the calldata
-// behind it; `prove` and `verify` then revert with ProofEndMismatch.
+// behind it. A proof that uses such bytes reverts, with ProofEndMismatch at the latest.
 
 /// @notice A number has more bytes than it may have.
 /// @param position Where in the calldata it stands.

@@ -8,10 +8,11 @@ import {freeMemory, setFreeMemory} from "./Memory.sol";
 import {asList, putByte, putBytes, putHash} from "./Rlp.sol";
 
 /// @title Rebuilds a block header from the parts that cannot be derived
-/// @notice A header is sent without its RLP framing and without what follows from elsewhere: the
-/// state root, where a witness rebuilds it; the parent's hash, where the parent was provided
-/// just before or its hash is known; the hash of no uncles; the beacon root, where EIP-4788 keeps
-/// it. What is left out is filled in before the header is hashed, so a wrong value gives a wrong hash.
+/// @notice A header is sent without RLP framing up to the bloom, and without what follows from
+/// elsewhere: the state root, where a witness rebuilds it; the parent's hash, where the parent was
+/// provided just before or its hash is known; the hash of no uncles; the beacon root, where
+/// EIP-4788 keeps it. What is left out is filled in before the header is hashed, so a wrong value
+/// gives a wrong hash.
 ///
 ///   uint8 flags
 ///   [32 parent hash]        unless PARENT_KNOWN, or the header is not the section's first
@@ -42,7 +43,7 @@ abstract contract CompactHeader is IFactsRegistry {
     bytes32 private constant EMPTY_UNCLES_HASH =
         0x1dcc4de8dec75d7aab85b567b6ccd41ad312451b948a7413f0a142fd40d49347;
 
-    // Offsets in the payload of a header's list: every field up to the bloom has one length.
+    // Offsets in the payload of a header's list: every field up to the bloom has a fixed length.
     uint256 private constant STATE_ROOT_AT = 33 + 33 + 21;
     uint256 private constant TAIL = 33 + 33 + 21 + 33 + 33 + 33 + 259;
 
@@ -87,7 +88,7 @@ abstract contract CompactHeader is IFactsRegistry {
             target = putBytes(target, cursor, length);
             header.set(END, target);
             cursor += length;
-            // Taken before another contract is called, with room for the beacon root.
+            // Reserved before another contract is called, with 33 bytes for the beacon root.
             setFreeMemory((target + 33 + 31) & ~uint256(31));
 
             _readTail(header);

@@ -10,7 +10,7 @@ import {EMPTY_CODE_HASH, EMPTY_TRIE_ROOT} from "./TrieNodes.sol";
 abstract contract FactStore is IFactsRegistry {
     // An account's record: nonce in the upper 64 bits, then 184 of the balance, then these.
     uint256 private constant PROVEN = 1;
-    uint256 private constant LARGE_BALANCE = 2; // all of it is a fact of its own
+    uint256 private constant LARGE_BALANCE = 2; // the balance is a fact of its own
     uint256 private constant EMPTY_STORAGE = 4;
     uint256 private constant EMPTY_CODE = 8;
 
@@ -135,7 +135,8 @@ abstract contract FactStore is IFactsRegistry {
         uint256 balance = wordIn(answer + 32);
         bytes32 storageRoot = bytes32(wordIn(answer + 64));
         bytes32 codeHash = bytes32(wordIn(answer + 96));
-        // The constants of an empty account are part of the record; others are facts of their own.
+        // The root of an empty storage trie and the hash of no code are flags of the record; other
+        // hashes are facts of their own.
         uint256 record = PROVEN | (nonce << 192);
         uint256 own = mask & (STORAGE_ROOT_BIT | CODE_HASH_BIT);
         if (storageRoot == EMPTY_TRIE_ROOT) {

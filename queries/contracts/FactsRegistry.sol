@@ -18,9 +18,10 @@ import {wordIn} from "./Memory.sol";
 import {ProvenFacts} from "./ProvenFacts.sol";
 
 /// @title What was true on the source chain, proven to this chain
-/// @notice Anyone may write. A fact is stored only if a known block hash proves it; a hash proves only
-/// one value, and what is stored never changes. Repeating a proof succeeds and writes nothing. There
-/// is no owner, no pause and no upgrade.
+/// @notice Anyone may write. A fact is stored only if it is proven under a block that is known,
+/// accumulated or reached by a hop. A block hash proves only one value of a fact, and what is stored
+/// never changes. Repeating a proof that still holds succeeds and writes nothing. There is no owner,
+/// no pause and no upgrade.
 abstract contract FactsRegistry is FactStore, ProvenFacts {
     /// @inheritdoc IFactsRegistry
     /// @dev The calldata is packed, because its bytes are the price of a proof:
@@ -40,8 +41,8 @@ abstract contract FactsRegistry is FactStore, ProvenFacts {
     ///     uint16 count of slots, 32 each; then the nodes of the trie (see TrieWitness). Accounts
     ///     and slots ascend by their hashes. At an account's leaf: uint8 length of the balance,
     ///     plus 64 with a storage root and 128 with a code hash that are not those of an empty
-    ///     account; uint8 length of the nonce; balance; nonce; [32 storage root, or where slots
-    ///     are asked for the nodes of its storage trie]; [32 code hash].
+    ///     account; uint8 length of the nonce; balance; nonce; [32 storage root; if slots are
+    ///     requested, the nodes of its storage trie instead]; [32 code hash].
     ///   hop: a witness of one slot of the history contract (EIP-2935), which holds the hash of an
     ///     earlier block. Nothing of it is stored; the next HEADERS may end with that block.
     function prove() external {

@@ -16,7 +16,8 @@ interface IDisputeGame {
 /// @notice The OP-stack chain's L1 contract that decides which games are valid.
 interface IAnchorStateRegistry {
     /// @notice Whether a game's claim counts: the game is registered and respected, neither retired
-    /// nor blacklisted, resolved for its proposer, and past the finality delay.
+    /// nor blacklisted, resolved for its proposer, and past the finality delay. Newer versions of
+    /// that contract also answer false while the system is paused.
     /// @param game The game.
     /// @return Whether it counts.
     function isGameClaimValid(IDisputeGame game) external view returns (bool);
@@ -61,7 +62,7 @@ contract OutputRegistry is FactsRegistry {
     }
 
     /// @notice Records the hash of the block that a valid game claims. It stays recorded even if the
-    /// game is blacklisted later. Anyone may call it.
+    /// game is blacklisted later; repeating the call reverts then. Anyone may call it.
     /// @param game The game, whose root claim is the hash of version 0 and the three words below.
     /// @param stateRoot The state root of the block.
     /// @param messagePasserStorageRoot The storage root of the L2ToL1MessagePasser after the block.

@@ -82,8 +82,9 @@ abstract contract ProofReader is CompactHeader, TrieWitness {
         return _knownHash(number) == hash;
     }
 
-    /// @dev Reads the section at `cursor`. `last` is the newest entry of the list of headers
-    /// with facts, or zero. Returns the new one and the section's end.
+    /// @dev Reads the section at `cursor`. `last` is the newest entry of the list of headers that
+    /// are kept for their facts or to be accumulated, or zero. Returns the new newest entry and the
+    /// section's end.
     function _readSection(uint256 cursor, Hop memory hop, Header last)
         internal
         view

@@ -23,7 +23,7 @@ abstract contract ProvenFacts is ProofReader {
         uint256 timestamps;
     }
 
-    /// @dev Of the list of headers that ends with `last`, in the order of the proof.
+    /// @dev The facts of the list of headers that ends with `last`, in the order of the proof.
     function _factsOf(Header last) internal view returns (Facts memory facts) {
         Counts memory counts;
         for (Header header = last; Header.unwrap(header) != 0; header = _before(header)) {

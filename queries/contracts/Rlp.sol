@@ -38,7 +38,7 @@ function putNumber(uint256 target, uint256 value) pure returns (uint256) {
     }
 }
 
-/// @dev How many bytes a number other than zero takes: the place of its first one by halving.
+/// @dev How many bytes a number other than zero takes, by binary search for its highest byte.
 function lengthOf(uint256 value) pure returns (uint256 length) {
     assembly ("memory-safe") {
         length := shl(4, lt(0xffffffffffffffffffffffffffffffff, value))

@@ -2,9 +2,9 @@
 pragma solidity 0.8.37;
 
 /// @title Whether a contract wallet accepts a signature, by EIP-1271 and EIP-6492
-/// @notice Never deployed: it is sent as the creation of a contract in an `eth_call`, and what its
-/// constructor leaves as code, a word, is the answer. So a wallet that is not deployed yet can be
-/// made for as long as the question takes, and nothing of it stays.
+/// @notice Never deployed: an `eth_call` sends it as a contract creation, and the constructor
+/// returns the answer, one word, in place of code. So a wallet that is not deployed yet can be
+/// deployed within the call, and nothing of it stays.
 contract SignatureCheck {
     // The answers. None is zero, so that an empty or zeroed answer of a node is none of them.
     uint256 private constant ACCEPTED = 1;

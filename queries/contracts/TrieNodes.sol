@@ -74,7 +74,7 @@ function putChild(uint256 target, uint256 child, uint256 size) pure returns (uin
 }
 
 /// @dev Copies one list of less than 32 bytes. Its first byte gives its length, so two nodes cannot
-/// be passed off as one, nor zero bytes as a node.
+/// be passed off as one, nor an empty list or no bytes as a node.
 function putEmbedded(uint256 target, uint256 cursor) pure returns (uint256, uint256) {
     uint256 length = uint8At(cursor);
     if (length <= 0xc0 || length > 0xde) revert NotEmbedded(cursor);
@@ -106,7 +106,7 @@ function putSiblings(
     }
     assembly ("memory-safe") {
         // A head of 0xa0 and a hash, or 0x80 and what the next child overwrites: no jump. Two
-        // at a time; where only one is left, the second is not counted.
+        // at a time; where only one is left, the loop ends after it.
         for {} lt(nibble, until) { nibble := add(nibble, 2) } {
             let size := shl(5, and(shr(nibble, there), 1))
             mstore8(target, add(0x80, size))
@@ -174,9 +174,10 @@ function putHashes(uint256 target, uint256 cursor, uint256 count)
     return (target, cursor);
 }
 
-/// @dev Hashes consecutive full branches upwards from `child`; they are nearly all of a proof. The branch at `start` stands ready but for its hashes, and the
-/// fifteen are copied without a loop; child 15's is sent at the position of the path's own.
-/// Returns the depth of the uppermost, which is left at `start`.
+/// @dev Hashes consecutive full branches upwards from `child`; they are nearly all of a proof. At
+/// `start` is a template where only the hashes are missing. Fifteen are copied without a loop;
+/// child 15's is sent at the position of the path's own. Returns the depth of the uppermost
+/// branch, which is left at `start` and not hashed yet, and where its hashes end in the calldata.
 function fillFullBranches(
     uint256 start,
     uint256 cursor,

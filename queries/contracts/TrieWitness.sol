@@ -29,7 +29,7 @@ import {
 /// in a witness is trusted: another kind, mask, length or value gives another root.
 ///
 /// The kinds of node, by their first byte, and what follows:
-///   FULL     a branch, all sixteen children there, none embedded
+///   FULL     a branch with all sixteen children; none is sent embedded
 ///   BRANCH   uint16 mask of the children that are there
 ///   MIXED    uint16 mask of the children that are there, uint16 mask of those embedded
 ///            then, for each child that is there, in order of its nibble: its node where keys lie
@@ -41,9 +41,10 @@ import {
 ///   LEAF     the leaf of a key: uint16 which of the keys, then what `_leafValue` reads
 ///   OTHER    the leaf of a foreign key: the rest of its path (as in MISS), uint8 length, value
 ///   NONE     nothing: an empty trie
-///   CHAIN    where one key is alone: uint8 depth of its last node, that node, and upwards from
+///   CHAIN    where one key is alone: uint8 depth of its deepest node, that node, and upwards from
 ///            there FULL, BRANCH or MIXED with the other children, or PASS with uint8 nibbles. In
-///            FULL, child 15's hash is sent at the position of the path's own child.
+///            FULL, unless the path's own child is embedded, child 15's hash is sent at the
+///            position of the path's own.
 abstract contract TrieWitness {
     /// @notice No kind of node has this number.
     /// @param kind The byte.
@@ -55,13 +56,13 @@ abstract contract TrieWitness {
     /// @notice A key is claimed to be absent, but lies on the path provided.
     /// @param index The key's index in its list.
     error KeyNotAbsent(uint256 index);
-    /// @notice A chain is provided where several keys lie.
+    /// @notice A chain covers exactly one key, but none or several lie here.
     /// @param first The index of the first of them.
     /// @param end The index after the last of them.
     error NotAlone(uint256 first, uint256 end);
-    /// @notice The last node of a chain must lie below the node where the chain begins.
-    /// @param depth Where the chain begins, in nibbles.
-    /// @param last Where its last node is claimed to lie.
+    /// @notice The deepest node of a chain must lie below the chain's top.
+    /// @param depth The depth of the top, in nibbles.
+    /// @param last The claimed depth of the deepest node.
     error ChainWithoutNodes(uint256 depth, uint256 last);
     /// @notice No key with this index lies below the node.
     /// @param index The index claimed.
@@ -95,7 +96,7 @@ abstract contract TrieWitness {
     struct Walk {
         uint256 cursor; // next byte of the calldata
         uint256[] keys; // as the trie has them: hashed, strictly ascending
-        uint256 entries; // memory, of a state trie: a word for each key, the caller's own
+        uint256 entries; // memory, of a state trie: the caller's word for each key
         uint256 answers; // memory: of a storage trie, where the values go
         bool inStorage;
         uint256 level; // how many nodes the recursion is below the state root
@@ -168,7 +169,7 @@ abstract contract TrieWitness {
         }
     }
 
-    /// @dev What lies below a place where one key is alone: its last node, and then, from there
+    /// @dev The nodes from `depth` down where one key is alone: the deepest one first, and then,
     /// upwards, the nodes above it. So nothing has to be kept while the path is followed.
     function _chain(Walk memory walk, uint256 first, uint256 end, uint256 depth)
         private

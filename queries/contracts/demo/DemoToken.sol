@@ -25,7 +25,7 @@ contract DemoToken {
         }
     }
 
-    /// @notice Hands an amount of the sender's on.
+    /// @notice Transfers an amount of the sender's tokens.
     function transfer(address to, uint256 amount) external returns (bool) {
         balanceOf[msg.sender] -= amount;
         balanceOf[to] += amount;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 pragma solidity 0.8.37;
 
-/// @title What an OP-stack chain's L1Block predeploy answers, moved on by hand
+/// @title An OP-stack chain's L1Block predeploy, whose block is set by hand
 /// @notice For tests and the demo, where no sequencer writes the predeploy.
 contract L1BlockStandIn {
     /// @notice The newest L1 block's number.

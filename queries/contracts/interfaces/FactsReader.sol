@@ -169,8 +169,8 @@ library FactsReader {
         return address(uint160(word));
     }
 
-    /// @notice The mixHash of a block: on Ethereum PREVRANDAO since the merge, of which a proposer
-    /// can avoid one value by leaving the block out. Other chains may put other data there.
+    /// @notice The mixHash of a block: on Ethereum since the merge, PREVRANDAO. A proposer can
+    /// discard a value by skipping the block. Other chains may put other data there.
     /// @param registry The registry that is read.
     /// @param blockNumber The source block.
     /// @return The mixHash as a number.

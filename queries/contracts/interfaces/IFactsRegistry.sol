@@ -75,8 +75,8 @@ struct Facts {
 
 /// @title What was true on the source chain, proven to this chain
 /// @notice Every registry has these functions, events and errors, whatever its kind. Each kind's
-/// ABI adds the errors of malformed proofs and the functions that record its hashes. Facts are about the state at the
-/// end of a block of the source chain, and never change once they are proven.
+/// ABI adds the errors of malformed proofs and the functions that record its hashes. Facts are about
+/// the state at the end of a block of the source chain, and never change once they are proven.
 interface IFactsRegistry {
     /// @notice Nothing is proven of this account, block and field.
     /// @param account The account.
@@ -171,7 +171,7 @@ interface IFactsRegistry {
     /// @param account The account.
     /// @param blockNumber The source block.
     /// @param slot The slot.
-    /// @return value All 32 bytes, of which several variables may share some.
+    /// @return value All 32 bytes; several variables may share them.
     function accountStorageSlotValues(address account, uint256 blockNumber, bytes32 slot)
         external
         view
@@ -232,12 +232,15 @@ interface IFactsRegistry {
 
     /// @notice Verifies the sections after the selector and stores their facts, all or nothing.
     /// The sections are packed, not ABI-encoded, because their bytes are the price of a proof.
+    /// Repeating a proof succeeds and writes nothing while the hashes it relies on are available.
     function prove() external;
 
     /// @notice Verifies a proof, the sections that `prove` takes, without storing anything. Reverts
-    /// unless all of it holds at this block. Check the accounts, the blocks and how many facts there
-    /// are: anyone can prove anything that is true, an empty proof returns empty lists, and a fact may
-    /// occur several times. A block that this proof would accumulate cannot be used in it.
+    /// unless all of it holds at the time of the call. Check the accounts, the blocks and how many
+    /// facts there are: anyone can prove anything that is true, an empty proof returns empty lists,
+    /// and a fact may occur several times. Different bytes can prove the same facts: do not identify
+    /// a proof by its hash. Nothing is accumulated: no section can build on a block that only this
+    /// proof would accumulate.
     /// @param proof The sections, without a selector.
     /// @return facts All that the proof states.
     function verify(bytes calldata proof) external view returns (Facts memory facts);
