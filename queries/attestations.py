@@ -22,7 +22,6 @@ from pydantic import ValidationError as BodyError
 from pydantic.alias_generators import to_camel
 
 from accounts.errors import Refusal
-from accounts.wording import counted
 from queries.bounded_http import FAULTS, BoundedSession
 from queries.chain.signer import Signer
 from queries.chain.solidity import call_data
@@ -233,8 +232,8 @@ def _refuse_unwanted(registry: Registry, block: int) -> None:
     if not wanted(registry).filter(Q(needed__range=(block - HISTORY_RING, block))).exists():
         raise Refusal(
             ATTESTATION_UNWANTED,
-            f"No query waits for block {block:,}, or for one at most "
-            f"{counted(registry.longest_range, 'block')} below it.",
+            f"No query waits for block {block:,}, or for one at most {HISTORY_RING:,} blocks "
+            "below it.",
             path="block",
         )
 

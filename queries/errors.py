@@ -159,7 +159,7 @@ ATTESTATION_CONTRADICTED = Code(
 )
 ATTESTATION_UNWANTED = Code(
     "attestation_unwanted",
-    "No query waits for this block, or for one at most `longest_range` blocks below it.",
+    "No query waits for this block, or for one that a hop from it reaches.",
     HTTPStatus.CONFLICT,
 )
 TOO_MANY_ATTESTATIONS = Code(
