@@ -30,7 +30,7 @@ from explorer.wiring import LIMITS, ROUTES, ask_registry, ask_wallet, compare_l1
 from queries.api import urls as api
 from queries.reading.proofs import proof_of
 from queries.routes import Routes
-from queries.schema.batch_rules import BatchLimits
+from queries.schema.batch_checks import BatchLimits
 
 register_converter(WholeNumber, "number")
 register_converter(AccountAddress, "account")

@@ -27,7 +27,7 @@ from queries.held_threads import place_to_wait
 from queries.reading.facts import FactKind, FactView
 from queries.registries import Registry
 from queries.routes import Routes, RoutesUnreadable, read_routes
-from queries.schema.batch_rules import BatchLimits
+from queries.schema.batch_checks import BatchLimits
 from queries.webhooks import replay
 
 

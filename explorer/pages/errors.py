@@ -11,7 +11,7 @@ from django.urls import reverse
 
 from accounts.views import is_for_accounts, signed_out_meanwhile
 from explorer.logs import request_id
-from queries.schema.batch_rules import BatchLimits
+from queries.schema.batch_checks import BatchLimits
 
 
 def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:

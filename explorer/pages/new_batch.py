@@ -36,8 +36,7 @@ from queries.proving.headers import HeaderField
 from queries.proving.witnesses import AccountField
 from queries.reading.figures import HeadView, heads_of
 from queries.routes import Chain
-from queries.schema.batch_rules import BatchLimits
-from queries.schema.batch_schema import read_batch
+from queries.schema.batch_checks import BatchLimits, read_batch
 from queries.schema.strict_json import read_json
 
 # How a block stands, for people, and the mark it is shown with.

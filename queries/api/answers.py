@@ -23,8 +23,8 @@ from queries.registries import RegistryKind
 from queries.routes import Routes
 from queries.schema.batch_request import BlockNumber as NumberedBlock
 from queries.schema.batch_request import BlockTimestamp
+from queries.schema.bodies import DECIMAL
 from queries.schema.json_schema import example_of
-from queries.schema.requests import DECIMAL
 from queries.statuses import ENDED, BatchStatus, StepName, StepStatus
 
 ID_PATTERN = "^[0-7][0-9A-HJKMNP-TV-Z]{25}$"

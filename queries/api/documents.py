@@ -23,7 +23,7 @@ from queries.api.endpoint import Endpoint, by_status, every_refusal
 from queries.api.examples import BODIES
 from queries.api.openapi import document
 from queries.api.webhook_views import SENT_HEADERS, pauses
-from queries.schema.batch_rules import BatchLimits
+from queries.schema.batch_checks import BatchLimits
 from queries.schema.json_schema import example_of, members_of
 from queries.webhooks import MOST_FACTS, WHOLE
 

@@ -21,7 +21,7 @@ from queries.attestations import AttestationBody
 from queries.cancellation import CANCELLED
 from queries.intake import IDEMPOTENCY_KEY, LONGEST_KEY
 from queries.reading.deliveries import ATTEMPTS_SHOWN
-from queries.schema.requests import BatchRequest, LaterRequest
+from queries.schema.bodies import BatchRequest, LaterRequest
 from queries.statuses import BatchStatus
 from queries.webhooks import REPLAYS_AN_HOUR
 

@@ -28,9 +28,8 @@ from queries.pipeline.chains import Chains
 from queries.pipeline.estimate import BlockEstimate, Estimate
 from queries.pipeline.wanted import TIMESTAMP
 from queries.routes import Routes
+from queries.schema.batch_checks import BatchLimits, read_batch
 from queries.schema.batch_request import BatchRequest, BlockNumber, BlockTimestamp
-from queries.schema.batch_rules import BatchLimits
-from queries.schema.batch_schema import read_batch
 
 A_MINUTE = 30  # for an account, whichever of its keys asks
 SECONDS = 10.0

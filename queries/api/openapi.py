@@ -12,7 +12,7 @@ from queries.api.answers import Error, Event
 from queries.api.endpoint import ANYWHERE, Endpoint, by_status, every_refusal
 from queries.api.examples import BODIES
 from queries.api.webhook_views import webhook_event
-from queries.schema.batch_rules import BatchLimits
+from queries.schema.batch_checks import BatchLimits
 from queries.schema.json_schema import Schema, reference, schemas_of
 
 _ABOUT = (

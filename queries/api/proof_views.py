@@ -11,7 +11,7 @@ from queries.proving.bundle_checks import KINDS
 from queries.proving.bundles import FORMAT, VERSION, FactKind
 from queries.reading.proofs import proof_of
 from queries.routes import Routes
-from queries.schema.requests import DECIMAL
+from queries.schema.bodies import DECIMAL
 
 Hash = Annotated[str, Field(pattern="^0x[0-9a-f]{64}$", examples=[f"0x{64 * '1'}"])]
 Address = Annotated[str, Field(pattern="^0x[0-9a-f]{40}$", examples=[f"0x{40 * '5'}"])]

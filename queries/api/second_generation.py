@@ -24,9 +24,9 @@ from queries.errors import FEE_MISSING, no_such_batch
 from queries.reading import batches as reading
 from queries.reading.views import BatchView, QueryView, StepView
 from queries.routes import Routes
-from queries.schema.batch_rules import BatchLimits, read_chain
+from queries.schema.batch_checks import BatchLimits, read_chain
+from queries.schema.bodies import LaterRequest, read_body
 from queries.schema.places import WHOLE_BODY
-from queries.schema.requests import LaterRequest, read_body
 from queries.statuses import BatchStatus, StepStatus
 
 DESTINATION = "destination_chain_id"

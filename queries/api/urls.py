@@ -5,7 +5,7 @@ from django.urls import URLPattern, path
 from queries.api import documents
 from queries.api.endpoints import ENDPOINTS
 from queries.routes import Routes
-from queries.schema.batch_rules import BatchLimits
+from queries.schema.batch_checks import BatchLimits
 
 
 def addresses(routes: Routes, limits: BatchLimits) -> list[URLPattern]:

@@ -38,8 +38,7 @@ from queries.models import Batch as StoredBatch
 from queries.reading import batches as reading
 from queries.registries import arguments, proves_its_code
 from queries.routes import Chain, Routes
-from queries.schema.batch_rules import BatchLimits
-from queries.schema.batch_schema import read_batch
+from queries.schema.batch_checks import BatchLimits, read_batch
 from queries.schema.wording import listed
 from queries.statuses import BatchStatus
 from queries.webhooks import is_private

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from queries.proving.witnesses import AccountField
 
 from .addresses import Address, EnsName
-from .requests import Webhook
+from .bodies import Webhook
 
 
 @dataclass(frozen=True, slots=True)

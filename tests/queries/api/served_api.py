@@ -18,7 +18,7 @@ from queries.chain.signer import Signer
 from queries.models import ChainRecord
 from queries.registries import Registry, RegistryKind
 from queries.routes import Chain, NodeAddress, Routes
-from queries.schema.batch_rules import BatchLimits
+from queries.schema.batch_checks import BatchLimits
 
 HERE = __name__
 SEPOLIA, OPTIMISM, LONELY = 11155111, 10, 137

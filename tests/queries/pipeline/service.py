@@ -29,7 +29,7 @@ from queries.pipeline.queue import shared_now
 from queries.pipeline.worker import deliver_once, work_once
 from queries.registries import Registry, RegistryKind
 from queries.routes import Chain, NodeAddress, Routes
-from queries.schema.batch_rules import BatchLimits
+from queries.schema.batch_checks import BatchLimits
 from tests.local_chain import CHAIN_ID, ETHER, HOLDER, SIGNER_KEY
 from tests.registry_reads import RegistryReads
 

@@ -5,9 +5,8 @@ from collections.abc import Mapping
 
 from queries.registries import Registry, RegistryKind
 from queries.routes import Chain, Routes
+from queries.schema.batch_checks import BatchLimits, read_batch
 from queries.schema.batch_request import BatchRequest
-from queries.schema.batch_rules import BatchLimits
-from queries.schema.batch_schema import read_batch
 
 SEPOLIA = 11155111
 OTHER = 10

@@ -3,7 +3,7 @@
 import pytest
 
 from accounts.errors import Refusal
-from queries.schema.requests import MOST_URL_CHARACTERS, Webhook
+from queries.schema.bodies import MOST_URL_CHARACTERS, Webhook
 from tests.queries.schema.example_batches import BALANCE, LIMITS, account_batch, read
 
 pytestmark = pytest.mark.no_database

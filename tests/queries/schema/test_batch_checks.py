@@ -18,7 +18,7 @@ from queries.schema.batch_request import (
     BlockTimestamp,
     canonical,
 )
-from queries.schema.requests import Webhook
+from queries.schema.bodies import Webhook
 from queries.schema.strict_json import read_json
 from tests.queries.schema.example_batches import (
     ADDRESS,

@@ -1,6 +1,6 @@
 """A parsed body → a valid batch query, or a refusal that names the first fault.
 
-The models in `requests` have checked the form of each value. Here the batch is compared with this
+The models in `bodies` have checked the form of each value. Here the batch is compared with this
 server's limits, chains and routes, and spellings of one account are joined.
 """
 
@@ -12,8 +12,11 @@ from accounts.errors import Refusal
 from accounts.wording import counted
 from queries.errors import (
     ACCOUNT_MALFORMED,
+    CHAIN_UNSUPPORTED,
     DUPLICATE_KEY,
     NOTHING_ASKED,
+    NUMBER_MALFORMED,
+    ROUTE_UNSUPPORTED,
     SELECTOR_MALFORMED,
     TOO_MANY_ACCOUNTS,
     TOO_MANY_BLOCKS,
@@ -22,9 +25,9 @@ from queries.errors import (
     WEBHOOK_HEADERS_TOO_LARGE,
 )
 from queries.proving.witnesses import AccountField
-from queries.routes import Routes
+from queries.routes import Chain, Routes
 
-from . import requests
+from . import bodies
 from .addresses import Address, EnsName, is_ens_name
 from .batch_request import (
     AccountRequest,
@@ -34,10 +37,26 @@ from .batch_request import (
     BlockRequest,
     BlockTimestamp,
 )
-from .batch_rules import BatchLimits, check_route, read_chain
+from .bodies import read_body
 from .places import WHOLE_BODY, Place
-from .requests import read_body
 from .wording import listed, quoted
+
+_DECIMAL = re.compile(r"0|[1-9][0-9]*")
+# Meant as a number, but not plain decimal: with a sign, a space, a leading zero, or in hex.
+_LIKE_A_NUMBER = re.compile(r"0[xX][0-9a-fA-F]*|[\d\s+._,-]*")
+
+
+@dataclass(frozen=True, slots=True)
+class BatchLimits:
+    """The most that one batch may have."""
+
+    blocks: int
+    accounts: int  # over all blocks
+    slots: int  # over all accounts
+    webhook_headers: int
+    webhook_header_bytes: int  # names and values together
+    body_bytes: int
+
 
 _MOST_NAMED = 5
 _SELECTOR = re.compile(r"(block|timestamp):(0|[1-9][0-9]{0,19})")
@@ -82,7 +101,7 @@ class _SoFar:
 
 def read_batch(content: object, routes: Routes, limits: BatchLimits) -> BatchRequest:
     """Read a batch query as specified; nothing of a batch that has a fault is kept."""
-    body = read_body(requests.BatchRequest, content)
+    body = read_body(bodies.BatchRequest, content)
     so_far = _SoFar(routes, limits)
     if isinstance(content, dict):
         _warn_of_unknown(content, so_far)
@@ -96,7 +115,7 @@ def read_batch(content: object, routes: Routes, limits: BatchLimits) -> BatchReq
 
 def _warn_of_unknown(content: Mapping[str, object], so_far: _SoFar) -> None:
     """One warning for all of them, because there may be any number."""
-    unknown = [name for name in content if name not in requests.BatchRequest.model_fields]
+    unknown = [name for name in content if name not in bodies.BatchRequest.model_fields]
     if unknown:
         named = [quoted(name) for name in unknown[:_MOST_NAMED]]
         if len(unknown) > _MOST_NAMED:
@@ -104,7 +123,7 @@ def _warn_of_unknown(content: Mapping[str, object], so_far: _SoFar) -> None:
         so_far.warn(f"Fields that are not known here were ignored: {listed(named)}.", WHOLE_BODY)
 
 
-def _read_data(data: requests.Blocks, destination: int, so_far: _SoFar) -> tuple[BlockRequest, ...]:
+def _read_data(data: bodies.Blocks, destination: int, so_far: _SoFar) -> tuple[BlockRequest, ...]:
     place = WHOLE_BODY.inside("data")
     _check_something(data, place, "one source chain")
     spelled: dict[int, str] = {}
@@ -136,7 +155,7 @@ def _check_something(asked: object, place: Place, what: str) -> None:
 
 
 def _read_block(
-    key: str, block: requests.Block, place: Place, source: int, so_far: _SoFar
+    key: str, block: bodies.Block, place: Place, source: int, so_far: _SoFar
 ) -> BlockRequest:
     so_far.blocks += 1
     so_far.check_limits(place)
@@ -176,7 +195,7 @@ def _no_time_in_seconds(number: int) -> str:
 
 
 def _read_accounts(
-    accounts: Mapping[str, requests.Account], place: Place, source: int, so_far: _SoFar
+    accounts: Mapping[str, bodies.Account], place: Place, source: int, so_far: _SoFar
 ) -> tuple[AccountRequest, ...]:
     """Each once, in the order in which it is first named: two spellings may be one account."""
     asked: dict[Address | EnsName, tuple[dict[AccountField, None], dict[bytes, None]]] = {}
@@ -266,7 +285,7 @@ def _account_malformed(key: str, place: Place, why: str) -> Refusal:
     return Refusal(ACCOUNT_MALFORMED, said, path=place.path)
 
 
-def _check_webhook(webhook: requests.Webhook, limits: BatchLimits) -> None:
+def _check_webhook(webhook: bodies.Webhook, limits: BatchLimits) -> None:
     path = WHOLE_BODY.inside("webhook").inside("headers").path
     if len(webhook.headers) > limits.webhook_headers:
         raise Refusal(
@@ -281,3 +300,54 @@ def _check_webhook(webhook: requests.Webhook, limits: BatchLimits) -> None:
             "names and values together.",
             path=path,
         )
+
+
+# Chains and routes
+
+
+def read_chain(text: str, place: Place, routes: Routes) -> int:
+    """Find the chain of an id or alias."""
+    chain = next((each for each in routes.chains.values() if text in _names_of(each)), None)
+    if chain is not None:
+        return chain.id
+    if _LIKE_A_NUMBER.fullmatch(text) and not _DECIMAL.fullmatch(text):
+        raise Refusal(
+            NUMBER_MALFORMED,
+            f"{place}: {quoted(text)} must be a chain id in decimal, without sign, spaces or "
+            "leading zeros.",
+            path=place.path,
+        )
+    chains = [
+        f"{each.id} ({', '.join(dict.fromkeys([each.name, *each.aliases]))})"
+        for each in sorted(routes.chains.values(), key=lambda each: each.id)
+    ]
+    there = f"Configured: {listed(chains)}" if chains else "No chain is"
+    registries = [
+        f"chain {each.source} to chain {each.destination} ({each.kind}) at {each.address}"
+        for each in routes.registries.values()
+    ]
+    raise Refusal(
+        CHAIN_UNSUPPORTED,
+        f"{place}: no chain {quoted(text)} is configured here. {there}.",
+        path=place.path,
+        detail=f"The registries here: {'; '.join(registries)}." if registries else "",
+    )
+
+
+def check_route(source: int, destination: int, place: Place, routes: Routes) -> None:
+    """Refuse a source whose facts this server cannot bring to the destination."""
+    if (source, destination) in routes.registries:
+        return
+    reached = sorted(to for of, to in routes.registries if of == source)
+    there = f"only on {listed(reached)}" if reached else "nor on any other"
+    raise Refusal(
+        ROUTE_UNSUPPORTED,
+        f"{place}: this server does not prove facts of chain {source} on chain {destination}, "
+        f"{there}.",
+        path=place.path,
+    )
+
+
+def _names_of(chain: Chain) -> tuple[str, ...]:
+    """What a request may call it."""
+    return str(chain.id), *chain.aliases
