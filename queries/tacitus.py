@@ -102,13 +102,13 @@ class TimedOut(TacitusError):  # noqa: N818
 
 
 class AnswerUnreadable(TacitusError):  # noqa: N818
-    """What answers is no Tacitus server, or one that says what none says."""
+    """The answer is not one that a Tacitus server gives."""
 
     code = "answer_unreadable"
 
 
 class Misused(TacitusError, ValueError):  # noqa: N818
-    """What this file was given makes no sense; nothing was sent."""
+    """An argument or option is invalid; nothing was sent."""
 
     code = "misused"
 
@@ -299,20 +299,23 @@ class Tacitus:
     """A server and your key to it. For one thread at a time."""
 
     def __init__(self, url: str, key: str = "", *, seconds: float = ANSWER_SECONDS) -> None:
-        """`seconds` is what one answer may take, to its end."""
+        """`seconds`: the time limit for one complete answer."""
         if not re.fullmatch(r"https?://[^\s/?#@\\]+(/[^\s?#]*)?", url):
-            raise Misused("The server is an address such as https://proofs.example.org alone.")
+            raise Misused(
+                "The server must be a URL such as https://proofs.example.org, without a query or "
+                "fragment."
+            )
         if not re.fullmatch(r"[!-~]*", key):
-            raise Misused("This is no API key: one has visible ASCII characters alone.")
+            raise Misused("This is not an API key: it must consist of visible ASCII characters.")
         self.url = url.rstrip("/")
         self._key, self._seconds = key, seconds
         self._session = requests.Session()
-        self._spare = 0.0  # seconds between requests with which the key's limit will do
+        self._spare = 0.0  # seconds to wait between polls, to stay within the key's limit
 
     def submit(self, batch: Mapping[str, object], *, idempotency: str = "") -> Submitted:
-        """Ask for it, once: under one Idempotency-Key, however often it has to be sent.
+        """Submit the batch. Retries use the same Idempotency-Key, so it is stored once.
 
-        Give one of your own to be able to send it again after your program has died.
+        Pass your own key in `idempotency` to submit it safely again after a crash.
         """
         headers = {"Idempotency-Key": idempotency or str(uuid.uuid4())}
         body = self._json("POST", "/submit-batch-query", json=batch, headers=headers)
@@ -341,7 +344,7 @@ class Tacitus:
         progress: Callable[[Status], object] = lambda _: None,
         steps: bool = False,
     ) -> Status:
-        """Until it is DONE; raises Rejected, or TimedOut after so many seconds.
+        """Wait until the batch is DONE. Raises Rejected, or TimedOut after `timeout` seconds.
 
         `progress` is called with each status, which counts `steps` where they are asked for.
         """
@@ -410,7 +413,7 @@ class Tacitus:
         return _parsed(self._asked(method, path, **more))
 
     def _asked(self, method: str, path: str, *, until: float | None = None, **more: Any) -> bytes:
-        """Again where that can help: a few times, or until then."""
+        """Ask, and retry if that can help: a few times, or until `until`."""
         for tries in itertools.count(1):
             try:
                 return self._asked_once(method, path, **more)
@@ -433,7 +436,7 @@ class Tacitus:
     ) -> bytes:
         seconds = seconds or self._seconds
         more["headers"] = more.get("headers", {}) | ({"api-key": self._key} if self._key else {})
-        # A redirect would take the key, which is no header that requests knows, wherever it leads.
+        # requests would send our key on to any redirect target: it strips only headers it knows.
         fixed: dict[str, Any] = {"allow_redirects": False, "stream": True}
         try:
             with self._session.request(
@@ -444,15 +447,15 @@ class Tacitus:
             raise Misused(f"This cannot be sent ({type(fault).__name__}).") from fault
         except requests.RequestException as fault:
             raise Unreachable(
-                f"{self.url} does not answer ({type(fault).__name__}). See that the address is "
-                "right, and that the server runs.",
+                f"{self.url} does not answer ({type(fault).__name__}). Check the URL, and that the "
+                "server is running.",
                 retryable=isinstance(fault, PASSING) and not isinstance(fault, LASTING),
             ) from fault
         self._spare = _spare(answer)
         if answer.is_redirect:
             raise AnswerUnreadable(
                 f"{self.url} redirects to {answer.headers['Location']}. The API key is not sent "
-                "there. If you trust that address, use it as the server.",
+                "there. If you trust that URL, use it as the server.",
                 http_status=answer.status_code,
             )
         if not answer.ok:
@@ -522,7 +525,7 @@ def _spare(answer: requests.Response) -> float:
 
 
 def _jitter() -> float:
-    """So that many that began together do not come together for ever."""
+    """Spreads out clients that started at the same time."""
     return random.uniform(0.8, 1.2)  # noqa: S311  (no secret)
 
 
@@ -539,7 +542,7 @@ def _parsed(content: bytes) -> dict[str, Any]:
 def _member(body: object, name: str, kind: type[Kind]) -> Kind:
     value = body.get(name) if isinstance(body, dict) else None
     if not isinstance(value, kind):
-        raise AnswerUnreadable(f"The server's answer has no {name}, or an odd one.")
+        raise AnswerUnreadable(f"In the server's answer, {name} is missing or malformed.")
     return value
 
 
@@ -551,7 +554,7 @@ def _text(body: object, name: str) -> str:
 
 def _whole(text: str) -> int:
     if not re.fullmatch(r"[0-9]{1,78}", text):
-        raise AnswerUnreadable("The server's answer has a number that is none.")
+        raise AnswerUnreadable("The server's answer has a malformed number.")
     return int(text)
 
 
@@ -754,7 +757,7 @@ def _bytes(text: str) -> bytes:
 
 
 def _address(text: str) -> bytes:
-    """Capitals check the digits (EIP-55): a wrong address has other slots, without any error."""
+    """Checks the EIP-55 checksum: a mistyped address would give a wrong slot without an error."""
     address = _bytes(text)
     if len(address) != ADDRESS:
         raise Misused(f"An address has {ADDRESS} bytes, not {len(address)} as {text} has.")
@@ -764,7 +767,10 @@ def _address(text: str) -> bytes:
         for digit, check in zip(digits.lower(), hashed, strict=False)
     )
     if digits not in {digits.lower(), digits.upper(), raised}:
-        raise Misused(f"{text} may have a wrong digit: its capitals do not fit. Or 0x{raised}?")
+        raise Misused(
+            f"{text} has a wrong checksum (EIP-55). Check its digits; if they are right, write "
+            f"0x{raised}."
+        )
     return address
 
 
@@ -892,8 +898,8 @@ def _key_of(kinds: Any, kind: str, text: str) -> bytes:
 
 
 def _key_of_own_type(label: str, size: int, text: str) -> bytes:
-    """Of `type Id is bytes20`: a layout gives its size alone, and bytes are kept at the other end
-    of the word than addresses and numbers are.
+    """Of `type Id is bytes20`: a layout gives only its size, but bytes are left-aligned in a word,
+    and numbers and addresses right-aligned.
     """
     if re.fullmatch("-?[0-9]+", text):
         return mapping_key(f"{'int' if text[0] == '-' else 'uint'}{8 * size}", text)
@@ -919,8 +925,7 @@ Ask for an entry of a mapping in slot 3, by its key; or by its name, as solc lay
   ID=$(python tacitus.py submit --to 1 --block 23000000 --account 0xA0b8… --slot $SLOT)
   python tacitus.py wait $ID
 
-It ends with 0 when it is done, 1 when that is refused or rejected for good, 2 when it was called
-wrongly, 3 when trying again may help, and 130 when it is interrupted.
+Exit codes: 0 done, 1 refused or rejected, 2 wrong usage, 3 a retry may help, 130 interrupted.
 """
 SLOT_EPILOG = """\
 Prints the slot to stdout, and what the slot holds to stderr:
@@ -928,20 +933,20 @@ Prints the slot to stdout, and what the slot holds to stderr:
   slot 4 --key 0xd8dA… --key uint64:7          allowed[0xd8dA…][7]
   slot --layout layout.json 'points[4].y'      any variable by its name
 layout.json is what `solc --storage-layout` or `forge inspect … storageLayout --json` prints, or the
-whole output of a build that selected storageLayout. The type of a key that is an address, 32 bytes,
-a number, true or false is seen from it; another one stands before it: string:abc, bytes4:0x….
-So does that of a key in 0x-hex whose type the contract defines, because its layout does not say it.
+whole output of a build that selected storageLayout. A key may be an address, 32 bytes in hex, a
+number, true or false. For any other type, write the type first: string:abc, bytes4:0x…. Do so too
+for a hex key of a user-defined value type, because the layout does not give the type under it.
 """
 NEXT = {
     "key_missing": "Put it into TACITUS_KEY.",
-    "nothing_here": "Take the client that fits the server: it serves it at /tacitus.py.",
-    "answer_unreadable": "See that the address is that of a Tacitus server.",
+    "nothing_here": "Use the client that this server offers at /tacitus.py.",
+    "answer_unreadable": "Check that this is the URL of a Tacitus server.",
     "misused": "--help shows how.",
 }
 DESCRIPTION = "Ask for a chain's past state, wait, and see what was proven."
 ASKED: tuple[tuple[str, Callable[[str], object], str], ...] = (
     ("block", whole_number, "a block's number"),
-    ("timestamp", whole_number, "unix seconds: the last block until then"),
+    ("timestamp", whole_number, "unix seconds: the last block that is not later"),
     ("account", str, "an address, or an ENS name"),
     ("prop", str, "of the accounts: BALANCE, NONCE, STORAGE_ROOT or CODE_HASH"),
     ("slot", whole_number, "of the accounts: a storage slot, in decimal or 0x-hex"),
@@ -994,11 +999,20 @@ def _parser() -> argparse.ArgumentParser:
     submit.add_argument("--from", metavar="CHAIN", help="whose state; --to, if left out")
     submit.add_argument("--fee", default="0", help="the most that may be spent, in wei (0)")
     submit.add_argument("--file", help="the whole batch as JSON instead; - for stdin")
-    submit.add_argument("--idempotency-key", default="", help="the same one never submits twice")
+    submit.add_argument(
+        "--idempotency-key",
+        default="",
+        help="a batch sent again with the same key is stored once",
+    )
     submit.add_argument("--wait", action="store_true", help="until it is DONE; prints the facts")
     wait = _command(commands, "wait", _wait, "wait until a batch is DONE; prints its facts")
     status = _command(commands, "status", _print_status, "how far a batch is, and what was proven")
-    _command(commands, "routes", _print_routes, "the server's routes, and what addresses prove")
+    _command(
+        commands,
+        "routes",
+        _print_routes,
+        "the server's routes, and whether registry addresses prove their code",
+    )
     proof = _command(commands, "proof", _proof, "the file that proves a batch without the server")
     proof.add_argument("--out", help="where to; stdout, if left out")
     for each in (submit, wait):
@@ -1020,9 +1034,11 @@ def _command(
 ) -> argparse.ArgumentParser:
     parser: argparse.ArgumentParser = commands.add_parser(name, help=what, description=what)
     parser.set_defaults(run=run)
-    parser.add_argument("--json", action="store_true", help="for programs, refusals too")
-    parser.add_argument("--server", help="its address; TACITUS_URL, if left out")
-    parser.add_argument("--key", help="your API key; better TACITUS_KEY, which no list shows")
+    parser.add_argument("--json", action="store_true", help="print JSON, errors too")
+    parser.add_argument("--server", help="its URL; TACITUS_URL, if left out")
+    parser.add_argument(
+        "--key", help="your API key; TACITUS_KEY is safer, because process lists show options"
+    )
     return parser
 
 
@@ -1035,8 +1051,10 @@ def _add_slot(commands: Any) -> None:
         "--key", action="append", default=[], help="of a mapping; repeat it for a mapping in it"
     )
     parser.add_argument("--layout", help="what solc writes; - for stdin")
-    parser.add_argument("--contract", default="", help="of the layout's: Name, or file:Name")
-    parser.add_argument("--json", action="store_true", help="for programs")
+    parser.add_argument(
+        "--contract", default="", help="which contract of the layout: Name, or file:Name"
+    )
+    parser.add_argument("--json", action="store_true", help="print JSON")
 
 
 def _service(options: argparse.Namespace) -> Tacitus:
@@ -1132,7 +1150,7 @@ def _print_routes(options: argparse.Namespace) -> None:
             True: "its address proves its code"
             + (", but not which chain is its L1" if route.kind == "optimism" else ""),
             False: "unverifiable: this is not the address of the genuine code",
-            None: "its address also depends on what it was deployed with",
+            None: "its address also depends on the constructor arguments",
         }[route.proves_its_code]
         ends = f"{route.source} → {route.destination}"
         print(_legible(f"{ends}  {route.kind}  {route.registry}  {what}"))
@@ -1196,7 +1214,10 @@ def _proof(options: argparse.Namespace) -> None:
 def _slot(options: argparse.Namespace) -> None:
     if options.layout:
         if options.key:
-            raise Misused("With --layout the name says the way, such as points[4].y.")
+            raise Misused(
+                "With --layout, write the key into the name, such as balances[0x…], instead of "
+                "--key."
+            )
         found = find_variable(_json_of(options.layout), options.where, options.contract)
     else:
         position = Position(whole_number(options.where))

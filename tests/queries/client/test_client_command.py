@@ -100,7 +100,7 @@ def test_a_proof_is_a_file_that_is_checked_without_the_server(
         (asking(1, "--prop", "AGE"), 1, "AGE"),
         (["status", "01J2VM6JSA6VKKZ0ENWGYYPR18"], 1, "No query found"),
         (["status", "x", "--key", "tct_wrong"], 1, "/dashboard shows the one that works."),
-        (["status", "x", "--server", "127.0.0.1"], 2, "The server is an address such as"),
+        (["status", "x", "--server", "127.0.0.1"], 2, "The server must be a URL such as"),
         (["status", "x", "--server", "http://127.0.0.1:1"], 3, "does not answer"),
         (["submit"], 2, "Say what to prove and --to which chain"),
         (["slot", "1", "--key", "dai"], 2, "string:dai"),
