@@ -129,7 +129,10 @@ WaitCode = Annotated[
 
 
 class Batch(Answer):
-    query_status: QueryStatus = Field(description="All that existing clients read.")
+    query_status: QueryStatus = Field(
+        description="The status that existing clients read: DONE, REJECTED, or IN_PROGRESS for the "
+        "rest."
+    )
     internal_id: Id
     status: BatchStatus = Field(examples=["DONE"])
     destination_chain_id: ChainId
@@ -366,7 +369,10 @@ class Error(Answer):
     retryable: bool = Field(
         description="Whether sending the same again may help.", examples=[False]
     )
-    detail: str = Field(default="", description="More, where clients compare `error` as a whole.")
+    detail: str = Field(
+        default="",
+        description="More detail, where `error` is a fixed text because clients compare it.",
+    )
 
 
 class Description(Answer):
@@ -398,7 +404,8 @@ class Event(Answer):
     error: EventFault | None
     facts: list[Facts]
     next_query: int | None = Field(
-        description="Where the batch has more queries: the fromQuery at which its status goes on.",
+        description="If the batch has more queries: the `fromQuery` that lists the rest in its "
+        "status.",
         examples=[None],
     )
 

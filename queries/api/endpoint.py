@@ -118,7 +118,7 @@ def pages(shown: int, most: int) -> tuple[Parameter, Parameter]:
     return (
         Parameter(
             CURSOR,
-            "The cursor of the answer before, for those that follow.",
+            "The `cursor` of the previous answer, for the next page.",
             {"type": "string", "pattern": ID_PATTERN},
         ),
         Parameter(LIMIT, "How many.", limit),

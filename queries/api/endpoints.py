@@ -58,16 +58,16 @@ OF_A_BATCH = (
 )
 OF_SUBMITTING = (*OF_A_BATCH, errors.TOO_MANY_FACTS, errors.MORE_FACTS_THAN_A_DAY)
 
-BATCH = in_the_path("batch", "The internalId that submitting answered.")
+BATCH = in_the_path("batch", "The `internalId` from the answer to the submission.")
 DETAILS = Parameter(
     views.DETAILS,
-    "0 leaves the queries out: for polling.",
+    "0 leaves out the queries; use it for polling.",
     {"type": "string", "enum": ["0", "1"], "default": "1"},
 )
 FROM_QUERY = Parameter(
     views.FROM_QUERY,
-    f"An answer has at most {views.QUERIES_SHOWN:,} queries; the nextQuery of the answer before "
-    "shows those that follow.",
+    f"An answer has at most {views.QUERIES_SHOWN:,} queries; send its `nextQuery` here to get the "
+    "next ones.",
     {"type": "integer", "minimum": 0, "maximum": views.GREATEST_PLACE, "default": 0},
 )
 
@@ -102,11 +102,10 @@ ENDPOINTS = (
         estimating.estimate,
         answers.Estimate,
         "What a batch would take if it were submitted now: what is proven already, what is not "
-        "final yet or out of reach, and the fee. Blocks that are ready together share "
-        "transactions: `cost` is for the shared ones, and the price of each block is for it "
-        "alone. `feeNeeded` covers every block sent alone, at twice the current base fee. A fee "
-        "is enough if it covers the base fee at the time of sending and an eighth more. "
-        "Nothing is stored.",
+        "final yet or out of reach, and the fee. Offer `feeNeeded`: it covers each block sent "
+        "alone, at up to twice the current base fee. `cost` is the price if ready blocks share "
+        "transactions; each block's `price` is for that block alone. A batch is sent if its fee "
+        "covers the base fee at that time plus an eighth. Nothing is stored.",
         body=BatchRequest,
         own_refusals=(
             *OF_A_BATCH,
@@ -124,7 +123,7 @@ ENDPOINTS = (
         parameters=(
             Parameter(
                 views.BATCH_ID,
-                "The internalId that submitting answered.",
+                "The `internalId` from the answer to the submission.",
                 {"type": "string", "pattern": ID_PATTERN},
                 required=True,
             ),
@@ -143,7 +142,8 @@ ENDPOINTS = (
         "/batch-queries/{batch}",
         views.batch_query,
         answers.BatchAnswer,
-        "The same, at an address of the batch's own.",
+        "As GET /batch-query-status, with the id in the path; `batchQuery` is for existing "
+        "clients.",
         parameters=(BATCH, DETAILS, FROM_QUERY),
         own_refusals=(errors.PARAMETER_MALFORMED, errors.BATCH_UNKNOWN),
         links=(Link("batchProof", "batch", "/internalId"),),
@@ -191,12 +191,11 @@ ENDPOINTS = (
         "/batch-queries/{batch}/proof",
         proof_views.batch_proof,
         proof_views.Proof,
-        "All that proves the facts of a batch that is DONE, in a file that is checked without this "
-        "service: manage.py verify_proof does it with no database and no network, and "
-        "manage.py publish_proof brings the facts to a registry from any key. Headers are RLP and "
-        "accounts are as eth_getProof answers them, so that other tools can check them too; "
-        "`calls` is calldata of prove(). Any batch's proof may be had by whoever knows its id; its "
-        "page has the same file without a key.",
+        "The proof of a DONE batch in one file. `manage.py verify_proof` checks it without "
+        "database or network; `manage.py publish_proof` sends the facts to a registry with any "
+        "key. Headers are RLP and accounts are as eth_getProof answers, so other tools can check "
+        "them too; `calls` is calldata of prove(). Anyone who knows the batch's id may fetch it; "
+        "the batch's page has the same file without a key.",
         parameters=(BATCH,),
         own_refusals=(
             errors.BATCH_UNKNOWN,
@@ -223,7 +222,7 @@ ENDPOINTS = (
         webhook_views.replay_webhook,
         answers.Delivery,
         "Send one of your webhooks again, at once; one still to be sent is brought forward. "
-        f"{REPLAYS_AN_HOUR} an hour are yours.",
+        f"At most {REPLAYS_AN_HOUR} an hour for each account.",
         parameters=(in_the_path("event", "The event of a delivery."),),
         own_refusals=(errors.DELIVERY_UNKNOWN, errors.TOO_MANY_REPLAYS),
         links=(Link("batchQueryStatus", "batchQueryId", "/batchQueryId"),),
@@ -296,8 +295,11 @@ ENDPOINTS = (
         "/get_queries/{request_id}",
         second_generation.get_queries,
         answers.LaterQueries,
-        "Its queries: COMPLETED on all of them means DONE, REJECTED on any that it failed.",
-        parameters=(in_the_path("request_id", "The request_id that submitting answered."),),
+        "The queries of a request. It is DONE if all are COMPLETED, and has failed if any is "
+        "REJECTED.",
+        parameters=(
+            in_the_path("request_id", "The `request_id` from the answer to the submission."),
+        ),
         own_refusals=(errors.BATCH_UNKNOWN,),
         links=(Link("getActions", "query_id", "/queries/0/internal_id"),),
     ),

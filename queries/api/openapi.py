@@ -22,20 +22,22 @@ _ABOUT = (
     "fault, and where `retryable` is false, sending the same again will not help. "
     "HEAD works wherever GET does. Pages of other origins may send requests with a key (CORS), "
     "unless the operator turns that off; OPTIONS answers preflight requests. "
-    "The server itself refuses what is not HTTP with 400, an address of more than 8,190 bytes with "
+    "The server itself refuses what is not HTTP with 400, a URL of more than 8,190 bytes with "
     "414, and more than 100 headers or one of more than 8,190 bytes with 431, each in HTML."
 )
 _OF_THE_MINUTE = {
     "RateLimit-Limit": "The requests that the key has in a minute.",
-    "RateLimit-Remaining": "What is left of them.",
-    "RateLimit-Reset": "The seconds until there are all of them again.",
+    "RateLimit-Remaining": "Requests left in this minute.",
+    "RateLimit-Reset": "Seconds until the limit resets.",
 }
 _OF_ALL = {"X-Request-ID": "By it the operator finds the request in the log."}
 _OF_A_STATUS = {
-    HTTPStatus.UNAUTHORIZED: {"WWW-Authenticate": "That a key is wanted."},
-    HTTPStatus.METHOD_NOT_ALLOWED: {"Allow": "The methods that the address takes."},
-    HTTPStatus.TOO_MANY_REQUESTS: {"Retry-After": "The seconds until there is more."},
-    HTTPStatus.SERVICE_UNAVAILABLE: {"Retry-After": "The seconds after which to try again."},
+    HTTPStatus.UNAUTHORIZED: {"WWW-Authenticate": "Says that an API key is required."},
+    HTTPStatus.METHOD_NOT_ALLOWED: {"Allow": "The methods that the path takes."},
+    HTTPStatus.TOO_MANY_REQUESTS: {
+        "Retry-After": "Seconds until the limit allows another request."
+    },
+    HTTPStatus.SERVICE_UNAVAILABLE: {"Retry-After": "Seconds after which to try again."},
 }
 _NUMBERS = {*_OF_THE_MINUTE, "Retry-After"}
 DESCRIBED_HEADERS = {
@@ -66,8 +68,8 @@ def document(endpoints: Sequence[Endpoint], limits: BatchLimits, server: str) ->
                     "in": "query",
                     "name": PARAMETER,
                     "description": (
-                        "As existing clients send it. Take the header, which decides where both "
-                        "come: addresses end up in logs."
+                        "For existing clients. Prefer the header, which wins if both are sent: "
+                        "URLs end up in logs."
                     ),
                 },
             },

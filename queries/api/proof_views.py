@@ -43,7 +43,7 @@ class ProvenFact(Answer):
     account: Address | None
     kind: FactKind
     name: str = Field(examples=["NONCE"])
-    word: Hash = Field(description="That the registry holds.")
+    word: Hash = Field(description="The value that the registry holds.")
 
 
 class ProofRegistry(Answer):
@@ -66,10 +66,14 @@ class ProofBlock(Answer):
     )
     facts: list[ProvenFact]
     header: Hex = Field(description="RLP.")
-    next_header: str | None = Field(description="The header after it, for facts of a time.")
+    next_header: str | None = Field(
+        description="The next block's header, if a fact is about a time."
+    )
     origin_chain_id: ChainId
     registry: ProofRegistry = Field(description="Where the facts are.")
-    transactions: list[ProofTransaction] = Field(description="That the service proved them with.")
+    transactions: list[ProofTransaction] = Field(
+        description="The transactions with which the service proved the facts."
+    )
 
 
 class Proof(Answer):

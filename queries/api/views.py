@@ -103,7 +103,7 @@ def _status(
     details = flag(request, DETAILS, default=True)
     first = number(request, FROM_QUERY, 0, least=0, most=GREATEST_PLACE)
     if batch_id is None:
-        said = f"{path} is missing: the internalId that submitting answered."
+        said = f"{path} is missing: the internalId from the answer to the submission."
         raise Refusal(MISSING_FIELD, said, path=path)
     shown = reading.batch(batch_id)
     if shown is None:

@@ -56,7 +56,7 @@ def webhook_secret(_request: HttpRequest, key: ApiKey) -> HttpResponse:
 
 
 def pauses() -> list[str]:
-    """After each attempt that was not taken, as people say them."""
+    """The pause after each failed attempt, as people say it."""
     intervals = []
     for pause in PAUSES:
         seconds = int(pause.total_seconds())
@@ -75,8 +75,9 @@ def webhook_event() -> Schema:
                 "operationId": "batchEnded",
                 "summary": "A batch is DONE or REJECTED: sent to the webhook that it came with.",
                 "description": (
-                    f"Any status from {TAKEN.start} to {TAKEN.stop - 1} takes it. It is sent again "
-                    f"after {', '.join(pauses())}, and then given up. Redirects are not followed. "
+                    f"Any status from {TAKEN.start} to {TAKEN.stop - 1} accepts it. Otherwise it "
+                    f"is sent again after {', '.join(pauses())}; then it is given up. Redirects "
+                    "are not followed. "
                     f"It lists at most {MOST_FACTS:,} queries; where a batch has more, its "
                     "status lists those from nextQuery on."
                 ),
@@ -96,7 +97,7 @@ def webhook_event() -> Schema:
                         "application/json": {"schema": {"$ref": "#/components/schemas/Event"}}
                     },
                 },
-                "responses": {"2XX": {"description": "It is taken."}},
+                "responses": {"2XX": {"description": "It is accepted."}},
             }
         }
     }
