@@ -69,18 +69,18 @@ def _of_the_work(seen: Operations) -> Iterator[str]:
     yield from _gauge("tacitus_batches", "Batches that have not ended.", _by("status", statuses))
     yield from _gauge(
         "tacitus_oldest_batch_age_seconds",
-        "Since the oldest batch that has not ended was submitted; 0 where there is none.",
+        "Seconds since the oldest open batch was submitted; 0 if there is none.",
         [({}, seen.batches.oldest)],
     )
     yield from _gauge(
         "tacitus_block_jobs",
-        "Blocks that are worked on, by what comes next: the block itself until it is final and "
-        "read, its proof, its transaction until it can no longer change.",
+        "Block jobs by stage: block (not final or not read yet), proof, transaction (sent, but may "
+        "still change).",
         _by("stage", seen.jobs),
     )
     yield from _gauge(
         "tacitus_queue_rows",
-        "What provers have to do, by how it stands with them; failing waits for another try.",
+        "Open rows of each queue by state; failing: waits for another attempt.",
         [
             ({"queue": name, "state": State(state).value}, count)
             for name, queue in seen.queues.items()
@@ -89,7 +89,7 @@ def _of_the_work(seen: Operations) -> Iterator[str]:
     )
     yield from _gauge(
         "tacitus_queue_wait_seconds",
-        "How long what is due has waited for a prover, the longest of each queue.",
+        "Seconds that the oldest due row of each queue has waited for a prover.",
         _by("queue", {name: queue.waited for name, queue in seen.queues.items()}),
     )
 
@@ -97,9 +97,9 @@ def _of_the_work(seen: Operations) -> Iterator[str]:
 def _of_what_ended(seen: Operations) -> Iterator[str]:
     ended = seen.ended
     statuses = {"DONE": ended.done, "REJECTED": ended.rejected}
-    yield from _counter("tacitus_batches_ended_total", "Batches.", _by("status", statuses))
+    yield from _counter("tacitus_batches_ended_total", "Ended batches.", _by("status", statuses))
     name = "tacitus_batch_duration_seconds"
-    says = f"From submission to DONE, in whole seconds for each batch. {COUNTED}"
+    says = f"Seconds from a batch's submission to DONE, each rounded. {COUNTED}"
     yield from _described(name, "histogram", says)
     for bound, amount in (*ended.within.items(), ("+Inf", ended.timed)):
         yield _sample(f"{name}_bucket", {"le": bound}, amount)
@@ -128,13 +128,13 @@ def _of_transactions(seen: Operations) -> Iterator[str]:
     )
     yield from _gauge(
         "tacitus_oldest_unmined_transaction_age_seconds",
-        "Since the oldest transaction that is not mined was signed; 0 where there is none.",
+        "Seconds since the oldest unmined transaction was signed; 0 if there is none.",
         _by("chain", {chain: each.oldest_unmined for chain, each in seen.on_their_way.items()}),
     )
     for name, says, amounts in (
         ("transactions_settled", "Transactions that can no longer change.", "transactions"),
-        ("gas", "Gas of these.", "gas"),
-        ("spent_wei", "What these cost, an L1's share included.", "spent"),
+        ("gas", "Gas of settled transactions.", "gas"),
+        ("spent_wei", "What settled transactions cost, L1 data fees included.", "spent"),
     ):
         found = {chain: getattr(each, amounts) for chain, each in seen.costs.items()}
         yield from _counter(f"tacitus_{name}_total", says, _by("chain", found))
@@ -144,34 +144,46 @@ OfAChain = tuple[str, str, Callable[[ChainState], float | None]]
 
 CHAINS: tuple[OfAChain, ...] = (
     ("chain_head_number", "A source chain's newest block.", lambda each: each.number),
-    ("chain_final_number", "Its newest final block.", lambda each: each.final),
-    ("chain_head_age_seconds", "Since its newest block's own time.", lambda each: each.block_age),
-    ("chain_look_age_seconds", "Since a prover last looked.", lambda each: each.looked_at),
+    ("chain_final_number", "A source chain's newest final block.", lambda each: each.final),
+    (
+        "chain_head_age_seconds",
+        "Seconds since the timestamp of a source chain's newest block.",
+        lambda each: each.block_age,
+    ),
+    (
+        "chain_look_age_seconds",
+        "Seconds since a prover last polled the chain.",
+        lambda each: each.looked_at,
+    ),
     (
         "chain_proof_window_needed_blocks",
-        "How many blocks back its routes need proofs at the moment.",
+        "How many blocks back nodes must prove accounts, because only final blocks are proven.",
         lambda each: each.needed_window,
     ),
     (
         "day_spent_ratio",
-        "How much of `most_a_day` is spent or on its way; from 1 on nothing is signed.",
+        "How much of `most_a_day` is spent or reserved; from 1 on nothing new is signed.",
         lambda each: each.day_spent,
     ),
 )
 OfANode = tuple[str, str, Callable[[NodeState], float | None]]
 NODES: tuple[OfANode, ...] = (
-    ("node_up", "1 where it answered a prover's last look.", lambda each: int(each.answers)),
+    ("node_up", "1 if the node answered the last poll.", lambda each: int(each.answers)),
     (
         "node_names_up",
-        "1 where it said in time what its chain's ENS registry holds; of chains with one.",
+        "1 if the node answered the ENS check in time; only for chains with an ens_registry.",
         lambda each: None if each.answers_for_names is None else int(each.answers_for_names),
     ),
-    ("node_look_age_seconds", "Since that look.", lambda each: each.looked_at),
-    ("node_head_number", "Its newest block.", lambda each: each.number),
-    ("node_lag_blocks", "Behind the furthest node of its chain.", lambda each: each.lag),
+    (
+        "node_look_age_seconds",
+        "Seconds since the node was last polled.",
+        lambda each: each.looked_at,
+    ),
+    ("node_head_number", "The node's newest block.", lambda each: each.number),
+    ("node_lag_blocks", "Blocks behind the furthest node of its chain.", lambda each: each.lag),
     (
         "node_proof_window_blocks",
-        "How many blocks back it proves accounts, up to 8,192, by doubling; -1: not its newest.",
+        "How many blocks back the node proves accounts, by doubling to 8,192; -1: not its newest.",
         lambda each: each.proof_window,
     ),
 )
@@ -236,8 +248,7 @@ def _refusal(request: HttpRequest) -> Refusal | None:
             return None
         return Refusal(
             http.NOT_ALLOWED,
-            "Only this machine may read the metrics, and not through a proxy. From elsewhere it "
-            "takes the operator's METRICS_TOKEN.",
+            "Without a METRICS_TOKEN, only direct requests from this machine may read the metrics.",
         )
     scheme, _, token = request.headers.get("Authorization", "").partition(" ")
     if scheme.lower() == "bearer" and constant_time_compare(token.strip(), settings.METRICS_TOKEN):
@@ -248,7 +259,7 @@ def _refusal(request: HttpRequest) -> Refusal | None:
 
 
 def comes_from_this_machine(request: HttpRequest) -> bool:
-    """By its own address and name: a page that a browser here shows has another name."""
+    """By the client's IP address, and by Host: a page of another site sends another one."""
     if any(name.startswith(FORWARDED) for name in request.META):
         return False
     try:
