@@ -3,18 +3,18 @@
 ADVICE = {
     # Found when the batch is settled
     "route_unsupported": (
-        "The operator has taken this route out since the batch was accepted. Ask for a source and "
+        "The operator removed this route after the batch was accepted. Ask for a source and "
         "destination that GET /chain-connections lists."
     ),
     "block_beyond_head": (
         "Ask for a block that exists, or submit the batch again once the chain has come that far."
     ),
     "ens_unresolved": (
-        "Check the spelling, or name the account by its address: a name counts as it stood at the "
-        "proven block, which may be older than the name."
+        "Check the spelling, or name the account by its address: a name is resolved at the proven "
+        "block, which may be older than the name."
     ),
     "ens_off_chain": (
-        "Look the name up where it is kept, and name the account by the address it gives."
+        "This name is resolved off chain. Resolve it yourself, and name the account by its address."
     ),
     "time_too_early": "Ask for a time after the chain's first block, or for a block by its number.",
     # Found while it is proven
@@ -33,12 +33,12 @@ ADVICE = {
     ),
     # Of the nodes that are asked
     "nodes_lie": (
-        "Submit it again in a while. If it is rejected again, tell the operator: every node of "
-        "this chain answered what does not check, so another node is needed."
+        "Submit it again in a while. If it is rejected again, tell the operator: no node of "
+        "this chain gave an answer that verifies, so another node is needed."
     ),
     "state_of_another_block": (
-        "Ask for a newer block, or ask the operator to add an archive node of this chain: those "
-        "there are answer with the state of another block."
+        "Ask for a newer block, or ask the operator to add an archive node of this chain: the "
+        "present nodes answer with the state of another block."
     ),
     "registry_misread": (
         "Submit it again in a while. If it is rejected again, tell the operator: nodes of the "
@@ -58,11 +58,11 @@ ADVICE = {
         "Tell the operator: the nodes of this chain do not understand what they are asked."
     ),
     "call_reverted": (
-        "Tell the operator this batch's id: a contract on the chain refused to be asked."
+        "Tell the operator this batch's id: a contract on the chain reverted the call."
     ),
     "too_much_gas": (
-        "Tell the operator: proving one of the facts takes more gas than the destination lets a "
-        "transaction have, or than gas_cap in the routes file says."
+        "Tell the operator: proving one of the facts takes more gas than the destination, or "
+        "gas_cap in the routes file, allows for a transaction."
     ),
     "transaction_refused": (
         "Tell the operator this batch's id: the destination does not take the transaction at all."
@@ -70,6 +70,6 @@ ADVICE = {
 }
 # Any other code is what the batch waited for when it had become too old.
 OTHERWISE = (
-    "It could not be proven for too long. Submit it again; if that does not help, tell the "
-    "operator the code."
+    "It could not be proven in time. Submit it again; if that does not help, tell the operator "
+    "the code."
 )
