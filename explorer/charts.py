@@ -369,8 +369,8 @@ def _took(took: Sequence[Took]) -> Chart:
         "batches, by the time from submission to DONE",
         ("from submission to DONE", "batches"),
         ((bar.label, grouped(bar.value or 0)) for bar in bars),
-        "Each bar counts the batches that took longer than the one before it says. Waiting for a "
-        "block to be final is part of it.",
+        "Each batch is in one bar: the shortest time within which it was DONE. The time includes "
+        "waiting for a block to be final.",
     )
 
 
@@ -409,8 +409,8 @@ def _gas(days: Sequence[DayFigures]) -> Chart:
         "gas a fact, by day",
         ("day", "gas a fact", "gas in all"),
         rows,
-        "All gas of settled transactions, headers and failures too, over the facts "
-        "read back. A fact that was in the registry already took none.",
+        "Gas of all settled transactions, failed ones and headers included, divided by the facts "
+        "read back. Facts that were already in the registry took none.",
     )
 
 

@@ -1,4 +1,4 @@
-"""What a proven word says to a person. Pure: it knows the word, and what it is the word of."""
+"""What a proven word means to a person. Pure: it uses only the word and the fact's name."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -63,9 +63,8 @@ def decoded(fact: FactView, currency: str) -> Decoded:
         case FactKind.BLOCK_AT_TIME:
             shown = f"block {number:,}"
             asked = _moment(fact.key)
-            return Decoded(
-                shown, shown, asked.readings, f"The last block at {asked.exact}.", asked.moment
-            )
+            remark = f"The last block that is not later than {asked.exact}."
+            return Decoded(shown, shown, asked.readings, remark, asked.moment)
         case FactKind.ACCOUNT_FIELD:
             return _account_field(fact.name, number, currency)
         case _:
@@ -178,7 +177,7 @@ def _seal(number: int) -> Decoded:
 
 
 def _extra_data(number: int) -> Decoded:
-    remark = "Up to 32 bytes as they are; of longer ones, as some chains have, their keccak256."
+    remark = "Up to 32 bytes are stored as they are, longer data (on some chains) as its keccak256."
     if number == 0:
         return Decoded("empty", "empty", remark=remark)
     content = number.to_bytes((number.bit_length() + 7) // 8, "big")

@@ -83,12 +83,12 @@ function sameAccount(wallet, account, accounts) {
   const now = firstAccount(wallet, accounts);
   if (now.toLowerCase() === account.toLowerCase()) return;
   throw new Refusal(`The wallet changed from ${short(account)} to ${short(now)} on the way. ` +
-    "Nobody was signed in. Choose the wallet again to go on with the account it shows now.");
+    "You are not signed in. Choose the wallet again to go on with the account it shows now.");
 }
 
 function sameChain(wallet, chain, answer) {
   if (chainNumber(wallet, answer) === chain) return;
-  throw new Refusal("The wallet changed to another network on the way. Nobody was signed in. " +
+  throw new Refusal("The wallet changed to another network on the way. You are not signed in. " +
     "Choose the wallet again to go on with the network it shows now.");
 }
 
@@ -135,9 +135,9 @@ function ofWallet({ name }, error) {
     case DECLINED:
       return "You declined in the wallet. Nothing was signed; choose a wallet to try again.";
     case ALREADY_ASKED:
-      return `${name} already holds a question of this page. Open the wallet, answer it there, and try again.`;
+      return `${name} already has an open request from this page. Answer it in the wallet, and try again.`;
     case NOT_LET_IN:
-      return `${name} does not show this account to this page. Unlock it, let it, and try again.`;
+      return `${name} does not show this account to this page. Unlock the wallet, allow this page to see the account, and try again.`;
   }
   const message = told(error, "message");
   const said = typeof message === "string"
@@ -186,7 +186,7 @@ async function post({ end }, address, asked) {
   const untrusted = answer?.code === "not_allowed";
   if (!untrusted && typeof answer?.error === "string") throw new Refusal(answer.error);
   if (response.status >= 500) {
-    throw new Refusal("Something broke on our side. Nobody was signed in; try again in a minute.");
+    throw new Refusal("Something broke on our side. You are not signed in; try again in a minute.");
   }
   throw new Refusal("This page has become too old to sign in from. Load it again and go on from there.",
     { outdated: true });

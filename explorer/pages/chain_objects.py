@@ -78,8 +78,8 @@ def account(request: HttpRequest, address: str, links: PageLinks) -> HttpRespons
 
 
 def chain_of(request: HttpRequest, shown: reading.AccountView) -> int | None:
-    """The one that is named, or where it was asked for last, if anything is proven there or
-    nowhere. None: no batch asked for it.
+    """The chain named in the URL; else the chain last asked for, unless facts exist only on others.
+    None: no batch asked for this account.
     """
     chain = chain_asked(request, "chain")
     if chain is not None:
@@ -131,10 +131,10 @@ def trust_of(registry: Registry, links: PageLinks) -> str:
         )
     signers = len(registry.signers)
     if signers == 1:
-        return "One signer: what it signs for is taken as a block hash."
+        return "One signer: the registry accepts any block hash that it signs."
     return (
-        f"{registry.threshold} of {signers} signers: what so many of them sign for is taken as "
-        "a block hash. Fewer can forge nothing."
+        f"{registry.threshold} of {signers} signers: the registry accepts a block hash that this "
+        "many have signed. Fewer cannot forge one."
     )
 
 
@@ -188,7 +188,7 @@ def _compared(request: HttpRequest, registry: Registry, compare_l1: CompareL1) -
         return ""
     spent = spend(f"registry check from {client_network(request)}", CHECKS, WINDOW)
     if not spent.allowed:
-        return f"That was often. Compare again in {counted(spent.seconds_left, 'second')}."
+        return f"Too many checks. Compare again in {counted(spent.seconds_left, 'second')}."
     return compare_l1(registry)
 
 

@@ -47,7 +47,7 @@ def json_pieces(facts: Iterable[ProvenFact], links: PageLinks) -> Iterator[str]:
 
 
 def as_text(value: str) -> str:
-    """Behind an apostrophe where a spreadsheet would calculate it: names are anyone's choice."""
+    """Prefix an apostrophe if a spreadsheet would read a formula: users choose names."""
     return f"'{value}" if value.lstrip(" ").startswith(FORMULA) else value
 
 
@@ -154,7 +154,7 @@ def _portion_file(
 
 
 def _cursor(request: HttpRequest) -> Cursor | None:
-    """Of the query that the portion before ends with, as `Link` says it."""
+    """The cursor from the previous portion's `Link`: that portion's last query."""
     if BEFORE not in request.GET:
         return None
     key = numbers(2)(request.GET[BEFORE])

@@ -40,7 +40,7 @@ def too_much_for_a_batch(request: HttpRequest, limits: BatchLimits) -> HttpRespo
 def _to_an_open_form(
     request: HttpRequest, said: str, shown: Mapping[str, object] | None = None
 ) -> HttpResponse:
-    """Said where its estimate stands; the script shows no answer that is an error by its status."""
+    """Shown in place of the estimate, with status 200: htmx shows no error answers."""
     answer = render(request, f"new_batch/{said}.html", shown)
     answer["HX-Retarget"], answer["HX-Reswap"] = "#verdict", "innerHTML"
     return answer

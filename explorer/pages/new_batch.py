@@ -56,8 +56,8 @@ INSTEAD = {
         "A block is a number, such as 5186021, or a time in UTC, such as 2026-11-20 07:41."
     ),
     ("fee_too_low", "fee"): (
-        "Proving there is not free here. Offer the most that may be spent on the batch, in wei; "
-        "the estimate shows how much it takes."
+        "Proving to this destination is not free. Offer the most that may be spent on the batch, "
+        "in wei; the estimate shows how much is needed."
     ),
 }
 FIELDS = ("destination", "fee", "webhook", "key")
@@ -144,7 +144,7 @@ class NewBatchPage:
 
     @property
     def field_names(self) -> tuple[str, ...]:
-        """Beside each of which something may be said."""
+        """The fields that can show a fault or a warning."""
         numbers = [part.number for part in self.form.parts]
         return (*FIELDS, *(f"{name}-{number}" for number in numbers for name in PART_FIELDS))
 
@@ -220,8 +220,9 @@ class NewBatchPage:
         return replace(self, form=form, estimate=estimate, warnings=warnings)
 
     def arranged(self) -> "NewBatchPage":
-        """With a choice that there is, wherever one is to be made: another destination has other
-        sources. Only for a form that is shown again, never for one that is submitted.
+        """With invalid choices replaced by valid ones: another destination has other sources.
+
+        Only for a form that is shown again, never for one that is submitted.
         """
         page = replace(
             self,
@@ -311,7 +312,7 @@ def _shown(request: HttpRequest, page: NewBatchPage) -> HttpResponse:
 
 
 def _checked(request: HttpRequest, page: NewBatchPage) -> NewBatchPage:
-    """What POST /estimate says of it; without a key, what every account would be refused."""
+    """What POST /estimate says; without a key, only the checks that are the same for everyone."""
     routes, limits = page.links.routes, page.limits
     try:
         if not page.keys:

@@ -23,7 +23,7 @@ _PART = re.compile("[0-9]{1,6}")
 _GROUPED = re.compile("[0-9]{1,3}(?:[, ][0-9]{3})+")
 _TIME = re.compile(r"(\d{4}-\d\d-\d\d)[T ](\d\d:\d\d(?::\d\d)?)(?: ?UTC|Z)?", re.ASCII)
 _BETWEEN_SLOTS = re.compile(r"[\s,;\"']+")
-# A refusal that something asks for nothing names the whole; what is missing is inside it.
+# A `nothing_asked` refusal names the parent; the empty field is inside it.
 _MISSING_IN = {"block": "account", "account": "props"}
 
 

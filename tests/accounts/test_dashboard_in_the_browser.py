@@ -157,7 +157,7 @@ def test_without_scripts_everything_but_copying_works(
     assert plain.get_by_role("button", name=re.compile("^Copy")).count() == 0
     before = _shown_key(plain)
     plain.get_by_text("Rename, rotate or revoke").click()
-    plain.get_by_label("Whatever uses this key").check()
+    plain.get_by_label("I will give the new key").check()
     plain.get_by_role("button", name="Rotate").click()
     expect(plain.locator(".message.success")).to_be_visible()
     assert _shown_key(plain) != before

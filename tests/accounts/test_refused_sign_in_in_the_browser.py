@@ -14,7 +14,7 @@ DECLINED = "You declined in the wallet. Nothing was signed"
 OF_WALLETS = [
     ("eth_requestAccounts", (4001, "User rejected the request."), DECLINED),
     ("personal_sign", (4001, "User denied message signature."), DECLINED),
-    ("eth_requestAccounts", (-32002, "already pending"), "already holds a question"),
+    ("eth_requestAccounts", (-32002, "already pending"), "already has an open request"),
     ("personal_sign", (4100, "unauthorized"), "does not show this account to this page"),
     ("personal_sign", (-32603, "a\n\u202efuse <b>blew</b>"), "It says: “a fuse <b>blew</b>”"),
     ("eth_chainId", (-32603, ""), "does not say why"),

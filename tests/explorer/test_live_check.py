@@ -48,9 +48,9 @@ def test_what_the_registry_says_is_compared(service: Service) -> None:
 
     gone = replace(service.registry, address="0x" + 40 * "1")
     with serving(service.node, replace(service.routes, registries={(CHAIN_ID, CHAIN_ID): gone})):
-        assert "no registry answers now" in _checked(batch)
+        assert "No registry answers at this fact" in _checked(batch)
     with serving(service.node, replace(service.routes, registries={})):
-        assert "no registry answers now" in _checked(batch)
+        assert "No registry answers at this fact" in _checked(batch)
         assert "no longer has a route" in page_of_fact(batch, 0, "BALANCE").text
 
     query = Query.objects.get(batch=batch, place=0)
@@ -75,4 +75,4 @@ def test_a_visitor_waits_some_seconds_and_checks_so_often(service: Service) -> N
         assert "Others are checking facts right now" in _checked(batch)
     for _ in range(CHECKS - 2):
         assert "the same" in _checked(batch)
-    assert re.search(r"That was often. Check again in \d+ seconds?\.", _checked(batch))
+    assert re.search(r"Too many checks. Check again in \d+ seconds?\.", _checked(batch))

@@ -80,7 +80,8 @@ def test_names_are_shown_with_what_they_are_worth() -> None:
     Query.objects.filter(batch=batch).update(account=ADDRESS)
     prove(batch)
     words = _words(ACCOUNT)
-    assert "Asked for as example.eth . What is proven is the address" in words
+    assert "Asked for as example.eth . " in words
+    assert "state is proven; that a name pointed to it is not." in words
     hostile = "<b>\u202ex</b>"
     Query.objects.filter(batch=batch).update(name=hostile)
     for address in (ACCOUNT, PAGE, f"/explorer/query/{batch}"):
@@ -137,7 +138,7 @@ def test_a_registry_says_who_is_trusted_and_how_far_it_is() -> None:
     far = ROUTES.registries[SEPOLIA, OPTIMISM].address
     empty = _words(f"/explorer/registry/{OPTIMISM}/{far}")
     assert "OP Mainnet alone" in empty
-    assert "Nobody has asked for a block of Sepolia here yet." in empty
+    assert "No batch on this server has asked for a block of Sepolia yet." in empty
     assert "no worker has seen one yet" in empty
 
 

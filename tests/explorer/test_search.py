@@ -80,10 +80,10 @@ def test_several_are_listed() -> None:
         ("ab" * 20, "/explorer/account/0x", True),
         ("nobody.eth", "Nothing found", True),
         ("5,186,099", "Nothing found", True),
-        ("ab" * 32, "the form of the hash of a transaction or of a block", False),
+        ("ab" * 32, "It looks like the hash of a transaction or of a block", False),
         (ULID, "Nothing found", False),
-        ("hello", "It does not have the form of anything", False),
-        ("5" * 301, "longer than anything", False),
+        ("hello", "It does not look like anything", False),
+        ("5" * 301, "at most 300 characters", False),
     ],
 )
 def test_nothing_found_says_what_can_be_and_what_a_batch_can_ask_for(
