@@ -1,4 +1,4 @@
-# One image for the web server, the provers and the attesters: the command tells which it is.
+# One image for the web server, the provers and the attesters: the command selects the role.
 
 FROM python:3.11-slim AS packages
 RUN python3 -m venv /opt/tacitus
@@ -7,7 +7,7 @@ COPY requirements.txt .
 RUN python -m pip install --no-cache-dir --require-hashes -r requirements.txt
 
 FROM python:3.11-slim
-# A number, by which a cluster sees that it is not root.
+# A numeric id: Kubernetes (runAsNonRoot) needs one to see that it is not root.
 RUN useradd --system --uid 10001 --no-create-home tacitus
 COPY --from=packages /opt/tacitus /opt/tacitus
 WORKDIR /srv/tacitus
@@ -19,7 +19,7 @@ COPY static static
 COPY templates templates
 ENV PATH=/opt/tacitus/bin:$PATH PYTHONUNBUFFERED=1 PYTHONDONTWRITEBYTECODE=1 \
     STATIC_ROOT=/srv/collected
-# The names of the files are the same whatever the key and the address are.
+# The file names do not depend on SECRET_KEY and SITE_URL, so any values will do.
 RUN SECRET_KEY=$(python -c 'import secrets; print(secrets.token_urlsafe(64))') \
     SITE_URL=https://build.invalid python manage.py collectstatic --no-input --verbosity 0
 USER 10001

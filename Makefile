@@ -14,14 +14,14 @@ SEED ?=
 ROWS ?=
 JSON ?=
 BIN := .venv/bin
-# Each marker lies in what it speaks of, so that it goes when that is deleted.
+# Each marker lies inside the folder it stands for, so both are deleted together.
 PYTHON_READY := .venv/python-ready
 ANALYSER := .venv-analyser
 ANALYSER_READY := $(ANALYSER)/python-ready
 NPM_READY := queries/contracts/node_modules/.tacitus-ready
 TEST_NPM_READY := tests/js/node_modules/.tacitus-ready
 MANAGE := $(BIN)/python manage.py
-# `-n0` where one test is looked at, for example make test ARGS="-k health -n0"
+# Use `-n0` to run one test, for example make test ARGS="-k health -n0"
 # Tests of one file stay with one worker as long as it goes, because many share what they start.
 PYTEST := $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal
 
@@ -49,7 +49,7 @@ test: setup $(TEST_NPM_READY) ## all tests (DATABASE_URL=postgres://… for Post
 
 FUZZED_PROOFS := $(addprefix tests/queries/, contracts/test_differential.py contracts/test_no_untrue_fact.py \
 	contracts/test_reader_is_the_contracts_mirror.py proving/test_no_lie_is_read.py)
-# That these find what is wrong: a round need not show it again.
+# Tests that the fuzzers find planted faults; rounds do not repeat them.
 FUZZED_FAULTS := tests/queries/contracts/test_untrue_facts_are_found.py
 FUZZED_REQUESTS := tests/explorer/test_any_page.py tests/queries/api/test_surface.py
 # Without SEED= each run takes a new one. With SECONDS= contracts and proofs are tried for so long, in
@@ -65,14 +65,14 @@ endif
 analyse: setup $(ANALYSER_READY) ## Slither over the contracts: tests/analysis explains each finding
 	@exec $(BIN)/python -m tests.analysis
 
-bench: setup ## what the service bears, beside references (ROWS="submit_1", JSON=1, COUNT=5000 batches)
+bench: setup ## benchmark the service, next to reference values (ROWS="submit_1", JSON=1, COUNT=5000 batches)
 	@exec $(BIN)/python -m tests.bench $(ROWS) $(if $(filter-out 0,$(JSON)),--json) \
 		--batches "$(COUNT)" $(ARGS)
 
 gas: setup ## what recorded proofs cost on chain, beside the targets (CORPUS=DIR, JSON=1)
 	@exec $(BIN)/python -m tests.bench.gas --corpus "$(CORPUS)" $(if $(filter-out 0,$(JSON)),--json)
 
-# Plays a turn for each database and engine, unless DATABASE or ENGINE names one. DATABASE_URL and
+# One run for each database and engine, unless DATABASE or ENGINE names one. DATABASE_URL and
 # CELERY_BROKER name servers other than those of this machine.
 chaos: setup ## the service under faults (SECONDS=600, SEED=…, DATABASE=sqlite|postgres, ENGINE=embedded|celery)
 	@exec $(BIN)/python -m tests.chaos --seed "$(SEED)" $(if $(SECONDS),--seconds $(SECONDS)) \
@@ -92,10 +92,10 @@ serve: setup ## the development server, which restarts when the code changes
 	@$(MANAGE) migrate --verbosity 0
 	@DEBUG=1 exec $(MANAGE) runserver $(PORT)
 
-screenshots: setup ## the README's pictures again, of a service that runs and proves here (needs Chromium)
+screenshots: setup ## take the README's screenshots again, from a real service (needs Chromium)
 	@$(BIN)/python -m tests.screenshots
 
-contracts: setup ## the contracts' committed build output again, from the Solidity sources
+contracts: setup ## rebuild the contracts' committed build output
 	@$(MANAGE) build_contracts
 
 # The pins are made for every platform and Python that pyproject.toml allows, with hashes and
@@ -103,7 +103,7 @@ contracts: setup ## the contracts' committed build output again, from the Solidi
 COMPILE_GROUP := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
 	--no-header --no-annotate
 COMPILE := $(COMPILE_GROUP) pyproject.toml --extra postgres --extra celery
-pins: setup ## the pinned requirements again, from pyproject.toml and package.json
+pins: setup ## renew the pinned requirements from pyproject.toml and package.json
 	@$(COMPILE) --upgrade --output-file requirements.txt
 	@$(COMPILE) --upgrade --constraint requirements.txt --group dev --output-file requirements-dev.txt
 	@$(COMPILE_GROUP) --upgrade --group analyser --output-file requirements-analyser.txt
@@ -123,11 +123,11 @@ endef
 export STRIP_FUNDING
 
 # One at a time: a second first call waits for the first, which holds a lock on this file.
-# It speaks on stderr, because what it sets up for may print for a program: make bench JSON=1.
-setup: ## what the others set up by themselves, and no more
+# It prints to stderr, because the target may print JSON to stdout: make bench JSON=1.
+setup: ## install only what the other targets need
 	@exec 9<Makefile >&2; \
 	if command -v flock >/dev/null && ! flock --nonblock 9; then \
-		echo "Another make sets this folder up, or sees that it is; waiting for it …"; flock 9; \
+		echo "Another make is setting up this folder; waiting for it …"; flock 9; \
 	fi; \
 	$(MAKE) --silent --no-print-directory $(PYTHON_READY) $(NPM_READY) 9<&-
 
@@ -136,13 +136,13 @@ $(PYTHON_READY): requirements-dev.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Tacitus needs Python 3.11 or newer; this is %d.%d. Name another: make PYTHON=python3.12" % sys.version_info[:2])'
 	@echo "Setting up Python packages in .venv, which takes a minute or two …"
 	@$(PYTHON) -m venv --clear .venv || { echo "Python could not make .venv. On Debian: apt-get install python3-venv"; exit 1; }
-	@$(BIN)/python -m pip install --quiet --retries 2 --disable-pip-version-check --require-hashes --requirement requirements-dev.txt || { echo "The Python packages could not be had. Is PyPI, or the index that pip is told of, within reach?"; exit 1; }
+	@$(BIN)/python -m pip install --quiet --retries 2 --disable-pip-version-check --require-hashes --requirement requirements-dev.txt || { echo "The Python packages could not be installed. Is PyPI, or your pip index, reachable?"; exit 1; }
 	@touch $@
 
 $(ANALYSER_READY): requirements-analyser.txt $(PYTHON_READY)
 	@echo "Setting up the analyser of contracts in $(ANALYSER) …"
 	@$(PYTHON) -m venv --clear $(ANALYSER)
-	@$(ANALYSER)/bin/python -m pip install --quiet --retries 2 --disable-pip-version-check --require-hashes --requirement requirements-analyser.txt || { echo "The analyser could not be had. Is PyPI, or the index that pip is told of, within reach?"; exit 1; }
+	@$(ANALYSER)/bin/python -m pip install --quiet --retries 2 --disable-pip-version-check --require-hashes --requirement requirements-analyser.txt || { echo "The analyser could not be installed. Is PyPI, or your pip index, reachable?"; exit 1; }
 	@touch $@
 
 # `npm install` and not `npm ci`: a lock made where an index offers anvil for one platform only
@@ -150,12 +150,12 @@ $(ANALYSER_READY): requirements-analyser.txt $(PYTHON_READY)
 # hashes hold in both.
 $(NPM_READY): queries/contracts/package.json queries/contracts/package-lock.json $(PYTHON_READY)
 	@echo "Setting up the Solidity compiler and the local node …"
-	@cd queries/contracts && npm install --no-save --loglevel=error >/dev/null || { echo "The compiler and the node could not be had. Is npm's registry within reach?"; exit 1; }
+	@cd queries/contracts && npm install --no-save --loglevel=error >/dev/null || { echo "The compiler and the node could not be installed. Is npm's registry reachable?"; exit 1; }
 	@touch $@
 
 $(TEST_NPM_READY): tests/js/package.json tests/js/package-lock.json $(PYTHON_READY)
 	@echo "Setting up forge and the generator of TypeScript clients …"
-	@cd tests/js && npm install --no-save --loglevel=error >/dev/null || { echo "The generator could not be had. Is npm's registry within reach?"; exit 1; }
+	@cd tests/js && npm install --no-save --loglevel=error >/dev/null || { echo "The generator could not be installed. Is npm's registry reachable?"; exit 1; }
 	@touch $@
 
 clean: ## removes what the first call set up and what the tools keep; var/, with the database, stays

@@ -16,7 +16,7 @@ class ExplorerConfig(AppConfig):
         register(sqlite_is_new_enough)
 
 
-# Which can return what an INSERT that met another row has written: limits are counted so.
+# The first version with RETURNING, which counting of limits needs.
 OLDEST_SQLITE = (3, 35, 0)
 
 

@@ -30,7 +30,7 @@ OPTIONS = {
 
 
 def database(url: str, default_file: Path) -> dict[str, Any]:
-    """A dict from the start where none is named: a folder's name may hold what a URL may not."""
+    """Django's settings for `url`, or for `default_file`, whose path may not be valid in a URL."""
     if url:
         named = _parsed(url)
     else:
@@ -99,7 +99,7 @@ _making = Lock()
 
 
 class PrivateFile(sqlite3.Connection):
-    """A connection, whose file is made so where there is none."""
+    """Creates a missing database file, readable to its user alone, before connecting."""
 
     def __init__(self, database: str | Path, *arguments: Any, **named: Any) -> None:
         if Path(database).is_absolute():  # and neither in memory nor a URI
@@ -108,6 +108,6 @@ class PrivateFile(sqlite3.Connection):
 
 
 def _make(file: str | Path) -> None:
-    # What else is in the way SQLite says itself.
+    # SQLite reports any other error itself.
     with _making, suppress(OSError):
         os.close(os.open(file, os.O_CREAT | os.O_EXCL | os.O_RDWR, MODE))

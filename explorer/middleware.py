@@ -123,7 +123,7 @@ class ApiAnswers:
                     f"{settings.SITE_URL}.",
                 )
             )
-        # Also of an address that is none: a page of another origin is to read that it is not there.
+        # Also on 404 answers, so that pages of other origins can read them.
         is_missing = status == HTTPStatus.NOT_FOUND and _is_json(response)
         if settings.API_CORS and (of_the_api or is_missing):
             for name, value in ANY_ORIGIN.items():

@@ -158,6 +158,6 @@ urlpatterns = [
     path("admin/", admin.site.urls),
 ]
 
-# Django's own show the one page without its frame's values, and the other without the request's id.
+# Django's handlers leave out the page frame's values (400) and the request id (500).
 handler400 = "explorer.pages.errors.bad_request"
 handler500 = "explorer.pages.errors.fault_of_ours"

@@ -132,7 +132,7 @@ def body_of(delivery: WebhookDelivery) -> bytes:
 def replay(owner: Account, event: str) -> DeliveryView | None:
     """Send it again at once; one that is still to be sent is brought forward. None: not theirs."""
     _spend(owner)
-    if not is_event(event):  # a database refuses some texts that no id is
+    if not is_event(event):  # a database rejects some texts, none of which is an id
         return None
     now = shared_now()
     with transaction.atomic():

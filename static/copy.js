@@ -75,7 +75,7 @@
     }
   }
 
-  // A click beside the guest is one on it, unless it ends a selection.
+  // A click on the shown hash counts as one on the button, unless it ends a selection.
   function pressed(target) {
     const button = target.closest(".copy");
     if (button) return button;

@@ -45,8 +45,8 @@ live?.addEventListener("htmx:afterRequest", (event) => {
   tell();
 });
 
-// What comes as it was stays as it is: a selection in it lives on. The copy button that visits it
-// (copy.js) is no part of it; where it had the focus, the hash has it afterwards.
+// Unchanged parts are not replaced, so a selection in them stays. The copy button that copy.js puts
+// there does not count as a change; if it had the focus, the hash gets it.
 let left = "";
 document.addEventListener("htmx:oobBeforeSwap", (event) => {
   const { target, fragment } = event.detail;

@@ -1,5 +1,5 @@
-// A field that is not replaced while one types still tells that it is wrong, or no longer is: by
-// the sentence beside it, which comes anew with each check.
+// Fields are not replaced while a person types. So set aria-invalid here, from the sentence beside
+// the field, which each check renews.
 
 function tell() {
   for (const field of document.querySelectorAll("form [aria-describedby]")) {
@@ -12,8 +12,8 @@ function tell() {
 
 document.addEventListener("htmx:afterSettle", tell);
 
-// What a form is told whose answer does not come, or comes as no part of it: a page, or a proxy's
-// word. One that is larger than is read is not sent, since a server hangs up on it.
+// Shown if no answer comes, or one that is not part of the form, such as a proxy's error page. A
+// form that is too large is not sent: the server would close the connection.
 
 function say(name) {
   const said = document.querySelector(`template[data-said="${name}"]`);

@@ -24,7 +24,7 @@
     for (const time of document.querySelectorAll("time.moment")) {
       const text = time.firstChild;
       let seconds = (Date.now() - Date.parse(time.dateTime)) / 1_000;
-      // What the server knows to be over is not to come because a visitor's clock is late.
+      // A past time stays in the past, even if the visitor's clock is slow.
       if (!text?.data?.startsWith("in ")) seconds = Math.max(seconds, 0);
       const words = inWords(seconds);
       if (text?.nodeType === Node.TEXT_NODE && text.data !== words) text.data = words;

@@ -148,7 +148,7 @@ def mark_of(status: str | None) -> str:
 
 @register.filter
 def once_ended(mark: str, ended: datetime | None) -> str:
-    """What still moved when its batch ended was what failed, or was given up with it."""
+    """A step still in progress when its batch ended has failed, or was given up."""
     return "rejected" if ended and mark == "moving" else mark
 
 

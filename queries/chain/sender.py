@@ -176,7 +176,7 @@ _wei = partial(_below, 2**128)  # a price or fee; no chain has so much of anythi
 
 
 def _data_fee(answer: object) -> int:
-    """Of a node that knows of no contract there the answer is empty."""
+    """A node answers `0x` if there is no contract."""
     return 0 if answer == "0x" else _wei(answer)
 
 

@@ -69,7 +69,10 @@ class Lease(Generic[Row]):
             raise LeaseLost
 
     def look_again(self, after: timedelta, why: Reason | None = None, *, failures: int = 0) -> None:
-        """Release the row until then. `failures`: in a row, with this one; 0 if it only waits."""
+        """Release the row until `after` has passed.
+
+        `failures`: consecutive ones, this one included; 0: it only waits.
+        """
         now = shared_now()
         self.held().update(
             lease_token="",

@@ -40,7 +40,7 @@ FAULT_OF_OURS = Reason(WaitCode.FAULT_OF_OURS, "A prover failed; its log says wh
 
 
 def work_once(chains: Chains, found: Found = nothing) -> bool:
-    """Settle a batch, with others of its kind, and then advance a job; whether one was due."""
+    """Settle a due batch, then advance a due job. Returns whether there was any."""
     limits = chains.routes.limits
     batch = claim_one(Batch.objects.all())
     if batch is not None:
@@ -55,7 +55,7 @@ def work_once(chains: Chains, found: Found = nothing) -> bool:
 
 
 def deliver_once(limits: Limits, found: Found = nothing) -> bool:
-    """Whether a webhook was due."""
+    """Deliver one due webhook. Returns whether there was one."""
     delivery = claim_delivery()
     if delivery is None:
         return False

@@ -45,7 +45,7 @@ class FactView:
     word: str
 
     def with_word(self, word: str) -> "FactView":
-        """The same fact, if it were this."""
+        """The same fact with another word."""
         return replace(self, word=word)
 
 

@@ -142,7 +142,7 @@ class Operations:
 
 
 def operations(chains: Collection[int], most_a_day: Mapping[int, int]) -> Operations:
-    """`chains`: those that are configured; what was seen of others before says nothing of today.
+    """`chains`: the configured ones; stored rows of other chains are out of date.
 
     `most_a_day`: wei that a day's transactions may cost, of those where that is bounded.
     """
