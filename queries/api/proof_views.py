@@ -48,6 +48,11 @@ class ProvenFact(Answer):
 
 class ProofRegistry(Answer):
     address: Address
+    arguments: str = Field(
+        description="The constructor's, as Solidity encodes them: the address follows from these "
+        "and the bytecode of the kind.",
+        examples=["0x"],
+    )
     chain_id: ChainId
     kind: Annotated[str, Field(json_schema_extra={"enum": list(KINDS)})]
 
