@@ -23,8 +23,8 @@ from django.urls import reverse
 from ulid import ULID
 
 from accounts import errors as http
-from accounts.auth import AUTHORIZATION, HEADER, PARAMETER
 from accounts.errors import Refusal, answer_of
+from accounts.key_check import AUTHORIZATION, HEADER, PARAMETER
 from accounts.site_address import site_address
 from explorer.logs import request_id, strike_out_parameters
 from explorer.pages.errors import too_much_for_a_batch

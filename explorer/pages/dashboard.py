@@ -11,8 +11,8 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
 from accounts import reading as accounts
-from accounts.auth import count_form
 from accounts.errors import Refusal
+from accounts.key_check import count_form
 from accounts.sessions import account_of
 from accounts.views import form_of_someone_signed_in
 from explorer.links import PageLinks

@@ -21,8 +21,8 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST
 
 from accounts import api_keys
-from accounts.auth import count_request
 from accounts.errors import Refusal
+from accounts.key_check import count_request
 from accounts.reading import KeyChoice, keys_to_choose
 from accounts.sessions import account_of
 from accounts.wording import spoken

@@ -5,8 +5,8 @@ No API key is needed: the signature names the signer. Requests are counted by IP
 
 from django.http import HttpRequest, HttpResponse
 
-from accounts.auth import MINUTE
 from accounts.errors import Refusal
+from accounts.key_check import MINUTE
 from accounts.rate_limits import client_network, spend
 from accounts.wording import counted
 from queries import attestations

@@ -15,7 +15,7 @@ from django.shortcuts import render
 from django.utils.cache import get_conditional_response
 from django.views.decorators.http import require_safe
 
-from accounts.auth import MINUTE
+from accounts.key_check import MINUTE
 from accounts.site_address import site_address
 from queries.api.answers import Error, Event
 from queries.api.batch_codes import batch_codes

@@ -16,8 +16,8 @@ from pydantic import BaseModel
 from pydantic.alias_generators import to_camel
 
 from accounts import errors as general
-from accounts.auth import with_api_key
 from accounts.errors import Code, Refusal, answer_of
+from accounts.key_check import with_api_key
 from queries.api.answers import ID_PATTERN
 from queries.api.request_parts import CURSOR, LIMIT
 from queries.schema.json_schema import Schema, example_of

@@ -9,8 +9,8 @@ from threading import Lock
 from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
 
-from accounts.auth import MINUTE
 from accounts.errors import Refusal
+from accounts.key_check import MINUTE
 from accounts.models import Account, ApiKey
 from accounts.rate_limits import spend
 from accounts.wording import counted

@@ -6,8 +6,8 @@ from typing import Any
 
 from django.conf import settings
 
-from accounts.auth import HEADER, PARAMETER
 from accounts.errors import Code
+from accounts.key_check import HEADER, PARAMETER
 from queries.api.answers import Error, Event
 from queries.api.endpoint import ANYWHERE, Endpoint, by_status, every_refusal
 from queries.api.examples import BODIES

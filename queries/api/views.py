@@ -7,8 +7,8 @@ from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 
 from accounts import api_keys
-from accounts.auth import MINUTE
 from accounts.errors import Refusal
+from accounts.key_check import MINUTE
 from accounts.models import ApiKey
 from accounts.rate_limits import uses
 from accounts.site_address import site_address

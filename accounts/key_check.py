@@ -1,4 +1,4 @@
-"""Who asks: the API key of a request."""
+"""Checks the API key of a request, and counts the request against the limits of its account."""
 
 import functools
 from collections.abc import Callable
