@@ -129,15 +129,25 @@ TOO_MANY_REPLAYS = Code(
 PARAMETER_MALFORMED = Code("parameter_malformed", "A parameter in the address is malformed.")
 TOO_MANY_ESTIMATES = Code(
     "too_many_estimates",
-    "Your account has used up its estimates of this minute.",
+    "Your account has used up its estimates and witnesses of this minute.",
     HTTPStatus.TOO_MANY_REQUESTS,
     retryable=True,
 )
 ESTIMATES_BUSY = Code(
     "estimates_busy",
-    "The server is busy, or is already making an estimate for your account.",
+    "The server is busy, or already makes an estimate or witness for your account.",
     HTTPStatus.SERVICE_UNAVAILABLE,
     retryable=True,
+)
+NOT_PROVABLE_NOW = Code(
+    "not_provable_now",
+    "A block is not final yet, or the registry does not know a block above it yet.",
+    HTTPStatus.CONFLICT,
+    retryable=True,
+)
+NOT_PROVABLE = Code(
+    "not_provable",
+    "Nothing that the registry can know leads to the block, or a name has no address.",
 )
 CHAIN_UNAVAILABLE = Code(
     "chain_unavailable",

@@ -242,6 +242,18 @@ class Estimate:
 
 
 @dataclass(frozen=True, slots=True)
+class Witness:
+    """A proof for a registry's `verify`; `answer` is all that the server says of it."""
+
+    source: int
+    registry: str
+    proof: bytes
+    gas: int  # of a transaction that verifies it alone
+    valid_until: int | None  # the last block in which `verify` accepts it; None: it stays valid
+    answer: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
 class Route:
     """A way from one chain to another, and the registry on which it ends."""
 
@@ -326,6 +338,11 @@ class Tacitus:
         body = self._json("POST", "/estimate", json=batch)
         fee = _whole(_member(body, "feeNeeded", str))
         return Estimate(fee, _member(body, "free", bool), _member(body, "complete", bool), body)
+
+    def witness(self, batch: Mapping[str, object]) -> list[Witness]:
+        """A proof for each source chain, to verify in a transaction of your own."""
+        body = self._json("POST", "/witness", json=batch)
+        return [_witness(each) for each in _member(body, "witnesses", list)]
 
     def status(self, batch_id: str, *, steps: bool = True, until: float | None = None) -> Status:
         """How far it is; without `steps` it costs the server least."""
@@ -556,6 +573,22 @@ def _whole(text: str) -> int:
     if not re.fullmatch(r"[0-9]{1,78}", text):
         raise AnswerUnreadable("The server's answer has a malformed number.")
     return int(text)
+
+
+def _witness(body: Mapping[str, Any]) -> Witness:
+    until = _text(body, "validUntil")
+    try:
+        proof = bytes.fromhex(_member(body, "proof", str)[2:])
+    except ValueError:
+        raise AnswerUnreadable("The server's answer has a malformed proof.") from None
+    return Witness(
+        source=_whole(_member(body, "originChainId", str)),
+        registry=_member(body, "registry", str),
+        proof=proof,
+        gas=_whole(_member(body, "gas", str)),
+        valid_until=_whole(until) if until else None,
+        answer=body,
+    )
 
 
 def _status(batch_id: str, body: Mapping[str, Any]) -> Status:

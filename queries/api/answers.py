@@ -341,6 +341,34 @@ class Estimate(Price):
     blocks: list[BlockEstimate]
 
 
+class VerifiedFact(Answer):
+    block: BlockNumber
+    account: Address | None
+    name: str = Field(description="A field's name, or a slot.", examples=["BALANCE"])
+    value: str = Field(examples=[f"0x{10**18:064x}"])
+
+
+class Witness(Answer):
+    origin_chain_id: ChainId
+    registry: Registry
+    proof: str = Field(
+        description="The bytes to pass to the registry's `verify`.", examples=["0x020001"]
+    )
+    facts: list[VerifiedFact] = Field(description="What `verify` returns for what was asked.")
+    gas: Gas = Field(description="What a transaction takes that verifies this alone.")
+    valid_until: BlockNumber | None = Field(
+        description="The destination's last block in which `verify` accepts it; null if it stays "
+        "valid.",
+        examples=[None],
+    )
+
+
+class Witnesses(Answer):
+    destination_chain_id: ChainId
+    warnings: list[Warned] = Field(examples=[[]])
+    witnesses: list[Witness] = Field(description="One for each origin chain.")
+
+
 class AttestationTaken(Answer):
     signer: Address
     block: BlockNumber

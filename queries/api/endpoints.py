@@ -14,6 +14,7 @@ from queries.api import (
     second_generation,
     views,
     webhook_views,
+    witnesses,
 )
 from queries.api.answers import ID_PATTERN
 from queries.api.endpoint import Endpoint, Link, Parameter, in_the_path, pages
@@ -109,6 +110,25 @@ ENDPOINTS = (
         body=BatchRequest,
         own_refusals=(
             *OF_A_BATCH,
+            errors.TOO_MANY_ESTIMATES,
+            errors.ESTIMATES_BUSY,
+            errors.CHAIN_UNAVAILABLE,
+        ),
+    ),
+    Endpoint(
+        "POST",
+        "/witness",
+        witnesses.witness,
+        answers.Witnesses,
+        "A proof to pass to the registry's `verify` in a transaction of your own: it returns the "
+        "facts there and stores nothing, so there is no batch, fee or status. The body is that of "
+        f"a batch with at most {witnesses.MOST} accounts and {witnesses.MOST} slots. Nodes are "
+        f"asked while you wait, for at most {witnesses.SECONDS:.0f} seconds.",
+        body=BatchRequest,
+        own_refusals=(
+            *OF_A_BATCH,
+            errors.NOT_PROVABLE_NOW,
+            errors.NOT_PROVABLE,
             errors.TOO_MANY_ESTIMATES,
             errors.ESTIMATES_BUSY,
             errors.CHAIN_UNAVAILABLE,

@@ -50,29 +50,36 @@ def estimated(
 ) -> answers.Estimate:
     """The same for the API and for a page."""
     asked = read_batch(content, routes, limits)
-    intake.check_heads(asked.blocks, routes.limits)
-    _spend(key.owner)
-    with _a_place(key.owner), place_to_wait() as there_is_one:
-        if not there_is_one:
-            raise _busy("Other requests are waiting for nodes")
-        found = _estimated(asked, routes)
+    with asking_nodes(key, asked, routes, SECONDS) as (chains, queries):
+        found = pipeline.estimate(chains, asked.destination, queries)
     return _answer(asked, found, free=routes.chains[asked.destination].free)
 
 
-def _estimated(asked: BatchRequest, routes: Routes) -> Estimate:
+@contextmanager
+def asking_nodes(
+    key: ApiKey, asked: BatchRequest, routes: Routes, seconds: float
+) -> Iterator[tuple[Chains, list[Query]]]:
+    """While nodes are asked about the queries, which are not stored: within the account's limits,
+    and for so many seconds.
+    """
+    intake.check_heads(asked.blocks, routes.limits)
+    _spend(key.owner)
     batch = Batch(destination=asked.destination, submitted=timezone.now())
     queries = list(intake.queries_of(batch, asked.blocks))
-    chains = Chains(routes, until=time.monotonic() + SECONDS, head_age=SECONDS)
-    with closing(chains):
-        try:
-            return pipeline.estimate(chains, asked.destination, queries)
-        except ChainError as fault:
-            raise Refusal(
-                CHAIN_UNAVAILABLE,
-                f"{fault} An estimate gives up after {SECONDS:.0f} seconds; a batch that is "
-                "submitted waits as long as it takes.",
-                headers=RETRY_AFTER,
-            ) from fault
+    with _a_place(key.owner), place_to_wait() as there_is_one:
+        if not there_is_one:
+            raise _busy("Other requests are waiting for nodes")
+        chains = Chains(routes, until=time.monotonic() + seconds, head_age=seconds)
+        with closing(chains):
+            try:
+                yield chains, queries
+            except ChainError as fault:
+                raise Refusal(
+                    CHAIN_UNAVAILABLE,
+                    f"{fault} This request gives up after {seconds:.0f} seconds; a batch that is "
+                    "submitted waits as long as it takes.",
+                    headers=RETRY_AFTER,
+                ) from fault
 
 
 def _spend(owner: Account) -> None:
@@ -80,8 +87,8 @@ def _spend(owner: Account) -> None:
     if not spent.allowed:
         raise Refusal(
             TOO_MANY_ESTIMATES,
-            f"An account has {A_MINUTE} estimates a minute and has used them up. Try again "
-            f"in {counted(spent.seconds_left, 'second')}.",
+            f"An account has {A_MINUTE} estimates and witnesses a minute and has used them up. "
+            f"Try again in {counted(spent.seconds_left, 'second')}.",
             headers={"Retry-After": str(spent.seconds_left)},
         )
 
@@ -97,7 +104,7 @@ def _a_place(owner: Account) -> Iterator[None]:
     """One for an account, so that one account's slow estimates leave a place to others."""
     with _changing:
         if owner.pk in _asking:
-            raise _busy("An estimate for your account is being made")
+            raise _busy("An estimate or witness for your account is being made")
         _asking.add(owner.pk)
     try:
         yield

@@ -190,7 +190,7 @@ class AnchorSearch:
             shown = self._above(header, first)
             start, target = max(reaching), shown[-1] if shown else header
             hop = self._hop(self._header(start), target, accumulated=above[start])
-            return Anchor(header, known.accumulated, shown, hop)
+            return Anchor(header, known.accumulated, shown, hop, start)
         if above:
             return self._way_down(min(above), first, accumulated=above[min(above)])
         later = range(first, self.source_head + 1)

@@ -36,6 +36,12 @@ class Anchor:
     accumulated: bool  # its four words are kept: headers above are shown only to prove a time
     above: tuple[Header, ...] = ()  # child after child
     hop: bytes = b""  # a section
+    hop_from: int = 0
+
+    @property
+    def known(self) -> int:
+        """The block that the registry has to know."""
+        return self.hop_from if self.hop else (self.header, *self.above)[-1].number
 
 
 @dataclass(frozen=True, eq=False)
@@ -158,7 +164,7 @@ def pieces_of(
     rules: GasRules = OSAKA,
 ) -> list[Piece]:
     """At least one, even for the header alone."""
-    requests = [_request(missing, proof) for proof in proofs]
+    requests = requests_of(missing, proofs)
 
     whole = Piece(
         job, anchor, not anchor.accumulated, missing.header_fields, missing.timestamps, rules=rules
@@ -175,13 +181,14 @@ def pieces_of(
     return [piece(group, first=place == 0) for place, group in enumerate(groups or [[]])]
 
 
-def _request(missing: Missing, proof: AccountProof) -> AccountRequest:
-    if proof.address is None:
-        raise ValueError("an account's proof is known by its address here")
-    fields, slots = missing.accounts[proof.address]
-    wanted = set(slots)
-    lacking = tuple(each for each in proof.slots if each.slot in wanted)
-    return AccountRequest(replace(proof, slots=lacking), fields)
+def requests_of(missing: Missing, proofs: Sequence[AccountProof]) -> tuple[AccountRequest, ...]:
+    requests = []
+    for proof in proofs:
+        fields, slots = missing.accounts[proof.address or b""]
+        wanted = set(slots)
+        lacking = tuple(each for each in proof.slots if each.slot in wanted)
+        requests.append(AccountRequest(replace(proof, slots=lacking), fields))
+    return tuple(requests)
 
 
 @dataclass(frozen=True, slots=True)

@@ -142,7 +142,7 @@ def _check(work: Work, header: Header, held: Mapping[FactRead, bytes]) -> bytes 
     wanted, shown = missing(held), shown_of(work.job, held, work.lease.keep)
     proofs, unshown = proofs_in(shown, header, wanted)
     fetched = _proofs(work, header, unshown)
-    truth = _words_of(header, wanted, [*proofs, *fetched])
+    truth = words_of(header, wanted, [*proofs, *fetched])
     for read, word in held.items():
         if truth.get(read, word) != word:
             raise RegistryMisread(
@@ -167,7 +167,7 @@ def _proofs(work: Work, header: Header, asked: Sequence[Asked]) -> list[AccountP
         return []
 
 
-def _words_of(
+def words_of(
     header: Header, wanted: Missing, proofs: Iterable[AccountProof]
 ) -> dict[FactRead, bytes]:
     words: dict[FactRead, bytes] = {

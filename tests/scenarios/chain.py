@@ -186,7 +186,9 @@ def compiled(source: Path, contract: str) -> str:
     """The creation code of a contract in a Solidity file, as hex without 0x."""
     node = shutil.which("node", path=str(Path(sys.executable).parent)) or "node"
     settings = {"outputSelection": {"*": {"*": ["evm.bytecode.object"]}}}
-    sources = {source.name: {"content": source.read_text()}}
+    name = f"{source.parent.name}/{source.name}"
+    files = {f"{each.parent.name}/{each.name}": each for each in CONTRACTS.glob("interfaces/*.sol")}
+    sources = {of: {"content": each.read_text()} for of, each in {**files, name: source}.items()}
     content = {"language": "Solidity", "sources": sources, "settings": settings}
     ended = subprocess.run(
         [node, str(CONTRACTS / "node_modules" / "solc" / "solc.js"), "--standard-json"],
@@ -197,7 +199,7 @@ def compiled(source: Path, contract: str) -> str:
         check=True,
     )
     output = json.loads(ended.stdout[ended.stdout.index("{") :])
-    return str(output["contracts"][source.name][contract]["evm"]["bytecode"]["object"])
+    return str(output["contracts"][name][contract]["evm"]["bytecode"]["object"])
 
 
 def call_data(signature: str, *values: Any) -> str:

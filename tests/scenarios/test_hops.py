@@ -14,6 +14,7 @@ RING = 8191  # blocks whose hashes a state holds
 NEAR_THE_EDGE = 12  # blocks, from which hops begin while this test mines its transactions
 
 
+@pytest.mark.either_database
 def test_a_block_20_000_back_on_the_same_chain(
     new_service: Callable[[], Service],
     new_chain: Callable[..., Chain],

@@ -1,0 +1,124 @@
+"""What proves facts to a registry's `verify` within a transaction of the reader's own.
+
+Nothing is sent or stored, and no fact is taken from the registry.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from queries.chain.deploy import own_hashes
+from queries.chain.solidity import call_data
+from queries.models import Query
+from queries.pipeline.anchors import NotKnownYet, OutOfReach, find_anchor
+from queries.pipeline.chains import Chains
+from queries.pipeline.pieces import Anchor, Call, Piece, requests_of
+from queries.pipeline.readback import words_of
+from queries.pipeline.settle import block_at, find_accounts
+from queries.pipeline.wanted import Known, ask_what_is_known, missing, reads_of
+from queries.proving.packing import CALLDATA_BYTES
+from queries.proving.registry_calls import PROVE_SELECTOR
+from queries.registries import Registry, RegistryKind
+
+
+class NotProvable(Exception):  # noqa: N818
+    """Why the facts cannot be proven now; `is_final` if they never can be."""
+
+    def __init__(self, sentence: str, *, is_final: bool = False) -> None:
+        super().__init__(sentence)
+        self.is_final = is_final
+
+
+@dataclass(frozen=True, slots=True)
+class Proven:
+    """One query's facts, each as a word of 32 bytes, by name."""
+
+    query: Query
+    words: dict[str, bytes]
+
+
+@dataclass(frozen=True, slots=True)
+class Witness:
+    """All facts of one source chain."""
+
+    registry: Registry
+    proof: bytes  # the parameter of `verify`
+    facts: tuple[Proven, ...]
+    gas: int  # of a transaction that does nothing else
+    valid_until: int | None  # the destination's block after which it reverts; None: it stays valid
+
+
+def witnesses(chains: Chains, destination: int, queries: Sequence[Query]) -> list[Witness]:
+    """Raises `NotProvable`, `EnsFault` or `ChainError`. The queries are of one batch."""
+    for query in queries:
+        if query.timestamp is not None:
+            query.block, waits_for = block_at(chains, query.source, query.timestamp)
+            if waits_for:
+                raise NotProvable(waits_for.sentence)
+    sources = dict.fromkeys(query.source for query in queries)
+    return [
+        _witness(chains, chains.routes.registries[each, destination], queries) for each in sources
+    ]
+
+
+def _witness(chains: Chains, registry: Registry, queries: Sequence[Query]) -> Witness:
+    by_block: dict[int, list[Query]] = {}
+    for query in queries:
+        if query.source == registry.source:
+            by_block.setdefault(query.block or 0, []).append(query)
+    shown = [_of_block(chains, registry, block, named) for block, named in by_block.items()]
+    pieces = sorted((piece for piece, _ in shown), key=lambda each: each.anchor.header.number)
+    call = Call.of(pieces)
+    if len(call.data) > CALLDATA_BYTES:
+        raise NotProvable("The proof does not fit into one transaction: ask for less.")
+    proof = call.data[len(PROVE_SELECTOR) :]
+    to = chains.destination(registry.destination)
+    gas = to.gas_needed(chains.sender, registry.address, call_data("verify(bytes)", proof))
+    ends = [_valid_until(chains, registry, piece.anchor) for piece in pieces]
+    until = min((each for each in ends if each is not None), default=None)
+    return Witness(registry, proof, tuple(each for _, some in shown for each in some), gas, until)
+
+
+def _of_block(
+    chains: Chains, registry: Registry, block: int, queries: list[Query]
+) -> tuple[Piece, list[Proven]]:
+    head = chains.provable_head(registry)
+    if not head.is_final(block):
+        raise NotProvable(head.why_not_final(block))
+    source, to = chains.source(registry.source), chains.destination(registry.destination)
+    header = source.header(block)
+    find_accounts(chains, header, queries)
+    reads = [reads_of(query) for query in queries]
+    wanted = [read for named in reads for read in named.values()]
+    known = ask_what_is_known(chains.facts(registry), header, [])
+    found = find_anchor(
+        chains, to, registry, header, Known(dict.fromkeys(wanted), known.leaf, known.of_header)
+    )
+    if isinstance(found, OutOfReach):
+        raise NotProvable(found.sentence(block), is_final=True)
+    if isinstance(found, NotKnownYet):
+        raise NotProvable(found.why.sentence)
+    if not isinstance(found, Anchor):
+        raise NotProvable(f"{found.sentence} A batch does that.")
+    lacking = missing(wanted)
+    asked = [(account, slots) for account, (_, slots) in lacking.accounts.items()]
+    proofs = source.account_proofs(header, asked)
+    piece = Piece(
+        job=0,
+        anchor=found,
+        fields=lacking.header_fields,
+        timestamps=lacking.timestamps,
+        requests=requests_of(lacking, proofs),
+    )
+    words = words_of(header, lacking, proofs)
+    proven = [
+        Proven(query, {name: words[read] for name, read in named.items()})
+        for query, named in zip(queries, reads, strict=True)
+    ]
+    return piece, proven
+
+
+def _valid_until(chains: Chains, registry: Registry, anchor: Anchor) -> int | None:
+    """A chain forgets its own hashes; what is recorded or accumulated stays."""
+    if registry.kind is not RegistryKind.NATIVE or anchor.accumulated:
+        return None
+    return anchor.known + own_hashes(chains.destination(registry.destination))

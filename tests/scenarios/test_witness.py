@@ -1,0 +1,84 @@
+"""Facts are proven within a transaction of the reader's own, and stored nowhere."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from eth_abi.abi import encode
+
+from queries.tacitus import Tacitus
+from tests.scenarios.chain import CONTRACTS, Chain, RpcError, call_data, compiled
+from tests.scenarios.service import HELD, HOLDER, SIGNER, Service, accounts, request
+
+PROOF_VOTE = CONTRACTS / "examples" / "ProofVote.sol"
+YES = True
+
+
+@pytest.fixture
+def native(new_service: Callable[[], Service], new_chain: Callable[..., Chain]) -> Service:
+    """No prover runs: the server asks the nodes while a client waits."""
+    chain, service = new_chain(), new_service()
+    service.add_chain(chain, free=False)
+    service.add_registry("native", chain, chain)
+    service.serve()
+    return service
+
+
+def test_a_vote_counts_a_past_balance_and_stores_nothing(native: Service) -> None:
+    chain = native.chain
+    block = chain.mine(300) - 299
+    registry = native.registries[chain.id, chain.id]
+    code = compiled(PROOF_VOTE, "ProofVote")
+    words = encode(["address", "uint256"], [registry, block]).hex()
+    vote = chain.send(None, f"0x{code}{words}")["contractAddress"]
+    asked = request({chain.id: {block: accounts(chain.payer)}})
+    (witness,) = Tacitus(native.url, native.keys[0]).witness(asked)
+    assert witness.registry == registry
+    chain.send(vote, call_data("vote(bool,bytes)", YES, witness.proof))
+    counted = int.from_bytes(chain.call(vote, "votes(bool)", YES))
+    assert counted == chain.balance(chain.payer, block)
+    assert not native.is_proven(chain.payer, block)
+
+
+def test_a_witness_has_all_that_a_batch_may_ask_and_says_how_long_it_is_valid(
+    native: Service,
+) -> None:
+    chain = native.chain
+    block = chain.mine(20) - 10
+    at_time = f"timestamp:{int(chain.header(block + 1)['timestamp'], 16)}"
+    asked = accounts(HOLDER, SIGNER, props=["BALANCE", "NONCE"], slots=["0x1"])
+    body = request({chain.id: {block: {**asked, "header": ["STATE_ROOT"]}, at_time: asked}})
+    (witness,) = native.post("/witness", body).json()["witnesses"]
+    facts = {(each["block"], each["account"], each["name"]): each for each in witness["facts"]}
+    assert len(facts) == 2 * 2 * 3 + 1
+    assert int(facts[str(block), HOLDER, "BALANCE"]["value"], 16) == HELD
+    assert facts[str(block), None, "STATE_ROOT"]["value"] == chain.header(block)["stateRoot"]
+    registry, proof = witness["registry"], bytes.fromhex(witness["proof"][2:])
+    assert chain.call(registry, "verify(bytes)", proof)
+    changed = proof[:20] + bytes((proof[20] ^ 1,)) + proof[21:]  # of the parent's hash
+    with pytest.raises(RpcError):
+        chain.call(registry, "verify(bytes)", changed)
+    assert int(witness["validUntil"]) == block + 8191
+
+
+@pytest.mark.parametrize(
+    ("block", "code", "said"),
+    [
+        ("head", "not_provable_now", "is not final yet"),
+        ("timestamp:5", "not_provable", "the earliest time that works"),
+    ],
+)
+def test_what_cannot_be_proven_now_is_refused_with_the_reason(
+    native: Service, block: Any, code: str, said: str
+) -> None:
+    head = native.chain.mine(20)
+    asked = {native.chain.id: {head if block == "head" else block: accounts(HOLDER)}}
+    answer = native.post("/witness", request(asked)).json()
+    assert answer["code"] == code
+    assert said in answer["error"]
+
+
+def test_more_than_50_accounts_are_a_batch(native: Service) -> None:
+    many = accounts(*(f"0x{number:040x}" for number in range(51)))
+    answer = native.post("/witness", request({native.chain.id: {5: many}})).json()
+    assert answer["code"] == "too_many_accounts"
