@@ -19,7 +19,7 @@ ADVICE = {
     "time_too_early": "Ask for a time after the chain's first block, or for a block by its number.",
     # Found while it is proven
     "fee_too_low": "Submit it again with the fee named above; POST /estimate shows it beforehand.",
-    "block_out_of_reach": "Ask for the first block that is possible, or for a newer one.",
+    "block_out_of_reach": "Ask for a newer block: the first one that is possible is named above.",
     "another_block_accumulated": (
         "Nothing can be done here: this registry does not take back what it learned first. Ask "
         "for another block, and tell the operator."

@@ -79,6 +79,11 @@ def _of_the_work(seen: Operations) -> Iterator[str]:
         _by("stage", seen.jobs),
     )
     yield from _gauge(
+        "tacitus_waiting_jobs",
+        "Block jobs by the code of what they wait for.",
+        _by("code", seen.waiting),
+    )
+    yield from _gauge(
         "tacitus_queue_rows",
         "Open rows of each queue by state; failing: waits for another attempt.",
         [

@@ -47,6 +47,10 @@ class WaitCode(StrEnum):
         "output_not_recorded",
         "The registry has not recorded the block's hash from a dispute game yet.",
     )
+    NO_VALID_OUTPUT = (
+        "no_valid_output",
+        "The dispute games that cover the block do not count, although they should by now.",
+    )
     NOT_ATTESTED = "not_attested", "Too few signers have attested a block at or above this one."
     HASH_ON_ITS_WAY = (
         "hash_on_its_way",

@@ -147,7 +147,10 @@ def reach_of(registry: Registry, links: PageLinks) -> str:
         source = links.chain_name(registry.source)
         return f"Blocks of {source} whose hash was recorded while it was the newest. {chained}"
     if registry.kind is RegistryKind.OUTPUT:
-        return f"Blocks whose hash was recorded from a dispute game that was won. {chained}"
+        return (
+            "Blocks that a dispute game covers, once it is won and its delay has passed: about a "
+            f"week later. {chained}"
+        )
     return f"Blocks that the signers have signed for. {chained}"
 
 

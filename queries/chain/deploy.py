@@ -9,6 +9,7 @@ from eth_abi.exceptions import DecodingError
 from eth_utils.address import to_checksum_address
 
 from queries.chain.errors import BlockUnknown, CallReverted
+from queries.chain.games import OUT
 from queries.chain.registry import HASH_HISTORY, L1_BLOCK, RegistryFacts
 from queries.chain.sender import Destination
 from queries.chain.solidity import call_data
@@ -127,8 +128,17 @@ def newest_game(registry: Registry, destination: Destination) -> str | None:
     newest = ask(anchors, call_data("anchorGame()"))[12:]
     if newest == bytes(20):
         return None
-    ask(anchors, call_data("isGameClaimValid(address)", newest))
     game = to_checksum_address(newest)
+    if not any(ask(anchors, call_data("isGameClaimValid(address)", newest))):
+        states = [
+            state
+            for name, state in OUT.items()
+            if any(ask(anchors, call_data(f"{name}(address)", newest)))
+        ]
+        raise Unfit(
+            f"The last game of {anchors}, {game}, does not count any more"
+            f"{''.join(f': it is {state}' for state in states)}. Blocks wait for a newer one."
+        )
     chain = int.from_bytes(ask(game, call_data("l2ChainId()")))
     if chain != registry.source:
         raise Unfit(f"The games of {anchors} are about chain {chain}, not {registry.source}.")

@@ -129,6 +129,8 @@ ProofWindowExceeded = _kind(
     retryable=False,
 )
 
+TOO_OLD = (StateNotAvailable, ProofWindowExceeded, MethodMissing)  # for a proof
+
 # The chain itself answers so, and every node would.
 AlreadyKnown = _kind("already_known", "{chain} knows this transaction already.", ChainAnswer)
 NonceUsed = _kind(
@@ -152,6 +154,9 @@ FeesTooHigh = _kind(
 SourceReorganises = _kind("source_reorganises", "The source chain is reorganising.")
 HistoryMissing = _kind(
     "history_missing", "{chain} keeps no history of its block hashes (EIP-2935)."
+)
+GamesUnreadable = _kind(
+    "games_unreadable", "The contracts of dispute games on {chain} cannot be read."
 )
 RegistryAbsent = _kind(
     "registry_absent", "There is no registry at the configured address on {chain}."

@@ -9,15 +9,23 @@ from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import ClassVar
 
 from accounts.wording import counted
 from queries.attestations import attest_call
 from queries.chain.deploy import BLOCKHASH_WINDOW, HISTORY_WINDOW
-from queries.chain.errors import BlockUnknown, HistoryMissing, SourceReorganises, StateNotAvailable
+from queries.chain.errors import (
+    TOO_OLD,
+    BlockUnknown,
+    HistoryMissing,
+    SourceReorganises,
+    StateNotAvailable,
+)
+from queries.chain.games import Game, Games
 from queries.chain.registry import HASH_HISTORY, UNKNOWN, RegistryFacts
 from queries.chain.sender import Destination
-from queries.chain.solidity import selector
+from queries.chain.solidity import call_data, selector
 from queries.chain.source import Asked
 from queries.models import Attestation, BlockJob
 from queries.pipeline.chains import Chains
@@ -46,15 +54,13 @@ HEADERS_OF_A_HOP = 8
 # Of one transaction; the rest is for proofs.
 HEADERS_BYTES = CALLDATA_BYTES * 3 // 4
 HISTORY = bytes.fromhex(HASH_HISTORY[2:])
+NO_PROOF = (BlockUnknown, *TOO_OLD)
+MESSAGE_PASSER = bytes.fromhex("4200000000000000000000000000000000000016")  # of an OP-stack chain
 
 WAITS_FOR = {
     RegistryKind.OPTIMISM: Reason(
         WaitCode.HASH_NOT_RECORDED,
         "The destination has not recorded a hash at or above the block yet.",
-    ),
-    RegistryKind.OUTPUT: Reason(
-        WaitCode.OUTPUT_NOT_RECORDED,
-        "The registry has not recorded the block's hash from a dispute game yet.",
     ),
     RegistryKind.ATTESTED: Reason(
         WaitCode.NOT_ATTESTED,
@@ -146,7 +152,7 @@ def find_anchor(  # noqa: PLR0913, PLR0917  (what a block is compared with)
     return search.find(header, known)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class AnchorSearch:
     """Looks for what the registry knows at or above a block, and for the way down from there."""
 
@@ -162,19 +168,23 @@ class AnchorSearch:
     def facts(self) -> RegistryFacts:
         return RegistryFacts(self.destination, self.registry)
 
+    @cached_property
+    def games(self) -> Games:
+        return Games(self.registry, self.destination)
+
     def find(self, header: Header, known: Known) -> Found:
         if known.of_another_block:
             raise AnotherBlockAccumulated(header.number)
         if known.accumulated and not known.needs_child:
             return Anchor(header, accumulated=True)
         first = header.number + int(known.needs_child)
-        window = self._window(first)
+        window = self._window(header, first)
         if window and first >= window.stop:
             return NotKnownYet(NEXT_BLOCK_MISSING)
         has_history = header.has(HeaderField.REQUESTS_HASH)  # both came with Prague
         most = HEADERS_OF_A_HOP if has_history else HEADERS_BYTES // len(header.encoded)
         near = range(first, min(first + most, max(self.source_head, window.stop - 1)) + 1)
-        nearest = self._nearest(header, near, window)
+        nearest = self._nearest(near, window)
         if nearest is not None:
             return Anchor(header, known.accumulated, self._above(header, nearest))
         if prepared := self._bringing(near):
@@ -194,7 +204,7 @@ class AnchorSearch:
         if above:
             return self._way_down(min(above), first, accumulated=above[min(above)])
         later = range(first, self.source_head + 1)
-        return self._bringing(later) or NotKnownYet(WAITS_FOR[self.registry.kind])
+        return self._bringing(later) or self._not_known(first)
 
     def _header(self, number: int) -> Header:
         return self.headers(number, number)[0]
@@ -210,8 +220,12 @@ class AnchorSearch:
 
     # What is known
 
-    def _window(self, first: int) -> range:
-        """The blocks whose hashes a chain has of itself; none on other routes."""
+    def _window(self, header: Header, first: int) -> range:
+        """The blocks whose hashes a chain has of itself; on an output route the one block that a
+        game has recorded, because games name hashes without numbers.
+        """
+        if self.registry.kind is RegistryKind.OUTPUT:
+            return self._recorded_output(header, first)
         if self.registry.kind is not RegistryKind.NATIVE:
             return range(0)
         head = self.destination.head(known_final=0).number
@@ -220,14 +234,19 @@ class AnchorSearch:
             oldest = head - HISTORY_REACH
         return range(max(oldest, 0), head + 1)
 
-    def _nearest(self, header: Header, near: range, window: range) -> int | None:
+    def _recorded_output(self, header: Header, first: int) -> range:
+        last = [header, *self._above(header, first)][-1]
+        if self.facts.is_recorded(last.hash):
+            return range(first, first + 1)
+        game = self.games.valid(first)
+        if game and self.facts.is_recorded(self._header(game.block).hash):
+            return range(game.block, game.block + 1)
+        return range(0)
+
+    def _nearest(self, near: range, window: range) -> int | None:
         """The lowest of these blocks that the registry knows."""
         if near.start in window:
             return near.start
-        if self.registry.kind is RegistryKind.OUTPUT:  # games name hashes without numbers
-            last = [header, *self._above(header, near.start)][-1]
-            if self.facts.is_recorded(last.hash):
-                return near.start
         found = [*self.facts.anchored(near), *window[:1]]
         return min((number for number in found if number in near), default=None)
 
@@ -252,6 +271,9 @@ class AnchorSearch:
         """A transaction that makes one of these blocks known."""
         if self.registry.kind is RegistryKind.ATTESTED and self.ours:
             return _attesting(self.registry, blocks)
+        if self.registry.kind is RegistryKind.OUTPUT:
+            game = self.games.valid(blocks.start)
+            return self._recording_output(game) if game and game.block in blocks else None
         if self.registry.kind is not RegistryKind.OPTIMISM:
             return None
         # Anyone can have the registry record the L1 hash that an OP-stack chain holds now.
@@ -259,6 +281,18 @@ class AnchorSearch:
         if block_hash == UNKNOWN or number not in blocks:
             return None
         return Preparation(selector("recordHash()"), HASH_FIRST, HASH_SENT)
+
+    def _recording_output(self, game: Game) -> Preparation:
+        header = self._header(game.block)
+        (passer,) = self.proofs(header, [(MESSAGE_PASSER, [])])
+        words = (header.state_root, passer.state.storage_root, header.hash)
+        call = call_data("recordOutput(address,bytes32,bytes32,bytes32)", game.address, *words)
+        return Preparation(call, HASH_FIRST, HASH_SENT)
+
+    def _not_known(self, first: int) -> NotKnownYet:
+        if self.registry.kind is RegistryKind.OUTPUT:
+            return NotKnownYet(self.games.waits_for(first))
+        return NotKnownYet(WAITS_FOR[self.registry.kind])
 
     def _without_history(self, near: range, window: range) -> OutOfReach | NotKnownYet:
         """Only headers lead to the block. The chains report newer hashes alone; signers and games
@@ -268,7 +302,7 @@ class AnchorSearch:
         if self.registry.kind is RegistryKind.OPTIMISM:
             lowest, _ = self.facts.newest_l1_block()
         if lowest < near.stop:
-            return NotKnownYet(WAITS_FOR[self.registry.kind])
+            return self._not_known(near.start)
 
         def has_history(number: int) -> bool:
             try:
@@ -286,7 +320,13 @@ class AnchorSearch:
         self, at: Header, target: Header, *, accumulated: bool, accumulate: bool = False
     ) -> bytes:
         """The section that shows a block, and the hash of an earlier one in its state."""
-        (proof,) = self.proofs(at, [(HISTORY, [slot_of_hop(target.number)])])
+        try:
+            (proof,) = self.proofs(at, [(HISTORY, [slot_of_hop(target.number)])])
+        except NO_PROOF as fault:
+            raise type(fault)(
+                f"Block {target.number:,} is reached by a hop from block {at.number:,}, and no "
+                f"node of chain {self.registry.source} proves the state of that one."
+            ) from None
         if proof.slots[0].value != int.from_bytes(target.hash):
             raise HistoryMissing(
                 f"The state of block {at.number:,} of chain {self.registry.source} does not hold "

@@ -10,14 +10,7 @@ from django.db import transaction
 
 from accounts.wording import counted
 from queries import transitions
-from queries.chain.errors import (
-    BlockUnknown,
-    MethodMissing,
-    ProofWindowExceeded,
-    RegistryAbsent,
-    RegistryMisread,
-    StateNotAvailable,
-)
+from queries.chain.errors import TOO_OLD, BlockUnknown, RegistryAbsent, RegistryMisread
 from queries.chain.registry import (
     AccountFieldRead,
     FactRead,
@@ -46,7 +39,6 @@ NODE_BEHIND = Reason(
 SENT_AGAIN = Reason(
     WaitCode.TRANSACTION_ON_ITS_WAY, "A reorg removed its transaction; it is sent again."
 )
-TOO_OLD = (StateNotAvailable, ProofWindowExceeded, MethodMissing)
 
 
 def read_back(work: Work, header: Header) -> Wait | None:

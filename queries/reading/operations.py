@@ -133,6 +133,7 @@ class Operations:
     batches: OpenBatches
     queues: Mapping[str, Queue]
     jobs: Mapping[Stage, int]
+    waiting: Mapping[str, int]  # jobs, by what they wait for
     on_their_way: Mapping[int, OnTheirWay]  # by chain, as the next ones
     ended: Ended
     facts_of_routes: Mapping[tuple[int, int], int]
@@ -158,6 +159,7 @@ def operations(chains: Collection[int], most_a_day: Mapping[int, int]) -> Operat
             )
         },
         jobs=_jobs(),
+        waiting=_waiting(),
         on_their_way=_on_their_way(now),
         ended=_ended(),
         facts_of_routes=facts_by_route(),
@@ -210,6 +212,11 @@ def _jobs() -> Mapping[Stage, int]:
     rows = BlockJob.objects.filter(look_again__gt=BEFORE_ALL).annotate(stage=stage)
     found = dict(rows.values_list("stage").annotate(Count("pk")).order_by())
     return {stage: found.get(stage.value, 0) for stage in Stage}
+
+
+def _waiting() -> Mapping[str, int]:
+    rows = BlockJob.objects.filter(look_again__gt=BEFORE_ALL).exclude(wait_code="")
+    return dict(rows.values_list("wait_code").annotate(Count("pk")).order_by())
 
 
 def _on_their_way(now: datetime) -> Mapping[int, OnTheirWay]:

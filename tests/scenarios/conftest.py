@@ -115,6 +115,15 @@ def new_chain() -> Iterator[Callable[..., Chain]]:
         )
 
 
+@pytest.fixture(scope="module")
+def module_chain() -> Iterator[Callable[..., Chain]]:
+    """As `new_chain`, for all scenarios of a module."""
+    with ExitStack() as stack:
+        yield lambda *arguments, **options: stack.enter_context(
+            closing(Chain(*arguments, **options))
+        )
+
+
 @pytest.fixture
 def new_node() -> Iterator[Callable[[Chain], Node]]:
     """`new_node(chain)` starts a node in front of the chain's own, which can fail or lie."""

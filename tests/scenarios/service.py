@@ -321,6 +321,13 @@ class Service:
 
         return until(waits, seconds, f"waitCode {code}: {self.status(batch)}")
 
+    def until_waits_for(self, batch: str, sentence: str) -> None:
+        """Poll until the batch says that it waits for something like this."""
+        until(
+            lambda: sentence in (self.status(batch)["waitsFor"] or ""),
+            what=f"{sentence}: {self.status(batch)}",
+        )
+
     def logs(self) -> str:
         """The end of every log, for a scenario that failed."""
         return "\n".join(

@@ -1,0 +1,119 @@
+"""An L2's past on its L1: a dispute game covers a block, counts in the end, and hops lead down."""
+
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+
+import pytest
+import requests
+from eth_utils.address import to_checksum_address
+from eth_utils.crypto import keccak
+
+from tests.scenarios.chain import Chain, call_data
+from tests.scenarios.service import BALANCE, HELD, HOLDER, Service, accounts
+
+L2, L1 = 31337, 1337
+MESSAGE_PASSER = "0x4200000000000000000000000000000000000016"
+VALID = True
+
+
+@dataclass(frozen=True)
+class Rollup:
+    """An L2, its L1, and the games there."""
+
+    service: Service
+    l2: Chain
+    l1: Chain
+    games: str
+    registry: str
+
+    def propose(self, block: int) -> str:
+        """A game that claims this block; return its address."""
+        header = self.l2.header(block)
+        passer = self.l2.rpc("eth_getProof", MESSAGE_PASSER, [], hex(block))["storageHash"]
+        words = (header["stateRoot"], passer, header["hash"])
+        claim = keccak(bytes(32) + b"".join(bytes.fromhex(word[2:]) for word in words))
+        count = int.from_bytes(self.l1.call(self.games, "gameCount()"))
+        self.l1.send(self.games, call_data("proposeAt(bytes32,uint256,uint256)", claim, L2, block))
+        return to_checksum_address(self.l1.call(self.games, "games(uint256)", count)[12:])
+
+    def settle(self, game: str, *, valid: bool) -> None:
+        self.l1.send(self.games, call_data("settle(address,bool)", game, valid))
+
+    def submit(self, block: int) -> str:
+        return self.service.submit({L2: {block: accounts(HOLDER)}}, to=L1)
+
+    def held(self, block: int) -> int:
+        return self.service.field(HOLDER, block, BALANCE, route=(L2, L1))
+
+
+@pytest.fixture(scope="module")
+def rollup(
+    install: Callable[[], AbstractContextManager[Service]], module_chain: Callable[..., Chain]
+) -> Iterator[Rollup]:
+    l2, l1 = module_chain(L2), module_chain(L1)
+    with install() as service:
+        games = l1.deploy("DisputeGamesStandIn")
+        service.add_chain(l1)
+        service.add_chain(l2, finality=2)
+        registry = service.add_registry("output", l2, l1, anchor_state_registry=games)
+        l2.set_slot(MESSAGE_PASSER, 0, 1)
+        with service.serve(), service.prove():
+            yield Rollup(service, l2, l1, games, registry)
+
+
+def test_a_block_is_proven_once_a_game_that_covers_it_counts(rollup: Rollup) -> None:
+    """The prover records the game's output and hops from there; until then it says what it waits
+    for.
+    """
+    block = rollup.l2.mine(60) - 50
+    batch = rollup.submit(block)
+    status = rollup.service.wait_for(batch, "output_not_recorded")
+    assert "No dispute game was proposed" in status["waitsFor"]
+    below, above = rollup.propose(block - 1), rollup.propose(block + 40)
+    rollup.settle(below, valid=True)
+    rollup.service.until_waits_for(batch, "is expected to count from")
+    rollup.settle(above, valid=True)
+    rollup.service.wait(batch)
+    assert rollup.held(block) == HELD
+
+
+def test_the_page_of_the_registry_says_whom_it_trusts(rollup: Rollup) -> None:
+    url = f"{rollup.service.url}/explorer/registry/{L1}/{rollup.registry}"
+    page = requests.get(url, timeout=30).text
+    assert rollup.games in page
+    assert "its dispute games, its guardian" in page
+
+
+def test_a_game_that_claims_another_state_is_never_recorded(rollup: Rollup) -> None:
+    """Its claim is of a fork: the registry refuses the output of the true block."""
+    block = rollup.l2.mine(10) - 5
+    rollup.l1.send(
+        rollup.games,
+        call_data("proposeAt(bytes32,uint256,uint256)", keccak(b"a lie"), L2, block),
+    )
+    count = int.from_bytes(rollup.l1.call(rollup.games, "gameCount()"))
+    lying = to_checksum_address(rollup.l1.call(rollup.games, "games(uint256)", count - 1)[12:])
+    rollup.settle(lying, valid=True)
+    batch = rollup.submit(block)
+    rollup.service.wait_for(batch, "call_reverted")
+    rollup.settle(lying, valid=False)
+    rollup.settle(rollup.propose(block + 1), valid=True)
+    rollup.service.wait(batch)
+    assert rollup.held(block) == HELD
+
+
+def test_games_that_do_not_count_in_time_are_named_and_raise_an_alert(rollup: Rollup) -> None:
+    block = rollup.l2.mine(10) - 5
+    game = rollup.propose(block)
+    rollup.l1.send(rollup.games, call_data("setDelay(uint256)", 1))
+    rollup.l1.mine(3)
+    batch = rollup.submit(block)
+    status = rollup.service.wait_for(batch, "no_valid_output")
+    assert "should have counted from" in status["waitsFor"]
+    assert 'tacitus_waiting_jobs{code="no_valid_output"} 1' in rollup.service.get("/metrics").text
+    rollup.l1.send(rollup.games, call_data("blacklist(address)", game))
+    rollup.service.until_waits_for(batch, "is blacklisted")
+    rollup.settle(rollup.propose(block + 3), valid=True)
+    rollup.service.wait(batch)
+    assert rollup.held(block) == HELD
