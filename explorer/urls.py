@@ -144,7 +144,14 @@ urlpatterns = [
     path("how-it-works", start.how_it_works, name="how-it-works"),
     path("docs", docs.first_fact, name="docs"),
     path("docs/operating", docs.operating, name="operating"),
-    *(path(f"docs/{name}", docs.guide, {"name": name}, name=name) for name in docs.GUIDES),
+    path("docs/contracts", docs.contracts, {"links": PageLinks(ROUTES)}, name="contracts"),
+    path("contracts/<str:name>", docs.contract_file, name="contract-file"),
+    path("contracts/abi/<str:name>.json", docs.abi, name="abi"),
+    *(
+        path(f"docs/{name}", docs.guide, {"name": name}, name=name)
+        for name in docs.GUIDES
+        if name != "contracts"
+    ),
     *(
         path(f"docs/monitoring/{name}", docs.monitoring, {"name": name}, name=name)
         for name in docs.MONITORING_FILES

@@ -4,10 +4,9 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from pathlib import Path
 
 from django.conf import settings
-from django.http import HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import render
 from django.utils.html import format_html
 from django.utils.safestring import SafeString, mark_safe
@@ -18,7 +17,9 @@ from markdown_it.token import Token
 
 from accounts.site_address import site_address
 from explorer.advice import ADVICE, OTHERWISE
+from explorer.links import PageLinks
 from queries import limits
+from queries.registries import RegistryKind, artifact_of, proves_its_code
 
 # HTML within the Markdown is shown as text.
 _PARSER = MarkdownIt("commonmark", {"html": False, "typographer": True})
@@ -31,8 +32,8 @@ class Guide:
     body: SafeString  # what follows, as HTML
 
 
-def read_guide(file: Path) -> Guide:
-    tokens = _PARSER.parse(file.read_text())
+def read_guide(markdown: str) -> Guide:
+    tokens = _PARSER.parse(markdown)
     _, title, _, *rest = tokens
     for tag, text in pairwise(rest):
         if tag.type == "heading_open":
@@ -83,9 +84,24 @@ def _code(_renderer: RendererHTML, tokens: Sequence[Token], place: int, *_: obje
 _PARSER.add_render_rule("fence", _code)
 
 
-CONTRACT = settings.BASE_DIR / "queries" / "contracts" / "examples" / "SnapshotVote.sol"
+CONTRACTS = settings.BASE_DIR / "queries" / "contracts"
+CONTRACT = CONTRACTS / "examples" / "SnapshotVote.sol"
+# What developers of contracts are given, by its name.
+CONTRACT_FILES = {
+    each.name: each
+    for each in (
+        *CONTRACTS.glob("interfaces/*.sol"),
+        *CONTRACTS.glob("examples/*.sol"),
+        CONTRACTS / "build" / "standard-input.json",
+        CONTRACTS / "build" / "addresses.json",
+    )
+}
 # The guides in Markdown: file, and what search engines show of the page.
 GUIDES = {
+    "contracts": (
+        settings.BASE_DIR / "explorer" / "docs" / "contracts.md",
+        "Read proven facts in Solidity, or verify a proof in your own transaction.",
+    ),
     "configuration": (
         settings.BASE_DIR / "explorer" / "docs" / "configuration.md",
         "Every setting of Tacitus, the routes file, registries and signers.",
@@ -101,6 +117,7 @@ GUIDES = {
 }
 MONITORING = settings.BASE_DIR / "explorer" / "monitoring"
 MONITORING_FILES = {"dashboard.json": "application/json", "alerts.yml": "application/yaml"}
+AN_ADDRESS = "https://tacitus.example.org"  # in guides, in place of this server's own
 # What the operators' page and a test of it begin with.
 ROUTES = """\
 [chains.11155111]
@@ -132,9 +149,37 @@ def operating(request: HttpRequest) -> HttpResponse:
 
 @require_safe
 def guide(request: HttpRequest, name: str) -> HttpResponse:
+    return _guide(request, name)
+
+
+def _guide(request: HttpRequest, name: str, **more: object) -> HttpResponse:
     file, description = GUIDES[name]
-    context = {"guide": read_guide(file), "here": name, "description": description}
+    text = file.read_text().replace(AN_ADDRESS, site_address(request))
+    context = {"guide": read_guide(text), "here": name, "description": description, **more}
     return render(request, "docs/guide.html", context)
+
+
+@require_safe
+def contracts(request: HttpRequest, links: PageLinks) -> HttpResponse:
+    """The guide, and this server's registries."""
+    there = [(each, proves_its_code(each)) for each in links.routes.registries.values()]
+    return _guide(request, "contracts", registries=there, links=links)
+
+
+@require_safe
+def contract_file(_request: HttpRequest, name: str) -> HttpResponse:
+    if name not in CONTRACT_FILES:
+        raise Http404
+    kind = "application/json" if name.endswith(".json") else "text/plain; charset=utf-8"
+    return HttpResponse(CONTRACT_FILES[name].read_bytes(), content_type=kind)
+
+
+@require_safe
+def abi(_request: HttpRequest, name: str) -> HttpResponse:
+    """A kind of registry's."""
+    if name not in set(RegistryKind):
+        raise Http404
+    return JsonResponse(artifact_of(RegistryKind(name)).abi, safe=False)
 
 
 @require_safe

@@ -40,7 +40,7 @@ PLACES = (
     "explorer/query/BATCH/0/BALANCE", "explorer/batches", "explorer/block/11155111",
     "explorer/account", f"explorer/account/{WALLET}", "explorer/transaction/11155111",
     "explorer/registry/11155111", "explorer/routes", "explorer/newest", "search", "docs",
-    "docs/operating", "docs/configuration", "docs/contributing", "docs/security",
+    "docs/operating", "docs/contracts", "docs/configuration", "docs/contributing", "docs/security",
     "docs/api", "docs/monitoring/alerts.yml",
     "docs/monitoring/dashboard.json", "openapi.json", "tacitus.py", "dashboard",
     "dashboard/batches", "dashboard/webhooks", "dashboard/new-batch", "keys", "sign-in",

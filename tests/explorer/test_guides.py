@@ -14,7 +14,14 @@ from queries.limits import Limits
 from queries.routes import read_routes
 
 pytestmark = pytest.mark.no_database
-GUIDES = ["/docs", "/docs/operating", "/docs/configuration", "/docs/contributing", "/docs/security"]
+GUIDES = [
+    "/docs",
+    "/docs/operating",
+    "/docs/contracts",
+    "/docs/configuration",
+    "/docs/contributing",
+    "/docs/security",
+]
 
 
 @pytest.mark.parametrize("address", GUIDES)

@@ -30,6 +30,7 @@ PAGES = [
     "/docs/operating",
     "/docs/api",
     "/docs/configuration",
+    "/docs/contracts",
     "/docs/contributing",
     "/docs/security",
     "/explorer/batches",

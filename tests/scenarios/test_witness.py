@@ -1,9 +1,12 @@
 """Facts are proven within a transaction of the reader's own, and stored nowhere."""
 
+import html
+import re
 from collections.abc import Callable
 from typing import Any
 
 import pytest
+import requests
 from eth_abi.abi import encode
 
 from queries.tacitus import Tacitus
@@ -38,6 +41,24 @@ def test_a_vote_counts_a_past_balance_and_stores_nothing(native: Service) -> Non
     counted = int.from_bytes(chain.call(vote, "votes(bool)", YES))
     assert counted == chain.balance(chain.payer, block)
     assert not native.is_proven(chain.payer, block)
+
+
+def test_the_guides_example_gets_a_proof_that_the_registry_verifies(native: Service) -> None:
+    block = native.chain.mine(20) - 10
+    guide = html.unescape(requests.get(f"{native.url}/docs/contracts", timeout=30).text)
+    example = re.findall(r"<code>(from tacitus import .*?)</code>", guide, flags=re.DOTALL)[0]
+    assert native.url in example
+    # The file that the page's reader downloads is the module itself.
+    example = example.replace("from tacitus", "from queries.tacitus")
+    names = {"KEY": native.keys[0], "CHAIN": str(native.chain.id), "BLOCK": block}
+    exec(example, names)  # noqa: S102  (the page's own text)
+    registry = native.registries[native.chain.id, native.chain.id]
+    assert native.chain.call(registry, "verify(bytes)", names["proof"])
+    assert registry in guide
+    interface = requests.get(f"{native.url}/contracts/IFactsRegistry.sol", timeout=30).text
+    assert "function verify(bytes calldata proof)" in interface
+    abi = requests.get(f"{native.url}/contracts/abi/native.json", timeout=30).json()
+    assert "verify" in {each.get("name") for each in abi}
 
 
 def test_a_witness_has_all_that_a_batch_may_ask_and_says_how_long_it_is_valid(
