@@ -121,6 +121,7 @@ class Preparation:
     call: bytes
     sentence: str
     on_its_way: Reason
+    serves_others: bool = True  # jobs whose preparation differs; they wait for this one
     hops: int = 0  # that lead to `down_to`; the call has the first ones
     share: float = 1.0  # of these hops that the call has
     down_to: int | None = None  # accumulated then; the block is one hop below
@@ -287,7 +288,7 @@ class AnchorSearch:
         (passer,) = self.proofs(header, [(MESSAGE_PASSER, [])])
         words = (header.state_root, passer.state.storage_root, header.hash)
         call = call_data("recordOutput(address,bytes32,bytes32,bytes32)", game.address, *words)
-        return Preparation(call, HASH_FIRST, HASH_SENT)
+        return Preparation(call, HASH_FIRST, HASH_SENT, serves_others=False)
 
     def _not_known(self, first: int) -> NotKnownYet:
         if self.registry.kind is RegistryKind.OUTPUT:
@@ -360,7 +361,12 @@ class AnchorSearch:
         sentence = f"The block is far below the nearest one that the registry knows: {count} first."
         sent = Reason(WaitCode.HOPS_ON_THEIR_WAY, f"{count} down to its block are on their way.")
         return Preparation(
-            call, sentence, sent, len(stops), len(sections) / len(stops), down_to=stops[-1]
+            call,
+            sentence,
+            sent,
+            hops=len(stops),
+            share=len(sections) / len(stops),
+            down_to=stops[-1],
         )
 
 
@@ -391,5 +397,5 @@ def _attesting(registry: Registry, blocks: range) -> Preparation | None:
             by_signers.sort(key=lambda row: int(row.signer, 16))
             signatures = [bytes.fromhex(row.signature) for row in by_signers]
             call = attest_call(block, bytes.fromhex(block_hash), signatures)
-            return Preparation(call, HASH_FIRST, HASH_SENT)
+            return Preparation(call, HASH_FIRST, HASH_SENT, serves_others=False)
     return None

@@ -15,6 +15,7 @@ from queries.amounts import short_amount
 from queries.chain.errors import CallReverted, ChainError, TransactionRefused
 from queries.chain.registry import FactRead
 from queries.chain.sender import Destination
+from queries.chain.signer import parts_of
 from queries.chain.solidity import selector
 from queries.chain.source import nothing
 from queries.models import Query, SentTransaction
@@ -147,6 +148,9 @@ def prepare(
     others = SentTransaction.objects.filter(
         jobs__source=job.source, jobs__destination=job.destination, prepares=True, settled=False
     ).exclude(succeeded=False)  # one that is mined may be unknown to a node that is behind
+    if not preparation.serves_others:
+        same = [row.pk for row in others if parts_of(row.raw).data == preparation.call]
+        others = others.filter(pk__in=same)
     if others.exists():
         return Snooze(preparation.on_its_way, since=work.newest.hash)
     earlier = _to_registry(work, prepares=True, succeeded=True).order_by("pk").last()
