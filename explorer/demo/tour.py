@@ -65,14 +65,13 @@ def examples(chains: DemoChains) -> Iterator[Example]:
         lambda: int.from_bytes(b.call(chains.token, held, hex(b_block))),
         "HS",
     )
-    l1_block = _newest(a)
     yield Example(
-        f"From an L1 to its L2: the same account's balance in block {l1_block} of Demo A, proven "
-        "on Demo B by what an OP-stack chain knows of its L1",
-        _hash(a, l1_block),
-        batch_of(CHAIN_B, Ask(CHAIN_A, block=l1_block, accounts=[HOLDER], props=["BALANCE"])),
-        lambda: _proven_balance(b, chains.optimism, l1_block),
-        lambda: _balance(a, l1_block),
+        f"From an L1 to its L2: the first balance, of block {block} of Demo A, proven on Demo B, "
+        "which never recorded that block: a hop leads down from a newer one that it knows",
+        _hash(a, block),
+        batch_of(CHAIN_B, Ask(CHAIN_A, block=block, accounts=[HOLDER], props=["BALANCE"])),
+        lambda: _proven_balance(b, chains.optimism, block),
+        lambda: _balance(a, block),
         "ETH",
     )
 
