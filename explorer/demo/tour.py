@@ -67,7 +67,7 @@ def examples(chains: DemoChains) -> Iterator[Example]:
     )
     yield Example(
         f"From an L1 to its L2: the first balance, of block {block} of Demo A, proven on Demo B, "
-        "which never recorded that block: a hop leads down from a newer one that it knows",
+        "which never recorded that block: it is reached from a newer one",
         _hash(a, block),
         batch_of(CHAIN_B, Ask(CHAIN_A, block=block, accounts=[HOLDER], props=["BALANCE"])),
         lambda: _proven_balance(b, chains.optimism, block),

@@ -56,3 +56,23 @@ def test_the_npm_package_has_what_it_exports(tmp_path: Path) -> None:
     found = json.loads(run("node", "-e", script, *asked, folder=tmp_path))
     for name, file in zip(names, found, strict=True):
         assert Path(file).read_bytes() == (CONTRACTS / name).read_bytes()
+
+
+def test_the_interfaces_compile_with_the_oldest_compiler_that_they_name(tmp_path: Path) -> None:
+    files = CONTRACTS.glob("interfaces/*.sol")
+    question = {
+        "language": "Solidity",
+        "sources": {each.name: {"content": each.read_text()} for each in files},
+        "settings": {"outputSelection": {"*": {"*": ["evm.bytecode.object"]}}},
+    }
+    (asked := tmp_path / "input.json").write_text(json.dumps(question))
+    script = (
+        "const solc = require('solc-0.8.4'), input = require('fs').readFileSync(process.argv[1]);"
+        "console.log(JSON.stringify([solc.version(), JSON.parse(solc.compile(String(input)))]))"
+    )
+    said = run("node", "-e", script, str(asked), folder=NEEDED.parents[1])
+    version, output = json.loads(said.splitlines()[-1])
+    assert version.startswith("0.8.4+")
+    assert not [each for each in output.get("errors", []) if each["severity"] == "error"]
+    mock = output["contracts"]["MockFactsRegistry.sol"]["MockFactsRegistry"]
+    assert mock["evm"]["bytecode"]["object"]
