@@ -1,5 +1,6 @@
 """The demo, as a newcomer runs it: it proves, compares, can be signed in to, and leaves nothing."""
 
+import html
 import os
 import re
 import signal
@@ -12,16 +13,10 @@ from pathlib import Path
 
 import pytest
 import requests
-from eth_abi.abi import encode
 from playwright.sync_api import Page, expect
 
-from explorer.demo.chains import HOLDINGS, TOKEN_BALANCES
-from explorer.pages.docs import CONTRACT
-from queries.chain.local_node import LocalNode, TransactionReverted
-from queries.chain.solidity import call_data, load_artifact
-from queries.contracts.compiler import SETTINGS, run_compiler
-from queries.registries import RegistryKind
-from queries.routes import read_routes
+from explorer.demo.chains import HOLDINGS
+from queries.chain.solidity import load_artifact
 from queries.tacitus import Tacitus, registry_address
 from tests.commands import clean_environment, free_port
 
@@ -146,34 +141,31 @@ def test_no_page_of_a_browser_may_ask_the_chains(demo: Demo) -> None:
             assert "Access-Control-Allow-Origin" not in told.headers
 
 
-def test_what_it_says_to_try_works_and_the_guides_contract_counts_it(
+def test_what_it_says_to_try_works_and_the_guides_vote_counts_it(
     demo: Demo, repository: Path, tmp_path: Path
 ) -> None:
-    """What is for a terminal, as a script. Then a contract counts what that has proven alone."""
+    """What is for a terminal, as a script. Then the guide's script counts what that has proven."""
     asking, _ = _to_try(demo)
-    asked_for = _shell(asking, _house(repository, tmp_path))
-    assert "3500000000000000000" in asked_for.stdout.replace(",", "")
-    node = LocalNode(re.findall(r"Demo A +(http\S+)", demo.said)[0])
-    routes = read_routes(repository / f"var/demo-{demo.port}/routes.toml").registries.values()
-    attested = next(each for each in routes if each.kind is RegistryKind.ATTESTED)
+    house = _house(repository, tmp_path)
+    assert "3500000000000000000" in _shell(asking, house).stdout.replace(",", "")
+    attested = next(each for each in Tacitus(demo.site).routes() if each.kind == "attested")
     asked = re.search(r"--block (\d+) \\\n +--account (0x\w+) .*--key (0x\w+)", demo.said)
     assert asked
-    block, token, holder = int(asked[1]), asked[2], asked[3]
-    output = run_compiler({CONTRACT.name: CONTRACT.read_text()}, SETTINGS)
-    code = output["contracts"][CONTRACT.name]["SnapshotVote"]["evm"]["bytecode"]["object"]
-    knows = encode(
-        ["address", "address", "uint256", "uint256", "uint256"],
-        [attested.address, token, block, TOKEN_BALANCES, 2**256 - 1],
-    )
-    vote = node.deploy(bytes.fromhex(code), knows)
-    for voter in (holder, STRANGER):
-        node.rpc.ask("anvil_impersonateAccount", voter)
-        node.rpc.ask("anvil_setBalance", voter, hex(10**18))
-    node.send(vote, call_data("vote(bool)", True), sender=holder)  # noqa: FBT003
-    with pytest.raises(TransactionReverted):
-        node.send(vote, call_data("vote(bool)", True), sender=STRANGER)  # noqa: FBT003
-    counted = node.call(vote, call_data("votes(bool)", True))  # noqa: FBT003
-    assert int.from_bytes(counted) == HOLDINGS[2]
+    names = {
+        "NODE": re.findall(r"Demo A +(http\S+)", demo.said)[0],
+        "REGISTRY": attested.registry,
+        "BLOCK": asked[1],
+        "TOKEN": asked[2],
+        "HOLDER": asked[3],
+    }
+    guide = html.unescape(requests.get(f"{demo.site}/docs/contracts", timeout=30).text)
+    (script,) = re.findall(r"<code>npm install [^\n]*\n(.*?)</code>", guide, flags=re.DOTALL)
+    (programs := house / "node_modules" / ".bin").mkdir(parents=True)
+    for program, folder in (("solcjs", "queries/contracts"), ("cast", "tests/js")):
+        installed = repository / folder / "node_modules" / ".bin" / program
+        (programs / program).symlink_to(installed.resolve())
+    counted = _shell("\n".join([*(f"{k}={v}" for k, v in names.items()), script]), house).stdout
+    assert counted.splitlines()[-1].split()[0] == str(HOLDINGS[2])
 
 
 def _house(repository: Path, folder: Path) -> Path:
