@@ -303,6 +303,10 @@ class Query(models.Model):
     account_accumulated_completed = models.DateTimeField(null=True)
     ended = models.BooleanField(default=False)  # done, or its batch is rejected
     failed = models.BooleanField(default=False)  # it is why its batch is rejected
+    # Of each step, the last one sent.
+    blockhash_transaction = models.ForeignKey(
+        SentTransaction, models.PROTECT, null=True, related_name="+"
+    )
     header_transaction = models.ForeignKey(
         SentTransaction, models.PROTECT, null=True, related_name="+"
     )

@@ -14,7 +14,7 @@ from datetime import timedelta
 from hashlib import sha256
 
 from django.db import IntegrityError, transaction
-from django.db.models import Exists, Max, OuterRef, Q, QuerySet
+from django.db.models import Exists, Max, OuterRef, QuerySet
 
 from queries.chain.errors import (
     CallReverted,
@@ -155,6 +155,9 @@ class Lane:
                     proves_header=any(piece.accumulate for piece in own),
                     pieces=_digest(to, own),
                 )
+        if not pieces:
+            waiting = Query.objects.filter(job__in=list(leases), ended=False)
+            waiting.update(blockhash_transaction=row)
         for piece in pieces:
             _show_on_pages(piece, row)
         return row
@@ -444,8 +447,7 @@ def reopen(row: SentTransaction) -> None:
             job=OuterRef("job"), pieces=OuterRef("pieces"), open=True
         )
         row.for_jobs.filter(~Exists(later)).update(open=True)
-        named = Query.objects.filter(Q(header_transaction=row) | Q(account_transaction=row))
-        proven = named.filter(values__isnull=False)
+        proven = Query.objects.filter(job__in=row.jobs.values("pk"), values__isnull=False)
         list(proven.order_by("pk").select_for_update().values_list("pk", flat=True))
         proven.update(ended=False)
 

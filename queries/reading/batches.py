@@ -98,6 +98,7 @@ _BATCH_COLUMNS = (
 )  # fmt: skip
 # Which of a query's transactions a step shows.
 _TRANSACTION_OF = {
+    StepName.BLOCKHASH_AVAILABLE: "blockhash_transaction_id",
     StepName.HEADER_ACCUMULATED: "header_transaction_id",
     StepName.ACCOUNT_ACCUMULATED: "account_transaction_id",
 }

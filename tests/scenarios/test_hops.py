@@ -47,11 +47,13 @@ def test_a_block_20_000_back_on_the_same_chain(
         estimate = service.post("/estimate", request(data)).json()
         assert estimate["complete"], estimate
         assert estimate["blocks"][0]["hops"] == 3
-        service.wait(service.submit(data, fee=estimate["feeNeeded"]))
+        (query,) = service.wait(service.submit(data, fee=estimate["feeNeeded"]))["queries"]
     assert service.field(HOLDER, block, BALANCE) == HELD
     mined = chain.transactions_of(SIGNER, since=20_000)
     gas = sum(int(chain.receipt(each["hash"])["gasUsed"], 16) for each in mined)
     assert len(mined) == estimate["transactions"] == 2
+    shown = [step["transactionHash"] for step in query["steps"]]
+    assert shown == [None, *(each["hash"] for each in mined), mined[-1]["hash"]]
     assert gas == pytest.approx(int(estimate["gas"]), rel=0.05)
 
 

@@ -87,6 +87,7 @@ def things_to_ask_for(node: LocalNode) -> Iterator[Things]:
             {
                 "/submit-batch-query": asked,
                 "/estimate": asked,
+                "/witness": asked,
                 "/submit-request": {
                     "destination_chain_id": str(CHAIN_ID),
                     "data": asked["data"],
