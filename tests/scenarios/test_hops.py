@@ -1,6 +1,7 @@
 """Blocks far below all that a registry knows: hops lead down to them (EIP-2935)."""
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -19,8 +20,10 @@ def test_a_block_20_000_back_on_the_same_chain(
     new_service: Callable[[], Service],
     new_chain: Callable[..., Chain],
     new_node: Callable[[Chain], Node],
+    tmp_path: Path,
 ) -> None:
     """Hops lead down by blocks whose numbers are multiples of 8,191. The estimate is within 5 %.
+    With the proof file anyone does the same to another registry.
 
     anvil would take minutes to write the hash of each of 20,000 blocks, so only those of the way
     are written; and it cannot keep the state of so many, so the node keeps proofs of the way.
@@ -47,7 +50,11 @@ def test_a_block_20_000_back_on_the_same_chain(
         estimate = service.post("/estimate", request(data)).json()
         assert estimate["complete"], estimate
         assert estimate["blocks"][0]["hops"] == 3
-        (query,) = service.wait(service.submit(data, fee=estimate["feeNeeded"]))["queries"]
+        batch = service.submit(data, fee=estimate["feeNeeded"])
+        (query,) = service.wait(batch)["queries"]
+        (file := tmp_path / "proof").write_bytes(
+            service.get(f"/batch-queries/{batch}/proof").content
+        )
     assert service.field(HOLDER, block, BALANCE) == HELD
     mined = chain.transactions_of(SIGNER, since=20_000)
     gas = sum(int(chain.receipt(each["hash"])["gasUsed"], 16) for each in mined)
@@ -55,6 +62,16 @@ def test_a_block_20_000_back_on_the_same_chain(
     shown = [step["transactionHash"] for step in query["steps"]]
     assert shown == [None, *(each["hash"] for each in mined), mined[-1]["hash"]]
     assert gas == pytest.approx(int(estimate["gas"]), rel=0.05)
+    trusted = chain.header(block)["hash"]
+    assert f"{HELD} wei" in service.manage("verify_proof", str(file), "--hash", trusted).stdout
+    other = chain.deploy("NativeRegistry")
+    nodes = ("--node", node.url, "--source-node", node.url)
+    published = service.manage(
+        "publish_proof", str(file), *nodes, "--registry", other, "--unverifiable"
+    )
+    assert published.stderr.count("waiting for a block") == 2  # hops, and one more with the proof
+    told = chain.call(other, "accountField(address,uint256,uint8)", HOLDER, block, BALANCE)
+    assert int.from_bytes(told) == HELD
 
 
 def test_an_l1_block_is_read_on_an_l2_that_never_recorded_it(
@@ -75,6 +92,25 @@ def test_an_l1_block_is_read_on_an_l2_that_never_recorded_it(
         )
     assert service.field(HOLDER, block, BALANCE, route=(L1, L2)) == HELD
     assert service.field(HOLDER, block + 1, BALANCE, route=(L1, L2)) == HELD
+
+
+def test_a_hash_that_the_history_contract_does_not_hold_is_not_believed(
+    new_service: Callable[[], Service], new_chain: Callable[..., Chain]
+) -> None:
+    """Here the source's own state lies, so nothing is sent: the registry would refuse it."""
+    l1, l2, service = new_chain(L1), new_chain(L2), new_service()
+    service.add_chain(l1, finality=2)
+    service.add_chain(l2)
+    service.add_registry("optimism", l1, l2)
+    block = l1.mine(300) - 290
+    l1.set_slot(HISTORY, block % RING, 2**255)
+    l1.mine(3)
+    l2.take_in(l1, l1.head - 2)
+    with service.serve(), service.prove():
+        batch = service.submit({L1: {block: accounts(HOLDER)}})
+        status = service.wait_for(batch, "history_missing")
+    assert f"does not hold the hash of block {block}" in status["waitsFor"]
+    assert not service.is_proven(HOLDER, block, route=(L1, L2))
 
 
 def _with_hash_of(chain: Chain, block: int) -> dict[str, Any]:
