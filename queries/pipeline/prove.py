@@ -6,6 +6,7 @@ Jobs that are ready together share transactions.
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 from django.db.models import QuerySet
@@ -18,7 +19,7 @@ from queries.chain.sender import Destination
 from queries.chain.signer import parts_of
 from queries.chain.solidity import selector
 from queries.chain.source import nothing
-from queries.models import Query, SentTransaction
+from queries.models import BlockJob, Query, SentTransaction
 from queries.pipeline.anchors import Preparation
 from queries.pipeline.chains import Chains
 from queries.pipeline.fees import (
@@ -145,13 +146,7 @@ def prepare(
     After one was mined for this job, send another only if a quorum needs it.
     """
     job = work.job
-    others = SentTransaction.objects.filter(
-        jobs__source=job.source, jobs__destination=job.destination, prepares=True, settled=False
-    ).exclude(succeeded=False)  # one that is mined may be unknown to a node that is behind
-    if not preparation.serves_others:
-        same = [row.pk for row in others if parts_of(row.raw).data == preparation.call]
-        others = others.filter(pk__in=same)
-    if others.exists():
+    if _is_on_its_way(job, preparation):
         return Snooze(preparation.on_its_way, since=work.newest.hash)
     earlier = _to_registry(work, prepares=True, succeeded=True).order_by("pk").last()
     if earlier is not None:
@@ -163,14 +158,25 @@ def prepare(
     need = pricing_of(work.chains, work.registry).fit([call])[call]
     if not isinstance(need, Need):
         raise need
-    return _send([Ready(work, [])], {call: need}, preparation.on_its_way, others)[job.pk]
+    unless = partial(_is_on_its_way, job, preparation)
+    return _send([Ready(work, [])], {call: need}, preparation.on_its_way, unless)[job.pk]
+
+
+def _is_on_its_way(job: BlockJob, preparation: Preparation) -> bool:
+    """Of this job's route, and one of any kind if it may serve the job as well."""
+    others = SentTransaction.objects.filter(
+        jobs__source=job.source, jobs__destination=job.destination, prepares=True, settled=False
+    ).exclude(succeeded=False)  # one that is mined may be unknown to a node that is behind
+    if preparation.serves_others:
+        return others.exists()
+    return any(parts_of(row.raw).data == preparation.call for row in others)
 
 
 def _send(
     ready: Sequence[Ready],
     needs: Mapping[Call, Need],
     why: Reason,
-    unless: QuerySet[SentTransaction] | None = None,
+    unless: Callable[[], bool] | None = None,
 ) -> dict[int, Outcome]:
     """Sign and send the calls. Returns what each job waits for."""
     work, jobs = ready[0].work, {each.work.job.pk: each for each in ready}

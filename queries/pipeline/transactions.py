@@ -7,7 +7,7 @@ transaction that nodes refuse is replaced by an empty transfer, so that no nonce
 """
 
 import logging
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import timedelta
@@ -81,18 +81,18 @@ class Lane:
         leases: Mapping[int, Lease[BlockJob]],
         to: str,
         offered: Sequence[Offer],
-        unless: QuerySet[SentTransaction] | None = None,
+        unless: Callable[[], bool] | None = None,
     ) -> None:
         """Sign and store as long as the jobs are ours and their batches pay, then send.
 
-        `unless`: transactions that do the same for other jobs, one of which is enough.
+        `unless`: whether another transaction does the same; asked under the chain's lock.
         """
         chain, me = self.destination.chain, self.signer.address
         funds, used = self.destination.balance(me), self._transaction_count()
         try:
             with durably():
                 lock_costs(chain.id)  # so that two workers take neither one nonce nor one budget
-                if unless is not None and unless.exists():
+                if unless is not None and unless():
                     return
                 going = within_the_day(chain, self.ours, offered)
                 # Batches before jobs before queries, as everywhere.
