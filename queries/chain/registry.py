@@ -101,6 +101,11 @@ class RegistryFacts:
         """Whether the registry's own chain has the history contract."""
         return bool(self._destination.code(HASH_HISTORY))
 
+    def accumulated(self, blocks: Sequence[int]) -> list[int]:
+        """Those of the blocks that are accumulated."""
+        leaves = self.leaves(blocks)
+        return [block for block, leaf in zip(blocks, leaves, strict=True) if leaf != UNKNOWN]
+
     def anchored(self, blocks: Sequence[int]) -> dict[int, bool]:
         """Those of the blocks that are accumulated (True) or known by their hash (False).
 

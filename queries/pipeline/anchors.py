@@ -255,14 +255,15 @@ class AnchorSearch:
         """Blocks from which hops can lead down, and whether each is accumulated."""
         if self.supposed is not None:
             return {self.supposed: True}
-        asked = {*range(-(-first // HISTORY_RING) * HISTORY_RING, self.source_head, HISTORY_RING)}
-        most = self.destination.chain.limits.batch_questions
+        stops = range((first // HISTORY_RING + 1) * HISTORY_RING, self.source_head, HISTORY_RING)
+        most, asked = self.destination.chain.limits.batch_questions, set[int]()
         if self.ours:
             asked |= {*_proven_above(self.registry, first, most)}
         if self.registry.kind is RegistryKind.OPTIMISM:
             newest, _ = self.facts.newest_l1_block()
             asked |= {*range(max(newest - most, first), newest + 1)}
         found = self.facts.anchored(sorted(asked - {first}))
+        found |= dict.fromkeys(self.facts.accumulated(stops), True)
         if window:
             reached = min(first + HISTORY_RING, window.stop - (HISTORY_WINDOW - HISTORY_REACH))
             found.setdefault(max(reached, window.start), False)
@@ -371,12 +372,12 @@ class AnchorSearch:
 
 
 def _proven_above(registry: Registry, first: int, most: int) -> list[int]:
-    """Blocks that this server has accumulated or signers have attested, within a hop's reach."""
+    """Blocks that this server may have accumulated, within a hop's reach, or signers attested."""
     route = {"source": registry.source, "destination": registry.destination}
-    reach = {"block__range": (first, first + HISTORY_RING)}
-    proven = BlockJob.objects.filter(**route, **reach).exclude(header=b"").order_by("-block")
-    attested = Attestation.objects.filter(**route, **reach, registry=registry.address)
-    found = [proven, attested.order_by("-block")]
+    jobs = BlockJob.objects.filter(**route, block__range=(first, first + HISTORY_RING))
+    proven = jobs.exclude(header=b"").order_by("-block")
+    signed = Attestation.objects.filter(**route, registry=registry.address, block__gte=first)
+    found = [proven, signed.order_by("block")]
     return [block for rows in found for block in rows.values_list("block", flat=True)[:most]]
 
 
