@@ -76,6 +76,7 @@ def provers(install: Callable[[], AbstractContextManager[Service]]) -> Iterator[
         service.settings["PROVER_LEASE_SECONDS"] = LEASE
         service.add_chain(chain)
         service.add_registry("native", chain, chain)
+        service.set_limits(chain_id_age=1)  # a prover asks again soon after its start
         chain.mine(80)
         service.serve()
         yield Provers(service, [first, second])

@@ -201,6 +201,11 @@ def estimated(chain: int) -> Ask:
     return lambda place: place.service.post("/estimate", content, **of_a_visitor(place))
 
 
+def witnessed(block: int | str) -> Ask:
+    content = request({5: {block: accounts(HOLDER)}})
+    return lambda place: place.service.post("/witness", content, **of_a_visitor(place))
+
+
 def busy_estimates(place: Place) -> requests.Response:
     """Two at once of one account, while a node takes its time."""
     place.node.is_slow(60)
@@ -431,6 +436,8 @@ REFUSED: dict[str, tuple[int, str, Ask]] = {
         "",
         used_up("POST", "/estimate", OK_BATCH),
     ),
+    "not_provable_now": (409, "", witnessed(5)),
+    "not_provable": (400, "", witnessed("timestamp:5")),
     "batch_unknown": (404, "batchQueryId", got("/batch-query-status", batchQueryId="x")),
     "batch_ended": (409, "batch", cancelled_when_done),
     "batch_signed": (409, "batch", cancelled_when_signed),

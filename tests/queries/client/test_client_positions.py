@@ -130,7 +130,7 @@ def test_a_key_of_no_clear_type_is_asked_about(text: str) -> None:
 
 def test_an_address_with_a_wrong_digit_is_not_taken() -> None:
     """Its slots would be a stranger's, and zero there looks like an answer."""
-    with pytest.raises(Misused, match=f"Or {HOLDER[:-1]}5?"):
+    with pytest.raises(Misused, match=f"write {HOLDER[:-1]}5"):
         typed_key(HOLDER.replace("0xd8dA", "0xd8Da"))
 
 
