@@ -2,7 +2,7 @@
 a block and counts, or when one will.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,6 +19,7 @@ from queries.wait_reasons import Reason, WaitCode
 
 FOUND = ["(uint256,bytes32,uint64,bytes32,bytes)[]"]
 # What can keep a game from counting, by the AnchorStateRegistry's function that says so.
+VALID = "isGameClaimValid"
 OUT = {"isGameBlacklisted": "blacklisted", "isGameRetired": "retired"}
 
 
@@ -39,21 +40,21 @@ class Games:
         self._valid: dict[int, Game | None] = {}
 
     def valid(self, block: int) -> Game | None:
-        """A game at or above the block whose claim counts: the anchor, or else the lowest one."""
+        """A game at or above the block whose claim counts: the anchor, or else a newer one."""
         if block not in self._valid:
-            self._valid[block] = self._anchor(block) or self._lowest(block)
+            self._valid[block] = self._anchor(block) or self._newer(block)
         return self._valid[block]
 
     def waits_for(self, block: int) -> Reason:
         """Why no game covers the block and counts, and when one is expected to."""
-        pending = sorted(self._covering(block), key=lambda game: game.created)
+        pending = [game for page in self._covering(block) for game in page]
         if not pending:
             return Reason(
                 WaitCode.OUTPUT_NOT_RECORDED, "No dispute game was proposed for the block yet."
             )
-        first = pending[0]
+        first = min(pending, key=lambda game: game.created)
         for name, state in OUT.items():
-            if self._is(name, first):
+            if self._those(name, [first]):
                 return self._overdue(f"is {state}")
         (delay,) = self._ask(self._anchors, "disputeGameFinalityDelaySeconds()", ["uint256"])
         (clock,) = self._ask(first.address, "maxClockDuration()", ["uint64"])
@@ -74,15 +75,19 @@ class Games:
         (address,) = self._ask(self._anchors, "anchorGame()", ["address"])
         if int(address, 16) == 0:
             return None
-        game = Game(to_checksum_address(address), self._block_of(address), created=0)
-        return game if game.block >= block and self._is("isGameClaimValid", game) else None
+        (extra,) = self._ask(address, "extraData()", ["bytes"])
+        game = Game(to_checksum_address(address), _block_in(extra), created=0)
+        return game if game.block >= block and self._those(VALID, [game]) else None
 
-    def _lowest(self, block: int) -> Game | None:
-        covering = sorted(self._covering(block), key=lambda game: game.block)
-        return next((game for game in covering if self._is("isGameClaimValid", game)), None)
+    def _newer(self, block: int) -> Game | None:
+        """The lowest of those that were proposed last."""
+        for page in self._covering(block):
+            if valid := self._those(VALID, page):
+                return min(valid, key=lambda game: game.block)
+        return None
 
-    def _covering(self, block: int) -> Iterator[Game]:
-        """The latest games, down to the first that lies below the block."""
+    def _covering(self, block: int) -> Iterator[list[Game]]:
+        """The games at or above the block, some at a time, the latest first."""
         (factory,) = self._ask(self._anchors, "disputeGameFactory()", ["address"])
         (kind,) = self._ask(self._anchors, "respectedGameType()", ["uint32"])
         (count,) = self._ask(factory, "gameCount()", ["uint256"])
@@ -90,20 +95,24 @@ class Games:
         call = "findLatestGames(uint32,uint256,uint256)"
         while count:
             (found,) = self._ask(factory, call, FOUND, kind, count - 1, most)
-            for _, metadata, created, _, extra in found:
-                at = int.from_bytes(extra[:32])
-                if at < block:
-                    return
-                yield Game(to_checksum_address(metadata[12:]), at, created)
-            count = found[-1][0] if len(found) == most else 0
+            games = [
+                Game(to_checksum_address(metadata[12:]), _block_in(extra), created)
+                for _, metadata, created, _, extra in found
+            ]
+            covering = [game for game in games if game.block >= block]
+            yield covering
+            is_last = len(covering) < len(games) or len(games) < most
+            count = 0 if is_last else found[-1][0]
 
-    def _block_of(self, address: str) -> int:
-        (extra,) = self._ask(address, "extraData()", ["bytes"])
-        return int.from_bytes(extra[:32])
-
-    def _is(self, name: str, game: Game) -> bool:
-        (answer,) = self._ask(self._anchors, f"{name}(address)", ["bool"], game.address)
-        return bool(answer)
+    def _those(self, name: str, games: Sequence[Game]) -> list[Game]:
+        """Those of which the AnchorStateRegistry's function says so."""
+        calls = [call_data(f"{name}(address)", game.address) for game in games]
+        answers = self._destination.call_many(self._anchors, calls)
+        return [
+            game
+            for game, answer in zip(games, answers, strict=True)
+            if isinstance(answer, bytes) and any(answer)
+        ]
 
     def _ask(self, to: str, signature: str, types: list[str], *values: Any) -> tuple[Any, ...]:
         (answer,) = self._destination.call_many(to, [call_data(signature, *values)])
@@ -114,3 +123,7 @@ class Games:
                 f"{to} on {self._destination.chain.name} does not answer {signature}, as the "
                 "contracts of dispute games do."
             ) from None
+
+
+def _block_in(extra: bytes) -> int:
+    return int.from_bytes(extra[:32])

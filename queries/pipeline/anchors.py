@@ -297,12 +297,12 @@ class AnchorSearch:
         return NotKnownYet(WAITS_FOR[self.registry.kind])
 
     def _without_history(self, near: range, window: range) -> OutOfReach | NotKnownYet:
-        """Only headers lead to the block. The chains report newer hashes alone; signers and games
-        may name any.
-        """
+        """Only headers lead to the block. Chains and games report newer ones; signers sign any."""
         lowest = window.start
         if self.registry.kind is RegistryKind.OPTIMISM:
             lowest, _ = self.facts.newest_l1_block()
+        if self.registry.kind is RegistryKind.OUTPUT and (game := self.games.valid(near.start)):
+            lowest = game.block
         if lowest < near.stop:
             return self._not_known(near.start)
 
