@@ -74,13 +74,22 @@ def test_a_block_20_000_back_on_the_same_chain(
     assert int.from_bytes(told) == HELD
 
 
-def test_an_l1_block_is_read_on_an_l2_that_never_recorded_it(
+@pytest.fixture
+def op_stack(
     new_service: Callable[[], Service], new_chain: Callable[..., Chain]
-) -> None:
+) -> tuple[Service, Chain, Chain]:
+    """A service, an L1, and the L2 that it is proven to; nothing runs yet."""
     l1, l2, service = new_chain(L1), new_chain(L2), new_service()
     service.add_chain(l1, finality=2)
     service.add_chain(l2)
     service.add_registry("optimism", l1, l2)
+    return service, l1, l2
+
+
+def test_an_l1_block_is_read_on_an_l2_that_never_recorded_it(
+    op_stack: tuple[Service, Chain, Chain],
+) -> None:
+    service, l1, l2 = op_stack
     block = l1.mine(300) - 290
     l2.take_in(l1, l1.head - 2)
     with service.serve(), service.prove():
@@ -95,13 +104,10 @@ def test_an_l1_block_is_read_on_an_l2_that_never_recorded_it(
 
 
 def test_a_hash_that_the_history_contract_does_not_hold_is_not_believed(
-    new_service: Callable[[], Service], new_chain: Callable[..., Chain]
+    op_stack: tuple[Service, Chain, Chain],
 ) -> None:
     """Here the source's own state lies, so nothing is sent: the registry would refuse it."""
-    l1, l2, service = new_chain(L1), new_chain(L2), new_service()
-    service.add_chain(l1, finality=2)
-    service.add_chain(l2)
-    service.add_registry("optimism", l1, l2)
+    service, l1, l2 = op_stack
     block = l1.mine(300) - 290
     l1.set_slot(HISTORY, block % RING, 2**255)
     l1.mine(3)
