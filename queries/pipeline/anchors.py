@@ -67,7 +67,6 @@ WAITS_FOR = {
         "Too few signers have attested a block at or above this one.",
     ),
 }
-HASH_FIRST = "A block's hash is recorded in the registry first."
 HASH_SENT = Reason(
     WaitCode.HASH_ON_ITS_WAY,
     "The transaction that brings the registry a block's hash is on its way.",
@@ -119,12 +118,12 @@ class Preparation:
     """
 
     call: bytes
-    sentence: str
-    on_its_way: Reason
+    leads_to: int  # a block from which the way goes on
+    sentence: str = "A block's hash is recorded in the registry first."
+    on_its_way: Reason = HASH_SENT
     serves_others: bool = True  # jobs whose preparation differs; they wait for this one
-    hops: int = 0  # that lead to `down_to`; the call has the first ones
-    share: float = 1.0  # of these hops that the call has
-    down_to: int | None = None  # accumulated then; the block is one hop below
+    hops: int = 0  # that lead there, where the block is accumulated then
+    share: float = 1.0  # of these hops, those in this call
 
 
 # From one block to another, child after child.
@@ -140,16 +139,14 @@ def find_anchor(  # noqa: PLR0913, PLR0917  (what a block is compared with)
     registry: Registry,
     header: Header,
     known: Known,
-    supposed: int | None = None,
+    after: Preparation | None = None,
 ) -> Found:
     """How the missing facts of the block can be proven now, or why they cannot be yet.
 
-    `destination` may be a view of one node. `supposed`: a block taken for accumulated.
+    `destination` may be a view of one node. `after`: what is taken for done.
     """
     source, head = chains.source(registry.source), chains.head(registry.source).number
-    search = AnchorSearch(
-        registry, destination, source.headers, source.account_proofs, head, supposed
-    )
+    search = AnchorSearch(registry, destination, source.headers, source.account_proofs, head, after)
     return search.find(header, known)
 
 
@@ -162,7 +159,7 @@ class AnchorSearch:
     headers: Headers
     proofs: Proofs
     source_head: int  # no block above it can be known; on native routes the node's own counts
-    supposed: int | None = None
+    after: Preparation | None = None
     ours: bool = True  # whether this server's jobs and attestations count
 
     @property
@@ -223,8 +220,10 @@ class AnchorSearch:
 
     def _window(self, header: Header, first: int) -> range:
         """The blocks whose hashes a chain has of itself; on an output route the one block that a
-        game has recorded, because games name hashes without numbers.
+        game has recorded, because games name hashes without numbers; or what `after` records.
         """
+        if self.after and not self.after.hops:
+            return range(self.after.leads_to, self.after.leads_to + 1)
         if self.registry.kind is RegistryKind.OUTPUT:
             return self._recorded_output(header, first)
         if self.registry.kind is not RegistryKind.NATIVE:
@@ -253,8 +252,8 @@ class AnchorSearch:
 
     def _anchored_above(self, first: int, window: range) -> dict[int, bool]:
         """Blocks from which hops can lead down, and whether each is accumulated."""
-        if self.supposed is not None:
-            return {self.supposed: True}
+        if self.after:
+            return {self.after.leads_to: bool(self.after.hops)}
         stops = range((first // HISTORY_RING + 1) * HISTORY_RING, self.source_head, HISTORY_RING)
         most, asked = self.destination.chain.limits.batch_questions, set[int]()
         if self.ours:
@@ -282,14 +281,14 @@ class AnchorSearch:
         number, block_hash = self.facts.newest_l1_block()
         if block_hash == UNKNOWN or number not in blocks:
             return None
-        return Preparation(selector("recordHash()"), HASH_FIRST, HASH_SENT)
+        return Preparation(selector("recordHash()"), number)
 
     def _recording_output(self, game: Game) -> Preparation:
         header = self._header(game.block)
         (passer,) = self.proofs(header, [(MESSAGE_PASSER, [])])
         words = (header.state_root, passer.state.storage_root, header.hash)
         call = call_data("recordOutput(address,bytes32,bytes32,bytes32)", game.address, *words)
-        return Preparation(call, HASH_FIRST, HASH_SENT, serves_others=False)
+        return Preparation(call, game.block, serves_others=False)
 
     def _not_known(self, first: int) -> NotKnownYet:
         if self.registry.kind is RegistryKind.OUTPUT:
@@ -361,14 +360,8 @@ class AnchorSearch:
         count = counted(len(stops), "hop")
         sentence = f"The block is far below the nearest one that the registry knows: {count} first."
         sent = Reason(WaitCode.HOPS_ON_THEIR_WAY, f"{count} down to its block are on their way.")
-        return Preparation(
-            call,
-            sentence,
-            sent,
-            hops=len(stops),
-            share=len(sections) / len(stops),
-            down_to=stops[-1],
-        )
+        share = len(sections) / len(stops)
+        return Preparation(call, stops[-1], sentence, sent, hops=len(stops), share=share)
 
 
 def _proven_above(registry: Registry, first: int, most: int) -> list[int]:
@@ -398,5 +391,5 @@ def _attesting(registry: Registry, blocks: range) -> Preparation | None:
             by_signers.sort(key=lambda row: int(row.signer, 16))
             signatures = [bytes.fromhex(row.signature) for row in by_signers]
             call = attest_call(block, bytes.fromhex(block_hash), signatures)
-            return Preparation(call, HASH_FIRST, HASH_SENT, serves_others=False)
+            return Preparation(call, block, serves_others=False)
     return None

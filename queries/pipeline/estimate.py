@@ -1,6 +1,6 @@
 """What it would take to prove a batch now. Nothing is sent or stored."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from math import ceil
@@ -12,7 +12,6 @@ from queries.chain.solidity import AsIf
 from queries.models import Query
 from queries.pipeline.anchors import (
     AnotherBlockAccumulated,
-    NotKnownYet,
     OutOfReach,
     Preparation,
     find_anchor,
@@ -23,11 +22,11 @@ from queries.pipeline.pieces import Anchor, Call, Piece, join
 from queries.pipeline.prove import REFUSED, pricing_of, proving_pieces
 from queries.pipeline.settle import block_at, find_accounts
 from queries.pipeline.wanted import Missing, ask_what_is_known, missing, reads_of
-from queries.proving.headers import Header
 from queries.proving.registry_calls import leaf_of
 from queries.registries import Registry
 
 HEADER_FIRST = "The header is sent first, and the accounts in transactions after it."
+UNPRICED = (QuestionRefused, MethodMissing, CallReverted)  # what a state override may lead to
 NOT_PRICED = "That cannot be tried out beforehand, so the fee given here does not include it."
 
 
@@ -192,14 +191,15 @@ def _tried_at(chains: Chains, registry: Registry, job: BlockEstimate) -> BlockEs
     job = replace(job, proven=proven)
     if known.whole:
         return replace(job, readiness=Readiness.PROVEN, sentence="", price=Price())
-    destination = chains.destination(registry.destination)
+    destination, way = chains.destination(registry.destination), _Way(Price(), {})
     anchor = find_anchor(chains, destination, registry, header, known)
-    way: _Way | None = None
-    if isinstance(anchor, Preparation) and anchor.down_to is not None:
-        job = replace(job, hops=anchor.hops, sentence=job.sentence or anchor.sentence)
-        price = _price(pricing_of(chains, registry), [Call(anchor.call)]).times(1 / anchor.share)
-        way = _Way(price, chains.source(job.source).header(anchor.down_to))
-        anchor = find_anchor(chains, destination, registry, header, known, anchor.down_to)
+    while isinstance(anchor, Preparation):
+        job = replace(job, hops=job.hops + anchor.hops, sentence=job.sentence or anchor.sentence)
+        try:
+            way = _further(chains, registry, way, anchor)
+        except UNPRICED:
+            return replace(job, sentence=f"{anchor.sentence} {NOT_PRICED}")
+        anchor = find_anchor(chains, destination, registry, header, known, anchor)
     if isinstance(anchor, Anchor):
         return _priced(chains, registry, job, anchor, missing(known.unproven), way)
     if isinstance(anchor, OutOfReach):
@@ -212,19 +212,25 @@ def _tried_at(chains: Chains, registry: Registry, job: BlockEstimate) -> BlockEs
         )
     if job.readiness is Readiness.NOT_FINAL:
         return job
-    if isinstance(anchor, NotKnownYet):
-        sentence = anchor.why.sentence
-    else:
-        sentence = f"{anchor.sentence} {NOT_PRICED}"
-    return replace(job, readiness=Readiness.NOT_KNOWN, sentence=sentence)
+    return replace(job, readiness=Readiness.NOT_KNOWN, sentence=anchor.why.sentence)
 
 
 @dataclass(frozen=True, slots=True)
 class _Way:
-    """What hops to a block cost."""
+    """What is sent before the facts, and the leaves of blocks that the registry knows then."""
 
     price: Price
-    down_to: Header
+    leaves: Mapping[int, bytes]
+
+    def as_if(self, registry: Registry) -> AsIf | None:
+        """A state override: what is known is taken for accumulated. Some nodes refuse it."""
+        return as_if_accumulated(registry.address, self.leaves) if self.leaves else None
+
+
+def _further(chains: Chains, registry: Registry, way: _Way, then: Preparation) -> _Way:
+    calls, reached = [Call(then.call)], chains.source(registry.source).header(then.leads_to)
+    price = _price(pricing_of(chains, registry), calls, way.as_if(registry)).times(1 / then.share)
+    return _Way(way.price + price, {**way.leaves, then.leads_to: leaf_of(reached)})
 
 
 def _priced(  # noqa: PLR0913, PLR0917  (what a job is priced by)
@@ -233,31 +239,26 @@ def _priced(  # noqa: PLR0913, PLR0917  (what a job is priced by)
     job: BlockEstimate,
     anchor: Anchor,
     lacking: Missing,
-    way: _Way | None = None,
+    way: _Way,
 ) -> BlockEstimate:
     header, pricing = anchor.header, pricing_of(chains, registry)
     job = replace(job, hops=job.hops + bool(anchor.hop))
-
-    def price_after(known: Header, pieces: Sequence[Piece]) -> Price:
-        """With a state override, as if this header were accumulated. Some nodes refuse."""
-        as_if = as_if_accumulated(registry.address, {known.number: leaf_of(known)})
-        return _price(pricing, join(pieces), as_if)
-
     pieces = proving_pieces(chains, registry, header.number, anchor, lacking)
     is_whole = any(piece.requests for piece in pieces) or not lacking.accounts
-    if way is None:
+    if not way.leaves:
         price = _price(pricing, join(pieces))
         if is_whole:
             return replace(job, pieces=tuple(pieces), price=price)
     try:
-        if way:
-            price = way.price + price_after(way.down_to, pieces)
+        if way.leaves:
+            price = way.price + _price(pricing, join(pieces), way.as_if(registry))
         if not is_whole:
             rest = replace(lacking, header_fields=frozenset(), timestamps=())
             accumulated = Anchor(header, accumulated=True)
             pieces = proving_pieces(chains, registry, header.number, accumulated, rest)
-            price += price_after(header, pieces)
-    except (QuestionRefused, MethodMissing, CallReverted):
+            then = _Way(price, {header.number: leaf_of(header)})
+            price += _price(pricing, join(pieces), then.as_if(registry))
+    except UNPRICED:
         return replace(job, sentence=f"{job.sentence or HEADER_FIRST} {NOT_PRICED}")
     return replace(job, price=price, sentence=job.sentence or HEADER_FIRST)
 

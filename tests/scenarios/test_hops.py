@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.scenarios.chain import Chain
+from tests.scenarios.chain import ETHER, Chain
 from tests.scenarios.node import Node
 from tests.scenarios.service import BALANCE, HELD, HOLDER, SIGNER, Service, accounts, request
 
@@ -81,7 +81,7 @@ def op_stack(
     """A service, an L1, and the L2 that it is proven to; nothing runs yet."""
     l1, l2, service = new_chain(L1), new_chain(L2), new_service()
     service.add_chain(l1, finality=2)
-    service.add_chain(l2)
+    service.add_chain(l2, free=False)
     service.add_registry("optimism", l1, l2)
     return service, l1, l2
 
@@ -92,13 +92,17 @@ def test_an_l1_block_is_read_on_an_l2_that_never_recorded_it(
     service, l1, l2 = op_stack
     block = l1.mine(300) - 290
     l2.take_in(l1, l1.head - 2)
+    at_time = f"timestamp:{int(l1.header(block + 1)['timestamp'], 16)}"
     with service.serve(), service.prove():
-        service.wait(service.submit({L1: {block: accounts(HOLDER)}}))
-        service.wait(
-            service.submit(
-                {L1: {f"timestamp:{int(l1.header(block + 1)['timestamp'], 16)}": accounts(HOLDER)}}
-            )
-        )
+        for named in (block, at_time):
+            data, before = {L1: {named: accounts(HOLDER)}}, l2.head
+            estimate = service.post("/estimate", request(data)).json()
+            assert (estimate["complete"], estimate["blocks"][0]["hops"]) == (True, 1)
+            service.wait(service.submit(data, fee=estimate["feeNeeded"]))
+            mined = l2.transactions_of(SIGNER, since=before + 1)
+            assert len(mined) == estimate["transactions"]
+            gas = sum(int(l2.receipt(each["hash"])["gasUsed"], 16) for each in mined)
+            assert gas == pytest.approx(int(estimate["gas"]), rel=0.05)
     assert service.field(HOLDER, block, BALANCE, route=(L1, L2)) == HELD
     assert service.field(HOLDER, block + 1, BALANCE, route=(L1, L2)) == HELD
 
@@ -113,7 +117,7 @@ def test_a_hash_that_the_history_contract_does_not_hold_is_not_believed(
     l1.mine(3)
     l2.take_in(l1, l1.head - 2)
     with service.serve(), service.prove():
-        batch = service.submit({L1: {block: accounts(HOLDER)}})
+        batch = service.submit({L1: {block: accounts(HOLDER)}}, fee=str(ETHER))
         status = service.wait_for(batch, "history_missing")
     assert f"does not hold the hash of block {block}" in status["waitsFor"]
     assert not service.is_proven(HOLDER, block, route=(L1, L2))
