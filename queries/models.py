@@ -156,8 +156,9 @@ class SentTransaction(models.Model):
     max_fee = models.CharField(max_length=64)  # wei for each gas
     gas_limit = models.PositiveBigIntegerField()
     most = models.CharField(max_length=64)  # wei that it may cost
-    # Brings the registry a hash or headers that lead down to a block, and proves nothing asked for.
+    # Brings the registry a hash, or hops down to a block, and proves nothing that was asked for.
     prepares = models.BooleanField(default=False)
+    hops = models.PositiveSmallIntegerField(default=0)  # to earlier blocks
     signed = models.DateTimeField()
     replaced = models.DateTimeField(null=True)  # signed again, last time
     sent = models.DateTimeField(null=True)  # last time

@@ -54,6 +54,7 @@ class Migration(migrations.Migration):
                 ('gas_limit', models.PositiveBigIntegerField()),
                 ('most', models.CharField(max_length=64)),
                 ('prepares', models.BooleanField(default=False)),
+                ('hops', models.PositiveSmallIntegerField(default=0)),
                 ('signed', models.DateTimeField()),
                 ('replaced', models.DateTimeField(null=True)),
                 ('sent', models.DateTimeField(null=True)),

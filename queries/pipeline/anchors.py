@@ -123,7 +123,7 @@ class Preparation:
     on_its_way: Reason = HASH_SENT
     serves_others: bool = True  # jobs whose preparation differs; they wait for this one
     hops: int = 0  # that lead there, where the block is accumulated then
-    share: float = 1.0  # of these hops, those in this call
+    in_call: int = 0  # how many of these, the first ones
 
 
 # From one block to another, child after child.
@@ -360,8 +360,8 @@ class AnchorSearch:
         count = counted(len(stops), "hop")
         sentence = f"The block is far below the nearest one that the registry knows: {count} first."
         sent = Reason(WaitCode.HOPS_ON_THEIR_WAY, f"{count} down to its block are on their way.")
-        share = len(sections) / len(stops)
-        return Preparation(call, stops[-1], sentence, sent, hops=len(stops), share=share)
+        in_call = len(sections)
+        return Preparation(call, stops[-1], sentence, sent, hops=len(stops), in_call=in_call)
 
 
 def _proven_above(registry: Registry, first: int, most: int) -> list[int]:

@@ -228,9 +228,10 @@ class _Way:
 
 
 def _further(chains: Chains, registry: Registry, way: _Way, then: Preparation) -> _Way:
-    calls, reached = [Call(then.call)], chains.source(registry.source).header(then.leads_to)
-    price = _price(pricing_of(chains, registry), calls, way.as_if(registry)).times(1 / then.share)
-    return _Way(way.price + price, {**way.leaves, then.leads_to: leaf_of(reached)})
+    price = _price(pricing_of(chains, registry), [Call(then.call)], way.as_if(registry))
+    whole = price.times(then.hops / then.in_call) if then.hops else price
+    reached = chains.source(registry.source).header(then.leads_to)
+    return _Way(way.price + whole, {**way.leaves, then.leads_to: leaf_of(reached)})
 
 
 def _priced(  # noqa: PLR0913, PLR0917  (what a job is priced by)

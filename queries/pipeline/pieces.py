@@ -197,10 +197,12 @@ class Call:
 
     data: bytes
     pieces: tuple[Piece, ...] = ()  # none: it prepares for others
+    hops: int = 0
 
     @classmethod
     def of(cls, pieces: Sequence[Piece]) -> "Call":
-        return cls(_data(pieces), tuple(pieces))
+        hops = sum(bool(piece.anchor.hop) for piece in pieces)
+        return cls(_data(pieces), tuple(pieces), hops)
 
     def halves(self) -> tuple["Call", ...]:
         """Two calls that prove the same together; none if the call cannot be split."""

@@ -154,7 +154,7 @@ def prepare(
             return work.failed(NODE_BEHIND)
         if reopen_if_undone(work, earlier):
             return Snooze(SENT_AGAIN)
-    call = Call(preparation.call)
+    call = Call(preparation.call, hops=preparation.in_call)
     need = pricing_of(work.chains, work.registry).fit([call])[call]
     if not isinstance(need, Need):
         raise need

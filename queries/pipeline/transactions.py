@@ -141,7 +141,7 @@ class Lane:
     ) -> SentTransaction:
         pieces = offer.call.pieces
         call = SignedParts(self.chain_id, nonce, to, offer.call.data, offer.gas_limit)
-        row = self._new_row(call, offer.fees, offer.most, prepares=not pieces)
+        row = self._new_row(call, offer.fees, offer.most, prepares=not pieces, hops=offer.call.hops)
         Share.objects.bulk_create(
             Share(transaction=row, batch_id=batch, most=f"{wei:064x}")
             for batch, wei in offer.shares.items()
@@ -162,9 +162,7 @@ class Lane:
             _show_on_pages(piece, row)
         return row
 
-    def _new_row(
-        self, call: SignedParts, fees: Fees, most: int, *, prepares: bool = False
-    ) -> SentTransaction:
+    def _new_row(self, call: SignedParts, fees: Fees, most: int, **more: int) -> SentTransaction:
         signed = self._sign(call, fees)
         row = SentTransaction.objects.create(
             chain=self.chain_id,
@@ -176,7 +174,7 @@ class Lane:
             max_fee=f"{fees.dearest:064x}",
             gas_limit=call.gas_limit,
             most=f"{most:064x}",
-            prepares=prepares,
+            **more,
             signed=shared_now(),
         )
         SentHash.objects.create(transaction=row, hash=signed.hash)

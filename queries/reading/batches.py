@@ -104,7 +104,7 @@ _TRANSACTION_OF = {
 }
 # Of each step: hundreds of queries are shown at once, four steps of each.
 _COLUMNS_OF = {name: (name.began, name.completed, _TRANSACTION_OF.get(name)) for name in StepName}
-_TRANSACTION_COLUMNS = ("id", "hashes", "mined_hash", "mined_block", "gas_used", "to")
+_TRANSACTION_COLUMNS = ("id", "hashes", "mined_hash", "mined_block", "gas_used", "to", "hops")
 
 _QUERY_COLUMNS = (
     "place", "source", "block", "timestamp", "account", "name", "props", "header_fields", "ended",
@@ -266,6 +266,7 @@ def _steps(
             transaction_hash=_hash(sent) if sent else "",
             transaction_block=sent.mined_block if sent else None,
             gas_used=sent.gas_used if sent else None,
+            hops=sent.hops if sent else 0,
             error=error if stopped else None,
         )
 

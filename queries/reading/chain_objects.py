@@ -278,6 +278,7 @@ class TransactionView:
     cost: int | None
     signed: datetime
     prepares: bool
+    hops: int  # to earlier blocks
     blocks: tuple[ServedBlock, ...]
     batches: tuple[ServedBatch, ...]
     more_batches: int
@@ -327,6 +328,7 @@ def _view(row: SentTransaction) -> TransactionView:
         cost=cost,
         signed=row.signed,
         prepares=row.prepares,
+        hops=row.hops,
         blocks=_blocks(row),
         batches=batches[:MOST_BATCHES],
         more_batches=max(len(batches) - MOST_BATCHES, 0),

@@ -44,6 +44,7 @@ class StepView:
     transaction_hash: str  # empty where there is none, or none yet
     transaction_block: int | None  # once it is mined
     gas_used: int | None
+    hops: int  # of the transaction
     error: ErrorView | None  # why it does not come to its end
 
 

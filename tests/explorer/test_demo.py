@@ -159,7 +159,9 @@ def test_what_it_says_to_try_works_and_the_guides_vote_counts_it(
         "HOLDER": asked[3],
     }
     guide = html.unescape(requests.get(f"{demo.site}/docs/contracts", timeout=30).text)
-    (script,) = re.findall(r"<code>npm install [^\n]*\n(.*?)</code>", guide, flags=re.DOTALL)
+    (script,) = re.findall(
+        r"<code>mkdir vote[^\n]*\nnpm install [^\n]*\n(.*?)</code>", guide, flags=re.DOTALL
+    )
     (programs := house / "node_modules" / ".bin").mkdir(parents=True)
     for program, folder in (("solcjs", "queries/contracts"), ("cast", "tests/js")):
         installed = repository / folder / "node_modules" / ".bin" / program

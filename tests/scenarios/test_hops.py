@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import requests
 
 from tests.scenarios.chain import ETHER, Chain
 from tests.scenarios.node import Node
@@ -52,6 +53,7 @@ def test_a_block_20_000_back_on_the_same_chain(
         assert estimate["blocks"][0]["hops"] == 3
         batch = service.submit(data, fee=estimate["feeNeeded"])
         (query,) = service.wait(batch)["queries"]
+        page = requests.get(f"{service.url}/explorer/query/{batch}/0", timeout=30).text
         (file := tmp_path / "proof").write_bytes(
             service.get(f"/batch-queries/{batch}/proof").content
         )
@@ -61,6 +63,7 @@ def test_a_block_20_000_back_on_the_same_chain(
     assert len(mined) == estimate["transactions"] == 2
     shown = [step["transactionHash"] for step in query["steps"]]
     assert shown == [None, *(each["hash"] for each in mined), mined[-1]["hash"]]
+    assert all(hops in page for hops in ("2 hops", "1 hop<"))
     assert gas == pytest.approx(int(estimate["gas"]), rel=0.05)
     trusted = chain.header(block)["hash"]
     assert f"{HELD} wei" in service.manage("verify_proof", str(file), "--hash", trusted).stdout
