@@ -122,8 +122,9 @@ ENDPOINTS = (
         answers.Witnesses,
         "A proof to pass to the registry's `verify` in a transaction of your own: it returns the "
         "facts there and stores nothing, so there is no batch, fee or status. The body is that of "
-        f"a batch with at most {witnesses.MOST} accounts and {witnesses.MOST} slots. Nodes are "
-        f"asked while you wait, for at most {witnesses.SECONDS:.0f} seconds.",
+        f"a batch with at most {witnesses.MOST_BLOCKS} blocks, {witnesses.MOST} accounts and "
+        f"{witnesses.MOST} slots; it needs no fee. Nodes are asked while you wait, for at most "
+        f"{witnesses.SECONDS:.0f} seconds.",
         body=BatchRequest,
         own_refusals=(
             *OF_A_BATCH,

@@ -19,12 +19,17 @@ from queries.pipeline.witness import NotProvable, Witness, witnesses
 from queries.routes import Routes
 from queries.schema.batch_checks import BatchLimits, read_batch
 
-MOST = 50  # accounts, and slots
+MOST_BLOCKS, MOST = 5, 50  # the latter accounts, and slots
 SECONDS = 30.0
 
 
 def witness(request: HttpRequest, key: ApiKey, routes: Routes, limits: BatchLimits) -> HttpResponse:
-    few = replace(limits, accounts=min(limits.accounts, MOST), slots=min(limits.slots, MOST))
+    few = replace(
+        limits,
+        blocks=min(limits.blocks, MOST_BLOCKS),
+        accounts=min(limits.accounts, MOST),
+        slots=min(limits.slots, MOST),
+    )
     body = json_body(request, limits.body_bytes)
     if isinstance(body, dict):
         body = {"fee": "0", **body}  # nothing is sent

@@ -2,6 +2,7 @@
 a block and counts, or when one will.
 """
 
+from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -14,12 +15,12 @@ from accounts.wording import spoken
 from queries.chain.errors import GamesUnreadable
 from queries.chain.sender import Destination
 from queries.chain.solidity import call_data
+from queries.proving.headers import Header
 from queries.registries import Registry
 from queries.wait_reasons import Reason, WaitCode
 
-FOUND = ["(uint256,bytes32,uint64,bytes32,bytes)[]"]
-# What can keep a game from counting, by the AnchorStateRegistry's function that says so.
 VALID = "isGameClaimValid"
+# What can keep a game from counting, by the AnchorStateRegistry's function that says so.
 OUT = {"isGameBlacklisted": "blacklisted", "isGameRetired": "retired"}
 
 
@@ -37,93 +38,92 @@ class Games:
 
     def __init__(self, registry: Registry, destination: Destination) -> None:
         self._anchors, self._destination = registry.anchor_state_registry, destination
-        self._valid: dict[int, Game | None] = {}
+        self._covering: dict[bytes, list[Game]] = {}
+        self._valid: dict[bytes, Game | None] = {}
 
-    def valid(self, block: int) -> Game | None:
-        """A game at or above the block whose claim counts: the anchor, or else a newer one."""
-        if block not in self._valid:
-            self._valid[block] = self._anchor(block) or self._newer(block)
-        return self._valid[block]
+    def valid(self, header: Header) -> Game | None:
+        """The lowest game at or above the block whose claim counts."""
+        if header.hash not in self._valid:
+            self._valid[header.hash] = self._first_valid(header)
+        return self._valid[header.hash]
 
-    def waits_for(self, block: int) -> Reason:
-        """Why no game covers the block and counts, and when one is expected to."""
-        pending = [game for page in self._covering(block) for game in page]
-        if not pending:
-            return Reason(
-                WaitCode.OUTPUT_NOT_RECORDED, "No dispute game was proposed for the block yet."
-            )
-        first = min(pending, key=lambda game: game.created)
-        for name, state in OUT.items():
-            if self._those(name, [first]):
-                return self._overdue(f"is {state}")
+    def waits_for(self, header: Header) -> Reason:
+        """Why no game covers the block and counts, and when one is expected to.
+
+        A game takes about as long as the delay after it, and one is proposed within as long.
+        """
         (delay,) = self._ask(self._anchors, "disputeGameFinalityDelaySeconds()", ["uint256"])
-        (clock,) = self._ask(first.address, "maxClockDuration()", ["uint64"])
-        expected = first.created + clock + delay
+        covering = self._covering.get(header.hash, [])
+        first = min(covering, key=lambda game: game.created, default=None)
+        expected = first.created + 2 * delay if first else header.timestamp + 3 * delay
+        what = "The dispute game that covers the block" if first else "A dispute game for the block"
+        for name, state in OUT.items():
+            if first and self._those(name, [first]):
+                return Reason(WaitCode.NO_VALID_OUTPUT, f"{what} is {state}.")
         if self._destination.head(known_final=0).timestamp > expected:
-            return self._overdue(f"should have counted from {spoken(expected)} on")
-        return Reason(
-            WaitCode.OUTPUT_NOT_RECORDED,
-            f"The dispute game that covers the block is expected to count from {spoken(expected)}.",
-        )
+            sentence = f"{what} should have counted from {spoken(expected)} on."
+            return Reason(WaitCode.NO_VALID_OUTPUT, sentence)
+        sentence = f"{what} is expected to count from {spoken(expected)}."
+        return Reason(WaitCode.OUTPUT_NOT_RECORDED, sentence)
 
-    def _overdue(self, what: str) -> Reason:
-        return Reason(
-            WaitCode.NO_VALID_OUTPUT, f"The first dispute game that covers the block {what}."
-        )
-
-    def _anchor(self, block: int) -> Game | None:
-        (address,) = self._ask(self._anchors, "anchorGame()", ["address"])
-        if int(address, 16) == 0:
-            return None
-        (extra,) = self._ask(address, "extraData()", ["bytes"])
-        game = Game(to_checksum_address(address), _block_in(extra), created=0)
-        return game if game.block >= block and self._those(VALID, [game]) else None
-
-    def _newer(self, block: int) -> Game | None:
-        """The lowest of those that were proposed last."""
-        for page in self._covering(block):
-            if valid := self._those(VALID, page):
+    def _first_valid(self, header: Header) -> Game | None:
+        covering = self._covering.setdefault(header.hash, [])
+        for games in self._since(header.timestamp):
+            some = [game for game in games if game.block >= header.number]
+            covering += some
+            if valid := self._those(VALID, some):
                 return min(valid, key=lambda game: game.block)
         return None
 
-    def _covering(self, block: int) -> Iterator[list[Game]]:
-        """The games at or above the block, some at a time, the latest first."""
+    def _since(self, seconds: int) -> Iterator[list[Game]]:
+        """The games of all types that were created from then on, some at a time."""
         (factory,) = self._ask(self._anchors, "disputeGameFactory()", ["address"])
-        (kind,) = self._ask(self._anchors, "respectedGameType()", ["uint32"])
         (count,) = self._ask(factory, "gameCount()", ["uint256"])
-        most = self._destination.chain.limits.batch_questions
-        call = "findLatestGames(uint32,uint256,uint256)"
-        while count:
-            (found,) = self._ask(factory, call, FOUND, kind, count - 1, most)
-            games = [
-                Game(to_checksum_address(metadata[12:]), _block_in(extra), created)
-                for _, metadata, created, _, extra in found
+        most, at = self._destination.chain.limits.batch_questions, "gameAtIndex(uint256)"
+        types = ["uint32", "uint64", "address"]
+
+        def created(index: int) -> int:
+            return int(self._ask(factory, at, types, index)[1])
+
+        first = bisect_left(range(count), seconds, key=created)
+        for start in range(first, count, most):
+            calls = [call_data(at, index) for index in range(start, min(start + most, count))]
+            found = [self._read(at, types, answer) for answer in self._many(factory, calls)]
+            blocks = self._destination.call_each(
+                [(address, call_data("extraData()")) for *_, address in found]
+            )
+            yield [
+                Game(to_checksum_address(address), _block_in(extra), time)
+                for (_, time, address), extra in zip(found, blocks, strict=True)
             ]
-            covering = [game for game in games if game.block >= block]
-            yield covering
-            is_last = len(covering) < len(games) or len(games) < most
-            count = 0 if is_last else found[-1][0]
 
     def _those(self, name: str, games: Sequence[Game]) -> list[Game]:
         """Those of which the AnchorStateRegistry's function says so."""
         calls = [call_data(f"{name}(address)", game.address) for game in games]
-        answers = self._destination.call_many(self._anchors, calls)
+        answers = self._many(self._anchors, calls)
         return [
             game
             for game, answer in zip(games, answers, strict=True)
             if isinstance(answer, bytes) and any(answer)
         ]
 
+    def _many(self, to: str, calls: Sequence[bytes]) -> Sequence[object]:
+        return self._destination.call_many(to, calls) if calls else []
+
     def _ask(self, to: str, signature: str, types: list[str], *values: Any) -> tuple[Any, ...]:
-        (answer,) = self._destination.call_many(to, [call_data(signature, *values)])
+        (answer,) = self._many(to, [call_data(signature, *values)])
+        return self._read(signature, types, answer)
+
+    def _read(self, signature: str, types: list[str], answer: object) -> tuple[Any, ...]:
         try:
             return decode(types, answer if isinstance(answer, bytes) else b"")
         except DecodingError:
             raise GamesUnreadable(
-                f"{to} on {self._destination.chain.name} does not answer {signature}, as the "
-                "contracts of dispute games do."
+                f"The contracts of dispute games on {self._destination.chain.name} do not answer "
+                f"{signature}."
             ) from None
 
 
-def _block_in(extra: bytes) -> int:
-    return int.from_bytes(extra[:32])
+def _block_in(extra: object) -> int:
+    """The first word of an ABI-encoded `bytes`; 0 where the game has none."""
+    return int.from_bytes(extra[64:96]) if isinstance(extra, bytes) else 0

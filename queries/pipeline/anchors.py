@@ -121,9 +121,10 @@ class Preparation:
     leads_to: int  # a block from which the way goes on
     sentence: str = "A block's hash is recorded in the registry first."
     on_its_way: Reason = HASH_SENT
-    serves_others: bool = True  # jobs whose preparation differs; they wait for this one
     hops: int = 0  # that lead there, where the block is accumulated then
     in_call: int = 0  # how many of these, the first ones
+    way: bytes = b""  # the sections that show these
+    start: int = 0  # the block that they begin at
 
 
 # From one block to another, child after child.
@@ -148,6 +149,14 @@ def find_anchor(  # noqa: PLR0913, PLR0917  (what a block is compared with)
     source, head = chains.source(registry.source), chains.head(registry.source).number
     search = AnchorSearch(registry, destination, source.headers, source.account_proofs, head, after)
     return search.find(header, known)
+
+
+@dataclass(frozen=True, slots=True)
+class _Hop:
+    """A section that hops to the block, from this one."""
+
+    start: int
+    section: bytes
 
 
 @dataclass(frozen=True)
@@ -175,34 +184,39 @@ class AnchorSearch:
             raise AnotherBlockAccumulated(header.number)
         if known.accumulated and not known.needs_child:
             return Anchor(header, accumulated=True)
-        first = header.number + int(known.needs_child)
-        window = self._window(header, first)
-        if window and first >= window.stop:
+        above = self._above(header, header.number + int(known.needs_child))
+        target = above[-1] if above else header  # the registry has to know this one
+        window = self._window(target)
+        if window and target.number >= window.stop:
             return NotKnownYet(NEXT_BLOCK_MISSING)
-        has_history = header.has(HeaderField.REQUESTS_HASH)  # both came with Prague
+        has_history = target.has(HeaderField.REQUESTS_HASH)  # both came with Prague
         most = HEADERS_OF_A_HOP if has_history else HEADERS_BYTES // len(header.encoded)
-        near = range(first, min(first + most, max(self.source_head, window.stop - 1)) + 1)
+        newest = max(self.source_head, window.stop - 1)
+        near = range(target.number, min(target.number + most, newest) + 1)
         nearest = self._nearest(near, window)
         if nearest is not None:
             return Anchor(header, known.accumulated, self._above(header, nearest))
-        if prepared := self._bringing(near):
-            return prepared
-        if has_history:
-            return self._by_hops(header, first, window, known)
-        return self._without_history(near, window)
+        found = self._bringing(target, near) or (
+            self._by_hops(target, window)
+            if has_history
+            else self._without_history(target, near, window)
+        )
+        if isinstance(found, _Hop):
+            return Anchor(header, known.accumulated, above, found.section, found.start)
+        return found
 
-    def _by_hops(self, header: Header, first: int, window: range, known: Known) -> Found:
-        above = self._anchored_above(first, window)
-        reaching = [number for number in above if number <= first + HISTORY_RING]
+    def _by_hops(self, target: Header, window: range) -> "_Hop | Preparation | NotKnownYet":
+        starts = self._starts(target, window)
+        reaching = [start for start in starts if start <= target.number + HISTORY_RING]
         if reaching:  # the newest, whose state most nodes have
-            shown = self._above(header, first)
-            start, target = max(reaching), shown[-1] if shown else header
-            hop = self._hop(self._header(start), target, accumulated=above[start])
-            return Anchor(header, known.accumulated, shown, hop, start)
-        if above:
-            return self._way_down(min(above), first, accumulated=above[min(above)])
-        later = range(first, self.source_head + 1)
-        return self._bringing(later) or self._not_known(first)
+            start = max(reaching)
+            hop = self._hop(self._header(start), target, accumulated=starts[start])
+            return _Hop(start, hop)
+        if starts:
+            start = min(starts)
+            return self._way_down(start, target.number, accumulated=starts[start])
+        later = range(target.number, self.source_head + 1)
+        return self._bringing(target, later) or self._not_known(target)
 
     def _header(self, number: int) -> Header:
         return self.headers(number, number)[0]
@@ -218,27 +232,26 @@ class AnchorSearch:
 
     # What is known
 
-    def _window(self, header: Header, first: int) -> range:
+    def _window(self, target: Header) -> range:
         """The blocks whose hashes a chain has of itself; on an output route the one block that a
         game has recorded, because games name hashes without numbers; or what `after` records.
         """
         if self.after and not self.after.hops:
             return range(self.after.leads_to, self.after.leads_to + 1)
         if self.registry.kind is RegistryKind.OUTPUT:
-            return self._recorded_output(header, first)
+            return self._recorded_output(target)
         if self.registry.kind is not RegistryKind.NATIVE:
             return range(0)
         head = self.destination.head(known_final=0).number
         oldest = head - BLOCKHASH_REACH
-        if first < oldest and self.facts.keeps_history():
+        if target.number < oldest and self.facts.keeps_history():
             oldest = head - HISTORY_REACH
         return range(max(oldest, 0), head + 1)
 
-    def _recorded_output(self, header: Header, first: int) -> range:
-        last = [header, *self._above(header, first)][-1]
-        if self.facts.is_recorded(last.hash):
-            return range(first, first + 1)
-        game = self.games.valid(first)
+    def _recorded_output(self, target: Header) -> range:
+        if self.facts.is_recorded(target.hash):
+            return range(target.number, target.number + 1)
+        game = self.games.valid(target)
         if game and self.facts.is_recorded(self._header(game.block).hash):
             return range(game.block, game.block + 1)
         return range(0)
@@ -250,30 +263,33 @@ class AnchorSearch:
         found = [*self.facts.anchored(near), *window[:1]]
         return min((number for number in found if number in near), default=None)
 
-    def _anchored_above(self, first: int, window: range) -> dict[int, bool]:
+    def _starts(self, target: Header, window: range) -> dict[int, bool]:
         """Blocks from which hops can lead down, and whether each is accumulated."""
         if self.after:
             return {self.after.leads_to: bool(self.after.hops)}
-        stops = range((first // HISTORY_RING + 1) * HISTORY_RING, self.source_head, HISTORY_RING)
-        most, asked = self.destination.chain.limits.batch_questions, set[int]()
-        if self.ours:
-            asked |= {*_proven_above(self.registry, first, most)}
+        first, most = target.number, self.destination.chain.limits.batch_questions
+        asked = set(_proven_above(self.registry, first, most)) if self.ours else set()
         if self.registry.kind is RegistryKind.OPTIMISM:
             newest, _ = self.facts.newest_l1_block()
-            asked |= {*range(max(newest - most, first), newest + 1)}
+            asked |= {*range(max(newest - BLOCKHASH_WINDOW, first), newest + 1)}
         found = self.facts.anchored(sorted(asked - {first}))
-        found |= dict.fromkeys(self.facts.accumulated(stops), True)
+        # Of the blocks that ways down end at, the lowest is enough.
+        stops = range((first // HISTORY_RING + 1) * HISTORY_RING, self.source_head, HISTORY_RING)
+        for start in range(0, min(len(stops), most * most), most):
+            if accumulated := self.facts.accumulated(stops[start : start + most]):
+                found[accumulated[0]] = True
+                break
         if window:
             reached = min(first + HISTORY_RING, window.stop - (HISTORY_WINDOW - HISTORY_REACH))
             found.setdefault(max(reached, window.start), False)
         return found
 
-    def _bringing(self, blocks: range) -> Preparation | None:
+    def _bringing(self, target: Header, blocks: range) -> Preparation | None:
         """A transaction that makes one of these blocks known."""
         if self.registry.kind is RegistryKind.ATTESTED and self.ours:
             return _attesting(self.registry, blocks)
         if self.registry.kind is RegistryKind.OUTPUT:
-            game = self.games.valid(blocks.start)
+            game = self.games.valid(target)
             return self._recording_output(game) if game and game.block in blocks else None
         if self.registry.kind is not RegistryKind.OPTIMISM:
             return None
@@ -288,22 +304,26 @@ class AnchorSearch:
         (passer,) = self.proofs(header, [(MESSAGE_PASSER, [])])
         words = (header.state_root, passer.state.storage_root, header.hash)
         call = call_data("recordOutput(address,bytes32,bytes32,bytes32)", game.address, *words)
-        return Preparation(call, game.block, serves_others=False)
+        return Preparation(call, game.block)
 
-    def _not_known(self, first: int) -> NotKnownYet:
+    def _not_known(self, target: Header) -> NotKnownYet:
         if self.registry.kind is RegistryKind.OUTPUT:
-            return NotKnownYet(self.games.waits_for(first))
+            return NotKnownYet(self.games.waits_for(target))
         return NotKnownYet(WAITS_FOR[self.registry.kind])
 
-    def _without_history(self, near: range, window: range) -> OutOfReach | NotKnownYet:
-        """Only headers lead to the block. Chains and games report newer ones; signers sign any."""
+    def _without_history(
+        self, target: Header, near: range, window: range
+    ) -> OutOfReach | NotKnownYet:
+        """Only headers lead to the block. A chain reports newer hashes; signers sign any, and games
+        are about any.
+        """
         lowest = window.start
         if self.registry.kind is RegistryKind.OPTIMISM:
             lowest, _ = self.facts.newest_l1_block()
-        if self.registry.kind is RegistryKind.OUTPUT and (game := self.games.valid(near.start)):
+        if self.registry.kind is RegistryKind.OUTPUT and (game := self.games.valid(target)):
             lowest = game.block
         if lowest < near.stop:
-            return self._not_known(near.start)
+            return self._not_known(target)
 
         def has_history(number: int) -> bool:
             try:
@@ -356,12 +376,18 @@ class AnchorSearch:
             gas = BYTE * size + rules.new_slot * len(sections)
             if size > HEADERS_BYTES or gas > rules.room // 2:
                 break
-        call = prove_call([*sections, headers_section([HeaderStep(at, accumulate=True)])])
-        count = counted(len(stops), "hop")
-        sentence = f"The block is far below the nearest one that the registry knows: {count} first."
-        sent = Reason(WaitCode.HOPS_ON_THEIR_WAY, f"{count} down to its block are on their way.")
-        in_call = len(sections)
-        return Preparation(call, stops[-1], sentence, sent, hops=len(stops), in_call=in_call)
+        arrival = headers_section([HeaderStep(at, accumulate=True)])
+        count, way = counted(len(stops), "hop"), b"".join(sections)
+        return Preparation(
+            prove_call([way, arrival]),
+            stops[-1],
+            f"The block is far below the nearest one that the registry knows: {count} first.",
+            Reason(WaitCode.HOPS_ON_THEIR_WAY, f"The way down to its block is sent: {count}."),
+            hops=len(stops),
+            in_call=len(sections),
+            way=way,
+            start=start,
+        )
 
 
 def _proven_above(registry: Registry, first: int, most: int) -> list[int]:
@@ -391,5 +417,5 @@ def _attesting(registry: Registry, blocks: range) -> Preparation | None:
             by_signers.sort(key=lambda row: int(row.signer, 16))
             signatures = [bytes.fromhex(row.signature) for row in by_signers]
             call = attest_call(block, bytes.fromhex(block_hash), signatures)
-            return Preparation(call, block, serves_others=False)
+            return Preparation(call, block)
     return None

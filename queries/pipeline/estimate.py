@@ -1,7 +1,7 @@
 """What it would take to prove a batch now. Nothing is sent or stored."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from math import ceil
 
@@ -79,12 +79,18 @@ class BlockEstimate:
     distance: int | None = None  # of what is out of reach
     proven: tuple[tuple[str, ...], ...] = ()  # of each query, the facts that are there already
     hops: int = 0  # that lead down to it
-    price: Price | None = None  # alone; None: unknown
+    own: Price | None = None  # of its facts; None: unknown
+    way: Mapping[object, Price] = field(default_factory=dict)  # of what is sent before, by its key
     pieces: tuple[Piece, ...] = ()  # what may share transactions with other blocks
 
     @property
     def block(self) -> int | None:
         return self.queries[0].block
+
+    @property
+    def price(self) -> Price | None:
+        """Alone."""
+        return self.own and sum(self.way.values(), self.own)
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +98,8 @@ class Estimate:
     """What a batch would take.
 
     Blocks that are ready together share transactions: `together` is their price. Otherwise each
-    costs what it costs alone: `needed`, the fee to offer, is the sum of these.
+    costs what it costs alone: `needed`, the fee to offer, is the sum of these. The way to several
+    blocks is sent once.
     """
 
     blocks: tuple[BlockEstimate, ...]
@@ -100,7 +107,7 @@ class Estimate:
 
     @property
     def needed(self) -> int:
-        return sum(each.price.cost for each in self.blocks if each.price)
+        return _ways(self.blocks).cost + sum(each.own.cost for each in self.blocks if each.own)
 
     @property
     def complete(self) -> bool:
@@ -115,12 +122,23 @@ def estimate(chains: Chains, destination: int, queries: Sequence[Query]) -> Esti
     The queries are of one batch; nothing is stored.
     """
     blocks = tuple(_blocks(chains, destination, queries))
-    together = sum((each.price for each in blocks if each.price and not each.pieces), Price())
+    alone = (each.own for each in blocks if each.own and not each.pieces)
+    together = sum(alone, _ways(blocks))
     for source in {each.source for each in blocks}:
         pieces = [piece for each in blocks if each.source == source for piece in each.pieces]
         registry = chains.routes.registries[source, destination]
         together += _price(pricing_of(chains, registry), join(pieces))
     return Estimate(blocks, together)
+
+
+def _ways(blocks: Sequence[BlockEstimate]) -> Price:
+    """Of a source's ways down, the longest goes by the blocks at which the others end."""
+    ways: dict[tuple[int, object], Price] = {}
+    for block in blocks:
+        for key, price in block.way.items():
+            known = ways.setdefault((block.source, key), price)
+            ways[block.source, key] = max(known, price, key=lambda each: each.cost)
+    return sum(ways.values(), Price())
 
 
 def _blocks(chains: Chains, destination: int, queries: Sequence[Query]) -> Iterator[BlockEstimate]:
@@ -190,8 +208,8 @@ def _tried_at(chains: Chains, registry: Registry, job: BlockEstimate) -> BlockEs
     )
     job = replace(job, proven=proven)
     if known.whole:
-        return replace(job, readiness=Readiness.PROVEN, sentence="", price=Price())
-    destination, way = chains.destination(registry.destination), _Way(Price(), {})
+        return replace(job, readiness=Readiness.PROVEN, sentence="", own=Price())
+    destination, way = chains.destination(registry.destination), _Way({}, {})
     anchor = find_anchor(chains, destination, registry, header, known)
     while isinstance(anchor, Preparation):
         job = replace(job, hops=job.hops + anchor.hops, sentence=job.sentence or anchor.sentence)
@@ -219,7 +237,7 @@ def _tried_at(chains: Chains, registry: Registry, job: BlockEstimate) -> BlockEs
 class _Way:
     """What is sent before the facts, and the leaves of blocks that the registry knows then."""
 
-    price: Price
+    prices: Mapping[object, Price]
     leaves: Mapping[int, bytes]
 
     def as_if(self, registry: Registry) -> AsIf | None:
@@ -231,7 +249,8 @@ def _further(chains: Chains, registry: Registry, way: _Way, then: Preparation) -
     price = _price(pricing_of(chains, registry), [Call(then.call)], way.as_if(registry))
     whole = price.times(then.hops / then.in_call) if then.hops else price
     reached = chains.source(registry.source).header(then.leads_to)
-    return _Way(way.price + whole, {**way.leaves, then.leads_to: leaf_of(reached)})
+    key = "hops" if then.hops else then.call
+    return _Way({**way.prices, key: whole}, {**way.leaves, then.leads_to: leaf_of(reached)})
 
 
 def _priced(  # noqa: PLR0913, PLR0917  (what a job is priced by)
@@ -243,25 +262,26 @@ def _priced(  # noqa: PLR0913, PLR0917  (what a job is priced by)
     way: _Way,
 ) -> BlockEstimate:
     header, pricing = anchor.header, pricing_of(chains, registry)
-    job = replace(job, hops=job.hops + bool(anchor.hop))
+    job = replace(job, hops=job.hops + bool(anchor.hop), way=way.prices)
     pieces = proving_pieces(chains, registry, header.number, anchor, lacking)
     is_whole = any(piece.requests for piece in pieces) or not lacking.accounts
     if not way.leaves:
         price = _price(pricing, join(pieces))
         if is_whole:
-            return replace(job, pieces=tuple(pieces), price=price)
+            return replace(job, pieces=tuple(pieces), own=price)
     try:
         if way.leaves:
-            price = way.price + _price(pricing, join(pieces), way.as_if(registry))
+            price = _price(pricing, join(pieces), way.as_if(registry))
         if not is_whole:
             rest = replace(lacking, header_fields=frozenset(), timestamps=())
             accumulated = Anchor(header, accumulated=True)
             pieces = proving_pieces(chains, registry, header.number, accumulated, rest)
-            then = _Way(price, {header.number: leaf_of(header)})
+            then = _Way({}, {header.number: leaf_of(header)})
             price += _price(pricing, join(pieces), then.as_if(registry))
     except UNPRICED:
         return replace(job, sentence=f"{job.sentence or HEADER_FIRST} {NOT_PRICED}")
-    return replace(job, price=price, sentence=job.sentence or HEADER_FIRST)
+    sentence = job.sentence or ("" if is_whole else HEADER_FIRST)
+    return replace(job, own=price, sentence=sentence)
 
 
 def _price(pricing: Pricing, calls: Sequence[Call], as_if: AsIf | None = None) -> Price:

@@ -163,12 +163,12 @@ def prepare(
 
 
 def _is_on_its_way(job: BlockJob, preparation: Preparation) -> bool:
-    """Of this job's route, and one of any kind if it may serve the job as well."""
+    """The same of this job's route; or other hops, which may lead down there as well."""
     others = SentTransaction.objects.filter(
         jobs__source=job.source, jobs__destination=job.destination, prepares=True, settled=False
     ).exclude(succeeded=False)  # one that is mined may be unknown to a node that is behind
-    if preparation.serves_others:
-        return others.exists()
+    if preparation.hops:
+        return others.filter(hops__gt=0).exists()
     return any(parts_of(row.raw).data == preparation.call for row in others)
 
 

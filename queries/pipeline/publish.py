@@ -26,7 +26,7 @@ from queries.pipeline.anchors import (
     Preparation,
 )
 from queries.pipeline.fees import refusal_of
-from queries.pipeline.pieces import Call, pieces_of
+from queries.pipeline.pieces import Anchor, Call, pieces_of
 from queries.pipeline.wanted import Known, ask_what_is_known, missing
 from queries.proving.accounts import AccountProof
 from queries.proving.bundles import BlockProof, Fact, FactKind
@@ -98,13 +98,17 @@ def publish(block: BlockProof, registry: Registry, means: Means) -> int:
     proven = {_read_of(block, fact): fact.word for fact in block.facts}
     to, wait, spent = means.destination, means.patience, 0
     # Bring a hash, hop down, prove the header and then its accounts.
-    sent_before: list[bytes] = []
+    before: object = None
     while (known := _known(facts, block, proven)).unproven:
-        calls = list(_calls(block, registry, means, known))
-        if calls == sent_before:
-            raise NotPublished(f"Block {block.header.number:,} is not proven by what was sent.")
-        sent_before = calls
-        for call in calls:
+        found = _found(block, registry, means, known)
+        now = known.words, known.leaf, found.hops if isinstance(found, Preparation) else None
+        if now == before:  # by a node that does not see what was mined, or lies
+            raise NotPublished(
+                f"Block {block.header.number:,} is not proven by what was sent, or the node at "
+                "--node does not see it yet. Nothing more is sent; call this again later."
+            )
+        before = now
+        for call in _calls(block, means, known, found):
             try:
                 sent = send_and_wait(to, means.signer(), registry.address, call, wait, means.say)
             except CallReverted as reverted:
@@ -136,8 +140,9 @@ def _known(facts: RegistryFacts, block: BlockProof, proven: Mapping[FactRead, by
     return known
 
 
-def _calls(block: BlockProof, registry: Registry, means: Means, known: Known) -> Iterator[bytes]:
-    """The next ones on the way to the facts."""
+def _found(
+    block: BlockProof, registry: Registry, means: Means, known: Known
+) -> Anchor | Preparation:
     source, way = means.source, _Way(block, means.source)
     head = source.head().number if source else block.rests_on.number + HEADERS_OF_A_HOP
     search = AnchorSearch(registry, means.destination, way.headers, way.proofs, head, ours=False)
@@ -145,19 +150,21 @@ def _calls(block: BlockProof, registry: Registry, means: Means, known: Known) ->
         found = search.find(block.header, known)
     except AnotherBlockAccumulated as fault:
         raise NotPublished(str(fault)) from None
-    match found:
-        case Preparation():
-            yield found.call
-        case NotKnownYet() | OutOfReach():
-            raise NotPublished(_why_not(found, block, registry, has_source=bool(source)))
-        case _:
-            rules, lacking = means.destination.chain.gas_rules, missing(known.unproven)
-            proofs = [
-                each.proof for each in block.accounts if each.proof.address in lacking.accounts
-            ]
-            yield from (
-                Call.of([each]).data for each in pieces_of(0, found, lacking, proofs, rules)
-            )
+    if isinstance(found, NotKnownYet | OutOfReach):
+        raise NotPublished(_why_not(found, block, registry, has_source=bool(source)))
+    return found
+
+
+def _calls(
+    block: BlockProof, means: Means, known: Known, found: Anchor | Preparation
+) -> Iterator[bytes]:
+    """The next ones on the way to the facts."""
+    if isinstance(found, Preparation):
+        yield found.call
+        return
+    rules, lacking = means.destination.chain.gas_rules, missing(known.unproven)
+    proofs = [each.proof for each in block.accounts if each.proof.address in lacking.accounts]
+    yield from (Call.of([each]).data for each in pieces_of(0, found, lacking, proofs, rules))
 
 
 def _why_not(

@@ -4,17 +4,24 @@ Nothing is sent or stored, and no fact is taken from the registry.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from queries.chain.deploy import own_hashes
 from queries.chain.solidity import call_data
 from queries.models import Query
-from queries.pipeline.anchors import NotKnownYet, OutOfReach, find_anchor
+from queries.pipeline.anchors import (
+    AnotherBlockAccumulated,
+    NotKnownYet,
+    OutOfReach,
+    Preparation,
+    find_anchor,
+)
 from queries.pipeline.chains import Chains
 from queries.pipeline.pieces import Anchor, Call, Piece, requests_of
 from queries.pipeline.readback import words_of
 from queries.pipeline.settle import block_at, find_accounts
 from queries.pipeline.wanted import Known, ask_what_is_known, missing, reads_of
+from queries.proving.headers import Header
 from queries.proving.packing import CALLDATA_BYTES
 from queries.proving.registry_calls import PROVE_SELECTOR
 from queries.registries import Registry, RegistryKind
@@ -69,12 +76,12 @@ def _witness(chains: Chains, registry: Registry, queries: Sequence[Query]) -> Wi
     pieces = sorted((piece for piece, _ in shown), key=lambda each: each.anchor.header.number)
     call = Call.of(pieces)
     if len(call.data) > CALLDATA_BYTES:
-        raise NotProvable("The proof does not fit into one transaction: ask for less.")
+        too_large = "The proof does not fit into one transaction: ask for less."
+        raise NotProvable(too_large, is_final=True)
     proof = call.data[len(PROVE_SELECTOR) :]
     to = chains.destination(registry.destination)
     gas = to.gas_needed(chains.sender, registry.address, call_data("verify(bytes)", proof))
-    ends = [_valid_until(chains, registry, piece.anchor) for piece in pieces]
-    until = min((each for each in ends if each is not None), default=None)
+    until = _valid_until(chains, registry, [piece.anchor for piece in pieces])
     return Witness(registry, proof, tuple(each for _, some in shown for each in some), gas, until)
 
 
@@ -84,21 +91,14 @@ def _of_block(
     head = chains.provable_head(registry)
     if not head.is_final(block):
         raise NotProvable(head.why_not_final(block))
-    source, to = chains.source(registry.source), chains.destination(registry.destination)
+    source = chains.source(registry.source)
     header = source.header(block)
     find_accounts(chains, header, queries)
     reads = [reads_of(query) for query in queries]
     wanted = [read for named in reads for read in named.values()]
-    known = ask_what_is_known(chains.facts(registry), header, [])
-    found = find_anchor(
-        chains, to, registry, header, Known(dict.fromkeys(wanted), known.leaf, known.of_header)
-    )
-    if isinstance(found, OutOfReach):
-        raise NotProvable(found.sentence(block), is_final=True)
-    if isinstance(found, NotKnownYet):
-        raise NotProvable(found.why.sentence)
-    if not isinstance(found, Anchor):
-        raise NotProvable(f"{found.sentence} A batch does that.")
+    leaf = ask_what_is_known(chains.facts(registry), header, [])
+    known = Known(dict.fromkeys(wanted), leaf.leaf, leaf.of_header)
+    found = _anchor(chains, registry, header, known)
     lacking = missing(wanted)
     asked = [(account, slots) for account, (_, slots) in lacking.accounts.items()]
     proofs = source.account_proofs(header, asked)
@@ -117,8 +117,33 @@ def _of_block(
     return piece, proven
 
 
-def _valid_until(chains: Chains, registry: Registry, anchor: Anchor) -> int | None:
+def _anchor(chains: Chains, registry: Registry, header: Header, known: Known) -> Anchor:
+    """Hops that a batch would send first are part of the proof, if they fit."""
+    to, way, start = chains.destination(registry.destination), b"", 0
+    try:
+        found = find_anchor(chains, to, registry, header, known)
+        if isinstance(found, Preparation) and found.way and found.hops == found.in_call:
+            way, start = found.way, found.start
+            # As if known: this proof cannot rely on what it accumulates, but on what it hops to.
+            then = replace(found, hops=0)
+            found = find_anchor(chains, to, registry, header, known, then)
+    except AnotherBlockAccumulated as fault:
+        raise NotProvable(str(fault), is_final=True) from None
+    if isinstance(found, OutOfReach):
+        raise NotProvable(found.sentence(header.number), is_final=True)
+    if isinstance(found, NotKnownYet):
+        raise NotProvable(found.why.sentence)
+    if isinstance(found, Preparation):
+        raise NotProvable(f"{found.sentence} A batch does that.")
+    return replace(found, hop=way + found.hop, hop_from=start) if way else found
+
+
+def _valid_until(chains: Chains, registry: Registry, anchors: Sequence[Anchor]) -> int | None:
     """A chain forgets its own hashes; what is recorded or accumulated stays."""
-    if registry.kind is not RegistryKind.NATIVE or anchor.accumulated:
+    if registry.kind is not RegistryKind.NATIVE:
         return None
-    return anchor.known + own_hashes(chains.destination(registry.destination))
+    known = {anchor.known for anchor in anchors if not anchor.accumulated or anchor.above}
+    leaving = known.difference(chains.facts(registry).accumulated(sorted(known)))
+    if not leaving:
+        return None
+    return min(leaving) + own_hashes(chains.destination(registry.destination))

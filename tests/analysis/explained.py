@@ -55,12 +55,6 @@ EXPLAINED = (
         "changes nothing, whoever asks pays for it, and if it fails the proof is refused.",
     ),
     Explained(
-        "calls-loop",
-        "Low",
-        ("DisputeGamesStandIn.findLatestGames",),
-        "Only tests and the demo deploy it, and its games are its own contracts.",
-    ),
-    Explained(
         "low-level-calls",
         "Informational",
         ("FactsRegistry.multicall",),

@@ -48,6 +48,9 @@ def test_a_block_20_000_back_on_the_same_chain(
     node.keeps(*kept)
     with service.serve(), service.prove():
         data = {chain.id: {block: accounts(HOLDER)}}
+        (witness,) = service.post("/witness", request(data)).json()["witnesses"]
+        verified = bytes.fromhex(witness["proof"][2:])
+        assert chain.call(witness["registry"], "verify(bytes)", verified)
         estimate = service.post("/estimate", request(data)).json()
         assert estimate["complete"], estimate
         assert estimate["blocks"][0]["hops"] == 3

@@ -10,7 +10,7 @@ from eth_utils.address import to_checksum_address
 from eth_utils.crypto import keccak
 
 from tests.scenarios.chain import Chain, call_data
-from tests.scenarios.service import BALANCE, HELD, HOLDER, Service, accounts
+from tests.scenarios.service import BALANCE, HELD, HOLDER, SIGNER, Service, accounts, request
 
 L2, L1 = 31337, 1337
 MESSAGE_PASSER = "0x4200000000000000000000000000000000000016"
@@ -69,11 +69,13 @@ def test_a_block_is_proven_once_a_game_that_covers_it_counts(rollup: Rollup) -> 
     block = rollup.l2.mine(60) - 50
     batch = rollup.submit(block)
     status = rollup.service.wait_for(batch, "output_not_recorded")
-    assert "No dispute game was proposed" in status["waitsFor"]
-    below, above = rollup.propose(block - 1), rollup.propose(block + 40)
-    rollup.settle(below, valid=True)
-    rollup.service.until_waits_for(batch, "is expected to count from")
-    rollup.settle(above, valid=True)
+    assert "A dispute game for the block is expected to count from" in status["waitsFor"]
+    rollup.settle(rollup.propose(block - 1), valid=True)
+    near, far = rollup.propose(block + 20), rollup.propose(block + 40)
+    rollup.settle(rollup.propose(block - 2), valid=True)
+    rollup.service.until_waits_for(batch, "The dispute game that covers the block is expected")
+    rollup.settle(near, valid=True)
+    rollup.settle(far, valid=True)
     rollup.service.wait(batch)
     assert rollup.held(block) == HELD
 
@@ -103,6 +105,20 @@ def test_a_game_that_claims_another_state_is_never_recorded(rollup: Rollup) -> N
     assert rollup.held(block) == HELD
 
 
+def test_an_estimate_prices_the_record_the_hop_and_the_proof(rollup: Rollup) -> None:
+    block = rollup.l2.mine(60) - 50
+    rollup.settle(rollup.propose(block + 20), valid=True)
+    asked = request({L2: {block: accounts(HOLDER)}}, to=L1)
+    estimate = rollup.service.post("/estimate", asked).json()
+    assert (estimate["complete"], estimate["blocks"][0]["hops"]) == (True, 1)
+    before = rollup.l1.head
+    rollup.service.wait(rollup.submit(block))
+    mined = rollup.l1.transactions_of(SIGNER, since=before + 1)
+    gas = sum(int(rollup.l1.receipt(each["hash"])["gasUsed"], 16) for each in mined)
+    assert len(mined) == estimate["transactions"] == 2
+    assert gas == pytest.approx(int(estimate["gas"]), rel=0.05)
+
+
 def test_games_that_do_not_count_in_time_are_named_and_raise_an_alert(rollup: Rollup) -> None:
     block = rollup.l2.mine(10) - 5
     game = rollup.propose(block)
@@ -110,10 +126,14 @@ def test_games_that_do_not_count_in_time_are_named_and_raise_an_alert(rollup: Ro
     rollup.l1.mine(3)
     batch = rollup.submit(block)
     status = rollup.service.wait_for(batch, "no_valid_output")
-    assert "should have counted from" in status["waitsFor"]
+    assert "The dispute game that covers the block should have counted" in status["waitsFor"]
     assert 'tacitus_waiting_jobs{code="no_valid_output"} 1' in rollup.service.get("/metrics").text
     rollup.l1.send(rollup.games, call_data("blacklist(address)", game))
     rollup.service.until_waits_for(batch, "is blacklisted")
     rollup.settle(rollup.propose(block + 3), valid=True)
     rollup.service.wait(batch)
     assert rollup.held(block) == HELD
+    # The same where nobody proposes any more.
+    batch = rollup.submit(rollup.l2.mine(10) - 2)
+    status = rollup.service.wait_for(batch, "no_valid_output")
+    assert "A dispute game for the block should have counted" in status["waitsFor"]

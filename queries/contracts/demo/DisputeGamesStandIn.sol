@@ -8,8 +8,6 @@ contract DisputeGameStandIn {
     bytes32 public immutable rootClaim;
     /// @notice The chain it is about.
     uint256 public immutable l2ChainId;
-    /// @notice How long a challenger has: no time, because games are won by hand.
-    uint64 public constant maxClockDuration = 0;
 
     uint256 private immutable _l2Block;
 
@@ -29,15 +27,6 @@ contract DisputeGameStandIn {
 /// @title An AnchorStateRegistry, and the factory of its games, which are won by hand
 /// @notice For tests and the demo, where no proposer and no challenger is.
 contract DisputeGamesStandIn {
-    /// @notice A game, as a DisputeGameFactory lists it.
-    struct Found {
-        uint256 index;
-        bytes32 metadata; // type, time of creation and address
-        uint64 timestamp;
-        bytes32 rootClaim;
-        bytes extraData;
-    }
-
     /// @notice All games, in their order.
     DisputeGameStandIn[] public games;
     /// @notice Whether a game's claim is valid.
@@ -48,8 +37,6 @@ contract DisputeGamesStandIn {
     DisputeGameStandIn public anchorGame;
     /// @notice How long a game that is won waits until it counts.
     uint256 public disputeGameFinalityDelaySeconds = 302_400;
-    /// @notice The type of games that counts.
-    uint32 public constant respectedGameType = 0;
 
     mapping(DisputeGameStandIn game => uint64) private _created;
 
@@ -97,26 +84,11 @@ contract DisputeGamesStandIn {
         return games.length;
     }
 
-    /// @notice The games of a type from an index down, at most `most`.
-    function findLatestGames(
-        uint32,
-        uint256 start,
-        uint256 most
-    ) external view returns (Found[] memory found) {
-        uint256 count = start + 1 < most ? start + 1 : most;
-        found = new Found[](count);
-        for (uint256 i = 0; i < count; i++) {
-            DisputeGameStandIn game = games[start - i];
-            bytes32 metadata = bytes32(
-                (uint256(_created[game]) << 160) | uint160(address(game))
-            );
-            found[i] = Found({
-                index: start - i,
-                metadata: metadata,
-                timestamp: _created[game],
-                rootClaim: game.rootClaim(),
-                extraData: game.extraData()
-            });
-        }
+    /// @notice A game by its index.
+    function gameAtIndex(
+        uint256 index
+    ) external view returns (uint32 gameType, uint64 timestamp, DisputeGameStandIn game) {
+        game = games[index];
+        return (0, _created[game], game);
     }
 }
