@@ -81,6 +81,7 @@ class BlockEstimate:
     hops: int = 0  # that lead down to it
     own: Price | None = None  # of its facts; None: unknown
     way: Mapping[object, Price] = field(default_factory=dict)  # of what is sent before, by its key
+    leaves: Mapping[int, bytes] = field(default_factory=dict)  # that the registry has after that
     pieces: tuple[Piece, ...] = ()  # what may share transactions with other blocks
 
     @property
@@ -125,9 +126,12 @@ def estimate(chains: Chains, destination: int, queries: Sequence[Query]) -> Esti
     alone = (each.own for each in blocks if each.own and not each.pieces)
     together = sum(alone, _ways(blocks))
     for source in {each.source for each in blocks}:
-        pieces = [piece for each in blocks if each.source == source for piece in each.pieces]
+        here = [each for each in blocks if each.source == source]
+        pieces = [piece for each in here for piece in each.pieces]
+        leaves = {block: leaf for each in here for block, leaf in each.leaves.items()}
         registry = chains.routes.registries[source, destination]
-        together += _price(pricing_of(chains, registry), join(pieces))
+        as_if = _Way({}, leaves).as_if(registry)
+        together += _price(pricing_of(chains, registry), join(pieces), as_if)
     return Estimate(blocks, together)
 
 
@@ -265,23 +269,21 @@ def _priced(  # noqa: PLR0913, PLR0917  (what a job is priced by)
     job = replace(job, hops=job.hops + bool(anchor.hop), way=way.prices)
     pieces = proving_pieces(chains, registry, header.number, anchor, lacking)
     is_whole = any(piece.requests for piece in pieces) or not lacking.accounts
-    if not way.leaves:
-        price = _price(pricing, join(pieces))
-        if is_whole:
-            return replace(job, pieces=tuple(pieces), own=price)
+    price: Price | None = None
     try:
-        if way.leaves:
-            price = _price(pricing, join(pieces), way.as_if(registry))
-        if not is_whole:
-            rest = replace(lacking, header_fields=frozenset(), timestamps=())
-            accumulated = Anchor(header, accumulated=True)
-            pieces = proving_pieces(chains, registry, header.number, accumulated, rest)
-            then = _Way({}, {header.number: leaf_of(header)})
-            price += _price(pricing, join(pieces), then.as_if(registry))
+        price = _price(pricing, join(pieces), way.as_if(registry))
+        if is_whole:
+            return replace(job, own=price, leaves=way.leaves, pieces=tuple(pieces))
+        rest = replace(lacking, header_fields=frozenset(), timestamps=())
+        accumulated = Anchor(header, accumulated=True)
+        pieces = proving_pieces(chains, registry, header.number, accumulated, rest)
+        then = _Way({}, {header.number: leaf_of(header)})
+        price += _price(pricing, join(pieces), then.as_if(registry))
     except UNPRICED:
+        if price is None and not way.leaves:  # no override is to blame
+            raise
         return replace(job, sentence=f"{job.sentence or HEADER_FIRST} {NOT_PRICED}")
-    sentence = job.sentence or ("" if is_whole else HEADER_FIRST)
-    return replace(job, own=price, sentence=sentence)
+    return replace(job, own=price, sentence=job.sentence or HEADER_FIRST)
 
 
 def _price(pricing: Pricing, calls: Sequence[Call], as_if: AsIf | None = None) -> Price:

@@ -99,16 +99,20 @@ def test_an_l1_block_is_read_on_an_l2_that_never_recorded_it(
     block = l1.mine(300) - 290
     l2.take_in(l1, l1.head - 2)
     at_time = f"timestamp:{int(l1.header(block + 1)['timestamp'], 16)}"
+    several = block + 10, block + 20, block + 30, block + 200
     with service.serve(), service.prove():
-        for named in (block, at_time):
-            data, before = {L1: {named: accounts(HOLDER)}}, l2.head
+        for named in ([block], [at_time], several):
+            data, before = {L1: {each: accounts(HOLDER) for each in named}}, l2.head
             estimate = service.post("/estimate", request(data)).json()
-            assert (estimate["complete"], estimate["blocks"][0]["hops"]) == (True, 1)
+            hops = [each["hops"] for each in estimate["blocks"]]
+            assert (estimate["complete"], hops) == (True, [1] * len(named))
             service.wait(service.submit(data, fee=estimate["feeNeeded"]))
             mined = l2.transactions_of(SIGNER, since=before + 1)
-            assert len(mined) == estimate["transactions"]
             gas = sum(int(l2.receipt(each["hash"])["gasUsed"], 16) for each in mined)
-            assert gas == pytest.approx(int(estimate["gas"]), rel=0.05)
+            # Jobs that are ready together share a transaction, and here not all may be.
+            alone = sum(int(each["price"]["gas"]) for each in estimate["blocks"])
+            assert 0.95 * int(estimate["gas"]) <= gas <= 1.05 * alone
+            assert len(named) > 1 or len(mined) == estimate["transactions"]
     assert service.field(HOLDER, block, BALANCE, route=(L1, L2)) == HELD
     assert service.field(HOLDER, block + 1, BALANCE, route=(L1, L2)) == HELD
 

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
+from pathlib import Path
 
 import pytest
 import requests
@@ -62,9 +63,11 @@ def rollup(
             yield Rollup(service, l2, l1, games, registry)
 
 
-def test_a_block_is_proven_once_a_game_that_covers_it_counts(rollup: Rollup) -> None:
+def test_a_block_is_proven_once_a_game_that_covers_it_counts(
+    rollup: Rollup, tmp_path: Path
+) -> None:
     """The prover records the game's output and hops from there; until then it says what it waits
-    for.
+    for. With the proof file anyone does the same in another registry of these games.
     """
     block = rollup.l2.mine(60) - 50
     batch = rollup.submit(block)
@@ -78,6 +81,16 @@ def test_a_block_is_proven_once_a_game_that_covers_it_counts(rollup: Rollup) -> 
     rollup.settle(far, valid=True)
     rollup.service.wait(batch)
     assert rollup.held(block) == HELD
+    file = tmp_path / "proof.json"
+    file.write_bytes(rollup.service.get(f"/batch-queries/{batch}/proof").content)
+    trusted = rollup.l2.header(block)["hash"]
+    verified = rollup.service.manage("verify_proof", str(file), "--hash", trusted)
+    assert f"{HELD} wei" in verified.stdout
+    other = rollup.l1.deploy("OutputRegistry", ["uint256", "address"], [L2, rollup.games])
+    nodes = ("--node", rollup.l1.url, "--source-node", rollup.l2.url, "--registry", other)
+    rollup.service.manage("publish_proof", str(file), *nodes, "--unverifiable")
+    held = rollup.l1.call(other, "accountField(address,uint256,uint8)", HOLDER, block, BALANCE)
+    assert int.from_bytes(held) == HELD
 
 
 def test_the_page_of_the_registry_says_whom_it_trusts(rollup: Rollup) -> None:
@@ -128,6 +141,8 @@ def test_games_that_do_not_count_in_time_are_named_and_raise_an_alert(rollup: Ro
     status = rollup.service.wait_for(batch, "no_valid_output")
     assert "The dispute game that covers the block should have counted" in status["waitsFor"]
     assert 'tacitus_waiting_jobs{code="no_valid_output"} 1' in rollup.service.get("/metrics").text
+    rollup.l1.send(rollup.games, call_data("retire()"))
+    rollup.service.until_waits_for(batch, "is retired")
     rollup.l1.send(rollup.games, call_data("blacklist(address)", game))
     rollup.service.until_waits_for(batch, "is blacklisted")
     rollup.settle(rollup.propose(block + 3), valid=True)

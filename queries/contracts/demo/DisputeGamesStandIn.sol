@@ -29,16 +29,17 @@ contract DisputeGameStandIn {
 contract DisputeGamesStandIn {
     /// @notice All games, in their order.
     DisputeGameStandIn[] public games;
-    /// @notice Whether a game's claim is valid.
-    mapping(DisputeGameStandIn game => bool) public isGameClaimValid;
     /// @notice Whether the guardian has blacklisted a game.
     mapping(DisputeGameStandIn game => bool) public isGameBlacklisted;
     /// @notice The last game that was valid.
     DisputeGameStandIn public anchorGame;
     /// @notice How long a game that is won waits until it counts.
     uint256 public disputeGameFinalityDelaySeconds = 302_400;
+    /// @notice Games created until then are retired.
+    uint64 public retirementTimestamp;
 
     mapping(DisputeGameStandIn game => uint64) private _created;
+    mapping(DisputeGameStandIn game => bool) private _isWon;
 
     /// @notice Begins a game about no block.
     function propose(bytes32 rootClaim, uint256 chainId) external {
@@ -54,14 +55,18 @@ contract DisputeGamesStandIn {
 
     /// @notice Ends one.
     function settle(DisputeGameStandIn game, bool valid) external {
-        isGameClaimValid[game] = valid;
+        _isWon[game] = valid;
         if (valid) anchorGame = game;
     }
 
     /// @notice The guardian takes a game out.
     function blacklist(DisputeGameStandIn game) external {
-        isGameClaimValid[game] = false;
         isGameBlacklisted[game] = true;
+    }
+
+    /// @notice The guardian retires all games created so far.
+    function retire() external {
+        retirementTimestamp = uint64(block.timestamp);
     }
 
     /// @notice Changes how long a game that is won waits.
@@ -69,9 +74,14 @@ contract DisputeGamesStandIn {
         disputeGameFinalityDelaySeconds = delay;
     }
 
-    /// @notice No game of this contract is retired.
-    function isGameRetired(DisputeGameStandIn) external pure returns (bool) {
-        return false;
+    /// @notice Whether a game's claim is valid.
+    function isGameClaimValid(DisputeGameStandIn game) external view returns (bool) {
+        return _isWon[game] && !isGameBlacklisted[game] && !isGameRetired(game);
+    }
+
+    /// @notice Whether the guardian has retired a game.
+    function isGameRetired(DisputeGameStandIn game) public view returns (bool) {
+        return _created[game] <= retirementTimestamp;
     }
 
     /// @notice It is its own factory.

@@ -1,9 +1,13 @@
 """Hops to earlier blocks, on proofs as deep as mainnet's: what they cost and how far they reach."""
 
+from pathlib import Path
+
 import pytest
 
 from queries.chain.local_node import LocalNode
 from queries.chain.solidity import call_data
+from queries.pipeline.anchors import HEADERS_OF_A_HOP
+from queries.proving.headers import HeaderField
 from queries.proving.registry_calls import (
     HISTORY_RING,
     HeaderStep,
@@ -12,6 +16,8 @@ from queries.proving.registry_calls import (
     leaf_of,
     prove_call,
 )
+from tests.bench.corpus import read_corpus
+from tests.bench.gas.trials import floor_gas
 from tests.local_chain import Deployed
 from tests.queries.contracts.deep_blocks import DeepBlock, chain_of_hops
 
@@ -41,6 +47,22 @@ def test_a_hop_from_a_known_block_and_its_header(registry: Deployed) -> None:
     gas = registry.send(prove_call([headers_section([_step(newest)]), _arrival(target)]))
     assert gas <= FROM_KNOWN
     assert registry.reads.accumulated(target.header.number) == leaf_of(target.header)
+
+
+def test_a_hop_costs_as_much_as_eight_headers(corpus_folder: Path) -> None:
+    """So many headers lead down to a block before the prover takes a hop. Both pay the floor."""
+    newest, _ = chain_of_hops(1)
+    empty = floor_gas(b"")
+    hop = floor_gas(_hop(newest)) - empty
+    recorded = [file.block.header for file in read_corpus(corpus_folder)]
+    sizes = [
+        floor_gas(headers_section([HeaderStep(header)])) - empty
+        for header in recorded
+        if header and header.has(HeaderField.EXCESS_BLOB_GAS)
+    ]
+    assert sizes
+    for size in sizes:
+        assert HEADERS_OF_A_HOP <= hop / size < HEADERS_OF_A_HOP + 1
 
 
 def test_a_month_in_two_transactions(registry: Deployed) -> None:

@@ -12,10 +12,12 @@ import requests
 from eth_utils.address import to_checksum_address
 
 from queries.chain.local_node import LocalNode, local_node
+from queries.chain.registry import slot_of_accumulated
 from queries.chain.solidity import load_artifact
 from queries.proving.bundle_checks import check_bundle
 from queries.proving.witnesses import AccountField
 from tests.commands import Manage, managing
+from tests.forged_code import planting
 from tests.installation import HOLDER, Installation, installed_on
 from tests.local_chain import CHAIN_ID, ETHER
 from tests.queries.contracts.holder import SLOTS, compiled_holder
@@ -166,6 +168,20 @@ def test_a_part_that_is_there_is_not_sent_again(
         assert node.send(registry, bare).gas_used
     said, _ = published(manage, left, "--node", node.url, "--registry", registry)
     assert "nothing was sent." in said
+
+
+def test_nothing_is_published_to_a_registry_with_a_planted_fact(
+    manage: Manage, left: Path, node: LocalNode
+) -> None:
+    """Its runtime code is the genuine one; only its address shows that it was not deployed so."""
+    genuine = load_artifact("NativeRegistry").deployed_bytecode
+    forged = node.deploy(planting({slot_of_accumulated(7): b"\x66" * 32}, genuine))
+    registry = to_checksum_address(forged)
+    done = manage(
+        "publish_proof", str(left), "--node", node.url, "--registry", registry, **NOWHERE
+    )
+    assert done.returncode == 1
+    assert f"The registry at {registry} is unverifiable" in done.stderr
 
 
 def test_a_chain_with_another_past(manage: Manage, left: Path) -> None:
