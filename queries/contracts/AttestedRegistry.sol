@@ -5,7 +5,7 @@ import {FactsRegistry} from "./FactsRegistry.sol";
 
 /// @title A chain's past, proven to another chain by attestations of m of n signers
 /// @notice Block hashes are attested by EIP-712 signatures. The signers are fixed at deployment;
-/// readers trust that fewer than `threshold` of them lie.
+/// readers trust that before `validUntil` fewer than `threshold` of their keys lie or leak.
 contract AttestedRegistry is FactsRegistry {
     /// @notice Signers must be provided in ascending order, none twice and none zero.
     /// @param index The index of the first one that is not.
@@ -18,7 +18,7 @@ contract AttestedRegistry is FactsRegistry {
     /// @param provided How many were provided.
     /// @param threshold How many are needed.
     error TooFewSignatures(uint256 provided, uint256 threshold);
-    /// @notice A signature must have 65 bytes, a low s and a v of 27 or 28.
+    /// @notice A signature must have 65 bytes, a low s and a v of 27 or 28, and recover to an address.
     /// @param index The index of the first malformed one.
     error SignatureMalformed(uint256 index);
     /// @notice Signatures must be by the registry's signers, in ascending order of their addresses.

@@ -2,7 +2,8 @@
 pragma solidity 0.8.37;
 
 // What the calldata holds, by position. Reads past the end of a proof return zeros, or the calldata
-// behind it. A proof that uses such bytes reverts, with ProofEndMismatch at the latest.
+// behind it. A proof that uses such bytes reverts, with ProofEndMismatch at the latest: the cursor never
+// moves back and must end exactly where the proof ends.
 
 /// @notice A number has more bytes than it may have.
 /// @param position Where in the calldata it stands.

@@ -8,14 +8,14 @@ import {freeMemory, setFreeMemory} from "./Memory.sol";
 import {asList, putByte, putBytes, putHash} from "./Rlp.sol";
 
 /// @title Rebuilds a block header from the parts that cannot be derived
-/// @notice A header is sent without RLP framing up to the bloom, and without what follows from
-/// elsewhere: the state root, where a witness rebuilds it; the parent's hash, where the parent was
-/// provided just before or its hash is known; the hash of no uncles; the beacon root, where
-/// EIP-4788 keeps it. What is left out is filled in before the header is hashed, so a wrong value
+/// @notice A header is sent without RLP framing up to the bloom, and without what the contract can
+/// derive: the state root, if a witness rebuilds it; the parent's hash, if the parent is the header
+/// before or its hash is known; the uncles hash, if it is that of an empty list; the beacon root, if
+/// EIP-4788 keeps it. The contract fills these in before it hashes the header, so a wrong value
 /// gives a wrong hash.
 ///
 ///   uint8 flags
-///   [32 parent hash]        unless PARENT_KNOWN, or the header is not the section's first
+///   [32 parent hash]        only in the section's first header, and only without PARENT_KNOWN
 ///   [32 uncles hash]        unless NO_UNCLES
 ///   20 coinbase
 ///   [32 state root]         unless WITNESS; ignored with HOP, whose witness rebuilds it
@@ -23,8 +23,9 @@ import {asList, putByte, putBytes, putHash} from "./Rlp.sol";
 ///   uint16 length, tail     the fields from the difficulty on, as they stand in the header
 ///   [uint8 offset]          with BEACON_KNOWN: where in the tail the beacon root belongs
 abstract contract CompactHeader is IFactsRegistry {
-    /// @notice The tail of a header is no sequence of RLP strings, or too short.
-    /// @param position Where in memory it goes wrong.
+    /// @notice A header's tail is malformed, its number or timestamp has more than 8 bytes, the beacon
+    /// root's offset lies outside of it, or it lacks a requested field.
+    /// @param position Where in memory, for debugging.
     error HeaderMalformed(uint256 position);
 
     uint256 internal constant NO_UNCLES = 1;
@@ -162,7 +163,7 @@ abstract contract CompactHeader is IFactsRegistry {
         }
         putHash(from, _beaconRoot(header.get(TIMESTAMP)));
         header.set(END, end + 33);
-        // Where it was put may have changed what was read: only the bytes that are hashed count.
+        // It may have moved number and timestamp: read them again from the final bytes.
         _readTail(header);
     }
 

@@ -8,13 +8,13 @@ import {EMPTY_CODE_HASH, EMPTY_TRIE_ROOT} from "./TrieNodes.sol";
 /// @title The facts of a registry: how they are stored and read
 /// @notice A fact is stored once the deriving contract has proven it, and never changes.
 abstract contract FactStore is IFactsRegistry {
-    // An account's record: nonce in the upper 64 bits, then 184 of the balance, then these.
+    // An account's record: bits 192-255 the nonce, 8-191 the balance, 0-7 these flags.
     uint256 private constant PROVEN = 1;
     uint256 private constant LARGE_BALANCE = 2; // the balance is a fact of its own
     uint256 private constant EMPTY_STORAGE = 4;
     uint256 private constant EMPTY_CODE = 8;
 
-    // Of a mask of fields
+    // Bits of the mask of requested fields
     uint256 private constant STORAGE_ROOT_BIT = 1 << AccountField.STORAGE_ROOT;
     uint256 private constant CODE_HASH_BIT = 1 << AccountField.CODE_HASH;
 
@@ -123,8 +123,9 @@ abstract contract FactStore is IFactsRegistry {
 
     // Storing, for the deriving contract
 
-    /// @dev Stores the fields of `mask`; returns whether anything was new. `answer`: memory, with
-    /// nonce, balance, storage root and code hash.
+    /// @dev Stores at least the fields of `mask`; returns whether anything was new. Whatever field is
+    /// asked for, the whole record is stored. `answer`: memory, with nonce, balance, storage root and
+    /// code hash.
     function _storeAccount(
         address account,
         uint256 blockNumber,
@@ -145,7 +146,7 @@ abstract contract FactStore is IFactsRegistry {
         if (codeHash == EMPTY_CODE_HASH) {
             (record, own) = (record | EMPTY_CODE, own & ~CODE_HASH_BIT);
         }
-        if (mask != own) {
+        if (mask != 0) {
             if (balance >> 184 == 0) {
                 record |= balance << 8;
             } else {
@@ -153,7 +154,8 @@ abstract contract FactStore is IFactsRegistry {
                 bytes32 key = _accountKey(account, blockNumber, AccountField.BALANCE);
                 written = _remember(key, bytes32(balance));
             }
-            // The record depends only on the account's state, not on the requested fields.
+            // The record depends only on the account's state, not on the requested fields, so a
+            // state that differs in nonce, balance or a flag is noticed.
             uint256 present = _records[blockNumber][account];
             if (present == 0) {
                 _records[blockNumber][account] = record;

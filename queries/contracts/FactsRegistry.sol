@@ -34,15 +34,16 @@ abstract contract FactsRegistry is FactStore, ProvenFacts {
     ///     WITNESS     a witness under its state root
     ///     FIELDS      uint32 mask of the header's fields to store
     ///     TIMESTAMPS  uint8 count, count times uint64: times at which the parent was the last block
-    ///     ACCUMULATE  no bytes; stores the header's leaf
-    ///     HOP         the witness is a hop's; it is read without WITNESS too
+    ///     ACCUMULATE  no bytes; stores the header's commitment
+    ///     HOP         a hop's witness, with or without WITNESS; none of its facts is stored
     ///   section ACCUMULATED_HOP: uint8 3, the rest as ACCUMULATED_BLOCK; its witness is a hop's
     ///   witness: uint16 count of accounts, each 20 address, uint8 mask of fields to store,
     ///     uint16 count of slots, 32 each; then the nodes of the trie (see TrieWitness). Accounts
-    ///     and slots ascend by their hashes. At an account's leaf: uint8 length of the balance,
-    ///     plus 64 with a storage root and 128 with a code hash that are not those of an empty
-    ///     account; uint8 length of the nonce; balance; nonce; [32 storage root; if slots are
-    ///     requested, the nodes of its storage trie instead]; [32 code hash].
+    ///     and slots ascend by their hashes. At an account's leaf: uint8 form, uint8 length of the
+    ///     nonce, balance, nonce, [32 storage root], [32 code hash]. Of the form, bits 0-5 are the
+    ///     balance's length; with bit 6 a storage root follows, with bit 7 a code hash; without them
+    ///     they are those of an empty account. If slots are requested, bit 6 is ignored and the nodes
+    ///     of the storage trie stand in place of the root.
     ///   hop: a witness of one slot of the history contract (EIP-2935), which holds the hash of an
     ///     earlier block. Nothing of it is stored; the next HEADERS may end with that block.
     function prove() external {

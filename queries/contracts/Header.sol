@@ -42,7 +42,7 @@ function set(Header header, uint256 word, uint256 value) pure {
     }
 }
 
-/// @dev keccak256(number, timestamp, hash, state root)
+/// @dev keccak256(abi.encode(number, timestamp, hash, stateRoot))
 function leaf(Header header) pure returns (bytes32 hash) {
     assembly ("memory-safe") {
         hash := keccak256(add(header, NUMBER), 128)

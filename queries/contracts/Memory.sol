@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 pragma solidity 0.8.37;
 
-// Memory by hand: a node's space is used again once its parent has taken its hash.
+// Memory by hand: TrieWitness frees a node's space after hashing it.
 
 /// @dev Allocates `length` bytes, a multiple of 32, without zeroing them. `setFreeMemory` may release
 /// them again.

@@ -10,7 +10,7 @@ contract NativeRegistry is FactsRegistry {
     address private constant BLOCK_HASHES = 0x0000F90827F1C53a10cb7A02335B175320002935;
     address private constant BEACON_ROOTS = 0x000F3df6D732807Ef1319fB7B8bB8522d0Beac02;
 
-    /// @dev The history contract answers zero for blocks of its window that it never saw.
+    /// @dev Zero means that there is no hash, as the history contract answers for blocks that it never saw.
     function _knownHash(uint256 number) internal view override returns (bytes32 hash) {
         if (number >= block.number) return 0;
         if (block.number - number <= 256) return blockhash(number);

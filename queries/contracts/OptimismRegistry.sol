@@ -3,19 +3,19 @@ pragma solidity 0.8.37;
 
 import {FactsRegistry} from "./FactsRegistry.sol";
 
-/// @notice What an OP-stack chain knows of its L1: the newest block it has taken in.
+/// @notice What an OP-stack chain knows of its L1: the block that its current block derives from.
 interface IL1Block {
-    /// @notice The newest L1 block.
+    /// @notice That L1 block.
     /// @return Its number.
     function number() external view returns (uint64);
-    /// @notice The newest L1 block.
+    /// @notice That L1 block.
     /// @return Its hash.
     function hash() external view returns (bytes32);
 }
 
 /// @title An L1's past, proven to an OP-stack chain
-/// @notice Block hashes come from the chain's own predeploy, which holds the newest L1 block only;
-/// anyone may record it. You trust the OP-stack chain itself.
+/// @notice Block hashes come from the chain's own predeploy, which holds only the L1 block that the
+/// chain's current block derives from; anyone may record it. You trust the OP-stack chain itself.
 contract OptimismRegistry is FactsRegistry {
     IL1Block private constant L1_BLOCK = IL1Block(0x4200000000000000000000000000000000000015);
 

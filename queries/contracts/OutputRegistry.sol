@@ -63,7 +63,8 @@ contract OutputRegistry is FactsRegistry {
 
     /// @notice Records the hash of the block that a valid game claims. It stays recorded even if the
     /// game is blacklisted later; repeating the call reverts then. Anyone may call it.
-    /// @param game The game, whose root claim is the hash of version 0 and the three words below.
+    /// @param game The game, whose root claim is keccak256(abi.encode(bytes32(0), stateRoot,
+    /// messagePasserStorageRoot, blockHash)).
     /// @param stateRoot The state root of the block.
     /// @param messagePasserStorageRoot The storage root of the L2ToL1MessagePasser after the block.
     /// @param blockHash The hash of the block.
@@ -86,7 +87,7 @@ contract OutputRegistry is FactsRegistry {
         emit OutputRecorded(address(game), blockHash);
     }
 
-    /// @dev A game names no block number, so hashes are known without one.
+    /// @dev Hashes are recorded without the number that a game names; it is read from the header.
     function _knownHash(uint256) internal pure override returns (bytes32) {
         return 0;
     }

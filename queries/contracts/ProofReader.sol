@@ -33,8 +33,8 @@ abstract contract ProofReader is CompactHeader, TrieWitness {
     error NoHeader(uint256 position);
     /// @notice The time does not lie between the two headers.
     /// @param timestamp The time claimed.
-    /// @param from The parent's time, the first that may be claimed.
-    /// @param to The header's time, the first that may not.
+    /// @param from The parent's time (inclusive bound).
+    /// @param to The header's time (exclusive bound).
     error TimestampOutside(uint256 timestamp, uint256 from, uint256 to);
     /// @notice A time needs the parent's header in the same section; this is the section's first.
     /// @param blockNumber The header's number.
@@ -68,7 +68,8 @@ abstract contract ProofReader is CompactHeader, TrieWitness {
     // Of an account in `answers`: nonce, balance, storage root, code hash; then its slots' values.
     uint256 internal constant ACCOUNT_WORDS = 4;
 
-    /// @dev A hash that a section has proven; the next HEADERS section may end with its header.
+    /// @dev A hash that a section has proven; the next HEADERS section may end with its header. An
+    /// accumulated block in between does not clear it.
     struct Hop {
         uint256 number;
         bytes32 hash;
@@ -301,8 +302,8 @@ abstract contract ProofReader is CompactHeader, TrieWitness {
             uint256 value = numberAt(walk.cursor + 1, length);
             walk.cursor += 1 + length;
             putWord(walk.answers + 32 * index, value);
-            // The trie holds the RLP of the number, and a leaf that as a string. No chain has a leaf
-            // of zero, but a development node keeps one where a slot was set back to it.
+            // The trie's value is the RLP of the number; the leaf holds that as an RLP string. No chain
+            // has a leaf of zero, but a development node keeps one where a slot was set back to it.
             if (value == 0) target = putByte(target, 0x81);
             else if (value >= 0x80) target = putByte(target, 0x81 + lengthOf(value));
             return putNumber(target, value);

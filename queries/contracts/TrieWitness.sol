@@ -29,28 +29,30 @@ import {
 /// in a witness is trusted: another kind, mask, length or value gives another root.
 ///
 /// The kinds of node, by their first byte, and what follows:
-///   FULL     a branch with all sixteen children; none is sent embedded
-///   BRANCH   uint16 mask of the children that are there
+///   FULL     a branch with all sixteen children; all siblings are sent as hashes
+///   BRANCH   uint16 mask of the children that are there; all siblings are sent as hashes
 ///   MIXED    uint16 mask of the children that are there, uint16 mask of those embedded
-///            then, for each child that is there, in order of its nibble: its node where keys lie
-///            below it, else its hash, or its encoding where it is embedded
+///            These three continue with each child that is there, in order of its nibble: its node
+///            where keys lie below it, else its hash, or its encoding where it is embedded.
 ///   PASS     an extension that a key passes: uint16 which of the keys (counted from `first`),
 ///            uint8 nibbles, the node below
 ///   MISS     an extension that no key passes: uint8 nibbles, its path (whole bytes, the spare
 ///            nibble in front), the child: 0 and its hash, or its encoding where it is embedded
 ///   LEAF     the leaf of a key: uint16 which of the keys, then what `_leafValue` reads
-///   OTHER    the leaf of a foreign key: the rest of its path (as in MISS), uint8 length, value
+///   OTHER    the leaf of a foreign key: the rest of its path (64 - depth nibbles, without a count,
+///            packed as in MISS), uint8 length, value
 ///   NONE     nothing: an empty trie
 ///   CHAIN    where one key is alone: uint8 depth of its deepest node, that node, and upwards from
-///            there FULL, BRANCH or MIXED with the other children, or PASS with uint8 nibbles. In
-///            FULL, unless the path's own child is embedded, child 15's hash is sent at the
-///            position of the path's own.
+///            there FULL, BRANCH or MIXED with the other children, or PASS with uint8 nibbles. The
+///            mask bit of the key's own child is ignored. In FULL, the 15 hashes are those of children
+///            0 to 14, with child 15's in place of the key's own (in order if that is 15); if the own
+///            child is embedded, they are in order too.
 abstract contract TrieWitness {
     /// @notice No kind of node has this number.
     /// @param kind The byte.
     /// @param position Where in the calldata it stands.
     error UnknownNode(uint256 kind, uint256 position);
-    /// @notice The keys of a list must ascend.
+    /// @notice Accounts, and each account's slots, must ascend strictly by their keccak256.
     /// @param index The index of the first one that is not greater than the one before.
     error KeysNotAscending(uint256 index);
     /// @notice A key is claimed to be absent, but lies on the path provided.
@@ -65,7 +67,7 @@ abstract contract TrieWitness {
     /// @param last The claimed depth of the deepest node.
     error ChainWithoutNodes(uint256 depth, uint256 last);
     /// @notice No key with this index lies below the node.
-    /// @param index The index claimed.
+    /// @param index The index in the list that the witness names.
     error NoSuchKey(uint256 index);
     /// @notice An extension is claimed to have no path.
     /// @param depth Where it lies, in nibbles.
@@ -180,7 +182,7 @@ abstract contract TrieWitness {
             if (end - first != 1) revert NotAlone(first, end);
             uint256 key = _key(walk, first);
             uint256 above = uint8At(walk.cursor++); // the depth of the node that is built
-            // Otherwise nibbles above the chain could be used for a node inside it.
+            // The deepest node lies below the chain's top, or it would be encoded for a wrong depth.
             if (above <= depth) revert ChainWithoutNodes(depth, above);
             uint256 space = reserve(NODE_SPACE) + 3;
             (start, length) = _deeper(walk, first, end, above);

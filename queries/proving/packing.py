@@ -11,7 +11,7 @@ from itertools import accumulate, pairwise
 from typing import TypeVar
 
 from .accounts import SlotProof
-from .witnesses import AccountRequest
+from .witnesses import AccountField, AccountRequest
 
 # What a node's pool takes is the whole signed transaction: 128 KiB with its signature, fees and
 # address, for which some 130 bytes would do.
@@ -93,6 +93,8 @@ def _evened(cuts: list[int], shared: Shared, fits: Fits) -> list[int]:
     return even
 
 
+# All fields are in one record, but these two of a contract are facts of their own beside it.
+OWN_FACTS = frozenset({AccountField.STORAGE_ROOT, AccountField.CODE_HASH})
 ACCOUNT = 20_000  # beside what is stored of it
 SLOT = 10_000
 BYTE = 40
@@ -130,8 +132,9 @@ def portions(
 
 def gas_of(request: AccountRequest, rules: GasRules) -> int:
     """By the rough table, beside its bytes."""
-    slots = len(request.proof.slots)
-    return ACCOUNT + SLOT * slots + rules.new_slot * (len(request.fields) + slots)
+    fields, slots = request.fields, len(request.proof.slots)
+    stored = bool(fields) + len(fields & OWN_FACTS) + slots
+    return ACCOUNT + SLOT * slots + rules.new_slot * stored
 
 
 def _parts(

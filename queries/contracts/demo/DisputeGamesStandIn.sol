@@ -33,7 +33,7 @@ contract DisputeGamesStandIn {
     mapping(DisputeGameStandIn game => bool) public isGameBlacklisted;
     /// @notice The last game that was valid.
     DisputeGameStandIn public anchorGame;
-    /// @notice How long a game that is won waits until it counts.
+    /// @notice How long a game that is won would wait until it counts. This stand-in only reports it.
     uint256 public disputeGameFinalityDelaySeconds = 302_400;
     /// @notice Games created until then are retired.
     uint64 public retirementTimestamp;
@@ -41,7 +41,7 @@ contract DisputeGamesStandIn {
     mapping(DisputeGameStandIn game => uint64) private _created;
     mapping(DisputeGameStandIn game => bool) private _isWon;
 
-    /// @notice Begins a game about no block.
+    /// @notice Begins a game about block 0.
     function propose(bytes32 rootClaim, uint256 chainId) external {
         proposeAt(rootClaim, chainId, 0);
     }

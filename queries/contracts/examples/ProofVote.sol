@@ -20,7 +20,7 @@ contract ProofVote {
         require(msg.sender == tx.origin, "a contract cannot vote");
         require(!hasVoted[msg.sender], "voted already");
         hasVoted[msg.sender] = true;
-        // Reverts if the proof is false. This contract must check whose facts it proves.
+        // Reverts if the proof does not hold. A valid proof may be about any account.
         AccountFact[] memory accounts = registry.verify(proof).accounts;
         require(accounts.length == 1, "prove one account");
         require(accounts[0].account == msg.sender, "prove your own account");

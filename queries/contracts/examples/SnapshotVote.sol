@@ -8,13 +8,13 @@ interface IProvenSlots {
         returns (bytes32);
 }
 
-/// A vote that counts what each voter held of a token at one past block, on any chain.
+/// A vote that counts what each voter held of a token at one past block of the registry's source chain.
 contract SnapshotVote {
     IProvenSlots public immutable registry;
     address public immutable token;
     uint256 public immutable snapshotBlock;
     uint256 public immutable balancesSlot; // where the token keeps its balances
-    uint256 public immutable balanceMask; // which bits of the slot are the balance
+    uint256 public immutable balanceMask; // the low bits that hold the balance
 
     mapping(address voter => bool) public hasVoted;
     mapping(bool yes => uint256) public votes;
@@ -34,7 +34,7 @@ contract SnapshotVote {
     }
 
     function vote(bool yes) external {
-        // A contract's address may be another owner's on the token's chain; a key's is not.
+        // On another chain someone else may control a contract's address; an EOA has the same key.
         require(msg.sender == tx.origin, "a contract cannot vote");
         require(!hasVoted[msg.sender], "voted already");
         hasVoted[msg.sender] = true;

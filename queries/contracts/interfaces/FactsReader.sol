@@ -23,8 +23,8 @@ library FactsReader {
         return uint256(registry.accountField(account, blockNumber, AccountField.BALANCE));
     }
 
-    /// @notice How many transactions an account had sent; for a contract, how many contracts it had
-    /// created, plus 1 since EIP-161.
+    /// @notice An account's nonce: its transactions and EIP-7702 authorizations so far; of a contract, the
+    /// contracts that it created, plus 1 since EIP-161.
     /// @param registry The registry that is read.
     /// @param account The account.
     /// @param blockNumber The source block.
@@ -63,7 +63,7 @@ library FactsReader {
         return registry.accountField(account, blockNumber, AccountField.CODE_HASH);
     }
 
-    /// @notice Whether an account had code.
+    /// @notice Whether an account had code, as an EOA with an EIP-7702 delegation also has.
     /// @param registry The registry that is read.
     /// @param account The account.
     /// @param blockNumber The source block.
@@ -114,7 +114,8 @@ library FactsReader {
         return (word >> (8 * offset)) & (type(uint256).max >> (256 - 8 * size));
     }
 
-    /// @notice Where the value of a key stands in a mapping.
+    /// @notice The slot of a key's value in a Solidity mapping. Vyper hashes the position first: this
+    /// slot would be another one there, whose value is proven to be zero.
     /// @param position The slot of the mapping.
     /// @param key The key: an address.
     /// @return The value's slot.
@@ -122,9 +123,9 @@ library FactsReader {
         return keccak256(abi.encode(key, position));
     }
 
-    /// @notice Where the value of a key stands in a mapping.
+    /// @notice The slot of a key's value in a Solidity mapping. See `slotOf` of an address.
     /// @param position The slot of the mapping.
-    /// @param key The key: a number, bytes32 or bool as a word.
+    /// @param key The key: a number, bytes32 or bool as a word, but no string and no bytes.
     /// @return The value's slot.
     function slotOf(uint256 position, bytes32 key) internal pure returns (bytes32) {
         return keccak256(abi.encode(key, position));
@@ -144,7 +145,8 @@ library FactsReader {
         return uint256(registry.headerField(blockNumber, HeaderField.TIMESTAMP));
     }
 
-    /// @notice The base fee per gas, in the chain's smallest unit.
+    /// @notice The base fee per gas, in the chain's smallest unit, on a chain whose headers keep it at index
+    /// 15, as Ethereum's do.
     /// @param registry The registry that is read.
     /// @param blockNumber The source block.
     /// @return The base fee of the block.

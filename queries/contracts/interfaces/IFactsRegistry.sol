@@ -9,7 +9,8 @@ library AccountField {
     uint8 internal constant CODE_HASH = 3;
 }
 
-/// @notice The fields of a block's header, by their index in it.
+/// @notice The fields of a block's header, by their index in it. Another chain may keep something else at
+/// an index from 15 on.
 library HeaderField {
     uint8 internal constant PARENT_HASH = 0;
     uint8 internal constant UNCLES_HASH = 1;
@@ -96,8 +97,8 @@ interface IFactsRegistry {
     /// @param timestamp The time, in seconds.
     error TimestampNotProven(uint256 timestamp);
 
-    /// @notice The section's last header is not known, not accumulated, and not the target of the
-    /// preceding hop.
+    /// @notice The section's last header is not anchored: its hash is not known (not yet, no longer or
+    /// never), it is not accumulated, and it is not the target of the preceding hop.
     /// @param blockNumber The number in the header.
     /// @param blockHash The hash of the header.
     error BlockNotKnown(uint256 blockNumber, bytes32 blockHash);
@@ -117,10 +118,12 @@ interface IFactsRegistry {
     error AnotherBlockAccumulated(uint256 blockNumber, bytes32 blockHash);
     /// @notice Another value of this fact is stored, and stays. Happens only if the
     /// source of block hashes contradicts itself.
-    /// @param key The fact's key.
+    /// @param key keccak256(abi.encode(kind, account, blockNumber, name)). Kinds: 1 account field, 2 slot,
+    /// 3 header field, 4 timestamp.
     error FactContradicted(bytes32 key);
     /// @notice Another record of this account at this block is stored, and stays: its nonce, balance,
-    /// and whether its storage and code are empty.
+    /// and whether its storage and code are empty. Happens only if the source of block hashes contradicts
+    /// itself.
     /// @param account The account.
     /// @param blockNumber The source block.
     error AccountContradicted(address account, uint256 blockNumber);
@@ -189,7 +192,8 @@ interface IFactsRegistry {
         returns (bool proven, bytes32 value);
 
     /// @notice A field of a block's header: up to 32 bytes as a number, longer ones as their
-    /// keccak256. So extra data loses its length: `0x00` and no bytes both read as zero.
+    /// keccak256. So extra data loses its length: `0x00` and no bytes both read as zero, and a hash reads
+    /// like 32 bytes of data.
     /// @param blockNumber The source block.
     /// @param field The field, as in HeaderField.
     /// @return value The field as a word.
@@ -221,7 +225,7 @@ interface IFactsRegistry {
 
     /// @notice What is stored of an accumulated block.
     /// @param blockNumber The source block.
-    /// @return leaf keccak256(number, timestamp, hash, state root); zero where it is not accumulated.
+    /// @return leaf keccak256(abi.encode(number, timestamp, hash, stateRoot)), or zero.
     function accumulated(uint256 blockNumber) external view returns (bytes32 leaf);
 
     /// @notice Headers from this time on are refused. What was stored before stays readable.
@@ -231,7 +235,8 @@ interface IFactsRegistry {
     // Proving
 
     /// @notice Verifies the sections after the selector and stores their facts, all or nothing.
-    /// The sections are packed, not ABI-encoded, because their bytes are the price of a proof.
+    /// The sections are packed, not ABI-encoded, because their bytes are the price of a proof;
+    /// FactsRegistry.sol describes them.
     /// Repeating a proof succeeds and writes nothing while the hashes it relies on are available.
     function prove() external;
 

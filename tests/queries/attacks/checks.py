@@ -130,6 +130,8 @@ CHECKS = (
           "point_14_a_code_hash_not_empty"),
     Check("FactStore", "_storeAccount", "balance >> 184 == 0", "true",
           "point_14_a_nonce_beside_a_balance_too_large"),
+    Check("FactStore", "_storeAccount", "mask != 0", "(mask & 3) != 0",
+          "point_14_an_empty_account_that_another_block_fills", error="AccountContradicted"),
     Check("FactStore", "_storeAccount", "present != record", "false",
           "point_14_an_account_contradicted", error="AccountContradicted"),
     Check("FactStore", "_remember", "value == GREATEST", "false", "point_14_the_greatest_value"),

@@ -86,7 +86,9 @@ def point_13_a_balance_of_33_bytes() -> Forgery:
 # 14: zero and unproven, and how facts are kept
 
 
-def _honest(state: AccountState, question: bytes, lie: bytes, mask: int = 15) -> Forgery:
+def _honest(
+    state: AccountState, question: bytes = b"", lie: bytes = b"", mask: int = 15
+) -> Forgery:
     trie = ChosenTrie({OWNER: encode_account(state)})
     shown = witness([asked(OWNER, mask)], leaf(0, account_told(state)))
     return against(trie.root, shown, "", question=question, lie=lie)
@@ -176,6 +178,23 @@ def point_14_an_account_contradicted() -> Forgery:
         return against(trie.root, witness([asked(OWNER)], leaf(0, account_told(state))), "")
 
     return _contradicting(of_balance(5), of_balance(6), "AccountContradicted")
+
+
+ROOT_AND_CODE = 0b1100
+ABSENT = AccountState(0, 0, EMPTY_TRIE_ROOT, EMPTY_CODE_HASH)
+
+
+@forgery
+def point_14_a_contract_that_another_block_empties() -> Forgery:
+    """Root and code hash are facts of their own here, and flags of the record there."""
+    contract = _honest(CONTRACT, mask=ROOT_AND_CODE)
+    return _contradicting(contract, _honest(ABSENT, mask=2), "AccountContradicted")
+
+
+@forgery
+def point_14_an_empty_account_that_another_block_fills() -> Forgery:
+    contract = _honest(CONTRACT, mask=ROOT_AND_CODE)
+    return _contradicting(_honest(ABSENT, mask=2), contract, "AccountContradicted")
 
 
 @forgery

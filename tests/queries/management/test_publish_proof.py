@@ -177,9 +177,7 @@ def test_nothing_is_published_to_a_registry_with_a_planted_fact(
     genuine = load_artifact("NativeRegistry").deployed_bytecode
     forged = node.deploy(planting({slot_of_accumulated(7): b"\x66" * 32}, genuine))
     registry = to_checksum_address(forged)
-    done = manage(
-        "publish_proof", str(left), "--node", node.url, "--registry", registry, **NOWHERE
-    )
+    done = manage("publish_proof", str(left), "--node", node.url, "--registry", registry, **NOWHERE)
     assert done.returncode == 1
     assert f"The registry at {registry} is unverifiable" in done.stderr
 
