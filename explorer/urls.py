@@ -8,11 +8,12 @@ from django.conf import settings
 from django.contrib import admin
 from django.http.response import HttpResponseBase
 from django.urls import URLPattern, path, register_converter
-from django.urls.converters import IntConverter
+from django.urls.converters import IntConverter, StringConverter
 from django.views.decorators.http import require_safe
 from django.views.generic import RedirectView
 
 from accounts import urls as accounts
+from explorer.guides import WRITTEN
 from explorer.links import AccountAddress, PageLinks, TransactionHash, WholeNumber
 from explorer.pages import (
     batches,
@@ -27,6 +28,7 @@ from explorer.pages import (
     start,
 )
 from explorer.wiring import LIMITS, ROUTES, ask_registry, ask_wallet, compare_l1
+from queries.api import documents
 from queries.api import urls as api
 from queries.reading.proofs import proof_of
 from queries.routes import Routes
@@ -55,6 +57,13 @@ class Place(IntConverter):
 
 
 register_converter(Place, "place")
+
+
+class GuideName(StringConverter):
+    regex = "|".join(WRITTEN)
+
+
+register_converter(GuideName, "guide")
 
 
 # By itself it would answer whatever method comes.
@@ -132,6 +141,25 @@ def of_accounts(routes: Routes, limits: BatchLimits) -> list[URLPattern]:
     ]
 
 
+def documentation(routes: Routes, limits: BatchLimits) -> list[URLPattern]:
+    """The guides, and the files that they name."""
+    filled: dict[str, object] = {"routes": routes, "limits": limits}
+    return [
+        path("docs", docs.guide_list, name="docs"),
+        path("docs/operating", docs.operating, name="operating"),
+        path("docs/<guide:name>", docs.guide, filled, name="guide"),
+        path("docs/<guide:name>.md", docs.guide_text, filled, name="guide-text"),
+        path("llms.txt", docs.llms, name="llms"),
+        path("tacitus.py", documents.client_file, name="client"),
+        path("contracts/<str:name>", docs.contract_file, name="contract-file"),
+        path("contracts/abi/<str:name>.json", docs.abi, name="abi"),
+        *(
+            path(f"docs/monitoring/{name}", docs.monitoring, {"name": name}, name=name)
+            for name in docs.MONITORING_FILES
+        ),
+    ]
+
+
 def of_the_demo() -> list[URLPattern]:
     """Its wallet's addresses, which are nowhere else."""
     return [
@@ -141,26 +169,11 @@ def of_the_demo() -> list[URLPattern]:
 
 
 urlpatterns = [
-    path("how-it-works", start.how_it_works, name="how-it-works"),
-    path("docs", docs.first_fact, name="docs"),
-    path("docs/operating", docs.operating, name="operating"),
-    path("docs/contracts", docs.contracts, {"links": PageLinks(ROUTES)}, name="contracts"),
-    path("contracts/<str:name>", docs.contract_file, name="contract-file"),
-    path("contracts/abi/<str:name>.json", docs.abi, name="abi"),
-    *(
-        path(f"docs/{name}", docs.guide, {"name": name}, name=name)
-        for name in docs.GUIDES
-        if name != "contracts"
-    ),
-    *(
-        path(f"docs/monitoring/{name}", docs.monitoring, {"name": name}, name=name)
-        for name in docs.MONITORING_FILES
-    ),
+    *documentation(ROUTES, LIMITS),
     *explorer(ROUTES),
     *of_accounts(ROUTES, LIMITS),
     *accounts.addresses(ask_wallet),
     *API,
-    *api.pages(LIMITS),
     *(of_the_demo() if settings.DEMO_WALLET_NODE else []),
     path("admin/", admin.site.urls),
 ]

@@ -1,4 +1,4 @@
-"""The start page, what it shows of the newest batches, and how it works."""
+"""The start page, and what it shows of the newest batches."""
 
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -62,8 +62,3 @@ def newest_changes(request: HttpRequest, links: PageLinks) -> HttpResponse:
     if request.GET.get("seen") == shown.mark:
         return HttpResponse(status=204)
     return render(request, "parts/newest.html", {"newest": shown, "links": links})
-
-
-@require_safe
-def how_it_works(request: HttpRequest) -> HttpResponse:
-    return render(request, "how_it_works.html")

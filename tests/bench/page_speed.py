@@ -99,7 +99,7 @@ PAGES = (
     PublicPage("routes", "/explorer/routes"),
     PublicPage("search, found", "/search?q={account}"),
     PublicPage("search, nothing found", "/search?q=nobody.eth"),
-    PublicPage("how it works", "/how-it-works"),
+    PublicPage("how it works", "/docs/how-it-works"),
     PublicPage("API", "/docs/api"),
     PublicPage("sign in", "/sign-in"),
 )

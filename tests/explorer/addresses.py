@@ -9,7 +9,13 @@ from django.urls.resolvers import RoutePattern
 
 from explorer.urls import is_of_the_api
 
-PARTS = {"number": "1", "place": "0", "account": f"0x{40 * 'a'}", "hash": f"0x{64 * 'a'}"}
+PARTS = {
+    "number": "1",
+    "place": "0",
+    "account": f"0x{40 * 'a'}",
+    "hash": f"0x{64 * 'a'}",
+    "guide": "api",
+}
 
 
 def routes() -> list[str]:

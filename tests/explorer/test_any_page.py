@@ -40,12 +40,12 @@ PLACES = (
     "explorer/query/BATCH/0/BALANCE", "explorer/batches", "explorer/block/11155111",
     "explorer/account", f"explorer/account/{WALLET}", "explorer/transaction/11155111",
     "explorer/registry/11155111", "explorer/routes", "explorer/newest", "search", "docs",
-    "docs/operating", "docs/contracts", "docs/configuration", "docs/contributing", "docs/security",
-    "docs/api", "docs/monitoring/alerts.yml", "contracts/IFactsRegistry.sol",
+    "docs/operating", "docs/first-fact", "docs/api", "docs/api.md", "llms.txt",
+    "docs/monitoring/alerts.yml", "contracts/IFactsRegistry.sol",
     "contracts/abi/native.json",
     "docs/monitoring/dashboard.json", "openapi.json", "tacitus.py", "dashboard",
     "dashboard/batches", "dashboard/webhooks", "dashboard/new-batch", "keys", "sign-in",
-    "how-it-works", "admin", "admin/accounts/apikey", "healthz", "readyz", "metrics",
+    "admin", "admin/accounts/apikey", "healthz", "readyz", "metrics",
     "favicon.ico", "robots.txt",
 )  # fmt: skip
 # Where something proven is shown; in capitals what is found out when it is there.

@@ -1,6 +1,5 @@
 """The demo, as a newcomer runs it: it proves, compares, can be signed in to, and leaves nothing."""
 
-import html
 import os
 import re
 import signal
@@ -19,6 +18,7 @@ from explorer.demo.chains import HOLDINGS
 from queries.chain.solidity import load_artifact
 from queries.tacitus import Tacitus, registry_address
 from tests.commands import clean_environment, free_port
+from tests.guides import code_of
 
 pytestmark = pytest.mark.no_database
 
@@ -158,10 +158,7 @@ def test_what_it_says_to_try_works_and_the_guides_vote_counts_it(
         "TOKEN": asked[2],
         "HOLDER": asked[3],
     }
-    guide = html.unescape(requests.get(f"{demo.site}/docs/contracts", timeout=30).text)
-    (script,) = re.findall(
-        r"<code>mkdir vote[^\n]*\nnpm install [^\n]*\n(.*?)</code>", guide, flags=re.DOTALL
-    )
+    script = code_of(demo.site, "contracts", "mkdir vote").split("\n", 2)[2]  # without npm install
     (programs := house / "node_modules" / ".bin").mkdir(parents=True)
     for program, folder in (("solcjs", "queries/contracts"), ("cast", "tests/js")):
         installed = repository / folder / "node_modules" / ".bin" / program

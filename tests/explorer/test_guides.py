@@ -1,55 +1,72 @@
-"""What the guides show works as it stands there."""
+"""Every guide is a page and a text, its links lead somewhere, and what it shows is right."""
 
-import html
 import re
 from dataclasses import asdict
 from pathlib import Path
 
 import pytest
 from django.test import Client
+from markdown_it import MarkdownIt
 
-from explorer.pages.docs import CONTRACT, ROUTES
-from queries.contracts.compiler import SETTINGS, run_compiler
+from explorer.guides import WRITTEN
+from explorer.pages.docs import ROUTES
 from queries.limits import Limits
 from queries.routes import read_routes
+from tests.guides import shown_in
+from tests.queries.api.served_api import HERE, SEPOLIA, record_head
 
-pytestmark = pytest.mark.no_database
-GUIDES = [
-    "/docs",
-    "/docs/operating",
-    "/docs/contracts",
-    "/docs/configuration",
-    "/docs/contributing",
-    "/docs/security",
-]
+pytestmark = [pytest.mark.django_db, pytest.mark.either_database, pytest.mark.urls(HERE)]
+PAGES = ["/docs", "/docs/operating", *(f"/docs/{name}" for name in WRITTEN)]
+# These ask the database, and have tests of their own.
+ELSEWHERE = ("/static/", "/dashboard", "/explorer/", "/sign-in")
 
 
-@pytest.mark.parametrize("address", GUIDES)
+@pytest.mark.parametrize("address", PAGES)
 def test_every_link_leads_somewhere(client: Client, address: str) -> None:
     page = client.get(address).text.partition("<main")[2]
-    links = set(re.findall(r'href="(/[^"]*|#[^"]*)"', page))
+    links = set(re.findall(r'href="(/[^"]*|#[^"]*|[^"]*127\.0\.0\.1[^"]*)"', page))
     assert links
     for link in links:
-        path, _, place = link.partition("#")
-        if path.startswith(("/static/", "/dashboard")) or path == "/explorer/routes":
-            continue  # these ask the database, and have tests of their own
+        path, _, anchor = link.partition("#")
+        if path.startswith(ELSEWHERE):
+            continue
         reached = client.get(path or address)
         assert reached.status_code == 200, link
-        assert not place or f'id="{place}"' in reached.text, link
+        assert not anchor or f'id="{anchor}"' in reached.text, link
 
 
-def test_the_contract_compiles_without_a_complaint(client: Client) -> None:
-    shown = _code(client.get("/docs").text, "contract")
-    assert shown == CONTRACT.read_text().strip()
-    output = run_compiler({CONTRACT.name: shown}, SETTINGS)
-    assert output.get("errors", []) == []
-    assert output["contracts"][CONTRACT.name]["SnapshotVote"]["evm"]["bytecode"]["object"]
+@pytest.mark.parametrize("name", WRITTEN)
+def test_a_guide_is_also_plain_markdown(client: Client, name: str) -> None:
+    answer = client.get(f"/docs/{name}.md")
+    assert answer["Content-Type"] == "text/markdown; charset=utf-8"
+    assert answer.text.startswith("# ")
+    code = [each.content for each in MarkdownIt().parse(answer.text) if each.type == "fence"]
+    assert shown_in(client.get(f"/docs/{name}").text) == [each.removesuffix("\n") for each in code]
+    for link in re.findall(r"\]\((http://testserver/docs/\w[^)#]*)", answer.text):
+        assert client.get(link).status_code == 200, link
+
+
+def test_all_guides_are_listed(client: Client) -> None:
+    page, for_programs = client.get("/docs").text, client.get("/llms.txt").text
+    for name in WRITTEN:
+        assert f'<dt><a href="/docs/{name}">' in page
+        assert f"(http://testserver/docs/{name}.md): " in for_programs
+
+
+def test_examples_are_of_this_server(client: Client) -> None:
+    record_head(SEPOLIA, number=5_186_077, timestamp=1)
+    for address in ("/docs/first-fact", "/docs/first-fact.md"):
+        text = client.get(address).text
+        assert "block:5186050" in text
+        assert "http://testserver/submit-batch-query" in text
+        assert "Sepolia" in text
+        for of_the_demo in ("31337", "127.0.0.1", "Demo A", "block:17"):
+            assert of_the_demo not in text, of_the_demo
 
 
 def test_the_routes_can_be_read(client: Client, tmp_path: Path) -> None:
-    shown = _code(client.get("/docs/operating").text, "routes")
-    assert shown == ROUTES.strip()
-    (tmp_path / "routes.toml").write_text(shown)
+    assert ROUTES.strip() in shown_in(client.get("/docs/operating").text)
+    (tmp_path / "routes.toml").write_text(ROUTES)
     assert set(read_routes(tmp_path / "routes.toml").chains) == {11155111}
 
 
@@ -62,9 +79,3 @@ def test_every_limit_is_in_the_guide_with_its_default(client: Client) -> None:
         page,
     )
     assert {name: float(default) for name, default in rows} == asdict(Limits())
-
-
-def _code(page: str, name: str) -> str:
-    shown = re.search(rf'<code id="{name}">(.*?)</code>', page, re.DOTALL)
-    assert shown
-    return html.unescape(shown[1])

@@ -1,9 +1,7 @@
 """The end of a batch is posted to its webhook: signed, again until it is taken, never inside."""
 
-import html
 import json
 import os
-import re
 import socket
 import subprocess
 import sys
@@ -19,6 +17,7 @@ import requests
 from standardwebhooks import Webhook, WebhookVerificationError
 
 from tests.commands import free_port
+from tests.guides import code_of
 from tests.scenarios.chain import Chain
 from tests.scenarios.receiver import Receiver
 from tests.scenarios.service import HELD, HOLDER, Service, accounts, request, until
@@ -125,12 +124,11 @@ def test_a_webhook_is_retried_until_it_is_taken_and_replayed_by_its_owner(
 
 @contextmanager
 def documented_receiver(service: Service, secret: str) -> Iterator[str]:
-    """The address of the receiver that /docs/api shows, which takes what this secret signed."""
-    page = requests.get(f"{service.url}/docs/api", timeout=30).text
-    (shown,) = re.findall('<code id="receiver">(.*?)</code>', page, re.DOTALL)
+    """The address of the receiver that the guide shows, which takes what this secret signed."""
+    shown = code_of(service.url, "webhooks", "BaseHTTPRequestHandler")
     port = str(free_port())
     program = subprocess.Popen(
-        [sys.executable, "-c", html.unescape(shown), port],
+        [sys.executable, "-c", shown, port],
         env={**os.environ, "WEBHOOK_SECRET": secret},
         stderr=subprocess.DEVNULL,
     )

@@ -1,8 +1,8 @@
 """Facts are proven within a transaction of the reader's own, and stored nowhere."""
 
-import html
 import re
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -10,6 +10,7 @@ import requests
 from eth_abi.abi import encode
 
 from queries.tacitus import Tacitus
+from tests.guides import code_of, run
 from tests.scenarios.chain import CONTRACTS, Chain, RpcError, call_data, compiled
 from tests.scenarios.service import HELD, HOLDER, SIGNER, Service, accounts, request
 
@@ -43,19 +44,23 @@ def test_a_vote_counts_a_past_balance_and_stores_nothing(native: Service) -> Non
     assert not native.is_proven(chain.payer, block)
 
 
-def test_the_guides_example_gets_a_proof_that_the_registry_verifies(native: Service) -> None:
-    block = native.chain.mine(20) - 10
-    guide = html.unescape(requests.get(f"{native.url}/docs/contracts", timeout=30).text)
-    example = re.findall(r"<code>(from tacitus import .*?)</code>", guide, flags=re.DOTALL)[0]
-    assert native.url in example
-    # The file that the page's reader downloads is the module itself.
-    example = example.replace("from tacitus", "from queries.tacitus")
-    values = f'KEY, CHAIN, BLOCK = "{native.keys[0]}", "{native.chain.id}", {block}'
-    names: dict[str, Any] = {}
-    exec(re.sub("KEY, CHAIN, BLOCK = .*", values, example), names)  # noqa: S102  (the page's own text)
+@pytest.mark.parametrize(
+    ("language", "words"),
+    [("sh", "/witness"), ("js", "console.log(witness.proof)"), ("python", "server.witness")],
+)
+def test_the_guides_example_gets_a_proof_that_the_registry_verifies(
+    native: Service, tmp_path: Path, language: str, words: str
+) -> None:
+    native.chain.mine(20)
+    example = code_of(native.url, "contracts", words)
+    printed = run(language, example, tmp_path, TACITUS_KEY=native.keys[0])
     registry = native.registries[native.chain.id, native.chain.id]
-    assert native.chain.call(registry, "verify(bytes)", names["proof"])
-    assert registry in guide
+    assert registry in printed
+    proof = max(re.findall("0x[0-9a-f]+", printed), key=len)
+    assert native.chain.call(registry, "verify(bytes)", bytes.fromhex(proof[2:]))
+
+
+def test_the_files_for_contracts_are_served(native: Service) -> None:
     interface = requests.get(f"{native.url}/contracts/IFactsRegistry.sol", timeout=30).text
     assert "function verify(bytes calldata proof)" in interface
     abi = requests.get(f"{native.url}/contracts/abi/native.json", timeout=30).json()

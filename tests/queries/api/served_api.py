@@ -81,7 +81,7 @@ def broken(_request: HttpRequest) -> HttpResponse:
 
 urlpatterns = [
     *api.addresses(ROUTES, LIMITS),
-    *api.pages(LIMITS),
+    *urls.documentation(ROUTES, LIMITS),
     *urls.explorer(ROUTES),
     *urls.of_accounts(ROUTES, LIMITS),
     path("broken", broken),

@@ -1,19 +1,12 @@
 """The client as a module, against the whole service as it is run."""
 
-import html
-import os
-import re
-import shutil
-import subprocess
-import sys
 from decimal import Decimal
 from pathlib import Path
 
 import pytest
-import requests
 
-from queries import tacitus
 from queries.tacitus import Ask, Refused, Rejected, Status, Tacitus, batch_of
+from tests.guides import code_of, run
 from tests.installation import HOLDER, Installation
 from tests.local_chain import CHAIN_ID, ETHER
 from tests.queries.client.asked import balance_at, newest
@@ -87,35 +80,17 @@ def test_a_rejected_batch_shows_its_step(service: Tacitus) -> None:
     assert (raised.value.step, raised.value.retryable) == ("INITIAL_STATE", False)
 
 
-@pytest.mark.parametrize("name", ["module", "command", "slot"])
-def test_what_the_page_shows_works_as_it_stands(
-    it: Installation, tmp_path: Path, name: str
+@pytest.mark.parametrize(
+    ("words", "printed"),
+    [
+        ("from tacitus import", " BALANCE 123.000000000000000000\n"),
+        ("submit --wait", f"BALANCE  123 ({123 * ETHER:,} wei)"),
+        ("slot 3 --key", "0x"),
+    ],
+)
+def test_what_the_guide_shows_works_as_it_stands(
+    it: Installation, tmp_path: Path, words: str, printed: str
 ) -> None:
-    """With this chain's id and block, and one's own key."""
-    page = html.unescape(requests.get(f"{it.address}/docs/api", timeout=10).text)
-    shown = re.search(rf'<code id="python-{name}">(.*?)</code>', page, re.DOTALL)
-    assert shown
-    own = {"11155111": f"{CHAIN_ID}", "5186021": f"{newest(it)}", "tct_YOURS": it.key}
-    source = re.sub("|".join(own), lambda each: own[each[0]], shown[1])
-    (tmp_path / "tacitus.py").write_bytes(Path(tacitus.__file__).read_bytes())
-    if not shutil.which("curl"):
-        source = re.sub("^curl .*", "", source)
-    ended = subprocess.run(
-        [sys.executable, "-c", source] if name == "module" else ["sh", "-ec", source],
-        cwd=tmp_path,
-        env={
-            "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
-            "TACITUS_URL": it.address,
-            "TACITUS_KEY": it.key,
-        },
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=True,
-    )
-    expected = {
-        "module": f"{own['5186021']} BALANCE 123.000000000000000000",
-        "command": f"BALANCE  123 ({123 * ETHER:,} wei)",
-        "slot": "  0",
-    }
-    assert expected[name] in ended.stdout, ended.stderr
+    language = "python" if "import" in words else "sh"
+    shown = code_of(it.address, "api", words)
+    assert printed in run(language, shown, tmp_path, TACITUS_URL=it.address, TACITUS_KEY=it.key)
