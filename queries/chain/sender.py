@@ -80,6 +80,11 @@ class Destination(SourceChain):
         """How many transactions of the sender are mined."""
         return self.checked("eth_getTransactionCount", (sender, "latest"), _count)
 
+    def pending(self, sender: str) -> int:
+        """How many more a node holds that are not mined."""
+        known = self.checked("eth_getTransactionCount", (sender, "pending"), _count)
+        return max(known - self.nonce(sender), 0)
+
     # Costs
 
     def gas_needed(self, sender: str, to: str, data: bytes) -> int:

@@ -263,7 +263,9 @@ def _funds(chain: Chain, signer: Signer) -> str:
     with closing(Destination(chain)) as destination:
         balance = destination.balance(signer.address)
         price = max(destination.fees().dearest, 1)
+        pending = destination.pending(signer.address)
     has = f"{signer.address} has {short_amount(balance, chain.currency)}"
     if balance < (BASE_GAS + chain.new_slot_gas) * price:  # no proof takes less
         raise Unfit(f"{has}, too little for a proof at {gwei(price)}. Send it more.")
-    return f"{has}, which pays for {balance // price:,} gas at {gwei(price)}"
+    waiting = f"; {counted(pending, 'transaction')} pending" if pending else ""
+    return f"{has}, which pays for {balance // price:,} gas at {gwei(price)}{waiting}"

@@ -1,5 +1,6 @@
 """`check_setup` finds what is wrong with an installation, and only that."""
 
+import re
 from collections.abc import Iterator
 from contextlib import AbstractContextManager
 from pathlib import Path
@@ -398,6 +399,24 @@ def test_a_signer_without_funds_is_reported(
     line = only_wrong(setup, native, node.url)
     assert "signer on Local" in line
     assert "has 0 ETH, too little for a proof at " in line
+
+
+def test_the_signers_pending_transactions_are_counted(
+    setup: LocalSetup, node: LocalNode, native: str
+) -> None:
+    """With one pending, a backup must not be restored, nor the signer's key be changed."""
+    setup.add_chain(CHAIN_ID, "Local", [node.url])
+    setup.add_registry("native", CHAIN_ID, CHAIN_ID, native)
+    with undone(node):
+        node.rpc.ask("evm_setAutomine", False)  # noqa: FBT003  (JSON)
+        for _ in range(2):
+            node.rpc.ask("eth_sendTransaction", {"from": ADDRESS, "to": ADDRESS})
+        assert re.search(
+            "signer on Local .* gwei; 2 transactions pending\n", setup.run("check_setup")
+        )
+        node.rpc.ask("evm_mine")
+        node.rpc.ask("evm_setAutomine", True)  # noqa: FBT003
+        assert "pending" not in setup.run("check_setup")
 
 
 @pytest.mark.parametrize("line", ["most_a_day = 1", "free = true", ""])
