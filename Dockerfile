@@ -8,7 +8,7 @@ RUN python -m pip install --no-cache-dir --require-hashes -r requirements.txt
 
 FROM python:3.11-slim
 # A numeric id: Kubernetes (runAsNonRoot) needs one to see that it is not root.
-RUN useradd --system --uid 10001 --no-create-home tacitus
+RUN groupadd --gid 10001 tacitus && useradd --uid 10001 --gid 10001 --no-create-home tacitus
 COPY --from=packages /opt/tacitus /opt/tacitus
 WORKDIR /srv/tacitus
 COPY manage.py pyproject.toml SECURITY.md ./

@@ -9,6 +9,7 @@ from typing import Protocol
 
 import pytest
 
+REPOSITORY = Path(__file__).parent.parent
 PRODUCTION = {
     "SECRET_KEY": "a-long-key-for-the-tests-alone-0123456789-abcdefghijklmnop",
     "SITE_URL": "https://proofs.example.org",

@@ -8,6 +8,8 @@ import signal
 import socket
 import subprocess
 import sys
+from contextlib import ExitStack
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 
 import pytest
@@ -18,6 +20,7 @@ from django.template.loader import render_to_string
 
 from tests.commands import PRODUCTION, Manage, clean_environment, free_port
 from tests.proxy import proxied
+from tests.quiet_server import QuietServer, serving
 from tests.served import PROXY, served
 
 pytestmark = pytest.mark.no_database
@@ -233,15 +236,33 @@ def test_a_terminal_ends_it(repository: Path, tmp_path: Path) -> None:
             server.kill()
 
 
-def test_the_proxys_log_has_no_api_key(repository: Path, tmp_path: Path) -> None:
-    """Not even of a request that failed, because the server did not come back in time."""
+class Answering(BaseHTTPRequestHandler):
+    def do_GET(self) -> None:
+        self.send_response(200)
+        self.send_header("X-Own-Key", "secret-in-answer")
+        self.end_headers()
+
+    def log_message(self, *_: object) -> None:
+        """Requests are not logged."""
+
+
+@pytest.mark.parametrize("runs", [True, False])
+def test_the_proxys_log_has_each_request_and_no_api_key(
+    repository: Path, tmp_path: Path, *, runs: bool
+) -> None:
+    """Also of one that failed, because the server did not come back in time."""
     soon = {"lb_try_duration 45s": "lb_try_duration 1s"}
-    gone = f"127.0.0.1:{free_port()}"
-    with proxied(repository, tmp_path, gone, soon) as address:
-        own = {"api-key": "secret-in-header"}
+    with ExitStack() as stack:
+        port = free_port()
+        if runs:
+            port = stack.enter_context(serving(QuietServer(("127.0.0.1", 0), Answering)))
+        address = stack.enter_context(proxied(repository, tmp_path, f"127.0.0.1:{port}", soon))
+        own = {"api-key": "secret-in-header", "Authorization": "Bearer secret-in-header"}
         query = {"apiKey": "secret-in-address"}
-        failed = requests.get(f"{address}/batch-queries", query, headers=own, timeout=20)
-        assert failed.status_code == 502
+        answer = requests.get(f"{address}/batch-queries", query, headers=own, timeout=20)
+        assert answer.status_code == (200 if runs else 502)
     said = (tmp_path / "proxy").read_text()
-    assert "/batch-queries" in said
+    lines = [json.loads(line) for line in said.splitlines() if '"/batch-queries"' in line]
+    assert {line["request"]["client_ip"] for line in lines} == {"127.0.0.1"}
+    assert [line["status"] for line in lines if "access" in line["logger"]] == [answer.status_code]
     assert "secret" not in said
