@@ -8,7 +8,8 @@ from eth_utils.address import to_checksum_address
 
 from accounts.wallets import shortened
 from queries.amounts import exact_amount, gwei, short_amount
-from queries.reading.facts import FactKind, FactView
+from queries.proving.bundles import FactKind
+from queries.reading.facts import FactView
 
 BLOB = 131_072  # units of gas
 NUMBER_SHOWN = 10**15  # a greater one is shown as hex where there is little room

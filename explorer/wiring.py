@@ -15,16 +15,9 @@ from queries.chain.deploy import Unfit, l1_seen_now
 from queries.chain.errors import ChainError, RegistryAbsent
 from queries.chain.json_rpc import NodeRefused, NodeUnreachable
 from queries.chain.local_node import LocalNode
-from queries.chain.registry import (
-    AccountFieldRead,
-    FactRead,
-    HeaderFieldRead,
-    SlotRead,
-    TimestampRead,
-    read_now,
-)
+from queries.chain.registry import FactRead, read_now
 from queries.held_threads import place_to_wait
-from queries.reading.facts import FactKind, FactView
+from queries.reading.facts import FactView
 from queries.registries import Registry
 from queries.routes import Routes, RoutesUnreadable, read_routes
 from queries.schema.batch_checks import BatchLimits
@@ -79,11 +72,12 @@ def ask_registry(routes: Routes) -> AskRegistry:
         registry = routes.registries.get((fact.source, fact.destination))
         if registry is None:
             return RegistryWord(Outcome.NO_REGISTRY)
+        read = FactRead(fact.kind, fact.key, fact.block, bytes.fromhex(fact.account[2:]))
         try:
             with place_to_wait() as is_free:
                 if not is_free:
                     return RegistryWord(Outcome.BUSY)
-                block, word = read_now(routes.chains[fact.destination], registry, _read_of(fact))
+                block, word = read_now(routes.chains[fact.destination], registry, read)
         except RegistryAbsent:
             return RegistryWord(Outcome.NO_REGISTRY)
         except ChainError:
@@ -115,16 +109,3 @@ def compare_l1(routes: Routes) -> CompareL1:
         )
 
     return compare
-
-
-def _read_of(fact: FactView) -> FactRead:
-    account = bytes.fromhex(fact.account[2:])
-    match fact.kind:
-        case FactKind.ACCOUNT_FIELD:
-            return AccountFieldRead(account, fact.block, fact.key)
-        case FactKind.STORAGE_SLOT:
-            return SlotRead(account, fact.block, fact.key)
-        case FactKind.HEADER_FIELD:
-            return HeaderFieldRead(fact.block, fact.key)
-        case _:
-            return TimestampRead(fact.key)

@@ -10,18 +10,13 @@ from typing import Any
 
 from django.db.models import QuerySet
 
-from queries.chain.registry import (
-    AccountFieldRead,
-    FactRead,
-    HeaderFieldRead,
-    SlotRead,
-    TimestampRead,
-)
+from queries.chain.registry import FactRead
 from queries.chain.signer import parts_of
 from queries.chain.source import Asked, nothing
 from queries.models import BlockJob, KeptProof, SentTransaction
 from queries.pipeline.wanted import Missing
 from queries.proving.accounts import AccountProof
+from queries.proving.bundles import FactKind
 from queries.proving.call_reading import Shown, read_call, rebuilt_account_proof
 from queries.proving.errors import NodeMissing, ProofError
 from queries.proving.headers import Header
@@ -40,9 +35,9 @@ def shown_of(
     A witness names its accounts, so calls that name none of them are passed over: of a block
     that many ask for, each has a few. Where many are wanted, looking for each would take longer.
     """
-    wanted = [read for read in reads if not isinstance(read, HeaderFieldRead)]
-    accounts = {read.account for read in wanted if isinstance(read, AccountFieldRead | SlotRead)}
-    of_times = any(isinstance(read, TimestampRead) for read in wanted)
+    wanted = list(reads)
+    accounts = {read.account for read in wanted if read.account}
+    of_times = any(read.kind is FactKind.BLOCK_AT_TIME for read in wanted)
     all_calls = of_times or len(accounts) > FEW
     now_and_then, shown = _seldom(meanwhile), Shown()
     for call in _calls(job):

@@ -4,7 +4,8 @@ from dataclasses import dataclass
 
 from django.template.loader import render_to_string
 
-from queries.reading.facts import FactKind, FactView
+from queries.proving.bundles import FactKind
+from queries.reading.facts import FactView
 
 LANGUAGES = {"cast": "cast", "web3py": "web3.py", "viem": "viem", "solidity": "Solidity"}
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from queries.chain.errors import ChainError, RegistryAbsent
 from queries.chain.sender import Destination
 from queries.chain.solidity import AsIf, call_data
+from queries.proving.bundles import FactKind
 from queries.proving.keccak import keccak256
 from queries.registries import Registry, RegistryKind
 from queries.routes import Chain
@@ -20,53 +21,26 @@ ACCUMULATED = 3  # the mapping's slot in FactsRegistry.sol
 
 
 @dataclass(frozen=True, slots=True)
-class AccountFieldRead:
-    """A field of an account: 0 nonce, 1 balance, 2 storage root, 3 code hash."""
+class FactRead:
+    """A fact that a registry is asked for. `key`: the field's number, the slot, or the seconds."""
 
-    account: bytes
-    block: int
-    field: int
-
-    def call(self) -> bytes:
-        signature = "tryAccountField(address,uint256,uint8)"
-        return call_data(signature, self.account, self.block, self.field)
-
-
-@dataclass(frozen=True, slots=True)
-class SlotRead:
-    """The value of a storage slot."""
-
-    account: bytes
-    block: int
-    slot: int
+    kind: FactKind
+    key: int
+    block: int = 0  # none of a time
+    account: bytes = b""
 
     def call(self) -> bytes:
-        signature = "tryAccountStorageSlotValues(address,uint256,bytes32)"
-        return call_data(signature, self.account, self.block, self.slot.to_bytes(32, "big"))
-
-
-@dataclass(frozen=True, slots=True)
-class HeaderFieldRead:
-    """A field of a header, by its place in it."""
-
-    block: int
-    field: int
-
-    def call(self) -> bytes:
-        return call_data("tryHeaderField(uint256,uint8)", self.block, self.field)
-
-
-@dataclass(frozen=True, slots=True)
-class TimestampRead:
-    """The number of the last block at a time."""
-
-    seconds: int
-
-    def call(self) -> bytes:
-        return call_data("tryBlockNumberAt(uint256)", self.seconds)
-
-
-FactRead = AccountFieldRead | SlotRead | HeaderFieldRead | TimestampRead
+        match self.kind:
+            case FactKind.ACCOUNT_FIELD:
+                signature = "tryAccountField(address,uint256,uint8)"
+                return call_data(signature, self.account, self.block, self.key)
+            case FactKind.STORAGE_SLOT:
+                signature = "tryAccountStorageSlotValues(address,uint256,bytes32)"
+                return call_data(signature, self.account, self.block, self.key.to_bytes(32))
+            case FactKind.HEADER_FIELD:
+                return call_data("tryHeaderField(uint256,uint8)", self.block, self.key)
+            case FactKind.BLOCK_AT_TIME:
+                return call_data("tryBlockNumberAt(uint256)", self.key)
 
 
 class RegistryFacts:

@@ -5,14 +5,7 @@ from dataclasses import dataclass
 
 from queries.chain.deploy import Unfit, as_deployed, is_as_built, l1_seen
 from queries.chain.errors import CallReverted
-from queries.chain.registry import (
-    AccountFieldRead,
-    FactRead,
-    HeaderFieldRead,
-    RegistryFacts,
-    SlotRead,
-    TimestampRead,
-)
+from queries.chain.registry import FactRead, RegistryFacts
 from queries.chain.sender import Destination, Say, send_and_wait
 from queries.chain.signer import Signer
 from queries.chain.solidity import selector
@@ -220,10 +213,10 @@ def _read_of(block: BlockProof, fact: Fact) -> FactRead:
     number, account = block.header.number, fact.account or b""
     match fact.kind:
         case FactKind.ACCOUNT_FIELD:
-            return AccountFieldRead(account, number, AccountField[fact.name])
+            return FactRead(fact.kind, AccountField[fact.name], number, account)
         case FactKind.STORAGE_SLOT:
-            return SlotRead(account, number, int(fact.name, 16))
+            return FactRead(fact.kind, int(fact.name, 16), number, account)
         case FactKind.HEADER_FIELD:
-            return HeaderFieldRead(number, HeaderField[fact.name])
+            return FactRead(fact.kind, HeaderField[fact.name], number)
         case FactKind.BLOCK_AT_TIME:
-            return TimestampRead(int(fact.name))
+            return FactRead(fact.kind, int(fact.name))

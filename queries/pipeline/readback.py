@@ -11,14 +11,7 @@ from django.db import transaction
 from accounts.wording import counted
 from queries import transitions
 from queries.chain.errors import TOO_OLD, BlockUnknown, RegistryAbsent, RegistryMisread
-from queries.chain.registry import (
-    AccountFieldRead,
-    FactRead,
-    HeaderFieldRead,
-    RegistryFacts,
-    SlotRead,
-    TimestampRead,
-)
+from queries.chain.registry import FactRead, RegistryFacts
 from queries.chain.sender import Destination
 from queries.chain.source import Asked
 from queries.models import KeptProof, SentTransaction, Share
@@ -26,6 +19,7 @@ from queries.pipeline.transactions import reopen
 from queries.pipeline.wanted import TIMESTAMP, Known, Missing, missing
 from queries.pipeline.work import Snooze, Wait, Work
 from queries.proving.accounts import AccountProof
+from queries.proving.bundles import FactKind
 from queries.proving.headers import Header
 from queries.proving.registry_calls import HeaderStep, headers_section, leaf_of, prove_call
 from queries.proving.witnesses import AccountField, AccountRequest, build_witness
@@ -162,10 +156,11 @@ def _proofs(work: Work, header: Header, asked: Sequence[Asked]) -> list[AccountP
 def words_of(
     header: Header, wanted: Missing, proofs: Iterable[AccountProof]
 ) -> dict[FactRead, bytes]:
-    words: dict[FactRead, bytes] = {
-        HeaderFieldRead(header.number, field): header.word(field) for field in wanted.header_fields
-    }
-    words |= {TimestampRead(second): _word(header.number) for second in wanted.timestamps}
+    block, words = header.number, dict[FactRead, bytes]()
+    for header_field in wanted.header_fields:
+        words[FactRead(FactKind.HEADER_FIELD, header_field, block)] = header.word(header_field)
+    for second in wanted.timestamps:
+        words[FactRead(FactKind.BLOCK_AT_TIME, second)] = _word(block)
     for proof in proofs:
         account, state = proof.address or b"", proof.state
         by_field = {
@@ -175,9 +170,10 @@ def words_of(
             AccountField.CODE_HASH: state.code_hash,
         }
         for field in wanted.accounts[account][0]:
-            words[AccountFieldRead(account, header.number, field)] = by_field[field]
+            words[FactRead(FactKind.ACCOUNT_FIELD, field, block, account)] = by_field[field]
         for slot in proof.slots:
-            words[SlotRead(account, header.number, slot.slot)] = _word(slot.value)
+            read = FactRead(FactKind.STORAGE_SLOT, slot.slot, block, account)
+            words[read] = _word(slot.value)
     return words
 
 

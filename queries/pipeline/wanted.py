@@ -3,17 +3,10 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from queries.chain.registry import (
-    UNKNOWN,
-    AccountFieldRead,
-    FactRead,
-    HeaderFieldRead,
-    RegistryFacts,
-    SlotRead,
-    TimestampRead,
-)
+from queries.chain.registry import UNKNOWN, FactRead, RegistryFacts
 from queries.fact_names import account_fields, header_names
 from queries.models import Query
+from queries.proving.bundles import FactKind
 from queries.proving.headers import Header, HeaderField
 from queries.proving.registry_calls import leaf_of
 from queries.proving.witnesses import AccountField
@@ -28,15 +21,15 @@ def reads_of(query: Query) -> dict[str, FactRead]:
         raise ValueError("a query whose block is not settled wants nothing yet")
     reads: dict[str, FactRead] = {}
     if query.timestamp is not None:
-        reads[TIMESTAMP] = TimestampRead(query.timestamp)
+        reads[TIMESTAMP] = FactRead(FactKind.BLOCK_AT_TIME, query.timestamp)
     for name in header_names(query.header_fields):
-        reads[name] = HeaderFieldRead(block, HeaderField[name])
+        reads[name] = FactRead(FactKind.HEADER_FIELD, HeaderField[name], block)
     if query.account:
         account = bytes.fromhex(query.account[2:])
         for prop in account_fields(query.props):
-            reads[prop.name] = AccountFieldRead(account, block, prop)
+            reads[prop.name] = FactRead(FactKind.ACCOUNT_FIELD, prop, block, account)
         for slot in query.slots:
-            reads[slot] = SlotRead(account, block, int(slot, 16))
+            reads[slot] = FactRead(FactKind.STORAGE_SLOT, int(slot, 16), block, account)
     return reads
 
 
@@ -55,14 +48,15 @@ def missing(reads: Iterable[FactRead]) -> Missing:
     header_fields: set[HeaderField] = set()
     timestamps: set[int] = set()
     for read in reads:
-        if isinstance(read, AccountFieldRead):
-            fields.setdefault(read.account, set()).add(AccountField(read.field))
-        elif isinstance(read, SlotRead):
-            slots.setdefault(read.account, set()).add(read.slot)
-        elif isinstance(read, HeaderFieldRead):
-            header_fields.add(HeaderField(read.field))
-        else:
-            timestamps.add(read.seconds)
+        match read.kind:
+            case FactKind.ACCOUNT_FIELD:
+                fields.setdefault(read.account, set()).add(AccountField(read.key))
+            case FactKind.STORAGE_SLOT:
+                slots.setdefault(read.account, set()).add(read.key)
+            case FactKind.HEADER_FIELD:
+                header_fields.add(HeaderField(read.key))
+            case FactKind.BLOCK_AT_TIME:
+                timestamps.add(read.key)
     accounts = {
         account: (frozenset(fields.get(account, ())), tuple(sorted(slots.get(account, ()))))
         for account in fields | slots
@@ -93,7 +87,7 @@ class Known:
     @property
     def needs_child(self) -> bool:
         """A time is proven with the header after the block's."""
-        return any(isinstance(read, TimestampRead) for read in self.unproven)
+        return any(read.kind is FactKind.BLOCK_AT_TIME for read in self.unproven)
 
     @property
     def whole(self) -> bool:

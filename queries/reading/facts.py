@@ -7,11 +7,11 @@ its head can name where the next file begins. The rows read are bounded, not onl
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from datetime import datetime
-from enum import Enum, auto
 
 from django.db.models import QuerySet, Subquery
 
 from queries.models import Batch, BlockJob, Query
+from queries.proving.bundles import FactKind
 from queries.proving.headers import HeaderField
 from queries.reading.batches import query_view, transactions_of
 from queries.reading.slices import Cursor, in_portions, slice_of
@@ -19,15 +19,6 @@ from queries.reading.views import QueryView
 from queries.statuses import BatchStatus
 
 BLOCK_AT_TIME = "BLOCK_AT_TIMESTAMP"
-
-
-class FactKind(Enum):
-    """Which function of the registry reads it."""
-
-    ACCOUNT_FIELD = auto()
-    STORAGE_SLOT = auto()
-    HEADER_FIELD = auto()
-    BLOCK_AT_TIME = auto()
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,6 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from explorer.decoding import decoded
+from queries.proving.bundles import FactKind
 from queries.proving.headers import HeaderField
 from queries.proving.keccak import (
     EMPTY_CODE_HASH,
@@ -12,7 +13,7 @@ from queries.proving.keccak import (
     EMPTY_UNCLES_HASH,
     keccak256,
 )
-from queries.reading.facts import BLOCK_AT_TIME, FactKind, FactView
+from queries.reading.facts import BLOCK_AT_TIME, FactView
 
 pytestmark = pytest.mark.no_database
 

@@ -6,11 +6,9 @@ import pytest
 
 from queries.chain.errors import RegistryAbsent
 from queries.chain.local_node import LocalNode, local_node
-from queries.chain.registry import (
-    RegistryFacts,
-    TimestampRead,
-)
+from queries.chain.registry import FactRead, RegistryFacts
 from queries.chain.sender import Destination
+from queries.proving.bundles import FactKind
 from queries.proving.headers import HeaderField
 from queries.proving.registry_calls import HeaderStep, headers_section, prove_call
 from queries.registries import Registry, RegistryKind
@@ -60,7 +58,7 @@ def native(live: LiveChain) -> Deployed:
 def test_where_there_is_no_registry_it_is_reported(live: LiveChain) -> None:
     read = facts(live.node, "0x" + "66" * 20, RegistryKind.ATTESTED)
     for ask in (
-        lambda: read.words([TimestampRead(1)]),
+        lambda: read.words([FactRead(FactKind.BLOCK_AT_TIME, 1)]),
         lambda: read.leaves([1]),
         lambda: read.anchored([1, 6]),
     ):
