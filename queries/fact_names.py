@@ -1,4 +1,4 @@
-"""The names of facts, and the fields that a query asks for, which it keeps as a bit for each.
+"""The names of facts, and the facts that a query asks for, whose fields are a bit each.
 
 Most queries ask for one of a few sets of fields, and going through an enumeration takes longer than
 all else that is done with one of them: so each set is made once.
@@ -7,8 +7,13 @@ all else that is done with one of them: so each set is made once.
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
 
+from queries.chain.registry import FactRead
+from queries.models import Query
+from queries.proving.bundles import FactKind
 from queries.proving.headers import HeaderField
 from queries.proving.witnesses import AccountField
+
+TIMESTAMP = "BLOCK_AT_TIMESTAMP"
 
 
 def shown_name(name: str) -> str:
@@ -39,3 +44,22 @@ def header_names(bits: int) -> tuple[str, ...]:
 
 def header_bits(names: Iterable[str]) -> int:
     return sum(1 << _HEADER_BITS[name] for name in set(names))
+
+
+def reads_of(query: Query) -> dict[str, FactRead]:
+    """Each fact that the query wants, by the name its value goes by."""
+    block = query.block
+    if block is None:
+        raise ValueError("a query whose block is not settled wants nothing yet")
+    reads: dict[str, FactRead] = {}
+    if query.timestamp is not None:
+        reads[TIMESTAMP] = FactRead(FactKind.BLOCK_AT_TIME, query.timestamp)
+    for name in header_names(query.header_fields):
+        reads[name] = FactRead(FactKind.HEADER_FIELD, HeaderField[name], block)
+    if query.account:
+        account = bytes.fromhex(query.account[2:])
+        for prop in account_fields(query.props):
+            reads[prop.name] = FactRead(FactKind.ACCOUNT_FIELD, prop, block, account)
+        for slot in query.slots:
+            reads[slot] = FactRead(FactKind.STORAGE_SLOT, int(slot, 16), block, account)
+    return reads

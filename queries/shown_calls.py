@@ -10,11 +10,10 @@ from typing import Any
 
 from django.db.models import QuerySet
 
-from queries.chain.registry import FactRead
+from queries.chain.registry import FactRead, Missing
 from queries.chain.signer import parts_of
 from queries.chain.source import Asked, nothing
 from queries.models import BlockJob, KeptProof, SentTransaction
-from queries.pipeline.wanted import Missing
 from queries.proving.accounts import AccountProof
 from queries.proving.bundles import FactKind
 from queries.proving.call_reading import Shown, read_call, rebuilt_account_proof

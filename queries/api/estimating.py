@@ -20,13 +20,12 @@ from queries.api.answers import answer
 from queries.api.request_parts import json_body
 from queries.chain.errors import ChainError
 from queries.errors import CHAIN_UNAVAILABLE, ESTIMATES_BUSY, TOO_MANY_ESTIMATES
-from queries.fact_names import shown_name
+from queries.fact_names import TIMESTAMP, shown_name
 from queries.held_threads import place_to_wait
 from queries.models import Batch, Query
 from queries.pipeline import estimate as pipeline
 from queries.pipeline.chains import Chains
 from queries.pipeline.estimate import BlockEstimate, Estimate
-from queries.pipeline.wanted import TIMESTAMP
 from queries.routes import Routes
 from queries.schema.batch_checks import BatchLimits, read_batch
 from queries.schema.batch_request import BatchRequest, BlockNumber, BlockTimestamp

@@ -13,8 +13,7 @@ from queries.api.request_parts import json_body
 from queries.chain.ens import EnsFault
 from queries.chain.errors import ChainError
 from queries.errors import NOT_PROVABLE, NOT_PROVABLE_NOW
-from queries.fact_names import shown_name
-from queries.pipeline.wanted import TIMESTAMP
+from queries.fact_names import TIMESTAMP, shown_name
 from queries.pipeline.witness import NotProvable, Witness, witnesses
 from queries.routes import Routes
 from queries.schema.batch_checks import BatchLimits, read_batch

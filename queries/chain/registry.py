@@ -1,16 +1,19 @@
-"""The facts, accumulated blocks and block hashes that a registry contract holds.
+"""The facts, accumulated blocks and block hashes that a registry holds, and what it lacks.
 
 `read_now` is for visitors' live checks; the pipeline uses `RegistryFacts`.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from queries.chain.errors import ChainError, RegistryAbsent
 from queries.chain.sender import Destination
 from queries.chain.solidity import AsIf, call_data
 from queries.proving.bundles import FactKind
+from queries.proving.headers import Header, HeaderField
 from queries.proving.keccak import keccak256
+from queries.proving.registry_calls import leaf_of
+from queries.proving.witnesses import AccountField
 from queries.registries import Registry, RegistryKind
 from queries.routes import Chain
 
@@ -43,12 +46,84 @@ class FactRead:
                 return call_data("tryBlockNumberAt(uint256)", self.key)
 
 
+@dataclass(frozen=True, slots=True)
+class Missing:
+    """Facts grouped by account and kind, each once: those to prove, or those to check."""
+
+    accounts: Mapping[bytes, tuple[frozenset[AccountField], tuple[int, ...]]]
+    header_fields: frozenset[HeaderField]
+    timestamps: tuple[int, ...]
+
+
+def missing(reads: Iterable[FactRead]) -> Missing:
+    fields: dict[bytes, set[AccountField]] = {}
+    slots: dict[bytes, set[int]] = {}
+    header_fields: set[HeaderField] = set()
+    timestamps: set[int] = set()
+    for read in reads:
+        match read.kind:
+            case FactKind.ACCOUNT_FIELD:
+                fields.setdefault(read.account, set()).add(AccountField(read.key))
+            case FactKind.STORAGE_SLOT:
+                slots.setdefault(read.account, set()).add(read.key)
+            case FactKind.HEADER_FIELD:
+                header_fields.add(HeaderField(read.key))
+            case FactKind.BLOCK_AT_TIME:
+                timestamps.add(read.key)
+    accounts = {
+        account: (frozenset(fields.get(account, ())), tuple(sorted(slots.get(account, ()))))
+        for account in fields | slots
+    }
+    return Missing(accounts, frozenset(header_fields), tuple(sorted(timestamps)))
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """Each fact's word in a registry or None, the block's leaf there, and that of our header."""
+
+    words: Mapping[FactRead, bytes | None]
+    leaf: bytes
+    of_header: bytes
+
+    @property
+    def accumulated(self) -> bool:
+        return self.leaf == self.of_header
+
+    @property
+    def of_another_block(self) -> bool:
+        return self.leaf not in {UNKNOWN, self.of_header}
+
+    @property
+    def unproven(self) -> list[FactRead]:
+        return [read for read, word in self.words.items() if word is None]
+
+    @property
+    def needs_child(self) -> bool:
+        """A time is proven with the header after the block's."""
+        return any(read.kind is FactKind.BLOCK_AT_TIME for read in self.unproven)
+
+    @property
+    def whole(self) -> bool:
+        """Nothing is to be sent."""
+        return self.holds(self.words)
+
+    def holds(self, reads: Iterable[FactRead]) -> bool:
+        return self.accumulated and all(self.words[read] is not None for read in reads)
+
+
 class RegistryFacts:
     """For one thread."""
 
     def __init__(self, destination: Destination, registry: Registry) -> None:
         self._destination = destination
         self._registry = registry
+
+    def known(self, header: Header, reads: Iterable[Mapping[str, FactRead]]) -> Known:
+        """Of one block; the facts by any names."""
+        wanted = list({read: None for named in reads for read in named.values()})
+        words = dict(zip(wanted, self.words(wanted), strict=True))
+        (leaf,) = self.leaves([header.number])
+        return Known(words, leaf, leaf_of(header))
 
     def words(self, reads: Sequence[FactRead], block: int | None = None) -> list[bytes | None]:
         """The word of each fact, or None where it is not proven."""

@@ -23,14 +23,13 @@ from queries.chain.errors import (
     StateNotAvailable,
 )
 from queries.chain.games import Game, Games
-from queries.chain.registry import HASH_HISTORY, UNKNOWN, RegistryFacts
+from queries.chain.registry import HASH_HISTORY, UNKNOWN, Known, RegistryFacts
 from queries.chain.sender import Destination
 from queries.chain.solidity import call_data, selector
 from queries.chain.source import Asked
 from queries.models import Attestation, BlockJob
 from queries.pipeline.chains import Chains
 from queries.pipeline.pieces import Anchor
-from queries.pipeline.wanted import Known
 from queries.proving.accounts import AccountProof
 from queries.proving.headers import Header, HeaderField
 from queries.proving.packing import BYTE, CALLDATA_BYTES

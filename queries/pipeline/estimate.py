@@ -7,8 +7,9 @@ from math import ceil
 
 from queries.chain.ens import EnsFault
 from queries.chain.errors import CallReverted, ChainError, MethodMissing, QuestionRefused
-from queries.chain.registry import as_if_accumulated
+from queries.chain.registry import Missing, as_if_accumulated, missing
 from queries.chain.solidity import AsIf
+from queries.fact_names import reads_of
 from queries.models import Query
 from queries.pipeline.anchors import (
     AnotherBlockAccumulated,
@@ -21,7 +22,6 @@ from queries.pipeline.fees import Need, Pricing, refusal_of
 from queries.pipeline.pieces import Anchor, Call, Piece, join
 from queries.pipeline.prove import REFUSED, pricing_of, proving_pieces
 from queries.pipeline.settle import block_at, find_accounts
-from queries.pipeline.wanted import Missing, ask_what_is_known, missing, reads_of
 from queries.proving.registry_calls import leaf_of
 from queries.registries import Registry
 
@@ -205,7 +205,7 @@ def _tried_at(chains: Chains, registry: Registry, job: BlockEstimate) -> BlockEs
     header = chains.source(job.source).header(job.block or 0)
     find_accounts(chains, header, job.queries)
     reads = [reads_of(query) for query in job.queries]
-    known = ask_what_is_known(chains.facts(registry), header, reads)
+    known = chains.facts(registry).known(header, reads)
     proven = tuple(
         tuple(name for name, read in named.items() if known.words[read] is not None)
         for named in reads

@@ -9,7 +9,7 @@ from dataclasses import replace
 from datetime import timedelta
 
 from queries import transitions
-from queries.chain.registry import UNKNOWN, RegistryFacts
+from queries.chain.registry import UNKNOWN, Known, RegistryFacts
 from queries.chain.sender import Destination
 from queries.models import BlockJob, SentTransaction
 from queries.pipeline.anchors import (
@@ -34,7 +34,6 @@ from queries.pipeline.prove import (
 from queries.pipeline.queue import Lease, queries_of_pass, shared_now
 from queries.pipeline.readback import confirm_missing, read_back
 from queries.pipeline.transactions import unsettled
-from queries.pipeline.wanted import Known, ask_what_is_known
 from queries.pipeline.work import Outcome, Snooze, Work, route_removed
 from queries.proving.headers import Header, decode_header
 from queries.proving.registry_calls import leaf_of
@@ -142,7 +141,7 @@ def _go_on(work: Work, header: Header, *, on_its_way: bool) -> Ready | Outcome:
     waiting = transitions.open_queries(work.job)
     transitions.complete(waiting, StepName.INITIAL_STATE)
     transitions.begin(waiting, StepName.BLOCKHASH_AVAILABLE)
-    known = ask_what_is_known(work.facts, header, work.reads.values())
+    known = work.facts.known(header, work.reads.values())
     if known.accumulated:
         _note_accumulated(work)
     proven = [each for each in work.queries if known.holds(work.reads[each.pk].values())]

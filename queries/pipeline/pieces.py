@@ -10,10 +10,10 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import zip_longest
 
+from queries.chain.registry import Missing
 from queries.chain.sender import BASE_GAS
 from queries.fact_names import account_fields
 from queries.models import Query
-from queries.pipeline.wanted import Missing
 from queries.proving.accounts import AccountProof
 from queries.proving.headers import Header, HeaderField
 from queries.proving.packing import BYTE, CALLDATA_BYTES, OSAKA, GasRules, gas_of, portions

@@ -14,7 +14,7 @@ from django.db.models import QuerySet
 from queries import transitions
 from queries.amounts import short_amount
 from queries.chain.errors import CallReverted, ChainError, TransactionRefused
-from queries.chain.registry import FactRead
+from queries.chain.registry import FactRead, Missing, missing
 from queries.chain.sender import Destination
 from queries.chain.signer import parts_of
 from queries.chain.solidity import selector
@@ -35,7 +35,6 @@ from queries.pipeline.fees import (
 from queries.pipeline.pieces import Anchor, Call, Piece, join, pieces_of
 from queries.pipeline.readback import NODE_BEHIND, SENT_AGAIN, reopen_if_undone
 from queries.pipeline.transactions import unsettled
-from queries.pipeline.wanted import Missing, missing
 from queries.pipeline.work import Outcome, Snooze, Work
 from queries.registries import Registry
 from queries.statuses import ENDED, StepName

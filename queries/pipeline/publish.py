@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from queries.chain.deploy import Unfit, as_deployed, is_as_built, l1_seen
 from queries.chain.errors import CallReverted
-from queries.chain.registry import FactRead, RegistryFacts
+from queries.chain.registry import FactRead, Known, RegistryFacts, missing
 from queries.chain.sender import Destination, Say, send_and_wait
 from queries.chain.signer import Signer
 from queries.chain.solidity import selector
@@ -20,7 +20,6 @@ from queries.pipeline.anchors import (
 )
 from queries.pipeline.fees import refusal_of
 from queries.pipeline.pieces import Anchor, Call, pieces_of
-from queries.pipeline.wanted import Known, ask_what_is_known, missing
 from queries.proving.accounts import AccountProof
 from queries.proving.bundles import BlockProof, Fact, FactKind
 from queries.proving.headers import Header, HeaderField
@@ -122,7 +121,7 @@ def _refusal(reverted: CallReverted, registry: Registry) -> str:
 
 def _known(facts: RegistryFacts, block: BlockProof, proven: Mapping[FactRead, bytes]) -> Known:
     named = {str(place): read for place, read in enumerate(proven)}
-    known = ask_what_is_known(facts, block.header, [named])
+    known = facts.known(block.header, [named])
     for read, word in known.words.items():
         if word not in {None, proven[read]}:
             raise NotPublished(

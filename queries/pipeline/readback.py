@@ -11,12 +11,12 @@ from django.db import transaction
 from accounts.wording import counted
 from queries import transitions
 from queries.chain.errors import TOO_OLD, BlockUnknown, RegistryAbsent, RegistryMisread
-from queries.chain.registry import FactRead, RegistryFacts
+from queries.chain.registry import FactRead, Known, Missing, RegistryFacts, missing
 from queries.chain.sender import Destination
 from queries.chain.source import Asked
+from queries.fact_names import TIMESTAMP
 from queries.models import KeptProof, SentTransaction, Share
 from queries.pipeline.transactions import reopen
-from queries.pipeline.wanted import TIMESTAMP, Known, Missing, missing
 from queries.pipeline.work import Snooze, Wait, Work
 from queries.proving.accounts import AccountProof
 from queries.proving.bundles import FactKind

@@ -7,7 +7,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from queries.chain.deploy import own_hashes
+from queries.chain.registry import Known, missing
 from queries.chain.solidity import call_data
+from queries.fact_names import reads_of
 from queries.models import Query
 from queries.pipeline.anchors import (
     AnotherBlockAccumulated,
@@ -20,7 +22,6 @@ from queries.pipeline.chains import Chains
 from queries.pipeline.pieces import Anchor, Call, Piece, requests_of
 from queries.pipeline.readback import words_of
 from queries.pipeline.settle import block_at, find_accounts
-from queries.pipeline.wanted import Known, ask_what_is_known, missing, reads_of
 from queries.proving.headers import Header
 from queries.proving.packing import CALLDATA_BYTES
 from queries.proving.registry_calls import PROVE_SELECTOR
@@ -96,7 +97,7 @@ def _of_block(
     find_accounts(chains, header, queries)
     reads = [reads_of(query) for query in queries]
     wanted = [read for named in reads for read in named.values()]
-    leaf = ask_what_is_known(chains.facts(registry), header, [])
+    leaf = chains.facts(registry).known(header, [])
     known = Known(dict.fromkeys(wanted), leaf.leaf, leaf.of_header)
     found = _anchor(chains, registry, header, known)
     lacking = missing(wanted)

@@ -9,11 +9,11 @@ from queries import transitions
 from queries.chain.registry import FactRead, RegistryFacts
 from queries.chain.sender import Destination
 from queries.chain.source import ChainHead
+from queries.fact_names import reads_of
 from queries.limits import Limits
 from queries.models import BlockJob, Query
 from queries.pipeline.chains import Chains
 from queries.pipeline.queue import Lease, shared_now
-from queries.pipeline.wanted import reads_of
 from queries.registries import Registry
 from queries.statuses import StepName
 from queries.transitions import Failure

@@ -10,6 +10,7 @@ from tempfile import SpooledTemporaryFile
 from typing import IO
 
 from accounts.errors import Refusal
+from queries.chain.registry import missing
 from queries.errors import (
     BATCH_NOT_DONE,
     BATCH_REJECTED,
@@ -17,9 +18,9 @@ from queries.errors import (
     PROOFS_BUSY,
     no_such_batch,
 )
+from queries.fact_names import TIMESTAMP, reads_of
 from queries.held_threads import AT_ONCE, place_to_wait
 from queries.models import BlockJob, Query, SentTransaction
-from queries.pipeline.wanted import TIMESTAMP, missing, reads_of
 from queries.proving.bundles import (
     BlockProof,
     ClaimedRegistry,
