@@ -33,8 +33,7 @@ from queries.engines.waking import wake
 from queries.errors import TOO_MANY_REPLAYS
 from queries.fact_names import shown_values
 from queries.models import Batch, Query, WebhookAttempt, WebhookDelivery
-from queries.pipeline.queue import Lease, shared_now
-from queries.pipeline.work import Outcome, Retry
+from queries.pipeline.queue import Lease, Outcome, Retry, shared_now
 from queries.reading.deliveries import DeliveryView, is_event, rows_of, views_of
 from queries.statuses import BatchStatus
 

@@ -1,24 +1,32 @@
-"""The chains of one thread: its connections, and the heads and budgets that it has just read."""
+"""What a pass over a job has at hand: the thread's chains, with the heads and budgets that it has
+just read, and the job itself.
+"""
 
 import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from functools import partial
+from datetime import timedelta
+from functools import cached_property, partial
 from typing import TypeVar, cast
 
-from queries.chain.registry import RegistryFacts
+from queries import transitions
+from queries.chain.registry import FactRead, RegistryFacts
 from queries.chain.sender import Destination
 from queries.chain.signer import Signer
 from queries.chain.source import ChainHead, SourceChain
+from queries.fact_names import reads_of
 from queries.limits import Limits
-from queries.models import ChainRecord
+from queries.models import BlockJob, ChainRecord, Query
 from queries.pipeline.fees import is_spent
-from queries.pipeline.queue import shared_now
+from queries.pipeline.queue import Lease, Outcome, Retry, pause_of, shared_now
 from queries.pipeline.transactions import Lane
 from queries.proving.keccak import keccak256
 from queries.registries import Registry, RegistryKind
 from queries.routes import Chain, Routes
+from queries.statuses import StepName
+from queries.transitions import Failure
+from queries.wait_reasons import Reason
 
 Known = TypeVar("Known")
 
@@ -123,6 +131,63 @@ class Chains:
     def close(self) -> None:
         for each in self._open.values():
             each.close()
+
+
+@dataclass(frozen=True)
+class Work:
+    """One job in one worker's hands."""
+
+    lease: Lease[BlockJob]
+    chains: Chains
+    registry: Registry
+    newest: ChainHead  # of the destination, from before anything else was asked
+    queries: list[Query]
+
+    @property
+    def job(self) -> BlockJob:
+        return self.lease.row
+
+    @property
+    def limits(self) -> Limits:
+        return self.chains.routes.limits
+
+    @cached_property
+    def reads(self) -> Mapping[int, Mapping[str, FactRead]]:
+        """By query, by the name of its value."""
+        return {query.pk: reads_of(query) for query in self.queries}
+
+    @property
+    def facts(self) -> RegistryFacts:
+        return self.chains.facts(self.registry)
+
+    def deep_block(self, one: Destination) -> int:
+        """The newest block that is deep enough to count by this node's own head, up to ours."""
+        head = min(one.head(known_final=0).number, self.newest.number)
+        return max(head - self.chains.depth(self.job.destination) + 1, 0)
+
+    @property
+    def pause(self) -> timedelta:
+        """For a pass that may read thousands of words: longer, the longer it has waited."""
+        began = (each.blockhash_available_began for each in self.queries)
+        last = max((moment or shared_now() for moment in began), default=shared_now())
+        return pause_of(last, self.limits)
+
+    def failed(self, why: Reason) -> Retry:
+        """One more failure in a row for this reason."""
+        same = self.job.wait_code == why.code
+        return Retry(why, self.job.failures + 1 if same else 1)
+
+    def reject(self, failure: Failure) -> Outcome:
+        """Reject all batches of this pass. The job stays due if others wait for it."""
+        self.lease.keep()  # or what another worker has signed meanwhile would be rejected
+        transitions.reject({each.batch_id for each in self.queries}, failure, self.queries)
+        return None
+
+
+def route_removed(source: int, destination: int) -> Failure:
+    """The routes file may have changed since a batch was taken."""
+    sentence = f"This server no longer proves chain {source} on {destination}."
+    return Failure("route_unsupported", sentence, StepName.INITIAL_STATE, retryable=False)
 
 
 def record_head(chain_id: int, head: ChainHead) -> None:

@@ -20,7 +20,7 @@ from queries.pipeline.anchors import (
     Preparation,
     find_anchor,
 )
-from queries.pipeline.chains import Chains
+from queries.pipeline.chains import Chains, Work, route_removed
 from queries.pipeline.pieces import Anchor
 from queries.pipeline.prove import (
     SENT,
@@ -31,10 +31,9 @@ from queries.pipeline.prove import (
     prepare,
     wait_for_the_day,
 )
-from queries.pipeline.queue import Lease, queries_of_pass, shared_now
+from queries.pipeline.queue import Lease, Outcome, Snooze, queries_of_pass, shared_now
 from queries.pipeline.readback import confirm_missing, read_back
 from queries.pipeline.transactions import unsettled
-from queries.pipeline.work import Outcome, Snooze, Work, route_removed
 from queries.proving.headers import Header, decode_header
 from queries.proving.registry_calls import leaf_of
 from queries.registries import RegistryKind

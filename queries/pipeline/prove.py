@@ -21,7 +21,7 @@ from queries.chain.solidity import selector
 from queries.chain.source import nothing
 from queries.models import BlockJob, Query, SentTransaction
 from queries.pipeline.anchors import Preparation
-from queries.pipeline.chains import Chains
+from queries.pipeline.chains import Chains, Work
 from queries.pipeline.fees import (
     DaySpent,
     FeeTooLow,
@@ -33,9 +33,9 @@ from queries.pipeline.fees import (
     shares_of,
 )
 from queries.pipeline.pieces import Anchor, Call, Piece, join, pieces_of
+from queries.pipeline.queue import Outcome, Snooze
 from queries.pipeline.readback import NODE_BEHIND, SENT_AGAIN, reopen_if_undone
 from queries.pipeline.transactions import unsettled
-from queries.pipeline.work import Outcome, Snooze, Work
 from queries.registries import Registry
 from queries.statuses import ENDED, StepName
 from queries.transitions import Failure

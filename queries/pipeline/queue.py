@@ -16,6 +16,7 @@ from django.db.models import Exists, Min, OuterRef, Q, QuerySet, Subquery
 from django.db.models.functions import Coalesce
 from django.utils import timezone
 
+from queries.limits import Limits
 from queries.models import BlockJob, Leased, Query, TransactionOfJob, WebhookDelivery
 from queries.proving.witnesses import AccountField
 from queries.wait_reasons import Reason
@@ -43,6 +44,35 @@ def shared_now() -> datetime:
     if not isinstance(now, datetime):
         raise TypeError("the database's time is no time")
     return now
+
+
+@dataclass(frozen=True, slots=True)
+class Snooze:
+    """Nothing failed, and nothing more can be done before `after`; by default, `retry_first`."""
+
+    why: Reason | None = None
+    after: timedelta | None = None
+    # Hash of the destination's newest block, if only another block can change anything.
+    since: bytes | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Retry:
+    """This attempt failed. The next one asks the next node, after a back-off."""
+
+    why: Reason | None
+    attempts: int  # that failed in a row, with this one
+    after: timedelta | None = None  # by default, a pause that doubles with each attempt
+
+
+Wait = Snooze | Retry
+Outcome = Wait | None  # None: nothing is left to do
+
+
+def pause_of(since: datetime, limits: Limits) -> timedelta:
+    """A fraction of the wait since then: a row is read often at first, and seldom later."""
+    waited = (shared_now() - since).total_seconds() / limits.wait_fraction
+    return timedelta(seconds=min(max(waited, limits.retry_first), limits.retry_longest))
 
 
 class LeaseLost(Exception):  # noqa: N818

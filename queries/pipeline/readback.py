@@ -16,8 +16,9 @@ from queries.chain.sender import Destination
 from queries.chain.source import Asked
 from queries.fact_names import TIMESTAMP
 from queries.models import KeptProof, SentTransaction, Share
+from queries.pipeline.chains import Work
+from queries.pipeline.queue import Snooze, Wait
 from queries.pipeline.transactions import reopen
-from queries.pipeline.work import Snooze, Wait, Work
 from queries.proving.accounts import AccountProof
 from queries.proving.bundles import FactKind
 from queries.proving.headers import Header

@@ -19,9 +19,17 @@ from queries.chain.errors import NodesLie, TimeTooEarly
 from queries.chain.source import ChainHead, SourceChain
 from queries.limits import Limits
 from queries.models import Batch, BlockJob, Query
-from queries.pipeline.chains import Chains
-from queries.pipeline.queue import NOT_DUE, Lease, claim, due, look_in_turn, shared_now
-from queries.pipeline.work import Snooze, pause_of, route_removed
+from queries.pipeline.chains import Chains, route_removed
+from queries.pipeline.queue import (
+    NOT_DUE,
+    Lease,
+    Snooze,
+    claim,
+    due,
+    look_in_turn,
+    pause_of,
+    shared_now,
+)
 from queries.proving.headers import Header
 from queries.schema.addresses import Address
 from queries.statuses import StepName

@@ -17,6 +17,9 @@ from queries.pipeline.prove import Ready, prove
 from queries.pipeline.queue import (
     Lease,
     LeaseLost,
+    Outcome,
+    Retry,
+    Snooze,
     claim_delivery,
     claim_one,
     queries_of_pass,
@@ -24,7 +27,6 @@ from queries.pipeline.queue import (
 )
 from queries.pipeline.settle import settle
 from queries.pipeline.transactions import LaneBusy, unsettled
-from queries.pipeline.work import Outcome, Retry, Snooze
 from queries.proving.errors import ProofError
 from queries.statuses import StepName
 from queries.transitions import Failure

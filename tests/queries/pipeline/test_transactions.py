@@ -13,7 +13,7 @@ from queries.chain.signer import parts_of
 from queries.models import Batch, SentTransaction, Share
 from queries.pipeline import prove, worker
 from queries.pipeline.fees import settle_costs
-from queries.pipeline.work import Outcome
+from queries.pipeline.queue import Outcome
 from queries.pipeline.worker import work_once
 from queries.statuses import StepName
 from queries.transitions import Failure
