@@ -3,13 +3,17 @@
 import inspect
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import TypeVar
 
 from queries import errors
 from queries.cancellation import CANCELLED
-from queries.chain.ens import EnsFault
-from queries.chain.errors import ChainAnswer, ChainError
-from queries.pipeline.anchors import AnotherBlockAccumulated, OutOfReach
+from queries.chain.errors import (
+    AnotherBlockAccumulated,
+    ChainAnswer,
+    ChainError,
+    EnsOffChain,
+    EnsUnresolved,
+)
+from queries.pipeline.anchors import OutOfReach
 from queries.pipeline.prove import TRANSACTION_FAILED
 from queries.wait_reasons import WaitCode
 
@@ -22,7 +26,8 @@ LASTING = {
     WaitCode.ANOTHER_BLOCK_SUSPECTED,
     WaitCode.FAULT_OF_OURS,
 }
-Fault = TypeVar("Fault", ChainError, EnsFault)
+# What is certain once a quorum says so: nothing waits for it.
+CERTAIN = {AnotherBlockAccumulated, EnsOffChain, EnsUnresolved}
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,26 +65,18 @@ def _all() -> Iterator[BatchCode]:
     for fault in _below(ChainError):
         if fault is not ChainAnswer:
             sentence = fault.of("the chain", "the JSON-RPC method").sentence
-            yield BatchCode(
-                fault.code, sentence[0].upper() + sentence[1:], waits=True, rejects=True
-            )
-    for name in _below(EnsFault):
-        yield BatchCode(name.code, _meaning(name), rejects=True)
+            meaning, waits = sentence[0].upper() + sentence[1:], fault not in CERTAIN
+            yield BatchCode(fault.code, meaning, waits, rejects=True)
     for refusal in (errors.ROUTE_UNSUPPORTED, errors.BLOCK_BEYOND_HEAD, errors.FEE_TOO_LOW):
         yield BatchCode(refusal.code, refusal.meaning, rejects=True)
-    yield BatchCode(OutOfReach.code, _meaning(OutOfReach), rejects=True)
-    another = _meaning(AnotherBlockAccumulated)
-    yield BatchCode(AnotherBlockAccumulated.code, another, rejects=True)
+    far = inspect.getdoc(OutOfReach) or ""
+    yield BatchCode(OutOfReach.code, far.partition("\n")[0], rejects=True)
     failed = "Several transactions for the block were mined and failed, which has cost gas."
     yield BatchCode(TRANSACTION_FAILED, failed, rejects=True)
     yield BatchCode(CANCELLED, "Its owner cancelled it before anything was signed.", rejects=True)
 
 
-def _below(base: type[Fault]) -> Iterator[type[Fault]]:
+def _below(base: type[ChainError]) -> Iterator[type[ChainError]]:
     for each in base.__subclasses__():
         yield each
         yield from _below(each)
-
-
-def _meaning(kind: type) -> str:
-    return (inspect.getdoc(kind) or "").partition("\n")[0]

@@ -10,7 +10,6 @@ from queries.api import answers
 from queries.api.answers import answer
 from queries.api.estimating import asking_nodes
 from queries.api.request_parts import json_body
-from queries.chain.ens import EnsFault
 from queries.chain.errors import ChainError
 from queries.errors import NOT_PROVABLE, NOT_PROVABLE_NOW
 from queries.fact_names import TIMESTAMP, shown_name
@@ -38,8 +37,8 @@ def witness(request: HttpRequest, key: ApiKey, routes: Routes, limits: BatchLimi
             found = witnesses(chains, asked.destination, queries)
         except NotProvable as why:
             raise Refusal(NOT_PROVABLE if why.is_final else NOT_PROVABLE_NOW, str(why)) from None
-        except (EnsFault, ChainError) as why:
-            if isinstance(why, ChainError) and why.retryable:
+        except ChainError as why:
+            if why.retryable:
                 raise
             raise Refusal(NOT_PROVABLE, str(why)) from None
     return answer(

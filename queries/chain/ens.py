@@ -5,9 +5,8 @@ Names that need an off-chain look-up are refused, because its answer cannot be c
 """
 
 from collections.abc import Callable, Sequence
-from typing import ClassVar
 
-from queries.chain.errors import CallReverted, ChainError
+from queries.chain.errors import CallReverted, ChainError, EnsOffChain, EnsUnresolved
 from queries.chain.solidity import call_data, selector
 from queries.chain.source import Call, SourceChain
 from queries.proving.headers import Header
@@ -22,44 +21,20 @@ A_WORD = 2 * WORD.to_bytes(WORD, "big")  # how `bytes` of one word begin: their 
 
 Answer = bytes | CallReverted
 Ask = Callable[[Sequence[Call]], list[Answer]]
-
-
-class EnsFault(Exception):  # noqa: N818
-    """A name stands for no account."""
-
-    code: ClassVar[str]
-    says: ClassVar[str]
-
-    def __init__(self, name: str, block: int) -> None:
-        super().__init__(self.says.format(name=name, block=f"{block:,}"))
-
-
-class EnsUnresolved(EnsFault):
-    """Neither the name's own resolver nor that of a parent name has an address for it."""
-
-    code = "ens_unresolved"
-    says = "{name} stands for no address at block {block}."
-
-
-class EnsOffChain(EnsFault):
-    """The resolver asks for an off-chain look-up."""
-
-    code = "ens_off_chain"
-    says = "{name} is looked up off chain at block {block}, which is not done here."
-
-
-Meaning = bytes | type[EnsFault]
+Meaning = bytes | ChainError  # an account, or why the name stands for none
 
 
 def addresses(source: SourceChain, header: Header, names: Sequence[str]) -> list[bytes]:
-    """The account of each name at this block, or the `EnsFault` of one of them."""
+    """The account of each name at this block. `EnsUnresolved`, `EnsOffChain`: one has none."""
     meanings = source.quorum(
         lambda one: _meanings(one, header, names), ("names", header.hash, tuple(names))
     )
-    for name, meaning in zip(names, meanings, strict=True):
-        if not isinstance(meaning, bytes):
-            raise meaning(name, header.number)
-    return [meaning for meaning in meanings if isinstance(meaning, bytes)]
+    accounts = list[bytes]()
+    for meaning in meanings:
+        if isinstance(meaning, ChainError):
+            raise meaning
+        accounts.append(meaning)
+    return accounts
 
 
 def answers_for_names(source: SourceChain) -> bool:
@@ -104,7 +79,7 @@ def _meanings(one: SourceChain, header: Header, names: Sequence[str]) -> list[Me
         elif owner == name:
             calls[name] = resolver, question
     answers = dict(zip(calls, ask(list(calls.values())), strict=True))
-    return [_meaning(answers[name]) if name in answers else EnsUnresolved for name in names]
+    return [_meaning(name, header.number, answers.get(name, b"")) for name in names]
 
 
 def _resolvers(ask: Ask, registry: str, names: Sequence[str]) -> dict[str, tuple[str, str]]:
@@ -116,8 +91,7 @@ def _resolvers(ask: Ask, registry: str, names: Sequence[str]) -> dict[str, tuple
     found: dict[str, tuple[str, str]] = {}
     for name, line in above.items():
         owner = next((each for each in line if resolvers[each] != bytes(WORD)), name)
-        resolver = _meaning(resolvers[owner])
-        if isinstance(resolver, bytes):
+        if resolver := _address(resolvers[owner]):
             found[name] = f"0x{resolver.hex()}", owner
     return found
 
@@ -134,11 +108,16 @@ def _that_take_whole_names(ask: Ask, resolvers: Sequence[str]) -> set[str]:
     return {each for each, answer in zip(resolvers, answers, strict=True) if answer == YES}
 
 
-def _meaning(answer: Answer) -> Meaning:
-    """The account in a word, which `resolve` answers with as `bytes`."""
-    if isinstance(answer, CallReverted):
-        return EnsOffChain if answer.data[:4] == OFF_CHAIN else EnsUnresolved
-    word = answer.removeprefix(A_WORD)
-    if len(word) != WORD or any(word[:12]) or not any(word):
-        return EnsUnresolved
-    return word[12:]
+def _meaning(name: str, block: int, answer: Answer) -> Meaning:
+    if isinstance(answer, CallReverted) and answer.data[:4] == OFF_CHAIN:
+        return EnsOffChain(
+            f"{name} is looked up off chain at block {block:,}, which is not done here."
+        )
+    none = EnsUnresolved(f"{name} stands for no address at block {block:,}.")
+    return _address(answer) or none
+
+
+def _address(answer: Answer) -> bytes:
+    """The account in a word, which `resolve` answers with as `bytes`; empty where there is none."""
+    word = b"" if isinstance(answer, CallReverted) else answer.removeprefix(A_WORD)
+    return word[12:] if len(word) == WORD and not any(word[:12]) and any(word) else b""

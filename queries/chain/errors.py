@@ -161,6 +161,18 @@ GamesUnreadable = _kind(
 RegistryAbsent = _kind(
     "registry_absent", "There is no registry at the configured address on {chain}."
 )
+AnotherBlockAccumulated = _kind(
+    "another_block_accumulated",
+    "The registry on {chain} holds another header than the source chain has now, and cannot "
+    "replace it{why}.",
+    retryable=False,
+)
+EnsUnresolved = _kind(
+    "ens_unresolved",
+    "Neither the name's own resolver nor that of a parent name has an address for it.",
+    retryable=False,
+)
+EnsOffChain = _kind("ens_off_chain", "The resolver asks for an off-chain look-up.", retryable=False)
 
 # The errors of nodes, by their code or by a pattern in their message: the first line that fits
 # decides.

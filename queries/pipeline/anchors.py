@@ -17,6 +17,7 @@ from queries.attestations import attest_call
 from queries.chain.deploy import BLOCKHASH_WINDOW, HISTORY_WINDOW
 from queries.chain.errors import (
     TOO_OLD,
+    AnotherBlockAccumulated,
     BlockUnknown,
     HistoryMissing,
     SourceReorganises,
@@ -71,18 +72,6 @@ HASH_SENT = Reason(
     "The transaction that brings the registry a block's hash is on its way.",
 )
 NEXT_BLOCK_MISSING = Reason(WaitCode.NEXT_BLOCK_MISSING, "The next block is not there yet.")
-
-
-class AnotherBlockAccumulated(Exception):  # noqa: N818
-    """The registry holds a different header of this block than the chain: a reorg."""
-
-    code: ClassVar[str] = "another_block_accumulated"
-
-    def __init__(self, block: int) -> None:
-        super().__init__(
-            f"The registry holds another header of block {block:,} than the chain has now, and "
-            "cannot replace it."
-        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,7 +169,8 @@ class AnchorSearch:
 
     def find(self, header: Header, known: Known) -> Found:
         if known.of_another_block:
-            raise AnotherBlockAccumulated(header.number)
+            chain = self.destination.chain.name
+            raise AnotherBlockAccumulated.of(chain, why=f": block {header.number:,}")
         if known.accumulated and not known.needs_child:
             return Anchor(header, accumulated=True)
         above = self._above(header, header.number + int(known.needs_child))

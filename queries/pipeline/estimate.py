@@ -5,14 +5,12 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from math import ceil
 
-from queries.chain.ens import EnsFault
 from queries.chain.errors import CallReverted, ChainError, MethodMissing, QuestionRefused
 from queries.chain.registry import Missing, as_if_accumulated, missing
 from queries.chain.solidity import AsIf
 from queries.fact_names import reads_of
 from queries.models import Query
 from queries.pipeline.anchors import (
-    AnotherBlockAccumulated,
     OutOfReach,
     Preparation,
     find_anchor,
@@ -156,7 +154,7 @@ def _blocks(chains: Chains, destination: int, queries: Sequence[Query]) -> Itera
         job = BlockEstimate(source, tuple(named), chains.provable_head(registry).final_number)
         try:
             yield _tried(chains, registry, job)
-        except (AnotherBlockAccumulated, EnsFault, ChainError) as fault:
+        except ChainError as fault:
             yield _failed(job, fault)
 
 
@@ -180,14 +178,12 @@ def _find_times(chains: Chains, queries: Sequence[Query]) -> Iterator[BlockEstim
             yield replace(job, readiness=Readiness.NOT_FINAL, sentence=sentence)
 
 
-def _failed(
-    job: BlockEstimate, fault: AnotherBlockAccumulated | EnsFault | ChainError
-) -> BlockEstimate:
-    code, sentence = fault.code, str(fault)
+def _failed(job: BlockEstimate, fault: ChainError) -> BlockEstimate:
+    if fault.retryable:
+        raise fault
+    code, sentence = fault.code, fault.sentence
     if isinstance(fault, CallReverted):
         code, sentence = REFUSED, refusal_of(fault)
-    elif isinstance(fault, ChainError) and fault.retryable:
-        raise fault
     return replace(job, readiness=Readiness.FAILS, code=code, sentence=sentence)
 
 

@@ -9,11 +9,11 @@ from dataclasses import replace
 from datetime import timedelta
 
 from queries import transitions
+from queries.chain.errors import AnotherBlockAccumulated
 from queries.chain.registry import UNKNOWN, Known, RegistryFacts
 from queries.chain.sender import Destination
 from queries.models import BlockJob, SentTransaction
 from queries.pipeline.anchors import (
-    AnotherBlockAccumulated,
     Found,
     NotKnownYet,
     OutOfReach,
@@ -125,9 +125,9 @@ def _contradicted(work: Work, header: Header) -> Outcome:
     if leaf_of(theirs) == leaf:
         _pin(work, theirs)
         return Snooze(ANOTHER_BLOCK)
-    certain = AnotherBlockAccumulated(number)
+    certain = AnotherBlockAccumulated.of(destination.chain.name, why=f": block {number:,}")
     step = StepName.HEADER_ACCUMULATED
-    return work.reject(Failure(certain.code, str(certain), step, retryable=False))
+    return work.reject(Failure(certain.code, certain.sentence, step, retryable=False))
 
 
 def _pin(work: Work, header: Header) -> None:

@@ -13,7 +13,6 @@ from queries.chain.source import Asked, SourceChain
 from queries.pipeline.anchors import (
     HEADERS_OF_A_HOP,
     AnchorSearch,
-    AnotherBlockAccumulated,
     NotKnownYet,
     OutOfReach,
     Preparation,
@@ -138,10 +137,7 @@ def _found(
     source, way = means.source, _Way(block, means.source)
     head = source.head().number if source else block.rests_on.number + HEADERS_OF_A_HOP
     search = AnchorSearch(registry, means.destination, way.headers, way.proofs, head, ours=False)
-    try:
-        found = search.find(block.header, known)
-    except AnotherBlockAccumulated as fault:
-        raise NotPublished(str(fault)) from None
+    found = search.find(block.header, known)
     if isinstance(found, NotKnownYet | OutOfReach):
         raise NotPublished(_why_not(found, block, registry, has_source=bool(source)))
     return found

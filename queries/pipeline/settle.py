@@ -14,8 +14,8 @@ from django.db.models import BooleanField, Exists, ExpressionWrapper, OuterRef, 
 
 from accounts.wording import spoken
 from queries import raw_rows, transitions
-from queries.chain.ens import EnsFault, addresses
-from queries.chain.errors import NodesLie, TimeTooEarly
+from queries.chain.ens import addresses
+from queries.chain.errors import EnsOffChain, EnsUnresolved, NodesLie, TimeTooEarly
 from queries.chain.source import ChainHead, SourceChain
 from queries.limits import Limits
 from queries.models import Batch, BlockJob, Query
@@ -184,7 +184,7 @@ def block_at(chains: Chains, source: int, seconds: int) -> tuple[int | None, Rea
 
 
 def find_accounts(chains: Chains, header: Header, queries: Iterable[Query]) -> None:
-    """Give queries of one block their accounts, unsaved; `EnsFault` where one has none."""
+    """Give queries of one block their accounts, unsaved; raises what `addresses` does."""
     named = [query for query in queries if query.name and not query.account]
     if not named:
         return
@@ -207,8 +207,8 @@ def _find_batchs_accounts(lease: Lease[Batch], chains: Chains) -> Reason | None:
         some = list(of_block[: chains.limits.batch_questions])
         try:
             find_accounts(chains, chains.source(source).header(block), some)
-        except EnsFault as fault:
-            raise Unprovable(fault.code, str(fault), NAMELESS, retryable=False) from None
+        except (EnsUnresolved, EnsOffChain) as fault:
+            raise Unprovable(fault.code, fault.sentence, NAMELESS, retryable=False) from None
         raw_rows.update(some, ["account"])
     return None
 

@@ -12,7 +12,6 @@ from queries.chain.solidity import call_data
 from queries.fact_names import reads_of
 from queries.models import Query
 from queries.pipeline.anchors import (
-    AnotherBlockAccumulated,
     NotKnownYet,
     OutOfReach,
     Preparation,
@@ -56,7 +55,7 @@ class Witness:
 
 
 def witnesses(chains: Chains, destination: int, queries: Sequence[Query]) -> list[Witness]:
-    """Raises `NotProvable`, `EnsFault` or `ChainError`. The queries are of one batch."""
+    """Raises `NotProvable` or `ChainError`. The queries are of one batch."""
     for query in queries:
         if query.timestamp is not None:
             query.block, waits_for = block_at(chains, query.source, query.timestamp)
@@ -121,15 +120,11 @@ def _of_block(
 def _anchor(chains: Chains, registry: Registry, header: Header, known: Known) -> Anchor:
     """Hops that a batch would send first are part of the proof, if they fit."""
     to, way, start = chains.destination(registry.destination), b"", 0
-    try:
-        found = find_anchor(chains, to, registry, header, known)
-        if isinstance(found, Preparation) and found.way and found.hops == found.in_call:
-            way, start = found.way, found.start
-            # As if known: this proof cannot rely on what it accumulates, but on what it hops to.
-            then = replace(found, hops=0)
-            found = find_anchor(chains, to, registry, header, known, then)
-    except AnotherBlockAccumulated as fault:
-        raise NotProvable(str(fault), is_final=True) from None
+    found = find_anchor(chains, to, registry, header, known)
+    if isinstance(found, Preparation) and found.way and found.hops == found.in_call:
+        way, start = found.way, found.start
+        # As if known: this proof cannot rely on what it accumulates, but on what it hops to.
+        found = find_anchor(chains, to, registry, header, known, replace(found, hops=0))
     if isinstance(found, OutOfReach):
         raise NotProvable(found.sentence(header.number), is_final=True)
     if isinstance(found, NotKnownYet):
