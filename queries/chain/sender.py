@@ -18,7 +18,7 @@ from queries.chain.errors import (
     NodeFault,
     TransactionRefused,
 )
-from queries.chain.signer import Fees, Signer
+from queries.chain.signer import Fees, Signer, UnsignedTransaction
 from queries.chain.solidity import AsIf, call_data
 from queries.chain.source import SourceChain, any_bytes
 from queries.proving.errors import AnswerMalformed
@@ -250,7 +250,7 @@ def send_and_wait(  # noqa: PLR0913, PLR0917  (what is sent where, by whom, and 
     fees = destination.fees()
     _check_funds(destination, signer, gas * fees.dearest)
     nonce = destination.nonce(signer.address)
-    signed = signer.sign(destination.chain.id, nonce, to, data, gas, fees)
+    signed = signer.sign(UnsignedTransaction(destination.chain.id, nonce, to, data, gas, fees))
     destination.send(signed.raw)
     say(f"Sent {signed.hash} with nonce {nonce}; waiting for a block …")
     mined = _wait_for(destination, signed.hash, patience)

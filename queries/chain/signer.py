@@ -28,6 +28,18 @@ class Fees:
 
 
 @dataclass(frozen=True, slots=True)
+class UnsignedTransaction:
+    """A call, as it is signed; it sends no ether."""
+
+    chain_id: int
+    nonce: int
+    to: str
+    data: bytes
+    gas_limit: int
+    fees: Fees
+
+
+@dataclass(frozen=True, slots=True)
 class SignedTransaction:
     """The bytes to broadcast, and their hash."""
 
@@ -51,26 +63,17 @@ class Signer:
     def __repr__(self) -> str:
         return f"<Signer {self.address}>"
 
-    def sign(  # noqa: PLR0913, PLR0917  (a transaction's own parts)
-        self,
-        chain_id: int,
-        nonce: int,
-        to: str,
-        data: bytes,
-        gas_limit: int,
-        fees: Fees,
-    ) -> SignedTransaction:
-        """Sign a transaction."""
+    def sign(self, one: UnsignedTransaction) -> SignedTransaction:
         signed = self._account.sign_transaction(
             {
                 "type": 2,  # EIP-1559's
-                "chainId": chain_id,
-                "nonce": nonce,
-                "to": bytes.fromhex(to.removeprefix("0x")),
-                "data": data,
-                "gas": gas_limit,
-                "maxFeePerGas": fees.dearest,
-                "maxPriorityFeePerGas": fees.priority,
+                "chainId": one.chain_id,
+                "nonce": one.nonce,
+                "to": bytes.fromhex(one.to.removeprefix("0x")),
+                "data": one.data,
+                "gas": one.gas_limit,
+                "maxFeePerGas": one.fees.dearest,
+                "maxPriorityFeePerGas": one.fees.priority,
                 "value": 0,
             }
         )
@@ -118,28 +121,14 @@ def _opened(keystore: str, password: str) -> str:
         return ""
 
 
-@dataclass(frozen=True, slots=True)
-class SignedParts:
-    """A transaction without its fees and signature."""
-
-    chain_id: int
-    nonce: int
-    to: str
-    data: bytes
-    gas_limit: int
-
-
-def priority_of(raw: bytes) -> int:
-    """The tip of a signed transaction, in wei."""
-    return int(TypedTransaction.from_bytes(HexBytes(raw)).as_dict()["maxPriorityFeePerGas"])
-
-
-def parts_of(raw: bytes) -> SignedParts:
+def parts_of(raw: bytes) -> UnsignedTransaction:
+    """What was signed."""
     parts = TypedTransaction.from_bytes(HexBytes(raw)).as_dict()
-    return SignedParts(
+    return UnsignedTransaction(
         int(parts["chainId"]),
         int(parts["nonce"]),
         f"0x{bytes(parts['to']).hex()}",
         bytes(parts["data"]),
         int(parts["gas"]),
+        Fees(int(parts["maxFeePerGas"]), int(parts["maxPriorityFeePerGas"])),
     )

@@ -9,7 +9,7 @@ transaction that nodes refuse is replaced by an empty transfer, so that no nonce
 import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from hashlib import sha256
 
@@ -28,7 +28,7 @@ from queries.chain.errors import (
     Underpriced,
 )
 from queries.chain.sender import Bounds, Destination
-from queries.chain.signer import Fees, SignedParts, SignedTransaction, Signer, parts_of, priority_of
+from queries.chain.signer import Fees, Signer, UnsignedTransaction, parts_of
 from queries.durable import durably
 from queries.limits import Limits
 from queries.models import BlockJob, Query, SentHash, SentTransaction, Share, TransactionOfJob
@@ -140,8 +140,10 @@ class Lane:
         self, leases: Mapping[int, Lease[BlockJob]], nonce: int, to: str, offer: Offer
     ) -> SentTransaction:
         pieces = offer.call.pieces
-        call = SignedParts(self.chain_id, nonce, to, offer.call.data, offer.gas_limit)
-        row = self._new_row(call, offer.fees, offer.most, prepares=not pieces, hops=offer.call.hops)
+        call = UnsignedTransaction(
+            self.chain_id, nonce, to, offer.call.data, offer.gas_limit, offer.fees
+        )
+        row = self._new_row(call, offer.most, prepares=not pieces, hops=offer.call.hops)
         Share.objects.bulk_create(
             Share(transaction=row, batch_id=batch, most=f"{wei:064x}")
             for batch, wei in offer.shares.items()
@@ -162,8 +164,8 @@ class Lane:
             _show_on_pages(piece, row)
         return row
 
-    def _new_row(self, call: SignedParts, fees: Fees, most: int, **more: int) -> SentTransaction:
-        signed = self._sign(call, fees)
+    def _new_row(self, call: UnsignedTransaction, most: int, **more: int) -> SentTransaction:
+        signed = self.signer.sign(call)
         row = SentTransaction.objects.create(
             chain=self.chain_id,
             sender=self.signer.address,
@@ -171,7 +173,7 @@ class Lane:
             to=call.to.lower(),
             raw=signed.raw,
             hashes=[signed.hash],
-            max_fee=f"{fees.dearest:064x}",
+            max_fee=f"{call.fees.dearest:064x}",
             gas_limit=call.gas_limit,
             most=f"{most:064x}",
             **more,
@@ -179,9 +181,6 @@ class Lane:
         )
         SentHash.objects.create(transaction=row, hash=signed.hash)
         return row
-
-    def _sign(self, call: SignedParts, fees: Fees) -> SignedTransaction:
-        return self.signer.sign(call.chain_id, call.nonce, call.to, call.data, call.gas_limit, fees)
 
     # SENT
 
@@ -271,34 +270,36 @@ class Lane:
         """Replace it by the same call at a higher fee, within the operator's maximum. Both have one
         nonce, so only one is mined. The operator pays what its batches' fees do not cover.
         """
+        call = parts_of(row.raw)
         try:
-            fees = _bumped(row, self.destination.fees())
+            fees = _bumped(call.fees, self.destination.fees())
         except FeesTooHigh:
             return  # it waits until gas is as cheap as the operator wants it
         if fees.dearest <= self.destination.chain.dearest_gas:
-            self._sign_again(row, parts_of(row.raw), fees)
+            self._sign_again(row, replace(call, fees=fees))
 
     def _cancel(self, row: SentTransaction, why: str) -> None:
         """Replace it by an empty transfer, because all later nonces wait for its own. Another
         transaction proves its pieces.
         """
         log.error("An empty transaction takes nonce %s: %s", row.nonce, why)
-        most, fees = self.destination.chain.dearest_gas, _bumped(row, Fees(0, 0))
+        most, fees = self.destination.chain.dearest_gas, _bumped(parts_of(row.raw).fees, Fees(0, 0))
         fees = Fees(min(fees.dearest, most), min(fees.priority, most))
-        empty = self._empty(row.nonce)
+        empty = self._empty(row.nonce, fees)
         with durably():
-            if self._sign_again(row, empty, fees):
+            if self._sign_again(row, empty):
                 row.for_jobs.update(proves_header=False, open=False)
 
-    def _empty(self, nonce: int) -> SignedParts:
+    def _empty(self, nonce: int, fees: Fees) -> UnsignedTransaction:
         """A transfer of nothing to ourselves."""
         me = self.signer.address
-        return SignedParts(self.chain_id, nonce, me, b"", self.destination.gas_needed(me, me, b""))
+        gas = self.destination.gas_needed(me, me, b"")
+        return UnsignedTransaction(self.chain_id, nonce, me, b"", gas, fees)
 
-    def _sign_again(self, row: SentTransaction, call: SignedParts, fees: Fees) -> bool:
+    def _sign_again(self, row: SentTransaction, call: UnsignedTransaction) -> bool:
         """False if another worker has just done so, or has seen one of them mined."""
-        signed = self._sign(call, fees)
-        most = int(row.most, 16) * fees.dearest // max(int(row.max_fee, 16), 1)
+        signed, dearest = self.signer.sign(call), call.fees.dearest
+        most = int(row.most, 16) * dearest // max(int(row.max_fee, 16), 1)
         with durably():
             as_it_was = SentTransaction.objects.filter(pk=row.pk, raw=row.raw, settled=False)
             is_stored = as_it_was.update(
@@ -306,7 +307,7 @@ class Lane:
                 raw=signed.raw,
                 hashes=[*row.hashes, signed.hash],
                 gas_limit=max(row.gas_limit, call.gas_limit),  # either may be mined
-                max_fee=f"{fees.dearest:064x}",
+                max_fee=f"{dearest:064x}",
                 most=f"{most:064x}",
                 replaced=shared_now(),
             )
@@ -337,11 +338,11 @@ class Lane:
                     self._cancel(row, "it was given up")
             return
         log.error("Nonce %s is used by nothing: an empty transaction takes it.", used)
-        call, dearest = self._empty(used), int(behind.max_fee, 16)
-        fees, most = Fees(dearest, dearest // 8), call.gas_limit * dearest
+        dearest = int(behind.max_fee, 16)
+        call = self._empty(used, Fees(dearest, dearest // 8))
         try:
             with durably():
-                filling = self._new_row(call, fees, most)
+                filling = self._new_row(call, call.gas_limit * dearest)
                 filling.jobs.set(behind.jobs.order_by("pk"))
         except IntegrityError:  # another worker has taken it
             return
@@ -454,10 +455,10 @@ def _bounds_of(row: SentTransaction) -> Bounds:
     return Bounds(row.gas_limit, int(row.max_fee, 16))
 
 
-def _bumped(row: SentTransaction, now: Fees) -> Fees:
+def _bumped(signed: Fees, now: Fees) -> Fees:
     """Fees that pools accept for a replacement: both at least an eighth higher."""
-    dearest = max(now.dearest, int(row.max_fee, 16) * 9 // 8 + 1)
-    tip = max(now.priority, priority_of(row.raw) * 9 // 8 + 1, dearest // 8)
+    dearest = max(now.dearest, signed.dearest * 9 // 8 + 1)
+    tip = max(now.priority, signed.priority * 9 // 8 + 1, dearest // 8)
     return Fees(dearest, min(tip, dearest))
 
 

@@ -13,7 +13,7 @@ from queries.chain.errors import (
 )
 from queries.chain.local_node import LocalNode, local_node
 from queries.chain.sender import Destination
-from queries.chain.signer import Fees, SignedTransaction, Signer
+from queries.chain.signer import Fees, SignedTransaction, Signer, UnsignedTransaction
 from tests.local_chain import undone
 from tests.queries.chain.relay import chain_of, relay
 
@@ -58,7 +58,7 @@ def transaction(destination: Destination, **other: Any) -> SignedTransaction:
         "gas_limit": 50_000,
         "fees": Fees(10 * GWEI, GWEI),
     }
-    return SIGNER.sign(**(parts | other))
+    return SIGNER.sign(UnsignedTransaction(**(parts | other)))
 
 
 # Fees

@@ -4,13 +4,22 @@ import json
 import pprint
 import sys
 import traceback
+from dataclasses import replace
+from typing import Any
 
 import pytest
 from django.test import RequestFactory
 from django.views.debug import ExceptionReporter
 from eth_account import Account
 
-from queries.chain.signer import Fees, Signer, SignerUnusable, open_signer
+from queries.chain.signer import (
+    Fees,
+    Signer,
+    SignerUnusable,
+    UnsignedTransaction,
+    open_signer,
+    parts_of,
+)
 from queries.proving.keccak import keccak256
 
 pytestmark = pytest.mark.no_database
@@ -37,19 +46,22 @@ def test_a_keystore_is_opened(keystore: str) -> None:
 
 
 def test_a_signed_transaction_is_the_signers() -> None:
-    signed = Signer(KEY).sign(31_337, 3, ADDRESS, b"\x01", 50_000, FEES)
+    call = UnsignedTransaction(31_337, 3, ADDRESS, b"\x01", 50_000, FEES)
+    signed = Signer(KEY).sign(call)
     assert Account.recover_transaction(signed.raw) == ADDRESS
     assert signed.hash == f"0x{keccak256(signed.raw).hex()}"
-    assert signed == Signer(KEY).sign(31_337, 3, ADDRESS, b"\x01", 50_000, FEES)
-    for other in (
-        Signer(KEY).sign(31_338, 3, ADDRESS, b"\x01", 50_000, FEES),
-        Signer(KEY).sign(31_337, 4, ADDRESS, b"\x01", 50_000, FEES),
-        Signer(KEY).sign(31_337, 3, f"0x{40 * '1'}", b"\x01", 50_000, FEES),
-        Signer(KEY).sign(31_337, 3, ADDRESS, b"\x02", 50_000, FEES),
-        Signer(KEY).sign(31_337, 3, ADDRESS, b"\x01", 50_001, FEES),
-        Signer(KEY).sign(31_337, 3, ADDRESS, b"\x01", 50_000, Fees(FEES.dearest, 1)),
-    ):
-        assert other.hash != signed.hash
+    assert parts_of(signed.raw) == replace(call, to=ADDRESS.lower())
+    assert signed == Signer(KEY).sign(call)
+    changes: list[dict[str, Any]] = [
+        {"chain_id": 31_338},
+        {"nonce": 4},
+        {"to": f"0x{40 * '1'}"},
+        {"data": b"\x02"},
+        {"gas_limit": 50_001},
+        {"fees": Fees(FEES.dearest, 1)},
+    ]
+    for change in changes:
+        assert Signer(KEY).sign(replace(call, **change)).hash != signed.hash
 
 
 WRONG_KEYS = [
