@@ -66,6 +66,9 @@ class Limits:
     batch_questions: int = _limit(100, 1, 1000, "Most calls in one JSON-RPC batch to a node.")
     name_gas: int = _limit(3_000_000, 100_000, 2**24, "Gas of one call that looks up an ENS name.")
     answer_mebibytes: int = _limit(64, 1, 1024, "Largest answer of a node, in MiB.")
+    gas_reserve: float = _limit(
+        0.1, 0, 1, "Part of a transaction's gas estimate that its gas limit has in addition."
+    )
     retry_first: float = _limit(
         0.25, 0.05, 60, "First pause of a job that cannot go on; it doubles with each attempt."
     )

@@ -56,7 +56,7 @@ class Offer:
 
     call: Call
     gas: int
-    gas_limit: int  # some more, because the state moves on until it is mined
+    gas_limit: int
     fees: Fees
     most: int  # wei
     shares: Mapping[str, int]  # by batch, wei that it may have to pay
@@ -97,10 +97,9 @@ class Pricing:
         self, needs: Mapping[Call, Need], payers: Mapping[int, Sequence[Query]]
     ) -> list[Offer]:
         """The calls at the price of now; `payers` are the queries of each job."""
-        fees, cap = self.destination.fees(), self.destination.chain.gas_cap
-        offers = []
+        fees, offers = self.destination.fees(), list[Offer]()
         for call, need in needs.items():
-            limit, most = min(need.gas + need.gas // 10, cap), need.most(fees)
+            limit, most = self.destination.gas_limit(need.gas), need.most(fees)
             offers.append(Offer(call, need.gas, limit, fees, most, shares_of(call, most, payers)))
         return offers
 

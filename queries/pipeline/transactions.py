@@ -27,7 +27,7 @@ from queries.chain.errors import (
     TransactionRefused,
     Underpriced,
 )
-from queries.chain.sender import Bounds, Destination
+from queries.chain.sender import Destination
 from queries.chain.signer import Fees, Signer, UnsignedTransaction, parts_of
 from queries.durable import durably
 from queries.limits import Limits
@@ -204,11 +204,13 @@ class Lane:
         """Note in which block it was mined, or that it no longer is: by any of its hashes."""
         before = row.mined_hash, row.mined_block, row.succeeded
         for its_hash in row.hashes:
-            mined = self.destination.mined(its_hash, _bounds_of(row))
-            if mined is not None and mined.block <= head:
+            mined = self.destination.mined(its_hash)
+            if mined and mined.block <= head and mined.gas_used <= row.gas_limit:
                 row.mined_hash, row.mined_block = its_hash, mined.block
                 row.succeeded, row.gas_used = mined.succeeded, mined.gas_used
-                row.gas_price, row.data_fee = f"{mined.gas_price:064x}", f"{mined.data_fee:064x}"
+                # No more than what was signed, whatever one node says.
+                row.gas_price = f"{min(mined.gas_price, int(row.max_fee, 16)):064x}"
+                row.data_fee = f"{mined.data_fee:064x}"
                 row.nonce_used = None
                 break
         else:
@@ -377,8 +379,7 @@ class Lane:
     def _settle(self, row: SentTransaction, depth: int) -> None:
         """Settle it if a quorum sees it deep enough; its cost and its proofs count from then on.
 
-        Prices are left out, because honest nodes of an OP-stack chain disagree about them; they are
-        within what was signed.
+        Prices are left out, because honest nodes of an OP-stack chain disagree about them.
         """
         noted = row.mined_block, row.succeeded, row.gas_used
         if self._end(row, depth) != noted:
@@ -386,10 +387,10 @@ class Lane:
         settle_costs(row, free=self.destination.chain.free)
 
     def _end(self, row: SentTransaction, depth: int = 0) -> tuple[int, bool, int] | None:
-        bounds, its_hash = _bounds_of(row), row.mined_hash
+        its_hash = row.mined_hash
 
         def ended_as(one: Destination) -> tuple[int, bool, int] | None:
-            mined = one.mined(its_hash, bounds)
+            mined = one.mined(its_hash)
             if mined is None:
                 return None
             if depth and mined.block + depth - 1 > one.head(known_final=0).number:
@@ -449,10 +450,6 @@ def reopen(row: SentTransaction) -> None:
         proven = Query.objects.filter(job__in=row.jobs.values("pk"), values__isnull=False)
         list(proven.order_by("pk").select_for_update().values_list("pk", flat=True))
         proven.update(ended=False)
-
-
-def _bounds_of(row: SentTransaction) -> Bounds:
-    return Bounds(row.gas_limit, int(row.max_fee, 16))
 
 
 def _bumped(signed: Fees, now: Fees) -> Fees:
