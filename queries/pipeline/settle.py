@@ -6,7 +6,6 @@ a dozen statements.
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from functools import partial
 
 from django.conf import settings
 from django.db import transaction
@@ -15,7 +14,7 @@ from django.db.models import BooleanField, Exists, ExpressionWrapper, OuterRef, 
 from accounts.wording import spoken
 from queries import raw_rows, transitions
 from queries.chain.ens import addresses
-from queries.chain.errors import EnsOffChain, EnsUnresolved, NodesLie, TimeTooEarly
+from queries.chain.errors import ChainError, EnsOffChain, EnsUnresolved, NodesLie, TimeTooEarly
 from queries.chain.source import ChainHead, SourceChain
 from queries.limits import Limits
 from queries.models import Batch, BlockJob, Query
@@ -61,13 +60,12 @@ class Named:
         return (self.block or 0) > head.number + limits.blocks_ahead
 
 
+@dataclass(eq=False)
 class Unprovable(Exception):  # noqa: N818
     """It is certain that these queries of a batch cannot be proven."""
 
-    def __init__(self, code: str, sentence: str, failing: Q, *, retryable: bool) -> None:
-        super().__init__(sentence)
-        self.failing = failing
-        self.failure = Failure(code, sentence, StepName.INITIAL_STATE, retryable=retryable)
+    failing: Q
+    failure: Failure
 
 
 def settle(lease: Lease[Batch], chains: Chains) -> Snooze | None:
@@ -77,8 +75,8 @@ def settle(lease: Lease[Batch], chains: Chains) -> Snooze | None:
     known = {each.source for each in named}.intersection(chains.routes.chains)
     chains.ask_first(batch.failures, *known)
     try:
-        _refuse_removed_routes(batch, named, chains)
-        _refuse_the_far_future(named, chains)
+        for each in named:
+            _refuse_what_is_not_there(each, batch.destination, chains)
         reason = _find_blocks(lease, named, chains)
         if not reason and any(each.nameless for each in named):
             reason = _find_batchs_accounts(lease, chains)
@@ -103,32 +101,23 @@ def _named(batch: Batch) -> list[Named]:
     return [Named(*each) for each in found.order_by("source", "block", "timestamp", "nameless")]
 
 
-def _refuse_removed_routes(batch: Batch, named: Sequence[Named], chains: Chains) -> None:
-    for source in {each.source for each in named}:
-        if chains.registry(source, batch.destination) is None:
-            removed = route_removed(source, batch.destination)
-            raise Unprovable(removed.code, removed.sentence, Q(source=source), retryable=False)
+def _refuse_what_is_not_there(named: Named, destination: int, chains: Chains) -> None:
+    """A removed route; by quorum, a block far ahead that was accepted while no head was known."""
+    if chains.registry(named.source, destination) is None:
+        raise Unprovable(Q(source=named.source), route_removed(named.source, destination))
+    head, limits = chains.head(named.source), chains.limits
+    if named.is_beyond(head, limits) and chains.source(named.source).quorum(
+        lambda one: named.is_beyond(one.head(), limits), ("beyond", named)
+    ):
+        by_time = named.seconds is not None
+        latest = f"of {spoken(head.timestamp)}" if by_time else f"block {head.number:,}"
+        said = f"Chain {named.source} has no such block yet: the last one seen there is {latest}."
+        failure = Failure("block_beyond_head", said, StepName.INITIAL_STATE, retryable=True)
+        raise Unprovable(named.queries, failure)
 
 
-def _refuse_the_far_future(named: Sequence[Named], chains: Chains) -> None:
-    """Reject, by quorum, blocks far ahead that were accepted while no head was known."""
-    limits = chains.limits
-    for each in named:
-        head = chains.head(each.source)
-        if not each.is_beyond(head, limits):
-            continue
-        source = chains.source(each.source)
-        if source.quorum(partial(_is_beyond, each, limits), ("beyond", each)):
-            by_time = each.seconds is not None
-            latest = f"of {spoken(head.timestamp)}" if by_time else f"block {head.number:,}"
-            sentence = (
-                f"Chain {each.source} has no such block yet: the last one seen there is {latest}."
-            )
-            raise Unprovable("block_beyond_head", sentence, each.queries, retryable=True)
-
-
-def _is_beyond(named: Named, limits: Limits, source: SourceChain) -> bool:
-    return named.is_beyond(source.head(), limits)
+def _failure(fault: ChainError) -> Failure:
+    return Failure(fault.code, fault.sentence, StepName.INITIAL_STATE, fault.retryable)
 
 
 def _find_blocks(lease: Lease[Batch], named: Sequence[Named], chains: Chains) -> Reason | None:
@@ -142,7 +131,7 @@ def _find_blocks(lease: Lease[Batch], named: Sequence[Named], chains: Chains) ->
             block, waits_for = block_at(chains, each.source, each.seconds)
         except TimeTooEarly as early:
             _confirm_time(nodes, -1, each.seconds)
-            raise Unprovable(early.code, str(early), each.queries, retryable=False) from None
+            raise Unprovable(each.queries, _failure(early)) from None
         if block is None or waits_for:
             return waits_for
         _confirm_time(nodes, block, each.seconds)
@@ -208,7 +197,7 @@ def _find_batchs_accounts(lease: Lease[Batch], chains: Chains) -> Reason | None:
         try:
             find_accounts(chains, chains.source(source).header(block), some)
         except (EnsUnresolved, EnsOffChain) as fault:
-            raise Unprovable(fault.code, fault.sentence, NAMELESS, retryable=False) from None
+            raise Unprovable(NAMELESS, _failure(fault)) from None
         raw_rows.update(some, ["account"])
     return None
 
