@@ -7,7 +7,6 @@ from math import ceil
 
 from queries.chain.errors import CallReverted, ChainError, MethodMissing, QuestionRefused
 from queries.chain.registry import Missing, as_if_accumulated, missing
-from queries.chain.solidity import AsIf
 from queries.fact_names import reads_of
 from queries.models import Query
 from queries.pipeline.anchors import (
@@ -16,10 +15,11 @@ from queries.pipeline.anchors import (
     find_anchor,
 )
 from queries.pipeline.chains import Chains
-from queries.pipeline.fees import Need, Pricing, refusal_of
+from queries.pipeline.fees import Need, refusal_of
 from queries.pipeline.pieces import Anchor, Call, Piece, join
 from queries.pipeline.prove import REFUSED, pricing_of, proving_pieces
 from queries.pipeline.settle import block_at, find_accounts
+from queries.proving.headers import Header
 from queries.proving.registry_calls import leaf_of
 from queries.registries import Registry
 
@@ -124,12 +124,12 @@ def estimate(chains: Chains, destination: int, queries: Sequence[Query]) -> Esti
     alone = (each.own for each in blocks if each.own and not each.pieces)
     together = sum(alone, _ways(blocks))
     for source in {each.source for each in blocks}:
-        here = [each for each in blocks if each.source == source]
-        pieces = [piece for each in here for piece in each.pieces]
-        leaves = {block: leaf for each in here for block, leaf in each.leaves.items()}
-        registry = chains.routes.registries[source, destination]
-        as_if = _Way({}, leaves).as_if(registry)
-        together += _price(pricing_of(chains, registry), join(pieces), as_if)
+        here = [each for each in blocks if each.source == source and each.pieces]
+        if here:
+            leaves = {block: leaf for each in here for block, leaf in each.leaves.items()}
+            trial = _Trial(chains, chains.routes.registries[source, destination], leaves)
+            pieces = [piece for each in here for piece in each.pieces]
+            together += trial.price(join(pieces)) or Price()
     return Estimate(blocks, together)
 
 
@@ -188,17 +188,15 @@ def _failed(job: BlockEstimate, fault: ChainError) -> BlockEstimate:
 
 
 def _tried(chains: Chains, registry: Registry, job: BlockEstimate) -> BlockEstimate:
-    head = chains.provable_head(registry)
+    head, source = chains.provable_head(registry), chains.source(job.source)
     # The block after it is shown where it is named by its time.
     last = (job.block or 0) + any(query.timestamp is not None for query in job.queries)
     if not head.is_final(last):
         waits = head.why_not_final(last)
         job = replace(job, readiness=Readiness.NOT_FINAL, sentence=waits)
-    return job if last > head.number else _tried_at(chains, registry, job)
-
-
-def _tried_at(chains: Chains, registry: Registry, job: BlockEstimate) -> BlockEstimate:
-    header = chains.source(job.source).header(job.block or 0)
+    if last > head.number:
+        return job
+    header = source.header(job.block or 0)
     find_accounts(chains, header, job.queries)
     reads = [reads_of(query) for query in job.queries]
     known = chains.facts(registry).known(header, reads)
@@ -209,85 +207,71 @@ def _tried_at(chains: Chains, registry: Registry, job: BlockEstimate) -> BlockEs
     job = replace(job, proven=proven)
     if known.whole:
         return replace(job, readiness=Readiness.PROVEN, sentence="", own=Price())
-    destination, way = chains.destination(registry.destination), _Way({}, {})
+    destination, trial = chains.destination(registry.destination), _Trial(chains, registry, {})
     anchor = find_anchor(chains, destination, registry, header, known)
     while isinstance(anchor, Preparation):
         job = replace(job, hops=job.hops + anchor.hops, sentence=job.sentence or anchor.sentence)
-        try:
-            way = _further(chains, registry, way, anchor)
-        except UNPRICED:
+        price = trial.price([Call(anchor.call)])
+        if price is None:
             return replace(job, sentence=f"{anchor.sentence} {NOT_PRICED}")
+        whole = price.times(anchor.hops / anchor.in_call) if anchor.hops else price
+        job = replace(job, way={**job.way, "hops" if anchor.hops else anchor.call: whole})
+        trial.accumulate(source.header(anchor.leads_to))
         anchor = find_anchor(chains, destination, registry, header, known, anchor)
     if isinstance(anchor, Anchor):
-        return _priced(chains, registry, job, anchor, missing(known.unproven), way)
+        return trial.priced(job, anchor, missing(known.unproven))
     if isinstance(anchor, OutOfReach):
-        return replace(
-            job,
-            readiness=Readiness.OUT_OF_REACH,
-            code=anchor.code,
-            sentence=anchor.sentence(job.block or 0),
-            distance=anchor.distance,
-        )
-    if job.readiness is Readiness.NOT_FINAL:
-        return job
-    return replace(job, readiness=Readiness.NOT_KNOWN, sentence=anchor.why.sentence)
+        sentence, distance = anchor.sentence(header.number), anchor.distance
+        job = replace(job, code=anchor.code, sentence=sentence, distance=distance)
+        return replace(job, readiness=Readiness.OUT_OF_REACH)
+    if job.readiness is not Readiness.NOT_FINAL:
+        job = replace(job, readiness=Readiness.NOT_KNOWN, sentence=anchor.why.sentence)
+    return job
 
 
-@dataclass(frozen=True, slots=True)
-class _Way:
-    """What is sent before the facts, and the leaves of blocks that the registry knows then."""
+class _Trial:
+    """What calls to a registry would cost, after those that are sent before them."""
 
-    prices: Mapping[object, Price]
-    leaves: Mapping[int, bytes]
+    def __init__(self, chains: Chains, registry: Registry, leaves: Mapping[int, bytes]) -> None:
+        self._chains, self._registry = chains, registry
+        self._leaves = dict(leaves)  # of blocks that it knows by then
 
-    def as_if(self, registry: Registry) -> AsIf | None:
-        """A state override: what is known is taken for accumulated. Some nodes refuse it."""
-        return as_if_accumulated(registry.address, self.leaves) if self.leaves else None
+    def accumulate(self, header: Header) -> None:
+        self._leaves[header.number] = leaf_of(header)
 
+    def price(self, calls: Sequence[Call]) -> Price | None:
+        """None where it cannot be tried out: what is sent before needs a state override, in which
+        the blocks known by then are accumulated, and some nodes refuse that.
+        """
+        pricing, price = pricing_of(self._chains, self._registry), Price()
+        as_if = as_if_accumulated(self._registry.address, self._leaves) if self._leaves else None
+        try:
+            needs = pricing.fit(calls, as_if)
+            fees = pricing.destination.fees()
+            for call, need in needs.items():
+                if not isinstance(need, Need):
+                    raise need
+                price += Price(1, len(call.data), need.gas, fees.dearest, need.most(fees))
+        except UNPRICED:
+            if not self._leaves:
+                raise
+            return None
+        return price
 
-def _further(chains: Chains, registry: Registry, way: _Way, then: Preparation) -> _Way:
-    price = _price(pricing_of(chains, registry), [Call(then.call)], way.as_if(registry))
-    whole = price.times(then.hops / then.in_call) if then.hops else price
-    reached = chains.source(registry.source).header(then.leads_to)
-    key = "hops" if then.hops else then.call
-    return _Way({**way.prices, key: whole}, {**way.leaves, then.leads_to: leaf_of(reached)})
-
-
-def _priced(  # noqa: PLR0913, PLR0917  (what a job is priced by)
-    chains: Chains,
-    registry: Registry,
-    job: BlockEstimate,
-    anchor: Anchor,
-    lacking: Missing,
-    way: _Way,
-) -> BlockEstimate:
-    header, pricing = anchor.header, pricing_of(chains, registry)
-    job = replace(job, hops=job.hops + bool(anchor.hop), way=way.prices)
-    pieces = proving_pieces(chains, registry, header.number, anchor, lacking)
-    is_whole = any(piece.requests for piece in pieces) or not lacking.accounts
-    price: Price | None = None
-    try:
-        price = _price(pricing, join(pieces), way.as_if(registry))
-        if is_whole:
-            return replace(job, own=price, leaves=way.leaves, pieces=tuple(pieces))
-        rest = replace(lacking, header_fields=frozenset(), timestamps=())
-        accumulated = Anchor(header, accumulated=True)
-        pieces = proving_pieces(chains, registry, header.number, accumulated, rest)
-        then = _Way({}, {header.number: leaf_of(header)})
-        price += _price(pricing, join(pieces), then.as_if(registry))
-    except UNPRICED:
-        if price is None and not way.leaves:  # no override is to blame
-            raise
-        return replace(job, sentence=f"{job.sentence or HEADER_FIRST} {NOT_PRICED}")
-    return replace(job, own=price, sentence=job.sentence or HEADER_FIRST)
-
-
-def _price(pricing: Pricing, calls: Sequence[Call], as_if: AsIf | None = None) -> Price:
-    price = Price()
-    if calls:
-        fees = pricing.destination.fees()
-        for call, need in pricing.fit(calls, as_if).items():
-            if not isinstance(need, Need):
-                raise need
-            price += Price(1, len(call.data), need.gas, fees.dearest, need.most(fees))
-    return price
+    def priced(self, job: BlockEstimate, anchor: Anchor, lacking: Missing) -> BlockEstimate:
+        header = anchor.header
+        pieces = proving_pieces(self._chains, self._registry, header.number, anchor, lacking)
+        is_whole = any(piece.requests for piece in pieces) or not lacking.accounts
+        sentence = job.sentence or ("" if is_whole else HEADER_FIRST)
+        job = replace(job, hops=job.hops + bool(anchor.hop), sentence=sentence)
+        price = self.price(join(pieces))
+        if price and is_whole:
+            return replace(job, own=price, leaves=self._leaves, pieces=tuple(pieces))
+        if price:
+            self.accumulate(header)
+            rest = replace(lacking, header_fields=frozenset(), timestamps=())
+            then = Anchor(header, accumulated=True)
+            pieces = proving_pieces(self._chains, self._registry, header.number, then, rest)
+            others = self.price(join(pieces))
+            price = others and price + others
+        return replace(job, own=price, sentence=sentence if price else f"{sentence} {NOT_PRICED}")
