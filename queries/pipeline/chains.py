@@ -8,7 +8,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from functools import cached_property, partial
-from typing import TypeVar, cast
+from typing import Any, TypeVar, cast
+
+from django.db.models import QuerySet
 
 from queries import transitions
 from queries.chain.registry import FactRead, RegistryFacts
@@ -17,7 +19,7 @@ from queries.chain.signer import Signer
 from queries.chain.source import ChainHead, SourceChain
 from queries.fact_names import reads_of
 from queries.limits import Limits
-from queries.models import BlockJob, ChainRecord, Query
+from queries.models import BlockJob, ChainRecord, Query, SentTransaction
 from queries.pipeline.fees import is_spent
 from queries.pipeline.queue import Lease, Outcome, Retry, pause_of, shared_now
 from queries.pipeline.transactions import Lane
@@ -159,6 +161,10 @@ class Work:
     @property
     def facts(self) -> RegistryFacts:
         return self.chains.facts(self.registry)
+
+    def sent(self, **conditions: Any) -> QuerySet[SentTransaction]:
+        """The job's transactions, without those to a registry that the route had before."""
+        return self.job.transactions.filter(to=self.registry.address.lower(), **conditions)
 
     def deep_block(self, one: Destination) -> int:
         """The newest block that is deep enough to count by this node's own head, up to ours."""

@@ -12,7 +12,7 @@ from queries import transitions
 from queries.chain.errors import AnotherBlockAccumulated
 from queries.chain.registry import UNKNOWN, Known, RegistryFacts
 from queries.chain.sender import Destination
-from queries.models import BlockJob, SentTransaction
+from queries.models import BlockJob
 from queries.pipeline.anchors import (
     Found,
     NotKnownYet,
@@ -156,10 +156,8 @@ def _go_on(work: Work, header: Header, *, on_its_way: bool) -> Ready | Outcome:
 
 
 def _note_accumulated(work: Work) -> None:
-    mined = SentTransaction.objects.filter(
-        for_jobs__job=work.job, for_jobs__proves_header=True, succeeded=True
-    )
-    row = mined.filter(to=work.registry.address.lower()).order_by("-pk").first()
+    mined = work.sent(for_jobs__job=work.job, for_jobs__proves_header=True, succeeded=True)
+    row = mined.order_by("-pk").first()
     of_accounts = transitions.open_queries(work.job).exclude(account="")
     transitions.complete(of_accounts, StepName.HEADER_ACCUMULATED, row)
     transitions.begin(of_accounts, StepName.ACCOUNT_ACCUMULATED)

@@ -7,9 +7,6 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
-
-from django.db.models import QuerySet
 
 from queries import transitions
 from queries.amounts import short_amount
@@ -34,7 +31,7 @@ from queries.pipeline.fees import (
 )
 from queries.pipeline.pieces import Anchor, Call, Piece, join, pieces_of
 from queries.pipeline.queue import Outcome, Snooze
-from queries.pipeline.readback import NODE_BEHIND, SENT_AGAIN, reopen_if_undone
+from queries.pipeline.readback import wait_for_paid
 from queries.pipeline.transactions import unsettled
 from queries.registries import Registry
 from queries.statuses import ENDED, StepName
@@ -147,12 +144,10 @@ def prepare(
     job = work.job
     if _is_on_its_way(job, preparation):
         return Snooze(preparation.on_its_way, since=work.newest.hash)
-    earlier = _to_registry(work, prepares=True, succeeded=True).order_by("pk").last()
-    if earlier is not None:
-        if not work.chains.destination(job.destination).quorum(is_needed, ("first", job.pk)):
-            return work.failed(NODE_BEHIND)
-        if reopen_if_undone(work, earlier):
-            return Snooze(SENT_AGAIN)
+    earlier = list(work.sent(prepares=True, succeeded=True).order_by("-pk")[:1])
+    wait = wait_for_paid(work, earlier, is_needed, ("first", job.pk)) if earlier else None
+    if wait:
+        return wait
     call = Call(preparation.call, hops=preparation.in_call)
     need = pricing_of(work.chains, work.registry).fit([call])[call]
     if not isinstance(need, Need):
@@ -247,15 +242,8 @@ def wait_for_the_day(work: Work) -> Snooze:
 def failed_transactions(work: Work) -> list[str]:
     """Hashes of transactions that failed since the first waiting batch was submitted."""
     asked = min(each.batch.submitted for each in work.queries)
-    failed = _to_registry(
-        work, succeeded=False, gas_used__isnull=False, settled=True, signed__gte=asked
-    )
+    failed = work.sent(succeeded=False, gas_used__isnull=False, settled=True, signed__gte=asked)
     return list(failed.order_by("pk").values_list("mined_hash", flat=True))
-
-
-def _to_registry(work: Work, **conditions: Any) -> QuerySet[SentTransaction]:
-    """The job's transactions, without those to a registry that the route had before."""
-    return work.job.transactions.filter(to=work.registry.address.lower(), **conditions)
 
 
 def _refused(work: Work, call: Call, why: Refusal) -> Outcome:

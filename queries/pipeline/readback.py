@@ -3,7 +3,7 @@
 Where others had proven the facts, the calldata that would prove them is kept for the proof file.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from django.db import transaction
@@ -88,10 +88,8 @@ def confirm_missing(work: Work, header: Header, known: Known) -> Wait | None:
     """None: prove it. If a transaction of the job was mined lately, a quorum must find everything
     missing at its block as well: the node that was asked may be behind.
     """
-    mined = work.job.transactions.filter(
-        to=work.registry.address.lower(), prepares=False, succeeded=True, final=False
-    ).order_by("mined_block")
-    rows = list(mined)
+    mined = work.sent(prepares=False, succeeded=True, final=False)
+    rows = list(mined.order_by("mined_block"))
     if not rows:
         return None
     block = rows[-1].mined_block
@@ -102,22 +100,27 @@ def confirm_missing(work: Work, header: Header, known: Known) -> Wait | None:
             return False
         return all(word is None for word in facts.words(known.unproven, block))
 
-    destination = work.chains.destination(work.job.destination)
-    if not destination.quorum(is_missing, ("missing", work.job.pk, block)):
+    return wait_for_paid(work, rows, is_missing, ("missing", work.job.pk, block))
+
+
+def wait_for_paid(
+    work: Work,
+    rows: Sequence[SentTransaction],
+    is_missing: Callable[[Destination], bool],
+    about: Hashable,
+) -> Wait | None:
+    """None: by quorum, what these mined transactions brought is missing, and none is undone. One
+    that is undone is sent again.
+    """
+    lane = work.chains.lane(work.job.destination)
+    if not lane.destination.quorum(is_missing, about):
         return work.failed(NODE_BEHIND)
     # Those of a former key may have nothing to pay with.
-    if any(reopen_if_undone(work, row) for row in rows if row.sender == work.chains.sender):
-        return Snooze(SENT_AGAIN)
-    return None
-
-
-def reopen_if_undone(work: Work, row: SentTransaction) -> bool:
-    """Whether the chain has undone it, by quorum. If so, it is sent again."""
-    if not work.chains.lane(work.job.destination).is_undone(row):
-        return False
-    if row.settled:  # otherwise the next pass follows it
-        reopen(row)
-    return True
+    undone = [row for row in rows if row.sender == work.chains.sender and lane.is_undone(row)]
+    for row in undone:
+        if row.settled:  # otherwise the next pass follows it
+            reopen(row)
+    return Snooze(SENT_AGAIN) if undone else None
 
 
 def _check(work: Work, header: Header, held: Mapping[FactRead, bytes]) -> bytes | None:
