@@ -33,7 +33,7 @@ from queries.pipeline.chains import Chains
 from queries.pipeline.pieces import Anchor
 from queries.proving.accounts import AccountProof
 from queries.proving.headers import Header, HeaderField
-from queries.proving.packing import BYTE, CALLDATA_BYTES
+from queries.proving.packing import BYTE, CALLDATA_BYTES, HEADERS_OF_A_HOP
 from queries.proving.registry_calls import (
     HISTORY_RING,
     HeaderStep,
@@ -46,13 +46,8 @@ from queries.proving.witnesses import AccountRequest, build_witness
 from queries.registries import Registry, RegistryKind
 from queries.wait_reasons import Reason, WaitCode
 
-# The oldest blocks leave these windows while a transaction is on its way.
-BLOCKHASH_REACH = BLOCKHASH_WINDOW - BLOCKHASH_WINDOW // 8
-HISTORY_REACH = HISTORY_WINDOW - HISTORY_WINDOW // 128
-# A hop on Ethereum takes about as many bytes as this many headers.
-HEADERS_OF_A_HOP = 8
-# Of one transaction; the rest is for proofs.
-HEADERS_BYTES = CALLDATA_BYTES * 3 // 4
+# Two epochs, after which a transaction is final: as many blocks may leave the windows on its way.
+LEAVING = 2 * 32
 HISTORY = bytes.fromhex(HASH_HISTORY[2:])
 NO_PROOF = (BlockUnknown, *TOO_OLD)
 MESSAGE_PASSER = bytes.fromhex("4200000000000000000000000000000000000016")  # of an OP-stack chain
@@ -179,7 +174,9 @@ class AnchorSearch:
         if window and target.number >= window.stop:
             return NotKnownYet(NEXT_BLOCK_MISSING)
         has_history = target.has(HeaderField.REQUESTS_HASH)  # both came with Prague
-        most = HEADERS_OF_A_HOP if has_history else HEADERS_BYTES // len(header.encoded)
+        # Without hops half of a transaction is for headers, and half for proofs.
+        longest = CALLDATA_BYTES // 2 // len(header.encoded)
+        most = HEADERS_OF_A_HOP if has_history else longest
         newest = max(self.source_head, window.stop - 1)
         near = range(target.number, min(target.number + most, newest) + 1)
         nearest = self._nearest(near, window)
@@ -232,10 +229,10 @@ class AnchorSearch:
         if self.registry.kind is not RegistryKind.NATIVE:
             return range(0)
         head = self.destination.head(known_final=0).number
-        oldest = head - BLOCKHASH_REACH
-        if target.number < oldest and self.facts.keeps_history():
-            oldest = head - HISTORY_REACH
-        return range(max(oldest, 0), head + 1)
+        reach = BLOCKHASH_WINDOW - LEAVING
+        if target.number < head - reach and self.facts.keeps_history():
+            reach = HISTORY_WINDOW - LEAVING
+        return range(max(head - reach, 0), head + 1)
 
     def _recorded_output(self, target: Header) -> range:
         if self.facts.is_recorded(target.hash):
@@ -269,7 +266,7 @@ class AnchorSearch:
                 found[accumulated[0]] = True
                 break
         if window:
-            reached = min(first + HISTORY_RING, window.stop - (HISTORY_WINDOW - HISTORY_REACH))
+            reached = min(first + HISTORY_RING, window.stop - LEAVING)
             found.setdefault(max(reached, window.start), False)
         return found
 
@@ -352,28 +349,26 @@ class AnchorSearch:
         all proofs from below start from these.
         """
         stops = range((start - 1) // HISTORY_RING * HISTORY_RING, first - 1, -HISTORY_RING)
-        at, sections, rules = self._header(start), list[bytes](), self.destination.chain.gas_rules
+        rules, hops = self.destination.chain.gas_rules, list[bytes]()
+        at, call = self._header(start), b""
         for stop in stops:
             target = self._header(stop)
-            sections.append(
-                self._hop(
-                    at, target, accumulated=accumulated and not sections, accumulate=bool(sections)
-                )
-            )
-            at = target
-            size = sum(map(len, sections))
-            gas = BYTE * size + rules.new_slot * len(sections)
-            if size > HEADERS_BYTES or gas > rules.room // 2:
+            hop = self._hop(at, target, accumulated=accumulated and not hops, accumulate=bool(hops))
+            arrival = headers_section([HeaderStep(target, accumulate=True)])
+            longer = prove_call([*hops, hop, arrival])
+            gas = BYTE * len(longer) + rules.new_slot * (len(hops) + 1)
+            if hops and (len(longer) > CALLDATA_BYTES or gas > rules.room):
                 break
-        arrival = headers_section([HeaderStep(at, accumulate=True)])
-        count, way = counted(len(stops), "hop"), b"".join(sections)
+            at, call = target, longer
+            hops.append(hop)
+        count, way = counted(len(stops), "hop"), b"".join(hops)
         return Preparation(
-            prove_call([way, arrival]),
+            call,
             stops[-1],
             f"The block is far below the nearest one that the registry knows: {count} first.",
             Reason(WaitCode.HOPS_ON_THEIR_WAY, f"The way down to its block is sent: {count}."),
             hops=len(stops),
-            in_call=len(sections),
+            in_call=len(hops),
             way=way,
             start=start,
         )

@@ -176,8 +176,8 @@ def pieces_of(
 
     groups = portions(requests, lambda group: Call.of([piece(group, first=True)]).data, rules)
     above = len(anchor.hop) + sum(len(header.encoded) for header in anchor.above)
-    if len(groups) > 1 and above > CALLDATA_BYTES // 64:  # too much to be shown by each
-        groups = []  # the block first; then its four words stand for all that is shown above it
+    if BYTE * above * (len(groups) - 1) > BASE_GAS:  # a transaction for the block alone is cheaper
+        groups = []  # then its four words stand for all that is shown above it
     return [piece(group, first=place == 0) for place, group in enumerate(groups or [[]])]
 
 

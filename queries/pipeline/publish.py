@@ -11,7 +11,6 @@ from queries.chain.signer import Signer
 from queries.chain.solidity import selector
 from queries.chain.source import Asked, SourceChain
 from queries.pipeline.anchors import (
-    HEADERS_OF_A_HOP,
     AnchorSearch,
     NotKnownYet,
     OutOfReach,
@@ -22,6 +21,7 @@ from queries.pipeline.pieces import Anchor, Call, pieces_of
 from queries.proving.accounts import AccountProof
 from queries.proving.bundles import BlockProof, Fact, FactKind
 from queries.proving.headers import Header, HeaderField
+from queries.proving.packing import HEADERS_OF_A_HOP
 from queries.proving.witnesses import AccountField
 from queries.registries import Registry, RegistryKind
 

@@ -98,6 +98,7 @@ OWN_FACTS = frozenset({AccountField.STORAGE_ROOT, AccountField.CODE_HASH})
 ACCOUNT = 20_000  # beside what is stored of it
 SLOT = 10_000
 BYTE = 40
+HEADERS_OF_A_HOP = 8  # that cost as much as a hop, on tries as deep as mainnet's
 
 
 @dataclass(frozen=True, slots=True)

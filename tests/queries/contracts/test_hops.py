@@ -6,8 +6,8 @@ import pytest
 
 from queries.chain.local_node import LocalNode
 from queries.chain.solidity import call_data
-from queries.pipeline.anchors import HEADERS_OF_A_HOP
 from queries.proving.headers import HeaderField
+from queries.proving.packing import HEADERS_OF_A_HOP
 from queries.proving.registry_calls import (
     HISTORY_RING,
     HeaderStep,
