@@ -8,7 +8,7 @@ A hop is a proof of one slot: a block's state holds the hashes of the 8,191 bloc
 from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import ClassVar
 
@@ -134,14 +134,6 @@ def find_anchor(  # noqa: PLR0913, PLR0917  (what a block is compared with)
     return search.find(header, known)
 
 
-@dataclass(frozen=True, slots=True)
-class _Hop:
-    """A section that hops to the block, from this one."""
-
-    start: int
-    section: bytes
-
-
 @dataclass(frozen=True)
 class AnchorSearch:
     """Looks for what the registry knows at or above a block, and for the way down from there."""
@@ -169,6 +161,7 @@ class AnchorSearch:
         if known.accumulated and not known.needs_child:
             return Anchor(header, accumulated=True)
         above = self._above(header, header.number + int(known.needs_child))
+        anchor = Anchor(header, known.accumulated, above)
         target = above[-1] if above else header  # the registry has to know this one
         window = self._window(target)
         if window and target.number >= window.stop:
@@ -181,23 +174,20 @@ class AnchorSearch:
         near = range(target.number, min(target.number + most, newest) + 1)
         nearest = self._nearest(near, window)
         if nearest is not None:
-            return Anchor(header, known.accumulated, self._above(header, nearest))
-        found = self._bringing(target, near) or (
-            self._by_hops(target, window)
-            if has_history
-            else self._without_history(target, near, window)
-        )
-        if isinstance(found, _Hop):
-            return Anchor(header, known.accumulated, above, found.section, found.start)
-        return found
+            return replace(anchor, above=self._above(header, nearest))
+        if bringing := self._bringing(target, near):
+            return bringing
+        if has_history:
+            return self._by_hops(anchor, target, window)
+        return self._without_history(target, near, window)
 
-    def _by_hops(self, target: Header, window: range) -> "_Hop | Preparation | NotKnownYet":
+    def _by_hops(self, anchor: Anchor, target: Header, window: range) -> Found:
         starts = self._starts(target, window)
         reaching = [start for start in starts if start <= target.number + HISTORY_RING]
         if reaching:  # the newest, whose state most nodes have
             start = max(reaching)
             hop = self._hop(self._header(start), target, accumulated=starts[start])
-            return _Hop(start, hop)
+            return replace(anchor, hop=hop, hop_from=start)
         if starts:
             start = min(starts)
             return self._way_down(start, target.number, accumulated=starts[start])

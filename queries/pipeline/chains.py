@@ -20,7 +20,7 @@ from queries.chain.source import ChainHead, SourceChain
 from queries.fact_names import reads_of
 from queries.limits import Limits
 from queries.models import BlockJob, ChainRecord, Query, SentTransaction
-from queries.pipeline.fees import is_spent
+from queries.pipeline.fees import Pricing, is_spent
 from queries.pipeline.queue import Lease, Outcome, Retry, pause_of, shared_now
 from queries.pipeline.transactions import Lane
 from queries.proving.keccak import keccak256
@@ -86,6 +86,9 @@ class Chains:
 
     def facts(self, registry: Registry) -> RegistryFacts:
         return RegistryFacts(self.destination(registry.destination), registry)
+
+    def pricing(self, registry: Registry) -> Pricing:
+        return Pricing(self.destination(registry.destination), registry.address, self.sender)
 
     def head(self, chain_id: int) -> ChainHead:
         """The chain's head, which submissions are compared with as well."""

@@ -17,7 +17,7 @@ from queries.pipeline.anchors import (
 from queries.pipeline.chains import Chains
 from queries.pipeline.fees import Need, refusal_of
 from queries.pipeline.pieces import Anchor, Call, Piece, join
-from queries.pipeline.prove import REFUSED, pricing_of, proving_pieces
+from queries.pipeline.prove import REFUSED, proving_pieces
 from queries.pipeline.settle import block_at, find_accounts
 from queries.proving.headers import Header
 from queries.proving.registry_calls import leaf_of
@@ -243,7 +243,7 @@ class _Trial:
         """None where it cannot be tried out: what is sent before needs a state override, in which
         the blocks known by then are accumulated, and some nodes refuse that.
         """
-        pricing, price = pricing_of(self._chains, self._registry), Price()
+        pricing, price = self._chains.pricing(self._registry), Price()
         as_if = as_if_accumulated(self._registry.address, self._leaves) if self._leaves else None
         try:
             needs = pricing.fit(calls, as_if)

@@ -103,9 +103,7 @@ class Pricing:
             offers.append(Offer(call, need.gas, limit, fees, most, shares_of(call, most, payers)))
         return offers
 
-    def _needs(self, calls: Sequence[bytes], as_if: AsIf | None = None) -> list[Need | Refusal]:
-        if not calls:
-            return []
+    def _needs(self, calls: Sequence[bytes], as_if: AsIf | None) -> list[Need | Refusal]:
         cap, name = self.destination.chain.gas_cap, self.destination.chain.name
         found: list[Need | Refusal] = []
         gas = self.destination.gas_needed_by_each(self.sender, self.registry, calls, as_if)

@@ -23,7 +23,6 @@ from queries.pipeline.fees import (
     DaySpent,
     FeeTooLow,
     Need,
-    Pricing,
     Refusal,
     cannot_pay,
     refusal_of,
@@ -107,17 +106,13 @@ def proving_pieces(  # noqa: PLR0913, PLR0917  (what a piece is made of)
     return pieces_of(job, anchor, lacking, proofs, chains.chain(registry.destination).gas_rules)
 
 
-def pricing_of(chains: Chains, registry: Registry) -> Pricing:
-    return Pricing(chains.destination(registry.destination), registry.address, chains.sender)
-
-
 def prove(ready: Sequence[Ready]) -> dict[int, Outcome]:
     """Sign and send. Returns what each job waits for; all are of one registry and one group."""
     if not ready:
         return {}
     for each in ready:
         each.work.lease.keep()
-    pricing = pricing_of(ready[0].work.chains, ready[0].work.registry)
+    pricing = ready[0].work.chains.pricing(ready[0].work.registry)
     found = pricing.fit(join([piece for each in ready for piece in each.pieces]))
     needs = {call: need for call, need in found.items() if isinstance(need, Need)}
     refused = {
@@ -149,7 +144,7 @@ def prepare(
     if wait:
         return wait
     call = Call(preparation.call, hops=preparation.in_call)
-    need = pricing_of(work.chains, work.registry).fit([call])[call]
+    need = work.chains.pricing(work.registry).fit([call])[call]
     if not isinstance(need, Need):
         raise need
     unless = partial(_is_on_its_way, job, preparation)
@@ -177,7 +172,7 @@ def _send(
     payers = {job: each.payers for job, each in jobs.items()}
     leases = {job: each.work.lease for job, each in jobs.items()}
     try:
-        offers = pricing_of(work.chains, work.registry).offers(needs, payers)
+        offers = work.chains.pricing(work.registry).offers(needs, payers)
         lane = work.chains.lane(work.job.destination)
         lane.sign_and_send(leases, work.registry.address, offers, unless)
     except DaySpent:  # since it was asked
@@ -200,7 +195,7 @@ def _fee_too_low(
     if poor.waits:
         return {each.work.job.pk: Snooze(HELD_BACK, each.work.pause) for each in ready}
     work = ready[0].work
-    pricing = pricing_of(work.chains, work.registry)
+    pricing = work.chains.pricing(work.registry)
 
     def too_poor(one: Destination) -> frozenset[str]:
         fees, asked = one.fees_at(block), Counter[str]()
@@ -258,7 +253,7 @@ def _refused(work: Work, call: Call, why: Refusal) -> Outcome:
     is_replanned = isinstance(why, CallReverted) and why.data.startswith(REPLANNED)
     if is_replanned or wait.attempts < work.limits.refusals:
         return wait
-    pricing = pricing_of(work.chains, work.registry)
+    pricing = work.chains.pricing(work.registry)
 
     def try_out(one: Destination) -> None:
         need = replace(pricing, destination=one).fit([call]).get(call)
