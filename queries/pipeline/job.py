@@ -12,6 +12,7 @@ from queries import transitions
 from queries.chain.errors import AnotherBlockAccumulated
 from queries.chain.registry import UNKNOWN, Known, RegistryFacts
 from queries.chain.sender import Destination
+from queries.chain.source import ChainHead
 from queries.models import BlockJob
 from queries.pipeline.anchors import (
     Found,
@@ -72,21 +73,31 @@ def _pass_over(lease: Lease[BlockJob], chains: Chains) -> Ready | Outcome:
     # Prefetched, so that a batch is read once and not for each of its queries.
     rows = transitions.open_queries(job).filter(pk__in=queries_of_pass(job)).order_by("pk")
     queries = list(rows.prefetch_related("batch"))
-    if not queries:
-        return _settle_the_rest(job, chains)
     registry = chains.registry(job.source, job.destination)
-    if registry is None:
+    if registry is None and queries:
         failure = route_removed(job.source, job.destination)
         transitions.reject({query.batch_id for query in queries}, failure, queries)
-        return _settle_the_rest(job, chains)
-    chains.ask_first(job.failures, job.source, job.destination)
-    work = Work(lease, chains, registry, chains.newest(job.destination), queries)
+    if job.destination not in chains.routes.chains:
+        sentence = f"Chain {job.destination} is not one of this server's any more."
+        pause = timedelta(seconds=chains.limits.retry_longest)
+        return Snooze(Reason(WaitCode.CHAIN_LEFT, sentence), pause)
+    chains.ask_first(job.failures, *chains.routes.chains.keys() & {job.source, job.destination})
+    newest = chains.newest(job.destination)
     # First, because all else relies on their receipts, and a node may have lied about those.
-    on_its_way = _follow_transactions(job, chains)
+    sent, depth = unsettled(job), chains.depth(job.destination)
+    on_its_way = bool(sent) and chains.lane(job.destination).follow(sent, depth, newest.number)
+    if registry is None or not queries:
+        return _until_settled(job, newest)
+    work = Work(lease, chains, registry, newest, queries)
     header = _pinned_header(work)
     if not isinstance(header, Header):
         return header
     return _go_on(work, header, on_its_way=on_its_way)
+
+
+def _until_settled(job: BlockJob, newest: ChainHead) -> Outcome:
+    """Its transactions are followed even if no query waits for it."""
+    return Snooze(LAST_CONFIRMED, since=newest.hash) if unsettled(job) else None
 
 
 def _pinned_header(work: Work) -> Header | Outcome:
@@ -146,7 +157,7 @@ def _go_on(work: Work, header: Header, *, on_its_way: bool) -> Ready | Outcome:
     proven = [each for each in work.queries if known.holds(work.reads[each.pk].values())]
     wait = read_back(replace(work, queries=proven), header) if proven else None
     if known.whole:
-        return wait or _settle_the_rest(work.job, work.chains)
+        return wait or _until_settled(work.job, work.newest)
     if on_its_way:
         return Snooze(SENT, since=work.newest.hash)
     if known.of_another_block:
@@ -213,25 +224,3 @@ def _reject_out_of_reach(
         return Snooze()
     sentence, step = found.sentence(header.number), StepName.BLOCKHASH_AVAILABLE
     return work.reject(Failure(found.code, sentence, step, retryable=False))
-
-
-def _follow_transactions(job: BlockJob, chains: Chains) -> bool:
-    """Whether any is still on its way."""
-    rows = unsettled(job)
-    if not rows:
-        return False
-    head = chains.newest(job.destination).number
-    return chains.lane(job.destination).follow(rows, chains.depth(job.destination), head)
-
-
-def _settle_the_rest(job: BlockJob, chains: Chains) -> Outcome:
-    """Follow the job's transactions until they are settled, even if no query waits for it."""
-    if job.destination not in chains.routes.chains:
-        sentence = f"Chain {job.destination} is not one of this server's any more."
-        pause = timedelta(seconds=chains.routes.limits.retry_longest)
-        return Snooze(Reason(WaitCode.CHAIN_LEFT, sentence), pause)
-    newest = chains.newest(job.destination)
-    _follow_transactions(job, chains)
-    if unsettled(job):
-        return Snooze(LAST_CONFIRMED, since=newest.hash)
-    return None
