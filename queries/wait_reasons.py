@@ -10,7 +10,7 @@ from typing import Self
 
 
 class WaitCode(StrEnum):
-    """Why something waits although no node is at fault; `meaning` is for the docs."""
+    """Why something waits although no node is at fault, and the sentence that says so."""
 
     meaning: str
 
@@ -61,7 +61,10 @@ class WaitCode(StrEnum):
         "A transaction with hops that lead down to the block is not mined yet.",
     )
     # The transaction
-    TRANSACTION_ON_ITS_WAY = "transaction_on_its_way", "The proof is sent but not mined yet."
+    TRANSACTION_ON_ITS_WAY = (
+        "transaction_on_its_way",
+        "The transaction is on its way: it is sent, but not mined yet.",
+    )
     LANE_BUSY = "lane_busy", "Other transactions of the same signer are being signed."
     FEE_HELD_BACK = (
         "fee_held_back",
@@ -86,6 +89,10 @@ class WaitCode(StrEnum):
         "The registry rejects the proof. It is tried again a few times.",
     )
     CHAIN_LEFT = "chain_left", "The destination is no longer configured on this server."
+
+    @property
+    def reason(self) -> "Reason":
+        return Reason(self, self.meaning)
 
 
 @dataclass(frozen=True, slots=True)

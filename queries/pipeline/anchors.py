@@ -52,22 +52,6 @@ HISTORY = bytes.fromhex(HASH_HISTORY[2:])
 NO_PROOF = (BlockUnknown, *TOO_OLD)
 MESSAGE_PASSER = bytes.fromhex("4200000000000000000000000000000000000016")  # of an OP-stack chain
 
-WAITS_FOR = {
-    RegistryKind.OPTIMISM: Reason(
-        WaitCode.HASH_NOT_RECORDED,
-        "The destination has not recorded a hash at or above the block yet.",
-    ),
-    RegistryKind.ATTESTED: Reason(
-        WaitCode.NOT_ATTESTED,
-        "Too few signers have attested a block at or above this one.",
-    ),
-}
-HASH_SENT = Reason(
-    WaitCode.HASH_ON_ITS_WAY,
-    "The transaction that brings the registry a block's hash is on its way.",
-)
-NEXT_BLOCK_MISSING = Reason(WaitCode.NEXT_BLOCK_MISSING, "The next block is not there yet.")
-
 
 @dataclass(frozen=True, slots=True)
 class OutOfReach:
@@ -103,7 +87,7 @@ class Preparation:
     call: bytes
     leads_to: int  # a block from which the way goes on
     sentence: str = "A block's hash is recorded in the registry first."
-    on_its_way: Reason = HASH_SENT
+    on_its_way: Reason = WaitCode.HASH_ON_ITS_WAY.reason
     hops: int = 0  # that lead there, where the block is accumulated then
     in_call: int = 0  # how many of these, the first ones
     way: bytes = b""  # the sections that show these
@@ -165,7 +149,7 @@ class AnchorSearch:
         target = above[-1] if above else header  # the registry has to know this one
         window = self._window(target)
         if window and target.number >= window.stop:
-            return NotKnownYet(NEXT_BLOCK_MISSING)
+            return NotKnownYet(WaitCode.NEXT_BLOCK_MISSING.reason)
         has_history = target.has(HeaderField.REQUESTS_HASH)  # both came with Prague
         # Without hops half of a transaction is for headers, and half for proofs.
         longest = CALLDATA_BYTES // 2 // len(header.encoded)
@@ -285,7 +269,9 @@ class AnchorSearch:
     def _not_known(self, target: Header) -> NotKnownYet:
         if self.registry.kind is RegistryKind.OUTPUT:
             return NotKnownYet(self.games.waits_for(target))
-        return NotKnownYet(WAITS_FOR[self.registry.kind])
+        attested = self.registry.kind is RegistryKind.ATTESTED
+        code = WaitCode.NOT_ATTESTED if attested else WaitCode.HASH_NOT_RECORDED
+        return NotKnownYet(code.reason)
 
     def _without_history(
         self, target: Header, near: range, window: range

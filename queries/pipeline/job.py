@@ -24,7 +24,6 @@ from queries.pipeline.anchors import (
 from queries.pipeline.chains import Chains, Work, route_removed
 from queries.pipeline.pieces import Anchor
 from queries.pipeline.prove import (
-    SENT,
     TRANSACTION_FAILED,
     Ready,
     failed_transactions,
@@ -41,12 +40,6 @@ from queries.registries import RegistryKind
 from queries.statuses import StepName
 from queries.transitions import Failure
 from queries.wait_reasons import Reason, WaitCode
-
-ANOTHER_BLOCK = Reason(
-    WaitCode.ANOTHER_BLOCK_SUSPECTED,
-    "The registry holds another header of the block than a node reports; both are read again.",
-)
-LAST_CONFIRMED = Reason(WaitCode.CONFIRMING, "Its last transaction is being confirmed.")
 
 
 def advance(lease: Lease[BlockJob], chains: Chains) -> Ready | Outcome:
@@ -97,7 +90,7 @@ def _pass_over(lease: Lease[BlockJob], chains: Chains) -> Ready | Outcome:
 
 def _until_settled(job: BlockJob, newest: ChainHead) -> Outcome:
     """Its transactions are followed even if no query waits for it."""
-    return Snooze(LAST_CONFIRMED, since=newest.hash) if unsettled(job) else None
+    return Snooze(WaitCode.CONFIRMING.reason, since=newest.hash) if unsettled(job) else None
 
 
 def _pinned_header(work: Work) -> Header | Outcome:
@@ -130,12 +123,12 @@ def _contradicted(work: Work, header: Header) -> Outcome:
     destination = work.chains.destination(work.job.destination)
     leaf = destination.quorum(leaf_by, ("leaf", registry.address, number))
     if leaf in {UNKNOWN, leaf_of(header)}:
-        return work.failed(ANOTHER_BLOCK)
+        return work.failed(WaitCode.ANOTHER_BLOCK_SUSPECTED.reason)
     source = work.chains.source(work.job.source)
     theirs = source.quorum(lambda one: one.header(number), ("header", number))
     if leaf_of(theirs) == leaf:
         _pin(work, theirs)
-        return Snooze(ANOTHER_BLOCK)
+        return Snooze(WaitCode.ANOTHER_BLOCK_SUSPECTED.reason)
     certain = AnotherBlockAccumulated.of(destination.chain.name, why=f": block {number:,}")
     step = StepName.HEADER_ACCUMULATED
     return work.reject(Failure(certain.code, certain.sentence, step, retryable=False))
@@ -159,7 +152,7 @@ def _go_on(work: Work, header: Header, *, on_its_way: bool) -> Ready | Outcome:
     if known.whole:
         return wait or _until_settled(work.job, work.newest)
     if on_its_way:
-        return Snooze(SENT, since=work.newest.hash)
+        return Snooze(WaitCode.TRANSACTION_ON_ITS_WAY.reason, since=work.newest.hash)
     if known.of_another_block:
         return _contradicted(work, header)
     work = replace(work, queries=[each for each in work.queries if each not in proven])

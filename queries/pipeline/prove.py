@@ -39,19 +39,6 @@ from queries.wait_reasons import Reason, WaitCode
 
 TRANSACTION_FAILED = "transaction_failed"
 REFUSED = WaitCode.REGISTRY_REFUSES.value
-SENT = Reason(WaitCode.TRANSACTION_ON_ITS_WAY, "Its transaction is on its way.")
-PRICE_ASKED_AGAIN = Reason(
-    WaitCode.PRICE_ASKED_AGAIN,
-    "A node reports a price above the fee; it is checked again. A batch with a higher fee is sent "
-    "sooner.",
-)
-HELD_BACK = Reason(
-    WaitCode.FEE_HELD_BACK,
-    "The batch's fee is reserved until the cost of an earlier transaction is known.",
-)
-NOT_TAKEN_YET = Reason(
-    WaitCode.REGISTRY_REFUSES, "The registry rejects the proof; it is tried again."
-)
 # What the call rests on is not there: the job is planned again, and no batch is rejected for it.
 REPLANNED = tuple(
     selector(each)
@@ -121,7 +108,7 @@ def prove(ready: Sequence[Ready]) -> dict[int, Outcome]:
         if not isinstance(need, Need)
     }
     if not refused:
-        return _send(ready, needs, SENT)
+        return _send(ready, needs, WaitCode.TRANSACTION_ON_ITS_WAY.reason)
     outcomes = prove([each for each in ready if each.work.job.pk not in refused])
     for each in ready:
         if each.work.job.pk in refused:
@@ -193,7 +180,10 @@ def _fee_too_low(
     """Reject batches that cannot pay the next block's price, by quorum for one named block."""
     payers = {each.work.job.pk: each.payers for each in ready}
     if poor.waits:
-        return {each.work.job.pk: Snooze(HELD_BACK, each.work.pause) for each in ready}
+        return {
+            each.work.job.pk: Snooze(WaitCode.FEE_HELD_BACK.reason, each.work.pause)
+            for each in ready
+        }
     work = ready[0].work
     pricing = work.chains.pricing(work.registry)
 
@@ -221,8 +211,8 @@ def _fee_too_low(
         step = StepName.HEADER_ACCUMULATED
         transitions.reject([batch], Failure("fee_too_low", sentence, step, retryable=False))
     if named:
-        return dict.fromkeys(payers, Snooze(PRICE_ASKED_AGAIN))
-    return {each.work.job.pk: each.work.failed(PRICE_ASKED_AGAIN) for each in ready}
+        return dict.fromkeys(payers, Snooze(WaitCode.PRICE_ASKED_AGAIN.reason))
+    return {each.work.job.pk: each.work.failed(WaitCode.PRICE_ASKED_AGAIN.reason) for each in ready}
 
 
 def wait_for_the_day(work: Work) -> Snooze:
@@ -249,7 +239,7 @@ def _refused(work: Work, call: Call, why: Refusal) -> Outcome:
         wait = work.failed(Reason(why.code, why.sentence))
     else:
         failure = Failure(REFUSED, refusal_of(why), step, retryable=True)
-        wait = work.failed(NOT_TAKEN_YET)
+        wait = work.failed(WaitCode.REGISTRY_REFUSES.reason)
     is_replanned = isinstance(why, CallReverted) and why.data.startswith(REPLANNED)
     if is_replanned or wait.attempts < work.limits.refusals:
         return wait

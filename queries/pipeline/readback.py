@@ -27,10 +27,6 @@ from queries.proving.witnesses import AccountField, AccountRequest, build_witnes
 from queries.shown_calls import proofs_in, shown_of
 from queries.wait_reasons import Reason, WaitCode
 
-NODE_BEHIND = Reason(
-    WaitCode.OTHER_NODE_BEHIND,
-    "Proven, but another node of the destination has not seen the facts yet.",
-)
 SENT_AGAIN = Reason(
     WaitCode.TRANSACTION_ON_ITS_WAY, "A reorg removed its transaction; it is sent again."
 )
@@ -114,7 +110,7 @@ def wait_for_paid(
     """
     lane = work.chains.lane(work.job.destination)
     if not lane.destination.quorum(is_missing, about):
-        return work.failed(NODE_BEHIND)
+        return work.failed(WaitCode.OTHER_NODE_BEHIND.reason)
     # Those of a former key may have nothing to pay with.
     undone = [row for row in rows if row.sender == work.chains.sender and lane.is_undone(row)]
     for row in undone:

@@ -37,8 +37,6 @@ log = logging.getLogger("tacitus.prover")
 
 Found = Callable[[], object]  # called once something is claimed: another thread may claim
 Claimed = Lease[Batch] | Lease[BlockJob] | Lease[WebhookDelivery]
-SIGNING = Reason(WaitCode.LANE_BUSY, "Other transactions are being signed.")
-FAULT_OF_OURS = Reason(WaitCode.FAULT_OF_OURS, "A prover failed; its log says why.")
 
 
 def work_once(chains: Chains, found: Found = nothing) -> bool:
@@ -116,7 +114,7 @@ def _answered_for(leases: Sequence[Claimed], limits: Limits) -> Iterator[None]:
             _then(lease, Snooze(), limits)
     except LaneBusy:
         for lease in leases:
-            _then(lease, Snooze(SIGNING), limits)
+            _then(lease, Snooze(WaitCode.LANE_BUSY.reason), limits)
     except (ChainError, ProofError) as fault:
         log.warning("%s: %s", _named(leases), fault)
         code = fault.code if isinstance(fault, ChainError) else NodesLie.code
@@ -125,7 +123,7 @@ def _answered_for(leases: Sequence[Claimed], limits: Limits) -> Iterator[None]:
     except Exception:
         log.exception("A fault with %s.", _named(leases))
         for lease in leases:
-            _failed(lease, FAULT_OF_OURS, limits)
+            _failed(lease, WaitCode.FAULT_OF_OURS.reason, limits)
 
 
 def _named(leases: Sequence[Claimed]) -> str:
