@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from http import HTTPStatus
+from itertools import groupby
 from typing import Annotated, Any
 
 from django.db.models import Case, Exists, F, OuterRef, Q, QuerySet, When
@@ -240,6 +241,22 @@ def _refuse_unwanted(registry: Registry, block: int) -> None:
 
 def _waiting(registry: Registry) -> QuerySet[BlockJob]:
     return BlockJob.objects.filter(source=registry.source, destination=registry.destination)
+
+
+def attesting_call(registry: Registry, blocks: range) -> tuple[bytes, int] | None:
+    """The registry call for the nearest of these blocks that enough signers agree on, and it."""
+    rows = Attestation.objects.filter(
+        **_place(registry),
+        block__range=(blocks.start, blocks.stop - 1),
+        signer__in=registry.signers,
+    )
+    ordered = rows.order_by("block", "block_hash")
+    for (block, block_hash), signed in groupby(ordered, lambda row: (row.block, row.block_hash)):
+        by_signers = sorted(signed, key=lambda row: int(row.signer, 16))
+        if len(by_signers) >= registry.threshold:
+            signatures = [bytes.fromhex(row.signature) for row in by_signers]
+            return attest_call(block, bytes.fromhex(block_hash), signatures), block
+    return None
 
 
 def attest_call(block: int, block_hash: bytes, signatures: list[bytes]) -> bytes:

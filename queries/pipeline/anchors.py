@@ -6,14 +6,13 @@ A hop is a proof of one slot: a block's state holds the hashes of the 8,191 bloc
 """
 
 from bisect import bisect_left
-from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import ClassVar
 
 from accounts.wording import counted
-from queries.attestations import attest_call
+from queries.attestations import attesting_call
 from queries.chain.deploy import BLOCKHASH_WINDOW, HISTORY_WINDOW
 from queries.chain.errors import (
     TOO_OLD,
@@ -247,7 +246,8 @@ class AnchorSearch:
     def _bringing(self, target: Header, blocks: range) -> Preparation | None:
         """A transaction that makes one of these blocks known."""
         if self.registry.kind is RegistryKind.ATTESTED and self.ours:
-            return _attesting(self.registry, blocks)
+            found = attesting_call(self.registry, blocks)
+            return Preparation(*found) if found else None
         if self.registry.kind is RegistryKind.OUTPUT:
             game = self.games.valid(target)
             return self._recording_output(game) if game and game.block in blocks else None
@@ -358,24 +358,3 @@ def _proven_above(registry: Registry, first: int, most: int) -> list[int]:
     signed = Attestation.objects.filter(**route, registry=registry.address, block__gte=first)
     found = [proven, signed.order_by("block")]
     return [block for rows in found for block in rows.values_list("block", flat=True)[:most]]
-
-
-def _attesting(registry: Registry, blocks: range) -> Preparation | None:
-    """Of the blocks that enough signers agree on, the nearest."""
-    rows = Attestation.objects.filter(
-        source=registry.source,
-        destination=registry.destination,
-        registry=registry.address,
-        block__range=(blocks.start, blocks.stop - 1),
-        signer__in=registry.signers,
-    )
-    signed: dict[tuple[int, str], list[Attestation]] = defaultdict(list)
-    for row in rows.order_by("block", "block_hash"):
-        signed[row.block, row.block_hash].append(row)
-    for (block, block_hash), by_signers in signed.items():
-        if len(by_signers) >= registry.threshold:
-            by_signers.sort(key=lambda row: int(row.signer, 16))
-            signatures = [bytes.fromhex(row.signature) for row in by_signers]
-            call = attest_call(block, bytes.fromhex(block_hash), signatures)
-            return Preparation(call, block)
-    return None
