@@ -53,13 +53,12 @@ def witness(request: HttpRequest, key: ApiKey, routes: Routes, limits: BatchLimi
 def _shown(found: Witness) -> answers.Witness:
     facts = [
         answers.VerifiedFact(
-            block=each.query.block or 0,
-            account=each.query.account or None,
+            block=query.block or 0,
+            account=query.account or None,
             name=shown_name(name),
             value=f"0x{word.hex()}",
         )
-        for each in found.facts
-        for name, word in each.words.items()
+        for query, name, word in found.facts
         if name != TIMESTAMP
     ]
     return answers.Witness(

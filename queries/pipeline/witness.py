@@ -3,8 +3,9 @@
 Nothing is sent or stored, and no fact is taken from the registry.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from itertools import groupby
 
 from queries.chain.deploy import own_hashes
 from queries.chain.registry import Known, missing
@@ -26,6 +27,8 @@ from queries.proving.packing import CALLDATA_BYTES
 from queries.proving.registry_calls import PROVE_SELECTOR
 from queries.registries import Registry, RegistryKind
 
+Fact = tuple[Query, str, bytes]  # its query, its name there, and its word
+
 
 class NotProvable(Exception):  # noqa: N818
     """Why the facts cannot be proven now; `is_final` if they never can be."""
@@ -36,20 +39,12 @@ class NotProvable(Exception):  # noqa: N818
 
 
 @dataclass(frozen=True, slots=True)
-class Proven:
-    """One query's facts, each as a word of 32 bytes, by name."""
-
-    query: Query
-    words: dict[str, bytes]
-
-
-@dataclass(frozen=True, slots=True)
 class Witness:
     """All facts of one source chain."""
 
     registry: Registry
     proof: bytes  # the parameter of `verify`
-    facts: tuple[Proven, ...]
+    facts: tuple[Fact, ...]
     gas: int  # of a transaction that does nothing else
     valid_until: int | None  # the destination's block after which it reverts; None: it stays valid
 
@@ -68,12 +63,9 @@ def witnesses(chains: Chains, destination: int, queries: Sequence[Query]) -> lis
 
 
 def _witness(chains: Chains, registry: Registry, queries: Sequence[Query]) -> Witness:
-    by_block: dict[int, list[Query]] = {}
-    for query in queries:
-        if query.source == registry.source:
-            by_block.setdefault(query.block or 0, []).append(query)
-    shown = [_of_block(chains, registry, block, named) for block, named in by_block.items()]
-    pieces = sorted((piece for piece, _ in shown), key=lambda each: each.anchor.header.number)
+    own = sorted((query for query in queries if query.source == registry.source), key=_block)
+    shown = [_of_block(chains, registry, *each) for each in groupby(own, _block)]
+    pieces = [piece for piece, _ in shown]
     call = Call.of(pieces)
     if len(call.data) > CALLDATA_BYTES:
         too_large = "The proof does not fit into one transaction: ask for less."
@@ -85,21 +77,25 @@ def _witness(chains: Chains, registry: Registry, queries: Sequence[Query]) -> Wi
     return Witness(registry, proof, tuple(each for _, some in shown for each in some), gas, until)
 
 
+def _block(query: Query) -> int:
+    return query.block or 0
+
+
 def _of_block(
-    chains: Chains, registry: Registry, block: int, queries: list[Query]
-) -> tuple[Piece, list[Proven]]:
+    chains: Chains, registry: Registry, block: int, named: Iterable[Query]
+) -> tuple[Piece, list[Fact]]:
     head = chains.provable_head(registry)
     if not head.is_final(block):
         raise NotProvable(head.why_not_final(block))
     source = chains.source(registry.source)
     header = source.header(block)
+    queries = list(named)
     find_accounts(chains, header, queries)
-    reads = [reads_of(query) for query in queries]
-    wanted = [read for named in reads for read in named.values()]
-    leaf = chains.facts(registry).known(header, [])
-    known = Known(dict.fromkeys(wanted), leaf.leaf, leaf.of_header)
+    reads = [(query, name, read) for query in queries for name, read in reads_of(query).items()]
+    nothing_known = dict.fromkeys(read for *_, read in reads)
+    known = replace(chains.facts(registry).known(header, []), words=nothing_known)
     found = _anchor(chains, registry, header, known)
-    lacking = missing(wanted)
+    lacking = missing(known.words)
     asked = [(account, slots) for account, (_, slots) in lacking.accounts.items()]
     proofs = source.account_proofs(header, asked)
     piece = Piece(
@@ -110,11 +106,7 @@ def _of_block(
         requests=requests_of(lacking, proofs),
     )
     words = words_of(header, lacking, proofs)
-    proven = [
-        Proven(query, {name: words[read] for name, read in named.items()})
-        for query, named in zip(queries, reads, strict=True)
-    ]
-    return piece, proven
+    return piece, [(query, name, words[read]) for query, name, read in reads]
 
 
 def _anchor(chains: Chains, registry: Registry, header: Header, known: Known) -> Anchor:
