@@ -108,11 +108,6 @@ TimeTooEarly = _kind(
     BlockUnknown,
     retryable=False,
 )
-TimeTooLate = _kind(
-    "time_too_late",
-    "{chain} has no block after that time yet, so the last one before it is not certain.",
-    BlockUnknown,
-)
 StateNotAvailable = _kind(
     "state_not_available",
     "The nodes of {chain} no longer have the state of that block.",

@@ -19,7 +19,6 @@ from queries.chain.errors import (
     StateNotAvailable,
     StateOfAnotherBlock,
     TimeTooEarly,
-    TimeTooLate,
 )
 from queries.chain.node_pool import BLOCK, LATEST, NodePool
 from queries.proving.accounts import AccountProof, check_account_proof, root_of_answer
@@ -101,12 +100,7 @@ class SourceChain(NodePool):
         return headers
 
     def last_block_at(self, seconds: int, head: ChainHead) -> tuple[Header, Header]:
-        """The last block whose timestamp is at most `seconds`, and its successor."""
-        if seconds >= head.timestamp:
-            raise TimeTooLate(
-                f"No block after that time is known yet; {head.timestamp - 1} is the latest time "
-                f"that works ({spoken(head.timestamp - 1)})."
-            )
+        """The last block at a time before the head's, and its successor."""
         kept = {head.number: self.header_of(head.hash)}
 
         def timestamp(number: int) -> int:

@@ -10,7 +10,7 @@ from datetime import timedelta
 
 from queries import transitions
 from queries.chain.errors import AnotherBlockAccumulated
-from queries.chain.registry import UNKNOWN, Known, RegistryFacts
+from queries.chain.registry import UNKNOWN, Known, RegistryFacts, missing
 from queries.chain.sender import Destination
 from queries.chain.source import ChainHead
 from queries.models import BlockJob
@@ -27,8 +27,8 @@ from queries.pipeline.prove import (
     TRANSACTION_FAILED,
     Ready,
     failed_transactions,
-    make_ready,
     prepare,
+    proving_pieces,
     wait_for_the_day,
 )
 from queries.pipeline.queue import Lease, Outcome, Snooze, queries_of_pass, shared_now
@@ -190,7 +190,9 @@ def _prove(work: Work, header: Header, known: Known) -> Ready | Outcome:
         return wait_for_the_day(work)  # before proofs are fetched that could not be sent
     if isinstance(anchor, Preparation):
         return prepare(work, anchor, lambda one: isinstance(find(one), Preparation))
-    return make_ready(work, anchor, known.unproven, has_failed=bool(failed))
+    lacking, keep = missing(known.unproven), work.lease.keep
+    pieces = proving_pieces(work.chains, work.registry, work.job.pk, anchor, lacking, keep)
+    return Ready(work, pieces, alone=bool(failed) or work.job.failures >= work.limits.refusals)
 
 
 def _wait_for_hash(work: Work, anchor: NotKnownYet) -> Outcome:

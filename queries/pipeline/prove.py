@@ -11,7 +11,7 @@ from functools import partial
 from queries import transitions
 from queries.amounts import short_amount
 from queries.chain.errors import CallReverted, ChainError, TransactionRefused
-from queries.chain.registry import FactRead, Missing, missing
+from queries.chain.registry import Missing
 from queries.chain.sender import Destination
 from queries.chain.signer import parts_of
 from queries.chain.solidity import selector
@@ -67,16 +67,6 @@ class Ready:
     @property
     def gas(self) -> int:
         return sum(piece.gas for piece in self.pieces)
-
-
-def make_ready(
-    work: Work, anchor: Anchor, unproven: Sequence[FactRead], *, has_failed: bool
-) -> Ready:
-    """`has_failed`: whether a transaction of the job was mined and failed."""
-    pieces = proving_pieces(
-        work.chains, work.registry, work.job.pk, anchor, missing(unproven), work.lease.keep
-    )
-    return Ready(work, pieces, alone=has_failed or work.job.failures >= work.limits.refusals)
 
 
 def proving_pieces(  # noqa: PLR0913, PLR0917  (what a piece is made of)
