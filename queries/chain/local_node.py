@@ -66,10 +66,7 @@ class LocalNode:
     def send(self, to: str | None, data: bytes, *, sender: str | None = None) -> Receipt:
         """Send a transaction and wait until it is mined."""
         transaction = self._transaction(sender or self.payer, to, data) | {"gas": hex(GAS_LIMIT)}
-        mined = self._mined(self.rpc.ask("eth_sendTransaction", transaction), transaction)
-        if mined["status"] != "0x1":
-            raise TransactionReverted(self._reason(transaction))
-        return _receipt(mined)
+        return self._mined(self.rpc.ask("eth_sendTransaction", transaction), transaction)
 
     def send_together(self, many: Sequence[tuple[str | None, bytes, int]]) -> list[Receipt]:
         """Send several (to, data, wei) at once and wait for all of them; all must succeed."""
@@ -78,10 +75,7 @@ class LocalNode:
             transaction = self._transaction(self.payer, to, data)
             transaction |= {"nonce": hex(nonce + place), "value": hex(amount)}
             sent.append((self.rpc.ask("eth_sendTransaction", transaction), transaction))
-        receipts = [self._mined(*each) for each in sent]
-        if any(each["status"] != "0x1" for each in receipts):
-            raise TransactionReverted(b"")
-        return [_receipt(each) for each in receipts]
+        return [self._mined(*each) for each in sent]
 
     def deploy(self, bytecode: bytes, arguments: bytes = b"") -> str:
         contract = self.send(None, bytecode + arguments).contract
@@ -92,12 +86,7 @@ class LocalNode:
     def call(self, to: str, data: bytes, block: str = "latest") -> bytes:
         """A contract's answer, or `TransactionReverted`."""
         call = {"to": to, "from": self.payer, "data": f"0x{data.hex()}", "gas": hex(GAS_LIMIT)}
-        try:
-            return bytes.fromhex(self.rpc.ask("eth_call", call, block)[2:])
-        except NodeRefused as refused:
-            if refused.data.startswith("0x") or "revert" in str(refused):
-                raise TransactionReverted(bytes.fromhex(refused.data[2:])) from refused
-            raise
+        return self._called(call, block)
 
     def _transaction(self, sender: str, to: str | None, data: bytes) -> dict[str, str]:
         """With its nonce, because the node's own count lags after `evm_revert`."""
@@ -107,27 +96,33 @@ class LocalNode:
     def _nonce(self, sender: str) -> int:
         return int(self.rpc.ask("eth_getTransactionCount", sender, "latest"), 16)
 
-    def _mined(self, sent: str, transaction: dict[str, str]) -> dict[str, Any]:
+    def _mined(self, sent: str, transaction: dict[str, str]) -> Receipt:
         """The receipt. After `evm_revert` a transaction may be lost, or not be mined by itself."""
         for _ in range(3):
             until = time.monotonic() + self.patience
             while time.monotonic() < until:
                 mined: dict[str, Any] | None = self.rpc.ask("eth_getTransactionReceipt", sent)
-                if mined is not None:
-                    return mined
-                time.sleep(0.002)
+                if mined is None:
+                    time.sleep(0.002)
+                    continue
+                if mined["status"] != "0x1":
+                    self._called(transaction)
+                    raise TransactionReverted(b"")
+                contract, logs = mined["contractAddress"], tuple(mined["logs"])
+                return Receipt(sent, int(mined["gasUsed"], 16), contract, logs)
             with suppress(NodeRefused):  # it was mined just now
                 self.rpc.ask("anvil_dropTransaction", sent)
                 sent = self.rpc.ask("eth_sendTransaction", transaction)
             self.rpc.ask("evm_mine")
         raise NodeUnreachable("the local node has not mined a transaction in time")
 
-    def _reason(self, transaction: dict[str, str]) -> bytes:
+    def _called(self, call: dict[str, str], block: str = "latest") -> bytes:
         try:
-            self.rpc.ask("eth_call", transaction, "latest")
+            return bytes.fromhex(self.rpc.ask("eth_call", call, block)[2:])
         except NodeRefused as refused:
-            return bytes.fromhex(refused.data[2:])
-        return b""
+            if refused.data.startswith("0x") or "revert" in str(refused):
+                raise TransactionReverted(bytes.fromhex(refused.data[2:])) from refused
+            raise
 
 
 @contextmanager
@@ -153,15 +148,6 @@ def local_node(*options: str, hardfork: str = "osaka") -> Iterator[LocalNode]:
     finally:
         process.terminate()
         process.wait(timeout=30)
-
-
-def _receipt(mined: dict[str, Any]) -> Receipt:
-    return Receipt(
-        mined["transactionHash"],
-        int(mined["gasUsed"], 16),
-        mined["contractAddress"],
-        tuple(mined["logs"]),
-    )
 
 
 def _started(process: subprocess.Popen[bytes], url: str) -> LocalNode:
