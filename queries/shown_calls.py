@@ -85,7 +85,7 @@ def proofs_in(
 ) -> tuple[list[AccountProof], list[Asked]]:
     """The proofs of these accounts and slots, and what nothing shown proves."""
     proofs, unshown, checked = list[AccountProof](), list[Asked](), CheckedNodes()
-    for account, (_, slots) in wanted.accounts.items():
+    for account, slots in wanted.asked:
         try:
             proofs.append(
                 rebuilt_account_proof(header.state_root, account, slots, shown.nodes, checked)

@@ -33,7 +33,7 @@ from queries.engines.waking import wake
 from queries.errors import TOO_MANY_REPLAYS
 from queries.fact_names import shown_values
 from queries.models import Batch, Query, WebhookAttempt, WebhookDelivery
-from queries.pipeline.queue import Lease, Outcome, Retry, shared_now
+from queries.pipeline.queue import Lease, Outcome, Retry, claim_one, shared_now
 from queries.reading.deliveries import DeliveryView, is_event, rows_of, views_of
 from queries.statuses import BatchStatus
 
@@ -57,6 +57,13 @@ OF_PROTOCOLS = IPv4Network("192.0.0.0/24")
 GIVEN = IPv6Network("2000::/3")
 DOCUMENTATION = IPv6Network("3fff::/20")  # newer than some of the Pythons that this runs on
 NAT64 = IPv6Network("64:ff9b::/96")  # of the public internet: the last four bytes are IPv4
+
+
+def claim_delivery() -> Lease[WebhookDelivery] | None:
+    """One of an account that has no delivery in hand, so that no account takes all threads."""
+    pending = WebhookDelivery.objects.filter(look_again__isnull=False)
+    in_hand = pending.filter(lease_until__gt=shared_now())
+    return claim_one(pending.exclude(owner__in=in_hand.values("owner")))
 
 
 def deliver(lease: Lease[WebhookDelivery]) -> Outcome:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from queries.chain.errors import ChainError, RegistryAbsent
 from queries.chain.sender import Destination
 from queries.chain.solidity import AsIf, call_data
+from queries.chain.source import Asked
 from queries.proving.bundles import FactKind
 from queries.proving.headers import Header, HeaderField
 from queries.proving.keccak import keccak256
@@ -53,6 +54,11 @@ class Missing:
     accounts: Mapping[bytes, tuple[frozenset[AccountField], tuple[int, ...]]]
     header_fields: frozenset[HeaderField]
     timestamps: tuple[int, ...]
+
+    @property
+    def asked(self) -> list[Asked]:
+        """What a node is asked to prove."""
+        return [(account, slots) for account, (_, slots) in self.accounts.items()]
 
 
 def missing(reads: Iterable[FactRead]) -> Missing:

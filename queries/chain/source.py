@@ -8,6 +8,8 @@ from bisect import bisect_right
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import accumulate, groupby
+from operator import itemgetter
 from typing import Any
 
 from accounts.wording import spoken
@@ -217,16 +219,9 @@ def _parts(account: bytes, slots: Sequence[int], most: int) -> list[Asked]:
 
 def _requests(asked: Sequence[Asked], most: int) -> list[list[Asked]]:
     """Requests of about `most` proofs: an account's own one, and one for each of its slots."""
-    requests: list[list[Asked]] = []
-    room = 0
-    for account, slots in asked:
-        proofs = 1 + len(slots)
-        if proofs > room:
-            requests.append([])
-            room = most
-        requests[-1].append((account, slots))
-        room -= proofs
-    return requests
+    before = accumulate((1 + len(slots) for _, slots in asked), initial=0)
+    numbered = zip((number // most for number in before), asked, strict=False)
+    return [[each for _, each in some] for _, some in groupby(numbered, itemgetter(0))]
 
 
 def _joined(parts: Sequence[AccountProof]) -> AccountProof:

@@ -78,8 +78,8 @@ def proving_pieces(  # noqa: PLR0913, PLR0917  (what a piece is made of)
     meanwhile: Callable[[], object] = nothing,
 ) -> list[Piece]:
     """The proofs are fetched and checked here."""
-    asked = [(account, slots) for account, (_, slots) in lacking.accounts.items()]
-    proofs = chains.source(registry.source).account_proofs(anchor.header, asked, meanwhile)
+    source = chains.source(registry.source)
+    proofs = source.account_proofs(anchor.header, lacking.asked, meanwhile)
     return pieces_of(job, anchor, lacking, proofs, chains.chain(registry.destination).gas_rules)
 
 

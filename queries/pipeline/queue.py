@@ -17,7 +17,7 @@ from django.db.models.functions import Coalesce
 from django.utils import timezone
 
 from queries.limits import Limits
-from queries.models import BlockJob, Leased, Query, TransactionOfJob, WebhookDelivery
+from queries.models import BlockJob, Leased, Query, TransactionOfJob
 from queries.proving.witnesses import AccountField
 from queries.wait_reasons import Reason
 
@@ -169,13 +169,6 @@ def claim(
 def claim_one(rows: QuerySet[Row], *, early: timedelta = timedelta(0)) -> Lease[Row] | None:
     leases = claim(rows, early=early)
     return leases[0] if leases else None
-
-
-def claim_delivery() -> Lease[WebhookDelivery] | None:
-    """One of an account that has no delivery in hand, so that no account takes all threads."""
-    pending = WebhookDelivery.objects.filter(look_again__isnull=False)
-    in_hand = pending.filter(lease_until__gt=shared_now())
-    return claim_one(pending.exclude(owner__in=in_hand.values("owner")))
 
 
 def look_now(rows: QuerySet[Row]) -> None:

@@ -96,8 +96,7 @@ def _of_block(
     known = replace(chains.facts(registry).known(header, []), words=nothing_known)
     found = _anchor(chains, registry, header, known)
     lacking = missing(known.words)
-    asked = [(account, slots) for account, (_, slots) in lacking.accounts.items()]
-    proofs = source.account_proofs(header, asked)
+    proofs = source.account_proofs(header, lacking.asked)
     piece = Piece(
         job=0,
         anchor=found,

@@ -20,7 +20,6 @@ from queries.pipeline.queue import (
     Outcome,
     Retry,
     Snooze,
-    claim_delivery,
     claim_one,
     queries_of_pass,
     shared_now,
@@ -31,7 +30,7 @@ from queries.proving.errors import ProofError
 from queries.statuses import StepName
 from queries.transitions import Failure
 from queries.wait_reasons import Reason, WaitCode
-from queries.webhooks import deliver
+from queries.webhooks import claim_delivery, deliver
 
 log = logging.getLogger("tacitus.prover")
 
@@ -108,11 +107,7 @@ def _answered_for(leases: Sequence[Claimed], limits: Limits) -> Iterator[None]:
     """Whatever fails inside, these rows become due again."""
     try:
         yield
-    except LeaseLost:
-        log.info("Another worker has gone on with %s.", _named(leases))
-        for lease in leases:
-            _then(lease, Snooze(), limits)
-    except LaneBusy:
+    except (LeaseLost, LaneBusy):  # another worker goes on with one of them
         for lease in leases:
             _then(lease, Snooze(WaitCode.LANE_BUSY.reason), limits)
     except (ChainError, ProofError) as fault:

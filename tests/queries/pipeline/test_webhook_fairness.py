@@ -14,9 +14,10 @@ from queries.engines import embedded
 from queries.engines.alarm import Alarm
 from queries.models import Batch, WebhookDelivery
 from queries.pipeline.chains import Chains
-from queries.pipeline.queue import claim_delivery, shared_now
+from queries.pipeline.queue import shared_now
 from queries.routes import Routes
 from queries.statuses import BatchStatus
+from queries.webhooks import claim_delivery
 from tests.queries.api.served_api import OTHER_WALLET, WALLET
 from tests.queries.receiver import receiver
 from tests.queries.slow_receivers import DRIPPING, slow_receiver
