@@ -29,6 +29,7 @@ from queries.proving.headers import Header, header_from_json
 from queries.proving.json_values import read_bytes, read_fixed_bytes, read_object, read_quantity
 from queries.proving.keccak import HASH_BYTES
 from queries.proving.tries import CheckedNodes
+from queries.wait_reasons import Reason, WaitCode
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,11 +41,11 @@ class ChainHead:
     hash: bytes
     final_number: int
 
-    def is_final(self, block: int) -> bool:
-        return block <= self.final_number
-
-    def why_not_final(self, block: int) -> str:
-        return f"Block {block:,} is not final yet: the last final one is {self.final_number:,}."
+    def waits_for(self, block: int) -> Reason | None:
+        """Why the block may not be proven yet; None where it is final."""
+        last = self.final_number
+        sentence = f"Block {block:,} is not final yet: the last final one is {last:,}."
+        return Reason(WaitCode.BLOCK_NOT_FINAL, sentence) if block > last else None
 
 
 Asked = tuple[bytes, Sequence[int]]  # an account's address, and slots

@@ -191,9 +191,8 @@ def _tried(chains: Chains, registry: Registry, job: BlockEstimate) -> BlockEstim
     head, source = chains.provable_head(registry), chains.source(job.source)
     # The block after it is shown where it is named by its time.
     last = (job.block or 0) + any(query.timestamp is not None for query in job.queries)
-    if not head.is_final(last):
-        waits = head.why_not_final(last)
-        job = replace(job, readiness=Readiness.NOT_FINAL, sentence=waits)
+    if wait := head.waits_for(last):
+        job = replace(job, readiness=Readiness.NOT_FINAL, sentence=wait.sentence)
     if last > head.number:
         return job
     header = source.header(job.block or 0)

@@ -98,9 +98,9 @@ def _pinned_header(work: Work) -> Header | Outcome:
 
     After a failure it is read again, because the source may have replaced it.
     """
-    job, head = work.job, work.chains.provable_head(work.registry)
-    if not head.is_final(job.block):
-        return Snooze(Reason(WaitCode.BLOCK_NOT_FINAL, head.why_not_final(job.block)))
+    job = work.job
+    if wait := work.chains.provable_head(work.registry).waits_for(job.block):
+        return Snooze(wait)
     pinned = decode_header(job.header) if job.header else None
     if pinned and not job.failures:
         return pinned

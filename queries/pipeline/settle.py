@@ -166,7 +166,7 @@ def block_at(chains: Chains, source: int, seconds: int) -> tuple[int | None, Rea
         sentence = f"Chain {source} has no block after {spoken(seconds)} yet."
         return None, Reason(WaitCode.TIME_NOT_REACHED, sentence)
     block, after = chains.source(source).last_block_at(seconds, head)
-    if not head.is_final(after.number):
+    if after.number > head.final_number:
         sentence = f"The block after {spoken(seconds)} on chain {source} is not final yet."
         return block.number, Reason(WaitCode.BLOCK_NOT_FINAL, sentence)
     return block.number, None
@@ -188,9 +188,8 @@ def _find_batchs_accounts(lease: Lease[Batch], chains: Chains) -> Reason | None:
     nameless = Query.objects.filter(NAMELESS, batch=lease.row)
     while first := nameless.order_by("source", "block", "place").first():
         source, block = first.source, first.block or 0
-        head = chains.head(source)
-        if not head.is_final(block):
-            return Reason(WaitCode.BLOCK_NOT_FINAL, head.why_not_final(block))
+        if wait := chains.head(source).waits_for(block):
+            return wait
         lease.keep()
         of_block = nameless.filter(source=source, block=block).order_by("place")
         some = list(of_block[: chains.limits.batch_questions])

@@ -84,9 +84,8 @@ def _block(query: Query) -> int:
 def _of_block(
     chains: Chains, registry: Registry, block: int, named: Iterable[Query]
 ) -> tuple[Piece, list[Fact]]:
-    head = chains.provable_head(registry)
-    if not head.is_final(block):
-        raise NotProvable(head.why_not_final(block))
+    if wait := chains.provable_head(registry).waits_for(block):
+        raise NotProvable(wait.sentence)
     source = chains.source(registry.source)
     header = source.header(block)
     queries = list(named)
