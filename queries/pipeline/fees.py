@@ -82,15 +82,10 @@ class Pricing:
         is halved down to single pieces.
         """
         found: dict[Call, Need | Refusal] = {}
-        untried = list(calls)
-        while untried:
-            needs = self._needs([call.data for call in untried], as_if)
-            tried, untried = untried, []
-            for call, need in zip(tried, needs, strict=True):
-                smaller = call.halves() if _may_fit_in_parts(call, need) else ()
-                untried += smaller
-                if not smaller:
-                    found[call] = need
+        needs = self._needs([call.data for call in calls], as_if)
+        for call, need in zip(calls, needs, strict=True):
+            smaller = call.halves() if _may_fit_in_parts(call, need) else ()
+            found |= self.fit(smaller, as_if) if smaller else {call: need}
         return found
 
     def offers(
