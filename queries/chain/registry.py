@@ -10,7 +10,8 @@ from queries.chain.errors import ChainError, RegistryAbsent
 from queries.chain.sender import Destination
 from queries.chain.solidity import AsIf, call_data
 from queries.chain.source import Asked
-from queries.proving.bundles import FactKind
+from queries.proving.accounts import AccountProof
+from queries.proving.bundles import FactKind, account_word
 from queries.proving.headers import Header, HeaderField
 from queries.proving.keccak import keccak256
 from queries.proving.registry_calls import leaf_of
@@ -59,6 +60,25 @@ class Missing:
     def asked(self) -> list[Asked]:
         """What a node is asked to prove."""
         return [(account, slots) for account, (_, slots) in self.accounts.items()]
+
+    def words(self, header: Header, proofs: Iterable[AccountProof]) -> dict[FactRead, bytes]:
+        """What the header and these proofs say of them."""
+        block = header.number
+        words = {
+            FactRead(FactKind.HEADER_FIELD, field, block): header.word(field)
+            for field in self.header_fields
+        }
+        for second in self.timestamps:
+            words[FactRead(FactKind.BLOCK_AT_TIME, second)] = block.to_bytes(32)
+        for proof in proofs:
+            account = proof.address or b""
+            for prop in self.accounts[account][0]:
+                read = FactRead(FactKind.ACCOUNT_FIELD, prop, block, account)
+                words[read] = account_word(proof, prop)
+            for slot in proof.slots:
+                read = FactRead(FactKind.STORAGE_SLOT, slot.slot, block, account)
+                words[read] = slot.value.to_bytes(32)
+        return words
 
 
 def missing(reads: Iterable[FactRead]) -> Missing:

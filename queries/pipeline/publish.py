@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from queries.chain.deploy import Unfit, as_deployed, is_as_built, l1_seen
 from queries.chain.errors import CallReverted
-from queries.chain.registry import FactRead, Known, RegistryFacts, missing
+from queries.chain.registry import FactRead, Known, Missing, RegistryFacts, missing
 from queries.chain.sender import Destination, Say, send_and_wait
 from queries.chain.signer import Signer
 from queries.chain.solidity import selector
@@ -19,10 +19,9 @@ from queries.pipeline.anchors import (
 from queries.pipeline.fees import refusal_of
 from queries.pipeline.pieces import Anchor, Call, pieces_of
 from queries.proving.accounts import AccountProof
-from queries.proving.bundles import BlockProof, Fact, FactKind
-from queries.proving.headers import Header, HeaderField
+from queries.proving.bundles import BlockProof
+from queries.proving.headers import Header
 from queries.proving.packing import HEADERS_OF_A_HOP
-from queries.proving.witnesses import AccountField
 from queries.registries import Registry, RegistryKind
 
 NOT_KNOWN = selector("BlockNotKnown(uint256,bytes32)")
@@ -86,7 +85,12 @@ def check_l1(registry: Registry, means: Means) -> None:
 def publish(block: BlockProof, registry: Registry, means: Means) -> int:
     """What it cost, in wei; nothing where all is there already."""
     facts = RegistryFacts(means.destination, registry)
-    proven = {_read_of(block, fact): fact.word for fact in block.facts}
+    accounts = {
+        each.proof.address or b"": (each.fields, tuple(slot.slot for slot in each.proof.slots))
+        for each in block.accounts
+    }
+    shown = Missing(accounts, block.header_fields, block.timestamps)
+    proven = shown.words(block.header, [each.proof for each in block.accounts])
     to, wait, spent = means.destination, means.patience, 0
     # Bring a hash, hop down, prove the header and then its accounts.
     before: object = None
@@ -202,16 +206,3 @@ class _Way:
 
 def _name_a_node(chain: int) -> str:
     return f"name a node of chain {chain} with --source-node URL."
-
-
-def _read_of(block: BlockProof, fact: Fact) -> FactRead:
-    number, account = block.header.number, fact.account or b""
-    match fact.kind:
-        case FactKind.ACCOUNT_FIELD:
-            return FactRead(fact.kind, AccountField[fact.name], number, account)
-        case FactKind.STORAGE_SLOT:
-            return FactRead(fact.kind, int(fact.name, 16), number, account)
-        case FactKind.HEADER_FIELD:
-            return FactRead(fact.kind, HeaderField[fact.name], number)
-        case FactKind.BLOCK_AT_TIME:
-            return FactRead(fact.kind, int(fact.name))

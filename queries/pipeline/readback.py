@@ -3,7 +3,7 @@
 Where others had proven the facts, the calldata that would prove them is kept for the proof file.
 """
 
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import replace
 
 from django.db import transaction
@@ -11,7 +11,7 @@ from django.db import transaction
 from accounts.wording import counted
 from queries import transitions
 from queries.chain.errors import TOO_OLD, BlockUnknown, RegistryAbsent, RegistryMisread
-from queries.chain.registry import FactRead, Known, Missing, RegistryFacts, missing
+from queries.chain.registry import FactRead, Known, RegistryFacts, missing
 from queries.chain.sender import Destination
 from queries.chain.source import Asked
 from queries.fact_names import TIMESTAMP
@@ -20,10 +20,9 @@ from queries.pipeline.chains import Work
 from queries.pipeline.queue import Snooze, Wait
 from queries.pipeline.transactions import reopen
 from queries.proving.accounts import AccountProof
-from queries.proving.bundles import FactKind
 from queries.proving.headers import Header
 from queries.proving.registry_calls import HeaderStep, headers_section, leaf_of, prove_call
-from queries.proving.witnesses import AccountField, AccountRequest, build_witness
+from queries.proving.witnesses import AccountRequest, build_witness
 from queries.shown_calls import proofs_in, shown_of
 from queries.wait_reasons import Reason, WaitCode
 
@@ -128,7 +127,7 @@ def _check(work: Work, header: Header, held: Mapping[FactRead, bytes]) -> bytes 
     wanted, shown = missing(held), shown_of(work.job, held, work.lease.keep)
     proofs, unshown = proofs_in(shown, header, wanted)
     fetched = _proofs(work, header, unshown)
-    truth = words_of(header, wanted, [*proofs, *fetched])
+    truth = wanted.words(header, [*proofs, *fetched])
     for read, word in held.items():
         if truth.get(read, word) != word:
             raise RegistryMisread(
@@ -151,34 +150,6 @@ def _proofs(work: Work, header: Header, asked: Sequence[Asked]) -> list[AccountP
         return source.account_proofs(header, asked, work.lease.keep) if asked else []
     except TOO_OLD:
         return []
-
-
-def words_of(
-    header: Header, wanted: Missing, proofs: Iterable[AccountProof]
-) -> dict[FactRead, bytes]:
-    block, words = header.number, dict[FactRead, bytes]()
-    for header_field in wanted.header_fields:
-        words[FactRead(FactKind.HEADER_FIELD, header_field, block)] = header.word(header_field)
-    for second in wanted.timestamps:
-        words[FactRead(FactKind.BLOCK_AT_TIME, second)] = _word(block)
-    for proof in proofs:
-        account, state = proof.address or b"", proof.state
-        by_field = {
-            AccountField.NONCE: _word(state.nonce),
-            AccountField.BALANCE: _word(state.balance),
-            AccountField.STORAGE_ROOT: state.storage_root,
-            AccountField.CODE_HASH: state.code_hash,
-        }
-        for field in wanted.accounts[account][0]:
-            words[FactRead(FactKind.ACCOUNT_FIELD, field, block, account)] = by_field[field]
-        for slot in proof.slots:
-            read = FactRead(FactKind.STORAGE_SLOT, slot.slot, block, account)
-            words[read] = _word(slot.value)
-    return words
-
-
-def _word(number: int) -> bytes:
-    return number.to_bytes(32, "big")
 
 
 def _child(work: Work, header: Header) -> list[HeaderStep]:

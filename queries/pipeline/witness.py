@@ -20,7 +20,6 @@ from queries.pipeline.anchors import (
 )
 from queries.pipeline.chains import Chains
 from queries.pipeline.pieces import Anchor, Call, Piece, requests_of
-from queries.pipeline.readback import words_of
 from queries.pipeline.settle import block_at, find_accounts
 from queries.proving.headers import Header
 from queries.proving.packing import CALLDATA_BYTES
@@ -103,7 +102,7 @@ def _of_block(
         timestamps=lacking.timestamps,
         requests=requests_of(lacking, proofs),
     )
-    words = words_of(header, lacking, proofs)
+    words = lacking.words(header, proofs)
     return piece, [(query, name, words[read]) for query, name, read in reads]
 
 
