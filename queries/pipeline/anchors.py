@@ -9,7 +9,7 @@ from bisect import bisect_left
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import ClassVar
+from typing import ClassVar, Self
 
 from accounts.wording import counted
 from queries.attestations import attesting_call
@@ -100,23 +100,6 @@ Proofs = Callable[[Header, Sequence[Asked]], Sequence[AccountProof]]
 Found = Anchor | Preparation | OutOfReach | NotKnownYet
 
 
-def find_anchor(  # noqa: PLR0913, PLR0917  (what a block is compared with)
-    chains: Chains,
-    destination: Destination,
-    registry: Registry,
-    header: Header,
-    known: Known,
-    after: Preparation | None = None,
-) -> Found:
-    """How the missing facts of the block can be proven now, or why they cannot be yet.
-
-    `destination` may be a view of one node. `after`: what is taken for done.
-    """
-    source, head = chains.source(registry.source), chains.head(registry.source).number
-    search = AnchorSearch(registry, destination, source.headers, source.account_proofs, head, after)
-    return search.find(header, known)
-
-
 @dataclass(frozen=True)
 class AnchorSearch:
     """Looks for what the registry knows at or above a block, and for the way down from there."""
@@ -126,8 +109,15 @@ class AnchorSearch:
     headers: Headers
     proofs: Proofs
     source_head: int  # no block above it can be known; on native routes the node's own counts
-    after: Preparation | None = None
+    after: Preparation | None = None  # what is taken for done
     ours: bool = True  # whether this server's jobs and attestations count
+
+    @classmethod
+    def of(cls, chains: Chains, registry: Registry, view: Destination | None = None) -> Self:
+        """`view`: of one node of the destination."""
+        source, head = chains.source(registry.source), chains.head(registry.source).number
+        destination = view or chains.destination(registry.destination)
+        return cls(registry, destination, source.headers, source.account_proofs, head)
 
     @property
     def facts(self) -> RegistryFacts:
@@ -138,6 +128,7 @@ class AnchorSearch:
         return Games(self.registry, self.destination)
 
     def find(self, header: Header, known: Known) -> Found:
+        """How the missing facts of the block can be proven now, or why they cannot be yet."""
         if known.of_another_block:
             chain = self.destination.chain.name
             raise AnotherBlockAccumulated.of(chain, why=f": block {header.number:,}")

@@ -10,9 +10,9 @@ from queries.chain.registry import Missing, as_if_accumulated, missing
 from queries.fact_names import reads_of
 from queries.models import Query
 from queries.pipeline.anchors import (
+    AnchorSearch,
     OutOfReach,
     Preparation,
-    find_anchor,
 )
 from queries.pipeline.chains import Chains
 from queries.pipeline.fees import Need, refusal_of
@@ -206,8 +206,8 @@ def _tried(chains: Chains, registry: Registry, job: BlockEstimate) -> BlockEstim
     job = replace(job, proven=proven)
     if known.whole:
         return replace(job, readiness=Readiness.PROVEN, sentence="", own=Price())
-    destination, trial = chains.destination(registry.destination), _Trial(chains, registry, {})
-    anchor = find_anchor(chains, destination, registry, header, known)
+    search, trial = AnchorSearch.of(chains, registry), _Trial(chains, registry, {})
+    anchor = search.find(header, known)
     while isinstance(anchor, Preparation):
         job = replace(job, hops=job.hops + anchor.hops, sentence=job.sentence or anchor.sentence)
         price = trial.price([Call(anchor.call)])
@@ -216,7 +216,7 @@ def _tried(chains: Chains, registry: Registry, job: BlockEstimate) -> BlockEstim
         whole = price.times(anchor.hops / anchor.in_call) if anchor.hops else price
         job = replace(job, way={**job.way, "hops" if anchor.hops else anchor.call: whole})
         trial.accumulate(source.header(anchor.leads_to))
-        anchor = find_anchor(chains, destination, registry, header, known, anchor)
+        anchor = replace(search, after=anchor).find(header, known)
     if isinstance(anchor, Anchor):
         return trial.priced(job, anchor, missing(known.unproven))
     if isinstance(anchor, OutOfReach):

@@ -15,11 +15,11 @@ from queries.chain.sender import Destination
 from queries.chain.source import ChainHead
 from queries.models import BlockJob
 from queries.pipeline.anchors import (
+    AnchorSearch,
     Found,
     NotKnownYet,
     OutOfReach,
     Preparation,
-    find_anchor,
 )
 from queries.pipeline.chains import Chains, Work, route_removed
 from queries.pipeline.pieces import Anchor
@@ -168,10 +168,10 @@ def _note_accumulated(work: Work) -> None:
 
 
 def _prove(work: Work, header: Header, known: Known) -> Ready | Outcome:
-    def find(destination: Destination) -> Found:
-        return find_anchor(work.chains, destination, work.registry, header, known)
+    def find(view: Destination | None = None) -> Found:
+        return AnchorSearch.of(work.chains, work.registry, view).find(header, known)
 
-    anchor = find(work.chains.destination(work.job.destination))
+    anchor = find()
     if isinstance(anchor, NotKnownYet):
         return _wait_for_hash(work, anchor)
     if isinstance(anchor, OutOfReach):

@@ -13,10 +13,10 @@ from queries.chain.solidity import call_data
 from queries.fact_names import reads_of
 from queries.models import Query
 from queries.pipeline.anchors import (
+    AnchorSearch,
     NotKnownYet,
     OutOfReach,
     Preparation,
-    find_anchor,
 )
 from queries.pipeline.chains import Chains
 from queries.pipeline.pieces import Anchor, Call, Piece, requests_of
@@ -108,12 +108,12 @@ def _of_block(
 
 def _anchor(chains: Chains, registry: Registry, header: Header, known: Known) -> Anchor:
     """Hops that a batch would send first are part of the proof, if they fit."""
-    to, way, start = chains.destination(registry.destination), b"", 0
-    found = find_anchor(chains, to, registry, header, known)
+    search, way, start = AnchorSearch.of(chains, registry), b"", 0
+    found = search.find(header, known)
     if isinstance(found, Preparation) and found.way and found.hops == found.in_call:
         way, start = found.way, found.start
         # As if known: this proof cannot rely on what it accumulates, but on what it hops to.
-        found = find_anchor(chains, to, registry, header, known, replace(found, hops=0))
+        found = replace(search, after=replace(found, hops=0)).find(header, known)
     if isinstance(found, OutOfReach):
         raise NotProvable(found.sentence(header.number), is_final=True)
     if isinstance(found, NotKnownYet):
