@@ -279,8 +279,8 @@ class Route:
 
 # Where this version's registries are, on every chain: their address follows from their code.
 REGISTRIES = {
-    "native": "0xD985f8F1d55237f7389e7b5012d6452c083acE77",
-    "optimism": "0x4b9cf04a1206216bfdcFd8EAd491191E9DC8B1B1",
+    "native": "0xFe86D8448a066a644095eF5F320139d454887713",
+    "optimism": "0x0Df446dDb67b78cd1D9b4c8Df4736313e5A5D234",
 }
 FACTORY, SALT = "0x4e59b44847b379578588920cA78FbF26c0B4956C", b"Tacitus registry".ljust(32, b"\0")
 
