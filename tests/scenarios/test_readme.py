@@ -2,59 +2,36 @@
 
 import json
 import re
-import subprocess
-import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from tests.scenarios.service import HELD, HOLDER, REPOSITORY, Service, accounts
+from tests.guides import run
+from tests.scenarios.service import HELD, HOLDER, REPOSITORY, Service
+
+README = (REPOSITORY / "README.md").read_text()
+BLOCK = 17  # that it asks for
 
 
-def _first_block(language: str) -> str:
-    found = re.search(f"```{language}\n(.*?)```", (REPOSITORY / "README.md").read_text(), re.DOTALL)
-    assert found
-    return found[1]
+def _block_of(language: str, words: str) -> str:
+    found = re.findall(f"```{language}\n(.*?)```", README, re.DOTALL)
+    (block,) = [each for each in found if words in each]
+    return str(block)
 
 
-def test_the_script_of_the_readme_reads_the_balance_it_asked_for(
-    shared: Service, tmp_path: Path
+@pytest.mark.parametrize("language", ["sh", "js", "python"])
+def test_the_first_request_gets_the_answer_shown_and_is_proven(
+    shared: Service, tmp_path: Path, language: str
 ) -> None:
-    block = str(shared.chain.mine(2) - 1)
-    registry = shared.registries[31337, 31337]
-    (tmp_path / "ask.py").write_text(_first_block("python"))
-    batch = _first_block("json").replace("BLOCK", block).replace("ACCOUNT", HOLDER)
-    arguments = [shared.url, shared.chain.url, registry, HOLDER, block]
-    ended = subprocess.run(
-        [sys.executable, str(tmp_path / "ask.py"), *arguments],
-        input=batch,
-        env={"TACITUS_KEY": shared.keys[0]},
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
-    assert ended.stdout == f"{HELD}\n{HELD}\n", ended.stderr
-
-
-@pytest.mark.parametrize(
-    ("data", "told"),
-    [({}, "data"), ({"31337": {"timestamp:1": accounts(HOLDER)}}, "earliest time")],
-    ids=["refused", "rejected"],
-)
-def test_the_script_of_the_readme_ends_with_the_servers_error(
-    shared: Service, tmp_path: Path, data: dict[str, Any], told: str
-) -> None:
-    (tmp_path / "ask.py").write_text(_first_block("python"))
-    ended = subprocess.run(
-        [sys.executable, str(tmp_path / "ask.py"), shared.url, "", "", HOLDER, "1"],
-        input=json.dumps({"destinationChainId": "31337", "fee": "0", "data": data}),
-        env={"TACITUS_KEY": shared.keys[0]},
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
-    assert ended.returncode == 1
-    assert told in ended.stderr
+    chain = shared.chain
+    chain.mine(max(BLOCK + 2 - chain.head, 0))
+    request = _block_of(language, "submit-batch-query").replace("http://127.0.0.1:8000", shared.url)
+    printed = run(language, request, tmp_path, TACITUS_KEY=shared.keys[0])
+    batch = re.findall(r"internalId\W+(\w{26})", printed)[0]
+    shown = _block_of("json", "internalId")
+    assert all(name in printed for name in json.loads(shown))
+    shared.wait(batch)
+    # As the README reads it: block 17, field 1.
+    registry = shared.registries[chain.id, chain.id]
+    words = chain.call(registry, "accountField(address,uint256,uint8)", HOLDER, BLOCK, 1)
+    assert int.from_bytes(words) == HELD

@@ -46,7 +46,7 @@ def test_a_vote_counts_a_past_balance_and_stores_nothing(native: Service) -> Non
 
 @pytest.mark.parametrize(
     ("language", "words"),
-    [("sh", "/witness"), ("js", "console.log(witness.proof)"), ("python", "server.witness")],
+    [("sh", "/witness \\"), ("js", "console.log(witness.proof)"), ("python", "server.witness")],
 )
 def test_the_guides_example_gets_a_proof_that_the_registry_verifies(
     native: Service, tmp_path: Path, language: str, words: str

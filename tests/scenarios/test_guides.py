@@ -1,0 +1,126 @@
+"""What the guides show works as a reader copies it from the page."""
+
+import json
+import re
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, ExitStack, closing
+from pathlib import Path
+
+import pytest
+
+from tests.commands import clean_environment
+from tests.guides import code_of, run
+from tests.scenarios.chain import Chain
+from tests.scenarios.service import HOLDER, REPOSITORY, SIGNER_KEY, Service, until
+
+PROGRAMS = {"js": "first-fact.mjs", "python": "first_fact.py", "sh": "tacitus.py submit"}
+READS = {"js": "read-fact.mjs", "python": "read_fact.py", "sh": "cast call"}
+KEYS = {"js": "await fetch", "python": "requests.get", "sh": "/api-key -H"}
+DOWNLOADS = {"js": "get-proof.mjs", "python": "get_proof.py", "sh": "-o proof.json"}
+EXAMPLE_OF_AN_ID = "01J2VM6JSA6VKKZ0ENWGYYPR18"
+
+
+@pytest.fixture(scope="module")
+def live(install: Callable[[], AbstractContextManager[Service]]) -> Iterator[Service]:
+    """A service on a chain that goes on by itself; its guides name a block of it."""
+    with ExitStack() as stack:
+        chain = stack.enter_context(closing(Chain(block_time=1)))
+        service = stack.enter_context(install())
+        service.add_chain(chain)
+        service.add_registry("native", chain, chain)
+        service.serve()
+        service.prove()
+        until(lambda: code_of(service.url, "first-fact", "-d '{").count("block:17") == 0)
+        yield service
+
+
+@pytest.fixture(scope="module")
+def batch(live: Service, tmp_path_factory: pytest.TempPathFactory) -> tuple[str, int]:
+    """The id of the batch that the first guide's curl command submits, and the block it names."""
+    code = code_of(live.url, "first-fact", "-d '{")
+    printed = run("sh", code, tmp_path_factory.mktemp("curl"), TACITUS_KEY=live.keys[0])
+    found: str = json.loads(printed)["internalId"]
+    live.wait(found)
+    return found, int(re.findall(r"block:(\d+)", code)[0])
+
+
+def test_curl_shows_what_was_proven(live: Service, tmp_path: Path, batch: tuple[str, int]) -> None:
+    code = code_of(live.url, "first-fact", "batchQueryId=$ID").replace(EXAMPLE_OF_AN_ID, batch[0])
+    printed = run("sh", code, tmp_path, TACITUS_KEY=live.keys[0])
+    held = live.chain.balance(HOLDER, batch[1])
+    assert json.loads(printed)["queries"][0]["values"]["BALANCE"] == f"0x{held:064x}"
+
+
+@pytest.mark.parametrize("language", PROGRAMS)
+def test_a_program_waits_for_the_first_fact(live: Service, tmp_path: Path, language: str) -> None:
+    code = code_of(live.url, "first-fact", PROGRAMS[language])
+    printed = run(language, code, tmp_path, TACITUS_KEY=live.keys[0])
+    assert f"{live.chain.balance(HOLDER)}" in printed.replace(",", "")
+
+
+@pytest.mark.parametrize("language", READS)
+def test_the_first_fact_is_read_on_chain(
+    live: Service, tmp_path: Path, batch: tuple[str, int], language: str
+) -> None:
+    code = _with_node(live.chain, code_of(live.url, "first-fact", READS[language]))
+    shown = re.findall(r"(?i)block = (\d+)|(\d+) 1$", code)[0]
+    code = code.replace("".join(shown), str(batch[1]))  # the page may name a newer one by now
+    assert f"{live.chain.balance(HOLDER)}" in run(language, code, tmp_path)
+
+
+@pytest.mark.parametrize("language", KEYS)
+def test_a_key_is_tried(live: Service, tmp_path: Path, language: str) -> None:
+    code = code_of(live.url, "api", KEYS[language])
+    assert "limits" in run(language, code, tmp_path, TACITUS_KEY=live.keys[0])
+
+
+def test_a_batch_asks_for_everything(live: Service) -> None:
+    batch = json.loads(code_of(live.url, "api", '"slots": ["0x0", "0x1"]'))
+    status = live.wait(live.post("/submit-batch-query", batch).json()["internalId"])
+    assert {name for each in status["queries"] for name in each["values"]} > {"NONCE", "TIMESTAMP"}
+
+
+@pytest.mark.parametrize("language", DOWNLOADS)
+def test_a_proof_file_is_downloaded(
+    live: Service, tmp_path: Path, batch: tuple[str, int], language: str
+) -> None:
+    code = code_of(live.url, "proofs", DOWNLOADS[language]).replace(EXAMPLE_OF_AN_ID, batch[0])
+    run(language, code, tmp_path, batch[0])
+    assert json.loads((tmp_path / "proof.json").read_text())["digest"]
+
+
+def test_a_proof_is_checked_and_published(
+    live: Service, tmp_path: Path, batch: tuple[str, int]
+) -> None:
+    code = code_of(live.url, "proofs", "-o proof.json")
+    run("sh", code.replace(EXAMPLE_OF_AN_ID, batch[0]), tmp_path)
+    (tmp_path / "key").write_text(SIGNER_KEY)
+    for words in ("--hash", "verify_proof proof.json --node", "publish_proof"):
+        command = _with_node(live.chain, code_of(live.url, "proofs", words))
+        hash_ = live.chain.header(batch[1])["hash"]
+        if words == "publish_proof":
+            command += " --unverifiable"  # scenarios deploy their registries at other addresses
+        printed = _in_a_clone(command.replace("0xYOUR_BLOCK_HASH", hash_), tmp_path)
+        assert HOLDER in printed or "all there already" in printed
+
+
+def _with_node(chain: Chain, code: str) -> str:
+    """The one thing that a server cannot fill in."""
+    return code.replace(f"https://your-node-of-chain-{chain.id}.example", chain.url)
+
+
+def _in_a_clone(command: str, folder: Path) -> str:
+    here = command.replace(".venv/bin/python manage.py", f"{sys.executable} {REPOSITORY}/manage.py")
+    ended = subprocess.run(
+        ["sh", "-ec", here],
+        cwd=folder,
+        env=clean_environment(folder, DEVELOPMENT="1"),
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert ended.returncode == 0, ended.stderr
+    return ended.stdout
