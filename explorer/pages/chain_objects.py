@@ -15,7 +15,7 @@ from explorer.links import PageLinks
 from explorer.pages.facts import CHECKS, WINDOW
 from explorer.pages.lists import chain_asked, cursor_of, numbers, ways
 from queries.reading import chain_objects as reading
-from queries.reading.figures import heads_of
+from queries.reading.figures import HeadView, heads_of
 from queries.reading.searches import checksummed
 from queries.registries import Registry, RegistryKind, proves_its_code, time_text
 
@@ -138,8 +138,29 @@ def trust_of(registry: Registry, links: PageLinks) -> str:
     )
 
 
-def reach_of(registry: Registry, links: PageLinks) -> str:
-    """How far back blocks can be proven."""
+NOT_MEASURED = "not measured yet"
+
+
+def window_of(head: HeadView | None) -> str:
+    """Of which blocks a chain's nodes prove accounts."""
+    window = None if head is None else head.window
+    if window is None:
+        return NOT_MEASURED
+    if window < 0:
+        return "no block"
+    return f"the last {counted(window, 'block')}{' or more' if window >= EIP_2935_WINDOW else ''}"
+
+
+def reach_of(registry: Registry, links: PageLinks, source_head: HeadView | None) -> str:
+    """How far back blocks can be proven: by the contract, and by this service's nodes."""
+    window = window_of(source_head)
+    by_nodes = f"The nodes of this service prove {window}."
+    if window == NOT_MEASURED:
+        by_nodes = f"How far back the nodes of this service prove is {window}."
+    return f"{_contract_reach(registry, links)} {by_nodes}"
+
+
+def _contract_reach(registry: Registry, links: PageLinks) -> str:
     chained = "Older ones are reached by hops, as far back as the chain has EIP-2935."
     if registry.kind is RegistryKind.NATIVE:
         return f"The last {EIP_2935_WINDOW:,} blocks at any time. {chained}"
@@ -174,7 +195,10 @@ def routes(request: HttpRequest, links: PageLinks) -> HttpResponse:
         "routes.html",
         {
             "links": links,
-            "chains": [(chain, heads.get(chain.id)) for _, chain in sorted(chains.items())],
+            "chains": [
+                (chain, heads.get(chain.id), window_of(heads.get(chain.id)))
+                for _, chain in sorted(chains.items())
+            ],
             "registries": registries,
         },
     )
@@ -219,7 +243,7 @@ def registry(
             "compared": _compared(request, found, compare_l1),
             "until": time_text(found.valid_until) if found.signers else "",
             "trust": trust_of(found, links),
-            "reach": reach_of(found, links),
+            "reach": reach_of(found, links, heads.get(found.source)),
             "record": reading.record_of(found.source, found.destination),
             "source_head": heads.get(found.source),
             "destination_head": heads.get(found.destination),

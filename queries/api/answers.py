@@ -267,6 +267,11 @@ class Connection(Answer):
     verifiable: bool = Field(
         description="Whether its address proves its code and what its constructor was given."
     )
+    blocks_back: int | None = Field(
+        description="How many blocks before the newest one the origin's nodes prove accounts; at "
+        "most 8,191 are measured. -1: of no block. null: not measured yet.",
+        examples=[8_191],
+    )
 
 
 class Connections(Answer):

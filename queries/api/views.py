@@ -36,6 +36,7 @@ from queries.errors import MISSING_FIELD, WEBHOOK_MALFORMED, no_such_batch
 from queries.intake import IDEMPOTENCY_KEY, accept
 from queries.models import Batch as StoredBatch
 from queries.reading import batches as reading
+from queries.reading.figures import heads_of
 from queries.registries import arguments, proves_its_code
 from queries.routes import Chain, Routes
 from queries.schema.batch_checks import BatchLimits, read_batch
@@ -128,6 +129,7 @@ def batch_queries(request: HttpRequest, key: ApiKey) -> HttpResponse:
 
 
 def chain_connections(_request: HttpRequest, routes: Routes) -> HttpResponse:
+    heads = heads_of(routes.chains)
     connections = [
         Connection(
             origin_chain_id=source,
@@ -138,6 +140,7 @@ def chain_connections(_request: HttpRequest, routes: Routes) -> HttpResponse:
             registry=registry.address,
             constructor_arguments=f"0x{arguments(registry).hex()}",
             verifiable=proves_its_code(registry),
+            blocks_back=heads[source].window if source in heads else None,
         )
         for (source, destination), registry in sorted(routes.registries.items())
     ]

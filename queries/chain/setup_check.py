@@ -5,7 +5,7 @@
 
 import math
 import time
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from functools import partial
@@ -37,7 +37,7 @@ from queries.chain.errors import (
 from queries.chain.sender import BASE_GAS, Destination
 from queries.chain.signer import Signer
 from queries.chain.source import ChainHead, SourceChain
-from queries.limits import Limits
+from queries.limits import DAY, Limits
 from queries.registries import (
     Registry,
     RegistryKind,
@@ -89,14 +89,18 @@ def findings(routes: Routes, signer: Signer | None) -> Iterator[Finding]:
     """Everything that can be checked, one after the other; each takes a moment."""
     sources = {source for source, _ in routes.registries}
     destinations = {destination for _, destination in routes.registries}
+    windows: dict[int, list[Window]] = {}
     seen_by_others = {source for source, destination in routes.registries if source != destination}
     answering: dict[int, Chain] = {}
     for chain in routes.chains.values():
         asked = chain
         if chain.id not in seen_by_others:
             asked = replace(chain, finality=chain.native_finality)
-        nodes = yield from _nodes(asked, proves=chain.id in sources)
+        found = windows.setdefault(chain.id, []) if chain.id in sources else None
+        nodes = yield from _nodes(asked, found)
         answering[chain.id] = replace(chain, nodes=nodes)
+        if found:
+            yield Finding(f"{chain.name}, provable", ok=True, said=_for_users(max(found)))
     for registry in routes.registries.values():
         ends = answering[registry.source], answering[registry.destination]
         if all(chain.nodes for chain in ends):
@@ -113,8 +117,10 @@ def findings(routes: Routes, signer: Signer | None) -> Iterator[Finding]:
             yield Finding(f"budget on {chain.name}", ok=True, said=said, is_hint=True)
 
 
-def _nodes(chain: Chain, *, proves: bool) -> Generator[Finding, None, tuple[NodeAddress, ...]]:
-    """Each node alone. Returns those that answer.
+def _nodes(
+    chain: Chain, windows: list["Window"] | None
+) -> Generator[Finding, None, tuple[NodeAddress, ...]]:
+    """Each node alone. Returns those that answer; of a source, adds how far back they prove.
 
     Only these are asked anything more, so that a node that hangs is waited for once.
     """
@@ -129,8 +135,9 @@ def _nodes(chain: Chain, *, proves: bool) -> Generator[Finding, None, tuple[Node
     for number, head in heads.items():
         subject, alone = f"{chain.name}, node {number}", chain.nodes[number - 1 : number]
         yield _found(subject, partial(_age, head, newest, chain.limits))
-        if proves:
-            yield _found(f"{subject}, proofs", partial(_reach, replace(chain, nodes=alone), head))
+        if windows is not None:
+            one = replace(chain, nodes=alone)
+            yield _found(f"{subject}, proofs", partial(_reach, one, head, windows))
     return tuple(chain.nodes[number - 1] for number in heads)
 
 
@@ -162,8 +169,20 @@ def _age(head: ChainHead, newest: int, limits: Limits) -> str:
     return said
 
 
-def _reach(chain: Chain, head: ChainHead) -> str:
-    """How far back the node proves accounts."""
+@dataclass(frozen=True, slots=True, order=True)
+class Window:
+    """How far back a node proves accounts."""
+
+    blocks: int
+    seconds: int
+    is_all: bool  # to the first block
+
+    def __str__(self) -> str:
+        return f"{counted(self.blocks, 'block')}, {_duration(self.seconds)}"
+
+
+def _reach(chain: Chain, head: ChainHead, windows: list[Window]) -> str:
+    """How far back the node proves accounts, which is added to `windows`."""
     if chain.finality is None and head.number and not head.final_number:
         raise Unfit(
             "The node calls no block finalized. Set `finality` to a number of blocks, if the "
@@ -172,37 +191,77 @@ def _reach(chain: Chain, head: ChainHead) -> str:
     wanted = min(head.number - head.final_number, _oldest(head))
     with closing(SourceChain(chain)) as source:
         try:
-            furthest = proof_window(source, head, first=wanted)
+            furthest = proof_window(source, head, first=wanted, answered=False)
         except ChainError as refusal:
             raise Unfit(
                 f"Blocks are final {wanted:,} back from the newest, and the node does not prove "
                 f"that far. {with_advice(refusal)}"
             ) from None
-    if furthest == _oldest(head):
+        seconds = head.timestamp - source.header(head.number - furthest).timestamp
+    window = Window(furthest, seconds, is_all=furthest == _oldest(head))
+    windows.append(window)
+    if window.is_all:
         return "eth_getProof reaches back to the first block"
-    return f"eth_getProof reaches back {counted(furthest, 'block')}, or some more"
+    return f"eth_getProof reaches back {window}, or some more"
+
+
+def _for_users(window: Window) -> str:
+    if window.blocks >= HISTORY_WINDOW:
+        most = "every block" if window.is_all else f"blocks of the last {_duration(window.seconds)}"
+        return f"{most}; those more than {HISTORY_WINDOW:,} back by hops"
+    if window.is_all:
+        return "every block"
+    return (
+        f"only blocks of the last {_duration(window.seconds)}. Contracts know {HISTORY_WINDOW:,} "
+        "blocks: name a node that keeps more state."
+    )
+
+
+def _duration(seconds: int) -> str:
+    for unit, length in (("day", DAY), ("hour", 3600), ("minute", 60)):
+        if seconds >= 2 * length:
+            return counted(seconds // length, unit)
+    return counted(seconds, "second")
+
+
+# Tried one after the other. Nodes keep 128 blocks by default, a chain knows the hashes of 8,191.
+DISTANCES = (128, 1_024, HISTORY_WINDOW, *(HISTORY_WINDOW * 8**power for power in range(1, 8)))
 
 
 def proof_window(
-    source: SourceChain, head: ChainHead, *, first: int = 0, most: float = math.inf
+    source: SourceChain,
+    head: ChainHead,
+    *,
+    first: int = 0,
+    most: float = math.inf,
+    answered: bool = True,
 ) -> int:
-    """The longest distance tried that the node proves. Raised: why it does not prove `first`, or
-    could not be asked.
-
-    Distances double from `first` up to `most`.
+    """How many blocks back the node proves an account, to a sixteenth. Raised: why it does not
+    prove `first`; and where not all was `answered`, that the node could not be asked.
     """
-    proven, distance, any_account = -1, first, bytes(20)
-    while distance > proven:
+    limit = int(min(_oldest(head), most))
+    steps = [first, *(each for each in DISTANCES if first < each < limit), limit]
+    proven, refused, any_account = -1, limit + 1, bytes(20)
+    while (distance := _next_distance(steps, proven, refused)) is not None:
         try:
             source.account_proofs(source.header(head.number - distance), [(any_account, ())])
-        except (NodesUnreachable, NodesLimited):
-            raise
-        except ChainError:
-            if distance == first:
+        except ChainError as fault:
+            is_asked = not isinstance(fault, NodesUnreachable | NodesLimited)
+            if proven < 0 or (answered and not is_asked):
                 raise
-            break
-        proven, distance = distance, int(min(2 * distance or 1, _oldest(head), most))
+            if not is_asked:
+                break
+            refused = distance
+        else:
+            proven = distance
     return proven
+
+
+def _next_distance(steps: Sequence[int], proven: int, refused: int) -> int | None:
+    step = next((each for each in steps if proven < each < refused), None)
+    if step is None and refused - proven > max(1, proven // 16):
+        step = (proven + refused) // 2
+    return step
 
 
 def _oldest(head: ChainHead) -> int:

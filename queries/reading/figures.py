@@ -5,11 +5,11 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 
-from django.db.models import Min, Sum
+from django.db.models import Min, OuterRef, Subquery, Sum
 
 from accounts.models import Account
 from queries.counters import DONE, FACTS, GAS, LONGER, REJECTED, WITHIN, done_within
-from queries.models import Batch, ChainRecord, DailyCount
+from queries.models import Batch, ChainRecord, DailyCount, NodeRecord
 
 __all__ = ["WITHIN", "Brought", "DayFigures", "Figures", "Took", "figures", "within_which"]
 
@@ -144,13 +144,18 @@ class HeadView:
     number: int
     final: int
     seen: datetime
+    # How many blocks back the best of its nodes proves accounts: -1 where none proves any, and at
+    # most the 8,191 that are measured; None: it is not measured yet.
+    window: int | None
 
 
 def heads_of(chains: Collection[int]) -> Mapping[int, HeadView]:
     """By chain, in one statement; without those of which no prover has seen a head yet."""
-    rows = ChainRecord.objects.filter(chain__in=chains)
+    nodes = NodeRecord.objects.filter(chain=OuterRef("chain"), proof_window__isnull=False)
+    best = nodes.order_by("-proof_window").values("proof_window")[:1]
+    rows = ChainRecord.objects.filter(chain__in=chains).annotate(window=Subquery(best))
     return {
-        row.chain: HeadView(row.number, row.final_number, row.recorded)
+        row.chain: HeadView(row.number, row.final_number, row.recorded, row.window)
         for row in rows
         if row.recorded
     }

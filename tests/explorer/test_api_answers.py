@@ -109,7 +109,7 @@ def test_plain_http_is_refused_to_programs_and_sends_people_on(
         told = check(answer, 403, "https_needed")
         assert settings.SITE_URL in told["error"]
         assert "Location" not in answer
-    answer = Client().get("/chain-connections", secure=True)
+    answer = Client().get("/openapi.json", secure=True)
     assert answer.status_code == 200
 
 

@@ -5,10 +5,11 @@ from typing import Any
 
 import pytest
 from django.test import Client
+from django.utils import timezone
 
 from accounts.models import Account
 from explorer.pages import chain_objects
-from queries.models import Query, SentTransaction
+from queries.models import NodeRecord, Query, SentTransaction
 from queries.proving.keccak import EMPTY_CODE_HASH, EMPTY_TRIE_ROOT
 from tests.explorer.on_record import (
     ADDRESS,
@@ -147,6 +148,32 @@ def test_routes_list_chains_and_registries() -> None:
     for shown in ("Sepolia → OP Mainnet", "SN_SEPOLIA", "free", "for a fee", "Nobody", "native"):
         assert shown in words
     assert "127.0.0.1" not in words  # a node's address may hold a key
+
+
+@pytest.mark.parametrize(
+    ("measured", "shown", "told"),
+    [
+        ([None, None], "not measured yet", None),
+        ([127, None, 1_500], "the last 1,500 blocks", 1_500),
+        ([8_191], "the last 8,191 blocks or more", 8_191),
+        ([-1], "no block", -1),
+    ],
+)
+def test_how_far_back_nodes_prove_is_no_promise_but_measured(
+    measured: list[int | None], shown: str, told: int | None
+) -> None:
+    """The best node counts, because the others' questions go on to it."""
+    record_head(SEPOLIA, number=BLOCK + 70, timestamp=1)
+    for place, window in enumerate(measured, 1):
+        NodeRecord.objects.create(
+            chain=SEPOLIA, place=place, recorded=timezone.now(), proof_window=window
+        )
+    assert f" free {shown} block {BLOCK + 70:,}" in _words("/explorer/routes")
+    reach = _words(REGISTRY).partition("How far back")[2]
+    assert shown in reach.partition("Proven")[0]
+    connections = _get("/chain-connections").json()["connections"]
+    back = {each["originChainId"]: each["blocksBack"] for each in connections}
+    assert back == {str(SEPOLIA): told, str(OPTIMISM): None}
 
 
 NOWHERE = [

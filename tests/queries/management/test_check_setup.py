@@ -1,6 +1,7 @@
 """`check_setup` finds what is wrong with an installation, and only that."""
 
 import re
+import time
 from collections.abc import Iterator
 from contextlib import AbstractContextManager
 from pathlib import Path
@@ -11,7 +12,7 @@ from django.conf import LazySettings
 from eth_utils.address import to_checksum_address
 
 from queries.chain.local_node import LocalNode, local_node
-from queries.chain.registry import slot_of_accumulated
+from queries.chain.registry import HASH_HISTORY, slot_of_accumulated
 from queries.chain.solidity import call_data, load_artifact
 from queries.registries import FACTORY, Registry, RegistryKind, address_of, deployment
 from tests.commands import Manage
@@ -19,7 +20,7 @@ from tests.forged_code import planting
 from tests.local_chain import Deployed, undone
 from tests.queries.attacks.attestations import SIGNERS
 from tests.queries.attacks.registry_attacks import L1_BLOCK, move_on, put_predeploy
-from tests.queries.chain.relay import refusal, relay
+from tests.queries.chain.relay import Asked, refusal, relay
 from tests.queries.contracts.live_chain import LiveChain
 from tests.queries.management.local_setup import ADDRESS, CHAIN_ID, KEY, LocalSetup
 
@@ -289,7 +290,7 @@ def proving_only(blocks: int, newest: int) -> Any:
     return change
 
 
-@pytest.mark.parametrize(("window", "told"), [(0, 0), (3, 2), (4, 4), (5, 4)])
+@pytest.mark.parametrize(("window", "told"), [(0, 0), (3, 3), (4, 4), (5, 5)])
 def test_how_far_back_a_node_proves_is_reported(
     setup: LocalSetup, node: LocalNode, native: str, window: int, told: int
 ) -> None:
@@ -299,7 +300,72 @@ def test_how_far_back_a_node_proves_is_reported(
         setup.add_registry("native", CHAIN_ID, CHAIN_ID, native)
         printed = setup.run("check_setup")
     assert wrong(printed) == []
-    assert f"eth_getProof reaches back {told} blocks, or some more" in printed
+    assert f"eth_getProof reaches back {told} blocks, " in printed
+    assert "only blocks of the last " in printed
+
+
+@pytest.mark.parametrize(
+    ("window", "least", "users"),
+    [
+        (128, 120, "only blocks of the last 4 minutes. Contracts know 8,191 blocks: name a node "),
+        (1_500, 1_400, "only blocks of the last 4"),
+        (9_000, 8_191, "blocks of the last 4 hours; those more than 8,191 back by hops"),
+        (50_000, 9_999, "every block; those more than 8,191 back by hops"),
+    ],
+)
+def test_what_users_get_of_a_pruning_node(
+    setup: LocalSetup, window: int, least: int, users: str
+) -> None:
+    """Blocks of two seconds; it takes few questions to find out.
+
+    All blocks have one state, because anvil is slow to keep so many.
+    """
+    asked = Asked()
+    with local_node("--prune-history") as node:
+        node.rpc.ask("anvil_setCode", HASH_HISTORY, "0x")
+        address = deployed_by_factory(node, RegistryKind.NATIVE, CHAIN_ID)
+        node.rpc.ask("anvil_mine", hex(10_000 - LiveChain(node).newest()), hex(2))
+        prunes = proving_only(window, 10_000)
+
+        def change(method: str, params: list[Any], answer: Answer) -> Answer:
+            if method != "eth_getProof":
+                return answer
+            proof = {"result": node.rpc.ask("eth_getProof", *params[:2], "latest")}
+            pruned: Answer = prunes(params, proof)
+            return pruned
+
+        with relay(node.url, change, asked) as short:
+            setup.add_chain(CHAIN_ID, "Local", [short], "finality = 1")
+            setup.add_registry("native", CHAIN_ID, CHAIN_ID, address)
+            printed = setup.run("check_setup")
+    (proofs,) = (each for each in printed.splitlines() if "Local, node 1, proofs" in each)
+    assert f"Local, provable                               {users}" in printed
+    if window < 10_000:
+        back = int(proofs.partition("reaches back ")[2].partition(" block")[0].replace(",", ""))
+        assert least <= back <= window
+    assert asked.methods.count("eth_getProof") < 25
+
+
+def test_a_node_too_slow_for_old_proofs_is_asked_no_further(
+    setup: LocalSetup, node: LocalNode, native: str
+) -> None:
+    """It may work on such a proof for minutes."""
+    newest = LiveChain(node).newest()
+
+    def change(params: list[Any], answer: Answer) -> Answer:
+        if isinstance(params[2], dict):
+            return refusal("invalid argument 2", -32602)
+        if int(params[2], 16) < newest - 4:
+            time.sleep(1)
+        return answer
+
+    with changed(node, "eth_getProof", change) as slow:
+        setup.add("[limits]", "request_timeout = 0.5", "head_timeout = 0.5")
+        setup.add_chain(CHAIN_ID, "Local", [slow], "finality = 3")
+        setup.add_registry("native", CHAIN_ID, CHAIN_ID, native)
+        printed = setup.run("check_setup")
+    assert wrong(printed) == []
+    assert "eth_getProof reaches back 3 blocks, " in printed
 
 
 @pytest.mark.parametrize(("window", "fits"), [(5, False), (6, True), (7, True)])
@@ -454,4 +520,4 @@ def test_the_exit_code_says_it_too(
     assert (done.returncode, done.stderr) == (0, "")
     done = manage("check_setup", **variables)
     assert done.returncode == 1
-    assert done.stderr == "CommandError: 1 of 4 checks is not ok.\n"
+    assert done.stderr == "CommandError: 1 of 5 checks is not ok.\n"
