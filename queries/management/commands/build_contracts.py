@@ -14,7 +14,15 @@ from queries.contracts.compiler import (
     read_sources,
     standard_input,
 )
-from queries.registries import FACTORY, SALT, RegistryKind, create2_address
+from queries.networks import NETWORKS
+from queries.registries import (
+    FACTORY,
+    SALT,
+    Registry,
+    RegistryKind,
+    arguments,
+    create2_address,
+)
 
 
 class Command(BaseCommand):
@@ -53,9 +61,27 @@ class Command(BaseCommand):
             )
 
 
-def _addresses(built: Mapping[str, dict[str, Any]]) -> dict[str, str]:
-    """Of the kinds without constructor arguments, which would change the address."""
-    without_arguments = (RegistryKind.NATIVE, RegistryKind.OPTIMISM)
-    codes = {kind: built[f"{kind.capitalize()}Registry"]["bytecode"] for kind in without_arguments}
-    addresses = {kind.value: create2_address(bytes.fromhex(code)) for kind, code in codes.items()}
-    return {"factory": FACTORY, "salt": f"0x{SALT.hex()}"} | addresses
+def _addresses(built: Mapping[str, dict[str, Any]]) -> dict[str, Any]:
+    """Of the kinds without constructor arguments, and of output registries by known source."""
+
+    def address(registry: Registry) -> str:
+        code = bytes.fromhex(built[f"{registry.kind.capitalize()}Registry"]["bytecode"])
+        return create2_address(code + arguments(registry))
+
+    kinds = (RegistryKind.NATIVE, RegistryKind.OPTIMISM)
+    outputs = {
+        str(each.chain): address(
+            Registry(
+                RegistryKind.OUTPUT, each.chain, each.l1 or 0,
+                anchor_state_registry=each.anchor_state_registry,
+            )
+        )
+        for each in NETWORKS.values()
+        if each.anchor_state_registry
+    }  # fmt: skip
+    return {
+        "factory": FACTORY,
+        "salt": f"0x{SALT.hex()}",
+        **{kind.value: address(Registry(kind, 0, 0)) for kind in kinds},
+        "output": outputs,
+    }

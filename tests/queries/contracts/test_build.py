@@ -9,6 +9,7 @@ import pytest
 from queries import tacitus
 from queries.chain.solidity import BUILD, load_artifact, selector
 from queries.contracts.compiler import COMPILER, SOURCES, read_sources, standard_input
+from queries.networks import NETWORKS
 from queries.registries import FACTORY, Registry, RegistryKind, address_of, arguments
 
 pytestmark = pytest.mark.no_database
@@ -39,6 +40,17 @@ def test_the_published_addresses_are_those_of_the_code() -> None:
     published = json.loads((BUILD / "addresses.json").read_text())
     for kind in (RegistryKind.NATIVE, RegistryKind.OPTIMISM):
         assert published[kind] == address_of(Registry(kind, 1, 1)) == tacitus.REGISTRIES[kind]
+    outputs = {
+        str(each.chain): address_of(
+            Registry(
+                RegistryKind.OUTPUT, each.chain, 1,
+                anchor_state_registry=each.anchor_state_registry,
+            )
+        )
+        for each in NETWORKS.values()
+        if each.anchor_state_registry
+    }  # fmt: skip
+    assert published["output"] == outputs
     attested = Registry(RegistryKind.ATTESTED, 5, 1, signers=(FACTORY,), threshold=1)
     code = load_artifact("AttestedRegistry").bytecode + arguments(attested)
     assert tacitus.registry_address(code) == address_of(attested).lower()
