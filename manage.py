@@ -21,9 +21,11 @@ except ModuleNotFoundError as error:
 
 from explorer.logs import log_what_python_says
 
-# These build, check or sign and serve nobody, so what production needs is not asked of them. A
-# signer, or who checks a proof, may be on a machine that has no site.
-WITHOUT_PRODUCTION = {"attest", "build_contracts", "publish_proof", "verify_proof"}
+# These build, check, plan or sign and serve nobody, so what production needs is not asked of them.
+# A signer, or who checks a proof, may be on a machine that has no site.
+WITHOUT_PRODUCTION = {
+    "attest", "build_contracts", "cost", "init", "publish_proof", "verify_proof",
+}  # fmt: skip
 
 # Nor of who only asks which commands there are, or what one takes.
 HELP = {"help", "--help", "-h"}

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from queries.costs import MEASURED
 from tests.bench.command import BenchFailed
 from tests.bench.corpus import read_corpus
 from tests.bench.gas.targets import TARGETS
@@ -48,6 +49,18 @@ def test_the_documented_figures_are_the_measured_ones(cases: Cases, repository: 
         figure = getattr(cases[target.case], target.figure)
         assert f"{figure:,}" in readme, f"{target.name} is {figure:,} now"
         assert f"{target.most:,}" in readme, target.name
+
+
+def test_costs_rest_on_the_measured_figures(cases: Cases) -> None:
+    account, whole = cases[f"{CONTRACT}/account"], cases[f"{CONTRACT}/header+account"]
+    measured: dict[str, list[int | None]] = {
+        "header": [whole.total_gas - account.total_gas, whole.bytes - account.bytes],
+        "accounts-1": [account.total_gas, account.bytes],
+    }
+    for many in (10, 100):
+        case = cases[f"mainnet_one_root_200/accounts-{many}"]
+        measured[f"accounts-{many}"] = [case.per_account, round(case.bytes / many)]
+    assert {name: list(MEASURED["gas"][name].values()) for name in measured} == measured
 
 
 def test_the_table_ends_with_the_targets(corpus_folder: Path, tmp_path: Path) -> None:

@@ -1,20 +1,25 @@
-"""`manage.py deploy_registry`: deploys a registry, if it is not there yet, and prints its route.
+"""`manage.py deploy_registry`: deploys registries that are not there yet, and prints their routes.
 
-Only these lines go to stdout, so that `>> routes.toml` appends them; progress goes to stderr.
+Only lines that ROUTES_FILE lacks go to stdout, so that `>> routes.toml` appends them; progress and
+costs go to stderr.
 """
 
+import sys
 import time
 from argparse import ArgumentParser
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import closing
 from datetime import UTC, datetime
 from typing import Any
 
 from django.core.management.base import CommandError
 
+from queries.amounts import gwei, short_amount
 from queries.chain.deploy import check_chain, newest_game
 from queries.chain.errors import CallReverted
 from queries.chain.sender import Destination, send_and_wait
+from queries.chain.signer import Signer
+from queries.costs import deployment_need
 from queries.management.base import (
     OperatorCommand,
     at_least_one,
@@ -26,28 +31,32 @@ from queries.registries import (
     FACTORY,
     Registry,
     RegistryKind,
+    address_of,
     deployment,
+    proves_its_code,
     route_lines,
     time_text,
 )
-from queries.routes import KEYS_OF_KIND, REGISTRY_KEYS, Chain, read_registry
+from queries.routes import KEYS_OF_KIND, REGISTRY_KEYS, Chain, Routes, read_registry
 
 WAIT = 600  # seconds
+NEEDED = ("source", "destination", "kind")
 
 
 class Command(OperatorCommand):
     help = (
-        "Deploys a registry with the signer's key and prints the lines for ROUTES_FILE. Its "
-        "address follows from its code and arguments; if it is deployed already, nothing is "
-        "sent. First stop provers that use the same key."
+        "Deploys the registries of ROUTES_FILE that are not there yet, with the signer's key; or a "
+        "new one, and prints its lines for ROUTES_FILE. The address follows from code and "
+        "arguments; if it is deployed already, nothing is sent. First stop provers that use the "
+        "same key."
     )
     requires_system_checks = ()
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         kinds = [kind.value for kind in RegistryKind]
-        parser.add_argument("--source", type=int, required=True, help="source chain id")
-        parser.add_argument("--destination", type=int, required=True, help="destination chain id")
-        parser.add_argument("--kind", choices=kinds, required=True, help="how it learns hashes")
+        parser.add_argument("--source", type=int, help="of a new one: source chain id")
+        parser.add_argument("--destination", type=int, help="destination chain id")
+        parser.add_argument("--kind", choices=kinds, help="how it learns hashes")
         parser.add_argument("--signers", help="of an attested one: 0x…,0x…")
         parser.add_argument("--threshold", type=int, help="how many of them must agree")
         parser.add_argument(
@@ -66,53 +75,109 @@ class Command(OperatorCommand):
             default=WAIT,
             help="seconds to wait for a receipt (%(default)s)",
         )
+        parser.add_argument("--yes", action="store_true", help="do not ask before paying")
 
     def handle(self, **options: Any) -> None:
         routes = configured_routes()
-        registry = read_registry("the new registry", _table(options), routes.chains)
-        source, chain = routes.chains[registry.source], routes.chains[registry.destination]
+        for registry in self._wanted(routes, options):
+            source, chain = routes.chains[registry.source], routes.chains[registry.destination]
+            with closing(Destination(chain)) as destination:
+                said = self._have(registry, source, destination, options)
+            if routes.registries.get((registry.source, registry.destination)) == registry:
+                self.report(said)
+                continue
+            self.report(f"{said} Add these lines to ROUTES_FILE:")
+            # The empty line separates it from a last line that may lack its newline.
+            self.stdout.write("\n".join(["", "[[registries]]", *route_lines(registry)]))
+
+    def _wanted(self, routes: Routes, options: Mapping[str, Any]) -> Iterator[Registry]:
+        table = _table(options)
+        if table:
+            if lacking := [f"--{key}" for key in NEEDED if key not in table]:
+                raise CommandError(f"Name a new registry's {', '.join(lacking)} as well.")
+            yield read_registry("the new registry", table, routes.chains)
+            return
+        if not routes.registries:
+            raise CommandError(
+                "ROUTES_FILE names no registry. Name a new one: --source ID --destination ID "
+                "--kind KIND."
+            )
+        for registry in routes.registries.values():
+            if proves_its_code(registry):
+                yield registry
+            else:
+                route = f"{registry.source} → {registry.destination}"
+                self.report(
+                    f"Skipped {route}: this version's registry is at {address_of(registry)}, and "
+                    f"ROUTES_FILE names {registry.address}."
+                )
+
+    def _have(
+        self,
+        registry: Registry,
+        source: Chain,
+        destination: Destination,
+        options: Mapping[str, Any],
+    ) -> str:
         if registry.kind is RegistryKind.ATTESTED and registry.valid_until <= time.time():
             raise CommandError(
                 "--valid-until is in the past: the registry would accept no attestation."
             )
-        with closing(Destination(chain)) as destination:
-            check_chain(destination, registry.kind)
-            if registry.kind is RegistryKind.OUTPUT:
-                newest_game(registry, destination)
-            if destination.code(registry.address):
-                said = f"It is on {chain.name} already, and nothing was sent."
-            else:
-                said = self._deploy(registry, source, destination, options["wait"])
-        self.report(f"{said} Add these lines to ROUTES_FILE:")
-        # The empty line separates it from a last line that may lack its newline.
-        self.stdout.write("\n".join(["", "[[registries]]", *route_lines(registry)]))
-
-    def _deploy(
-        self, registry: Registry, source: Chain, destination: Destination, patience: float
-    ) -> str:
-        signer, chain = configured_signer(), destination.chain
+        check_chain(destination, registry.kind)
+        if registry.kind is RegistryKind.OUTPUT:
+            newest_game(registry, destination)
+        chain = destination.chain
+        if destination.code(registry.address):
+            facts = f"The registry of {source.name}'s facts"
+            return f"{facts} is on {chain.name} already, and nothing was sent."
         if not destination.code(FACTORY):
             raise CommandError(
                 f"{chain.name} has no CREATE2 factory at {FACTORY}. Deploy that first, by its "
                 "published transaction (Arachnid's deterministic-deployment-proxy)."
             )
+        signer = configured_signer()
         self.report(
             f"Deploying a registry of {source.name}'s facts on {chain.name}, paid for by "
             f"{signer.address} …"
         )
-        data = deployment(registry)
         try:
-            mined = send_and_wait(destination, signer, FACTORY, data, patience, self.report)
+            self._show_cost(registry, destination, signer)
+            if not options["yes"] and sys.stdin.isatty():
+                self._ask()
+            return self._deploy(registry, destination, signer, options["wait"])
         except CallReverted:
             raise CommandError(
                 f"Deploying this contract on {chain.name} would revert; nothing was sent."
             ) from None
+
+    def _show_cost(self, registry: Registry, destination: Destination, signer: Signer) -> None:
+        need, fees = deployment_need(destination, signer.address, registry), destination.fees()
+        currency = destination.chain.currency
+        now = short_amount(need.gas * fees.enough + need.data_fee, currency)
+        self.report(
+            f"It takes {need.gas:,} gas: {now} at {gwei(fees.enough)}, and at most "
+            f"{short_amount(need.most(fees), currency)}. The signer has "
+            f"{short_amount(destination.balance(signer.address), currency)}."
+        )
+
+    def _ask(self) -> None:
+        self.stderr.write("Deploy it? [y/N] ", str, ending="")
+        self.stderr.flush()
+        if sys.stdin.readline().strip().lower() not in {"y", "yes"}:
+            raise CommandError("Nothing was sent.")
+
+    def _deploy(
+        self, registry: Registry, destination: Destination, signer: Signer, patience: float
+    ) -> str:
+        chain, data = destination.chain, deployment(registry)
+        mined = send_and_wait(destination, signer, FACTORY, data, patience, self.report)
         if not destination.code(registry.address):
             raise CommandError(
                 f"The transaction was mined, and {chain.name} has no contract at "
                 f"{registry.address}: its contract at {FACTORY} is not the CREATE2 factory."
             )
-        return f"Deployed in block {mined.block}, for {mined.gas_used:,} gas."
+        cost = short_amount(mined.cost, chain.currency)
+        return f"Deployed in block {mined.block:,}, for {mined.gas_used:,} gas, {cost}."
 
 
 def _table(options: Mapping[str, Any]) -> dict[str, object]:

@@ -6,6 +6,7 @@ import pytest
 
 from queries.chain.local_node import LocalNode
 from queries.chain.solidity import call_data
+from queries.costs import MEASURED
 from queries.proving.headers import HeaderField
 from queries.proving.packing import HEADERS_OF_A_HOP
 from queries.proving.registry_calls import (
@@ -45,6 +46,7 @@ def test_a_hop_from_a_known_block_and_its_header(registry: Deployed) -> None:
     newest, target = chain_of_hops(1)
     registry.send(call_data("setHash(uint256,bytes32)", newest.header.number, newest.header.hash))
     gas = registry.send(prove_call([headers_section([_step(newest)]), _arrival(target)]))
+    assert gas == MEASURED["gas"]["hop"]["gas"]
     assert gas <= FROM_KNOWN
     assert registry.reads.accumulated(target.header.number) == leaf_of(target.header)
 

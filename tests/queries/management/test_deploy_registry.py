@@ -113,12 +113,16 @@ def test_an_output_registry_names_the_rollup_s_contract(setup: LocalSetup, node:
 
 def test_a_registry_that_is_there_already_is_recognised(setup: LocalSetup, node: LocalNode) -> None:
     """Whoever deployed it: the second one needs no key and pays nothing."""
+    routes = setup.file.read_text()
     address = deployed(setup, setup.run("deploy_registry", *NATIVE))
     setup.sign_with("")
     head = node.rpc.ask("eth_blockNumber")
-    printed = setup.run("deploy_registry", *NATIVE)
-    assert "It is on Local already, and nothing was sent." in printed
-    assert f'address = "{address}"' in printed
+    said = "The registry of Local's facts is on Local already, and nothing was sent."
+    assert setup.run_apart("deploy_registry", *NATIVE) == (f"{said}\n", "")
+    setup.file.write_text(routes)
+    progress, lines = setup.run_apart("deploy_registry", *NATIVE)
+    assert said in progress
+    assert f'address = "{address}"' in lines
     assert node.rpc.ask("eth_blockNumber") == head
 
 
@@ -158,6 +162,29 @@ def test_its_output_can_be_appended_to_the_routes_file(setup: LocalSetup) -> Non
         file.write(lines)
     (registry,) = read_routes(setup.file).registries.values()
     assert registry.kind is RegistryKind.NATIVE
+
+
+def test_all_registries_of_the_routes_file_are_deployed(setup: LocalSetup, node: LocalNode) -> None:
+    """Except where it names another address than this version's, which is pointed out."""
+    assert "FAILED: ROUTES_FILE names no registry." in setup.run("deploy_registry")
+    ends = f"source = {CHAIN_ID}", f"destination = {CHAIN_ID}"
+    setup.add("[[registries]]", 'kind = "native"', *ends)
+    setup.add_registry("optimism", SOURCE, CHAIN_ID, GAMES)
+    progress, lines = setup.run_apart("deploy_registry")
+    assert lines == ""
+    assert "Deployed in block" in progress
+    native, optimism = (Registry(RegistryKind(kind), 1, 1) for kind in ("native", "optimism"))
+    named = f"registry is at {address_of(optimism)}, and ROUTES_FILE names {GAMES}."
+    assert f"Skipped {SOURCE} → {CHAIN_ID}: this version's {named}" in progress
+    assert has_the_code(node, RegistryKind.NATIVE, address_of(native))
+
+
+def test_the_cost_is_shown_before_anything_is_sent(setup: LocalSetup) -> None:
+    printed = setup.run("deploy_registry", *NATIVE)
+    shown, sent = printed.index("It takes 4,"), printed.index("Sent 0x")
+    assert shown < sent
+    assert " gwei, and at most 0.0" in printed
+    assert "The signer has 10,000 ETH." in printed
 
 
 def test_a_deployment_may_take_more_gas_than_osakas_cap(

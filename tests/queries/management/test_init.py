@@ -1,0 +1,237 @@
+"""`init` writes routes files for public networks that the other commands take as they are."""
+
+import os
+import pty
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import ExitStack
+from itertools import product
+from pathlib import Path
+
+import pytest
+from django.conf import LazySettings
+
+from queries.chain.local_node import LocalNode, local_node
+from queries.chain.solidity import load_artifact
+from queries.networks import NETWORKS
+from queries.registries import RegistryKind, proves_its_code
+from queries.routes import Routes, read_routes
+from tests.commands import clean_environment
+from tests.queries.attacks.attestations import SIGNERS
+from tests.queries.attacks.registry_attacks import move_on, put_predeploy
+from tests.queries.contracts.live_chain import LiveChain
+from tests.queries.management.local_setup import ADDRESS, KEY, LocalSetup
+
+pytestmark = pytest.mark.no_database
+
+NOWHERE = "http://127.0.0.1:1/hunter2"
+TWO = ",".join(signer.address for signer in SIGNERS[:2])
+SEPOLIA, OP_SEPOLIA, BASE_SEPOLIA = 11_155_111, 11_155_420, 84_532
+GAMES = "0xa1Cec548926eb5d69aa3B7B57d371EdBdD03e64b"  # of OP Sepolia, on Sepolia
+# All other pairs of different networks take an attested registry.
+KINDS = {
+    ("ethereum", "optimism"): RegistryKind.OPTIMISM,
+    ("ethereum", "base"): RegistryKind.OPTIMISM,
+    ("sepolia", "optimism-sepolia"): RegistryKind.OPTIMISM,
+    ("sepolia", "base-sepolia"): RegistryKind.OPTIMISM,
+    ("optimism", "ethereum"): RegistryKind.OUTPUT,
+    ("optimism-sepolia", "sepolia"): RegistryKind.OUTPUT,
+}
+
+
+@pytest.fixture
+def setup(settings: LazySettings, tmp_path: Path) -> LocalSetup:
+    one = LocalSetup(settings, tmp_path)
+    one.file.unlink()
+    return one
+
+
+def written(setup: LocalSetup, *arguments: str) -> Routes:
+    printed = setup.run("init", *arguments)
+    assert printed.startswith(f"Wrote {setup.file}."), printed
+    return read_routes(setup.file)
+
+
+@pytest.mark.parametrize(("source", "to"), list(product(NETWORKS, NETWORKS)))
+def test_every_pair_of_networks(setup: LocalSetup, source: str, to: str) -> None:
+    nodes = (f"--node={name}={NOWHERE}" for name in dict.fromkeys((source, to)))
+    signers = ("--signers", TWO, "--threshold", "2")
+    routes = written(setup, f"{source}:{to}", *nodes, *signers)
+    (registry,) = routes.registries.values()
+    other = RegistryKind.NATIVE if source == to else RegistryKind.ATTESTED
+    assert registry.kind is KINDS.get((source, to), other)
+    assert proves_its_code(registry)
+    destination = routes.chains[registry.destination]
+    assert destination.most_a_day
+    assert all(chain.explorer for chain in routes.chains.values())
+
+
+def test_several_routes_share_their_chains(setup: LocalSetup) -> None:
+    nodes = ("--node", f"ethereum={NOWHERE}", "--node", f"ethereum={NOWHERE}2")
+    routes = written(setup, "ethereum", "ethereum:base", *nodes, "--node", f"base={NOWHERE}")
+    assert set(routes.registries) == {(1, 1), (1, 8453)}
+    assert [len(chain.nodes) for chain in routes.chains.values()] == [2, 1]
+
+
+def test_only_its_user_can_read_it_and_it_is_never_overwritten(
+    setup: LocalSetup, tmp_path: Path
+) -> None:
+    written(setup, "sepolia", "--node", f"sepolia={NOWHERE}")
+    assert setup.file.stat().st_mode & 0o777 == 0o600
+    before = setup.file.read_bytes()
+    hoodi = ("hoodi", "--node", f"hoodi={NOWHERE}")
+    said = f"FAILED: {setup.file} is there already. Name another one, or use --force."
+    assert setup.run("init", *hoodi) == said
+    assert setup.file.read_bytes() == before
+    assert set(written(setup, *hoodi, "--force").chains) == {560_048}
+    assert list(tmp_path.iterdir()) == [setup.file]
+
+
+def test_a_node_s_address_may_stand_in_a_file(setup: LocalSetup, tmp_path: Path) -> None:
+    (tmp_path / "node").write_text(f"{NOWHERE}\n")
+    routes = written(setup, "sepolia", "--node", f"sepolia=@{tmp_path}/node")
+    assert routes.chains[SEPOLIA].nodes[0].url == NOWHERE
+    assert "hunter2" not in setup.file.read_text()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        ([], "Name the routes, such as sepolia or ethereum:base. Known are ethereum, sepolia,"),
+        (["goerli"], "goerli is no network here. Known are ethereum, sepolia,"),
+        (["sepolia"], "Name a node of Sepolia: --node sepolia=URL."),
+        (["sepolia", "--node", NOWHERE], "--node takes NAME=URL; the names are ethereum,"),
+        (["sepolia", "--node", f"{NOWHERE}?key=1"], "FAILED: That is no network here. Known are"),
+        (["sepolia", "--node", "sepolia"], "--node takes NAME=URL"),
+        (["sepolia", "--node", "sepolia=nowhere"], "A node's address: it is no http or https"),
+        (["sepolia", "--node", "sepolia=@nowhere"], "A node's address: the file it names cannot"),
+        (["sepolia", *["--node", f"sepolia={NOWHERE}"] * 2], "the same address stands there twice"),
+        (
+            ["base:ethereum", f"--node=base={NOWHERE}", f"--node=ethereum={NOWHERE}"],
+            "signers vouch for block hashes. Name them: --signers 0x…,0x… --threshold N.",
+        ),
+        (["sepolia", "--signers", "0x12"], "Signers are different addresses with their checksums"),
+        (["sepolia", "--signers", TWO], "--threshold says how many of the signers must agree: 1"),
+    ],
+)
+def test_what_is_missing_or_wrong_is_named(
+    setup: LocalSetup, tmp_path: Path, arguments: list[str], sentence: str
+) -> None:
+    printed = setup.run("init", *arguments)
+    assert printed.startswith("FAILED: ")
+    assert sentence in printed
+    assert list(tmp_path.iterdir()) == []
+
+
+# On a terminal
+
+
+def on_a_terminal(folder: Path, answers: str, *arguments: str, **variables: str) -> str:
+    """What the command prints to a person who types these answers."""
+    keyboard, terminal = pty.openpty()
+    os.write(keyboard, answers.encode())
+    ended = subprocess.run(
+        [sys.executable, "manage.py", *arguments],
+        stdin=terminal,
+        env=clean_environment(folder, DEVELOPMENT="1", **variables),
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    os.close(terminal)
+    os.close(keyboard)
+    return ended.stderr + ended.stdout
+
+
+def test_a_person_is_asked_for_what_is_left_out(tmp_path: Path) -> None:
+    file = tmp_path / "routes.toml"
+    signers = ",".join(signer.address for signer in SIGNERS[:3])
+    answers = ["gnosis", "base", "ethereum", NOWHERE, "", "nowhere", NOWHERE, f"{NOWHERE}2", ""]
+    said = on_a_terminal(
+        tmp_path, "\n".join([*answers, signers, "4", "2", ""]), "init", ROUTES_FILE=str(file)
+    )
+    for part in (
+        "Whose past is proven? gnosis is no network here. Known are",
+        "To which chain? (Enter: base)",
+        "Another node of Base (Enter: no more):",
+        "A node's address: it is no http or https address.",
+        "takes an attested registry: signers vouch for block hashes.",
+        "How many of these 3 must agree? --threshold says how many of the signers",
+        "Base → Ethereum: attested registry 0x",
+        "One node only: Base.",
+    ):
+        assert part in said
+    routes = read_routes(file)
+    (registry,) = routes.registries.values()
+    assert (registry.kind, registry.threshold) == (RegistryKind.ATTESTED, 2)
+    assert len(routes.chains[1].nodes) == 2
+
+
+def test_nothing_is_written_where_the_questions_are_left(tmp_path: Path) -> None:
+    file = tmp_path / "routes.toml"
+    said = on_a_terminal(tmp_path, "sepolia\n\n\x04", "init", ROUTES_FILE=str(file))
+    assert "The questions were not answered; nothing was written." in said
+    assert not file.exists()
+
+
+# The whole way
+
+
+@pytest.fixture(scope="module")
+def chains() -> Iterator[dict[str, LocalNode]]:
+    """Local chains with the ids of Sepolia and its OP-stack chains."""
+    with ExitStack() as stack:
+        nodes = {
+            name: stack.enter_context(
+                local_node("--slots-in-an-epoch", "1", "--chain-id", str(NETWORKS[name].chain))
+            )
+            for name in ("sepolia", "base-sepolia", "optimism-sepolia")
+        }
+        for node in nodes.values():
+            put_predeploy(node)
+            node.rpc.ask("anvil_mine", hex(10))
+        games = load_artifact("DisputeGamesStandIn").deployed_bytecode
+        nodes["sepolia"].rpc.ask("anvil_setCode", GAMES, f"0x{games.hex()}")
+        nodes["sepolia"].rpc.ask("evm_mine")
+        for name in ("base-sepolia", "optimism-sepolia"):
+            move_on(nodes[name], 7, LiveChain(nodes["sepolia"]).header(7).hash)
+        yield nodes
+
+
+ROUTES = (
+    "sepolia", "base-sepolia", "sepolia:base-sepolia", "sepolia:optimism-sepolia",
+    "optimism-sepolia:sepolia", "base-sepolia:sepolia",
+)  # fmt: skip
+
+
+def test_init_deploy_check(setup: LocalSetup, chains: dict[str, LocalNode]) -> None:
+    """All that an operator of a testnet runs before the first prover."""
+    nodes = [f"--node={name}={node.url}" for name, node in chains.items()]
+    said = setup.run("init", *ROUTES, *nodes, "--signers", TWO, "--threshold", "1")
+    assert f"send ETH on Sepolia and Base Sepolia and OP Sepolia to {ADDRESS}" in said
+    assert "registry of Sepolia on Base Sepolia" in setup.run("check_setup")
+    before = setup.run("cost")
+    assert before.count("Deploying the registry, once: ") == len(ROUTES)
+    progress, lines = setup.run_apart("deploy_registry")
+    assert lines == ""
+    assert progress.count("Deployed in block") == len(ROUTES)
+    assert progress.count(" gas: 0.00") == len(ROUTES)
+    assert "All " in (checked := setup.run("check_setup")), checked
+    assert "already, and nothing was sent" in setup.run("deploy_registry")
+    after = setup.run("cost", "--gas-price-gwei", "2")
+    assert after.count("The registry is deployed.") == len(ROUTES)
+
+
+def test_a_person_is_asked_before_it_costs(tmp_path: Path, chains: dict[str, LocalNode]) -> None:
+    file, node = tmp_path / "routes.toml", chains["optimism-sepolia"]
+    variables = {"ROUTES_FILE": str(file), "SIGNER_KEY": KEY}
+    own = ("init", "optimism-sepolia", "--node", f"optimism-sepolia={node.url}")
+    assert "manage.py deploy_registry" in on_a_terminal(tmp_path, "", *own, **variables)
+    sent = node.rpc.ask("eth_getTransactionCount", ADDRESS, "latest")
+    said = on_a_terminal(tmp_path, "n\n", "deploy_registry", **variables)
+    assert said.rstrip().endswith("Deploy it? [y/N] CommandError: Nothing was sent.")
+    assert node.rpc.ask("eth_getTransactionCount", ADDRESS, "latest") == sent
+    said = on_a_terminal(tmp_path, "y\n", "deploy_registry", **variables)
+    assert "Deployed in block" in said
