@@ -155,7 +155,8 @@ abstract contract FactStore is IFactsRegistry {
                 written = _remember(key, bytes32(balance));
             }
             // The record depends only on the account's state, not on the requested fields, so a
-            // state that differs in nonce, balance or a flag is noticed.
+            // state that differs in nonce, balance or a flag is noticed. With mask 0 (slots only) no
+            // record is stored or compared.
             uint256 present = _records[blockNumber][account];
             if (present == 0) {
                 _records[blockNumber][account] = record;

@@ -39,7 +39,8 @@ abstract contract ProofReader is CompactHeader, TrieWitness {
     /// @notice A time needs the parent's header in the same section; this is the section's first.
     /// @param blockNumber The header's number.
     error NoParentProvided(uint256 blockNumber);
-    /// @notice A hop's witness must be of one slot of the history contract and nothing else.
+    /// @notice A hop's witness must be of exactly one slot, below 8191, of the history contract, and of
+    /// nothing else.
     /// @param blockNumber The block from which the hop starts.
     error HopMalformed(uint256 blockNumber);
     /// @notice The history contract holds no hash in this slot at this block.

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 pragma solidity 0.8.37;
 
-// Recursive Length Prefix, written to memory and never read: each function writes at `target`
-// and returns the end of what it wrote.
+// Recursive Length Prefix, written to memory and never read: each `put…` function writes at
+// `target` and returns the end of what it wrote.
 
 /// @dev One byte, as it is.
 function putByte(uint256 target, uint256 value) pure returns (uint256) {

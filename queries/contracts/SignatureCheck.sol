@@ -45,8 +45,8 @@ contract SignatureCheck {
         if (!whole) return REFUSED;
         answer = _ask(wallet, digest, inner);
         if (answer == ACCEPTED) return answer;
-        // Also if a deployed wallet refuses: it may need preparing. Whether this
-        // succeeds does not matter; what counts is the wallet's answer afterwards.
+        // Call the factory even if a deployed wallet refused: it may need preparation
+        // (EIP-6492). That call may fail; only the wallet's answer afterwards counts.
         _make(factory, making);
         answer = _ask(wallet, digest, inner);
     }

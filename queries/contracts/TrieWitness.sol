@@ -41,14 +41,15 @@ import {
 ///   LEAF     the leaf of a key: uint16 which of the keys, then what `_leafValue` reads
 ///   OTHER    the leaf of a foreign key: the rest of its path (64 - depth nibbles, without a count,
 ///            packed as in MISS), uint8 length, value
-///   NONE     nothing: an empty trie
+///   NONE     an empty trie, or an empty place in a branch
 ///   CHAIN    where one key is alone: uint8 depth of its deepest node, that node, and upwards from
 ///            there FULL, BRANCH or MIXED with the other children, or PASS with uint8 nibbles. The
 ///            mask bit of the key's own child is ignored. In FULL, the 15 hashes are those of children
 ///            0 to 14, with child 15's in place of the key's own (in order if that is 15); if the own
 ///            child is embedded, they are in order too.
 abstract contract TrieWitness {
-    /// @notice No kind of node has this number.
+    /// @notice No node of this kind may stand here: the number is unknown, or the kind is none of those
+    /// that a CHAIN may have above its deepest node.
     /// @param kind The byte.
     /// @param position Where in the calldata it stands.
     error UnknownNode(uint256 kind, uint256 position);
@@ -67,13 +68,14 @@ abstract contract TrieWitness {
     /// @param last The claimed depth of the deepest node.
     error ChainWithoutNodes(uint256 depth, uint256 last);
     /// @notice No key with this index lies below the node.
-    /// @param index The index in the list that the witness names.
+    /// @param index `first` plus the offset in the witness.
     error NoSuchKey(uint256 index);
     /// @notice An extension is claimed to have no path.
     /// @param depth Where it lies, in nibbles.
     error PathMissing(uint256 depth);
-    /// @notice A path would be longer than a key.
-    /// @param depth Where it begins, in nibbles.
+    /// @notice A path would reach beyond the key's 64 nibbles, or an extension in a CHAIN would begin
+    /// above the chain's top.
+    /// @param depth Where the path begins, in nibbles; in a CHAIN, the depth of its top.
     /// @param nibbles How many nibbles it has.
     error PathTooLong(uint256 depth, uint256 nibbles);
     /// @notice The witness nests deeper than `most` levels.
@@ -98,10 +100,12 @@ abstract contract TrieWitness {
     struct Walk {
         uint256 cursor; // next byte of the calldata
         uint256[] keys; // as the trie has them: hashed, strictly ascending
-        uint256 entries; // memory, of a state trie: the caller's word for each key
-        uint256 answers; // memory: of a storage trie, where the values go
+        // Memory, of a state trie only: for each key where its answer begins, in words (upper 128 bits),
+        // and where the calldata names the account (lower 128 bits).
+        uint256 entries;
+        uint256 answers; // memory: where the answers go
         bool inStorage;
-        uint256 level; // how many nodes the recursion is below the state root
+        uint256 level; // how many calls deep the recursion is; a CHAIN is one
         uint256 fullBranch; // memory: a branch of sixteen hashes, to be filled in
     }
 

@@ -11,6 +11,8 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import ClassVar, Self
 
+from django.db.models import Max
+
 from accounts.wording import counted
 from queries.attestations import attesting_call
 from queries.chain.deploy import BLOCKHASH_WINDOW, HISTORY_WINDOW
@@ -27,7 +29,7 @@ from queries.chain.registry import HASH_HISTORY, UNKNOWN, Known, RegistryFacts
 from queries.chain.sender import Destination
 from queries.chain.solidity import call_data, selector
 from queries.chain.source import Asked
-from queries.models import Attestation, BlockJob
+from queries.models import Attestation, BlockJob, NodeRecord
 from queries.pipeline.chains import Chains
 from queries.pipeline.pieces import Anchor
 from queries.proving.accounts import AccountProof
@@ -300,6 +302,7 @@ class AnchorSearch:
             raise type(fault)(
                 f"Block {target.number:,} is reached by a hop from block {at.number:,}, and no "
                 f"node of chain {self.registry.source} proves the state of that one."
+                f"{self._their_window()}"
             ) from None
         if proof.slots[0].value != int.from_bytes(target.hash):
             raise HistoryMissing(
@@ -310,6 +313,13 @@ class AnchorSearch:
         if accumulated:
             return accumulated_section(at.number, at.timestamp, at.hash, witness, is_hop=True)
         return headers_section([HeaderStep(at, witness, accumulate, is_hop=True)])
+
+    def _their_window(self) -> str:
+        if not self.ours:
+            return ""
+        nodes = NodeRecord.objects.filter(chain=self.registry.source, proof_window__gte=0)
+        window = nodes.aggregate(longest=Max("proof_window"))["longest"]
+        return "" if window is None else f" They prove the last {counted(window, 'block')}."
 
     def _way_down(self, start: int, first: int, *, accumulated: bool) -> Preparation:
         """As many hops as fit into one transaction, by blocks whose numbers are multiples of 8,191:

@@ -178,6 +178,21 @@ class Node:
 
         self.faults(proven)
 
+    def prunes(self, kept: int) -> None:
+        """It proves the state of so many of the newest blocks."""
+
+        def pruned(question: Question) -> dict[str, Any] | None:
+            if question["method"] != "eth_getProof":
+                return None
+            named = question["params"][2]["blockHash"]
+            block = int(self.chain.rpc("eth_getBlockByHash", named, False)["number"], 16)  # noqa: FBT003  (JSON)
+            if block > self.chain.head - kept:
+                return None
+            error = {"code": -32000, "message": "missing trie node"}
+            return {"jsonrpc": "2.0", "id": question["id"], "error": error}
+
+        self.faults(pruned)
+
     def lies(self, method: str, change: Callable[[list[Any], Any], Any]) -> None:
         """Answers to `method` are what `change(params, result)` returns."""
 

@@ -117,6 +117,29 @@ def test_an_l1_block_is_read_on_an_l2_that_never_recorded_it(
     assert service.field(HOLDER, block + 1, BALANCE, route=(L1, L2)) == HELD
 
 
+def test_a_hop_waits_for_a_node_that_proves_the_state_of_its_start(
+    new_service: Callable[[], Service],
+    new_chain: Callable[..., Chain],
+    new_node: Callable[[Chain], Node],
+) -> None:
+    l1, l2, service = new_chain(L1), new_chain(L2), new_service()
+    node = new_node(l1)
+    node.prunes(10)
+    service.add_chain(l1, node, finality=2)
+    service.add_chain(l2)
+    service.add_registry("optimism", l1, l2)
+    block = l1.mine(300) - 290
+    start = l1.head - 100
+    l2.take_in(l1, start)
+    with service.serve(), service.prove():
+        batch = service.submit({L1: {block: {"header": ["TIMESTAMP"]}}})
+        service.until_waits_for(batch, "They prove the last ")
+        status = service.wait_for(batch, "state_not_available")
+        assert f"a hop from block {start}, and no node of chain {L1}" in status["waitsFor"]
+        node.is_well()
+        service.wait(batch)
+
+
 def test_a_hash_that_the_history_contract_does_not_hold_is_not_believed(
     op_stack: tuple[Service, Chain, Chain],
 ) -> None:

@@ -114,8 +114,8 @@ library FactsReader {
         return (word >> (8 * offset)) & (type(uint256).max >> (256 - 8 * size));
     }
 
-    /// @notice The slot of a key's value in a Solidity mapping. Vyper hashes the position first: this
-    /// slot would be another one there, whose value is proven to be zero.
+    /// @notice The slot of a key's value in a Solidity mapping. Not for Vyper, which hashes the position
+    /// before the key: there it is an unused slot, and a valid proof says that it holds zero.
     /// @param position The slot of the mapping.
     /// @param key The key: an address.
     /// @return The value's slot.

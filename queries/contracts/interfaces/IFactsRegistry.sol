@@ -9,8 +9,8 @@ library AccountField {
     uint8 internal constant CODE_HASH = 3;
 }
 
-/// @notice The fields of a block's header, by their index in it. Another chain may keep something else at
-/// an index from 15 on.
+/// @notice The fields of a block's header, by their index in it. The names are Ethereum's; another chain
+/// may keep other data in some of them, above all from 15 on.
 library HeaderField {
     uint8 internal constant PARENT_HASH = 0;
     uint8 internal constant UNCLES_HASH = 1;
@@ -119,7 +119,8 @@ interface IFactsRegistry {
     /// @notice Another value of this fact is stored, and stays. Happens only if the
     /// source of block hashes contradicts itself.
     /// @param key keccak256(abi.encode(kind, account, blockNumber, name)). Kinds: 1 account field, 2 slot,
-    /// 3 header field, 4 timestamp.
+    /// 3 header field, 4 timestamp. `name`: the field's index, the slot or the timestamp. `account` is
+    /// zero for kinds 3 and 4, `blockNumber` for kind 4.
     error FactContradicted(bytes32 key);
     /// @notice Another record of this account at this block is stored, and stays: its nonce, balance,
     /// and whether its storage and code are empty. Happens only if the source of block hashes contradicts
