@@ -48,7 +48,7 @@ from queries.registries import Registry, RegistryKind
 from queries.wait_reasons import Reason, WaitCode
 
 # Two epochs, after which a transaction is final: as many blocks may leave the windows on its way.
-LEAVING = 2 * 32
+MARGIN = 2 * 32
 HISTORY = bytes.fromhex(HASH_HISTORY[2:])
 NO_PROOF = (BlockUnknown, *TOO_OLD)
 MESSAGE_PASSER = bytes.fromhex("4200000000000000000000000000000000000016")  # of an OP-stack chain
@@ -195,9 +195,9 @@ class AnchorSearch:
         if self.registry.kind is not RegistryKind.NATIVE:
             return range(0)
         head = self.destination.head(known_final=0).number
-        reach = BLOCKHASH_WINDOW - LEAVING
+        reach = BLOCKHASH_WINDOW - MARGIN
         if target.number < head - reach and self.facts.keeps_history():
-            reach = HISTORY_WINDOW - LEAVING
+            reach = HISTORY_WINDOW - MARGIN
         return range(max(head - reach, 0), head + 1)
 
     def _recorded_output(self, target: Header) -> range:
@@ -232,7 +232,7 @@ class AnchorSearch:
                 found[accumulated[0]] = True
                 break
         if window:
-            reached = min(first + HISTORY_RING, window.stop - LEAVING)
+            reached = min(first + HISTORY_RING, window.stop - MARGIN)
             found.setdefault(max(reached, window.start), False)
         return found
 

@@ -59,16 +59,13 @@ def read_back(work: Work, header: Header) -> Wait | None:
     destination = work.chains.destination(work.job.destination)
     found, leaf = destination.quorum(read_by, ("facts", work.job.pk))
     held = {read: word for read, word in zip(wanted, found, strict=True) if word is not None}
-    proven = {
-        query: reads
+    values = {
+        query: {name: held[read].hex() for name, read in reads.items() if name != TIMESTAMP}
         for query, reads in work.reads.items()
         if leaf == leaf_of(header) and held.keys() >= set(reads.values())
     }
-    values = {
-        query: {name: held[read].hex() for name, read in reads.items() if name != TIMESTAMP}
-        for query, reads in proven.items()
-    }
-    call = _check(work, header, {r: held[r] for reads in proven.values() for r in reads.values()})
+    proven = {read: held[read] for query in values for read in work.reads[query].values()}
+    call = _check(work, header, proven)
     work.lease.keep()
     with transaction.atomic():
         if call:
