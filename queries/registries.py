@@ -5,9 +5,11 @@ proves what the constructor wrote: any other one could have stored facts and the
 genuine runtime code.
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from enum import StrEnum
+from typing import Any
 
 from eth_abi.abi import decode, encode
 from eth_abi.exceptions import DecodingError
@@ -78,41 +80,48 @@ def _init_code(registry: Registry) -> bytes:
     return artifact_of(registry.kind).bytecode + arguments(registry)
 
 
-ARGUMENTS: dict[RegistryKind, list[str]] = {
-    RegistryKind.ATTESTED: ["uint256", "address[]", "uint256", "uint256"],
-    RegistryKind.OUTPUT: ["uint256", "address"],
+# What a kind's constructor is given: the member of Registry, its type, and the view that names it.
+CONSTRUCTORS: dict[RegistryKind, tuple[tuple[str, str, str], ...]] = {
+    RegistryKind.ATTESTED: (
+        ("source", "uint256", "sourceChainId()"),
+        ("signers", "address[]", "signers()"),
+        ("threshold", "uint256", "threshold()"),
+        ("valid_until", "uint256", "validUntil()"),
+    ),
+    RegistryKind.OUTPUT: (
+        ("source", "uint256", "sourceChainId()"),
+        ("anchor_state_registry", "address", "anchorStateRegistry()"),
+    ),
 }
 
 
 def arguments(registry: Registry) -> bytes:
     """What its constructor is given, encoded."""
-    types = ARGUMENTS.get(registry.kind, [])
-    words: list[object] = []
-    if registry.kind is RegistryKind.ATTESTED:
-        signers = sorted(registry.signers, key=lambda signer: int(signer, 16))
-        words = [registry.source, signers, registry.threshold, registry.valid_until]
-    elif registry.kind is RegistryKind.OUTPUT:
-        words = [registry.source, registry.anchor_state_registry]
-    return encode(types, words)
+    members = CONSTRUCTORS.get(registry.kind, ())
+    signers = tuple(sorted(registry.signers, key=lambda signer: int(signer, 16)))
+    in_order = replace(registry, signers=signers)
+    types = [kind for _, kind, _ in members]
+    return encode(types, [getattr(in_order, name) for name, *_ in members])
+
+
+def with_words(registry: Registry, words: Iterable[Any]) -> Registry:
+    """The registry whose constructor is given these, as they are decoded."""
+    given: dict[str, Any] = {}
+    for (name, kind, _), word in zip(CONSTRUCTORS.get(registry.kind, ()), words, strict=True):
+        if kind == "address[]":
+            given[name] = tuple(map(to_checksum_address, word))
+        else:
+            given[name] = to_checksum_address(word) if kind == "address" else word
+    return replace(registry, **given)
 
 
 def with_arguments(registry: Registry, encoded: bytes) -> Registry:
-    """The registry whose constructor is given these; `ValueError` where it takes others."""
+    """The same of encoded ones; `ValueError` where it takes others."""
+    types = [kind for _, kind, _ in CONSTRUCTORS.get(registry.kind, ())]
     try:
-        words = decode(ARGUMENTS.get(registry.kind, []), encoded)
+        registry = with_words(registry, decode(types, encoded))
     except DecodingError:
         raise ValueError("these are no arguments of its constructor") from None
-    if registry.kind is RegistryKind.ATTESTED:
-        source, signers, threshold, until = words
-        signers = tuple(map(to_checksum_address, signers))
-        registry = replace(
-            registry, source=source, signers=signers, threshold=threshold, valid_until=until
-        )
-    elif registry.kind is RegistryKind.OUTPUT:
-        source, anchors = words
-        registry = replace(
-            registry, source=source, anchor_state_registry=to_checksum_address(anchors)
-        )
     if arguments(registry) != encoded:
         raise ValueError("these are no arguments of its constructor")
     return registry

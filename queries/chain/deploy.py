@@ -1,8 +1,6 @@
 """How a registry on a chain is recognised, and on which chains one works."""
 
 import re
-from dataclasses import replace
-from typing import Any
 
 from eth_abi.abi import decode
 from eth_abi.exceptions import DecodingError
@@ -15,23 +13,10 @@ from queries.chain.sender import Destination
 from queries.chain.solidity import call_data
 from queries.chain.source import SourceChain, any_bytes
 from queries.proving.keccak import HASH_BYTES
-from queries.registries import Registry, RegistryKind, artifact_of
+from queries.registries import CONSTRUCTORS, Registry, RegistryKind, artifact_of, with_words
 from queries.routes import Chain
 
 BLOCKHASH_WINDOW, HISTORY_WINDOW = 256, 8191  # blocks: of BLOCKHASH, and of EIP-2935's contract
-# What a registry says of its constructor's arguments: the member of Registry, the view, its type.
-VIEWS = {
-    RegistryKind.ATTESTED: (
-        ("source", "sourceChainId()", "uint256"),
-        ("signers", "signers()", "address[]"),
-        ("threshold", "threshold()", "uint256"),
-        ("valid_until", "validUntil()", "uint256"),
-    ),
-    RegistryKind.OUTPUT: (
-        ("source", "sourceChainId()", "uint256"),
-        ("anchor_state_registry", "anchorStateRegistry()", "address"),
-    ),
-}
 # The compiler leaves 32 zeros after PUSH32 where the constructor puts a word. Another zero would
 # not be pushed like that.
 _LEFT_OPEN = re.compile(b"(?<=\x7f)" + b"\x00{32}", re.DOTALL)
@@ -54,20 +39,16 @@ def is_as_built(kind: RegistryKind, deployed: bytes) -> bool:
 
 def as_deployed(destination: Destination, registry: Registry) -> Registry:
     """With the source and the other arguments that the contract itself names, if it has any."""
-    views = VIEWS.get(registry.kind, ())
-    calls = [call_data(view) for _, view, _ in views]
-    named: dict[str, Any] = {}
-    for (member, _, kind), answer in zip(
-        views, destination.call_many(registry.address, calls), strict=True
-    ):
-        try:
-            (value,) = decode([kind], b"" if isinstance(answer, CallReverted) else answer)
-        except DecodingError:
-            raise Unfit("It does not name what its constructor was given.") from None
-        if kind == "address[]":
-            value = tuple(map(to_checksum_address, value))
-        named[member] = to_checksum_address(value) if kind == "address" else value
-    return replace(registry, **named)
+    views = CONSTRUCTORS.get(registry.kind, ())
+    answers = destination.call_many(registry.address, [call_data(view) for *_, view in views])
+    try:
+        words = [
+            decode([kind], b"" if isinstance(answer, CallReverted) else answer)[0]
+            for (_, kind, _), answer in zip(views, answers, strict=True)
+        ]
+    except DecodingError:
+        raise Unfit("It does not name what its constructor was given.") from None
+    return with_words(registry, words)
 
 
 def check_chain(destination: Destination, kind: RegistryKind) -> int:
