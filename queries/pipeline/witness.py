@@ -67,7 +67,7 @@ def _witness(chains: Chains, registry: Registry, queries: Sequence[Query]) -> Wi
     pieces = [piece for piece, _ in shown]
     call = Call.of(pieces)
     if len(call.data) > CALLDATA_BYTES:
-        too_large = "The proof does not fit into one transaction: ask for less."
+        too_large = "The proof does not fit into one transaction. Ask for less, or submit a batch."
         raise NotProvable(too_large, is_final=True)
     proof = call.data[len(PROVE_SELECTOR) :]
     to = chains.destination(registry.destination)
