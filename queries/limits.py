@@ -42,10 +42,11 @@ class Limits:
         "Time after which a node's chain id, and how far back it proves, are checked again.",
     )
     lag: float = _limit(
-        60.0, 1, 3600, "A node lags when its head is this much older than another node's."
-    )
-    head_ahead: float = _limit(
-        60.0, 1, 3600, "A head this far in the future counts as a failure of its node."
+        60.0,
+        1,
+        3600,
+        "A node lags when its head is this much older than another node's; a head this far in the "
+        "future is a failure.",
     )
     head_max_age: float = _limit(
         3600.0,
@@ -64,7 +65,6 @@ class Limits:
         120.0, 0, DAY, "Time after which one node's answer counts while no other node answers."
     )
     batch_questions: int = _limit(100, 1, 1000, "Most calls in one JSON-RPC batch to a node.")
-    name_gas: int = _limit(3_000_000, 100_000, 2**24, "Gas of one call that looks up an ENS name.")
     answer_mebibytes: int = _limit(64, 1, 1024, "Largest answer of a node, in MiB.")
     gas_reserve: float = _limit(
         0.1, 0, 1, "Part of a transaction's gas estimate that its gas limit has in addition."

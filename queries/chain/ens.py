@@ -65,9 +65,9 @@ def _meanings(one: SourceChain, header: Header, names: Sequence[str]) -> list[Me
     """The meaning of each name, by one node."""
 
     def ask(calls: Sequence[Call]) -> list[Answer]:
-        # With a gas limit, because a stranger's resolver decides how long it computes.
+        # With a transaction's gas: a stranger's resolver decides how long it computes.
         # By the block's number, so that no node can name a block that the others do not know.
-        return one.call_each(calls, hex(header.number), one.chain.limits.name_gas)
+        return one.call_each(calls, hex(header.number), one.chain.gas_cap)
 
     found = _resolvers(ask, one.chain.ens_registry, names)
     whole = _that_take_whole_names(ask, list({resolver for resolver, _ in found.values()}))

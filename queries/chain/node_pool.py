@@ -200,7 +200,7 @@ class Node:
     def _note_head(self, block: object) -> None:
         """Note when its head was made; `NodeFault` if that is in the future."""
         timestamp = read_quantity(read_object(block, "a block").get("timestamp"), "timestamp")
-        latest = time.time() + self._chain.limits.head_ahead
+        latest = time.time() + self._chain.limits.lag
         # If this is the only node, the clock of this machine may be wrong as well.
         if len(self._chain.nodes) > 1 and timestamp > latest:
             raise NodeFault(NodesLie, " Its head is in the future.")
