@@ -75,6 +75,9 @@ class Entry:
     promise: str  # the first sentence below the title
 
 
+APOSTROPHE = "\N{RIGHT SINGLE QUOTATION MARK}"
+
+
 @cache
 def entries() -> tuple[Entry, ...]:
     return tuple(_entry(name) for name in WRITTEN)
@@ -83,7 +86,7 @@ def entries() -> tuple[Entry, ...]:
 def _entry(name: str) -> Entry:
     title, lead, *_ = file_of(name).read_text().split("\n\n", 2)
     lead = LINK.sub(lambda found: found["shown"] or found["code"].strip("`"), lead)
-    sentence = " ".join(lead.split()).partition(". ")[0].rstrip(".")
+    sentence = " ".join(lead.split()).replace("'", APOSTROPHE).partition(". ")[0].rstrip(".")
     return Entry(name, title.removeprefix("# "), f"{sentence}.")
 
 
@@ -240,18 +243,20 @@ def _make_links_relative(block: Sequence[Token], site: str) -> None:
                 token.attrSet("href", guide)
 
 
+PAIR = 2  # columns, where the second one says what the first one names
+
+
 def _describe_tables(blocks: Sequence[Sequence[Token]]) -> None:
-    """A row begins with its heading. Every other cell names its column, which narrow screens show.
+    """A row begins with its heading. Narrow screens show the columns' names in the other cells.
     A column of numbers has a class, because the policy allows no inline style.
     """
-    names: list[str] = []
     anchors: set[str] = set()
-    column = 0
     for tokens in blocks:
+        names: list[str] = []
+        column = 0
         for place, token in enumerate(tokens):
             if token.type == "table_open":
                 token.attrSet("class", "wrapped")
-                names = []
             elif token.type == "tr_open":
                 column, row = 0, token
             elif token.type in {"th_open", "td_open"}:
@@ -264,13 +269,17 @@ def _describe_tables(blocks: Sequence[Sequence[Token]]) -> None:
                 elif column == 0:
                     token.tag = end.tag = "th"
                     token.attrSet("scope", "row")
-                    name = re.fullmatch("`([a-z_]+)`", text.content)
-                    if name and name[1] not in anchors:
-                        anchors.add(name[1])
-                        row.attrSet("id", name[1])
-                else:
+                    _anchor_row(row, text.content, anchors)
+                elif len(names) > PAIR:
                     token.attrSet("data-name", names[column])
                 column += 1
+
+
+def _anchor_row(row: Token, text: str, taken: set[str]) -> None:
+    name = re.fullmatch("`([a-z_]+)`", text)
+    if name and name[1] not in taken:
+        taken.add(name[1])
+        row.attrSet("id", name[1])
 
 
 def _written(blocks: Sequence[Sequence[Token]]) -> Iterator[str]:

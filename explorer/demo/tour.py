@@ -148,6 +148,7 @@ def _units(amount: int) -> str:
 
 THINGS_TO_TRY = """\
 Explorer  {site}/
+Guides    {site}/docs
 API key   {key}
 Demo A    {chains.a.url}  chain {a}
 Demo B    {chains.b.url}  chain {b}
