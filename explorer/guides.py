@@ -19,7 +19,8 @@ How to write one:
   destination where `--to` or `destination…` stands before it), "Demo A" for that chain's name, the
   native registry's address for the route's registry, `http://127.0.0.1:8545` for a node of the
   destination, `fee` 0 for a fee that is enough, and in code the number 17 for a recent final block.
-- A table row that begins with one `name` in code is linked as #name, a heading as code hosts do it.
+- Headings are linked as code hosts do it. In a table whose first column is called `code` or `name`,
+  a row that begins with a name in code is linked as #name.
 """
 
 import re
@@ -198,6 +199,7 @@ def rendered(markdown: str, site: str) -> Guide:
     lead[0].attrSet("class", "lead")
     for block in (lead, *blocks):
         _make_links_relative(block, site)
+    _anchor_rows(blocks)
     _describe_tables(blocks)
     html = mark_safe("".join(_written([lead, *blocks])))  # noqa: S308  (our own file; html is off)
     return Guide(_plain(title[1]), html, sections)
@@ -244,13 +246,13 @@ def _make_links_relative(block: Sequence[Token], site: str) -> None:
 
 
 PAIR = 2  # columns, where the second one says what the first one names
+LINKED = {"code", "name"}  # what a first column is called whose rows are linked
 
 
 def _describe_tables(blocks: Sequence[Sequence[Token]]) -> None:
     """A row begins with its heading. Narrow screens show the columns' names in the other cells.
     A column of numbers has a class, because the policy allows no inline style.
     """
-    anchors: set[str] = set()
     for tokens in blocks:
         names: list[str] = []
         column = 0
@@ -258,7 +260,7 @@ def _describe_tables(blocks: Sequence[Sequence[Token]]) -> None:
             if token.type == "table_open":
                 token.attrSet("class", "wrapped")
             elif token.type == "tr_open":
-                column, row = 0, token
+                column = 0
             elif token.type in {"th_open", "td_open"}:
                 text, end = tokens[place + 1], tokens[place + 2]
                 if token.attrs.pop("style", "") == "text-align:right":
@@ -269,17 +271,23 @@ def _describe_tables(blocks: Sequence[Sequence[Token]]) -> None:
                 elif column == 0:
                     token.tag = end.tag = "th"
                     token.attrSet("scope", "row")
-                    _anchor_row(row, text.content, anchors)
                 elif len(names) > PAIR:
                     token.attrSet("data-name", names[column])
                 column += 1
 
 
-def _anchor_row(row: Token, text: str, taken: set[str]) -> None:
-    name = re.fullmatch("`([a-z_]+)`", text)
-    if name and name[1] not in taken:
-        taken.add(name[1])
-        row.attrSet("id", name[1])
+def _anchor_rows(blocks: Sequence[Sequence[Token]]) -> None:
+    """Where two rows, or a row and a heading, have one name, the first one has the anchor."""
+    taken = {tag.attrs.get("id") for tag, *_ in blocks}
+    for tokens in blocks:
+        first_column = next((each.content for each in tokens if each.type == "inline"), "")
+        if tokens[0].type == "table_open" and first_column in LINKED:
+            for row, cell, text in zip(tokens, tokens[1:], tokens[2:], strict=False):
+                name = re.fullmatch("`([a-z_]+)`", text.content)
+                is_first = row.type == "tr_open" and cell.type == "td_open"
+                if is_first and name and name[1] not in taken:
+                    taken.add(name[1])
+                    row.attrSet("id", name[1])
 
 
 def _written(blocks: Sequence[Sequence[Token]]) -> Iterator[str]:

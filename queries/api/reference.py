@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from accounts.key_check import MINUTE
 from queries.api.answers import Error, Event
 from queries.api.batch_codes import batch_codes
-from queries.api.endpoint import Endpoint, by_status, every_refusal
+from queries.api.endpoint import Endpoint, Parameter, by_status, every_refusal
 from queries.api.endpoints import ENDPOINTS
 from queries.api.examples import BODIES
 from queries.api.webhook_views import SENT_HEADERS, pauses
@@ -66,11 +66,8 @@ def _section(endpoint: Endpoint) -> Iterable[str]:
     yield endpoint.summary + ("" if endpoint.needs_key else " No key is needed.")
     if endpoint.parameters:
         yield table(
-            ("parameter", "in", "meaning"),
-            (
-                (f"`{each.name}`", each.place, f"{each.meaning}{' Required.' * each.required}")
-                for each in endpoint.parameters
-            ),
+            ("parameter", "meaning"),
+            ((f"`{each.name}`", _meaning(each)) for each in endpoint.parameters),
         )
     if endpoint.body:
         for title, example in BODIES.get(endpoint.body.__name__, {}).items():
@@ -94,22 +91,39 @@ def _section(endpoint: Endpoint) -> Iterable[str]:
         )
 
 
+PLACES = {"path": " In the path.", "header": " A header."}
+
+
+def _meaning(parameter: Parameter) -> str:
+    required = " Required." if parameter.required else ""
+    return f"{parameter.meaning}{required}{PLACES.get(parameter.place, '')}"
+
+
 def _json(content: object) -> str:
     return f"```json\n{json.dumps(content, indent=2, ensure_ascii=False)}\n```"
 
 
 def _members(members: Iterable[Member], *, of_request: bool = False) -> str:
-    return table(
-        ("field", "type", "meaning"),
-        (
-            (
-                f"`{each.path}`",
-                f"{each.type}{', required' if of_request and each.required else ''}",
-                each.meaning,
-            )
-            for each in members
-        ),
-    )
+    rows = []
+    for each in members:
+        kind, meaning = _named(each)
+        required = ", required" if of_request and each.required else ""
+        rows.append((f"`{each.path}`", f"{kind}{required}", meaning))
+    return table(("field", "type", "meaning"), rows)
+
+
+LONGEST_TYPE = 20  # characters, in a column beside the meaning
+
+
+def _named(member: Member) -> tuple[str, str]:
+    """The member's type and meaning; a long choice of names goes into the meaning."""
+    if len(member.type) <= LONGEST_TYPE:
+        return member.type, member.meaning
+    choice = member.type.removeprefix("list of ").removesuffix(" or null")
+    is_list = choice != member.type and member.type.startswith("list")
+    names = ", ".join(f"`{each}`" for each in choice.split(" | "))
+    kind = member.type.replace(choice, "names" if is_list else "name")
+    return kind, f"{member.meaning} One of {names}.".strip()
 
 
 def refusals() -> str:

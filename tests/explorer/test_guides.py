@@ -9,11 +9,11 @@ from django.test import Client
 from markdown_it import MarkdownIt
 
 from explorer.guides import WRITTEN
-from explorer.pages.docs import ROUTES
+from explorer.pages.docs import ROUTES as SHOWN_ROUTES
 from queries.limits import Limits
 from queries.routes import read_routes
 from tests.guides import shown_in
-from tests.queries.api.served_api import HERE, SEPOLIA, record_head
+from tests.queries.api.served_api import HERE, ROUTES, SEPOLIA, record_head
 
 pytestmark = [pytest.mark.django_db, pytest.mark.either_database, pytest.mark.urls(HERE)]
 PAGES = ["/docs", "/docs/operating", *(f"/docs/{name}" for name in WRITTEN)]
@@ -60,13 +60,14 @@ def test_examples_are_of_this_server(client: Client) -> None:
         assert "block:5186050" in text
         assert "http://testserver/submit-batch-query" in text
         assert "Sepolia" in text
+        assert ROUTES.registries[SEPOLIA, SEPOLIA].address in text
         for of_the_demo in ("31337", "127.0.0.1", "Demo A", "block:17"):
             assert of_the_demo not in text, of_the_demo
 
 
 def test_the_routes_can_be_read(client: Client, tmp_path: Path) -> None:
-    assert ROUTES.strip() in shown_in(client.get("/docs/operating").text)
-    (tmp_path / "routes.toml").write_text(ROUTES)
+    assert SHOWN_ROUTES.strip() in shown_in(client.get("/docs/operating").text)
+    (tmp_path / "routes.toml").write_text(SHOWN_ROUTES)
     assert set(read_routes(tmp_path / "routes.toml").chains) == {11155111}
 
 
