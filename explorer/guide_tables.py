@@ -1,13 +1,16 @@
 """The tables that guides take from the code, as Markdown, by the names that guides call them."""
 
 from collections.abc import Callable, Mapping
+from itertools import product
 
 from django.conf import settings
 
 from explorer.advice import ADVICE
 from queries.api import reference
+from queries.costs import TOGETHER, calls_of_a_fact, of_a_balance
 from queries.limits import described
-from queries.registries import proves_its_code
+from queries.networks import NETWORKS, kind_of, provable_after
+from queries.registries import RegistryKind, proves_its_code
 from queries.routes import Routes
 from queries.schema.batch_checks import BatchLimits
 
@@ -17,6 +20,10 @@ def tables_of(routes: Routes, limits: BatchLimits) -> Mapping[str, Callable[[], 
         "snapshot-vote": _snapshot_vote,
         "registries": lambda: _registries(routes),
         "routes-limits": _routes_limits,
+        "networks": _networks,
+        "known-routes": _known_routes,
+        "costs": _costs,
+        "calls": _calls,
         "api-limits": lambda: reference.limits(limits, settings.REQUESTS_PER_MINUTE),
         "api-list": reference.endpoint_list,
         "api-endpoints": reference.endpoint_sections,
@@ -48,6 +55,45 @@ def _registries(routes: Routes) -> str:
             for each in routes.registries.values()
         ),
     )
+
+
+def _networks() -> str:
+    """The public networks that `init` knows."""
+    head = ("name", "network", "chain id", "a block every", "final after")
+    rows = (
+        (f"`{each.name}`", each.title, str(each.chain), f"{each.block_seconds} s", each.final_after)
+        for each in NETWORKS.values()
+    )
+    return reference.table(head, rows)
+
+
+def _known_routes() -> str:
+    """Which of them can be proven to which without signers."""
+    rows = (
+        (f"{source.title} → {to.title}", f"`{kind}`", provable_after(source, kind))
+        for source, to in product(NETWORKS.values(), repeat=2)
+        if (kind := kind_of(source, to)) is not RegistryKind.ATTESTED
+    )
+    return reference.table(("route", "kind", "a block can be proven after"), rows)
+
+
+def _costs() -> str:
+    """Gas of a balance by the kind of its route."""
+    rows = (
+        (f"`{kind}`", *(f"{round(of_a_balance(kind, many).gas):,}" for many in TOGETHER))
+        for kind in RegistryKind
+    )
+    head = ("kind of the route", *(_together(many) for many in TOGETHER))
+    return reference.table(head, rows)
+
+
+def _together(accounts: int) -> str:
+    return "alone" if accounts == 1 else f"each of {accounts} of a block"
+
+
+def _calls() -> str:
+    rows = ((_together(many), f"{calls_of_a_fact(many):.0f}") for many in TOGETHER)
+    return reference.table(("a balance", "calls, to all chains"), rows)
 
 
 def _routes_limits() -> str:

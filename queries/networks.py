@@ -12,9 +12,10 @@ them since Fusaka, OP Mainnet and OP Sepolia since Karst. Fee limits are our cho
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
-from queries.registries import RegistryKind
+from queries.registries import Registry, RegistryKind, address_of
 
 FINAL_L1, FINAL_L2 = "13 to 20 minutes", "20 to 30 minutes"
 ENS = "0x00000000000C2E074eC69A0dFb2997BA6C7d2e1e"
@@ -72,6 +73,16 @@ _ALL = (
     ),
 )  # fmt: skip
 NETWORKS: Mapping[str, Network] = {network.name: network for network in _ALL}
+
+
+def registry_of(source: Network, destination: Network, **attested: Any) -> Registry:
+    """Where this version's registry of the route is; `attested`: signers and their threshold."""
+    one = Registry(kind_of(source, destination), source.chain, destination.chain)
+    if one.kind is RegistryKind.OUTPUT:
+        one = replace(one, anchor_state_registry=source.anchor_state_registry)
+    elif one.kind is RegistryKind.ATTESTED:
+        one = replace(one, **attested)
+    return replace(one, address=address_of(one))
 
 
 def kind_of(source: Network, destination: Network) -> RegistryKind:

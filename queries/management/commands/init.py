@@ -7,7 +7,7 @@ import sys
 import tempfile
 from argparse import ArgumentParser
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -17,8 +17,8 @@ from eth_utils.address import is_checksum_address
 
 from queries.chain.signer import SignerUnusable
 from queries.management.base import OperatorCommand, configured_signer
-from queries.networks import NETWORKS, Network, chain_lines, kind_of, provable_after
-from queries.registries import Registry, RegistryKind, address_of, route_lines
+from queries.networks import NETWORKS, Network, chain_lines, provable_after, registry_of
+from queries.registries import Registry, RegistryKind, route_lines
 from queries.routes import read_routes
 from queries.routes_file import RoutesUnreadable, node_address
 
@@ -43,13 +43,8 @@ class Wanted:
         return list(dict.fromkeys(network for ends in self.routes for network in ends))
 
     def registries(self) -> Iterator[tuple[Ends, Registry]]:
-        for source, to in self.routes:
-            one = Registry(kind_of(source, to), source.chain, to.chain)
-            if one.kind is RegistryKind.OUTPUT:
-                one = replace(one, anchor_state_registry=source.anchor_state_registry)
-            elif one.kind is RegistryKind.ATTESTED:
-                one = replace(one, signers=self.signers, threshold=self.threshold)
-            yield (source, to), replace(one, address=address_of(one))
+        for ends in self.routes:
+            yield ends, registry_of(*ends, signers=self.signers, threshold=self.threshold)
 
 
 class Command(OperatorCommand):
@@ -75,15 +70,16 @@ class Command(OperatorCommand):
         )
         parser.add_argument("--signers", help="0x…,0x…, where only an attested registry works")
         parser.add_argument("--threshold", default="", help="how many of them must agree")
-        parser.add_argument("--file", type=Path, help="instead of the one that ROUTES_FILE names")
+        parser.add_argument("--file", help="instead of the one that ROUTES_FILE names; - prints it")
         parser.add_argument("--force", action="store_true", help="overwrite the file")
 
     def handle(self, **options: Any) -> None:
-        file = options["file"] or settings.ROUTES_FILE
+        to_stdout = options["file"] == "-"
+        file = Path(options["file"]) if options["file"] else settings.ROUTES_FILE
         if file is None:
             raise CommandError("Name the file to write: --file PATH, or ROUTES_FILE.")
         file = file.absolute()
-        if file.exists() and not options["force"]:
+        if file.exists() and not options["force"] and not to_stdout:
             raise CommandError(f"{file} is there already. Name another one, or use --force.")
         wanted = Wanted(file.parent)
         wanted.routes += dict.fromkeys(map(_ends, options["routes"]))
@@ -98,8 +94,15 @@ class Command(OperatorCommand):
         if sys.stdin.isatty():
             self._ask_for_the_rest(wanted)
         _check(wanted)
-        _write(file, _content(wanted), overwrite=options["force"])
-        self._conclude(file, wanted)
+        content = _content(wanted)
+        if to_stdout:
+            with tempfile.TemporaryDirectory() as folder:
+                _write(Path(folder, "routes.toml"), content, overwrite=False)
+            self.stdout.write(content, ending="")
+            self._conclude(None, wanted)
+        else:
+            _write(file, content, overwrite=options["force"])
+            self._conclude(file, wanted)
 
     # Questions
 
@@ -145,9 +148,10 @@ class Command(OperatorCommand):
 
     # Conclusion
 
-    def _conclude(self, file: Path, wanted: Wanted) -> None:
-        say = self.stdout.write
-        say(f"Wrote {file}. Only you can read it: addresses of nodes may hold keys.\n")
+    def _conclude(self, file: Path | None, wanted: Wanted) -> None:
+        say = self.report
+        if file:
+            say(f"Wrote {file}. Only you can read it: addresses of nodes may hold keys.\n")
         for (source, to), registry in wanted.registries():
             say(f"{source.title} → {to.title}: {registry.kind} registry {registry.address}")
             say(f"  A block can be proven {provable_after(source, registry.kind)} after its time.")
@@ -158,7 +162,7 @@ class Command(OperatorCommand):
                 "hash can prove needs two that agree."
             )
         say("\nNext:")
-        if settings.ROUTES_FILE is None or settings.ROUTES_FILE.absolute() != file:
+        if file and (settings.ROUTES_FILE is None or settings.ROUTES_FILE.absolute() != file):
             say(f"  export ROUTES_FILE={file}")
         destinations = " and ".join(dict.fromkeys(to.title for _, to in wanted.routes))
         try:

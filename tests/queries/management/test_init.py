@@ -95,6 +95,18 @@ def test_a_node_s_address_may_stand_in_a_file(setup: LocalSetup, tmp_path: Path)
     assert "hunter2" not in setup.file.read_text()
 
 
+def test_it_may_be_printed_for_a_file_elsewhere(setup: LocalSetup) -> None:
+    """As out of a container: what to do next is on stderr."""
+    setup.file.write_text("kept")
+    said, content = setup.run_apart(
+        "init", "hoodi", "--file", "-", "--node", "hoodi=https://a.example"
+    )
+    assert said.startswith("Hoodi → Hoodi: native registry 0x")
+    assert setup.file.read_text() == "kept"
+    setup.file.write_text(content)
+    assert set(read_routes(setup.file).registries) == {(560_048, 560_048)}
+
+
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [

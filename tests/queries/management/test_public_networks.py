@@ -1,0 +1,138 @@
+"""The commands of the guide to public networks lead to a running prover, on local chains."""
+
+import os
+import re
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from eth_account import Account
+
+from queries.chain.local_node import LocalNode, local_node
+from tests.commands import clean_environment, free_port
+from tests.queries.attacks.registry_attacks import move_on, put_predeploy
+from tests.queries.contracts.live_chain import LiveChain
+
+pytestmark = pytest.mark.no_database
+
+
+@pytest.fixture(scope="module")
+def blocks(repository: Path) -> list[str]:
+    text = (repository / "explorer" / "docs" / "public-networks.md").read_text()
+    found = re.findall(r"^```sh\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
+    assert len(found) == 5
+    return found
+
+
+@contextmanager
+def chain(chain_id: int) -> Iterator[LocalNode]:
+    """With blocks enough for gas to be as cheap as on an L2."""
+    with local_node("--slots-in-an-epoch", "1", "--chain-id", str(chain_id)) as node:
+        put_predeploy(node)
+        node.rpc.ask("anvil_mine", hex(40))
+        yield node
+
+
+class Reader:
+    """Follows the guide in a folder of its own, with these nodes in place of the guide's."""
+
+    def __init__(self, folder: Path, repository: Path, nodes: dict[str, str]) -> None:
+        self._folder, self._repository = folder, repository
+        self._port = str(free_port())
+        self._other = {"/etc/tacitus": str(folder), "--port 8000": f"--port {self._port}", **nodes}
+        bin_folder = Path(sys.executable).parent
+        self._environment = clean_environment(folder)
+        self._environment["PATH"] = f"{bin_folder}:{self._environment['PATH']}"
+
+    def start(self, *blocks: str) -> subprocess.Popen[str]:
+        script = "\n".join(blocks)
+        for shown, there in self._other.items():
+            script = script.replace(shown, there)
+        return subprocess.Popen(
+            ["sh", "-ec", script],
+            cwd=self._repository,
+            env=self._environment,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            start_new_session=True,
+        )
+
+    def run(self, *blocks: str) -> str:
+        program = self.start(*blocks)
+        printed, _ = program.communicate(timeout=120)
+        assert program.returncode == 0, printed
+        return printed
+
+    def fund(self, node: LocalNode, ether: float) -> None:
+        key = (self._folder / "signer").read_text().strip()
+        node.rpc.ask("anvil_setBalance", Account.from_key(key).address, hex(int(ether * 10**18)))
+        # A header holds the root of the state before it was changed by hand.
+        node.rpc.ask("anvil_mine", hex(3))
+
+
+def exports(block: str) -> str:
+    return "\n".join(re.findall(r"^export .*$", block, re.MULTILINE))
+
+
+def at_localhost(node: LocalNode) -> str:
+    """The same node by another address."""
+    return node.url.replace("127.0.0.1", "localhost")
+
+
+def test_sepolia_proven_to_itself(blocks: list[str], repository: Path, tmp_path: Path) -> None:
+    prepare, init, deploy, start, _ = blocks
+    with chain(11_155_111) as node:
+        reader = Reader(
+            tmp_path,
+            repository,
+            {
+                "https://sepolia.example.org/v2/YOUR-KEY": node.url,
+                "https://another.example.org": at_localhost(node),
+            },
+        )
+        said = reader.run(prepare, init)
+        assert "Next:\n  manage.py cost" in said
+        assert "Deploying the registry, once: 4," in said
+        assert node.url not in (tmp_path / "routes.toml").read_text()
+        reader.fund(node, 0.1)
+        said = reader.run(exports(prepare), deploy)
+        assert "Deployed in block" in said
+        assert "Sepolia, provable" in said
+        assert re.search("^All [0-9]+ checks are ok[.]$", said, re.MULTILINE)
+        running = reader.start(exports(prepare), start, "wait")
+        try:
+            assert running.stdout
+            assert any("Proving on 1 route" in line for line in running.stdout)
+        finally:
+            os.killpg(running.pid, signal.SIGTERM)
+            running.communicate(timeout=60)
+
+
+def test_ethereum_proven_to_base(blocks: list[str], repository: Path, tmp_path: Path) -> None:
+    prepare, *_, init = blocks
+    init, deploy = init.split("python manage.py deploy_registry")
+    with chain(1) as ethereum, chain(8453) as base:
+        move_on(base, 7, LiveChain(ethereum).header(7).hash)
+        base.rpc.ask("anvil_mine", hex(40))
+        reader = Reader(
+            tmp_path,
+            repository,
+            {
+                "https://ethereum.example.org/v2/YOUR-KEY": ethereum.url,
+                "https://another.example.org": at_localhost(ethereum),
+                "https://base.example.org": base.url,
+                "https://another-base.example.org": at_localhost(base),
+            },
+        )
+        said = reader.run(prepare, init)
+        assert "A block can be proven 13 to 20 minutes after its time." in said
+        reader.fund(base, 0.01)
+        said = reader.run(exports(prepare), f"python manage.py deploy_registry{deploy}")
+        assert "sees Ethereum up to block 7" in said
+        assert re.search("^All [0-9]+ checks are ok[.]$", said, re.MULTILINE)
