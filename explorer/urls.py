@@ -146,7 +146,6 @@ def documentation(routes: Routes, limits: BatchLimits) -> list[URLPattern]:
     filled: dict[str, object] = {"routes": routes, "limits": limits}
     return [
         path("docs", docs.guide_list, name="docs"),
-        path("docs/operating", docs.operating, name="operating"),
         path("docs/<guide:name>", docs.guide, filled, name="guide"),
         path("docs/<guide:name>.md", docs.guide_text, filled, name="guide-text"),
         path("llms.txt", docs.llms, name="llms"),

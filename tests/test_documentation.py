@@ -21,7 +21,7 @@ pytestmark = pytest.mark.no_database
 DOCUMENTS = ("README.md", "SECURITY.md", "explorer/docs/*.md", "templates/docs/*.html")
 SOURCES = ("*.py", "*.sol", "*.yml", "*.html", "Makefile", "run")
 PATH = re.compile(r"(?:(?:GET|POST) )?(/[a-z-]+(?:/[a-z-]+)*/?(?:\.\w+)?)(?:\?.*)?")
-OF_THE_MACHINE = ("/etc", "/opt", "/tmp", "/var", "/run")  # noqa: S108
+OF_THE_MACHINE = ("/etc", "/opt", "/srv", "/tmp", "/usr", "/var", "/run")  # noqa: S108
 WITH_FILES = SETTINGS_READ | {f"{name}_FILE" for name in SETTINGS_READ}
 OF_OTHER_PROGRAMS = {"request_buffers"}
 RUN_BY_MAKE = {"build_contracts"}
@@ -54,7 +54,8 @@ def test_every_name_exists(repository: Path, named: set[str]) -> None:
     """Settings, error codes, keys of the routes file, metrics, options: all with an underscore."""
     folders = [repository / each for each in ("accounts", "explorer", "queries", "tests", ".ci")]
     files = [file for each in folders for pattern in SOURCES for file in each.rglob(pattern)]
-    files = [file for file in files if "node_modules" not in file.parts] + [repository / "Makefile"]
+    files = [file for file in files if "node_modules" not in file.parts]
+    files += [repository / each for each in ("Makefile", "compose.yaml")]
     words = {word for file in files for word in re.findall(r"\w+", file.read_text())}
     names = {name for each in named for name in re.findall(r"\b[A-Z]+(?:_[A-Z]+)+\b", each)}
     names |= {each for each in named if re.fullmatch(r"[a-z]+(?:_[a-z]+)+", each)}

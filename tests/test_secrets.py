@@ -211,7 +211,7 @@ def _answers_to_strangers(it: Installation, batches: list[str]) -> dict[str, str
     """To whoever is signed in as somebody else, whoever has another key, and everyone."""
     person = signed_in(it.address, Key.create())
     batch = f"/explorer/query/{batches[0]}"
-    pages = ["/", "/docs/api", "/docs/operating", "/openapi.json", "/explorer/batches", "/nowhere",
+    pages = ["/", "/docs/api", "/docs/running", "/openapi.json", "/explorer/batches", "/nowhere",
              "/explorer/routes", f"/explorer/registry/{CHAIN_ID}/{it.registry}",
              f"/explorer/account/{HOLDER}", f"/search?q={HOLDER}", batch, f"{batch}/0",
              f"{batch}/0/BALANCE", f"{batch}/0/BALANCE/check", f"{batch}/facts.json",

@@ -8,8 +8,7 @@ from django.views.decorators.http import require_safe
 from accounts.site_address import site_address
 from explorer import guides
 from explorer.guide_tables import tables_of
-from explorer.guides import WRITTEN, Example
-from queries.limits import described
+from explorer.guides import Example
 from queries.reading.figures import heads_of
 from queries.registries import RegistryKind, artifact_of
 from queries.routes import Routes
@@ -26,20 +25,14 @@ CONTRACT_FILES = {
         CONTRACTS / "build" / "addresses.json",
     )
 }
-SERVED = {name: f"/contracts/{name}" for name in CONTRACT_FILES} | {"tacitus.py": "/tacitus.py"}
 MONITORING = settings.BASE_DIR / "explorer" / "monitoring"
-MONITORING_FILES = {"dashboard.json": "application/json", "alerts.yml": "application/yaml"}
+MONITORING_FILES = {"dashboard.json": "application/json", "alerts.yml": "text/plain; charset=utf-8"}
+SERVED = {
+    "tacitus.py": "/tacitus.py",
+    **{name: f"/contracts/{name}" for name in CONTRACT_FILES},
+    **{name: f"/docs/monitoring/{name}" for name in MONITORING_FILES},
+}
 MARKDOWN = "text/markdown; charset=utf-8"
-# What the operators' page and a test of it begin with.
-ROUTES = """\
-[chains.11155111]
-name = "Sepolia"
-nodes = ["https://sepolia.example.org/v2/YOUR-KEY", "https://another.example.org"]
-finality = "finalized"
-dearest_gas_gwei = 50
-most_a_day = 0.05
-explorer = "https://sepolia.etherscan.io"
-"""
 
 
 @require_safe
@@ -67,15 +60,8 @@ def llms(request: HttpRequest) -> HttpResponse:
     return render(request, "docs/llms.txt", context, content_type=MARKDOWN)
 
 
-@require_safe
-def operating(request: HttpRequest) -> HttpResponse:
-    more = {"routes": ROUTES.strip(), "limits": described()}
-    return _page(request, "docs/operating.html", here="operating", **more)
-
-
 def _page(request: HttpRequest, template: str, **more: object) -> HttpResponse:
-    context = {"guides": guides.entries(), "operating": "running" not in WRITTEN}
-    return render(request, template, context | more)
+    return render(request, template, {"guides": guides.entries(), **more})
 
 
 def _markdown(request: HttpRequest, name: str, routes: Routes, limits: BatchLimits) -> str:

@@ -40,7 +40,7 @@ PLACES = (
     "explorer/query/BATCH/0/BALANCE", "explorer/batches", "explorer/block/11155111",
     "explorer/account", f"explorer/account/{WALLET}", "explorer/transaction/11155111",
     "explorer/registry/11155111", "explorer/routes", "explorer/newest", "search", "docs",
-    "docs/operating", "docs/first-fact", "docs/api", "docs/api.md", "llms.txt",
+    "docs/running", "docs/first-fact", "docs/api", "docs/api.md", "llms.txt",
     "docs/monitoring/alerts.yml", "contracts/IFactsRegistry.sol",
     "contracts/abi/native.json",
     "docs/monitoring/dashboard.json", "openapi.json", "tacitus.py", "dashboard",

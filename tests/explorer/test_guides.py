@@ -2,21 +2,18 @@
 
 import re
 from dataclasses import asdict
-from pathlib import Path
 
 import pytest
 from django.test import Client
 from markdown_it import MarkdownIt
 
 from explorer.guides import WRITTEN
-from explorer.pages.docs import ROUTES as SHOWN_ROUTES
 from queries.limits import Limits
-from queries.routes import read_routes
 from tests.guides import shown_in
 from tests.queries.api.served_api import HERE, ROUTES, SEPOLIA, record_head
 
 pytestmark = [pytest.mark.django_db, pytest.mark.either_database, pytest.mark.urls(HERE)]
-PAGES = ["/docs", "/docs/operating", *(f"/docs/{name}" for name in WRITTEN)]
+PAGES = ["/docs", *(f"/docs/{name}" for name in WRITTEN)]
 # These ask the database, and have tests of their own.
 ELSEWHERE = ("/static/", "/dashboard", "/explorer/", "/sign-in")
 
@@ -65,18 +62,11 @@ def test_examples_are_of_this_server(client: Client) -> None:
             assert of_the_demo not in text, of_the_demo
 
 
-def test_the_routes_can_be_read(client: Client, tmp_path: Path) -> None:
-    assert SHOWN_ROUTES.strip() in shown_in(client.get("/docs/operating").text)
-    (tmp_path / "routes.toml").write_text(SHOWN_ROUTES)
-    assert set(read_routes(tmp_path / "routes.toml").chains) == {11155111}
-
-
 def test_every_limit_is_in_the_guide_with_its_default(client: Client) -> None:
-    page = client.get("/docs/operating").text
+    page = client.get("/docs/running").text
     rows = re.findall(
-        r'<tr><th scope="row"><code>(\w+)</code></th><td data-name="default"[^>]*>([^<]+)</td>'
-        r'<td data-name="allowed"[^>]*>[\d.]+ to \d+</td>'
-        r'<td data-name="meaning" class="words">[A-Z][^<]+[.]</td></tr>',
+        r'<th scope="row"><code>(\w+)</code></th>\s*<td data-name="default">([^<]+)</td>\s*'
+        r'<td data-name="allowed">[\d.]+ to \d+</td>\s*<td data-name="meaning">[A-Z][^<]+[.]</td>',
         page,
     )
     assert {name: float(default) for name, default in rows} == asdict(Limits())

@@ -27,7 +27,7 @@ PAGES = [
     "/",
     "/sign-in",
     "/docs",
-    "/docs/operating",
+    "/docs/running",
     *(f"/docs/{name}" for name in WRITTEN),
     "/explorer/batches",
     f"/explorer/block/{SEPOLIA}/{BLOCK}",
@@ -96,7 +96,7 @@ def test_every_page_leads_on_and_none_complains(page: Page, served: str) -> None
         links = page.locator("a[href]:not([download])")
         for link in links.evaluate_all("found => found.map(each => each.href.split('#')[0])"):
             inside = link.startswith(served) and "/sign-in" not in link
-            is_page = not link.endswith((".json", ".sol", ".md", ".txt", ".py"))
+            is_page = not link.endswith((".json", ".yml", ".sol", ".md", ".txt", ".py"))
             if inside and link not in seen and link not in waiting and is_page:
                 waiting.append(link)
     assert len(seen) > 20
