@@ -1,0 +1,124 @@
+"""A service with work in every state, backed up, used, and restored."""
+
+import re
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from eth_account import Account
+
+from tests.scenarios.chain import ETHER, Chain
+from tests.scenarios.service import BALANCE, HELD, HOLDER, Service, accounts, until
+
+CHAIN_ID = 11_155_111  # the guide's example
+FEE = str(ETHER // 100)
+NOT_YET = 30  # blocks that a batch waits for
+
+
+def chain_of_the_guide() -> Chain:
+    """One that mines every second, and whose newest block is a few minutes old."""
+    chain = Chain(CHAIN_ID, block_time=1)
+    chain.rpc("evm_setNextBlockTimestamp", int(time.time()) - 600)
+    chain.mine(20, seconds=1)
+    return chain
+
+
+def on_nodes_of(chain: Chain, commands: str) -> str:
+    """The commands with this chain's node instead of the guide's."""
+    changed = re.sub(r"(?m)^nodes = .*$", f'nodes = ["{chain.url}"]', commands)
+    assert changed != commands
+    return changed
+
+
+def funded(chain: Chain, key: str) -> str:
+    """The address of this signer, which has some of the chain's coin."""
+    address: str = Account.from_key(key.strip()).address
+    chain.set_balance(address, 10 * ETHER)
+    return address
+
+
+def client_of(folder: Path, chain: Chain, url: str, key: str, registry: str) -> Service:
+    folder.mkdir()
+    client = Service(folder, "", [key.strip()])
+    client.add_chain(chain)
+    client.registries[chain.id, chain.id] = registry
+    client.url = url
+    # As the proxy asks.
+    client.headers = {"Host": "proofs.example.org", "X-Forwarded-Proto": "https"}
+    return client
+
+
+class Drill:
+    """`client` asks the service, which proves the past of `chain` to itself for `signer`."""
+
+    def __init__(self, client: Service, chain: Chain, signer: str) -> None:
+        self._client, self._chain, self._signer = client, chain, signer
+        self._blocks: set[int] = set()
+
+    def passes(
+        self, back_up: Callable[[], object], stop: Callable[[], str], restore: Callable[[], object]
+    ) -> None:
+        """`stop` returns what `check_setup` printed; `restore` starts the service again."""
+        client, chain = self._client, self._chain
+        done = self._submitted(self._provable())
+        client.wait(done)
+        in_flight = self._in_flight()
+        waiting = self._submitted(chain.head + NOT_YET)
+        back_up()
+
+        self._mine(NOT_YET + 8)
+        client.wait(in_flight, waiting)
+        unknown = [self._submitted(self._provable())]
+        client.wait(*unknown)
+        unknown.append(self._in_flight())
+        assert "; 1 transaction pending" in stop()
+        self._mine(8)
+        assert "pending" not in stop()
+        paid = len(chain.transactions_of(self._signer))
+        restore()
+
+        assert client.status(done)["queryStatus"] == "DONE"
+        assert client.get(f"/batch-queries/{done}/proof").status_code == 200
+        client.wait(in_flight, waiting)
+        for each in unknown:
+            assert client.get("/batch-query-status", batchQueryId=each).status_code == 404
+        for block in sorted(self._blocks):
+            assert client.wait(self._submitted(block))["spent"] == "0"
+        assert len(chain.transactions_of(self._signer)) == paid
+        client.wait(self._submitted(self._provable()))
+        self._every_fact_is_proven_once()
+
+    def _submitted(self, block: int) -> str:
+        self._blocks.add(block)
+        chain = self._chain.id
+        return self._client.submit({chain: {block: accounts(HOLDER)}}, to=chain, fee=FEE)
+
+    def _provable(self) -> int:
+        """A new block that is final."""
+        return self._chain.mine(8, seconds=1) - 4
+
+    def _in_flight(self) -> str:
+        """A batch whose transaction is sent. From then on no block is mined."""
+        block = self._provable()
+        self._chain.rpc("anvil_setIntervalMining", 0)
+        batch = self._submitted(block)
+        until(self._pending, what="a transaction is in flight")
+        return batch
+
+    def _pending(self) -> int:
+        return int(self._chain.rpc("txpool_status")["pending"], 16)
+
+    def _mine(self, blocks: int) -> None:
+        self._chain.mine(blocks, seconds=1)
+        self._chain.rpc("anvil_setIntervalMining", 1)
+
+    def _every_fact_is_proven_once(self) -> None:
+        """By transactions without a gap, none of which failed."""
+        chain, route = self._chain, (self._chain.id, self._chain.id)
+        for block in self._blocks:
+            assert self._client.field(HOLDER, block, BALANCE, route=route) == HELD
+            event = "AccountProven(address,uint256)"
+            assert len(self._client.events(event, int(HOLDER, 16), block, route=route)) == 1
+        sent = chain.transactions_of(self._signer)
+        assert [int(each["nonce"], 16) for each in sent] == list(range(len(sent)))
+        assert all(chain.receipt(each["hash"])["status"] == "0x1" for each in sent)

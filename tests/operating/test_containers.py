@@ -1,0 +1,87 @@
+"""`compose.yaml`, by the commands of the guide: from an empty folder to a restored backup."""
+
+import json
+import shutil
+import sys
+from collections.abc import Iterator
+from contextlib import ExitStack, closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from queries.registries import Registry, RegistryKind, address_of
+from tests.commands import free_port
+from tests.operating import background
+from tests.operating.drill import Drill, chain_of_the_guide, client_of, funded, on_nodes_of
+from tests.operating.guide import run, shown, stand_in
+from tests.operating.postgres import own_postgres
+from tests.scenarios.chain import Chain
+from tests.scenarios.service import SIGNER_KEY
+from tests.scenarios.test_engines import BROKERS, see_that_it_answers
+
+pytestmark = pytest.mark.no_database
+_, RABBITMQ = BROKERS
+
+
+@pytest.fixture
+def chain() -> Iterator[Chain]:
+    with closing(chain_of_the_guide()) as chain:
+        yield chain
+
+
+class Machine:
+    """A folder like a clone, in which commands find a stand-in for Docker."""
+
+    def __init__(self, repository: Path, folder: Path) -> None:
+        self.folder, self.state = folder, folder / "docker"
+        self.state.mkdir()
+        for name in ("accounts", "explorer", "queries", "static", "templates"):
+            (folder / name).symlink_to(repository / name)
+        for name in ("manage.py", "pyproject.toml", "SECURITY.md", "Dockerfile", "compose.yaml"):
+            shutil.copy(repository / name, folder)
+        docker = f'exec {sys.executable} -m tests.operating.docker "$@"'
+        stand_in(folder, "docker", docker)
+        stand_in(folder, "sudo", 'exec "$@"')
+        stand_in(folder, "chgrp", "")
+        self._environment = {"PYTHONPATH": str(repository), "DOCKER_STATE": str(self.state)}
+
+    def run(self, commands: str, typed: str = "") -> str:
+        return run(commands, self.folder, self._environment, typed).stdout
+
+    def hosts(self, **hosts: Any) -> None:
+        (self.state / "hosts.json").write_text(json.dumps(hosts))
+
+
+def test_the_commands_of_the_guide_lead_to_a_service_that_survives_a_restore(
+    repository: Path, tmp_path: Path, chain: Chain
+) -> None:
+    see_that_it_answers(RABBITMQ)
+    machine = Machine(repository, tmp_path)
+    signer = funded(chain, SIGNER_KEY)
+    machine.run(shown("mkdir secrets"), f"{SIGNER_KEY}\n")
+    password = (tmp_path / "secrets" / "postgres_password").read_text().strip()
+    broker = (tmp_path / "secrets" / "celery_broker").read_text()
+    with ExitStack() as stack:
+        stack.callback(background.stop_all, machine.state)
+        postgres = stack.enter_context(own_postgres(password))
+        with postgres.initialising():
+            pass
+        stack.enter_context(postgres.ready())
+        port = str(free_port())
+        names = {
+            "@postgres/": f"@127.0.0.1:{postgres.port}/",
+            broker: RABBITMQ,
+            "8000": port,
+        }
+        machine.hosts(postgres=postgres.environment, names=names)
+        machine.run(on_nodes_of(chain, shown("cat > config/routes.toml")))
+        machine.run(shown("docker compose run --rm --no-deps -T prover"))
+        key = machine.run(shown("docker compose up --detach\ndocker compose run")).split()[-1]
+        registry = address_of(Registry(RegistryKind.NATIVE, chain.id, chain.id))
+        client = client_of(tmp_path / "client", chain, f"http://127.0.0.1:{port}", key, registry)
+        Drill(client, chain, signer).passes(
+            lambda: machine.run(shown("docker compose exec -T postgres pg_dump")),
+            lambda: machine.run(shown("docker compose stop")),
+            lambda: machine.run(shown("docker compose exec -T postgres pg_restore")),
+        )
