@@ -153,8 +153,9 @@ def _environment(name: str) -> dict[str, str]:
     assert service["env_file"] == [{"path": ".env", "required": False}]
     for secret in service["secrets"]:
         file = STATE / "secrets" / name / secret
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text(_here(name, (HERE / compose["secrets"][secret]["file"]).read_text()))
+        if not file.exists():  # else a service may be reading it
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_text(_here(name, (HERE / compose["secrets"][secret]["file"]).read_text()))
     given = _of_the_image() | _settings() | service["environment"]
     return {key: _here(name, value) for key, value in given.items()}
 

@@ -24,8 +24,8 @@ def chain_of_the_guide() -> Chain:
 
 
 def on_nodes_of(chain: Chain, commands: str) -> str:
-    """The commands with this chain's node instead of the guide's."""
-    changed = re.sub(r"(?m)^nodes = .*$", f'nodes = ["{chain.url}"]', commands)
+    """The commands with this chain's node instead of the guide's two."""
+    changed = re.sub(r"(--node sepolia=\S+ ?){2}", f"--node sepolia={chain.url} ", commands)
     assert changed != commands
     return changed
 

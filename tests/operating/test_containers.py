@@ -75,8 +75,8 @@ def test_the_commands_of_the_guide_lead_to_a_service_that_survives_a_restore(
             "8000": port,
         }
         machine.hosts(postgres=postgres.environment, names=names)
-        machine.run(on_nodes_of(chain, shown("cat > config/routes.toml")))
-        machine.run(shown("docker compose run --rm --no-deps -T prover"))
+        machine.run(on_nodes_of(chain, shown("docker compose build")))
+        machine.run(shown("prover python manage.py deploy_registry"))
         key = machine.run(shown("docker compose up --detach\ndocker compose run")).split()[-1]
         registry = address_of(Registry(RegistryKind.NATIVE, chain.id, chain.id))
         client = client_of(tmp_path / "client", chain, f"http://127.0.0.1:{port}", key, registry)
