@@ -5,11 +5,15 @@ from collections import Counter
 from collections.abc import Callable
 from contextlib import ExitStack, closing
 
+import pytest
+
 from tests.scenarios.chain import Chain
 from tests.scenarios.node import Node
 from tests.scenarios.service import Service, until
 
-SPEED = 10  # the limits' defaults, and the chain's blocks, so many times faster
+pytestmark = pytest.mark.either_database
+
+SPEED = 20  # the limits' defaults, and the chain's blocks, so many times faster
 MINUTES = 5
 
 
@@ -35,7 +39,9 @@ def test_idle_provers_make_six_calls_a_minute_to_each_node(
             return [node.calls.copy() for node in nodes]
 
         def is_final() -> bool:
-            return not any(calls["eth_getTransactionReceipt"] for calls in calls_within(16))
+            return not any(
+                calls["eth_getTransactionReceipt"] for calls in calls_within(160 / SPEED)
+            )
 
         until(is_final, what="provers ask for no receipt any more")
         for calls in calls_within(MINUTES * 60 / SPEED):

@@ -13,6 +13,8 @@ from tests.scenarios.chain import Chain, call_data
 from tests.scenarios.node import Node, Question
 from tests.scenarios.service import BALANCE, HELD, HOLDER, SIGNER, Process, Service, until
 
+pytestmark = pytest.mark.either_database
+
 QUORUM_WAIT = 3  # seconds until one node's answer counts while the other is away
 SLOW = 10  # seconds that each answer of a slow node takes
 FAR = 1_000  # blocks
@@ -22,21 +24,32 @@ NOT_THERE, THERE = f"0x{128 * '0'}", f"0x{1:064x}{HELD:064x}"
 
 @dataclass
 class Nodes:
-    """The three nodes of a chain, the first of which is spoilt, and a service without a prover."""
+    """The three nodes of a chain, the first of which is spoilt, and a service with one prover."""
 
     service: Service
     other_chain: Chain
     each: list[Node]
+    _prover: Process | None = None
+    _known: int = 0
 
     @property
     def bad(self) -> Node:
         return self.each[0]
 
-    def prove(self, first: int) -> Process:
-        """A prover that knows the first ones alone, in their order."""
+    def prove(self, first: int) -> None:
+        """Run a prover that knows the first ones alone, in their order, and asks the bad one."""
+        if self._known != first:
+            self.stop()
+            urls = [node.url for node in self.each[:first]]
+            self._prover = self.service.prove(ROUTES_FILE=self.service.routes_with(nodes=urls))
+            self._known = first
         self.bad.calls.clear()
-        urls = [node.url for node in self.each[:first]]
-        return self.service.prove(ROUTES_FILE=self.service.routes_with(nodes=urls))
+        until(lambda: self.bad.calls, what="no cool-down any more")
+
+    def stop(self) -> None:
+        if self._prover:
+            self._prover.stop()
+        self._prover, self._known = None, 0
 
 
 @pytest.fixture(scope="module")
@@ -45,7 +58,9 @@ def running(install: Callable[[], AbstractContextManager[Service]]) -> Iterator[
         chain, other = (stack.enter_context(closing(Chain(each))) for each in (31337, 31338))
         nodes = [stack.enter_context(closing(Node(chain))) for _ in range(3)]
         service = stack.enter_context(install())
-        service.set_limits(quorum_wait=QUORUM_WAIT, retry_longest=2)
+        service.set_limits(
+            quorum_wait=QUORUM_WAIT, retry_longest=2, cooldown_longest=1, poll_interval=1
+        )
         service.add_chain(chain, *nodes)
         service.add_registry("native", chain, chain)
         chain.mine(200)
@@ -98,13 +113,22 @@ LIES: dict[str, tuple[str, Callable[[list[Any], Any], Any]]] = {
     "denies facts": ("eth_call", fact(NOT_THERE)),
     "makes up facts": ("eth_call", fact(THERE)),
 }
+
+
+def is_of_another_chain(nodes: Nodes) -> None:
+    """From the start of the prover, which asks that first."""
+    nodes.stop()
+    nodes.bad.is_of(nodes.other_chain)
+    nodes.prove(3)
+
+
 FAULTS: dict[str, Callable[[Nodes], None]] = {
     "is gone": lambda nodes: nodes.bad.is_gone(),
     "is slow": lambda nodes: nodes.bad.is_slow(SLOW),
     "limits requests": lambda nodes: nodes.bad.answers(429),
     "fails": lambda nodes: nodes.bad.answers(503),
     "is behind": lambda nodes: nodes.bad.is_behind(nodes.service.chain.head - 100),
-    "is of another chain": lambda nodes: nodes.bad.is_of(nodes.other_chain),
+    "is of another chain": is_of_another_chain,
 }
 
 
@@ -124,9 +148,10 @@ def test_one_of_three_nodes_fails(
     nodes: Nodes, blocks: Iterator[int], fault: Callable[[Nodes], None]
 ) -> None:
     service, block = nodes.service, next(blocks)
+    nodes.prove(3)
+    nodes.bad.calls.clear()
     fault(nodes)
-    with nodes.prove(3):
-        service.wait(service.submit_balance(block))
+    service.wait(service.submit_balance(block))
     assert nodes.bad.calls
     is_right(service, block)
 
@@ -136,18 +161,20 @@ def test_one_of_three_nodes_lies(
     nodes: Nodes, blocks: Iterator[int], method: str, change: Callable[[list[Any], Any], Any]
 ) -> None:
     service, block = nodes.service, next(blocks)
+    nodes.prove(3)
+    nodes.bad.calls.clear()
     nodes.bad.lies(method, change)
-    with nodes.prove(3):
-        service.wait(service.submit_balance(block))
+    service.wait(service.submit_balance(block))
     assert nodes.bad.calls[method]
     is_right(service, block)
 
 
 def test_one_of_two_nodes_is_gone(nodes: Nodes, blocks: Iterator[int]) -> None:
     service, block = nodes.service, next(blocks)
+    nodes.prove(2)
+    nodes.bad.calls.clear()
     nodes.bad.is_gone()
-    with nodes.prove(2):
-        service.wait(service.submit_balance(block))
+    service.wait(service.submit_balance(block))
     assert nodes.bad.calls
     is_right(service, block)
 
@@ -158,15 +185,16 @@ def test_one_of_two_nodes_lies(
 ) -> None:
     """The batch is DONE and right, or waits as long as the node lies."""
     service, block = nodes.service, next(blocks)
+    nodes.prove(2)
+    nodes.bad.calls.clear()
     nodes.bad.lies(method, change)
-    with nodes.prove(2):
-        batch = service.submit_balance(block)
-        with suppress(AssertionError):
-            until(lambda: service.status(batch)["queryStatus"] != "IN_PROGRESS", seconds=5)
-        if service.status(batch)["queryStatus"] != "IN_PROGRESS":
-            is_right(service, block)
-        nodes.bad.is_well()
-        service.wait(batch)
+    batch = service.submit_balance(block)
+    with suppress(AssertionError):
+        until(lambda: service.status(batch)["queryStatus"] != "IN_PROGRESS", seconds=5)
+    if service.status(batch)["queryStatus"] != "IN_PROGRESS":
+        is_right(service, block)
+    nodes.bad.is_well()
+    service.wait(batch)
     assert nodes.bad.calls[method]
     is_right(service, block)
 
@@ -176,12 +204,12 @@ def test_one_of_two_nodes_lies(
 )
 def test_the_only_node_fails(nodes: Nodes, blocks: Iterator[int], fault: str, code: str) -> None:
     service, block = nodes.service, next(blocks)
-    with nodes.prove(1):
-        FAULTS[fault](nodes)
-        batch = service.submit_balance(block)
-        service.wait_for(batch, code)
-        nodes.bad.is_well()
-        service.wait(batch)
+    nodes.prove(1)
+    FAULTS[fault](nodes)
+    batch = service.submit_balance(block)
+    service.wait_for(batch, code)
+    nodes.bad.is_well()
+    service.wait(batch)
     is_right(service, block)
 
 
@@ -196,6 +224,7 @@ def test_no_log_holds_an_api_key_or_a_nodes_address(nodes: Nodes, blocks: Iterat
             return None
         return {"jsonrpc": "2.0", "id": asked["id"], "error": error}
 
+    nodes.stop()
     nodes.bad.faults(quoting)
     nodes.bad.calls.clear()
     with service.prove(LOG_LEVEL="DEBUG", ROUTES_FILE=service.routes_with(nodes=[url])):
