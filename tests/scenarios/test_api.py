@@ -75,25 +75,24 @@ def test_a_batch_with_the_estimated_fee_is_done_and_spends_no_more(
     assert service.wait(service.submit_balance(block, fee="1"))["spent"] == "0"
 
 
-def test_a_list_has_ones_own_batches_newest_first_page_by_page(
-    service: Service, chain: Chain
-) -> None:
-    block = chain.mine(2) - 1
-    mine = [service.submit_balance(block) for _ in range(5)]
-    others = service.submit_balance(block, key=service.keys[1])
-    service.wait(*mine, others)
+def test_a_list_has_ones_own_batches_newest_first_page_by_page(shared: Service) -> None:
+    block = shared.chain.mine(2) - 1
+    own, others = (shown_keys(Visitor(shared.url).sign_in())[0] for _ in range(2))
+    mine = [shared.submit_balance(block, key=own) for _ in range(5)]
+    another = shared.submit_balance(block, key=others)
+    shared.wait(*mine, another)
     listed: list[str] = []
-    page = service.get("/batch-queries", limit=2).json()
+    page = shared.get("/batch-queries", key=own, limit=2).json()
     while len(listed) < len(mine):
         assert len(page["batches"]) <= 2
         listed += [each["internalId"] for each in page["batches"]]
         if page["cursor"]:
-            page = service.get("/batch-queries", limit=2, cursor=page["cursor"]).json()
+            page = shared.get("/batch-queries", key=own, limit=2, cursor=page["cursor"]).json()
     assert page["cursor"] is None
     assert listed == sorted(mine, reverse=True)
-    done = service.get("/batch-queries", key=service.keys[1], status="DONE").json()["batches"]
-    assert [each["internalId"] for each in done] == [others]
-    assert service.get("/batch-queries", status="REJECTED").json()["batches"] == []
+    done = shared.get("/batch-queries", key=others, status="DONE").json()["batches"]
+    assert [each["internalId"] for each in done] == [another]
+    assert shared.get("/batch-queries", key=own, status="REJECTED").json()["batches"] == []
 
 
 def test_the_routes_are_public(shared: Service) -> None:

@@ -14,6 +14,8 @@ from tests.scenarios.ens import REGISTRY, set_name, set_off_chain
 from tests.scenarios.node import Node, Question
 from tests.scenarios.service import BALANCE, HOLDER, Service, accounts, request
 
+pytestmark = pytest.mark.either_database
+
 L1, LEFT = 1337, 1338  # a source that is proven here, and one whose route the operator removes
 FEE = str(10**18)
 REFUSAL = "0xdeadbeef"  # an error that no registry has
@@ -140,6 +142,20 @@ def test_a_rejected_batch_stays_rejected(rejected: Rejected) -> None:
     assert {each: service.rejection(each) for each in before} == before
 
 
+@pytest.fixture(scope="module")
+def pruned(
+    install: Callable[[], AbstractContextManager[Service]],
+) -> Iterator[tuple[Service, Node]]:
+    """A service whose batches may be two seconds old, and its node."""
+    with closing(Chain()) as chain, closing(Node(chain)) as node, install() as service:
+        service.set_limits(batch_max_age=2, retry_longest=1)
+        service.add_chain(chain, node)
+        service.add_registry("native", chain, chain)
+        service.serve()
+        service.prove()
+        yield service, node
+
+
 @pytest.mark.parametrize(
     ("error", "code"),
     [
@@ -149,29 +165,19 @@ def test_a_rejected_batch_stays_rejected(rejected: Rejected) -> None:
     ],
 )
 def test_what_could_be_proven_and_was_not_is_rejected_at_batch_max_age(
-    new_service: Callable[[], Service],
-    new_chain: Callable[..., Chain],
-    new_node: Callable[[Chain], Node],
-    error: str,
-    code: str,
+    pruned: tuple[Service, Node], error: str, code: str
 ) -> None:
     """Here the only node has no state of the block; another one may have it."""
-    chain, service = new_chain(), new_service()
-    node = new_node(chain)
-    service.set_limits(batch_max_age=3, retry_longest=1)
-    service.add_chain(chain, node)
-    service.add_registry("native", chain, chain)
-    old = chain.mine(20) - 10
+    service, node = pruned
 
     def has_no_state(asked: Question) -> dict[str, Any] | None:
         refusal = {"code": -32000, "message": error}
         return {"id": asked["id"], "error": refusal} if asked["method"] == "eth_getProof" else None
 
     node.faults(has_no_state)
-    with service.serve(), service.prove():
-        batch = service.submit_balance(old)
-        service.wait_for(batch, code)
-        rejection = service.rejection(batch)
+    batch = service.submit_balance(service.chain.mine(20) - 10)
+    service.wait_for(batch, code)
+    rejection = service.rejection(batch)
     assert rejection["message"]
     assert rejection["retryable"]
     assert rejection["step"] == "HEADER_ACCUMULATED"

@@ -1,7 +1,8 @@
 """Facts are proven within a transaction of the reader's own, and stored nowhere."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
@@ -10,29 +11,34 @@ import requests
 from eth_abi.abi import encode
 
 from queries.tacitus import Tacitus
+from tests.builds import example
 from tests.guides import code_of, run
-from tests.scenarios.chain import CONTRACTS, Chain, RpcError, call_data, compiled
+from tests.scenarios.chain import Chain, RpcError, call_data
 from tests.scenarios.service import HELD, HOLDER, SIGNER, Service, accounts, request
 
-PROOF_VOTE = CONTRACTS / "examples" / "ProofVote.sol"
+pytestmark = pytest.mark.either_database
+
 YES = True
 
 
-@pytest.fixture
-def native(new_service: Callable[[], Service], new_chain: Callable[..., Chain]) -> Service:
+@pytest.fixture(scope="module")
+def native(
+    install: Callable[[], AbstractContextManager[Service]], module_chain: Callable[..., Chain]
+) -> Iterator[Service]:
     """No prover runs: the server asks the nodes while a client waits."""
-    chain, service = new_chain(), new_service()
-    service.add_chain(chain, free=False)
-    service.add_registry("native", chain, chain)
-    service.serve()
-    return service
+    chain = module_chain()
+    with install() as service:
+        service.add_chain(chain, free=False)
+        service.add_registry("native", chain, chain)
+        service.serve()
+        yield service
 
 
 def test_a_vote_counts_a_past_balance_and_stores_nothing(native: Service) -> None:
     chain = native.chain
     block = chain.mine(300) - 299
     registry = native.registries[chain.id, chain.id]
-    code = compiled(PROOF_VOTE, "ProofVote")
+    code = example("ProofVote").hex()
     words = encode(["address", "uint256"], [registry, block]).hex()
     vote = chain.send(None, f"0x{code}{words}")["contractAddress"]
     asked = request({chain.id: {block: accounts(chain.payer)}})
