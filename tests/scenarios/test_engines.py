@@ -1,9 +1,13 @@
 """What wakes provers: a message over Redis or RabbitMQ, and the clock where there is no broker."""
 
+import fcntl
 import os
 import socket
+import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
@@ -32,6 +36,15 @@ def see_that_it_answers(broker: str) -> None:
         (pytest.fail if os.environ.get("REQUIRE_BROKERS") else pytest.skip)(f"no broker: {broker}")
 
 
+@contextmanager
+def alone_at(broker: str) -> Iterator[None]:
+    """Wait for other runs on this machine: their provers would take our messages."""
+    lock = Path(tempfile.gettempdir()) / f"tacitus-{os.getuid()}-{urlsplit(broker).port}.lock"
+    with lock.open("w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+
+
 @pytest.mark.parametrize("broker", BROKERS, ids=["Redis", "RabbitMQ"])
 def test_a_message_over_a_broker_wakes_a_prover(
     new_service: Callable[[], Service], chain: Chain, broker: str
@@ -39,15 +52,17 @@ def test_a_message_over_a_broker_wakes_a_prover(
     """Sooner than it polls, three times in a row."""
     see_that_it_answers(broker)
     service = new_service()
-    start(service, chain, broker)
 
     def is_done_at_once() -> bool:
         begin = time.monotonic()
         service.wait(service.submit_balance(chain.mine(2) - 1))
         return time.monotonic() - begin < POLLS_EVERY / 2
 
-    # A message may also wake another prover that listens to this broker.
-    until(lambda: all(is_done_at_once() for _ in range(3)))
+    with alone_at(broker):
+        start(service, chain, broker)
+        # On a busy machine a batch may take longer.
+        until(lambda: all(is_done_at_once() for _ in range(3)))
+        service.close()
 
 
 def test_without_a_broker_a_prover_finds_batches_by_polling(
