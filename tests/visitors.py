@@ -11,8 +11,7 @@ import requests
 from urllib3.exceptions import MaxRetryError
 
 from queries.chain.local_node import LocalNode
-from tests.installation import HOLDER
-from tests.local_chain import CHAIN_ID
+from tests.local_chain import CHAIN_ID, HOLDER
 
 PROGRAMS = 4
 PAUSE = 0.2  # seconds, after each answer

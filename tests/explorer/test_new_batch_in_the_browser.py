@@ -10,7 +10,8 @@ from playwright.sync_api import Page, expect
 from tests.accessibility import grave_faults
 from tests.accounts.wallet import Wallet, install
 from tests.commands import managing
-from tests.installation import HOLDER, Installation, installation
+from tests.installation import Installation, installation
+from tests.local_chain import HOLDER
 
 pytestmark = [pytest.mark.browser, pytest.mark.no_database]
 WIDTHS = (360, 1200, 1920)

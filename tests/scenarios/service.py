@@ -328,10 +328,11 @@ class Service:
             what=f"{sentence}: {self.status(batch)}",
         )
 
-    def logs(self) -> str:
-        """The end of every log, for a scenario that failed."""
+    def logs(self, *, whole: bool = False) -> str:
+        """Every log, or for a scenario that failed the end of each."""
+        start = 0 if whole else -3_000
         return "\n".join(
-            f"== {file.name}\n{file.read_text()[-3_000:]}" for file in self.folder.glob("*.log")
+            f"== {file.name}\n{file.read_text()[start:]}" for file in self.folder.glob("*.log")
         )
 
     # What anyone reads on chain

@@ -18,9 +18,12 @@ from tests.quiet_server import QuietServer, serving
 from tests.scenarios.chain import Chain
 from tests.scenarios.node import Node
 from tests.scenarios.production import PROXY, SETTINGS, serve_in_production
-from tests.scenarios.service import HOLDER, SIGNER_KEY, Service, accounts, request
+from tests.scenarios.service import HOLDER, SIGNER_KEY, Service, accounts, request, until
+
+pytestmark = pytest.mark.either_database
 
 TOKEN = "a-token-for-the-tests-0123456789"  # noqa: S105
+FOR_PEOPLE = ("Proving on ", "The prover has stopped.", "worker: Warm shutdown")
 LOCAL = {name: PROXY[name] for name in ("Host", "X-Forwarded-Proto")}
 
 
@@ -45,7 +48,7 @@ def test_no_log_has_an_api_key(production: Service) -> None:
     ):
         last = requests.get(f"{url}{path}", headers=PROXY | headers, timeout=30)
         requests.get(f"{url}{path}", headers=headers, timeout=30)  # of another host
-    log = production.logs()
+    log = production.logs(whole=True)
     for secret in (key, wrong, key.rpartition("_")[2], wrong.rpartition("_")[2]):
         assert secret not in log
     # Each answer's line is found by its id, which the proxy may choose.
@@ -113,18 +116,23 @@ def test_metrics_are_for_this_machine_or_who_has_the_token(
 # Secrets in files
 
 
-def test_secrets_in_files_are_in_no_process_list_log_or_error(
+def test_secrets_in_files_are_in_no_process_list_log_page_or_error(
     new_service: Callable[[], Service], new_node: Callable[[Chain], Node], chain: Chain
 ) -> None:
+    """Nor is what a batch's owner has sent to a webhook. Each line of the log is JSON."""
     service, node = new_service(), new_node(chain)
     keystore = Account.encrypt(
         HexStr(SIGNER_KEY), "hunter2-password", kdf="pbkdf2", iterations=1_000
     )
     secrets = {
         "SECRET_KEY": SETTINGS["SECRET_KEY"],
+        "FORMER_SECRET_KEYS": f"hunter2-former-{SETTINGS['SECRET_KEY']}",
         "DATABASE_URL": service.database,
         "SIGNER_KEYSTORE": json.dumps(keystore),
         "SIGNER_PASSWORD": "hunter2-password",
+        "ATTESTER_KEY": f"0x{32 * '5c'}",
+        "METRICS_TOKEN": f"hunter2-{TOKEN}",
+        "CELERY_BROKER": "amqp://someone:hunter2-broker@127.0.0.1:1//",
         "node": f"{node.url}/hunter2-node-key",
     }
     for name, secret in secrets.items():
@@ -135,18 +143,43 @@ def test_secrets_in_files_are_in_no_process_list_log_or_error(
     service.routes.write_text(routes)
     files = {f"{name}_FILE": str(service.folder / name) for name in secrets if name.isupper()}
     not_set = dict.fromkeys(["SIGNER_KEY", *(each for each in secrets if each.isupper())], "")
-    serve_in_production(service, **not_set, **files)
-    service.prove()
-    service.wait(service.submit_balance(block := chain.mine(2) - 1))
+    more = {"PROVER_ENGINE": "celery", "LOG_LEVEL": "DEBUG"}
+    serve_in_production(service, **not_set, **files, **more)
+    prover = service.prove()
+    block = chain.mine(2) - 1
+    hook = {
+        "url": "https://receiver.invalid/hunter2",
+        "headers": {"Authorization": "Bearer hunter2"},
+    }
+    service.wait(batch := service.submit_balance(block, webhook=hook))
+    until(lambda: service.get("/webhook-deliveries").json()["deliveries"][0]["attempts"])
     commands = [each.read_bytes() for each in Path("/proc").glob("[0-9]*/cmdline")]
     ours = b"".join(each for each in commands if b"manage.py" in each)
     assert b"run_prover" in ours
+    page = f"/explorer/query/{batch}"
+    paths = (
+        page, f"{page}/0", f"{page}/proof.json", f"{page}/facts.json", "/explorer/routes",
+        f"/explorer/account/{HOLDER}", "/docs/running", "/openapi.json", "/admin/", "/metrics",
+        "/readyz", f"/batch-query-status?batchQueryId={batch}", "/webhook-deliveries",
+    )  # fmt: skip
+    token = {"Authorization": f"Bearer {secrets['METRICS_TOKEN']}"}
+    metrics = requests.get(f"{service.url}/metrics", headers=token, timeout=30)
+    assert metrics.status_code == 200
+    shown = [service.get(each, key=service.keys[1]).text for each in paths] + [metrics.text]
+    assert HOLDER in shown[0]
     node.is_gone()
     ended = service.manage("check_setup", fails=True)
+    route = ("--source", "31337", "--destination", "31337")
+    unsigned = service.manage("attest", *route, "--block", "1", fails=True)
     refused = service.post("/estimate", request({31337: {block: accounts(HOLDER)}}))
     assert refused.json()["code"] == "chain_unavailable"
-    said = service.logs() + ended.stdout + ended.stderr + refused.text
-    for secret in (*secrets.values(), SIGNER_KEY, SIGNER_KEY[2:], "hunter2"):
+    printed = "".join(each.stdout + each.stderr for each in (ended, unsigned))
+    prover.stop()
+    told = prover.log.splitlines()
+    lines = [json.loads(each) for each in told if each and not each.startswith(FOR_PEOPLE)]
+    assert "celery" in {each["logger"].partition(".")[0] for each in lines}
+    said = service.logs(whole=True) + printed + refused.text + "".join(shown)
+    for secret in (*secrets.values(), SIGNER_KEY, SIGNER_KEY[2:], "hunter2", *service.keys):
         assert secret not in said
         assert secret.encode() not in ours
 
@@ -169,6 +202,11 @@ UNSAFE = {
     "another database": ("check", {"DATABASE_URL": "mysql://u:hunter2@h/n"}, "DATABASE_URL"),
     "no broker": ("check", {"PROVER_ENGINE": "celery"}, "CELERY_BROKER"),
     "a strange broker": ("check", {"CELERY_BROKER": "hunter2://h"}, "CELERY_BROKER"),
+    "a broker's password with a slash": (
+        "check",
+        {"CELERY_BROKER": "amqp://u:hunter2/3@h:5672//"},
+        "CELERY_BROKER",
+    ),
     "the wallet of the demo": (
         "check",
         {"DEMO_WALLET_NODE": "http://127.0.0.1:8545"},

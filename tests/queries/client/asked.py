@@ -1,8 +1,8 @@
 """What tests of the client ask the service for."""
 
 from queries.tacitus import Ask, batch_of
-from tests.installation import HOLDER, Installation
-from tests.local_chain import CHAIN_ID
+from tests.installation import Installation
+from tests.local_chain import CHAIN_ID, HOLDER
 
 AHEAD = 2  # blocks that a server takes before its chain has them
 

@@ -12,8 +12,8 @@ import pytest
 from queries import tacitus
 from queries.tacitus import Ask, Tacitus, batch_of
 from tests.commands import managing
-from tests.installation import HOLDER, Installation
-from tests.local_chain import CHAIN_ID, ETHER
+from tests.installation import Installation
+from tests.local_chain import CHAIN_ID, ETHER, HOLDER
 from tests.queries.client.asked import AHEAD, balance_at, newest
 from tests.queries.contracts.holder import compiled_holder
 

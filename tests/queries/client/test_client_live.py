@@ -7,8 +7,8 @@ import pytest
 
 from queries.tacitus import Ask, Refused, Rejected, Status, Tacitus, batch_of
 from tests.guides import code_of, run
-from tests.installation import HOLDER, Installation
-from tests.local_chain import CHAIN_ID, ETHER
+from tests.installation import Installation
+from tests.local_chain import CHAIN_ID, ETHER, HOLDER
 from tests.queries.client.asked import balance_at, newest
 from tests.queries.contracts.holder import VARIABLES, compiled_holder
 
