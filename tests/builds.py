@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from queries.chain.solidity import Artifact, load_artifact
-from queries.contracts.compiler import SETTINGS, read_sources, run_compiler
+from queries.contracts.compiler import CONTRACTS, SETTINGS, read_sources, run_compiler
 
 BUILDS = Path(__file__).parents[1] / ".pytest_cache" / "builds"  # `make clean` removes it
 TEST_SOURCES = Path(__file__).parent / "queries" / "contracts" / "sources"
@@ -27,7 +27,7 @@ def compiled(sources: Mapping[str, str], settings: Mapping[str, Any]) -> Mapping
     asked = json.dumps([dict(sources), dict(settings)], sort_keys=True)
     file = BUILDS / f"{hashlib.sha256(asked.encode()).hexdigest()}.json"
     BUILDS.mkdir(parents=True, exist_ok=True)
-    with (BUILDS / "lock").open("w") as lock:
+    with file.with_suffix(".lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not file.exists():
             made = file.with_suffix(".new")
@@ -46,6 +46,17 @@ def contract_of_tests(name: str) -> bytes:
     output = compiled({file.name: file.read_text() for file in files}, _QUICK)["contracts"]
     (built,) = (contracts[name] for contracts in output.values() if name in contracts)
     return bytes.fromhex(built["evm"]["bytecode"]["object"])
+
+
+@cache
+def example(name: str) -> bytes:
+    """The bytecode of one of the guides' examples."""
+    folder = CONTRACTS / "examples"
+    files = [*sorted(folder.glob("*.sol")), CONTRACTS / "interfaces" / "IFactsRegistry.sol"]
+    sources = {f"{file.parent.name}/{file.name}": file.read_text() for file in files}
+    settings = {**SETTINGS, "outputSelection": {"*": {"*": ["evm.bytecode.object"]}}}
+    output = compiled(sources, settings)["contracts"][f"examples/{name}.sol"][name]
+    return bytes.fromhex(output["evm"]["bytecode"]["object"])
 
 
 def sources_with_settable() -> dict[str, str]:

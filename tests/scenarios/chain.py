@@ -1,9 +1,7 @@
 """A real local chain (anvil), as a scenario sees it: JSON-RPC and contract calls."""
 
 import json
-import shutil
 import subprocess
-import sys
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -180,26 +178,6 @@ def build(contract: str) -> dict[str, Any]:
     """A contract's committed build output."""
     built: dict[str, Any] = json.loads((CONTRACTS / "build" / f"{contract}.json").read_text())
     return built
-
-
-def compiled(source: Path, contract: str) -> str:
-    """The creation code of a contract in a Solidity file, as hex without 0x."""
-    node = shutil.which("node", path=str(Path(sys.executable).parent)) or "node"
-    settings = {"outputSelection": {"*": {"*": ["evm.bytecode.object"]}}}
-    name = f"{source.parent.name}/{source.name}"
-    files = {f"{each.parent.name}/{each.name}": each for each in CONTRACTS.glob("interfaces/*.sol")}
-    sources = {of: {"content": each.read_text()} for of, each in {**files, name: source}.items()}
-    content = {"language": "Solidity", "sources": sources, "settings": settings}
-    ended = subprocess.run(
-        [node, str(CONTRACTS / "node_modules" / "solc" / "solc.js"), "--standard-json"],
-        input=json.dumps(content),
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=True,
-    )
-    output = json.loads(ended.stdout[ended.stdout.index("{") :])
-    return str(output["contracts"][name][contract]["evm"]["bytecode"]["object"])
 
 
 def call_data(signature: str, *values: Any) -> str:

@@ -8,18 +8,18 @@ import re
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, ExitStack, closing
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import pytest
 import requests
 
-from tests.scenarios.chain import Chain, compiled
+from tests.builds import contract_of_tests
+from tests.scenarios.chain import Chain
 from tests.scenarios.receiver import Receiver
 from tests.scenarios.recorded_requests import ALIASES, RECORDED, KeyPlace
 from tests.scenarios.service import HELD, HOLDER, Service, accounts, request, until
 
-HOLDER_CONTRACT = Path(__file__).parents[1] / "queries" / "contracts" / "sources" / "Holder.sol"
+pytestmark = pytest.mark.either_database
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,7 @@ def place(install: Callable[[], AbstractContextManager[Service]]) -> Iterator[Pl
         service.settings["WEBHOOKS_TO_PRIVATE"] = "1"
         service.add_chain(chain, aliases=list(ALIASES))
         service.add_registry("native", chain, chain)
-        contract = chain.send(None, f"0x{compiled(HOLDER_CONTRACT, 'Holder')}")["contractAddress"]
+        contract = chain.send(None, f"0x{contract_of_tests('Holder').hex()}")["contractAddress"]
         block, moment = chain.head, int(chain.header("latest")["timestamp"], 16)
         chain.mine(3)  # which block a time is of shows with the next one
         service.serve()

@@ -5,18 +5,19 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, ExitStack, closing
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from pathlib import Path
 
 import pytest
 import requests
 from eth_abi.abi import encode
 from eth_utils.address import to_checksum_address
 
-from tests.scenarios.chain import Chain, compiled
+from tests.builds import contract_of_tests
+from tests.scenarios.chain import Chain
 from tests.scenarios.service import HOLDER, Service
 from tests.scenarios.visitor import Visitor
 
-WALLETS = Path(__file__).parents[1] / "queries" / "contracts" / "sources" / "Wallets.sol"
+pytestmark = pytest.mark.either_database
+
 GONE = "http://127.0.0.1:9"
 ORDER = 0xFFFFFFFF_FFFFFFFF_FFFFFFFF_FFFFFFFE_BAAEDCE6_AF48A03B_BFD25E8C_D0364141  # of secp256k1
 # The contract wallet is on chain 5 and on one of the two nodes of chain 9.
@@ -45,8 +46,9 @@ def place(install: Callable[[], AbstractContextManager[Service]]) -> Iterator[Pl
         )
         service.serve()
         owner = Visitor(service.url)
-        made = compiled(WALLETS, "OwnedWallet") + encode(["address"], [owner.key.address]).hex()
-        addresses = [chain.send(None, f"0x{made}")["contractAddress"] for chain in (one, with_it)]
+        code = contract_of_tests("OwnedWallet") + encode(["address"], [owner.key.address])
+        deployed = [chain.send(None, f"0x{code.hex()}") for chain in (one, with_it)]
+        addresses = [each["contractAddress"] for each in deployed]
         assert addresses[0] == addresses[1]
         yield Place(service.url, owner, to_checksum_address(addresses[0]))
 

@@ -1,6 +1,7 @@
 """Variables are found by name where the real compiler puts them: read back from a real node."""
 
 import json
+from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -8,8 +9,8 @@ from typing import Any
 import pytest
 
 from queries.chain.local_node import LocalNode
-from queries.contracts.compiler import run_compiler
 from queries.tacitus import Misused, find_variable, main
+from tests import builds
 
 pytestmark = pytest.mark.no_database
 
@@ -56,8 +57,8 @@ EXPECTED: dict[str, tuple[int, int, str]] = {
 
 
 @cache
-def compiled() -> dict[str, Any]:
-    return run_compiler({SOURCE.name: SOURCE.read_text()}, SETTINGS)
+def compiled() -> Mapping[str, Any]:
+    return builds.compiled({SOURCE.name: SOURCE.read_text()}, SETTINGS)
 
 
 @pytest.fixture(scope="module")

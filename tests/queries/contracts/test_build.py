@@ -1,35 +1,28 @@
 """The committed build output is that of the committed sources."""
 
 import json
-import subprocess
-from pathlib import Path
 
 import pytest
 
 from queries import tacitus
 from queries.chain.solidity import BUILD, load_artifact, selector
-from queries.contracts.compiler import COMPILER, SOURCES, read_sources, standard_input
+from queries.contracts.compiler import SOURCES, read_sources, standard_input
 from queries.networks import NETWORKS
 from queries.registries import FACTORY, Registry, RegistryKind, address_of, arguments
+from tests.builds import compiled
 
 pytestmark = pytest.mark.no_database
 
 REGISTRIES = ["NativeRegistry", "OptimismRegistry", "OutputRegistry", "AttestedRegistry"]
 
 
-def test_the_compiler_alone_makes_the_build_from_the_published_input(tmp_path: Path) -> None:
+def test_the_compiler_makes_the_build_from_the_published_input() -> None:
     """Also where comments are other ones, so that these change no address."""
     given = json.loads((BUILD / "standard-input.json").read_text())
     assert given == standard_input(read_sources())
-    for file in given["sources"].values():
-        file["content"] += "\n// A comment more.\n"
-    changed, made = tmp_path / "input.json", tmp_path / "output.json"
-    changed.write_text(json.dumps(given))
-    with changed.open() as stdin, made.open("w") as stdout:
-        program = ["node", str(COMPILER), "--standard-json"]
-        subprocess.run(program, stdin=stdin, stdout=stdout, timeout=900, check=True)
-    text = made.read_text()
-    output = json.loads(text[text.index("{") :])["contracts"]
+    sources = {name: each["content"] for name, each in given["sources"].items()}
+    commented = {name: f"{text}\n// A comment more.\n" for name, text in sources.items()}
+    output = compiled(commented, given["settings"])["contracts"]
     for name, source in SOURCES.items():
         built, artifact = output[source][name], load_artifact(name)
         assert bytes.fromhex(built["evm"]["bytecode"]["object"]) == artifact.bytecode

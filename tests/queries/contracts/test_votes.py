@@ -1,34 +1,23 @@
 """The example contracts: two votes on what an account held at a past block."""
 
-from pathlib import Path
-
 import pytest
 from eth_abi.abi import encode
 
 from queries.chain.local_node import LocalNode, TransactionReverted
 from queries.chain.solidity import call_data
-from queries.contracts import compiler
 from queries.proving.registry_calls import HeaderStep, headers_section, prove_call
 from queries.proving.witnesses import AccountField
 from queries.tacitus import Position, mapping_key
 from tests.bench.gas.trials import floor_gas
-from tests.builds import compiled
+from tests.builds import contract_of_tests, example
 from tests.local_chain import ETHER, Deployed
 from tests.queries.contracts.deep_blocks import NEWEST, DeepBlock, block
 
 pytestmark = pytest.mark.no_database
 
-CONTRACTS = Path(compiler.__file__).parent
-SELECTION = {"outputSelection": {"*": {"*": ["evm.bytecode.object"]}}}
-SETTINGS = {**compiler.SETTINGS, **SELECTION}
 TOKEN, BALANCES = bytes([0x70]) * 20, 9
 BLOCKED = 2**255  # as USDC marks an account, in the slot of its balance
 YES = True
-VOTING_CONTRACT = """
-pragma solidity 0.8.37;
-interface Vote { function vote(bool yes) external; }
-contract Voter { function vote(Vote on) external { on.vote(true); } }
-"""
 
 
 @pytest.fixture
@@ -69,7 +58,7 @@ def test_what_a_slot_holds_beside_the_balance_does_not_count(registry: Deployed)
 
 def test_a_contract_has_no_vote(registry: Deployed) -> None:
     """On the token's chain, its address may be somebody else's."""
-    voter = Deployed(registry.node, "Voter", bytecode=_bytecode("Voter", VOTING_CONTRACT))
+    voter = Deployed(registry.node, "Voter", bytecode=contract_of_tests("Voter"))
     vote = _snapshot_vote(registry, voter.address, 7)
     with pytest.raises(TransactionReverted) as refused:
         voter.send(call_data("vote(address)", vote.address))
@@ -83,7 +72,7 @@ def _proof_vote(registry: Deployed, holder: bytes) -> tuple[Deployed, bytes]:
     step = HeaderStep(shown.header, shown.witness(frozenset({AccountField.BALANCE})))
     arguments = encode(["address", "uint256"], [registry.address, NEWEST])
     proof = prove_call([headers_section([step])])[4:]
-    return _example(registry.node, "ProofVote", arguments), proof
+    return Deployed(registry.node, "ProofVote", arguments, example("ProofVote")), proof
 
 
 def _snapshot_vote(registry: Deployed, voter: str, value: int) -> Deployed:
@@ -96,23 +85,11 @@ def _snapshot_vote(registry: Deployed, voter: str, value: int) -> Deployed:
         ["address", "address", "uint256", "uint256", "uint256"],
         [registry.address, TOKEN, NEWEST, BALANCES, BLOCKED - 1],
     )
-    return _example(registry.node, "SnapshotVote", arguments)
+    return Deployed(registry.node, "SnapshotVote", arguments, example("SnapshotVote"))
 
 
 def _know(registry: Deployed, shown: DeepBlock) -> None:
     registry.send(call_data("setHash(uint256,bytes32)", NEWEST, shown.header.hash))
-
-
-def _example(node: LocalNode, name: str, arguments: bytes) -> Deployed:
-    source = (CONTRACTS / "examples" / f"{name}.sol").read_text()
-    return Deployed(node, name, arguments, _bytecode(name, source))
-
-
-def _bytecode(name: str, source: str) -> bytes:
-    place, interface = f"examples/{name}.sol", "interfaces/IFactsRegistry.sol"
-    sources = {place: source, interface: (CONTRACTS / interface).read_text()}
-    output = compiled(sources, SETTINGS)
-    return bytes.fromhex(output["contracts"][place][name]["evm"]["bytecode"]["object"])
 
 
 def _counted(vote: Deployed) -> int:
