@@ -5,17 +5,18 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from dataclasses import replace
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
 import pytest
+from django.core.management import CommandError, call_command
 
 from queries.chain.local_node import LocalNode, local_node
 from queries.proving.accounts import check_account_proof
 from queries.proving.bundles import BlockProof
 from queries.proving.headers import Header, HeaderField, header_from_json
 from queries.proving.witnesses import AccountField, AccountRequest
-from tests.commands import Manage
 from tests.queries.proving.bundle_parts import (
     BATCH,
     REGISTRY,
@@ -71,49 +72,52 @@ def written(file: Path, *blocks: BlockProof) -> Path:
     return file
 
 
-def refused(manage: Manage, *arguments: object) -> str:
-    done = manage("verify_proof", *map(str, arguments), **NOWHERE)
-    assert (done.returncode, done.stdout) == (1, "")
-    sentence = done.stderr.removeprefix("CommandError: ").strip()
+def verified(*arguments: object) -> str:
+    """What the command prints."""
+    printed = StringIO()
+    call_command("verify_proof", *map(str, arguments), stdout=printed)
+    return printed.getvalue()
+
+
+def refused(*arguments: object) -> str:
+    with pytest.raises(CommandError) as refusal:
+        verified(*arguments)
+    sentence = str(refusal.value)
     assert "\n" not in sentence
     assert sentence.endswith(".")
     return sentence
 
 
-def test_it_says_what_is_proven_and_on_what_it_rests(
-    manage: Manage, corpus_folder: Path, file: Path
-) -> None:
+def test_it_says_what_is_proven_and_on_what_it_rests(corpus_folder: Path, file: Path) -> None:
     """With no database, and no network."""
     one = block_proof(recorded(corpus_folder, "goerli_7583802"), chain=5)
     other = block_proof(recorded(corpus_folder, "mainnet_21925176"), chain=6)
     written(file, one, other)
     hashes = [f"0x{each.rests_on.hash.hex()}" for each in (one, other)]
     given = [word for each in hashes for word in ("--hash", each)]
-    done = manage("verify_proof", str(file), *given, **NOWHERE)
-    assert (done.returncode, done.stderr) == (0, "")
-    assert f"Batch {BATCH}, as the service calls it, for chain 10" in done.stdout
-    assert "Block 7,583,802 of chain 5, 2022-09-13" in done.stdout
+    printed = verified(file, *given)
+    assert f"Batch {BATCH}, as the service calls it, for chain 10" in printed
+    assert "Block 7,583,802 of chain 5, 2022-09-13" in printed
     for each in (one, other):
         following = each.rests_on.number
         assert (
             f"  that block {following:,} of chain {each.chain} has the hash "
             f"0x{each.rests_on.hash.hex()}, which you gave\n"
-        ) in done.stdout
-    assert f"Proven: {len(one.facts) + len(other.facts)} facts." in done.stdout
-    assert "0x456Cb24d30eaA6AfFC2A6924Dae0d2a0a8c99C73 (there was no such account)" in done.stdout
-    assert "Not checked" in done.stdout
-    assert "that the attested registry 0x" in done.stdout
-    assert "that the registry on chain 10 has these facts now" in done.stdout
-    lines = [line for line in done.stdout.splitlines() if line.startswith("      ")]
+        ) in printed
+    assert f"Proven: {len(one.facts) + len(other.facts)} facts." in printed
+    assert "0x456Cb24d30eaA6AfFC2A6924Dae0d2a0a8c99C73 (there was no such account)" in printed
+    assert "Not checked" in printed
+    assert "that the attested registry 0x" in printed
+    assert "that the registry on chain 10 has these facts now" in printed
+    lines = [line for line in printed.splitlines() if line.startswith("      ")]
     assert len(lines) == len(one.facts) + len(other.facts)
 
 
-def test_values_are_decoded_for_people(manage: Manage, file: Path, node: LocalNode) -> None:
+def test_values_are_decoded_for_people(file: Path, node: LocalNode) -> None:
     block = of_a_local_block(node, timed=True)
-    done = manage("verify_proof", str(written(file, block)), "--node", node.url, **NOWHERE)
-    assert done.returncode == 0, done.stderr
-    assert "has no planted facts: it is unverifiable" in done.stdout  # not the factory's address
-    lines = [" ".join(line.split()) for line in done.stdout.splitlines()]
+    printed = verified(written(file, block), "--node", node.url)
+    assert "has no planted facts: it is unverifiable" in printed  # not the factory's address
+    lines = [" ".join(line.split()) for line in printed.splitlines()]
     assert "COINBASE 0x0000000000000000000000000000000000000000" in " ".join(lines)
     assert lines.index(HOLDER) + 1 == lines.index("NONCE 0")
     assert "BALANCE 1.5 (1500000000000000000 wei)" in lines
@@ -122,61 +126,57 @@ def test_values_are_decoded_for_people(manage: Manage, file: Path, node: LocalNo
     assert any(each.endswith(" UTC block 2 was the last one") for each in lines)
     host = node.url.removeprefix("http://")
     assert f"has the hash 0x{block.rests_on.hash.hex()}, which the node at {host} gives" in (
-        done.stdout
+        printed
     )
 
 
-def test_another_hash_than_its_own(manage: Manage, file: Path, node: LocalNode) -> None:
+def test_another_hash_than_its_own(file: Path, node: LocalNode) -> None:
     block = of_a_local_block(node, timed=True)
     written(file, block)
     strange = f"0x{64 * '7'}"
-    assert refused(manage, file, "--hash", strange) == (
+    assert refused(file, "--hash", strange) == (
         f"Nothing is proven. No block of the proof has the hash {strange} that you gave."
     )
     own = f"0x{block.header.hash.hex()}"
     said = "rests on the next block: give the hash of block 3."
-    assert said in refused(manage, file, "--hash", own)
-    assert "0x and 64 hex digits" in refused(manage, file, "--hash", "0x12")
+    assert said in refused(file, "--hash", own)
+    assert "0x and 64 hex digits" in refused(file, "--hash", "0x12")
 
 
-def test_a_hash_is_not_taken_for_that_of_another_chain(
-    manage: Manage, file: Path, node: LocalNode
-) -> None:
+def test_a_hash_is_not_taken_for_that_of_another_chain(file: Path, node: LocalNode) -> None:
     """A forger tells one block twice, the second time as that of a chain that has it not."""
     block = of_a_local_block(node)
     elsewhere = replace(block, chain=CHAIN_ID + 1, registry=REGISTRY)
     written(file, block, elsewhere)
-    sentence = refused(manage, file, "--hash", f"0x{block.header.hash.hex()}")
+    sentence = refused(file, "--hash", f"0x{block.header.hash.hex()}")
     assert sentence.startswith("Nothing is proven. In the proof, chains 31337 and 31338 each have ")
-    sentence = refused(manage, file, "--node", node.url)
+    sentence = refused(file, "--node", node.url)
     assert sentence.startswith("Nothing is proven yet: all of it is true if block 2 of chain 31338")
 
 
-def test_a_node_of_the_chain_with_another_block(
-    manage: Manage, file: Path, node: LocalNode
-) -> None:
+def test_a_node_of_the_chain_with_another_block(file: Path, node: LocalNode) -> None:
     block = of_a_local_block(node)
     written(file, block)
     with local_node("--timestamp", "1600000000") as other:
-        assert "knows no block 2 of chain 31337." in refused(manage, file, "--node", other.url)
+        assert "knows no block 2 of chain 31337." in refused(file, "--node", other.url)
         other.rpc.ask("anvil_mine", "0x3")
-        sentence = refused(manage, file, "--node", other.url, "--node", node.url)
+        sentence = refused(file, "--node", other.url, "--node", node.url)
         assert "says that block 2 of chain 31337 has the hash 0x" in sentence
         assert f"and the proof is of 0x{block.header.hash.hex()}." in sentence
     with local_node("--chain-id", "5") as other:
         assert "is of chain 5, and the proof has no block of that chain." in refused(
-            manage, file, "--node", other.url
+            file, "--node", other.url
         )
     for gone in ("http://127.0.0.1:1/secret", "nonsense", "http://[", "file:///etc/passwd"):
-        sentence = refused(manage, file, "--node", gone)
+        sentence = refused(file, "--node", gone)
         assert "does not say its chain." in sentence
         assert "secret" not in sentence
 
 
-def test_a_file_that_is_none(manage: Manage, file: Path) -> None:
-    assert "cannot be read: No such file or directory." in refused(manage, file)
+def test_a_file_that_is_none(file: Path) -> None:
+    assert "cannot be read: No such file or directory." in refused(file)
     file.write_text("{}")
-    assert refused(manage, file) == "Nothing is proven. The proof has no batch."
+    assert refused(file) == "Nothing is proven. The proof has no batch."
 
 
 WITHOUT_NETWORK = """

@@ -1,4 +1,4 @@
-"""Facts of another chain, published by anyone to a registry that must learn a hash first."""
+"""Facts that anyone publishes to another registry, which may have to learn a hash first."""
 
 from collections.abc import Iterator
 from io import StringIO
@@ -9,16 +9,21 @@ from django.conf import LazySettings
 from django.core.management import CommandError, call_command
 from django.db import connection
 from eth_account import Account as Key
+from eth_utils.address import to_checksum_address
 
 from queries.attestations import attest_call, take
+from queries.chain.local_node import LocalNode, local_node
+from queries.chain.registry import slot_of_accumulated
+from queries.chain.solidity import load_artifact
 from queries.proving.attestations import Attested
 from queries.proving.witnesses import AccountField
+from tests.forged_code import planting
 from tests.queries.pipeline.bundles import proof_file
 from tests.queries.pipeline.service import CHAIN_ID, ETHER, HOLDER, Service
 from tests.queries.pipeline.two_chains import SIGNERS, SOURCE, TwoChains, two_chains, word_of
 from tests.registry_reads import RegistryReads
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.either_database]
 ANYONE = "0x" + 32 * "6b"
 
 
@@ -35,10 +40,10 @@ def _anyone(settings: LazySettings) -> None:
     settings.SIGNER_KEY, settings.ROUTES_FILE = ANYONE, None
 
 
-def _saved(service: Service, block: int, folder: Path) -> Path:
+def _saved(service: Service, block: int, folder: Path, chain: int = SOURCE) -> Path:
     """The proof of a balance, out of a service that is not asked any more."""
     entry = {"accounts": {HOLDER: {"props": ["BALANCE"]}}}
-    batch = service.submit({str(SOURCE): {f"block:{block}": entry}})
+    batch = service.submit({str(chain): {f"block:{block}": entry}})
     service.work(batch)
     file = folder / "proof.json"
     file.write_bytes(proof_file(service, batch))
@@ -113,3 +118,48 @@ def test_a_hash_is_recorded_on_an_l2_and_headers_lead_down(
     said = _publish(file, *to, "--source-node-file", str(named))
     assert said.count("waiting for a block") == 2  # the hash, a hop with the proof
     assert _is_there(chains, registry, block)
+
+
+def _refused(file: Path, *arguments: str) -> str:
+    with pytest.raises(CommandError) as refusal:
+        _publish(file, *arguments)
+    sentence = str(refusal.value)
+    assert sentence.endswith(".")
+    return sentence
+
+
+def _fresh(node: LocalNode, name: str = "NativeRegistry") -> str:
+    return to_checksum_address(node.deploy(load_artifact(name).bytecode))
+
+
+def test_what_is_refused(service: Service, settings: LazySettings, tmp_path: Path) -> None:
+    file = _saved(service, service.head() - 2, tmp_path, CHAIN_ID)
+    node, nowhere = service.node, "0x000000000000000000000000000000000000dEaD"
+    to = ("--node", node.url, "--registry")
+    with local_node("--chain-id", "5") as other:
+        sentence = _refused(file, "--node", other.url)
+        assert "is of chain 5, and the facts are for chain 31337." in sentence
+    with local_node() as other:
+        other.rpc.ask("anvil_mine", "0x20")
+        sentence = _refused(file, "--node", other.url, "--registry", _fresh(other))
+        assert "does not know block " in sentence
+        assert sentence.endswith("another chain's, or the registry no longer sees so far.")
+    assert "does not say its chain." in _refused(file, "--node", "http://127.0.0.1:1/x")
+    assert _refused(file, *to, nowhere) == (
+        f"At {nowhere} on chain 31337 is no contract. Name a registry with --registry."
+    )
+    sentence = _refused(file, *to, _fresh(node, "L1BlockStandIn"))
+    assert "another contract than this version's registries" in sentence
+    assert "with its checksum" in _refused(file, *to, nowhere.lower())
+    sentence = _refused(file, *to, _fresh(node))
+    assert "has 0 ETH on chain 31337; the transaction may cost 0." in sentence
+    # The code is the genuine one; only the address shows that a block was planted beside it.
+    genuine = load_artifact("NativeRegistry").deployed_bytecode
+    forged = node.deploy(planting({slot_of_accumulated(7): b"\x66" * 32}, genuine))
+    with pytest.raises(CommandError, match=f"{to_checksum_address(forged)} is unverifiable"):
+        call_command("publish_proof", str(file), *to, to_checksum_address(forged))
+    settings.SIGNER_KEY = ""
+    assert "There is no signer" in _refused(file, *to, _fresh(node))
+    damaged = tmp_path / "damaged.json"
+    damaged.write_bytes(file.read_bytes().replace(b'"word":"0x0', b'"word":"0x1', 1))
+    assert _refused(damaged, "--node", node.url).startswith("Nothing is proven. Digest")
