@@ -136,12 +136,3 @@ def test_in_production_only_the_operators_addresses_are_named(settings: LazySett
     assert signer.post("/sign-in/message", asked).json()["code"] == "wrong_place"
     settings.SIGN_IN_ORIGINS = ["http://testserver"]
     assert signer.post("/sign-in/message", asked).status_code == 200
-
-
-def test_a_form_of_another_site_is_refused() -> None:
-    signer = Signer()
-    message = signer.message()
-    content = {"message": message, "signature": signer.sign(message)}
-    answer = signer.client.post("/sign-in", content, content_type="application/json")
-    assert answer.status_code == 403
-    assert not Account.objects.exists()

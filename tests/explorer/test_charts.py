@@ -1,7 +1,6 @@
 """Charts say what they show, hold nothing that is not escaped, and stay within their frame."""
 
 import re
-from datetime import date
 from xml.etree import ElementTree as ET
 
 import pytest
@@ -15,11 +14,9 @@ from explorer.charts import (
     Point,
     balance_chart,
     bar_chart,
-    charts_of,
     step_chart,
 )
 from queries.reading.chain_objects import Balance
-from queries.reading.figures import Brought, DayFigures, Figures, Took
 
 pytestmark = pytest.mark.no_database
 HOSTILE = "<script>alert(1)</script>\"'&"
@@ -67,45 +64,3 @@ def test_a_chart_is_an_image_with_words_and_nothing_leaves_its_frame(drawn: Safe
         for x, y in re.findall(r"M([\d.]+) ([\d.]+)", each.get("d", "")):
             assert float(x) <= WIDTH
             assert float(y) <= HEIGHT
-
-
-@pytest.mark.parametrize(
-    ("balances", "finding"),
-    [
-        ((1, 3), "The balance rose by 2 ETH from block 100 to block 1,100, to 3 ETH"),
-        ((3, 1), "The balance fell by 2 ETH from block 100 to block 1,100, to 1 ETH"),
-        ((3, 5, 3), "The balance moved between 3 ETH and 5 ETH from block 100 to block 2,100"),
-        ((0, 0), "The balance was 0 in all 2 blocks proven from block 100 to block 1,100"),
-    ],
-)
-def test_a_balance_charts_title_says_the_finding(balances: tuple[int, ...], finding: str) -> None:
-    points = [(100 + place * 1_000, each * ETHER) for place, each in enumerate(balances)]
-    chart = balance_chart([Balance(*point) for point in points])
-    assert chart is not None
-    assert chart.title == finding
-
-
-def _titles(*days: Brought, took: tuple[int, ...] = (0, 0, 0)) -> list[str]:
-    shown = Figures(
-        Brought(0, 0, 0, 0),
-        tuple(
-            DayFigures(date(2026, 11, 14 + number), brought) for number, brought in enumerate(days)
-        ),
-        tuple(Took(bound, count) for bound, count in zip((15, 120, None), took, strict=True)),
-    )
-    return [chart.title for chart in charts_of(shown)]
-
-
-def test_titles_say_the_finding() -> None:
-    assert _titles(*7 * [Brought(0, 0, 0, 0)]) == [
-        "No fact in the last 7 days",
-        "No batch DONE in the last 7 days",
-        "No batch was DONE in these days",
-        "No fact to count gas for",
-    ]
-    assert _titles(Brought(3, 2, 12_000, 0), Brought(9, 0, 345, 0), took=(6, 5, 1)) == [
-        "12,345 facts in 2 days, most on 14 November",
-        "12 batches DONE in 2 days, most on 15 November; 2 were REJECTED",
-        "Half of the batches were DONE within 15 s, nine of ten within 2 min",
-        "0 gas a fact on average",
-    ]

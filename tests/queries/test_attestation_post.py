@@ -18,7 +18,7 @@ OURS: dict[str, object] = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("kind", NO_ANSWERS)
+@pytest.mark.parametrize("kind", ["a stall", "a body byte by byte", "an endless body", "no JSON"])
 def test_no_answer_is_waited_for_any_longer(kind: str) -> None:
     begin = time.monotonic()
     with lying_node(NO_ANSWERS[kind]) as address:

@@ -69,7 +69,7 @@ def described(**configuration: object) -> Any:
 SCHEMA = described()
 OPERATIONS = {each.ok().label: each.ok() for each in SCHEMA.get_all_operations()}
 some = settings(
-    max_examples=CASES // 10,
+    max_examples=max(CASES // 30, 5),
     database=None,
     deadline=None,
     print_blob=True,
@@ -156,7 +156,7 @@ def test_what_links_lead_to_is_described(things: Things, monkeypatch: pytest.Mon
             name, told = _name_of(case), response.json()
             followed.add((name, response.status_code, told.get("queryStatus", "")))
 
-    few = settings(some, max_examples=max(CASES // 30, 5), stateful_step_count=15)
+    few = settings(some, stateful_step_count=15)
     run_state_machine_as_test(seed(SEED)(Client), settings=few)
     chains.close()
     assert {

@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 from django.test import Client
 from eth_abi.abi import encode
-from eth_account import Account as Key
 from eth_utils.address import to_checksum_address
 from ulid import ULID
 
@@ -18,7 +17,6 @@ from accounts.models import Account, ApiKey
 from accounts.wallets import Wallet
 from queries.api import estimating
 from queries.chain.local_node import LocalNode, local_node
-from queries.chain.signer import parts_of
 from queries.chain.solidity import load_artifact
 from queries.models import Batch, BlockJob, ChainRecord, Query, SentTransaction
 from queries.proving.registry_calls import HORIZON
@@ -27,10 +25,10 @@ from queries.routes import NodeAddress
 from tests.accounts.concurrency import all_at_once
 from tests.local_chain import a_day_ago
 from tests.queries.api.json_schema import Schemas
-from tests.queries.chain.lying_node import drip_headers, lying_node, stall
+from tests.queries.chain.lying_node import lying_node, stall
 from tests.queries.pipeline.service import CHAIN_ID, ETHER, Service, running_service
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.either_database]
 HOLDER = "0xd8dA6BF26964aF9D7eEd9e03E53415D37aA96045"
 BALANCE = {"accounts": {HOLDER: {"props": ["BALANCE"]}}}
 
@@ -59,24 +57,6 @@ def _estimated(service: Service, data: dict[str, Any]) -> dict[str, Any]:
     document = service.client.get("/openapi.json").json()
     assert Schemas(document).faults(told, document["components"]["schemas"]["Estimate"]) == []
     return told
-
-
-def test_a_batch_that_offers_the_reported_fee_is_proven(service: Service) -> None:
-    service.mine(3)
-    block = service.head() - 1
-    people = {Key.create().address: {"props": ["BALANCE"], "slots": ["0x1"]} for _ in range(5)}
-    data = {str(CHAIN_ID): {f"block:{block}": {"header": ["STATE_ROOT"], "accounts": people}}}
-    told = _estimated(service, data)
-    assert (told["complete"], told["free"], told["feeNeeded"]) == (True, False, told["cost"])
-    assert not Batch.objects.exists()
-    batch = service.submit(data, fee=told["feeNeeded"])
-    service.work(batch)
-    assert service.status(batch)["queryStatus"] == "DONE"
-    row = SentTransaction.objects.get()
-    assert told["transactions"] == 1
-    assert told["bytes"] == len(parts_of(row.raw).data)
-    assert 0 <= int(told["gas"]) - (row.gas_used or 0) < 5_000
-    assert int(told["cost"]) >= int(told["gas"]) * int(told["gasPrice"])
 
 
 def test_nothing_is_written_and_no_key_is_needed_to_sign(service: Service) -> None:
@@ -136,12 +116,11 @@ def test_what_the_destination_does_not_know_yet_waits(service: Service) -> None:
     assert told["waitsFor"].startswith("Too few signers have attested a block")
 
 
-@pytest.mark.parametrize("say", [stall, drip_headers])
 def test_nodes_that_keep_us_waiting_are_given_up(
-    service: Service, monkeypatch: pytest.MonkeyPatch, say: Any
+    service: Service, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(estimating, "SECONDS", 2.0)
-    with lying_node(say) as address:
+    with lying_node(stall) as address:
         _served_by(service, address)
         begin = time.monotonic()
         answer = service.estimate(_at("block:1", "block:2"))

@@ -12,6 +12,7 @@ from queries.chain.local_node import LocalNode
 from queries.limits import Limits
 from queries.models import WebhookAttempt, WebhookDelivery
 from queries.pipeline.worker import deliver_once
+from queries.reading import deliveries
 from tests.queries.pipeline.service import (
     CHAIN_ID,
     HOLDER,
@@ -105,3 +106,22 @@ def test_a_rejected_batch_is_reported_with_its_cause(service: Service) -> None:
     told = json.loads(hook.got[0][2])
     assert told["queryStatus"] == "REJECTED"
     assert (told["error"]["code"], told["error"]["retryable"]) == ("route_unsupported", False)
+
+
+def test_its_owner_lists_them_in_pages_newest_first_with_few_attempts(
+    service: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(deliveries, "ATTEMPTS_SHOWN", 2)
+    with receiver(500) as hook:
+        batches = [ended_batch(service, hook.url) for _ in range(3)]
+        for _ in range(3):
+            deliver_all(service)
+    key = {"api-key": service.key}
+    first = service.client.get("/webhook-deliveries", {"limit": 2}, headers=key).json()
+    more = {"limit": 2, "cursor": first["cursor"]}
+    rest = service.client.get("/webhook-deliveries", more, headers=key).json()
+    told = first["deliveries"] + rest["deliveries"]
+    assert [each["batchQueryId"] for each in told] == batches[::-1]
+    assert rest["cursor"] is None
+    assert [len(each["attempts"]) for each in told] == [2, 2, 2]
+    assert all(one["made"] > other["made"] for one, other in [each["attempts"] for each in told])
