@@ -17,7 +17,7 @@ from tests.explorer.proven import page_of_fact, proven_batch
 from tests.queries.chain.lying_node import lying_node, stall
 from tests.queries.pipeline.service import CHAIN_ID, Service, serving
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.either_database]
 
 
 def _checked(batch: str, place: int = 0, name: str = "BALANCE") -> str:

@@ -11,7 +11,7 @@ from accounts.models import Account
 from queries.chain.local_node import LocalNode, local_node
 from tests.queries.pipeline.service import CHAIN_ID, ETHER, HOLDER, running_service
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.either_database]
 
 
 @pytest.fixture(scope="module")

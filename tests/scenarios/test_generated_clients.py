@@ -8,9 +8,12 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import pytest
 import requests
 
 from tests.scenarios.service import HELD, HOLDER, Service
+
+pytestmark = pytest.mark.either_database
 
 HERE = Path(__file__).parent
 JS = HERE.parent / "js"

@@ -11,6 +11,8 @@ from tests.scenarios.chain import ETHER, Chain
 from tests.scenarios.node import Node
 from tests.scenarios.service import BALANCE, HELD, HOLDER, SIGNER, Service, accounts, request
 
+pytestmark = pytest.mark.either_database
+
 L2, L1 = 31337, 1337
 HISTORY = "0x0000F90827F1C53a10cb7A02335B175320002935"
 RING = 8191  # blocks whose hashes a state holds

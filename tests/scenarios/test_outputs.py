@@ -13,6 +13,8 @@ from eth_utils.crypto import keccak
 from tests.scenarios.chain import Chain, call_data
 from tests.scenarios.service import BALANCE, HELD, HOLDER, SIGNER, Service, accounts, request
 
+pytestmark = pytest.mark.either_database
+
 L2, L1 = 31337, 1337
 MESSAGE_PASSER = "0x4200000000000000000000000000000000000016"
 VALID = True

@@ -12,6 +12,8 @@ from tests.scenarios.chain import Chain
 from tests.scenarios.service import HELD, HOLDER, Service, accounts
 from tests.scenarios.visitor import Visitor
 
+pytestmark = pytest.mark.either_database
+
 SHOWN = f"{HELD / 10**18:,.6f} ETH"  # as pages show it
 
 

@@ -13,6 +13,8 @@ from eth_account import Account
 from tests.scenarios.chain import ETHER
 from tests.scenarios.service import BALANCE, HELD, HOLDER, Service, accounts
 
+pytestmark = pytest.mark.either_database
+
 # Neither a database nor chains: whoever has the file has these commands, and nothing else of ours.
 NOWHERE: dict[str, Any] = {
     "DATABASE_URL": "postgres://nobody@127.0.0.1:1/none",

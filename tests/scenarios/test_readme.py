@@ -12,6 +12,8 @@ from tests.scenarios.service import HELD, HOLDER, REPOSITORY, Service
 README = (REPOSITORY / "README.md").read_text()
 BLOCK = 17  # that it asks for
 
+pytestmark = pytest.mark.either_database
+
 
 def _block_of(language: str, words: str) -> str:
     found = re.findall(f"```{language}\n(.*?)```", README, re.DOTALL)

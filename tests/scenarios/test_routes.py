@@ -17,6 +17,8 @@ from tests.scenarios.service import (
     request,
 )
 
+pytestmark = pytest.mark.either_database
+
 L2, L1, OTHER = 31337, 1337, 1338
 ATTESTERS = sorted(
     (f"0x{32 * f'{n:02x}'}" for n in (1, 2, 3)), key=lambda k: Key.from_key(k).address

@@ -19,7 +19,7 @@ from queries.pipeline.worker import work_once
 from tests.queries.pipeline.proven_once import assert_nothing_is_twice
 from tests.queries.pipeline.service import CHAIN_ID, HOLDER, Service, running_service
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.either_database]
 WRITES = ("INSERT", "UPDATE", "DELETE")
 PARTS = 4  # that the writes are tried in, each by a test
 

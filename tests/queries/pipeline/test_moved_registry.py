@@ -12,7 +12,7 @@ from queries.models import SentTransaction
 from queries.routes import Routes
 from tests.queries.pipeline.service import CHAIN_ID, HOLDER, Service, serving
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.either_database]
 
 
 @contextmanager

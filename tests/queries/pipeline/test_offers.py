@@ -9,7 +9,7 @@ from queries.chain.local_node import LocalNode
 from queries.models import SentTransaction
 from tests.queries.pipeline.service import CHAIN_ID, ETHER, HOLDER, Service, running_service
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.either_database]
 GWEI = 10**9
 BALANCE = {"accounts": {HOLDER: {"props": ["BALANCE"]}}}
 

@@ -19,7 +19,7 @@ from tests.queries.contracts.holder import SLOTS, compiled_holder
 from tests.queries.pipeline.bundles import asked_proof, proof_file, whole_proof
 from tests.queries.pipeline.service import CHAIN_ID, ETHER, HOLDER, Service, running_service
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.either_database]
 ALL = ["NONCE", "BALANCE", "STORAGE_ROOT", "CODE_HASH"]
 NEW = "0x00000000000000000000000000000000000000fF"
 NO_SIGNER = "0x000000000000000000000000000000000000dEaD"

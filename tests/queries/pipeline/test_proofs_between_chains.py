@@ -13,7 +13,7 @@ from tests.queries.pipeline.bundles import whole_proof
 from tests.queries.pipeline.service import CHAIN_ID, HOLDER, Service, serving
 from tests.queries.pipeline.two_chains import SIGNERS, SOURCE, TwoChains, word_of
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.either_database]
 ENTRY = {
     "header": ["TIMESTAMP"],
     "accounts": {HOLDER: {"props": ["BALANCE", "NONCE"], "slots": ["0x1"]}},

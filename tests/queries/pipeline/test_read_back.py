@@ -15,7 +15,7 @@ from tests.queries.chain.lying_node import LyingNode
 from tests.queries.pipeline.between import PassOn, between
 from tests.queries.pipeline.service import Service, running_service
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.either_database]
 
 
 def test_a_query_whose_state_was_dropped_holds_up_no_fact_that_is_proven(service: Service) -> None:

@@ -22,7 +22,7 @@ from tests.queries.chain.lying_node import LyingNode
 from tests.queries.pipeline.between import PassOn, between
 from tests.queries.pipeline.service import CHAIN_ID, ETHER, SIGNER_KEY, Service, running_service
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.either_database]
 
 
 @pytest.fixture
