@@ -13,6 +13,7 @@ import pytest
 from tests.commands import clean_environment
 from tests.guides import code_of, run
 from tests.scenarios.chain import Chain
+from tests.scenarios.receiver import Receiver
 from tests.scenarios.service import HOLDER, REPOSITORY, SIGNER_KEY, Service, until
 
 PROGRAMS = {"js": "first-fact.mjs", "python": "first_fact.py", "sh": "tacitus.py submit"}
@@ -30,6 +31,7 @@ def live(install: Callable[[], AbstractContextManager[Service]]) -> Iterator[Ser
         service = stack.enter_context(install())
         service.add_chain(chain)
         service.add_registry("native", chain, chain)
+        service.settings["WEBHOOKS_TO_PRIVATE"] = "1"
         service.serve()
         service.prove()
         until(lambda: code_of(service.url, "first-fact", "-d '{").count("block:17") == 0)
@@ -65,8 +67,8 @@ def test_the_first_fact_is_read_on_chain(
     live: Service, tmp_path: Path, batch: tuple[str, int], language: str
 ) -> None:
     code = _with_node(live.chain, code_of(live.url, "first-fact", READS[language]))
-    shown = re.findall(r"(?i)block = (\d+)|(\d+) 1$", code)[0]
-    code = code.replace("".join(shown), str(batch[1]))  # the page may name a newer one by now
+    # The page may name a newer block by now.
+    code = re.sub(r"((?i:block) = )\d+|\d+( 1)$", rf"\g<1>{batch[1]}\g<2>", code)
     assert f"{live.chain.balance(HOLDER)}" in run(language, code, tmp_path)
 
 
@@ -104,6 +106,14 @@ def test_a_proof_is_checked_and_published(
             command += " --unverifiable"  # scenarios deploy their registries at other addresses
         printed = _in_a_clone(command.replace("0xYOUR_BLOCK_HASH", hash_), tmp_path)
         assert HOLDER in printed or "all there already" in printed
+
+
+def test_a_webhook_is_tried_on_ones_own_machine(live: Service, tmp_path: Path) -> None:
+    with closing(Receiver()) as receiver:
+        code = code_of(live.url, "webhooks", "127.0.0.1:9000").replace("9000", str(receiver.port))
+        printed = run("sh", code, tmp_path, TACITUS_KEY=live.keys[0])
+        until(lambda: receiver.came)
+        assert json.loads(receiver.came[0].body)["batchQueryId"] in printed
 
 
 def _with_node(chain: Chain, code: str) -> str:
