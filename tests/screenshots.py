@@ -1,4 +1,4 @@
-"""The README's pictures: `make screenshots` runs the service, has it prove, and takes them."""
+"""The README's picture: `make screenshots` runs the service, has it prove, and takes it."""
 
 import sys
 import time
@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, Literal
+from typing import Any
 
 import requests
 from playwright.sync_api import Browser, FloatRect, Locator, Page
@@ -14,7 +14,7 @@ from playwright.sync_api import Browser, FloatRect, Locator, Page
 from tests import browser
 from tests.commands import managing
 from tests.installation import Installation, installation
-from tests.local_chain import CHAIN_ID, ETHER, HOLDER
+from tests.local_chain import CHAIN_ID, HOLDER
 
 REPOSITORY = Path(__file__).parent.parent
 PICTURES = REPOSITORY / "static" / "pictures"
@@ -22,7 +22,6 @@ NO_SIGNER = "0x69030ef8C2744b37a096fAf2A4C78B4dAec1308b"  # who has no account o
 WIDTH, BELOW = 1200, 40  # what is left under the last thing that a picture shows
 MOST_BYTES = 150_000  # of a picture, in a README
 WITHIN = 60  # seconds for a batch
-OTHERS = 5  # batches before the one that is shown, so that the start page has something to tell
 
 
 def main() -> None:
@@ -32,8 +31,6 @@ def main() -> None:
     with TemporaryDirectory(prefix="tacitus-") as name:
         folder = Path(name)
         with installation(REPOSITORY, folder, managing(REPOSITORY, folder)) as service:
-            for _ in range(OTHERS):
-                _proven(service, {HOLDER: {"props": ["BALANCE"]}})
             batch = _proven(
                 service,
                 {
@@ -46,18 +43,15 @@ def main() -> None:
             PICTURES.mkdir(exist_ok=True)
             with browser.running(executable) as chromium:
                 address = f"{service.address}/explorer/query/{batch}"
-                with _page(chromium, address, "light") as page:
+                with _page(chromium, address) as page:
                     page.locator(".queries summary", has_text="NONCE").click()
                     page.locator(".said-value").first.wait_for()
                     _take(page, page.locator(".queries"), "batch")
-                with _page(chromium, service.address, "dark") as page:
-                    _take(page, page.locator(".totals"), "start")
 
 
 def _proven(service: Installation, accounts: Mapping[str, object], **more: object) -> str:
-    """The id of a batch that is DONE. The holder is another ether richer each time."""
+    """The id of a batch that is DONE."""
     ask = service.node.rpc.ask
-    ask("anvil_setBalance", HOLDER, hex(int(ask("eth_getBalance", HOLDER, "latest"), 16) + ETHER))
     ask("anvil_mine", "0x3")
     block = int(ask("eth_blockNumber"), 16) - 1
     data = {str(CHAIN_ID): {f"block:{block}": {"accounts": accounts, **more}}}
@@ -82,9 +76,9 @@ def _answer(service: Installation, method: str, path: str, **asked: Any) -> Any:
 
 
 @contextmanager
-def _page(chromium: Browser, address: str, scheme: Literal["light", "dark"]) -> Iterator[Page]:
+def _page(chromium: Browser, address: str) -> Iterator[Page]:
     context = chromium.new_context(
-        color_scheme=scheme, viewport={"width": WIDTH, "height": 900}, reduced_motion="reduce"
+        viewport={"width": WIDTH, "height": 900}, reduced_motion="reduce"
     )
     page = context.new_page()
     page.goto(address, wait_until="networkidle")

@@ -71,6 +71,9 @@ def test_every_page_fits_and_keeps_nobody_out(
         page.set_viewport_size({"width": 1920, "height": 900})
         page.goto(served + address)
         expect(page.get_by_role("heading", level=1)).to_be_visible()
+        page.set_viewport_size({"width": 360, "height": 900})
+        assert page.evaluate("document.documentElement.scrollHeight") < 30_000, address
+        page.set_viewport_size({"width": 1920, "height": 900})
         for details in page.locator("summary:visible").all():
             details.click()
         for width in (1920, 1200, 360):

@@ -61,7 +61,7 @@ ROUTES = Routes(
             explorer="https://scan.example",
             ens_registry="0x" + 40 * "1",
         ),
-        OPTIMISM: Chain(OPTIMISM, "OP Mainnet", ()),
+        OPTIMISM: Chain(OPTIMISM, "OP Mainnet", NODES),
         LONELY: Chain(LONELY, "Polygon", ()),
     },
     dict(
