@@ -147,7 +147,7 @@ def _with_example(text: str, example: Example) -> str:
     text = CODE.sub(in_code, text)
     to = rf"((?:--to|destination\w*)[\"']?[ :=]+[\"']?){DEMO_CHAIN}\b"
     text = re.sub(to, rf"\g<1>{example.destination}", text, flags=re.IGNORECASE)
-    text = re.sub(r"(\bfee[\"']?[:=]? [\"']?)0\b", rf"\g<1>{example.fee}", text)
+    text = re.sub(r"(\bfee[\"']?[:=]? ?[\"']?)0\b", rf"\g<1>{example.fee}", text)
     for old, new in (
         (rf"\b{DEMO_CHAIN}\b", str(example.source)),
         (DEMO_NAME, example.name),
