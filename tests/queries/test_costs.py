@@ -24,7 +24,9 @@ def deploy(shared_node: LocalNode) -> Deploy:
 
 
 def is_measured(name: str, registry: Deployed, call: bytes) -> None:
-    assert {"gas": registry.send(call), "bytes": len(call)} == MEASURED["gas"][name]
+    """Addresses and signatures have more zeros or fewer, whose calldata is cheaper."""
+    gas = pytest.approx(registry.send(call), rel=0.005)
+    assert MEASURED["gas"][name] == {"gas": gas, "bytes": len(call)}
 
 
 def test_an_l1_block_is_recorded(shared_node: LocalNode, deploy: Deploy) -> None:
