@@ -10,11 +10,13 @@ from pathlib import Path
 from random import Random
 
 from queries.chain.sender import Destination
+from queries.limits import Limits
 from queries.pipeline.fees import Need
 from queries.registries import FACTORY, Registry, RegistryKind, deployment
 
 MEASURED = json.loads((Path(__file__).parent / "measured.json").read_text())
 TOGETHER = (1, 10, 100)  # accounts of one block that were measured
+MEASURING = 20  # calls with which provers find out how far back a node proves
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +58,12 @@ def of_a_balance(kind: RegistryKind, together: int) -> Work:
 def calls_of_a_fact(together: int) -> float:
     """JSON-RPC calls, to all chains, from the submission to DONE."""
     return float(MEASURED["calls"][f"accounts-{together}"])
+
+
+def idle_calls(limits: Limits, seconds: int) -> float:
+    """Calls to each node while nothing is proven: `tests/scenarios/test_idle.py` counts them."""
+    checks = 3 / limits.check_interval + MEASURING / limits.chain_id_age
+    return seconds * (1 / limits.poll_interval + checks)
 
 
 def data_fee(destination: Destination, work: Work) -> int:

@@ -11,7 +11,14 @@ from django.core.management.base import CommandError
 from queries.amounts import gwei, short_amount
 from queries.chain.errors import CallReverted
 from queries.chain.sender import Destination
-from queries.costs import TOGETHER, calls_of_a_fact, data_fee, deployment_need, of_a_balance
+from queries.costs import (
+    TOGETHER,
+    calls_of_a_fact,
+    data_fee,
+    deployment_need,
+    idle_calls,
+    of_a_balance,
+)
 from queries.limits import DAY, Limits
 from queries.management.base import OperatorCommand, at_least_one, configured_routes
 from queries.pipeline.chains import NO_SIGNER
@@ -54,11 +61,11 @@ class Command(OperatorCommand):
         self._nodes(routes.limits)
 
     def _nodes(self, limits: Limits) -> None:
-        idle = MONTH * DAY / limits.poll_interval + MONTH * DAY / limits.check_interval * 3
+        idle = round(idle_calls(limits, MONTH * DAY), -3)
         self.stdout.write("Calls to nodes")
-        self.stdout.write(f"  to each node while nothing is proven, {MONTH} days: {idle:,.0f}")
-        each = ", ".join(f"{NAMES[many]}: {calls_of_a_fact(many):.1f}" for many in TOGETHER)
-        self.stdout.write(f"  of a fact, beside these; {each}")
+        self.stdout.write(f"  {idle:,.0f} to each node in {MONTH} days without facts, and besides")
+        for many in TOGETHER:
+            self.stdout.write(f"  {calls_of_a_fact(many):.0f} for {NAMES[many]}")
 
 
 def _of_route(

@@ -7,7 +7,7 @@ costs go to stderr.
 import sys
 import time
 from argparse import ArgumentParser
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from contextlib import closing
 from datetime import UTC, datetime
 from typing import Any
@@ -15,9 +15,10 @@ from typing import Any
 from django.core.management.base import CommandError
 
 from queries.amounts import gwei, short_amount
-from queries.chain.deploy import check_chain, newest_game
-from queries.chain.errors import CallReverted
-from queries.chain.sender import Destination, send_and_wait
+from queries.chain.deploy import Unfit, check_chain, newest_game
+from queries.chain.errors import CallReverted, ChainError
+from queries.chain.sender import Destination, TransactionFailed, send_and_wait
+from queries.chain.setup_check import with_advice
 from queries.chain.signer import Signer
 from queries.costs import deployment_need
 from queries.management.base import (
@@ -79,40 +80,57 @@ class Command(OperatorCommand):
 
     def handle(self, **options: Any) -> None:
         routes = configured_routes()
-        for registry in self._wanted(routes, options):
-            source, chain = routes.chains[registry.source], routes.chains[registry.destination]
-            with closing(Destination(chain)) as destination:
-                said = self._have(registry, source, destination, options)
-            if routes.registries.get((registry.source, registry.destination)) == registry:
+        if table := _table(options):
+            registry = self._new(table, routes)
+            said = self._have(registry, routes, options)
+            if registry in routes.registries.values():
                 self.report(said)
-                continue
-            self.report(f"{said} Add these lines to ROUTES_FILE:")
-            # The empty line separates it from a last line that may lack its newline.
-            self.stdout.write("\n".join(["", "[[registries]]", *route_lines(registry)]))
-
-    def _wanted(self, routes: Routes, options: Mapping[str, Any]) -> Iterator[Registry]:
-        table = _table(options)
-        if table:
-            if lacking := [f"--{key}" for key in NEEDED if key not in table]:
-                raise CommandError(f"Name a new registry's {', '.join(lacking)} as well.")
-            yield read_registry("the new registry", table, routes.chains)
+            else:
+                self.report(f"{said} Add these lines to ROUTES_FILE:")
+                # The empty line separates it from a last line that may lack its newline.
+                self.stdout.write("\n".join(["", "[[registries]]", *route_lines(registry)]))
             return
         if not routes.registries:
             raise CommandError(
                 "ROUTES_FILE names no registry. Name a new one: --source ID --destination ID "
                 "--kind KIND."
             )
-        for registry in routes.registries.values():
-            if proves_its_code(registry):
-                yield registry
-            else:
-                route = f"{registry.source} → {registry.destination}"
-                self.report(
-                    f"Skipped {route}: this version's registry is at {address_of(registry)}, and "
-                    f"ROUTES_FILE names {registry.address}."
-                )
+        registries = routes.registries.values()
+        failed = sum(not self._try(each, routes, options) for each in registries)
+        if failed:
+            raise CommandError(f"Not deployed: {failed} of {len(registries)}.")
 
-    def _have(
+    def _new(self, table: Mapping[str, object], routes: Routes) -> Registry:
+        if lacking := [f"--{key}" for key in NEEDED if key not in table]:
+            raise CommandError(f"Name a new registry's {', '.join(lacking)} as well.")
+        return read_registry("the new registry", table, routes.chains)
+
+    def _try(self, registry: Registry, routes: Routes, options: Mapping[str, Any]) -> bool:
+        """Whether it is there now; what is wrong with one must not hold up the others."""
+        try:
+            said = self._have(registry, routes, options)
+        except (CommandError, Unfit, TransactionFailed) as fault:
+            said = str(fault)
+        except ChainError as fault:
+            said = with_advice(fault)
+        else:
+            self.report(said)
+            return True
+        source, chain = routes.chains[registry.source], routes.chains[registry.destination]
+        self.report(f"The registry of {source.name}'s facts on {chain.name}: {said}")
+        return False
+
+    def _have(self, registry: Registry, routes: Routes, options: Mapping[str, Any]) -> str:
+        source, chain = routes.chains[registry.source], routes.chains[registry.destination]
+        if not proves_its_code(registry):
+            raise Unfit(
+                f"this version's one is at {address_of(registry)}, and ROUTES_FILE names "
+                f"{registry.address}."
+            )
+        with closing(Destination(chain)) as destination:
+            return self._have_on(registry, source, destination, options)
+
+    def _have_on(
         self,
         registry: Registry,
         source: Chain,

@@ -52,7 +52,7 @@ def test_facts_alone_and_together_at_a_given_price(setup: LocalSetup) -> None:
     assert row(printed, "one balance alone") == ["170,480", "0.0003410", "0.3410", "10.23"]
     assert row(printed, "100 of a block, each") == ["87,854", "0.0001757", "0.1757", "5.271"]
     assert "`most_a_day`, 0.05 ETH, pays for 146 facts alone, or 284 in hundreds." in printed
-    assert "while nothing is proven, 30 days: 241,920" in printed
+    assert "  256,000 to each node in 30 days without facts, and besides\n  138 for one" in printed
 
 
 def test_the_next_block_s_price_is_taken(setup: LocalSetup, node: LocalNode) -> None:

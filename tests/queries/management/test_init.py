@@ -243,7 +243,9 @@ def test_a_person_is_asked_before_it_costs(tmp_path: Path, chains: dict[str, Loc
     assert "manage.py deploy_registry" in on_a_terminal(tmp_path, "", *own, **variables)
     sent = node.rpc.ask("eth_getTransactionCount", ADDRESS, "latest")
     said = on_a_terminal(tmp_path, "n\n", "deploy_registry", **variables)
-    assert said.rstrip().endswith("Deploy it? [y/N] CommandError: Nothing was sent.")
+    refused = "Deploy it? [y/N] The registry of OP Sepolia's facts on OP Sepolia: Nothing was sent."
+    assert refused in said
+    assert said.rstrip().endswith("CommandError: Not deployed: 1 of 1.")
     assert node.rpc.ask("eth_getTransactionCount", ADDRESS, "latest") == sent
     said = on_a_terminal(tmp_path, "y\n", "deploy_registry", **variables)
     assert "Deployed in block" in said
