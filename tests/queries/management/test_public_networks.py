@@ -24,7 +24,7 @@ pytestmark = pytest.mark.no_database
 def blocks(repository: Path) -> list[str]:
     text = (repository / "explorer" / "docs" / "public-networks.md").read_text()
     found = re.findall(r"^```sh\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
-    assert len(found) == 5
+    assert len(found) == 6
     return found
 
 
@@ -45,7 +45,7 @@ class Reader:
         self._port = str(free_port())
         self._other = {"/etc/tacitus": str(folder), "--port 8000": f"--port {self._port}", **nodes}
         bin_folder = Path(sys.executable).parent
-        self._environment = clean_environment(folder)
+        self._environment = clean_environment(folder, STATIC_ROOT=str(folder / "static"))
         self._environment["PATH"] = f"{bin_folder}:{self._environment['PATH']}"
 
     def start(self, *blocks: str) -> subprocess.Popen[str]:
@@ -76,6 +76,20 @@ class Reader:
         node.rpc.ask("anvil_mine", hex(3))
 
 
+def offers(text: str) -> set[str]:
+    """The JSON-RPC methods in it."""
+    return set(re.findall(r"\beth_[A-Za-z]+", text))
+
+
+def test_every_method_that_nodes_are_asked_is_named(repository: Path) -> None:
+    guide = (repository / "explorer" / "docs" / "public-networks.md").read_text()
+    table = guide.partition("Tacitus calls these methods")[2].partition("\n\nA request")[0]
+    folders = [repository / "queries" / each for each in ("chain", "pipeline")]
+    files = [file for folder in folders for file in folder.glob("*.py")]
+    asked = "".join(file.read_text() for file in files if file.name != "local_node.py")
+    assert offers(table) == {each[1:-1] for each in re.findall('"eth_[A-Za-z]+"', asked)}
+
+
 def exports(block: str) -> str:
     return "\n".join(re.findall(r"^export .*$", block, re.MULTILINE))
 
@@ -86,7 +100,7 @@ def at_localhost(node: LocalNode) -> str:
 
 
 def test_sepolia_proven_to_itself(blocks: list[str], repository: Path, tmp_path: Path) -> None:
-    prepare, init, deploy, start, _ = blocks
+    prepare, init, deploy, check, start, _ = blocks
     with chain(11_155_111) as node:
         reader = Reader(
             tmp_path,
@@ -101,7 +115,7 @@ def test_sepolia_proven_to_itself(blocks: list[str], repository: Path, tmp_path:
         assert "Deploying the registry, once: 4," in said
         assert node.url not in (tmp_path / "routes.toml").read_text()
         reader.fund(node, 0.1)
-        said = reader.run(exports(prepare), deploy)
+        said = reader.run(exports(prepare), deploy, check)
         assert "Deployed in block" in said
         assert "Sepolia, provable" in said
         assert re.search("^All [0-9]+ checks are ok[.]$", said, re.MULTILINE)
@@ -115,8 +129,7 @@ def test_sepolia_proven_to_itself(blocks: list[str], repository: Path, tmp_path:
 
 
 def test_ethereum_proven_to_base(blocks: list[str], repository: Path, tmp_path: Path) -> None:
-    prepare, *_, init = blocks
-    init, deploy = init.split("python manage.py deploy_registry")
+    prepare, _, deploy, check, _, init = blocks
     with chain(1) as ethereum, chain(8453) as base:
         move_on(base, 7, LiveChain(ethereum).header(7).hash)
         base.rpc.ask("anvil_mine", hex(40))
@@ -133,6 +146,6 @@ def test_ethereum_proven_to_base(blocks: list[str], repository: Path, tmp_path: 
         said = reader.run(prepare, init)
         assert "A block can be proven 13 to 20 minutes after its time." in said
         reader.fund(base, 0.01)
-        said = reader.run(exports(prepare), f"python manage.py deploy_registry{deploy}")
+        said = reader.run(exports(prepare), deploy, check)
         assert "sees Ethereum up to block 7" in said
         assert re.search("^All [0-9]+ checks are ok[.]$", said, re.MULTILINE)
