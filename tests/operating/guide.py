@@ -9,7 +9,7 @@ from pathlib import Path
 from tests.commands import REPOSITORY
 
 GUIDE = REPOSITORY / "explorer" / "docs" / "running.md"
-BLOCK = re.compile(r"^```sh\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+BLOCK = re.compile(r"^```sh\b[^\n]*\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 
 
 def shown(part: str) -> str:

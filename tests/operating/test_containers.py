@@ -15,7 +15,7 @@ from tests.commands import free_port
 from tests.operating import background
 from tests.operating.drill import Drill, chain_of_the_guide, client_of, funded, on_nodes_of
 from tests.operating.guide import run, shown, stand_in
-from tests.operating.postgres import own_postgres
+from tests.operating.postgres import Postgres, own_postgres
 from tests.scenarios.chain import Chain
 from tests.scenarios.service import SIGNER_KEY
 from tests.scenarios.test_engines import BROKERS, see_that_it_answers
@@ -85,3 +85,20 @@ def test_the_commands_of_the_guide_lead_to_a_service_that_survives_a_restore(
             lambda: machine.run(shown("docker compose stop")),
             lambda: machine.run(shown("docker compose exec -T postgres pg_restore")),
         )
+        machine.run(shown("docker compose stop"))
+        _dump_and_restore_without_containers(machine, postgres)
+        machine.run("docker compose up --detach")
+
+
+def _dump_and_restore_without_containers(machine: Machine, postgres: Postgres) -> None:
+    """By the same programs, which find server and password in a file."""
+    (machine.folder / "var/backups/tacitus").mkdir(parents=True)
+    stand_in(machine.folder, "systemctl", "")
+    service = (
+        f"[tacitus]\nhost=127.0.0.1\nport={postgres.port}\nuser=tacitus\ndbname=tacitus\n"
+        f"password={postgres.environment['PGPASSWORD']}\n"
+    )
+    (machine.folder / "pg_service.conf").write_text(service)
+    for part in ("pg_dump --format custom --file", "--dbname service=tacitus /var"):
+        commands = shown(part).replace("/var/backups", f"{machine.folder}/var/backups")
+        machine.run(f"export PGSERVICEFILE={machine.folder}/pg_service.conf\n{commands}")
