@@ -48,6 +48,8 @@ def app_with(broker: str) -> Celery:
         broker_connection_max_retries=None,  # meanwhile provers work, as often as they look
         worker_prefetch_multiplier=1,
         worker_hijack_root_logger=False,
+        # Its queue has the name of the machine, and one worker alone may have it.
+        worker_enable_remote_control=False,
         broker_transport_options={"socket_connect_timeout": 2, "socket_timeout": 30},
     )
     return made

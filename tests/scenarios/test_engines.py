@@ -14,18 +14,19 @@ import pytest
 
 from tests.commands import free_port
 from tests.scenarios.chain import Chain
-from tests.scenarios.service import Service, until
+from tests.scenarios.service import Process, Service, until
 
 BROKERS = ("redis://127.0.0.1:6379/9", "amqp://guest:guest@127.0.0.1:5672//")
 POLLS_EVERY = 5  # seconds
 
 
-def start(service: Service, chain: Chain, broker: str) -> None:
+def start(service: Service, chain: Chain, broker: str) -> Process:
+    """Return the prover."""
     service.settings |= {"PROVER_ENGINE": "celery", "CELERY_BROKER": broker}
     service.add_chain(chain)
     service.add_registry("native", chain, chain)
     service.serve()
-    service.prove()
+    return service.prove()
 
 
 def see_that_it_answers(broker: str) -> None:
@@ -49,7 +50,7 @@ def alone_at(broker: str) -> Iterator[None]:
 def test_a_message_over_a_broker_wakes_a_prover(
     new_service: Callable[[], Service], chain: Chain, broker: str
 ) -> None:
-    """Sooner than it polls, three times in a row."""
+    """Sooner than it polls, three times in a row; several listen on one machine."""
     see_that_it_answers(broker)
     service = new_service()
 
@@ -59,9 +60,10 @@ def test_a_message_over_a_broker_wakes_a_prover(
         return time.monotonic() - begin < POLLS_EVERY / 2
 
     with alone_at(broker):
-        start(service, chain, broker)
+        provers = [start(service, chain, broker), service.prove()]
         # On a busy machine a batch may take longer.
         until(lambda: all(is_done_at_once() for _ in range(3)))
+        assert all(each.runs for each in provers), service.logs()
         service.close()
 
 
