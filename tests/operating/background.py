@@ -28,24 +28,18 @@ def start(
     (state / f"{name}.pid").write_text(str(process.pid))
 
 
-def stop(name: str, state: Path) -> None:
-    """By SIGTERM, if it runs."""
-    file = state / f"{name}.pid"
-    if not file.exists():
-        return
-    process = int(file.read_text())
-    file.unlink()
-    with suppress(ProcessLookupError):
-        os.kill(process, signal.SIGTERM)
-        until = time.monotonic() + ENDED_WITHIN
-        while _runs(process):
-            assert time.monotonic() < until, f"{name} does not stop"
-            time.sleep(0.05)
-
-
-def stop_all(state: Path) -> None:
-    for file in state.glob("*.pid"):
-        stop(file.stem, state)
+def stop(pattern: str, state: Path) -> None:
+    """All that run and whose names match, by SIGTERM."""
+    files = list(state.glob(f"{pattern}.pid"))
+    processes = [int(file.read_text()) for file in files]
+    for file, process in zip(files, processes, strict=True):
+        file.unlink()
+        with suppress(ProcessLookupError):
+            os.kill(process, signal.SIGTERM)
+    until = time.monotonic() + ENDED_WITHIN
+    while running := [each for each in processes if _runs(each)]:
+        assert time.monotonic() < until, f"{running} do not stop"
+        time.sleep(0.05)
 
 
 def _runs(process: int) -> bool:

@@ -52,8 +52,7 @@ def main(arguments: list[str]) -> int:
             _up(profiles)
         case ["compose", "stop", *names]:
             for name in names:
-                for file in STATE.glob(f"{name}-*.pid"):
-                    background.stop(file.stem, STATE)
+                background.stop(f"{name}-*", STATE)
         case _:
             sys.exit(f"Not understood here: docker {shlex.join(arguments)}")
     return 0

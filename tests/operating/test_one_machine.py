@@ -102,7 +102,7 @@ def test_the_commands_of_the_guide_lead_to_a_service_that_survives_a_restore_and
         machine.run(shown(part))
     signer = funded(chain, (tmp_path / "etc/tacitus/signer_key").read_text())
     with ExitStack() as stack:
-        stack.callback(background.stop_all, machine.state)
+        stack.callback(background.stop, "*", machine.state)
         machine.run(on_nodes_of(chain, shown("tacitus init sepolia")))
         for part in ("tacitus deploy_registry", "check --deploy", "tacitus-.service.d"):
             machine.run(shown(part))
