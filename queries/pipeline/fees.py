@@ -11,9 +11,10 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from itertools import accumulate, pairwise
+from typing import Any
 
 from django.db import transaction
-from django.db.models import F, Q, QuerySet
+from django.db.models import Count, F, Min, Q, QuerySet
 
 from queries import raw_rows
 from queries.chain.errors import CallReverted, TooMuchGas, TransactionRefused
@@ -259,21 +260,28 @@ def settle_costs(row: SentTransaction, *, free: bool) -> None:
 
 def _note_costs(batches: Collection[str]) -> None:
     """Store what each query of these batches has cost: an equal part of each transaction that
-    served it.
+    served its job. The first query takes the wei that cannot be divided.
     """
     share = "job__transactions__shares__"
     rows = Query.objects.filter(
         **{"batch__in": batches, f"{share}batch": F("batch"), f"{share}paid__gt": ""}
-    ).order_by("pk")
-    served: dict[tuple[str, int, str], list[int]] = defaultdict(list)
-    for query, *paid in rows.values_list("pk", "batch", f"{share}transaction", f"{share}paid"):
-        served[tuple(paid)].append(query)
-    costs: dict[int, int] = defaultdict(int)
-    for (*_, wei), queries in served.items():
-        parts = split(int(wei, 16), [1] * len(queries))
-        for query, part in zip(queries, parts, strict=True):
-            costs[query] += part
-    raw_rows.update([Query(pk=pk, cost=f"{wei:064x}") for pk, wei in costs.items()], ["cost"])
+    ).values("batch", "job", transaction=F(f"{share}transaction"), paid=F(f"{share}paid"))
+    served: dict[tuple[str, int], list[Mapping[str, Any]]] = defaultdict(list)
+    for row in rows.annotate(queries=Count("pk"), first=Min("pk")).order_by("job"):
+        served[row["batch"], row["transaction"]].append(row)
+    costs: dict[tuple[str, int, int, int], int] = defaultdict(int)
+    for jobs in served.values():
+        parts = split(int(jobs[0]["paid"], 16), [job["queries"] for job in jobs])
+        for job, part in zip(jobs, parts, strict=True):
+            costs[job["batch"], job["job"], job["queries"], job["first"]] += part
+    firsts = []
+    for (batch, job_id, queries, first), wei in costs.items():
+        each, rest = divmod(wei, queries)
+        firsts.append(Query(pk=first, cost=f"{each + rest:064x}"))
+        if queries > 1:
+            others = Query.objects.filter(batch=batch, job=job_id).exclude(pk=first)
+            others.update(cost=f"{each:064x}")
+    raw_rows.update(firsts, ["cost"])
 
 
 def lock_costs(chain: int) -> ChainCost:
