@@ -147,6 +147,7 @@ def test_games_that_do_not_count_in_time_are_named_and_raise_an_alert(rollup: Ro
     rollup.service.until_waits_for(batch, "is retired")
     rollup.l1.send(rollup.games, call_data("blacklist(address)", game))
     rollup.service.until_waits_for(batch, "is blacklisted")
+    rollup.l1.mine(2)  # a game of the same second would be retired as well
     rollup.settle(rollup.propose(block + 3), valid=True)
     rollup.service.wait(batch)
     assert rollup.held(block) == HELD
