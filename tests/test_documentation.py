@@ -15,6 +15,7 @@ from queries import tacitus
 from queries.api.batch_codes import batch_codes, rejection_codes
 from queries.api.reference import codes_of_batches
 from queries.routes import CHAIN_KEYS, KEYS_OF_KIND, REGISTRY_KEYS
+from tests.bench.__main__ import NAMES as ROWS
 from tests.environment import SETTINGS_READ
 
 pytestmark = pytest.mark.no_database
@@ -89,6 +90,7 @@ def test_every_command_exists(repository: Path, text: str) -> None:
     assert {name for name in ours - RUN_BY_MAKE if name not in text} == set()
     targets = re.findall(r"^([a-z]+):.*## ", (repository / "Makefile").read_text(), re.MULTILINE)
     assert set(re.findall(r"(?:`|^)make ([a-z]+)", text, re.MULTILINE)) - set(targets) == set()
+    assert set(re.findall(r"make bench ROWS=(\w+)", text)) - set(ROWS) == set()
     lines = html.unescape(text).replace("\\\n", " ")
     for arguments in re.findall(r"python3? tacitus\.py ([^\n<`)]*)", lines):
         words = shlex.split(arguments.replace("BLOCK", "7").replace("$SLOT", "7"))
