@@ -8,8 +8,9 @@ How to write one:
 - Consecutive fenced blocks become tabs: curl (`sh`), JavaScript (`js`), Python (`python`), Solidity
   (`solidity`). What stands behind the language is the tab's label instead: ```sh cast. Inside a
   list there are no tabs. Blocks have a copy button, except those of `text`: what a program prints.
-- `<!-- table: NAME -->` on a line of its own becomes the Markdown that TABLES of guide_tables.py
-  makes of the code, and `<!-- picture: NAME -->` the picture of templates/parts/NAME_picture.html.
+- `<!-- table: NAME -->` on a line of its own becomes the Markdown that guide_tables.py makes of the
+  code. The lines right below it, to the next empty one, are for code hosts alone.
+- `<!-- picture: NAME -->` becomes the picture of templates/parts/NAME_picture.html.
 - `<!-- fold: TITLE -->` folds the table, list or block that follows.
 - A link to another guide is a relative one: `api.md#errors`. A link to a page of the server begins
   with the demo's address: `http://127.0.0.1:8000/explorer/routes`. Other files of the repository
@@ -115,7 +116,7 @@ _A_CODE = r"(?P<code>^(?P<fence>```+).*?^(?P=fence)|`[^`\n]+`)"
 _A_LINK = r"\[(?P<shown>[^\[\]]+)\]\((?!https?:|/)(?P<path>[^)#\s]+)(?P<anchor>#[^)\s]*)?\)"
 CODE = re.compile(_A_CODE, re.DOTALL | re.MULTILINE)
 LINK = re.compile(f"{_A_LINK}|{_A_CODE}", re.DOTALL | re.MULTILINE)
-PLACE = re.compile(r"^<!-- table: ([\w-]+) -->$", re.MULTILINE)
+PLACE = re.compile(r"^<!-- table: ([\w-]+) -->$(\n.+)*", re.MULTILINE)
 
 
 def filled_in(

@@ -37,6 +37,7 @@ def test_a_guide_is_also_plain_markdown(client: Client, name: str) -> None:
     answer = client.get(f"/docs/{name}.md")
     assert answer["Content-Type"] == "text/markdown; charset=utf-8"
     assert answer.text.startswith("# ")
+    assert "A running server" not in answer.text
     code = [each.content for each in MarkdownIt().parse(answer.text) if each.type == "fence"]
     assert shown_in(client.get(f"/docs/{name}").text) == [each.removesuffix("\n") for each in code]
     for link in re.findall(r"\]\((http://testserver/docs/\w[^)#]*)", answer.text):
