@@ -323,6 +323,7 @@ def _funds(chain: Chain, signer: Signer) -> str:
         balance = destination.balance(signer.address)
         price = max(destination.fees().dearest, 1)
         pending = destination.pending(signer.address)
+        destination.gas_needed(signer.address, signer.address, b"")  # that nodes try out calls
     has = f"{signer.address} has {short_amount(balance, chain.currency)}"
     if balance < (BASE_GAS + chain.new_slot_gas) * price:  # no proof takes less
         raise Unfit(f"{has}, too little for a proof at {gwei(price)}. Send it more.")

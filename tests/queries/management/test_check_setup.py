@@ -385,13 +385,26 @@ def test_a_node_must_prove_as_far_back_as_blocks_are_final(
         assert "keep proofs only for newer blocks" in found[0]
 
 
-def test_a_node_without_proofs_is_reported(setup: LocalSetup, node: LocalNode, native: str) -> None:
+@pytest.mark.parametrize(
+    ("method", "subject"),
+    [
+        ("eth_getProof", "Local, node 1, proofs"),
+        ("eth_estimateGas", "signer on Local"),
+        ("eth_maxPriorityFeePerGas", "signer on Local"),
+        ("eth_getTransactionCount", "signer on Local"),
+        ("eth_call", "registry of Local on Local"),
+    ],
+)
+def test_a_missing_method_is_reported(
+    setup: LocalSetup, node: LocalNode, native: str, method: str, subject: str
+) -> None:
     def change(*_: object) -> Answer:
-        return refusal("the method eth_getProof does not exist/is not available", -32601)
+        return refusal(f"the method {method} does not exist/is not available", -32601)
 
-    with changed(node, "eth_getProof", change) as address:
+    with changed(node, method, change) as address:
         line = only_wrong(setup, native, address)
-    assert "do not offer eth_getProof" in line
+    assert f"not ok  {subject}" in line
+    assert f"do not offer {method}. Name another node in ROUTES_FILE." in line
 
 
 def test_a_state_root_that_is_not_of_its_block_is_reported(
