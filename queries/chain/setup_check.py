@@ -48,6 +48,7 @@ from queries.registries import (
 )
 from queries.routes import Chain, NodeAddress, Routes
 
+OUTPUT_TAKES = 7 * DAY  # seconds: half of it a game runs, half of it the delay after it
 DEPLOY = "Deploy one with manage.py deploy_registry."
 UNVERIFIABLE = (
     "It is unverifiable: its code is genuine, but its address does not prove that its constructor "
@@ -100,7 +101,9 @@ def findings(routes: Routes, signer: Signer | None) -> Iterator[Finding]:
         nodes = yield from _nodes(asked, found)
         answering[chain.id] = replace(chain, nodes=nodes)
         if found:
-            yield Finding(f"{chain.name}, provable", ok=True, said=_for_users(max(found)))
+            kinds = {each.kind for each in routes.registries.values() if each.source == chain.id}
+            waits = OUTPUT_TAKES if kinds == {RegistryKind.OUTPUT} else 0
+            yield _found(f"{chain.name}, provable", partial(_for_users, max(found), waits))
     for registry in routes.registries.values():
         ends = answering[registry.source], answering[registry.destination]
         if all(chain.nodes for chain in ends):
@@ -205,7 +208,13 @@ def _reach(chain: Chain, head: ChainHead, windows: list[Window]) -> str:
     return f"eth_getProof reaches back {window}, or some more"
 
 
-def _for_users(window: Window) -> str:
+def _for_users(window: Window, waits: int) -> str:
+    """`waits`: seconds until a block can be proven at all."""
+    if window.seconds < waits and not window.is_all:
+        raise Unfit(
+            f"A dispute game counts {_duration(waits)} after its block, and the nodes prove only "
+            f"blocks of the last {_duration(window.seconds)}. {MORE_STATE}"
+        )
     if window.blocks >= HISTORY_WINDOW:
         most = "every block" if window.is_all else f"blocks of the last {_duration(window.seconds)}"
         return f"{most}; those more than {HISTORY_WINDOW:,} back by hops"

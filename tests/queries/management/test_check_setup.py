@@ -173,6 +173,24 @@ def test_an_output_registry_shows_whose_games_it_asks(
     assert said in printed
 
 
+def test_games_that_count_later_than_nodes_prove_are_reported(
+    setup: LocalSetup, node: LocalNode, source: LocalNode
+) -> None:
+    """Blocks of the local chain are younger than a week, and the node keeps three of them."""
+    asked = games(node, SOURCE)
+    address = deployed_by_factory(node, RegistryKind.OUTPUT, SOURCE, anchor_state_registry=asked)
+    change = proving_only(3, LiveChain(source).newest())
+    with changed(source, "eth_getProof", change) as short:
+        setup.add_chain(CHAIN_ID, "Local", [node.url])
+        setup.add_chain(SOURCE, "Elsewhere", [short])
+        key = f'anchor_state_registry = "{asked}"'
+        setup.add_registry("output", SOURCE, CHAIN_ID, address, key)
+        (line,) = wrong(setup.run("check_setup"))
+    assert "Elsewhere, provable " in line
+    assert "A dispute game counts 7 days after its block, and the nodes prove only blocks" in line
+    assert line.endswith("Use a node that keeps more state.")
+
+
 @pytest.mark.parametrize("case", ["another chain's games", "no contract", "another one"])
 def test_an_output_registry_with_wrong_games_is_reported(
     setup: LocalSetup, node: LocalNode, source: LocalNode, case: str
