@@ -19,7 +19,7 @@ def shown(part: str) -> str:
 
 
 def run(
-    commands: str, folder: Path, environment: Mapping[str, str], typed: str = ""
+    commands: str, folder: Path, environment: Mapping[str, str]
 ) -> subprocess.CompletedProcess[str]:
     """As someone types them into bash in `folder`; each command must succeed."""
     path = f"{folder / 'bin'}:{os.environ['PATH']}"
@@ -27,7 +27,7 @@ def run(
         ["bash", "-euo", "pipefail", "-c", commands],
         cwd=folder,
         env={**environment, "PATH": path},
-        input=typed,
+        stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
         timeout=300,

@@ -17,7 +17,6 @@ from tests.operating.drill import Drill, chain_of_the_guide, client_of, funded, 
 from tests.operating.guide import run, shown, stand_in
 from tests.operating.postgres import Postgres, own_postgres
 from tests.scenarios.chain import Chain
-from tests.scenarios.service import SIGNER_KEY
 from tests.scenarios.test_engines import BROKERS, see_that_it_answers
 
 pytestmark = pytest.mark.no_database
@@ -46,8 +45,8 @@ class Machine:
         stand_in(folder, "chgrp", "")
         self._environment = {"PYTHONPATH": str(repository), "DOCKER_STATE": str(self.state)}
 
-    def run(self, commands: str, typed: str = "") -> str:
-        return run(commands, self.folder, self._environment, typed).stdout
+    def run(self, commands: str) -> str:
+        return run(commands, self.folder, self._environment).stdout
 
     def hosts(self, **hosts: Any) -> None:
         (self.state / "hosts.json").write_text(json.dumps(hosts))
@@ -58,8 +57,8 @@ def test_the_commands_of_the_guide_lead_to_a_service_that_survives_a_restore(
 ) -> None:
     see_that_it_answers(RABBITMQ)
     machine = Machine(repository, tmp_path)
-    signer = funded(chain, SIGNER_KEY)
-    machine.run(shown("mkdir secrets"), f"{SIGNER_KEY}\n")
+    machine.run(shown("mkdir secrets"))
+    signer = funded(chain, (tmp_path / "secrets" / "signer_key").read_text())
     password = (tmp_path / "secrets" / "postgres_password").read_text().strip()
     broker = (tmp_path / "secrets" / "celery_broker").read_text()
     with ExitStack() as stack:
