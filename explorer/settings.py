@@ -61,7 +61,7 @@ SECRET_KEY_FALLBACKS = env.secret("FORMER_SECRET_KEYS").split()
 SITE_URL, SITE_HOST = env.origin(
     "SITE_URL", default="http://127.0.0.1:8000" if DEVELOPMENT else "", https=not DEVELOPMENT
 )
-# If so, answers name the address that the request came to; see accounts/site_address.py.
+# If it is guessed, answers use the address of the request; see accounts/site_address.py.
 SITE_URL_IS_GUESSED = not env.text("SITE_URL")
 BEHIND_PROXY = env.flag("BEHIND_PROXY")
 
@@ -188,16 +188,16 @@ CELERY_BROKER = env.secret("CELERY_BROKER")
 name_a_broker = "Set it to an address such as amqp://user:password@host// or redis://host:6379/0."
 if PROVER_ENGINE == "CELERY" and not CELERY_BROKER:
     raise ImproperlyConfigured(
-        f"PROVER_ENGINE is celery, and CELERY_BROKER is not set. {name_a_broker}"
+        f"PROVER_ENGINE is CELERY, but CELERY_BROKER is not set. {name_a_broker}"
     )
 if CELERY_BROKER and not is_broker(CELERY_BROKER):
-    raise ImproperlyConfigured(f"CELERY_BROKER is no broker's address. {name_a_broker}")
+    raise ImproperlyConfigured(f"CELERY_BROKER is not a broker's address. {name_a_broker}")
 PROVER_LEASE_SECONDS = env.number("PROVER_LEASE_SECONDS", 60, least=1)
 WEBHOOKS_TO_PRIVATE = env.flag("WEBHOOKS_TO_PRIVATE")
 ROUTES_FILE = Path(routes_file) if (routes_file := env.text("ROUTES_FILE")) else None
 
-# Who pays for transactions; queries/chain/signer.py reads them. Names that hold KEY or PASS are
-# starred out where Django shows settings.
+# Keys that sign transactions and attestations; queries/chain/signer.py reads them. Django masks
+# settings with KEY or PASS in their names.
 
 SIGNER_KEY = env.secret("SIGNER_KEY")
 SIGNER_KEYSTORE = env.secret("SIGNER_KEYSTORE")
@@ -250,7 +250,7 @@ MESSAGE_COOKIE_NAME = "messages" if DEVELOPMENT else "__Host-messages"
 SESSION_COOKIE_SAMESITE = CSRF_COOKIE_SAMESITE = "Lax"
 SECURE_HSTS_SECONDS = 0 if DEVELOPMENT else env.number("HSTS_SECONDS", 31_536_000)
 SECURE_HSTS_INCLUDE_SUBDOMAINS = SECURE_HSTS_PRELOAD = env.flag("HSTS_SUBDOMAINS", default=True)
-# What these two leave out on purpose `check --deploy` counts as silenced, and does not warn of.
+# `check --deploy` does not warn of what these two leave out on purpose; it counts it as silenced.
 SILENCED_SYSTEM_CHECKS = []
 if not DEVELOPMENT and not SECURE_HSTS_SECONDS:
     SILENCED_SYSTEM_CHECKS += ["security.W004"]

@@ -1,4 +1,4 @@
-"""The codes that the API refuses with, beside those of `accounts/errors.py`.
+"""The API's error codes, besides those of `accounts/errors.py`.
 
 The sentence for a person is written where the fault is found, and names the field.
 """
@@ -36,7 +36,8 @@ FEE_MISSING = Code(
 FEE_MALFORMED = Code("fee_malformed", "The fee is not an amount in wei.")
 FEE_TOO_LOW = Code("fee_too_low", "The fee is lower than what proving on the destination costs.")
 SELECTOR_MALFORMED = Code(
-    "selector_malformed", "A block is not named by its number or by a timestamp."
+    "selector_malformed",
+    "A block's key is neither `block:` and a number nor `timestamp:` and Unix seconds.",
 )
 BLOCK_BEYOND_HEAD = Code(
     "block_beyond_head",
@@ -65,7 +66,7 @@ TOO_MANY_SLOTS = Code(
 )
 TOO_MANY_FACTS = Code(
     "too_many_facts",
-    "The batch asks for more facts than your account has left for these 24 hours.",
+    "The batch asks for more facts than your account has left of its daily limit.",
     HTTPStatus.TOO_MANY_REQUESTS,
     retryable=True,
 )
@@ -122,14 +123,14 @@ DELIVERY_UNKNOWN = Code(
 )
 TOO_MANY_REPLAYS = Code(
     "too_many_replays",
-    "Your account has used up its webhook replays of this hour.",
+    "Your account has used up its webhook replays for this hour.",
     HTTPStatus.TOO_MANY_REQUESTS,
     retryable=True,
 )
 PARAMETER_MALFORMED = Code("parameter_malformed", "A parameter in the address is malformed.")
 TOO_MANY_ESTIMATES = Code(
     "too_many_estimates",
-    "Your account has used up its estimates and witnesses of this minute.",
+    "Your account has used up its estimates and witnesses for this minute.",
     HTTPStatus.TOO_MANY_REQUESTS,
     retryable=True,
 )
@@ -147,7 +148,8 @@ NOT_PROVABLE_NOW = Code(
 )
 NOT_PROVABLE = Code(
     "not_provable",
-    "Nothing that the registry can know leads to the block, or a name has no address.",
+    "The registry can never know the block or a later one that leads to it, or an ENS name has no "
+    "address.",
 )
 CHAIN_UNAVAILABLE = Code(
     "chain_unavailable",
@@ -160,7 +162,8 @@ ATTESTATION_MALFORMED = Code(
 )
 ATTESTATION_UNTRUSTED = Code(
     "attestation_untrusted",
-    "The attestation is for no registry here, or by none of the registry's signers.",
+    "The attestation is not for a registry of this server, or its signer is not one of the "
+    "registry's.",
 )
 ATTESTATION_CONTRADICTED = Code(
     "attestation_contradicted",
@@ -174,7 +177,7 @@ ATTESTATION_UNWANTED = Code(
 )
 TOO_MANY_ATTESTATIONS = Code(
     "too_many_attestations",
-    "Your IP address has used up its attestation requests of this minute.",
+    "Your IP address has used up its attestation requests for this minute.",
     HTTPStatus.TOO_MANY_REQUESTS,
     retryable=True,
 )

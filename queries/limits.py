@@ -57,7 +57,7 @@ class Limits:
     poll_interval: float = _limit(
         12.0, 0.1, 60, "Time between two requests for each node's head while nothing needs it."
     )
-    head_age: float = _limit(0.25, 0.01, 10, "A head, or a daily budget, is read again after this.")
+    head_age: float = _limit(0.25, 0.01, 10, "Time for which a head and a daily budget are cached.")
     check_interval: float = _limit(
         300.0, 1, DAY, "Time between two checks of the final block, ENS and the signer's balance."
     )
@@ -67,12 +67,12 @@ class Limits:
     batch_questions: int = _limit(100, 1, 1000, "Most calls in one JSON-RPC batch to a node.")
     answer_mebibytes: int = _limit(64, 1, 1024, "Largest answer of a node, in MiB.")
     gas_reserve: float = _limit(
-        0.1, 0, 1, "Part of a transaction's gas estimate that its gas limit has in addition."
+        0.1, 0, 1, "Share of the gas estimate that is added to it as a transaction's gas limit."
     )
     retry_first: float = _limit(
-        0.25, 0.05, 60, "First pause of a job that cannot go on; it doubles with each attempt."
+        0.25, 0.05, 60, "First pause before a failed job is retried; it doubles with each attempt."
     )
-    retry_longest: float = _limit(60.0, 0.1, 3600, "Longest pause of a job that cannot go on.")
+    retry_longest: float = _limit(60.0, 0.1, 3600, "Longest pause before a failed job is retried.")
     wait_fraction: float = _limit(
         16,
         1,

@@ -156,7 +156,7 @@ def reach_of(registry: Registry, links: PageLinks, source_head: HeadView | None)
     window = window_of(source_head)
     by_nodes = f"The nodes of this service prove {window}."
     if window == NOT_MEASURED:
-        by_nodes = f"How far back the nodes of this service prove is {window}."
+        by_nodes = f"The reach of this service's nodes is {window}."
     return f"{_contract_reach(registry, links)} {by_nodes}"
 
 

@@ -90,7 +90,7 @@ def replay_delivery(request: HttpRequest, event: str) -> HttpResponse:
         return redirect("own-webhooks")
     if sent is None:
         raise Http404
-    messages.success(request, "It is being sent again.")
+    messages.success(request, "The webhook is being sent again.")
     return redirect("own-webhooks")
 
 

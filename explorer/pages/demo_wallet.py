@@ -66,6 +66,6 @@ def _message(request: HttpRequest) -> str:
         text = None
     if not isinstance(text, str) or len(text) > LONGEST_MESSAGE:
         raise Refusal(
-            REQUEST_MALFORMED, "The request lacks message, which is a text.", path="message"
+            REQUEST_MALFORMED, "The request needs a string named message.", path="message"
         )
     return text

@@ -96,10 +96,10 @@ def answer(content: Answer) -> HttpResponse:
 
 
 class Warned(Answer):
-    """What was taken although it is probably a mistake."""
+    """A part of the request that was accepted but is probably a mistake."""
 
     sentence: str = Field(examples=['Fields that are not known here were ignored: "label".'])
-    path: str = Field(description="The value in the request.", examples=[""])
+    path: str = Field(description="The path of the value in the request.", examples=[""])
 
 
 class Submitted(Answer):
@@ -118,11 +118,11 @@ class Rejection(Answer):
     retryable: bool
 
 
-WaitsFor = Annotated[str | None, Field(description="What it waits for, in a sentence.")]
+WaitsFor = Annotated[str | None, Field(description="The reason for waiting, in a sentence.")]
 WaitCode = Annotated[
     str | None,
     Field(
-        description="What waitsFor says, for programs: one of the codes of a batch.",
+        description="The code of `waitsFor`, for programs: one of the codes of a batch.",
         examples=[None, *wait_codes()],
     ),
 ]
@@ -142,8 +142,8 @@ class Batch(Answer):
     ended: Moment | None
     waits_for: WaitsFor
     wait_code: WaitCode
-    rejection: Rejection | None = Field(default=None, description="Once it is REJECTED: why.")
-    info: list[str] = Field(default=[], description="Once it is REJECTED: why, as a list.")
+    rejection: Rejection | None = Field(default=None, description="Why the batch was REJECTED.")
+    info: list[str] = Field(default=[], description="Why the batch was REJECTED, as a list.")
 
 
 class StepFault(Answer):
@@ -172,7 +172,7 @@ class Query(Answer):
     selector: str = Field(description="The block as it was asked for.", examples=["block:5186021"])
     block: BlockNumber | None = Field(description="null until a timestamp's block is known.")
     account: Address | None
-    name: str | None = Field(description="The ENS name, where it was asked for by one.")
+    name: str | None = Field(description="The ENS name, if the request named the account by one.")
     props: list[Prop] = Field(examples=[["BALANCE"]])
     slots: list[str] = Field(examples=[[]])
     header: list[HeaderName] = Field(examples=[[]])
@@ -180,7 +180,7 @@ class Query(Answer):
     waits_for: WaitsFor
     wait_code: WaitCode
     values: Values | None = Field(
-        description="Once the batch is DONE: the words that the registry holds."
+        description="Once the batch is DONE: the values in the registry, 32 bytes each, in hex."
     )
     registry: Registry | None = Field(
         description="Once the batch is DONE: the registry that holds the values."
@@ -198,7 +198,7 @@ class StatusAnswer(Batch):
     )
     next_query: int | None = Field(
         default=None,
-        description="Where the next page of queries begins: its fromQuery.",
+        description="The `fromQuery` of the next page of queries; null on the last page.",
         examples=[None],
     )
 
@@ -210,7 +210,7 @@ class BatchData(Answer):
 
 
 class BatchAnswer(StatusAnswer):
-    batch_query: BatchData = Field(description="What some existing clients read.")
+    batch_query: BatchData = Field(description="The same for existing clients, which read this.")
 
 
 class Batches(Answer):
@@ -260,16 +260,16 @@ class Connection(Answer):
     kind: RegistryKind
     registry: Registry
     constructor_arguments: str = Field(
-        description="As Solidity encodes them. The address follows from these and the bytecode of "
-        "the kind.",
+        description="ABI-encoded. The registry's address follows from them and the bytecode of its "
+        "kind.",
         examples=["0x"],
     )
     verifiable: bool = Field(
-        description="Whether its address proves its code and what its constructor was given."
+        description="Whether its address proves its code and its constructor's arguments."
     )
     blocks_back: int | None = Field(
-        description="How many blocks before the newest one the origin's nodes prove accounts; at "
-        "most 8,191 are measured. -1: of no block. null: not measured yet.",
+        description="The origin's nodes can prove accounts up to this many blocks before the "
+        "newest one; at most 8,191 are measured. -1: for no block. null: not measured yet.",
         examples=[8_191],
     )
 
@@ -319,8 +319,9 @@ class BlockEstimate(Answer):
     block: BlockNumber | None
     last_final_block: BlockNumber
     readiness: Readiness = Field(
-        description="Whether it could be proven now. NOT_FINAL and NOT_KNOWN to the destination "
-        "wait if they are submitted; OUT_OF_REACH and FAILS are rejected.",
+        description="Whether the block could be proven now. If it is submitted, a block that is "
+        "NOT_FINAL, or NOT_KNOWN to the destination, waits; one that is OUT_OF_REACH or FAILS is "
+        "rejected.",
         examples=["READY"],
     )
     waits_for: str | None
@@ -340,8 +341,8 @@ class BlockEstimate(Answer):
 class Estimate(Price):
     destination_chain_id: ChainId
     free: bool = Field(examples=[False])
-    fee_needed: Wei = Field(description="A fee, in wei, that is enough.")
-    complete: bool = Field(description="Whether the price of each block is in the sum.")
+    fee_needed: Wei = Field(description="A sufficient `fee`, in wei.")
+    complete: bool = Field(description="Whether `cost` includes the price of every block.")
     warnings: list[Warned] = Field(examples=[[]])
     blocks: list[BlockEstimate]
 
@@ -359,11 +360,11 @@ class Witness(Answer):
     proof: str = Field(
         description="The bytes to pass to the registry's `verify`.", examples=["0x020001"]
     )
-    facts: list[VerifiedFact] = Field(description="What `verify` returns for what was asked.")
-    gas: Gas = Field(description="What a transaction takes that verifies this alone.")
+    facts: list[VerifiedFact] = Field(description="The requested facts, as `verify` returns them.")
+    gas: Gas = Field(description="Gas of a transaction that only verifies this proof.")
     valid_until: BlockNumber | None = Field(
-        description="The destination's last block in which `verify` accepts it; null if it stays "
-        "valid.",
+        description="The last block of the destination in which `verify` accepts the proof; null "
+        "if it stays valid.",
         examples=[None],
     )
 
@@ -391,16 +392,21 @@ class WantedAttestations(Answer):
 
 
 class Error(Answer):
-    """Each refusal has this shape."""
+    """The shape of every error."""
 
     error: str = Field(
         description="A sentence for people.",
-        examples=["fee is missing: the most that may be spent on the batch, in wei."],
+        examples=[
+            (
+                "fee is missing: the most that may be spent on the batch, in wei of the "
+                "destination chain."
+            )
+        ],
     )
-    code: str = Field(description="The same for programs.", examples=["missing_field"])
+    code: str = Field(description="The error's code, for programs.", examples=["missing_field"])
     path: str = Field(description="The value in the request that is at fault.", examples=["fee"])
     retryable: bool = Field(
-        description="Whether sending the same again may help.", examples=[False]
+        description="Whether sending the same request again may help.", examples=[False]
     )
     detail: str = Field(
         default="",
@@ -428,7 +434,7 @@ class EventFault(StepFault):
 
 
 class Event(Answer):
-    """What a webhook brings."""
+    """The body of a webhook call."""
 
     event: Id = Field(examples=[EVENT_ID])
     batch_query_id: Id
@@ -437,8 +443,8 @@ class Event(Answer):
     error: EventFault | None
     facts: list[Facts]
     next_query: int | None = Field(
-        description="If the batch has more queries: the `fromQuery` that lists the rest in its "
-        "status.",
+        description="If the batch has more queries: the `fromQuery` with which GET "
+        "/batch-query-status lists the rest.",
         examples=[None],
     )
 

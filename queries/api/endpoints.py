@@ -82,8 +82,8 @@ ENDPOINTS = (
         parameters=(
             Parameter(
                 IDEMPOTENCY_KEY,
-                "If sent again with the same batch, the first one's id is returned and "
-                "nothing is stored.",
+                "If the key is sent again with the same batch, the first batch's id is returned "
+                "and nothing is stored.",
                 {"type": "string", "pattern": f"^[!-~]{{1,{LONGEST_KEY}}}$"},
                 place="header",
             ),
@@ -103,8 +103,8 @@ ENDPOINTS = (
         estimating.estimate,
         answers.Estimate,
         "What a batch would take if it were submitted now: what is proven already, what is not "
-        "final yet or out of reach, and the fee. Offer `feeNeeded`: it covers each block sent "
-        "alone, at up to twice the current base fee. `cost` is the price if ready blocks share "
+        "final yet or out of reach, and the fee. Send `feeNeeded`: it covers each block sent "
+        "alone, at up to twice the current base fee. `cost` is the price if READY blocks share "
         "transactions; each block's `price` is for that block alone. A batch is sent if its fee "
         "covers the base fee at that time plus an eighth. Nothing is stored.",
         body=BatchRequest,
@@ -120,8 +120,8 @@ ENDPOINTS = (
         "/witness",
         witnesses.witness,
         answers.Witnesses,
-        "A proof to pass to the registry's `verify` in a transaction of your own: it returns the "
-        "facts there and stores nothing, so there is no batch, fee or status. The body is that of "
+        "A proof that your own transaction passes to the registry's `verify`. `verify` returns the "
+        "facts and stores nothing, so there is no batch, fee or status. The body is that of "
         f"a batch with at most {witnesses.MOST_BLOCKS} blocks, {witnesses.MOST} accounts and "
         f"{witnesses.MOST} slots; it needs no fee. Nodes are asked while you wait, for at most "
         f"{witnesses.SECONDS:.0f} seconds.",
@@ -140,7 +140,7 @@ ENDPOINTS = (
         "/batch-query-status",
         views.batch_query_status,
         answers.StatusAnswer,
-        "How far a batch is, step by step, and what was proven once it is DONE.",
+        "A batch's progress, step by step; once it is DONE, also the proven values.",
         parameters=(
             Parameter(
                 views.BATCH_ID,
@@ -174,8 +174,8 @@ ENDPOINTS = (
         "/batch-queries/{batch}/cancel",
         views.cancel_batch,
         answers.Batch,
-        "Cancel a batch of yours of which nothing is signed yet. It ends REJECTED, with the code "
-        "`cancelled`.",
+        "Cancel one of your batches, if no transaction for it is signed yet. It ends REJECTED, "
+        "with the code `cancelled`.",
         parameters=(BATCH,),
         own_refusals=(errors.BATCH_UNKNOWN, errors.BATCH_ENDED, errors.BATCH_SIGNED),
         example_changes={
@@ -212,11 +212,11 @@ ENDPOINTS = (
         "/batch-queries/{batch}/proof",
         proof_views.batch_proof,
         proof_views.Proof,
-        "The proof of a DONE batch in one file. `manage.py verify_proof` checks it without "
+        "The proof of a DONE batch in one file. `manage.py verify_proof` checks it without a "
         "database or network; `manage.py publish_proof` sends the facts to a registry with any "
-        "key. Headers are RLP and accounts are as eth_getProof answers, so other tools can check "
-        "them too; `calls` is calldata of prove(). Anyone who knows the batch's id may fetch it; "
-        "the batch's page has the same file without a key.",
+        "signer's key. Headers are in RLP and accounts have the form that eth_getProof returns, so "
+        "other tools can check them too; `calls` holds calldata for prove(). Anyone who knows the "
+        "batch's id may fetch it; the batch's page has the same file without an API key.",
         parameters=(BATCH,),
         own_refusals=(
             errors.BATCH_UNKNOWN,
@@ -242,7 +242,7 @@ ENDPOINTS = (
         "/webhook-deliveries/{event}/replay",
         webhook_views.replay_webhook,
         answers.Delivery,
-        "Send one of your webhooks again, at once; one still to be sent is brought forward. "
+        "Send one of your webhooks again immediately; if it is still pending, send it now. "
         f"At most {REPLAYS_AN_HOUR} an hour for each account.",
         parameters=(in_the_path("event", "The event of a delivery."),),
         own_refusals=(errors.DELIVERY_UNKNOWN, errors.TOO_MANY_REPLAYS),
@@ -260,9 +260,9 @@ ENDPOINTS = (
         "/attestations",
         attestation_views.give_attestation,
         answers.AttestationTaken,
-        "For a signer of an attested registry: its attestation of a block's hash, for final blocks "
-        "of the source chain alone. manage.py attest makes and sends it. Sent again, it is kept "
-        "once.",
+        "A signer of an attested registry submits its attestation of a block's hash. The block "
+        "must be final on the source chain. `manage.py attest` makes and sends attestations. "
+        "Sending one again changes nothing.",
         body=AttestationBody,
         own_refusals=(
             *OF_A_BODY,
@@ -280,8 +280,8 @@ ENDPOINTS = (
         "/attestations/wanted",
         attestation_views.wanted_attestations,
         answers.WantedAttestations,
-        f"The newest {attestation_views.MOST_WANTED} blocks of each attested registry that queries "
-        "wait for.",
+        "The blocks that queries wait for, by attested registry: the newest "
+        f"{attestation_views.MOST_WANTED} of each.",
         own_refusals=(errors.TOO_MANY_ATTESTATIONS,),
         needs_key=False,
     ),
@@ -290,7 +290,7 @@ ENDPOINTS = (
         "/chain-connections",
         views.chain_connections,
         answers.Connections,
-        "Facts of which chain can be proven to which.",
+        "The routes of this server: which chain's facts can be proven on which destination.",
         needs_key=False,
     ),
     Endpoint(
@@ -298,15 +298,15 @@ ENDPOINTS = (
         "/api-key",
         views.api_key,
         answers.ApiKeyAnswer,
-        "Metadata and use of your key, to test it.",
+        "Your key's name, owner, limits and use. Call it to test the key.",
     ),
     Endpoint(
         "POST",
         "/submit-request",
         second_generation.submit_request,
         answers.RequestTaken,
-        "The later API of the retired service: submit without a fee. Accepted where proving is "
-        "free or has a daily budget.",
+        "Submit without a fee, for clients of the hosted service's later API. Accepted where "
+        "proving is free or has a daily budget.",
         body=LaterRequest,
         own_refusals=(*OF_SUBMITTING, errors.FEE_MISSING),
         links=(Link("getQueries", "request_id", "/request_id"),),
@@ -342,7 +342,7 @@ ENDPOINTS = (
         "/is-alive",
         second_generation.is_alive,
         answers.Alive,
-        "Whether the server runs.",
+        "Answers while the server runs.",
         needs_key=False,
     ),
     Endpoint(

@@ -59,7 +59,7 @@ MORE_STATE = "Use a node that keeps more state."
 ADVICE: dict[type[ChainError], str] = {
     NodesUnreachable: "Check that it runs, and that `nodes` in ROUTES_FILE has its address.",
     NodesOfAnotherChain: "Correct `nodes` in ROUTES_FILE, or the chain's id.",
-    NodesLimited: "Wait, or name a node in ROUTES_FILE that takes more.",
+    NodesLimited: "Wait, or name a node in ROUTES_FILE that accepts more requests.",
     NodesRefuse: ANOTHER_NODE,
     NodesLie: ANOTHER_NODE,
     MethodMissing: ANOTHER_NODE,
@@ -114,8 +114,8 @@ def findings(routes: Routes, signer: Signer | None) -> Iterator[Finding]:
             yield _found(f"signer on {chain.name}", partial(_funds, chain, signer))
         if chain.most_a_day is None and not chain.free:
             said = (
-                f"Nothing bounds what {chain.name} costs in a day. Set `most_a_day` in ROUTES_FILE "
-                "if its gas costs money."
+                f"Nothing limits what you pay on {chain.name} in a day. Set `most_a_day` in "
+                "ROUTES_FILE if its gas costs money."
             )
             yield Finding(f"budget on {chain.name}", ok=True, said=said, is_hint=True)
 
@@ -188,8 +188,8 @@ def _reach(chain: Chain, head: ChainHead, windows: list[Window]) -> str:
     """How far back the node proves accounts, which is added to `windows`."""
     if chain.finality is None and head.number and not head.final_number:
         raise Unfit(
-            "The node calls no block finalized. Set `finality` to a number of blocks, if the "
-            "chain is older than its first final block."
+            "The node calls no block finalized. Wait if the chain is new; otherwise set `finality` "
+            "to a number of blocks."
         )
     wanted = min(head.number - head.final_number, _oldest(head))
     with closing(SourceChain(chain)) as source:
@@ -197,8 +197,8 @@ def _reach(chain: Chain, head: ChainHead, windows: list[Window]) -> str:
             furthest = proof_window(source, head, first=wanted, answered=False)
         except ChainError as refusal:
             raise Unfit(
-                f"Blocks are final {wanted:,} back from the newest, and the node does not prove "
-                f"that far. {with_advice(refusal)}"
+                f"The newest final block is {wanted:,} blocks behind the head, and the node does "
+                f"not prove that far back. {with_advice(refusal)}"
             ) from None
         seconds = head.timestamp - source.header(head.number - furthest).timestamp
     window = Window(furthest, seconds, is_all=furthest == _oldest(head))
@@ -310,12 +310,12 @@ def _sees(registry: Registry, source: SourceChain, destination: Destination) -> 
         case RegistryKind.ATTESTED:
             until = time_text(registry.valid_until)
             if registry.valid_until <= time.time():
-                raise Unfit(f"It takes no attestations since {until}. {DEPLOY}")
+                raise Unfit(f"It has taken no attestations since {until}. {DEPLOY}")
             threshold, signers = registry.threshold, len(registry.signers)
             return f"{threshold} of {signers} signers must agree, until {until}"
         case RegistryKind.OUTPUT:
             newest = newest_game(registry, destination)
-            said = f"its newest one is {newest}" if newest else "none is yet"
+            said = f"the newest is {newest}" if newest else "there is none yet"
             anchors = registry.anchor_state_registry
             return f"asks the AnchorStateRegistry {anchors} which games are valid; {said}"
         case RegistryKind.NATIVE:

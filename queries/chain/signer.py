@@ -56,7 +56,7 @@ class Signer:
         account = _account(key)
         if account is None:
             del key  # error pages show local variables
-            raise SignerUnusable("SIGNER_KEY is no private key: that is 32 bytes in hex.")
+            raise SignerUnusable("SIGNER_KEY is not a private key (32 bytes in hex).")
         self._account = account
         self.address = str(account.address)
 

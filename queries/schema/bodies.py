@@ -157,16 +157,16 @@ class Block(Body):
     )
     accounts: dict[str, Account] = Field(
         default_factory=dict,
-        description="Accounts at that block: by address, in letters of any case, or by ENS name "
-        "where the source chain has names. The nodes say which address the name stood for at the "
-        "block; the proof is of that address.",
+        description="Accounts at that block, by address (in any letter case) or by ENS name, if "
+        "the operator has set up ENS for the source chain. The nodes resolve the name at that "
+        "block; the proof is of the address, not of the name.",
         json_schema_extra={KEY: "account"},
     )
 
 
 _LABEL = "[a-z0-9_-]{1,63}"
 _HOST = re.compile(rf"(?!.{{254}}){_LABEL}(\.{_LABEL})*\.?|[0-9a-f.]*:[0-9a-f:.]*")
-_NO_ADDRESS = "must be a whole http or https address, such as https://example.org/hook"
+_NO_ADDRESS = "must be a full http or https URL, such as https://example.org/hook"
 _SEEN_ASCII = re.compile(r"[\x21-\x7e]+")
 _TOKEN = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")  # RFC 9110, 5.6.2
 _HEADER_VALUE = re.compile(r"(?:[\x21-\x7e](?:[\x20-\x7e\t]*[\x21-\x7e])?)?")
@@ -188,9 +188,9 @@ def _webhook_url(url: str) -> str:
 
 def _fault_of_url(url: str) -> str:  # noqa: PLR0911
     if len(url) > MOST_URL_CHARACTERS:
-        return f"has {len(url):,} characters; at most {MOST_URL_CHARACTERS:,} are taken"
+        return f"has {len(url):,} characters; at most {MOST_URL_CHARACTERS:,} are allowed"
     if not _SEEN_ASCII.fullmatch(url):
-        return "must be an address in visible ASCII; percent-encode whatever else is in it"
+        return "must be a URL in visible ASCII; percent-encode all other characters"
     if "#" in url:
         return "must not have a fragment (#), which is never sent"
     try:
@@ -199,7 +199,7 @@ def _fault_of_url(url: str) -> str:  # noqa: PLR0911
     except ValueError:
         return _NO_ADDRESS
     if "@" in parts.netloc:
-        return "must not hold a user or password; send them as a header"
+        return "must not contain a user name or password; send them in a header"
     # It must be spelled as parsed here, or another parser might read another host.
     spelled = (f"[{host}]" if ":" in host else host) + ("" if port is None else f":{port}")
     is_read_as_written = parts.netloc.lower() == spelled and port != 0
@@ -217,7 +217,7 @@ def _webhook_headers(headers: dict[str, str]) -> dict[str, str]:
         if name.lower() in seen:
             raise fault(
                 DUPLICATE_KEY,
-                "is there twice: capitals make no difference in a header's name.",
+                "occurs twice: header names are case-insensitive.",
                 name,
             )
         seen.add(name.lower())
@@ -226,11 +226,11 @@ def _webhook_headers(headers: dict[str, str]) -> dict[str, str]:
 
 def _fault_of_header(name: str, value: str) -> str:
     if not _TOKEN.fullmatch(name):
-        return "no header can have such a name"
+        return "its name is not a valid HTTP header name"
     if name in OF_THE_CONNECTION:
         return "this header belongs to the connection"
     if name.startswith(OUR_HEADERS):
-        return "headers whose names begin with webhook- are our own"
+        return "header names that begin with webhook- are reserved"
     if not _HEADER_VALUE.fullmatch(value):
         return "its value must be visible ASCII, with spaces and tabs only inside it"
     return ""
@@ -258,13 +258,13 @@ def _left_out() -> Any:
 _OfAChain = Annotated[dict[str, Block], Field(json_schema_extra={KEY: "block"})]
 Blocks = Annotated[dict[str, _OfAChain], Field(json_schema_extra={KEY: "chain"})]
 _DATA = (
-    "What to prove: blocks, by the id of their source chain. A block is named `block:` and its "
-    "number, or `timestamp:` and Unix seconds: the last block at or before then."
+    "The blocks to prove, by the id of their source chain. A block's key is `block:` and its "
+    "number, or `timestamp:` and Unix seconds for the last block at or before that time."
 )
 
 
 class BatchRequest(Body):
-    """Fields that are not known here are ignored, with a warning."""
+    """Unknown fields are ignored, with a warning."""
 
     model_config = ConfigDict(extra="ignore")
 
@@ -275,7 +275,7 @@ class BatchRequest(Body):
     )
     fee: Fee = Field(
         description="The most that may be spent on the batch, in wei of the destination chain. "
-        '"0" is taken where proving is free; elsewhere POST /estimate returns a fee.'
+        'Send "0" where proving is free; elsewhere POST /estimate returns a fee.'
     )
     data: Blocks = Field(description=_DATA)
     webhook: Webhook = Field(
@@ -322,7 +322,7 @@ def _refusal(model: type[BaseModel], first: ErrorDetails) -> Refusal:
         said = f"is missing: {meaning[0].lower()}{meaning[1:]}."
         return Refusal(MISSING_FIELD, f"{place} {said}", path=place.path)
     if first["type"] == "extra_forbidden":
-        said = f"is not known here; the fields there are {listed(holder['properties'])}."
+        said = f"is an unknown field; the known fields are {listed(holder['properties'])}."
         return Refusal(UNKNOWN_FIELD, f"{place} {said}", path=place.path)
     named = set(holder.get("properties", {})).intersection(first["loc"][-1:])
     if first["input"] is None and named.difference(required):

@@ -111,7 +111,7 @@ REFUSED: list[tuple[dict[str, Any], str, str]] = [
     ({"source__0": str(LONELY)}, "source-0", "This server does not prove facts of"),
     ({"destination": "5"}, "destination", "No chain &quot;5&quot; is configured"),
     ({"fee": "1.5"}, "fee", "This is &quot;1.5&quot;, but must be an amount in wei"),
-    ({"webhook": "ftp://x"}, "webhook", "This must be a whole http or https address"),
+    ({"webhook": "ftp://x"}, "webhook", "This must be a full http or https URL"),
 ]
 
 

@@ -20,7 +20,7 @@ class Command(BaseCommand):
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("--owner", default="", help="the wallet's address (0x…)")
         parser.add_argument("--chain", help="chain id, if it is a contract wallet")
-        parser.add_argument("--name", default="Command line", help="of the key (%(default)s)")
+        parser.add_argument("--name", default="Command line", help="the key's name (%(default)s)")
 
     def handle(self, **options: Any) -> None:
         refuse_unmigrated()
@@ -38,5 +38,5 @@ class Command(BaseCommand):
 
 def _wallet(owner: str, chain: str | None) -> Wallet:
     if not owner:
-        raise CommandError("Whose key shall it be? Name a wallet: --owner 0x…")
+        raise CommandError("Name the wallet that the key is for: --owner 0x…")
     return Wallet(wallet_address(owner), None if chain is None else wallet_chain_id(chain))

@@ -65,7 +65,7 @@ class Command(OperatorCommand):
         parser.add_argument("--destination", type=int, help="destination chain id")
         what = parser.add_mutually_exclusive_group(required=True)
         what.add_argument("--block", type=int, help="number of the block")
-        what.add_argument("--watch", action="store_true", help="all that queries wait for")
+        what.add_argument("--watch", action="store_true", help="every block that queries wait for")
         what.add_argument(
             "--take", action="store_true", help="store the lines of other signers, from stdin"
         )
@@ -141,11 +141,13 @@ class Command(OperatorCommand):
 
 def _attester(registry: Registry) -> Signer:
     if not settings.ATTESTER_KEY:
-        raise CommandError("ATTESTER_KEY is not set: the key of one of the registry's signers.")
+        raise CommandError(
+            "ATTESTER_KEY is not set. Set it to the key of one of the registry's signers."
+        )
     try:
         signer = Signer(settings.ATTESTER_KEY)
     except SignerUnusable:
-        raise CommandError("ATTESTER_KEY is no private key: that is 32 bytes in hex.") from None
+        raise CommandError("ATTESTER_KEY is not a private key (32 bytes in hex).") from None
     if signer.address not in registry.signers:
-        raise CommandError(f"{signer.address} is none of the registry's signers.")
+        raise CommandError(f"{signer.address} is not one of the registry's signers.")
     return signer

@@ -56,7 +56,7 @@ class Command(BaseCommand):
             self.stdout.write(f"{name:18} {size:6,} bytes")
         if options["check"] and differing:
             raise CommandError(
-                f"The build output of {', '.join(differing)} is not that of the sources. "
+                f"The build output of {', '.join(differing)} does not match the sources. "
                 "Run: make contracts"
             )
 

@@ -44,7 +44,11 @@ class Command(OperatorCommand):
             help="instead of the price of each destination's next block",
         )
         parser.add_argument(
-            "--facts-a-day", type=at_least_one, default=FACTS, metavar="N", help="(%(default)s)"
+            "--facts-a-day",
+            type=at_least_one,
+            default=FACTS,
+            metavar="N",
+            help="facts per day (%(default)s)",
         )
 
     def handle(self, *, gas_price_gwei: int | None, facts_a_day: int, **_: Any) -> None:
@@ -63,7 +67,7 @@ class Command(OperatorCommand):
     def _nodes(self, limits: Limits) -> None:
         idle = round(idle_calls(limits, MONTH * DAY), -3)
         self.stdout.write("Calls to nodes")
-        self.stdout.write(f"  {idle:,.0f} to each node in {MONTH} days without facts, and besides")
+        self.stdout.write(f"  {idle:,.0f} to each node in {MONTH} days without facts, plus")
         for many in TOGETHER:
             self.stdout.write(f"  {calls_of_a_fact(many):.0f} for {NAMES[many]}")
 
@@ -74,7 +78,7 @@ def _of_route(
     chain = destination.chain
     if price is None:
         price = destination.fees_at(destination.head(known_final=0).number).enough
-        yield f"Gas at {gwei(price)}, which the next block takes."
+        yield f"Gas at {gwei(price)}, enough for the next block."
     else:
         yield f"Gas at {gwei(price)}."
     yield _deployment(registry, destination, price)
@@ -111,7 +115,7 @@ def _deployment(registry: Registry, destination: Destination, price: int) -> str
 def _within_a_day(chain: Chain, costs: dict[int, int]) -> str:
     alone, *_, many = (f"{(chain.most_a_day or 0) // max(cost, 1):,}" for cost in costs.values())
     most = short_amount(chain.most_a_day or 0, chain.currency)
-    return f"`most_a_day`, {most}, pays for {alone} facts alone, or {many} in hundreds."
+    return f"`most_a_day`, {most}, pays for {alone} facts alone, or {many} a hundred at a time."
 
 
 def _coins(wei: int) -> str:

@@ -46,10 +46,10 @@ NEEDED = ("source", "destination", "kind")
 
 class Command(OperatorCommand):
     help = (
-        "Deploys the registries of ROUTES_FILE that are not there yet, with the signer's key; or a "
-        "new one, and prints its lines for ROUTES_FILE. The address follows from code and "
-        "arguments; if it is deployed already, nothing is sent. First stop provers that use the "
-        "same key."
+        "Deploys the registries of ROUTES_FILE that are not there yet, with the signer's key. With "
+        "--source, --destination and --kind it deploys a new one and prints its lines for "
+        "ROUTES_FILE. The address follows from code and arguments; if it is deployed already, "
+        "nothing is sent. First stop provers that use the same key."
     )
     requires_system_checks = ()
 
@@ -124,7 +124,7 @@ class Command(OperatorCommand):
         source, chain = routes.chains[registry.source], routes.chains[registry.destination]
         if not proves_its_code(registry):
             raise Unfit(
-                f"this version's one is at {address_of(registry)}, and ROUTES_FILE names "
+                f"its address in this version is {address_of(registry)}, but ROUTES_FILE names "
                 f"{registry.address}."
             )
         with closing(Destination(chain)) as destination:
@@ -191,7 +191,7 @@ class Command(OperatorCommand):
         mined = send_and_wait(destination, signer, FACTORY, data, patience, self.report)
         if not destination.code(registry.address):
             raise CommandError(
-                f"The transaction was mined, and {chain.name} has no contract at "
+                f"The transaction was mined, but {chain.name} has no contract at "
                 f"{registry.address}: its contract at {FACTORY} is not the CREATE2 factory."
             )
         cost = short_amount(mined.cost, chain.currency)

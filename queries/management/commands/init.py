@@ -109,8 +109,8 @@ class Command(OperatorCommand):
     def _ask_for_the_rest(self, wanted: Wanted) -> None:
         if not wanted.routes:
             self.report(f"Known networks: {NAMES}.")
-            source = self._ask("Whose past is proven?", _network)
-            same = f"To which chain? (Enter: {source.name})"
+            source = self._ask("Which network's past is proven?", _network)
+            same = f"On which network? (Enter: {source.name})"
             wanted.routes.append((source, self._ask(same, lambda text: _network(text, source))))
         for network in wanted.networks:
             if network.name not in wanted.nodes:
@@ -128,7 +128,7 @@ class Command(OperatorCommand):
             yield node
 
     def _ask_for_signers(self, wanted: Wanted) -> None:
-        wanted.signers = self._ask("Their addresses, with commas:", _signers)
+        wanted.signers = self._ask("The signers' addresses, separated by commas:", _signers)
         most = len(wanted.signers)
         agree = f"How many of these {most} must agree?"
         wanted.threshold = self._ask(agree, lambda text: _threshold(text, most))
@@ -154,12 +154,13 @@ class Command(OperatorCommand):
             say(f"Wrote {file}. Only you can read it: addresses of nodes may hold keys.\n")
         for (source, to), registry in wanted.registries():
             say(f"{source.title} → {to.title}: {registry.kind} registry {registry.address}")
-            say(f"  A block can be proven {provable_after(source, registry.kind)} after its time.")
+            delay = provable_after(source, registry.kind)
+            say(f"  A block can be proven {delay} after it was made.")
         lone = [each.title for each in wanted.networks if len(wanted.nodes[each.name]) == 1]
         if lone:
             say(
                 f"\nOne node only: {', '.join(lone)}. Add a second and a third to `nodes`: what no "
-                "hash can prove needs two that agree."
+                "hash proves needs two nodes that agree."
             )
         say("\nNext:")
         if file and (settings.ROUTES_FILE is None or settings.ROUTES_FILE.absolute() != file):
@@ -168,7 +169,7 @@ class Command(OperatorCommand):
         try:
             signer = configured_signer().address
         except SignerUnusable:
-            say("  set SIGNER_KEY_FILE to a new key, which pays for transactions")
+            say("  set SIGNER_KEY_FILE to a file with a new key, which pays for transactions")
             signer = "its address"
         say("  manage.py cost              what deploying and proving will cost")
         say(f"  send ETH on {destinations} to {signer}")
@@ -184,7 +185,7 @@ def _network(text: str, by_default: Network | None = None) -> Network:
         return by_default
     if text not in NETWORKS:
         named = text if re.fullmatch("[a-z0-9-]{1,24}", text) else "That"  # it may hold a key
-        raise CommandError(f"{named} is no network here. Known are {NAMES}.")
+        raise CommandError(f"{named} is not a known network. Known are {NAMES}.")
     return NETWORKS[text]
 
 
@@ -210,7 +211,7 @@ def _signers(text: str) -> tuple[str, ...]:
     signers = tuple(each.strip() for each in text.split(","))
     if not all(map(is_checksum_address, signers)) or len(set(signers)) < len(signers):
         raise CommandError(
-            "Signers are different addresses with their checksums (EIP-55), with commas between."
+            "--signers takes different checksummed addresses (EIP-55), separated by commas."
         )
     return signers
 
@@ -223,8 +224,8 @@ def _threshold(text: str, most: int) -> int:
 
 def _why_attested(source: Network, to: Network) -> str:
     return (
-        f"{to.title} cannot see the blocks of {source.title} in a way that Tacitus reads, so this "
-        "route takes an attested registry: signers vouch for block hashes."
+        f"{to.title} has no block hashes of {source.title} that Tacitus can read, so this route "
+        "takes an attested registry: signers vouch for block hashes."
     )
 
 

@@ -34,8 +34,8 @@ DEAREST = 100  # gwei
 class Command(OperatorCommand):
     help = (
         "Checks a batch's proof and brings its facts to their registry, paid for by SIGNER_KEY or "
-        "SIGNER_KEYSTORE; what is there already costs nothing. It needs no database, "
-        "and not the service that made the proof."
+        "SIGNER_KEYSTORE; what is there already costs nothing. It needs neither a database nor "
+        "the service that made the proof."
     )
     requires_system_checks = ()
 
@@ -69,7 +69,10 @@ class Command(OperatorCommand):
             help="the most that is paid for a unit of gas (%(default)s)",
         )
         parser.add_argument(
-            "--wait", type=at_least_one, default=WAIT, help="seconds for a block (%(default)s)"
+            "--wait",
+            type=at_least_one,
+            default=WAIT,
+            help="seconds to wait for a receipt (%(default)s)",
         )
 
     def handle(self, **options: Any) -> None:
@@ -108,7 +111,7 @@ class Command(OperatorCommand):
                     "address does not prove that its constructor stored no facts. Use "
                     "--unverifiable to publish there anyway."
                 )
-            self.report("It is unverifiable: do not trust facts that it has already.")
+            self.report("It is unverifiable: do not trust the facts that it already holds.")
         check_l1(registry, means)
         spent = publish(block, registry, means)
         facts = f"{counted(len(block.facts), 'fact')} of {which}"

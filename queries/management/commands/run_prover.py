@@ -37,8 +37,8 @@ class Command(OperatorCommand):
         routes = configured_routes()
         if not routes.registries:
             raise CommandError(
-                "There is no registry to prove to. Name the chains in the file that ROUTES_FILE "
-                "names; manage.py deploy_registry deploys a registry and prints the lines to add."
+                "There is no registry to prove to. manage.py init writes a routes file; set "
+                "ROUTES_FILE to it, and run manage.py deploy_registry."
             )
         signer = configured_signer()
         sys.setswitchinterval(SWITCH_SECONDS)

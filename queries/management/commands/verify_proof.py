@@ -38,7 +38,7 @@ class Command(BaseCommand):
             metavar="0x…",
             help="a block hash that you trust; once for each block",
         )
-        add_address(parser, "node", "that is asked for hashes", action="append", default=[])
+        add_address(parser, "node", "a node to ask for block hashes", action="append", default=[])
 
     def handle(self, **options: Any) -> None:
         bundle = read_bundle(options["file"], options["most_mib"])
@@ -67,8 +67,8 @@ def _check_hashes(bundle: Bundle, hashes: Sequence[bytes]) -> None:
         if each in parents and each not in rested_on:
             block = parents[each]
             raise CommandError(
-                f"0x{each.hex()} is block {block.header.number:,}. That it was the last block "
-                "at a time rests on the next block: give the hash of block "
+                f"0x{each.hex()} is block {block.header.number:,}. The next block shows that it "
+                "was the last one at the requested time: give the hash of block "
                 f"{block.rests_on.number:,}."
             )
         if each not in rested_on:
@@ -111,11 +111,13 @@ def _ground(block: BlockProof, hashes: Sequence[bytes], nodes: Nodes) -> str:
         try:
             found = source.header(header.number).hash
         except BlockUnknown:
-            raise CommandError(f"Nothing is proven. The node at {host} knows no {which}.") from None
+            raise CommandError(
+                f"Nothing is proven. The node at {host} does not know {which}."
+            ) from None
         if found != header.hash:
             raise CommandError(
                 f"Nothing is proven. The node at {host} says that {which} has the hash "
-                f"0x{found.hex()}, and the proof is of 0x{header.hash.hex()}."
+                f"0x{found.hex()}, but the proof has 0x{header.hash.hex()}."
             )
         grounds.append(f"the node at {host} gives")
     if not grounds:

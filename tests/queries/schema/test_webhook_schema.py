@@ -38,7 +38,7 @@ def test_an_address_is_taken_as_it_is(url: str) -> None:
 @pytest.mark.parametrize(
     ("url", "beginning"),
     [
-        *((url, "must be a whole http or https address") for url in (
+        *((url, "must be a full http or https URL") for url in (
             "example.org/hook", "//example.org", "/hook", "ftp://example.org", "file:///etc/passwd",
             "https:/example.org", "https://", "https://:443/", "https://a..b/",
             "https://example.org:port/", "https://example.org:0/", "https://example.org:65536/",
@@ -47,17 +47,17 @@ def test_an_address_is_taken_as_it_is(url: str) -> None:
             "https://exam%70le.org/", "https://[::1]other.org/", "https://other[::1]/",
             "https://[::1", "https://[fe80::1%25eth0]/", "https://[]/", f"https://{'a' * 64}.org/",
         )),
-        *((url, "must be an address in visible ASCII") for url in (
+        *((url, "must be a URL in visible ASCII") for url in (
             "", " ", f" {HOOK}", f"{HOOK} ", f"{HOOK}\n", "https://exam\tple.org/", f"{HOOK}\x00",
             "https://ex\u00e4mple.org/", f"{HOOK}\u2028", "https://example\u3002org/",
             f"{HOOK}\r\nHost: other.org", f"{HOOK}\x7f")),
-        *((url, "must not hold a user or password") for url in (
+        *((url, "must not contain a user name or password") for url in (
             "https://user:very-secret@example.org/", "https://user@example.org/",
             "https://@example.org/", "https://example.org@", "https://a@b@example.org:1/",
             "https://very-secret\\@example.org/", "https://example.org\\@other.org/")),
         *((url, "must not have a fragment") for url in (f"{HOOK}#", f"{HOOK}#very-secret",
                                                         "https://example.org#@other.org/")),
-        (HOOK + "x" * MOST_URL_CHARACTERS, "has 2,024 characters; at most 2,000 are taken"),
+        (HOOK + "x" * MOST_URL_CHARACTERS, "has 2,024 characters; at most 2,000 are allowed"),
     ],
     ids=lambda text: ascii(text[:40]),
 )  # fmt: skip
@@ -74,13 +74,13 @@ def test_what_is_no_address(url: str, beginning: str) -> None:
         (HOOK, "wrong_type", "webhook", "webhook must be an object, not text."),
         ({}, "missing_field", "webhook.url", "webhook.url is missing: the address that is called"),
         ({"url": HOOK, "secret": SECRET}, "unknown_field", "webhook.secret",
-         "webhook.secret is not known here; the fields there are url and headers."),
+         "webhook.secret is an unknown field; the known fields are url and headers."),
         ({"url": HOOK, "headers": None}, "wrong_type", "webhook.headers",
          "webhook.headers must not be null. Leave it out instead."),
         ({"url": HOOK, "headers": {"X-Retry": 5}}, "wrong_type", "webhook.headers.X-Retry",
          "webhook.headers.X-Retry must be text in quotes"),
         ({"url": HOOK, "headers": {"X-A": "1", "x-a": "2"}}, "duplicate_key", "webhook.headers.x-a",
-         "webhook.headers.x-a is there twice"),
+         "webhook.headers.x-a occurs twice"),
         ({"url": HOOK, "headers": {"a": "", "b": "", "c": "", "d": ""}}, "too_many_webhook_headers",
          "webhook.headers", "A webhook may have at most 3 headers here."),
         ({"url": HOOK, "headers": {"abc": "1" * 98}}, "webhook_headers_too_large",
