@@ -102,7 +102,7 @@ def test_replaying_sends_it_again_within_an_allowance() -> None:
     address = f"/dashboard/webhooks/{row.pk}/replay"
     with override_settings(REQUESTS_PER_MINUTE=1):
         answer = client.post(address, follow=True)
-        assert "It is being sent again." in answer.text
+        assert "The webhook is being sent again." in answer.text
         row.refresh_from_db()
         assert row.look_again is not None
         row.look_again = None

@@ -58,7 +58,7 @@ def test_what_the_registry_says_is_compared(service: Service) -> None:
     Query.objects.filter(pk=query.pk).update(values=changed)
     said = _checked(batch)
     assert "The registry says 123 ETH" in said
-    assert "where 7 ETH is shown here" in said
+    assert "but this page shows 7 ETH" in said
     Query.objects.filter(pk=query.pk).update(block=1)
     assert "The registry knows no such fact" in _checked(batch)
 

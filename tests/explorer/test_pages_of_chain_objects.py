@@ -82,7 +82,7 @@ def test_names_are_shown_with_what_they_are_worth() -> None:
     prove(batch)
     words = _words(ACCOUNT)
     assert "Asked for as example.eth . " in words
-    assert "state is proven; that a name pointed to it is not." in words
+    assert "state, not the link from a name to the address." in words
     hostile = "<b>\u202ex</b>"
     Query.objects.filter(batch=batch).update(name=hostile)
     for address in (ACCOUNT, PAGE, f"/explorer/query/{batch}"):
@@ -140,7 +140,7 @@ def test_a_registry_says_who_is_trusted_and_how_far_it_is() -> None:
     empty = _words(f"/explorer/registry/{OPTIMISM}/{far}")
     assert "OP Mainnet alone" in empty
     assert "No batch on this server has asked for a block of Sepolia yet." in empty
-    assert "no worker has seen one yet" in empty
+    assert "no prover has seen a block yet" in empty
 
 
 def test_routes_list_chains_and_registries() -> None:

@@ -20,7 +20,7 @@ def test_it_is_refused_with_a_page_or_in_json(settings: LazySettings, path: str)
     client = Client(enforce_csrf_checks=True)
     page = client.post(path, b"y" * 101, content_type="text/plain", headers=BROWSER)
     assert page.status_code == 413
-    assert "This is larger than what is read here" in page.text
+    assert "This request is too large" in page.text
     assert "Content-Security-Policy" in page
     told = client.post(path, b"y" * 101, content_type="application/json")
     assert (told.status_code, told.json()["code"]) == (413, "body_too_large")
@@ -33,7 +33,7 @@ def test_a_form_is_small_unless_it_is_a_new_batchs(path: str) -> None:
     form = b"x=" + b"%" * (LARGEST_FORM - 1)
     page = client.post(path, form, content_type=FORM, headers=BROWSER)
     assert page.status_code == 413
-    assert "This is larger than what is read here" in page.text
+    assert "This request is too large" in page.text
     told = client.post(path, form, content_type=f"{FORM.upper()}; charset=utf-8")
     assert (told.status_code, told.json()["code"]) == (413, "body_too_large")
 

@@ -8,6 +8,7 @@ import tempfile
 from argparse import ArgumentParser
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -31,7 +32,6 @@ Ends = tuple[Network, Network]
 class Wanted:
     """What the operator has said so far."""
 
-    folder: Path
     routes: list[Ends] = field(default_factory=list)
     nodes: dict[str, list[str]] = field(default_factory=dict)  # by network, as TOML values
     signers: tuple[str, ...] = ()
@@ -70,39 +70,31 @@ class Command(OperatorCommand):
         )
         parser.add_argument("--signers", help="0x…,0x…, where only an attested registry works")
         parser.add_argument("--threshold", default="", help="how many of them must agree")
-        parser.add_argument("--file", help="instead of the one that ROUTES_FILE names; - prints it")
+        parser.add_argument("--file", type=Path, help="instead of the one that ROUTES_FILE names")
         parser.add_argument("--force", action="store_true", help="overwrite the file")
 
     def handle(self, **options: Any) -> None:
-        to_stdout = options["file"] == "-"
-        file = Path(options["file"]) if options["file"] else settings.ROUTES_FILE
+        file = options["file"] or settings.ROUTES_FILE
         if file is None:
             raise CommandError("Name the file to write: --file PATH, or ROUTES_FILE.")
         file = file.absolute()
-        if file.exists() and not options["force"] and not to_stdout:
+        if file.exists() and not options["force"]:
             raise CommandError(f"{file} is there already. Name another one, or use --force.")
-        wanted = Wanted(file.parent)
+        wanted = Wanted()
         wanted.routes += dict.fromkeys(map(_ends, options["routes"]))
         for text in options["node"]:
             name, is_named, node = text.partition("=")
             if not is_named:
                 raise CommandError(f"--node takes NAME=URL; the names are {NAMES}.")
-            wanted.nodes.setdefault(_network(name).name, []).append(_node(node, wanted.folder))
+            wanted.nodes.setdefault(_network(name).name, []).append(_node(node))
         if options["signers"]:
             wanted.signers = _signers(options["signers"])
             wanted.threshold = _threshold(options["threshold"], len(wanted.signers))
         if sys.stdin.isatty():
             self._ask_for_the_rest(wanted)
         _check(wanted)
-        content = _content(wanted)
-        if to_stdout:
-            with tempfile.TemporaryDirectory() as folder:
-                _write(Path(folder, "routes.toml"), content, overwrite=False)
-            self.stdout.write(content, ending="")
-            self._conclude(None, wanted)
-        else:
-            _write(file, content, overwrite=options["force"])
-            self._conclude(file, wanted)
+        _write(file, _content(wanted), overwrite=options["force"])
+        self._conclude(file, wanted)
 
     # Questions
 
@@ -111,28 +103,30 @@ class Command(OperatorCommand):
             self.report(f"Known networks: {NAMES}.")
             source = self._ask("Which network's past is proven?", _network)
             same = f"On which network? (Enter: {source.name})"
-            wanted.routes.append((source, self._ask(same, lambda text: _network(text, source))))
+            to = self._ask(same, partial(_network, by_default=source))
+            wanted.routes.append((source, to))
         for network in wanted.networks:
             if network.name not in wanted.nodes:
-                wanted.nodes[network.name] = list(self._ask_for_nodes(network, wanted.folder))
+                wanted.nodes[network.name] = list(self._ask_for_nodes(network))
         for ends, registry in wanted.registries():
             if registry.kind is RegistryKind.ATTESTED and not wanted.signers:
                 self.report(_why_attested(*ends))
-                self._ask_for_signers(wanted)
+                wanted.signers = self._ask("Their addresses, with commas:", _signers)
+                most = len(wanted.signers)
+                agree = f"How many of these {most} must agree?"
+                wanted.threshold = self._ask(agree, partial(_threshold, most=most))
 
-    def _ask_for_nodes(self, network: Network, folder: Path) -> Iterator[str]:
+    def _ask_for_nodes(self, network: Network) -> Iterator[str]:
         question = f"A node of {network.title} (its address, or @ and the file that holds it):"
-        yield self._ask(question, lambda text: _node(text, folder))
+        yield self._ask(question, _node)
         question = f"Another node of {network.title} (Enter: no more):"
-        while node := self._ask(question, lambda text: text and _node(text, folder)):
+        while node := self._ask(question, lambda text: text and _node(text)):
             yield node
 
-    def _ask_for_signers(self, wanted: Wanted) -> None:
-        wanted.signers = self._ask("The signers' addresses, separated by commas:", _signers)
-        most = len(wanted.signers)
-        agree = f"How many of these {most} must agree?"
-        wanted.threshold = self._ask(agree, lambda text: _threshold(text, most))
-
+            source = self._ask("Which network's past is proven?", _network)
+            same = f"On which network? (Enter: {source.name})"
+            to = self._ask(same, partial(_network, by_default=source))
+            wanted.routes.append((source, to))
     def _ask(self, question: str, read: Callable[[str], Read]) -> Read:
         """Until the answer can be read."""
         while True:
@@ -148,10 +142,9 @@ class Command(OperatorCommand):
 
     # Conclusion
 
-    def _conclude(self, file: Path | None, wanted: Wanted) -> None:
-        say = self.report
-        if file:
-            say(f"Wrote {file}. Only you can read it: addresses of nodes may hold keys.\n")
+    def _conclude(self, file: Path, wanted: Wanted) -> None:
+        say = self.stdout.write
+        say(f"Wrote {file}. Only you can read it: addresses of nodes may hold keys.\n")
         for (source, to), registry in wanted.registries():
             say(f"{source.title} → {to.title}: {registry.kind} registry {registry.address}")
             delay = provable_after(source, registry.kind)
@@ -163,7 +156,7 @@ class Command(OperatorCommand):
                 "hash proves needs two nodes that agree."
             )
         say("\nNext:")
-        if file and (settings.ROUTES_FILE is None or settings.ROUTES_FILE.absolute() != file):
+        if settings.ROUTES_FILE is None or settings.ROUTES_FILE.absolute() != file:
             say(f"  export ROUTES_FILE={file}")
         destinations = " and ".join(dict.fromkeys(to.title for _, to in wanted.routes))
         try:
@@ -195,11 +188,11 @@ def _ends(text: str) -> Ends:
     return network, _network(destination, network)
 
 
-def _node(text: str, folder: Path) -> str:
+def _node(text: str) -> str:
     """As a TOML value."""
     entry: object = {"file": str(Path(text[1:]).absolute())} if text.startswith("@") else text
     try:
-        node_address("nodes", entry, folder)
+        node_address("nodes", entry, Path())
     except RoutesUnreadable as fault:
         raise CommandError(str(fault).replace("ROUTES_FILE, nodes:", "A node's address:")) from None
     if isinstance(entry, dict):

@@ -80,7 +80,7 @@ WRONG_KEYS = [
 def test_a_wrong_key_is_one_sentence_without_it(key: str) -> None:
     with pytest.raises(SignerUnusable) as refused:
         open_signer(key)
-    assert str(refused.value) == "SIGNER_KEY is no private key: that is 32 bytes in hex."
+    assert str(refused.value) == "SIGNER_KEY is not a private key (32 bytes in hex)."
 
 
 ALONE = "Set SIGNER_KEY alone, or SIGNER_KEYSTORE and SIGNER_PASSWORD; now set:"

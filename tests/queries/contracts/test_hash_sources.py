@@ -206,7 +206,7 @@ def test_another_hash_of_the_number_is_refused(attested: Deployed) -> None:
 def test_too_few_repeated_unsorted_or_foreign_signers_are_refused(
     attested: Deployed, signers: list[int], error: str
 ) -> None:
-    """Number three signs, but is none of the registry's signers."""
+    """Number three signs, but is not one of the registry's signers."""
     signatures = signed_by([SIGNERS[each] for each in signers], attested, NUMBER, HEADER.hash)
     assert attested.refusal(attest(NUMBER, HEADER.hash, signatures)) == error
 

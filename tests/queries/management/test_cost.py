@@ -51,8 +51,8 @@ def test_facts_alone_and_together_at_a_given_price(setup: LocalSetup) -> None:
     assert "Deploying the registry, once: 4,0" in printed
     assert row(printed, "one balance alone") == ["170,480", "0.0003410", "0.3410", "10.23"]
     assert row(printed, "100 of a block, each") == ["87,854", "0.0001757", "0.1757", "5.271"]
-    assert "`most_a_day`, 0.05 ETH, pays for 146 facts alone, or 284 in hundreds." in printed
-    assert "  256,000 to each node in 30 days without facts, and besides\n  138 for one" in printed
+    assert "`most_a_day`, 0.05 ETH, pays for 146 facts alone, or 284 a hundred at a time." in printed
+    assert "  256,000 to each node in 30 days without facts, plus\n  138 for one" in printed
 
 
 def test_the_next_block_s_price_is_taken(setup: LocalSetup, node: LocalNode) -> None:
@@ -62,7 +62,7 @@ def test_the_next_block_s_price_is_taken(setup: LocalSetup, node: LocalNode) -> 
         node.rpc.ask("anvil_setNextBlockBaseFeePerGas", hex(400 * 10**9))
         node.rpc.ask("evm_mine")
         printed = setup.run("cost")
-    assert "Gas at 451 gwei, which the next block takes." in printed
+    assert "Gas at 451 gwei, enough for the next block." in printed
     assert float(row(printed, "one balance alone")[1]) == pytest.approx(0.07689, rel=0.001)
 
 

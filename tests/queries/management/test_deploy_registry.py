@@ -174,7 +174,7 @@ def test_all_registries_of_the_routes_file_are_deployed(setup: LocalSetup, node:
     assert ending == "FAILED: Not deployed: 1 of 2."
     assert "Deployed in block" in progress
     native, optimism = (Registry(RegistryKind(kind), 1, 1) for kind in ("native", "optimism"))
-    assert "The registry of Elsewhere's facts on Local: this version's one is at " in progress
+    assert "The registry of Elsewhere's facts on Local: its address in this version is " in progress
     assert f" {address_of(optimism)}, and ROUTES_FILE names {GAMES}." in progress
     assert has_the_code(node, RegistryKind.NATIVE, address_of(native))
 
@@ -254,7 +254,7 @@ def test_without_a_signer_or_with_a_wrong_one_it_is_reported(setup: LocalSetup) 
     assert "FAILED: There is no signer: set SIGNER_KEY" in setup.run("deploy_registry", *NATIVE)
     setup.sign_with("hunter2")
     said = setup.run("deploy_registry", *NATIVE)
-    assert said == "FAILED: SIGNER_KEY is no private key: that is 32 bytes in hex."
+    assert said == "FAILED: SIGNER_KEY is not a private key (32 bytes in hex)."
 
 
 def test_a_chain_whose_contracts_see_other_hashes_gets_no_native_registry(

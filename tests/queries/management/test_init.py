@@ -95,26 +95,14 @@ def test_a_node_s_address_may_stand_in_a_file(setup: LocalSetup, tmp_path: Path)
     assert "hunter2" not in setup.file.read_text()
 
 
-def test_it_may_be_printed_for_a_file_elsewhere(setup: LocalSetup) -> None:
-    """As out of a container: what to do next is on stderr."""
-    setup.file.write_text("kept")
-    said, content = setup.run_apart(
-        "init", "hoodi", "--file", "-", "--node", "hoodi=https://a.example"
-    )
-    assert said.startswith("Hoodi → Hoodi: native registry 0x")
-    assert setup.file.read_text() == "kept"
-    setup.file.write_text(content)
-    assert set(read_routes(setup.file).registries) == {(560_048, 560_048)}
-
-
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
         ([], "Name the routes, such as sepolia or ethereum:base. Known are ethereum, sepolia,"),
-        (["goerli"], "goerli is no network here. Known are ethereum, sepolia,"),
+        (["goerli"], "goerli is not a known network. Known are ethereum, sepolia,"),
         (["sepolia"], "Name a node of Sepolia: --node sepolia=URL."),
         (["sepolia", "--node", NOWHERE], "--node takes NAME=URL; the names are ethereum,"),
-        (["sepolia", "--node", f"{NOWHERE}?key=1"], "FAILED: That is no network here. Known are"),
+        (["sepolia", "--node", f"{NOWHERE}?key=1"], "FAILED: That is not a known network. Known are"),
         (["sepolia", "--node", "sepolia"], "--node takes NAME=URL"),
         (["sepolia", "--node", "sepolia=nowhere"], "A node's address: it is no http or https"),
         (["sepolia", "--node", "sepolia=@nowhere"], "A node's address: the file it names cannot"),
@@ -165,8 +153,8 @@ def test_a_person_is_asked_for_what_is_left_out(tmp_path: Path) -> None:
         tmp_path, "\n".join([*answers, signers, "4", "2", ""]), "init", ROUTES_FILE=str(file)
     )
     for part in (
-        "Whose past is proven? gnosis is no network here. Known are",
-        "To which chain? (Enter: base)",
+        "Which network's past is proven? gnosis is not a known network. Known are",
+        "On which network? (Enter: base)",
         "Another node of Base (Enter: no more):",
         "A node's address: it is no http or https address.",
         "takes an attested registry: signers vouch for block hashes.",

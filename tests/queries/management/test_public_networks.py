@@ -144,7 +144,7 @@ def test_ethereum_proven_to_base(blocks: list[str], repository: Path, tmp_path: 
             },
         )
         said = reader.run(prepare, init)
-        assert "A block can be proven 13 to 20 minutes after its time." in said
+        assert "A block can be proven 13 to 20 minutes after it was made." in said
         reader.fund(base, 0.01)
         said = reader.run(exports(prepare), deploy, check)
         assert "sees Ethereum up to block 7" in said

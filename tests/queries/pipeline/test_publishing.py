@@ -94,7 +94,7 @@ def test_an_attested_registry_needs_its_signers(chains: TwoChains, tmp_path: Pat
     said = _publish(file, *to, "--source-node", chains.source.url)
     assert "published for" in said
     assert (
-        "It is unverifiable: do not trust facts that it has already." in said
+        "It is unverifiable: do not trust the facts that it already holds." in said
     )  # not by the factory
     assert _is_there(chains, registry, block)
     assert "nothing was sent" in _publish(file, *to)
