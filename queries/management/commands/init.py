@@ -111,7 +111,7 @@ class Command(OperatorCommand):
         for ends, registry in wanted.registries():
             if registry.kind is RegistryKind.ATTESTED and not wanted.signers:
                 self.report(_why_attested(*ends))
-                wanted.signers = self._ask("Their addresses, with commas:", _signers)
+                wanted.signers = self._ask("The signers' addresses, separated by commas:", _signers)
                 most = len(wanted.signers)
                 agree = f"How many of these {most} must agree?"
                 wanted.threshold = self._ask(agree, partial(_threshold, most=most))
@@ -123,10 +123,6 @@ class Command(OperatorCommand):
         while node := self._ask(question, lambda text: text and _node(text)):
             yield node
 
-            source = self._ask("Which network's past is proven?", _network)
-            same = f"On which network? (Enter: {source.name})"
-            to = self._ask(same, partial(_network, by_default=source))
-            wanted.routes.append((source, to))
     def _ask(self, question: str, read: Callable[[str], Read]) -> Read:
         """Until the answer can be read."""
         while True:

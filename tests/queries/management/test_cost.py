@@ -51,7 +51,9 @@ def test_facts_alone_and_together_at_a_given_price(setup: LocalSetup) -> None:
     assert "Deploying the registry, once: 4,0" in printed
     assert row(printed, "one balance alone") == ["170,480", "0.0003410", "0.3410", "10.23"]
     assert row(printed, "100 of a block, each") == ["87,854", "0.0001757", "0.1757", "5.271"]
-    assert "`most_a_day`, 0.05 ETH, pays for 146 facts alone, or 284 a hundred at a time." in printed
+    assert "`most_a_day`, 0.05 ETH, pays for 146 facts alone, or 284 a hundred at a time." in (
+        printed
+    )
     assert "  256,000 to each node in 30 days without facts, plus\n  138 for one" in printed
 
 

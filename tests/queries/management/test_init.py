@@ -102,7 +102,7 @@ def test_a_node_s_address_may_stand_in_a_file(setup: LocalSetup, tmp_path: Path)
         (["goerli"], "goerli is not a known network. Known are ethereum, sepolia,"),
         (["sepolia"], "Name a node of Sepolia: --node sepolia=URL."),
         (["sepolia", "--node", NOWHERE], "--node takes NAME=URL; the names are ethereum,"),
-        (["sepolia", "--node", f"{NOWHERE}?key=1"], "FAILED: That is not a known network. Known are"),
+        (["sepolia", "--node", f"{NOWHERE}?key=1"], "FAILED: That is not a known network."),
         (["sepolia", "--node", "sepolia"], "--node takes NAME=URL"),
         (["sepolia", "--node", "sepolia=nowhere"], "A node's address: it is no http or https"),
         (["sepolia", "--node", "sepolia=@nowhere"], "A node's address: the file it names cannot"),
