@@ -13,10 +13,18 @@ import pytest
 from queries.registries import Registry, RegistryKind, address_of
 from tests.commands import free_port
 from tests.operating import background
-from tests.operating.drill import Drill, chain_of_the_guide, client_of, funded, on_nodes_of
+from tests.operating.drill import (
+    CHAIN_ID,
+    Drill,
+    chain_of_the_guide,
+    client_of,
+    funded,
+    on_nodes_of,
+)
 from tests.operating.guide import run, shown, stand_in
 from tests.operating.postgres import Postgres, own_postgres
 from tests.scenarios.chain import Chain
+from tests.scenarios.service import until
 from tests.scenarios.test_engines import BROKERS, see_that_it_answers
 
 pytestmark = pytest.mark.no_database
@@ -86,7 +94,23 @@ def test_the_commands_of_the_guide_lead_to_a_service_that_survives_a_restore(
         )
         machine.run(shown("docker compose stop"))
         _dump_and_restore_without_containers(machine, postgres)
-        machine.run("docker compose run --rm web python manage.py migrate --check")
+        _an_attester_starts(machine, signer)
+
+
+def _an_attester_starts(machine: Machine, signer: str) -> None:
+    """With all others, on the database that was restored."""
+    shutil.copy(machine.folder / "secrets/signer_key", machine.folder / "secrets/attester_key")
+    with (machine.folder / ".env").open("a") as settings:
+        settings.write(f"ATTEST_SOURCE=1\nATTEST_DESTINATION={CHAIN_ID}\n")
+    with (machine.folder / "config/routes.toml").open("a") as routes:
+        routes.write(
+            '\n[chains.1]\nname = "Another"\nnodes = ["http://127.0.0.1:1"]\n\n[[registries]]\n'
+            f'kind = "attested"\nsource = 1\ndestination = {CHAIN_ID}\n'
+            f'signers = ["{signer}"]\nthreshold = 1\n'
+        )
+    machine.run("docker compose --profile attester up --detach")
+    log = machine.state / "attester-0.log"
+    until(lambda: f"Signing as {signer}" in log.read_text(), what="the attester starts")
 
 
 def _dump_and_restore_without_containers(machine: Machine, postgres: Postgres) -> None:
