@@ -96,7 +96,7 @@ def test_the_commands_of_the_guide_lead_to_a_service_that_survives_a_restore_and
     for part in (
         "useradd",
         "git clone REPOSITORY /srv/tacitus/0.1.0",
-        "token_hex",
+        "install -m 640",
         "tacitus.env <<",
     ):
         machine.run(shown(part))
