@@ -127,7 +127,7 @@ def test_the_page_fits_whatever_it_says(
     other_wallet.holds = {"personal_sign"}
     visit.open(wallet, other_wallet)
     for name, act, said in (
-        ("two", lambda: None, "No wallet is asked"),
+        ("two", lambda: None, "No wallet receives a request"),
         ("waiting", lambda: visit.choose(other_wallet), "sign the message"),
         ("declined", lambda: visit.choose(wallet), "You declined"),
     ):

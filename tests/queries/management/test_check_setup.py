@@ -399,7 +399,10 @@ def test_a_node_must_prove_as_far_back_as_blocks_are_final(
         assert found == []
     else:
         assert "Local, node 1, proofs" in found[0]
-        assert "Blocks are final 6 back from the newest, and the node does not prove" in found[0]
+        assert (
+            "The newest final block is 6 blocks behind the head, and the node does not prove"
+            in found[0]
+        )
         assert "keep proofs only for newer blocks" in found[0]
 
 

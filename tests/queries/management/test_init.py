@@ -111,7 +111,7 @@ def test_a_node_s_address_may_stand_in_a_file(setup: LocalSetup, tmp_path: Path)
             ["base:ethereum", f"--node=base={NOWHERE}", f"--node=ethereum={NOWHERE}"],
             "signers vouch for block hashes. Name them: --signers 0x…,0x… --threshold N.",
         ),
-        (["sepolia", "--signers", "0x12"], "Signers are different addresses with their checksums"),
+        (["sepolia", "--signers", "0x12"], "--signers takes different checksummed addresses"),
         (["sepolia", "--signers", TWO], "--threshold says how many of the signers must agree: 1"),
     ],
 )

@@ -138,7 +138,7 @@ def test_another_hash_than_its_own(file: Path, node: LocalNode) -> None:
         f"Nothing is proven. No block of the proof has the hash {strange} that you gave."
     )
     own = f"0x{block.header.hash.hex()}"
-    said = "rests on the next block: give the hash of block 3."
+    said = "the last one at the requested time: give the hash of block 3."
     assert said in refused(file, "--hash", own)
     assert "0x and 64 hex digits" in refused(file, "--hash", "0x12")
 
@@ -158,7 +158,7 @@ def test_a_node_of_the_chain_with_another_block(file: Path, node: LocalNode) -> 
     block = of_a_local_block(node)
     written(file, block)
     with local_node("--timestamp", "1600000000") as other:
-        assert "knows no block 2 of chain 31337." in refused(file, "--node", other.url)
+        assert "does not know block 2 of chain 31337." in refused(file, "--node", other.url)
         other.rpc.ask("anvil_mine", "0x3")
         sentence = refused(file, "--node", other.url, "--node", node.url)
         assert "says that block 2 of chain 31337 has the hash 0x" in sentence

@@ -76,7 +76,7 @@ def test_the_command_signs_for_final_blocks_alone(
     with pytest.raises(CommandError, match="not one of the registry's signers"):
         call_command("attest", *named, "--block", str(block))
     settings.ATTESTER_KEY = "hunter2"
-    with pytest.raises(CommandError, match=r"^ATTESTER_KEY is no private key"):
+    with pytest.raises(CommandError, match=r"^ATTESTER_KEY is not a private key"):
         call_command("attest", *named, "--block", str(block))
     settings.ATTESTER_KEY = ""
     with pytest.raises(CommandError, match="ATTESTER_KEY is not set"):
