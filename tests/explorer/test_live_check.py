@@ -67,7 +67,7 @@ def test_a_visitor_waits_some_seconds_and_checks_so_often(service: Service) -> N
     batch = proven_batch(service)
     with lying_node(stall) as silent, serving(service.node, _with_nodes(service, silent)):
         begin = time.monotonic()
-        assert "No node of Local answers in time" in _checked(batch)
+        assert "No node of Local answered in time" in _checked(batch)
         assert time.monotonic() - begin < Limits().visitor_timeout + 2
     with ExitStack() as stack:
         for _ in range(held_threads.AT_ONCE):
