@@ -16,6 +16,7 @@ from accounts.wallets import Wallet, wallet_address, wallet_chain_id
 
 class Command(BaseCommand):
     help = "Creates and prints an API key for a wallet's account, and the account if it is new."
+    requires_system_checks = ()
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("--owner", default="", help="the wallet's address (0x…)")

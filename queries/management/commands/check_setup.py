@@ -15,7 +15,6 @@ LONGEST_SUBJECT = 44
 
 class Command(OperatorCommand):
     help = "Checks nodes, registries and the signer before provers need them."
-    requires_system_checks = ()
 
     def handle(self, **_: Any) -> None:
         routes = configured_routes()

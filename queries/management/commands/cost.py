@@ -34,7 +34,6 @@ class Command(OperatorCommand):
         "Shows what deploying registries and proving facts costs on each route of ROUTES_FILE, and "
         "how many requests nodes get. Nothing is sent."
     )
-    requires_system_checks = ()
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument(

@@ -51,7 +51,6 @@ class Command(OperatorCommand):
         "ROUTES_FILE. The address follows from code and arguments; if it is deployed already, "
         "nothing is sent. First stop provers that use the same key."
     )
-    requires_system_checks = ()
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         kinds = [kind.value for kind in RegistryKind]

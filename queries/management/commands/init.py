@@ -52,7 +52,6 @@ class Command(OperatorCommand):
         "Writes a routes file for public networks, with everything that is known of them, and "
         "says what to do next. On a terminal it asks for what is left out."
     )
-    requires_system_checks = ()
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument(

@@ -37,7 +37,6 @@ class Command(OperatorCommand):
         "SIGNER_KEYSTORE; what is there already costs nothing. It needs neither a database nor "
         "the service that made the proof."
     )
-    requires_system_checks = ()
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         add_bundle(parser)
