@@ -131,6 +131,12 @@ EXPLAINED = (
         "shift change nothing.",
     ),
     Explained(
+        "timestamp",
+        "Low",
+        ("DisputeGamesStandIn.isGameClaimValid", "DisputeGamesStandIn.isGameRetired"),
+        "As in the rollup's own contracts. The stand-in is for tests and the demo.",
+    ),
+    Explained(
         "constable-states",
         "Optimization",
         ("DemoToken.name", "DemoToken.symbol"),
