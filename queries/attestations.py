@@ -161,8 +161,8 @@ def take(routes: Routes, signed: SignedAttestation, *, only_wanted: bool = False
 def wanted(registry: Registry) -> QuerySet[BlockJob, int]:
     """The blocks to attest, the newest first: from it headers lead back to the others.
 
-    They are those that queries wait for. If a query names its block by a time it is the next block,
-    whose header shows that the one before was the last at that time.
+    Queries wait for these blocks. If a query names its block by a time, the next block has to be
+    attested: its header shows that the queried block was the last one at that time.
     """
     waiting = Query.objects.filter(job=OuterRef("pk"), ended=False)
     by_time = Exists(waiting.filter(timestamp__isnull=False))
@@ -172,7 +172,7 @@ def wanted(registry: Registry) -> QuerySet[BlockJob, int]:
 
 
 def attested_by(signer: str, registry: Registry, *among: int) -> set[int]:
-    """The blocks that this signer has attested, of all or of these."""
+    """The blocks that this signer has attested; with `among`, only those of these."""
     attested = Attestation.objects.filter(**_place(registry), signer=signer)
     if among:
         attested = attested.filter(block__in=among)
@@ -244,7 +244,7 @@ def _waiting(registry: Registry) -> QuerySet[BlockJob]:
 
 
 def attesting_call(registry: Registry, blocks: range) -> tuple[bytes, int] | None:
-    """The registry call for the nearest of these blocks that enough signers agree on, and it."""
+    """The call for the lowest of these blocks that enough signers agree on, and its number."""
     rows = Attestation.objects.filter(
         **_place(registry),
         block__range=(blocks.start, blocks.stop - 1),

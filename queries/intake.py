@@ -1,4 +1,4 @@
-"""A valid request → rows, all of them or none.
+"""Stores a valid request as rows, all of them or none.
 
 No node is asked here. A block is compared with the last head that a worker saw; if that does not
 decide, it is accepted and checked later.
@@ -46,9 +46,9 @@ from queries.schema.batch_request import (
 IDEMPOTENCY_KEY = "Idempotency-Key"
 LONGEST_KEY = 255
 _KEY = re.compile(rf"[\x21-\x7e]{{1,{LONGEST_KEY}}}")
-# Heads older than so many poll intervals decide nothing.
+# A head that is older than this many poll intervals is ignored.
 HEAD_COUNTS_FOR = 5
-_GREATEST = 2**63 - 1  # that a database keeps
+_GREATEST = 2**63 - 1  # the largest number that a database column holds
 
 
 def accept(
@@ -207,7 +207,7 @@ def queries_of(batch: Batch, blocks: Iterable[BlockRequest]) -> Iterator[Query]:
 
 
 def _parts(block: BlockRequest) -> Iterator[AccountRequest | None]:
-    """The block's header, where it is asked for, as None, and its accounts."""
+    """None if the block's header is asked for; then its accounts."""
     if block.header_fields:
         yield None
     yield from block.accounts
@@ -229,8 +229,8 @@ def _write_account(query: Query, asked: AccountRequest) -> None:
     query.slot_count = len(query.slots)
 
 
-# More time than a prover takes: otherwise a very large old batch would come before all new ones.
-# Proving one account takes a node some 20 ms and a prover some 15.
+# Longer than a prover takes (proving one account takes a node about 20 ms and a prover about 15):
+# otherwise a very large old batch would come before all new ones.
 OF_A_BATCH, OF_A_QUERY = timedelta(milliseconds=200), timedelta(milliseconds=50)
 
 

@@ -1,7 +1,6 @@
 """The only writer of a status, and of a step's times.
 
-Each change is one guarded statement: what has ended stays as it ended, a step completes once, and
-a step does not begin before the one in front of it is completed.
+Every update is guarded: an ended batch or query stays as it ended, and a step completes once.
 """
 
 import logging
@@ -28,7 +27,7 @@ ORDER = list(StepName)
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """Why a batch cannot be done, for its sender."""
+    """Why a batch is rejected, for its owner."""
 
     code: str
     sentence: str
@@ -45,13 +44,13 @@ def reject(
 ) -> None:
     """End these batches; their queries are no longer worked on.
 
-    `failing`: those of the queries that cannot be proven; without it, all that are not done.
-    One that has ended stays as it is; what was undone of it is left undone.
+    `failing`: the queries that cannot be proven; by default, all open ones. A batch that has ended
+    keeps its status, and facts of it that a reorg removed are not proven again.
     """
     with transaction.atomic():
         named = list(batches)
         chosen = Batch.objects.filter(pk__in=named).exclude(status__in=ENDED)
-        # In their order, as all who lock several do.
+        # Locked in the order of their keys, as everywhere, because of deadlocks.
         keys = list(chosen.order_by("pk").select_for_update().values_list("pk", flat=True))
         theirs = Query.objects.filter(batch__in=named, ended=False).order_by("pk")
         list(theirs.select_for_update().values_list("pk", flat=True))
@@ -70,14 +69,14 @@ def reject(
             unproven = unproven.filter(pk__in=[query.pk for query in failing])
         unproven.filter(batch__in=keys).update(failed=True)
         if unproven.exclude(batch__in=keys).update(ended=True):
-            log.error("What was undone after it was DONE stays undone: %s", failure.sentence)
+            log.error("Facts of a DONE batch are not proven again: %s", failure.sentence)
         Query.objects.filter(batch__in=keys).update(ended=True)
         _announce(keys)
         count(now, {REJECTED: len(keys)})
 
 
 def begin(queries: QuerySet[Query], step: StepName) -> None:
-    """The step begins where it has not, in batches that are then in progress."""
+    """Begin the step where it has not begun. Batches that are ACCEPTED become IN_PROGRESS."""
     unbegun = queries.filter(**{f"{step.began}__isnull": True}, ended=False)
     batches = list(unbegun.values_list("batch", flat=True).distinct())
     unbegun.update(**{step.began: shared_now()})
@@ -87,7 +86,7 @@ def begin(queries: QuerySet[Query], step: StepName) -> None:
 
 
 def complete(queries: QuerySet[Query], step: StepName, at: SentTransaction | None = None) -> None:
-    """The step, and any before it that still waits, is completed, and the next one begins."""
+    """Complete the step, and any before it that is not completed yet. Nothing begins here."""
     now = shared_now()
     uncompleted = queries.filter(**{f"{step.completed}__isnull": True}, ended=False)
     times: dict[str, object] = {}
@@ -100,11 +99,11 @@ def complete(queries: QuerySet[Query], step: StepName, at: SentTransaction | Non
 
 
 def finish(values: Mapping[int, Mapping[str, str]]) -> None:
-    """These queries are done, with the words that were read back; so are batches without others."""
+    """End these queries with the words that were read back, and batches that have no other open."""
     with transaction.atomic():
         rows = Query.objects.filter(pk__in=values, ended=False).select_for_update(of=("self",))
-        # Batches before their queries, as whoever rejects one does. And one at a time for a batch:
-        # two jobs that end its last two queries at once must not both see the other's as open.
+        # Batches are locked before their queries, as in `reject`. The lock also keeps two jobs that
+        # end a batch's last two queries at once from each finding the other's query still open.
         batches = Batch.objects.filter(queries__in=values).distinct().values("pk")
         locked = Batch.objects.filter(pk__in=batches).order_by("pk").select_for_update()
         destinations = {batch.pk: batch.destination for batch in locked}
@@ -130,7 +129,7 @@ def finish(values: Mapping[int, Mapping[str, str]]) -> None:
 
 
 def _end_batches(keys: set[str], moment: datetime) -> list[timedelta]:
-    """How long each took that is DONE now."""
+    """End batches without open queries as DONE. Returns how long each of them took."""
     open_ones = Query.objects.filter(batch__in=keys, ended=False).values("batch")
     done = Batch.objects.filter(~Q(pk__in=open_ones), pk__in=keys).exclude(status__in=ENDED)
     ended = dict(done.values_list("pk", "submitted"))
@@ -142,7 +141,7 @@ def _end_batches(keys: set[str], moment: datetime) -> list[timedelta]:
 
 
 def _announce(ended: list[str]) -> None:
-    """In the transaction that ends them, so that none ends untold."""
+    """Store their webhook deliveries in the database transaction that ends them."""
     now = shared_now()
     with_webhook = Batch.objects.filter(pk__in=ended).exclude(webhook_url="")
     WebhookDelivery.objects.bulk_create(
@@ -156,7 +155,7 @@ def _announce(ended: list[str]) -> None:
 
 
 def attach(batches: Sequence[str], destination: int) -> None:
-    """Each open query that has a block, to the job for it."""
+    """Attach each open query that has a block to the job for that block."""
     jobs = BlockJob.objects.filter(
         source=OuterRef("source"), destination=destination, block=OuterRef("block")
     )
@@ -165,7 +164,7 @@ def attach(batches: Sequence[str], destination: int) -> None:
 
 
 def step_of(queries: QuerySet[Query]) -> StepName:
-    """The step that these are at: the first one that some of them have not completed."""
+    """The first step that at least one of these queries has not completed."""
     return next(
         (step for step in ORDER if queries.filter(**{f"{step.completed}__isnull": True}).exists()),
         ORDER[-1],

@@ -1,7 +1,7 @@
 """Why something waits: a sentence for people, and a code that says the same to programs.
 
-While a batch waits because of a node's fault, it has the same code as in a rejection for that
-fault. The API description lists all codes; a test compares the two.
+A batch that waits because nodes fail has the code of that failure, as a rejection for it would.
+The API description lists all codes; a test compares the two.
 """
 
 from dataclasses import dataclass
@@ -65,7 +65,7 @@ class WaitCode(StrEnum):
         "transaction_on_its_way",
         "The transaction is on its way: it is sent, but not mined yet.",
     )
-    LANE_BUSY = "lane_busy", "Other transactions of the same signer are being signed."
+    LANE_BUSY = "lane_busy", "Another prover is working on the same block or batch."
     FEE_HELD_BACK = (
         "fee_held_back",
         "The batch's fee is reserved until the cost of an earlier transaction is known.",
@@ -78,7 +78,7 @@ class WaitCode(StrEnum):
     CONFIRMING = "confirming", "The transaction is mined and waits for more confirmations."
     OTHER_NODE_BEHIND = (
         "other_node_behind",
-        "Another node of the destination has to confirm the facts and is some blocks behind.",
+        "One node of the destination is some blocks behind: others have the facts already.",
     )
     ANOTHER_BLOCK_SUSPECTED = (
         "another_block_suspected",
@@ -97,7 +97,7 @@ class WaitCode(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Reason:
-    """`code` is a `WaitCode`, or a chain fault's."""
+    """`code` is a `WaitCode`, or the code of a `ChainError`."""
 
     code: str
     sentence: str

@@ -1,9 +1,8 @@
-"""A batch's end is posted to its webhook, again until the receiver accepts it, for about a day.
+"""Posts a batch's end to its webhook, and retries for about a day until the receiver accepts it.
 
-All attempts carry the same bytes and event id, so that a receiver can ignore repetitions. The
-URL is untrusted, so its host is resolved once, every IP address found must be on the
-public internet, the connection goes to the address that was checked, and of the answer
-only the status is used.
+All attempts carry the same bytes and event id, so that a receiver can ignore repetitions. The URL
+is untrusted: its host is resolved once, all of its IP addresses must be on the public internet, the
+connection goes to an address that was checked, and only the status of the answer is used.
 """
 
 import base64
@@ -49,18 +48,18 @@ MOST_FACTS = 1_000
 REPLAYS_AN_HOUR, HOUR = 100, 3_600
 # Seconds for the DNS look-up, for connecting, and for the whole request after the look-up.
 LOOKUP, CONNECT, WHOLE = 4.0, 3.0, 8.0
-# Kept for protocols (RFC 6890). Clouds answer their machines there, and older Pythons call most of
-# it global.
+# Reserved for protocol assignments (RFC 6890). Some clouds have metadata services there, and older
+# Python versions call most of it global.
 OF_PROTOCOLS = IPv4Network("192.0.0.0/24")
-# The only IPv6 addresses that are assigned to anyone. Python also calls some others global, such as
+# The only IPv6 range for the public internet. Python also calls some other ranges global, such as
 # site-local ones and several spellings of IPv4, private or not (RFC 4291, RFC 2765).
 GIVEN = IPv6Network("2000::/3")
-DOCUMENTATION = IPv6Network("3fff::/20")  # newer than some of the Pythons that this runs on
+DOCUMENTATION = IPv6Network("3fff::/20")  # unknown to older Python versions
 NAT64 = IPv6Network("64:ff9b::/96")  # of the public internet: the last four bytes are IPv4
 
 
 def claim_delivery() -> Lease[WebhookDelivery] | None:
-    """One of an account that has no delivery in hand, so that no account takes all threads."""
+    """Claim a delivery of an account that has none in progress: no account may use all threads."""
     pending = WebhookDelivery.objects.filter(look_again__isnull=False)
     in_hand = pending.filter(lease_until__gt=shared_now())
     return claim_one(pending.exclude(owner__in=in_hand.values("owner")))
@@ -86,7 +85,8 @@ def deliver(lease: Lease[WebhookDelivery]) -> Outcome:
     if answered in TAKEN:
         lease.held().update(delivered=now)
         return None
-    # Other accounts go first for as long as this took: receivers that hang must not hold up all.
+    # Delay the account's other deliveries by as long as this one took: a receiver that hangs must
+    # not hold up other accounts.
     now = shared_now()
     others = WebhookDelivery.objects.filter(owner=delivery.owner_id, look_again__lte=now)
     others.exclude(pk=delivery.pk).update(look_again=now + timedelta(milliseconds=took))
@@ -136,9 +136,9 @@ def body_of(delivery: WebhookDelivery) -> bytes:
 
 
 def replay(owner: Account, event: str) -> DeliveryView | None:
-    """Send it again at once; one that is still to be sent is brought forward. None: not theirs."""
+    """Send the webhook again at once, or a pending one now. None: the owner has no such event."""
     _spend(owner)
-    if not is_event(event):  # a database rejects some texts, none of which is an id
+    if not is_event(event):  # some texts, such as a zero byte, are errors in PostgreSQL
         return None
     now = shared_now()
     with transaction.atomic():
@@ -172,7 +172,7 @@ class NotDelivered(Exception):  # noqa: N818
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """Where a webhook goes, taken apart."""
+    """The parts of a webhook's URL."""
 
     scheme: str
     host: str
@@ -181,7 +181,7 @@ class Target:
 
 
 def webhook_secret(account: Account) -> str:
-    """Signs the account's webhooks. Derived like the secrets of keys, and in no database."""
+    """The secret that signs the account's webhooks. Derived from SECRET_KEY, and not stored."""
     key = salted_hmac(SALT, str(account.pk), secret=settings.SECRET_KEY, algorithm="sha256")
     return PREFIX + base64.b64encode(key.digest()).decode()
 
@@ -197,7 +197,7 @@ def _signed(owner: Account, event: str, timestamp: int, body: bytes) -> dict[str
 
 
 def post(url: str, headers: dict[str, str], body: bytes, *, to_private: bool = False) -> int:
-    """The status that was answered."""
+    """Post the webhook. Returns the HTTP status of the answer, or raises `NotDelivered`."""
     target = _target(url)
     address = _address(target, to_private=to_private)
     sent = urllib3.HTTPHeaderDict(headers)  # capitals make no difference in a header's name
@@ -235,9 +235,9 @@ def _target(url: str) -> Target:
 def _address(target: Target, *, to_private: bool) -> str:
     addresses = _looked_up(target)
     if not addresses:
-        raise NotDelivered("The address's host is not found.")
+        raise NotDelivered("The host of the URL has no IP address.")
     if not to_private and not all(is_public(address) for address in addresses):
-        raise NotDelivered("The address lies in a private network, where no webhook is sent.")
+        raise NotDelivered("The host is in a private network; webhooks are not sent there.")
     return addresses[0]
 
 

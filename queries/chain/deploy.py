@@ -38,7 +38,7 @@ def is_as_built(kind: RegistryKind, deployed: bytes) -> bool:
 
 
 def as_deployed(destination: Destination, registry: Registry) -> Registry:
-    """With the source and the other arguments that the contract itself names, if it has any."""
+    """The registry with the constructor arguments, such as its source, that the contract names."""
     views = CONSTRUCTORS.get(registry.kind, ())
     answers = destination.call_many(registry.address, [call_data(view) for *_, view in views])
     try:

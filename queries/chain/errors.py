@@ -172,7 +172,7 @@ EnsOffChain = _kind("ens_off_chain", "The resolver asks for an off-chain look-up
 # The errors of nodes, by their code or by a pattern in their message: the first line that fits
 # decides.
 NODE_ERRORS: tuple[tuple[int | str, type[ChainError]], ...] = (
-    # Reverts come first, because a contract chooses the words behind them.
+    # Reverts come first, because a contract chooses the text that follows.
     (3, CallReverted),  # the code of geth and those after it
     (r"^execution reverted", CallReverted),
     # Requests with many questions; before the limits, whose words these also use.

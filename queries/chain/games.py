@@ -42,7 +42,7 @@ class Games:
         self._valid: dict[bytes, Game | None] = {}
 
     def valid(self, header: Header) -> Game | None:
-        """The lowest game at or above the block whose claim counts."""
+        """A game at or above the block whose claim counts: the lowest of the oldest ones."""
         if header.hash not in self._valid:
             self._valid[header.hash] = self._first_valid(header)
         return self._valid[header.hash]
@@ -50,7 +50,7 @@ class Games:
     def waits_for(self, header: Header) -> Reason:
         """Why no game covers the block and counts, and when one is expected to.
 
-        A game takes about as long as the delay after it, and one is proposed within as long.
+        We assume that a game is proposed, and then decided, each within that final delay.
         """
         (delay,) = self._ask(self._anchors, "disputeGameFinalityDelaySeconds()", ["uint256"])
         covering = self._covering.get(header.hash, [])
@@ -98,7 +98,7 @@ class Games:
             ]
 
     def _those(self, name: str, games: Sequence[Game]) -> list[Game]:
-        """Those of which the AnchorStateRegistry's function says so."""
+        """The games for which this function of the AnchorStateRegistry returns true."""
         calls = [call_data(f"{name}(address)", game.address) for game in games]
         answers = self._many(self._anchors, calls)
         return [

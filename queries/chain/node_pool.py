@@ -235,7 +235,7 @@ class Node:
         return answers
 
     def _is_out_of_time(self) -> bool:
-        """Whether our time is over, so that a time-out says nothing of the node."""
+        """Whether our own deadline has passed: then a time-out says nothing about the node."""
         return time.monotonic() >= self.rpc.until
 
 

@@ -130,7 +130,7 @@ class Known:
 
     @property
     def whole(self) -> bool:
-        """Nothing is to be sent."""
+        """The block is accumulated and all facts are there: nothing has to be sent."""
         return self.holds(self.words)
 
     def holds(self, reads: Iterable[FactRead]) -> bool:
@@ -145,7 +145,7 @@ class RegistryFacts:
         self._registry = registry
 
     def known(self, header: Header, reads: Iterable[Mapping[str, FactRead]]) -> Known:
-        """Of one block; the facts by any names."""
+        """What it holds of the block and of these facts; their names do not matter."""
         wanted = list({read: None for named in reads for read in named.values()})
         words = dict(zip(wanted, self.words(wanted), strict=True))
         (leaf,) = self.leaves([header.number])

@@ -73,7 +73,7 @@ class Destination(SourceChain):
         return self.checked("eth_getTransactionCount", (sender, "latest"), _count)
 
     def pending(self, sender: str) -> int:
-        """How many more a node holds that are not mined."""
+        """How many transactions of the sender a node holds that are not mined."""
         known = self.checked("eth_getTransactionCount", (sender, "pending"), _count)
         return max(known - self.nonce(sender), 0)
 
@@ -95,7 +95,7 @@ class Destination(SourceChain):
         return self.checked_many("eth_estimateGas", questions, checks, expected)
 
     def gas_limit(self, needed: int) -> int:
-        """Some more than is needed now, because the state moves on until it is mined."""
+        """More than is needed now: the state may change before the transaction is mined."""
         more = int(needed * self.chain.limits.gas_reserve)
         return max(needed, min(needed + more, self.chain.gas_cap))
 
@@ -267,8 +267,8 @@ def _wait_for(destination: Destination, transaction: str, patience: float) -> Mi
     while (mined := destination.mined(transaction)) is None:
         if time.monotonic() > until:
             raise TransactionFailed(
-                f"The transaction {transaction} is not mined yet. Check it before you try again; "
-                "the same command then replaces it."
+                f"The transaction {transaction} is not mined yet. Check it before you try again: "
+                "the same command uses the same nonce."
             )
         time.sleep(min(destination.chain.limits.retry_first, patience))
     return mined

@@ -245,8 +245,10 @@ def proof_window(
     most: float = math.inf,
     answered: bool = True,
 ) -> int:
-    """How many blocks back the node proves an account, to a sixteenth. Raised: why it does not
-    prove `first`; and where not all was `answered`, that the node could not be asked.
+    """How many blocks back the node proves an account, to a sixteenth.
+
+    Raises the error of `first` if that cannot be proven. If the node cannot be asked later on, it
+    raises that error too, unless `answered` is False: then the distance found so far is returned.
     """
     limit = int(min(_oldest(head), most))
     steps = [first, *(each for each in DISTANCES if first < each < limit), limit]

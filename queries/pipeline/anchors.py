@@ -2,7 +2,8 @@
 or after a transaction that prepares for it.
 
 A hop is a proof of one slot: a block's state holds the hashes of the 8,191 blocks before it
-(EIP-2935). Further back, hops lead down by blocks that later proofs start from as well.
+(EIP-2935). For older blocks several hops lead down. They stop at blocks from which later proofs can
+start as well.
 """
 
 from bisect import bisect_left
@@ -47,7 +48,7 @@ from queries.proving.witnesses import AccountRequest, build_witness
 from queries.registries import Registry, RegistryKind
 from queries.wait_reasons import Reason, WaitCode
 
-# Two epochs, after which a transaction is final: as many blocks may leave the windows on its way.
+# Two epochs: so many blocks may leave the windows before the transaction is mined and final.
 MARGIN = 2 * 32
 HISTORY = bytes.fromhex(HASH_HISTORY[2:])
 NO_PROOF = (BlockUnknown, *TOO_OLD)
@@ -56,7 +57,7 @@ MESSAGE_PASSER = bytes.fromhex("4200000000000000000000000000000000000016")  # of
 
 @dataclass(frozen=True, slots=True)
 class OutOfReach:
-    """Its chain kept no history yet, and the nearest known block is too far above."""
+    """The block is older than its chain's history, and the nearest known block is too far above."""
 
     code: ClassVar[str] = "block_out_of_reach"
     distance: int
@@ -64,17 +65,19 @@ class OutOfReach:
     possible: int | None  # the first block that hops reach
 
     def sentence(self, block: int) -> str:
-        begins = "its chain has none" if self.possible is None else f"begins at {self.possible:,}"
+        begins = "which the chain does not have"
+        if self.possible is not None:
+            begins = f"which begins at block {self.possible:,}"
         return (
             f"Block {block:,} lies {self.distance:,} blocks below the nearest one that the "
             f"registry can know; at most {self.headers:,} headers lead down. Hops go further, but "
-            f"not before the block-hash history (EIP-2935), and {begins}."
+            f"not before the block-hash history (EIP-2935), {begins}."
         )
 
 
 @dataclass(frozen=True, slots=True)
 class NotKnownYet:
-    """Nothing at or above the block is known, and something will be."""
+    """The registry knows no hash at or above the block yet, but will learn one."""
 
     why: Reason
 
@@ -89,8 +92,8 @@ class Preparation:
     leads_to: int  # a block from which the way goes on
     sentence: str = "A block's hash is recorded in the registry first."
     on_its_way: Reason = WaitCode.HASH_ON_ITS_WAY.reason
-    hops: int = 0  # that lead there, where the block is accumulated then
-    in_call: int = 0  # how many of these, the first ones
+    hops: int = 0  # how many lead to that block, which the last of them accumulates
+    in_call: int = 0  # how many of them fit into the call, from the top down
     way: bytes = b""  # the sections that show these
     start: int = 0  # the block that they begin at
 
@@ -110,8 +113,8 @@ class AnchorSearch:
     destination: Destination
     headers: Headers
     proofs: Proofs
-    source_head: int  # no block above it can be known; on native routes the node's own counts
-    after: Preparation | None = None  # what is taken for done
+    source_head: int  # no block above it can be known; native routes use the destination's head
+    after: Preparation | None = None  # search as if this one were mined
     ours: bool = True  # whether this server's jobs and attestations count
 
     @classmethod
@@ -142,7 +145,7 @@ class AnchorSearch:
         window = self._window(target)
         if window and target.number >= window.stop:
             return NotKnownYet(WaitCode.NEXT_BLOCK_MISSING.reason)
-        has_history = target.has(HeaderField.REQUESTS_HASH)  # both came with Prague
+        has_history = target.has(HeaderField.REQUESTS_HASH)  # field and history came with Prague
         # Without hops half of a transaction is for headers, and half for proofs.
         longest = CALLDATA_BYTES // 2 // len(header.encoded)
         most = HEADERS_OF_A_HOP if has_history else longest
@@ -185,8 +188,11 @@ class AnchorSearch:
     # What is known
 
     def _window(self, target: Header) -> range:
-        """The blocks whose hashes a chain has of itself; on an output route the one block that a
-        game has recorded, because games name hashes without numbers; or what `after` records.
+        """The blocks whose hashes the registry can know without a mapping by number.
+
+        On a native route these are the chain's own newest blocks. On an output route it is the one
+        block whose hash was recorded from a game (games name no numbers). With `after` it is the
+        block that this one records.
         """
         if self.after and not self.after.hops:
             return range(self.after.leads_to, self.after.leads_to + 1)
@@ -225,7 +231,7 @@ class AnchorSearch:
             newest, _ = self.facts.newest_l1_block()
             asked |= {*range(max(newest - BLOCKHASH_WINDOW, first), newest + 1)}
         found = self.facts.anchored(sorted(asked - {first}))
-        # Of the blocks that ways down end at, the lowest is enough.
+        # Of the multiples of 8,191, where hops stop, the lowest accumulated one is enough.
         stops = range((first // HISTORY_RING + 1) * HISTORY_RING, self.source_head, HISTORY_RING)
         for start in range(0, min(len(stops), most * most), most):
             if accumulated := self.facts.accumulated(stops[start : start + most]):
@@ -269,8 +275,8 @@ class AnchorSearch:
     def _without_history(
         self, target: Header, near: range, window: range
     ) -> OutOfReach | NotKnownYet:
-        """Only headers lead to the block. A chain reports newer hashes; signers sign any, and games
-        are about any.
+        """Only headers lead to the block. It is out of reach if no hash near it can become known:
+        chains report only newer hashes, but signers can attest any block, and games can cover any.
         """
         lowest = window.start
         if self.registry.kind is RegistryKind.OPTIMISM:
@@ -322,8 +328,8 @@ class AnchorSearch:
         return "" if window is None else f" They prove the last {counted(window, 'block')}."
 
     def _way_down(self, start: int, first: int, *, accumulated: bool) -> Preparation:
-        """As many hops as fit into one transaction, by blocks whose numbers are multiples of 8,191:
-        all proofs from below start from these.
+        """As many hops as fit into one transaction. They stop at blocks whose numbers are multiples
+        of 8,191, so that proofs of all older blocks can start there.
         """
         stops = range((start - 1) // HISTORY_RING * HISTORY_RING, first - 1, -HISTORY_RING)
         rules, hops = self.destination.chain.gas_rules, list[bytes]()

@@ -40,7 +40,7 @@ NO_SIGNER = f"0x{keccak256(b'Tacitus asks what a proof would cost')[-20:].hex()}
 class Chains:
     """For one thread: its connections are not shared.
 
-    Without a signer the chains are only asked: nothing is sent to them, and nothing written down.
+    Without a signer nothing is sent to the chains, and nothing is stored.
     """
 
     routes: Routes
@@ -60,7 +60,7 @@ class Chains:
         return self.routes.chains[chain_id]
 
     def depth(self, chain_id: int) -> int:
-        """How many blocks, its own among them, a fact needs before it counts."""
+        """How many blocks deep a fact must be to count; its own block is the first."""
         return max(self.chain(chain_id).confirmations, 1)
 
     def registry(self, source: int, destination: int) -> Registry | None:
@@ -76,7 +76,7 @@ class Chains:
 
     @property
     def sender(self) -> str:
-        """Of the calls that are tried out: the signer, or an address without an owner."""
+        """The `from` of dry runs: the signer, or an address without an owner."""
         return NO_SIGNER if self.signer is None else self.signer.address
 
     def lane(self, chain_id: int) -> Lane:
@@ -120,7 +120,7 @@ class Chains:
         return cast("Known", known)
 
     def ask_first(self, attempt: int, *chain_ids: int) -> None:
-        """At each attempt the next node of each chain, from the operator's first one on."""
+        """At each attempt put the next node of each chain first, from the operator's first on."""
         for each in chain_ids:
             if self.destination(each).ask_first(attempt):
                 self._known.pop(("head", each), None)
@@ -145,7 +145,7 @@ class Work:
     lease: Lease[BlockJob]
     chains: Chains
     registry: Registry
-    newest: ChainHead  # of the destination, from before anything else was asked
+    newest: ChainHead  # of the destination, read before everything else
     queries: list[Query]
 
     @property
@@ -170,13 +170,13 @@ class Work:
         return self.job.transactions.filter(to=self.registry.address.lower(), **conditions)
 
     def deep_block(self, one: Destination) -> int:
-        """The newest block that is deep enough to count by this node's own head, up to ours."""
+        """The newest block that is deep enough to count, by this node's head or ours if lower."""
         head = min(one.head(known_final=0).number, self.newest.number)
         return max(head - self.chains.depth(self.job.destination) + 1, 0)
 
     @property
     def pause(self) -> timedelta:
-        """For a pass that may read thousands of words: longer, the longer it has waited."""
+        """The pause before a pass that may read thousands of words; it grows with the wait."""
         began = (each.blockhash_available_began for each in self.queries)
         last = max((moment or shared_now() for moment in began), default=shared_now())
         return pause_of(last, self.limits)
@@ -188,13 +188,13 @@ class Work:
 
     def reject(self, failure: Failure) -> Outcome:
         """Reject all batches of this pass. The job stays due if others wait for it."""
-        self.lease.keep()  # or what another worker has signed meanwhile would be rejected
+        self.lease.keep()  # another worker may have signed a transaction for them meanwhile
         transitions.reject({each.batch_id for each in self.queries}, failure, self.queries)
         return None
 
 
 def route_removed(source: int, destination: int) -> Failure:
-    """The routes file may have changed since a batch was taken."""
+    """The failure of a batch whose route was removed from the routes file."""
     sentence = f"This server no longer proves chain {source} on {destination}."
     return Failure("route_unsupported", sentence, StepName.INITIAL_STATE, retryable=False)
 

@@ -134,7 +134,7 @@ def estimate(chains: Chains, destination: int, queries: Sequence[Query]) -> Esti
 
 
 def _ways(blocks: Sequence[BlockEstimate]) -> Price:
-    """Of a source's ways down, the longest goes by the blocks at which the others end."""
+    """Count one way down for each source: the longest passes where the others end."""
     ways: dict[tuple[int, object], Price] = {}
     for block in blocks:
         for key, price in block.way.items():
@@ -239,8 +239,10 @@ class _Trial:
         self._leaves[header.number] = leaf_of(header)
 
     def price(self, calls: Sequence[Call]) -> Price | None:
-        """None where it cannot be tried out: what is sent before needs a state override, in which
-        the blocks known by then are accumulated, and some nodes refuse that.
+        """What the calls would cost, or None where that cannot be tried out.
+
+        If other transactions have to be mined first, the calls are tried with a state override in
+        which their blocks are accumulated; some nodes refuse overrides.
         """
         pricing, price = self._chains.pricing(self._registry), Price()
         as_if = as_if_accumulated(self._registry.address, self._leaves) if self._leaves else None

@@ -1,8 +1,8 @@
 """What calls need, what transactions may cost and have cost, and which batches pay for them.
 
 Each call is tried out on a node before anything is signed. Each transaction has a `Share` for each
-batch that pays. Until it is settled, the share reserves the most that the batch may have to
-pay; then it holds what the batch has paid. The operator pays the rest, limited by
+batch that pays. Until the transaction is settled, the share reserves the most that the batch may
+have to pay; then it holds what the batch has paid. The operator pays the rest, limited by
 `most_a_day`.
 """
 
@@ -92,7 +92,7 @@ class Pricing:
     def offers(
         self, needs: Mapping[Call, Need], payers: Mapping[int, Sequence[Query]]
     ) -> list[Offer]:
-        """The calls at the price of now; `payers` are the queries of each job."""
+        """The calls at the current price; `payers` are the queries of each job."""
         fees, offers = self.destination.fees(), list[Offer]()
         for call, need in needs.items():
             limit, most = self.destination.gas_limit(need.gas), need.most(fees)
@@ -294,7 +294,7 @@ def note_final(row: SentTransaction) -> None:
     """Its block is final: count what it has cost. Databases do not add amounts of 256 bits."""
     with transaction.atomic():
         whole = lock_costs(row.chain)
-        # Not if it was undone and mined again meanwhile.
+        # Not if it was undone meanwhile, or a replacement was mined instead.
         rows = SentTransaction.objects.filter(pk=row.pk, mined_hash=row.mined_hash, settled=True)
         if not rows.filter(final=False).update(final=True):
             return

@@ -31,7 +31,14 @@ from queries.pipeline.prove import (
     proving_pieces,
     wait_for_the_day,
 )
-from queries.pipeline.queue import Lease, Outcome, Snooze, queries_of_pass, shared_now
+from queries.pipeline.queue import (
+    Lease,
+    Outcome,
+    Snooze,
+    pause_of,
+    queries_of_pass,
+    shared_now,
+)
 from queries.pipeline.readback import confirm_missing, read_back
 from queries.pipeline.transactions import unsettled
 from queries.proving.headers import Header, decode_header
@@ -71,7 +78,7 @@ def _pass_over(lease: Lease[BlockJob], chains: Chains) -> Ready | Outcome:
         failure = route_removed(job.source, job.destination)
         transitions.reject({query.batch_id for query in queries}, failure, queries)
     if job.destination not in chains.routes.chains:
-        sentence = f"Chain {job.destination} is not one of this server's any more."
+        sentence = f"Chain {job.destination} is no longer configured on this server."
         pause = timedelta(seconds=chains.limits.retry_longest)
         return Snooze(Reason(WaitCode.CHAIN_LEFT, sentence), pause)
     chains.ask_first(job.failures, *chains.routes.chains.keys() & {job.source, job.destination})
@@ -100,7 +107,8 @@ def _pinned_header(work: Work) -> Header | Outcome:
     """
     job = work.job
     if wait := work.chains.provable_head(work.registry).waits_for(job.block):
-        return Snooze(wait)
+        newest = max(query.batch.submitted for query in work.queries)
+        return Snooze(wait, pause_of(newest, work.limits))
     pinned = decode_header(job.header) if job.header else None
     if pinned and not job.failures:
         return pinned
@@ -114,7 +122,7 @@ def _pinned_header(work: Work) -> Header | Outcome:
 
 
 def _contradicted(work: Work, header: Header) -> Outcome:
-    """The registry seems to hold another header of the block: reject that by quorum only."""
+    """The registry seems to hold another header of the block. Reject only if a quorum says so."""
     number, registry = header.number, work.registry
 
     def leaf_by(one: Destination) -> bytes:
@@ -196,7 +204,7 @@ def _prove(work: Work, header: Header, known: Known) -> Ready | Outcome:
 
 
 def _wait_for_hash(work: Work, anchor: NotKnownYet) -> Outcome:
-    """Signers may be gone for good, so attestations are not waited for longer than the limit."""
+    """Wait for the hash; for attestations at most `attestation_max_age`: signers may be gone."""
     if work.registry.kind is RegistryKind.ATTESTED:
         bound = shared_now() - timedelta(seconds=work.limits.attestation_max_age)
         began = [query.blockhash_available_began for query in work.queries]

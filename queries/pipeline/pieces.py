@@ -1,8 +1,8 @@
 """What is proven of one block, in pieces that each fit a transaction, and pieces joined into calls.
 
-Each piece shows the header itself, so that none waits for another; below many headers the block is
-proven first, and the rest once it is accumulated. Joined pieces save the 21,000 gas of another
-transaction, and show the headers that they share once.
+Each piece shows the header itself, so that none waits for another. If many headers lead down to the
+block, the block is proven first, and the rest once it is accumulated. Joined pieces save the 21,000
+gas of another transaction, and show shared headers once.
 """
 
 from collections.abc import Sequence
@@ -28,8 +28,8 @@ from queries.proving.witnesses import AccountRequest, build_witness
 
 @dataclass(frozen=True, slots=True)
 class Anchor:
-    """How the registry knows the block: by what headers above it, the last one known or the
-    target of the hop.
+    """How the registry knows the block: by the headers above it. It knows the last of these, or a
+    hop leads to it.
     """
 
     header: Header
@@ -94,7 +94,7 @@ class Piece:
 
     @property
     def gas(self) -> int:
-        """By the rough table, beside its bytes."""
+        """Roughly, without its calldata: see the table in proving/packing.py."""
         return self.stored * self.rules.new_slot + sum(
             gas_of(each, self.rules) for each in self.requests
         )
@@ -163,13 +163,13 @@ def pieces_of(
     proofs: Sequence[AccountProof],
     rules: GasRules = OSAKA,
 ) -> list[Piece]:
-    """At least one, even for the header alone."""
+    """Cut what is missing into pieces; there is at least one, even for the header alone."""
     requests = requests_of(missing, proofs)
 
     whole = Piece(
         job, anchor, not anchor.accumulated, missing.header_fields, missing.timestamps, rules=rules
     )
-    rest = Piece(job, anchor, rules=rules)  # the first piece alone stores what is of the header
+    rest = Piece(job, anchor, rules=rules)  # only the first piece stores facts of the header
 
     def piece(group: Sequence[AccountRequest], *, first: bool) -> Piece:
         return replace(whole if first else rest, requests=tuple(group))
@@ -213,7 +213,7 @@ class Call:
 
 
 def join(pieces: Sequence[Piece]) -> list[Call]:
-    """In the order of their blocks, each into the first call that has room."""
+    """Put the pieces, in the order of their blocks, each into the first call that has room."""
     groups: list[list[Piece]] = []
     for piece in sorted(pieces, key=lambda each: each.anchor.header.number):
         for group in groups:
@@ -234,7 +234,7 @@ def _data(group: Sequence[Piece]) -> bytes:
 
 
 def _ranges(pieces: Sequence[Piece]) -> list[list[HeaderStep]]:
-    """The chains of headers, those that meet made one; `pieces` is in the order of blocks."""
+    """The pieces' chains of headers, joined where they meet. `pieces` are in block order."""
     ranges: list[list[HeaderStep]] = []
     for piece in pieces:
         for place, lower in enumerate(ranges):

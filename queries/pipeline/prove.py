@@ -77,7 +77,7 @@ def proving_pieces(  # noqa: PLR0913, PLR0917  (what a piece is made of)
     lacking: Missing,
     meanwhile: Callable[[], object] = nothing,
 ) -> list[Piece]:
-    """The proofs are fetched and checked here."""
+    """Fetch and check proofs of what is lacking, and cut them into pieces."""
     source = chains.source(registry.source)
     proofs = source.account_proofs(anchor.header, lacking.asked, meanwhile)
     return pieces_of(job, anchor, lacking, proofs, chains.chain(registry.destination).gas_rules)
@@ -111,7 +111,7 @@ def prepare(
 ) -> Outcome:
     """Send the preparation, unless one of this route is on its way and may serve this job as well.
 
-    After one was mined for this job, send another only if a quorum needs it.
+    After one was mined for this job, send another only if a quorum finds that it is needed.
     """
     job = work.job
     if _is_on_its_way(job, preparation):
@@ -129,7 +129,7 @@ def prepare(
 
 
 def _is_on_its_way(job: BlockJob, preparation: Preparation) -> bool:
-    """The same of this job's route; or other hops, which may lead down there as well."""
+    """Whether this route has the same preparation on its way, or other hops: they may serve too."""
     others = SentTransaction.objects.filter(
         jobs__source=job.source, jobs__destination=job.destination, prepares=True, settled=False
     ).exclude(succeeded=False)  # one that is mined may be unknown to a node that is behind
@@ -152,7 +152,7 @@ def _send(
         offers = work.chains.pricing(work.registry).offers(needs, payers)
         lane = work.chains.lane(work.job.destination)
         lane.sign_and_send(leases, work.registry.address, offers, unless)
-    except DaySpent:  # since it was asked
+    except DaySpent:  # by others, since the job asked `day_is_spent`
         return {job: wait_for_the_day(each.work) for job, each in jobs.items()}
     except FeeTooLow as poor:
         batch = min(poor.needed)
@@ -188,7 +188,7 @@ def _fee_too_low(
     try:
         block = work.chains.newest(work.job.destination).number
         named = pricing.destination.quorum(too_poor, ("fee", tuple(sorted(poor.needed))))
-    except ChainError:  # such as no quorum; others may have been sent just now
+    except ChainError:  # such as `NoQuorum`: other transactions may have changed the answer
         named = frozenset()
     for batch in sorted(named):
         price = poor.needed[batch]
@@ -245,4 +245,4 @@ def _refused(work: Work, call: Call, why: Refusal) -> Outcome:
     except ChainError as answer:
         if answer == why:
             return work.reject(failure)
-    return wait  # also without a quorum: others may have been sent just now
+    return wait  # also without a quorum: other transactions may have changed the answer

@@ -1,4 +1,4 @@
-"""A bundle's facts, brought to a registry by anyone: the service is not needed, nor a database."""
+"""Proves a bundle's facts to a registry. Anyone can do that, without the service or a database."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -83,7 +83,7 @@ def check_l1(registry: Registry, means: Means) -> None:
 
 
 def publish(block: BlockProof, registry: Registry, means: Means) -> int:
-    """What it cost, in wei; nothing where all is there already."""
+    """Prove the block's facts. Returns the cost in wei: 0 if the registry has all of them."""
     facts = RegistryFacts(means.destination, registry)
     accounts = {
         each.proof.address or b"": (each.fields, tuple(slot.slot for slot in each.proof.slots))

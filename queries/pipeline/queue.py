@@ -59,7 +59,7 @@ class Retry:
     """This attempt failed. The next one asks the next node, after a back-off."""
 
     why: Reason | None
-    attempts: int  # that failed in a row, with this one
+    attempts: int  # failed ones in a row, this one included
     after: timedelta | None = None  # by default, a pause that doubles with each attempt
 
 
@@ -131,8 +131,8 @@ class Lease(Generic[Row]):
             if not rows.update(**NOT_DUE):
                 self.look_again(timedelta(0))
             elif isinstance(self.row, BlockJob):
-                # The chain may still replace this block. If something of it was proven, the proof
-                # file needs its header.
+                # Forget the header, because the chain may still replace the block; but keep it if
+                # something of the block was proven, because the proof file needs it.
                 proven = Query.objects.filter(job=OuterRef("pk"), values__isnull=False)
                 closed = BlockJob.objects.filter(~Exists(proven), pk=self.row.pk, look_again=None)
                 closed.exclude(header=b"", block_hash="").update(header=b"", block_hash="")
@@ -150,7 +150,7 @@ def due(rows: QuerySet[Row], now: datetime, early: timedelta = timedelta(0)) -> 
 def claim(
     rows: QuerySet[Row], most: int = 1, *, early: timedelta = timedelta(0)
 ) -> list[Lease[Row]]:
-    """Lease the first of these rows that are due, or due `early`; at most so many."""
+    """Lease up to `most` of these rows that are due now, or will be within `early`."""
     now = shared_now()
     found = due(rows, now, early)
     if not found.exists():  # without SQLite's write lock
@@ -185,7 +185,7 @@ def look_in_turn(jobs: QuerySet[BlockJob]) -> None:
 
 
 def _due_now() -> dict[str, Any]:
-    """What a row waited for counts no more; see `Snooze.since`."""
+    """Clears what the row waited for, so that `job.advance` does not skip it (`Snooze.since`)."""
     return {"look_again": shared_now(), "wait_code": "", "waits_for": ""}
 
 
@@ -198,7 +198,7 @@ OF_A_QUERY = len(AccountField)  # facts beside its slots; the header's are few
 
 def queries_of_pass(job: BlockJob) -> list[int]:
     """The keys of the queries of one pass: about as many facts as the largest batch has."""
-    # The largest batch, which asks for its header as well.
+    # One account more than the largest batch has, because it may ask for its header as well.
     room = (settings.BATCH_ACCOUNTS + 1) * OF_A_QUERY + settings.BATCH_SLOTS
     rows = Query.objects.filter(job=job, ended=False).order_by("batch__turn", "pk")
     keys: list[int] = []

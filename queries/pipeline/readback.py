@@ -1,4 +1,4 @@
-"""What a registry holds is read back, by quorum, and compared with the source's own proofs.
+"""Reads facts back from a registry, by quorum, and compares them with the source's own proofs.
 
 Where others had proven the facts, the calldata that would prove them is kept for the proof file.
 """
@@ -71,7 +71,7 @@ def read_back(work: Work, header: Header) -> Wait | None:
         if call:
             KeptProof.objects.create(job=work.job, call=call)
         transitions.finish(values)
-    if len(values) < len(work.queries):  # others have just proven it, or one node says so alone
+    if len(values) < len(work.queries):  # too few blocks deep yet, or only one node shows it
         return work.failed(to_be_confirmed)
     return Snooze(to_be_confirmed, since=work.newest.hash) if waiting else None
 
@@ -101,13 +101,13 @@ def wait_for_paid(
     is_missing: Callable[[Destination], bool],
     about: Hashable,
 ) -> Wait | None:
-    """None: by quorum, what these mined transactions brought is missing, and none is undone. One
-    that is undone is sent again.
+    """None if a quorum finds missing what these mined transactions brought, and none of them was
+    undone: then it has to be proven again. Transactions that a reorg undid are reopened.
     """
     lane = work.chains.lane(work.job.destination)
     if not lane.destination.quorum(is_missing, about):
         return work.failed(WaitCode.OTHER_NODE_BEHIND.reason)
-    # Those of a former key may have nothing to pay with.
+    # A former signer's account may have no funds for a transaction to be mined again.
     undone = [row for row in rows if row.sender == work.chains.sender and lane.is_undone(row)]
     for row in undone:
         if row.settled:  # otherwise the next pass follows it

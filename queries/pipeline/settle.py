@@ -54,7 +54,7 @@ class Named:
         return Q(source=self.source, timestamp=self.seconds)
 
     def is_beyond(self, head: ChainHead, limits: Limits) -> bool:
-        """Further ahead of the chain than a batch may wait for it."""
+        """Further above the head than `blocks_ahead` or `seconds_ahead` allow."""
         if self.seconds is not None:
             return self.seconds > head.timestamp + limits.seconds_ahead
         return (self.block or 0) > head.number + limits.blocks_ahead
@@ -69,7 +69,7 @@ class Unprovable(Exception):  # noqa: N818
 
 
 def settle(lease: Lease[Batch], chains: Chains) -> Snooze | None:
-    """Attach the batch to its jobs, and with it others that no node has to be asked for."""
+    """Attach the batch to its jobs, together with others for which no node has to be asked."""
     batch = lease.row
     named = _named(batch)
     known = {each.source for each in named}.intersection(chains.routes.chains)
@@ -94,7 +94,7 @@ def settle(lease: Lease[Batch], chains: Chains) -> Snooze | None:
 
 
 def _named(batch: Batch) -> list[Named]:
-    """The blocks of a batch, which may be asked for hundreds of accounts: read once."""
+    """The batch's blocks, each once, although it may ask for hundreds of accounts of one."""
     queries = Query.objects.filter(batch=batch, ended=False)
     rows = queries.annotate(nameless=ExpressionWrapper(NAMELESS, BooleanField()))
     found = rows.values_list("source", "block", "timestamp", "nameless").distinct()
@@ -102,7 +102,7 @@ def _named(batch: Batch) -> list[Named]:
 
 
 def _refuse_what_is_not_there(named: Named, destination: int, chains: Chains) -> None:
-    """A removed route; by quorum, a block far ahead that was accepted while no head was known."""
+    """`Unprovable` if the route was removed or, by quorum, the block is far above the head."""
     if chains.registry(named.source, destination) is None:
         raise Unprovable(Q(source=named.source), route_removed(named.source, destination))
     head, limits = chains.head(named.source), chains.limits
@@ -184,7 +184,7 @@ def find_accounts(chains: Chains, header: Header, queries: Iterable[Query]) -> N
 
 
 def _find_batchs_accounts(lease: Lease[Batch], chains: Chains) -> Reason | None:
-    """Store the accounts of a batch whose blocks are all known; or what it waits for."""
+    """Find and store the batch's accounts; its blocks are known. Returns what it waits for."""
     nameless = Query.objects.filter(NAMELESS, batch=lease.row)
     while first := nameless.order_by("source", "block", "place").first():
         source, block = first.source, first.block or 0

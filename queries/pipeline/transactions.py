@@ -50,12 +50,12 @@ from queries.statuses import ENDED
 
 log = logging.getLogger("tacitus.prover")
 
-# What nodes refuse for good; a signer without funds is waited for.
+# No retry helps. `InsufficientFunds` is not among these: the operator may send funds.
 REFUSED = (TransactionRefused, CallReverted, NodesRefuse)
 
 
 class LaneBusy(Exception):  # noqa: N818
-    """Another worker has sent the same pieces, or rejected a paying batch: plan again."""
+    """Another worker has sent the same pieces, or ended a paying batch: plan the job again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +91,7 @@ class Lane:
         funds, used = self.destination.balance(me), self._transaction_count()
         try:
             with durably():
-                lock_costs(chain.id)  # so that two workers take neither one nonce nor one budget
+                lock_costs(chain.id)  # no two workers may use the same nonce or budget
                 if unless is not None and unless():
                     return
                 going = within_the_day(chain, self.ours, offered)
@@ -201,7 +201,7 @@ class Lane:
         return waiting
 
     def _look(self, row: SentTransaction, head: int) -> None:
-        """Note in which block it was mined, or that it no longer is: by any of its hashes."""
+        """Note the receipt of any of its hashes, or that none has one."""
         before = row.mined_hash, row.mined_block, row.succeeded
         for its_hash in row.hashes:
             mined = self.destination.mined(its_hash)
@@ -230,13 +230,13 @@ class Lane:
         is_ours = row.sender == self.signer.address
         is_stuck = is_ours and waited >= self.limits.replace_after
         if not is_ours and waited >= self.limits.abandoned_after:
-            log.error("Nonce %s of %s is abandoned: its key is gone.", row.nonce, row.sender)
+            log.error("Nonce %s of former signer %s is abandoned.", row.nonce, row.sender)
             self._give_up(row)
             return
         if is_stuck and row.sent is not None:
             with suppress(NoQuorum):  # it is sent again as it is
                 self._make_way(row)
-        self.destination.send_to_each(row.raw)  # the first one may have passed nothing on
+        self.destination.send_to_each(row.raw)  # the first node may not have passed it on
         try:
             self._send(row)
         except REFUSED as refused:
@@ -260,7 +260,7 @@ class Lane:
         try:
             self.destination.send(row.raw)
         except Underpriced:
-            pass  # it waits, and is replaced by a dearer one when it has waited long enough
+            pass  # it is replaced at a higher fee after `replace_after`
         except NonceUsed:
             self._check_used_nonce(row)
             return
@@ -299,7 +299,7 @@ class Lane:
         return UnsignedTransaction(self.chain_id, nonce, me, b"", gas, fees)
 
     def _sign_again(self, row: SentTransaction, call: UnsignedTransaction) -> bool:
-        """False if another worker has just done so, or has seen one of them mined."""
+        """False if another worker has just replaced or settled it."""
         signed, dearest = self.signer.sign(call), call.fees.dearest
         most = int(row.most, 16) * dearest // max(int(row.max_fee, 16), 1)
         with durably():
@@ -421,7 +421,7 @@ class Lane:
                     note_final(row)
 
     def is_undone(self, row: SentTransaction) -> bool:
-        """By quorum: not mined any more, or with another end."""
+        """By quorum: it is no longer mined, or its status has changed."""
         end = self._end(row)
         return end is None or end[1] != row.succeeded
 
@@ -431,12 +431,9 @@ def unsettled(job: BlockJob) -> list[SentTransaction]:
 
 
 def reopen(row: SentTransaction) -> None:
-    """Mark it as not sent, so that it is sent again. Reopen the queries that it proved."""
-    log.error(
-        "Chain %s undid transaction %s after it had been confirmed. It is sent again.",
-        row.chain,
-        row.mined_hash,
-    )
+    """Mark it as not sent, so that it is sent again. Reopen its jobs' queries that were proven."""
+    what = f"undid transaction {row.mined_hash}" if row.mined_hash else "has not used it"
+    log.error("Nonce %s of chain %s is open again: the chain %s.", row.nonce, row.chain, what)
     with transaction.atomic():
         look_now(BlockJob.objects.filter(pk__in=row.jobs.values("pk")))
         SentTransaction.objects.filter(pk=row.pk, settled=True).update(

@@ -43,7 +43,7 @@ class Watch:
                     self._check_sent(self._chains.lane(chain_id), is_check=is_check)
 
     def _claim(self, chain_id: int) -> ChainRecord | None:
-        """The chain's record if it is due; it is checked as well where both times are the same."""
+        """Claim a poll that is due; a check is due as well if `checked` equals `looked_at`."""
         now, limits = shared_now(), self._chains.limits
         poll = timedelta(seconds=limits.poll_interval)
         check = timedelta(seconds=limits.check_interval)

@@ -1,4 +1,4 @@
-"""What proves facts to a registry's `verify` within a transaction of the reader's own.
+"""Proofs that a reader's contract passes to a registry's `verify` in its own transaction.
 
 Nothing is sent or stored, and no fact is taken from the registry.
 """

@@ -1,4 +1,4 @@
-"""One pass over what is due: a worker claims rows, works on them, and writes what came of it."""
+"""One pass over what is due: a worker claims rows, works on them, and stores the outcome."""
 
 import logging
 import time
@@ -34,7 +34,7 @@ from queries.webhooks import claim_delivery, deliver
 
 log = logging.getLogger("tacitus.prover")
 
-Found = Callable[[], object]  # called once something is claimed: another thread may claim
+Found = Callable[[], object]  # called after a claim: then another thread may look for work
 Claimed = Lease[Batch] | Lease[BlockJob] | Lease[WebhookDelivery]
 
 
@@ -65,7 +65,7 @@ def deliver_once(limits: Limits, found: Found = nothing) -> bool:
 
 
 def _advance(first: Lease[BlockJob], chains: Chains) -> None:
-    """The job, and with it others of its route that are ready to be proven as well."""
+    """Advance the job, and prove it together with other ready jobs of its route."""
     groups: dict[object, list[Ready]] = {}
     for each in _gathered(first, chains):
         groups.setdefault(each.group, []).append(each)
@@ -78,7 +78,7 @@ def _advance(first: Lease[BlockJob], chains: Chains) -> None:
 
 
 def _gathered(first: Lease[BlockJob], chains: Chains) -> list[Ready]:
-    """Jobs that share transactions: enough for one, or as many as are ready in a work slice."""
+    """Jobs to prove together: enough to fill a transaction, or those ready within `work_slice`."""
     limits = chains.routes.limits
     soon, until = timedelta(seconds=limits.retry_first), time.monotonic() + limits.work_slice
     ready: list[Ready] = []
