@@ -162,7 +162,7 @@ def test_a_node_of_the_chain_with_another_block(file: Path, node: LocalNode) -> 
         other.rpc.ask("anvil_mine", "0x3")
         sentence = refused(file, "--node", other.url, "--node", node.url)
         assert "says that block 2 of chain 31337 has the hash 0x" in sentence
-        assert f"and the proof is of 0x{block.header.hash.hex()}." in sentence
+        assert f"but the proof has 0x{block.header.hash.hex()}." in sentence
     with local_node("--chain-id", "5") as other:
         assert "is of chain 5, and the proof has no block of that chain." in refused(
             file, "--node", other.url
