@@ -1,6 +1,8 @@
 """The end of a batch is posted to its webhook: signed, again until it is taken, never inside."""
 
 import json
+import os
+import signal
 import socket
 import subprocess
 import time
@@ -132,13 +134,14 @@ def documented_receiver(service: Service, folder: Path, secret: str, name: str) 
         cwd=folder,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
+        start_new_session=True,  # `node` here starts the real one
     )
     try:
         url = f"http://127.0.0.1:{port}/"
         until(lambda: answers(url), what="the receiver starts")
         yield url
     finally:
-        program.terminate()
+        os.killpg(program.pid, signal.SIGTERM)
         program.wait()
 
 
