@@ -191,6 +191,26 @@ def test_games_that_count_later_than_nodes_prove_are_reported(
     assert line.endswith("Use a node that keeps more state.")
 
 
+@pytest.mark.parametrize("state", ["blacklisted", "retired"])
+def test_a_game_that_does_not_count_any_more_is_reported(
+    setup: LocalSetup, node: LocalNode, source: LocalNode, state: str
+) -> None:
+    asked = games(node, SOURCE)
+    game = node.call(asked, call_data("games(uint256)", 0))[12:]
+    undone = {
+        "blacklisted": call_data("blacklist(address)", game),
+        "retired": call_data("retire()"),
+    }
+    node.send(asked, undone[state])
+    address = deployed_by_factory(node, RegistryKind.OUTPUT, SOURCE, anchor_state_registry=asked)
+    setup.add_chain(CHAIN_ID, "Local", [node.url])
+    setup.add_chain(SOURCE, "Elsewhere", [source.url])
+    key = f'anchor_state_registry = "{asked}"'
+    setup.add_registry("output", SOURCE, CHAIN_ID, address, key)
+    (line,) = wrong(setup.run("check_setup"))
+    assert f"does not count any more: it is {state}. Blocks wait for a newer one." in line
+
+
 @pytest.mark.parametrize("case", ["another chain's games", "no contract", "another one"])
 def test_an_output_registry_with_wrong_games_is_reported(
     setup: LocalSetup, node: LocalNode, source: LocalNode, case: str
