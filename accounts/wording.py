@@ -8,6 +8,11 @@ def counted(number: int, one: str, many: str = "") -> str:
     return f"{number:,} {one if number == 1 else many or f'{one}s'}"
 
 
+def beginning(text: str) -> str:
+    """As much of what others wrote as one of our sentences quotes."""
+    return text[:200]
+
+
 LATEST = 253_402_300_799  # seconds: the last ones of the year 9999
 
 

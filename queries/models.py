@@ -35,7 +35,7 @@ class Leased(models.Model):
     lease_until = models.DateTimeField(null=True, editable=False)
     # When it is worth looking at again; null: nobody needs to.
     look_again = models.DateTimeField(null=True, db_index=True, editable=False)
-    waits_for = models.CharField(max_length=300, default="")  # a sentence for people
+    waits_for = models.TextField(default="")  # a sentence for people
     wait_code = models.CharField(max_length=40, default="")  # the same for programs
     failures = models.PositiveIntegerField(default=0)  # in a row
     failing_since = models.DateTimeField(null=True)  # since when nothing but failures came of it

@@ -15,6 +15,7 @@ from typing import Any
 
 import requests
 
+from accounts.wording import beginning
 from queries.bounded_http import FAULTS, AnswerTooLarge, BoundedSession
 from queries.chain.errors import (
     BatchTooLarge,
@@ -173,5 +174,5 @@ def _result(method: str, answer: object, asked: int) -> Any | NodeRefused:
 
 def _refusal(method: str, error: object) -> NodeRefused:
     parts = error if isinstance(error, dict) else {}
-    message = str(parts.get("message", "no reason given"))[:200]
+    message = beginning(str(parts.get("message", "no reason given")))
     return NodeRefused(method, message, parts.get("data"), parts.get("code"))

@@ -5,7 +5,7 @@
 
 import math
 import time
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator
 from contextlib import closing
 from dataclasses import dataclass, replace
 from functools import partial
@@ -205,7 +205,7 @@ def _reach(chain: Chain, head: ChainHead, windows: list[Window]) -> str:
     windows.append(window)
     if window.is_all:
         return "eth_getProof reaches back to the first block"
-    return f"eth_getProof reaches back {window}, or some more"
+    return f"eth_getProof reaches back {window}"
 
 
 def _for_users(window: Window, waits: int) -> str:
@@ -233,10 +233,6 @@ def _duration(seconds: int) -> str:
     return counted(seconds, "second")
 
 
-# Tried one after the other. Nodes keep 128 blocks by default, a chain knows the hashes of 8,191.
-DISTANCES = (128, 1_024, HISTORY_WINDOW, *(HISTORY_WINDOW * 8**power for power in range(1, 8)))
-
-
 def proof_window(
     source: SourceChain,
     head: ChainHead,
@@ -245,15 +241,14 @@ def proof_window(
     most: float = math.inf,
     answered: bool = True,
 ) -> int:
-    """How many blocks back the node proves an account, to a sixteenth.
+    """How many blocks back the node proves an account.
 
     Raises the error of `first` if that cannot be proven. If the node cannot be asked later on, it
     raises that error too, unless `answered` is False: then the distance found so far is returned.
     """
-    limit = int(min(_oldest(head), most))
-    steps = [first, *(each for each in DISTANCES if first < each < limit), limit]
-    proven, refused, any_account = -1, limit + 1, bytes(20)
-    while (distance := _next_distance(steps, proven, refused)) is not None:
+    limit, any_account = int(min(_oldest(head), most)), bytes(20)
+    distance, proven, refused = first, -1, limit + 1
+    while proven + 1 < refused:
         try:
             source.account_proofs(source.header(head.number - distance), [(any_account, ())])
         except ChainError as fault:
@@ -265,14 +260,8 @@ def proof_window(
             refused = distance
         else:
             proven = distance
+        distance = (proven + refused) // 2 if refused <= limit else min(2 * distance + 1, limit)
     return proven
-
-
-def _next_distance(steps: Sequence[int], proven: int, refused: int) -> int | None:
-    step = next((each for each in steps if proven < each < refused), None)
-    if step is None and refused - proven > max(1, proven // 16):
-        step = (proven + refused) // 2
-    return step
 
 
 def _oldest(head: ChainHead) -> int:

@@ -16,6 +16,7 @@ from typing import Any
 from django.db import transaction
 from django.db.models import Count, F, Min, Q, QuerySet
 
+from accounts.wording import beginning
 from queries import raw_rows
 from queries.chain.errors import CallReverted, TooMuchGas, TransactionRefused
 from queries.chain.sender import Destination
@@ -125,7 +126,7 @@ def _may_fit_in_parts(call: Call, need: Need | Refusal) -> bool:
 
 def refusal_of(reverted: CallReverted) -> str:
     """What the registry answered to a call that is not sent, for people."""
-    return f"The registry refuses the proof: 0x{reverted.data.hex()[:200]}"
+    return f"The registry refuses the proof: 0x{beginning(reverted.data.hex())}"
 
 
 # What batches pay

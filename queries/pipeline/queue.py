@@ -106,7 +106,7 @@ class Lease(Generic[Row]):
             lease_token="",
             lease_until=None,
             look_again=now + after,
-            waits_for=why.sentence[:300] if why else "",
+            waits_for=why.sentence if why else "",
             wait_code=why.code if why else "",
             failures=failures,
             failing_since=(self.row.failing_since or now) if failures else None,

@@ -106,7 +106,7 @@ def _head(node: SourceChain, known_final: int | None) -> ChainHead | ChainError:
 def _check_node(node: SourceChain, place: int, head: ChainHead) -> None:
     """Whether the node answers for ENS names, and how far back it proves.
 
-    The latter takes about thirty requests, so it is seldom measured; and stored only if the node
+    The latter takes some dozens of requests, so it is seldom measured; and stored only if the node
     answered all of them.
     """
     chain, now = node.chain, shared_now()
