@@ -68,14 +68,10 @@ HTTPS_NEEDED = Code(
 NOT_ALLOWED = Code("not_allowed", "You may not do this.", HTTPStatus.FORBIDDEN)
 NOTHING_HERE = Code("nothing_here", "There is nothing at this address.", HTTPStatus.NOT_FOUND)
 METHOD_NOT_ALLOWED = Code(
-    "method_not_allowed",
-    "The address does not accept this method.",
-    HTTPStatus.METHOD_NOT_ALLOWED,
+    "method_not_allowed", "The address does not accept this method.", HTTPStatus.METHOD_NOT_ALLOWED
 )
 BODY_TOO_LARGE = Code(
-    "body_too_large",
-    "The body is larger than the limit.",
-    HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
+    "body_too_large", "The body is larger than the limit.", HTTPStatus.REQUEST_ENTITY_TOO_LARGE
 )
 CONTENT_TYPE_UNSUPPORTED = Code(
     "content_type_unsupported",
@@ -100,9 +96,7 @@ KEY_MISSING = Code("key_missing", "The request has no API key.", HTTPStatus.UNAU
 KEY_UNKNOWN = Code("key_unknown", "This server did not issue the API key.", HTTPStatus.UNAUTHORIZED)
 KEY_REVOKED = Code("key_revoked", "The API key was revoked.", HTTPStatus.UNAUTHORIZED)
 KEY_OWNER_DISABLED = Code(
-    "account_disabled",
-    "The operator disabled the account.",
-    HTTPStatus.UNAUTHORIZED,
+    "account_disabled", "The operator disabled the account.", HTTPStatus.UNAUTHORIZED
 )
 TOO_MANY_REQUESTS = Code(
     "too_many_requests",

@@ -309,12 +309,7 @@ LONGEST = "longer"
 
 
 def charts_of(figures: Figures) -> tuple[Chart, ...]:
-    return (
-        _facts(figures.days),
-        _batches(figures.days),
-        _took(figures.took),
-        _gas(figures.days),
-    )
+    return (_facts(figures.days), _batches(figures.days), _took(figures.took), _gas(figures.days))
 
 
 def in_time(seconds: int | None) -> str:

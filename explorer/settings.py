@@ -275,9 +275,7 @@ LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,
     "formatters": {
-        "lines": {
-            "()": "explorer.logs.ReadableLines" if DEVELOPMENT else "explorer.logs.JsonLines"
-        },
+        "lines": {"()": "explorer.logs.ReadableLines" if DEVELOPMENT else "explorer.logs.JsonLines"}
     },
     "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "lines"}},
     "root": {"handlers": ["stderr"], "level": LOG_LEVEL},

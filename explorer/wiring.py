@@ -7,15 +7,15 @@ from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
 
 from accounts.wallets import WalletAnswer
+from explorer.demo.local_node import LocalNode
 from explorer.pages.chain_objects import CompareL1
 from explorer.pages.facts import AskRegistry, Outcome, RegistryWord, compared
 from queries.cancellation import cancel
 from queries.chain import wallets
-from queries.chain.deploy import Unfit, l1_seen_now
 from queries.chain.errors import ChainError, RegistryAbsent
 from queries.chain.json_rpc import NodeRefused, NodeUnreachable
-from queries.chain.local_node import LocalNode
 from queries.chain.registry import FactRead, read_now
+from queries.chain.registry_checks import Unfit, l1_seen_now
 from queries.held_threads import place_to_wait
 from queries.reading.facts import FactView
 from queries.registries import Registry

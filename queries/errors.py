@@ -20,10 +20,7 @@ TEXT_NOT_STORABLE = Code(
 WRONG_TYPE = Code("wrong_type", "A value has the wrong JSON type.")
 MISSING_FIELD = Code("missing_field", "A required field is missing.")
 UNKNOWN_FIELD = Code("unknown_field", "A block, an account or the webhook has an unknown field.")
-NUMBER_MALFORMED = Code(
-    "number_malformed",
-    "A number is malformed or too long.",
-)
+NUMBER_MALFORMED = Code("number_malformed", "A number is malformed or too long.")
 CHAIN_UNSUPPORTED = Code("chain_unsupported", "No chain with this id or name is configured.")
 ROUTE_UNSUPPORTED = Code(
     "route_unsupported",
@@ -40,13 +37,10 @@ SELECTOR_MALFORMED = Code(
     "A block's key is neither `block:` and a number nor `timestamp:` and Unix seconds.",
 )
 BLOCK_BEYOND_HEAD = Code(
-    "block_beyond_head",
-    "The chain does not have this block yet.",
-    retryable=True,
+    "block_beyond_head", "The chain does not have this block yet.", retryable=True
 )
 ACCOUNT_MALFORMED = Code(
-    "account_malformed",
-    "An account is not named by an address or by a supported ENS name.",
+    "account_malformed", "An account is not named by an address or by a supported ENS name."
 )
 UNKNOWN_PROP = Code("unknown_prop", "Accounts have no such field.")
 UNKNOWN_HEADER_FIELD = Code("unknown_header_field", "Block headers have no such field.")
@@ -57,12 +51,10 @@ WEBHOOK_MALFORMED = Code(
 NOTHING_ASKED = Code("nothing_asked", "The batch, a block or an account asks for nothing.")
 TOO_MANY_BLOCKS = Code("too_many_blocks", "The batch has more blocks than allowed.")
 TOO_MANY_ACCOUNTS = Code(
-    "too_many_accounts",
-    "The batch has more accounts, over all its blocks, than allowed.",
+    "too_many_accounts", "The batch has more accounts, over all its blocks, than allowed."
 )
 TOO_MANY_SLOTS = Code(
-    "too_many_slots",
-    "The batch has more storage slots, over all its accounts, than allowed.",
+    "too_many_slots", "The batch has more storage slots, over all its accounts, than allowed."
 )
 TOO_MANY_FACTS = Code(
     "too_many_facts",
@@ -71,8 +63,7 @@ TOO_MANY_FACTS = Code(
     retryable=True,
 )
 MORE_FACTS_THAN_A_DAY = Code(
-    "more_facts_than_a_day",
-    "The batch asks for more facts than an account may request in a day.",
+    "more_facts_than_a_day", "The batch asks for more facts than an account may request in a day."
 )
 TOO_MANY_WEBHOOK_HEADERS = Code(
     "too_many_webhook_headers", "The webhook has more headers than allowed."
@@ -117,9 +108,7 @@ PROOFS_BUSY = Code(
     retryable=True,
 )
 DELIVERY_UNKNOWN = Code(
-    "delivery_unknown",
-    "You have no webhook delivery with this id.",
-    HTTPStatus.NOT_FOUND,
+    "delivery_unknown", "You have no webhook delivery with this id.", HTTPStatus.NOT_FOUND
 )
 TOO_MANY_REPLAYS = Code(
     "too_many_replays",

@@ -49,10 +49,7 @@ class Limits:
         "future is a failure.",
     )
     head_max_age: float = _limit(
-        3600.0,
-        60,
-        DAY,
-        "A node whose newest block is older is reported by check_setup.",
+        3600.0, 60, DAY, "A node whose newest block is older is reported by check_setup."
     )
     poll_interval: float = _limit(
         12.0, 0.1, 60, "Time between two requests for each node's head while nothing needs it."
@@ -79,12 +76,7 @@ class Limits:
         1000,
         "A job that has waited t seconds is checked again after t divided by this number.",
     )
-    work_slice: float = _limit(
-        1.5,
-        0,
-        60,
-        "Time to gather jobs for one transaction.",
-    )
+    work_slice: float = _limit(1.5, 0, 60, "Time to gather jobs for one transaction.")
     batch_max_age: float = _limit(
         DAY, 1, 365 * DAY, "A batch is rejected after its attempts have failed for this long."
     )

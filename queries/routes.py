@@ -30,14 +30,7 @@ from queries.routes_file import (
     whole_number,
 )
 
-__all__ = [
-    "Chain",
-    "NodeAddress",
-    "Routes",
-    "RoutesUnreadable",
-    "read_registry",
-    "read_routes",
-]
+__all__ = ["Chain", "NodeAddress", "Routes", "RoutesUnreadable", "read_registry", "read_routes"]
 
 MOST_BLOCKS = 100_000  # on top of another
 GWEI, COIN = 10**9, 10**18
@@ -203,10 +196,7 @@ def _wei(place: str, value: object, unit: int, greatest: int, said: str) -> int:
 CHAIN_OPTIONS: Mapping[str, tuple[str, Callable[[str, object], Any]]] = {
     "aliases": ("aliases", _aliases),
     "finality": ("finality", _finality),
-    "confirmations": (
-        "confirmations",
-        partial(whole_number, least=0, greatest=MOST_BLOCKS),
-    ),
+    "confirmations": ("confirmations", partial(whole_number, least=0, greatest=MOST_BLOCKS)),
     "dearest_gas_gwei": ("dearest_gas", _dearest_gas),
     "most_a_day": ("most_a_day", _most_a_day),
     "free": ("free", flag),
@@ -259,8 +249,7 @@ def read_registry(place: str, table: Mapping[str, object], chains: Mapping[int, 
     )
     if (kind == RegistryKind.NATIVE) != (source == destination):
         refuse(
-            place,
-            "source and destination are equal for a native registry, and differ for others",
+            place, "source and destination are equal for a native registry, and differ for others"
         )
     registry = Registry(RegistryKind(kind), source, destination)
     if kind == RegistryKind.ATTESTED:

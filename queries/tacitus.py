@@ -443,13 +443,7 @@ class Tacitus:
         raise AssertionError("counting ends")
 
     def _asked_once(
-        self,
-        method: str,
-        path: str,
-        *,
-        most: int = MOST_BYTES,
-        seconds: float = 0,
-        **more: Any,
+        self, method: str, path: str, *, most: int = MOST_BYTES, seconds: float = 0, **more: Any
     ) -> bytes:
         seconds = seconds or self._seconds
         more["headers"] = more.get("headers", {}) | ({"api-key": self._key} if self._key else {})
@@ -480,11 +474,7 @@ class Tacitus:
         return content
 
 
-PASSING = (
-    requests.ConnectionError,
-    requests.Timeout,
-    requests.exceptions.ChunkedEncodingError,
-)
+PASSING = (requests.ConnectionError, requests.Timeout, requests.exceptions.ChunkedEncodingError)
 LASTING = requests.exceptions.SSLError
 UNSENT = (
     requests.exceptions.InvalidHeader,
@@ -1033,9 +1023,7 @@ def _parser() -> argparse.ArgumentParser:
     submit.add_argument("--fee", default="0", help="the most that may be spent, in wei (0)")
     submit.add_argument("--file", help="the whole batch as JSON instead; - for stdin")
     submit.add_argument(
-        "--idempotency-key",
-        default="",
-        help="a batch sent again with the same key is stored once",
+        "--idempotency-key", default="", help="a batch sent again with the same key is stored once"
     )
     submit.add_argument("--wait", action="store_true", help="until it is DONE; prints the facts")
     wait = _command(commands, "wait", _wait, "wait until a batch is DONE; prints its facts")

@@ -30,10 +30,7 @@ class WaitCode(StrEnum):
     FAULT_OF_OURS = "fault_of_ours", "A prover failed; its log says why."
     # The source chain
     BLOCK_NOT_FINAL = "block_not_final", "The block is not final on its chain yet."
-    TIME_NOT_REACHED = (
-        "time_not_reached",
-        "The chain has no block after the requested time yet.",
-    )
+    TIME_NOT_REACHED = ("time_not_reached", "The chain has no block after the requested time yet.")
     # What the destination knows
     NEXT_BLOCK_MISSING = (
         "next_block_missing",

@@ -11,7 +11,7 @@ from pathlib import Path
 from eth_account import Account as Key
 from eth_utils.address import to_checksum_address
 
-from queries.chain.local_node import LocalNode, local_node
+from explorer.demo.local_node import LocalNode, local_node
 from queries.chain.solidity import load_artifact
 from tests.commands import Manage, clean_environment
 from tests.local_chain import CHAIN_ID, ETHER, HOLDER, SIGNER_KEY

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
+from explorer.demo.local_node import GAS_LIMIT, LocalNode, TransactionReverted, local_node
 from queries.chain import node_pool
 from queries.chain.json_rpc import NodeRefused
-from queries.chain.local_node import GAS_LIMIT, LocalNode, TransactionReverted, local_node
 from queries.chain.solidity import selector
 from tests.builds import artifact
 from tests.registry_reads import RegistryReads

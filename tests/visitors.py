@@ -10,7 +10,7 @@ from typing import Any
 import requests
 from urllib3.exceptions import MaxRetryError
 
-from queries.chain.local_node import LocalNode
+from explorer.demo.local_node import LocalNode
 from tests.local_chain import CHAIN_ID, HOLDER
 
 PROGRAMS = 4

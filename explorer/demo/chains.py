@@ -10,8 +10,8 @@ from eth_abi.abi import encode
 from eth_account import Account as Key
 from eth_utils.address import to_checksum_address
 
+from explorer.demo.local_node import KEEPS_ITS_PAST, LocalNode, local_node
 from queries.chain.json_rpc import NodeRefused, NodeUnreachable
-from queries.chain.local_node import KEEPS_ITS_PAST, LocalNode, local_node
 from queries.chain.registry import L1_BLOCK
 from queries.chain.solidity import call_data, load_artifact
 from queries.registries import FACTORY, Registry, RegistryKind, address_of, deployment

@@ -11,7 +11,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Self
 
-from queries.chain.local_node import LocalNode
+from explorer.demo.local_node import LocalNode
 
 HOUSE = Path(__file__).resolve().parent.parent.parent
 PASSED_ON = ("PATH", "HOME", "LANG")  # none of an operator's settings

@@ -8,8 +8,8 @@ import requests
 
 from accounts.key_text import KEY
 from explorer.demo.chains import CHAIN_A, CHAIN_B, DemoChains, Keys
+from explorer.demo.local_node import LocalNode
 from explorer.demo.processes import DemoFailed, Programs
-from queries.chain.local_node import LocalNode
 
 WATCHED = ("--watch", "--keep", "--source", str(CHAIN_B), "--destination", str(CHAIN_A))
 

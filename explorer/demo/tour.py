@@ -7,9 +7,9 @@ from textwrap import wrap
 from typing import Any
 
 from explorer.demo.chains import CHAIN_A, CHAIN_B, HOLDER, TOKEN_BALANCES, DemoChains
+from explorer.demo.local_node import LocalNode
 from explorer.demo.processes import DemoFailed
 from explorer.demo.terminal import Terminal
-from queries.chain.local_node import LocalNode
 from queries.chain.solidity import call_data
 from queries.tacitus import (
     Ask,

@@ -125,11 +125,7 @@ class Written:
 def write(form: NewBatch) -> Written:
     """Parts of the same block, and of the same account, become one."""
     data: dict[str, Any] = {}
-    content = {
-        "destinationChainId": form.destination,
-        "fee": form.fee.strip() or "0",
-        "data": data,
-    }
+    content = {"destinationChainId": form.destination, "fee": form.fee.strip() or "0", "data": data}
     if form.webhook.strip():
         content["webhook"] = {"url": form.webhook.strip()}
     of_the_whole = {

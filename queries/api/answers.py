@@ -66,8 +66,7 @@ Prop = Annotated[str, _enum(AccountField.__members__)]
 HeaderName = Annotated[str, _enum(HeaderField.__members__)]
 Values = Annotated[dict[str, str], Field(examples=[{"BALANCE": f"0x{10**18:064x}"}])]
 RejectionCode = Annotated[
-    str,
-    Field(description="For programs: one of the codes of a batch.", examples=rejection_codes()),
+    str, Field(description="For programs: one of the codes of a batch.", examples=rejection_codes())
 ]
 QueryStatus = Annotated[str, _enum(["DONE", "IN_PROGRESS", "REJECTED"])]
 

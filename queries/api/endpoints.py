@@ -151,11 +151,7 @@ ENDPOINTS = (
             DETAILS,
             FROM_QUERY,
         ),
-        own_refusals=(
-            errors.MISSING_FIELD,
-            errors.PARAMETER_MALFORMED,
-            errors.BATCH_UNKNOWN,
-        ),
+        own_refusals=(errors.MISSING_FIELD, errors.PARAMETER_MALFORMED, errors.BATCH_UNKNOWN),
         links=(Link("batchProof", "batch", "/internalId"),),
     ),
     Endpoint(

@@ -34,9 +34,7 @@ SENT_HEADERS = {
 
 def webhook_deliveries(request: HttpRequest, key: ApiKey) -> HttpResponse:
     page = deliveries_of(
-        key.owner,
-        before=cursor(request),
-        most=number(request, LIMIT, SHOWN, least=1, most=MOST),
+        key.owner, before=cursor(request), most=number(request, LIMIT, SHOWN, least=1, most=MOST)
     )
     deliveries = [Delivery.model_validate(each) for each in page.deliveries]
     return answer(Deliveries(deliveries=deliveries, cursor=page.next))

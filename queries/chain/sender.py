@@ -231,12 +231,7 @@ class TransactionFailed(Exception):  # noqa: N818
 
 
 def send_and_wait(  # noqa: PLR0913, PLR0917  (what is sent where, by whom, and how to report it)
-    destination: Destination,
-    signer: Signer,
-    to: str,
-    data: bytes,
-    patience: float,
-    say: Say,
+    destination: Destination, signer: Signer, to: str, data: bytes, patience: float, say: Say
 ) -> Mined:
     """Send a transaction, and wait `patience` seconds for its receipt."""
     gas = destination.gas_limit(destination.gas_needed(signer.address, to, data))

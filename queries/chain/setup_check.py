@@ -12,15 +12,6 @@ from functools import partial
 
 from accounts.wording import counted
 from queries.amounts import gwei, short_amount
-from queries.chain.deploy import (
-    HISTORY_WINDOW,
-    Unfit,
-    as_deployed,
-    check_chain,
-    is_as_built,
-    l1_seen,
-    newest_game,
-)
 from queries.chain.errors import (
     ChainError,
     FeesTooHigh,
@@ -33,6 +24,15 @@ from queries.chain.errors import (
     ProofWindowExceeded,
     StateNotAvailable,
     StateOfAnotherBlock,
+)
+from queries.chain.registry_checks import (
+    HISTORY_WINDOW,
+    Unfit,
+    as_deployed,
+    check_chain,
+    is_as_built,
+    l1_seen,
+    newest_game,
 )
 from queries.chain.sender import BASE_GAS, Destination
 from queries.chain.signer import Signer

@@ -143,11 +143,7 @@ class SourceChain(NodePool):
             return self._proofs(header, asked, hex(header.number), meanwhile)
 
     def _proofs(
-        self,
-        header: Header,
-        asked: Sequence[Asked],
-        block: object,
-        meanwhile: Callable[[], object],
+        self, header: Header, asked: Sequence[Asked], block: object, meanwhile: Callable[[], object]
     ) -> list[AccountProof]:
         most = self.chain.limits.batch_questions
         parts = [_parts(account, slots, most) for account, slots in asked]

@@ -26,11 +26,7 @@ WORDS = {1: WalletAnswer.ACCEPTED, 2: WalletAnswer.REFUSED, 3: WalletAnswer.NO_C
 
 
 def ask_wallet(
-    chain: Chain | None,
-    address: str,
-    digest: bytes,
-    signature: bytes,
-    before: Callable[[], None],
+    chain: Chain | None, address: str, digest: bytes, signature: bytes, before: Callable[[], None]
 ) -> WalletAnswer:
     """Whether the wallet at `address`, 0x and 40 hex digits, accepts the digest's signature.
 

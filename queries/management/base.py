@@ -12,9 +12,9 @@ from django.core.management.base import BaseCommand, CommandError
 
 from accounts.errors import Refusal
 from queries.attestations import NotTaken
-from queries.chain.deploy import Unfit
 from queries.chain.errors import ChainError, NodeFault, NodesUnreachable
 from queries.chain.json_rpc import JsonRpc
+from queries.chain.registry_checks import Unfit
 from queries.chain.sender import TransactionFailed
 from queries.chain.setup_check import with_advice
 from queries.chain.signer import Signer, SignerUnusable, open_signer

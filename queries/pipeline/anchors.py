@@ -16,7 +16,6 @@ from django.db.models import Max
 
 from accounts.wording import counted
 from queries.attestations import attesting_call
-from queries.chain.deploy import BLOCKHASH_WINDOW, HISTORY_WINDOW
 from queries.chain.errors import (
     TOO_OLD,
     AnotherBlockAccumulated,
@@ -27,6 +26,7 @@ from queries.chain.errors import (
 )
 from queries.chain.games import Game, Games
 from queries.chain.registry import HASH_HISTORY, UNKNOWN, Known, RegistryFacts
+from queries.chain.registry_checks import BLOCKHASH_WINDOW, HISTORY_WINDOW
 from queries.chain.sender import Destination
 from queries.chain.solidity import call_data, selector
 from queries.chain.source import Asked

@@ -9,11 +9,7 @@ from queries.chain.errors import CallReverted, ChainError, MethodMissing, Questi
 from queries.chain.registry import Missing, as_if_accumulated, missing
 from queries.fact_names import reads_of
 from queries.models import Query
-from queries.pipeline.anchors import (
-    AnchorSearch,
-    OutOfReach,
-    Preparation,
-)
+from queries.pipeline.anchors import AnchorSearch, OutOfReach, Preparation
 from queries.pipeline.chains import Chains
 from queries.pipeline.fees import Need, refusal_of
 from queries.pipeline.pieces import Anchor, Call, Piece, join

@@ -14,13 +14,7 @@ from queries.chain.registry import UNKNOWN, Known, RegistryFacts, missing
 from queries.chain.sender import Destination
 from queries.chain.source import ChainHead
 from queries.models import BlockJob
-from queries.pipeline.anchors import (
-    AnchorSearch,
-    Found,
-    NotKnownYet,
-    OutOfReach,
-    Preparation,
-)
+from queries.pipeline.anchors import AnchorSearch, Found, NotKnownYet, OutOfReach, Preparation
 from queries.pipeline.chains import Chains, Work, route_removed
 from queries.pipeline.pieces import Anchor
 from queries.pipeline.prove import (
@@ -31,14 +25,7 @@ from queries.pipeline.prove import (
     proving_pieces,
     wait_for_the_day,
 )
-from queries.pipeline.queue import (
-    Lease,
-    Outcome,
-    Snooze,
-    pause_of,
-    queries_of_pass,
-    shared_now,
-)
+from queries.pipeline.queue import Lease, Outcome, Snooze, pause_of, queries_of_pass, shared_now
 from queries.pipeline.readback import confirm_missing, read_back
 from queries.pipeline.transactions import unsettled
 from queries.proving.headers import Header, decode_header

@@ -3,19 +3,14 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from queries.chain.deploy import Unfit, as_deployed, is_as_built, l1_seen
 from queries.chain.errors import CallReverted
 from queries.chain.registry import FactRead, Known, Missing, RegistryFacts, missing
+from queries.chain.registry_checks import Unfit, as_deployed, is_as_built, l1_seen
 from queries.chain.sender import Destination, Say, send_and_wait
 from queries.chain.signer import Signer
 from queries.chain.solidity import selector
 from queries.chain.source import Asked, SourceChain
-from queries.pipeline.anchors import (
-    AnchorSearch,
-    NotKnownYet,
-    OutOfReach,
-    Preparation,
-)
+from queries.pipeline.anchors import AnchorSearch, NotKnownYet, OutOfReach, Preparation
 from queries.pipeline.fees import refusal_of
 from queries.pipeline.pieces import Anchor, Call, pieces_of
 from queries.proving.accounts import AccountProof

@@ -9,8 +9,8 @@ from collections.abc import Callable
 from datetime import timedelta
 
 from queries.chain import ens
-from queries.chain.deploy import HISTORY_WINDOW
 from queries.chain.errors import ChainError, NodesLimited, NodesUnreachable
+from queries.chain.registry_checks import HISTORY_WINDOW
 from queries.chain.setup_check import proof_window
 from queries.chain.source import ChainHead, SourceChain
 from queries.models import ChainRecord, NodeRecord

@@ -7,17 +7,12 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
 
-from queries.chain.deploy import own_hashes
 from queries.chain.registry import Known, missing
+from queries.chain.registry_checks import own_hashes
 from queries.chain.solidity import call_data
 from queries.fact_names import reads_of
 from queries.models import Query
-from queries.pipeline.anchors import (
-    AnchorSearch,
-    NotKnownYet,
-    OutOfReach,
-    Preparation,
-)
+from queries.pipeline.anchors import AnchorSearch, NotKnownYet, OutOfReach, Preparation
 from queries.pipeline.chains import Chains
 from queries.pipeline.pieces import Anchor, Call, Piece, requests_of
 from queries.pipeline.settle import block_at, find_accounts

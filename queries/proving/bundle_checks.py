@@ -167,10 +167,7 @@ def _asked(content: object, place: str) -> Asked:
 
 
 def _accounts(
-    content: object,
-    state_root: bytes,
-    fields: Mapping[bytes, frozenset[AccountField]],
-    place: str,
+    content: object, state_root: bytes, fields: Mapping[bytes, frozenset[AccountField]], place: str
 ) -> tuple[AccountRequest, ...]:
     checked = CheckedNodes()
     requests = []

@@ -12,13 +12,7 @@ from .accounts import ABSENT_ACCOUNT, AccountState, encode_account, encode_slot_
 from .errors import WitnessMalformed
 from .keccak import EMPTY_CODE_HASH, EMPTY_TRIE_ROOT, HASH_BYTES, keccak256
 from .tries import KEY_DIGITS, NO_CHILD, Branch, Extension, Leaf, reference_to
-from .witnesses import (
-    HAS_CODE,
-    HAS_STORAGE,
-    NodeKind,
-    WitnessBytes,
-    WitnessedAccount,
-)
+from .witnesses import HAS_CODE, HAS_STORAGE, NodeKind, WitnessBytes, WitnessedAccount
 
 ADDRESS_BYTES = 20
 _LENGTH_BITS = 0x3F

@@ -10,12 +10,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from types import SimpleNamespace
 
-from django.db.models import (
-    CharField,
-    DateTimeField,
-    QuerySet,
-    Value,
-)
+from django.db.models import CharField, DateTimeField, QuerySet, Value
 from django.db.models.expressions import RawSQL
 from django.db.models.functions import Concat
 
@@ -223,11 +218,7 @@ def _error(row: Batch | SimpleNamespace) -> ErrorView | None:
 
 
 def query_view(
-    row: Row,
-    sent: Mapping[int, SimpleNamespace],
-    *,
-    done: bool,
-    error: ErrorView | None = None,
+    row: Row, sent: Mapping[int, SimpleNamespace], *, done: bool, error: ErrorView | None = None
 ) -> QueryView:
     return QueryView(
         place=row.place,

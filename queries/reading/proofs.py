@@ -105,10 +105,7 @@ def _blocks(shown: BatchView, queries: Sequence[Query], routes: Routes) -> Itera
 
 
 def _block(
-    queries: Sequence[Query],
-    job: BlockJob,
-    registry: Registry,
-    sent: Mapping[int, SentTransaction],
+    queries: Sequence[Query], job: BlockJob, registry: Registry, sent: Mapping[int, SentTransaction]
 ) -> BlockProof:
     if not job.header:
         raise _unavailable("of its header", job)

@@ -215,11 +215,7 @@ def _webhook_headers(headers: dict[str, str]) -> dict[str, str]:
         if wrong:
             raise fault(WEBHOOK_MALFORMED, f"cannot be sent: {wrong}.", name)
         if name.lower() in seen:
-            raise fault(
-                DUPLICATE_KEY,
-                "occurs twice: header names are case-insensitive.",
-                name,
-            )
+            raise fault(DUPLICATE_KEY, "occurs twice: header names are case-insensitive.", name)
         seen.add(name.lower())
     return headers
 

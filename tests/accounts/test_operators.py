@@ -46,9 +46,7 @@ def wallet_operator(settings: LazySettings) -> Signer:
     return signer
 
 
-def test_a_wallet_that_the_settings_name_comes_in_until_they_do_not(
-    settings: LazySettings,
-) -> None:
+def test_a_wallet_that_the_settings_name_comes_in_until_they_do_not(settings: LazySettings) -> None:
     operator = wallet_operator(settings)
     assert operator.client.get("/admin/").status_code == 200
     settings.OPERATORS = []

@@ -131,12 +131,7 @@ def test_where_it_cannot_be_counted_nobody_is_let_in(statement: str) -> None:
     ],
 )
 def test_whose_network_it_is(
-    settings: LazySettings,
-    address: str,
-    forwarded: str,
-    network: str,
-    *,
-    behind: bool,
+    settings: LazySettings, address: str, forwarded: str, network: str, *, behind: bool
 ) -> None:
     settings.BEHIND_PROXY = behind
     headers = {"X-Forwarded-For": forwarded} if forwarded else {}

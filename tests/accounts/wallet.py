@@ -14,7 +14,7 @@ from uuid import uuid4
 import pytest
 from playwright.sync_api import Page
 
-from queries.chain.local_node import LocalNode
+from explorer.demo.local_node import LocalNode
 
 IN_PAGE = Path(__file__).with_name("wallet.js").read_text()
 ICON = (

@@ -25,7 +25,4 @@ def behind_the_key(request: HttpRequest, _key: ApiKey) -> HttpResponse:
 
 
 handler400, handler500 = urls.handler400, urls.handler500
-urlpatterns = [
-    path(BEHIND_THE_KEY, behind_the_key),
-    *urls.urlpatterns,
-]
+urlpatterns = [path(BEHIND_THE_KEY, behind_the_key), *urls.urlpatterns]

@@ -10,7 +10,7 @@ from secrets import token_hex
 from eth_account import Account as Key
 from eth_utils.address import to_checksum_address
 
-from queries.chain.local_node import KEEPS_ITS_PAST, LocalNode, local_node
+from explorer.demo.local_node import KEEPS_ITS_PAST, LocalNode, local_node
 from queries.chain.solidity import load_artifact
 from queries.proving.keccak import keccak256
 

@@ -8,10 +8,10 @@ from collections.abc import Callable
 import django
 from django.db import Error as DatabaseFault
 
+from explorer.demo.local_node import LocalNodeMissing, TransactionReverted
 from explorer.demo.processes import DemoFailed
 from queries.chain.errors import ChainError
 from queries.chain.json_rpc import NodeRefused, NodeUnreachable
-from queries.chain.local_node import LocalNodeMissing, TransactionReverted
 
 INTERRUPTED, READ_NO_FURTHER = 130, 141  # as shells count them
 

@@ -115,10 +115,7 @@ def _row(name: str, beside: str, provers: int, ours: Proven, reference: Proven) 
             f"{who}: {each:.2f} ms of a processor a fact, {at_once:.2f} processors at once",
         ),
         least=None if provers == 1 else NO_SLOWER,
-        figures={
-            "gas_a_fact": ours.gas / ours.facts,
-            "prover_ms_a_fact": each,
-        },
+        figures={"gas_a_fact": ours.gas / ours.facts, "prover_ms_a_fact": each},
     )
 
 

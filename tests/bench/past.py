@@ -159,11 +159,7 @@ def _write_jobs(count: int) -> None:
     )  # fmt: skip
     sent.write(
         sent.like(
-            transaction_row,
-            id=key,
-            nonce=key,
-            mined_hash=_transaction_hash(key),
-            mined_block=key,
+            transaction_row, id=key, nonce=key, mined_hash=_transaction_hash(key), mined_block=key
         )
         for key in keys
     )

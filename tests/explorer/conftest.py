@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from queries.chain.local_node import LocalNode, local_node
+from explorer.demo.local_node import LocalNode, local_node
 from tests.queries.pipeline.service import Service, running_service
 
 

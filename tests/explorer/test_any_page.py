@@ -17,8 +17,8 @@ from hypothesis import HealthCheck, given, seed, settings
 from hypothesis import strategies as st
 
 from accounts.models import Account
+from explorer.demo.local_node import LocalNode
 from explorer.pages.batches import HTMX_STOPS
-from queries.chain.local_node import LocalNode
 from queries.models import Query, SentTransaction
 from queries.routes import Routes
 from tests.explorer.addresses import routes

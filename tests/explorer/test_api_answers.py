@@ -99,9 +99,7 @@ def test_under_another_host_people_get_a_page_and_programs_the_shape() -> None:
         assert settings.SITE_HOST not in told["error"]
 
 
-def test_plain_http_is_refused_to_programs_and_sends_people_on(
-    settings: LazySettings,
-) -> None:
+def test_plain_http_is_refused_to_programs_and_sends_people_on(settings: LazySettings) -> None:
     settings.SECURE_SSL_REDIRECT = True
     assert Client().get("/").status_code == 301
     for ask in (Client().post, Client().get):

@@ -9,8 +9,8 @@ import pytest
 from playwright.sync_api import Page, expect
 from pytest_django.live_server_helper import LiveServer
 
+from explorer.demo.local_node import LocalNode
 from queries import transitions
-from queries.chain.local_node import LocalNode
 from queries.models import Batch, BlockJob, Query
 from queries.pipeline.chains import Chains
 from queries.pipeline.worker import work_once

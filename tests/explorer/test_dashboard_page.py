@@ -14,13 +14,7 @@ from ulid import ULID
 from queries.models import Batch, WebhookAttempt, WebhookDelivery
 from queries.webhooks import webhook_secret
 from tests.explorer.form_of_a_batch import account_of, signed_in
-from tests.queries.api.served_api import (
-    HERE,
-    OTHER_WALLET,
-    SEPOLIA,
-    WALLET,
-    make_key,
-)
+from tests.queries.api.served_api import HERE, OTHER_WALLET, SEPOLIA, WALLET, make_key
 
 pytestmark = [pytest.mark.django_db, pytest.mark.urls(HERE)]
 HOSTILE = "<script>alert(1)</script>\u202ehunter2"

@@ -7,12 +7,7 @@ from hypothesis import strategies as st
 from explorer.decoding import decoded
 from queries.proving.bundles import FactKind
 from queries.proving.headers import HeaderField
-from queries.proving.keccak import (
-    EMPTY_CODE_HASH,
-    EMPTY_TRIE_ROOT,
-    EMPTY_UNCLES_HASH,
-    keccak256,
-)
+from queries.proving.keccak import EMPTY_CODE_HASH, EMPTY_TRIE_ROOT, EMPTY_UNCLES_HASH, keccak256
 from queries.reading.facts import BLOCK_AT_TIME, FactView
 
 pytestmark = pytest.mark.no_database

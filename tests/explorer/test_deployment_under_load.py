@@ -82,10 +82,7 @@ def test_no_request_fails_and_no_batch_is_lost_or_doubled(
             assert manage("shell", "--command", FILL, **it.settings).returncode == 0
         kept = int(manage("shell", "--verbosity", "0", "-c", COUNT, **it.settings).stdout)
         start()
-        with (
-            visitors(address, it.key, it.node, BLOCKS) as them,
-            _readers(address) as statuses,
-        ):
+        with visitors(address, it.key, it.node, BLOCKS) as them, _readers(address) as statuses:
             time.sleep(1)
             before = len(them.accepted)
             _migrate(repository, tmp_path, url, it.settings | later)

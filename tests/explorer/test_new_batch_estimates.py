@@ -8,7 +8,7 @@ import pytest
 from django.test import Client
 
 from accounts.models import Account
-from queries.chain.local_node import LocalNode, local_node
+from explorer.demo.local_node import LocalNode, local_node
 from tests.queries.pipeline.service import CHAIN_ID, ETHER, HOLDER, running_service
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.either_database]

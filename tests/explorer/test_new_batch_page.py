@@ -19,14 +19,7 @@ from tests.explorer.form_of_a_batch import (
     send,
     signed_in,
 )
-from tests.queries.api.served_api import (
-    HERE,
-    LONELY,
-    OTHER_WALLET,
-    SEPOLIA,
-    WALLET,
-    make_key,
-)
+from tests.queries.api.served_api import HERE, LONELY, OTHER_WALLET, SEPOLIA, WALLET, make_key
 
 pytestmark = [pytest.mark.django_db, pytest.mark.urls(HERE)]
 HOSTILE = "<script>alert(1)</script>\u202ehunter2"

@@ -25,12 +25,7 @@ def broken(_request: HttpRequest) -> HttpResponse:
 
 
 # With a page that not everyone may see, one that few ask for rightly, and a fault.
-urlpatterns = [
-    *urls.urlpatterns,
-    path("closed", closed),
-    path("odd", odd),
-    path("broken", broken),
-]
+urlpatterns = [*urls.urlpatterns, path("closed", closed), path("odd", odd), path("broken", broken)]
 handler400, handler500 = urls.handler400, urls.handler500
 
 

@@ -11,14 +11,7 @@ from accounts.models import Account
 from explorer.pages import chain_objects
 from queries.models import NodeRecord, Query, SentTransaction
 from queries.proving.keccak import EMPTY_CODE_HASH, EMPTY_TRIE_ROOT
-from tests.explorer.on_record import (
-    ADDRESS,
-    BLOCK,
-    OTHER,
-    ask,
-    ask_balances,
-    prove,
-)
+from tests.explorer.on_record import ADDRESS, BLOCK, OTHER, ask, ask_balances, prove
 from tests.queries.api.served_api import (
     HERE,
     OPTIMISM,

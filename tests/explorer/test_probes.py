@@ -11,10 +11,7 @@ TOKEN = 30 * "x"
 
 @pytest.mark.no_database
 def test_a_probe_comes_by_address_without_tls_and_database() -> None:
-    for ask, body in (
-        (Client().get, b'{"status": "ok", "checks": {}}'),
-        (Client().head, b""),
-    ):
+    for ask, body in ((Client().get, b'{"status": "ok", "checks": {}}'), (Client().head, b"")):
         answer = ask("/healthz", headers={"Host": "10.0.0.7:8000"})
         assert (answer.status_code, answer.content) == (200, body)
     assert Client().post("/healthz", headers={"Host": "10.0.0.7:8000"}).status_code == 405

@@ -16,10 +16,7 @@ from tests.explorer.proven import FACTS, facts_in, proven_batch
 from tests.queries.pipeline.service import Service
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.either_database]
-SETTINGS = {
-    "evmVersion": "cancun",
-    "outputSelection": {"*": {"*": ["evm.bytecode.object"]}},
-}
+SETTINGS = {"evmVersion": "cancun", "outputSelection": {"*": {"*": ["evm.bytecode.object"]}}}
 
 
 def test_every_snippet_reads_each_fact(service: Service) -> None:

@@ -76,11 +76,7 @@ def test_the_commands_of_the_guide_lead_to_a_service_that_survives_a_restore(
             pass
         stack.enter_context(postgres.ready())
         port = str(free_port())
-        names = {
-            "@postgres/": f"@127.0.0.1:{postgres.port}/",
-            broker: RABBITMQ,
-            "8000": port,
-        }
+        names = {"@postgres/": f"@127.0.0.1:{postgres.port}/", broker: RABBITMQ, "8000": port}
         machine.hosts(postgres=postgres.environment, names=names)
         machine.run(on_nodes_of(chain, shown("docker compose build")))
         machine.run(shown("prover python manage.py deploy_registry"))

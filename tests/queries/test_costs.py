@@ -5,7 +5,7 @@ from collections.abc import Callable
 import pytest
 from eth_abi.abi import encode
 
-from queries.chain.local_node import LocalNode
+from explorer.demo.local_node import LocalNode
 from queries.chain.solidity import selector
 from queries.costs import MEASURED
 from queries.proving.registry_calls import HORIZON

@@ -7,13 +7,7 @@ from django.conf import LazySettings
 
 from accounts.models import Allowance
 from queries.models import Batch, Query
-from tests.queries.api.served_api import (
-    HERE,
-    OTHER_WALLET,
-    WALLET,
-    make_key,
-    submit,
-)
+from tests.queries.api.served_api import HERE, OTHER_WALLET, WALLET, make_key, submit
 from tests.queries.schema.example_batches import account_batch
 
 pytestmark = [pytest.mark.django_db, pytest.mark.urls(HERE)]

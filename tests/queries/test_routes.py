@@ -203,10 +203,7 @@ WRONG = [
         "[limits]\nrequest_timeout = 1",
         "limits.head_timeout: it must not be more than request_timeout",
     ),
-    (
-        "[limits]\nresend_after = 61",
-        "limits.resend_after: it must not be more than replace_after",
-    ),
+    ("[limits]\nresend_after = 61", "limits.resend_after: it must not be more than replace_after"),
     ("[chains.ethereum]", "chains: ethereum is no chain id"),
     (
         f'{CHAIN}\nnodse = "hunter2"',

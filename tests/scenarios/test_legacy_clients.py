@@ -70,9 +70,7 @@ def place(install: Callable[[], AbstractContextManager[Service]]) -> Iterator[Pl
         yield Place(service, hook, words)
 
 
-def test_each_recorded_request_is_done_and_readable_by_the_deployed_selectors(
-    place: Place,
-) -> None:
+def test_each_recorded_request_is_done_and_readable_by_the_deployed_selectors(place: Place) -> None:
     named = re.compile(rf"\b({'|'.join(place.words)})\b")
     submitted = {}
     for each in RECORDED:

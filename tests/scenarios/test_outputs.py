@@ -106,8 +106,7 @@ def test_a_game_that_claims_another_state_is_never_recorded(rollup: Rollup) -> N
     """Its claim is of a fork: the registry refuses the output of the true block."""
     block = rollup.l2.mine(10) - 5
     rollup.l1.send(
-        rollup.games,
-        call_data("proposeAt(bytes32,uint256,uint256)", keccak(b"a lie"), L2, block),
+        rollup.games, call_data("proposeAt(bytes32,uint256,uint256)", keccak(b"a lie"), L2, block)
     )
     count = int.from_bytes(rollup.l1.call(rollup.games, "gameCount()"))
     lying = to_checksum_address(rollup.l1.call(rollup.games, "games(uint256)", count - 1)[12:])

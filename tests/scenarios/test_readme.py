@@ -26,7 +26,9 @@ def test_the_first_request_gets_the_answer_shown_and_is_proven(
 ) -> None:
     chain = shared.chain
     chain.mine(1)
-    block = chain.head  # block 17 may have another test's changes, which the node makes to mined state
+    block = (
+        chain.head
+    )  # block 17 may have another test's changes, which the node makes to mined state
     chain.mine(2)
     request = _block_of(language, "submit-batch-query").replace("http://127.0.0.1:8000", shared.url)
     assert "block:17" in request

@@ -431,11 +431,7 @@ REFUSED: dict[str, tuple[int, str, Ask]] = {
     "idempotency_key_malformed": (400, "Idempotency-Key", posted(OK_BATCH, Idempotency_Key="a b")),
     "idempotency_key_reused": (409, "Idempotency-Key", reused),
     "chain_unavailable": (503, "", estimated(10)),
-    "too_many_estimates": (
-        429,
-        "",
-        used_up("POST", "/estimate", OK_BATCH),
-    ),
+    "too_many_estimates": (429, "", used_up("POST", "/estimate", OK_BATCH)),
     "not_provable_now": (409, "", witnessed(5)),
     "not_provable": (400, "", witnessed("timestamp:5")),
     "batch_unknown": (404, "batchQueryId", got("/batch-query-status", batchQueryId="x")),

@@ -8,14 +8,7 @@ import requests
 from eth_account import Account as Key
 
 from tests.scenarios.chain import ETHER, Chain
-from tests.scenarios.service import (
-    BALANCE,
-    HELD,
-    HOLDER,
-    Service,
-    accounts,
-    request,
-)
+from tests.scenarios.service import BALANCE, HELD, HOLDER, Service, accounts, request
 
 pytestmark = pytest.mark.either_database
 

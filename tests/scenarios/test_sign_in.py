@@ -278,9 +278,7 @@ def test_a_forged_sign_in_is_refused(place: Place, forge: Forger) -> None:
     assert_refused(visitor, *forge(visitor))
 
 
-def test_a_contract_wallet_signs_in_with_the_key_of_no_other_and_by_two_nodes(
-    place: Place,
-) -> None:
+def test_a_contract_wallet_signs_in_with_the_key_of_no_other_and_by_two_nodes(place: Place) -> None:
     stranger, owner = Visitor(place.url), Visitor(place.url, place.owner.key)
     for visitor, chain in ((stranger, WITH_WALLET), (owner, TWO_MINDS)):
         message = visitor.message(chain, place.wallet)

@@ -12,12 +12,12 @@ from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 
 from explorer.demo.chains import CHAIN_A, Keys, furnished, l1_blocks_on_l2, two_nodes
+from explorer.demo.local_node import LocalNodeMissing, TransactionReverted
 from explorer.demo.processes import DemoFailed, empty_folder
 from explorer.demo.service import running_service, sign_in
 from explorer.demo.terminal import Terminal
 from explorer.demo.tour import examples, show, things_to_try
 from queries.chain.json_rpc import NodeRefused, NodeUnreachable
-from queries.chain.local_node import LocalNodeMissing, TransactionReverted
 from queries.tacitus import Tacitus
 
 GREATEST_PORT = 65_535

@@ -37,14 +37,10 @@ class Command(BaseCommand):
         # Taken as text: argparse answers a wrong number with its usage, we with a sentence.
         parser.add_argument("--port", default="8000", help="port (%(default)s)")
         parser.add_argument(
-            "--workers",
-            default=str(processors),
-            help="processes (%(default)s, one per processor)",
+            "--workers", default=str(processors), help="processes (%(default)s, one per processor)"
         )
         parser.add_argument(
-            "--threads",
-            default="4",
-            help="requests that one process answers at once (%(default)s)",
+            "--threads", default="4", help="requests that one process answers at once (%(default)s)"
         )
 
     def handle(self, **options: Any) -> None:

@@ -15,14 +15,7 @@ from queries.contracts.compiler import (
     standard_input,
 )
 from queries.networks import NETWORKS
-from queries.registries import (
-    FACTORY,
-    SALT,
-    Registry,
-    RegistryKind,
-    arguments,
-    create2_address,
-)
+from queries.registries import FACTORY, SALT, Registry, RegistryKind, arguments, create2_address
 
 
 class Command(BaseCommand):
@@ -40,10 +33,7 @@ class Command(BaseCommand):
         except CompilerFailed as error:
             raise CommandError(str(error)) from error
         differing = []
-        files = built | {
-            "standard-input": standard_input(sources),
-            "addresses": _addresses(built),
-        }
+        files = built | {"standard-input": standard_input(sources), "addresses": _addresses(built)}
         for name, content in files.items():
             file = BUILD / f"{name}.json"
             text = json.dumps(content, indent=1) + "\n"

@@ -15,8 +15,8 @@ from typing import Any
 from django.core.management.base import CommandError
 
 from queries.amounts import gwei, short_amount
-from queries.chain.deploy import Unfit, check_chain, newest_game
 from queries.chain.errors import CallReverted, ChainError
+from queries.chain.registry_checks import Unfit, check_chain, newest_game
 from queries.chain.sender import Destination, TransactionFailed, send_and_wait
 from queries.chain.setup_check import with_advice
 from queries.chain.signer import Signer

@@ -26,11 +26,7 @@ class Command(OperatorCommand):
     help = "Works on batches until it is stopped. Several may run at once."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument(
-            "--threads",
-            default="2",
-            help="jobs at the same time (%(default)s)",
-        )
+        parser.add_argument("--threads", default="2", help="jobs at the same time (%(default)s)")
 
     def handle(self, **options: Any) -> None:
         threads = _threads(options["threads"])

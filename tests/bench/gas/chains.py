@@ -7,7 +7,7 @@ from enum import Enum
 
 from eth_abi.abi import encode
 
-from queries.chain.local_node import LocalNode, local_node
+from explorer.demo.local_node import LocalNode, local_node
 from queries.chain.solidity import call_data, load_artifact
 from queries.proving.headers import Header, HeaderField
 from queries.proving.keccak import keccak256

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 
-from queries.chain.local_node import TransactionReverted, local_node
+from explorer.demo.local_node import TransactionReverted, local_node
 from tests.bench.command import BenchFailed
 from tests.bench.corpus import RecordedFile
 from tests.bench.gas.cases import Case, file_cases, read_cases

@@ -16,14 +16,7 @@ from queries.models import (
     SentTransaction,
 )
 from queries.routes import Routes
-from tests.queries.api.served_api import (
-    ROUTES,
-    SEPOLIA,
-    WALLET,
-    make_key,
-    record_head,
-    submitted,
-)
+from tests.queries.api.served_api import ROUTES, SEPOLIA, WALLET, make_key, record_head, submitted
 from tests.queries.api.worked_batches import send_transaction
 
 ETHER = 10**18

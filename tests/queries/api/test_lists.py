@@ -5,12 +5,7 @@ from typing import Any
 import pytest
 
 from queries.statuses import BatchStatus
-from tests.queries.api.served_api import (
-    HERE,
-    ask,
-    make_key,
-    submitted,
-)
+from tests.queries.api.served_api import HERE, ask, make_key, submitted
 from tests.queries.api.worked_batches import set_status
 from tests.queries.schema.example_batches import SPECIFICATION
 

@@ -24,11 +24,11 @@ from schemathesis.generation.hypothesis.builder import (
 from schemathesis.specs.openapi import stateful
 from schemathesis.specs.openapi.checks import ignored_auth, positive_data_acceptance
 
+from explorer.demo.local_node import LocalNode
 from queries import webhooks
 from queries.api import attestation_views, estimating
 from queries.api.endpoints import ENDPOINTS
 from queries.api.openapi import document
-from queries.chain.local_node import LocalNode
 from queries.errors import CHAIN_UNAVAILABLE
 from tests.queries.api.served_api import LIMITS
 from tests.queries.api.things_to_ask_for import Things, things_to_ask_for
@@ -131,9 +131,7 @@ def test_what_links_lead_to_is_described(things: Things, monkeypatch: pytest.Mon
     """
     # It guesses that nobody could submit, because nothing makes the chains that are named there.
     monkeypatch.setattr(
-        stateful,
-        "is_likely_root_transition",
-        lambda operation, *_: not operation.path_parameters,
+        stateful, "is_likely_root_transition", lambda operation, *_: not operation.path_parameters
     )
     schema = described(generation={"mode": "positive"})
     schema.hook("map_body")(lambda context, body: things.body_for(context.operation.path, body))

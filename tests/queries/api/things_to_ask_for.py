@@ -10,20 +10,14 @@ from typing import Any
 from django.test import override_settings
 from schemathesis import Case
 
-from queries.chain.local_node import LocalNode
+from explorer.demo.local_node import LocalNode
 from queries.limits import Limits
 from queries.models import Query, WebhookDelivery
 from queries.pipeline.worker import deliver_once
 from queries.routes import NodeAddress, Routes
 from tests.queries.api.served_api import LIMITS, OTHER_WALLET, ROUTES, SEPOLIA, submitted
 from tests.queries.api.signed_words import BLOCK, wait_for, word
-from tests.queries.pipeline.service import (
-    CHAIN_ID,
-    HOLDER,
-    Service,
-    ended_batch,
-    running_service,
-)
+from tests.queries.pipeline.service import CHAIN_ID, HOLDER, Service, ended_batch, running_service
 
 NO_SIGNER = "http://127.0.0.1:9/"  # listens there
 
@@ -88,10 +82,7 @@ def things_to_ask_for(node: LocalNode) -> Iterator[Things]:
                 "/submit-batch-query": asked,
                 "/estimate": asked,
                 "/witness": asked,
-                "/submit-request": {
-                    "destination_chain_id": str(CHAIN_ID),
-                    "data": asked["data"],
-                },
+                "/submit-request": {"destination_chain_id": str(CHAIN_ID), "data": asked["data"]},
                 "/attestations": word(),
             },
             {

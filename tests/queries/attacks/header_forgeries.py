@@ -120,9 +120,7 @@ def point_15_a_number_of_forty_bytes() -> Forgery:
 def point_15_a_header_that_ends_before_its_timestamp() -> Forgery:
     header = MadeUpHeader(encode_integer(0) + encode_integer(NUMBER))
     return Forgery(
-        prove_call([headers(header.told())]),
-        "HeaderMalformed",
-        setup=(known(NUMBER, header.hash),),
+        prove_call([headers(header.told())]), "HeaderMalformed", setup=(known(NUMBER, header.hash),)
     )
 
 
@@ -172,11 +170,7 @@ def point_15_a_time_of_the_later_one() -> Forgery:
 def point_15_a_time_at_the_first_header() -> Forgery:
     """Before the first header there is none, which a verifier could take for block 0."""
     section = headers(PARENT.told(HeaderFlag.TIMESTAMPS, timestamps(TIME - 1)))
-    return Forgery(
-        prove_call([section]),
-        "NoParentProvided",
-        setup=(known(NUMBER, PARENT.hash),),
-    )
+    return Forgery(prove_call([section]), "NoParentProvided", setup=(known(NUMBER, PARENT.hash),))
 
 
 @forgery

@@ -29,12 +29,7 @@ class MadeUpHeader:
         return keccak256(self.encoded)
 
     def told(
-        self,
-        flags: int = 0,
-        behind: bytes = b"",
-        *,
-        tail: bytes | None = None,
-        first: bool = True,
+        self, flags: int = 0, behind: bytes = b"", *, tail: bytes | None = None, first: bool = True
     ) -> bytes:
         """As a section tells it, with `behind` it; another `tail` where it is to be filled in."""
         tail = self.tail if tail is None else tail

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 
 from eth_abi.abi import encode
 
-from queries.chain.local_node import LocalNode, TransactionReverted
+from explorer.demo.local_node import LocalNode, TransactionReverted
 from queries.chain.solidity import call_data, load_artifact
 from queries.proving.registry_calls import HORIZON, HeaderFlag, prove_call
 from tests.local_chain import Deployed, undone

@@ -6,7 +6,7 @@ import pytest
 from eth_account import Account
 
 from accounts.wallets import WalletAnswer
-from queries.chain.local_node import LocalNode
+from explorer.demo.local_node import LocalNode
 from queries.chain.wallets import ask_wallet
 from queries.routes import Chain, NodeAddress
 from tests.queries.contracts.wallets import (

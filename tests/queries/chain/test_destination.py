@@ -6,12 +6,8 @@ from typing import Any
 
 import pytest
 
-from queries.chain.errors import (
-    FeesTooHigh,
-    NodesLie,
-    NonceUsed,
-)
-from queries.chain.local_node import LocalNode, local_node
+from explorer.demo.local_node import LocalNode, local_node
+from queries.chain.errors import FeesTooHigh, NodesLie, NonceUsed
 from queries.chain.sender import Destination
 from queries.chain.signer import Fees, SignedTransaction, Signer, UnsignedTransaction
 from tests.local_chain import undone
@@ -164,14 +160,7 @@ def test_another_transactions_hash_or_receipt_is_not_taken(
 
 
 @pytest.mark.parametrize(
-    "change",
-    [
-        {"status": "0x2"},
-        {"status": None},
-        {"gasUsed": "1"},
-        {"blockNumber": 7},
-    ],
-    ids=str,
+    "change", [{"status": "0x2"}, {"status": None}, {"gasUsed": "1"}, {"blockNumber": 7}], ids=str
 )
 def test_a_receipt_of_another_form_is_not_taken(
     destination: Destination, waiting: LocalNode, change: Answer

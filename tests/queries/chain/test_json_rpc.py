@@ -12,13 +12,7 @@ import pytest
 from queries.chain.errors import NodesLimited, NodesUnreachable
 from queries.chain.json_rpc import JsonRpc, NodeUnreachable
 from queries.limits import Limits
-from tests.queries.chain.lying_node import (
-    NO_ANSWERS,
-    LyingNode,
-    as_json,
-    lying_node,
-    result,
-)
+from tests.queries.chain.lying_node import NO_ANSWERS, LyingNode, as_json, lying_node, result
 
 pytestmark = pytest.mark.no_database
 

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
+from explorer.demo.local_node import LocalNode
 from queries.chain.errors import CallReverted
-from queries.chain.local_node import LocalNode
 from queries.chain.node_pool import NodePool
 from tests.queries.chain.asking_nodes import number_of
 from tests.queries.chain.lying_node import LyingNode, as_json, result

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from explorer.demo.local_node import LocalNode
 from queries.chain.errors import (
     NodesLie,
     NodesLimited,
@@ -13,7 +14,6 @@ from queries.chain.errors import (
     ProofWindowExceeded,
     StateNotAvailable,
 )
-from queries.chain.local_node import LocalNode
 from queries.chain.node_pool import NodePool
 from queries.chain.source import SourceChain
 from queries.limits import Limits

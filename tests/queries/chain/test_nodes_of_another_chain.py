@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
+from explorer.demo.local_node import LocalNode
 from queries.chain.errors import NodesOfAnotherChain
-from queries.chain.local_node import LocalNode
 from queries.chain.node_pool import NodePool
 from queries.limits import Limits
 from tests.queries.chain.asking_nodes import ask, failure, impatient, number

@@ -9,12 +9,8 @@ from typing import Any
 
 import pytest
 
-from queries.chain.errors import (
-    CallReverted,
-    ChainError,
-    NoQuorum,
-)
-from queries.chain.local_node import LocalNode
+from explorer.demo.local_node import LocalNode
+from queries.chain.errors import CallReverted, ChainError, NoQuorum
 from queries.chain.sender import Destination
 from queries.limits import Limits
 from tests.queries.chain.relay import Asked, NotMine, chain_of, refusal, relay

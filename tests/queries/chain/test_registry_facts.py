@@ -4,8 +4,8 @@ from collections.abc import Iterator
 
 import pytest
 
+from explorer.demo.local_node import LocalNode, local_node
 from queries.chain.errors import RegistryAbsent
-from queries.chain.local_node import LocalNode, local_node
 from queries.chain.registry import FactRead, RegistryFacts
 from queries.chain.sender import Destination
 from queries.proving.bundles import FactKind

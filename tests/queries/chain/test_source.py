@@ -6,13 +6,8 @@ from typing import Any
 
 import pytest
 
-from queries.chain.errors import (
-    NodesLie,
-    ProofWindowExceeded,
-    StateOfAnotherBlock,
-    TimeTooEarly,
-)
-from queries.chain.local_node import LocalNode, local_node
+from explorer.demo.local_node import LocalNode, local_node
+from queries.chain.errors import NodesLie, ProofWindowExceeded, StateOfAnotherBlock, TimeTooEarly
 from queries.chain.source import SourceChain
 from queries.limits import Limits
 from queries.proving.headers import Header

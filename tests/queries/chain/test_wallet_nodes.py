@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from accounts.wallets import WalletAnswer
-from queries.chain.local_node import LocalNode
+from explorer.demo.local_node import LocalNode
 from queries.chain.wallets import ask_wallet
 from queries.limits import Limits
 from queries.routes import Chain, NodeAddress

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from queries.chain.local_node import LocalNode
+from explorer.demo.local_node import LocalNode
 from queries.tacitus import Misused, find_variable, main
 from tests import builds
 

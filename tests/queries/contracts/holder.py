@@ -18,11 +18,7 @@ VARIABLES: dict[str, tuple[Position, int, int]] = {
     "packed, flag": (Position(1, 24), 1, 1),
     "mapping": (Position(2).mapping(_ONES), 32, 2**184),
     "mapping, never set": (Position(2).mapping(_TWOS), 32, 0),
-    "nested mapping": (
-        Position(3).mapping(_TWOS).mapping(_MINUS_FIVE),
-        32,
-        _GREATEST,
-    ),
+    "nested mapping": (Position(3).mapping(_TWOS).mapping(_MINUS_FIVE), 32, _GREATEST),
     "array's length": (Position(4), 32, 9),
     "array, last": (Position(4).dynamic_array_element(8), 32, 9000),
     "array, behind the last": (Position(4).dynamic_array_element(9), 32, 0),

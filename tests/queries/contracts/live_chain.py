@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from explorer.demo.local_node import GAS_LIMIT, LocalNode
 from queries.chain.json_rpc import NodeRefused
-from queries.chain.local_node import GAS_LIMIT, LocalNode
 from queries.proving.accounts import AccountProof, AccountState, check_account_proof
 from queries.proving.headers import Header, header_from_json
 from queries.proving.keccak import keccak256

@@ -1,6 +1,6 @@
 """A registry whose calls are tried on a chain that nothing is written to."""
 
-from queries.chain.local_node import LocalNode
+from explorer.demo.local_node import LocalNode
 from queries.chain.solidity import call_data, selector
 from queries.proving.accounts import AccountState
 from queries.proving.registry_calls import accumulated_section, prove_call

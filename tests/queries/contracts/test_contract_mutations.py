@@ -7,7 +7,7 @@ from contextlib import contextmanager
 import pytest
 from eth_abi.abi import encode
 
-from queries.chain.local_node import LocalNode
+from explorer.demo.local_node import LocalNode
 from queries.contracts.compiler import read_sources
 from tests.local_chain import Deployed
 from tests.queries.attacks.checks import CHECKS, GUARDS, ROWS

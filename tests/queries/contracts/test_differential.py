@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from queries.chain.local_node import LocalNode
+from explorer.demo.local_node import LocalNode
 from queries.proving.accounts import ABSENT_ACCOUNT, AccountProof
 from queries.proving.witness_reading import read_witness
 from queries.proving.witnesses import AccountField, AccountRequest, build_witness

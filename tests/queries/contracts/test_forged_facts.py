@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from eth_abi.abi import encode
 
-from queries.chain.local_node import LocalNode
+from explorer.demo.local_node import LocalNode
 from tests.local_chain import Deployed, error_name
 from tests.queries.attacks.forgeries import FORGERIES, Forgery
 from tests.queries.attacks.hop_forgeries import FROM, honest

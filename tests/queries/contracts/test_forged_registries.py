@@ -13,9 +13,9 @@ from eth_account import Account as Key
 from eth_typing import Hash32
 from trie.hexary import HexaryTrie
 
-from queries.chain.deploy import as_deployed, is_as_built
-from queries.chain.local_node import LocalNode
+from explorer.demo.local_node import LocalNode
 from queries.chain.registry import slot_of_accumulated
+from queries.chain.registry_checks import as_deployed, is_as_built
 from queries.chain.sender import Destination
 from queries.chain.solidity import call_data
 from queries.proving.accounts import AccountState, check_account_proof, encode_account

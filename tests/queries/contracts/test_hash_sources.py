@@ -7,7 +7,7 @@ from functools import partial
 import pytest
 from eth_abi.abi import decode, encode
 
-from queries.chain.local_node import LocalNode, TransactionReverted
+from explorer.demo.local_node import LocalNode, TransactionReverted
 from queries.chain.solidity import call_data
 from queries.proving.keccak import keccak256
 from queries.proving.registry_calls import HORIZON, HeaderFlag, prove_call
@@ -22,12 +22,7 @@ from tests.queries.attacks.attestations import (
     sign,
     signed_by,
 )
-from tests.queries.attacks.games import (
-    OUTPUT,
-    Games,
-    record_output,
-    with_output,
-)
+from tests.queries.attacks.games import OUTPUT, Games, record_output, with_output
 from tests.queries.attacks.header_parts import MadeUpHeader, headers, tail_of
 from tests.queries.attacks.registry_attacks import RECORD, move_on, put_predeploy
 

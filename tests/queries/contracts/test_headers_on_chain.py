@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pytest
 from eth_abi.abi import encode
 
-from queries.chain.local_node import LocalNode, local_node
+from explorer.demo.local_node import LocalNode, local_node
 from queries.proving.headers import FIELD_RULES, Header, HeaderField, header_from_json
 from queries.proving.keccak import keccak256
 from queries.proving.registry_calls import (

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from queries.chain.local_node import LocalNode
+from explorer.demo.local_node import LocalNode
 from queries.chain.solidity import call_data
 from queries.costs import MEASURED
 from queries.proving.headers import HeaderField

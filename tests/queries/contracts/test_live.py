@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from queries.chain.local_node import local_node
+from explorer.demo.local_node import local_node
 from queries.chain.solidity import call_data
 from queries.proving.accounts import ABSENT_ACCOUNT
 from queries.proving.headers import Header

@@ -13,7 +13,7 @@ from functools import partial
 
 import pytest
 
-from queries.chain.local_node import LocalNode
+from explorer.demo.local_node import LocalNode
 from queries.chain.solidity import load_artifact, selector
 from tests.local_chain import signature_of
 from tests.queries.sequences.calls import functions, is_writing, sequences

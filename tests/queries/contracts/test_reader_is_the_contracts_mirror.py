@@ -9,7 +9,7 @@ from collections import Counter
 import pytest
 from hypothesis import strategies as st
 
-from queries.chain.local_node import LocalNode
+from explorer.demo.local_node import LocalNode
 from queries.proving.errors import WitnessMalformed
 from queries.proving.keccak import EMPTY_CODE_HASH
 from queries.proving.witness_reading import WitnessReading, read_witness

@@ -3,7 +3,7 @@
 import pytest
 from eth_abi.abi import encode
 
-from queries.chain.local_node import LocalNode, TransactionReverted
+from explorer.demo.local_node import LocalNode, TransactionReverted
 from queries.chain.solidity import call_data, selector
 from queries.proving.accounts import AccountState, encode_account, encode_slot_value
 from queries.proving.keccak import EMPTY_CODE_HASH

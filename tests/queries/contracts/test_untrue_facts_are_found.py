@@ -8,7 +8,7 @@ from functools import partial
 
 import pytest
 
-from queries.chain.local_node import LocalNode
+from explorer.demo.local_node import LocalNode
 from tests.queries.attacks.checks import ROWS
 from tests.queries.attacks.switched_checks import SWITCH, switched_build
 from tests.queries.sequences.calls import sequences
@@ -59,8 +59,5 @@ def test_without_a_check_something_untrue_is_read(
     trial = make(aged_node, build.__getitem__, {SWITCH: {"balance": hex(number)}})
     with pytest.raises(UntrueFact):
         for_each(
-            sequences(trial.possible),
-            trial.played.check,
-            times=UNTIL_FOUND / CASES,
-            smallest=False,
+            sequences(trial.possible), trial.played.check, times=UNTIL_FOUND / CASES, smallest=False
         )

@@ -3,7 +3,7 @@
 import pytest
 from eth_abi.abi import encode
 
-from queries.chain.local_node import LocalNode, TransactionReverted
+from explorer.demo.local_node import LocalNode, TransactionReverted
 from queries.chain.solidity import call_data
 from queries.proving.registry_calls import HeaderStep, headers_section, prove_call
 from queries.proving.witnesses import AccountField

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from eth_abi.abi import encode
 
-from queries.chain.local_node import LocalNode
+from explorer.demo.local_node import LocalNode
 from queries.chain.solidity import call_data
 from queries.proving.accounts import ABSENT_ACCOUNT, AccountProof
 from queries.proving.registry_calls import accumulated_section, prove_call

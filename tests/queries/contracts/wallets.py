@@ -2,7 +2,7 @@
 
 from eth_abi.abi import encode
 
-from queries.chain.local_node import LocalNode
+from explorer.demo.local_node import LocalNode
 from queries.chain.solidity import call_data
 from tests.builds import contract_of_tests
 

@@ -11,7 +11,7 @@ import pytest
 from django.conf import LazySettings
 from eth_utils.address import to_checksum_address
 
-from queries.chain.local_node import LocalNode, local_node
+from explorer.demo.local_node import LocalNode, local_node
 from queries.chain.registry import HASH_HISTORY, slot_of_accumulated
 from queries.chain.solidity import call_data, load_artifact
 from queries.registries import FACTORY, Registry, RegistryKind, address_of, deployment

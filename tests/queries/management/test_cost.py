@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from django.conf import LazySettings
 
-from queries.chain.local_node import LocalNode, local_node
+from explorer.demo.local_node import LocalNode, local_node
 from queries.chain.sender import GAS_PRICE_ORACLE
 from tests.local_chain import undone
 from tests.queries.management.local_setup import CHAIN_ID, LocalSetup

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from django.conf import LazySettings
 
-from queries.chain.deploy import is_as_built
-from queries.chain.local_node import LocalNode, local_node
+from explorer.demo.local_node import LocalNode, local_node
+from queries.chain.registry_checks import is_as_built
 from queries.chain.solidity import call_data, load_artifact
 from queries.proving.registry_calls import HORIZON
 from queries.registries import FACTORY, Registry, RegistryKind, address_of

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from django.conf import LazySettings
 
-from queries.chain.local_node import LocalNode, local_node
+from explorer.demo.local_node import LocalNode, local_node
 from queries.chain.solidity import load_artifact
 from queries.networks import NETWORKS
 from queries.registries import RegistryKind, proves_its_code

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from eth_account import Account
 
-from queries.chain.local_node import LocalNode, local_node
+from explorer.demo.local_node import LocalNode, local_node
 from tests.commands import clean_environment, free_port
 from tests.queries.attacks.registry_attacks import move_on, put_predeploy
 from tests.queries.contracts.live_chain import LiveChain

@@ -12,19 +12,12 @@ from typing import Any
 import pytest
 from django.core.management import CommandError, call_command
 
-from queries.chain.local_node import LocalNode, local_node
+from explorer.demo.local_node import LocalNode, local_node
 from queries.proving.accounts import check_account_proof
 from queries.proving.bundles import BlockProof
 from queries.proving.headers import Header, HeaderField, header_from_json
 from queries.proving.witnesses import AccountField, AccountRequest
-from tests.queries.proving.bundle_parts import (
-    BATCH,
-    REGISTRY,
-    SENT,
-    block_proof,
-    file_of,
-    recorded,
-)
+from tests.queries.proving.bundle_parts import BATCH, REGISTRY, SENT, block_proof, file_of, recorded
 
 pytestmark = pytest.mark.no_database
 HOLDER = "0xd8dA6BF26964aF9D7eEd9e03E53415D37aA96045"

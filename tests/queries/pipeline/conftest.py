@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from queries.chain.local_node import LocalNode, local_node
+from explorer.demo.local_node import LocalNode, local_node
 from tests.local_chain import a_day_ago
 from tests.queries.pipeline.service import Service, running_service
 from tests.queries.pipeline.two_chains import TwoChains, two_chains

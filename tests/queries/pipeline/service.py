@@ -17,8 +17,8 @@ from accounts import api_keys
 from accounts.models import Account
 from accounts.wallets import Wallet
 from explorer import urls, wiring
+from explorer.demo.local_node import LocalNode
 from queries.api import urls as api
-from queries.chain.local_node import LocalNode
 from queries.chain.signer import Signer
 from queries.chain.solidity import load_artifact
 from queries.engines.embedded import next_look
@@ -195,11 +195,7 @@ def ended_batch(service: Service, url: str) -> str:
 
 @contextmanager
 def running_service(
-    node: LocalNode,
-    *,
-    beside: Routes = NOTHING,
-    limits: BatchLimits = wiring.LIMITS,
-    **chain: Any,
+    node: LocalNode, *, beside: Routes = NOTHING, limits: BatchLimits = wiring.LIMITS, **chain: Any
 ) -> Iterator[Service]:
     """A native registry on `node`, and the routes that the web pages then know, `beside` others."""
     signer = Key.from_key(SIGNER_KEY)

@@ -15,8 +15,8 @@ from accounts import api_keys
 from accounts.key_text import id_in
 from accounts.models import Account, ApiKey
 from accounts.wallets import Wallet
+from explorer.demo.local_node import LocalNode, local_node
 from queries.api import estimating
-from queries.chain.local_node import LocalNode, local_node
 from queries.chain.solidity import load_artifact
 from queries.models import Batch, BlockJob, ChainRecord, Query, SentTransaction
 from queries.proving.registry_calls import HORIZON

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from django.db import connection
 
-from queries.chain.local_node import LocalNode
+from explorer.demo.local_node import LocalNode
 from queries.models import Batch, BlockJob
 from queries.pipeline.queue import shared_now
 from queries.pipeline.worker import work_once

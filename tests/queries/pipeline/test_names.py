@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 from eth_account import Account as Key
 
+from explorer.demo.local_node import LocalNode
 from queries.chain.ens import TAKES_WHOLE_NAMES, dns_name, name_hash
-from queries.chain.local_node import LocalNode
 from queries.models import SentTransaction
 from tests.queries.contracts.local_ens import LocalEns
 from tests.queries.pipeline.service import CHAIN_ID, ETHER, HOLDER, Service, running_service

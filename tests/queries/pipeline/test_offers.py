@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from queries.chain.local_node import LocalNode
+from explorer.demo.local_node import LocalNode
 from queries.models import SentTransaction
 from tests.queries.pipeline.service import CHAIN_ID, ETHER, HOLDER, Service, running_service
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from queries.chain.local_node import LocalNode, local_node
+from explorer.demo.local_node import LocalNode, local_node
 from queries.models import KeptProof, Query, SentTransaction
 from queries.proving.bundle_checks import check_bundle
 from queries.reading.proofs import proof_of

@@ -11,8 +11,8 @@ from django.db import connection
 from eth_account import Account as Key
 from eth_utils.address import to_checksum_address
 
+from explorer.demo.local_node import LocalNode, local_node
 from queries.attestations import attest_call, take
-from queries.chain.local_node import LocalNode, local_node
 from queries.chain.registry import slot_of_accumulated
 from queries.chain.solidity import load_artifact
 from queries.proving.attestations import Attested

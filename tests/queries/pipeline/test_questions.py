@@ -4,7 +4,7 @@ from contextlib import ExitStack
 
 import pytest
 
-from queries.chain.local_node import local_node
+from explorer.demo.local_node import local_node
 from tests.queries.pipeline.between import between
 from tests.queries.pipeline.provers import through
 from tests.queries.pipeline.service import CHAIN_ID, Service, running_service

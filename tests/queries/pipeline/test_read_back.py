@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from eth_account import Account as Key
 
-from queries.chain.local_node import LocalNode
+from explorer.demo.local_node import LocalNode
 from queries.models import BlockJob, SentTransaction
 from queries.routes import NodeAddress
 from tests.local_chain import CHAIN_ID, HOLDER

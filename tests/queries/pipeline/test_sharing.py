@@ -8,7 +8,7 @@ import pytest
 from django.db.models import QuerySet
 from eth_account import Account as Key
 
-from queries.chain.local_node import LocalNode, local_node
+from explorer.demo.local_node import LocalNode, local_node
 from queries.chain.sender import GAS_PRICE_ORACLE, Destination
 from queries.chain.signer import parts_of
 from queries.models import Query, SentTransaction

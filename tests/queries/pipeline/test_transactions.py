@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from django.db.models import F
 
+from explorer.demo.local_node import LocalNode
 from queries import transitions
-from queries.chain.local_node import LocalNode
 from queries.chain.signer import parts_of
 from queries.models import Batch, SentTransaction, Share
 from queries.pipeline import prove, worker

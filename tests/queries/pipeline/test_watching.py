@@ -10,7 +10,7 @@ from django.db.models import F
 from eth_account import Account as Key
 
 from explorer import metrics
-from queries.chain.local_node import LocalNode
+from explorer.demo.local_node import LocalNode
 from queries.chain.signer import Signer
 from queries.models import ChainRecord, NodeRecord
 from queries.pipeline.chains import Chains

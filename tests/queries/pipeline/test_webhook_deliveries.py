@@ -7,8 +7,8 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from django.conf import LazySettings
 
+from explorer.demo.local_node import LocalNode
 from queries import webhooks
-from queries.chain.local_node import LocalNode
 from queries.limits import Limits
 from queries.models import WebhookAttempt, WebhookDelivery
 from queries.pipeline.worker import deliver_once

@@ -9,8 +9,8 @@ from eth_abi.abi import encode
 from eth_account import Account as Key
 from eth_utils.address import to_checksum_address
 
+from explorer.demo.local_node import LocalNode, local_node
 from queries.attestations import SignedAttestation
-from queries.chain.local_node import LocalNode, local_node
 from queries.chain.registry import L1_BLOCK
 from queries.chain.signer import Signer
 from queries.chain.solidity import call_data, load_artifact

@@ -114,9 +114,7 @@ def test_proves_the_recorded_accounts(recorded_answers: list[Any]) -> None:
         assert path == check_proof(recorded.state_root, key, proof)
 
 
-def test_no_flipped_byte_of_a_recorded_proof_is_accepted(
-    recorded_answers: list[Any],
-) -> None:
+def test_no_flipped_byte_of_a_recorded_proof_is_accepted(recorded_answers: list[Any]) -> None:
     recorded = recorded_answers[0]
     key = keccak256(recorded.account)
     proof = [bytes.fromhex(node[2:]) for node in recorded.answer["accountProof"]]

@@ -11,9 +11,7 @@ from accounts.errors import Refusal
 from queries.registries import Registry, RegistryKind
 from queries.routes import Chain, Routes
 from queries.schema.batch_checks import BatchLimits, read_batch
-from queries.schema.batch_request import (
-    canonical,
-)
+from queries.schema.batch_request import canonical
 from queries.schema.places import MOST_PATH
 from queries.schema.strict_json import read_json
 from tests.queries.schema.example_batches import LEGACY

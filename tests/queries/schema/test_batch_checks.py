@@ -69,7 +69,7 @@ def test_what_existing_clients_send() -> None:
 
 def test_an_alias_names_a_chain_wherever_one_is_named() -> None:
     request = read(
-        batch({"0x-like": {"block:0": {"header": ["NONCE"]}}}, destinationChainId="SN_SEPOLIA"),
+        batch({"0x-like": {"block:0": {"header": ["NONCE"]}}}, destinationChainId="SN_SEPOLIA")
     )
     assert request.destination == SEPOLIA
     assert request.blocks[0].source == 10

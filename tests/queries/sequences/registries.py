@@ -7,7 +7,7 @@ from functools import cache, partial
 from eth_abi.abi import encode
 from hypothesis import strategies as st
 
-from queries.chain.local_node import LocalNode
+from explorer.demo.local_node import LocalNode
 from queries.chain.solidity import call_data, load_artifact
 from queries.proving.headers import Header, header_from_json
 from queries.proving.registry_calls import HORIZON

@@ -15,7 +15,7 @@ from typing import Any
 from queries.chain.json_rpc import JsonRpc, NodeRefused, NodeUnreachable
 from queries.limits import Limits
 
-PACKAGES = Path(__file__).parent.parent / "contracts" / "node_modules" / "@foundry-rs"
+PACKAGES = Path(__file__).parents[2] / "queries" / "contracts" / "node_modules" / "@foundry-rs"
 GAS_LIMIT = 16_777_216  # of one transaction, by EIP-7825
 # Options of a chain that others prove from: every block is final at once, and the node keeps enough
 # old states for five hours of blocks a second apart.
