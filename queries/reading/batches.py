@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from types import SimpleNamespace
 
-from django.db.models import CharField, DateTimeField, QuerySet, Value
+from django.db.models import CharField, DateTimeField, QuerySet, TextField, Value
 from django.db.models.expressions import RawSQL
 from django.db.models.functions import Concat
 
@@ -57,7 +57,7 @@ _WAIT_ANNOTATIONS = {
 _WAIT_SELECTED = f"({_OF_ITS_JOB}), ({_PROVER_SEEN}), {_ASKED}"
 
 # The same of a query's job, where the ORM puts the statement together.
-OF_A_JOB = Concat("job__wait_code", Value(" "), "job__waits_for")
+OF_A_JOB = Concat("job__wait_code", Value(" "), "job__waits_for", output_field=TextField())
 
 
 def waits_for(row: Batch | SimpleNamespace) -> Reason | None:
