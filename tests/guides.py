@@ -10,7 +10,8 @@ from pathlib import Path
 import requests
 
 REPOSITORY = Path(__file__).parent.parent
-TOOLS = REPOSITORY / "tests" / "js" / "node_modules" / ".bin"  # cast is there
+# solcjs is in the first one, cast and forge in the second
+TOOLS = [REPOSITORY / each / "node_modules" / ".bin" for each in ("queries/contracts", "tests/js")]
 FILES = {"js": "guide.mjs", "python": "guide.py", "sh": "guide.sh"}
 
 
@@ -33,7 +34,7 @@ def run(language: str, code: str, folder: Path, *arguments: str, **variables: st
     (folder / FILES[language]).write_text(code)
     (folder / "tacitus.py").write_bytes((REPOSITORY / "queries" / "tacitus.py").read_bytes())
     program = {"js": ["node"], "python": [sys.executable], "sh": ["sh", "-e"]}[language]
-    path = f"{Path(sys.executable).parent}:{TOOLS}:{os.environ['PATH']}"
+    path = ":".join(map(str, [Path(sys.executable).parent, *TOOLS, os.environ["PATH"]]))
     ended = subprocess.run(
         [*program, FILES[language], *arguments],
         cwd=folder,

@@ -7,7 +7,7 @@ import pytest
 from django.test import Client
 from markdown_it import MarkdownIt
 
-from explorer.guides import WRITTEN
+from explorer.guides import WRITTEN, file_of
 from queries.limits import Limits
 from tests.guides import shown_in
 from tests.queries.api.served_api import HERE, ROUTES, SEPOLIA, record_head
@@ -42,6 +42,15 @@ def test_a_guide_is_also_plain_markdown(client: Client, name: str) -> None:
     assert shown_in(client.get(f"/docs/{name}").text) == [each.removesuffix("\n") for each in code]
     for link in re.findall(r"\]\((http://testserver/docs/\w[^)#]*)", answer.text):
         assert client.get(link).status_code == 200, link
+
+
+def test_tables_on_code_hosts_are_those_of_the_code(client: Client) -> None:
+    for name in ("public-networks", "running"):
+        served, written = client.get(f"/docs/{name}.md").text, file_of(name).read_text()
+        tables = re.findall(r"^<!-- table: [\w-]+ -->\n((?:\|.*\n)+)", written, re.MULTILINE)
+        assert tables
+        for table in tables:
+            assert table in served
 
 
 def test_all_guides_are_listed(client: Client) -> None:

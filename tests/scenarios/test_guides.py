@@ -78,6 +78,18 @@ def test_a_key_is_tried(live: Service, tmp_path: Path, language: str) -> None:
     assert "limits" in run(language, code, tmp_path, TACITUS_KEY=live.keys[0])
 
 
+def test_an_entry_of_a_mapping_is_found_by_its_slot_or_its_name(
+    live: Service, tmp_path: Path
+) -> None:
+    solc = REPOSITORY / "tests" / "forge" / "solc"
+    (tmp_path / "foundry.toml").write_text(f'[profile.default]\nsrc = "."\nsolc = "{solc}"\n')
+    (tmp_path / "MyToken.sol").write_text(
+        "contract MyToken { uint256[3] before; mapping(address => uint256) balances; }"
+    )
+    found = [run("sh", code_of(live.url, "api", each), tmp_path) for each in ("--key", "--layout")]
+    assert found[0] == found[1] != ""
+
+
 def test_a_batch_asks_for_everything(live: Service) -> None:
     batch = json.loads(code_of(live.url, "api", '"slots": ["0x0", "0x1"]'))
     status = live.wait(live.post("/submit-batch-query", batch).json()["internalId"])

@@ -11,7 +11,6 @@ import requests
 from eth_abi.abi import encode
 
 from queries.tacitus import Tacitus
-from tests.builds import example
 from tests.guides import code_of, run
 from tests.scenarios.chain import Chain, RpcError, call_data
 from tests.scenarios.service import HELD, HOLDER, SIGNER, Service, accounts, request
@@ -34,11 +33,14 @@ def native(
         yield service
 
 
-def test_a_vote_counts_a_past_balance_and_stores_nothing(native: Service) -> None:
+def test_a_vote_counts_a_past_balance_and_stores_nothing(native: Service, tmp_path: Path) -> None:
+    """The contract is compiled as the guide shows."""
     chain = native.chain
     block = chain.mine(300) - 299
     registry = native.registries[chain.id, chain.id]
-    code = example("ProofVote").hex()
+    script = code_of(native.url, "contracts", "ProofVote.sol -o").replace("npm install", "true")
+    run("sh", script.replace("npx ", ""), tmp_path)
+    code = (tmp_path / "examples_ProofVote_sol_ProofVote.bin").read_text()
     words = encode(["address", "uint256"], [registry, block]).hex()
     vote = chain.send(None, f"0x{code}{words}")["contractAddress"]
     asked = request({chain.id: {block: accounts(chain.payer)}})
