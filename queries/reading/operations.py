@@ -1,11 +1,14 @@
-"""The state of the service, for monitoring. The number of rows does not change the number of
-statements. None reads ended rows, except a day's transactions of chains with a daily budget.
+"""The state of the service, as `/metrics` exposes it. The number of rows does not change the number
+of statements. None reads ended rows, except a day's transactions of chains with a daily budget.
+
+The labels of chains are their ids, and those of nodes their positions in the routes file: a node's
+address may hold a key. No metric says who asked for what.
 """
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from enum import StrEnum
+from typing import Any
 
 from django.db.models import Case, Count, Exists, Min, OuterRef, Q, Sum, Value, When
 from ulid import ULID
@@ -18,7 +21,6 @@ from queries.models import (
     ChainCost,
     ChainRecord,
     DailyCount,
-    Leased,
     NodeRecord,
     SentTransaction,
     TransactionOfJob,
@@ -33,267 +35,302 @@ from queries.statuses import ENDED, BatchStatus
 # would not use it for "not null".
 BEFORE_ALL = datetime(2000, 1, 1, tzinfo=UTC)
 FOR_NODES = Q(wait_code__in=[each.code for each in (NodesUnreachable, NodesLimited, NodesRefuse)])
-
-
-class State(StrEnum):
-    """How a row of a queue stands with the provers."""
-
-    WORKED_ON = "worked_on"
-    LEASE_RAN_OUT = "lease_ran_out"  # its prover is silent, and no other one has taken it over yet
-    DUE = "due"
-    WAITING = "waiting"
-    FAILING = "failing"  # it waits for another try, or for its turn where nodes hang
-
-
-class Stage(StrEnum):
-    """How far a block job is."""
-
-    BLOCK = "block"  # waits for its block to be final and read
-    PROOF = "proof"  # its header is known
-    TRANSACTION = "transaction"  # which is on its way
+COUNTED = "Counted over all servers and provers since the database began."
+QUEUES = {
+    "batches": Batch.objects,
+    "block_jobs": BlockJob.objects,
+    "webhook_deliveries": WebhookDelivery.objects,
+}
 
 
 @dataclass(frozen=True, slots=True)
-class Queue:
-    """What is to be worked on, and for how many seconds the first of it has waited for a prover."""
+class Sample:
+    """A value with the labels that distinguish it; None is not exposed."""
 
-    states: Mapping[State, int]
-    waited: float
-
-
-@dataclass(frozen=True, slots=True)
-class OpenBatches:
-    """Those that have not ended."""
-
-    by_status: Mapping[BatchStatus, int]
-    # Seconds since the first one was submitted; 0: there is none.
-    oldest: float
+    value: float | None
+    labels: Mapping[str, object]
+    suffix: str = ""  # of the metric's name, in a histogram
 
 
 @dataclass(frozen=True, slots=True)
-class OnTheirWay:
-    """Transactions to one chain that may still change."""
+class Metric:
+    """`says` is its description, and `kind` gauge, counter or histogram."""
 
-    unmined: int
-    mined: int  # and not deep enough yet
-    oldest_unmined: float  # seconds since it was signed; 0: there is none
-
-
-@dataclass(frozen=True, slots=True)
-class Ended:
-    """What there has been since the beginning."""
-
-    done: int  # batches
-    rejected: int
-    within: Mapping[int, int]  # seconds → batches that were DONE within them
-    timed: int  # batches, those that took longer than any of these bounds among them
-    seconds: int  # that all of them have taken together
-    facts: int
+    name: str
+    kind: str
+    says: str
+    samples: tuple[Sample, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class ChainState:
-    """A chain as provers saw it last; None is what they have not seen."""
-
-    number: int | None = None
-    final: int | None = None
-    block_age: float | None = None  # seconds since the newest block's own time
-    looked_at: float | None = None  # seconds since a prover tried
-    needed_window: int | None = None
-    signer: str = ""
-    balance: int | None = None  # wei
-    day_spent: float | None = None  # fraction of the daily budget; None: no budget or no signer
+def _gauge(name: str, says: str, samples: Iterable[Sample]) -> Metric:
+    return Metric(name, "gauge", says, tuple(samples))
 
 
-@dataclass(frozen=True, slots=True)
-class NodeState:
-    """One node of a chain, by its place in the routes file."""
-
-    chain: int
-    place: int
-    answers: bool
-    answers_for_names: bool | None  # None: its chain has no names, or it answers nothing
-    number: int | None
-    lag: int | None
-    proof_window: int | None
-    looked_at: float  # seconds since
+def _counter(name: str, says: str, samples: Iterable[Sample]) -> Metric:
+    return Metric(name, "counter", f"{says} {COUNTED}", tuple(samples))
 
 
-@dataclass(frozen=True, slots=True)
-class ChainCosts:
-    transactions: int
-    gas: int
-    spent: int  # wei
+def _by(label: str, values: Mapping[Any, float | None]) -> Iterator[Sample]:
+    return (Sample(value, {label: key}) for key, value in values.items())
 
 
-@dataclass(frozen=True, slots=True)
-class Operations:
-    """All of it, as it is at one moment."""
-
-    batches: OpenBatches
-    queues: Mapping[str, Queue]
-    jobs: Mapping[Stage, int]
-    waiting: Mapping[str, int]  # jobs, by what they wait for
-    on_their_way: Mapping[int, OnTheirWay]  # by chain, as the next ones
-    ended: Ended
-    facts_of_routes: Mapping[tuple[int, int], int]
-    costs: Mapping[int, ChainCosts]
-    chains: Mapping[int, ChainState]
-    nodes: tuple[NodeState, ...]
+def _alone(value: float) -> list[Sample]:
+    return [Sample(value, {})]
 
 
-def operations(chains: Collection[int], most_a_day: Mapping[int, int]) -> Operations:
+def metrics(chains: Collection[int], most_a_day: Mapping[int, int]) -> list[Metric]:
     """`chains`: the configured ones; stored rows of other chains are out of date.
 
     `most_a_day`: wei that a day's transactions may cost, of those where that is bounded.
     """
     now = shared_now()
-    return Operations(
-        batches=_open_batches(now),
-        queues={
-            name: _queue(model, now)
-            for name, model in (
-                ("batches", Batch),
-                ("block_jobs", BlockJob),
-                ("webhook_deliveries", WebhookDelivery),
-            )
-        },
-        jobs=_jobs(),
-        waiting=_waiting(),
-        on_their_way=_on_their_way(now),
-        ended=_ended(),
-        facts_of_routes=facts_by_route(),
-        costs={
-            row.chain: ChainCosts(row.transactions, row.gas, int(row.spent, 16))
-            for row in ChainCost.objects.all()
-        },
-        chains=_chains(chains, most_a_day, now),
-        nodes=_nodes(chains, now),
-    )
+    return [
+        *_open_batches(now),
+        *_jobs(),
+        *_queues(now),
+        *_ended(),
+        *_transactions(now),
+        *_chains(chains, most_a_day, now),
+        *_nodes(chains, now),
+    ]
 
 
-def _open_batches(now: datetime) -> OpenBatches:
+def _open_batches(now: datetime) -> Iterator[Metric]:
     """An id begins with the time at which it was made."""
     open_ones = [status for status in BatchStatus if status not in ENDED]
     rows = Batch.objects.filter(status__in=open_ones).values_list("status")
     counted = rows.annotate(Count("pk"), first=Min("pk")).order_by()
-    found = {BatchStatus(status): (count, first) for status, count, first in counted}
+    found = {status: (count, first) for status, count, first in counted}
     firsts = [first for _, first in found.values() if first]
     oldest = ULID.from_str(min(firsts)).datetime if firsts else now
-    return OpenBatches(
-        {status: found.get(status, (0, ""))[0] for status in open_ones}, _seconds(oldest, now)
+    counts = {status: found.get(status, (0, ""))[0] for status in open_ones}
+    yield _gauge("batches", "Batches that have not ended.", _by("status", counts))
+    yield _gauge(
+        "oldest_batch_age_seconds",
+        "Seconds since the oldest open batch was submitted; 0 if there is none.",
+        _alone(_seconds(oldest, now)),
     )
 
 
-def _queue(model: type[Leased], now: datetime) -> Queue:
-    free, later = Q(lease_token=""), Q(look_again__gt=now)
-    conditions = {
-        State.WORKED_ON: ~free & Q(lease_until__gt=now),
-        State.LEASE_RAN_OUT: ~free & Q(lease_until__lte=now),
-        State.DUE: free & ~later & ~FOR_NODES,
-        State.WAITING: free & later & Q(failures=0),
-        State.FAILING: free & ((later & Q(failures__gt=0)) | (~later & FOR_NODES)),
-    }
-    counts = {state.value: Count("pk", filter=condition) for state, condition in conditions.items()}
-    rows = model._default_manager.filter(look_again__gt=BEFORE_ALL)  # noqa: SLF001
-    found = rows.aggregate(**counts, first_due=Min("look_again", filter=conditions[State.DUE]))
-    return Queue(
-        {state: found[state.value] for state in State}, _seconds(found["first_due"] or now, now)
-    )
-
-
-def _jobs() -> Mapping[Stage, int]:
+def _jobs() -> Iterator[Metric]:
+    rows = BlockJob.objects.filter(look_again__gt=BEFORE_ALL)
     sent = TransactionOfJob.objects.filter(job=OuterRef("pk"), transaction__settled=False)
     stage = Case(
-        When(Exists(sent), then=Value(Stage.TRANSACTION.value)),
-        When(header=b"", then=Value(Stage.BLOCK.value)),
-        default=Value(Stage.PROOF.value),
+        When(Exists(sent), then=Value("transaction")),
+        When(header=b"", then=Value("block")),
+        default=Value("proof"),
     )
-    rows = BlockJob.objects.filter(look_again__gt=BEFORE_ALL).annotate(stage=stage)
-    found = dict(rows.values_list("stage").annotate(Count("pk")).order_by())
-    return {stage: found.get(stage.value, 0) for stage in Stage}
+    staged = rows.annotate(stage=stage).values_list("stage")
+    found = dict(staged.annotate(Count("pk")).order_by())
+    yield _gauge(
+        "block_jobs",
+        "Block jobs by stage: block (not final or not read yet), proof, transaction (sent, but may "
+        "still change).",
+        _by("stage", {stage: found.get(stage, 0) for stage in ("block", "proof", "transaction")}),
+    )
+    waiting = rows.exclude(wait_code="").values_list("wait_code")
+    yield _gauge(
+        "waiting_jobs",
+        "Block jobs by the code of what they wait for.",
+        _by("code", dict(waiting.annotate(Count("pk")).order_by())),
+    )
 
 
-def _waiting() -> Mapping[str, int]:
-    rows = BlockJob.objects.filter(look_again__gt=BEFORE_ALL).exclude(wait_code="")
-    return dict(rows.values_list("wait_code").annotate(Count("pk")).order_by())
+def _queues(now: datetime) -> Iterator[Metric]:
+    free, later = Q(lease_token=""), Q(look_again__gt=now)
+    states = {
+        "worked_on": ~free & Q(lease_until__gt=now),
+        # Its prover is silent, and no other one has taken it over yet.
+        "lease_ran_out": ~free & Q(lease_until__lte=now),
+        "due": free & ~later & ~FOR_NODES,
+        "waiting": free & later & Q(failures=0),
+        # It waits for another try, or for its turn where nodes hang.
+        "failing": free & ((later & Q(failures__gt=0)) | (~later & FOR_NODES)),
+    }
+    counts = {state: Count("pk", filter=condition) for state, condition in states.items()}
+    first_due = Min("look_again", filter=states["due"])
+    found = {
+        name: rows.filter(look_again__gt=BEFORE_ALL).aggregate(**counts, first_due=first_due)
+        for name, rows in QUEUES.items()
+    }
+    yield _gauge(
+        "queue_rows",
+        "Open rows of each queue by state; failing: waits for another attempt.",
+        (
+            Sample(row[state], {"queue": name, "state": state})
+            for name, row in found.items()
+            for state in states
+        ),
+    )
+    yield _gauge(
+        "queue_wait_seconds",
+        "Seconds that the oldest due row of each queue has waited for a prover.",
+        _by("queue", {name: _seconds(row["first_due"] or now, now) for name, row in found.items()}),
+    )
 
 
-def _on_their_way(now: datetime) -> Mapping[int, OnTheirWay]:
+def _ended() -> Iterator[Metric]:
+    rows = DailyCount.objects.values_list("what").annotate(Sum("amount")).order_by()
+    sums = {what: int(amount) for what, amount in rows}
+    ended = {"DONE": sums.get(DONE, 0), "REJECTED": sums.get(REJECTED, 0)}
+    yield _counter("batches_ended_total", "Ended batches.", _by("status", ended))
+    samples, so_far = list[Sample](), 0
+    for bound in WITHIN:
+        so_far += sums.get(done_within(bound), 0)
+        samples.append(Sample(so_far, {"le": bound}, "_bucket"))
+    timed = so_far + sums.get(LONGER, 0)
+    samples.append(Sample(timed, {"le": "+Inf"}, "_bucket"))
+    samples.append(Sample(sums.get(TOOK, 0), {}, "_sum"))
+    samples.append(Sample(timed, {}, "_count"))
+    says = f"Seconds from a batch's submission to DONE, each rounded. {COUNTED}"
+    yield Metric("batch_duration_seconds", "histogram", says, tuple(samples))
+    yield _counter("facts_total", "Facts read back.", _alone(sums.get(FACTS, 0)))
+    yield _counter(
+        "route_facts_total",
+        "Facts of a route that were read back.",
+        (
+            Sample(facts, {"source": source, "destination": destination})
+            for (source, destination), facts in facts_by_route().items()
+        ),
+    )
+
+
+def _transactions(now: datetime) -> Iterator[Metric]:
+    """Those that may still change, and the costs of those that may not."""
     unmined = Q(mined_block=None)
     rows = SentTransaction.objects.filter(settled=False).values_list("chain")
     found = rows.annotate(
-        waiting=Count("pk", filter=unmined),
+        unmined=Count("pk", filter=unmined),
         mined=Count("pk", filter=~unmined),
         first=Min("signed", filter=unmined),
     )
-    return {
-        chain: OnTheirWay(waiting, mined, _seconds(first or now, now))
-        for chain, waiting, mined, first in found.order_by()
-    }
-
-
-def _ended() -> Ended:
-    rows = DailyCount.objects.values_list("what").annotate(Sum("amount")).order_by()
-    sums = {what: int(amount) for what, amount in rows}
-    within, so_far = {}, 0
-    for bound in WITHIN:
-        within[bound] = so_far = so_far + sums.get(done_within(bound), 0)
-    return Ended(
-        sums.get(DONE, 0),
-        sums.get(REJECTED, 0),
-        within,
-        so_far + sums.get(LONGER, 0),
-        sums.get(TOOK, 0),
-        sums.get(FACTS, 0),
+    open_ones = list(found.order_by())
+    yield _gauge(
+        "transactions",
+        "Transactions that may still change: unmined, or mined and not deep enough yet.",
+        (
+            Sample(count, {"chain": chain, "state": state})
+            for chain, *counts, _ in open_ones
+            for state, count in zip(("unmined", "mined"), counts, strict=True)
+        ),
     )
+    yield _gauge(
+        "oldest_unmined_transaction_age_seconds",
+        "Seconds since the oldest unmined transaction was signed; 0 if there is none.",
+        _by("chain", {chain: _seconds(first or now, now) for chain, *_, first in open_ones}),
+    )
+    costs = list(ChainCost.objects.all())
+    for name, says, values in (
+        (
+            "transactions_settled",
+            "Transactions that can no longer change.",
+            {each.chain: each.transactions for each in costs},
+        ),
+        ("gas", "Gas of settled transactions.", {each.chain: each.gas for each in costs}),
+        (
+            "spent_wei",
+            "What settled transactions cost, L1 data fees included.",
+            {each.chain: int(each.spent, 16) for each in costs},
+        ),
+    ):
+        yield _counter(f"{name}_total", says, _by("chain", values))
 
 
 def _chains(
     chains: Collection[int], most_a_day: Mapping[int, int], now: datetime
-) -> Mapping[int, ChainState]:
-    records = ChainRecord.objects.in_bulk(chains)
-    return {
-        chain: _chain(records.get(chain, ChainRecord(chain=chain)), most_a_day.get(chain), now)
-        for chain in chains
-    }
-
-
-def _chain(record: ChainRecord, most_a_day: int | None, now: datetime) -> ChainState:
-    is_seen = record.recorded is not None
-    return ChainState(
-        number=record.number if is_seen else None,
-        final=record.final_number if is_seen else None,
-        block_age=max(now.timestamp() - record.timestamp, 0.0) if is_seen else None,
-        looked_at=_seconds(record.looked_at, now) if record.looked_at else None,
-        needed_window=record.needed_window,
-        signer=record.signer,
-        balance=int(record.balance, 16) if record.balance else None,
-        day_spent=_day_spent(record, most_a_day) if most_a_day else None,
+) -> Iterator[Metric]:
+    """As provers saw them last."""
+    rows = ChainRecord.objects.in_bulk(chains)
+    polled = [rows[chain] for chain in chains if chain in rows]
+    seen = [each for each in polled if each.recorded]
+    for name, says, values in (
+        (
+            "chain_head_number",
+            "A source chain's newest block.",
+            {each.chain: each.number for each in seen},
+        ),
+        (
+            "chain_final_number",
+            "A source chain's newest final block.",
+            {each.chain: each.final_number for each in seen},
+        ),
+        (
+            "chain_head_age_seconds",
+            "Seconds since the timestamp of a source chain's newest block.",
+            {each.chain: max(now.timestamp() - each.timestamp, 0.0) for each in seen},
+        ),
+        (
+            "chain_look_age_seconds",
+            "Seconds since a prover last polled the chain.",
+            {each.chain: _seconds(each.looked_at, now) for each in polled if each.looked_at},
+        ),
+        (
+            "chain_proof_window_needed_blocks",
+            "How many blocks back nodes must prove accounts, because only final blocks are proven.",
+            {each.chain: each.needed_window for each in polled},
+        ),
+        (
+            "day_spent_ratio",
+            "How much of `most_a_day` is spent or reserved; from 1 on nothing new is signed.",
+            {
+                each.chain: _day_spent(each, most_a_day[each.chain])
+                for each in polled
+                if each.signer and most_a_day.get(each.chain)
+            },
+        ),
+    ):
+        yield _gauge(name, says, _by("chain", values))
+    yield _gauge(
+        "signer_balance_wei",
+        "What the address that pays for transactions has on a destination.",
+        (
+            Sample(int(each.balance, 16), {"chain": each.chain, "signer": each.signer})
+            for each in polled
+            if each.balance
+        ),
     )
 
 
-def _day_spent(record: ChainRecord, most_a_day: int) -> float | None:
+def _day_spent(record: ChainRecord, most: int) -> float:
     """Of the signer that provers have now."""
     ours = SentTransaction.objects.filter(chain=record.chain, sender=record.signer)
-    return gone_in_a_day(ours) / most_a_day if record.signer else None
+    return gone_in_a_day(ours) / most
 
 
-def _nodes(chains: Collection[int], now: datetime) -> tuple[NodeState, ...]:
-    rows = NodeRecord.objects.filter(chain__in=chains).order_by("chain", "place")
-    return tuple(
-        NodeState(
-            chain=row.chain,
-            place=row.place,
-            answers=not row.fault,
-            answers_for_names=row.answers_for_names,
-            number=row.number,
-            lag=row.lag,
-            proof_window=row.proof_window,
-            looked_at=_seconds(row.recorded, now),
+def _nodes(chains: Collection[int], now: datetime) -> Iterator[Metric]:
+    rows = list(NodeRecord.objects.filter(chain__in=chains).order_by("chain", "place"))
+    for name, says, values in (
+        ("up", "1 if the node answered the last poll.", [int(not each.fault) for each in rows]),
+        (
+            "names_up",
+            "1 if the node answered the ENS check in time; only for chains with an ens_registry.",
+            [each.answers_for_names for each in rows],
+        ),
+        (
+            "look_age_seconds",
+            "Seconds since the node was last polled.",
+            [_seconds(each.recorded, now) for each in rows],
+        ),
+        ("head_number", "The node's newest block.", [each.number for each in rows]),
+        (
+            "lag_blocks",
+            "Blocks behind the furthest node of its chain.",
+            [each.lag for each in rows],
+        ),
+        (
+            "proof_window_blocks",
+            (
+                "How many blocks back the node proves accounts, by doubling to 8,192; -1: not its "
+                "newest."
+            ),
+            [each.proof_window for each in rows],
+        ),
+    ):
+        samples = (
+            Sample(value, {"chain": each.chain, "node": each.place})
+            for each, value in zip(rows, values, strict=True)
         )
-        for row in rows
-    )
+        yield _gauge(f"node_{name}", says, samples)
 
 
 def _seconds(then: datetime, now: datetime) -> float:
