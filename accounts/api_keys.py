@@ -13,6 +13,7 @@ from accounts.errors import KEY_GONE, TOO_MANY_KEY_CHANGES, TOO_MANY_KEYS, Refus
 from accounts.key_text import key_digest, key_text, new_id
 from accounts.models import Account, Allowance, ApiKey
 from accounts.rate_limits import KEY_SUBJECT, spend
+from accounts.wording import counted
 
 KEYS_OF_AN_ACCOUNT = 20
 CHANGES_AN_HOUR, HOUR = 20, 3_600
@@ -31,11 +32,10 @@ def count_change(owner: Account) -> None:
     """Before a key is made or rotated in a browser; together they have one allowance."""
     spent = spend(f"keys of {owner.pk}", CHANGES_AN_HOUR, HOUR)
     if not spent.allowed:
-        minutes = -(-spent.seconds_left // 60)
         raise Refusal(
             TOO_MANY_KEY_CHANGES,
             f"An account may create or rotate {CHANGES_AN_HOUR} keys an hour. "
-            f"Try again in {minutes} {'minute' if minutes == 1 else 'minutes'}.",
+            f"Try again in {counted(-(-spent.seconds_left // 60), 'minute')}.",
             headers={"Retry-After": str(spent.seconds_left)},
         )
 
@@ -49,8 +49,7 @@ def add_key(owner: Account, name: str) -> ApiKey:
                 TOO_MANY_KEYS,
                 f"An account has at most {KEYS_OF_AN_ACCOUNT} keys. Revoke one that is not used.",
             )
-        key = ApiKey(id=new_id(), owner=owner)
-        key.name = name
+        key = ApiKey(id=new_id(), owner=owner, name=name)
         key.digest = key_digest(key_text(key.id, key.version, settings.SECRET_KEY))
         key.save(force_insert=True)
     return key
@@ -80,19 +79,15 @@ def rotate(owner: Account, key_id: str, seen: int, grace: timedelta) -> ApiKey:
     key = living.first()
     if key is None:
         raise _gone()
-    key.version = seen + 1
-    key.previous_digest = key.digest if grace else ""
-    key.previous_until = timezone.now() + grace if grace else None
-    key.digest = key_digest(key_text(key.id, key.version, settings.SECRET_KEY))
     changed = living.update(
-        version=key.version,
-        digest=key.digest,
-        previous_digest=key.previous_digest,
-        previous_until=key.previous_until,
+        version=seen + 1,
+        digest=key_digest(key_text(key.id, seen + 1, settings.SECRET_KEY)),
+        previous_digest=key.digest if grace else "",
+        previous_until=timezone.now() + grace if grace else None,
     )
     if not changed:
         raise _gone()
-    return key
+    return owner.keys.get(pk=key_id)
 
 
 def end_grace(owner: Account, key_id: str, seen: int) -> ApiKey:

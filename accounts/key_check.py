@@ -48,13 +48,11 @@ def with_api_key(view: View[Rest]) -> Callable[..., HttpResponseBase]:
             spent = _spend(key)
         except Refusal as refusal:
             return answer_of(refusal)
-        if not spent.allowed:
-            answer: HttpResponseBase = answer_of(_too_many(spent))
-        else:
-            try:
-                answer = view(request, key, *args, **kwargs)
-            except Refusal as refusal:
-                answer = answer_of(refusal)
+        try:
+            _refuse_too_many(spent)
+            answer = view(request, key, *args, **kwargs)
+        except Refusal as refusal:
+            answer = answer_of(refusal)
         for name, value in spent.headers.items():
             answer.headers[name] = value
         patch_vary_headers(answer, [HEADER, AUTHORIZATION])
@@ -112,9 +110,7 @@ def count_request(owner: Account, key_id: str) -> ApiKey:
     if key is None:
         sentence = "This key is none of yours, or was revoked meanwhile. Choose another."
         raise _refused(KEY_REVOKED, sentence, HEADER)
-    spent = _spend(key)
-    if not spent.allowed:
-        raise _too_many(spent)
+    _refuse_too_many(_spend(key))
     return key
 
 
@@ -125,8 +121,7 @@ def count_form(owner: Account) -> None:
         raise Refusal(
             TOO_MANY_REQUESTS,
             f"An account may send {counted(spent.most, 'form')} a minute without an API key, and "
-            "yours has used them up. "
-            f"Try again in {counted(spent.seconds_left, 'second')}.",
+            f"yours has used them up. Try again in {counted(spent.seconds_left, 'second')}.",
         )
 
 
@@ -137,13 +132,13 @@ def _spend(key: ApiKey) -> Spent:
         raise _unavailable() from fault
 
 
-def _too_many(spent: Spent) -> Refusal:
-    return Refusal(
-        TOO_MANY_REQUESTS,
-        f"A key may make {counted(spent.most, 'request')} a minute, and this one has used them "
-        "up. "
-        f"Try again in {counted(spent.seconds_left, 'second')}.",
-    )
+def _refuse_too_many(spent: Spent) -> None:
+    if not spent.allowed:
+        raise Refusal(
+            TOO_MANY_REQUESTS,
+            f"A key may make {counted(spent.most, 'request')} a minute, and this one has used them "
+            f"up. Try again in {counted(spent.seconds_left, 'second')}.",
+        )
 
 
 def _unavailable() -> Refusal:

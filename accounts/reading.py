@@ -37,17 +37,6 @@ class SessionView:
 
 
 @dataclass(frozen=True, slots=True)
-class Dashboard:
-    """All of it."""
-
-    keys: list[KeyView]
-    revoked_keys: list[KeyView]
-    sessions: list[SessionView]
-    may_add_key: bool
-    grace_periods: list[tuple[int, str]]
-
-
-@dataclass(frozen=True, slots=True)
 class KeyChoice:
     """A key that works, where one is to be chosen."""
 
@@ -65,26 +54,27 @@ def keys_to_choose(account: Account) -> tuple[KeyChoice, ...]:
     return tuple(KeyChoice(key.id, key.name, api_keys.shown(key)) for key in living)
 
 
-def dashboard(account: Account, session_key: str | None) -> Dashboard:
+def keys_of(account: Account) -> tuple[list[KeyView], list[KeyView]]:
+    """Those that work, and those that were revoked last."""
     living = list(account.keys.filter(revoked=None).order_by("created", "pk"))
     revoked = list(account.keys.exclude(revoked=None).order_by("-revoked")[:REVOKED_SHOWN])
     used = uses([api_keys.subject(key) for key in living + revoked])
-    return Dashboard(
-        keys=[_key(key, used[api_keys.subject(key)]) for key in living],
-        revoked_keys=[_key(key, used[api_keys.subject(key)]) for key in revoked],
-        sessions=[
-            SessionView(
-                row.session_key,
-                row.browser or "A browser",
-                row.signed_in,
-                row.last_seen,
-                row.session_key == stored_key(session_key),
-            )
-            for row in sessions_of(account)
-        ],
-        may_add_key=len(living) < api_keys.KEYS_OF_AN_ACCOUNT,
-        grace_periods=list(api_keys.GRACE_PERIODS.items()),
-    )
+    views = [_key(key, used[api_keys.subject(key)]) for key in living + revoked]
+    return views[: len(living)], views[len(living) :]
+
+
+def sessions_shown(account: Account, session_key: str | None) -> list[SessionView]:
+    """`session_key`: of the browser that asks."""
+    return [
+        SessionView(
+            row.session_key,
+            row.browser or "A browser",
+            row.signed_in,
+            row.last_seen,
+            row.session_key == stored_key(session_key),
+        )
+        for row in sessions_of(account)
+    ]
 
 
 def _key(key: ApiKey, use: Use) -> KeyView:

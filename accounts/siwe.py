@@ -9,8 +9,7 @@ import secrets
 import string
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import timedelta
 from functools import cache
 from typing import Any
 from urllib.parse import urlsplit
@@ -42,14 +41,6 @@ def siwe() -> Any:
     return package
 
 
-@dataclass(frozen=True, slots=True)
-class SignedIn:
-    """What a valid signature says."""
-
-    wallet: Wallet
-    nonce: str
-
-
 def issue(request: HttpRequest, address: str, chain_id: int) -> str:
     """A message for this browser, account and network, good for one sign-in."""
     letters = string.ascii_letters + string.digits
@@ -75,11 +66,11 @@ def check_issued(request: HttpRequest, text: str) -> Wallet:
 
 def verify(
     request: HttpRequest, text: str, signature: str, ask: AskWallet, before: Callable[[], None]
-) -> SignedIn:
-    """Whose wallet signed `text`, a message of ours; its nonce is still to be spent."""
+) -> tuple[Wallet, str]:
+    """Whose wallet signed `text`, a message of ours, and its nonce, which is still to be spent."""
     held, message = _issued(request, text)
     chain_id = check_signature(message, text, signature, ask, before)
-    return SignedIn(Wallet(held.address, chain_id), held.nonce)
+    return Wallet(held.address, chain_id), held.nonce
 
 
 def spend_nonce(request: HttpRequest, nonce: str) -> None:
@@ -94,7 +85,9 @@ def spend_nonce(request: HttpRequest, nonce: str) -> None:
 
 
 def _message(place: str, held: SignInNonce) -> Any:
-    issued, expires = _stamp(held.issued), _stamp(held.issued + VALID_FOR)
+    issued, expires = (
+        f"{moment:%Y-%m-%dT%H:%M:%SZ}" for moment in (held.issued, held.issued + VALID_FOR)
+    )
     return siwe().SiweMessage(
         domain=place.partition("://")[2],
         address=held.address,
@@ -107,10 +100,6 @@ def _message(place: str, held: SignInNonce) -> Any:
         expiration_time=expires,
         not_before=issued,
     )
-
-
-def _stamp(moment: datetime) -> str:
-    return str(siwe().siwe.ISO8601Datetime.from_datetime(moment, timespec="seconds"))
 
 
 def _issued(request: HttpRequest, text: str) -> tuple[SignInNonce, Any]:

@@ -93,11 +93,13 @@ def message_to_sign(request: HttpRequest) -> HttpResponse:
 def _signed_in(request: HttpRequest, content: Content, ask: AskWallet) -> dict[str, object]:
     count_attempt(request)
     text, signature = _text(content, "message"), _text(content, "signature")
-    signed = siwe.verify(request, text, signature, ask, before=lambda: count_question(request))
-    count_signed(signed.wallet)
+    wallet, nonce = siwe.verify(
+        request, text, signature, ask, before=lambda: count_question(request)
+    )
+    count_signed(wallet)
     with transaction.atomic():
-        siwe.spend_nonce(request, signed.nonce)
-        account, new = Account.objects.of_wallet(signed.wallet)
+        siwe.spend_nonce(request, nonce)
+        account, new = Account.objects.of_wallet(wallet)
         if new:
             api_keys.add_key(account, api_keys.FIRST_NAME)
     # After the transaction: a refusal inside it would roll back the spent nonce.

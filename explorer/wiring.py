@@ -10,7 +10,6 @@ from accounts.wallets import WalletAnswer
 from explorer.demo.local_node import LocalNode
 from explorer.pages.chain_objects import CompareL1
 from explorer.pages.facts import AskRegistry, Outcome, RegistryWord, compared
-from queries.cancellation import cancel
 from queries.chain import wallets
 from queries.chain.errors import ChainError, RegistryAbsent
 from queries.chain.json_rpc import NodeRefused, NodeUnreachable
@@ -21,7 +20,6 @@ from queries.reading.facts import FactView
 from queries.registries import Registry
 from queries.routes import Routes, RoutesUnreadable, read_routes
 from queries.schema.batch_checks import BatchLimits
-from queries.webhooks import replay
 
 
 def _configured() -> Routes:
@@ -30,8 +28,6 @@ def _configured() -> Routes:
     except RoutesUnreadable as fault:
         raise ImproperlyConfigured(str(fault)) from None
 
-
-__all__ = ["LIMITS", "ROUTES", "DemoWalletGone", "ask_wallet", "cancel", "replay"]
 
 ROUTES = _configured()
 

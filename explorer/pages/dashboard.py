@@ -1,7 +1,5 @@
 """What an account has of its own: keys, batches, usage, webhooks, sessions."""
 
-from dataclasses import fields
-
 from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
@@ -10,18 +8,19 @@ from django.shortcuts import redirect, render
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
-from accounts import reading as accounts
+from accounts.api_keys import GRACE_PERIODS, KEYS_OF_AN_ACCOUNT
 from accounts.errors import Refusal
 from accounts.key_check import count_form
+from accounts.reading import keys_of, sessions_shown
 from accounts.sessions import account_of
 from accounts.views import form_of_someone_signed_in
 from explorer.links import PageLinks
-from explorer.wiring import cancel, replay
+from queries.cancellation import cancel
 from queries.reading.batches import batches_of, is_batch_id
 from queries.reading.deliveries import deliveries_of
 from queries.reading.figures import MOST_ADDED, spending_of
 from queries.statuses import BatchStatus
-from queries.webhooks import webhook_secret
+from queries.webhooks import replay, webhook_secret
 
 NEWEST_BATCHES, NEWEST_DELIVERIES = 10, 5
 BATCHES_A_PAGE, DELIVERIES_A_PAGE = 50, 25
@@ -32,15 +31,18 @@ BATCHES_A_PAGE, DELIVERIES_A_PAGE = 50, 25
 @login_required
 def dashboard(request: HttpRequest, links: PageLinks) -> HttpResponse:
     account = account_of(request)
-    held = accounts.dashboard(account, request.session.session_key)
-    context = {field.name: getattr(held, field.name) for field in fields(held)}
+    keys, revoked_keys = keys_of(account)
     return render(
         request,
         "dashboard.html",
         {
-            **context,
+            "keys": keys,
+            "revoked_keys": revoked_keys,
+            "may_add_key": len(keys) < KEYS_OF_AN_ACCOUNT,
+            "grace_periods": GRACE_PERIODS.items(),
+            "sessions": sessions_shown(account, request.session.session_key),
             # For the call that is ready to be copied: the first that can be shown.
-            "shown_key": next((each.key for each in held.keys if each.key), None),
+            "shown_key": next((each.key for each in keys if each.key), None),
             "limit": settings.REQUESTS_PER_MINUTE,
             "site_url": f"{request.scheme}://{request.get_host()}",
             "links": links,
