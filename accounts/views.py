@@ -59,13 +59,12 @@ LONGEST_BODY = 65_536  # bytes
 BACKEND = "django.contrib.auth.backends.ModelBackend"
 
 Content = dict[str, Any]
-Made = Callable[[Content], dict[str, object]]
 
 
 @never_cache
 def sign_in(request: HttpRequest, ask: AskWallet) -> HttpResponse:
     if request.method == "POST":
-        return _answer(request, lambda content: _signed_in(request, content, ask))
+        return json_answer(lambda: _signed_in(request, ask))
     return _sign_in_page(request)
 
 
@@ -80,19 +79,21 @@ def _sign_in_page(request: HttpRequest) -> HttpResponse:
 @require_POST
 @never_cache
 def message_to_sign(request: HttpRequest) -> HttpResponse:
-    def issued(content: Content) -> dict[str, object]:
+    def issued() -> dict[str, object]:
+        content = content_of(request)
         count_message(request)
         address = wallet_address(content.get("address"))
         chain_id = wallet_chain_id(content.get("chainId"))
         message = siwe.issue(request, address, chain_id)
         return {"message": message, "address": address}
 
-    return _answer(request, issued)
+    return json_answer(issued)
 
 
-def _signed_in(request: HttpRequest, content: Content, ask: AskWallet) -> dict[str, object]:
+def _signed_in(request: HttpRequest, ask: AskWallet) -> dict[str, object]:
+    content = content_of(request)
     count_attempt(request)
-    text, signature = _text(content, "message"), _text(content, "signature")
+    text, signature = text_in(content, "message"), text_in(content, "signature")
     wallet, nonce = siwe.verify(
         request, text, signature, ask, before=lambda: count_question(request)
     )
@@ -138,14 +139,15 @@ def end_session(request: HttpRequest, session_id: str) -> HttpResponse:
     return redirect("dashboard")
 
 
-def _answer(request: HttpRequest, made: Made) -> HttpResponse:
+def json_answer(made: Callable[[], dict[str, object]]) -> HttpResponse:
+    """What it returns, or its refusal."""
     try:
-        return JsonResponse(made(_content(request)))
+        return JsonResponse(made())
     except Refusal as refusal:
         return answer_of(refusal)
 
 
-def _content(request: HttpRequest) -> Content:
+def content_of(request: HttpRequest) -> Content:
     try:
         too_long = int(request.headers.get("Content-Length") or 0) > LONGEST_BODY
         content = None if too_long else json.loads(request.body)
@@ -159,7 +161,7 @@ def _content(request: HttpRequest) -> Content:
     return content
 
 
-def _text(content: Content, name: str) -> str:
+def text_in(content: Content, name: str) -> str:
     text = content.get(name)
     if not isinstance(text, str):
         raise Refusal(REQUEST_MALFORMED, f"The request lacks {name}, which is a text.", path=name)

@@ -12,7 +12,7 @@ from django.urls.converters import IntConverter, StringConverter
 from django.views.decorators.http import require_safe
 from django.views.generic import RedirectView
 
-from accounts import urls as accounts
+from accounts import views as accounts
 from explorer.guides import WRITTEN
 from explorer.links import AccountAddress, PageLinks, TransactionHash, WholeNumber
 from explorer.pages import (
@@ -141,6 +141,22 @@ def of_accounts(routes: Routes, limits: BatchLimits) -> list[URLPattern]:
     ]
 
 
+def of_sign_in() -> list[URLPattern]:
+    """Signing in, and the forms of keys and sessions."""
+    return [
+        path("sign-in", accounts.sign_in, {"ask": ask_wallet}, name="sign-in"),
+        path("sign-in/message", accounts.message_to_sign, name="message-to-sign"),
+        path("sign-out", accounts.sign_out, name="sign-out"),
+        path("sign-out-everywhere", accounts.sign_out_everywhere, name="sign-out-everywhere"),
+        path("sessions/<slug:session_id>/end", accounts.end_session, name="end-session"),
+        path("keys", accounts.add_key, name="add-key"),
+        path("keys/<slug:key_id>/rename", accounts.rename_key, name="rename-key"),
+        path("keys/<slug:key_id>/rotate", accounts.rotate_key, name="rotate-key"),
+        path("keys/<slug:key_id>/end-grace", accounts.end_grace, name="end-grace"),
+        path("keys/<slug:key_id>/revoke", accounts.revoke_key, name="revoke-key"),
+    ]
+
+
 def documentation(routes: Routes, limits: BatchLimits) -> list[URLPattern]:
     """The guides, and the files that they name."""
     filled: dict[str, object] = {"routes": routes, "limits": limits}
@@ -171,7 +187,7 @@ urlpatterns = [
     *documentation(ROUTES, LIMITS),
     *explorer(ROUTES),
     *of_accounts(ROUTES, LIMITS),
-    *accounts.addresses(ask_wallet),
+    *of_sign_in(),
     *API,
     *(of_the_demo() if settings.DEMO_WALLET_NODE else []),
     path("admin/", admin.site.urls),

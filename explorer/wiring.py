@@ -6,6 +6,7 @@ from contextlib import contextmanager
 from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
 
+from accounts.errors import UNAVAILABLE, Refusal
 from accounts.wallets import WalletAnswer
 from explorer.demo.local_node import LocalNode
 from explorer.pages.chain_objects import CompareL1
@@ -48,17 +49,14 @@ def ask_wallet(
     return wallets.ask_wallet(ROUTES.chains.get(chain_id), address, digest, signature, before)
 
 
-class DemoWalletGone(Exception):  # noqa: N818
-    """The demo's node does not answer, or does not sign."""
-
-
 @contextmanager
 def demo_wallet() -> Iterator[LocalNode]:
     """The demo's node, whose first account is the demo's wallet."""
     try:
         yield LocalNode(settings.DEMO_WALLET_NODE)
     except (NodeUnreachable, NodeRefused) as fault:
-        raise DemoWalletGone from fault
+        gone = "The chain that the demo wallet signs with does not answer. Start the demo again."
+        raise Refusal(UNAVAILABLE, gone) from fault
 
 
 def ask_registry(routes: Routes) -> AskRegistry:
