@@ -16,8 +16,16 @@ def beginning(text: str) -> str:
 LATEST = 253_402_300_799  # seconds: the last ones of the year 9999
 
 
+def moment_of(seconds: int) -> datetime | None:
+    """None where no calendar has it: a block may claim any number for its time."""
+    return datetime.fromtimestamp(seconds, UTC) if seconds <= LATEST else None
+
+
+def utc(moment: datetime) -> str:
+    return f"{moment.astimezone(UTC):%Y-%m-%d %H:%M:%S} UTC"
+
+
 def spoken(seconds: int) -> str:
     """Such as 2026-11-20 07:41:03 UTC, of any number that a block may have for its time."""
-    if seconds > LATEST:
-        return f"second {seconds}"
-    return f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%d %H:%M:%S} UTC"
+    moment = moment_of(seconds)
+    return utc(moment) if moment else f"second {seconds}"

@@ -2,11 +2,12 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
+from datetime import datetime
 
 from eth_utils.address import to_checksum_address
 
 from accounts.wallets import shortened
+from accounts.wording import moment_of, utc
 from queries.amounts import exact_amount, gwei, short_amount
 from queries.proving.bundles import FactKind
 from queries.reading.facts import FactView
@@ -161,11 +162,10 @@ def _address(number: int) -> Decoded:
 
 
 def _moment(seconds: int) -> Decoded:
-    try:
-        moment = datetime.fromtimestamp(seconds, UTC)
-    except (ValueError, OverflowError, OSError):  # a time that no calendar has
+    moment = moment_of(seconds)
+    if moment is None:
         return _grouped(seconds)
-    shown = f"{moment:%Y-%m-%d %H:%M:%S} UTC"
+    shown = utc(moment)
     return Decoded(shown, shown, (Reading("unix seconds", f"{seconds}"),), moment=moment)
 
 

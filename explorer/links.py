@@ -3,6 +3,9 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from django.urls.converters import IntConverter, StringConverter
+
+from queries.reading.slices import GREATEST
 from queries.registries import Registry
 from queries.routes import Routes
 
@@ -34,13 +37,10 @@ class PageLinks:
     def registry(self, source: int, destination: int) -> Registry | None:
         return self.routes.registries.get((source, destination))
 
-    def registries_at(self, address: str, destination: int | None = None) -> tuple[Registry, ...]:
+    def registries_at(self, address: str) -> list[Registry]:
         """`address`: 40 hex digits in lower case."""
-        return tuple(
-            each
-            for each in self.routes.registries.values()
-            if each.address[2:].lower() == address and destination in {None, each.destination}
-        )
+        registries = self.routes.registries.values()
+        return [each for each in registries if each.address[2:].lower() == address]
 
     def currency(self, chain_id: int) -> str:
         """What its balances are counted in."""
@@ -49,7 +49,7 @@ class PageLinks:
 
     def registry_address(self, source: int, destination: int) -> str:
         """The address of the registry that a route's facts are in; empty where it has none now."""
-        registry = self.routes.registries.get((source, destination))
+        registry = self.registry(source, destination)
         return registry.address if registry else ""
 
     def transaction(self, chain_id: int, transaction_hash: str) -> str:
@@ -67,10 +67,7 @@ class PageLinks:
         return f"{chain.explorer.rstrip('/')}/{what}" if chain and chain.explorer else ""
 
 
-GREATEST = 2**63 - 1  # that the database keeps
-
-
-class WholeNumber:
+class WholeNumber(IntConverter):
     """A chain's id or a block's number, in the one way to write it."""
 
     regex = "0|[1-9][0-9]{0,18}"
@@ -80,19 +77,15 @@ class WholeNumber:
             raise ValueError(value)  # Django's way to say that nothing is there
         return int(value)
 
-    def to_url(self, value: int) -> str:
-        return str(value)
 
+class HexDigits(StringConverter):
+    """`0x` and so many digits, in any letter case; without the 0x it is another address.
 
-class HexDigits:
-    """`0x` and so many digits, in any letter case; without the 0x it is another address."""
+    A link spells them as they are, so that a checksum's capitals stay.
+    """
 
     def to_python(self, value: str) -> str:
         return value[2:].lower()
-
-    def to_url(self, value: str) -> str:
-        """As it is to be spelled: a checksum's capitals stay."""
-        return value
 
 
 class AccountAddress(HexDigits):

@@ -219,14 +219,19 @@ def _compared(request: HttpRequest, registry: Registry, compare_l1: CompareL1) -
     return compare_l1(registry)
 
 
+def registry_at(destination: int, address: str, links: PageLinks) -> Registry:
+    for each in links.registries_at(address):
+        if each.destination == destination:
+            return each
+    raise Http404
+
+
 @require_safe
 @never_cache
 def registry(
     request: HttpRequest, destination: int, address: str, links: PageLinks, compare_l1: CompareL1
 ) -> HttpResponse:
-    found = next(iter(links.registries_at(address, destination)), None)
-    if found is None:
-        raise Http404
+    found = registry_at(destination, address, links)
     if request.path.rpartition("/")[2] != found.address:
         return redirect("registry", destination, found.address)
     heads = heads_of([found.source, found.destination])

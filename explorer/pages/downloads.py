@@ -13,7 +13,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
 from explorer.links import PageLinks
-from explorer.pages.chain_objects import chain_of
+from explorer.pages.chain_objects import chain_of, registry_at
 from explorer.pages.facts import fact_line
 from explorer.pages.lists import BEFORE, numbers
 from queries.reading import batches, chain_objects
@@ -123,9 +123,7 @@ def block_facts(
 def registry_facts(
     request: HttpRequest, destination: int, address: str, form: str, links: PageLinks
 ) -> StreamingHttpResponse:
-    found = next(iter(links.registries_at(address, destination)), None)
-    if found is None:
-        raise Http404
+    found = registry_at(destination, address, links)
     portion = portions.of_registry(found.source, found.destination, _cursor(request))
     name = f"tacitus-{found.source}-to-{found.destination}"
     return _portion_file(request, portion, links, form, name)

@@ -1,13 +1,11 @@
 """The pages of a list: which one is asked for, of which chain, and the ways to those beside it."""
 
-import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 from django.http import Http404, HttpRequest
 
-from explorer.links import GREATEST
 from queries.reading.slices import Cursor, Slice, numbers_of
 
 # Which side of a row the page lies on, as its address says it.
@@ -40,9 +38,9 @@ def chain_asked(request: HttpRequest, parameter: str) -> int | None:
     text = request.GET.get(parameter, "")
     if not text:
         return None
-    if not re.fullmatch("[0-9]{1,19}", text) or int(text) > GREATEST:
+    if (chain := numbers_of(text, 1)) is None:
         raise Http404
-    return int(text)
+    return chain[0]
 
 
 def numbers(count: int) -> Callable[[str], Key | None]:

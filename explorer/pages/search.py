@@ -17,9 +17,9 @@ from django.views.decorators.http import require_safe
 from explorer.links import PageLinks
 from queries.reading import searches
 from queries.reading.searches import checksummed
+from queries.reading.slices import GREATEST
 
 LONGEST = 300
-_GREATEST = 2**63 - 1  # that the database keeps
 # A ULID, of Crockford's alphabet; O, I and L are read as the digits they look like.
 _BATCH = re.compile(r"[0-7][0-9A-HJKMNP-TV-Z]{25}")
 _LOOKALIKES = str.maketrans("OIL", "011")
@@ -110,7 +110,7 @@ def _numbers(text: str, chains: Mapping[str, int]) -> Iterator[tuple[int, int | 
         called, number = " ".join(words[:end]), " ".join(words[end:])
         if _NUMBER.fullmatch(number) and (not called or called in chains):
             found = int(re.sub("[^0-9]", "", number))
-            if found <= _GREATEST:
+            if found <= GREATEST:
                 yield found, chains[called] if called else None
 
 

@@ -62,13 +62,11 @@ UNITS = ((365 * DAY, "year"), (30 * DAY, "month"), (DAY, "day"), (HOUR, "hour"),
 @register.simple_tag
 def ago(moment: datetime) -> SafeString:
     """`3 minutes ago` or `in 2 hours`; the exact time in UTC where it is pointed at."""
-    exact = moment.astimezone(UTC)
     return format_html(
-        '<time class="moment" datetime="{}" tabindex="0">'
-        '{}<span class="exact">{} UTC</span></time>',
-        exact.strftime("%Y-%m-%dT%H:%M:%SZ"),
+        '<time class="moment" datetime="{}" tabindex="0">{}<span class="exact">{}</span></time>',
+        f"{moment.astimezone(UTC):%Y-%m-%dT%H:%M:%SZ}",
         in_words((timezone.now() - moment).total_seconds()),
-        exact.strftime("%Y-%m-%d %H:%M:%S"),
+        wording.utc(moment),
     )
 
 
@@ -81,20 +79,6 @@ def in_words(seconds: float) -> str:
     count = far // length
     words = f"{count} {unit}{'' if count == 1 else 's'}"
     return f"{words} ago" if seconds > 0 else f"in {words}"
-
-
-@register.filter
-def utc(moment: datetime) -> str:
-    return f"{moment.astimezone(UTC):%Y-%m-%d %H:%M:%S} UTC"
-
-
-@register.filter
-def moment_of(seconds: int) -> datetime | None:
-    """A block's timestamp as a moment; none that a calendar has where a chain claims nonsense."""
-    try:
-        return datetime.fromtimestamp(seconds, UTC)
-    except (OverflowError, ValueError, OSError):
-        return None
 
 
 @register.filter
@@ -116,7 +100,8 @@ def since(moment: datetime, before: datetime) -> str:
     return f"{minutes} min {rest} s" if minutes else f"{rest} s"
 
 
-register.filter(shortened)
+for each in (shortened, wording.utc, wording.moment_of):
+    register.filter(each)
 
 
 # What turns the text around it: marks, embeddings, overrides, isolates.
@@ -131,18 +116,18 @@ def unturned(text: str) -> str:
 
 
 MARKS = {
-    "RECEIVED": "waiting",
-    "ACCEPTED": "waiting",
     "IN_PROGRESS": "moving",
     "COMPLETED": "proven",
     "DONE": "proven",
+    "DELIVERED": "proven",
     "REJECTED": "rejected",
+    "GIVEN_UP": "rejected",
 }
 
 
 @register.filter
 def mark_of(status: str | None) -> str:
-    """Of a batch or of a step; one that has not begun waits."""
+    """Of a batch, a step or a webhook; one that has not begun waits."""
     return MARKS.get(str(status), "waiting")
 
 
@@ -248,18 +233,9 @@ def advice(code: str) -> str:
     return ADVICE.get(code, OTHERWISE)
 
 
-STATES = {
-    "PENDING": ("waiting", "to be sent"),
-    "DELIVERED": ("proven", "delivered"),
-    "GIVEN_UP": ("rejected", "given up"),
-}
-
-
-@register.filter
-def mark_of_delivery(state: str) -> str:
-    return STATES[state][0]
+STATES = {"PENDING": "to be sent", "DELIVERED": "delivered", "GIVEN_UP": "given up"}
 
 
 @register.filter
 def words_of_delivery(state: str) -> str:
-    return STATES[state][1]
+    return STATES[state]
