@@ -60,8 +60,8 @@ def forms_of(text: str, links: PageLinks) -> Iterator[Form]:
         page = Hit("Batch", batch, reverse("batch", args=[batch]))
         yield Form("the id of a batch", [page] if searches.is_batch(batch) else [])
     if found := _HASH.fullmatch(lower):
-        hits = [*_transactions(found[1], links)]
-        hits += [_block(each, links) for each in searches.blocks_with_hash(found[1])]
+        hits = [*_transactions(f"0x{found[1]}", links)]
+        hits += [_block(*each, links) for each in searches.blocks_with_hash(found[1])]
         yield Form("the hash of a transaction or of a block", hits)
     if found := _ADDRESS.fullmatch(lower):
         account = _account(checksummed(found[1]))
@@ -74,8 +74,8 @@ def forms_of(text: str, links: PageLinks) -> Iterator[Form]:
     if numbered:
         number, chain = numbered
         on = links.routes.chains if chain is None else [chain]
-        hits = [_block(each, links) for each in searches.blocks_numbered(number, on)]
-        empty = _block(searches.BlockFound(chain, number), links) if chain is not None else None
+        hits = [_block(*each, links) for each in searches.blocks_numbered(number, on)]
+        empty = _block(chain, number, links) if chain is not None else None
         yield Form("the number of a block", hits, empty, can_be_asked_for=True)
     elif len(lower) <= _LONGEST_NAME and _NAME.fullmatch(lower):
         hits = [_account(each) for each in searches.accounts_named(lower)]
@@ -119,10 +119,10 @@ def legible(text: str) -> str:
     return "".join(each if each.isprintable() else "\N{REPLACEMENT CHARACTER}" for each in text)
 
 
-def _transactions(digits: str, links: PageLinks) -> Iterator[Hit]:
-    for each in searches.transactions_of(f"0x{digits}"):
-        address = reverse("transaction", args=[each.chain, each.hash])
-        yield Hit("Transaction", f"{each.hash} on {links.chain_name(each.chain)}", address)
+def _transactions(hash_: str, links: PageLinks) -> Iterator[Hit]:
+    for chain in searches.chains_of_transaction(hash_):
+        address = reverse("transaction", args=[chain, hash_])
+        yield Hit("Transaction", f"{hash_} on {links.chain_name(chain)}", address)
 
 
 def _registries(digits: str, links: PageLinks) -> Iterator[Hit]:
@@ -136,9 +136,9 @@ def _account(address: str) -> Hit:
     return Hit("Account", address, reverse("account", args=[address]))
 
 
-def _block(found: searches.BlockFound, links: PageLinks) -> Hit:
-    name = f"{found.number:,} of {links.chain_name(found.chain)}"
-    return Hit("Block", name, reverse("block", args=[found.chain, found.number]))
+def _block(chain: int, number: int, links: PageLinks) -> Hit:
+    name = f"{number:,} of {links.chain_name(chain)}"
+    return Hit("Block", name, reverse("block", args=[chain, number]))
 
 
 @require_safe

@@ -150,13 +150,9 @@ def batches_of(
     rows = Batch.objects.filter(owner=owner)
     if status is not None:
         rows = rows.filter(status=status)
-    if before is not None:
-        rows = rows.filter(pk__lt=before)
-    found = list(
-        rows.only(*_BATCH_COLUMNS).annotate(**_WAIT_ANNOTATIONS).order_by("-pk")[: most + 1]
-    )
-    shown = tuple(_batch(row) for row in found[:most])
-    return BatchPage(shown, shown[-1].id if len(found) > most else None)
+    rows = rows.only(*_BATCH_COLUMNS).annotate(**_WAIT_ANNOTATIONS)
+    shown = slice_of(rows, ("id",), Cursor((before,)) if before else None, most, _batch)
+    return BatchPage(shown.rows, shown.older or None)
 
 
 def queries_of(shown: BatchView, *, first: int, most: int) -> QueryPage:

@@ -12,6 +12,7 @@ from django.db.models.functions import RowNumber
 from accounts.models import Account
 from queries.models import WebhookAttempt, WebhookDelivery
 from queries.reading.batches import is_batch_id
+from queries.reading.slices import Cursor, slice_of
 
 is_event = is_batch_id  # it is a ULID as well
 
@@ -56,12 +57,9 @@ class DeliveryPage:
 
 def deliveries_of(owner: Account, *, before: str | None, most: int) -> DeliveryPage:
     """Those of an account's batches, newest first; `before` is the cursor of the page before."""
-    rows = rows_of(owner)
-    if before is not None:
-        rows = rows.filter(pk__lt=before)
-    found = list(rows.order_by("-pk")[: most + 1])
-    shown = views_of(found[:most])
-    return DeliveryPage(shown, shown[-1].event if len(found) > most else None)
+    cursor = Cursor((before,)) if before else None
+    shown = slice_of(rows_of(owner), ("id",), cursor, most, lambda row: row)
+    return DeliveryPage(views_of(shown.rows), shown.older or None)
 
 
 def rows_of(owner: Account) -> QuerySet[WebhookDelivery]:

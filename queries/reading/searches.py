@@ -1,7 +1,6 @@
 """What a search finds."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 from queries.models import Batch, BlockJob, Query, SentHash
 from queries.schema.addresses import Address
@@ -16,20 +15,7 @@ MOST = 50  # of one kind
 NEWEST = 500  # queries of a name: who it stood for
 
 
-@dataclass(frozen=True, slots=True)
-class BlockFound:
-    """A block that was asked for."""
-
-    chain: int
-    number: int
-
-
-@dataclass(frozen=True, slots=True)
-class TransactionFound:
-    """One of ours."""
-
-    chain: int
-    hash: str
+Block = tuple[int, int]  # its chain and its number
 
 
 def is_batch(batch_id: str) -> bool:
@@ -49,21 +35,19 @@ def accounts_named(name: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(each for each in rows[:NEWEST] if each))[:MOST]
 
 
-def transactions_of(transaction_hash: str) -> tuple[TransactionFound, ...]:
+def chains_of_transaction(transaction_hash: str) -> list[int]:
+    """Where we sent a transaction of this hash."""
     rows = SentHash.objects.filter(hash=transaction_hash).order_by("pk")
-    columns = ("transaction__chain", "hash")
-    return tuple(TransactionFound(*each) for each in rows.values_list(*columns)[:MOST])
+    return list(rows.values_list("transaction__chain", flat=True)[:MOST])
 
 
-def blocks_with_hash(digits: str) -> tuple[BlockFound, ...]:
+def blocks_with_hash(digits: str) -> list[Block]:
     """Of headers that are kept: the hash in 64 hex digits."""
     rows = BlockJob.objects.filter(block_hash=digits).exclude(block_hash="").order_by("pk")
-    found = rows.values_list("source", "block")[:MOST]
-    return tuple(dict.fromkeys(BlockFound(*each) for each in found))
+    return list(dict.fromkeys(rows.values_list("source", "block")[:MOST]))
 
 
-def blocks_numbered(number: int, chains: Iterable[int]) -> tuple[BlockFound, ...]:
+def blocks_numbered(number: int, chains: Iterable[int]) -> list[Block]:
     """Those that were asked for on any of these chains."""
     jobs = BlockJob.objects.filter(source__in=sorted(chains), block=number)
-    found = jobs.order_by("source").values_list("source", "block")[:MOST]
-    return tuple(dict.fromkeys(BlockFound(*each) for each in found))
+    return list(dict.fromkeys(jobs.order_by("source").values_list("source", "block")[:MOST]))
