@@ -4,10 +4,11 @@ Each part of a batch's page has a `mark`, a digest of its content: only changed 
 """
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from hashlib import blake2s
 from itertools import zip_longest
+from types import SimpleNamespace
 from typing import IO
 
 from django.http import FileResponse, Http404, HttpRequest, HttpResponse
@@ -24,7 +25,7 @@ from queries.reading import batches as stored
 from queries.reading import progress
 from queries.reading.batches import is_batch_id, is_own
 from queries.reading.progress import BlockProgress, Progress
-from queries.reading.views import BatchView, QueryPage, QueryView
+from queries.reading.views import BatchView, QueryPage
 from queries.wait_reasons import Reason
 
 ROWS = 50  # of a block, on one page of it
@@ -70,65 +71,14 @@ class BatchParts:
         following = self.first_block + BLOCKS
         return following if following < len(self.progress.blocks) else None
 
-    @property
-    def few(self) -> bool:
-        return self.progress.queries <= SHOWN_AT_FIRST
-
     def shows(self, place: int) -> bool:
-        return self.few if self.shown is None else place in self.shown
+        if self.shown is None:
+            return self.progress.queries <= SHOWN_AT_FIRST
+        return place in self.shown
 
     @property
     def ended(self) -> bool:
         return self.batch.ended is not None
-
-
-@dataclass(frozen=True, slots=True)
-class QueryAlone:
-    """A query on a page of its own."""
-
-    batch: BatchView
-    query: QueryView
-
-
-def alone(batch_id: str, place: int) -> QueryAlone | None:
-    batch = stored.batch(batch_id)
-    query = stored.query_at(batch, place) if batch else None
-    return QueryAlone(batch, query) if batch and query else None
-
-
-def parts_of(
-    batch_id: str,
-    opened: Mapping[str, int] | None,
-    shown_queries: frozenset[int] | None = None,
-    first_block: int = 0,
-    wanted: int | None = None,
-) -> BatchParts | None:
-    """`opened`: the keys of blocks, each with the place it is shown from; None at first.
-
-    `wanted`: the place of a query which is shown open, wherever in the batch it is.
-    """
-    shown = stored.batch(batch_id)
-    if shown is None:
-        return None
-    whole = progress.progress_of(shown)
-    if opened is None:
-        opened = dict(_opened_at_first(whole))
-    for number, block in enumerate(whole.blocks):
-        if wanted is not None and 0 <= wanted - block.first < block.queries:
-            first_block = number - number % BLOCKS
-            opened = {**opened, block.key: wanted - (wanted - block.first) % ROWS}
-            shown_queries = frozenset({wanted})
-    on_page = whole.blocks[first_block : first_block + BLOCKS]
-    firsts = {block: opened[block.key] for block in on_page if block.key in opened}
-    rows = progress.queries_of_blocks(shown, firsts, most=ROWS)
-    blocks = tuple(_part(shown, block, rows.get(block.key)) for block in on_page)
-    mark = _mark(shown, whole.steps, whole.lost)
-    return BatchParts(shown, whole, blocks, mark, shown_queries, first_block)
-
-
-def _opened_at_first(whole: Progress) -> Iterator[tuple[str, int]]:
-    if whole.queries <= OPEN_AT_FIRST:
-        yield from ((block.key, block.first) for block in whole.blocks)
 
 
 def _part(shown: BatchView, block: BlockProgress, rows: QueryPage | None) -> BlockPart:
@@ -146,12 +96,16 @@ PLACE = re.compile("[0-9]{1,9}")
 MOST_OPENED = 100
 
 
+def _place(request: HttpRequest, name: str) -> int | None:
+    text = request.GET.get(name, "")
+    return int(text) if PLACE.fullmatch(text) else None
+
+
 @require_safe
 @never_cache
 def batch(request: HttpRequest, batch_id: str, links: PageLinks) -> HttpResponse:
     opened = _opened(request) if "open" in request.GET else None
-    place = request.GET.get("query", "")
-    page = _parts(request, batch_id, opened, wanted=int(place) if PLACE.fullmatch(place) else None)
+    page = _parts(request, batch_id, opened, wanted=_place(request, "query"))
     is_open = not page.ended and request.user.is_authenticated
     may_cancel = is_open and is_own(account_of(request), batch_id)
     return render(request, "batch.html", {"page": page, "links": links, "may_cancel": may_cancel})
@@ -191,15 +145,32 @@ def batch_block(request: HttpRequest, batch_id: str, links: PageLinks) -> HttpRe
 def _parts(
     request: HttpRequest,
     batch_id: str,
-    opened: dict[str, int] | None,
-    shown: frozenset[int] | None = None,
+    opened: Mapping[str, int] | None,
+    shown_queries: frozenset[int] | None = None,
     wanted: int | None = None,
 ) -> BatchParts:
-    first = request.GET.get("blocks", "")
-    page = parts_of(batch_id, opened, shown, int(first) if PLACE.fullmatch(first) else 0, wanted)
-    if page is None:
+    """`opened`: the keys of blocks, each with the place it is shown from; None at first.
+
+    `wanted`: the place of a query which is shown open, wherever in the batch it is.
+    """
+    shown = stored.batch(batch_id)
+    if shown is None:
         raise Http404
-    return page
+    whole, first_block = progress.progress_of(shown), _place(request, "blocks") or 0
+    if opened is None:
+        at_first = whole.blocks if whole.queries <= OPEN_AT_FIRST else ()
+        opened = {block.key: block.first for block in at_first}
+    for number, block in enumerate(whole.blocks):
+        if wanted is not None and 0 <= wanted - block.first < block.queries:
+            first_block = number - number % BLOCKS
+            opened = {**opened, block.key: wanted - (wanted - block.first) % ROWS}
+            shown_queries = frozenset({wanted})
+    on_page = whole.blocks[first_block : first_block + BLOCKS]
+    firsts = {block: opened[block.key] for block in on_page if block.key in opened}
+    rows = progress.queries_of_blocks(shown, firsts, most=ROWS)
+    blocks = tuple(_part(shown, block, rows.get(block.key)) for block in on_page)
+    mark = _mark(shown, whole.steps, whole.lost)
+    return BatchParts(shown, whole, blocks, mark, shown_queries, first_block)
 
 
 def _opened(request: HttpRequest) -> dict[str, int]:
@@ -214,25 +185,22 @@ def _shown_queries(request: HttpRequest) -> frozenset[int]:
     return frozenset(int(each) for each in named if PLACE.fullmatch(each))
 
 
-MOST_DIGITS = 9
-
-
 @require_safe
 @never_cache
 def query(request: HttpRequest, batch_id: str, place: int, links: PageLinks) -> HttpResponse:
-    page = alone(batch_id, place)
-    if page is None:
+    batch = stored.batch(batch_id)
+    query = stored.query_at(batch, place) if batch else None
+    if batch is None or query is None:
         raise Http404
-    first = request.GET.get("from", "")
     shown = {
-        "page": page,
-        "query": page.query,
+        "page": SimpleNamespace(batch=batch),  # the templates of a whole batch's page find it there
+        "query": query,
         "links": links,
-        "first": int(first) if first.isdecimal() and len(first) <= MOST_DIGITS else 0,
+        "first": _place(request, "from") or 0,
     }
     template = "query.html"
     if request.headers.get("HX-Request"):
-        template = "parts/values.html" if first else "parts/query_body.html"
+        template = "parts/values.html" if request.GET.get("from") else "parts/query_body.html"
     return render(request, template, shown)
 
 
