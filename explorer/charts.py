@@ -4,7 +4,7 @@ Colours and type come from the stylesheet by class. A chart is drawn for the nar
 320 pixels, and grows from there. All values are whole numbers of 0 or more.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from itertools import pairwise
@@ -13,8 +13,9 @@ from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
 from explorer.templatetags.tacitus import counted, grouped, wei
+from queries.counters import WITHIN
 from queries.reading.chain_objects import Balance
-from queries.reading.figures import WITHIN, DayFigures, Figures, Took, within_which
+from queries.reading.figures import Brought, Figures, Took, within_which
 
 WIDTH, HEIGHT = 320, 200
 TOP, RIGHT, BOTTOM = 30, 6, 24  # the unit stands above the plot, the labels below it
@@ -308,6 +309,9 @@ def _finding(balances: Sequence[Balance]) -> str:
 LONGEST = "longer"
 
 
+Days = Mapping[date, Brought]
+
+
 def charts_of(figures: Figures) -> tuple[Chart, ...]:
     return (_facts(figures.days), _batches(figures.days), _took(figures.took), _gas(figures.days))
 
@@ -335,28 +339,28 @@ def _of_bars(  # noqa: PLR0913, PLR0917  (what a chart is made of)
     return Chart(name, title, picture, heads, tuple(rows), note)
 
 
-def _facts(days: Sequence[DayFigures]) -> Chart:
-    bars = [_bar(each.day, each.brought.facts) for each in days]
+def _facts(days: Days) -> Chart:
+    bars = [_bar(day, brought.facts) for day, brought in days.items()]
     rows = ((bar.label, grouped(bar.value or 0)) for bar in bars)
     title = _most("facts", bars, "fact")
     return _of_bars("facts", title, bars, "facts a day", ("day", "facts"), rows)
 
 
-def _batches(days: Sequence[DayFigures]) -> Chart:
-    bars = [_bar(each.day, each.brought.done) for each in days]
+def _batches(days: Days) -> Chart:
+    bars = [_bar(day, brought.done) for day, brought in days.items()]
     title = _most("batches DONE", bars, "batch DONE")
-    if rejected := sum(each.brought.rejected for each in days):
+    if rejected := sum(brought.rejected for brought in days.values()):
         title += f"; {counted(rejected, 'was,were')} REJECTED"
     rows = (
-        (_long(each.day), grouped(each.brought.done), grouped(each.brought.rejected))
-        for each in days
+        (_long(day), grouped(brought.done), grouped(brought.rejected))
+        for day, brought in days.items()
     )
     heads = ("day", "DONE", "REJECTED")
     return _of_bars("batches", title, bars, "batches DONE a day", heads, rows)
 
 
-def _took(took: Sequence[Took]) -> Chart:
-    bars = [Bar(_span(each.within), in_time(each.within), each.batches) for each in took]
+def _took(took: Took) -> Chart:
+    bars = [Bar(_span(bound), in_time(bound), batches) for bound, batches in took.items()]
     return _of_bars(
         "took",
         _how_long(took),
@@ -369,9 +373,9 @@ def _took(took: Sequence[Took]) -> Chart:
     )
 
 
-def _how_long(took: Sequence[Took]) -> str:
+def _how_long(took: Took) -> str:
     """Where half of the batches and nine of ten were DONE, as far as the bounds show."""
-    count = sum(each.batches for each in took)
+    count = sum(took.values())
     half, most, longest = (within_which(took, share) for share in (0.5, 0.9, 1))
     beyond = f"more than {in_time(WITHIN[-1])}"
     if not count:
@@ -387,15 +391,14 @@ def _how_long(took: Sequence[Took]) -> str:
     return f"Half of the batches were DONE {_span(half)}, nine of ten {_span(most)}"
 
 
-def _gas(days: Sequence[DayFigures]) -> Chart:
-    bars = [_bar(each.day, each.brought.gas_of_a_fact) for each in days]
-    facts = sum(each.brought.facts for each in days)
-    gas = sum(each.brought.gas for each in days)
+def _gas(days: Days) -> Chart:
+    bars = [_bar(day, brought.gas_of_a_fact) for day, brought in days.items()]
+    gas = sum(brought.gas for brought in days.values())
+    facts = sum(brought.facts for brought in days.values())
     average = f"{grouped(round(gas / facts))} gas a fact on average" if facts else ""
     rows = (
-        (_long(each.day), "none" if of_a_fact is None else grouped(of_a_fact), grouped(spent))
-        for each in days
-        for of_a_fact, spent in [(each.brought.gas_of_a_fact, each.brought.gas)]
+        (bar.label, "none" if bar.value is None else grouped(bar.value), grouped(brought.gas))
+        for bar, brought in zip(bars, days.values(), strict=True)
     )
     return _of_bars(
         "gas",

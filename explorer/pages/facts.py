@@ -1,7 +1,7 @@
 """The page of a fact: decoded, how it is read on chain, and what its registry says right now."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum, auto
 
 from django.http import Http404, HttpRequest, HttpResponse
@@ -125,7 +125,7 @@ def check(  # noqa: PLR0913, PLR0917  (the address's parts, and what urls wires)
         "check": answer,
     }
     if answer.outcome is Outcome.DIFFERS:
-        shown["said"] = fact_line(found.with_word(answer.word), links)
+        shown["said"] = fact_line(replace(found, word=answer.word), links)
     return render(request, _template(request, "check_answer"), shown)
 
 

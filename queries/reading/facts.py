@@ -5,7 +5,7 @@ its head can name where the next file begins. The rows read are bounded, not onl
 """
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 
 from django.db.models import QuerySet, Subquery
@@ -35,10 +35,6 @@ class FactView:
     key: int  # the field's number, the slot, or the seconds: as the registry takes it
     word: str
 
-    def with_word(self, word: str) -> "FactView":
-        """The same fact with another word."""
-        return replace(self, word=word)
-
 
 @dataclass(frozen=True, slots=True)
 class ProvenFact:
@@ -56,35 +52,18 @@ def facts_of(query: QueryView, destination: int) -> tuple[FactView, ...]:
     if not words:
         return ()
     block = query.block or 0
-    found: list[FactView] = []
-
-    def add(kind: FactKind, name: str, key: int) -> None:
-        if name in words:
-            found.append(
-                FactView(
-                    kind,
-                    query.source,
-                    destination,
-                    block,
-                    query.account,
-                    query.name,
-                    name,
-                    key,
-                    words[name],
-                )
-            )
-
+    named: list[tuple[FactKind, str, int]] = []
     if query.timestamp is not None:
         # It is read back with the others, and its value is the block itself.
         words[BLOCK_AT_TIME] = f"0x{block:064x}"
-        add(FactKind.BLOCK_AT_TIME, BLOCK_AT_TIME, query.timestamp)
-    for field in query.header:
-        add(FactKind.HEADER_FIELD, field, HeaderField[field])
-    for prop in query.props:
-        add(FactKind.ACCOUNT_FIELD, prop.name, prop)
-    for slot in query.slots:
-        add(FactKind.STORAGE_SLOT, slot, int(slot, 16))
-    return tuple(found)
+        named.append((FactKind.BLOCK_AT_TIME, BLOCK_AT_TIME, query.timestamp))
+    named += ((FactKind.HEADER_FIELD, field, HeaderField[field]) for field in query.header)
+    named += ((FactKind.ACCOUNT_FIELD, prop.name, prop) for prop in query.props)
+    named += ((FactKind.STORAGE_SLOT, slot, int(slot, 16)) for slot in query.slots)
+    place = (query.source, destination, block, query.account, query.name)
+    return tuple(
+        FactView(kind, *place, name, key, words[name]) for kind, name, key in named if name in words
+    )
 
 
 def proven_facts_of(queries: Iterable[tuple[int, int]]) -> Iterator[ProvenFact]:

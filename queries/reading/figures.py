@@ -1,7 +1,7 @@
 """Figures for people: what each day has brought, what an account has spent, how far chains are."""
 
 from collections import defaultdict
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 
@@ -10,8 +10,6 @@ from django.db.models import Min, OuterRef, Subquery, Sum
 from accounts.models import Account
 from queries.counters import DONE, FACTS, GAS, LONGER, REJECTED, WITHIN, done_within
 from queries.models import Batch, ChainRecord, DailyCount, NodeRecord
-
-__all__ = ["WITHIN", "Brought", "DayFigures", "Figures", "Took", "figures", "within_which"]
 
 DAYS = 30
 FEWEST_DAYS = 7  # of a young service, so that a day among others can be seen
@@ -31,20 +29,9 @@ class Brought:
         return round(self.gas / self.facts) if self.facts else None
 
 
-@dataclass(frozen=True, slots=True)
-class DayFigures:
-    """One UTC day."""
-
-    day: date
-    brought: Brought
-
-
-@dataclass(frozen=True, slots=True)
-class Took:
-    """How many batches were DONE within so many seconds, and not within the bound before."""
-
-    within: int | None  # None: longer than any bound
-    batches: int
+# How many batches were DONE within so many seconds, and not within the bound before. None: longer
+# than any bound.
+Took = Mapping[int | None, int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,8 +39,8 @@ class Figures:
     """Of all time, and of each of the last days."""
 
     whole: Brought
-    days: tuple[DayFigures, ...]  # oldest first
-    took: tuple[Took, ...]  # in these days
+    days: Mapping[date, Brought]  # UTC days, oldest first
+    took: Took  # in these days
 
     @property
     def empty(self) -> bool:
@@ -69,25 +56,24 @@ def figures(today: date) -> Figures:
     counts = _counts(first, today)
     return Figures(
         _brought({row["what"]: int(row["of_all_days"]) for row in rows}),
-        days=tuple(
-            DayFigures(day, _brought(counts[day]))
+        days={
+            day: _brought(counts[day])
             for day in (first + timedelta(days=number) for number in range(length))
-        ),
-        took=tuple(
-            Took(bound, sum(of_day.get(name, 0) for of_day in counts.values()))
+        },
+        took={
+            bound: sum(of_day.get(name, 0) for of_day in counts.values())
             for bound, name in [*((each, done_within(each)) for each in WITHIN), (None, LONGER)]
-        ),
+        },
     )
 
 
-def within_which(took: Sequence[Took], share: float) -> int | None:
+def within_which(took: Took, share: float) -> int | None:
     """The bound within which that share of the batches was DONE; None: they took longer."""
-    needed = share * sum(each.batches for each in took)
-    passed = 0
-    for each in took:
-        passed += each.batches
+    needed, passed = share * sum(took.values()), 0
+    for bound, batches in took.items():
+        passed += batches
         if passed >= needed:
-            return each.within
+            return bound
     return None
 
 
@@ -107,13 +93,13 @@ def _counts(first: date, last: date) -> Mapping[date, Mapping[str, int]]:
 MOST_ADDED = 1_000
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class ChainSpending:
     """Of the batches for one destination."""
 
     destination: int
-    batches: int = 0
-    spent: int = 0  # wei
+    batches: int
+    spent: int  # wei
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,13 +114,11 @@ def spending_of(owner: Account) -> Spending:
     """In one statement, which an index answers from the newest batch on."""
     rows = Batch.objects.filter(owner=owner).order_by("-pk")
     found = list(rows.values_list("destination", "spent")[: MOST_ADDED + 1])
-    chains: dict[int, ChainSpending] = defaultdict(lambda: ChainSpending(0))
+    amounts = defaultdict[int, list[int]](list)
     for destination, spent in found[:MOST_ADDED]:
-        chain = chains[destination]
-        chain.destination = destination
-        chain.batches += 1
-        chain.spent += int(spent, 16)
-    return Spending(tuple(chains.values()), whole=len(found) <= MOST_ADDED)
+        amounts[destination].append(int(spent, 16))
+    chains = (ChainSpending(chain, len(each), sum(each)) for chain, each in amounts.items())
+    return Spending(tuple(chains), whole=len(found) <= MOST_ADDED)
 
 
 @dataclass(frozen=True, slots=True)
