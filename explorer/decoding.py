@@ -1,7 +1,7 @@
 """What a proven word means to a person. Pure: it uses only the word and the fact's name."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 
 from eth_utils.address import to_checksum_address
@@ -57,14 +57,17 @@ class Decoded:
     address: str = ""  # where the word is one for certain
 
 
+def _as_it_is(text: str, *readings: Reading, remark: str = "") -> Decoded:
+    return Decoded(text, text, readings, remark)
+
+
 def decoded(fact: FactView, currency: str) -> Decoded:
     number = int(fact.word, 16)
     match fact.kind:
         case FactKind.STORAGE_SLOT:
             return _slot(number)
         case FactKind.BLOCK_AT_TIME:
-            shown = f"block {number:,}"
-            asked = _moment(fact.key)
+            shown, asked = f"block {number:,}", _moment(fact.key)
             remark = f"The last block that is not later than {asked.exact}."
             return Decoded(shown, shown, asked.readings, remark, asked.moment)
         case FactKind.ACCOUNT_FIELD:
@@ -107,14 +110,12 @@ def _account_field(name: str, number: int, currency: str) -> Decoded:
     if name == "BALANCE":
         return _amount(number, currency)
     if name == "NONCE":
-        shown = f"{number:,}"
-        return Decoded(shown, shown)
+        return _grouped(number)
     digits = f"{number:064x}"
     if name == "STORAGE_ROOT" and digits == EMPTY_TRIE:
-        return Decoded("empty storage", "empty storage")
+        return _as_it_is("empty storage")
     if name == "CODE_HASH" and digits == EMPTY_CODE:
-        remark = "A wallet without code, or no account at all."
-        return Decoded("empty code", "empty code", remark=remark)
+        return _as_it_is("empty code", remark="A wallet without code, or no account at all.")
     return _hash(digits)
 
 
@@ -131,27 +132,26 @@ def _header_field(name: str, number: int) -> Decoded:
     digits = f"{number:064x}"
     nothing = EMPTY_HEADERS.get(name)
     if nothing and digits == nothing[0]:
-        return replace(Decoded(nothing[1], nothing[1]), remark=HASHES.get(name, ""))
+        return _as_it_is(nothing[1], remark=HASHES.get(name, ""))
     read = HEADER_FIELDS.get(name)
     return read(number) if read else _hash(digits, HASHES.get(name, ""))
 
 
 def _grouped(number: int) -> Decoded:
-    return Decoded(f"{number:,}", f"{number:,}")
+    return _as_it_is(f"{number:,}")
 
 
 def _gas(number: int) -> Decoded:
-    return Decoded(f"{number:,} gas", f"{number:,} gas")
+    return _as_it_is(f"{number:,} gas")
 
 
 def _blob_gas(number: int) -> Decoded:
     blobs, rest = divmod(number, BLOB)
-    readings = (Reading("blobs", f"{blobs:,}"),) if not rest else ()
-    return replace(_gas(number), readings=readings)
+    return _gas(number) if rest else _as_it_is(f"{number:,} gas", Reading("blobs", f"{blobs:,}"))
 
 
 def _base_fee(wei: int) -> Decoded:
-    return Decoded(gwei(wei), gwei(wei), (Reading("wei", f"{wei:,}"),))
+    return _as_it_is(gwei(wei), Reading("wei", f"{wei:,}"))
 
 
 def _address(number: int) -> Decoded:
@@ -174,18 +174,17 @@ def _seal(number: int) -> Decoded:
     if number >= 2**64:
         return _hash(f"{number:064x}")
     remark = "Zero since blocks are no longer mined." if number == 0 else ""
-    return Decoded(f"0x{number:016x}", f"0x{number:016x}", remark=remark)
+    return _as_it_is(f"0x{number:016x}", remark=remark)
 
 
 def _extra_data(number: int) -> Decoded:
     remark = "Up to 32 bytes are stored as they are, longer data (on some chains) as its keccak256."
     if number == 0:
-        return Decoded("empty", "empty", remark=remark)
+        return _as_it_is("empty", remark=remark)
     content = number.to_bytes((number.bit_length() + 7) // 8, "big")
-    text = _printable(content)
     exact = f"0x{content.hex()}"
-    if text:
-        return Decoded(f"“{text}”", f"“{text}”", (Reading("bytes", exact),), remark)
+    if text := _printable(content):
+        return _as_it_is(f"“{text}”", Reading("bytes", exact), remark=remark)
     return Decoded(shortened(exact), exact, remark=remark)
 
 
@@ -211,37 +210,22 @@ HASHES = {
 
 def _slot(number: int) -> Decoded:
     if number == 0:
-        remark = "Nothing was ever stored, or it was cleared."
-        return Decoded("zero", "zero", remark=remark)
-    return _text(number) or _plausible_address(number) or _plain(number)
-
-
-def _text(number: int) -> Decoded | None:
-    text = _short_string(number)
-    if not text:
-        return None
-    as_number = Reading("number", f"{number:,}")
-    return Decoded(f"“{text}”", f"“{text}”", (as_number,), "If it is a short string.")
-
-
-def _plausible_address(number: int) -> Decoded | None:
-    if number not in PLAUSIBLE_ADDRESSES or not number & (number + 1):  # all of its bits are set
-        return None
-    address = to_checksum_address(number.to_bytes(20, "big"))
-    readings = Reading("number", f"{number:,}"), Reading("hex", f"0x{number:x}")
-    return Decoded(shortened(address), address, readings, "If it is an address.")
-
-
-def _plain(number: int) -> Decoded:
+        return _as_it_is("zero", remark="Nothing was ever stored, or it was cleared.")
     decimal, plain = f"{number:,}", f"0x{number:x}"
+    as_number, as_hex = Reading("number", decimal), Reading("hex", plain)
+    if text := _short_string(number):
+        return _as_it_is(f"“{text}”", as_number, remark="If it is a short string.")
+    has_all_bits_set = not number & (number + 1)
+    if number in PLAUSIBLE_ADDRESSES and not has_all_bits_set:
+        address = to_checksum_address(number.to_bytes(20, "big"))
+        return Decoded(shortened(address), address, (as_number, as_hex), "If it is an address.")
     if number == GREATEST:
-        readings = (Reading("number", decimal),)
         remark = "The greatest number that a slot holds."
-        return Decoded("2^256 - 1", "2^256 - 1", readings, remark)
+        return _as_it_is("2^256 - 1", as_number, remark=remark)
     if number >= LARGE:
-        return Decoded(shortened(plain), f"0x{number:064x}", (Reading("number", decimal),))
+        return Decoded(shortened(plain), f"0x{number:064x}", (as_number,))
     short = decimal if number < NUMBER_SHOWN else shortened(plain)
-    return Decoded(short, decimal, (Reading("hex", plain),))
+    return Decoded(short, decimal, (as_hex,))
 
 
 def _short_string(number: int) -> str:
