@@ -18,7 +18,7 @@ from queries.registries import FACTORY, Registry, RegistryKind, address_of, depl
 
 CHAIN_A, CHAIN_B = 31337, 31338
 ETHER = 10**18
-TOKEN_DECIMALS, TOKEN_BALANCES = 18, 3  # the slot that its balances stand at
+TOKEN_BALANCES = 3  # the slot that its balances stand at
 HOLDER = "0xd8dA6BF26964aF9D7eEd9e03E53415D37aA96045"  # of the specification's example
 BALANCE = 123_456_789 * ETHER // 10**6
 HOLDINGS = (1_000_000 * ETHER, 250_000 * ETHER, 7 * ETHER // 2)

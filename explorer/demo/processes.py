@@ -6,7 +6,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Self
@@ -52,13 +52,23 @@ class Programs:
 
     def run(self, name: str, *arguments: str) -> None:
         """`manage.py` with these arguments, to its end."""
-        self._start(name, arguments)
+        self.start(name, *arguments)
         if self._running.pop(name).wait():
             raise DemoFailed(f"The {name} failed. {self._last_words(name)}")
 
     def start(self, name: str, *arguments: str, **variables: str) -> None:
         """`manage.py` with these arguments, until the end of the demo."""
-        self._start(name, arguments, variables)
+        with self._log(name).open("wb") as log:
+            # In a session of its own: a terminal's Ctrl-C is for the demo, which ends them.
+            self._running[name] = subprocess.Popen(  # noqa: S603
+                [sys.executable, "manage.py", *arguments],
+                cwd=HOUSE,
+                env=self._environment | variables,
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                start_new_session=True,
+            )
 
     def wait_for(self, name: str, is_ready: Callable[[str], bool]) -> None:
         """Until the program is ready, by what it has written."""
@@ -79,21 +89,6 @@ class Programs:
         for name, node in self._nodes.items():
             if node.process and node.process.poll() is not None:
                 raise DemoFailed(f"The {name} {_end_of(node.process)}.")
-
-    def _start(
-        self, name: str, arguments: Sequence[str], variables: Mapping[str, str] | None = None
-    ) -> None:
-        with self._log(name).open("wb") as log:
-            # In a session of its own: a terminal's Ctrl-C is for the demo, which ends them.
-            self._running[name] = subprocess.Popen(  # noqa: S603
-                [sys.executable, "manage.py", *arguments],
-                cwd=HOUSE,
-                env=self._environment | dict(variables or {}),
-                stdin=subprocess.DEVNULL,
-                stdout=log,
-                stderr=log,
-                start_new_session=True,
-            )
 
     def _log(self, name: str) -> Path:
         return self.folder / f"{name.replace(' ', '-')}.log"

@@ -1,15 +1,16 @@
-"""What the demo asks for, what both chains say once it is proven, and what there is to try."""
+"""What the demo prints, asks for and compares once it is proven, and what there is to try."""
 
+import shutil
 import time
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from textwrap import wrap
-from typing import Any
+from typing import Any, TextIO
 
 from explorer.demo.chains import CHAIN_A, CHAIN_B, HOLDER, TOKEN_BALANCES, DemoChains
 from explorer.demo.local_node import LocalNode
 from explorer.demo.processes import DemoFailed
-from explorer.demo.terminal import Terminal
 from queries.chain.solidity import call_data
 from queries.tacitus import (
     Ask,
@@ -24,6 +25,47 @@ from queries.tacitus import (
 
 DONE_WITHIN = 90  # seconds
 BALANCE = 1
+DONE, MOVING, FAILED = "✓", "◐", "✗"
+BACK = "\r\x1b[K"  # to the beginning of the line, which is emptied
+WIDTH = 76  # at most
+
+
+class Terminal:
+    """What the demo prints: on a terminal lines that move on, elsewhere plain ones."""
+
+    def __init__(self, out: TextIO) -> None:
+        self._out = out
+        self.moves = out.isatty()
+        self._shown = ""
+        self.width = min(WIDTH, shutil.get_terminal_size((WIDTH + 4, 24)).columns - 4)
+
+    def line(self, text: str = "") -> None:
+        self._write(f"{BACK if self.moves and self._shown else ''}{text}\n")
+        self._shown = ""
+
+    def now(self, text: str) -> None:
+        """What is going on; on a terminal the next line takes its place."""
+        if text == self._shown:
+            return
+        self._write(f"{BACK}{text}" if self.moves else f"{text}\n")
+        self._shown = text
+
+    @contextmanager
+    def step(self, what: str) -> Iterator[None]:
+        """A piece of work, and how long it took."""
+        begin = time.monotonic()
+        if self.moves:
+            self.now(f"  {MOVING} {what} …")
+        try:
+            yield
+        except BaseException:
+            self.line(f"  {FAILED} {what}")
+            raise
+        self.line(f"  {DONE} {what:{self.width - 12}} {time.monotonic() - begin:5.1f} s")
+
+    def _write(self, text: str) -> None:
+        self._out.write(text)
+        self._out.flush()
 
 
 @dataclass(frozen=True)
@@ -76,18 +118,8 @@ def examples(chains: DemoChains) -> Iterator[Example]:
     )
 
 
-@dataclass(frozen=True)
-class Proven:
-    """A batch that is DONE, and the block that its proof rests on."""
-
-    batch_id: str
-    block_hash: str
-
-
-def show(
-    service: Tacitus, example: Example, terminal: Terminal, check: Callable[[], None]
-) -> Proven:
-    """Ask for it, follow it to its end, and compare."""
+def show(service: Tacitus, example: Example, terminal: Terminal, check: Callable[[], None]) -> str:
+    """Ask for it, follow it to its end, and compare; the batch's id."""
     for line in wrap(example.title, terminal.width):
         terminal.line(line)
     begin = time.monotonic()
@@ -105,7 +137,7 @@ def show(
     took = time.monotonic() - begin
     terminal.line(f"  {rail(done, terminal.width):{terminal.width - 10}}{took:5.1f} s")
     compare(example, terminal)
-    return Proven(batch_id, example.block_hash)
+    return batch_id
 
 
 def going_on(status: Status, terminal: Terminal) -> str:
@@ -167,20 +199,23 @@ Three things to try
      --account {chains.token} --slot $({python} tacitus.py slot {balances} --key {holder}) --wait
 
 3. Keep the first batch's proof, and check it when all of this is gone:
-   curl -sSo proof.json {site}/explorer/query/{first.batch_id}/proof.json
-   {python} manage.py verify_proof proof.json --hash {first.block_hash}
+   curl -sSo proof.json {site}/explorer/query/{batch_id}/proof.json
+   {python} manage.py verify_proof proof.json --hash {block_hash}
 
 It stays up until Ctrl-C."""
 
 
-def things_to_try(site: str, key: str, folder: str, chains: DemoChains, first: Proven) -> str:
-    """Where everything is, and three things to try. `first`: the first batch."""
+def things_to_try(
+    site: str, key: str, folder: str, chains: DemoChains, first: tuple[str, str]
+) -> str:
+    """Where everything is, and three things to try. `first`: the first batch's id and block."""
     return THINGS_TO_TRY.format(
         site=site,
         key=key,
         folder=folder,
         chains=chains,
-        first=first,
+        batch_id=first[0],
+        block_hash=first[1],
         a=CHAIN_A,
         b=CHAIN_B,
         block=_newest(chains.b),

@@ -15,8 +15,7 @@ from explorer.demo.chains import CHAIN_A, Keys, furnished, l1_blocks_on_l2, two_
 from explorer.demo.local_node import LocalNodeMissing, TransactionReverted
 from explorer.demo.processes import DemoFailed, empty_folder
 from explorer.demo.service import running_service, sign_in
-from explorer.demo.terminal import Terminal
-from explorer.demo.tour import examples, show, things_to_try
+from explorer.demo.tour import Terminal, examples, show, things_to_try
 from queries.chain.json_rpc import NodeRefused, NodeUnreachable
 from queries.tacitus import Tacitus
 
@@ -88,7 +87,8 @@ def _run(terminal: Terminal, port: int, *, once: bool) -> None:
             shown = []
             for example in examples(chains):
                 terminal.line()
-                shown.append(show(Tacitus(site, key), example, terminal, its.check))
+                batch_id = show(Tacitus(site, key), example, terminal, its.check)
+                shown.append((batch_id, example.block_hash))
             terminal.line()
             if once:
                 terminal.line("The registries hold the same values as the chains.")
