@@ -8,11 +8,10 @@ from django.urls import reverse
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
-from accounts.rate_limits import client_network, spend
 from accounts.wording import counted
 from explorer.charts import balance_chart
 from explorer.links import PageLinks
-from explorer.pages.facts import CHECKS, WINDOW
+from explorer.pages.facts import too_often
 from explorer.pages.lists import chain_asked, cursor_of, numbers, ways
 from queries.reading import chain_objects as reading
 from queries.reading.figures import HeadView, heads_of
@@ -213,9 +212,8 @@ def _compared(request: HttpRequest, registry: Registry, compare_l1: CompareL1) -
     """What a node of the source says of the L1 block that the destination sees; if it is asked."""
     if registry.kind is not RegistryKind.OPTIMISM or COMPARE not in request.GET:
         return ""
-    spent = spend(f"registry check from {client_network(request)}", CHECKS, WINDOW)
-    if not spent.allowed:
-        return f"Too many checks. Compare again in {counted(spent.seconds_left, 'second')}."
+    if seconds := too_often(request):
+        return f"Too many checks. Compare again in {counted(seconds, 'second')}."
     return compare_l1(registry)
 
 

@@ -103,6 +103,12 @@ def compared(fact: FactView, word: bytes | None, block: int) -> RegistryWord:
 CHECKS, WINDOW = 20, 60  # of a visitor's network, in so many seconds
 
 
+def too_often(request: HttpRequest) -> int:
+    """Seconds until this visitor may have nodes asked again; 0: at once, and it is counted."""
+    spent = spend(f"registry check from {client_network(request)}", CHECKS, WINDOW)
+    return 0 if spent.allowed else spent.seconds_left
+
+
 @require_safe
 @never_cache  # a script fetches parts of it, and "back" must not lead to one
 def fact(
@@ -119,7 +125,8 @@ def check(  # noqa: PLR0913, PLR0917  (the address's parts, and what urls wires)
     request: HttpRequest, batch_id: str, place: int, name: str, links: PageLinks, ask: AskRegistry
 ) -> HttpResponse:
     found, of_query = _fact(batch_id, place, name)
-    answer = _asked(request, found, ask)
+    seconds = too_often(request)
+    answer = RegistryWord(Outcome.TOO_OFTEN, seconds=seconds) if seconds else ask(found)
     shown = _shown(found, batch_id, place, links) | {
         "absent": no_such_account(of_query),
         "check": answer,
@@ -150,13 +157,6 @@ def _shown(found: FactView, batch_id: str, place: int, links: PageLinks) -> dict
         "snippets": snippets(found, registry) if registry else (),
         "links": links,
     }
-
-
-def _asked(request: HttpRequest, found: FactView, ask: AskRegistry) -> RegistryWord:
-    spent = spend(f"registry check from {client_network(request)}", CHECKS, WINDOW)
-    if not spent.allowed:
-        return RegistryWord(Outcome.TOO_OFTEN, seconds=spent.seconds_left)
-    return ask(found)
 
 
 def _template(request: HttpRequest, part: str) -> str:

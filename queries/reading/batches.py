@@ -216,6 +216,7 @@ def _error(row: Batch | SimpleNamespace) -> ErrorView | None:
 def query_view(
     row: Row, sent: Mapping[int, SimpleNamespace], *, done: bool, error: ErrorView | None = None
 ) -> QueryView:
+    words = shown_values({**(row.values or {}), **(row.slot_values or {})}) if done else {}
     return QueryView(
         place=row.place,
         source=row.source,
@@ -228,7 +229,7 @@ def query_view(
         header=header_names(row.header_fields),
         steps=tuple(_steps(row, sent, error if row.failed else None)),
         waits_for=None if row.ended else reason_of(vars(row).get("job_reason")),
-        values=_values(row) if done else (),
+        values=tuple(ValueView(name, word) for name, word in words.items()),
         cost=int(row.cost, 16) if row.cost else None,
         registry=_registry(row, sent),
     )
@@ -274,11 +275,6 @@ def _registry(row: Row, sent: Mapping[int, SimpleNamespace]) -> str:
         if key is not None and key in sent:
             return str(sent[key].to)
     return ""
-
-
-def _values(row: Row) -> tuple[ValueView, ...]:
-    words = {**(row.values or {}), **(row.slot_values or {})}
-    return tuple(ValueView(name, word) for name, word in shown_values(words).items())
 
 
 STATUSES = tuple(BatchStatus.values)

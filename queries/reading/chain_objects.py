@@ -170,13 +170,13 @@ def _header(header: Header) -> HeaderView:
         timestamp=header.timestamp,
         state_root=f"0x{header.state_root.hex()}",
         leaf=f"0x{leaf_of(header).hex()}",
-        fields=tuple(_field(header, field) for field in HeaderField if header.has(field)),
-    )
-
-
-def _field(header: Header, field: HeaderField) -> FieldView:
-    return FieldView(
-        field.name, f"0x{header.payload(field).hex()}", f"0x{header.word(field).hex()}"
+        fields=tuple(
+            FieldView(
+                field.name, f"0x{header.payload(field).hex()}", f"0x{header.word(field).hex()}"
+            )
+            for field in HeaderField
+            if header.has(field)
+        ),
     )
 
 

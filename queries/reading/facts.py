@@ -71,21 +71,13 @@ def proven_facts_of(queries: Iterable[tuple[int, int]]) -> Iterator[ProvenFact]:
 
     They are named by key and count of slots, and some at a time are read.
     """
-    rows = _with_origin(Query.objects.all())
+    # Whether a batch is done is not asked here: SQLite would go through all that are.
+    rows = Query.objects.select_related("batch", "job").defer(
+        "job__header", "batch__warnings", "batch__webhook_url", "batch__webhook_headers"
+    )
     for keys in in_portions(queries):
         some = rows.in_bulk(keys)
         yield from _facts_of_rows([some[key] for key in keys if key in some])
-
-
-def _with_origin(rows: QuerySet[Query]) -> QuerySet[Query]:
-    """With what is said of their batches and jobs.
-
-    Whether a batch is done is not asked here: SQLite would go through all that are.
-    """
-    return rows.select_related("batch", "job").defer(
-        "job__header",
-        *(f"batch__{column}" for column in ("warnings", "webhook_url", "webhook_headers")),
-    )
 
 
 def _facts_of_rows(some: list[Query]) -> Iterator[ProvenFact]:
@@ -123,21 +115,6 @@ class Portion:
     older: str
 
 
-@dataclass(frozen=True, slots=True)
-class _Asked:
-    """A query, before its facts are read."""
-
-    block: int
-    key: int
-    batch: str
-    slots: int  # that it asks for
-    fields: int
-
-    @property
-    def cursor(self) -> str:
-        return f"{self.block}.{self.key}"
-
-
 def of_account(address: str, chain: int, cursor: Cursor | None) -> Portion:
     rows = Query.objects.filter(account=address, source=chain, values__isnull=False)
     return _portion(rows.exclude(account=""), KEY, cursor)
@@ -165,25 +142,17 @@ def _portion(
     destination: int | None = None,
 ) -> Portion:
     rows = rows.only(*KEY, "batch_id", "props", "slot_count", "header_fields")
-    asked = slice_of(rows, columns, cursor, MOST_QUERIES, _asked)
-    wanted = _batches(asked.rows, destination)
-    found, facts = list[tuple[int, int]](), 0
-    for place, each in enumerate(asked.rows):
+    asked = slice_of(rows, columns, cursor, MOST_QUERIES, lambda row: row)
+    batches = {each.batch_id for each in asked.rows}
+    done = Batch.objects.filter(pk__in=batches, status=BatchStatus.DONE)
+    to = dict(done.values_list("pk", "destination"))
+    found, facts, last = list[tuple[int, int]](), 0, ""
+    for each in asked.rows:
         if facts >= MOST_FACTS:
-            return Portion(proven_facts_of(found), asked.rows[place - 1].cursor)
-        if each.batch in wanted:
-            facts += each.slots + each.fields
-            found.append((each.key, each.slots))
-    return Portion(proven_facts_of(found), asked.rows[-1].cursor if asked.older else "")
-
-
-def _batches(asked: Iterable[_Asked], destination: int | None) -> set[str]:
-    """Those whose facts are in the file."""
-    rows = Batch.objects.filter(pk__in={each.batch for each in asked}, status=BatchStatus.DONE)
-    found = rows.values_list("pk", "destination")
-    return {pk for pk, to in found if destination in {None, to}}
-
-
-def _asked(row: Query) -> _Asked:
-    fields = row.props.bit_count() + row.header_fields.bit_count()
-    return _Asked(row.block or 0, row.pk, row.batch_id, row.slot_count, fields)
+            return Portion(proven_facts_of(found), last)
+        last = f"{each.block}.{each.pk}"
+        if each.batch_id in to and destination in {None, to[each.batch_id]}:
+            fields = each.props.bit_count() + each.header_fields.bit_count()
+            facts += each.slot_count + fields
+            found.append((each.pk, each.slot_count))
+    return Portion(proven_facts_of(found), last if asked.older else "")

@@ -25,8 +25,13 @@ class Command(BaseCommand):
 
     def handle(self, **options: Any) -> None:
         refuse_unmigrated()
+        if not options["owner"]:
+            raise CommandError("Name the wallet that the key is for: --owner 0x…")
         try:
-            wallet = _wallet(options["owner"], options["chain"])
+            chain = options["chain"]
+            wallet = Wallet(
+                wallet_address(options["owner"]), None if chain is None else wallet_chain_id(chain)
+            )
             with transaction.atomic():
                 owner, _ = Account.objects.of_wallet(wallet)
                 if not owner.is_active:
@@ -35,9 +40,3 @@ class Command(BaseCommand):
         except Refusal as refusal:
             raise CommandError(refusal.sentence) from None
         self.stdout.write(api_keys.shown(key) or "")
-
-
-def _wallet(owner: str, chain: str | None) -> Wallet:
-    if not owner:
-        raise CommandError("Name the wallet that the key is for: --owner 0x…")
-    return Wallet(wallet_address(owner), None if chain is None else wallet_chain_id(chain))
