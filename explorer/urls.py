@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Callable
-from functools import partial
 
 from django.conf import settings
 from django.contrib import admin
@@ -27,10 +26,9 @@ from explorer.pages import (
     search,
     start,
 )
-from explorer.wiring import LIMITS, ROUTES, ask_registry, ask_wallet, compare_l1
+from explorer.wiring import LIMITS, ROUTES, ask_wallet
 from queries.api import documents
 from queries.api import urls as api
-from queries.reading.proofs import proof_of
 from queries.routes import Routes
 from queries.schema.batch_checks import BatchLimits
 
@@ -80,13 +78,12 @@ def explorer(routes: Routes) -> list[URLPattern]:
     batch, fact = "query/<str:batch_id>", "query/<str:batch_id>/<place:place>/<str:name>"
     block, account = "block/<number:chain>/<number:number>", "account/<account:address>"
     registry = "registry/<number:destination>/<account:address>"
-    files: dict[str, tuple[str, View]] = {  # each page's facts, below the page's own address
-        "batch": (batch, downloads.batch_facts),
-        "account": (account, downloads.account_facts),
-        "block": (block, downloads.block_facts),
-        "registry": (registry, downloads.registry_facts),
-    }
-    proof = partial(proof_of, routes=routes)
+    files: list[tuple[str, str, View]] = [  # each page's facts, below the page's own address
+        ("batch", batch, downloads.batch_facts),
+        ("account", account, downloads.account_facts),
+        ("block", block, downloads.block_facts),
+        ("registry", registry, downloads.registry_facts),
+    ]
     return [
         path("", start.start, links, name="start"),
         path("search", search.search, links, name="search"),
@@ -96,24 +93,19 @@ def explorer(routes: Routes) -> list[URLPattern]:
         page(batch, batches.batch, "batch"),
         page(f"{batch}/changes", batches.batch_changes, "batch-changes"),
         page(f"{batch}/block", batches.batch_block, "batch-block"),
-        path(
-            f"explorer/{batch}/proof.json",
-            batches.batch_proof,
-            {"proof_of": proof},
-            name="batch-proof-file",
-        ),
+        page(f"{batch}/proof.json", batches.batch_proof, "batch-proof-file"),
         *(
             page(f"{of}/facts.{form}", view, f"{name}-facts-{form}", form=form)
-            for name, (of, view) in files.items()
+            for name, of, view in files
             for form in downloads.WRITERS
         ),
         page(f"{batch}/<place:place>", batches.query, "query"),
         page(fact, facts.fact, "fact"),
-        page(f"{fact}/check", facts.check, "fact-check", ask=ask_registry(routes)),
+        page(f"{fact}/check", facts.check, "fact-check"),
         page(block, chain_objects.block, "block"),
         page(account, chain_objects.account, "account"),
         page("transaction/<number:chain>/<hash:digits>", chain_objects.transaction, "transaction"),
-        page(registry, chain_objects.registry, "registry", compare_l1=compare_l1(routes)),
+        page(registry, chain_objects.registry, "registry"),
         page("routes", chain_objects.routes, "routes"),
     ]
 

@@ -2,6 +2,8 @@
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
+from enum import Enum, auto
 
 from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
@@ -9,8 +11,6 @@ from django.core.exceptions import ImproperlyConfigured
 from accounts.errors import UNAVAILABLE, Refusal
 from accounts.wallets import WalletAnswer
 from explorer.demo.local_node import LocalNode
-from explorer.pages.chain_objects import CompareL1
-from explorer.pages.facts import AskRegistry, Outcome, RegistryWord, compared
 from queries.chain import wallets
 from queries.chain.errors import ChainError, RegistryAbsent
 from queries.chain.json_rpc import NodeRefused, NodeUnreachable
@@ -59,47 +59,63 @@ def demo_wallet() -> Iterator[LocalNode]:
         raise Refusal(UNAVAILABLE, gone) from fault
 
 
-def ask_registry(routes: Routes) -> AskRegistry:
-    """How a page asks the registries of these routes what they say now."""
+class Outcome(Enum):
+    """What became of the question."""
 
-    def ask(fact: FactView) -> RegistryWord:
-        registry = routes.registries.get((fact.source, fact.destination))
-        if registry is None:
-            return RegistryWord(Outcome.NO_REGISTRY)
-        read = FactRead(fact.kind, fact.key, fact.block, bytes.fromhex(fact.account[2:]))
-        try:
-            with place_to_wait() as is_free:
-                if not is_free:
-                    return RegistryWord(Outcome.BUSY)
-                block, word = read_now(routes.chains[fact.destination], registry, read)
-        except RegistryAbsent:
-            return RegistryWord(Outcome.NO_REGISTRY)
-        except ChainError:
-            return RegistryWord(Outcome.NO_ANSWER)
-        return compared(fact, word, block)
-
-    return ask
+    SAME = auto()
+    DIFFERS = auto()
+    NOT_PROVEN = auto()
+    NO_REGISTRY = auto()  # at its address, or in the routes
+    NO_ANSWER = auto()
+    BUSY = auto()
+    TOO_OFTEN = auto()  # the visitor's own questions
 
 
-def compare_l1(routes: Routes) -> CompareL1:
-    """How a page compares the L1 that an OP-stack chain sees with the route's source."""
+@dataclass(frozen=True, slots=True)
+class RegistryWord:
+    """What the registry answered at a block, or why it was not heard."""
 
-    def compare(registry: Registry) -> str:
-        source, destination = (
-            routes.chains[end] for end in (registry.source, registry.destination)
-        )
-        try:
-            with place_to_wait() as is_free:
-                if not is_free:
-                    return "Others are waiting for nodes right now. Try again in a few seconds."
-                number = l1_seen_now(registry, source, destination)
-        except Unfit as unfit:
-            return str(unfit)
-        except ChainError as error:
-            return f"Nothing can be compared now. {error.sentence}"
-        return (
-            f"{destination.name} sees {source.name} up to block {number:,}, and a node of "
-            f"{source.name} gives that block the same hash."
-        )
+    outcome: Outcome
+    word: str = ""
+    block: int = 0
+    seconds: int = 0  # until it may be asked again
 
-    return compare
+
+def ask_registry(fact: FactView, routes: Routes) -> RegistryWord:
+    """What the fact's registry says now."""
+    registry = routes.registries.get((fact.source, fact.destination))
+    if registry is None:
+        return RegistryWord(Outcome.NO_REGISTRY)
+    read = FactRead(fact.kind, fact.key, fact.block, bytes.fromhex(fact.account[2:]))
+    try:
+        with place_to_wait() as is_free:
+            if not is_free:
+                return RegistryWord(Outcome.BUSY)
+            block, word = read_now(routes.chains[fact.destination], registry, read)
+    except RegistryAbsent:
+        return RegistryWord(Outcome.NO_REGISTRY)
+    except ChainError:
+        return RegistryWord(Outcome.NO_ANSWER)
+    if word is None:
+        return RegistryWord(Outcome.NOT_PROVEN, block=block)
+    said = f"0x{word.hex()}"
+    same = int(said, 16) == int(fact.word, 16)
+    return RegistryWord(Outcome.SAME if same else Outcome.DIFFERS, said, block)
+
+
+def compare_l1(registry: Registry, routes: Routes) -> str:
+    """For visitors: the L1 that an OP-stack chain sees, compared with the route's source."""
+    source, destination = routes.chains[registry.source], routes.chains[registry.destination]
+    try:
+        with place_to_wait() as is_free:
+            if not is_free:
+                return "Others are waiting for nodes right now. Try again in a few seconds."
+            number = l1_seen_now(registry, source, destination)
+    except Unfit as unfit:
+        return str(unfit)
+    except ChainError as error:
+        return f"Nothing can be compared now. {error.sentence}"
+    return (
+        f"{destination.name} sees {source.name} up to block {number:,}, and a node of "
+        f"{source.name} gives that block the same hash."
+    )

@@ -4,12 +4,11 @@ Each part of a batch's page has a `mark`, a digest of its content: only changed 
 """
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from hashlib import blake2s
 from itertools import zip_longest
 from types import SimpleNamespace
-from typing import IO
 
 from django.http import FileResponse, Http404, HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
@@ -25,6 +24,7 @@ from queries.reading import batches as stored
 from queries.reading import progress
 from queries.reading.batches import is_batch_id, is_own
 from queries.reading.progress import BlockProgress, Progress
+from queries.reading.proofs import proof_of
 from queries.reading.views import BatchView, QueryPage
 from queries.wait_reasons import Reason
 
@@ -234,15 +234,11 @@ def batches(request: HttpRequest, links: PageLinks) -> HttpResponse:
 
 @require_safe
 @never_cache
-def batch_proof(
-    request: HttpRequest,  # noqa: ARG001
-    batch_id: str,
-    proof_of: Callable[[str], IO[bytes]],
-) -> HttpResponseBase:
+def batch_proof(_request: HttpRequest, batch_id: str, links: PageLinks) -> HttpResponseBase:
     if stored.batch(batch_id) is None:
         raise Http404
     try:
-        file = proof_of(batch_id)
+        file = proof_of(batch_id, links.routes)
     except Refusal as refusal:
         return answer_of(refusal)
     name = f"tacitus-{batch_id}-proof.json"

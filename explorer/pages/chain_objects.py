@@ -1,7 +1,5 @@
 """The pages of what is on a chain: blocks, accounts, transactions of ours, registries, routes."""
 
-from collections.abc import Callable
-
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
@@ -13,6 +11,7 @@ from explorer.charts import balance_chart
 from explorer.links import PageLinks
 from explorer.pages.facts import too_often
 from explorer.pages.lists import chain_asked, cursor_of, numbers, ways
+from explorer.wiring import compare_l1
 from queries.reading import chain_objects as reading
 from queries.reading.figures import HeadView, heads_of
 from queries.reading.searches import checksummed
@@ -203,18 +202,13 @@ def routes(request: HttpRequest, links: PageLinks) -> HttpResponse:
     )
 
 
-# An optimism registry, and a sentence for visitors.
-CompareL1 = Callable[[Registry], str]
-COMPARE = "compare"
-
-
-def _compared(request: HttpRequest, registry: Registry, compare_l1: CompareL1) -> str:
+def _compared(request: HttpRequest, registry: Registry, links: PageLinks) -> str:
     """What a node of the source says of the L1 block that the destination sees; if it is asked."""
-    if registry.kind is not RegistryKind.OPTIMISM or COMPARE not in request.GET:
+    if registry.kind is not RegistryKind.OPTIMISM or "compare" not in request.GET:
         return ""
     if seconds := too_often(request):
         return f"Too many checks. Compare again in {counted(seconds, 'second')}."
-    return compare_l1(registry)
+    return compare_l1(registry, links.routes)
 
 
 def registry_at(destination: int, address: str, links: PageLinks) -> Registry:
@@ -227,7 +221,7 @@ def registry_at(destination: int, address: str, links: PageLinks) -> Registry:
 @require_safe
 @never_cache
 def registry(
-    request: HttpRequest, destination: int, address: str, links: PageLinks, compare_l1: CompareL1
+    request: HttpRequest, destination: int, address: str, links: PageLinks
 ) -> HttpResponse:
     found = registry_at(destination, address, links)
     if request.path.rpartition("/")[2] != found.address:
@@ -243,7 +237,7 @@ def registry(
             "links": links,
             "registry": found,
             "proves_its_code": proves_its_code(found),
-            "compared": _compared(request, found, compare_l1),
+            "compared": _compared(request, found, links),
             "until": time_text(found.valid_until) if found.signers else "",
             "trust": trust_of(found, links),
             "reach": reach_of(found, links, heads.get(found.source)),

@@ -85,10 +85,7 @@ WRITERS: dict[str, Pieces] = {"csv": csv_pieces, "json": json_pieces}
 @require_safe
 @never_cache
 def batch_facts(
-    request: HttpRequest,  # noqa: ARG001
-    batch_id: str,
-    form: str,
-    links: PageLinks,
+    _request: HttpRequest, batch_id: str, form: str, links: PageLinks
 ) -> StreamingHttpResponse:
     if batches.batch(batch_id) is None:
         raise Http404

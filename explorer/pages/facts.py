@@ -1,8 +1,7 @@
 """The page of a fact: decoded, how it is read on chain, and what its registry says right now."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from enum import Enum, auto
 
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
@@ -13,6 +12,7 @@ from accounts.rate_limits import client_network, spend
 from explorer.decoding import Decoded, decoded, no_such_account
 from explorer.links import PageLinks
 from explorer.pages.snippets import snippets
+from explorer.wiring import Outcome, RegistryWord, ask_registry
 from queries.reading import batches
 from queries.reading.facts import FactView, facts_of
 from queries.reading.views import QueryView
@@ -67,39 +67,6 @@ def in_a_line(query: QueryView, destination: int, links: PageLinks) -> str:
     return fact_line(facts[0], links).decoded.short if len(facts) == 1 else ""
 
 
-class Outcome(Enum):
-    """What became of the question."""
-
-    SAME = auto()
-    DIFFERS = auto()
-    NOT_PROVEN = auto()
-    NO_REGISTRY = auto()  # at its address, or in the routes
-    NO_ANSWER = auto()
-    BUSY = auto()
-    TOO_OFTEN = auto()  # the visitor's own questions
-
-
-@dataclass(frozen=True, slots=True)
-class RegistryWord:
-    """What the registry answered at a block, or why it was not heard."""
-
-    outcome: Outcome
-    word: str = ""
-    block: int = 0
-    seconds: int = 0  # until it may be asked again
-
-
-AskRegistry = Callable[[FactView], RegistryWord]
-
-
-def compared(fact: FactView, word: bytes | None, block: int) -> RegistryWord:
-    if word is None:
-        return RegistryWord(Outcome.NOT_PROVEN, block=block)
-    said = f"0x{word.hex()}"
-    same = int(said, 16) == int(fact.word, 16)
-    return RegistryWord(Outcome.SAME if same else Outcome.DIFFERS, said, block)
-
-
 CHECKS, WINDOW = 20, 60  # of a visitor's network, in so many seconds
 
 
@@ -121,12 +88,15 @@ def fact(
 
 @require_safe
 @never_cache
-def check(  # noqa: PLR0913, PLR0917  (the address's parts, and what urls wires)
-    request: HttpRequest, batch_id: str, place: int, name: str, links: PageLinks, ask: AskRegistry
+def check(
+    request: HttpRequest, batch_id: str, place: int, name: str, links: PageLinks
 ) -> HttpResponse:
     found, of_query = _fact(batch_id, place, name)
     seconds = too_often(request)
-    answer = RegistryWord(Outcome.TOO_OFTEN, seconds=seconds) if seconds else ask(found)
+    if seconds:
+        answer = RegistryWord(Outcome.TOO_OFTEN, seconds=seconds)
+    else:
+        answer = ask_registry(found, links.routes)
     shown = _shown(found, batch_id, place, links) | {
         "absent": no_such_account(of_query),
         "check": answer,
