@@ -73,7 +73,8 @@ def _sign_in_page(request: HttpRequest) -> HttpResponse:
     after = _inside(request, request.GET.get("next", ""))
     if request.user.is_authenticated:
         return redirect(after or settings.LOGIN_REDIRECT_URL)
-    return render(request, "sign_in.html", {"next": after, "statement": STATEMENT})
+    shown = {"next": after, "statement": STATEMENT, "demo_wallet": settings.DEMO_WALLET_NODE}
+    return render(request, "sign_in.html", shown)
 
 
 @require_POST

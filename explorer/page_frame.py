@@ -11,12 +11,5 @@ class MessageCookie(CookieStorage):
     cookie_name = settings.MESSAGE_COOKIE_NAME
 
 
-def page_frame(request: HttpRequest) -> dict[str, object]:
-    """A refused request may not have come to its user."""
-    user = getattr(request, "user", None)
-    account = user if user is not None and user.is_authenticated else None
-    return {
-        "version": settings.VERSION,
-        "account": account,
-        "demo_wallet": bool(settings.DEMO_WALLET_NODE),
-    }
+def page_frame(_request: HttpRequest) -> dict[str, object]:
+    return {"version": settings.VERSION}

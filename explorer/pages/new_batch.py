@@ -10,6 +10,7 @@ import uuid
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import product
 from typing import ClassVar
 
 from django.conf import settings
@@ -143,15 +144,15 @@ class NewBatchPage:
         return read_json(json.dumps(self.written.content).encode(), self.limits.body_bytes)
 
     @property
-    def field_names(self) -> tuple[str, ...]:
+    def field_names(self) -> list[str]:
         """The fields that can show a fault or a warning."""
-        numbers = [part.number for part in self.form.parts]
-        return (*FIELDS, *(f"{name}-{number}" for number in numbers for name in PART_FIELDS))
+        of_parts = product(self.form.parts, PART_FIELDS)
+        return [*FIELDS, *(f"{name}-{part.number}" for part, name in of_parts)]
 
     @property
     def destinations(self) -> list[Chain]:
         reached = {destination for _, destination in self.links.routes.registries}
-        return [each for each in self.links.routes.chains.values() if each.id in reached]
+        return self._chains(reached)
 
     @property
     def sources(self) -> list[Chain]:
@@ -161,24 +162,24 @@ class NewBatchPage:
             for source, destination in self.links.routes.registries
             if str(destination) == self.form.destination
         }
-        return [each for each in self.links.routes.chains.values() if each.id in proven]
+        return self._chains(proven)
+
+    def _chains(self, ids: set[int]) -> list[Chain]:
+        return [each for each in self.links.routes.chains.values() if each.id in ids]
 
     @property
     def destination(self) -> Chain | None:
-        return next(
-            (each for each in self.destinations if str(each.id) == self.form.destination), None
-        )
+        chosen = (each for each in self.destinations if str(each.id) == self.form.destination)
+        return next(chosen, None)
 
     @property
     def parts(self) -> tuple[PartView, ...]:
         sources = {str(chain.id): chain for chain in self.sources}
         return tuple(
-            PartView(part, place, source := sources.get(part.source), self._head(source))
+            PartView(part, place, source, self.heads.get(source.id) if source else None)
             for place, part in enumerate(self.form.parts, 1)
+            for source in [sources.get(part.source)]
         )
-
-    def _head(self, source: Chain | None) -> HeadView | None:
-        return self.heads.get(source.id) if source else None
 
     @property
     def chosen_key(self) -> KeyChoice | None:
@@ -224,10 +225,8 @@ class NewBatchPage:
 
         Only for a form that is shown again, never for one that is submitted.
         """
-        page = replace(
-            self,
-            form=replace(self.form, destination=_one_of(self.form.destination, self.destinations)),
-        )
+        destination = _one_of(self.form.destination, self.destinations)
+        page = replace(self, form=replace(self.form, destination=destination))
         key = page.form.key if page.chosen_key else page.keys[0].id if page.keys else ""
         parts = tuple(page._filled(part) for part in page.form.parts)  # noqa: SLF001  (its own)
         return replace(page, form=replace(page.form, parts=parts, key=key))
@@ -304,11 +303,12 @@ def _page(
 
 def _shown(request: HttpRequest, page: NewBatchPage) -> HttpResponse:
     """The whole page, or the form alone where a script asks for it."""
-    if request.headers.get("HX-Request") != "true":
-        return render(request, "new_batch/page.html", {"page": page, "links": page.links})
-    # At once, because what is typed while the form is exchanged raises no event in the new one.
-    page = replace(page, check_at_once=page.refusal is None)
-    return render(request, "new_batch/form.html", {"page": page, "links": page.links})
+    template = "new_batch/page.html"
+    if request.headers.get("HX-Request") == "true":
+        template = "new_batch/form.html"
+        # At once, because what is typed while the form is exchanged raises no event in the new one.
+        page = replace(page, check_at_once=page.refusal is None)
+    return render(request, template, {"page": page, "links": page.links})
 
 
 def _checked(request: HttpRequest, page: NewBatchPage) -> NewBatchPage:
