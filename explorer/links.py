@@ -52,13 +52,13 @@ class PageLinks:
         registry = self.registry(source, destination)
         return registry.address if registry else ""
 
-    def transaction(self, chain_id: int, transaction_hash: str) -> str:
+    def transaction_link(self, chain_id: int, transaction_hash: str) -> str:
         return self._at(chain_id, f"tx/{transaction_hash}")
 
-    def account(self, chain_id: int, address: str) -> str:
+    def account_link(self, chain_id: int, address: str) -> str:
         return self._at(chain_id, f"address/{address}")
 
-    def block(self, chain_id: int, number: int) -> str:
+    def block_link(self, chain_id: int, number: int) -> str:
         return self._at(chain_id, f"block/{number}")
 
     def _at(self, chain_id: int, what: str) -> str:

@@ -1,7 +1,7 @@
 """`/metrics`, in Prometheus's text format, for this machine or whoever shows METRICS_TOKEN."""
 
 import logging
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from ipaddress import ip_address
 from urllib.parse import urlsplit
 
@@ -52,8 +52,10 @@ class Metrics:
             return HttpResponseNotAllowed(["GET", "HEAD"])
         if refusal := _refusal(request):
             return answer_of(refusal)
+        chains = ROUTES.chains.values()
+        most_a_day = {each.id: each.most_a_day for each in chains if each.most_a_day is not None}
         try:
-            seen = metrics(sorted(ROUTES.chains), _most_a_day())
+            seen = metrics(sorted(ROUTES.chains), most_a_day)
         except Error:
             log.exception("The database does not answer.")
             return answer_of(Refusal(http.UNAVAILABLE, "The database does not answer."))
@@ -63,12 +65,6 @@ class Metrics:
         return HttpResponse(
             content, content_type=CONTENT_TYPE, headers={"Cache-Control": "no-store"}
         )
-
-
-def _most_a_day() -> Mapping[int, int]:
-    """Where a chain has such a bound."""
-    bounds = {key: chain.most_a_day for key, chain in ROUTES.chains.items()}
-    return {key: bound for key, bound in bounds.items() if bound is not None}
 
 
 def _refusal(request: HttpRequest) -> Refusal | None:

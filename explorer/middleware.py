@@ -193,20 +193,16 @@ def _refusal_of(request: HttpRequest, response: HttpResponse) -> Refusal:
         case HTTPStatus.FORBIDDEN:
             kind, said = http.NOT_ALLOWED, "You may not do this."
         case HTTPStatus.BAD_REQUEST if _names_another_host(request):
-            kind, said = (
-                http.HOST_UNKNOWN,
-                (
-                    "The Host header names none of this service's hosts. The operator sets its "
-                    "names with SITE_URL and EXTRA_HOSTS."
-                ),
+            kind = http.HOST_UNKNOWN
+            said = (
+                "The Host header names none of this service's hosts. The operator sets its names "
+                "with SITE_URL and EXTRA_HOSTS."
             )
         case status if status >= HTTPStatus.INTERNAL_SERVER_ERROR:
-            kind, said = (
-                http.FAULT_OF_OURS,
-                (
-                    "Something broke on our side. The operator finds it in the log by the "
-                    f"request's id, {request_id.get()}."
-                ),
+            kind = http.FAULT_OF_OURS
+            said = (
+                "Something broke on our side. The operator finds it in the log by the request's "
+                f"id, {request_id.get()}."
             )
         case _:
             kind, said = http.BAD_REQUEST, f"This request could not be understood. {where}"

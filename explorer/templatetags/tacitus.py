@@ -164,14 +164,8 @@ def _of_links(method: str) -> Callable[..., str]:
     return tag
 
 
-for name, method in (
-    ("chain_name", "chain_name"),
-    ("currency", "currency"),
-    ("transaction_link", "transaction"),
-    ("account_link", "account"),
-    ("block_link", "block"),
-):
-    register.simple_tag(_of_links(method), takes_context=True, name=name)
+for name in ("chain_name", "currency", "transaction_link", "account_link", "block_link"):
+    register.simple_tag(_of_links(name), takes_context=True, name=name)
 
 
 @register.simple_tag(takes_context=True)
