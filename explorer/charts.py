@@ -77,39 +77,32 @@ class Measure:
 def bar_chart(name: str, title: str, bars: Sequence[Bar], measure: Measure) -> SafeString:
     """A bar for each value; the tallest has its value beside it."""
     values = [bar.value or 0 for bar in bars]
+    tallest = values.index(max(values)) if any(values) else None
     plot = _Plot.for_values(values, measure)
     slot = (plot.right - plot.left) / max(len(bars), 1)
     places = [plot.left + slot * (number + 0.5) for number in range(len(bars))]
     width = min(slot * 0.72, WIDEST_BAR)
-    tallest = max(range(len(bars)), key=lambda number: values[number]) if any(values) else None
-    drawn = format_html_join(
-        "",
-        '<rect class="bar{}" x="{}" y="{}" width="{}" height="{}"><title>{}: {}</title></rect>',
-        (
-            (
-                " most" if number == tallest else "",
-                _round(place - width / 2),
-                _round(plot.height_of(bar.value)),
-                _round(width),
-                _round(plot.bottom - plot.height_of(bar.value)),
-                bar.label,
-                measure.shown(bar.value),
+    drawn = _axis(plot, measure)
+    for number, (bar, place) in enumerate(zip(bars, places, strict=True)):
+        if bar.value:
+            top = plot.height_of(bar.value)
+            kind = "bar most" if number == tallest else "bar"
+            drawn.append(
+                _drawn(
+                    '<rect class="{}" x="{}" y="{}" width="{}" height="{}">'
+                    "<title>{}: {}</title></rect>",
+                    *(kind, place - width / 2, top, width, plot.bottom - top),
+                    *(bar.label, measure.shown(bar.value)),
+                )
             )
-            for number, (bar, place) in enumerate(zip(bars, places, strict=True))
-            if bar.value
-        ),
-    )
-    value_label = SafeString("")
     if tallest is not None:
-        top = plot.height_of(values[tallest]) - 5
         words = measure.shown(values[tallest])
         # Right of the axis, whose own figures stand there.
         beside = max(places[tallest], plot.left + len(words) * LETTER / 2)
-        value_label = _text(beside, top, words, "value")
-    labels = _labels([(place, bar.short) for bar, place in zip(bars, places, strict=True)])
-    parts = (_axis(plot, measure), drawn, value_label, labels)
+        drawn.append(_text(beside, plot.height_of(values[tallest]) - 5, words, "value"))
+    drawn += _labels([(place, bar.short) for bar, place in zip(bars, places, strict=True)])
     said = _described([(bar.label, bar.value) for bar in bars], measure)
-    return _picture(name, title, said, parts)
+    return _picture(name, title, said, drawn)
 
 
 def step_chart(name: str, title: str, points: Sequence[Point], measure: Measure) -> SafeString:
@@ -120,22 +113,22 @@ def step_chart(name: str, title: str, points: Sequence[Point], measure: Measure)
     places = [
         (plot.left + (point.at - first) * length, plot.height_of(point.value)) for point in points
     ]
-    path = "".join(_steps(places, plot.right))
-    line = format_html('<path class="line" d="{}"/>', path) if path else SafeString("")
-    dots = format_html_join(
-        "",
-        '<circle class="dot" cx="{}" cy="{}" r="3"><title>{}: {}</title></circle>',
-        (
-            (_round(x), _round(y), point.label, measure.shown(point.value))
-            for point, (x, y) in zip(points, places, strict=True)
-            if len(points) <= MOST_DOTS
-        ),
-    )
+    drawn = _axis(plot, measure)
+    if points:
+        drawn.append(_drawn('<path class="line" d="{}"/>', "".join(_steps(places, plot.right))))
+    for point, place in zip(points, places, strict=True):
+        if len(points) <= MOST_DOTS:
+            dot = '<circle class="dot" cx="{}" cy="{}" r="3"><title>{}: {}</title></circle>'
+            drawn.append(_drawn(dot, *place, point.label, measure.shown(point.value)))
     ends = {place: point.label for point, (place, _) in zip(points, places, strict=True)}
-    outer = [each for each in ends.items() if each[0] in (min(ends), max(ends))]
-    parts = (_axis(plot, measure), line, dots, _labels(outer))
+    drawn += _labels([each for each in ends.items() if each[0] in (min(ends), max(ends))])
     said = _described([(point.label, point.value) for point in points], measure)
-    return _picture(name, title, said, parts)
+    return _picture(name, title, said, drawn)
+
+
+def _drawn(form: str, *values: str | float) -> SafeString:
+    """Numbers to a tenth; texts are escaped."""
+    return format_html(form, *(each if isinstance(each, str) else _round(each) for each in values))
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,34 +163,22 @@ def _step(most: int) -> int:
         power *= 10
 
 
-def _axis(plot: _Plot, measure: Measure) -> SafeString:
-    ticks = range(0, plot.top_value + 1, plot.step)
-    lines = format_html_join(
-        "",
-        '<path class="grid" d="M{} {}H{}"/><text class="tick" x="{}" y="{}">{}</text>',
-        (
-            (
-                _round(plot.left),
-                _round(plot.height_of(value)),
-                _round(plot.right),
-                _round(plot.left - 6),
-                _round(plot.height_of(value) + 4),
-                measure.on_axis(value),
-            )
-            for value in ticks
-        ),
-    )
-    return format_html('{}<text class="unit" x="0" y="12">{}</text>', lines, measure.unit)
+def _axis(plot: _Plot, measure: Measure) -> list[SafeString]:
+    form = '<path class="grid" d="M{} {}H{}"/><text class="tick" x="{}" y="{}">{}</text>'
+    drawn = []
+    for value in range(0, plot.top_value + 1, plot.step):
+        line = (plot.left, plot.height_of(value), plot.right)
+        tick = (plot.left - 6, plot.height_of(value) + 4, measure.on_axis(value))
+        drawn.append(_drawn(form, *line, *tick))
+    return [*drawn, _drawn('<text class="unit" x="0" y="12">{}</text>', measure.unit)]
 
 
-def _labels(wanted: Sequence[tuple[float, str]]) -> SafeString:
+def _labels(wanted: Sequence[tuple[float, str]]) -> list[SafeString]:
     """As many as fit at even distances, and the last one always."""
     inside = [(_inside(place, label), label) for place, label in reversed(wanted)]
     steps = range(1, len(inside) + 1)
     kept = next((inside[::step] for step in steps if _fit(inside[::step])), [])
-    return format_html_join(
-        "", "{}", ((_text(place, HEIGHT - 6, label, "label"),) for place, label in kept)
-    )
+    return [_text(place, HEIGHT - 6, label, "label") for place, label in kept]
 
 
 def _fit(labels: Sequence[tuple[float, str]]) -> bool:
@@ -214,13 +195,8 @@ def _inside(place: float, label: str) -> float:
 
 
 def _text(place: float, height: float, words: str, kind: str) -> SafeString:
-    return format_html(
-        '<text class="{}" x="{}" y="{}">{}</text>',
-        kind,
-        _round(_inside(place, words)),
-        _round(height),
-        words,
-    )
+    form = '<text class="{}" x="{}" y="{}">{}</text>'
+    return _drawn(form, kind, _inside(place, words), height, words)
 
 
 def _steps(places: Sequence[tuple[float, float]], end: float) -> Iterator[str]:

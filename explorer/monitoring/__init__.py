@@ -1,1 +1,0 @@
-"""Monitoring: `/metrics`, a dashboard for it, and alert rules."""
