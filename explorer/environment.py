@@ -54,15 +54,14 @@ class Environment:
         return value
 
     def hosts(self, name: str) -> list[str]:
-        parts = [part.strip() for part in self.text(name).split(",")]
-        return [self._host(name, part) for part in parts if part]
+        return [self._host(name, part) for part in self._parts(name)]
 
     def wallets(self, name: str) -> list[str]:
         """Checksummed addresses; in another spelling a mistyped one would go unnoticed.
 
         One of a contract wallet begins with its chain's id and a colon.
         """
-        wallets = [part.strip() for part in self.text(name).split(",") if part.strip()]
+        wallets = self._parts(name)
         for each in wallets:
             chain, colon, address = each.rpartition(":")
             if not is_checksum_address(address) or (
@@ -76,6 +75,9 @@ class Environment:
                     "with their chain before them, such as 1:0x…",
                 )
         return wallets
+
+    def _parts(self, name: str) -> list[str]:
+        return [part.strip() for part in self.text(name).split(",") if part.strip()]
 
     def secret(self, name: str, default: str = "") -> str:
         path = self.text(f"{name}_FILE")

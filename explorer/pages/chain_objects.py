@@ -111,29 +111,45 @@ def transaction(request: HttpRequest, chain: int, digits: str, links: PageLinks)
 EIP_2935_WINDOW = 8_191
 
 
+TRUST = {  # beside the chains themselves
+    RegistryKind.NATIVE: "Nobody: the contract takes block hashes from {destination} itself.",
+    RegistryKind.OPTIMISM: (
+        "{destination} alone: its own L1Block contract gives the registry the hash of the newest "
+        "L1 block."
+    ),
+    RegistryKind.OUTPUT: (
+        "What withdrawals from {source} rest on: its dispute games, its guardian, and those who "
+        "may upgrade its contracts."
+    ),
+}
+REACH = {  # by the contract
+    RegistryKind.NATIVE: f"The last {EIP_2935_WINDOW:,} blocks at any time.",
+    RegistryKind.OPTIMISM: "Blocks of {source} whose hash was recorded while it was the newest.",
+    RegistryKind.OUTPUT: (
+        "Blocks that a dispute game covers, once it is won and its delay has passed: about a week "
+        "later."
+    ),
+    RegistryKind.ATTESTED: "Blocks that the signers have signed for.",
+}
+CHAINED = "Older ones are reached by hops, as far back as the chain has EIP-2935."
+
+
 def trust_of(registry: Registry, links: PageLinks) -> str:
-    """Who must be trusted, beside the chains themselves."""
-    destination = links.chain_name(registry.destination)
-    if registry.kind is RegistryKind.NATIVE:
-        return f"Nobody: the contract takes block hashes from {destination} itself."
-    if registry.kind is RegistryKind.OPTIMISM:
-        return (
-            f"{destination} alone: its own L1Block contract gives the registry the hash of the "
-            "newest L1 block."
-        )
-    if registry.kind is RegistryKind.OUTPUT:
-        source = links.chain_name(registry.source)
-        return (
-            f"What withdrawals from {source} rest on: its dispute games, its guardian, and those "
-            "who may upgrade its contracts."
-        )
+    """Who must be trusted."""
     signers = len(registry.signers)
+    if registry.kind in TRUST:
+        return _of_route(TRUST[registry.kind], registry, links)
     if signers == 1:
         return "One signer: the registry accepts any block hash that it signs."
     return (
         f"{registry.threshold} of {signers} signers: the registry accepts a block hash that this "
         "many have signed. Fewer cannot forge one."
     )
+
+
+def _of_route(form: str, registry: Registry, links: PageLinks) -> str:
+    source, destination = map(links.chain_name, (registry.source, registry.destination))
+    return form.format(source=source, destination=destination)
 
 
 NOT_MEASURED = "not measured yet"
@@ -155,22 +171,7 @@ def reach_of(registry: Registry, links: PageLinks, source_head: HeadView | None)
     by_nodes = f"The nodes of this service prove {window}."
     if window == NOT_MEASURED:
         by_nodes = f"The reach of this service's nodes is {window}."
-    return f"{_contract_reach(registry, links)} {by_nodes}"
-
-
-def _contract_reach(registry: Registry, links: PageLinks) -> str:
-    chained = "Older ones are reached by hops, as far back as the chain has EIP-2935."
-    if registry.kind is RegistryKind.NATIVE:
-        return f"The last {EIP_2935_WINDOW:,} blocks at any time. {chained}"
-    if registry.kind is RegistryKind.OPTIMISM:
-        source = links.chain_name(registry.source)
-        return f"Blocks of {source} whose hash was recorded while it was the newest. {chained}"
-    if registry.kind is RegistryKind.OUTPUT:
-        return (
-            "Blocks that a dispute game covers, once it is won and its delay has passed: about a "
-            f"week later. {chained}"
-        )
-    return f"Blocks that the signers have signed for. {chained}"
+    return f"{_of_route(REACH[registry.kind], registry, links)} {CHAINED} {by_nodes}"
 
 
 @require_safe

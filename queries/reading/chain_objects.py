@@ -114,10 +114,6 @@ class BlockView:
     registries: tuple[InRegistry, ...]
     is_open: bool = True  # a query waits for a fact of it, or was just submitted
 
-    @property
-    def parent_number(self) -> int:
-        return self.number - 1
-
 
 def block(chain: int, number: int) -> BlockView:
     """In two statements: its jobs, and the transactions that brought its header."""
@@ -310,6 +306,8 @@ def _view(row: SentTransaction) -> TransactionView:
     price = int(row.gas_price, 16) if mined and row.gas_price else None
     data_fee = int(row.data_fee, 16) if mined and row.data_fee else 0
     cost = None if price is None else (row.gas_used or 0) * price + data_fee
+    jobs = TransactionOfJob.objects.filter(transaction=row).order_by("job_id")
+    blocks = jobs.values_list("job__source", "job__block", "proves_header")[:MOST_JOBS]
     batches = _batches(row)
     return TransactionView(
         key=row.pk,
@@ -329,7 +327,7 @@ def _view(row: SentTransaction) -> TransactionView:
         signed=row.signed,
         prepares=row.prepares,
         hops=row.hops,
-        blocks=_blocks(row),
+        blocks=tuple(ServedBlock(*each) for each in blocks),
         batches=batches[:MOST_BATCHES],
         more_batches=max(len(batches) - MOST_BATCHES, 0),
     )
@@ -343,12 +341,6 @@ def _standing(row: SentTransaction) -> tuple[str, str]:
     if row.succeeded is False:
         return "mined, and failed", "rejected"
     return ("mined and confirmed" if row.settled else "mined, being confirmed"), "proven"
-
-
-def _blocks(row: SentTransaction) -> tuple[ServedBlock, ...]:
-    jobs = TransactionOfJob.objects.filter(transaction=row).order_by("job_id")
-    columns = ("job__source", "job__block", "proves_header")
-    return tuple(ServedBlock(*each) for each in jobs.values_list(*columns)[:MOST_JOBS])
 
 
 def _batches(row: SentTransaction) -> tuple[ServedBatch, ...]:
