@@ -1,4 +1,4 @@
-"""Middleware: request ids and log lines, headers, and the API's JSON errors.
+"""Middleware: request ids and log lines, headers and cookies, and the API's JSON errors.
 
 Programs get every error as JSON in one shape, which pages of other origins may read. The
 framework answers some requests itself, in HTML or with nothing: unknown addresses, other methods,
@@ -13,6 +13,7 @@ from collections.abc import Callable
 from http import HTTPStatus
 
 from django.conf import settings
+from django.contrib.messages.storage.cookie import CookieStorage
 from django.core.exceptions import DisallowedHost, RequestDataTooBig
 from django.db import InterfaceError, OperationalError
 from django.http import HttpRequest, HttpResponse
@@ -86,6 +87,12 @@ def _names_another_host(request: HttpRequest) -> bool:
     except DisallowedHost:
         return True
     return False
+
+
+class MessageCookie(CookieStorage):
+    """Django takes the session's Secure, HttpOnly and SameSite for it, but has its name fixed."""
+
+    cookie_name = settings.MESSAGE_COOKIE_NAME
 
 
 EXPOSED = "RateLimit-Limit, RateLimit-Remaining, RateLimit-Reset, Retry-After, X-Request-ID"

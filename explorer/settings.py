@@ -129,7 +129,6 @@ TEMPLATES = [
                 "django.template.context_processors.request",
                 "django.contrib.auth.context_processors.auth",
                 "django.contrib.messages.context_processors.messages",
-                "explorer.page_frame.page_frame",
             ],
             "builtins": ["explorer.templatetags.tacitus"],
         },
@@ -245,7 +244,7 @@ SESSION_COOKIE_HTTPONLY = CSRF_COOKIE_HTTPONLY = True
 # The prefix has a browser refuse the cookie from anyone but this host itself, over https.
 SESSION_COOKIE_NAME = "session" if DEVELOPMENT else "__Host-session"
 CSRF_COOKIE_NAME = "visit" if DEVELOPMENT else "__Host-visit"
-MESSAGE_STORAGE = "explorer.page_frame.MessageCookie"
+MESSAGE_STORAGE = "explorer.middleware.MessageCookie"
 MESSAGE_COOKIE_NAME = "messages" if DEVELOPMENT else "__Host-messages"
 SESSION_COOKIE_SAMESITE = CSRF_COOKIE_SAMESITE = "Lax"
 SECURE_HSTS_SECONDS = 0 if DEVELOPMENT else env.number("HSTS_SECONDS", 31_536_000)

@@ -185,6 +185,6 @@ urlpatterns = [
     path("admin/", admin.site.urls),
 ]
 
-# Django's handlers leave out the page frame's values (400) and the request id (500).
+# Django's handlers leave out who is signed in (400) and the request id (500).
 handler400 = "explorer.pages.errors.bad_request"
 handler500 = "explorer.pages.errors.fault_of_ours"

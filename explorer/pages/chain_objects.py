@@ -5,6 +5,7 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
+from eth_utils.address import to_checksum_address
 
 from accounts.wording import counted
 from explorer.charts import balance_chart
@@ -14,7 +15,6 @@ from explorer.pages.lists import chain_asked, cursor_of, numbers, ways
 from explorer.wiring import compare_l1
 from queries.reading import chain_objects as reading
 from queries.reading.figures import HeadView, heads_of
-from queries.reading.searches import checksummed
 from queries.registries import Registry, RegistryKind, proves_its_code, time_text
 
 ROWS = 50
@@ -44,7 +44,7 @@ TABLE = "table"
 @never_cache
 def account(request: HttpRequest, address: str, links: PageLinks) -> HttpResponse:
     """An address without queries has a page too: it offers to ask."""
-    spelled = checksummed(address)
+    spelled = to_checksum_address(address)
     if request.path.rpartition("/")[2] != spelled:
         query = request.GET.urlencode()
         return redirect(reverse("account", args=[spelled]) + (f"?{query}" if query else ""))

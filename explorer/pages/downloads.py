@@ -11,6 +11,7 @@ from datetime import UTC
 from django.http import Http404, HttpRequest, StreamingHttpResponse
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
+from eth_utils.address import to_checksum_address
 
 from explorer.links import PageLinks
 from explorer.pages.chain_objects import chain_of, registry_at
@@ -19,7 +20,6 @@ from explorer.pages.lists import BEFORE, numbers
 from queries.reading import batches, chain_objects
 from queries.reading import facts as portions
 from queries.reading.facts import Portion, ProvenFact, facts_of_batch
-from queries.reading.searches import checksummed
 from queries.reading.slices import Cursor
 
 COLUMNS = (
@@ -98,7 +98,7 @@ def account_facts(
     request: HttpRequest, address: str, form: str, links: PageLinks
 ) -> StreamingHttpResponse:
     """Of one chain: the one that is asked for, or the one that the account's page shows."""
-    cursor, spelled = _cursor(request), checksummed(address)
+    cursor, spelled = _cursor(request), to_checksum_address(address)
     chain = chain_of(request, chain_objects.account(spelled, links.sources))
     if chain is None:  # no batch asks for it
         return facts_file((), links, form, f"tacitus-{spelled}")

@@ -13,10 +13,10 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
+from eth_utils.address import to_checksum_address
 
 from explorer.links import PageLinks
 from queries.reading import searches
-from queries.reading.searches import checksummed
 from queries.reading.slices import GREATEST
 
 LONGEST = 300
@@ -64,7 +64,7 @@ def forms_of(text: str, links: PageLinks) -> Iterator[Form]:
         hits += [_block(*each, links) for each in searches.blocks_with_hash(found[1])]
         yield Form("the hash of a transaction or of a block", hits)
     if found := _ADDRESS.fullmatch(lower):
-        account = _account(checksummed(found[1]))
+        account = _account(to_checksum_address(found[1]))
         hits = [*_registries(found[1], links)]
         hits += [account] if searches.is_account(account.name) else []
         yield Form(

@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 from urllib.parse import urlsplit
 
 from django import template
+from django.conf import settings
 from django.template import Context
 from django.utils import timezone
 from django.utils.html import escape, format_html
@@ -21,6 +22,11 @@ from queries.reading.chain_objects import FieldView, QueryLine
 from queries.reading.views import QueryView, ValueView
 
 register = template.Library()
+
+
+@register.simple_tag
+def version() -> str:
+    return settings.VERSION
 
 
 @register.filter

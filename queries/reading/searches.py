@@ -3,13 +3,6 @@
 from collections.abc import Iterable
 
 from queries.models import Batch, BlockJob, Query, SentHash
-from queries.schema.addresses import Address
-
-
-def checksummed(digits: str) -> str:
-    """An address by its 40 hex digits, with the capitals that check the rest."""
-    return Address(bytes.fromhex(digits)).checksummed
-
 
 MOST = 50  # of one kind
 NEWEST = 500  # queries of a name: who it stood for
