@@ -12,7 +12,7 @@ from django.shortcuts import get_object_or_404, redirect
 from django.urls import URLPattern, path
 from django.views.decorators.http import require_POST
 
-from accounts import api_keys, sessions
+from accounts import api_keys
 from accounts.models import Account, Allowance, ApiKey
 from accounts.rate_limits import DAY, KEY_SUBJECT, database_now
 from accounts.sessions import account_of
@@ -172,7 +172,7 @@ class AccountAdmin(KeptByItself):
     def save_model(self, request: HttpRequest, account: Account, form: Any, change: Any) -> None:
         super().save_model(request, account, form, change)
         if "is_active" in form.changed_data:
-            sessions.end_all_sessions(account)
+            account.sessions.all().delete()
 
     def _switch(self, request: HttpRequest, chosen: QuerySet[Account], *, on: bool) -> None:
         """Switch the chosen accounts that differ and that this operator may switch.
@@ -184,7 +184,7 @@ class AccountAdmin(KeptByItself):
         accounts = [each for each in others if may_switch(operator, each)]
         Account.objects.filter(pk__in=[each.pk for each in accounts]).update(is_active=on)
         for each in accounts:
-            sessions.end_all_sessions(each)
+            each.sessions.all().delete()
             self.log_change(request, each, f"{said}.")
         self.message_user(request, f"{said}: {len(accounts)}.")
         if left := len(others) - len(accounts):

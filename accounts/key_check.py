@@ -26,7 +26,7 @@ from accounts.errors import (
 )
 from accounts.key_text import id_in, key_digest
 from accounts.models import Account, ApiKey
-from accounts.rate_limits import Spent, spend
+from accounts.rate_limits import Spent, refuse_above, spend
 from accounts.site_address import site_address
 from accounts.wording import counted
 
@@ -117,12 +117,9 @@ def count_request(owner: Account, key_id: str) -> ApiKey:
 def count_form(owner: Account) -> None:
     """Count a form that was sent without a key; its allowance is that of one key."""
     spent = spend(f"forms of {owner.pk}", settings.REQUESTS_PER_MINUTE, MINUTE)
-    if not spent.allowed:
-        raise Refusal(
-            TOO_MANY_REQUESTS,
-            f"An account may send {counted(spent.most, 'form')} a minute without an API key, and "
-            f"yours has used them up. Try again in {counted(spent.seconds_left, 'second')}.",
-        )
+    a_minute = f"{counted(spent.most, 'form')} a minute without an API key"
+    said = f"An account may send {a_minute}, and yours has used them up."
+    refuse_above(spent, TOO_MANY_REQUESTS, said)
 
 
 def _spend(key: ApiKey) -> Spent:
@@ -133,12 +130,9 @@ def _spend(key: ApiKey) -> Spent:
 
 
 def _refuse_too_many(spent: Spent) -> None:
-    if not spent.allowed:
-        raise Refusal(
-            TOO_MANY_REQUESTS,
-            f"A key may make {counted(spent.most, 'request')} a minute, and this one has used them "
-            f"up. Try again in {counted(spent.seconds_left, 'second')}.",
-        )
+    a_minute = f"{counted(spent.most, 'request')} a minute"
+    said = f"A key may make {a_minute}, and this one has used them up."
+    refuse_above(spent, TOO_MANY_REQUESTS, said)
 
 
 def _unavailable() -> Refusal:

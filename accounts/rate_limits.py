@@ -16,7 +16,7 @@ from django.conf import settings
 from django.db import connection
 from django.http import HttpRequest
 
-from accounts.errors import TOO_MANY_ATTEMPTS, Refusal
+from accounts.errors import TOO_MANY_ATTEMPTS, Code, Refusal
 from accounts.models import Allowance
 from accounts.siwe import browser_digest
 from accounts.wallets import Wallet
@@ -107,6 +107,16 @@ def spend(subject: str, most: int, seconds: int, weight: int = 1) -> Spent:
     return Spent(
         allowed=True, most=most, remaining=most - window_used, seconds_left=began + seconds - now
     )
+
+
+def refuse_above(spent: Spent, kind: Code, said: str) -> None:
+    """Refuse the use if it is one too many, and say when to try again."""
+    if not spent.allowed:
+        raise Refusal(
+            kind,
+            f"{said} Try again in {counted(spent.seconds_left, 'second')}.",
+            headers={"Retry-After": str(spent.seconds_left)},
+        )
 
 
 def _left(subject: str, seconds: int) -> int:
@@ -221,11 +231,5 @@ def count_signed(wallet: Wallet) -> None:
 
 
 def _count(subject: str, most: int, whose: str) -> None:
-    spent = spend(subject, most, WINDOW)
-    if not spent.allowed:
-        raise Refusal(
-            TOO_MANY_ATTEMPTS,
-            f"There were {most} attempts {whose} in ten minutes. "
-            f"Try again in {counted(spent.seconds_left, 'second')}.",
-            headers={"Retry-After": str(spent.seconds_left)},
-        )
+    said = f"There were {most} attempts {whose} in ten minutes."
+    refuse_above(spend(subject, most, WINDOW), TOO_MANY_ATTEMPTS, said)

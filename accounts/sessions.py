@@ -129,14 +129,6 @@ def make_room(account: Account) -> None:
     Session.objects.filter(pk__in=too_many).delete()
 
 
-def end_session(account: Account, key: str) -> bool:
-    return account.sessions.filter(pk=key).delete()[0] > 0
-
-
-def end_all_sessions(account: Account) -> None:
-    account.sessions.all().delete()
-
-
 def forget_ended() -> None:
     Session.objects.filter(expire_date__lte=timezone.now()).delete()
 

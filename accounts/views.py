@@ -121,7 +121,7 @@ def sign_out(request: HttpRequest) -> HttpResponse:
 
 @form_of_someone_signed_in
 def sign_out_everywhere(request: HttpRequest) -> HttpResponse:
-    sessions.end_all_sessions(account_of(request))
+    account_of(request).sessions.all().delete()
     return _signed_out(request)
 
 
@@ -133,7 +133,8 @@ def _signed_out(request: HttpRequest) -> HttpResponse:
 
 @form_of_someone_signed_in
 def end_session(request: HttpRequest, session_id: str) -> HttpResponse:
-    if sessions.end_session(account_of(request), session_id):
+    deleted, _ = account_of(request).sessions.filter(pk=session_id).delete()
+    if deleted:
         messages.success(request, "That browser is signed out.")
     else:
         messages.info(request, "That browser was signed out already.")
