@@ -3,12 +3,12 @@
 import json
 import shutil
 import sys
-from collections.abc import Iterator
 from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
 from queries.registries import Registry, RegistryKind, address_of
 from tests.commands import free_port
@@ -23,18 +23,11 @@ from tests.operating.drill import (
 )
 from tests.operating.guide import run, shown, stand_in
 from tests.operating.postgres import Postgres, own_postgres
-from tests.scenarios.chain import Chain
 from tests.scenarios.service import until
 from tests.scenarios.test_engines import BROKERS, see_that_it_answers
 
 pytestmark = pytest.mark.no_database
 _, RABBITMQ = BROKERS
-
-
-@pytest.fixture
-def chain() -> Iterator[Chain]:
-    with closing(chain_of_the_guide()) as chain:
-        yield chain
 
 
 class Machine:
@@ -61,20 +54,23 @@ class Machine:
 
 
 def test_the_commands_of_the_guide_lead_to_a_service_that_survives_a_restore(
-    repository: Path, tmp_path: Path, chain: Chain
+    repository: Path, tmp_path: Path
 ) -> None:
     see_that_it_answers(RABBITMQ)
     machine = Machine(repository, tmp_path)
     machine.run(shown("mkdir secrets"))
-    signer = funded(chain, (tmp_path / "secrets" / "signer_key").read_text())
     password = (tmp_path / "secrets" / "postgres_password").read_text().strip()
     broker = (tmp_path / "secrets" / "celery_broker").read_text()
     with ExitStack() as stack:
+        chain = stack.enter_context(closing(chain_of_the_guide()))
+        signer = funded(chain, (tmp_path / "secrets" / "signer_key").read_text())
         stack.callback(background.stop, "*", machine.state)
         postgres = stack.enter_context(own_postgres(password))
         with postgres.initialising():
-            pass
+            # Or `migrate` would start, and lose its connection when the image restarts the server.
+            assert not postgres.is_healthy(_health_check(repository))
         stack.enter_context(postgres.ready())
+        postgres.await_health(_health_check(repository))
         port = str(free_port())
         names = {"@postgres/": f"@127.0.0.1:{postgres.port}/", broker: RABBITMQ, "8000": port}
         machine.hosts(postgres=postgres.environment, names=names)
@@ -83,14 +79,27 @@ def test_the_commands_of_the_guide_lead_to_a_service_that_survives_a_restore(
         key = machine.run(shown("docker compose up --detach\ndocker compose run")).split()[-1]
         registry = address_of(Registry(RegistryKind.NATIVE, chain.id, chain.id))
         client = client_of(tmp_path / "client", chain, f"http://127.0.0.1:{port}", key, registry)
+
+        def back_up() -> None:
+            machine.run(shown("docker compose exec -T postgres pg_dump"))
+            _without_containers(machine, postgres, "pg_dump --format custom --file")
+
+        def restore() -> None:
+            _without_containers(machine, postgres, "--dbname service=tacitus /var")
+            machine.run(shown("docker compose exec -T postgres pg_restore"))
+
         Drill(client, chain, signer).passes(
-            lambda: machine.run(shown("docker compose exec -T postgres pg_dump")),
-            lambda: machine.run(shown("docker compose stop")),
-            lambda: machine.run(shown("docker compose exec -T postgres pg_restore")),
+            back_up, lambda: machine.run(shown("docker compose stop")), restore
         )
-        machine.run(shown("docker compose stop"))
-        _dump_and_restore_without_containers(machine, postgres)
         _an_attester_starts(machine, signer)
+
+
+def _health_check(repository: Path) -> list[str]:
+    """The command that `compose.yaml` names for PostgreSQL."""
+    compose = yaml.safe_load((repository / "compose.yaml").read_text())
+    kind, *command = compose["services"]["postgres"]["healthcheck"]["test"]
+    assert kind == "CMD"
+    return command
 
 
 def _an_attester_starts(machine: Machine, signer: str) -> None:
@@ -109,15 +118,14 @@ def _an_attester_starts(machine: Machine, signer: str) -> None:
     until(lambda: f"Signing as {signer}" in log.read_text(), what="the attester starts")
 
 
-def _dump_and_restore_without_containers(machine: Machine, postgres: Postgres) -> None:
-    """By the same programs, which find server and password in a file."""
-    (machine.folder / "var/backups/tacitus").mkdir(parents=True)
+def _without_containers(machine: Machine, postgres: Postgres, part: str) -> None:
+    """These commands use PostgreSQL's own programs, which find server and password in a file."""
+    (machine.folder / "var/backups/tacitus").mkdir(parents=True, exist_ok=True)
     stand_in(machine.folder, "systemctl", "")
-    service = (
+    file = machine.folder / "pg_service.conf"
+    file.write_text(
         f"[tacitus]\nhost=127.0.0.1\nport={postgres.port}\nuser=tacitus\ndbname=tacitus\n"
         f"password={postgres.environment['PGPASSWORD']}\n"
     )
-    (machine.folder / "pg_service.conf").write_text(service)
-    for part in ("pg_dump --format custom --file", "--dbname service=tacitus /var"):
-        commands = shown(part).replace("/var/backups", f"{machine.folder}/var/backups")
-        machine.run(f"export PGSERVICEFILE={machine.folder}/pg_service.conf\n{commands}")
+    commands = shown(part).replace("/var/backups", f"{machine.folder}/var/backups")
+    machine.run(f"export PGSERVICEFILE={file}\n{commands}")

@@ -7,7 +7,6 @@ import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
 from contextlib import ExitStack, closing
 from pathlib import Path
 
@@ -20,7 +19,6 @@ from tests.operating import background
 from tests.operating.drill import Drill, chain_of_the_guide, client_of, funded, on_nodes_of
 from tests.operating.guide import run, shown, stand_in
 from tests.proxy import CADDY
-from tests.scenarios.chain import Chain
 from tests.scenarios.service import until
 
 pytestmark = pytest.mark.no_database
@@ -37,12 +35,6 @@ INSTALL = """
 given=(); while [ $# -gt 0 ]; do case $1 in -g | -o) shift ;; *) given+=("$1") ;; esac; shift; done
 exec /usr/bin/install "${given[@]}"
 """
-
-
-@pytest.fixture
-def chain() -> Iterator[Chain]:
-    with closing(chain_of_the_guide()) as chain:
-        yield chain
 
 
 class Machine:
@@ -90,7 +82,7 @@ class Machine:
 
 
 def test_the_commands_of_the_guide_lead_to_a_service_that_survives_a_restore_and_an_upgrade(
-    repository: Path, tmp_path: Path, chain: Chain
+    repository: Path, tmp_path: Path
 ) -> None:
     machine = Machine(repository, tmp_path)
     for part in (
@@ -100,8 +92,9 @@ def test_the_commands_of_the_guide_lead_to_a_service_that_survives_a_restore_and
         "tacitus.env <<",
     ):
         machine.run(shown(part))
-    signer = funded(chain, (tmp_path / "etc/tacitus/signer_key").read_text())
     with ExitStack() as stack:
+        chain = stack.enter_context(closing(chain_of_the_guide()))
+        signer = funded(chain, (tmp_path / "etc/tacitus/signer_key").read_text())
         stack.callback(background.stop, "*", machine.state)
         machine.run(on_nodes_of(chain, shown("tacitus init sepolia")))
         for part in ("tacitus deploy_registry", "check --deploy", "tacitus-.service.d"):
