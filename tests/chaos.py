@@ -42,7 +42,7 @@ from eth_utils.address import to_checksum_address
 from eth_utils.crypto import keccak
 
 from tests.scenarios.chain import BODIES, ETHER, L1_BLOCK, Chain, RpcError, call_data
-from tests.scenarios.conftest import SERVER, new_database
+from tests.scenarios.fixtures import SERVER, new_database
 from tests.scenarios.node import Node
 from tests.scenarios.receiver import Receiver
 from tests.scenarios.service import OWNERS, SIGNER, Process, Service, accounts, request, until

@@ -21,6 +21,7 @@ pytest_plugins = [
     "tests.commands",
     "tests.corpus",
     "tests.local_chain",
+    "tests.scenarios.fixtures",
 ]
 
 # Playwright runs an event loop in the test's own thread, where Django then refuses the database.

@@ -1,16 +1,21 @@
-"""A whole service, which all tests of the client ask."""
-
-from collections.abc import Iterator
-from pathlib import Path
+"""The scenarios' shared service, which all tests of the client ask."""
 
 import pytest
 
-from tests.commands import managing
-from tests.installation import Installation, installation
+from tests.queries.contracts.holder import compiled_holder
+from tests.scenarios.service import Service
 
 
 @pytest.fixture(scope="session")
-def it(repository: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Installation]:
-    folder = tmp_path_factory.mktemp("installation")
-    with installation(repository, folder, managing(repository, folder)) as running:
-        yield running
+def contract(shared: Service) -> str:
+    """The address of the contract that is described in `holder`."""
+    receipt = shared.chain.send(None, f"0x{compiled_holder().hex()}")
+    return str(receipt["contractAddress"])
+
+
+@pytest.fixture(scope="session")
+def block(shared: Service, contract: str) -> int:  # noqa: ARG001  (is deployed before)
+    """One that the server knows and can prove."""
+    block = shared.chain.mine(2) - 1
+    shared.wait(shared.submit_balance(block))
+    return block

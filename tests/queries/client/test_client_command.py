@@ -11,26 +11,24 @@ import pytest
 
 from queries import tacitus
 from queries.tacitus import Ask, Tacitus, batch_of
-from tests.commands import managing
-from tests.installation import Installation
-from tests.local_chain import CHAIN_ID, ETHER, HOLDER
-from tests.queries.client.asked import AHEAD, balance_at, newest
-from tests.queries.contracts.holder import compiled_holder
+from tests.scenarios.service import HELD, HOLDER, Service
 
-pytestmark = pytest.mark.no_database
+pytestmark = pytest.mark.either_database
+CHAIN_ID = 31337
+AHEAD = 2  # blocks that a server takes before its chain has them
 
 
-def run(it: Installation, *arguments: str, **more: Any) -> subprocess.CompletedProcess[str]:
+def run(shared: Service, *arguments: str, **more: Any) -> subprocess.CompletedProcess[str]:
     ended = subprocess.run(
         [sys.executable, tacitus.__file__, *arguments],
-        env={"TACITUS_URL": it.address, "TACITUS_KEY": it.key, "PYTHONUTF8": "1"},
+        env={"TACITUS_URL": shared.url, "TACITUS_KEY": shared.keys[0], "PYTHONUTF8": "1"},
         capture_output=True,
         text=True,
         timeout=60,
         check=False,
         **more,
     )
-    assert it.key not in ended.stdout + ended.stderr
+    assert shared.keys[0] not in ended.stdout + ended.stderr
     assert "Traceback" not in ended.stderr
     return ended
 
@@ -39,57 +37,55 @@ def asking(block: int, *more: str) -> list[str]:
     return ["submit", "--to", f"{CHAIN_ID}", "--block", f"{block}", "--account", HOLDER, *more]
 
 
-def test_the_command_submits_waits_and_shows_what_was_proven(it: Installation) -> None:
-    block = newest(it)
-    ended = run(it, *asking(block, "--prop", "BALANCE", "--header", "GAS_USED", "--wait"))
+def test_the_command_submits_waits_and_shows_what_was_proven(shared: Service, block: int) -> None:
+    ended = run(shared, *asking(block, "--prop", "BALANCE", "--header", "GAS_USED", "--wait"))
     assert ended.returncode == 0, ended.stderr
     lines = ended.stdout.splitlines()
     balance = f"{CHAIN_ID}  {block:,}  {HOLDER}  BALANCE"
-    assert f"{balance}   123 ({123 * ETHER:,} wei)" in lines
+    assert f"{balance}   {HELD / 10**18} ({HELD:,} wei)" in lines
     assert [line.split()[:3] for line in lines if HOLDER not in line] == [
         [f"{CHAIN_ID}", f"{block:,}", "GAS_USED"]
     ]
-    assert f"{it.address}/explorer/query/" in ended.stderr
+    assert f"{shared.url}/explorer/query/" in ended.stderr
     assert ended.stderr.splitlines()[-1] == "DONE"
 
 
-def test_the_commands_follow_each_other(it: Installation, tmp_path: Path) -> None:
-    contract = it.node.deploy(compiled_holder())
+def test_the_commands_follow_each_other(
+    shared: Service, contract: str, block: int, tmp_path: Path
+) -> None:
     ones = "0x" + 20 * "11"
-    slot = run(it, "slot", "2", "--key", ones).stdout.strip()
+    slot = run(shared, "slot", "2", "--key", ones).stdout.strip()
     file = tmp_path / "batch.json"
-    asked = Ask(CHAIN_ID, block=newest(it), accounts=[contract], slots=[slot])
+    asked = Ask(CHAIN_ID, block=block, accounts=[contract], slots=[slot])
     file.write_text(json.dumps(batch_of(CHAIN_ID, asked)))
-    told = json.loads(run(it, "submit", "--file", str(file), "--json").stdout)
+    told = json.loads(run(shared, "submit", "--file", str(file), "--json").stdout)
     batch = told["internalId"]
-    waited = json.loads(run(it, "wait", batch, "--json").stdout)
+    waited = json.loads(run(shared, "wait", batch, "--json").stdout)
     (fact,) = waited["facts"]
     assert (waited["queryStatus"], fact["name"]) == ("DONE", slot)
     assert int(fact["word"], 16) == 2**184
-    status = run(it, "status", batch)
+    status = run(shared, "status", batch)
     first, *facts = status.stdout.splitlines()
     assert first.startswith(f"{batch}  DONE  ✓ INITIAL_STATE 1/1 ── ✓ BLOCKHASH_AVAILABLE 1/1 ── ")
-    assert facts == [line for line in run(it, "wait", batch).stdout.splitlines() if line]
-    assert json.loads(run(it, "status", batch, "--json").stdout)["internalId"] == batch
-    piped = run(it, "submit", "--file", "-", "--idempotency-key", "x", input=file.read_text())
+    assert facts == [line for line in run(shared, "wait", batch).stdout.splitlines() if line]
+    assert json.loads(run(shared, "status", batch, "--json").stdout)["internalId"] == batch
+    piped = run(shared, "submit", "--file", "-", "--idempotency-key", "x", input=file.read_text())
     assert piped.returncode == 0, piped.stderr
     assert len(piped.stdout.strip()) == len(batch)
 
 
 def test_a_proof_is_a_file_that_is_checked_without_the_server(
-    it: Installation, repository: Path, tmp_path: Path
+    shared: Service, block: int, tmp_path: Path
 ) -> None:
-    asked = asking(newest(it), "--prop", "BALANCE", "--wait", "--json")
-    batch = json.loads(run(it, *asked).stdout)["internalId"]
+    asked = asking(block, "--prop", "BALANCE", "--wait", "--json")
+    batch = json.loads(run(shared, *asked).stdout)["internalId"]
     file = tmp_path / "proof.json"
-    ended = run(it, "proof", batch, "--out", str(file))
+    ended = run(shared, "proof", batch, "--out", str(file))
     assert (ended.returncode, ended.stdout) == (0, ""), ended.stderr
     assert ended.stderr.strip().endswith(f"bytes are in {file}.")
-    assert run(it, "proof", batch).stdout == file.read_text()
-    assert Tacitus(it.address, it.key).proof(batch) == file.read_bytes()
-    manage = managing(repository, tmp_path)
-    checked = manage("verify_proof", str(file), "--node", it.node.url, DEVELOPMENT="1")
-    assert checked.returncode == 0, checked.stdout + checked.stderr
+    assert run(shared, "proof", batch).stdout == file.read_text()
+    assert Tacitus(shared.url, shared.keys[0]).proof(batch) == file.read_bytes()
+    checked = shared.manage("verify_proof", str(file), "--node", shared.chain.url)
     assert HOLDER in checked.stdout
 
 
@@ -108,9 +104,9 @@ def test_a_proof_is_a_file_that_is_checked_without_the_server(
     ],
 )  # fmt: skip
 def test_a_failure_is_a_sentence_and_a_code(
-    it: Installation, arguments: list[str], code: int, said: str
+    shared: Service, arguments: list[str], code: int, said: str
 ) -> None:
-    ended = run(it, *arguments)
+    ended = run(shared, *arguments)
     assert (ended.returncode, ended.stdout) == (code, "")
     assert said in ended.stderr
     assert len(ended.stderr.splitlines()) == 1
@@ -118,29 +114,30 @@ def test_a_failure_is_a_sentence_and_a_code(
 
 @pytest.mark.parametrize("key", ["", "tct_wrong"])
 def test_where_the_right_key_is_shown_is_said_once(
-    it: Installation, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], key: str
+    shared: Service, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], key: str
 ) -> None:
     """By the server, which knows its own address."""
     monkeypatch.setenv("TACITUS_KEY", key)
-    assert tacitus.main(["status", "x", "--server", it.address]) == 1
+    assert tacitus.main(["status", "x", "--server", shared.url]) == 1
     said = capsys.readouterr().err
-    assert said.count("/dashboard") == said.count(f"{it.address}/dashboard") == 1
+    assert said.count("/dashboard") == said.count(f"{shared.url}/dashboard") == 1
     assert ("Put it into TACITUS_KEY." in said) is (key == "")
 
 
-def waiting(it: Installation, stderr: int) -> subprocess.Popen[bytes]:
+def waiting(shared: Service, stderr: int) -> subprocess.Popen[bytes]:
     """A command that waits for a block that nobody makes."""
-    batch = Tacitus(it.address, it.key).submit(balance_at(newest(it) + AHEAD)).id
+    batch = shared.submit_balance(shared.chain.head + AHEAD)
+    own = {"TACITUS_URL": shared.url, "TACITUS_KEY": shared.keys[0]}
     return subprocess.Popen(
         [sys.executable, tacitus.__file__, "wait", batch],
-        env={"TACITUS_URL": it.address, "TACITUS_KEY": it.key, "COLUMNS": "60", "PYTHONUTF8": "1"},
+        env={**own, "COLUMNS": "60", "PYTHONUTF8": "1"},
         stdout=subprocess.PIPE,
         stderr=stderr,
     )
 
 
-def test_ctrl_c_ends_it_in_a_sentence(it: Installation) -> None:
-    command = waiting(it, subprocess.PIPE)
+def test_ctrl_c_ends_it_in_a_sentence(shared: Service) -> None:
+    command = waiting(shared, subprocess.PIPE)
     assert command.stderr
     first = command.stderr.readline()
     assert first.startswith((b"ACCEPTED", b"RECEIVED", b"IN_PROGRESS"))
@@ -151,11 +148,11 @@ def test_ctrl_c_ends_it_in_a_sentence(it: Installation) -> None:
     assert b"Traceback" not in said
 
 
-def test_routes_say_what_their_addresses_prove(it: Installation) -> None:
+def test_routes_say_what_their_addresses_prove(shared: Service) -> None:
     """This registry was deployed by hand, at another address."""
-    (route,) = Tacitus(it.address).routes()
+    (route,) = Tacitus(shared.url).routes()
     assert route.proves_its_code is False
     line = f"{CHAIN_ID} → {CHAIN_ID}  native  {route.registry}  unverifiable: this is not"
-    assert run(it, "routes").stdout.startswith(line)
-    said = json.loads(run(it, "routes", "--json").stdout)
+    assert run(shared, "routes").stdout.startswith(line)
+    said = json.loads(run(shared, "routes", "--json").stdout)
     assert (said["kind"], said["provesItsCode"]) == ("native", False)

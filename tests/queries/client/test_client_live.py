@@ -7,25 +7,24 @@ import pytest
 
 from queries.tacitus import Ask, Refused, Rejected, Status, Tacitus, batch_of
 from tests.guides import code_of, run
-from tests.installation import Installation
-from tests.local_chain import CHAIN_ID, ETHER, HOLDER
-from tests.queries.client.asked import balance_at, newest
-from tests.queries.contracts.holder import VARIABLES, compiled_holder
+from tests.queries.contracts.holder import VARIABLES
+from tests.scenarios.service import HELD, HOLDER, Service
 
-pytestmark = pytest.mark.no_database
+pytestmark = pytest.mark.either_database
+CHAIN_ID = 31337
 
 
 @pytest.fixture
-def service(it: Installation) -> Tacitus:
-    return Tacitus(f"{it.address}/", it.key)
+def client(shared: Service) -> Tacitus:
+    return Tacitus(f"{shared.url}/", shared.keys[0])
 
 
-def test_it_submits_waits_and_has_the_facts(it: Installation, service: Tacitus) -> None:
-    contract = it.node.deploy(compiled_holder())
+def test_it_submits_waits_and_has_the_facts(
+    shared: Service, client: Tacitus, contract: str, block: int
+) -> None:
     position, _, value = VARIABLES["nested mapping"]
-    block = newest(it)
-    head = it.node.rpc.ask("eth_getBlockByNumber", hex(block), False)  # noqa: FBT003
-    it.node.rpc.ask("anvil_mine", "0x3", "0x1")  # which block a time is of shows with the next
+    head = shared.chain.header(block)
+    shared.chain.mine(2)  # which block a time is of shows with the next
     asked = batch_of(
         CHAIN_ID,
         Ask(CHAIN_ID, block=block, accounts=[HOLDER.lower()], props=["BALANCE", "CODE_HASH"]),
@@ -33,19 +32,19 @@ def test_it_submits_waits_and_has_the_facts(it: Installation, service: Tacitus) 
         Ask(CHAIN_ID, block=block, header=["PARENT_HASH", "TIMESTAMP", "COINBASE"]),
         Ask(CHAIN_ID, timestamp=int(head["timestamp"], 16), accounts=[HOLDER], props=["NONCE"]),
     )
-    estimate = service.estimate(asked)
+    estimate = client.estimate(asked)
     assert (estimate.free, estimate.fee_needed, len(estimate.answer["blocks"])) == (True, 0, 1)
     seen: list[Status] = []
-    sent = service.submit(asked)
-    done = service.wait(sent.id, timeout=60, progress=seen.append, steps=True)
+    sent = client.submit(asked)
+    done = client.wait(sent.id, timeout=60, progress=seen.append, steps=True)
     assert done == seen[-1]
     assert {step.mark for step in done.steps} == {"✓"}
     assert done.steps[0].name == "INITIAL_STATE"
-    facts = service.facts(sent.id)
+    facts = client.facts(sent.id)
     assert {(fact.chain, fact.block) for fact in facts} == {(CHAIN_ID, block)}
     of = {(fact.account, fact.name): fact for fact in facts}
     balance = of[HOLDER, "BALANCE"]
-    assert (balance.number, balance.units, balance.ens) == (123 * ETHER, Decimal(123), None)
+    assert (balance.number, balance.units, balance.ens) == (HELD, Decimal(HELD) / 10**18, None)
     assert of[HOLDER, "CODE_HASH"].number is None
     slots = [fact for fact in facts if fact.name == f"0x{position.slot:064x}"]
     assert [(fact.number, fact.units) for fact in slots] == [(value, None)]
@@ -55,42 +54,43 @@ def test_it_submits_waits_and_has_the_facts(it: Installation, service: Tacitus) 
     assert (at_a_time.name, at_a_time.number) == ("NONCE", 0)
 
 
-def test_what_is_refused_says_where(it: Installation, service: Tacitus) -> None:
+def test_what_is_refused_says_where(shared: Service, client: Tacitus) -> None:
     wrong = batch_of(CHAIN_ID, Ask(CHAIN_ID, block=1, accounts=["0x12"], props=["BALANCE"]))
     with pytest.raises(Refused) as raised:
-        service.submit(wrong)
+        client.submit(wrong)
     told = raised.value
     assert (told.code, told.retryable, told.http_status) == ("account_malformed", False, 400)
     assert told.path == f"data.{CHAIN_ID}.block:1.accounts.0x12"
     with pytest.raises(Refused) as raised:
-        service.wait("01J2VM6JSA6VKKZ0ENWGYYPR18")
+        client.wait("01J2VM6JSA6VKKZ0ENWGYYPR18")
     assert raised.value.code == "batch_unknown"
     with pytest.raises(Refused) as raised:
-        Tacitus(it.address, "tct_wrong").submit(balance_at(1))
+        Tacitus(shared.url, "tct_wrong").submit(wrong)
     assert raised.value.code == "key_unknown"
     with pytest.raises(Refused) as raised:
-        service.proof("01J2VM6JSA6VKKZ0ENWGYYPR18")
+        client.proof("01J2VM6JSA6VKKZ0ENWGYYPR18")
     assert raised.value.http_status == 404
 
 
-def test_a_rejected_batch_shows_its_step(service: Tacitus) -> None:
+def test_a_rejected_batch_shows_its_step(client: Tacitus) -> None:
     asked = batch_of(CHAIN_ID, Ask(CHAIN_ID, timestamp=1, header=["GAS_USED"]))
     with pytest.raises(Rejected) as raised:
-        service.wait(service.submit(asked).id, timeout=60)
+        client.wait(client.submit(asked).id, timeout=60)
     assert (raised.value.step, raised.value.retryable) == ("INITIAL_STATE", False)
 
 
 @pytest.mark.parametrize(
     ("words", "printed"),
     [
-        ("from tacitus import", " BALANCE 123.000000000000000000\n"),
-        ("submit --wait", f"BALANCE  123 ({123 * ETHER:,} wei)"),
+        ("from tacitus import", " BALANCE 123.456789"),
+        ("submit --wait", f"BALANCE  {HELD / 10**18} ({HELD:,} wei)"),
         ("slot 3 --key", "0x"),
     ],
 )
 def test_what_the_guide_shows_works_as_it_stands(
-    it: Installation, tmp_path: Path, words: str, printed: str
+    shared: Service, tmp_path: Path, words: str, printed: str
 ) -> None:
     language = "python" if "import" in words else "sh"
-    shown = code_of(it.address, "api", words)
-    assert printed in run(language, shown, tmp_path, TACITUS_URL=it.address, TACITUS_KEY=it.key)
+    shown = code_of(shared.url, "api", words)
+    own = {"TACITUS_URL": shared.url, "TACITUS_KEY": shared.keys[0]}
+    assert printed in run(language, shown, tmp_path, **own)
