@@ -19,6 +19,7 @@ from queries.chain.solidity import load_artifact
 from queries.tacitus import Tacitus, registry_address
 from tests.commands import clean_environment, free_port
 from tests.guides import code_of
+from tests.scenarios.service import until
 
 pytestmark = pytest.mark.no_database
 
@@ -229,7 +230,7 @@ def test_the_demo_wallet_signs_the_message_just_issued_for_this_page_alone(demo:
 
 def test_a_program_that_is_killed_ends_it_with_a_sentence(repository: Path, tmp_path: Path) -> None:
     with demo_of(repository, tmp_path) as demo:
-        demo.say_until("Signed in")
+        until(lambda: demo.processes_of("run_prover"))
         os.kill(demo.processes_of("run_prover")[0], signal.SIGKILL)
         assert demo.wait() != 0
     assert "CommandError: The prover was ended by SIGKILL." in demo.said

@@ -10,7 +10,6 @@ import pytest
 
 from explorer.pages.facts import CHECKS
 from queries import held_threads
-from queries.limits import Limits
 from queries.models import Query
 from queries.routes import NodeAddress, Routes
 from tests.explorer.proven import page_of_fact, proven_batch
@@ -18,6 +17,7 @@ from tests.queries.chain.lying_node import lying_node, stall
 from tests.queries.pipeline.service import CHAIN_ID, Service, serving
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.either_database]
+WAITS = 1  # second, that a visitor does
 
 
 def _checked(batch: str, place: int = 0, name: str = "BALANCE") -> str:
@@ -29,7 +29,8 @@ def _checked(batch: str, place: int = 0, name: str = "BALANCE") -> str:
 
 def _with_nodes(service: Service, *urls: str) -> Routes:
     nodes = tuple(map(NodeAddress, urls))
-    chain = replace(service.routes.chains[CHAIN_ID], nodes=nodes)
+    limits = replace(service.routes.limits, visitor_timeout=WAITS)
+    chain = replace(service.routes.chains[CHAIN_ID], nodes=nodes, limits=limits)
     return replace(service.routes, chains={CHAIN_ID: chain})
 
 
@@ -68,7 +69,7 @@ def test_a_visitor_waits_some_seconds_and_checks_so_often(service: Service) -> N
     with lying_node(stall) as silent, serving(service.node, _with_nodes(service, silent)):
         begin = time.monotonic()
         assert "No node of Local answered in time" in _checked(batch)
-        assert time.monotonic() - begin < Limits().visitor_timeout + 2
+        assert time.monotonic() - begin < WAITS + 2
     with ExitStack() as stack:
         for _ in range(held_threads.AT_ONCE):
             assert stack.enter_context(held_threads.place_to_wait())

@@ -1,94 +1,67 @@
-"""A first batch without a terminal: server, prover and chain as processes, and a person."""
+"""A first batch without a terminal: the scenarios' shared service, and a person."""
 
 import re
-from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 from playwright.sync_api import Page, expect
 
 from tests.accessibility import grave_faults
 from tests.accounts.wallet import Wallet, install
-from tests.commands import managing
-from tests.installation import Installation, installation
-from tests.local_chain import HOLDER
+from tests.scenarios.service import HOLDER, OWNERS, Service
 
-pytestmark = [pytest.mark.browser, pytest.mark.no_database]
+pytestmark = [pytest.mark.browser, pytest.mark.either_database]
 WIDTHS = (360, 1200, 1920)
 CAN_BE_SUBMITTED = re.compile("This can be submitted|All of this is proven already")
 
 
-@pytest.fixture(scope="module")
-def running(repository: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Installation]:
-    folder = tmp_path_factory.mktemp("installation")
-    manage = managing(repository, folder)
-    with installation(repository, folder, manage, WEBHOOKS_TO_PRIVATE="1") as it:
-        yield it
-
-
-def _open_form(page: Page, running: Installation, wallet: Wallet) -> None:
-    """Signed in, with a last final block that the prover saw."""
-    running.node.rpc.ask("anvil_mine", "0x2", "0x2")
+def _open_form(page: Page, shared: Service, wallet: Wallet) -> None:
+    """Signed in, with a last final block that the prover saw and that says nothing of `HOLDER`."""
+    shared.wait(shared.submit_balance(shared.chain.mine(2) - 1, OWNERS[0]))
     install(page, wallet)
-    page.goto(f"{running.address}/sign-in?next=/dashboard/new-batch")
+    page.goto(f"{shared.url}/sign-in?next=/dashboard/new-batch")
     page.get_by_role("button", name=wallet.name).click()
     # The first sign-in loads what reads signatures.
     expect(page.get_by_role("heading", level=1)).to_have_text("New batch", timeout=20_000)
     expect(page.get_by_label("Block", exact=True)).to_have_value(re.compile(r"^\d+$"))
 
 
-def test_someone_types_sees_what_it_takes_and_submits(
-    page: Page, running: Installation, wallet: Wallet
+def test_someone_types_sees_what_it_takes_and_submits_once(
+    page: Page, shared: Service, wallet: Wallet
 ) -> None:
-    _open_form(page, running, wallet)
-    page.get_by_label("Account", exact=True).press_sequentially(HOLDER[:-1], delay=5)
-    fault = page.locator("#fault-account-0")
+    _open_form(page, shared, wallet)
+    account, fault = page.get_by_label("Account", exact=True), page.locator("#fault-account-0")
+    account.press_sequentially(HOLDER[:-1], delay=5)
     expect(fault).to_contain_text("an address has 40 hex digits after 0x, and this has 39")
-    account = page.get_by_label("Account", exact=True)
     expect(account).to_be_focused()
     expect(account).to_have_attribute("aria-invalid", "true")
     account.press_sequentially(HOLDER[-1])
-    expect(page.locator("#verdict")).to_contain_text("This can be submitted")
+    account.press("Enter")  # which checks, and submits nothing
+    expect(page.locator("#verdict")).to_contain_text(CAN_BE_SUBMITTED)
     expect(fault).to_be_empty()
     expect(account).not_to_have_attribute("aria-invalid", "true")
     expect(page.locator("#request-json")).to_contain_text(HOLDER)
     expect(page.locator("#verdict")).to_contain_text(re.compile(r"Gas\s*[1-9][0-9,]+"))
-    page.get_by_role("button", name="Submit the batch").click()
-    expect(page.get_by_role("heading", level=1)).to_have_text("Batch")
-    assert re.search(r"/explorer/query/[0-9A-Z]{26}$", page.url)
-    expect(page.locator("#state .standing .mark")).to_have_text("DONE")
-
-    page.goto(f"{running.address}/dashboard")
-    own = page.locator(".own-batches > li").first
-    expect(own).to_contain_text("DONE")
-    expect(own.get_by_role("link")).to_have_count(1)
-
-
-def test_enter_checks_and_two_clicks_are_one_batch(
-    page: Page, running: Installation, wallet: Wallet
-) -> None:
-    _open_form(page, running, wallet)
-    page.get_by_label("Account", exact=True).fill(HOLDER)
-    page.get_by_label("Account", exact=True).press("Enter")
-    expect(page.locator("#verdict")).to_contain_text(CAN_BE_SUBMITTED)
     assert page.url.endswith("/dashboard/new-batch")
     page.get_by_role("button", name="Submit the batch").dblclick()
     expect(page.get_by_role("heading", level=1)).to_have_text("Batch")
+    assert re.search(r"/explorer/query/[0-9A-Z]{26}$", page.url)
+    expect(page.locator("#state .standing .mark")).to_have_text("DONE")
     batch = page.url.rpartition("/")[2]
-    page.goto(f"{running.address}/dashboard")
-    newest = page.locator(".own-batches > li").get_by_role("link").all_inner_texts()
-    assert newest.index(batch) == 0
-    assert newest.count(batch) == 1
+    page.goto(f"{shared.url}/dashboard")
+    own = page.locator(".own-batches > li")
+    expect(own.first).to_contain_text("DONE")
+    newest = own.get_by_role("link").all_inner_texts()
+    assert (newest[0], newest.count(batch)) == (batch, 1)
 
 
 def test_a_form_from_before_another_sign_in_says_so_and_keeps_what_was_typed(
-    page: Page, running: Installation, wallet: Wallet
+    page: Page, shared: Service, wallet: Wallet
 ) -> None:
-    _open_form(page, running, wallet)
+    _open_form(page, shared, wallet)
     other = page.context.new_page()
     install(other, wallet)
     page.context.clear_cookies(name="session")
-    other.goto(f"{running.address}/sign-in")
+    other.goto(f"{shared.url}/sign-in")
     other.get_by_role("button", name=wallet.name).click()
     expect(other).to_have_url(re.compile("/dashboard"))
     account = page.get_by_label("Account", exact=True)
@@ -105,14 +78,14 @@ def test_a_form_from_before_another_sign_in_says_so_and_keeps_what_was_typed(
     expect(page.locator("#verdict")).to_contain_text(CAN_BE_SUBMITTED)
 
 
-def test_without_scripts_it_all_works(page: Page, running: Installation, wallet: Wallet) -> None:
-    _open_form(page, running, wallet)
+def test_without_scripts_it_all_works(page: Page, shared: Service, wallet: Wallet) -> None:
+    _open_form(page, shared, wallet)
     assert page.context.browser is not None
     context = page.context.browser.new_context(
         java_script_enabled=False, storage_state=page.context.storage_state()
     )
     plain = context.new_page()
-    plain.goto(f"{running.address}/dashboard/new-batch")
+    plain.goto(f"{shared.url}/dashboard/new-batch")
     plain.get_by_label("Account", exact=True).fill("0x12")
     plain.get_by_role("button", name="Add another part").click()
     expect(plain.locator(".part")).to_have_count(2)
@@ -130,10 +103,10 @@ def test_without_scripts_it_all_works(page: Page, running: Installation, wallet:
     context.close()
 
 
-def test_they_fit_and_keep_nobody_out(page: Page, running: Installation, wallet: Wallet) -> None:
-    _open_form(page, running, wallet)
+def test_they_fit_and_keep_nobody_out(page: Page, shared: Service, wallet: Wallet) -> None:
+    _open_form(page, shared, wallet)
     for address in ("/new-batch", "/batches", "/webhooks", ""):
-        page.goto(f"{running.address}/dashboard{address}")
+        page.goto(f"{shared.url}/dashboard{address}")
         if address == "/new-batch":
             page.get_by_label("Account", exact=True).fill(HOLDER)
             page.get_by_role("button", name="Add another part").click()

@@ -8,6 +8,7 @@ import signal
 import socket
 import subprocess
 import sys
+from collections.abc import Callable
 from contextlib import ExitStack
 from http.server import BaseHTTPRequestHandler
 from pathlib import Path
@@ -21,15 +22,10 @@ from django.template.loader import render_to_string
 from tests.commands import PRODUCTION, Manage, clean_environment, free_port
 from tests.proxy import proxied
 from tests.quiet_server import QuietServer, serving
-from tests.served import PROXY, served
+from tests.scenarios.production import serve_in_production
+from tests.scenarios.service import Service
 
-pytestmark = pytest.mark.no_database
-
-LOCAL_KEY = {
-    "DEVELOPMENT": "1",
-    "DEMO_WALLET_NODE": "http://127.0.0.1:8545",
-    "SECRET_KEY": PRODUCTION["SECRET_KEY"],
-}
+PROXY = {"Host": "proofs.example.org", "X-Forwarded-Proto": "https"}
 KEY = f"tct_{10 * 'a'}_{32 * 'b'}"
 MALFORMED = [
     "GET /refused-1?apiKey=hidden-key HTTP/9.9",
@@ -40,94 +36,67 @@ MALFORMED = [
     f"GET /refused-6?apiKey=hidden-key HTTP/1.1\r\nX-Long: {8_200 * 'x'}",
 ]
 NOT_SERVED = ("/static/", "/static", "/.git/config", "/static/..%2f..%2fmanage.py", "/manage.py")
+FOR_A_YEAR = "max-age=31536000;"
 
 
-def test_production(repository: Path, tmp_path: Path, manage: Manage) -> None:
+@pytest.mark.either_database
+def test_production(new_service: Callable[[], Service]) -> None:
     """One server, asked everything that only a real one answers: starting it is the slow part."""
-    static = tmp_path / "static"
-    variables = {**PRODUCTION, "BEHIND_PROXY": "1", "STATIC_ROOT": str(static)}
-    assert "serve" in manage("serve", "--help", **variables).stdout
-    assert manage("collectstatic", "--no-input", **variables).returncode == 0
-    assert manage("migrate", **variables).returncode == 0
+    service = new_service()
+    server = serve_in_production(service)
 
-    with served(repository, tmp_path, **variables) as address:
-        # Plain http is sent to https; the probe is answered as it comes.
-        plain = requests.get(
-            f"{address}/", headers={"Host": PROXY["Host"]}, allow_redirects=False, timeout=5
-        )
-        assert (plain.status_code, plain.headers["Location"]) == (
-            301,
-            "https://proofs.example.org/",
-        )
-        assert requests.get(f"{address}/readyz", timeout=5).json()["status"] == "ok"
-        # A name that is not ours is refused, with the headers too, before https or behind it.
-        for headers in ({}, {**PROXY, "Host": "other.example"}):
-            refused = requests.get(f"{address}/", headers=headers, timeout=5)
-            assert refused.status_code == 400
-            assert refused.headers["X-Content-Type-Options"] == "nosniff"
-            assert refused.headers["X-Frame-Options"] == "DENY"
-            assert refused.headers["Referrer-Policy"] == "same-origin"
-        assert refused.headers["Strict-Transport-Security"].startswith("max-age=31536000;")
+    def get(path: str, headers: dict[str, str] = PROXY, **more: bool) -> requests.Response:
+        return requests.get(f"{service.url}{path}", headers=headers, timeout=5, **more)
 
-        page = requests.get(f"{address}/", headers=PROXY, timeout=5)
-        assert page.status_code == 200
+    # Plain http is sent to https; the probe is answered as it comes.
+    plain = get("/", {"Host": PROXY["Host"]}, allow_redirects=False)
+    assert (plain.status_code, plain.headers["Location"]) == (301, "https://proofs.example.org/")
+    assert get("/readyz", {}).json()["status"] == "ok"
+    # A name that is not ours is refused, with the headers too, before https or behind it.
+    for headers in ({}, {**PROXY, "Host": "other.example"}):
+        refused = get("/", headers)
+        assert refused.status_code == 400
+        assert refused.headers["X-Content-Type-Options"] == "nosniff"
+        assert refused.headers["X-Frame-Options"] == "DENY"
+        assert refused.headers["Referrer-Policy"] == "same-origin"
+    assert refused.headers["Strict-Transport-Security"].startswith(FOR_A_YEAR)
 
-        # Every file of the page has its hash in its name, is compressed and kept for ever.
-        files = re.findall(r'(?:src|href)="(/static/[^"]+)"', page.text)
-        assert len(files) >= 3
-        for file in files:
-            assert re.search(r"\.[0-9a-f]{12}\.(css|js|svg)$", file)
-            answer = requests.get(
-                f"{address}{file}",
-                headers={**PROXY, "Accept-Encoding": "gzip"},
-                timeout=5,
-                stream=True,
-            )
-            assert answer.headers["Content-Encoding"] == "gzip"
-            assert "immutable" in answer.headers["Cache-Control"]
-            assert answer.headers["Strict-Transport-Security"].startswith("max-age=31536000;")
-            assert gzip.decompress(answer.raw.read(decode_content=False))
-        unsafe = requests.get(
-            f"{address}{file}", headers={"Host": PROXY["Host"]}, allow_redirects=False, timeout=5
-        )
-        assert unsafe.status_code == 301
+    # Every file of the page has its hash in its name, is compressed and kept for ever.
+    files = re.findall(r'(?:src|href)="(/static/[^"]+)"', get("/").text)
+    assert len(files) >= 3
+    for file in files:
+        assert re.search(r"\.[0-9a-f]{12}\.(css|js|svg)$", file)
+        answer = get(file, {**PROXY, "Accept-Encoding": "gzip"}, stream=True)
+        assert answer.headers["Content-Encoding"] == "gzip"
+        assert "immutable" in answer.headers["Cache-Control"]
+        assert answer.headers["Strict-Transport-Security"].startswith(FOR_A_YEAR)
+        assert gzip.decompress(answer.raw.read(decode_content=False))
+    assert get(files[0], {"Host": PROXY["Host"]}, allow_redirects=False).status_code == 301
+    # The page of a fault knows no hash, because what looks these up may be what broke.
+    (sheet,) = re.findall(r'rel="stylesheet" href="([^"]+)"', render_to_string("500.html"))
+    assert get(sheet).status_code == 200
 
-        # The page of a fault knows no hash, because what looks these up may be what broke.
-        fault = render_to_string("500.html")
-        (sheet,) = re.findall(r'rel="stylesheet" href="([^"]+)"', fault)
-        assert requests.get(f"{address}{sheet}", headers=PROXY, timeout=5).status_code == 200
-
-        missing = requests.get(
-            f"{address}/nowhere", params={"apiKey": "hidden-key"}, headers=PROXY, timeout=5
-        )
-        assert missing.status_code == 404
-        assert "There is nothing at this address" in missing.text
-        _serves_no_more(address)
-        _send_malformed(address)
-
-    log = (tmp_path / "log").read_text()
-    assert log.count("Invalid request from") == len(MALFORMED)
-    assert "hidden-key" not in log
-    assert KEY not in log
-    lines = [json.loads(line) for line in log.splitlines()]
-    (found,) = [line for line in lines if line.get("path", "").startswith("/nowhere")]
-    assert found["status"] == 404
-    assert found["request_id"] == missing.headers["X-Request-ID"]
-    # A refusal is one line, and no traceback.
-    statuses = [line.get("status") for line in lines]
-    assert [status for status in statuses if status in {400, 404}] == [400, 400, 404] + [
-        404 for _ in NOT_SERVED
-    ]
-    assert {line["logger"] for line in lines} == {"gunicorn.error", "tacitus.requests"}
-    assert not [line for line in lines if "exception" in line]
-
-
-def _serves_no_more(address: str) -> None:
-    """Folders are not listed, and what lies beside the service's files is not served."""
+    missing = get("/nowhere?apiKey=hidden-key")
+    assert missing.status_code == 404
+    assert "There is nothing at this address" in missing.text
+    # Folders are not listed, and what lies beside the service's files is not served.
     for path in NOT_SERVED:
-        kept = requests.get(f"{address}{path}", headers=PROXY, timeout=5)
+        kept = get(path)
         assert kept.status_code == 404, path
         assert not re.search("[0-9]", kept.headers.get("Server", "")), "a version is told"
+    _send_malformed(service.url)
+
+    assert server.log.count("Invalid request from") == len(MALFORMED)
+    assert "hidden-key" not in server.log
+    assert KEY not in server.log
+    # A refusal is one line of JSON, and no traceback.
+    lines = [json.loads(line) for line in server.log.splitlines()]
+    (found,) = [line for line in lines if line.get("path", "").startswith("/nowhere")]
+    assert (found["status"], found["request_id"]) == (404, missing.headers["X-Request-ID"])
+    statuses = [line["status"] for line in lines if line.get("status") in {400, 404}]
+    assert statuses == [400, 400, 404, *(404 for _ in NOT_SERVED)]
+    assert {line["logger"] for line in lines} == {"gunicorn.error", "tacitus.requests"}
+    assert not [line for line in lines if "exception" in line]
 
 
 def _send_malformed(address: str) -> None:
@@ -139,23 +108,7 @@ def _send_malformed(address: str) -> None:
             assert client.recv(65_536).startswith(b"HTTP/1.1 4"), head
 
 
-def test_a_database_that_is_not_migrated_is_reported_at_once(
-    repository: Path, tmp_path: Path
-) -> None:
-    with served(repository, tmp_path, DEVELOPMENT="1"):
-        pass
-    said = (tmp_path / "log").read_text()
-    assert said.count("WARNING  The database is not migrated. Run: manage.py migrate\n") == 1
-
-
-def test_where_others_could_use_the_demo_wallet_it_says_so_in_one_line(manage: Manage) -> None:
-    ended = manage("serve", "--host=0.0.0.0", "--port", str(free_port()), **LOCAL_KEY)
-    assert ended.returncode == 1
-    assert ended.stderr.startswith("CommandError: ")
-    assert "the demo wallet would sign them in" in ended.stderr
-    assert len(ended.stderr.splitlines()) == 1
-
-
+@pytest.mark.no_database
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [
@@ -171,6 +124,7 @@ def test_where_it_cannot_listen_it_says_why(options: list[str], sentence: str) -
         call_command("serve", *options)
 
 
+@pytest.mark.no_database
 def test_it_does_not_share_a_port() -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
@@ -180,11 +134,9 @@ def test_it_does_not_share_a_port() -> None:
             call_command("serve", f"--port={port}")
 
 
-def test_production_needs_its_files_and_a_proxy(settings: LazySettings, tmp_path: Path) -> None:
-    settings.DEVELOPMENT, settings.STATIC_ROOT = False, tmp_path
-    with pytest.raises(CommandError, match="set BEHIND_PROXY=1"):
-        call_command("serve")
-    settings.BEHIND_PROXY = True
+@pytest.mark.no_database
+def test_production_needs_its_files(settings: LazySettings, tmp_path: Path) -> None:
+    settings.DEVELOPMENT, settings.BEHIND_PROXY, settings.STATIC_ROOT = False, True, tmp_path
     with pytest.raises(CommandError, match="Static files are not collected"):
         call_command("serve")
 
@@ -197,6 +149,7 @@ raise RuntimeError("broken")
 """
 
 
+@pytest.mark.no_database
 def test_every_line_of_a_server_that_fails_is_json(manage: Manage, tmp_path: Path) -> None:
     (tmp_path / "staticfiles.json").touch()
     (tmp_path / "broken.py").write_text(BROKEN)
@@ -214,16 +167,23 @@ def test_every_line_of_a_server_that_fails_is_json(manage: Manage, tmp_path: Pat
     assert "RuntimeError: broken" in faults
 
 
+@pytest.mark.no_database
 def test_a_terminal_ends_it(repository: Path, tmp_path: Path) -> None:
-    """By Ctrl-C, which goes to the whole group of processes."""
-    with subprocess.Popen(
-        [sys.executable, "manage.py", "serve", "--host=localhost", f"--port={free_port()}"],
-        cwd=repository,
-        env=clean_environment(tmp_path, DEVELOPMENT="1", LOG_LEVEL="WARNING"),
-        start_new_session=True,
-        stdout=subprocess.PIPE,
-        text=True,
-    ) as server:
+    """By Ctrl-C, which goes to the whole group of processes. A database without tables is reported
+    at once.
+    """
+    with (
+        (tmp_path / "log").open("w") as log,
+        subprocess.Popen(
+            [sys.executable, "manage.py", "serve", "--host=localhost", f"--port={free_port()}"],
+            cwd=repository,
+            env=clean_environment(tmp_path, DEVELOPMENT="1", LOG_LEVEL="WARNING"),
+            start_new_session=True,
+            stdout=subprocess.PIPE,
+            stderr=log,
+            text=True,
+        ) as server,
+    ):
         try:
             assert server.stdout
             said = server.stdout.readline()
@@ -234,6 +194,8 @@ def test_a_terminal_ends_it(repository: Path, tmp_path: Path) -> None:
             assert server.wait(timeout=25) == 0
         finally:
             server.kill()
+    said = (tmp_path / "log").read_text()
+    assert said.count("WARNING  The database is not migrated. Run: manage.py migrate\n") == 1
 
 
 class Answering(BaseHTTPRequestHandler):
@@ -246,6 +208,7 @@ class Answering(BaseHTTPRequestHandler):
         """Requests are not logged."""
 
 
+@pytest.mark.no_database
 @pytest.mark.parametrize("runs", [True, False])
 def test_the_proxys_log_has_each_request_and_no_api_key(
     repository: Path, tmp_path: Path, *, runs: bool

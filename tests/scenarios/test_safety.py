@@ -212,6 +212,11 @@ UNSAFE = {
         {"DEMO_WALLET_NODE": "http://127.0.0.1:8545"},
         "DEMO_WALLET_NODE",
     ),
+    "the wallet of the demo for all to use": (
+        "serve --host 0.0.0.0",
+        {"DEVELOPMENT": "1", "DEMO_WALLET_NODE": "http://127.0.0.1:8545"},
+        "the demo wallet would sign them in",
+    ),
     "no proxy": ("serve", {"BEHIND_PROXY": "0"}, "BEHIND_PROXY"),
     "a known secret key for all to reach": (
         "serve --host 0.0.0.0",
