@@ -1,18 +1,113 @@
-"""No form of a log line holds an API key or what could write to a terminal."""
+"""No line of the log holds an API key, tells who asked, or writes to a terminal."""
 
 import json
 import logging
 import sys
+import time
 from collections.abc import Callable
 
 import pytest
+from django.test import Client
+from pytest_django import Settings
 
-from explorer.logs import JsonLines, ReadableLines, request_id
-from tests.commands import PRODUCTION, Manage
+from accounts import api_keys
+from accounts.key_text import KEY_PREFIX
+from accounts.models import Account, Session
+from explorer.logs import (
+    LONGEST_PATH,
+    LONGEST_TEXT,
+    STRUCK,
+    JsonLines,
+    ReadableLines,
+    names_a_secret,
+    request_id,
+    strike_out_keys,
+    strike_out_parameters,
+)
+from tests.accounts.signers import Signer
 
-pytestmark = pytest.mark.no_database
+KEY = "0123456789-of-another-service"  # nothing in it says that it is a key
+OWN_KEY = f"{KEY_PREFIX}0123456789_Ab-c"
+PLACE = "192.0.2.77"
+OF_QUERIES = [
+    f"apiKey={KEY}",
+    f"APIKEY={KEY}",
+    f"api_key={KEY}",
+    f"api+Key={KEY}",
+    f"%2561piKey={KEY}",
+    f"apiKey%5B%5D={KEY}",
+    f"apiKey=%26{KEY}",
+    f"filter=%7B%22apiKey%22%3A%22{KEY}%22%7D",
+    f"next=%252Fx%253FapiKey%253D{KEY}",
+]
+OF_TEXTS = [
+    f"apiKey={KEY}",
+    f"api_key={KEY}",
+    f"apiKey%3D{KEY}",
+    f"next=%2Fx%3FapiKey%3D{KEY}",
+    f"api-key: {KEY}",
+    f"X-API-Key: {KEY}",
+    f"Authorization: Bearer {KEY}",
+    f"{{'HTTP_AUTHORIZATION': 'Bearer {KEY}'}}",
+    f"{{'HTTP_API_KEY': '{KEY}'}}",
+    f'{{"apiKey": "{KEY}"}}',
+    f'{{"apiKey": "a {KEY}"}}',
+    f'{{\\"apiKey\\": \\"{KEY}\\"}}',
+    f"%7B%22apiKey%22%3A%22{KEY}",
+    f"<QueryDict: {{'apiKey': ['{KEY}']}}>",
+    f"<QueryDict: {{'apiKey': [']{KEY}', '{KEY}']}}>",
+    f"<WSGIRequest: GET '/batch-query-status?apiKey={KEY}'>",
+]
+OF_OURS = [
+    f"/submit/apiKey/{OWN_KEY}",
+    f"/x?key={OWN_KEY}",
+    f"/x?token={OWN_KEY}&b=1",
+    f"/x?{OWN_KEY}=1",
+    f"/x?q=tct%5F{OWN_KEY[4:]}",
+    f"/x?q=tct%255f{OWN_KEY[4:]}",
+    f"/x?q=tct_%30{OWN_KEY[5:]}",
+]
+SHAPES_THAT_TAKE_LONG = [
+    "%25", "%", "%2561", "%61%70%69", "a=%2525", "a&", "api", "api.", "api%2", "api%25", "apikey",
+    "apikey=", "apikey ", "apikey%", "apikey%25%25", "apikey=['&", 'apikey=\\"', "apikey=\n",
+    "authorization", "authorization ", "tct", "tct_", "tct%252525", "[struck-out]", " ", "\n",
+]  # fmt: skip
 
-KEY = "tct_0123456789abcdef"
+
+@pytest.mark.no_database
+def test_a_key_is_struck_out_however_it_is_written() -> None:
+    for parameter in OF_QUERIES:
+        for path in (f"/x?{parameter}", f"/x?{parameter}&b=1"):
+            struck = strike_out_parameters(path)
+            assert (KEY in struck, STRUCK in struck) == (False, True), path
+        struck = strike_out_parameters(f"/x?a=1&{parameter}&b=1")
+        assert (KEY in struck, struck[:7], struck[-4:]) == (False, "/x?a=1&", "&b=1"), parameter
+    for text in OF_TEXTS:
+        struck = strike_out_keys(f"Asked: {text}\nand more")
+        assert (KEY in struck, STRUCK in struck) == (False, True), text
+        assert struck.endswith("\nand more")
+    for path in OF_OURS:  # are known wherever they stand
+        for struck in (strike_out_parameters(path), strike_out_keys(f"Asked: {path}")):
+            assert (OWN_KEY[5:] in struck, STRUCK in struck) == (False, True), path
+    for text in ("GET /?block=1", "monkey=1", "the keyapi: said", "keys = 3"):
+        assert strike_out_keys(text) == strike_out_parameters(text) == text
+
+
+@pytest.mark.no_database
+def test_a_long_text_is_cut_and_none_takes_long() -> None:
+    """A visitor chooses the text, and the log's lock is held meanwhile. A few ms, in truth."""
+    text = f"/{LONGEST_TEXT * 'x'}"
+    assert strike_out_keys(text) == f"{text[:-1]} [cut: 1 characters more]"
+    path = f"/x?apiKey=1&a={LONGEST_PATH * 'x'}"
+    struck = strike_out_parameters(path)
+    assert struck.startswith(f"/x?apiKey={STRUCK}&a=xxx")
+    assert struck.endswith("x [cut: 14 characters more]")
+    for function in (strike_out_keys, strike_out_parameters, names_a_secret):
+        for shape in SHAPES_THAT_TAKE_LONG:
+            text = "/x?" + (shape * 100_000)[:100_000]
+            begin = time.process_time()
+            function(text)
+            assert time.process_time() - begin < 0.1, (function, shape)
 
 
 def _record(message: str, *arguments: object, **more: object) -> logging.LogRecord:
@@ -25,37 +120,13 @@ def _fail(said: str) -> None:
     raise ValueError(said)
 
 
+@pytest.mark.no_database
 @pytest.mark.parametrize("form", [JsonLines, ReadableLines])
 def test_no_part_of_a_line_holds_a_key(form: Callable[[], logging.Formatter]) -> None:
     try:
-        int(f"/x?apiKey={KEY}")
+        _fail(f"/x?apiKey={KEY}")
     except ValueError:
         caught = sys.exc_info()
-    record = _record(
-        "asked for %s", f"/x?apiKey={KEY}", fields={"path": f"/x?apiKey={KEY}"}, exc_info=caught
-    )
-    line = form().format(record)
-    assert KEY not in line
-    assert "ValueError" in line
-
-
-def test_a_json_line_is_one_object() -> None:
-    token = request_id.set("01J2VM6JSA6VKKZ0ENWGYYPR18")
-    line = JsonLines().format(_record("a\nb %s", "c", fields={"status": 200}))
-    request_id.reset(token)
-    assert "\n" not in line
-    read = json.loads(line)
-    assert read.pop("time").endswith("+00:00")
-    assert read == {
-        "level": "INFO",
-        "logger": "tacitus",
-        "message": "a\nb c",
-        "request_id": "01J2VM6JSA6VKKZ0ENWGYYPR18",
-        "status": 200,
-    }
-
-
-def test_a_key_is_found_however_deep_a_field_holds_it() -> None:
     fields = {
         "url": f"/x?apiKey={KEY}",
         "headers": {"X-API-Key": KEY, "Authorization": ["Bearer", KEY], "Accept": "*/*"},
@@ -65,12 +136,24 @@ def test_a_key_is_found_however_deep_a_field_holds_it() -> None:
         "count": 3,
         "there": True,
     }
-    line = JsonLines().format(_record("asked", fields=fields))
+    token = request_id.set("01J2VM6JSA6VKKZ0ENWGYYPR18")
+    line = form().format(_record("a\nb %s", f"?apiKey={KEY}", fields=fields, exc_info=caught))
+    request_id.reset(token)
     assert KEY not in line
-    read = json.loads(line)
-    assert (read["count"], read["there"], read["headers"]["Accept"]) == (3, True, "*/*")
+    assert "ValueError" in line
+    if form is JsonLines:
+        assert "\n" not in line
+        read = json.loads(line)
+        assert read["time"].endswith("+00:00")
+        assert (read["level"], read["logger"]) == ("INFO", "tacitus")
+        assert (read["message"], read["request_id"]) == (
+            f"a\nb ?apiKey={STRUCK}",
+            "01J2VM6JSA6VKKZ0ENWGYYPR18",
+        )
+        assert (read["count"], read["there"], read["headers"]["Accept"]) == (3, True, "*/*")
 
 
+@pytest.mark.no_database
 @pytest.mark.parametrize(
     ("sent", "shown"),
     [
@@ -98,22 +181,77 @@ def test_a_readable_line_writes_neither_to_the_terminal_nor_another_line(
     assert sent not in "".join(trace)
 
 
-SAY = """
-import threading, warnings
-from explorer.logs import log_what_python_says
-log_what_python_says()
-warnings.warn("a warning\\nof two lines")
-def fail():
-    raise RuntimeError("of a thread")
-(thread := threading.Thread(target=fail)).start(), thread.join()
-raise RuntimeError("of the program")
-"""
+@pytest.mark.no_database
+def test_a_request_is_one_line_with_its_id_and_a_strange_host(
+    client: Client, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO)
+    answer = client.get("/nowhere?%2561piKey%5B%5D=,hidden&x=%0d%0a")
+    strange = client.get("/", headers={"Host": "proofs.example\u202e" + 300 * "x"})
+    assert (answer.status_code, strange.status_code) == (404, 400)
+    assert len(answer["X-Request-ID"]) == 26
+    assert answer["X-Request-ID"] != strange["X-Request-ID"]
+    assert request_id.get() == ""  # it ends with its request
+    line, of_strange = [each for each in caplog.records if each.name == "tacitus.requests"]
+    fields = vars(line)["fields"]
+    assert (fields["status"], fields["path"]) == (404, "/nowhere?[struck-out]&x=%0d%0a")
+    assert "host" not in fields
+    assert "hidden" not in line.getMessage()
+    assert "\n" not in line.getMessage()
+    assert len(vars(of_strange)["fields"]["host"]) == 260
+    assert " for host 'proofs.example\\u202exxx" in of_strange.getMessage()
 
 
-def test_what_python_says_itself_is_logged_too(manage: Manage) -> None:
-    ended = manage("shell", "--no-imports", "--command", SAY, **PRODUCTION)
-    lines = [json.loads(line) for line in ended.stderr.splitlines()]
-    assert [line["level"] for line in lines] == ["WARNING", "CRITICAL", "CRITICAL"]
-    assert "a warning\nof two lines" in lines[0]["message"]
-    assert "RuntimeError: of a thread" in lines[1]["exception"]
-    assert "RuntimeError: of the program" in lines[2]["exception"]
+@pytest.mark.no_database
+@pytest.mark.parametrize(
+    ("given", "behind_proxy", "taken"),
+    [
+        ("f3c1-from-the-proxy", True, True),
+        ("f3c1-from-a-stranger", False, False),
+        ("short", True, False),
+        ("f3c1-from-the-proxy and more", True, False),
+        (65 * "x", True, False),
+    ],
+)
+def test_only_a_proxys_id_is_taken_over(
+    client: Client, settings: Settings, given: str, *, behind_proxy: bool, taken: bool
+) -> None:
+    settings.BEHIND_PROXY = behind_proxy
+    answer = client.get("/healthz", headers={"X-Request-ID": given})
+    assert (answer["X-Request-ID"] == given) is taken
+
+
+@pytest.mark.django_db
+def test_no_line_shows_who_asked_or_from_where(
+    settings: Settings, caplog: pytest.LogCaptureFixture
+) -> None:
+    settings.BEHIND_PROXY = True
+    caplog.set_level(logging.DEBUG)
+    person, stranger = Signer(), Signer()
+    for each in (person, stranger):
+        each.client.defaults |= {"REMOTE_ADDR": PLACE, "HTTP_X_FORWARDED_FOR": PLACE}
+    assert person.sign_in().status_code == 200
+    owner = Account.objects.get()
+    key = owner.keys.get()
+    own = {"api-key": api_keys.shown(key) or ""}
+    message = person.message()
+    assert person.show(message, stranger.sign(message)).status_code >= 400
+    asked = [
+        person.client.get("/dashboard"),
+        person.client.get("/api-key", headers=own),
+        person.client.get("/api-key", headers={"api-key": f"{own['api-key'][:-4]}aaaa"}),
+        person.client.get("/batch-queries", headers=own),
+        person.post("/submit-batch-query", {}, **own),
+        person.post(f"/keys/{key.pk}/rename", {"name": "x"}),
+        person.client.post("/sign-out-everywhere"),  # without its token
+        person.client.get("/admin/"),
+    ]
+    assert {200, 302, 400, 401, 403} <= {each.status_code for each in asked}
+    lines = [JsonLines().format(record) for record in caplog.records]
+    assert sum("tacitus.requests" in line for line in lines) > len(asked)
+    told = "\n".join(lines).lower().replace(f"/keys/{key.pk}/".lower(), "/keys/asked-for/")
+    known = (PLACE, owner.address or "", key.pk, Session.objects.get().pk)
+    for secret in (*known, person.client.cookies["session"].value):
+        assert secret
+        assert secret.lower() not in told
+        assert secret.lower().removeprefix("0x") not in told
