@@ -1,20 +1,8 @@
-"""All forgeries: importing this module fills their table."""
+"""All forgeries by their names, which begin with the design's points."""
 
-from tests.queries.attacks import (
-    header_forgeries,
-    hop_forgeries,
-    node_forgeries,
-    path_forgeries,
-    value_forgeries,
-)
-from tests.queries.attacks.forgery_parts import FORGERIES, Forgery
+from tests.queries.attacks.header_forgeries import HEADERS
+from tests.queries.attacks.hop_forgeries import HOPS
+from tests.queries.attacks.value_forgeries import VALUES
+from tests.queries.attacks.walk_forgeries import WALKS
 
-__all__ = [
-    "FORGERIES",
-    "Forgery",
-    "header_forgeries",
-    "hop_forgeries",
-    "node_forgeries",
-    "path_forgeries",
-    "value_forgeries",
-]
+FORGERIES = WALKS | VALUES | HEADERS | HOPS

@@ -1,12 +1,12 @@
-"""False facts by construction, from headers."""
+"""Forgeries from headers: point 15."""
 
 from eth_abi.abi import encode
 
 from queries.chain.solidity import call_data
 from queries.proving.keccak import keccak256
-from queries.proving.registry_calls import HeaderFlag, prove_call
+from queries.proving.registry_calls import HORIZON, HeaderFlag, accumulated_section, prove_call
 from queries.proving.rlp_items import encode_integer, encode_string
-from tests.queries.attacks.forgery_parts import NUMBER, TIME, Forgery, answer, forgery
+from tests.queries.attacks.forgery import NUMBER, TIME, Forgery, answer
 from tests.queries.attacks.header_parts import MadeUpHeader, headers, tail_of
 
 TIMESTAMP = 11
@@ -32,15 +32,6 @@ def timestamps(*asked: int) -> bytes:
     return bytes((len(asked),)) + b"".join(each.to_bytes(8, "big") for each in asked)
 
 
-def leaf_of(number: int, timestamp: int, header: MadeUpHeader) -> bytes:
-    return keccak256(
-        encode(
-            ["uint256", "uint256", "bytes32", "bytes32"],
-            [number, timestamp, header.hash, header.state_root],
-        )
-    )
-
-
 PARENT = MadeUpHeader(tail_of(NUMBER, TIME))
 CHILD = MadeUpHeader(tail_of(NUMBER + 1, TIME + 12), PARENT.hash)
 KNOWN_CHILD = (known(NUMBER + 1, CHILD.hash),)
@@ -55,6 +46,12 @@ def _stating(
     return Forgery(prove_call([section]), error, header_field(NUMBER, field), answer(lie), setup)
 
 
+def _malformed(number: int, tail: bytes) -> Forgery:
+    header = MadeUpHeader(tail)
+    setup = (known(number, header.hash),)
+    return Forgery(prove_call([headers(header.told())]), "HeaderMalformed", setup=setup)
+
+
 def _before_a_known_child(child: bytes) -> Forgery:
     """A foreign header before a known one."""
     foreign = MadeUpHeader(tail_of(7, TIME)).told(HeaderFlag.FIELDS, fields(TIMESTAMP))
@@ -62,8 +59,13 @@ def _before_a_known_child(child: bytes) -> Forgery:
     return Forgery(call, "BlockNotKnown", question, answer(TIME), KNOWN_CHILD)
 
 
-@forgery
-def point_15_a_beacon_root_put_into_the_timestamp() -> Forgery:
+def _at(timestamp: int) -> Forgery:
+    child = CHILD.told(HeaderFlag.TIMESTAMPS, timestamps(timestamp), first=False)
+    call = prove_call([headers(PARENT.told(), child)])
+    return Forgery(call, "TimestampOutside", block_at(timestamp), answer(NUMBER), KNOWN_CHILD)
+
+
+def _beacon_root_in_the_timestamp() -> Forgery:
     """The child's timestamp ends in 0xa0, the head of 32 bytes, and its extra data repeats all
     but the first byte of a beacon root, which is 0xa0 as well, the head of the extra data. With
     the root left out there, the timestamp that is read ends in the extra data's last byte.
@@ -71,18 +73,18 @@ def point_15_a_beacon_root_put_into_the_timestamp() -> Forgery:
     true_time = TIME & ~0xFF | 0xA0
     read_time = true_time | 0xFF
     root = b"\xa0" + bytes(range(31))
-    child = MadeUpHeader(
-        tail_of(NUMBER + 1, true_time, root[1:] + bytes((read_time & 0xFF,))), PARENT.hash
-    )
-    place = child.tail.index(b"\xa0" + root)
-    left = child.tail[:place] + child.tail[place + 33 :]
+    tail = tail_of(NUMBER + 1, true_time, root[1:] + bytes((read_time & 0xFF,)))
+    place = tail.index(b"\xa0" + root)
     parent = MadeUpHeader(tail_of(NUMBER, true_time - 12))
-    child = MadeUpHeader(child.tail, parent.hash)
-    flags = HeaderFlag.BEACON_KNOWN | HeaderFlag.TIMESTAMPS
-    behind = bytes((place,)) + timestamps(true_time + 1)
-    section = headers(parent.told(), child.told(flags, behind, tail=left, first=False))
+    child = MadeUpHeader(tail, parent.hash)
+    told = child.told(
+        HeaderFlag.BEACON_KNOWN | HeaderFlag.TIMESTAMPS,
+        bytes((place,)) + timestamps(true_time + 1),
+        tail=tail[:place] + tail[place + 33 :],
+        first=False,
+    )
     return Forgery(
-        prove_call([section]),
+        prove_call([headers(parent.told(), told)]),
         "TimestampOutside",
         block_at(true_time + 1),
         answer(NUMBER),
@@ -90,121 +92,62 @@ def point_15_a_beacon_root_put_into_the_timestamp() -> Forgery:
     )
 
 
-@forgery
-def point_15_a_beacon_root_behind_the_end() -> Forgery:
-    section = headers(PARENT.told(HeaderFlag.BEACON_KNOWN, b"\xff"))
-    return Forgery(prove_call([section]), "HeaderMalformed")
-
-
-@forgery
-def point_15_a_field_behind_the_last() -> Forgery:
-    return _stating(PARENT, 21, 0, "HeaderMalformed", PARENT.hash)
-
-
-@forgery
-def point_15_a_field_that_is_a_list() -> Forgery:
-    header = MadeUpHeader(tail_of(NUMBER, TIME, b"", b"\xc2\x01\x02"))
-    return _stating(header, 21, 0, "HeaderMalformed", header.hash)
-
-
-@forgery
-def point_15_a_number_of_forty_bytes() -> Forgery:
-    number = encode_string(bytes([1]) * 40)
-    header = MadeUpHeader(encode_integer(0) + number + tail_of(0, TIME)[2:])
-    return Forgery(
-        prove_call([headers(header.told())]), "HeaderMalformed", setup=(known(0, header.hash),)
-    )
-
-
-@forgery
-def point_15_a_header_that_ends_before_its_timestamp() -> Forgery:
-    header = MadeUpHeader(encode_integer(0) + encode_integer(NUMBER))
-    return Forgery(
-        prove_call([headers(header.told())]), "HeaderMalformed", setup=(known(NUMBER, header.hash),)
-    )
-
-
-@forgery
-def point_15_a_header_that_nobody_knows() -> Forgery:
-    return _stating(PARENT, TIMESTAMP, TIME, "BlockNotKnown")
-
-
-@forgery
-def point_15_another_hash_than_the_known_one() -> Forgery:
-    return _stating(PARENT, TIMESTAMP, TIME, "BlockNotKnown", CHILD.hash)
-
-
-@forgery
-def point_15_no_header_at_all() -> Forgery:
-    return Forgery(prove_call([headers()]), "NoHeader")
-
-
-@forgery
-def point_15_a_parent_that_is_none() -> Forgery:
-    """The known one states its own parent's hash."""
-    return _before_a_known_child(CHILD.told())
-
-
-@forgery
-def point_15_a_foreign_header_before_a_known_one() -> Forgery:
-    return _before_a_known_child(CHILD.told(first=False))
-
-
-def _at(timestamp: int, error: str) -> Forgery:
-    child = CHILD.told(HeaderFlag.TIMESTAMPS, timestamps(timestamp), first=False)
-    section = headers(PARENT.told(), child)
-    return Forgery(prove_call([section]), error, block_at(timestamp), answer(NUMBER), KNOWN_CHILD)
-
-
-@forgery
-def point_15_a_time_before_both() -> Forgery:
-    return _at(TIME - 1, "TimestampOutside")
-
-
-@forgery
-def point_15_a_time_of_the_later_one() -> Forgery:
-    return _at(TIME + 12, "TimestampOutside")
-
-
-@forgery
-def point_15_a_time_at_the_first_header() -> Forgery:
-    """Before the first header there is none, which a verifier could take for block 0."""
-    section = headers(PARENT.told(HeaderFlag.TIMESTAMPS, timestamps(TIME - 1)))
-    return Forgery(prove_call([section]), "NoParentProvided", setup=(known(NUMBER, PARENT.hash),))
-
-
-@forgery
-def point_15_a_second_header_of_one_number() -> Forgery:
+def _second_of_one_number() -> Forgery:
     """Where the source of hashes contradicts itself the first header stays."""
     second = MadeUpHeader(tail_of(NUMBER, TIME + 1))
-    accumulate = HeaderFlag.ACCUMULATE
+    words = [NUMBER, TIME + 1, second.hash, second.state_root]
+    first, then = (
+        prove_call([headers(each.told(HeaderFlag.ACCUMULATE))]) for each in (PARENT, second)
+    )
     return Forgery(
-        prove_call([headers(second.told(accumulate))]),
+        then,
         "AnotherBlockAccumulated",
         call_data("accumulated(uint256)", NUMBER),
-        leaf_of(NUMBER, TIME + 1, second),
-        (
-            known(NUMBER, PARENT.hash),
-            prove_call([headers(PARENT.told(accumulate))]),
-            known(NUMBER, second.hash),
-        ),
+        keccak256(encode(["uint256", "uint256", "bytes32", "bytes32"], words)),
+        (known(NUMBER, PARENT.hash), first, known(NUMBER, second.hash)),
     )
 
 
-@forgery
-def point_15_four_words_that_are_not_the_accumulated_ones() -> Forgery:
-    """The hash known for a number says nothing of the words that are shown for it."""
-    words = b"\x01" + (NUMBER).to_bytes(8, "big") + (TIME).to_bytes(8, "big") + PARENT.hash
-    empty_witness = bytes(2) + b"\x07"
-    return Forgery(
-        prove_call([words + empty_witness]),
+LISTED = MadeUpHeader(tail_of(NUMBER, TIME, b"", b"\xc2\x01\x02"))
+LATE = MadeUpHeader(tail_of(NUMBER, HORIZON))
+HEADERS = {
+    "point_15_a_beacon_root_put_into_the_timestamp": _beacon_root_in_the_timestamp(),
+    "point_15_a_beacon_root_behind_the_end": Forgery(
+        prove_call([headers(PARENT.told(HeaderFlag.BEACON_KNOWN, b"\xff"))]), "HeaderMalformed"
+    ),
+    "point_15_a_field_behind_the_last": _stating(PARENT, 21, 0, "HeaderMalformed", PARENT.hash),
+    "point_15_a_field_that_is_a_list": _stating(LISTED, 21, 0, "HeaderMalformed", LISTED.hash),
+    "point_15_a_number_of_forty_bytes": _malformed(
+        0, encode_integer(0) + encode_string(bytes([1]) * 40) + tail_of(0, TIME)[2:]
+    ),
+    "point_15_a_header_that_ends_before_its_timestamp": _malformed(
+        NUMBER, encode_integer(0) + encode_integer(NUMBER)
+    ),
+    "point_15_a_header_that_nobody_knows": _stating(PARENT, TIMESTAMP, TIME, "BlockNotKnown"),
+    "point_15_another_hash_than_the_known_one": _stating(
+        PARENT, TIMESTAMP, TIME, "BlockNotKnown", CHILD.hash
+    ),
+    "point_15_no_header_at_all": Forgery(prove_call([headers()]), "NoHeader"),
+    # The known one states its own parent's hash.
+    "point_15_a_parent_that_is_none": _before_a_known_child(CHILD.told()),
+    "point_15_a_foreign_header_before_a_known_one": _before_a_known_child(CHILD.told(first=False)),
+    "point_15_a_time_before_both": _at(TIME - 1),
+    "point_15_a_time_of_the_later_one": _at(TIME + 12),
+    # Before the first header there is none, which a verifier could take for block 0.
+    "point_15_a_time_at_the_first_header": Forgery(
+        prove_call([headers(PARENT.told(HeaderFlag.TIMESTAMPS, timestamps(TIME - 1)))]),
+        "NoParentProvided",
+        setup=(known(NUMBER, PARENT.hash),),
+    ),
+    "point_15_a_second_header_of_one_number": _second_of_one_number(),
+    # The hash known for a number says nothing of the words that are shown for it.
+    "point_15_four_words_that_are_not_the_accumulated_ones": Forgery(
+        prove_call([accumulated_section(NUMBER, TIME, PARENT.hash, bytes(2) + b"\x07")]),
         "BlockNotAccumulated",
         setup=(known(NUMBER, PARENT.hash),),
-    )
-
-
-@forgery
-def point_15_a_header_beyond_the_horizon() -> Forgery:
-    """After it, a state root may stand for another state."""
-    header = MadeUpHeader(tail_of(NUMBER, 1_830_297_600))
-    return _stating(header, TIMESTAMP, 1_830_297_600, "BeyondHorizon", header.hash)
+    ),
+    # After it, a state root may stand for another state.
+    "point_15_a_header_beyond_the_horizon": _stating(
+        LATE, TIMESTAMP, HORIZON, "BeyondHorizon", LATE.hash
+    ),
+}

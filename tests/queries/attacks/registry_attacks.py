@@ -1,16 +1,16 @@
-"""Attacks that need more than a call to a registry whose hashes are set by hand.
+"""Attacks that need more than a call to a registry whose hashes are set by hand."""
 
-Each answers whether it got through.
-"""
-
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
 
 from eth_abi.abi import encode
 
 from explorer.demo.local_node import LocalNode, TransactionReverted
 from queries.chain.solidity import call_data, load_artifact
+from queries.proving.keccak import keccak256
 from queries.proving.registry_calls import HORIZON, HeaderFlag, prove_call
-from tests.local_chain import Deployed, undone
+from tests.local_chain import Deployed, error_name, undone
 from tests.queries.attacks.attestations import (
     FOREIGNER,
     OTHER_DESTINATION,
@@ -23,121 +23,117 @@ from tests.queries.attacks.attestations import (
     sign,
     signed_by,
 )
-from tests.queries.attacks.forgery_parts import NUMBER, OWNER, Forgery
-from tests.queries.attacks.games import OUTPUT, Games, Output, record_output, with_output
-from tests.queries.attacks.header_forgeries import TIMESTAMP, fields, header_field
+from tests.queries.attacks.forgery import NUMBER, OWNER
+from tests.queries.attacks.games import OUTPUT, Games, Output, record_output
+from tests.queries.attacks.header_forgeries import TIMESTAMP, fields
 from tests.queries.attacks.header_parts import MadeUpHeader, headers, tail_of
 from tests.queries.attacks.witness_parts import key
 
 HISTORY = "0x0000F90827F1C53a10cb7A02335B175320002935"
 L1_BLOCK = "0x4200000000000000000000000000000000000015"
+RECORD = call_data("recordHash()")
 FIRST, SECOND = bytes([1]) * 32, bytes([2]) * 32
+HEADER = MadeUpHeader(tail_of(NUMBER, 1_700_000_000))
+IGNORED = "ignored"  # instead of an error, where a call is taken and does nothing
 
 Deploy = Callable[..., Deployed]
-Attack = Callable[[Deploy], bool]
+Run = Callable[[Deploy], str]
+
+
+@dataclass(frozen=True)
+class Attack:
+    """`run` returns the error by which it is refused; nothing where it gets through."""
+
+    contract: str
+    run: Run
+    refusal: str
+
+
 ATTACKS: dict[str, Attack] = {}
-ATTACKS_ON: dict[str, list[str]] = {}  # by the contract
 
 
-def attack(contract: str) -> Callable[[Attack], Attack]:
-    def named(run: Attack) -> Attack:
-        ATTACKS[run.__name__] = run
-        ATTACKS_ON.setdefault(contract, []).append(run.__name__)
+def attack(contract: str, refusal: str) -> Callable[[Run], Run]:
+    def named(run: Run) -> Run:
+        ATTACKS[run.__name__] = Attack(contract, run, refusal)
         return run
 
     return named
 
 
-def got_through(registry: Deployed, forged: Forgery) -> bool:
-    """Whether a forgery is taken, and if it says something, believed."""
-    questions = [forged.question] if forged.question else []
-    outcomes = registry.simulate([*forged.setup, forged.calldata, *questions])
-    *setup, taken = outcomes[: len(forged.setup) + 1]
-    assert all(each.success for each in setup)
-    return taken.success and (not forged.question or outcomes[-1].data == forged.lie)
-
-
-def taken(registry: Deployed, calldata: bytes) -> bool:
-    try:
-        registry.send(calldata)
-    except TransactionReverted:
-        return False
-    return True
+def outcome(registry: Deployed, *calls: bytes) -> str:
+    """The error of the last call behind the others, of which nothing is kept."""
+    *before, last = registry.simulate(calls)
+    assert all(each.success for each in before)
+    return "" if last.success else error_name(registry.name, last.data)
 
 
 # Reads
 
 
-@attack("FactsRegistry")
-def a_proof_verified_beyond_its_end(deploy: Deploy) -> bool:
+def _settable(deploy: Deploy) -> Deployed:
+    return deploy("SettableRegistry", encode(["bool", "bool"], [True, True]))
+
+
+@attack("FactsRegistry", "ProofEndMismatch")
+def a_proof_verified_beyond_its_end(deploy: Deploy) -> str:
     """Its last byte is zero, and so is what stands behind it in the calldata."""
-    registry = deploy("SettableRegistry", encode(["bool", "bool"], [True, True]))
-    header = MadeUpHeader(tail_of(NUMBER, 1_700_000_000))
-    registry.send(call_data("setHash(uint256,bytes32)", NUMBER, header.hash))
-    proof = headers(header.told(HeaderFlag.FIELDS, fields(8)))
+    known = call_data("setHash(uint256,bytes32)", NUMBER, HEADER.hash)
+    proof = headers(HEADER.told(HeaderFlag.FIELDS, fields(8)))
     assert proof.endswith(b"\0")
-    try:
-        registry.ask(call_data("verify(bytes)", proof[:-1]))
-    except TransactionReverted:
-        return False
-    return True
+    return outcome(_settable(deploy), known, call_data("verify(bytes)", proof[:-1]))
 
 
-def _reads_as_zero(deploy: Deploy, question: bytes) -> bool:
-    registry = deploy("SettableRegistry", encode(["bool", "bool"], [True, True]))
-    try:
-        return registry.ask(question) == bytes(32)
-    except TransactionReverted:
-        return False
-
-
-@attack("FactsRegistry")
-def an_unproven_account_field_reads_as_zero(deploy: Deploy) -> bool:
-    signature = "accountField(address,uint256,uint8)"
-    return _reads_as_zero(deploy, call_data(signature, OWNER[:20], NUMBER, 1))
-
-
-@attack("FactsRegistry")
-def an_unproven_slot_reads_as_zero(deploy: Deploy) -> bool:
-    signature = "accountStorageSlotValues(address,uint256,bytes32)"
-    return _reads_as_zero(deploy, call_data(signature, OWNER[:20], NUMBER, key("7")))
-
-
-@attack("FactsRegistry")
-def an_unproven_header_field_reads_as_zero(deploy: Deploy) -> bool:
-    return _reads_as_zero(deploy, call_data("headerField(uint256,uint8)", NUMBER, 8))
-
-
-@attack("FactsRegistry")
-def an_unproven_timestamp_reads_as_block_zero(deploy: Deploy) -> bool:
-    return _reads_as_zero(deploy, call_data("blockNumberAt(uint256)", 1))
+_UNPROVEN = {
+    "an_unproven_account_field_reads_as_zero": (
+        call_data("accountField(address,uint256,uint8)", OWNER[:20], NUMBER, 1),
+        "AccountFieldNotProven",
+    ),
+    "an_unproven_slot_reads_as_zero": (
+        call_data(
+            "accountStorageSlotValues(address,uint256,bytes32)", OWNER[:20], NUMBER, key("7")
+        ),
+        "StorageSlotNotProven",
+    ),
+    "an_unproven_header_field_reads_as_zero": (
+        call_data("headerField(uint256,uint8)", NUMBER, 8),
+        "HeaderFieldNotProven",
+    ),
+    "an_unproven_timestamp_reads_as_block_zero": (
+        call_data("blockNumberAt(uint256)", 1),
+        "TimestampNotProven",
+    ),
+}
+for _name, (_question, _error) in _UNPROVEN.items():
+    ATTACKS[_name] = Attack(
+        "FactsRegistry",
+        lambda deploy, question=_question: outcome(_settable(deploy), question),  # type: ignore[misc]
+        _error,
+    )
 
 
 # Native
 
 
-def _history_that_answers(deploy: Deploy, code: str) -> bool:
+def _history_that_answers(deploy: Deploy, code: str) -> str:
     """A made-up header of an old block, whose hash the history contract's `code` holds."""
     registry = deploy("NativeRegistry")
     node = registry.node
-    header = MadeUpHeader(tail_of(1, 1))
-    with undone(node):
+    old = MadeUpHeader(tail_of(1, 1))
+    shown = headers(old.told(HeaderFlag.FIELDS, fields(TIMESTAMP)))
+    if int(node.rpc.ask("eth_blockNumber"), 16) < 300:
         node.rpc.ask("anvil_mine", hex(300))
-        node.rpc.ask("anvil_setCode", HISTORY, code.format(header.hash.hex()))
-        shown = headers(header.told(HeaderFlag.FIELDS, fields(TIMESTAMP)))
-        return (
-            taken(registry, prove_call([shown]))
-            and registry.ask(header_field(1, TIMESTAMP))[63] == 1
-        )
+    with undone(node):
+        node.rpc.ask("anvil_setCode", HISTORY, code.format(old.hash.hex()))
+        return outcome(registry, prove_call([shown]))
 
 
-@attack("NativeRegistry")
-def a_hash_from_a_call_that_failed(deploy: Deploy) -> bool:
+@attack("NativeRegistry", "BlockNotKnown")
+def a_hash_from_a_call_that_failed(deploy: Deploy) -> str:
     return _history_that_answers(deploy, "0x7f{}5f5260205ffd")
 
 
-@attack("NativeRegistry")
-def a_hash_from_an_answer_of_two_words(deploy: Deploy) -> bool:
+@attack("NativeRegistry", "BlockNotKnown")
+def a_hash_from_an_answer_of_two_words(deploy: Deploy) -> str:
     return _history_that_answers(deploy, "0x7f{}5f5260405ff3")
 
 
@@ -153,202 +149,211 @@ def move_on(node: LocalNode, number: int, block_hash: bytes) -> None:
     node.send(L1_BLOCK, call_data("set(uint64,bytes32)", number, block_hash))
 
 
-RECORD = call_data("recordHash()")
-
-
-@attack("OptimismRegistry")
-def a_recorded_hash_replaced(deploy: Deploy) -> bool:
+@attack("OptimismRegistry", IGNORED)
+def a_recorded_hash_replaced(deploy: Deploy) -> str:
     registry = deploy("OptimismRegistry")
     with undone(registry.node):
         put_predeploy(registry.node)
         for block_hash in (FIRST, SECOND):
             move_on(registry.node, NUMBER, block_hash)
             registry.send(RECORD)
-        return registry.ask(call_data("recorded(uint256)", NUMBER)) == SECOND
+        kept = registry.ask(call_data("recorded(uint256)", NUMBER)) == FIRST
+        return IGNORED if kept else ""
 
 
-@attack("OptimismRegistry")
-def a_zero_hash_recorded(deploy: Deploy) -> bool:
+@attack("OptimismRegistry", IGNORED)
+def a_zero_hash_recorded(deploy: Deploy) -> str:
     """Nothing would be known by it, but the event would say that something is."""
     registry = deploy("OptimismRegistry")
     with undone(registry.node):
         put_predeploy(registry.node)
         move_on(registry.node, NUMBER, bytes(32))
-        return bool(registry.node.send(registry.address, RECORD).logs)
+        return "" if registry.node.send(registry.address, RECORD).logs else IGNORED
 
 
 # Output
 
 
-def _recorded(registry: Deployed, game: str, output: Output = OUTPUT) -> bool:
-    known = call_data("recorded(bytes32)", output.block_hash)
-    return taken(registry, record_output(game, output)) and registry.ask(known)[31] == 1
-
-
-@attack("OutputRegistry")
-def a_game_that_is_not_won(deploy: Deploy) -> bool:
+def _recording(
+    deploy: Deploy, claim: bytes, output: Output, *, of: int = SOURCE_CHAIN, valid: bool = True
+) -> str:
     games = Games(deploy)
-    return _recorded(games.registry(), games.propose(OUTPUT.root))
+    game = games.propose(claim, of)
+    if valid:
+        games.settle(game, valid=True)
+    return outcome(games.registry(), record_output(game, output))
 
 
-@attack("OutputRegistry")
-def a_game_about_another_chain(deploy: Deploy) -> bool:
-    games = Games(deploy)
-    game = games.propose(OUTPUT.root, OTHER_SOURCE)
-    games.settle(game, valid=True)
-    return _recorded(games.registry(), game)
+@attack("OutputRegistry", "GameNotValid")
+def a_game_that_is_not_won(deploy: Deploy) -> str:
+    return _recording(deploy, OUTPUT.root, OUTPUT, valid=False)
 
 
-@attack("OutputRegistry")
-def an_output_that_no_game_claims(deploy: Deploy) -> bool:
-    games = Games(deploy)
-    game = games.propose(OUTPUT.root)
-    games.settle(game, valid=True)
-    return _recorded(games.registry(), game, with_output(SECOND))
+@attack("OutputRegistry", "GameNotValid")
+def a_game_that_is_none(deploy: Deploy) -> str:
+    registry = Games(deploy).registry()
+    refusals = {
+        outcome(registry, record_output(no_game, OUTPUT))
+        for no_game in (FOREIGNER.address, registry.address)
+    }
+    return refusals.pop() if len(refusals) == 1 else ""
 
 
-@attack("OutputRegistry")
-def a_header_that_no_game_is_about(deploy: Deploy) -> bool:
-    header = MadeUpHeader(tail_of(NUMBER, 1_700_000_000))
-    call = prove_call([headers(header.told(HeaderFlag.ACCUMULATE))])
-    return taken(Games(deploy).registry(), call)
+@attack("OutputRegistry", "GameOfAnotherChain")
+def a_game_about_another_chain(deploy: Deploy) -> str:
+    return _recording(deploy, OUTPUT.root, OUTPUT, of=OTHER_SOURCE)
+
+
+@attack("OutputRegistry", "NotTheClaimedOutput")
+def an_output_that_no_game_claims(deploy: Deploy) -> str:
+    return _recording(deploy, OUTPUT.root, replace(OUTPUT, block_hash=SECOND))
+
+
+@attack("OutputRegistry", "NotTheClaimedOutput")
+def an_output_of_another_state(deploy: Deploy) -> str:
+    return _recording(deploy, OUTPUT.root, replace(OUTPUT, state_root=SECOND))
+
+
+@attack("OutputRegistry", "NotTheClaimedOutput")
+def an_output_of_another_message_passer(deploy: Deploy) -> str:
+    return _recording(deploy, OUTPUT.root, replace(OUTPUT, message_passer=FIRST))
+
+
+@attack("OutputRegistry", "NotTheClaimedOutput")
+def an_output_of_another_version(deploy: Deploy) -> str:
+    """Only version 0 says that the fourth word is a block's hash."""
+    words = OUTPUT.state_root + OUTPUT.message_passer + OUTPUT.block_hash
+    return _recording(deploy, keccak256((1).to_bytes(32, "big") + words), OUTPUT)
+
+
+@attack("OutputRegistry", "BlockNotKnown")
+def a_header_that_no_game_is_about(deploy: Deploy) -> str:
+    call = prove_call([headers(HEADER.told(HeaderFlag.ACCUMULATE))])
+    return outcome(Games(deploy).registry(), call)
 
 
 # Attested
 
 
-def attested(
-    deploy: Deploy,
-    signers: Iterable[str] | None = None,
-    threshold: int = 2,
-    valid_until: int = HORIZON,
+def deploy_attested(
+    deploy: Deploy, signers: Sequence[str], threshold: int, valid_until: int = HORIZON
 ) -> Deployed:
-    names = [signer.address for signer in SIGNERS[:3]] if signers is None else list(signers)
-    words = [SOURCE_CHAIN, names, threshold, valid_until]
-    arguments = encode(["uint256", "address[]", "uint256", "uint256"], words)
-    return deploy("AttestedRegistry", arguments)
+    words = [SOURCE_CHAIN, signers, threshold, valid_until]
+    types = ["uint256", "address[]", "uint256", "uint256"]
+    return deploy("AttestedRegistry", encode(types, words))
 
 
-def known(registry: Deployed) -> bytes:
-    return registry.ask(call_data("attested(uint256)", NUMBER))
+@cache
+def attested(deploy: Deploy, valid_until: int = HORIZON) -> Deployed:
+    """Two of three must sign."""
+    names = [signer.address for signer in SIGNERS[:3]]
+    return deploy_attested(deploy, names, 2, valid_until)
 
 
-def _believed(registry: Deployed, signatures: list[bytes]) -> bool:
-    return taken(registry, attest(NUMBER, FIRST, signatures)) and known(registry) == FIRST
+@cache
+def _two_signatures(registry: Deployed, block_hash: bytes = FIRST) -> list[bytes]:
+    return signed_by(SIGNERS[:2], registry, NUMBER, block_hash)
 
 
-def _deploys(deploy: Deploy, signers: list[str], threshold: int) -> bool:
-    try:
-        attested(deploy, signers, threshold)
-    except TransactionReverted:
-        return False
-    return True
+def _attesting(block_hash: bytes, *before: bytes, valid_until: int = HORIZON) -> Run:
+    def run(deploy: Deploy) -> str:
+        registry = attested(deploy, valid_until)
+        calls = [
+            attest(NUMBER, each, _two_signatures(registry, each)) for each in (*before, block_hash)
+        ]
+        return outcome(registry, *calls)
+
+    return run
 
 
-@attack("AttestedRegistry")
-def a_registry_without_a_threshold(deploy: Deploy) -> bool:
-    if not _deploys(deploy, [SIGNERS[0].address], 0):
-        return False
-    return _believed(attested(deploy, [SIGNERS[0].address], 0), [])
+def _signed(by: Callable[[Deployed], list[bytes]]) -> Run:
+    def run(deploy: Deploy) -> str:
+        registry = attested(deploy)
+        return outcome(registry, attest(NUMBER, FIRST, by(registry)))
+
+    return run
 
 
-@attack("AttestedRegistry")
-def a_threshold_that_nobody_reaches(deploy: Deploy) -> bool:
-    return _deploys(deploy, [SIGNERS[0].address], 2)
+def _by(*places: int) -> Run:
+    signers = [SIGNERS[place] for place in places]
+    return _signed(lambda registry: signed_by(signers, registry, NUMBER, FIRST))
 
 
-@attack("AttestedRegistry")
-def a_signer_counted_twice_at_deployment(deploy: Deploy) -> bool:
-    return _deploys(deploy, [SIGNERS[0].address] * 2, 2)
-
-
-@attack("AttestedRegistry")
-def a_zero_hash_attested(deploy: Deploy) -> bool:
-    registry = attested(deploy)
-    signatures = signed_by(SIGNERS[:2], registry, NUMBER, bytes(32))
-    return taken(registry, attest(NUMBER, bytes(32), signatures))
-
-
-@attack("AttestedRegistry")
-def a_hash_attested_after_the_end(deploy: Deploy) -> bool:
-    registry = attested(deploy, valid_until=1)
-    return _believed(registry, signed_by(SIGNERS[:2], registry, NUMBER, FIRST))
-
-
-@attack("AttestedRegistry")
-def one_signature_of_two(deploy: Deploy) -> bool:
-    registry = attested(deploy)
-    return _believed(registry, signed_by(SIGNERS[:1], registry, NUMBER, FIRST))
-
-
-@attack("AttestedRegistry")
-def one_signer_twice(deploy: Deploy) -> bool:
-    registry = attested(deploy)
-    return _believed(registry, signed_by([SIGNERS[0]] * 2, registry, NUMBER, FIRST))
-
-
-@attack("AttestedRegistry")
-def a_foreign_signer(deploy: Deploy) -> bool:
-    registry = attested(deploy)
-    signers = sorted([SIGNERS[0], FOREIGNER], key=lambda signer: int(signer.address, 16))
-    return _believed(registry, signed_by(signers, registry, NUMBER, FIRST))
-
-
-@attack("AttestedRegistry")
-def an_attested_hash_replaced(deploy: Deploy) -> bool:
-    registry = attested(deploy)
-    registry.send(attest(NUMBER, SECOND, signed_by(SIGNERS[:2], registry, NUMBER, SECOND)))
-    return _believed(registry, signed_by(SIGNERS[:2], registry, NUMBER, FIRST))
-
-
-@attack("AttestedRegistry")
-def a_signature_with_a_byte_too_many(deploy: Deploy) -> bool:
-    registry = attested(deploy)
-    signatures = signed_by(SIGNERS[:2], registry, NUMBER, FIRST)
-    return _believed(registry, [signatures[0], signatures[1] + b"\x00"])
-
-
-@attack("AttestedRegistry")
-def a_signature_turned_around(deploy: Deploy) -> bool:
-    """Who sees a signature can make another one of it."""
-    registry = attested(deploy)
-    signatures = signed_by(SIGNERS[:2], registry, NUMBER, FIRST)
-    return _believed(registry, [signatures[0], other_half(signatures[1])])
-
-
-@attack("AttestedRegistry")
-def a_signature_that_recovers_to_nobody(deploy: Deploy) -> bool:
-    registry = attested(deploy)
-    signature = sign(SIGNERS[1], registry, NUMBER, FIRST)
-    nobody = bytes(64) + signature[64:]
-    return _believed(registry, [nobody, signature])
-
-
-@attack("AttestedRegistry")
-def a_signature_of_another_v(deploy: Deploy) -> bool:
-    registry = attested(deploy)
-    signatures = signed_by(SIGNERS[:2], registry, NUMBER, FIRST)
-    return _believed(
-        registry, [signatures[0], signatures[1][:64] + bytes((signatures[1][64] - 27,))]
+def _elsewhere(**other: object) -> Run:
+    """Signed over something else than what the registry expects."""
+    return _signed(
+        lambda registry: [sign(each, registry, NUMBER, FIRST, **other) for each in SIGNERS[:2]]
     )
 
 
-def _signed_elsewhere(deploy: Deploy, **other: object) -> bool:
-    registry = attested(deploy)
-    words = [sign(signer, registry, NUMBER, FIRST, **other) for signer in SIGNERS[:2]]
-    return _believed(registry, words)
+def _formed(form: Callable[[bytes], bytes]) -> Run:
+    """The second signature of two in another form."""
+
+    def signatures(registry: Deployed) -> list[bytes]:
+        first, second = _two_signatures(registry)
+        return [first, form(second)]
+
+    return _signed(signatures)
 
 
-@attack("AttestedRegistry")
-def words_for_another_chain(deploy: Deploy) -> bool:
-    return _signed_elsewhere(deploy, chainId=OTHER_DESTINATION)
+def _deploying(threshold: int, *signers: str) -> Run:
+    def run(deploy: Deploy) -> str:
+        try:
+            deploy_attested(deploy, signers, threshold)
+        except TransactionReverted as refused:
+            return error_name("AttestedRegistry", refused.data)
+        return ""
+
+    return run
 
 
-@attack("AttestedRegistry")
-def words_for_another_registry(deploy: Deploy) -> bool:
-    return _signed_elsewhere(deploy, verifyingContract=OTHER_REGISTRY)
-
-
-@attack("AttestedRegistry")
-def words_of_another_chain(deploy: Deploy) -> bool:
-    return _signed_elsewhere(deploy, sourceChainId=OTHER_SOURCE)
+ONE, TWO = (signer.address for signer in SIGNERS[:2])
+ZERO = f"0x{0:040x}"
+_ON_ATTESTED: dict[str, dict[str, Run]] = {
+    "ThresholdOutOfRange": {
+        "a_registry_without_a_threshold": _deploying(0, ONE),
+        "a_threshold_that_nobody_reaches": _deploying(2, ONE),
+        "a_registry_without_signers": _deploying(1),
+        "a_registry_of_nothing": _deploying(0),
+    },
+    "SignersNotAscending": {
+        "a_signer_counted_twice_at_deployment": _deploying(2, ONE, ONE),
+        "signers_in_descending_order_at_deployment": _deploying(1, TWO, ONE),
+        "zero_as_a_signer": _deploying(1, ZERO, ONE),
+    },
+    "AttestingEnded": {"a_hash_attested_after_the_end": _attesting(FIRST, valid_until=1)},
+    "ZeroHash": {"a_zero_hash_attested": _attesting(bytes(32))},
+    "AnotherHashAttested": {"an_attested_hash_replaced": _attesting(FIRST, SECOND)},
+    "TooFewSignatures": {"no_signature": _by(), "one_signature_of_two": _by(0)},
+    # Number three signs, but is not one of the registry's signers.
+    "SignerNotExpected": {
+        "one_signer_twice": _by(0, 0),
+        "signers_in_descending_order": _by(1, 0),
+        "one_signer_twice_behind_another": _by(0, 1, 1),
+        "a_foreign_signer": _by(0, 3),
+        "a_foreign_signer_twice": _by(3, 3),
+        "words_for_another_chain": _elsewhere(chainId=OTHER_DESTINATION),
+        "words_for_another_registry": _elsewhere(verifyingContract=OTHER_REGISTRY),
+        "words_of_another_name": _elsewhere(name="Tacitus"),
+        "words_of_another_version": _elsewhere(version="2"),
+        "words_of_another_chain": _elsewhere(sourceChainId=OTHER_SOURCE),
+        "words_about_another_block": _elsewhere(blockNumber=NUMBER + 1),
+        "words_about_another_hash": _elsewhere(blockHash=SECOND),
+    },
+    "SignatureMalformed": {
+        # Who sees a signature can make another one of it.
+        "a_signature_turned_around": _formed(other_half),
+        "a_signature_of_another_v": _formed(lambda one: one[:64] + bytes((one[64] - 27,))),
+        "a_signature_with_a_v_of_29": _formed(lambda one: one[:64] + b"\x1d"),
+        "a_signature_with_a_byte_too_many": _formed(lambda one: one + b"\x00"),
+        "a_signature_with_a_byte_too_few": _formed(lambda one: one[:64]),
+        "a_signature_of_no_bytes": _formed(lambda _: b""),
+        "a_signature_of_zeros": _formed(lambda _: bytes(64) + b"\x1b"),
+        "a_signature_beyond_the_order": _formed(lambda one: b"\xff" * 32 + one[32:]),
+        "a_signature_that_recovers_to_nobody": _signed(
+            lambda registry: [bytes(64) + b"\x1b", _two_signatures(registry)[1]]
+        ),
+    },
+}
+for _error, _runs in _ON_ATTESTED.items():
+    ATTACKS |= {_name: Attack("AttestedRegistry", _run, _error) for _name, _run in _runs.items()}

@@ -1,21 +1,23 @@
 """Tries of chosen shape, and witnesses put together by hand, honest or not."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from typing import TypeVar
 
 from trie.hexary import HexaryTrie
 
 from queries.proving.accounts import AccountState
 from queries.proving.keccak import EMPTY_CODE_HASH, EMPTY_TRIE_ROOT
 from queries.proving.tries import Branch, Extension, Leaf, Node, decode_node
-from queries.proving.witnesses import HAS_CODE, HAS_STORAGE, NodeKind, _Key, _node
+from queries.proving.witnesses import HAS_CODE, HAS_STORAGE, NodeKind
 
+Kind = TypeVar("Kind", Branch, Extension, Leaf)
 NONE = bytes((NodeKind.NONE,))
 PERSON = AccountState(7, 10**18, EMPTY_TRIE_ROOT, EMPTY_CODE_HASH)
 
 
-def key(nibbles: str, filled_with: str = "0") -> bytes:
+def key(nibbles: str) -> bytes:
     """A trie's key that begins with these nibbles."""
-    return bytes.fromhex(nibbles.ljust(64, filled_with))
+    return bytes.fromhex(nibbles.ljust(64, "0"))
 
 
 class ChosenTrie:
@@ -28,56 +30,24 @@ class ChosenTrie:
             trie[path] = value
         self.root: bytes = trie.root_hash
 
-    def node(self, nibbles: str = "") -> Node:
+    def node(self, kind: type[Kind], nibbles: str = "") -> Kind:
         """The node to which these nibbles lead."""
-        reference = self.root
-        while True:
-            node = decode_node(self._nodes[reference] if len(reference) == 32 else reference)
-            if not nibbles:
-                return node
+        node = self._decoded(self.root)
+        while nibbles:
             if isinstance(node, Branch):
-                reference, nibbles = node.children[int(nibbles[0], 16)], nibbles[1:]
+                node, nibbles = self._decoded(node.children[int(nibbles[0], 16)]), nibbles[1:]
             else:
                 assert isinstance(node, Extension)
                 assert nibbles.startswith(node.path)
-                reference, nibbles = node.child, nibbles[len(node.path) :]
-
-    def told(self, keys: Sequence[bytes], leaf_value: Callable[[bytes], bytes]) -> bytes:
-        """The nodes that cover these keys, as our own builder tells them."""
-        wanted = [
-            _Key(each.hex(), self._along(each.hex()), lambda each=each: leaf_value(each))  # type: ignore[misc]
-            for each in sorted(keys)
-        ]
-        return _node(wanted, depth=0, level=0)
-
-    def _along(self, path: str) -> tuple[Node, ...]:
-        nodes: list[Node] = []
-        reference, depth = b"" if self.root == EMPTY_TRIE_ROOT else self.root, 0
-        while reference:
-            node = decode_node(self._nodes[reference] if len(reference) == 32 else reference)
-            nodes.append(node)
-            if isinstance(node, Branch):
-                reference, depth = node.children[int(path[depth], 16)], depth + 1
-            elif isinstance(node, Extension) and path.startswith(node.path, depth):
-                reference, depth = node.child, depth + len(node.path)
-            else:
-                break
-        return tuple(nodes)
+                node, nibbles = self._decoded(node.child), nibbles[len(node.path) :]
+        assert isinstance(node, kind)
+        return node
 
     def branch(self, nibbles: str = "") -> Branch:
-        node = self.node(nibbles)
-        assert isinstance(node, Branch)
-        return node
+        return self.node(Branch, nibbles)
 
-    def extension(self, nibbles: str = "") -> Extension:
-        node = self.node(nibbles)
-        assert isinstance(node, Extension)
-        return node
-
-    def leaf(self, nibbles: str = "") -> Leaf:
-        node = self.node(nibbles)
-        assert isinstance(node, Leaf)
-        return node
+    def _decoded(self, reference: bytes) -> Node:
+        return decode_node(self._nodes[reference] if len(reference) == 32 else reference)
 
 
 def branch(node: Branch, below: Mapping[int, bytes] | None = None) -> bytes:
@@ -95,7 +65,7 @@ def above(node: Branch, own: int) -> bytes:
     return branch(node, {own: b""})
 
 
-def leaf(index: int, value: bytes) -> bytes:
+def leaf(value: bytes, index: int = 0) -> bytes:
     return bytes((NodeKind.LEAF,)) + index.to_bytes(2, "big") + value
 
 
@@ -109,17 +79,12 @@ def blocking(path: str, child: bytes) -> bytes:
     return bytes((NodeKind.MISS, len(path))) + packed(path) + told
 
 
-def passing(index: int, nibbles: int, below: bytes) -> bytes:
+def passing(nibbles: int, below: bytes, index: int = 0) -> bytes:
     return bytes((NodeKind.PASS,)) + index.to_bytes(2, "big") + bytes((nibbles,)) + below
 
 
 def chain(depth: int, last: bytes, *nodes_above: bytes) -> bytes:
     return bytes((NodeKind.CHAIN, depth)) + last + b"".join(nodes_above)
-
-
-def passed_above(nibbles: int) -> bytes:
-    """An extension of a chain."""
-    return bytes((NodeKind.PASS, nibbles))
 
 
 def packed(path: str, spare: str = "0") -> bytes:

@@ -4,9 +4,7 @@ Each is a call that would make a registry say something untrue, leave a key that
 without an answer, or take bytes that mean nothing. The names begin with the design's points.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cache
 
 from queries.chain.solidity import call_data
 from queries.proving.accounts import AccountState, encode_account, encode_slot_value
@@ -24,7 +22,7 @@ from tests.queries.attacks.witness_parts import (
 
 NUMBER, TIME, HASH = 1000, 1_700_000_000, bytes([9]) * 32
 BALANCE = 1
-
+OWNER = key("5")
 UNPROVEN = bytes(64)
 REFUSED_BY_ROOT = "BlockNotAccumulated"
 
@@ -38,14 +36,6 @@ class Forgery:
     question: bytes = b""  # none where nothing untrue would be read, and the bytes are malformed
     lie: bytes = b""  # the answer if it were believed
     setup: tuple[bytes, ...] = ()
-
-
-FORGERIES: dict[str, Callable[[], Forgery]] = {}
-
-
-def forgery(make: Callable[[], Forgery]) -> Callable[[], Forgery]:
-    FORGERIES[make.__name__] = cache(make)
-    return make
 
 
 def answer(value: int | bytes) -> bytes:
@@ -62,11 +52,17 @@ def slot_of(name: bytes, slot: bytes) -> bytes:
     return call_data(signature, name[:20], NUMBER, slot)
 
 
-def against(root: bytes, shown: bytes, error: str, **lie: bytes) -> Forgery:
+def accumulate(root: bytes, number: int = NUMBER) -> bytes:
+    """The call by which a block with this state root becomes accumulated."""
+    return call_data("setAccumulated(uint256,uint256,bytes32,bytes32)", number, TIME, HASH, root)
+
+
+def against(
+    root: bytes, shown: bytes, error: str, question: bytes = b"", lie: bytes = b""
+) -> Forgery:
     """A witness against an accumulated block with this state root."""
-    known = call_data("setAccumulated(uint256,uint256,bytes32,bytes32)", NUMBER, TIME, HASH, root)
     section = accumulated_section(NUMBER, TIME, HASH, shown)
-    return Forgery(prove_call([section]), error, setup=(known,), **lie)
+    return Forgery(prove_call([section]), error, question, lie, (accumulate(root),))
 
 
 def of_accounts(
@@ -74,16 +70,12 @@ def of_accounts(
 ) -> Forgery:
     """A witness of the accounts whose keys begin so; `denied` is one that it claims absent."""
     keys = [key(each) for each in names.split()]
-    lie = {} if denied is None else {"question": field_of(keys[denied]), "lie": answer(0)}
-    return against(state.root, witness([*map(asked, keys)], nodes), error, **lie)
+    lie = () if denied is None else (field_of(keys[denied]), answer(0))
+    return against(state.root, witness([*map(asked, keys)], nodes), error, *lie)
 
 
-def people(*nibbles: str) -> ChosenTrie:
-    return ChosenTrie({key(each): encode_account(PERSON) for each in nibbles})
-
-
-TOLD = account_told(PERSON)
-OWNER = key("5")
+def people(names: str) -> ChosenTrie:
+    return ChosenTrie({key(each): encode_account(PERSON) for each in names.split()})
 
 
 def stored(*slots: bytes, value: int = 5) -> tuple[ChosenTrie, ChosenTrie, AccountState]:
@@ -98,5 +90,5 @@ def of_storage(
 ) -> Forgery:
     """`nodes` told as the owner's storage trie, which holds `slots`."""
     _, state, owner = stored(*slots)
-    shown = witness([asked(OWNER, 0, about)], leaf(0, account_told(owner, nodes)))
-    return against(state.root, shown, error, question=slot_of(OWNER, about[-1]), lie=lie)
+    shown = witness([asked(OWNER, 0, about)], leaf(account_told(owner, nodes)))
+    return against(state.root, shown, error, slot_of(OWNER, about[-1]), lie)

@@ -1,0 +1,187 @@
+"""No false fact, by any of the ways that the contracts' README names, is ever read.
+
+Every check of the contracts is needed: without it, the attack it is there for gets through.
+"""
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+
+import pytest
+from eth_abi.abi import encode
+
+from explorer.demo.local_node import LocalNode
+from queries.contracts.compiler import read_sources
+from queries.proving.errors import WitnessMalformed
+from queries.proving.registry_calls import PROVE_SELECTOR
+from queries.proving.witness_reading import WitnessReading, read_witness
+from tests.local_chain import Deployed, error_name
+from tests.queries.attacks.checks import CHECKS, GUARDS, ROWS
+from tests.queries.attacks.forgeries import FORGERIES
+from tests.queries.attacks.forgery import Forgery
+from tests.queries.attacks.header_forgeries import HEADERS
+from tests.queries.attacks.hop_forgeries import FROM, HOPS, honest
+from tests.queries.attacks.registry_attacks import ATTACKS, Deploy
+from tests.queries.attacks.switched_checks import SWITCH, Check, body, switched_build
+
+pytestmark = pytest.mark.no_database
+
+SETTABLE = encode(["bool", "bool"], [True, True])
+WITNESS_AT = len(PROVE_SELECTOR) + 1 + 8 + 8 + 32
+
+
+@pytest.fixture(scope="module")
+def registry(shared_node: LocalNode) -> Deployed:
+    return Deployed(shared_node, "SettableRegistry", SETTABLE)
+
+
+@pytest.mark.parametrize("name", FORGERIES)
+def test_it_is_refused_or_the_truth_is_read(registry: Deployed, name: str) -> None:
+    forged = FORGERIES[name]
+    question = [forged.question] if forged.question else []
+    calls = [*forged.setup, *question, forged.calldata, *question]
+    outcomes = registry.simulate(calls)
+    sent = outcomes[len(forged.setup) + len(question)]
+    assert all(each.success for each in outcomes if each is not sent)
+    assert ("" if sent.success else error_name(registry.name, sent.data)) == forged.error
+    if forged.question:
+        before, after = outcomes[len(forged.setup)], outcomes[-1]
+        assert after.data != forged.lie
+        assert not forged.error or after == before
+    if forged.error and forged.setup and name not in HEADERS | HOPS:
+        reading = _read(forged)
+        # A shifted depth is malformed, whatever the root.
+        assert reading is None or not name.startswith("point_3_")
+        assert (
+            reading is None
+            or reading.state_root != forged.setup[0][-32:]
+            or reading.end != len(forged.calldata)
+        )
+
+
+def _read(forged: Forgery) -> WitnessReading | None:
+    """By our own reader."""
+    try:
+        return read_witness(forged.calldata, WITNESS_AT, by_hash=True)
+    except WitnessMalformed:
+        return None
+
+
+@pytest.mark.parametrize("back", [1, 5_000, 8_191])
+def test_an_honest_hop_is_believed(registry: Deployed, back: int) -> None:
+    hop = honest(FROM - back)
+    *written, read = registry.simulate([*hop.setup, hop.calldata, hop.question])
+    assert all(each.success for each in written)
+    assert read.data == hop.lie
+
+
+@pytest.mark.parametrize("contract", sorted({each.contract for each in ATTACKS.values()}))
+def test_attacks_are_refused_by_name(shared_node: LocalNode, contract: str) -> None:
+    attacks = {name: of for name, of in ATTACKS.items() if of.contract == contract}
+    deploy = partial(Deployed, shared_node)
+    refused = {name: of.run(deploy) for name, of in attacks.items()}
+    assert refused == {name: of.refusal for name, of in attacks.items()}
+
+
+# Without a check
+
+
+@pytest.fixture(scope="module")
+def deploy_switched(shared_node: LocalNode) -> Deploy:
+    build = switched_build(ROWS)
+
+    def deploy(name: str, arguments: bytes = b"") -> Deployed:
+        return Deployed(shared_node, name, arguments, build[name])
+
+    return deploy
+
+
+@pytest.fixture(scope="module")
+def switched(deploy_switched: Deploy) -> Deployed:
+    return deploy_switched("SettableRegistry", SETTABLE)
+
+
+@contextmanager
+def without(check: Check | None, node: LocalNode) -> Iterator[None]:
+    number = ROWS.index(check) + 1 if check else 0
+    node.rpc.ask("anvil_setBalance", SWITCH, hex(number))
+    try:
+        yield
+    finally:
+        node.rpc.ask("anvil_setBalance", SWITCH, "0x0")
+
+
+def got_through(registry: Deployed, forged: Forgery) -> bool:
+    """Whether a forgery is taken, and if it says something, believed."""
+    questions = [forged.question] if forged.question else []
+    outcomes = registry.simulate([*forged.setup, forged.calldata, *questions])
+    taken = outcomes[len(forged.setup)]
+    assert all(each.success for each in outcomes[: len(forged.setup)])
+    return taken.success and (not forged.question or outcomes[-1].data == forged.lie)
+
+
+@pytest.mark.parametrize("check", CHECKS, ids=str)
+def test_without_a_check_its_attack_gets_through(
+    check: Check, switched: Deployed, deploy_switched: Deploy
+) -> None:
+    with without(check, switched.node):
+        if check.falls_to in ATTACKS:
+            assert not ATTACKS[check.falls_to].run(deploy_switched)
+        else:
+            assert got_through(switched, FORGERIES[check.falls_to])
+
+
+@pytest.mark.parametrize("guard", [None, *GUARDS], ids=str)
+def test_without_a_guard_nothing_gets_through(
+    guard: Check | None, switched: Deployed, deploy_switched: Deploy
+) -> None:
+    """Nor, of course, with all of them."""
+    with without(guard, switched.node):
+        attacks = [of for of in ATTACKS.values() if guard is None or of.contract == guard.contract]
+        assert all(each.run(deploy_switched) for each in attacks)
+        if guard is None or not attacks:
+            assert not any(got_through(switched, forged) for forged in FORGERIES.values())
+
+
+# That the tables are whole
+
+
+def test_every_refusal_is_a_check() -> None:
+    """Each `revert` of each function: by its text, or by the error it leads to."""
+    missing = [
+        f"{contract}.{function}: {error}"
+        for contract, function, error in _refusals()
+        if not any(
+            (row.contract, row.function) == (contract, function)
+            and (f"revert {error}(" in row.text or row.error == error)
+            for row in ROWS
+        )
+    ]
+    assert missing == []
+
+
+def _refusals() -> Iterator[tuple[str, str, str]]:
+    for file, source in read_sources().items():
+        if file.startswith(("demo/", "interfaces/")):
+            continue
+        for name, constructor in re.findall(
+            r"^ *(?:function (\w+)|(constructor))\(", source, re.MULTILINE
+        ):
+            start, end = body(source, name or constructor)
+            for error in re.findall(r"revert ([A-Z]\w+)\(", source[start:end]):
+                yield file.removesuffix(".sol"), name or constructor, error
+
+
+def test_each_invariant_in_the_readme_is_attacked(repository: Path) -> None:
+    text = (repository / "queries" / "contracts" / "README.md").read_text()
+    section = text.partition("## What soundness rests on")[2].partition("\n## ")[0]
+    named = set(re.findall(r"`((?:point_\d+|an?|one|words|test)_\w+)`", section))
+    tests = {
+        name
+        for file in Path(__file__).parent.glob("test_*.py")
+        for name in re.findall(r"^def (test_\w+)", file.read_text(), re.MULTILINE)
+    }
+    assert len(named) > 60
+    assert named - FORGERIES.keys() - ATTACKS.keys() - tests == set()
