@@ -47,8 +47,7 @@ demo: setup ## two chains and the service on this machine, and a tour (PORT=8001
 test: setup $(TEST_NPM_READY) ## all tests (DATABASE_URL=postgres://… for PostgreSQL, ARGS="-k name" for some)
 	@$(PYTEST) $(ARGS)
 
-FUZZED_PROOFS := $(addprefix tests/queries/, contracts/test_differential.py contracts/test_no_untrue_fact.py \
-	contracts/test_reader_is_the_contracts_mirror.py proving/test_no_lie_is_read.py)
+FUZZED_PROOFS := $(addprefix tests/queries/contracts/, test_differential.py test_no_untrue_fact.py)
 # Tests that the fuzzers find planted faults; rounds do not repeat them.
 FUZZED_FAULTS := tests/queries/contracts/test_untrue_facts_are_found.py
 FUZZED_REQUESTS := tests/explorer/test_any_page.py tests/queries/api/test_surface.py

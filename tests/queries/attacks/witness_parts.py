@@ -3,11 +3,13 @@
 from collections.abc import Mapping, Sequence
 from typing import TypeVar
 
+import rlp
 from trie.hexary import HexaryTrie
 
 from queries.proving.accounts import AccountState
 from queries.proving.keccak import EMPTY_CODE_HASH, EMPTY_TRIE_ROOT
-from queries.proving.tries import Branch, Extension, Leaf, Node, decode_node
+from queries.proving.rlp_items import EMPTY_STRING
+from queries.proving.tries import Branch, Extension, Leaf, decode_node
 from queries.proving.witnesses import HAS_CODE, HAS_STORAGE, NodeKind
 
 Kind = TypeVar("Kind", Branch, Extension, Leaf)
@@ -25,29 +27,56 @@ class ChosenTrie:
 
     def __init__(self, values: Mapping[bytes, bytes]) -> None:
         self._nodes: dict[bytes, bytes] = {}
-        trie = HexaryTrie(self._nodes)
+        self._trie = HexaryTrie(self._nodes)
         for path, value in values.items():
-            trie[path] = value
-        self.root: bytes = trie.root_hash
+            self._trie[path] = value
+        self.root: bytes = self._trie.root_hash
+
+    def value(self, key: bytes) -> bytes:
+        """What the trie has for a key; nothing where it has none."""
+        return bytes(self._trie[key])
+
+    def proof(self, key: bytes, *, embedded_listed: bool = True) -> list[bytes]:
+        """The nodes on a key's path; nodes differ in whether they list the embedded ones too."""
+        nodes = [rlp.encode(node) for node in self._trie.get_proof(key)]
+        return [
+            node
+            for place, node in enumerate(nodes)
+            if embedded_listed or place == 0 or len(node) >= 32
+        ]
+
+    def encoding(self, reference: bytes) -> bytes:
+        """Of the node that a parent, or the root, refers to."""
+        if reference == EMPTY_TRIE_ROOT:
+            return EMPTY_STRING
+        return self._nodes[reference] if len(reference) == 32 else reference
 
     def node(self, kind: type[Kind], nibbles: str = "") -> Kind:
         """The node to which these nibbles lead."""
-        node = self._decoded(self.root)
+        node = decode_node(self.encoding(self.root))
         while nibbles:
             if isinstance(node, Branch):
-                node, nibbles = self._decoded(node.children[int(nibbles[0], 16)]), nibbles[1:]
+                child, nibbles = node.children[int(nibbles[0], 16)], nibbles[1:]
             else:
                 assert isinstance(node, Extension)
                 assert nibbles.startswith(node.path)
-                node, nibbles = self._decoded(node.child), nibbles[len(node.path) :]
+                child, nibbles = node.child, nibbles[len(node.path) :]
+            node = decode_node(self.encoding(child))
         assert isinstance(node, kind)
         return node
 
     def branch(self, nibbles: str = "") -> Branch:
         return self.node(Branch, nibbles)
 
-    def _decoded(self, reference: bytes) -> Node:
-        return decode_node(self._nodes[reference] if len(reference) == 32 else reference)
+
+def words_of(state: AccountState) -> list[bytes]:
+    """An account's fields, in their order."""
+    numbers = [word(state.nonce), word(state.balance)]
+    return [*numbers, state.storage_root, state.code_hash]
+
+
+def word(number: int) -> bytes:
+    return number.to_bytes(32, "big")
 
 
 def branch(node: Branch, below: Mapping[int, bytes] | None = None) -> bytes:

@@ -3,8 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from explorer.demo.local_node import GAS_LIMIT, LocalNode
-from queries.chain.json_rpc import NodeRefused
+from explorer.demo.local_node import LocalNode
 from queries.proving.accounts import AccountProof, AccountState, check_account_proof
 from queries.proving.headers import Header, header_from_json
 from queries.proving.keccak import keccak256
@@ -22,8 +21,8 @@ class LiveChain:
     def newest(self) -> int:
         return int(self.node.rpc.ask("eth_blockNumber"), 16)
 
-    def mine(self, blocks: int) -> None:
-        self.node.rpc.ask("anvil_mine", hex(blocks))
+    def mine(self, blocks: int, seconds: int = 1) -> None:
+        self.node.rpc.ask("anvil_mine", hex(blocks), hex(seconds))
 
     def set_balance(self, account: bytes, balance: int) -> None:
         self.node.rpc.ask("anvil_setBalance", _hex(account), hex(balance))
@@ -56,15 +55,6 @@ class LiveChain:
     def slot_value(self, block: int, account: bytes, slot: int) -> int:
         key = _hex(slot.to_bytes(32, "big"))
         return int(self.node.rpc.ask("eth_getStorageAt", _hex(account), key, hex(block)), 16)
-
-    def would_succeed(self, to: str, data: bytes, at: int) -> bool:
-        """Whether a call would succeed if the next block had this number."""
-        call = {"to": to, "data": _hex(data), "gas": hex(GAS_LIMIT)}
-        try:
-            self.node.rpc.ask("eth_call", call, "latest", {}, {"number": hex(at)})
-        except NodeRefused:
-            return False
-        return True
 
 
 def _hex(some: bytes) -> str:

@@ -1,64 +1,139 @@
-"""Random tries, where our builder, checker and reader, the contract and the `trie` package agree.
+"""Random tries and witnesses, on which our own code, the contract and the `trie` package agree.
 
-`make test` tries some of them, `make fuzz` thousands.
+Whatever bytes they are given, our reader and the contract compute one root or both refuse:
+a difference would be a check that one of the two lacks. `make test` tries some, `make fuzz` more.
 """
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import pytest
+from eth_abi.abi import encode
+from hypothesis import strategies as st
 
 from explorer.demo.local_node import LocalNode
-from queries.proving.accounts import ABSENT_ACCOUNT, AccountProof
-from queries.proving.witness_reading import read_witness
+from queries.chain.solidity import selector
+from queries.proving.accounts import ABSENT_ACCOUNT
+from queries.proving.call_reading import nodes_along
+from queries.proving.errors import WitnessMalformed
+from queries.proving.keccak import EMPTY_CODE_HASH
+from queries.proving.registry_calls import accumulated_section, prove_call
+from queries.proving.witness_reading import RebuiltNodes, WitnessReading, read_witness
 from queries.proving.witnesses import AccountField, AccountRequest, build_witness
-from tests.queries.contracts.simulated_registry import (
-    SimulatedRegistry,
-    ask_field,
-    ask_slot,
-    believe,
-    field_value,
-    proof_of,
-    word,
-)
+from tests.local_chain import Deployed, error_name
+from tests.queries.attacks.forgery import HASH, NUMBER, TIME, accumulate, field_of, slot_of
+from tests.queries.attacks.witness_parts import word, words_of
+from tests.queries.tries.broken_witnesses import broken, made_up
 from tests.queries.tries.fuzzing import CASES, for_each, tell
-from tests.queries.tries.random_tries import RandomAccount, random_states
+from tests.queries.tries.lying_witnesses import lying
+from tests.queries.tries.random_tries import RandomAccount, RandomKey, random_states
 from tests.queries.tries.second_opinion import BuiltState
-from tests.queries.tries.trie_shapes import Shape, shapes_of
+from tests.queries.tries.trie_shapes import SHAPES, shapes_of
 
 pytestmark = pytest.mark.no_database
 
-# No random slot is this one.
-NOT_ASKED_FOR = bytes.fromhex("c0ffee" + "00" * 29)
+NOT_ASKED_FOR = bytes.fromhex("c0ffee" + "00" * 29)  # no random slot is this one
+NOT_ACCUMULATED = selector("BlockNotAccumulated(uint256,bytes32,bytes32)")
+ACCEPTED, REFUSED, AT_ITS_END = "accepted", "refused", "refused at its end"
+TRUE = ", of the true root"
 
 
-def test_all_agree_on_every_value(
-    shared_node: LocalNode, capsys: pytest.CaptureFixture[str]
-) -> None:
-    registry = SimulatedRegistry(shared_node)
-    met: Counter[Shape] = Counter()
-    count: Counter[str] = Counter()
+@pytest.fixture(scope="module")
+def registry(shared_node: LocalNode) -> Deployed:
+    """It takes accounts and slots by their keys in the tries."""
+    return Deployed(shared_node, "SettableRegistry", encode(["bool", "bool"], [True, True]))
+
+
+def prove(witness: bytes) -> bytes:
+    return prove_call([accumulated_section(NUMBER, TIME, HASH, witness)])
+
+
+def read(witness: bytes, rebuilt: RebuiltNodes | None = None) -> WitnessReading | None:
+    try:
+        return read_witness(witness, by_hash=True, slots_by_hash=True, rebuilt=rebuilt)
+    except WitnessMalformed:
+        return None
+
+
+def rebuilt_root(registry: Deployed, witness: bytes) -> bytes | None:
+    """The root that the contract computes from a witness, where it gets that far."""
+    (outcome,) = registry.simulate([prove(witness)])
+    assert not outcome.success
+    return outcome.data[-32:] if outcome.data.startswith(NOT_ACCUMULATED) else None
+
+
+def compare(registry: Deployed, witness: bytes, reading: WitnessReading | None) -> str:
+    root = rebuilt_root(registry, witness)
+    if root is None:
+        assert reading is None, "the contract refuses what the reader reads"
+        return REFUSED
+    calls = [accumulate(root), prove(witness)]
+    if reading is not None:
+        assert reading.state_root == root
+    if reading is None or reading.end != len(witness):
+        *_, proof = registry.simulate(calls)
+        assert not proof.success, "the contract accepts what the reader refuses"
+        return AT_ITS_END
+    # The registry names an account by the first 20 bytes of its key, so two keys that share them
+    # are two contradicting claims about one account to it.
+    if len({account.name[:20] for account in reading.accounts}) < len(reading.accounts):
+        return "two keys of one name"
+    facts = list(facts_of(reading))
+    # Repeated, it succeeds and changes nothing.
+    calls += [calls[-1], *(question for question, _ in facts)]
+    _, proof, again, *answers = registry.simulate(calls)
+    assert proof.success, proof.data.hex()
+    assert again.success, again.data.hex()
+    for answer, (question, values) in zip(answers, facts, strict=True):
+        assert answer.reading() in values, question.hex()
+    return ACCEPTED
+
+
+def facts_of(reading: WitnessReading) -> Iterator[tuple[bytes, set[int | None]]]:
+    """What may be read: a field not asked for is unproven, or came along and is true."""
+    for account in reading.accounts:
+        for field, content in enumerate(words_of(account.state)):
+            unproven = set() if account.mask >> field & 1 else {None}
+            yield field_of(account.name, field), {int.from_bytes(content, "big")} | unproven
+        for slot, value in account.slots.items():
+            yield slot_of(account.name, word(slot)), {value}
+        yield slot_of(account.name, NOT_ASKED_FOR), {None}
+
+
+def assert_true(reading: WitnessReading, built: BuiltState) -> None:
+    for account in reading.accounts:
+        state = built.state(account.name)
+        assert account.exists == (state is not None)
+        assert account.state == (state or ABSENT_ACCOUNT)
+        for slot, value in account.slots.items():
+            assert value == built.slot_value(account.name, word(slot))
+
+
+# Honest witnesses
+
+
+def test_all_agree_on_every_value(registry: Deployed, capsys: pytest.CaptureFixture[str]) -> None:
+    met: Counter[str] = Counter()
 
     def agree(accounts: Sequence[RandomAccount]) -> None:
         built = BuiltState.of(accounts)
         requests = built.requests()
         check_checker(built, requests)
         check_reader(built, requests)
-        check_contract(registry, built, requests)
-        proofs = [request.proof for request in requests]
-        met.update(shapes_of(proofs))
-        count["tries"] += 1 + sum(proof.exists and bool(proof.slots) for proof in proofs)
-        count["state tries"] += 1
-        count["accounts"] += len(proofs)
-        count["slots"] += sum(len(proof.slots) for proof in proofs)
+        for several in apart(requests):
+            witness = build_witness(several)
+            assert compare(registry, witness, read(witness)) == ACCEPTED
+        met.update(shapes_of([request.proof for request in requests]))
+        met["state tries"] += 1
+        met["accounts"] += len(requests)
+        met["slots"] += sum(len(request.proof.slots) for request in requests)
 
     try:
         for_each(random_states(), agree)
     finally:
-        counted = [*count.items(), *((shape, met[shape]) for shape in Shape)]
-        tell(capsys, *(f"{number:>8}  {what}" for what, number in counted))
-    assert count["state tries"] >= CASES
-    assert [shape for shape in Shape if not met[shape]] == []
+        tell(capsys, *(f"{number:>8}  {what}" for what, number in sorted(met.items())))
+    assert met["state tries"] >= CASES
+    assert [shape for shape in SHAPES if not met[shape]] == []
 
 
 def check_checker(built: BuiltState, requests: Sequence[AccountRequest]) -> None:
@@ -71,47 +146,26 @@ def check_checker(built: BuiltState, requests: Sequence[AccountRequest]) -> None
 
 
 def check_reader(built: BuiltState, requests: Sequence[AccountRequest]) -> None:
-    witness = build_witness(requests)
-    reading = read_witness(witness, by_hash=True, slots_by_hash=True)
-    assert reading.state_root == built.trie.root
-    assert reading.end == len(witness)
-    fields = {request.proof.address_hash: request.mask for request in requests}
-    assert {account.name: account.mask for account in reading.accounts} == fields
-    for account, request in zip(
-        reading.accounts, sorted(requests, key=lambda one: one.proof.address_hash), strict=True
-    ):
-        state = built.state(account.name)
-        assert account.exists == (state is not None)
-        assert account.state == (state or ABSENT_ACCOUNT)
-        assert account.slots == {
-            slot.slot: built.slot_value(account.name, word(slot.slot))
-            for slot in request.proof.slots
-        }
-
-
-def check_contract(
-    registry: SimulatedRegistry, built: BuiltState, requests: Sequence[AccountRequest]
-) -> None:
-    rounds = dict(enumerate(apart(requests), 1))
-    expected: list[tuple[bytes, set[int | None]]] = []
-    for block, asked in rounds.items():
-        for request in asked:
-            expected += expected_fields(built, block, request)
-            expected += expected_slots(built, block, request.proof)
-    writes = [believe(block, built.trie.root) for block in rounds]
-    proof = proof_of({block: build_witness(asked) for block, asked in rounds.items()})
-    # Repeated, it succeeds and changes nothing.
-    outcomes = registry.simulate([*writes, proof, proof, *(question for question, _ in expected)])
-    for outcome in outcomes[: len(writes) + 2]:
-        assert outcome.success, outcome.data.hex()
-    for outcome, (question, values) in zip(outcomes[len(writes) + 2 :], expected, strict=True):
-        assert outcome.reading() in values, question.hex()
+    """What was asked for comes out again, and so does every node on the way to it."""
+    witness, nodes = build_witness(requests), RebuiltNodes()
+    reading = read(witness, nodes)
+    assert reading is not None
+    assert (reading.state_root, reading.end) == (built.trie.root, len(witness))
+    asked = {each.proof.address_hash: (each.mask, len(each.proof.slots)) for each in requests}
+    assert {each.name: (each.mask, len(each.slots)) for each in reading.accounts} == asked
+    assert_true(reading, built)
+    for proof in (request.proof for request in requests):
+        paths = [(built.trie, proof.address_hash, proof.path)]
+        if proof.exists:
+            storage = built.storage[proof.address_hash]
+            paths += [(storage, slot.path.key, slot.path) for slot in proof.slots]
+        for trie, key, path in paths:
+            wanted = trie.proof(key, embedded_listed=False) if path.nodes else []
+            assert nodes_along(trie.root, key, nodes) == wanted
 
 
 def apart(requests: Sequence[AccountRequest]) -> list[list[AccountRequest]]:
-    """In rounds, so that none has two accounts that the registry would take for one: it names
-    them by the first 20 bytes of their keys.
-    """
+    """In rounds, so that none has two accounts that the registry would take for one."""
     rounds: list[dict[bytes, AccountRequest]] = []
     for request in requests:
         name = request.proof.address_hash[:20]
@@ -122,27 +176,75 @@ def apart(requests: Sequence[AccountRequest]) -> list[list[AccountRequest]]:
     return [list(asked.values()) for asked in rounds]
 
 
-def expected_fields(
-    built: BuiltState, block: int, request: AccountRequest
-) -> list[tuple[bytes, set[int | None]]]:
-    """What each field may be read as: one not asked for is unproven, or came along and is true."""
-    key = request.proof.address_hash
-    state = built.state(key) or ABSENT_ACCOUNT
-    return [
-        (
-            ask_field(block, key, field),
-            {field_value(state, field)} | (set() if field in request.fields else {None}),
+# Any witnesses
+
+
+def _not_honest(built: BuiltState) -> st.SearchStrategy[tuple[BuiltState, bytes]]:
+    """One that lies twice as often as one that is broken."""
+    honest = build_witness(built.requests())
+    return st.tuples(st.just(built), st.one_of(lying(built), lying(built), broken(honest)))
+
+
+def test_what_is_read_under_the_true_root_is_true(
+    registry: Deployed, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Whatever else a witness says."""
+    count: Counter[str] = Counter()
+
+    def agree(case: tuple[BuiltState, bytes]) -> None:
+        built, witness = case
+        reading = read(witness)
+        ended = compare(registry, witness, reading)
+        if reading is not None and reading.state_root == built.trie.root:
+            ended += TRUE
+            assert_true(reading, built)
+        count[ended] += 1
+
+    try:
+        for_each(random_states().map(BuiltState.of).flatmap(_not_honest), agree, times=1.5)
+    finally:
+        tell(capsys, "wrong witnesses:", *(f"{count[end]:>8}  {end}" for end in sorted(count)))
+    true = sum(number for ended, number in count.items() if ended.endswith(TRUE))
+    assert min(count[REFUSED], true) > CASES // 20
+    assert count[ACCEPTED + TRUE]
+
+
+def test_witnesses_of_no_trie_have_one_root_or_none(
+    registry: Deployed, capsys: pytest.CaptureFixture[str]
+) -> None:
+    count: Counter[str] = Counter()
+
+    def agree(witness: bytes) -> None:
+        count[compare(registry, witness, read(witness))] += 1
+
+    try:
+        for_each(made_up(), agree, times=3)
+    finally:
+        tell(capsys, "made up witnesses:", *(f"{count[end]:>8}  {end}" for end in sorted(count)))
+    assert min(count[ACCEPTED], count[REFUSED]) > CASES // 20
+
+
+def test_more_levels_than_a_walk_goes_down_are_refused_by_name(registry: Deployed) -> None:
+    """Two accounts share 32 or 33 branches, and two slots of one 30: 64 levels with their leaves,
+    or 65. The stack would run out by 76.
+    """
+    for shared, error in ((32, ""), (33, "TooManyLevels")):
+        state = BuiltState.of([_deep_account(key) for key in _fan(shared)])
+        *_, proof = registry.simulate(
+            [accumulate(state.trie.root), prove(build_witness(state.requests()))]
         )
-        for field in AccountField
-    ]
+        assert ("" if proof.success else error_name(registry.name, proof.data)) == error
 
 
-def expected_slots(
-    built: BuiltState, block: int, proof: AccountProof
-) -> list[tuple[bytes, set[int | None]]]:
-    key = proof.address_hash
-    slots = [word(slot.slot) for slot in proof.slots]
-    expected: list[tuple[bytes, set[int | None]]] = [
-        (ask_slot(block, key, slot), {built.slot_value(key, slot)}) for slot in slots
-    ]
-    return [*expected, (ask_slot(block, key, NOT_ASKED_FOR), {None})]
+def _fan(shared: int) -> list[RandomKey]:
+    """Two keys that part after `shared` nibbles and are requested, and one beside each branch."""
+    pair = ["0" * shared + nibble + "0" * (63 - shared) for nibble in "12"]
+    beside = ["0" * place + "f" * (64 - place) for place in range(shared)]
+    keys = [(key, True) for key in pair] + [(key, False) for key in beside]
+    return [RandomKey(bytes.fromhex(key), held=True, asked=asked) for key, asked in keys]
+
+
+def _deep_account(key: RandomKey) -> RandomAccount:
+    slots = tuple(_fan(30)) if key.asked else ()
+    fields, values = frozenset({AccountField.BALANCE}), tuple(range(1, len(slots) + 1))
+    return RandomAccount(key, 1, 1, EMPTY_CODE_HASH, fields, slots, values)

@@ -1,14 +1,15 @@
 """Headers of a real chain, proven to the chain itself."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import pytest
 from eth_abi.abi import encode
 
 from explorer.demo.local_node import LocalNode, local_node
-from queries.proving.headers import FIELD_RULES, Header, HeaderField, header_from_json
+from queries.proving.headers import FIELD_RULES, Header, HeaderField
 from queries.proving.keccak import keccak256
 from queries.proving.registry_calls import (
+    HISTORY_RING,
     HeaderFlag,
     HeaderStep,
     headers_section,
@@ -17,110 +18,128 @@ from queries.proving.registry_calls import (
 )
 from queries.proving.rlp_items import encode_string
 from tests.local_chain import Deployed, undone
-from tests.queries.attacks.header_forgeries import fields, header_field, known
+from tests.queries.attacks.header_forgeries import fields, known
 from tests.queries.attacks.header_parts import BEACON_ROOT, MadeUpHeader, headers, tail_of
 from tests.queries.attacks.registry_attacks import HISTORY
+from tests.queries.contracts.live_chain import LiveChain
 
 pytestmark = pytest.mark.no_database
 
 BEACON_ROOTS = "0x000F3df6D732807Ef1319fB7B8bB8522d0Beac02"
 SPACING = 12
-WINDOW = 8191
 
 
 @pytest.fixture(scope="module")
-def node() -> Iterator[LocalNode]:
-    with local_node() as started:
-        started.rpc.ask("anvil_mine", hex(400), hex(SPACING))
-        yield started
+def chain() -> Iterator[LiveChain]:
+    with local_node() as node:
+        chain = LiveChain(node)
+        chain.mine(400, SPACING)
+        yield chain
 
 
 @pytest.fixture
-def registry(node: LocalNode) -> Iterator[Deployed]:
-    deployed = Deployed(node, "NativeRegistry")
-    with undone(node):
+def registry(chain: LiveChain) -> Iterator[Deployed]:
+    deployed = Deployed(chain.node, "NativeRegistry")
+    with undone(chain.node):
         yield deployed
 
 
-def header_at(node: LocalNode, number: int) -> Header:
-    return header_from_json(node.rpc.ask("eth_getBlockByNumber", hex(number), False))  # noqa: FBT003
+def call(*steps: HeaderStep) -> bytes:
+    return prove_call([headers_section(steps)])
 
 
-def newest(node: LocalNode) -> int:
-    return int(node.rpc.ask("eth_blockNumber"), 16)
+def to_accumulate(header: Header) -> bytes:
+    return call(HeaderStep(header, accumulate=True))
 
 
-def prove(registry: Deployed, *steps: HeaderStep) -> None:
-    registry.send(prove_call([headers_section(steps)]))
+def accumulated(registry: Deployed, blocks: Sequence[Header]) -> list[int]:
+    """The numbers of those that are accumulated as they should be; no other is at all."""
+    found = [each for each in blocks if registry.reads.accumulated(each.number) != bytes(32)]
+    assert all(registry.reads.accumulated(each.number) == leaf_of(each) for each in found)
+    return [each.number for each in found]
 
 
-def is_accumulated(registry: Deployed, header: Header) -> bool:
-    return registry.reads.accumulated(header.number) == leaf_of(header)
+def keep_hash(node: LocalNode, number: int, block_hash: bytes) -> None:
+    place = hex(number % HISTORY_RING)
+    node.rpc.ask("anvil_setStorageAt", HISTORY, place, f"0x{block_hash.hex()}")
 
 
-def refused(registry: Deployed, *steps: HeaderStep) -> str:
-    return registry.refusal(prove_call([headers_section(steps)]))
-
-
-@pytest.mark.parametrize("distance", [0, 1, 254, 255, 256, 300, 398])
-def test_a_block_is_accumulated_from_the_chain_s_own_memory(
-    registry: Deployed, distance: int
+def test_blocks_are_accumulated_from_the_chain_s_own_memory(
+    chain: LiveChain, registry: Deployed
 ) -> None:
     """The newest 256 hashes from BLOCKHASH, older ones from EIP-2935."""
-    header = header_at(registry.node, newest(registry.node) - distance)
-    prove(registry, HeaderStep(header, accumulate=True))
-    assert is_accumulated(registry, header)
+    newest = chain.newest()
+    for distance in (0, 1, 254, 255, 256, 300, 398):
+        with undone(chain.node):
+            header = chain.header(newest - distance)
+            registry.send(to_accumulate(header))
+            assert accumulated(registry, [header]), distance
 
 
 def test_a_hash_outside_the_window_is_not_known() -> None:
     """The history contract keeps 8191 hashes in a ring; a hash that stands there yet is too old."""
     with local_node("--number", "10000") as node:
         registry = Deployed(node, "NativeRegistry")
-        oldest = newest(node) + 1 - WINDOW
+        oldest = LiveChain(node).newest() + 1 - HISTORY_RING
         for number, taken in ((oldest, True), (oldest - 2, False)):
             header = MadeUpHeader(tail_of(number, 1))
-            place = hex(number % WINDOW)
-            node.rpc.ask("anvil_setStorageAt", HISTORY, place, f"0x{header.hash.hex()}")
-            call = prove_call([headers(header.told())])
-            assert registry.taken([call]) == ([call] if taken else [])
+            keep_hash(node, number, header.hash)
+            told = prove_call([headers(header.told())])
+            assert registry.taken([told]) == ([told] if taken else [])
 
 
-def test_a_zero_hash_of_the_history_contract_is_not_known(registry: Deployed) -> None:
-    header = header_at(registry.node, 5)
-    registry.node.rpc.ask("anvil_setStorageAt", HISTORY, hex(5), f"0x{0:064x}")
-    assert refused(registry, HeaderStep(header, accumulate=True)) == "BlockNotKnown"
+def test_a_zero_hash_of_the_history_contract_is_not_known(
+    chain: LiveChain, registry: Deployed
+) -> None:
+    keep_hash(chain.node, 5, bytes(32))
+    assert registry.refusal(to_accumulate(chain.header(5))) == "BlockNotKnown"
     assert registry.refusal(prove_call([headers()])) == "NoHeader"
 
 
-def test_a_block_still_to_come_is_not_known(registry: Deployed) -> None:
-    header = MadeUpHeader(tail_of(newest(registry.node) + 1000, 1))
+def test_a_block_still_to_come_is_not_known(chain: LiveChain, registry: Deployed) -> None:
+    header = MadeUpHeader(tail_of(chain.newest() + 1000, 1))
     assert registry.refusal(prove_call([headers(header.told())])) == "BlockNotKnown"
 
 
-def test_of_a_range_only_the_asked_for_ones_are_accumulated(registry: Deployed) -> None:
-    top = newest(registry.node)
-    range_ = [header_at(registry.node, number) for number in range(top - 5, top + 1)]
-    wanted = {range_[0].number, range_[3].number}
-    prove(registry, *(HeaderStep(h, accumulate=h.number in wanted) for h in range_))
-    assert {h.number for h in range_ if is_accumulated(registry, h)} == wanted
-    assert registry.reads.accumulated(top) == bytes(32)
+def test_another_chain_s_or_a_reorganised_block_is_not_known(
+    chain: LiveChain, registry: Deployed
+) -> None:
+    with local_node("--chain-id", "5") as other:
+        LiveChain(other).mine(390, 7)
+        foreign = LiveChain(other).header(385)
+    chain.mine(3, SPACING)
+    gone = chain.header(chain.newest())
+    chain.node.rpc.ask("anvil_reorg", 2, [])
+    assert chain.header(gone.number).hash != gone.hash
+    for header in (foreign, gone):
+        assert registry.refusal(to_accumulate(header)) == "BlockNotKnown"
 
 
-def test_an_older_block_chains_from_an_accumulated_one(registry: Deployed) -> None:
-    anchor = header_at(registry.node, 300)
-    older = [header_at(registry.node, number) for number in (298, 299)]
-    prove(registry, HeaderStep(anchor, accumulate=True))
-    registry.node.rpc.ask("anvil_setCode", HISTORY, "0x")
-    registry.node.rpc.ask("anvil_mine", hex(300))
-    assert refused(registry, HeaderStep(older[1])) == "BlockNotKnown"
-    prove(registry, HeaderStep(older[0], accumulate=True), HeaderStep(older[1]), HeaderStep(anchor))
-    assert is_accumulated(registry, older[0])
+def test_of_a_range_only_the_asked_for_ones_are_accumulated(
+    chain: LiveChain, registry: Deployed
+) -> None:
+    top = chain.newest()
+    blocks = [chain.header(number) for number in range(top - 5, top + 1)]
+    wanted = [top - 5, top - 2]
+    registry.send(call(*(HeaderStep(h, accumulate=h.number in wanted) for h in blocks)))
+    assert accumulated(registry, blocks) == wanted
 
 
-def test_every_field_reads_as_it_stands_in_the_header(registry: Deployed) -> None:
-    header = header_at(registry.node, newest(registry.node))
-    every = frozenset(HeaderField)
-    prove(registry, HeaderStep(header, fields=every))
+def test_an_older_block_chains_from_an_accumulated_one(
+    chain: LiveChain, registry: Deployed
+) -> None:
+    older, between, anchor = (chain.header(number) for number in (298, 299, 300))
+    registry.send(to_accumulate(anchor))
+    chain.node.rpc.ask("anvil_setCode", HISTORY, "0x")
+    chain.mine(300)
+    assert registry.refusal(call(HeaderStep(between))) == "BlockNotKnown"
+    registry.send(call(HeaderStep(older, accumulate=True), HeaderStep(between), HeaderStep(anchor)))
+    assert accumulated(registry, [older, between]) == [298]
+
+
+def test_every_field_reads_as_it_stands_in_the_header(chain: LiveChain, registry: Deployed) -> None:
+    header = chain.header(chain.newest())
+    registry.send(call(HeaderStep(header, fields=frozenset(HeaderField))))
     for field in HeaderField:
         assert registry.reads.header_field(header.number, field) == header.word(field)
     assert header.word(HeaderField.LOGS_BLOOM) == keccak256(bytes(256))
@@ -128,106 +147,79 @@ def test_every_field_reads_as_it_stands_in_the_header(registry: Deployed) -> Non
     assert registry.reads.header_field(header.number + 1, 0) is None
 
 
-@pytest.mark.parametrize("length", [0, 1, 31, 32, 33, 55, 56, 97, 300])
-def test_extra_data_of_any_length_is_its_word_or_its_hash(registry: Deployed, length: int) -> None:
-    extra = bytes(range(1, 251)) + bytes(50)
-    header = MadeUpHeader(tail_of(9, 8, extra[:length]))
-    trusting = Deployed(registry.node, "SettableRegistry", encode(["bool", "bool"], [False, False]))
-    trusting.send(known(9, header.hash))
-    trusting.send(
-        prove_call([headers(header.told(HeaderFlag.FIELDS, fields(HeaderField.EXTRA_DATA)))])
-    )
-    word = FIELD_RULES[HeaderField.EXTRA_DATA].word(extra[:length])
-    assert trusting.reads.header_field(9, HeaderField.EXTRA_DATA) == word
+def test_extra_data_of_any_length_is_its_word_or_its_hash(shared_node: LocalNode) -> None:
+    registry = Deployed(shared_node, "SettableRegistry", encode(["bool", "bool"], [False, False]))
+    field = HeaderField.EXTRA_DATA
+    for length in (0, 1, 31, 32, 33, 55, 56, 97, 300):
+        extra = (bytes(range(1, 251)) + bytes(50))[:length]
+        header = MadeUpHeader(tail_of(length, 8, extra))
+        registry.send(known(length, header.hash))
+        registry.send(prove_call([headers(header.told(HeaderFlag.FIELDS, fields(field)))]))
+        assert registry.reads.header_field(length, field) == FIELD_RULES[field].word(extra)
 
 
-def test_a_timestamp_needs_two_neighbours(registry: Deployed) -> None:
-    before, after = header_at(registry.node, 299), header_at(registry.node, 300)
+def test_a_timestamp_needs_two_neighbours(chain: LiveChain, registry: Deployed) -> None:
+    before, after = chain.header(299), chain.header(300)
     assert after.timestamp == before.timestamp + SPACING
     inside = (before.timestamp, before.timestamp + 1, after.timestamp - 1)
-    prove(registry, HeaderStep(before), HeaderStep(after, timestamps=inside))
+    registry.send(call(HeaderStep(before), HeaderStep(after, timestamps=inside)))
     for timestamp in inside:
         assert registry.reads.block_number_at(timestamp) == before.number
     for outside in (before.timestamp - 1, after.timestamp):
         assert registry.reads.block_number_at(outside) is None
-        steps = HeaderStep(before), HeaderStep(after, timestamps=(outside,))
-        assert refused(registry, *steps) == "TimestampOutside"
-    assert refused(registry, HeaderStep(after, timestamps=inside)) == "NoParentProvided"
+        refused = call(HeaderStep(before), HeaderStep(after, timestamps=(outside,)))
+        assert registry.refusal(refused) == "TimestampOutside"
+    assert registry.refusal(call(HeaderStep(after, timestamps=inside))) == "NoParentProvided"
 
 
-def test_what_the_chain_keeps_itself_need_not_be_sent(registry: Deployed) -> None:
-    header = header_at(registry.node, newest(registry.node))
-    whole = headers_section([HeaderStep(header, accumulate=True)])
-    short = headers_section(
-        [HeaderStep(header, accumulate=True, parent_known=True, beacon_known=True)]
-    )
-    assert len(whole) - len(short) == 32 + 33 - 1
-    registry.send(prove_call([short]))
-    assert is_accumulated(registry, header)
+def test_what_the_chain_keeps_itself_need_not_be_sent(chain: LiveChain, registry: Deployed) -> None:
+    header = chain.header(chain.newest())
+    short = call(HeaderStep(header, accumulate=True, parent_known=True, beacon_known=True))
+    assert len(to_accumulate(header)) - len(short) == 32 + 33 - 1
+    registry.send(short)
+    assert accumulated(registry, [header])
 
 
-@pytest.mark.parametrize("kept", [BEACON_ROOT, bytes(32)])
-def test_the_beacon_root_is_the_chain_s_own(registry: Deployed, kept: bytes) -> None:
-    header = MadeUpHeader(tail_of(7, 8))
-    node = registry.node
-    node.rpc.ask("anvil_setStorageAt", HISTORY, hex(7), f"0x{header.hash.hex()}")
-    node.rpc.ask("anvil_setCode", BEACON_ROOTS, f"0x7f{kept.hex()}5f5260205ff3")
-    beacon = encode_string(BEACON_ROOT)
-    place = header.tail.index(beacon)
+def test_the_beacon_root_is_the_chain_s_own(chain: LiveChain, registry: Deployed) -> None:
+    header, beacon = MadeUpHeader(tail_of(7, 8)), encode_string(BEACON_ROOT)
+    field = HeaderField.PARENT_BEACON_BLOCK_ROOT
+    keep_hash(chain.node, 7, header.hash)
     told = header.told(
         HeaderFlag.BEACON_KNOWN | HeaderFlag.FIELDS,
-        bytes((place,)) + fields(HeaderField.PARENT_BEACON_BLOCK_ROOT),
+        bytes((header.tail.index(beacon),)) + fields(field),
         tail=header.tail.replace(beacon, b""),
     )
-    call = prove_call([headers(told)])
-    if kept == BEACON_ROOT:
-        registry.send(call)
-        assert registry.ask(header_field(7, 19))[32:] == BEACON_ROOT
-    else:
-        assert registry.refusal(call) == "BlockNotKnown"
+    for kept in (bytes(32), BEACON_ROOT):
+        assert registry.reads.header_field(7, field) is None
+        chain.node.rpc.ask("anvil_setCode", BEACON_ROOTS, f"0x7f{kept.hex()}5f5260205ff3")
+        if kept != BEACON_ROOT:
+            assert registry.refusal(prove_call([headers(told)])) == "BlockNotKnown"
+    registry.send(prove_call([headers(told)]))
+    assert registry.reads.header_field(7, field) == BEACON_ROOT
 
 
-def test_another_chain_s_block_is_not_known(registry: Deployed) -> None:
-    with local_node("--chain-id", "5") as other:
-        other.rpc.ask("anvil_mine", hex(390), hex(7))
-        foreign = header_at(other, 385)
-    assert refused(registry, HeaderStep(foreign, accumulate=True)) == "BlockNotKnown"
-
-
-def test_a_header_that_is_not_the_parent_is_refused(registry: Deployed) -> None:
-    top = newest(registry.node)
-    grandparent, child = header_at(registry.node, top - 2), header_at(registry.node, top)
-    told = [
-        headers_section([HeaderStep(grandparent, accumulate=True)])[3:],
-        # As the second of a pair it is sent without its parent's hash.
-        headers_section([HeaderStep(header_at(registry.node, top - 1)), HeaderStep(child)])[3:],
-    ]
-    second = told[1][len(told[0]) :]
-    assert registry.refusal(prove_call([headers(told[0], second)])) == "BlockNotKnown"
+def test_a_header_that_is_not_the_parent_is_refused(chain: LiveChain, registry: Deployed) -> None:
+    top = chain.newest()
+    grandparent, parent, child = (chain.header(top - back) for back in (2, 1, 0))
+    first = headers_section([HeaderStep(grandparent, accumulate=True)])[3:]
+    alone, both = (headers_section([*map(HeaderStep, of)]) for of in ([parent], [parent, child]))
+    # As the second of a pair it is sent without its parent's hash.
+    second = both[len(alone) :]
+    assert registry.refusal(prove_call([headers(first, second)])) == "BlockNotKnown"
     assert registry.reads.accumulated(grandparent.number) == bytes(32)
 
 
-def test_a_reorganised_block_is_not_known(registry: Deployed) -> None:
-    registry.node.rpc.ask("anvil_mine", hex(3), hex(SPACING))
-    top = newest(registry.node)
-    gone = header_at(registry.node, top)
-    registry.node.rpc.ask("anvil_reorg", 2, [])
-    assert header_at(registry.node, top).hash != gone.hash
-    assert refused(registry, HeaderStep(gone, accumulate=True)) == "BlockNotKnown"
-
-
-def test_no_byte_of_a_header_can_be_changed_or_cut_off(registry: Deployed) -> None:
+def test_no_byte_of_a_header_can_be_changed_or_cut_off(
+    chain: LiveChain, registry: Deployed
+) -> None:
     """Of the flags, those that ask for nothing and leave nothing out may change."""
-    header = header_at(registry.node, newest(registry.node) - 20)
-    call = prove_call([headers_section([HeaderStep(header, accumulate=True)])])
-    with undone(registry.node):
-        registry.node.send(registry.address, call)
+    whole = to_accumulate(chain.header(chain.newest() - 20))
     flags = 7
-    places = [place for place in range(4, len(call)) if place != flags]
     changed = [
-        call[:place] + bytes((call[place] ^ 1 << place % 8,)) + call[place + 1 :]
-        for place in places
+        whole[:place] + bytes((whole[place] ^ 1 << place % 8,)) + whole[place + 1 :]
+        for place in range(4, len(whole))
+        if place != flags
     ]
     # Four bytes are the selector: without them nothing is said, and nothing refused.
-    shortened = [call[:length] for length in range(5, len(call))]
-    assert registry.taken([*changed, *shortened]) == []
+    shortened = [whole[:length] for length in range(5, len(whole))]
+    assert registry.taken([whole, *changed, *shortened]) == [whole]

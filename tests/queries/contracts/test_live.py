@@ -10,20 +10,19 @@ from dataclasses import dataclass
 import pytest
 
 from explorer.demo.local_node import local_node
+from queries.chain.json_rpc import NodeRefused
 from queries.chain.solidity import call_data
 from queries.proving.accounts import ABSENT_ACCOUNT
-from queries.proving.headers import Header
 from queries.proving.registry_calls import (
     HeaderStep,
     accumulated_section,
     headers_section,
     prove_call,
 )
-from queries.proving.witnesses import AccountField
 from tests.local_chain import Deployed
+from tests.queries.attacks.witness_parts import word, words_of
 from tests.queries.contracts.holder import SLOTS, VARIABLES, compiled_holder
 from tests.queries.contracts.live_chain import LiveChain
-from tests.queries.contracts.simulated_registry import field_value
 
 pytestmark = pytest.mark.no_database
 
@@ -34,27 +33,39 @@ NO_SIGNER = [bytes.fromhex("77" * 20), bytes.fromhex("00000000000000000000000000
 
 @dataclass(frozen=True)
 class Story:
-    """A chain on which accounts were as told at block `before`, and are others at `after`."""
+    """A chain whose accounts have changed since `block`."""
 
     chain: LiveChain
     holder: bytes
-    payer: bytes
-    before: int
-    after: int
+    block: int
 
     @property
     def accounts(self) -> dict[bytes, Sequence[int]]:
         """Whom to ask for, each with slots; those without storage prove that they have none."""
-        without: dict[bytes, Sequence[int]] = dict.fromkeys([*EDGE_ACCOUNTS, self.payer], ())
-        return {self.holder: SLOTS, **without, NO_SIGNER[0]: (), NO_SIGNER[1]: (0, 2**256 - 1)}
+        without: dict[bytes, Sequence[int]] = dict.fromkeys(EDGE_ACCOUNTS, ())
+        payer = bytes.fromhex(self.chain.node.payer[2:])
+        absent = {NO_SIGNER[0]: (), NO_SIGNER[1]: (0, 2**256 - 1)}
+        return {self.holder: SLOTS, payer: (), **without, **absent}
 
-    def registry(self) -> Deployed:
-        return Deployed(self.chain.node, "NativeRegistry")
+    def registry(self, *sections: bytes) -> Deployed:
+        deployed = Deployed(self.chain.node, "NativeRegistry")
+        if sections:
+            deployed.send(prove_call(sections))
+        return deployed
 
-    def step(self, block: int) -> HeaderStep:
-        """A block's header, to be accumulated, with all that there is to prove of it."""
-        witness = self.chain.witness(block, self.accounts)
-        return HeaderStep(self.chain.header(block), witness, accumulate=True)
+    def header(self, number: int | None = None) -> HeaderStep:
+        header = self.chain.header(self.block if number is None else number)
+        return HeaderStep(header, accumulate=True)
+
+    def whole(self) -> HeaderStep:
+        """The header, to be accumulated, with all that there is to prove of the block."""
+        witness = self.chain.witness(self.block, self.accounts)
+        return HeaderStep(self.chain.header(self.block), witness, accumulate=True)
+
+    def of_accumulated(self) -> bytes:
+        header = self.chain.header(self.block)
+        words = (header.number, header.timestamp, header.hash)
+        return accumulated_section(*words, self.whole().witness)
 
 
 @pytest.fixture(scope="module")
@@ -65,85 +76,67 @@ def story() -> Iterator[Story]:
         for account, balance in zip(EDGE_ACCOUNTS, BALANCES, strict=True):
             chain.set_balance(account, balance)
         chain.mine(1)
-        before = chain.newest()
+        block = chain.newest()
         node.send(f"0x{holder.hex()}", call_data("change()"))
         for account, balance in zip(EDGE_ACCOUNTS, reversed(BALANCES), strict=True):
             chain.set_balance(account, balance)
         chain.mine(1)
-        yield Story(chain, holder, bytes.fromhex(node.payer[2:]), before, chain.newest())
+        yield Story(chain, holder, block)
 
 
-def assert_all_is_read(story: Story, registry: Deployed, block: int) -> None:
+def assert_all_is_read(story: Story, registry: Deployed) -> None:
     """Every fact is read as the node states it of that block, and in both ways of reading."""
+    facts: dict[tuple[str, bytes, int, object], bytes] = {}
     for account, slots in story.accounts.items():
-        state = story.chain.state(block, account)
-        for field in AccountField:
-            value = field_value(state, field).to_bytes(32, "big")
-            assert registry.reads.account_field(account, block, field) == value
-            asked = call_data("accountField(address,uint256,uint8)", account, block, field)
-            assert registry.ask(asked) == value
+        for field, content in enumerate(words_of(story.chain.state(story.block, account))):
+            question = "accountField(address,uint256,uint8)"
+            facts[question, account, story.block, field] = content
         for slot in slots:
-            number = story.chain.slot_value(block, account, slot)
-            assert registry.reads.slot_value(account, block, slot) == number
-            signature = "accountStorageSlotValues(address,uint256,bytes32)"
-            asked = call_data(signature, account, block, slot.to_bytes(32, "big"))
-            assert registry.ask(asked) == number.to_bytes(32, "big")
-
-
-def accumulated(header: Header, witness: bytes) -> bytes:
-    return accumulated_section(header.number, header.timestamp, header.hash, witness)
+            value = word(story.chain.slot_value(story.block, account, slot))
+            question = "accountStorageSlotValues(address,uint256,bytes32)"
+            facts[question, account, story.block, word(slot)] = value
+    for (question, *arguments), content in facts.items():
+        assert registry.ask(call_data(question, *arguments)) == content
+        tried = f"try{question[0].upper()}{question[1:]}"
+        assert registry.ask(call_data(tried, *arguments)) == word(1) + content
 
 
 def test_a_past_block_in_one_transaction(story: Story) -> None:
-    registry = story.registry()
-    registry.send(prove_call([headers_section([story.step(story.before)])]))
-    assert_all_is_read(story, registry, story.before)
-    balances = [story.chain.state(story.before, account).balance for account in EDGE_ACCOUNTS]
+    registry = story.registry(headers_section([story.whole()]))
+    assert_all_is_read(story, registry)
+    balances = [story.chain.state(story.block, account).balance for account in EDGE_ACCOUNTS]
     assert balances == list(BALANCES)
     for account in NO_SIGNER:
-        assert story.chain.state(story.before, account) == ABSENT_ACCOUNT
-
-
-def test_a_variable_is_where_solidity_puts_it(story: Story) -> None:
-    registry = story.registry()
-    registry.send(prove_call([headers_section([story.step(story.before)])]))
+        assert story.chain.state(story.block, account) == ABSENT_ACCOUNT
     for name, (position, size, value) in VARIABLES.items():
-        word = registry.reads.slot_value(story.holder, story.before, position.slot)
-        assert word is not None
-        assert word >> 8 * position.byte_offset & (1 << 8 * size) - 1 == value, name
+        content = registry.reads.slot_value(story.holder, story.block, position.slot)
+        assert content is not None
+        assert content >> 8 * position.byte_offset & (1 << 8 * size) - 1 == value, name
 
 
 def test_a_block_that_has_left_the_window_of_blockhash(story: Story) -> None:
     """From there on EIP-2935's contract is asked for its hash; the leaf needs neither."""
-    known, accumulated_only = story.registry(), story.registry()
-    header = story.chain.header(story.before)
-    accumulated_only.send(prove_call([headers_section([HeaderStep(header, accumulate=True)])]))
+    accumulated = story.registry(headers_section([story.header()]))
     story.chain.mine(300)
-    assert story.chain.newest() - story.before > 256
-    step = story.step(story.before)
-    known.send(prove_call([headers_section([step])]))
-    accumulated_only.send(prove_call([accumulated(header, step.witness)]))
-    for registry in (known, accumulated_only):
-        assert_all_is_read(story, registry, story.before)
+    known = story.registry(headers_section([story.whole()]))
+    accumulated.send(prove_call([story.of_accumulated()]))
+    for registry in (known, accumulated):
+        assert_all_is_read(story, registry)
 
 
 def test_a_block_that_has_left_every_window(story: Story) -> None:
     """Mining as many blocks takes the node a minute, so the number of the next one is made up."""
-    registry = story.registry()
-    header = story.chain.header(story.before)
-    registry.send(prove_call([headers_section([HeaderStep(header, accumulate=True)])]))
-    step = story.step(story.before)
-    parent = HeaderStep(story.chain.header(story.before - 1), accumulate=True)
-    last = story.before + 8191
+    registry = story.registry(headers_section([story.header()]))
+    last = story.block + 8191
+    by_hash = headers_section([story.whole()])
+    by_child = headers_section([story.header(story.block - 1), story.whole()])
 
-    def outcomes(asked: Deployed, *sections: bytes) -> list[bool]:
-        call = prove_call(sections)
-        return [
-            story.chain.would_succeed(asked.address, call, number) for number in (last, last + 1)
-        ]
+    def outcomes(asked: Deployed, section: bytes) -> list[bool]:
+        call = {"to": asked.address, "data": f"0x{prove_call([section]).hex()}"}
+        given = [(call, "latest", {}, {"number": hex(number)}) for number in (last, last + 1)]
+        answers = story.chain.node.rpc.ask_many("eth_call", given)
+        return [not isinstance(answer, NodeRefused) for answer in answers]
 
-    by_hash = headers_section([step])
     assert outcomes(story.registry(), by_hash) == [True, False]
-    by_leaf = accumulated(header, step.witness)
-    for known in (by_hash, by_leaf, headers_section([parent, step])):
-        assert outcomes(registry, known) == [True, True]
+    for section in (by_hash, by_child, story.of_accumulated()):
+        assert outcomes(registry, section) == [True, True]

@@ -1,13 +1,12 @@
 """What a call of `prove()` left out comes out of it again: headers, and proofs node by node."""
 
 import json
-from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from queries.proving.call_reading import Shown, nodes_along, read_call, rebuilt_account_proof
+from queries.proving.call_reading import Shown, read_call, rebuilt_account_proof
 from queries.proving.errors import CallMalformed, NodeMissing, ProofError, WitnessMalformed
 from queries.proving.headers import HeaderField
 from queries.proving.registry_calls import (
@@ -17,13 +16,9 @@ from queries.proving.registry_calls import (
     prove_call,
 )
 from queries.proving.tries import CheckedNodes
-from queries.proving.witness_reading import RebuiltNodes, read_witness
 from queries.proving.witnesses import AccountField, AccountRequest, build_witness
 from tests.bench.corpus import RecordedBlock, read_recorded_block
 from tests.queries.proving.bundle_parts import child_of
-from tests.queries.tries.fuzzing import for_each
-from tests.queries.tries.random_tries import RandomAccount, random_states
-from tests.queries.tries.second_opinion import BuiltState
 
 pytestmark = pytest.mark.no_database
 
@@ -84,27 +79,6 @@ def test_the_words_of_an_accumulated_block_show_as_much(block: RecordedBlock) ->
     assert found == proof
     with pytest.raises(NodeMissing, match="is not at hand"):
         rebuilt_account_proof(block.state_root, bytes(20), (), shown.nodes, CheckedNodes())
-
-
-def test_every_path_of_any_trie_is_rebuilt() -> None:
-    """With embedded nodes, extensions, foreign leaves and empty tries on the way."""
-
-    def check(accounts: Sequence[RandomAccount]) -> None:
-        built = BuiltState.of(accounts)
-        requests = built.requests()
-        nodes: RebuiltNodes = {}
-        read_witness(build_witness(requests), by_hash=True, slots_by_hash=True, rebuilt=nodes)
-        for request in requests:
-            proof, key = request.proof, request.proof.address_hash
-            wanted = built.trie.proof(key, embedded_listed=False) if proof.path.nodes else []
-            assert nodes_along(built.trie.root, key, nodes) == wanted
-            storage = built.storage[key]
-            for slot in proof.slots if proof.exists else ():
-                wanted = storage.proof(slot.path.key, embedded_listed=False)
-                along = nodes_along(proof.state.storage_root, slot.path.key, nodes)
-                assert along == (wanted if slot.path.nodes else [])
-
-    for_each(random_states(), check)
 
 
 def test_what_is_no_call_of_prove_is_refused(block: RecordedBlock) -> None:

@@ -26,7 +26,7 @@ from queries.proving.tries import (
     check_proof,
     reference_to,
 )
-from tests.queries.tries.second_opinion import SecondOpinion
+from tests.queries.attacks.witness_parts import ChosenTrie
 
 pytestmark = pytest.mark.no_database
 
@@ -48,7 +48,7 @@ def test_proves_what_the_trie_package_holds(
     others: list[bytes],
     embedded_listed: bool,  # noqa: FBT001
 ) -> None:
-    opinion = SecondOpinion.of(content)
+    opinion = ChosenTrie(content)
     checked = CheckedNodes()
     for key in [*content, *others]:
         proof = opinion.proof(key, embedded_listed=embedded_listed)
@@ -63,7 +63,7 @@ def test_proves_what_the_trie_package_holds(
 def test_a_proof_that_was_tampered_with_proves_nothing_else(
     content: dict[bytes, bytes], key: bytes, data: st.DataObject
 ) -> None:
-    opinion = SecondOpinion.of(content)
+    opinion = ChosenTrie(content)
     honest = opinion.proof(key, embedded_listed=data.draw(st.booleans()))
     assume(honest)
     place = data.draw(st.integers(0, len(honest) - 1))

@@ -9,15 +9,23 @@ from collections.abc import Callable, Mapping, Sequence
 
 from hypothesis import strategies as st
 
-from queries.proving.accounts import AccountState
-from queries.proving.keccak import EMPTY_TRIE_ROOT, HASH_BYTES
+from queries.proving.keccak import HASH_BYTES
 from queries.proving.rlp_items import EMPTY_STRING
-from queries.proving.tries import NO_CHILD, Branch, Extension, Leaf, decode_node
+from queries.proving.tries import KEY_DIGITS, NO_CHILD, Branch, Extension, Leaf, decode_node
 from queries.proving.witnesses import NodeKind
-from tests.queries.attacks.witness_parts import account_told, packed
-from tests.queries.tries.second_opinion import BuiltState, SecondOpinion
-
-_DEPTH = 64
+from tests.queries.attacks.witness_parts import (
+    NONE,
+    ChosenTrie,
+    account_told,
+    asked,
+    blocking,
+    leaf,
+    other,
+    passing,
+    slot_told,
+    witness,
+)
+from tests.queries.tries.second_opinion import BuiltState
 
 
 @st.composite
@@ -34,48 +42,35 @@ def lying(
     lies are nodes at shifted depths, where these are not left out.
     """
     names = names or {}
-    asked = sorted(
-        (account for account in built.accounts if account.key.asked),
-        key=lambda account: account.key.key,
-    )
-    slots = [sorted(slot.key for slot in account.slots if slot.asked) for account in asked]
+    slots = {
+        account.key.key: sorted(slot.key for slot in account.slots if slot.asked)
+        for account in sorted(built.accounts, key=lambda account: account.key.key)
+        if account.key.asked
+    }
+
+    def told_account(key: bytes) -> bytes:
+        state = built.state(key)
+        if state is None:
+            return b"\x00\x00"
+        if not slots[key]:
+            return account_told(state)
+        storage = built.storage[key]
+        liar = _Liar(
+            draw, storage, slots[key], lambda slot: slot_told(_number(storage, slot)), shifts=shifts
+        )
+        return account_told(state, liar.root())
+
+    liar = _Liar(draw, built.trie, list(slots), told_account, shifts=shifts)
     named = [
-        names.get(account.key.key, account.key.key)
-        + b"\x0f"
-        + _count(len(of_account))
-        + b"".join(names.get(slot, slot) for slot in of_account)
-        for account, of_account in zip(asked, slots, strict=True)
+        asked(names.get(key, key), 15, [names.get(slot, slot) for slot in of_account])
+        for key, of_account in slots.items()
     ]
-
-    def told_account(index: int) -> bytes:
-        state = built.state(asked[index].key.key)
-        return b"\x00\x00" if state is None else account_told(state, told_storage(index, state))
-
-    def told_storage(index: int, state: AccountState) -> bytes | None:
-        storage = built.storage[asked[index].key.key]
-        return _storage(draw, storage, slots[index], state, shifts=shifts)
-
-    keys = [account.key.key for account in asked]
-    liar = _Liar(draw, built.trie, keys, told_account, shifts=shifts)
-    return b"".join((_count(len(asked)), *named, liar.root()))
+    return witness(named, liar.root())
 
 
-def _storage(
-    draw: st.DrawFn,
-    trie: SecondOpinion,
-    slots: Sequence[bytes],
-    state: AccountState,
-    *,
-    shifts: bool,
-) -> bytes | None:
-    def told_slot(index: int) -> bytes:
-        value = trie.value(slots[index])
-        number = value if len(value) < 2 else value[1:]
-        return bytes((len(number),)) + number
-
-    if not slots or not state:
-        return None
-    return _Liar(draw, trie, slots, told_slot, shifts=shifts).root()
+def _number(trie: ChosenTrie, slot: bytes) -> int:
+    value = trie.value(slot)
+    return int.from_bytes(value if len(value) < 2 else value[1:], "big")
 
 
 class _Liar:
@@ -84,26 +79,22 @@ class _Liar:
     def __init__(
         self,
         draw: st.DrawFn,
-        trie: SecondOpinion,
+        trie: ChosenTrie,
         keys: Sequence[bytes],
-        leaf_value: Callable[[int], bytes],
+        leaf_value: Callable[[bytes], bytes],
         *,
         shifts: bool,
     ) -> None:
         self.shifts = shifts
         self.draw = draw
         self.trie = trie
+        self.keys = keys
         self.paths = [key.hex() for key in keys]
         self.leaf_value = leaf_value
         self.lies = 2
 
     def root(self) -> bytes:
-        return self._node(self._encoding(self.trie.root), range(len(self.paths)), 0)
-
-    def _encoding(self, reference: bytes) -> bytes:
-        if reference == EMPTY_TRIE_ROOT:
-            return EMPTY_STRING
-        return bytes(self.trie.trie.db[reference]) if len(reference) == HASH_BYTES else reference
+        return self._node(self.trie.root, range(len(self.paths)), 0)
 
     def _lie(self) -> bool:
         """Few at a time: the root must come out, or nothing is claimed."""
@@ -112,19 +103,16 @@ class _Liar:
         self.lies -= 1
         return True
 
-    def _node(self, encoded: bytes, keys: range, depth: int) -> bytes:
+    def _node(self, reference: bytes, keys: range, depth: int) -> bytes:
         if len(keys) == 1 and self.shifts and self._lie():
             # Where a chain may end, or where it would be compared with other nibbles.
-            other = self.draw(
-                st.sampled_from((depth - 1, depth - 2, 0, depth, depth + 1)).map(
-                    lambda at: max(at, 0)
-                )
-                | st.integers(0, depth)
-            )
-            chain = bytes((NodeKind.CHAIN, other)) + self._node(encoded, keys, other)
-            return chain + (bytes((NodeKind.PASS, other - depth)) if other > depth else b"")
+            near = st.sampled_from((depth - 1, depth - 2, 0, depth, depth + 1))
+            at = max(self.draw(near | st.integers(0, depth)), 0)
+            chain = bytes((NodeKind.CHAIN, at)) + self._node(reference, keys, at)
+            return chain + (bytes((NodeKind.PASS, at - depth)) if at > depth else b"")
+        encoded = self.trie.encoding(reference)
         if encoded == EMPTY_STRING:
-            return bytes((NodeKind.NONE,))
+            return NONE
         node = decode_node(encoded)
         if isinstance(node, Branch):
             return self._branch(node, keys, depth)
@@ -133,42 +121,31 @@ class _Liar:
         return self._leaf(node, keys, depth)
 
     def _branch(self, node: Branch, keys: range, depth: int) -> bytes:
-        there = sum(1 << nibble for nibble, child in enumerate(node.children) if child != NO_CHILD)
-        short = sum(
-            1 << nibble for nibble, child in enumerate(node.children) if 0 < len(child) < HASH_BYTES
-        )
-        told = [bytes((NodeKind.MIXED,)), _count(there), _count(short)]
-        for nibble, child in enumerate(node.children):
+        children = list(enumerate(node.children))
+        there = sum(1 << nibble for nibble, child in children if child != NO_CHILD)
+        short = sum(1 << nibble for nibble, child in children if 0 < len(child) < HASH_BYTES)
+        told = [bytes((NodeKind.MIXED,)), there.to_bytes(2, "big"), short.to_bytes(2, "big")]
+        for nibble, child in children:
             below = self._matching(keys, depth, f"{nibble:x}")
             is_told = len(below) > 0 and child != NO_CHILD
-            told.append(self._node(self._encoding(child), below, depth + 1) if is_told else child)
+            told.append(self._node(child, below, depth + 1) if is_told else child)
         return b"".join(told)
 
     def _extension(self, node: Extension, keys: range, depth: int) -> bytes:
-        passing = self._matching(keys, depth, node.path)
-        nibbles = bytes((len(node.path),))
-        if passing and not self._lie():
-            which = _count(passing.start - keys.start)
-            below = self._node(self._encoding(node.child), passing, depth + len(node.path))
-            return bytes((NodeKind.PASS,)) + which + nibbles + below
-        child = node.child if len(node.child) < HASH_BYTES else b"\x00" + node.child
-        return bytes((NodeKind.MISS,)) + nibbles + packed(node.path) + child
+        through = self._matching(keys, depth, node.path)
+        if not through or self._lie():
+            return blocking(node.path, node.child)
+        nibbles = len(node.path)
+        below = self._node(node.child, through, depth + nibbles)
+        return passing(nibbles, below, through.start - keys.start)
 
     def _leaf(self, node: Leaf, keys: range, depth: int) -> bytes:
         owner = [key for key in keys if self.paths[key].endswith(node.path)]
         if owner and not self._lie():
-            return (
-                bytes((NodeKind.LEAF,)) + _count(owner[0] - keys.start) + self.leaf_value(owner[0])
-            )
-        nibbles = self.draw(st.sampled_from((_DEPTH - depth, len(node.path))))
-        path = node.path.rjust(max(nibbles, 0), "0")
-        value = bytes((len(node.value),)) + node.value
-        return bytes((NodeKind.OTHER,)) + packed(path) + value
+            return leaf(self.leaf_value(self.keys[owner[0]]), owner[0] - keys.start)
+        nibbles = self.draw(st.sampled_from((KEY_DIGITS - depth, len(node.path))))
+        return other(node.path.rjust(max(nibbles, 0), "0"), node.value)
 
     def _matching(self, keys: range, depth: int, path: str) -> range:
         matching = [key for key in keys if self.paths[key].startswith(path, depth)]
         return range(matching[0], matching[-1] + 1) if matching else range(0)
-
-
-def _count(number: int) -> bytes:
-    return number.to_bytes(2, "big")

@@ -1,10 +1,9 @@
-"""Tries of the `trie` package, which knows nothing of ours, and proofs made from them."""
+"""States in tries of the `trie` package, which knows nothing of ours, and proofs made from them."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import rlp
-from trie.hexary import HexaryTrie
 
 from queries.proving.accounts import (
     ABSENT_ACCOUNT,
@@ -13,41 +12,10 @@ from queries.proving.accounts import (
     SlotProof,
     check_account_proof,
 )
-from queries.proving.keccak import HASH_BYTES
 from queries.proving.tries import check_proof
 from queries.proving.witnesses import AccountRequest
+from tests.queries.attacks.witness_parts import ChosenTrie
 from tests.queries.tries.random_tries import RandomAccount
-
-
-@dataclass(frozen=True)
-class SecondOpinion:
-    """One trie of raw keys."""
-
-    trie: HexaryTrie
-
-    @classmethod
-    def of(cls, content: Mapping[bytes, bytes]) -> "SecondOpinion":
-        trie = HexaryTrie({})
-        for key, value in content.items():
-            trie[key] = value
-        return cls(trie)
-
-    @property
-    def root(self) -> bytes:
-        return bytes(self.trie.root_hash)
-
-    def value(self, key: bytes) -> bytes:
-        """What the trie has for a key; nothing where it has none."""
-        return bytes(self.trie[key])
-
-    def proof(self, key: bytes, *, embedded_listed: bool = True) -> list[bytes]:
-        """The nodes on a key's path; nodes differ in whether they list the embedded ones too."""
-        nodes = [rlp.encode(node) for node in self.trie.get_proof(key)]
-        return [
-            node
-            for place, node in enumerate(nodes)
-            if embedded_listed or place == 0 or len(node) >= HASH_BYTES
-        ]
 
 
 @dataclass(frozen=True)
@@ -55,8 +23,8 @@ class BuiltState:
     """A state trie with the storage tries below it."""
 
     accounts: tuple[RandomAccount, ...]
-    trie: SecondOpinion
-    storage: Mapping[bytes, SecondOpinion]
+    trie: ChosenTrie
+    storage: Mapping[bytes, ChosenTrie]
 
     @classmethod
     def of(cls, accounts: Sequence[RandomAccount]) -> "BuiltState":
@@ -68,7 +36,7 @@ class BuiltState:
             for account in accounts
             if account.key.held
         }
-        return cls(tuple(accounts), SecondOpinion.of(content), storage)
+        return cls(tuple(accounts), ChosenTrie(content), storage)
 
     def state(self, key: bytes) -> AccountState | None:
         """What the package's trie has for an account."""
@@ -96,14 +64,12 @@ class BuiltState:
     def _proof(self, account: RandomAccount) -> AccountProof:
         key = account.key.key
         proof = check_account_proof(self._answer(key), self.trie.root, key)
-        storage = self.storage[key] if proof.exists else SecondOpinion.of({})
+        storage = self.storage[key] if proof.exists else ChosenTrie({})
         slots = []
         for slot in account.slots:
             if slot.asked:
                 path = check_proof(proof.state.storage_root, slot.key, storage.proof(slot.key))
-                value = (
-                    0 if path.value is None else rlp.decode(path.value, rlp.sedes.big_endian_int)
-                )
+                value = int.from_bytes(rlp.decode(path.value), "big") if path.value else 0
                 slots.append(SlotProof(int.from_bytes(slot.key, "big"), value, path))
         return replace(proof, slots=tuple(slots))
 
@@ -120,11 +86,6 @@ class BuiltState:
         }
 
 
-def _storage(account: RandomAccount) -> SecondOpinion:
-    return SecondOpinion.of(
-        {
-            slot.key: rlp.encode(value)
-            for slot, value in zip(account.slots, account.values, strict=True)
-            if slot.held
-        }
-    )
+def _storage(account: RandomAccount) -> ChosenTrie:
+    held = zip(account.slots, account.values, strict=True)
+    return ChosenTrie({slot.key: rlp.encode(value) for slot, value in held if slot.held})

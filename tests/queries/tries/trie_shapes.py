@@ -1,98 +1,69 @@
 """What random tries and questions are like, so that a run can say what it met."""
 
-from collections import Counter
-from collections.abc import Iterator, Sequence
-from enum import StrEnum
+from collections.abc import Callable, Iterator, Sequence
 
 from queries.proving.accounts import AccountProof
 from queries.proving.keccak import EMPTY_TRIE_ROOT, HASH_BYTES
 from queries.proving.tries import KEY_DIGITS, NO_CHILD, Branch, Extension, Leaf, Node, ProvenPath
 
 
-class Shape(StrEnum):
-    """Kinds of node, of absence and of question that a run must have met."""
-
-    ONE_LEAF = "trie of one leaf"
-    ROOT_EXTENSION = "extension at the root"
-    EXTENSION = "extension further down"
-    LAST_BRANCH = "branch at depth 63"
-    PATHLESS_LEAF = "leaf with an empty path"
-    FULL_BRANCH = "branch of sixteen hashes"
-    MIXED_BRANCH = "branch with hashed and embedded children"
-    EMBEDDED_LEAF = "embedded leaf"
-    EMBEDDED_BRANCH = "embedded branch"
-    EMBEDDED_EXTENSION = "embedded extension"
-    HASHED_LEAF = "hashed leaf"
-    IN_EMPTY_TRIE = "absent: empty trie"
-    IN_EMPTY_PLACE = "absent: empty place of a branch"
-    ON_LEAF = "absent: foreign leaf"
-    ON_EXTENSION = "absent: foreign extension"
-    ABSENT_ACCOUNT_WITH_SLOTS = "absent account asked for slots"
-    EMPTY_STORAGE_WITH_SLOTS = "account with empty storage asked for slots"
-    LARGE_BALANCE = "balance of 2^184 or more"
-    GREATEST_SLOT = "slot value 2^256-1"
+def _has_mixed_children(node: Branch) -> bool:
+    return len({len(child) < HASH_BYTES for child in node.children if child != NO_CHILD}) == 2
 
 
-_ENDS: dict[type[Node], Shape] = {
-    Branch: Shape.IN_EMPTY_PLACE,
-    Leaf: Shape.ON_LEAF,
-    Extension: Shape.ON_EXTENSION,
+def _is_embedded(depth: int, node: Node) -> bool:
+    return depth > 0 and len(node.encode()) < HASH_BYTES
+
+
+OF_NODES: dict[str, tuple[type[Node], Callable[[int, Node], bool]]] = {
+    "trie of one leaf": (Leaf, lambda depth, _: depth == 0),
+    "extension at the root": (Extension, lambda depth, _: depth == 0),
+    "extension further down": (Extension, lambda depth, _: depth > 0),
+    "branch at depth 63": (Branch, lambda depth, _: depth == KEY_DIGITS - 1),
+    "leaf with an empty path": (Leaf, lambda depth, _: depth == KEY_DIGITS),
+    "branch of sixteen hashes": (
+        Branch,
+        lambda _, node: all(len(child) == HASH_BYTES for child in node.children),
+    ),
+    "branch with hashed and embedded children": (Branch, lambda _, node: _has_mixed_children(node)),
+    "embedded leaf": (Leaf, _is_embedded),
+    "embedded branch": (Branch, _is_embedded),
+    "embedded extension": (Extension, _is_embedded),
+    "hashed leaf": (Leaf, lambda depth, node: depth > 0 and not _is_embedded(depth, node)),
 }
-_EMBEDDED: dict[type[Node], Shape] = {
-    Branch: Shape.EMBEDDED_BRANCH,
-    Leaf: Shape.EMBEDDED_LEAF,
-    Extension: Shape.EMBEDDED_EXTENSION,
+OF_ENDS: dict[str, type[Node] | None] = {
+    "absent: empty trie": None,
+    "absent: empty place of a branch": Branch,
+    "absent: foreign leaf": Leaf,
+    "absent: foreign extension": Extension,
 }
+OF_ACCOUNTS: dict[str, Callable[[AccountProof], bool]] = {
+    "absent account asked for slots": lambda proof: bool(proof.slots and not proof.exists),
+    "account with empty storage asked for slots": lambda proof: bool(
+        proof.slots and proof.exists and proof.state.storage_root == EMPTY_TRIE_ROOT
+    ),
+    "balance of 2^184 or more": lambda proof: proof.state.balance >= 2**184,
+    "slot value 2^256-1": lambda proof: any(slot.value == 2**256 - 1 for slot in proof.slots),
+}
+SHAPES = (*OF_NODES, *OF_ENDS, *OF_ACCOUNTS)
 
 
-def shapes_of(proofs: Sequence[AccountProof]) -> Counter[Shape]:
+def shapes_of(proofs: Sequence[AccountProof]) -> Iterator[str]:
     """What is met in one state trie and the storage tries of the accounts asked for."""
-    met: Counter[Shape] = Counter()
     for proof in proofs:
-        met.update(_path(proof.path))
-        met.update(_account(proof))
+        yield from (shape for shape, is_met in OF_ACCOUNTS.items() if is_met(proof))
+        yield from _of_path(proof.path)
         for slot in proof.slots if proof.exists else ():
-            met.update(_path(slot.path))
-    return met
+            yield from _of_path(slot.path)
 
 
-def _account(proof: AccountProof) -> Iterator[Shape]:
-    if proof.slots and not proof.exists:
-        yield Shape.ABSENT_ACCOUNT_WITH_SLOTS
-    elif proof.slots and proof.state.storage_root == EMPTY_TRIE_ROOT:
-        yield Shape.EMPTY_STORAGE_WITH_SLOTS
-    if proof.state.balance >= 2**184:
-        yield Shape.LARGE_BALANCE
-    if any(slot.value == 2**256 - 1 for slot in proof.slots):
-        yield Shape.GREATEST_SLOT
-
-
-def _path(path: ProvenPath) -> Iterator[Shape]:
+def _of_path(path: ProvenPath) -> Iterator[str]:
     depth = 0
     for node in path.nodes:
-        yield from _node(depth, node)
+        for shape, (kind, is_met) in OF_NODES.items():
+            if isinstance(node, kind) and is_met(depth, node):
+                yield shape
         depth += len(node.path) if isinstance(node, Extension) else 1
     if path.value is None:
-        yield _ENDS[type(path.nodes[-1])] if path.nodes else Shape.IN_EMPTY_TRIE
-
-
-def _node(depth: int, node: Node) -> Iterator[Shape]:
-    if depth and len(node.encode()) < HASH_BYTES:
-        yield _EMBEDDED[type(node)]
-    elif depth and isinstance(node, Leaf):
-        yield Shape.HASHED_LEAF
-    if isinstance(node, Extension):
-        yield Shape.EXTENSION if depth else Shape.ROOT_EXTENSION
-    elif isinstance(node, Leaf):
-        if depth == 0:
-            yield Shape.ONE_LEAF
-        if depth == KEY_DIGITS:
-            yield Shape.PATHLESS_LEAF
-    else:
-        if depth == KEY_DIGITS - 1:
-            yield Shape.LAST_BRANCH
-        lengths = {len(child) for child in node.children if child != NO_CHILD}
-        if lengths == {HASH_BYTES} and NO_CHILD not in node.children:
-            yield Shape.FULL_BRANCH
-        if HASH_BYTES in lengths and len(lengths) > 1:
-            yield Shape.MIXED_BRANCH
+        last = type(path.nodes[-1]) if path.nodes else None
+        yield next(shape for shape, kind in OF_ENDS.items() if kind is last)

@@ -1,0 +1,153 @@
+"""Witnesses of recorded blocks: as they are, and changed at each of their bytes."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import pytest
+from eth_abi.abi import encode
+
+from explorer.demo.local_node import LocalNode
+from queries.proving.accounts import ABSENT_ACCOUNT, AccountProof
+from queries.proving.errors import WitnessMalformed
+from queries.proving.registry_calls import accumulated_section, prove_call
+from queries.proving.witness_reading import WitnessReading, read_witness
+from queries.proving.witnesses import AccountField, AccountRequest, build_witness
+from tests.local_chain import Deployed
+from tests.queries.attacks.forgery import HASH, NUMBER, TIME, accumulate, field_of, slot_of
+from tests.queries.attacks.witness_parts import word, words_of
+from tests.queries.proving.bundle_parts import recorded
+
+pytestmark = pytest.mark.no_database
+
+WITNESS_AT = 4 + 1 + 8 + 8 + 32
+ALL, BALANCE = frozenset(AccountField), frozenset({AccountField.BALANCE})
+README = Path(__file__).parents[3] / "queries" / "contracts" / "README.md"
+ROW = re.compile(r"^\| (\d+)(?: … \d+)? \| (`[^|]+) \|", re.MULTILINE)
+
+
+def balances(proofs: Sequence[AccountProof]) -> bytes:
+    return build_witness([AccountRequest(proof, BALANCE) for proof in proofs])
+
+
+def test_every_recorded_fact_comes_out(corpus_folder: Path) -> None:
+    for file in sorted(corpus_folder.glob("*.json")):
+        block = recorded(corpus_folder, file.stem)
+        if not block.accounts:
+            continue
+        witness = balances(block.accounts)
+        assert balances(block.accounts[::-1]) == witness
+        reading = read_witness(witness, by_hash=block.accounts[0].address is None)
+        assert (reading.state_root, reading.end) == (block.state_root, len(witness))
+        shown = {account.name: account for account in reading.accounts}
+        assert len(shown) == len(block.accounts)
+        for proof in block.accounts:
+            account = shown[proof.address or proof.address_hash]
+            assert (account.exists, account.state) == (proof.exists, proof.state)
+            assert account.slots == {slot.slot: slot.value for slot in proof.slots}
+
+
+def test_the_readme_s_witness_is_as_its_table_says(corpus_folder: Path) -> None:
+    told = README.read_text().partition("## A witness, byte by byte")[2].partition("\n## ")[0]
+    accounts = recorded(corpus_folder, "mainnet_17654287").accounts
+    (proof,) = [each for each in accounts if f"0x{(each.address or b'').hex()}" in told]
+    slots = tuple(each for each in proof.slots if each.slot == 0)
+    witness = balances([replace(proof, slots=slots)])
+    assert f"{len(witness):,} bytes" in told
+    rows = ROW.findall(told)
+    assert len(rows) > 15
+    for offset, shown in rows:
+        begins, _, ends = "".join(re.findall("`([^`]+)`", shown)).replace(" ", "").partition("…")
+        at = witness[int(offset) :].hex()
+        assert at.startswith(begins), offset
+        if len(ends) == 4:  # of a word, an address or the last of several hashes
+            assert ends in at, offset
+
+
+@dataclass(frozen=True)
+class Subject:
+    """A registry that accumulated the block of a mainnet contract with a slot of depth 3."""
+
+    registry: Deployed
+    proof: AccountProof
+    call: bytes
+
+    def reading(self, call: bytes) -> WitnessReading | None:
+        """What our reader takes for the truth."""
+        try:
+            reading = read_witness(call, WITNESS_AT)
+        except WitnessMalformed:
+            return None
+        is_whole = reading.end == len(call)
+        return reading if is_whole and reading.state_root == self.proof.state_root else None
+
+    def states_only_the_truth(self, call: bytes, reading: WitnessReading) -> None:
+        questions: list[bytes] = []
+        answers: list[set[int | None]] = []
+        for account in reading.accounts:
+            there = account.name == self.proof.address
+            state = self.proof.state if there else ABSENT_ACCOUNT
+            for field, content in enumerate(words_of(state)):
+                questions.append(field_of(account.name, field))
+                answers.append({None, int.from_bytes(content, "big")})
+            values = {slot.slot: slot.value for slot in self.proof.slots} if there else {}
+            for slot in account.slots:
+                # Every slot that is asked for gets its answer.
+                questions.append(slot_of(account.name, word(slot)))
+                answers.append({values.get(slot, 0)})
+        sent, *read = self.registry.simulate([call, *questions])
+        assert sent.success
+        for outcome, expected in zip(read, answers, strict=True):
+            assert outcome.reading() in expected
+
+
+@pytest.fixture(scope="module")
+def subject(shared_node: LocalNode, corpus_folder: Path) -> Subject:
+    proof = recorded(corpus_folder, "mainnet_21925176").accounts[0]
+    assert proof.slots
+    registry = Deployed(shared_node, "SettableRegistry", encode(["bool", "bool"], [False, False]))
+    registry.send(accumulate(proof.state_root))
+    witness = build_witness([AccountRequest(proof, ALL)])
+    return Subject(registry, proof, prove_call([accumulated_section(NUMBER, TIME, HASH, witness)]))
+
+
+def test_every_byte_of_a_real_witness_changed(subject: Subject) -> None:
+    """Our reader and the registry take the same ones, and these state only what is true."""
+    call = subject.call
+    small = 0x41  # as bytes that tell kinds, counts, depths and lengths are
+    changed = [
+        call[:place] + bytes((call[place] ^ flip,)) + call[place + 1 :]
+        for place in range(4, len(call))
+        for flip in ((0x01, 0x10, 0x80, 0xFF) if call[place] < small else (0x10,))
+    ]
+    taken = set(subject.registry.taken([call, *changed]))
+    assert call in taken
+    for each in (call, *changed):
+        reading = subject.reading(each)
+        if each in taken or each[:WITNESS_AT] == call[:WITNESS_AT]:
+            assert (reading is not None) == (each in taken)
+        if reading is not None and each in taken:
+            subject.states_only_the_truth(each, reading)
+
+
+def test_a_witness_ends_where_it_ends(subject: Subject) -> None:
+    call = subject.call
+    shorter = [call[:length] for length in range(5, len(call))]
+    longer = [call + bytes((first,)) + bytes(more) for first in range(4) for more in (0, 9)]
+    assert subject.registry.taken(shorter + longer) == []
+    assert not any(subject.reading(each) for each in shorter + longer)
+
+
+def test_sections_swapped_or_joined(subject: Subject) -> None:
+    """Sections are taken in any order; one that is put inside another is not."""
+    section = subject.call[4:]
+    assert subject.registry.taken([prove_call([section, section])])
+    half = len(section) // 2
+    wrong = [
+        prove_call([section[half:], section[:half]]),
+        prove_call([section[:half], section, section[half:]]),
+        prove_call([section, section[:half]]),
+        prove_call([section[half:], section]),
+    ]
+    assert subject.registry.taken(wrong) == []
