@@ -20,11 +20,12 @@ import {asList, putByte, putBytes, putHash} from "./Rlp.sol";
 ///   20 coinbase
 ///   [32 state root]         unless WITNESS; ignored with HOP, whose witness rebuilds it
 ///   32 transactions root, 32 receipts root, 256 logs bloom
-///   uint16 length, tail     the fields from the difficulty on, as they stand in the header
-///   [uint8 offset]          with BEACON_KNOWN: where in the tail the beacon root belongs
+///   uint16 length, tail     the fields from the difficulty on, in RLP as they stand in the header;
+///                           with BEACON_KNOWN without the beacon root
+///   [uint8 offset]          with BEACON_KNOWN: how many bytes of the tail stand before the beacon root
 abstract contract CompactHeader is IFactsRegistry {
     /// @notice A header's tail is malformed, its number or timestamp has more than 8 bytes, the beacon
-    /// root's offset lies outside of it, or it lacks a requested field.
+    /// root's offset lies behind the tail, or a requested field, or one before it, is missing or a list.
     /// @param position Where in memory, for debugging.
     error HeaderMalformed(uint256 position);
 
@@ -54,7 +55,8 @@ abstract contract CompactHeader is IFactsRegistry {
     /// @dev The beacon root that the source chain's EIP-4788 contract keeps for `timestamp`.
     function _beaconRoot(uint256 timestamp) internal view virtual returns (bytes32);
 
-    /// @dev Reads a header at `cursor`; its state root and hash are `_seal`'s to fill in.
+    /// @dev Reads a header at `cursor` and fills in what was left out, all but the state root: `_seal`
+    /// writes that into the header and hashes it.
     function _readHeader(uint256 cursor, uint256 flags, bytes32 parentHash)
         internal
         view

@@ -18,34 +18,39 @@ import {wordIn} from "./Memory.sol";
 import {ProvenFacts} from "./ProvenFacts.sol";
 
 /// @title What was true on the source chain, proven to this chain
-/// @notice Anyone may write. A fact is stored only if it is proven under a block that is known,
-/// accumulated or reached by a hop, or under an ancestor of one, by the headers of the same section.
-/// A block hash proves only one value of a fact, and what is stored never changes. Repeating a proof
-/// that still holds succeeds and writes nothing. There is no owner, no pause and no upgrade.
+/// @notice Anyone may write. A fact is stored only if it is proven under an anchored block: one that
+/// is known, accumulated or reached by a hop, or an ancestor of such a block, if the section has every
+/// header between the two. A block hash proves only one value of a fact, and what is stored never
+/// changes. Repeating a proof that still holds succeeds and writes nothing. There is no owner, no pause
+/// and no upgrade.
 abstract contract FactsRegistry is FactStore, ProvenFacts {
     /// @inheritdoc IFactsRegistry
     /// @dev The calldata is packed, because its bytes are the price of a proof:
     ///
     ///   selector, then sections until the end
     ///   section ACCUMULATED_BLOCK: uint8 1, uint64 number, uint64 timestamp, 32 hash, witness
-    ///   section HEADERS: uint8 2, uint16 count, count times a header, each the parent of the next,
-    ///     the last one known, accumulated, or the target of the preceding hop. After each header,
-    ///     in this order, as its flags say:
+    ///   section HEADERS: uint8 2, uint16 count, count times a header (see CompactHeader), each the
+    ///     parent of the next. The last one is known, accumulated, or the target of the preceding hop.
+    ///     After each header, in this order, as its flags say:
     ///     WITNESS or HOP  one witness, under its state root. With HOP it is a hop's, with or without
     ///                 WITNESS, and none of its facts is stored
-    ///     FIELDS      uint32 mask of the header's fields to store
-    ///     TIMESTAMPS  uint8 count, count times uint64: times at which the parent was the last block
+    ///     FIELDS      uint32 mask of the header's fields to store: bit i is field i of HeaderField
+    ///     TIMESTAMPS  uint8 count, count times uint64: times at which the parent was the last block.
+    ///                 Not at the section's first header, whose parent is not provided
     ///     ACCUMULATE  no bytes; stores the header's commitment
     ///   section ACCUMULATED_HOP: uint8 3, the rest as ACCUMULATED_BLOCK; its witness is a hop's
     ///   witness: uint16 count of accounts, each 20 address, uint8 mask of fields to store,
-    ///     uint16 count of slots, 32 each; then the nodes of the trie (see TrieWitness). Accounts
-    ///     and slots ascend by their hashes. At an account's leaf: uint8 form; uint8 how many bytes the
-    ///     nonce has; the balance; the nonce; [32 storage root]; [32 code hash]. Of the form, bits 0-5
-    ///     are the balance's length; with bit 6 a storage root follows, with bit 7 a code hash; where a
-    ///     bit is not set, the hash is that of an empty account. If slots are requested, bit 6 is
-    ///     ignored and the nodes of the storage trie stand in place of the root.
+    ///     uint16 count of slots, 32 each; then the nodes of the trie (see TrieWitness). Bit i of the
+    ///     mask is field i of AccountField; any bit stores nonce and balance too. Accounts ascend by
+    ///     their hashes, and so do the slots of each account. At an account's leaf: uint8 form; uint8
+    ///     how many bytes the nonce has; the balance; the nonce; [32 storage root]; [32 code hash]. Of
+    ///     the form, bits 0-5 are the balance's length; with bit 6 a storage root follows, with bit 7 a
+    ///     code hash; where a bit is not set, the hash is that of an empty account. If slots are
+    ///     requested, bit 6 is ignored and the nodes of the storage trie stand in place of the root.
+    ///     At a slot's leaf: uint8 how many bytes the value has; the value.
     ///   hop: a witness of one slot of the history contract (EIP-2935), which holds the hash of an
-    ///     earlier block. Nothing of it is stored; the next HEADERS may end with that block.
+    ///     earlier block. Nothing of it is stored; only the next HEADERS section may end with that
+    ///     block. Of several hops before it, the last one counts.
     function prove() external {
         uint256 cursor = 4;
         Hop memory hop;

@@ -5,11 +5,11 @@ import {FactsRegistry} from "./FactsRegistry.sol";
 
 /// @notice What an OP-stack chain knows of its L1: the block that its current block derives from.
 interface IL1Block {
-    /// @notice That L1 block.
-    /// @return Its number.
+    /// @notice The number of that L1 block.
+    /// @return The number.
     function number() external view returns (uint64);
-    /// @notice That L1 block.
-    /// @return Its hash.
+    /// @notice The hash of that L1 block.
+    /// @return The hash.
     function hash() external view returns (bytes32);
 }
 
@@ -28,7 +28,8 @@ contract OptimismRegistry is FactsRegistry {
     /// @return The hash; zero where none is recorded.
     mapping(uint256 blockNumber => bytes32) public recorded;
 
-    /// @notice Permanently records the hash of the newest L1 block that this chain knows.
+    /// @notice Permanently records the hash of the newest L1 block that this chain knows. Does nothing
+    /// if a hash of this number is recorded already, or if there is no hash yet. Anyone may call it.
     function recordHash() external {
         uint256 number = L1_BLOCK.number();
         bytes32 hash = L1_BLOCK.hash();

@@ -69,8 +69,8 @@ abstract contract ProofReader is CompactHeader, TrieWitness {
     // Of an account in `answers`: nonce, balance, storage root, code hash; then its slots' values.
     uint256 internal constant ACCOUNT_WORDS = 4;
 
-    /// @dev A hash that a section has proven; the next HEADERS section may end with its header. An
-    /// accumulated block in between does not clear it.
+    /// @dev A hash that a section has proven; the next HEADERS section may end with its header. That
+    /// section replaces it with its own hop, or clears it. A section ACCUMULATED_BLOCK keeps it.
     struct Hop {
         uint256 number;
         bytes32 hash;
@@ -84,9 +84,9 @@ abstract contract ProofReader is CompactHeader, TrieWitness {
         return _knownHash(number) == hash;
     }
 
-    /// @dev Reads the section at `cursor`. `last` is the newest entry of the list of headers that
-    /// are kept for their facts or to be accumulated, or zero. Returns the new newest entry and the
-    /// section's end.
+    /// @dev Reads the section at `cursor`. Headers that have facts or are to be accumulated are kept in
+    /// a list, whose newest entry is `last`, or zero while the list is empty. Returns its newest entry
+    /// after this section, and the section's end.
     function _readSection(uint256 cursor, Hop memory hop, Header last)
         internal
         view

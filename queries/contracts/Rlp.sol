@@ -2,7 +2,8 @@
 pragma solidity 0.8.37;
 
 // Recursive Length Prefix, written to memory and never read: each `put…` function writes at
-// `target` and returns the end of what it wrote.
+// `target` and returns the end of what it wrote. Some write whole words, and so overwrite up to 31
+// bytes behind that end: write from left to right, into reserved space.
 
 /// @dev One byte, as it is.
 function putByte(uint256 target, uint256 value) pure returns (uint256) {

@@ -11,7 +11,8 @@ import {putByte, putHash} from "./Rlp.sol";
 /// @param position Where in the calldata it begins.
 error NotEmbedded(uint256 position);
 
-/// @dev The longest node is a branch of sixteen hashes: 3 + 16 * 33 + 1 bytes.
+/// @dev The longest node is a branch of sixteen hashes: 3 + 16 * 33 + 1 bytes. `putSiblings` also
+/// writes a word behind an absent child, even behind the sixteenth; that word ends within it.
 uint256 constant NODE_SPACE = 544;
 uint256 constant FULL_LENGTH = 532;
 

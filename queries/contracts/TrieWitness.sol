@@ -40,7 +40,7 @@ import {
 ///            nibble in front), the child: 0 and its hash, or its encoding where it is embedded
 ///   LEAF     the leaf of a key: uint16 which of the keys, then what `_leafValue` reads
 ///   OTHER    the leaf of a foreign key: the rest of its path (64 - depth nibbles, without a count,
-///            packed as in MISS), uint8 length, value
+///            packed as in MISS), uint8 length, the leaf's value (the content of its RLP string)
 ///   NONE     an empty trie, or an empty place in a branch
 ///   CHAIN    where one key is alone: uint8 depth of its deepest node, that node, and upwards from
 ///            there FULL, BRANCH or MIXED with the other children, or PASS with uint8 nibbles. The

@@ -98,7 +98,8 @@ interface IFactsRegistry {
     error TimestampNotProven(uint256 timestamp);
 
     /// @notice The section's last header is not anchored: its hash is not known (not yet, no longer or
-    /// never), it is not accumulated, and it is not the target of the preceding hop.
+    /// never), it is not accumulated, and it is not the target of the preceding hop. A wrong byte of a
+    /// header or of its witness gives another hash, and so mostly ends in this error.
     /// @param blockNumber The number in the header.
     /// @param blockHash The hash of the header.
     error BlockNotKnown(uint256 blockNumber, bytes32 blockHash);
@@ -242,11 +243,11 @@ interface IFactsRegistry {
     function prove() external;
 
     /// @notice Verifies a proof, the sections that `prove` takes, without storing anything. Reverts
-    /// unless all of it holds at the time of the call. Check the accounts, the blocks and how many
-    /// facts there are: anyone can prove anything that is true, an empty proof returns empty lists,
-    /// and a fact may occur several times. Different bytes can prove the same facts: do not identify
-    /// a proof by its hash. Nothing is accumulated: no section can build on a block that only this
-    /// proof would accumulate.
+    /// unless all of it holds at the time of the call. Check which accounts, slots, fields, times and
+    /// blocks the facts are about, and how many there are: anyone can prove anything that is true, an
+    /// empty proof returns empty lists, and a fact may occur several times. Facts are not compared with
+    /// stored ones. Different bytes can prove the same facts: do not identify a proof by its hash.
+    /// Nothing is accumulated: no section can build on a block that only this proof would accumulate.
     /// @param proof The sections, without a selector.
     /// @return facts All that the proof states.
     function verify(bytes calldata proof) external view returns (Facts memory facts);

@@ -50,7 +50,7 @@ contract MockFactsRegistry is IFactsRegistry {
         emit AccountProven(account, blockNumber);
     }
 
-    /// @notice Proves one field of an account.
+    /// @notice Proves one field of an account. Emits no event; `setAccount` does.
     /// @param account The account.
     /// @param blockNumber The source block.
     /// @param field The field, as in AccountField.
@@ -88,9 +88,9 @@ contract MockFactsRegistry is IFactsRegistry {
         emit TimestampProven(timestamp, blockNumber);
     }
 
-    /// @notice Lets `verify` take a proof, of any bytes.
-    /// @param proof The proof.
-    /// @param facts What it shall prove.
+    /// @notice Makes `verify` accept these bytes as a proof and return these facts. Emits no event.
+    /// @param proof The proof: any bytes.
+    /// @param facts What `verify` returns for it.
     function setProof(bytes calldata proof, Facts calldata facts) external {
         bytes32 key = keccak256(proof);
         Facts storage kept = _facts[key];
