@@ -12,6 +12,7 @@ from collections.abc import Callable
 from contextlib import ExitStack
 from http.server import BaseHTTPRequestHandler
 from pathlib import Path
+from typing import Any
 
 import pytest
 import requests
@@ -45,7 +46,7 @@ def test_production(new_service: Callable[[], Service]) -> None:
     service = new_service()
     server = serve_in_production(service)
 
-    def get(path: str, headers: dict[str, str] = PROXY, **more: bool) -> requests.Response:
+    def get(path: str, headers: dict[str, str] = PROXY, **more: Any) -> requests.Response:
         return requests.get(f"{service.url}{path}", headers=headers, timeout=5, **more)
 
     # Plain http is sent to https; the probe is answered as it comes.

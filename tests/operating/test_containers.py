@@ -97,6 +97,8 @@ def test_the_commands_of_the_guide_lead_to_a_service_that_survives_a_restore(
 def _health_check(repository: Path) -> list[str]:
     """The command that `compose.yaml` names for PostgreSQL."""
     compose = yaml.safe_load((repository / "compose.yaml").read_text())
+    kind: str
+    command: list[str]
     kind, *command = compose["services"]["postgres"]["healthcheck"]["test"]
     assert kind == "CMD"
     return command

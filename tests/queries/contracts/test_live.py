@@ -6,6 +6,7 @@ with what the node says of that block when it is asked plainly.
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import pytest
 
@@ -133,7 +134,9 @@ def test_a_block_that_has_left_every_window(story: Story) -> None:
 
     def outcomes(asked: Deployed, section: bytes) -> list[bool]:
         call = {"to": asked.address, "data": f"0x{prove_call([section]).hex()}"}
-        given = [(call, "latest", {}, {"number": hex(number)}) for number in (last, last + 1)]
+        given: list[Any] = [
+            (call, "latest", {}, {"number": hex(number)}) for number in (last, last + 1)
+        ]
         answers = story.chain.node.rpc.ask_many("eth_call", given)
         return [not isinstance(answer, NodeRefused) for answer in answers]
 

@@ -1,6 +1,7 @@
 """What random tries and questions are like, so that a run can say what it met."""
 
 from collections.abc import Callable, Iterator, Sequence
+from typing import Any
 
 from queries.proving.accounts import AccountProof
 from queries.proving.keccak import EMPTY_TRIE_ROOT, HASH_BYTES
@@ -15,7 +16,7 @@ def _is_embedded(depth: int, node: Node) -> bool:
     return depth > 0 and len(node.encode()) < HASH_BYTES
 
 
-OF_NODES: dict[str, tuple[type[Node], Callable[[int, Node], bool]]] = {
+OF_NODES: dict[str, tuple[type[Node], Callable[[int, Any], bool]]] = {
     "trie of one leaf": (Leaf, lambda depth, _: depth == 0),
     "extension at the root": (Extension, lambda depth, _: depth == 0),
     "extension further down": (Extension, lambda depth, _: depth > 0),
