@@ -5,7 +5,7 @@ import {FactsRegistry} from "./FactsRegistry.sol";
 
 /// @title A chain's past, proven to another chain by attestations of m of n signers
 /// @notice Block hashes are attested by EIP-712 signatures. The signers are fixed at deployment;
-/// readers trust that before `validUntil` fewer than `threshold` of their keys lie or leak.
+/// readers trust that before `validUntil` fewer than `threshold` of them lie or leak their keys.
 contract AttestedRegistry is FactsRegistry {
     /// @notice Signers must be provided in ascending order, none twice and none zero.
     /// @param index The index of the first one that is not.

@@ -4,8 +4,8 @@ pragma solidity 0.8.37;
 import {FactsRegistry} from "./FactsRegistry.sol";
 
 /// @title A chain's past, proven to the chain itself
-/// @notice Block hashes come from the chain: the newest 256 from BLOCKHASH, the newest 8191 from
-/// the history contract of EIP-2935. No trusted party.
+/// @notice Block hashes come from the chain: the newest 256 from BLOCKHASH, the others of the
+/// newest 8191 from the history contract of EIP-2935. No trusted party.
 contract NativeRegistry is FactsRegistry {
     address private constant BLOCK_HASHES = 0x0000F90827F1C53a10cb7A02335B175320002935;
     address private constant BEACON_ROOTS = 0x000F3df6D732807Ef1319fB7B8bB8522d0Beac02;

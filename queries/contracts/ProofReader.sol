@@ -61,7 +61,7 @@ abstract contract ProofReader is CompactHeader, TrieWitness {
     uint256 private constant HEADERS = 2;
     uint256 private constant ACCUMULATED_HOP = 3;
 
-    /// @dev EIP-2935: after each block, slot n % RING holds the hash of block n, for the RING
+    /// @dev EIP-2935: after a block, slot n % RING holds the hash of block n, for each n of the RING
     /// blocks before it.
     address private constant HISTORY = 0x0000F90827F1C53a10cb7A02335B175320002935;
     uint256 private constant RING = 8191;
@@ -227,7 +227,7 @@ abstract contract ProofReader is CompactHeader, TrieWitness {
     // Accounts and slots
 
     /// @dev Rebuilds the state root of `header` from the witness at `cursor`, and keeps the
-    /// answers in memory. The caller must compare the root.
+    /// answers in memory. The root is not checked here.
     function _readWitness(uint256 cursor, Header header) private view returns (uint256) {
         unchecked {
             uint256 count = uint16At(cursor);

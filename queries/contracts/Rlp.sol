@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 pragma solidity 0.8.37;
 
-// Recursive Length Prefix, written to memory and never read: each `put…` function writes at
+// Recursive Length Prefix, only written here; CompactHeader reads it. Each `put…` function writes at
 // `target` and returns the end of what it wrote. Some write whole words, and so overwrite up to 31
 // bytes behind that end: write from left to right, into reserved space.
 

@@ -22,11 +22,11 @@ import {
 /// keys. It carries what the contract cannot know: leaves, and the hashes beside the path. Nodes on
 /// the path are never sent and never decoded; each is encoded here, from its parts, and hashed.
 ///
-/// Why that is sound: each call returns the encoding of one node that covers the keys from `first`
-/// to before `end`, which agree in their first `depth` nibbles, and reports a value or absence for
+/// Why that is sound: each call of `_node` returns the encoding of one node that covers the keys from
+/// `first` to before `end`, which agree in their first `depth` nibbles, and reports a value or absence for
 /// each. The report holds in every trie that has this node at this position. If the top encoding
 /// hashes to a trusted root, every node below is the trie's own, by collision resistance. So nothing
-/// in a witness is trusted: another kind, mask, length or value gives another root.
+/// in a witness is trusted: a false kind, mask, length or value gives another root.
 ///
 /// The kinds of node, by their first byte, and what follows:
 ///   FULL     a branch with all sixteen children; all siblings are sent as hashes
@@ -46,7 +46,7 @@ import {
 ///            there FULL, BRANCH or MIXED with the other children, or PASS with uint8 nibbles. The
 ///            mask bit of the key's own child is ignored. In FULL, the 15 hashes are those of children
 ///            0 to 14, with child 15's in place of the key's own (in order if that is 15); if the own
-///            child is embedded, they are in order too.
+///            child is not a hash, they are in order too.
 abstract contract TrieWitness {
     /// @notice No node of this kind may stand here: the number is unknown, or the kind is none of those
     /// that a CHAIN may have above its deepest node.
@@ -70,16 +70,16 @@ abstract contract TrieWitness {
     /// @notice No key with this index lies below the node.
     /// @param index `first` plus the offset in the witness.
     error NoSuchKey(uint256 index);
-    /// @notice An extension is claimed to have no path.
+    /// @notice A PASS outside a CHAIN has no path.
     /// @param depth Where it lies, in nibbles.
     error PathMissing(uint256 depth);
-    /// @notice A path would reach beyond the key's 64 nibbles, or an extension in a CHAIN would begin
-    /// above the chain's top.
-    /// @param depth Where the path begins, in nibbles; in a CHAIN, the depth of its top.
-    /// @param nibbles How many nibbles it has.
+    /// @notice A node or path would reach beyond the key's 64 nibbles, or an extension in a CHAIN would
+    /// begin above the chain's top.
+    /// @param depth Where it begins, in nibbles; for an extension in a CHAIN, the depth of the CHAIN's top.
+    /// @param nibbles How many nibbles it has: 0 for a node, 1 for a branch.
     error PathTooLong(uint256 depth, uint256 nibbles);
     /// @notice The witness nests deeper than `most` levels.
-    /// @param most The greatest depth.
+    /// @param most How many levels it may nest, accounts and slots together.
     error TooManyLevels(uint256 most);
 
     uint256 internal constant FULL = 0;
@@ -92,7 +92,7 @@ abstract contract TrieWitness {
     uint256 internal constant NONE = 7;
     uint256 internal constant CHAIN = 8;
 
-    /// @dev The greatest depth of the recursion, state and storage together; deeper would overflow
+    /// @dev The most calls that the recursion nests, accounts and slots together; some more would overflow
     /// the EVM's stack. No hashed keys share so many levels.
     uint256 private constant DEEPEST = 64;
 
@@ -100,8 +100,8 @@ abstract contract TrieWitness {
     struct Walk {
         uint256 cursor; // next byte of the calldata
         uint256[] keys; // as the trie has them: hashed, strictly ascending
-        // Memory, of a state trie only: for each key where its answer begins, in words (upper 128 bits),
-        // and where the calldata names the account (lower 128 bits).
+        // Memory, of a state trie only: for each key how many words of `answers` lie before its answer
+        // (upper 128 bits), and where the calldata names the account (lower 128 bits).
         uint256 entries;
         uint256 answers; // memory: where the answers go
         bool inStorage;
@@ -400,7 +400,7 @@ abstract contract TrieWitness {
 
     function _readPath(Walk memory walk, uint256 nibbles) private pure returns (uint256 path) {
         unchecked {
-            uint256 length = (nibbles + 1) / 2; // at most a word, which numberAt holds
+            uint256 length = (nibbles + 1) / 2; // numberAt reverts beyond a word
             path = numberAt(walk.cursor, length);
             walk.cursor += length;
             // The spare nibble of an odd path is no part of it.

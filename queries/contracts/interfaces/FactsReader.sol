@@ -4,7 +4,7 @@ pragma solidity >=0.8.4;
 import {AccountField, HeaderField, IFactsRegistry} from "./IFactsRegistry.sol";
 
 /// @title Facts by their types: `using FactsReader for IFactsRegistry`
-/// @notice Each function reverts while its fact is not proven.
+/// @notice A function that reads a fact reverts while it is not proven.
 library FactsReader {
     bytes32 private constant EMPTY_CODE_HASH = keccak256("");
 
@@ -23,8 +23,8 @@ library FactsReader {
         return uint256(registry.accountField(account, blockNumber, AccountField.BALANCE));
     }
 
-    /// @notice An account's nonce: its transactions and EIP-7702 authorizations so far; of a contract, the
-    /// contracts that it created, plus 1 since EIP-161.
+    /// @notice An account's nonce: its transactions, EIP-7702 authorizations and contract creations so far,
+    /// failed ones too; of a contract, plus 1 since EIP-161.
     /// @param registry The registry that is read.
     /// @param account The account.
     /// @param blockNumber The source block.
@@ -114,8 +114,8 @@ library FactsReader {
         return (word >> (8 * offset)) & (type(uint256).max >> (256 - 8 * size));
     }
 
-    /// @notice The slot of a key's value in a Solidity mapping. Not for Vyper, which hashes the position
-    /// before the key: there it is an unused slot, and a valid proof says that it holds zero.
+    /// @notice The slot of a key's value in a Solidity mapping. Not for Vyper, whose hash takes the
+    /// position first: there this slot is unused, and a valid proof says that it holds zero.
     /// @param position The slot of the mapping.
     /// @param key The key: an address.
     /// @return The value's slot.

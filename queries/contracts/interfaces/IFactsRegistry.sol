@@ -103,7 +103,7 @@ interface IFactsRegistry {
     /// @param blockNumber The number in the header.
     /// @param blockHash The hash of the header.
     error BlockNotKnown(uint256 blockNumber, bytes32 blockHash);
-    /// @notice Number, timestamp and hash provided, with the rebuilt state root, do not match the
+    /// @notice Number, timestamp and hash provided, with the rebuilt state root, match no
     /// accumulated block.
     /// @param blockNumber The number provided.
     /// @param blockHash The hash provided.
@@ -230,7 +230,7 @@ interface IFactsRegistry {
     /// @return leaf keccak256(abi.encode(number, timestamp, hash, stateRoot)), or zero.
     function accumulated(uint256 blockNumber) external view returns (bytes32 leaf);
 
-    /// @notice Headers from this time on are refused. What was stored before stays readable.
+    /// @notice Headers with this timestamp or a later one are refused. What is stored stays readable.
     /// @return timestamp The time, in seconds.
     function HORIZON() external view returns (uint256 timestamp);
 
