@@ -54,7 +54,7 @@ class Limits:
     poll_interval: float = _limit(
         12.0, 0.1, 60, "Time between two requests for each node's head while nothing needs it."
     )
-    head_age: float = _limit(0.25, 0.01, 10, "Time for which a head and a daily budget are cached.")
+    head_age: float = _limit(0.1, 0.01, 10, "Time for which a head and a daily budget are cached.")
     check_interval: float = _limit(
         300.0, 1, DAY, "Time between two checks of the final block, ENS and the signer's balance."
     )

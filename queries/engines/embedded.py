@@ -4,6 +4,7 @@ import logging
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
+from dataclasses import replace
 from functools import partial
 
 from django.db import InterfaceError, OperationalError, close_old_connections, connections
@@ -34,9 +35,10 @@ def run(
     """
     limits = new_chains().routes.limits
     provers, senders = threading.Lock(), threading.Lock()
+    unchanged: dict[int, tuple[bytes, float]] = {}
 
     def prove() -> None:
-        once = partial(work_once, new_chains())
+        once = partial(work_once, replace(new_chains(), unchanged=unchanged))
         _work(once, lambda: next_look(Batch, BlockJob), alarm, looks_every, provers)
 
     def deliver() -> None:

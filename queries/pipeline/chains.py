@@ -47,7 +47,8 @@ class Chains:
     signer: Signer | None = None
     until: float = math.inf  # by the monotonic clock: nothing is asked after it
     head_age: float = 0.0  # instead of the limit, unless 0
-    # By job: the destination's newest block, and until when the job waits for another one.
+    # By job: the destination's newest block, and when the job began to wait for another one. All
+    # threads of a process share it, because any of them may look at the job next.
     unchanged: dict[int, tuple[bytes, float]] = field(default_factory=dict)
     _open: dict[int, Destination] = field(default_factory=dict)
     _known: dict[tuple[str, int], tuple[float, object]] = field(default_factory=dict)
@@ -118,6 +119,17 @@ class Chains:
             known = read()
             self._known[key] = time.monotonic(), known
         return cast("Known", known)
+
+    def pause_until_a_block(self, job: int, newest: bytes) -> timedelta:
+        """The pause before this job looks whether there is another block than the newest one."""
+        now, limits = time.monotonic(), self.limits
+        block, began = self.unchanged.get(job, (b"", now))
+        began = began if block == newest else now
+        for each, (_, noted) in list(self.unchanged.items()):
+            if noted < now - limits.resend_after:
+                self.unchanged.pop(each, None)
+        self.unchanged[job] = newest, began
+        return timedelta(seconds=max((now - began) / limits.wait_fraction, limits.head_age))
 
     def ask_first(self, attempt: int, *chain_ids: int) -> None:
         """At each attempt put the next node of each chain first, from the operator's first on."""

@@ -3,6 +3,7 @@
 All of its state is on the chain and in the database, so that any worker can go on with it.
 """
 
+import math
 import time
 from collections.abc import Callable
 from dataclasses import replace
@@ -43,16 +44,12 @@ def advance(lease: Lease[BlockJob], chains: Chains) -> Ready | Outcome:
     is skipped until there is one, or until its transactions may have to be sent again.
     """
     job = lease.row
-    block, until = chains.unchanged.pop(job.pk, (b"", 0.0))
-    if job.wait_code and time.monotonic() < until and chains.newest(job.destination).hash == block:
-        chains.unchanged[job.pk] = block, until
-        return Snooze(Reason(job.wait_code, job.waits_for))
-    reached = _pass_over(lease, chains)
-    if isinstance(reached, Snooze) and reached.since is not None:
-        now = time.monotonic()
-        others = {pk: noted for pk, noted in chains.unchanged.items() if now < noted[1]}
-        chains.unchanged = others | {job.pk: (reached.since, now + chains.limits.resend_after)}
-    return reached
+    block, began = chains.unchanged.get(job.pk, (b"", -math.inf))
+    is_early = time.monotonic() < began + chains.limits.resend_after
+    if job.wait_code and is_early and chains.newest(job.destination).hash == block:
+        return Snooze(Reason(job.wait_code, job.waits_for), since=block)
+    chains.unchanged.pop(job.pk, None)
+    return _pass_over(lease, chains)
 
 
 def _pass_over(lease: Lease[BlockJob], chains: Chains) -> Ready | Outcome:

@@ -151,6 +151,7 @@ def _send(
     try:
         offers = work.chains.pricing(work.registry).offers(needs, payers)
         lane = work.chains.lane(work.job.destination)
+        newest = work.chains.newest(work.job.destination)  # read before it may be mined
         lane.sign_and_send(leases, work.registry.address, offers, unless)
     except DaySpent:  # by others, since the job asked `day_is_spent`
         return {job: wait_for_the_day(each.work) for job, each in jobs.items()}
@@ -161,7 +162,7 @@ def _send(
             return _fee_too_low(ready, needs, poor)
         # Alone it may cost more, and a rejection has to name that price.
         return prove([each for each in ready if each not in its_own]) | prove(its_own)
-    return dict.fromkeys(jobs, Snooze(why))
+    return dict.fromkeys(jobs, Snooze(why, since=newest.hash))
 
 
 def _fee_too_low(

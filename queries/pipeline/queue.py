@@ -46,7 +46,10 @@ def shared_now() -> datetime:
 
 @dataclass(frozen=True, slots=True)
 class Snooze:
-    """Nothing failed, and nothing more can be done before `after`; by default, `retry_first`."""
+    """Nothing failed, and nothing more can be done before `after`; by default, `retry_first`.
+
+    If `since` is given, the worker sets the pause (`Chains.pause_until_a_block`).
+    """
 
     why: Reason | None = None
     after: timedelta | None = None

@@ -4,6 +4,7 @@ import logging
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from datetime import timedelta
 
 from queries import transitions
@@ -74,7 +75,7 @@ def _advance(first: Lease[BlockJob], chains: Chains) -> None:
         with _answered_for(leases, chains.routes.limits):
             outcomes = prove(some)
             for lease in leases:
-                _then(lease, outcomes[lease.row.pk], chains.routes.limits)
+                _wait(lease, outcomes[lease.row.pk], chains)
 
 
 def _gathered(first: Lease[BlockJob], chains: Chains) -> list[Ready]:
@@ -92,7 +93,7 @@ def _gathered(first: Lease[BlockJob], chains: Chains) -> list[Ready]:
             if isinstance(reached, Ready):
                 ready.append(reached)
             else:
-                _then(lease, reached, limits)
+                _wait(lease, reached, chains)
         if not ready or time.monotonic() > until:
             break
         room = chains.chain(job.destination).gas_rules.room
@@ -123,6 +124,13 @@ def _answered_for(leases: Sequence[Claimed], limits: Limits) -> Iterator[None]:
 
 def _named(leases: Sequence[Claimed]) -> str:
     return ", ".join(str(lease.row) for lease in leases)
+
+
+def _wait(lease: Lease[BlockJob], outcome: Outcome, chains: Chains) -> None:
+    if isinstance(outcome, Snooze) and outcome.since is not None:
+        pause = chains.pause_until_a_block(lease.row.pk, outcome.since)
+        outcome = replace(outcome, after=pause)
+    _then(lease, outcome, chains.limits)
 
 
 def _then(lease: Claimed, outcome: Outcome, limits: Limits) -> None:
