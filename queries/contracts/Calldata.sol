@@ -5,7 +5,7 @@ pragma solidity 0.8.37;
 // behind it. A proof that uses such bytes reverts, with ProofEndMismatch at the latest: the cursor never
 // moves back and must end exactly where the proof ends.
 
-/// @notice A number has more bytes than it may have.
+/// @notice A number, or the path of a MISS, has more bytes than it may have.
 /// @param position Where in the calldata it stands.
 /// @param length How many bytes it has.
 error NumberTooLong(uint256 position, uint256 length);

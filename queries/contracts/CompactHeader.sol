@@ -25,7 +25,8 @@ import {asList, putByte, putBytes, putHash} from "./Rlp.sol";
 ///   [uint8 offset]          with BEACON_KNOWN: how many bytes of the tail stand before the beacon root
 abstract contract CompactHeader is IFactsRegistry {
     /// @notice A header's tail is malformed up to the timestamp, its number or timestamp has more than 8
-    /// bytes, the beacon root's offset lies behind the tail, or a requested field, or one before it, is missing or a list.
+    /// bytes, the beacon root's offset lies behind the tail, or a requested field, or one before it, is
+    /// missing or a list.
     /// @param position Where in memory, for debugging.
     error HeaderMalformed(uint256 position);
 

@@ -20,9 +20,9 @@ import {ProvenFacts} from "./ProvenFacts.sol";
 /// @title What was true on the source chain, proven to this chain
 /// @notice Anyone may write. A fact is stored only if it is proven under an anchored block: one that
 /// is known, accumulated or reached by a hop, or an ancestor of such a block, if the section has every
-/// header between the two. A block hash proves only one value of a fact, and what is stored never
-/// changes. Repeating a proof that still holds succeeds and writes nothing. There is no owner, no pause
-/// and no upgrade.
+/// header between the two. Under one block hash, a fact can be proven with one value only, and what is
+/// stored never changes. Repeating a proof that still holds succeeds and writes nothing. There is no
+/// owner, no pause and no upgrade.
 abstract contract FactsRegistry is FactStore, ProvenFacts {
     /// @inheritdoc IFactsRegistry
     /// @dev The calldata is packed, because its bytes are the price of a proof:

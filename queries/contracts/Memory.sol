@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 pragma solidity 0.8.37;
 
-// Memory by hand: TrieWitness frees a node's space after hashing it.
+// Memory by hand: TrieWitness frees the space of a branch's child once it is in the branch, and a trie's
+// once it has the root.
 
 /// @dev Allocates `length` bytes, a multiple of 32, without zeroing them. `setFreeMemory` may release
 /// them again.

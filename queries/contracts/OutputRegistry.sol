@@ -87,7 +87,7 @@ contract OutputRegistry is FactsRegistry {
         emit OutputRecorded(address(game), blockHash);
     }
 
-    /// @dev Hashes are recorded without the number that a game names; it is read from the header.
+    /// @dev Hashes are recorded without a number: a block's number is read from its header, not from the game.
     function _knownHash(uint256) internal pure override returns (bytes32) {
         return 0;
     }

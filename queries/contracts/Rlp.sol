@@ -50,7 +50,7 @@ function lengthOf(uint256 value) pure returns (uint256 length) {
     }
 }
 
-/// @dev Puts the head of a list before `payload`, where three bytes are free.
+/// @dev Puts the head of a list of less than 64 KiB before `payload`, where three bytes are free.
 function asList(uint256 payload, uint256 end) pure returns (uint256 start, uint256 length) {
     unchecked {
         length = end - payload;

@@ -44,9 +44,9 @@ import {
 ///   NONE     an empty trie, or an empty place in a branch
 ///   CHAIN    where one key is alone: uint8 depth of its deepest node, that node, and upwards from
 ///            there FULL, BRANCH or MIXED with the other children, or PASS with uint8 nibbles. The
-///            mask bit of the key's own child is ignored. In FULL, the 15 hashes are those of children
-///            0 to 14, with child 15's in place of the key's own (in order if that is 15); if the own
-///            child is not a hash, they are in order too.
+///            mask bit of the key's own child is ignored. In FULL, the 15 hashes are those of the other
+///            children. They ascend if the own child is 15 or is not a hash; else child 15's stands at
+///            the own child's place, not last.
 abstract contract TrieWitness {
     /// @notice No node of this kind may stand here: the number is unknown, or the kind is none of those
     /// that a CHAIN may have above its deepest node.
@@ -70,7 +70,7 @@ abstract contract TrieWitness {
     /// @notice No key with this index lies below the node.
     /// @param index `first` plus the offset in the witness.
     error NoSuchKey(uint256 index);
-    /// @notice A PASS outside a CHAIN has no path.
+    /// @notice A PASS has no path. (Not checked of those above a CHAIN's deepest node.)
     /// @param depth Where it lies, in nibbles.
     error PathMissing(uint256 depth);
     /// @notice A node or path would reach beyond the key's 64 nibbles, or an extension in a CHAIN would

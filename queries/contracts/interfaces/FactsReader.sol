@@ -23,8 +23,8 @@ library FactsReader {
         return uint256(registry.accountField(account, blockNumber, AccountField.BALANCE));
     }
 
-    /// @notice An account's nonce: its transactions, EIP-7702 authorizations and contract creations so far,
-    /// failed ones too; of a contract, plus 1 since EIP-161.
+    /// @notice An account's nonce: its transactions, failed ones too, valid EIP-7702 authorizations, and
+    /// the creations by its code that were not reverted with their call; of a contract, plus 1 since EIP-161.
     /// @param registry The registry that is read.
     /// @param account The account.
     /// @param blockNumber The source block.

@@ -77,7 +77,7 @@ struct Facts {
 /// @title What was true on the source chain, proven to this chain
 /// @notice Every registry has these functions, events and errors, whatever its kind. Each kind's
 /// ABI adds the errors of malformed proofs and the functions that record its hashes. Facts are about
-/// the state at the end of a block of the source chain, and never change once they are proven.
+/// a block of the source chain (accounts and slots: at its end), and never change once they are stored.
 interface IFactsRegistry {
     /// @notice Nothing is proven of this account, block and field.
     /// @param account The account.
@@ -120,8 +120,8 @@ interface IFactsRegistry {
     /// @notice Another value of this fact is stored, and stays. Happens only if the
     /// source of block hashes contradicts itself.
     /// @param key keccak256(abi.encode(kind, account, blockNumber, name)). Kinds: 1 account field, 2 slot,
-    /// 3 header field, 4 timestamp. `name`: the field's index, the slot or the timestamp. `account` is
-    /// zero for kinds 3 and 4, `blockNumber` for kind 4.
+    /// 3 header field, 4 timestamp. `name`: the field's index, the slot or the timestamp. For kinds
+    /// 3 and 4 `account` is zero; for kind 4 `blockNumber` is zero too.
     error FactContradicted(bytes32 key);
     /// @notice Another record of this account at this block is stored, and stays: its nonce, balance,
     /// and whether its storage and code are empty. Happens only if the source of block hashes contradicts
