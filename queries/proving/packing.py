@@ -49,15 +49,23 @@ def pack(
             and size(start, end) <= CALLDATA_BYTES
         )
 
-    cuts = [0]
-    while cuts[-1] < len(items):
-        cuts.append(_furthest(cuts[-1], len(items), fits))
+    # No fewer groups than these can do. Where they do, the longest need not be looked for.
+    least = max(-(-size(0, len(items)) // CALLDATA_BYTES), -(-weight[-1] // max(most, 1)))
+    cuts = _even(len(items), min(least, len(items)))
+    if not all(fits(start, end) for start, end in pairwise(cuts)):
+        cuts = [0]
+        while cuts[-1] < len(items):
+            cuts.append(_furthest(cuts[-1], len(items), fits))
 
     def shared(cut: int) -> int:
         """What a cut there costs: these two are under all nodes that groups on both sides show."""
         return size(cut - 1, cut) + size(cut, cut + 1) - size(cut - 1, cut + 1)
 
     return [items[start:end] for start, end in pairwise(_evened(cuts, shared, fits))]
+
+
+def _even(items: int, groups: int) -> list[int]:
+    return [items * place // groups for place in range(groups + 1)]
 
 
 def _furthest(start: int, last: int, fits: Fits) -> int:
@@ -79,7 +87,7 @@ def _evened(cuts: list[int], shared: Shared, fits: Fits) -> list[int]:
     the cheapest.
     """
     groups = len(cuts) - 1
-    even = [cuts[-1] * place // groups for place in range(groups + 1)]
+    even = _even(cuts[-1], groups)
     if not all(fits(start, end) for start, end in pairwise(even)):
         return cuts
     for place in range(1, groups):
