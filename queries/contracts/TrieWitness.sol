@@ -45,8 +45,8 @@ import {
 ///   CHAIN    where one key is alone: uint8 depth of its deepest node, that node, and upwards from
 ///            there FULL, BRANCH or MIXED with the other children, or PASS with uint8 nibbles. The
 ///            mask bit of the key's own child is ignored. In FULL, the 15 hashes are those of the other
-///            children. They ascend if the own child is 15 or is not a hash; else child 15's stands at
-///            the own child's place, not last.
+///            children, in order of nibble if the own child is 15 or is embedded; else child 15's hash
+///            stands at the own child's place, not last.
 abstract contract TrieWitness {
     /// @notice No node of this kind may stand here: the number is unknown, or the kind is none of those
     /// that a CHAIN may have above its deepest node.
@@ -68,7 +68,7 @@ abstract contract TrieWitness {
     /// @param last The claimed depth of the deepest node.
     error ChainWithoutNodes(uint256 depth, uint256 last);
     /// @notice No key with this index lies below the node.
-    /// @param index `first` plus the offset in the witness.
+    /// @param index The index of the first key below the node, plus the number in the witness.
     error NoSuchKey(uint256 index);
     /// @notice A PASS has no path. (Not checked of those above a CHAIN's deepest node.)
     /// @param depth Where it lies, in nibbles.
@@ -76,7 +76,7 @@ abstract contract TrieWitness {
     /// @notice A node or path would reach beyond the key's 64 nibbles, or an extension in a CHAIN would
     /// begin above the chain's top.
     /// @param depth Where it begins, in nibbles; for an extension in a CHAIN, the depth of the CHAIN's top.
-    /// @param nibbles How many nibbles it has: 0 for a node, 1 for a branch.
+    /// @param nibbles The path's length; 1 for a branch at depth 64, 0 for any node beyond.
     error PathTooLong(uint256 depth, uint256 nibbles);
     /// @notice The witness nests deeper than `most` levels.
     /// @param most How many levels it may nest, accounts and slots together.

@@ -69,7 +69,7 @@ contract DisputeGamesStandIn {
         retirementTimestamp = uint64(block.timestamp);
     }
 
-    /// @notice Changes how long a game that is won waits.
+    /// @notice Changes the delay that it reports.
     function setDelay(uint256 delay) external {
         disputeGameFinalityDelaySeconds = delay;
     }

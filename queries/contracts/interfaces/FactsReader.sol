@@ -23,8 +23,9 @@ library FactsReader {
         return uint256(registry.accountField(account, blockNumber, AccountField.BALANCE));
     }
 
-    /// @notice An account's nonce: its transactions, failed ones too, valid EIP-7702 authorizations, and
-    /// the creations by its code that were not reverted with their call; of a contract, plus 1 since EIP-161.
+    /// @notice An account's nonce counts its transactions and its valid EIP-7702 authorizations, and the
+    /// creations by its code, failed ones too, unless the frame that ran CREATE reverted. Since EIP-161, a
+    /// contract's nonce starts at 1.
     /// @param registry The registry that is read.
     /// @param account The account.
     /// @param blockNumber The source block.

@@ -20,13 +20,13 @@ class Target:
 
 
 TARGETS = (
-    Target("header + account of depth 8", f"{_CONTRACT}/header+account", "total_gas", 175_000),
-    Target("with a slot of depth 3", f"{_CONTRACT}/header+account+slot", "total_gas", 196_000),
+    Target("header + account of depth 8", f"{_CONTRACT}/header+account", "total_gas", 171_000),
+    Target("with a slot of depth 3", f"{_CONTRACT}/header+account+slot", "total_gas", 195_000),
     Target(
         "100 accounts under one root, each",
         "mainnet_one_root_200/accounts-100",
         "per_account",
-        90_000,
+        88_000,
     ),
     Target("account of an accumulated block", f"{_CONTRACT}/account", "total_gas", 157_000),
     Target(
