@@ -194,7 +194,7 @@ NODE_ERRORS: tuple[tuple[int | str, type[ChainError]], ...] = (
     (r"(unknown|cannot find|could not find) (block|header)", BlockUnknown),
     (r"could not be found|not currently canonical|blockoutofrange", BlockUnknown),
     # Transactions
-    (r"already ?known|known transaction|already (been )?imported|same hash", AlreadyKnown),
+    (r"already ?known|\bknown transaction|already (been )?imported|same hash", AlreadyKnown),
     (r"nonce (is )?too low|old ?nonce|nonce .*below", NonceUsed),
     (r"replacement ?(not ?allowed|.*underpriced)|could not replace", Underpriced),
     (r"underpriced|fee ?too ?low|(gas price|tip) .*(too low|below|minimum)", Underpriced),

@@ -90,12 +90,12 @@ def _pinned_header(work: Work) -> Header | Outcome:
     After a failure it is read again, because the source may have replaced it.
     """
     job = work.job
-    if wait := work.chains.provable_head(work.registry).waits_for(job.block):
-        newest = max(query.batch.submitted for query in work.queries)
-        return Snooze(wait, pause_of(newest, work.limits))
     pinned = decode_header(job.header) if job.header else None
     if pinned and not job.failures:
         return pinned
+    if wait := work.chains.provable_head(work.registry).waits_for(job.block):
+        newest = max(query.batch.submitted for query in work.queries)
+        return Snooze(wait, pause_of(newest, work.limits))
     header = work.chains.source(job.source).header(job.block)
     if pinned is None or pinned.hash != header.hash:
         # An accumulated header stays, because other facts were proven from it.
@@ -201,7 +201,12 @@ def _wait_for_hash(work: Work, anchor: NotKnownYet) -> Outcome:
 def _reject_out_of_reach(
     work: Work, header: Header, found: OutOfReach, find: Callable[[Destination], Found]
 ) -> Outcome:
-    """By quorum: one node alone may be wrong about the nearest known block."""
+    """By quorum: one node alone may be wrong about the header or the nearest known block."""
+    source = work.chains.source(work.job.source)
+    theirs = source.quorum(lambda one: one.header(header.number), ("header", header.number))
+    if theirs != header:
+        _pin(work, theirs)
+        return Snooze()
 
     def is_out_of_reach(one: Destination) -> bool:
         return isinstance(find(one), OutOfReach)

@@ -46,11 +46,11 @@ from queries.pipeline.fees import (
 from queries.pipeline.pieces import Piece
 from queries.pipeline.queue import Lease, look_now, shared_now
 from queries.schema.addresses import Address
-from queries.statuses import ENDED
+from queries.statuses import ENDED, BatchStatus
 
 log = logging.getLogger("tacitus.prover")
 
-# No retry helps. `InsufficientFunds` is not among these: the operator may send funds.
+# Not `InsufficientFunds`: the operator may send funds. `NodesRefuse` is any text not known here.
 REFUSED = (TransactionRefused, CallReverted, NodesRefuse)
 
 
@@ -185,19 +185,24 @@ class Lane:
     # SENT
 
     def follow(self, rows: Iterable[SentTransaction], depth: int, head: int) -> bool:
-        """Follow each. True if any is still on its way. `head`: a block that exists.
+        """Follow each. True if any is still on its way. `head`: our newest block.
 
         A failed one is pending until it is settled: otherwise its proofs would be sent
         again on one node's answer.
         """
-        waiting = False
+        waiting, faults = False, list[Exception]()
         for row in rows:
-            self._look(row, head)
-            if row.mined_block is None:
-                self._push(row)
-            elif row.mined_block + depth - 1 <= head:
-                self._settle(row, depth)
+            try:
+                self._look(row, head)
+                if row.mined_block is None:
+                    self._push(row)
+                elif row.mined_block + depth - 1 <= head:
+                    self._settle(row, depth)
+            except (NoQuorum, *REFUSED) as fault:  # about this one: the others are followed
+                faults.append(fault)
             waiting = waiting or not (row.settled or row.succeeded)
+        if faults:
+            raise faults[0]
         return waiting
 
     def _look(self, row: SentTransaction, head: int) -> None:
@@ -205,7 +210,9 @@ class Lane:
         before = row.mined_hash, row.mined_block, row.succeeded
         for its_hash in row.hashes:
             mined = self.destination.mined(its_hash)
-            if mined and mined.block <= head and mined.gas_used <= row.gas_limit:
+            if mined and mined.block > head:
+                return  # by a node that is ahead of the one that named our head
+            if mined and mined.gas_used <= row.gas_limit:
                 row.mined_hash, row.mined_block = its_hash, mined.block
                 row.succeeded, row.gas_used = mined.succeeded, mined.gas_used
                 # No more than what was signed, whatever one node says.
@@ -233,14 +240,18 @@ class Lane:
             log.error("Nonce %s of former signer %s is abandoned.", row.nonce, row.sender)
             self._give_up(row)
             return
-        if is_stuck and row.sent is not None:
-            with suppress(NoQuorum):  # it is sent again as it is
-                self._make_way(row)
+        was_accepted = row.sent is not None
+        if is_stuck and was_accepted:
+            self._make_way(row)
+            if row.settled:
+                return
         self.destination.send_to_each(row.raw)  # the first node may not have passed it on
         try:
             self._send(row)
         except REFUSED as refused:
-            if not is_stuck or not parts_of(row.raw).data or not self._is_refused(row):
+            may_pass = was_accepted and isinstance(refused, NodesRefuse)  # an outage of the node
+            may_pass = may_pass or not is_stuck or not parts_of(row.raw).data
+            if may_pass or not self._is_refused(row):
                 raise
             self._cancel(row, str(refused))
 
@@ -320,11 +331,16 @@ class Lane:
 
     def _make_way(self, row: SentTransaction) -> None:
         """Only the transaction with the next nonce is replaced: those after it wait for it."""
-        used = self._used_by_quorum()
+        try:
+            used = self._used_by_quorum()
+        except NoQuorum:
+            return  # it is sent again as it is
         if used == row.nonce:
             self._replace(row)
         elif used < row.nonce:
             self._close_gap(used, row)
+        else:  # the node that was asked shows no receipt, and yet it takes the transaction again
+            self._check_used_nonce(row)
 
     def _close_gap(self, used: int, behind: SentTransaction) -> None:
         """Use the next nonce: by an empty transfer if no row has it; if its row was settled, open
@@ -444,7 +460,10 @@ def reopen(row: SentTransaction) -> None:
             job=OuterRef("job"), pieces=OuterRef("pieces"), open=True
         )
         row.for_jobs.filter(~Exists(later)).update(open=True)
+        if not row.mined_hash:  # it was given up, and had proven nothing
+            return
         proven = Query.objects.filter(job__in=row.jobs.values("pk"), values__isnull=False)
+        proven = proven.exclude(batch__status=BatchStatus.REJECTED)
         list(proven.order_by("pk").select_for_update().values_list("pk", flat=True))
         proven.update(ended=False)
 

@@ -3,11 +3,13 @@
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, closing
 from itertools import islice
+from typing import Any
 
 import pytest
 from eth_account import Account
 
 from tests.scenarios.chain import ETHER, Chain
+from tests.scenarios.node import Node, Question
 from tests.scenarios.service import HOLDER, SIGNER_KEY, Service, until
 
 OTHER_KEY = "0x" + 32 * "5b"
@@ -134,6 +136,35 @@ def test_a_nonce_that_is_used_elsewhere_while_it_is_in_flight(
         served.wait(batch)
         chain.automine(on=True)  # which ends the interval; without it, nothing were mined
     assert mined(chain) == [*before, len(before), len(before) + 1]
+
+
+def test_an_outage_cancels_nothing(served: Service, blocks: Iterator[int]) -> None:
+    """A transaction that a node took stays in its pool while the node fails."""
+    chain, before = served.chain, mined(served.chain)
+    tried = set[str]()
+
+    def failing(question: Question) -> dict[str, Any] | None:
+        if question["method"] != "eth_sendRawTransaction":
+            return None
+        tried.add(question["params"][0])
+        error = {"code": -32603, "message": "Internal error"}
+        return {"jsonrpc": "2.0", "id": question["id"], "error": error}
+
+    with closing(Node(chain)) as node:
+        chain.automine(on=False)
+        with served.prove(ROUTES_FILE=served.routes_with(nodes=[node.url])):
+            batch = served.submit_balance(next(blocks))
+            sent = until(lambda: pending(chain))
+            node.faults(failing)
+            until(lambda: len(tried) > 1, what="it is replaced")
+            spoilt = node.spoilt
+            until(lambda: node.spoilt > spoilt + 2, what="it is sent again")
+            node.is_well()
+            until(lambda: pending(chain) != sent, what="the replacement is in the pool")
+            chain.automine(on=True)
+            chain.mine()
+            served.wait(batch)
+    assert mined(chain) == [*before, len(before)]
 
 
 def test_the_signers_key_is_changed_while_a_transaction_is_in_flight(
