@@ -8,7 +8,7 @@ else:
     from queries.engines.alarm import Alarm
 
     ALARM = Alarm()
-    LOOKS_EVERY = 0.25  # seconds
+    LOOKS_EVERY = 0.1  # seconds
 
     def wake(batch_id: str) -> None:
         """Not needed: provers of the embedded engine look four times a second."""
