@@ -50,6 +50,7 @@ class NodeAddress:
     """Where a node answers. It may hold a key, so it shows only where it is asked for."""
 
     url: str = field(repr=False)
+    number: int = field(default=1, compare=False)  # its position in the chain's `nodes`
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,7 +137,7 @@ def _nodes(place: str, entries: object, folder: Path) -> tuple[NodeAddress, ...]
     if not isinstance(entries, list) or not entries:
         refuse(place, 'it must list at least one node, such as ["https://node.example/"]')
     nodes = tuple(
-        NodeAddress(node_address(f"{place}, entry {number}", entry, folder))
+        NodeAddress(node_address(f"{place}, entry {number}", entry, folder), number)
         for number, entry in enumerate(entries, 1)
     )
     # Two nodes are asked so that one alone cannot lie; the same one twice would agree with itself.

@@ -145,10 +145,10 @@ _known: dict[tuple[int, str], Health] = {}  # by chain and address, for the whol
 class Node:
     """A connection to one node, for one thread. Its chain id is checked before anything else."""
 
-    def __init__(self, chain: Chain, number: int, address: NodeAddress, until: float) -> None:
+    def __init__(self, chain: Chain, address: NodeAddress, until: float) -> None:
         self._chain = chain
         # By its number in the log, because its address may hold a key.
-        new = Health(f"Node {number} of {chain.name}", chain, chain.limits.batch_questions)
+        new = Health(f"Node {address.number} of {chain.name}", chain, chain.limits.batch_questions)
         self.health = _known.setdefault((chain.id, address.url), new)
         self.rpc = JsonRpc(address.url, chain.limits, until)
 
@@ -244,9 +244,7 @@ class NodePool:
 
     def __init__(self, chain: Chain, *, until: float = math.inf) -> None:
         self.chain = chain
-        self._nodes = [
-            Node(chain, number, address, until) for number, address in enumerate(chain.nodes, 1)
-        ]
+        self._nodes = [Node(chain, address, until) for address in chain.nodes]
         self._first = 0  # place of the node that is asked first
 
     @classmethod

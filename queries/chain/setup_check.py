@@ -127,21 +127,20 @@ def _nodes(
 
     Only these are asked anything more, so that a node that hangs is waited for once.
     """
-    heads: dict[int, ChainHead] = {}
-    for number, node in enumerate(chain.nodes, 1):
+    heads: dict[NodeAddress, ChainHead] = {}
+    for node in chain.nodes:
         try:
             with closing(SourceChain(replace(chain, nodes=(node,)))) as source:
-                heads[number] = source.head()
+                heads[node] = source.head()
         except ChainError as error:
-            yield Finding(f"{chain.name}, node {number}", ok=False, said=with_advice(error))
+            yield Finding(f"{chain.name}, node {node.number}", ok=False, said=with_advice(error))
     newest = max((head.timestamp for head in heads.values()), default=0)
-    for number, head in heads.items():
-        subject, alone = f"{chain.name}, node {number}", chain.nodes[number - 1 : number]
+    for node, head in heads.items():
+        subject, alone = f"{chain.name}, node {node.number}", replace(chain, nodes=(node,))
         yield _found(subject, partial(_age, head, newest, chain.limits))
         if windows is not None:
-            one = replace(chain, nodes=alone)
-            yield _found(f"{subject}, proofs", partial(_reach, one, head, windows))
-    return tuple(chain.nodes[number - 1] for number in heads)
+            yield _found(f"{subject}, proofs", partial(_reach, alone, head, windows))
+    return tuple(heads)
 
 
 def _found(subject: str, check: Callable[[], str]) -> Finding:

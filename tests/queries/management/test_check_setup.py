@@ -274,7 +274,7 @@ def only_wrong(setup: LocalSetup, native: str, *urls: str, lines: tuple[str, ...
 
 
 def test_a_node_that_is_gone_is_named_by_its_number(
-    setup: LocalSetup, node: LocalNode, native: str
+    setup: LocalSetup, node: LocalNode, native: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     setup.add_chain(CHAIN_ID, "Local", [node.url, "http://127.0.0.1:1"])
     setup.add_registry("native", CHAIN_ID, CHAIN_ID, native)
@@ -284,6 +284,7 @@ def test_a_node_that_is_gone_is_named_by_its_number(
         "No node of Local answers. Check that it runs, and that `nodes` in ROUTES_FILE has its "
         "address."
     )
+    assert caplog.messages == ["Node 2 of Local fails: nodes_unreachable."]
 
 
 def older_by(seconds: int) -> Any:
