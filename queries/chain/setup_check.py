@@ -5,7 +5,7 @@
 
 import math
 import time
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Generator, Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass, replace
 from functools import partial
@@ -140,6 +140,8 @@ def _nodes(
         yield _found(subject, partial(_age, head, newest, chain.limits))
         if windows is not None:
             yield _found(f"{subject}, proofs", partial(_reach, alone, head, windows))
+    if len(heads) > 1:
+        yield _found(f"{chain.name}, all nodes", partial(_same_block, chain, heads))
     return tuple(heads)
 
 
@@ -169,6 +171,22 @@ def _age(head: ChainHead, newest: int, limits: Limits) -> str:
             "from ROUTES_FILE until it has caught up."
         )
     return said
+
+
+def _same_block(chain: Chain, heads: Mapping[NodeAddress, ChainHead]) -> str:
+    """The newest block that is final for all nodes: `Unfit` if two nodes have different ones."""
+    block = min(head.final_number for head in heads.values())
+    first: dict[bytes, int] = {}  # by hash, the number of the first node that has it
+    for node in heads:
+        with closing(SourceChain(replace(chain, nodes=(node,)))) as source:
+            first.setdefault(source.header(block).hash, node.number)
+    if len(first) > 1:
+        one, other, *_ = first.values()
+        raise Unfit(
+            f"Nodes {one} and {other} have different blocks {block:,}: one of them follows another "
+            "chain. Compare with a public explorer, and correct `nodes` in ROUTES_FILE."
+        )
+    return f"the same block {block:,}"
 
 
 @dataclass(frozen=True, slots=True, order=True)

@@ -318,6 +318,19 @@ def test_a_node_of_another_chain_is_reported(
     assert line.endswith("serve another chain. Correct `nodes` in ROUTES_FILE, or the chain's id.")
 
 
+def test_nodes_with_different_histories_are_named(
+    setup: LocalSetup, node: LocalNode, native: str
+) -> None:
+    """Both have the chain's id, and each makes blocks of its own."""
+    with changed(node, "", None) as same, local_node("--slots-in-an-epoch", "1") as other:
+        other.rpc.ask("anvil_mine", hex(10))
+        setup.add_chain(CHAIN_ID, "Local", [node.url, same, other.url])
+        setup.add_registry("native", CHAIN_ID, CHAIN_ID, native)
+        (line,) = wrong(setup.run("check_setup"))
+    assert "Local, all nodes" in line
+    assert "Nodes 1 and 3 have different blocks " in line
+
+
 def proving_only(blocks: int, newest: int) -> Any:
     def change(params: list[Any], answer: Answer) -> Answer:
         if isinstance(params[2], dict):
