@@ -112,12 +112,6 @@ def findings(routes: Routes, signer: Signer | None) -> Iterator[Finding]:
     for chain in (answering[each] for each in answering if each in destinations):
         if signer is not None and chain.nodes:
             yield _found(f"signer on {chain.name}", partial(_funds, chain, signer))
-        if chain.most_a_day is None and not chain.free:
-            said = (
-                f"Nothing limits what you pay on {chain.name} in a day. Set `most_a_day` in "
-                "ROUTES_FILE if its gas costs money."
-            )
-            yield Finding(f"budget on {chain.name}", ok=True, said=said, is_hint=True)
 
 
 def _nodes(

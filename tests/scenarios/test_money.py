@@ -1,5 +1,6 @@
 """What proving may cost: a batch's fee, the operator's bounds, gas caps, failed transactions."""
 
+import re
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, closing
 from itertools import islice
@@ -99,11 +100,14 @@ def test_the_daily_budget_holds_transactions_back(
     paid: Service, key: str, blocks: Iterator[int]
 ) -> None:
     """The transaction that reaches the budget goes whole, and nothing after it."""
-    with paid.prove(SIGNER_KEY=key, ROUTES_FILE=paid.routes_with(most_a_day=0.00001)):
+    bounded = paid.routes_with(most_a_day=0.00001)
+    with paid.prove(SIGNER_KEY=key, ROUTES_FILE=bounded):
         paid.wait(paid.submit_balance(next(blocks), fee=str(ETHER)))
         batch = paid.submit_balance(next(blocks), fee=str(ETHER))
         paid.wait_for(batch, "day_spent")
         assert len(sent_by(key, paid.chain)) == 1
+    checked = paid.manage("check_setup", fails=True, SIGNER_KEY=key, ROUTES_FILE=bounded)
+    assert re.search("not ok  budget on .* of 0.00001 ETH spent or reserved", checked.stdout)
     with paid.prove(SIGNER_KEY=key):  # the operator has raised the budget
         paid.wait(batch)
     assert len(sent_by(key, paid.chain)) == 2

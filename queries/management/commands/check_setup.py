@@ -1,20 +1,24 @@
-"""`manage.py check_setup`: checks nodes, registries and the signer before provers need them."""
+"""`manage.py check_setup`: checks what provers need before they need it."""
 
 from collections.abc import Iterator
 from typing import Any
 
 from django.core.management.base import CommandError
 
+from accounts.database_state import NOT_MIGRATED, is_migrated
+from queries.amounts import short_amount
 from queries.chain.setup_check import DEPLOY, Finding, findings
-from queries.chain.signer import SignerUnusable
+from queries.chain.signer import Signer, SignerUnusable
 from queries.management.base import OperatorCommand, configured_routes, configured_signer
-from queries.routes import Routes
+from queries.models import SentTransaction
+from queries.pipeline.fees import gone_in_a_day
+from queries.routes import Chain, Routes
 
 LONGEST_SUBJECT = 44
 
 
 class Command(OperatorCommand):
-    help = "Checks nodes, registries and the signer before provers need them."
+    help = "Checks nodes, registries, the signer, the database and today's budget."
 
     def handle(self, **_: Any) -> None:
         routes = configured_routes()
@@ -44,3 +48,27 @@ def _all_findings(routes: Routes) -> Iterator[Finding]:
     if not routes.registries:
         yield Finding("registries", ok=False, said=f"There is none. {DEPLOY}")
     yield from findings(routes, signer)
+    # Last, because a database that does not answer ends the command.
+    if not is_migrated():
+        yield Finding("database", ok=False, said=NOT_MIGRATED)
+        return
+    yield Finding("database", ok=True, said="It is migrated.")
+    for chain_id in dict.fromkeys(destination for _, destination in routes.registries):
+        yield from _budget(routes.chains[chain_id], signer)
+
+
+def _budget(chain: Chain, signer: Signer | None) -> Iterator[Finding]:
+    """What is spent of today's budget, or a hint that there is none."""
+    subject, most = f"budget on {chain.name}", chain.most_a_day
+    if most is not None and signer is not None:
+        ours = SentTransaction.objects.filter(chain=chain.id, sender=signer.address)
+        gone = gone_in_a_day(ours)
+        said = " of ".join(short_amount(each, chain.currency) for each in (gone, most))
+        what_to_do = ". Wait, or raise `most_a_day` and restart." if gone >= most else ""
+        yield Finding(subject, ok=gone < most, said=f"{said} spent or reserved{what_to_do}")
+    elif most is None and not chain.free:
+        said = (
+            f"Nothing limits what you pay on {chain.name} in a day. Set `most_a_day` in "
+            "ROUTES_FILE if its gas costs money."
+        )
+        yield Finding(subject, ok=True, said=said, is_hint=True)

@@ -24,7 +24,7 @@ from tests.queries.chain.relay import Asked, refusal, relay
 from tests.queries.contracts.live_chain import LiveChain
 from tests.queries.management.local_setup import ADDRESS, CHAIN_ID, KEY, LocalSetup
 
-pytestmark = pytest.mark.no_database
+pytestmark = [pytest.mark.django_db, pytest.mark.either_database]
 
 SOURCE, HOUR = 900, 3_600
 Answer = dict[str, Any]
@@ -581,8 +581,13 @@ def test_the_exit_code_says_it_too(
     setup.add_chain(CHAIN_ID, "Local", [node.url])
     setup.add_registry("native", CHAIN_ID, CHAIN_ID, native)
     variables = {"ROUTES_FILE": str(setup.file), "DEVELOPMENT": "1"}
-    done = manage("check_setup", SIGNER_KEY_FILE=str(tmp_path / "key"), **variables)
+    key = {"SIGNER_KEY_FILE": str(tmp_path / "key")}
+    done = manage("check_setup", **variables, **key)
+    (line,) = wrong(f"{done.stdout}FAILED: {done.stderr.removeprefix('CommandError: ')}")
+    assert line.split("  ")[-1] == "The database is not migrated. Run: manage.py migrate"
+    manage("migrate", **variables)
+    done = manage("check_setup", **variables, **key)
     assert (done.returncode, done.stderr) == (0, "")
     done = manage("check_setup", **variables)
     assert done.returncode == 1
-    assert done.stderr == "CommandError: 1 of 5 checks is not ok.\n"
+    assert done.stderr == "CommandError: 1 of 6 checks is not ok.\n"

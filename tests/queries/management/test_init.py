@@ -23,7 +23,7 @@ from tests.queries.attacks.registry_attacks import move_on, put_predeploy
 from tests.queries.contracts.live_chain import LiveChain
 from tests.queries.management.local_setup import ADDRESS, KEY, LocalSetup
 
-pytestmark = pytest.mark.no_database
+pytestmark = [pytest.mark.django_db, pytest.mark.either_database]
 
 NOWHERE = "http://127.0.0.1:1/hunter2"
 TWO = ",".join(signer.address for signer in SIGNERS[:2])
