@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import shutil
 import sys
 import tempfile
 from argparse import ArgumentParser
@@ -16,11 +17,12 @@ from django.conf import settings
 from django.core.management.base import CommandError
 from eth_utils.address import is_checksum_address
 
+from queries.chain.errors import NodesUnreachable
 from queries.chain.signer import SignerUnusable
-from queries.management.base import OperatorCommand, configured_signer
+from queries.management.base import OperatorCommand, chain_at, configured_signer
 from queries.networks import NETWORKS, Network, chain_lines, provable_after, registry_of
 from queries.registries import Registry, RegistryKind, route_lines
-from queries.routes import read_routes
+from queries.routes import Routes, read_routes
 from queries.routes_file import RoutesUnreadable, node_address
 
 NAMES = ", ".join(NETWORKS)
@@ -92,7 +94,8 @@ class Command(OperatorCommand):
         if sys.stdin.isatty():
             self._ask_for_the_rest(wanted)
         _check(wanted)
-        _write(file, _content(wanted), overwrite=options["force"])
+        for warning in _write(file, _content(wanted), overwrite=options["force"]):
+            self.report(warning)
         self._conclude(file, wanted)
 
     # Questions
@@ -100,10 +103,8 @@ class Command(OperatorCommand):
     def _ask_for_the_rest(self, wanted: Wanted) -> None:
         if not wanted.routes:
             self.report(f"Known networks: {NAMES}.")
-            source = self._ask("Which network's past is proven?", _network)
-            same = f"On which network? (Enter: {source.name})"
-            to = self._ask(same, partial(_network, by_default=source))
-            wanted.routes.append((source, to))
+            question = "Whose past is proven to which chain (such as ethereum:base, or sepolia)?"
+            wanted.routes.append(self._ask(question, _ends))
         for network in wanted.networks:
             if network.name not in wanted.nodes:
                 wanted.nodes[network.name] = list(self._ask_for_nodes(network))
@@ -139,7 +140,7 @@ class Command(OperatorCommand):
 
     def _conclude(self, file: Path, wanted: Wanted) -> None:
         say = self.stdout.write
-        say(f"Wrote {file}. Only you can read it: addresses of nodes may hold keys.\n")
+        say(f"Wrote {file}. Addresses of nodes may hold keys: only you can read a new file.\n")
         for (source, to), registry in wanted.registries():
             say(f"{source.title} → {to.title}: {registry.kind} registry {registry.address}")
             delay = provable_after(source, registry.kind)
@@ -168,9 +169,7 @@ class Command(OperatorCommand):
 # What the operator has written
 
 
-def _network(text: str, by_default: Network | None = None) -> Network:
-    if not text and by_default is not None:
-        return by_default
+def _network(text: str) -> Network:
     if text not in NETWORKS:
         named = text if re.fullmatch("[a-z0-9-]{1,24}", text) else "That"  # it may hold a key
         raise CommandError(f"{named} is not a known network. Known are {NAMES}.")
@@ -179,8 +178,7 @@ def _network(text: str, by_default: Network | None = None) -> Network:
 
 def _ends(text: str) -> Ends:
     source, _, destination = text.partition(":")
-    network = _network(source)
-    return network, _network(destination, network)
+    return _network(source), _network(destination or source)
 
 
 def _node(text: str) -> str:
@@ -244,20 +242,38 @@ def _content(wanted: Wanted) -> str:
     return "\n\n".join("\n".join(lines) for lines in tables) + "\n"
 
 
-def _write(file: Path, content: str, *, overwrite: bool) -> None:
-    """Whole or not at all; `mkstemp` lets only this user read it."""
+def _write(file: Path, content: str, *, overwrite: bool) -> list[str]:
+    """Write the file, and return warnings. `mkstemp` lets only this user read a new one."""
     try:
         handle, name = tempfile.mkstemp(prefix=".routes-", suffix=".toml", dir=file.parent)
         with os.fdopen(handle, "w", encoding="utf-8") as opened:
             opened.write(content)
         written = Path(name)
         try:
-            read_routes(written)  # what would be refused later is refused now
-            if overwrite:
-                written.replace(file)
+            routes = read_routes(written)  # what would be refused later is refused now
+            warnings = list(_unreachable(routes))
+            if overwrite and file.exists():
+                shutil.copyfile(written, file)  # in place, which keeps its mode and owner
             else:
                 file.hardlink_to(written)  # fails where another has just written it
         finally:
             written.unlink(missing_ok=True)
     except OSError as fault:
         raise CommandError(f"{file} cannot be written: {fault.strerror}.") from None
+    return warnings
+
+
+def _unreachable(routes: Routes) -> Iterator[str]:
+    """A warning for each node that does not answer. Refuses a node of another chain."""
+    for chain in routes.chains.values():
+        for node in chain.nodes:
+            try:
+                of = chain_at(node.url).id
+            except NodesUnreachable:
+                yield f"Node {node.number} of {chain.name} does not answer, so it is not checked."
+                continue
+            if of != chain.id:
+                raise CommandError(
+                    f"Node {node.number} of {chain.name} is a node of chain {of}, not {chain.id}. "
+                    "Nothing was written."
+                )

@@ -48,7 +48,7 @@ def setup(settings: LazySettings, tmp_path: Path) -> LocalSetup:
 
 
 def written(setup: LocalSetup, *arguments: str) -> Routes:
-    printed = setup.run("init", *arguments)
+    _, printed = setup.run_apart("init", *arguments)
     assert printed.startswith(f"Wrote {setup.file}."), printed
     return read_routes(setup.file)
 
@@ -74,7 +74,7 @@ def test_several_routes_share_their_chains(setup: LocalSetup) -> None:
     assert [len(chain.nodes) for chain in routes.chains.values()] == [2, 1]
 
 
-def test_only_its_user_can_read_it_and_it_is_never_overwritten(
+def test_only_its_user_can_read_a_new_file_and_force_keeps_the_mode(
     setup: LocalSetup, tmp_path: Path
 ) -> None:
     written(setup, "sepolia", "--node", f"sepolia={NOWHERE}")
@@ -84,7 +84,9 @@ def test_only_its_user_can_read_it_and_it_is_never_overwritten(
     said = f"FAILED: {setup.file} is there already. Name another one, or use --force."
     assert setup.run("init", *hoodi) == said
     assert setup.file.read_bytes() == before
+    setup.file.chmod(0o640)
     assert set(written(setup, *hoodi, "--force").chains) == {560_048}
+    assert setup.file.stat().st_mode & 0o777 == 0o640
     assert list(tmp_path.iterdir()) == [setup.file]
 
 
@@ -148,18 +150,18 @@ def on_a_terminal(folder: Path, answers: str, *arguments: str, **variables: str)
 def test_a_person_is_asked_for_what_is_left_out(tmp_path: Path) -> None:
     file = tmp_path / "routes.toml"
     signers = ",".join(signer.address for signer in SIGNERS[:3])
-    answers = ["gnosis", "base", "ethereum", NOWHERE, "", "nowhere", NOWHERE, f"{NOWHERE}2", ""]
+    answers = ["gnosis", "base:ethereum", NOWHERE, "", "nowhere", NOWHERE, f"{NOWHERE}2", ""]
     said = on_a_terminal(
         tmp_path, "\n".join([*answers, signers, "4", "2", ""]), "init", ROUTES_FILE=str(file)
     )
     for part in (
-        "Which network's past is proven? gnosis is not a known network. Known are",
-        "On which network? (Enter: base)",
+        "or sepolia)? gnosis is not a known network. Known are",
         "Another node of Base (Enter: no more):",
         "A node's address: it is no http or https address.",
         "takes an attested registry: signers vouch for block hashes.",
         "How many of these 3 must agree? --threshold says how many of the signers",
         "Base → Ethereum: attested registry 0x",
+        "Node 2 of Ethereum does not answer, so it is not checked.",
         "One node only: Base.",
     ):
         assert part in said
@@ -171,7 +173,7 @@ def test_a_person_is_asked_for_what_is_left_out(tmp_path: Path) -> None:
 
 def test_nothing_is_written_where_the_questions_are_left(tmp_path: Path) -> None:
     file = tmp_path / "routes.toml"
-    said = on_a_terminal(tmp_path, "sepolia\n\n\x04", "init", ROUTES_FILE=str(file))
+    said = on_a_terminal(tmp_path, "sepolia\n\x04", "init", ROUTES_FILE=str(file))
     assert "The questions were not answered; nothing was written." in said
     assert not file.exists()
 
@@ -198,6 +200,15 @@ def chains() -> Iterator[dict[str, LocalNode]]:
         for name in ("base-sepolia", "optimism-sepolia"):
             move_on(nodes[name], 7, LiveChain(nodes["sepolia"]).header(7).hash)
         yield nodes
+
+
+def test_a_node_of_another_chain_is_refused(
+    setup: LocalSetup, chains: dict[str, LocalNode]
+) -> None:
+    nodes = (f"--node=sepolia={chains[name].url}" for name in ("sepolia", "base-sepolia"))
+    said = f"FAILED: Node 2 of Sepolia is a node of chain {BASE_SEPOLIA}, not {SEPOLIA}. Nothing"
+    assert setup.run("init", "sepolia", *nodes).startswith(said)
+    assert not setup.file.exists()
 
 
 ROUTES = (
