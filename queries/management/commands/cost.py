@@ -87,9 +87,9 @@ def _of_route(
         work = of_a_balance(registry.kind, together)
         for_its_l1 = data_fee(destination, work)
         costs[together] = round(work.gas) * price + for_its_l1
-        wei = costs[together]
-        fact, day, month = _coins(wei), _coins(wei * facts), _coins(wei * facts * MONTH)
-        yield _row(NAMES[together], f"{round(work.gas):,}", fact, day, month)
+        yield _row(NAMES[together], f"{round(work.gas):,}", *_amounts(costs[together], facts))
+        if for_its_l1:
+            yield _row("  of it L1 data fee", "", *_amounts(for_its_l1, facts))
     if destination.chain.most_a_day is not None:
         yield _within_a_day(chain, costs)
 
@@ -115,6 +115,11 @@ def _within_a_day(chain: Chain, costs: dict[int, int]) -> str:
     alone, *_, many = (f"{(chain.most_a_day or 0) // max(cost, 1):,}" for cost in costs.values())
     most = short_amount(chain.most_a_day or 0, chain.currency)
     return f"`most_a_day`, {most}, pays for {alone} facts alone, or {many} a hundred at a time."
+
+
+def _amounts(wei: int, facts: int) -> list[str]:
+    """Of a fact, a day and a month."""
+    return [_coins(wei * many) for many in (1, facts, facts * MONTH)]
 
 
 def _coins(wei: int) -> str:

@@ -77,6 +77,9 @@ def test_an_op_stack_chain_charges_for_its_l1(setup: LocalSetup, node: LocalNode
         printed = setup.run("cost", "--gas-price-gwei", "0.001")
     alone, with_data = (float(row(each, "one balance alone")[1]) for each in (before, printed))
     assert with_data - alone == pytest.approx(10**-6, rel=0.01)
+    for_its_l1 = [line.split()[5:] for line in printed.splitlines() if "of it L1 data fee" in line]
+    assert for_its_l1 == 3 * [["0.000001", "0.0001", "0.003"]]
+    assert "L1" not in before
 
 
 @pytest.mark.parametrize(
