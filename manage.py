@@ -86,7 +86,7 @@ def _sentence(error: Exception) -> str:
     if isinstance(error, DatabaseFault):
         if re.search(NO_TABLE, said):
             return "The database is not migrated. Run: manage.py migrate"
-        return f"The database cannot be used: {said}. DATABASE_URL says which it is."
+        return f"The database cannot be used: {said}. Check DATABASE_URL or DATABASE_URL_FILE."
     return f"Tacitus cannot go on: {said}."
 
 

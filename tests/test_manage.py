@@ -26,7 +26,7 @@ pytestmark = pytest.mark.no_database
         (
             ["migrate"],
             {"DATABASE_URL": "sqlite:////dev/null/x.sqlite3"},
-            "The database cannot be used: unable to open database file. DATABASE_URL says",
+            "The database cannot be used: unable to open database file. Check DATABASE_URL or",
         ),
         (
             ["collectstatic", "--no-input"],
@@ -51,7 +51,8 @@ def test_a_file_that_is_no_database_is_one_sentence(manage: Manage, tmp_path: Pa
     ended = manage("migrate", **PRODUCTION)
     assert ended.returncode == 1
     assert ended.stderr == (
-        "The database cannot be used: file is not a database. DATABASE_URL says which it is.\n"
+        "The database cannot be used: file is not a database. "
+        "Check DATABASE_URL or DATABASE_URL_FILE.\n"
     )
 
 
