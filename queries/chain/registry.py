@@ -208,16 +208,18 @@ class RegistryFacts:
         return answer[32:] if proven else None
 
     def _ask(
-        self, calls: Sequence[bytes], length: int, block: int | None, to: str | None = None
+        self, calls: Sequence[bytes], length: int, block: int | None, l1_block: str | None = None
     ) -> list[bytes]:
-        answers = self._destination.call_many(to or self._registry.address, calls, block)
+        answers = self._destination.call_many(l1_block or self._registry.address, calls, block)
         words = [each for each in answers if isinstance(each, bytes) and len(each) == length]
         if len(words) < len(answers):
-            raise self._absent()
+            raise self._absent(l1_block)
         return words
 
-    def _absent(self) -> ChainError:
+    def _absent(self, l1_block: str | None = None) -> ChainError:
         chain = self._destination.chain.name
+        if l1_block:
+            return RegistryAbsent(f"At {l1_block} on {chain} there is no L1Block contract.")
         return RegistryAbsent(f"At {self._registry.address} on {chain} there is no registry.")
 
 

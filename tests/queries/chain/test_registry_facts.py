@@ -64,6 +64,8 @@ def test_where_there_is_no_registry_it_is_reported(live: LiveChain) -> None:
     ):
         with pytest.raises(RegistryAbsent, match=r"0x6666.* on Local there is no registry"):
             ask()
+    with pytest.raises(RegistryAbsent, match=r"0x42.* on Local there is no L1Block contract"):
+        read.newest_l1_block()
 
 
 @pytest.fixture
