@@ -9,6 +9,11 @@ from pathlib import Path
 from tests.commands import REPOSITORY
 
 GUIDE = REPOSITORY / "explorer" / "docs" / "running.md"
+# One user runs all of it here.
+SUDO = """
+while [[ $1 == -* ]]; do if [ $1 = -u ]; then shift; fi; shift; done
+exec env "$@"
+"""
 BLOCK = re.compile(r"^```sh\b[^\n]*\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 
 

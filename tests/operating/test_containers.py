@@ -21,7 +21,7 @@ from tests.operating.drill import (
     funded,
     on_nodes_of,
 )
-from tests.operating.guide import run, shown, stand_in
+from tests.operating.guide import SUDO, run, shown, stand_in
 from tests.operating.postgres import Postgres, own_postgres
 from tests.scenarios.service import until
 from tests.scenarios.test_engines import BROKERS, see_that_it_answers
@@ -42,7 +42,7 @@ class Machine:
             shutil.copy(repository / name, folder)
         docker = f'exec {sys.executable} -m tests.operating.docker "$@"'
         stand_in(folder, "docker", docker)
-        stand_in(folder, "sudo", 'exec "$@"')
+        stand_in(folder, "sudo", SUDO)
         stand_in(folder, "chgrp", "")
         self._environment = {"PYTHONPATH": str(repository), "DOCKER_STATE": str(self.state)}
 
@@ -130,4 +130,4 @@ def _without_containers(machine: Machine, postgres: Postgres, part: str) -> None
         f"password={postgres.environment['PGPASSWORD']}\n"
     )
     commands = shown(part).replace("/var/backups", f"{machine.folder}/var/backups")
-    machine.run(f"export PGSERVICEFILE={file}\n{commands}")
+    machine.run(commands.replace("/etc/tacitus/pg_service.conf", str(file)))

@@ -17,7 +17,7 @@ from queries.registries import Registry, RegistryKind, address_of
 from tests.commands import free_port
 from tests.operating import background
 from tests.operating.drill import Drill, chain_of_the_guide, client_of, funded, on_nodes_of
-from tests.operating.guide import run, shown, stand_in
+from tests.operating.guide import SUDO, run, shown, stand_in
 from tests.proxy import CADDY
 from tests.scenarios.service import until
 
@@ -26,11 +26,6 @@ FOLDERS = r"(?<![\w.])/(etc|srv/tacitus|var/lib/tacitus|var/backups|usr/local/bi
 VERSION = (
     "accounts explorer queries static templates manage.py pyproject.toml SECURITY.md compose.yaml"
 )
-# One user runs all of it here.
-SUDO = """
-while [[ $1 == -* ]]; do if [ $1 = -u ]; then shift; fi; shift; done
-exec env "$@"
-"""
 INSTALL = """
 given=(); while [ $# -gt 0 ]; do case $1 in -g | -o) shift ;; *) given+=("$1") ;; esac; shift; done
 exec /usr/bin/install "${given[@]}"
@@ -88,7 +83,7 @@ def test_the_commands_of_the_guide_lead_to_a_service_that_survives_a_restore_and
     for part in (
         "useradd",
         "git clone REPOSITORY /srv/tacitus/0.1.0",
-        "install -m 640",
+        "| sudo install -m 640",
         "tacitus.env <<",
     ):
         machine.run(shown(part))
