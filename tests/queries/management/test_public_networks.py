@@ -10,12 +10,14 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+import requests
 from eth_account import Account
 
 from explorer.demo.local_node import LocalNode, local_node
 from tests.commands import clean_environment, free_port
 from tests.queries.attacks.registry_attacks import move_on, put_predeploy
 from tests.queries.contracts.live_chain import LiveChain
+from tests.scenarios.service import until
 
 pytestmark = pytest.mark.no_database
 
@@ -69,8 +71,16 @@ class Reader:
         assert program.returncode == 0, printed
         return printed
 
+    def sees_a_page(self) -> bool:
+        """Without a proxy, on this machine."""
+        try:
+            page = requests.get(f"http://127.0.0.1:{self._port}/docs/first-fact", timeout=10)
+        except requests.ConnectionError:
+            return False
+        return page.ok and "11155111" in page.text
+
     def fund(self, node: LocalNode, ether: float) -> None:
-        key = (self._folder / "signer").read_text().strip()
+        key = (self._folder / "signer_key").read_text().strip()
         node.rpc.ask("anvil_setBalance", Account.from_key(key).address, hex(int(ether * 10**18)))
         # A header holds the root of the state before it was changed by hand.
         node.rpc.ask("anvil_mine", hex(3))
@@ -123,6 +133,13 @@ def test_sepolia_proven_to_itself(blocks: list[str], repository: Path, tmp_path:
         try:
             assert running.stdout
             assert any("Proving on 1 route" in line for line in running.stdout)
+        finally:
+            os.killpg(running.pid, signal.SIGTERM)
+            running.communicate(timeout=60)
+        local = "unset SITE_URL BEHIND_PROXY; export DEVELOPMENT=1"
+        running = reader.start(exports(prepare), local, start, "wait")
+        try:
+            until(reader.sees_a_page, what="the server answers this machine")
         finally:
             os.killpg(running.pid, signal.SIGTERM)
             running.communicate(timeout=60)
