@@ -185,6 +185,10 @@ def _failed(job: BlockEstimate, fault: ChainError) -> BlockEstimate:
 
 def _tried(chains: Chains, registry: Registry, job: BlockEstimate) -> BlockEstimate:
     head, source = chains.provable_head(registry), chains.source(job.source)
+    if any(query.timestamp is not None or query.name for query in job.queries):
+        # What a batch finds is stored for good: it waits until the chain calls the block final.
+        head = chains.head(job.source)
+        job = replace(job, last_final=head.final_number)
     # The block after it is shown where it is named by its time.
     last = (job.block or 0) + any(query.timestamp is not None for query in job.queries)
     if wait := head.waits_for(last):

@@ -104,6 +104,18 @@ def test_what_is_not_final_is_reported_with_the_last_one_that_is(node: LocalNode
         assert (told["block"], told["readiness"]) == (str(head - 5), "NOT_FINAL")
 
 
+def test_a_native_route_waits_for_finality_only_where_a_block_is_found_by_its_time(
+    node: LocalNode,
+) -> None:
+    with running_service(node, finality=None) as service:
+        service.mine(8)
+        block = service.head() - 2  # which the node calls final, and not the one after it
+        seconds = int(service.header(block)["timestamp"], 16)
+        for name, readiness in ((f"block:{block}", "READY"), (f"timestamp:{seconds}", "NOT_FINAL")):
+            (told,) = _estimated(service, _at(name))["blocks"]
+            assert (told["block"], told["readiness"]) == (str(block), readiness)
+
+
 def test_what_the_destination_does_not_know_yet_waits(service: Service) -> None:
     words = [CHAIN_ID, [HOLDER], 1, HORIZON]
     arguments = encode(["uint256", "address[]", "uint256", "uint256"], words)
