@@ -42,7 +42,7 @@ class Games:
         self._valid: dict[bytes, Game | None] = {}
 
     def valid(self, header: Header) -> Game | None:
-        """A game at or above the block whose claim counts: the lowest of the oldest ones."""
+        """A valid game at or above the block: of the oldest ones, that with the lowest block."""
         if header.hash not in self._valid:
             self._valid[header.hash] = self._first_valid(header)
         return self._valid[header.hash]

@@ -124,7 +124,7 @@ class Health:
     def absent_since(self, question: Hashable) -> float:
         """Since when the node has failed, lagged, or answered this question only with errors.
 
-        A question is forgotten after twice `quorum_wait` and `retry_longest` together.
+        A question is forgotten after 2 * (`quorum_wait` + `retry_longest`).
         """
         now, limits = time.monotonic(), self.chain.limits
         kept_for = 2 * (limits.quorum_wait + limits.retry_longest)

@@ -14,7 +14,7 @@ from queries.models import Batch, BlockJob, Leased
 from queries.pipeline.chains import Chains
 from queries.pipeline.queue import free, shared_now
 from queries.pipeline.watch import Watch
-from queries.pipeline.worker import Found, deliver_once, work_once
+from queries.pipeline.worker import OnClaim, deliver_once, work_once
 
 log = logging.getLogger("tacitus.prover")
 
@@ -75,7 +75,7 @@ def next_look(*kinds: type[Leased]) -> float | None:
 
 
 def _work(
-    once: Callable[[Found], bool],
+    once: Callable[[OnClaim], bool],
     next_one: Callable[[], float | None],
     alarm: Alarm,
     looks_every: float,

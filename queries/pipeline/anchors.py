@@ -113,7 +113,7 @@ class AnchorSearch:
     destination: Destination
     headers: Headers
     proofs: Proofs
-    source_head: int  # no block above it can be known; native routes use the destination's head
+    source_head: int  # no block above it is known; on a native route the destination's may be
     after: Preparation | None = None  # search as if this one were mined
     ours: bool = True  # whether this server's jobs and attestations count
 

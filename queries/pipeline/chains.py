@@ -30,7 +30,7 @@ from queries.statuses import StepName
 from queries.transitions import Failure
 from queries.wait_reasons import Reason
 
-Known = TypeVar("Known")
+Value = TypeVar("Value")
 
 # An address without funds: nodes check no balance when a call names no gas price.
 NO_SIGNER = f"0x{keccak256(b'Tacitus asks what a proof would cost')[-20:].hex()}"
@@ -46,7 +46,7 @@ class Chains:
     routes: Routes
     signer: Signer | None = None
     until: float = math.inf  # by the monotonic clock: nothing is asked after it
-    head_age: float = 0.0  # instead of the limit, unless 0
+    head_age: float = 0.0  # seconds; 0: the limit of that name
     # By job: the destination's newest block, and when the job began to wait for another one. All
     # threads of a process share it, because any of them may look at the job next.
     unchanged: dict[int, tuple[bytes, float]] = field(default_factory=dict)
@@ -112,16 +112,16 @@ class Chains:
         read = partial(is_spent, self.chain(chain_id), self.lane(chain_id).ours)
         return self._recent(("day", chain_id), read)
 
-    def _recent(self, key: tuple[str, int], read: Callable[[], Known]) -> Known:
+    def _recent(self, key: tuple[str, int], read: Callable[[], Value]) -> Value:
         """What `read` returns, or what it returned less than `head_age` ago."""
         since, known = self._known.get(key, (-math.inf, None))
         if known is None or time.monotonic() > since + (self.head_age or self.limits.head_age):
             known = read()
             self._known[key] = time.monotonic(), known
-        return cast("Known", known)
+        return cast("Value", known)
 
     def pause_until_a_block(self, job: int, newest: bytes) -> timedelta:
-        """The pause before this job looks whether there is another block than the newest one."""
+        """How long this job waits before it looks for a newer block than this one."""
         now, limits = time.monotonic(), self.limits
         block, began = self.unchanged.get(job, (b"", now))
         began = began if block == newest else now
@@ -132,7 +132,7 @@ class Chains:
         return timedelta(seconds=max((now - began) / limits.wait_fraction, limits.head_age))
 
     def ask_first(self, attempt: int, *chain_ids: int) -> None:
-        """At each attempt put the next node of each chain first, from the operator's first on."""
+        """Attempt n asks the operator's n-th node of each chain first, from 0 and round robin."""
         for each in chain_ids:
             if self.destination(each).ask_first(attempt):
                 self._known.pop(("head", each), None)

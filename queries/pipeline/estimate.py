@@ -13,7 +13,7 @@ from queries.pipeline.anchors import AnchorSearch, OutOfReach, Preparation
 from queries.pipeline.chains import Chains
 from queries.pipeline.fees import Need, refusal_of
 from queries.pipeline.pieces import Anchor, Call, Piece, join
-from queries.pipeline.prove import REFUSED, proving_pieces
+from queries.pipeline.prove import REFUSED_CODE, proving_pieces
 from queries.pipeline.settle import block_at, find_accounts
 from queries.proving.headers import Header
 from queries.proving.registry_calls import leaf_of
@@ -179,7 +179,7 @@ def _failed(job: BlockEstimate, fault: ChainError) -> BlockEstimate:
         raise fault
     code, sentence = fault.code, fault.sentence
     if isinstance(fault, CallReverted):
-        code, sentence = REFUSED, refusal_of(fault)
+        code, sentence = REFUSED_CODE, refusal_of(fault)
     return replace(job, readiness=Readiness.FAILS, code=code, sentence=sentence)
 
 

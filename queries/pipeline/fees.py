@@ -65,7 +65,7 @@ class Offer:
 
     @property
     def held(self) -> int:
-        """Wei that the signer must have for a pool to take it."""
+        """Wei that a pool wants the signer to have: for the whole gas limit."""
         return self.most + (self.gas_limit - self.gas) * self.fees.dearest
 
 

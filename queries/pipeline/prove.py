@@ -38,7 +38,7 @@ from queries.transitions import Failure
 from queries.wait_reasons import Reason, WaitCode
 
 TRANSACTION_FAILED = "transaction_failed"
-REFUSED = WaitCode.REGISTRY_REFUSES.value
+REFUSED_CODE = WaitCode.REGISTRY_REFUSES.value
 # What the call rests on is not there: the job is planned again, and no batch is rejected for it.
 REPLANNED = tuple(
     selector(each)
@@ -56,7 +56,7 @@ class Ready:
 
     @property
     def payers(self) -> list[Query]:
-        """Skip batches that were charged before a reorg."""
+        """Queries whose batches still pay: one that is DONE was charged before a reorg."""
         return [query for query in self.work.queries if query.batch.status not in ENDED]
 
     @property
@@ -229,7 +229,7 @@ def _refused(work: Work, call: Call, why: Refusal) -> Outcome:
         failure = Failure(why.code, why.sentence, step, retryable=False)
         wait = work.failed(Reason(why.code, why.sentence))
     else:
-        failure = Failure(REFUSED, refusal_of(why), step, retryable=True)
+        failure = Failure(REFUSED_CODE, refusal_of(why), step, retryable=True)
         wait = work.failed(WaitCode.REGISTRY_REFUSES.reason)
     is_replanned = isinstance(why, CallReverted) and why.data.startswith(REPLANNED)
     if is_replanned or wait.attempts < work.limits.refusals:

@@ -172,24 +172,13 @@ def claim_one(rows: QuerySet[Row], *, early: timedelta = timedelta(0)) -> Lease[
     return leases[0] if leases else None
 
 
-def look_now(rows: QuerySet[Row]) -> None:
-    """Make these rows due. They are locked in one order, or two workers could deadlock."""
-    with transaction.atomic():
-        keys = list(rows.order_by("pk").select_for_update().values_list("pk", flat=True))
-        found = rows.model._default_manager.filter(pk__in=keys)  # noqa: SLF001
-        found.update(**_due_now())
-
-
 def look_in_turn(jobs: QuerySet[BlockJob]) -> None:
     """Make these jobs due, each with the earliest turn of the batches that wait for it."""
     waiting = Query.objects.filter(job=OuterRef("pk"), ended=False).order_by().values("job")
     first = waiting.annotate(first=Min("batch__turn")).values("first")
-    jobs.update(**_due_now(), turn=Coalesce(Subquery(first), "turn"))
-
-
-def _due_now() -> dict[str, Any]:
-    """Clears what the row waited for, so that `job.advance` does not skip it (`Snooze.since`)."""
-    return {"look_again": shared_now(), "wait_code": "", "waits_for": ""}
+    # What they waited for is cleared, so that `job.advance` does not skip them (`Snooze.since`).
+    now = {"look_again": shared_now(), "wait_code": "", "waits_for": ""}
+    jobs.update(**now, turn=Coalesce(Subquery(first), "turn"))
 
 
 def _lease_end(now: datetime) -> datetime:

@@ -77,8 +77,8 @@ def read_back(work: Work, header: Header) -> Wait | None:
 
 
 def confirm_missing(work: Work, header: Header, known: Known) -> Wait | None:
-    """None: prove it. If a transaction of the job was mined lately, a quorum must find everything
-    missing at its block as well: the node that was asked may be behind.
+    """Returns None if the facts have to be proven. If a transaction of the job was mined lately, a
+    quorum must find all of them missing at its block as well: the first node may be behind.
     """
     mined = work.sent(prepares=False, succeeded=True, final=False)
     rows = list(mined.order_by("mined_block"))

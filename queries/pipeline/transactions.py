@@ -44,7 +44,7 @@ from queries.pipeline.fees import (
     within_the_day,
 )
 from queries.pipeline.pieces import Piece
-from queries.pipeline.queue import Lease, look_now, shared_now
+from queries.pipeline.queue import Lease, look_in_turn, shared_now
 from queries.schema.addresses import Address
 from queries.statuses import ENDED, BatchStatus
 
@@ -430,7 +430,7 @@ class Lane:
         ):
             return
         for row in some:
-            with suppress(NoQuorum):  # of this one, which must not keep others from being checked
+            with suppress(NoQuorum):  # about this one: the others are checked all the same
                 if self.is_undone(row):
                     reopen(row)
                 else:
@@ -451,7 +451,8 @@ def reopen(row: SentTransaction) -> None:
     what = f"undid transaction {row.mined_hash}" if row.mined_hash else "has not used it"
     log.error("Nonce %s of chain %s is open again: the chain %s.", row.nonce, row.chain, what)
     with transaction.atomic():
-        look_now(BlockJob.objects.filter(pk__in=row.jobs.values("pk")))
+        jobs = BlockJob.objects.filter(pk__in=row.jobs.values("pk"))
+        list(jobs.order_by("pk").select_for_update().values_list("pk", flat=True))
         SentTransaction.objects.filter(pk=row.pk, settled=True).update(
             settled=False, final=False, sent=None, nonce_used=None, **NOT_MINED
         )
@@ -460,12 +461,12 @@ def reopen(row: SentTransaction) -> None:
             job=OuterRef("job"), pieces=OuterRef("pieces"), open=True
         )
         row.for_jobs.filter(~Exists(later)).update(open=True)
-        if not row.mined_hash:  # it was given up, and had proven nothing
-            return
-        proven = Query.objects.filter(job__in=row.jobs.values("pk"), values__isnull=False)
-        proven = proven.exclude(batch__status=BatchStatus.REJECTED)
-        list(proven.order_by("pk").select_for_update().values_list("pk", flat=True))
-        proven.update(ended=False)
+        if row.mined_hash:  # otherwise it was given up, and had proven nothing
+            proven = Query.objects.filter(job__in=jobs, values__isnull=False)
+            proven = proven.exclude(batch__status=BatchStatus.REJECTED)
+            list(proven.order_by("pk").select_for_update().values_list("pk", flat=True))
+            proven.update(ended=False)
+        look_in_turn(jobs)
 
 
 def _bumped(signed: Fees, now: Fees) -> Fees:

@@ -35,11 +35,11 @@ from queries.webhooks import claim_delivery, deliver
 
 log = logging.getLogger("tacitus.prover")
 
-Found = Callable[[], object]  # called after a claim: then another thread may look for work
+OnClaim = Callable[[], object]  # called after a claim: then another thread may look for work
 Claimed = Lease[Batch] | Lease[BlockJob] | Lease[WebhookDelivery]
 
 
-def work_once(chains: Chains, found: Found = nothing) -> bool:
+def work_once(chains: Chains, found: OnClaim = nothing) -> bool:
     """Settle a due batch, then advance a due job. Returns whether there was any."""
     limits = chains.routes.limits
     batch = claim_one(Batch.objects.all())
@@ -54,7 +54,7 @@ def work_once(chains: Chains, found: Found = nothing) -> bool:
     return batch is not None or job is not None
 
 
-def deliver_once(limits: Limits, found: Found = nothing) -> bool:
+def deliver_once(limits: Limits, found: OnClaim = nothing) -> bool:
     """Deliver one due webhook. Returns whether there was one."""
     delivery = claim_delivery()
     if delivery is None:
