@@ -54,7 +54,7 @@ def test_facts_alone_and_together_at_a_given_price(setup: LocalSetup) -> None:
     assert "`most_a_day`, 0.05 ETH, pays for 144 facts alone, or 284 a hundred at a time." in (
         printed
     )
-    assert "  256,000 to each node in 30 days without facts, plus\n  138 for one" in printed
+    assert "  256,000 to each node in 30 days without facts, plus\n  122 for one" in printed
 
 
 def test_the_next_block_s_price_is_taken(setup: LocalSetup, node: LocalNode) -> None:
