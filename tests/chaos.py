@@ -338,13 +338,13 @@ class Faults:
         chain, depth = self._installation.chains[id_], chance.randrange(1, FINALITY)
         chain.rpc("anvil_setIntervalMining", 0)  # no block is mined meanwhile
         try:
+            # What is not mined yet may rest on what is replaced: such as the L1 block that B shows.
+            pool = chain.rpc("txpool_content").values()
+            sent = [each for of in pool for each in of.get(SIGNER.lower(), {}).values()]
             for number in range(chain.head, chain.head - depth, -1):
                 block = chain.rpc("eth_getBlockByNumber", hex(number), BODIES)
-                self._installation.undone |= {
-                    (id_, int(each["nonce"], 16))
-                    for each in block["transactions"]
-                    if each["from"] == SIGNER.lower()
-                }
+                sent += [each for each in block["transactions"] if each["from"] == SIGNER.lower()]
+            self._installation.undone |= {(id_, int(each["nonce"], 16)) for each in sent}
             chain.rpc("anvil_reorg", depth, [])
         finally:
             chain.rpc("anvil_setIntervalMining", 1)
