@@ -25,7 +25,7 @@ MANAGE := $(BIN)/python manage.py
 # Tests of one file stay with one worker as long as it goes, because many share what they start.
 PYTEST := $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal
 
-# On a developer's machine; production sets its own (see the README).
+# On a developer's machine; installations set their own (explorer/docs/running.md).
 export DEVELOPMENT ?= 1
 NPM_BIN := queries/contracts/node_modules/.bin
 export PATH := $(CURDIR)/$(BIN):$(CURDIR)/$(NPM_BIN):$(PATH)

@@ -1,6 +1,7 @@
 """Intervals, time-outs and counts for nodes, jobs and transactions.
 
-The `[limits]` table of the routes file overrides them. The operators' guide lists them from here.
+The `[limits]` table of the routes file overrides them. The table in `explorer/docs/running.md` is
+that of `/docs/running.md`, which is rendered from here.
 """
 
 from collections.abc import Iterator

@@ -95,3 +95,10 @@ def test_every_command_exists(repository: Path, text: str) -> None:
     for arguments in re.findall(r"python3? tacitus\.py ([^\n<`)]*)", lines):
         words = shlex.split(arguments.replace("BLOCK", "7").replace("$SLOT", "7"))
         assert "--help" in words or tacitus._parser().parse_args(words), arguments
+
+
+def test_every_scenario_is_in_their_readme(repository: Path) -> None:
+    folder = repository / "tests" / "scenarios"
+    written = re.findall(r"^\| `(test_\w+)` \|", (folder / "README.md").read_text(), re.MULTILINE)
+    code = "\n".join(file.read_text() for file in folder.glob("test_*.py"))
+    assert sorted(written) == sorted(re.findall(r"^def (test_\w+)", code, re.MULTILINE))

@@ -50,7 +50,7 @@ def test_tables_on_code_hosts_are_those_of_the_code(client: Client) -> None:
         tables = re.findall(r"^<!-- table: [\w-]+ -->\n((?:\|.*\n)+)", written, re.MULTILINE)
         assert tables
         for table in tables:
-            assert table in served
+            assert table in served, f"copy this table from /docs/{name}.md of a server: {table}"
 
 
 def test_all_guides_are_listed(client: Client) -> None:

@@ -19,7 +19,8 @@ REGISTRIES = ["NativeRegistry", "OptimismRegistry", "OutputRegistry", "AttestedR
 def test_the_compiler_makes_the_build_from_the_published_input() -> None:
     """Also where comments are other ones, so that these change no address."""
     given = json.loads((BUILD / "standard-input.json").read_text())
-    assert given == standard_input(read_sources())
+    is_current = given == standard_input(read_sources())
+    assert is_current, "the build is not that of the sources: run make contracts"
     sources = {name: each["content"] for name, each in given["sources"].items()}
     commented = {name: f"{text}\n// A comment more.\n" for name, text in sources.items()}
     output = compiled(commented, given["settings"])["contracts"]
