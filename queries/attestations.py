@@ -42,7 +42,9 @@ from queries.proving.registry_calls import HISTORY_RING
 from queries.registries import Registry, RegistryKind
 from queries.routes import Routes
 
-_Number = Annotated[str, Field(pattern="^([1-9][0-9]{0,17}|0)$", examples=["5186021"])]
+_NUMBER = "^([1-9][0-9]{0,17}|0)$"
+_Number = Annotated[str, Field(pattern=_NUMBER, examples=["5186021"])]
+_ChainId = Annotated[str, Field(pattern=_NUMBER, examples=["11155111"])]
 
 
 class AttestationBody(BaseModel):
@@ -57,8 +59,8 @@ class AttestationBody(BaseModel):
         strict=True, frozen=True, alias_generator=to_camel, validate_by_alias=True
     )
 
-    origin_chain_id: _Number
-    destination_chain_id: _Number
+    origin_chain_id: _ChainId
+    destination_chain_id: _ChainId
     registry: str = Field(pattern="^0x[0-9a-fA-F]{40}$", examples=[f"0x{40 * '5'}"])
     block: _Number
     block_hash: str = Field(pattern="^0x[0-9a-fA-F]{64}$", examples=[f"0x{64 * '1'}"])
