@@ -23,7 +23,7 @@ from pydantic import ValidationError as BodyError
 from pydantic.alias_generators import to_camel
 
 from accounts.errors import Refusal
-from queries.bounded_http import FAULTS, BoundedSession
+from queries.bounded_http import FAULTS, NOT_REACHED, BoundedSession
 from queries.chain.signer import Signer
 from queries.chain.solidity import call_data
 from queries.chain.source import SourceChain
@@ -350,6 +350,8 @@ class Installation:
         try:
             answer = self._session.request(method, self._address + path, json=content)
             body = answer.json()
+        except NOT_REACHED:
+            raise NotTaken("The server at --post does not answer.", retryable=True) from None
         except FAULTS:
             raise _no_installation() from None
         if isinstance(body, dict) and answer.status_code == HTTPStatus.OK:

@@ -19,6 +19,7 @@ from urllib3.connectionpool import HTTPConnectionPool, HTTPSConnectionPool
 
 from queries.limits import Limits
 
+NOT_REACHED = requests.ConnectionError
 # What a request, its answer or the parsing of the answer raises.
 FAULTS = (
     OSError,  # those of requests too

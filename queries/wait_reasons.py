@@ -38,7 +38,7 @@ class WaitCode(StrEnum):
     )
     HASH_NOT_RECORDED = (
         "hash_not_recorded",
-        "The destination has not recorded a hash at or above the block yet.",
+        "The destination does not know the hash of this block or of a later one yet.",
     )
     OUTPUT_NOT_RECORDED = (
         "output_not_recorded",

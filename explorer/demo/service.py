@@ -44,7 +44,7 @@ def running_service(folder: Path, site: str, chains: DemoChains, keys: Keys) -> 
         programs.wait_for("web server", lambda _: is_ready(site))
         for name in attesters:
             programs.wait_for(name, lambda said: "Signing as" in said)
-        programs.check()  # another demo may have taken the port meanwhile, and be the one that answers
+        programs.check()  # the server that answers may be that of another demo, on the same port
         yield programs
 
 

@@ -22,11 +22,14 @@ class ChainError(Exception):
         super().__init__(sentence)
         self.sentence = sentence
         self.data = data  # of a revert
+        self.why = ""  # in a word or two, or with a node's own text
 
     @classmethod
     def of(cls, chain: str, method: str = "", why: str = "", data: bytes = b"") -> Self:
         """With the sentence of its class."""
-        return cls(cls.says.format(chain=chain, method=method, why=why), data)
+        error = cls(cls.says.format(chain=chain, method=method, why=why), data)
+        error.why = why
+        return error
 
     def __eq__(self, other: object) -> bool:
         """Two nodes give the same error if its class and data are the same, whatever the text."""
@@ -70,7 +73,7 @@ def _kind(
 
 
 # One node may answer so and another not: the next node is asked.
-NodesUnreachable = _kind("nodes_unreachable", "No node of {chain} answers.")
+NodesUnreachable = _kind("nodes_unreachable", "No node of {chain} answers{why}.")
 NodesLimited = _kind("nodes_limited", "The nodes of {chain} accept no more requests for now.")
 # They answer with an error that means nothing to us.
 NodesRefuse = _kind("nodes_refuse", "The nodes of {chain} refuse {method}{why}.")

@@ -39,14 +39,19 @@ Question = Sequence[object]
 class NodeUnreachable(NodeFault):
     """The node did not answer in JSON-RPC, or not in time, or with more than we take.
 
-    `is_down`: it could not be reached, or refuses access. Otherwise it may only fail to answer
-    this question.
+    `cause`: in a word or two, for people. `is_down`: it could not be reached, or refuses access.
+    Otherwise it may only fail to answer this question.
     """
 
     def __init__(
-        self, sentence: str, kind: type[ChainError] = NodesUnreachable, *, is_down: bool = False
+        self,
+        sentence: str,
+        kind: type[ChainError] = NodesUnreachable,
+        cause: str = "",
+        *,
+        is_down: bool = False,
     ) -> None:
-        super().__init__(kind, sentence=sentence)
+        super().__init__(kind, f" ({cause})" if cause else "", sentence)
         self.is_down = is_down
 
 
@@ -102,9 +107,9 @@ class JsonRpc:
             kind = BatchTooLarge if several else NodesUnreachable
             raise NodeUnreachable(f"{method}: the node's answer is too large", kind) from None
         except FAULTS as fault:
-            reason = f"{method}: the node does not answer ({type(fault).__name__})"
-            is_down = isinstance(fault, requests.ConnectionError)
-            raise NodeUnreachable(reason, is_down=is_down) from None
+            cause, is_down = type(fault).__name__, isinstance(fault, requests.ConnectionError)
+            reason = f"{method}: the node does not answer ({cause})"
+            raise NodeUnreachable(reason, cause=cause, is_down=is_down) from None
         if isinstance(answers, dict) and answers.get("error") is not None:
             return [_refusal("", answers["error"])] * len(questions)  # of all of them together
         if not isinstance(answers, list) or len(answers) != len(questions):
@@ -157,7 +162,7 @@ def _errors_in(response: requests.Response, method: str, *, several: bool) -> An
         kind = BatchTooLarge
     is_down = status in NOT_SERVED or status >= HTTPStatus.INTERNAL_SERVER_ERROR
     sentence = f"{method}: the node answers with status {status}"
-    raise NodeUnreachable(sentence, kind, is_down=is_down) from None
+    raise NodeUnreachable(sentence, kind, f"HTTP status {status}", is_down=is_down) from None
 
 
 def _result(method: str, answer: object, asked: int) -> Any | NodeRefused:

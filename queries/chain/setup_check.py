@@ -34,7 +34,7 @@ from queries.chain.registry_checks import (
     l1_seen,
     newest_game,
 )
-from queries.chain.sender import BASE_GAS, Destination
+from queries.chain.sender import Destination
 from queries.chain.signer import Signer
 from queries.chain.source import ChainHead, SourceChain
 from queries.limits import DAY, Limits
@@ -48,6 +48,7 @@ from queries.registries import (
 )
 from queries.routes import Chain, NodeAddress, Routes
 
+GAS_OF_A_FACT = 500_000  # alone, on any kind of route, with a hop if need be
 OUTPUT_TAKES = 7 * DAY  # seconds: half of it a game runs, half of it the delay after it
 DEPLOY = "Deploy one with manage.py deploy_registry."
 UNVERIFIABLE = (
@@ -127,6 +128,10 @@ def _nodes(
             with closing(SourceChain(replace(chain, nodes=(node,)))) as source:
                 heads[node] = source.head()
         except ChainError as error:
+            if isinstance(error, NodesUnreachable):
+                error.sentence = f"It does not answer{error.why}."
+            if isinstance(error, NodesOfAnotherChain):
+                error.sentence = "It serves another chain."
             yield Finding(f"{chain.name}, node {node.number}", ok=False, said=with_advice(error))
     newest = max((head.timestamp for head in heads.values()), default=0)
     for node, head in heads.items():
@@ -232,8 +237,8 @@ def _for_users(window: Window, waits: int) -> str:
     if window.is_all:
         return "every block"
     return (
-        f"only blocks of the last {_duration(window.seconds)}. Contracts know {HISTORY_WINDOW:,} "
-        "blocks: name a node that keeps more state."
+        f"only final blocks of the last {_duration(window.seconds)}. Contracts know "
+        f"{HISTORY_WINDOW:,} blocks: name a node that keeps more state."
     )
 
 
@@ -336,7 +341,7 @@ def _funds(chain: Chain, signer: Signer) -> str:
         pending = destination.pending(signer.address)
         destination.gas_needed(signer.address, signer.address, b"")  # that nodes try out calls
     has = f"{signer.address} has {short_amount(balance, chain.currency)}"
-    if balance < (BASE_GAS + chain.new_slot_gas) * price:  # no proof takes less
-        raise Unfit(f"{has}, too little for a proof at {gwei(price)}. Send it more.")
+    if balance < GAS_OF_A_FACT * price:
+        raise Unfit(f"{has}, too little for {GAS_OF_A_FACT:,} gas at {gwei(price)}. Send it more.")
     waiting = f"; {counted(pending, 'transaction')} pending" if pending else ""
     return f"{has}, which pays for {balance // price:,} gas at {gwei(price)}{waiting}"

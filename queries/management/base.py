@@ -58,8 +58,9 @@ def chain_at(url: str) -> Chain:
     try:
         with closing(JsonRpc(url)) as rpc:
             chain_id = read_quantity(rpc.ask("eth_chainId"), "eth_chainId")
-    except (NodeFault, ProofError, ValueError):  # the last of an address that is none
-        raise NodesUnreachable(f"The node at {host_of(url)} does not say its chain.") from None
+    except (NodeFault, ProofError, ValueError) as fault:  # the last of an address that is none
+        why = fault.why if isinstance(fault, NodeFault) else ""
+        raise NodesUnreachable(f"The node at {host_of(url)} does not say its chain{why}.") from None
     return Chain(chain_id, f"chain {chain_id}", (NodeAddress(url),))
 
 

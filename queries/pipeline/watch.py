@@ -67,10 +67,10 @@ class Watch:
         for place, head in heads.items():
             _note_node(chain.id, place, head, furthest)
         NodeRecord.objects.filter(chain=chain.id, place__gt=len(nodes)).delete()
-        if furthest is None or chain.id not in self._sources:
+        if furthest is None:
             return
         record_head(chain.id, furthest)
-        if is_check:
+        if is_check and chain.id in self._sources:
             needed = self._needed_window(chain, furthest)
             ChainRecord.objects.filter(chain=chain.id).update(needed_window=needed)
             for place, head in answered.items():

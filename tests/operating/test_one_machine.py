@@ -26,6 +26,7 @@ FOLDERS = r"(?<![\w.])/(etc|srv/tacitus|var/lib/tacitus|var/backups|usr/local/bi
 VERSION = (
     "accounts explorer queries static templates manage.py pyproject.toml SECURITY.md compose.yaml"
 )
+HAS_ALREADY = ("usr/local/bin", "etc/caddy", "etc/cron.d")
 INSTALL = """
 given=(); while [ $# -gt 0 ]; do case $1 in -g | -o) shift ;; *) given+=("$1") ;; esac; shift; done
 exec /usr/bin/install "${given[@]}"
@@ -38,7 +39,7 @@ class Machine:
     def __init__(self, repository: Path, folder: Path) -> None:
         self.folder, self.port = folder, str(free_port())
         self.state = folder / "systemd"
-        for each in (self.state, folder / "usr/local/bin", folder / "etc/caddy"):
+        for each in (self.state, *(folder / each for each in HAS_ALREADY)):
             each.mkdir(parents=True)
         self._environment = {
             "PYTHONPATH": str(repository),
@@ -83,7 +84,7 @@ def test_the_commands_of_the_guide_lead_to_a_service_that_survives_a_restore_and
     for part in (
         "useradd",
         "git clone REPOSITORY /srv/tacitus/0.1.0",
-        "| sudo install -m 640",
+        "/dev/stdin /etc/tacitus/secret_key",
         "tacitus.env <<",
     ):
         machine.run(shown(part))
@@ -108,15 +109,30 @@ def test_the_commands_of_the_guide_lead_to_a_service_that_survives_a_restore_and
             machine.await_readiness()
 
         Drill(client, chain, signer).passes(
-            lambda: machine.run(shown("VACUUM")),
+            lambda: machine.run(shown("# SQLite\nsudo -u tacitus python3")),
             lambda: machine.run(shown("sudo systemctl stop")),
             restore,
         )
+        _runs_at_night(machine)
         machine.run(shown("git clone REPOSITORY /srv/tacitus/0.2.0"))
         machine.await_readiness()
         assert (tmp_path / "srv/tacitus/current").resolve().name == "0.2.0"
+        machine.run(shown("sudo ln -sfn 0.1.0 /srv/tacitus/current\nsudo -u"))
+        machine.await_readiness()
+        assert (tmp_path / "srv/tacitus/current").resolve().name == "0.1.0"
     _accept_the_units(tmp_path / "etc/systemd/system")
     _accept_the_caddyfile(tmp_path)
+
+
+def _runs_at_night(machine: Machine) -> None:
+    """As cron does, the commands of its file. Nothing is printed: nothing is wrong."""
+    machine.run(shown("/etc/cron.d/tacitus"))
+    written = (machine.folder / "etc/cron.d/tacitus").read_text()
+    commands = re.findall(r"^[0-9*/ ]+ tacitus (.*)$", written, re.MULTILINE)
+    assert len(commands) == 2
+    for each in commands:
+        assert not run(each, machine.folder, {}).stdout
+    assert len(list((machine.folder / "var/backups/tacitus").glob("*-*.sqlite3"))) == 1
 
 
 def _accept_the_units(units: Path) -> None:

@@ -80,6 +80,9 @@ def _of_route(
         yield f"Gas at {gwei(price)}, enough for the next block."
     else:
         yield f"Gas at {gwei(price)}."
+    if price > chain.dearest_gas:
+        most = gwei(chain.dearest_gas)
+        yield f"Above `dearest_gas_gwei`, {most}: nothing is sent until gas is cheaper."
     yield _deployment(registry, destination, price)
     yield _row("", "gas", "a fact", f"{facts:,} a day", f"{MONTH} days", f"({chain.currency})")
     costs = {}

@@ -9,6 +9,7 @@ import time
 from argparse import ArgumentParser
 from collections.abc import Mapping
 from contextlib import closing
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -171,9 +172,10 @@ class Command(OperatorCommand):
         need, fees = deployment_need(destination, signer.address, registry), destination.fees()
         currency = destination.chain.currency
         now = short_amount(need.gas * fees.enough + need.data_fee, currency)
+        most = replace(need, gas=destination.gas_limit(need.gas)).most(fees)
         self.report(
             f"It takes {need.gas:,} gas: {now} at {gwei(fees.enough)}, and at most "
-            f"{short_amount(need.most(fees), currency)}. The signer has "
+            f"{short_amount(most, currency)}. The signer has "
             f"{short_amount(destination.balance(signer.address), currency)}."
         )
 

@@ -281,8 +281,8 @@ def test_a_node_that_is_gone_is_named_by_its_number(
     (line,) = wrong(setup.run("check_setup"))
     assert line.split("  ")[1].strip() == "Local, node 2"
     assert line.endswith(
-        "No node of Local answers. Check that it runs, and that `nodes` in ROUTES_FILE has its "
-        "address."
+        "It does not answer (ConnectionError). Check that it runs, and that `nodes` in "
+        "ROUTES_FILE has its address."
     )
     assert caplog.messages == ["Node 2 of Local fails: nodes_unreachable."]
 
@@ -315,7 +315,7 @@ def test_a_node_of_another_chain_is_reported(
     setup.add_registry("native", CHAIN_ID, CHAIN_ID, native)
     (line,) = wrong(setup.run("check_setup"))
     assert "Local, node 2 " in line
-    assert line.endswith("serve another chain. Correct `nodes` in ROUTES_FILE, or the chain's id.")
+    assert "It serves another chain. Correct `nodes` in ROUTES_FILE" in line
 
 
 def test_nodes_with_different_histories_are_named(
@@ -353,14 +353,14 @@ def test_how_far_back_a_node_proves_is_reported(
         printed = setup.run("check_setup")
     assert wrong(printed) == []
     assert f"eth_getProof reaches back {told} blocks, " in printed
-    assert "only blocks of the last " in printed
+    assert "only final blocks of the last " in printed
 
 
 @pytest.mark.parametrize(
     ("window", "users"),
     [
-        (128, "only blocks of the last 4 minutes. Contracts know 8,191 blocks: name a node "),
-        (1_500, "only blocks of the last 50"),
+        (128, "only final blocks of the last 4 minutes. Contracts know 8,191 blocks: name a node "),
+        (1_500, "only final blocks of the last 50"),
         (9_000, "blocks of the last 5 hours; those more than 8,191 back by hops"),
         (50_000, "every block; those more than 8,191 back by hops"),
     ],
@@ -529,7 +529,7 @@ def test_a_signer_without_funds_is_reported(
     setup.sign_with("11" * 32)
     line = only_wrong(setup, native, node.url)
     assert "signer on Local" in line
-    assert "has 0 ETH, too little for a proof at " in line
+    assert "has 0 ETH, too little for 500,000 gas at " in line
 
 
 def test_the_signers_pending_transactions_are_counted(

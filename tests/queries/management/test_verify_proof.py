@@ -162,7 +162,7 @@ def test_a_node_of_the_chain_with_another_block(file: Path, node: LocalNode) -> 
         )
     for gone in ("http://127.0.0.1:1/secret", "nonsense", "http://[", "file:///etc/passwd"):
         sentence = refused(file, "--node", gone)
-        assert "does not say its chain." in sentence
+        assert "does not say its chain" in sentence
         assert "secret" not in sentence
 
 

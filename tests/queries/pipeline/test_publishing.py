@@ -144,7 +144,7 @@ def test_what_is_refused(service: Service, settings: LazySettings, tmp_path: Pat
         sentence = _refused(file, "--node", other.url, "--registry", _fresh(other))
         assert "does not know block " in sentence
         assert sentence.endswith("another chain's, or the registry no longer sees so far.")
-    assert "does not say its chain." in _refused(file, "--node", "http://127.0.0.1:1/x")
+    assert "does not say its chain" in _refused(file, "--node", "http://127.0.0.1:1/x")
     assert _refused(file, *to, nowhere) == (
         f"At {nowhere} on chain 31337 is no contract. Name a registry with --registry."
     )
