@@ -107,7 +107,10 @@ class JsonRpc:
             kind = BatchTooLarge if several else NodesUnreachable
             raise NodeUnreachable(f"{method}: the node's answer is too large", kind) from None
         except FAULTS as fault:
-            cause, is_down = type(fault).__name__, isinstance(fault, requests.ConnectionError)
+            is_down = isinstance(fault, requests.ConnectionError)
+            cause = "no connection" if is_down else type(fault).__name__
+            if isinstance(fault, requests.Timeout):
+                cause = "time-out"
             reason = f"{method}: the node does not answer ({cause})"
             raise NodeUnreachable(reason, cause=cause, is_down=is_down) from None
         if isinstance(answers, dict) and answers.get("error") is not None:

@@ -281,7 +281,7 @@ def test_a_node_that_is_gone_is_named_by_its_number(
     (line,) = wrong(setup.run("check_setup"))
     assert line.split("  ")[1].strip() == "Local, node 2"
     assert line.endswith(
-        "It does not answer (ConnectionError). Check that it runs, and that `nodes` in "
+        "It does not answer (no connection). Check that it runs, and that `nodes` in "
         "ROUTES_FILE has its address."
     )
     assert caplog.messages == ["Node 2 of Local fails: nodes_unreachable."]

@@ -140,7 +140,7 @@ def test_nodes_that_keep_us_waiting_are_given_up(
     told = answer.json()
     assert (answer.status_code, told["code"], told["retryable"]) == (503, "chain_unavailable", True)
     assert answer["Retry-After"] == "5"
-    assert told["error"].startswith("No node of Local answers.")
+    assert told["error"].startswith("No node of Local answers (time-out).")
 
 
 def test_few_are_made_at_once_and_one_of_an_account(
