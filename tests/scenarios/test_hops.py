@@ -6,7 +6,10 @@ from typing import Any
 
 import pytest
 import requests
+import rlp
+from eth_utils.crypto import keccak
 
+from queries.proving.headers import HeaderField, header_from_json
 from tests.scenarios.chain import ETHER, Chain
 from tests.scenarios.node import Node
 from tests.scenarios.service import BALANCE, HELD, HOLDER, SIGNER, Service, accounts, request
@@ -145,6 +148,38 @@ def test_a_hop_waits_for_a_node_that_proves_the_state_of_its_start(
         assert f"a hop from block {start}, and no node of chain {L1}" in status["waitsFor"]
         node.is_well()
         service.wait(batch)
+
+
+def test_one_nodes_header_puts_no_block_out_of_reach(
+    new_service: Callable[[], Service],
+    new_chain: Callable[..., Chain],
+    new_node: Callable[[Chain], Node],
+) -> None:
+    """One node shows a header from before EIP-2935: its hash is right for what it shows."""
+    l1, l2, service = new_chain(L1), new_chain(L2), new_service()
+    bad, good = new_node(l1), new_node(l1)
+    service.add_chain(l1, bad, good, finality=2)
+    service.add_chain(l2)
+    service.add_registry("optimism", l1, l2)
+    block = l1.mine(300) - 290
+    l2.take_in(l1, l1.head - 2)
+    older = _before_prague(l1.header(block))
+
+    def lie(params: list[Any], result: Any) -> Any:
+        return older if params[0] == hex(block) else result
+
+    bad.lies("eth_getBlockByNumber", lie)
+    with service.serve(), service.prove():
+        service.wait(service.submit({L1: {block: accounts(HOLDER)}}))
+    assert service.field(HOLDER, block, BALANCE, route=(L1, L2)) == HELD
+    assert bad.spoilt
+
+
+def _before_prague(block: dict[str, Any]) -> dict[str, Any]:
+    """Without `requestsHash`, and with the hash of what is left."""
+    fields = rlp.decode(header_from_json(block).encoded)
+    left = {name: value for name, value in block.items() if name != "requestsHash"}
+    return left | {"hash": f"0x{keccak(rlp.encode(fields[: HeaderField.REQUESTS_HASH])).hex()}"}
 
 
 def test_a_hash_that_the_history_contract_does_not_hold_is_not_believed(
