@@ -48,7 +48,6 @@ from queries.registries import (
 )
 from queries.routes import Chain, NodeAddress, Routes
 
-GAS_OF_A_FACT = 500_000  # alone, on any kind of route, with a hop if need be
 OUTPUT_TAKES = 7 * DAY  # seconds: half of it a game runs, half of it the delay after it
 DEPLOY = "Deploy one with manage.py deploy_registry."
 UNVERIFIABLE = (
@@ -87,7 +86,9 @@ class Finding:
     is_hint: bool = False  # nothing was checked, and nothing is wrong
 
 
-def findings(routes: Routes, signer: Signer | None) -> Iterator[Finding]:
+def findings(
+    routes: Routes, signer: Signer | None, gas_of_a_fact: Callable[[RegistryKind], int]
+) -> Iterator[Finding]:
     """Everything that can be checked, one after the other; each takes a moment."""
     sources = {source for source, _ in routes.registries}
     destinations = {destination for _, destination in routes.registries}
@@ -112,7 +113,9 @@ def findings(routes: Routes, signer: Signer | None) -> Iterator[Finding]:
             yield _found(subject, partial(_registry, registry, *ends))
     for chain in (answering[each] for each in answering if each in destinations):
         if signer is not None and chain.nodes:
-            yield _found(f"signer on {chain.name}", partial(_funds, chain, signer))
+            here = [each for each in routes.registries.values() if each.destination == chain.id]
+            needed = max(gas_of_a_fact(each.kind) for each in here)
+            yield _found(f"signer on {chain.name}", partial(_funds, chain, signer, needed))
 
 
 def _nodes(
@@ -334,14 +337,15 @@ def _sees(registry: Registry, source: SourceChain, destination: Destination) -> 
 # The signer
 
 
-def _funds(chain: Chain, signer: Signer) -> str:
+def _funds(chain: Chain, signer: Signer, needed: int) -> str:
     with closing(Destination(chain)) as destination:
         balance = destination.balance(signer.address)
         price = max(destination.fees().dearest, 1)
         pending = destination.pending(signer.address)
         destination.gas_needed(signer.address, signer.address, b"")  # that nodes try out calls
     has = f"{signer.address} has {short_amount(balance, chain.currency)}"
-    if balance < GAS_OF_A_FACT * price:
-        raise Unfit(f"{has}, too little for {GAS_OF_A_FACT:,} gas at {gwei(price)}. Send it more.")
+    if balance < needed * price:
+        fact = f"the {needed:,} gas of a fact"
+        raise Unfit(f"{has}, too little for {fact} at {gwei(price)}. Send it more.")
     waiting = f"; {counted(pending, 'transaction')} pending" if pending else ""
     return f"{has}, which pays for {balance // price:,} gas at {gwei(price)}{waiting}"

@@ -9,6 +9,7 @@ from accounts.database_state import NOT_MIGRATED, is_migrated
 from queries.amounts import short_amount
 from queries.chain.setup_check import DEPLOY, Finding, findings
 from queries.chain.signer import Signer, SignerUnusable
+from queries.costs import of_a_balance
 from queries.management.base import OperatorCommand, configured_routes, configured_signer
 from queries.models import SentTransaction
 from queries.pipeline.fees import gone_in_a_day
@@ -47,7 +48,7 @@ def _all_findings(routes: Routes) -> Iterator[Finding]:
         yield Finding("signer", ok=True, said=signer.address)
     if not routes.registries:
         yield Finding("registries", ok=False, said=f"There is none. {DEPLOY}")
-    yield from findings(routes, signer)
+    yield from findings(routes, signer, lambda kind: round(of_a_balance(kind, 1).gas))
     # Last, because a database that does not answer ends the command.
     if not is_migrated():
         yield Finding("database", ok=False, said=NOT_MIGRATED)

@@ -529,7 +529,7 @@ def test_a_signer_without_funds_is_reported(
     setup.sign_with("11" * 32)
     line = only_wrong(setup, native, node.url)
     assert "signer on Local" in line
-    assert "has 0 ETH, too little for 500,000 gas at " in line
+    assert "has 0 ETH, too little for the 173,040 gas of a fact at " in line
 
 
 def test_the_signers_pending_transactions_are_counted(
