@@ -174,6 +174,7 @@ class SentTransaction(models.Model):
     # Mined, and deep enough to count; or its nonce was used for something else.
     settled = models.BooleanField(default=False)
     final = models.BooleanField(default=False)  # looked at again when its block was final
+    last_final_check = models.DateTimeField(null=True)  # null: never checked
 
     class Meta:
         constraints: ClassVar = [
