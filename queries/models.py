@@ -473,7 +473,7 @@ class NodeRecord(models.Model):
     answers_for_names = models.BooleanField(null=True)
     # How many blocks back it proves; -1: not even its newest one.
     proof_window = models.BigIntegerField(null=True)
-    measured = models.DateTimeField(null=True)  # that window
+    measured = models.DateTimeField(null=True)  # that window; null: at the next check
 
     class Meta:
         constraints: ClassVar = [
