@@ -17,6 +17,8 @@ from django.utils import timezone
 
 from queries.statuses import BatchStatus
 
+QUEUED = models.Q(look_again__isnull=False)
+
 
 class BytesField(models.BinaryField):  # type: ignore[type-arg]  # takes no types at run time
     """It gives bytes, where Django leaves it to the database's driver to give a memoryview."""
@@ -50,6 +52,7 @@ class InTurn(Leased):
 
     turn = models.DateTimeField(default=timezone.now)
     # By the later of the two: a row that is due again and again goes behind others each time.
+    # The indexes of a queue hold this expression, so that a claim sorts nothing.
     order: ClassVar[Combinable] = Greatest("turn", "look_again")
 
     class Meta:
@@ -106,6 +109,10 @@ class Batch(InTurn):
                 fields=["owner", "asked_queries"],  # which are summed
                 condition=models.Q(ended=None),
             ),
+            models.Index(InTurn.order, "id", name="queued_batches", condition=QUEUED),
+            models.Index(
+                "destination", InTurn.order, "id", name="queued_batches_to", condition=QUEUED
+            ),
         ]
 
     def __str__(self) -> str:
@@ -136,6 +143,15 @@ class BlockJob(InTurn):
             models.Index(name="jobs_of_a_block", fields=["source", "block"]),
             models.Index(
                 name="jobs_by_hash", fields=["block_hash"], condition=~models.Q(block_hash="")
+            ),
+            models.Index(InTurn.order, "id", name="queued_jobs", condition=QUEUED),
+            models.Index(
+                "source",
+                "destination",
+                InTurn.order,
+                "id",
+                name="queued_jobs_of_a_route",
+                condition=QUEUED,
             ),
         ]
 

@@ -2,17 +2,22 @@
 
 import time
 from collections.abc import Iterator
+from datetime import timedelta
 from typing import Any
 
 import pytest
 from django.db.models import QuerySet
 from eth_account import Account as Key
+from ulid import ULID
 
+from accounts.models import Account
+from accounts.wallets import Wallet
 from explorer.demo.local_node import LocalNode, local_node
 from queries.chain.sender import GAS_PRICE_ORACLE, Destination
 from queries.chain.signer import parts_of
-from queries.models import Query, SentTransaction
+from queries.models import Batch, BlockJob, InTurn, Query, SentTransaction
 from queries.pipeline.chains import Chains
+from queries.pipeline.queue import claim_one, shared_now
 from queries.pipeline.worker import work_once
 from queries.proving.packing import CALLDATA_BYTES
 from tests.local_chain import a_day_ago
@@ -20,6 +25,7 @@ from tests.queries.pipeline.service import CHAIN_ID, ETHER, HOLDER, Service, run
 
 pytestmark = pytest.mark.django_db(transaction=True)
 BALANCE = {"accounts": {HOLDER: {"props": ["BALANCE"]}}}
+FEW, MANY = 100, 20_000
 
 
 @pytest.fixture(scope="module")
@@ -184,3 +190,36 @@ def _until(chains: Chains, there: QuerySet[Any]) -> None:
         assert time.monotonic() < until
         if not work_once(chains):
             time.sleep(0.05)
+
+
+def test_a_claim_takes_no_longer_from_a_long_queue() -> None:
+    owner, _ = Account.objects.of_wallet(Wallet(Key.create().address))
+    now = shared_now()
+    turns = [now + timedelta(milliseconds=number) for number in range(MANY)]
+    batches = [
+        Batch(id=str(ULID()), owner=owner, destination=1, submitted=now, look_again=now, turn=turn)
+        for turn in turns
+    ]
+    jobs = [
+        BlockJob(source=1, destination=1, block=number, look_again=now, turn=turn)
+        for number, turn in enumerate(turns)
+    ]
+    route: QuerySet[BlockJob] = BlockJob.objects.filter(source=1, destination=1)
+    queues: list[QuerySet[Any]] = [Batch.objects.all(), BlockJob.objects.all(), route]
+
+    def seconds_of_claims() -> list[float]:
+        return [min(_seconds_of_a_claim(queue) for _ in range(10)) for queue in queues]
+
+    Batch.objects.bulk_create(batches[:FEW])
+    BlockJob.objects.bulk_create(jobs[:FEW])
+    short = seconds_of_claims()
+    Batch.objects.bulk_create(batches[FEW:])
+    BlockJob.objects.bulk_create(jobs[FEW:])
+    for before, after in zip(short, seconds_of_claims(), strict=True):
+        assert after < 3 * before
+
+
+def _seconds_of_a_claim(queue: QuerySet[InTurn]) -> float:
+    begin = time.perf_counter()
+    assert claim_one(queue)
+    return time.perf_counter() - begin
