@@ -17,7 +17,7 @@ from queries.chain.sender import GAS_PRICE_ORACLE, Destination
 from queries.chain.signer import parts_of
 from queries.models import Batch, BlockJob, InTurn, Query, SentTransaction
 from queries.pipeline.chains import Chains
-from queries.pipeline.queue import claim_one, shared_now
+from queries.pipeline.queue import due, shared_now
 from queries.pipeline.worker import work_once
 from queries.proving.packing import CALLDATA_BYTES
 from tests.local_chain import a_day_ago
@@ -192,7 +192,8 @@ def _until(chains: Chains, there: QuerySet[Any]) -> None:
             time.sleep(0.05)
 
 
-def test_a_claim_takes_no_longer_from_a_long_queue() -> None:
+def test_the_next_row_is_found_as_fast_in_a_long_queue_as_in_a_short_one() -> None:
+    """Beside 20,000 due rows; it took 30 times as long when all of them were sorted."""
     owner, _ = Account.objects.of_wallet(Wallet(Key.create().address))
     now = shared_now()
     turns = [now + timedelta(milliseconds=number) for number in range(MANY)]
@@ -207,19 +208,20 @@ def test_a_claim_takes_no_longer_from_a_long_queue() -> None:
     route: QuerySet[BlockJob] = BlockJob.objects.filter(source=1, destination=1)
     queues: list[QuerySet[Any]] = [Batch.objects.all(), BlockJob.objects.all(), route]
 
-    def seconds_of_claims() -> list[float]:
-        return [min(_seconds_of_a_claim(queue) for _ in range(10)) for queue in queues]
-
     Batch.objects.bulk_create(batches[:FEW])
     BlockJob.objects.bulk_create(jobs[:FEW])
-    short = seconds_of_claims()
+    short = [_seconds_to_find_next(queue) for queue in queues]
     Batch.objects.bulk_create(batches[FEW:])
     BlockJob.objects.bulk_create(jobs[FEW:])
-    for before, after in zip(short, seconds_of_claims(), strict=True):
-        assert after < 3 * before
+    for queue, before in zip(queues, short, strict=True):
+        assert _seconds_to_find_next(queue) < 8 * before
 
 
-def _seconds_of_a_claim(queue: QuerySet[InTurn]) -> float:
-    begin = time.perf_counter()
-    assert claim_one(queue)
-    return time.perf_counter() - begin
+def _seconds_to_find_next(queue: QuerySet[InTurn]) -> float:
+    """The least of twenty times, because other programs use the machine as well."""
+    times = []
+    for _ in range(20):
+        found, begin = due(queue, shared_now())[:1], time.perf_counter()
+        assert list(found)
+        times.append(time.perf_counter() - begin)
+    return min(times)
