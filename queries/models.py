@@ -17,7 +17,7 @@ from django.utils import timezone
 
 from queries.statuses import BatchStatus
 
-QUEUED = models.Q(look_again__isnull=False)
+QUEUED = models.Q(look_again__isnull=False)  # of the indexes that claims are read from
 
 
 class BytesField(models.BinaryField):  # type: ignore[type-arg]  # takes no types at run time
@@ -52,7 +52,6 @@ class InTurn(Leased):
 
     turn = models.DateTimeField(default=timezone.now)
     # By the later of the two: a row that is due again and again goes behind others each time.
-    # The indexes of a queue hold this expression, so that a claim sorts nothing.
     order: ClassVar[Combinable] = Greatest("turn", "look_again")
 
     class Meta:
@@ -111,7 +110,7 @@ class Batch(InTurn):
             ),
             models.Index(InTurn.order, "id", name="queued_batches", condition=QUEUED),
             models.Index(
-                "destination", InTurn.order, "id", name="queued_batches_to", condition=QUEUED
+                "destination", InTurn.order, "id", name="batches_queued_to", condition=QUEUED
             ),
         ]
 
@@ -146,12 +145,7 @@ class BlockJob(InTurn):
             ),
             models.Index(InTurn.order, "id", name="queued_jobs", condition=QUEUED),
             models.Index(
-                "source",
-                "destination",
-                InTurn.order,
-                "id",
-                name="queued_jobs_of_a_route",
-                condition=QUEUED,
+                "source", "destination", InTurn.order, "id", name="jobs_queued_to", condition=QUEUED
             ),
         ]
 

@@ -139,7 +139,7 @@ class Migration(migrations.Migration):
                 ('block_hash', models.CharField(default='', max_length=64)),
             ],
             options={
-                'indexes': [models.Index(fields=['source', 'block'], name='jobs_of_a_block'), models.Index(condition=models.Q(('block_hash', ''), _negated=True), fields=['block_hash'], name='jobs_by_hash'), models.Index(django.db.models.functions.comparison.Greatest('turn', 'look_again'), models.F('id'), condition=models.Q(('look_again__isnull', False)), name='queued_jobs'), models.Index(models.F('source'), models.F('destination'), django.db.models.functions.comparison.Greatest('turn', 'look_again'), models.F('id'), condition=models.Q(('look_again__isnull', False)), name='queued_jobs_of_a_route')],
+                'indexes': [models.Index(fields=['source', 'block'], name='jobs_of_a_block'), models.Index(condition=models.Q(('block_hash', ''), _negated=True), fields=['block_hash'], name='jobs_by_hash'), models.Index(django.db.models.functions.comparison.Greatest('turn', 'look_again'), models.F('id'), condition=models.Q(('look_again__isnull', False)), name='queued_jobs'), models.Index(models.F('source'), models.F('destination'), django.db.models.functions.comparison.Greatest('turn', 'look_again'), models.F('id'), condition=models.Q(('look_again__isnull', False)), name='jobs_queued_to')],
                 'constraints': [models.UniqueConstraint(fields=('source', 'destination', 'block'), name='one_job_a_block')],
             },
         ),
@@ -307,7 +307,7 @@ class Migration(migrations.Migration):
         ),
         migrations.AddIndex(
             model_name='batch',
-            index=models.Index(models.F('destination'), django.db.models.functions.comparison.Greatest('turn', 'look_again'), models.F('id'), condition=models.Q(('look_again__isnull', False)), name='queued_batches_to'),
+            index=models.Index(models.F('destination'), django.db.models.functions.comparison.Greatest('turn', 'look_again'), models.F('id'), condition=models.Q(('look_again__isnull', False)), name='batches_queued_to'),
         ),
         migrations.AddConstraint(
             model_name='batch',
