@@ -17,6 +17,8 @@ from django.utils import timezone
 
 from queries.statuses import BatchStatus
 
+QUEUED = models.Q(look_again__isnull=False)  # of the indexes that claims are read from
+
 
 class BytesField(models.BinaryField):  # type: ignore[type-arg]  # takes no types at run time
     """It gives bytes, where Django leaves it to the database's driver to give a memoryview."""
@@ -106,6 +108,10 @@ class Batch(InTurn):
                 fields=["owner", "asked_queries"],  # which are summed
                 condition=models.Q(ended=None),
             ),
+            models.Index(InTurn.order, "id", name="queued_batches", condition=QUEUED),
+            models.Index(
+                "destination", InTurn.order, "id", name="batches_queued_to", condition=QUEUED
+            ),
         ]
 
     def __str__(self) -> str:
@@ -136,6 +142,10 @@ class BlockJob(InTurn):
             models.Index(name="jobs_of_a_block", fields=["source", "block"]),
             models.Index(
                 name="jobs_by_hash", fields=["block_hash"], condition=~models.Q(block_hash="")
+            ),
+            models.Index(InTurn.order, "id", name="queued_jobs", condition=QUEUED),
+            models.Index(
+                "source", "destination", InTurn.order, "id", name="jobs_queued_to", condition=QUEUED
             ),
         ]
 
@@ -174,6 +184,7 @@ class SentTransaction(models.Model):
     # Mined, and deep enough to count; or its nonce was used for something else.
     settled = models.BooleanField(default=False)
     final = models.BooleanField(default=False)  # looked at again when its block was final
+    last_final_check = models.DateTimeField(null=True)  # null: never checked
 
     class Meta:
         constraints: ClassVar = [
@@ -472,7 +483,7 @@ class NodeRecord(models.Model):
     answers_for_names = models.BooleanField(null=True)
     # How many blocks back it proves; -1: not even its newest one.
     proof_window = models.BigIntegerField(null=True)
-    measured = models.DateTimeField(null=True)  # that window
+    measured = models.DateTimeField(null=True)  # that window; null: at the next check
 
     class Meta:
         constraints: ClassVar = [

@@ -14,7 +14,7 @@ from datetime import timedelta
 from hashlib import sha256
 
 from django.db import IntegrityError, transaction
-from django.db.models import Exists, Max, OuterRef, QuerySet
+from django.db.models import Exists, F, Max, OuterRef, QuerySet
 
 from queries.chain.errors import (
     CallReverted,
@@ -418,18 +418,21 @@ class Lane:
     # Settled
 
     def check_final(self) -> None:
-        """Check the settled ones whose blocks are final by now, the oldest first."""
+        """Check the settled ones whose blocks are final by now, those not checked lately first."""
         rows = SentTransaction.objects.filter(chain=self.chain_id, settled=True, final=False)
         if not rows.exclude(mined_block=None).exists():
             return
         final = rows.filter(mined_block__lte=self.destination.head().final_number)
-        some = list(final.order_by("mined_block").defer("raw")[: self.limits.batch_questions])
+        order = F("last_final_check").asc(nulls_first=True), "mined_block"
+        some = list(final.order_by(*order).defer("raw")[: self.limits.batch_questions])
+        newest = max((row.mined_block or 0 for row in some), default=0)
         if not some or not self.destination.quorum(
-            lambda one: one.head().final_number >= (some[-1].mined_block or 0),
-            ("final", self.chain_id),
+            lambda one: one.head().final_number >= newest, ("final", self.chain_id)
         ):
             return
         for row in some:
+            # Stored first: a row that cannot be checked goes behind the others.
+            rows.filter(pk=row.pk).update(last_final_check=shared_now())
             with suppress(NoQuorum):  # about this one: the others are checked all the same
                 if self.is_undone(row):
                     reopen(row)

@@ -28,12 +28,16 @@ class Watch:
 
     def __init__(self, chains: Chains, stopped: Callable[[], bool] = lambda: False) -> None:
         self._chains, self._stopped = chains, stopped
+        self._is_new = True
         registries = chains.routes.registries
         self._sources = {source for source, _ in registries}
         self._destinations = {destination for _, destination in registries}
 
     def once(self) -> None:
         """Poll the chains that are due."""
+        if self._is_new:  # the routes file may name other nodes by now
+            NodeRecord.objects.update(measured=None)
+            self._is_new = False
         for chain_id in sorted(self._sources | self._destinations):
             record = None if self._stopped() else self._claim(chain_id)
             if record:
@@ -131,6 +135,8 @@ def _note_node(
     known: dict[str, object] = {"recorded": shared_now()}
     if isinstance(head, ChainError):
         known |= {"fault": head.code, "number": None, "lag": None, "answers_for_names": None}
+        if not isinstance(head, NodesLimited):
+            known["measured"] = None  # another node may come back in its place
     else:
         lag = furthest.number - head.number if furthest else None
         known |= {"fault": "", "number": head.number, "lag": lag}

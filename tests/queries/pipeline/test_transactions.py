@@ -1,6 +1,7 @@
 """What a signed transaction waits for, and when it is replaced."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
@@ -9,17 +10,19 @@ from django.db.models import F
 
 from explorer.demo.local_node import LocalNode
 from queries import transitions
-from queries.chain.signer import parts_of
+from queries.chain.signer import Signer, parts_of
 from queries.models import Batch, SentTransaction, Share
 from queries.pipeline import prove, worker
+from queries.pipeline.chains import Chains
 from queries.pipeline.fees import settle_costs
 from queries.pipeline.queue import Outcome
 from queries.pipeline.worker import work_once
+from queries.routes import Routes
 from queries.statuses import StepName
 from queries.transitions import Failure
 from tests.queries.pipeline.between import between, retold
 from tests.queries.pipeline.provers import through
-from tests.queries.pipeline.service import HOLDER, Service, running_service
+from tests.queries.pipeline.service import CHAIN_ID, HOLDER, SIGNER_KEY, Service, running_service
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -93,6 +96,27 @@ def test_each_node_of_a_quorum_finds_a_receipt_deep_enough_for_itself(node: Loca
         behind = 0
         service.work(batch)
         assert service.status(batch)["queryStatus"] == "DONE"
+
+
+def test_transactions_without_a_quorum_hold_up_no_others(service: Service) -> None:
+    """As many of them as are checked at once: one, here."""
+    for behind in (4, 3):
+        service.work(service.ask_balance(HOLDER, service.head() - behind))
+    first, second = SentTransaction.objects.order_by("mined_block")
+    service.mine(4)
+
+    def hide_the_first(asked: Any, answer: Any) -> None:
+        if asked["params"][:1] == [first.mined_hash]:
+            answer["result"] = None
+
+    with between(service.node.url, retold(hide_the_first)) as (address, _):
+        other = through(service, service.node.url, address)
+        limits = replace(other.routes.limits, batch_questions=1)
+        nodes = replace(other.routes.chains[CHAIN_ID], limits=limits)
+        lane = Chains(Routes({CHAIN_ID: nodes}, limits=limits), Signer(SIGNER_KEY)).lane(CHAIN_ID)
+        for _ in range(3):
+            lane.check_final()
+    assert list(SentTransaction.objects.filter(final=True)) == [second]
 
 
 def test_a_batch_that_was_rejected_meanwhile_does_not_pay(
