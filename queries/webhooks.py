@@ -32,7 +32,7 @@ from queries.engines.waking import wake
 from queries.errors import TOO_MANY_REPLAYS
 from queries.fact_names import shown_values
 from queries.models import Batch, Query, WebhookAttempt, WebhookDelivery
-from queries.pipeline.queue import Lease, Outcome, Retry, claim_one, shared_now
+from queries.pipeline.queue import Lease, Outcome, Retry, claim_one, due, shared_now
 from queries.reading.deliveries import DeliveryView, is_event, rows_of, views_of
 from queries.statuses import BatchStatus
 
@@ -62,7 +62,14 @@ def claim_delivery() -> Lease[WebhookDelivery] | None:
     """Claim a delivery of an account that has none in progress: no account may use all threads."""
     pending = WebhookDelivery.objects.filter(look_again__isnull=False)
     in_hand = pending.filter(lease_until__gt=shared_now())
-    return claim_one(pending.exclude(owner__in=in_hand.values("owner")))
+    rows = pending.exclude(owner__in=in_hand.values("owner"))
+    while owner := due(rows, shared_now()).values_list("owner", flat=True).first():
+        with transaction.atomic():
+            # Locked until the commit: claims of other provers are visible only after theirs.
+            Account.objects.select_for_update(no_key=True).get(pk=owner)
+            if lease := claim_one(rows.filter(owner=owner)):
+                return lease
+    return None
 
 
 def deliver(lease: Lease[WebhookDelivery]) -> Outcome:
