@@ -49,6 +49,9 @@ REPLAYS_AN_HOUR, HOUR = 100, 3_600
 # Seconds for the DNS look-up, for connecting, and for the whole request after the look-up.
 LOOKUP, CONNECT, WHOLE = 4.0, 3.0, 8.0
 # Reserved for protocol assignments (RFC 6890). Some clouds have metadata services there, and older
+MAX_SECONDS = LOOKUP + WHOLE
+# Nothing was sent, so the next address of the host may be tried.
+NOT_CONNECTED = (urllib3.exceptions.NewConnectionError, urllib3.exceptions.ConnectTimeoutError)
 # Python versions call most of it global.
 OF_PROTOCOLS = IPv4Network("192.0.0.0/24")
 # The only IPv6 range for the public internet. Python also calls some other ranges global, such as
@@ -206,25 +209,26 @@ def _signed(owner: Account, event: str, timestamp: int, body: bytes) -> dict[str
 def post(url: str, headers: dict[str, str], body: bytes, *, to_private: bool = False) -> int:
     """Post the webhook. Returns the HTTP status of the answer, or raises `NotDelivered`."""
     target = _target(url)
-    address = _address(target, to_private=to_private)
-    sent = urllib3.HTTPHeaderDict(headers)  # capitals make no difference in a header's name
-    sent.update({"Host": _host_header(target), "User-Agent": "Tacitus", "Connection": "close"})
-    try:
-        with (
-            _connection(target, address) as pool,
-            pool.urlopen(
-                "POST",
-                target.path,
-                body=body,
-                headers=sent,
-                redirect=False,
-                retries=False,
-                preload_content=False,
-            ) as answer,
-        ):
-            return int(answer.status)
-    except (urllib3.exceptions.HTTPError, OSError, ValueError) as fault:
-        raise NotDelivered(f"The request failed ({type(fault).__name__}).") from None
+    addresses = _addresses(target, to_private=to_private)
+    ours = {"Host": _host_header(target), "User-Agent": "Tacitus", "Connection": "close"}
+    sent = urllib3.HTTPHeaderDict({"Content-Type": "application/json"})
+    sent.update({**headers, **ours})  # capitals make no difference in a header's name
+    until, fault = time.monotonic() + WHOLE, ""
+    while addresses and (left := until - time.monotonic()) > 0:
+        try:
+            with (
+                _connection(target, addresses.pop(0), left) as pool,
+                pool.urlopen(
+                    "POST", target.path, body=body, headers=sent, redirect=False, retries=False,
+                    preload_content=False,
+                ) as answer,
+            ):  # fmt: skip
+                return int(answer.status)
+        except (urllib3.exceptions.HTTPError, OSError, ValueError) as error:
+            fault = type(error).__name__
+            if not isinstance(error, NOT_CONNECTED):
+                break
+    raise NotDelivered(f"The request failed ({fault}).")
 
 
 def _target(url: str) -> Target:
@@ -239,13 +243,13 @@ def _target(url: str) -> Target:
     return Target(parts.scheme, host, port or (443 if parts.scheme == "https" else 80), path)
 
 
-def _address(target: Target, *, to_private: bool) -> str:
+def _addresses(target: Target, *, to_private: bool) -> list[str]:
     addresses = _looked_up(target)
     if not addresses:
         raise NotDelivered("The host of the URL has no IP address.")
     if not to_private and not all(is_public(address) for address in addresses):
         raise NotDelivered("The host is in a private network; webhooks are not sent there.")
-    return addresses[0]
+    return addresses
 
 
 def _looked_up(target: Target) -> list[str]:
@@ -295,8 +299,8 @@ def _host_header(target: Target) -> str:
     return host if target.port == usual else f"{host}:{target.port}"
 
 
-def _connection(target: Target, address: str) -> urllib3.HTTPConnectionPool:
-    timeout = urllib3.Timeout(total=WHOLE, connect=CONNECT)
+def _connection(target: Target, address: str, seconds: float) -> urllib3.HTTPConnectionPool:
+    timeout = urllib3.Timeout(total=seconds, connect=CONNECT)
     if target.scheme == "http":
         return PlainPool(address, target.port, timeout=timeout)
     return SecurePool(
