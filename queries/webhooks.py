@@ -80,7 +80,7 @@ def deliver(lease: Lease[WebhookDelivery]) -> Outcome:
     batch = delivery.batch
     body = body_of(delivery)
     now = shared_now()
-    headers = _asked_headers(batch) | _signed(batch.owner, delivery.pk, int(now.timestamp()), body)
+    headers = dict(batch.webhook_headers) | _signed(delivery, int(now.timestamp()), body)
     begin = time.monotonic()
     answered, fault = None, ""
     try:
@@ -192,17 +192,22 @@ class Target:
 
 def webhook_secret(account: Account) -> str:
     """The secret that signs the account's webhooks. Derived from SECRET_KEY, and not stored."""
-    key = salted_hmac(SALT, str(account.pk), secret=settings.SECRET_KEY, algorithm="sha256")
-    return PREFIX + base64.b64encode(key.digest()).decode()
+    return PREFIX + base64.b64encode(_signing_key(account, settings.SECRET_KEY)).decode()
 
 
-def _signed(owner: Account, event: str, timestamp: int, body: bytes) -> dict[str, str]:
-    key = base64.b64decode(webhook_secret(owner).removeprefix(PREFIX))
-    signed = hmac.digest(key, f"{event}.{timestamp}.".encode() + body, "sha256")
+def _signing_key(account: Account, secret_key: str) -> bytes:
+    return salted_hmac(SALT, str(account.pk), secret=secret_key, algorithm="sha256").digest()
+
+
+def _signed(delivery: WebhookDelivery, timestamp: int, body: bytes) -> dict[str, str]:
+    """With a signature for each former key as well: receivers change their secret later."""
+    content = f"{delivery.pk}.{timestamp}.".encode() + body
+    keys = (settings.SECRET_KEY, *settings.SECRET_KEY_FALLBACKS)
+    signatures = [hmac.digest(_signing_key(delivery.owner, key), content, "sha256") for key in keys]
     return {
-        ID_HEADER: event,
+        ID_HEADER: delivery.pk,
         TIME_HEADER: str(timestamp),
-        SIGNATURE_HEADER: f"v1,{base64.b64encode(signed).decode()}",
+        SIGNATURE_HEADER: " ".join(f"v1,{base64.b64encode(s).decode()}" for s in signatures),
     }
 
 
