@@ -1,7 +1,8 @@
 """Posts a batch's end to its webhook, and retries for about a day until the receiver accepts it.
 
-All attempts carry the same bytes and event id, so that a receiver can ignore repetitions. The URL
-is untrusted: its host is resolved once, all of its IP addresses must be on the public internet, the
+All attempts carry the same bytes and event id, so that a receiver can ignore repetitions. If a
+reorg changes facts after that, another event corrects it (`transitions.finish`). The URL is
+untrusted: its host is resolved once, all of its IP addresses must be on the public internet, the
 connection goes to an address that was checked, and only the status of the answer is used.
 """
 
@@ -48,10 +49,10 @@ MOST_FACTS = 1_000
 REPLAYS_AN_HOUR, HOUR = 100, 3_600
 # Seconds for the DNS look-up, for connecting, and for the whole request after the look-up.
 LOOKUP, CONNECT, WHOLE = 4.0, 3.0, 8.0
-# Reserved for protocol assignments (RFC 6890). Some clouds have metadata services there, and older
 MAX_SECONDS = LOOKUP + WHOLE
 # Nothing was sent, so the next address of the host may be tried.
 NOT_CONNECTED = (urllib3.exceptions.NewConnectionError, urllib3.exceptions.ConnectTimeoutError)
+# Reserved for protocol assignments (RFC 6890). Some clouds have metadata services there, and older
 # Python versions call most of it global.
 OF_PROTOCOLS = IPv4Network("192.0.0.0/24")
 # The only IPv6 range for the public internet. Python also calls some other ranges global, such as
@@ -78,7 +79,9 @@ def claim_delivery() -> Lease[WebhookDelivery] | None:
 def deliver(lease: Lease[WebhookDelivery]) -> Outcome:
     delivery = lease.row
     batch = delivery.batch
-    body = body_of(delivery)
+    if delivery.failures and WebhookDelivery.objects.filter(corrects=delivery).exists():
+        return None  # only the correction is still worth a retry
+    body = delivery.body or _store_body(lease)
     now = shared_now()
     headers = dict(batch.webhook_headers) | _signed(delivery, int(now.timestamp()), body)
     begin = time.monotonic()
@@ -106,15 +109,18 @@ def deliver(lease: Lease[WebhookDelivery]) -> Outcome:
     return Retry(None, attempts, PAUSES[attempts - 1])  # the list of attempts says why
 
 
-def _asked_headers(batch: Batch) -> dict[str, str]:
-    """The batch's own headers, whose names may be in any letter case."""
-    asked = dict(batch.webhook_headers)
-    names_its_kind = any(name.lower() == "content-type" for name in asked)
-    return asked if names_its_kind else {"Content-Type": "application/json", **asked}
+def _store_body(lease: Lease[WebhookDelivery]) -> bytes:
+    """Store the body at the first attempt; later attempts and replays send the same bytes."""
+    with transaction.atomic():
+        # `transitions.finish` locks it as well: it either changes facts first, or sees the body.
+        Batch.objects.select_for_update(no_key=True).get(pk=lease.row.batch_id)
+        lease.keep()
+        body = _body(lease.row)
+        lease.held().update(body=body)
+    return body
 
 
-def body_of(delivery: WebhookDelivery) -> bytes:
-    """The same bytes at each attempt."""
+def _body(delivery: WebhookDelivery) -> bytes:
     batch = delivery.batch
     queries = list(Query.objects.filter(batch=batch).order_by("place")[: MOST_FACTS + 1])
     error = {
@@ -125,6 +131,7 @@ def body_of(delivery: WebhookDelivery) -> bytes:
     }
     content = {
         "event": delivery.pk,
+        "corrects": delivery.corrects_id,
         "batchQueryId": batch.pk,
         "queryStatus": batch.status,
         "destinationChainId": str(batch.destination),
@@ -147,7 +154,14 @@ def body_of(delivery: WebhookDelivery) -> bytes:
 
 def replay(owner: Account, event: str) -> DeliveryView | None:
     """Send the webhook again at once, or a pending one now. None: the owner has no such event."""
-    _spend(owner)
+    spent = spend(f"replays of {owner.pk}", REPLAYS_AN_HOUR, HOUR)
+    if not spent.allowed:
+        raise Refusal(
+            TOO_MANY_REPLAYS,
+            f"An account may replay {REPLAYS_AN_HOUR} webhooks an hour and has used them up. "
+            f"Try again in {counted(spent.seconds_left, 'second')}.",
+            headers={"Retry-After": str(spent.seconds_left)},
+        )
     if not is_event(event):  # some texts, such as a zero byte, are errors in PostgreSQL
         return None
     now = shared_now()
@@ -163,17 +177,6 @@ def replay(owner: Account, event: str) -> DeliveryView | None:
         transaction.on_commit(lambda: wake(row.batch_id))
     (view,) = views_of([row])
     return view
-
-
-def _spend(owner: Account) -> None:
-    spent = spend(f"replays of {owner.pk}", REPLAYS_AN_HOUR, HOUR)
-    if not spent.allowed:
-        raise Refusal(
-            TOO_MANY_REPLAYS,
-            f"An account may replay {REPLAYS_AN_HOUR} webhooks an hour and has used them up. "
-            f"Try again in {counted(spent.seconds_left, 'second')}.",
-            headers={"Retry-After": str(spent.seconds_left)},
-        )
 
 
 class NotDelivered(Exception):  # noqa: N818
