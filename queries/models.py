@@ -405,6 +405,10 @@ class WebhookDelivery(Leased):
     )
     created = models.DateTimeField()
     delivered = models.DateTimeField(null=True)
+    # The event before, which was sent with facts that a reorg has changed since.
+    corrects = models.OneToOneField("self", models.CASCADE, null=True, related_name="correction")
+    # Empty until the first attempt; all attempts send these bytes, whatever facts become.
+    body = BytesField(default=b"")
 
     class Meta:
         indexes: ClassVar = [

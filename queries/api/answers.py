@@ -226,6 +226,7 @@ class Attempt(Answer):
 
 class Delivery(Answer):
     event: Id = Field(examples=[EVENT_ID])
+    corrects: Id | None = Field(examples=[None])
     batch_query_id: Id = Field(validation_alias="batch")
     url: str = Field(examples=["https://example.org/hook"])
     state: DeliveryState = Field(examples=["DELIVERED"])
@@ -436,6 +437,10 @@ class Event(Answer):
     """The body of a webhook call."""
 
     event: Id = Field(examples=[EVENT_ID])
+    corrects: Id | None = Field(
+        description="The earlier event of the batch whose values a reorg has changed.",
+        examples=[None],
+    )
     batch_query_id: Id
     query_status: Annotated[str, _enum(["DONE", "REJECTED"])]
     destination_chain_id: ChainId
