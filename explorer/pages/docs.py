@@ -118,6 +118,6 @@ def abi(_request: HttpRequest, name: str) -> HttpResponse:
 
 
 @require_safe
-def monitoring(_request: HttpRequest, name: str) -> HttpResponse:
+def monitoring(_request: HttpRequest, file: str) -> HttpResponse:
     """What Grafana and Prometheus are given."""
-    return HttpResponse((MONITORING / name).read_bytes(), content_type=MONITORING_FILES[name])
+    return HttpResponse((MONITORING / file).read_bytes(), content_type=MONITORING_FILES[file])

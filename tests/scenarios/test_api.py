@@ -161,11 +161,15 @@ def test_pages_of_any_origin_may_call_the_api_unless_the_operator_says_no(
         for answer in (
             requests.get(address, headers=origin, timeout=30),
             requests.options(f"{service.url}/submit-batch-query", headers=asks, timeout=30),
+            requests.options(f"{service.url}/no-such-address", headers=asks, timeout=30),
+            requests.get(f"{service.url}/docs/api.md", headers=origin, timeout=30),
         ):
             assert answer.headers.get("Access-Control-Allow-Origin") == allowed
+            assert answer.ok or not allowed
             assert "Access-Control-Allow-Credentials" not in answer.headers
-    page = requests.get(f"{shared.url}/dashboard", headers=origin, timeout=30)
-    assert "Access-Control-Allow-Origin" not in page.headers
+    for ask in (requests.get, requests.options):
+        page = ask(f"{shared.url}/dashboard", headers=asks, timeout=30)
+        assert "Access-Control-Allow-Origin" not in page.headers
 
 
 def test_its_owner_cancels_a_batch_of_which_nothing_is_signed(
