@@ -29,7 +29,7 @@ from accounts.key_check import AUTHORIZATION, HEADER, PARAMETER
 from accounts.site_address import site_address
 from explorer.logs import request_id, strike_out_parameters
 from explorer.pages.errors import too_much_for_a_batch
-from explorer.urls import is_of_the_api, is_public_file
+from explorer.urls import PUBLIC_FILES, is_of_the_api
 from explorer.wiring import LIMITS
 
 Answer = Callable[[HttpRequest], HttpResponse]
@@ -130,7 +130,8 @@ class ApiAnswers:
             )
         # Also on 404 answers, so that pages of other origins can read them.
         is_missing = status == HTTPStatus.NOT_FOUND and _is_json(response)
-        if settings.API_CORS and (of_the_api or is_missing or is_public_file(request.path)):
+        is_public = any(each.pattern.match(request.path[1:]) for each in PUBLIC_FILES)
+        if settings.API_CORS and (of_the_api or is_missing or is_public):
             if request.method == "OPTIONS" and "Access-Control-Request-Method" in request.headers:
                 response = HttpResponse(status=HTTPStatus.NO_CONTENT, headers=PREFLIGHT)
             for name, value in ANY_ORIGIN.items():

@@ -28,7 +28,6 @@ from explorer.pages import (
     start,
 )
 from explorer.wiring import LIMITS, ROUTES, ask_wallet
-from queries.api import documents
 from queries.api import urls as api
 from queries.routes import Routes
 from queries.schema.batch_checks import BatchLimits
@@ -163,29 +162,24 @@ def documentation(routes: Routes, limits: BatchLimits) -> list[URLPattern]:
 def public_files(routes: Routes, limits: BatchLimits) -> list[URLPattern]:
     """Files that are the same for every visitor, so that pages of any origin may read them."""
 
-    def file(address: str, view: View, name: str, **arguments: object) -> URLPattern:
+    def file(address: str, view: View, url_name: str, **arguments: object) -> URLPattern:
         # Clients keep it and revalidate it each time: an upgraded server has another version.
         revalidated = cache_control(public=True, no_cache=True)(conditional_page(view))
-        return path(address, revalidated, arguments, name=name)
+        return path(address, revalidated, arguments, name=url_name)
 
     return [
         file("docs/<guide:name>.md", docs.guide_text, "guide-text", routes=routes, limits=limits),
         file("llms.txt", docs.llms, "llms"),
-        file("tacitus.py", documents.client_file, "client"),
-        file("contracts/<str:name>", docs.contract_file, "contract-file"),
+        file("tacitus.py", docs.named_file, "client", name="tacitus.py", files=docs.CLIENT_FILES),
+        file("contracts/<str:name>", docs.named_file, "contract-file", files=docs.CONTRACT_FILES),
         file("contracts/abi/<str:name>.json", docs.abi, "abi"),
-        *(
-            file(f"docs/monitoring/{name}", docs.monitoring, name, file=name)
-            for name in docs.MONITORING_FILES
+        file(
+            "docs/monitoring/<str:name>", docs.named_file, "monitoring", files=docs.MONITORING_FILES
         ),
     ]
 
 
 PUBLIC_FILES = public_files(ROUTES, LIMITS)
-
-
-def is_public_file(address: str) -> bool:
-    return any(each.pattern.match(address[1:]) for each in PUBLIC_FILES)
 
 
 def of_the_demo() -> list[URLPattern]:

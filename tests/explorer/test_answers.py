@@ -133,7 +133,7 @@ def test_plain_http_is_refused_to_programs_and_sends_people_on(settings: LazySet
         told = check(answer, 403, "https_needed")
         assert settings.SITE_URL in told["error"]
         assert "Location" not in answer
-    assert Client().get("/openapi.json", secure=True).status_code == 200
+    assert Client().get("/is-alive", secure=True).status_code == 200
 
 
 def test_a_browser_asks_first_from_any_origin_and_pages_are_for_their_own(
@@ -190,7 +190,7 @@ def test_answers_name_the_address_at_which_the_service_can_be_reached(
     if site:
         settings.SITE_URL, settings.SITE_URL_IS_GUESSED = site, False
     client = Client(headers={"Host": "127.0.0.1:8700", "Accept": "application/json"})
-    assert client.get("/openapi.json").json()["servers"] == [{"url": named}]
+    assert f"({named}/docs/api.md)" in client.get("/llms.txt").text
     assert f"{named}/dashboard shows it." in client.get("/batch-queries").text
     assert f"{named}/docs/api lists what there is." in client.get("/nowhere").text
     settings.ALLOWED_HOSTS = ["127.0.0.1"]
