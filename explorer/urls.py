@@ -151,10 +151,9 @@ def of_sign_in() -> list[URLPattern]:
 
 def documentation(routes: Routes, limits: BatchLimits) -> list[URLPattern]:
     """The guides, and the files that they name."""
-    filled: dict[str, object] = {"routes": routes, "limits": limits}
     return [
         path("docs", docs.guide_list, name="docs"),
-        path("docs/<guide:name>", docs.guide, filled, name="guide"),
+        path("docs/<guide:name>", docs.guide, {"routes": routes, "limits": limits}, name="guide"),
         *public_files(routes, limits),
     ]
 
