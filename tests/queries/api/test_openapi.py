@@ -11,8 +11,22 @@ from hypothesis import HealthCheck, given, settings, strategies
 from accounts import errors as general
 from explorer.urls import API_PATHS
 from queries import errors
+from queries.api import urls as api
+from queries.routes import Routes
 from tests.queries.api.json_schema import Schemas
-from tests.queries.api.served_api import HERE, WALLET, ask, make_key, submit
+from tests.queries.api.served_api import (
+    ATTESTED,
+    HERE,
+    LIMITS,
+    OPTIMISM,
+    ROUTES,
+    SEPOLIA,
+    WALLET,
+    ask,
+    make_key,
+    record_head,
+    submit,
+)
 from tests.queries.schema.example_batches import LEGACY, SPECIFICATION
 
 pytestmark = [pytest.mark.django_db, pytest.mark.urls(HERE)]
@@ -137,6 +151,27 @@ def test_lists_are_as_long_as_it_says() -> None:
         "too_many_slots",
         f"data.11155111.block:5.accounts.{WALLET}.slots",
     )
+
+
+ROUTE = {(OPTIMISM, SEPOLIA): ATTESTED}
+urlpatterns = api.addresses(Routes(ROUTES.chains, ROUTE), LIMITS)
+
+
+@pytest.mark.urls(__name__)
+def test_its_examples_go_from_a_chain_of_this_server_to_another() -> None:
+    record_head(OPTIMISM, number=7_321, timestamp=10_000)
+    paths = document()["paths"]
+    content = paths["/submit-batch-query"]["post"]["requestBody"]["content"]["application/json"]
+    for example in content["examples"].values():
+        body = example["value"]
+        assert body["destinationChainId"] == str(SEPOLIA)
+        assert body["data"][str(OPTIMISM)].keys() <= {"block:7300", "timestamp:7200"}
+        assert submit(make_key(), body).status_code == 200
+    content = paths["/chain-connections"]["get"]["responses"]["200"]["content"]
+    (told,) = content["application/json"]["example"]["connections"]
+    assert (told["originChainId"], told["origin"]["name"]) == (str(OPTIMISM), "OP Mainnet")
+    assert (told["destinationChainId"], told["destination"]["name"]) == (str(SEPOLIA), "Sepolia")
+    assert told["registry"] == ATTESTED.address
 
 
 @pytest.mark.parametrize("name", ["One balance", "All that can be asked for"])
