@@ -17,13 +17,13 @@ from queries.api.batch_codes import rejection_codes, wait_codes
 from queries.pipeline.estimate import Readiness
 from queries.proving.headers import HeaderField
 from queries.proving.witnesses import AccountField
-from queries.reading.deliveries import DeliveryState
+from queries.reading.deliveries import ATTEMPTS_SHOWN, DeliveryState
 from queries.reading.views import BatchView, QueryPage, QueryView, StepView
 from queries.registries import RegistryKind
 from queries.routes import Routes
 from queries.schema.batch_request import BlockNumber as NumberedBlock
 from queries.schema.batch_request import BlockTimestamp
-from queries.schema.bodies import DECIMAL
+from queries.schema.bodies import ADDRESS, DECIMAL, SELECTOR_PATTERN
 from queries.schema.json_schema import example_of
 from queries.statuses import ENDED, BatchStatus, StepName, StepStatus
 
@@ -41,11 +41,17 @@ def _enum(members: Iterable[str]) -> WithJsonSchema:
 
 
 def _number(example: int) -> WithJsonSchema:
-    return WithJsonSchema({"type": "string", "pattern": DECIMAL, "examples": [str(example)]})
+    return _matching(DECIMAL, str(example))
+
+
+def _matching(pattern: str, example: str) -> WithJsonSchema:
+    """A schema alone: what is answered is not checked again."""
+    return WithJsonSchema({"type": "string", "pattern": pattern, "examples": [example]})
 
 
 BATCH_ID, EVENT_ID = "01J2VM6JSA6VKKZ0ENWGYYPR18", "01J2VM7B5T3Q1Y8ZC4N6W0XKDE"
 ChainId = Annotated[int, PlainSerializer(str), _number(11155111)]
+DestinationId = Annotated[int, PlainSerializer(str), _number(11155420)]
 BlockNumber = Annotated[int, PlainSerializer(str), _number(5186021)]
 Gas = Annotated[int, PlainSerializer(str), _number(170480)]
 Wei = Annotated[int, PlainSerializer(str), _number(340960000000001)]
@@ -56,15 +62,16 @@ Moment = Annotated[
         {"type": "string", "format": "date-time", "examples": ["2026-11-20T07:41:03.204Z"]}
     ),
 ]
-Id = Annotated[
-    str, WithJsonSchema({"type": "string", "pattern": ID_PATTERN, "examples": [BATCH_ID]})
-]
-Address = Annotated[str, Field(examples=["0xd8dA6BF26964aF9D7eEd9e03E53415D37aA96045"])]
-Registry = Annotated[str, Field(examples=["0x5FbDB2315678afecb367f032d93F642f64180aa3"])]
-TransactionHash = Annotated[str, Field(examples=[f"0x{'5c504ed4' * 8}"])]
+Id = Annotated[str, _matching(ID_PATTERN, BATCH_ID)]
+Address = Annotated[str, _matching(f"^{ADDRESS}$", "0xd8dA6BF26964aF9D7eEd9e03E53415D37aA96045")]
+Registry = Annotated[str, _matching(f"^{ADDRESS}$", "0x5FbDB2315678afecb367f032d93F642f64180aa3")]
+TransactionHash = Annotated[str, _matching("^0x[0-9a-f]{64}$", f"0x{'5c504ed4' * 8}")]
+Selector = Annotated[str, _matching(SELECTOR_PATTERN, "block:5186021")]
+Word = Annotated[str, _matching("^0x[0-9a-f]{64}$", f"0x{10**18:064x}")]
+FactName = Annotated[str, _matching("^([A-Z_]+|0x[0-9a-f]{64})$", "BALANCE")]
 Prop = Annotated[str, _enum(AccountField.__members__)]
 HeaderName = Annotated[str, _enum(HeaderField.__members__)]
-Values = Annotated[dict[str, str], Field(examples=[{"BALANCE": f"0x{10**18:064x}"}])]
+Values = Annotated[dict[str, Word], Field(examples=[{"BALANCE": f"0x{10**18:064x}"}])]
 RejectionCode = Annotated[
     str, Field(description="For programs: one of the codes of a batch.", examples=rejection_codes())
 ]
@@ -134,7 +141,7 @@ class Batch(Answer):
     )
     internal_id: Id
     status: BatchStatus = Field(examples=["DONE"])
-    destination_chain_id: ChainId
+    destination_chain_id: DestinationId
     fee: Wei = Field(description="The most that may be spent, in wei.")
     spent: Wei = Field(description="What was spent so far, in wei.")
     submitted: Moment
@@ -168,12 +175,12 @@ class Query(Answer):
     """One account of one block, or fields of one block's header."""
 
     origin_chain_id: ChainId
-    selector: str = Field(description="The block as it was asked for.", examples=["block:5186021"])
+    selector: Selector = Field(description="The block as it was asked for.")
     block: BlockNumber | None = Field(description="null until a timestamp's block is known.")
     account: Address | None
     name: str | None = Field(description="The ENS name, if the request named the account by one.")
     props: list[Prop] = Field(examples=[["BALANCE"]])
-    slots: list[str] = Field(examples=[[]])
+    slots: list[Word] = Field(examples=[[]])
     header: list[HeaderName] = Field(examples=[[]])
     steps: list[Step]
     waits_for: WaitsFor
@@ -233,7 +240,7 @@ class Delivery(Answer):
     created: Moment
     delivered: Moment | None
     next_attempt: Moment | None = Field(examples=[None])
-    attempts: list[Attempt] = Field(description="The newest first.")
+    attempts: list[Attempt] = Field(description="The newest first.", max_length=ATTEMPTS_SHOWN)
 
 
 class Deliveries(Answer):
@@ -248,15 +255,15 @@ class WebhookSecret(Answer):
 class NamedChain(Answer):
     name: str = Field(examples=["Sepolia"])
     aliases: list[str] = Field(
-        description="Names that requests may use in place of the id.", examples=[["SEPOLIA"]]
+        description="Names that requests may use in place of the id.", examples=[[]]
     )
 
 
 class Connection(Answer):
     origin_chain_id: ChainId
-    destination_chain_id: ChainId
+    destination_chain_id: DestinationId
     origin: NamedChain
-    destination: NamedChain
+    destination: NamedChain = Field(examples=[{"name": "OP Testnet", "aliases": []}])
     kind: RegistryKind
     registry: Registry
     constructor_arguments: str = Field(
@@ -310,12 +317,12 @@ class Price(Answer):
 class ProvenFacts(Answer):
     account: Address | None
     name: str | None
-    facts: list[str] = Field(examples=[["BALANCE"]])
+    facts: list[FactName]
 
 
 class BlockEstimate(Answer):
     origin_chain_id: ChainId
-    selectors: list[str] = Field(examples=[["block:5186021"]])
+    selectors: list[Selector]
     block: BlockNumber | None
     last_final_block: BlockNumber
     readiness: Readiness = Field(
@@ -339,7 +346,7 @@ class BlockEstimate(Answer):
 
 
 class Estimate(Price):
-    destination_chain_id: ChainId
+    destination_chain_id: DestinationId
     free: bool = Field(examples=[False])
     fee_needed: Wei = Field(description="A sufficient `fee`, in wei.")
     complete: bool = Field(description="Whether `cost` includes the price of every block.")
@@ -350,8 +357,8 @@ class Estimate(Price):
 class VerifiedFact(Answer):
     block: BlockNumber
     account: Address | None
-    name: str = Field(description="A field's name, or a slot.", examples=["BALANCE"])
-    value: str = Field(examples=[f"0x{10**18:064x}"])
+    name: FactName = Field(description="A field's name, or a slot.")
+    value: Word
 
 
 class Witness(Answer):
@@ -370,7 +377,7 @@ class Witness(Answer):
 
 
 class Witnesses(Answer):
-    destination_chain_id: ChainId
+    destination_chain_id: DestinationId
     warnings: list[Warned] = Field(examples=[[]])
     witnesses: list[Witness] = Field(description="One for each origin chain.")
 
@@ -382,7 +389,7 @@ class AttestationTaken(Answer):
 
 class Wanted(Answer):
     origin_chain_id: ChainId
-    destination_chain_id: ChainId
+    destination_chain_id: DestinationId
     registry: Registry
     blocks: list[BlockNumber]
 
@@ -443,7 +450,7 @@ class Event(Answer):
     )
     batch_query_id: Id
     query_status: Annotated[str, _enum(["DONE", "REJECTED"])]
-    destination_chain_id: ChainId
+    destination_chain_id: DestinationId
     error: EventFault | None
     facts: list[Facts]
     next_query: int | None = Field(

@@ -22,7 +22,7 @@ from queries.attestations import AttestationBody
 from queries.cancellation import CANCELLED
 from queries.intake import IDEMPOTENCY_KEY, LONGEST_KEY
 from queries.reading.deliveries import ATTEMPTS_SHOWN
-from queries.schema.bodies import BatchRequest, LaterRequest
+from queries.schema.bodies import BatchRequest, EstimateRequest, LaterRequest
 from queries.statuses import BatchStatus
 from queries.webhooks import REPLAYS_AN_HOUR
 
@@ -106,8 +106,9 @@ ENDPOINTS = (
         "final yet or out of reach, and the fee. Send `feeNeeded`: it covers each block sent "
         "alone, at up to twice the current base fee. `cost` is the price if READY blocks share "
         "transactions; each block's `price` is for that block alone. A batch is sent if its fee "
-        "covers the base fee at that time plus an eighth. Nothing is stored.",
-        body=BatchRequest,
+        "covers the base fee at that time plus an eighth. The body is that of a batch; it needs no "
+        "fee. Nothing is stored.",
+        body=EstimateRequest,
         own_refusals=(
             *OF_A_BATCH,
             errors.TOO_MANY_ESTIMATES,
@@ -125,7 +126,7 @@ ENDPOINTS = (
         f"a batch with at most {witnesses.MOST_BLOCKS} blocks, {witnesses.MOST} accounts and "
         f"{witnesses.MOST} slots; it needs no fee. Nodes are asked while you wait, for at most "
         f"{witnesses.SECONDS:.0f} seconds.",
-        body=BatchRequest,
+        body=EstimateRequest,
         own_refusals=(
             *OF_A_BATCH,
             errors.NOT_PROVABLE_NOW,

@@ -48,7 +48,7 @@ def estimated(
     key: ApiKey, content: object, routes: Routes, limits: BatchLimits
 ) -> answers.Estimate:
     """The same for the API and for a page."""
-    asked = read_batch(content, routes, limits)
+    asked = read_batch(content, routes, limits, needs_fee=False)
     with asking_nodes(key, asked, routes, SECONDS) as (chains, queries):
         found = pipeline.estimate(chains, asked.destination, queries)
     return _answer(asked, found, free=routes.chains[asked.destination].free)
