@@ -101,8 +101,7 @@ class Lane:
                     raise LaneBusy
                 if not chain.free:
                     check_fees(going, payers)
-                if any(each.held > funds for each in going):
-                    raise InsufficientFunds.of(chain.name)
+                going = self._affordable_offers(going, funds)
                 for _, lease in sorted(leases.items()):
                     lease.keep()
                 queries = Query.objects.filter(job__in=list(leases), ended=False).order_by("pk")
@@ -119,6 +118,22 @@ class Lane:
             except ChainAnswer as answer:
                 # It is stored, so it is followed and sent again: nothing else proves the same.
                 log.warning("Nonce %s of chain %s: %s", row.nonce, row.chain, answer)
+
+    def _affordable_offers(self, offers: Sequence[Offer], funds: int) -> list[Offer]:
+        """The first offers that the funds cover, beside the unmined transactions.
+
+        `InsufficientFunds` if there are none.
+        """
+        unmined = self.ours.filter(settled=False, mined_block=None).only("gas_limit", "max_fee")
+        cost, affordable = sum(row.gas_limit * int(row.max_fee, 16) for row in unmined), []
+        for offer in offers:
+            cost += offer.held
+            if cost > funds:
+                break
+            affordable.append(offer)
+        if not affordable:
+            raise InsufficientFunds.of(self.destination.chain.name)
+        return affordable
 
     def _following(self) -> int:
         """The nonce after our highest."""
