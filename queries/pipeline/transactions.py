@@ -207,11 +207,13 @@ class Lane:
         """
         waiting, faults = False, list[Exception]()
         for row in rows:
+            before = row.mined_block
             try:
                 self._look(row, head)
                 if row.mined_block is None:
-                    self._push(row)
-                elif row.mined_block + depth - 1 <= head:
+                    self._push(row, is_undone=before is not None)
+                # A receipt whose block changes may be made up: then it would never be deep enough.
+                elif before not in {None, row.mined_block} or row.mined_block + depth - 1 <= head:
                     self._settle(row, depth)
             except (NoQuorum, *REFUSED) as fault:  # about this one: the others are followed
                 faults.append(fault)
@@ -236,17 +238,18 @@ class Lane:
                 row.nonce_used = None
                 break
         else:
-            if row.mined_block is not None:
-                row.sent = None  # undone: it is sent again at once
             for name, value in NOT_MINED.items():
                 setattr(row, name, value)
         if before != (row.mined_hash, row.mined_block, row.succeeded):
             note_receipt(row)
 
-    def _push(self, row: SentTransaction) -> None:
-        """Send again what is not mined: to all nodes, and at a higher fee when it has waited."""
+    def _push(self, row: SentTransaction, *, is_undone: bool) -> None:
+        """Send again what is not mined: to all nodes, and at a higher fee when it has waited.
+
+        At once if a reorg undid it.
+        """
         now, resend_after = shared_now(), timedelta(seconds=self.limits.resend_after)
-        if row.sent is not None and now < row.sent + resend_after:
+        if row.sent is not None and now < row.sent + resend_after and not is_undone:
             return
         waited = (now - (row.replaced or row.signed)).total_seconds()
         is_ours = row.sender == self.signer.address

@@ -1,7 +1,9 @@
 """What a signed transaction waits for, and when it is replaced."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import timedelta
+from itertools import count
 from typing import Any
 
 import pytest
@@ -93,6 +95,42 @@ def test_each_node_of_a_quorum_finds_a_receipt_deep_enough_for_itself(node: Loca
         behind = 0
         service.work(batch)
         assert service.status(batch)["queryStatus"] == "DONE"
+
+
+@pytest.mark.parametrize("case", ["at depth", "not deep enough", "no query is open"])
+def test_a_node_that_makes_up_receipts_keeps_no_transaction_from_being_replaced(
+    node: LocalNode, case: str
+) -> None:
+    """One of three, asked first; its receipt's block changes if the node claims a recent one."""
+    claims, is_deep = count(), case == "at depth"
+
+    def make_up_receipt(asked: Any, answer: Any) -> None:
+        if asked["method"] == "eth_getTransactionReceipt" and answer["result"] is None:
+            block = running.head() - (6 if is_deep else next(claims) % 2)
+            answer["result"] = {
+                "transactionHash": asked["params"][0], "blockNumber": hex(block),
+                "status": "0x1", "gasUsed": "0x186a0", "effectiveGasPrice": "0x1",
+            }  # fmt: skip
+
+    with (
+        running_service(node, confirmations=3) as running,
+        between(node.url, retold(make_up_receipt)) as (liar, _),
+    ):
+        running.mine(12)
+        node.rpc.ask_many("evm_setAutomine", [(False,)])
+        service = through(running, liar, node.url, node.url)
+        limits = replace(service.routes.limits, resend_after=0.2, replace_after=0.4)
+        service = replace(service, routes=replace(service.routes, limits=limits))
+        batch, chains = service.ask_balance(HOLDER, service.head() - 8), service.chains()
+        service.work_until(SentTransaction.objects.exclude(sent=None).exists, chains=chains)
+        if case == "no query is open":
+            failure = Failure("fee_too_low", "…", StepName.HEADER_ACCUMULATED, retryable=False)
+            transitions.reject([batch], failure)
+        service.work_until(lambda: len(SentTransaction.objects.get().hashes) > 1, chains=chains)
+        node.rpc.ask_many("evm_setAutomine", [(True,)])
+        service.mine(4)
+        service.work_until(lambda: SentTransaction.objects.get().settled, chains=chains)
+        assert SentTransaction.objects.get().succeeded
 
 
 def test_a_batch_that_was_rejected_meanwhile_does_not_pay(
