@@ -454,6 +454,18 @@ class Lane:
                 else:
                     note_final(row)
 
+    def check_settled(self) -> None:
+        """Reopen settled transactions that a reorg undid before their blocks were final.
+
+        Nonces are mined in order: while the last one has its receipt, those before it do as well.
+        """
+        rows = self.ours.filter(settled=True, final=False).exclude(mined_block=None)
+        for row in rows.order_by("-nonce").defer("raw")[: self.limits.batch_questions]:
+            mined = self.destination.mined(row.mined_hash)
+            if (mined and mined.succeeded == row.succeeded) or not self.is_undone(row):
+                return
+            reopen(row)
+
     def is_undone(self, row: SentTransaction) -> bool:
         """By quorum: it is no longer mined, or its status has changed."""
         end = self._end(row)
