@@ -22,6 +22,7 @@ from queries.transitions import Failure
 from tests.queries.pipeline.between import between, retold
 from tests.queries.pipeline.provers import through
 from tests.queries.pipeline.service import HOLDER, Service, running_service
+from tests.queries.pipeline.two_chains import TwoChains, ask_balance
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -131,6 +132,30 @@ def test_a_node_that_makes_up_receipts_keeps_no_transaction_from_being_replaced(
         service.mine(4)
         service.work_until(lambda: SentTransaction.objects.get().settled, chains=chains)
         assert SentTransaction.objects.get().succeeded
+
+
+def test_a_transaction_of_another_batch_is_waited_for_as_long_as_a_batch_may_wait(
+    chains: TwoChains,
+) -> None:
+    """It records a hash that both need. The batch that has sent it goes on waiting."""
+    block = chains.final_block()
+    chains.final_block()
+    with chains.serving_optimism() as running:
+        limits = replace(running.routes.limits, batch_max_age=1)
+        service = replace(running, routes=replace(running.routes, limits=limits))
+        chains.tell_the_l2(block + 3)
+        service.node.rpc.ask_many("evm_setAutomine", [(False,)])
+        first = ask_balance(service, block)
+        service.work_until(SentTransaction.objects.filter(prepares=True).exists)
+        second = ask_balance(service, block - 1)
+        service.work(second)
+        told = service.status(second)
+        assert (told["queryStatus"], told["code"]) == ("REJECTED", "hash_on_its_way")
+        assert told["retryable"]
+        service.node.rpc.ask_many("evm_setAutomine", [(True,)])
+        service.mine()
+        service.work(first)
+        assert service.status(first)["queryStatus"] == "DONE"
 
 
 def test_a_batch_that_was_rejected_meanwhile_does_not_pay(
