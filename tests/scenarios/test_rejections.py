@@ -198,6 +198,29 @@ def test_the_wait_for_a_block_does_not_count_towards_batch_max_age(
     service.wait(batch)
 
 
+def test_one_nodes_head_puts_no_block_out_of_reach(
+    new_service: Callable[[], Service],
+    new_chain: Callable[..., Chain],
+    new_node: Callable[[Chain], Node],
+) -> None:
+    """Without EIP-2935, a head far above the others' leaves no headers that lead to the block."""
+    chain, service = new_chain(hardfork="cancun"), new_service()
+    bad, *others = (new_node(chain) for _ in range(3))
+    service.add_chain(chain, bad, *others)
+    service.add_registry("native", chain, chain)
+    block = chain.mine(12) - 5
+
+    def exaggerate(params: list[Any], result: Any) -> Any:
+        if params[0] != "latest":
+            return result
+        return {**result, "number": hex(int(result["number"], 16) + 1_000)}
+
+    bad.lies("eth_getBlockByNumber", exaggerate)
+    with service.serve(), service.prove():
+        service.wait(service.submit_balance(block))
+    assert service.field(HOLDER, block, BALANCE) == chain.balance(HOLDER, block)
+
+
 def test_a_proof_that_the_registry_refuses_is_not_tried_for_ever(
     new_service: Callable[[], Service], new_chain: Callable[..., Chain]
 ) -> None:
