@@ -40,7 +40,7 @@ class Leased(models.Model):
     waits_for = models.TextField(default="")  # a sentence for people
     wait_code = models.CharField(max_length=40, default="")  # the same for programs
     failures = models.PositiveIntegerField(default=0)  # in a row
-    failing_since = models.DateTimeField(null=True)  # since when nothing but failures came of it
+    failing_since = models.DateTimeField(null=True)  # since when it could be proven and was not
     order: ClassVar[Combinable] = models.F("look_again")  # in which due rows are claimed
 
     class Meta:

@@ -10,7 +10,7 @@ from dataclasses import replace
 from datetime import timedelta
 
 from queries import transitions
-from queries.chain.errors import AnotherBlockAccumulated
+from queries.chain.errors import AnotherBlockAccumulated, NoQuorum
 from queries.chain.registry import UNKNOWN, Known, RegistryFacts, missing
 from queries.chain.sender import Destination
 from queries.chain.source import ChainHead
@@ -213,6 +213,6 @@ def _reject_out_of_reach(
 
     destination = work.chains.destination(work.job.destination)
     if not destination.quorum(is_out_of_reach, ("out of reach", work.job.pk)):
-        return Snooze()
+        raise NoQuorum.of(destination.chain.name)  # another node is asked first then
     sentence, step = found.sentence(header.number), StepName.BLOCKHASH_AVAILABLE
     return work.reject(Failure(found.code, sentence, step, retryable=False))

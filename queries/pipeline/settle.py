@@ -173,14 +173,20 @@ def block_at(chains: Chains, source: int, seconds: int) -> tuple[int | None, Rea
 
 
 def find_accounts(chains: Chains, header: Header, queries: Iterable[Query]) -> None:
-    """Give queries of one block their accounts, unsaved; raises what `addresses` does."""
+    """Give queries of one block their accounts, unsaved.
+
+    Stops at the first whose name has none: `EnsUnresolved`, `EnsOffChain`.
+    """
     named = [query for query in queries if query.name and not query.account]
     if not named:
         return
     names = list(dict.fromkeys(query.name for query in named))
     found = dict(zip(names, addresses(chains.source(named[0].source), header, names), strict=True))
     for query in named:
-        query.account = Address(found[query.name]).checksummed
+        account = found[query.name]
+        if isinstance(account, ChainError):
+            raise account
+        query.account = Address(account).checksummed
 
 
 def _find_batchs_accounts(lease: Lease[Batch], chains: Chains) -> Reason | None:
@@ -196,7 +202,9 @@ def _find_batchs_accounts(lease: Lease[Batch], chains: Chains) -> Reason | None:
         try:
             find_accounts(chains, chains.source(source).header(block), some)
         except (EnsUnresolved, EnsOffChain) as fault:
-            raise Unprovable(NAMELESS, _failure(fault)) from None
+            name = next(query.name for query in some if not query.account)
+            failing = Q(name=name, source=source, block=block)
+            raise Unprovable(failing, _failure(fault)) from None
         raw_rows.update(some, ["account"])
     return None
 

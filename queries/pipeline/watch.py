@@ -1,4 +1,4 @@
-"""Polls each node's head and checks transactions whose blocks became final; at longer intervals,
+"""Polls each node's head and checks settled transactions until they are final; at longer intervals,
 what changes seldom: finality, ENS, funds and how far back a node proves.
 
 It records them for submissions, pages and `/metrics`. All provers on one database share the polls.
@@ -6,10 +6,11 @@ It records them for submissions, pages and `/metrics`. All provers on one databa
 
 import logging
 from collections.abc import Callable
+from contextlib import suppress
 from datetime import timedelta
 
 from queries.chain import ens
-from queries.chain.errors import ChainError, NodesLimited, NodesUnreachable
+from queries.chain.errors import ChainError, NodesLimited, NodesUnreachable, NoQuorum
 from queries.chain.registry_checks import HISTORY_WINDOW
 from queries.chain.setup_check import proof_window
 from queries.chain.source import ChainHead, SourceChain
@@ -88,6 +89,8 @@ class Watch:
             if is_check:
                 balance = f"{lane.destination.balance(signer):064x}"
                 ChainRecord.objects.filter(chain=chain_id).update(signer=signer, balance=balance)
+            with suppress(NoQuorum):  # the others are checked nevertheless
+                lane.check_settled()
             lane.check_final()
         except ChainError as fault:
             log.warning("%s", fault)

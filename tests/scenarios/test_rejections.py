@@ -1,6 +1,7 @@
 """What becomes of a batch that cannot be proven: REJECTED, with a cause that a program can read."""
 
 import socket
+import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, closing
 from dataclasses import dataclass
@@ -182,6 +183,42 @@ def test_what_could_be_proven_and_was_not_is_rejected_at_batch_max_age(
     assert rejection["retryable"]
     assert rejection["step"] == "HEADER_ACCUMULATED"
     assert rejection["code"] == code
+
+
+def test_the_wait_for_a_block_does_not_count_towards_batch_max_age(
+    pruned: tuple[Service, Node],
+) -> None:
+    service, node = pruned
+    node.is_well()
+    batch = service.submit_balance(service.chain.head + 1)
+    service.wait_for(batch, "block_not_final")
+    time.sleep(4)  # twice as long
+    assert service.status(batch)["waitCode"] == "block_not_final"
+    service.chain.mine(3)
+    service.wait(batch)
+
+
+def test_one_nodes_head_puts_no_block_out_of_reach(
+    new_service: Callable[[], Service],
+    new_chain: Callable[..., Chain],
+    new_node: Callable[[Chain], Node],
+) -> None:
+    """Without EIP-2935, a head far above the others' leaves no headers that lead to the block."""
+    chain, service = new_chain(hardfork="cancun"), new_service()
+    bad, *others = (new_node(chain) for _ in range(3))
+    service.add_chain(chain, bad, *others)
+    service.add_registry("native", chain, chain)
+    block = chain.mine(12) - 5
+
+    def exaggerate(params: list[Any], result: Any) -> Any:
+        if params[0] != "latest":
+            return result
+        return {**result, "number": hex(int(result["number"], 16) + 1_000)}
+
+    bad.lies("eth_getBlockByNumber", exaggerate)
+    with service.serve(), service.prove():
+        service.wait(service.submit_balance(block))
+    assert service.field(HOLDER, block, BALANCE) == chain.balance(HOLDER, block)
 
 
 def test_a_proof_that_the_registry_refuses_is_not_tried_for_ever(
