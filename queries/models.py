@@ -150,7 +150,7 @@ class SentTransaction(models.Model):
     chain = models.PositiveBigIntegerField()
     sender = models.CharField(max_length=42)
     nonce = models.PositiveBigIntegerField()
-    to = models.CharField(max_length=42, default="")  # in lower case
+    to = models.CharField(max_length=42, default="")  # checksummed
     raw = BytesField()  # signed; the newest where it was replaced
     hashes = models.JSONField(default=list)  # of all that were sent under this nonce
     max_fee = models.CharField(max_length=64)  # wei for each gas
