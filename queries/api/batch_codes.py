@@ -12,6 +12,7 @@ from queries.chain.errors import (
     ChainError,
     EnsOffChain,
     EnsUnresolved,
+    StateRootEmptyError,
 )
 from queries.pipeline.anchors import OutOfReach
 from queries.pipeline.prove import TRANSACTION_FAILED
@@ -27,7 +28,7 @@ LASTING = {
     WaitCode.FAULT_OF_OURS,
 }
 # What is certain once a quorum says so: nothing waits for it.
-CERTAIN = {AnotherBlockAccumulated, EnsOffChain, EnsUnresolved}
+CERTAIN = {AnotherBlockAccumulated, EnsOffChain, EnsUnresolved, StateRootEmptyError}
 
 
 @dataclass(frozen=True, slots=True)
