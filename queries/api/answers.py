@@ -359,7 +359,11 @@ class Witness(Answer):
     proof: str = Field(
         description="The bytes to pass to the registry's `verify`.", examples=["0x020001"]
     )
-    facts: list[VerifiedFact] = Field(description="The requested facts, as `verify` returns them.")
+    facts: list[VerifiedFact] = Field(
+        description="The requested facts in the order of `verify`: fields of accounts, then slots, "
+        "then header fields. Accounts and slots are in the order of their hashes, so find a fact "
+        "by its block, account and name."
+    )
     gas: Gas = Field(description="Gas of a transaction that only verifies this proof.")
     valid_until: BlockNumber | None = Field(
         description="The last block of the destination in which `verify` accepts the proof; null "
