@@ -320,6 +320,9 @@ class Query(models.Model):
     # goes through what stands in a row before the column that it is asked for.
     slots = models.JSONField(default=list)  # 64 hex digits each
     slot_values = models.JSONField(null=True)  # as `values`
+    # The source chain's key in the request, and by the account's keys there its slots as they are
+    # spelled there, or null: they are as above. Null: all is as these columns spell it.
+    spelling = models.JSONField(null=True)
 
     class Meta:
         constraints: ClassVar = [
