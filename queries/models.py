@@ -160,7 +160,7 @@ class SentTransaction(models.Model):
     chain = models.PositiveBigIntegerField()
     sender = models.CharField(max_length=42)
     nonce = models.PositiveBigIntegerField()
-    to = models.CharField(max_length=42, default="")  # in lower case
+    to = models.CharField(max_length=42, default="")  # checksummed
     raw = BytesField()  # signed; the newest where it was replaced
     hashes = models.JSONField(default=list)  # of all that were sent under this nonce
     max_fee = models.CharField(max_length=64)  # wei for each gas
@@ -331,6 +331,9 @@ class Query(models.Model):
     # goes through what stands in a row before the column that it is asked for.
     slots = models.JSONField(default=list)  # 64 hex digits each
     slot_values = models.JSONField(null=True)  # as `values`
+    # The source chain's key in the request, and by the account's keys there its slots as they are
+    # spelled there, or null: they are as above. Null: all is as these columns spell it.
+    spelling = models.JSONField(null=True)
 
     class Meta:
         constraints: ClassVar = [

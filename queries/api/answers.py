@@ -10,7 +10,7 @@ from functools import lru_cache
 from typing import Annotated, Any, Literal
 
 from django.http import HttpResponse
-from pydantic import BaseModel, ConfigDict, Field, PlainSerializer, WithJsonSchema
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PlainSerializer, WithJsonSchema
 from pydantic.alias_generators import to_camel
 
 from queries.api.batch_codes import rejection_codes, wait_codes
@@ -18,12 +18,11 @@ from queries.pipeline.estimate import Readiness
 from queries.proving.headers import HeaderField
 from queries.proving.witnesses import AccountField
 from queries.reading.deliveries import ATTEMPTS_SHOWN, DeliveryState
-from queries.reading.views import BatchView, QueryPage, QueryView, StepView
+from queries.reading.views import BatchView, QueryPage, QueryView
 from queries.registries import RegistryKind
 from queries.routes import Routes
-from queries.schema.batch_request import BlockNumber as NumberedBlock
-from queries.schema.batch_request import BlockTimestamp
-from queries.schema.bodies import ADDRESS, DECIMAL, SELECTOR_PATTERN
+from queries.schema.batch_request import selector_of
+from queries.schema.bodies import ADDRESS, DECIMAL, SELECTOR_PATTERN, Blocks, slot_word
 from queries.schema.json_schema import example_of
 from queries.statuses import ENDED, BatchStatus, StepName, StepStatus
 
@@ -63,15 +62,17 @@ Moment = Annotated[
     ),
 ]
 Id = Annotated[str, _matching(ID_PATTERN, BATCH_ID)]
-Address = Annotated[str, _matching(f"^{ADDRESS}$", "0xd8dA6BF26964aF9D7eEd9e03E53415D37aA96045")]
+_HOLDER, _ETHER = "0xd8dA6BF26964aF9D7eEd9e03E53415D37aA96045", f"0x{10**18:064x}"
+Address = Annotated[str, _matching(f"^{ADDRESS}$", _HOLDER)]
 Registry = Annotated[str, _matching(f"^{ADDRESS}$", "0x5FbDB2315678afecb367f032d93F642f64180aa3")]
 TransactionHash = Annotated[str, _matching("^0x[0-9a-f]{64}$", f"0x{'5c504ed4' * 8}")]
 Selector = Annotated[str, _matching(SELECTOR_PATTERN, "block:5186021")]
-Word = Annotated[str, _matching("^0x[0-9a-f]{64}$", f"0x{10**18:064x}")]
+Word = Annotated[str, _matching("^0x[0-9a-f]{64}$", _ETHER)]
 FactName = Annotated[str, _matching("^([A-Z_]+|0x[0-9a-f]{64})$", "BALANCE")]
+_OR_NONE = BeforeValidator(lambda text: text or None)
 Prop = Annotated[str, _enum(AccountField.__members__)]
 HeaderName = Annotated[str, _enum(HeaderField.__members__)]
-Values = Annotated[dict[str, Word], Field(examples=[{"BALANCE": f"0x{10**18:064x}"}])]
+Values = Annotated[dict[str, Word], Field(examples=[{"BALANCE": _ETHER}])]
 RejectionCode = Annotated[
     str, Field(description="For programs: one of the codes of a batch.", examples=rejection_codes())
 ]
@@ -108,8 +109,7 @@ class Warned(Answer):
     path: str = Field(description="The path of the value in the request.", examples=[""])
 
 
-class Submitted(Answer):
-    internal_id: Id = Field(description="The batch's id, for polling.")
+class _Accepted(Answer):
     page: str = Field(
         description="The address of the batch's page.",
         examples=[f"https://proofs.example.org/explorer/query/{BATCH_ID}"],
@@ -117,10 +117,14 @@ class Submitted(Answer):
     warnings: list[Warned] = Field(examples=[[]])
 
 
+class Submitted(_Accepted):
+    internal_id: Id = Field(description="The batch's id, for polling.")
+
+
 class Rejection(Answer):
     code: RejectionCode
-    message: str = Field(examples=["The block is out of reach."])
-    step: StepName | None
+    message: str = Field(validation_alias="sentence", examples=["The block is out of reach."])
+    step: Annotated[StepName | None, _OR_NONE]
     retryable: bool
 
 
@@ -153,19 +157,19 @@ class Batch(Answer):
 
 
 class StepFault(Answer):
-    error: str = Field(examples=["The block is out of reach."])
+    error: str = Field(validation_alias="sentence", examples=["The block is out of reach."])
     code: RejectionCode
     retryable: bool
 
 
 class Step(Answer):
-    step: StepName
+    step: StepName = Field(validation_alias="name")
     status: StepStatus | None = Field(
         description="null until the step begins.", examples=["COMPLETED"]
     )
-    started: Moment | None
+    started: Moment | None = Field(validation_alias="began")
     completed: Moment | None
-    transaction_hash: TransactionHash | None
+    transaction_hash: Annotated[TransactionHash | None, _OR_NONE]
     transaction_block: BlockNumber | None
     gas_used: Gas | None
     error: StepFault | None = Field(description="Why the step was not completed.")
@@ -212,11 +216,23 @@ class StatusAnswer(Batch):
 class BatchData(Answer):
     id: Id
     status: QueryStatus
-    data: list[Query] | None = Field(examples=[[example_of(Query)]])
+    data: Blocks = Field(
+        description="What these queries ask for, as the request spells it.",
+        examples=[{"11155111": {"block:5186021": {"accounts": {_HOLDER: {"props": ["BALANCE"]}}}}}],
+    )
+
+
+class BlockResults(Answer):
+    header: dict[str, str] = {}
+    accounts: dict[str, dict[str, str]]
 
 
 class BatchAnswer(StatusAnswer):
-    batch_query: BatchData = Field(description="The same for existing clients, which read this.")
+    batch_query: BatchData = Field(description="For existing clients, which read this.")
+    results: dict[str, dict[str, BlockResults]] = Field(
+        description="Once the batch is DONE: the values of these queries, under the same keys.",
+        examples=[{"11155111": {"block:5186021": {"accounts": {_HOLDER: {"BALANCE": _ETHER}}}}}],
+    )
 
 
 class Batches(Answer):
@@ -367,7 +383,11 @@ class Witness(Answer):
     proof: str = Field(
         description="The bytes to pass to the registry's `verify`.", examples=["0x020001"]
     )
-    facts: list[VerifiedFact] = Field(description="The requested facts, as `verify` returns them.")
+    facts: list[VerifiedFact] = Field(
+        description="The requested facts in the order of `verify`: fields of accounts, then slots, "
+        "then header fields. Accounts and slots are in the order of their hashes, so find a fact "
+        "by its block, account and name."
+    )
     gas: Gas = Field(description="Gas of a transaction that only verifies this proof.")
     valid_until: BlockNumber | None = Field(
         description="The last block of the destination in which `verify` accepts the proof; null "
@@ -460,29 +480,40 @@ class Event(Answer):
     )
 
 
-class RequestTaken(Answer):
+class RequestTaken(_Accepted):
     model_config = ConfigDict(alias_generator=None)
     status: BatchStatus = Field(examples=["RECEIVED"])
     request_id: Id
 
 
-class LaterQuery(Answer):
+class _Later(Answer):
+    """What is FAILED has a cause."""
+
     model_config = ConfigDict(alias_generator=None)
+    message: str = Field(default="", description="The reason, if it is FAILED.")
+    code: str = Field(default="", description="One of the codes of a batch, if it is FAILED.")
+    retryable: bool = Field(default=False, description="If it is FAILED.")
+
+
+class LaterQuery(_Later):
     internal_id: str = Field(examples=[f"{BATCH_ID}-0"])
-    status: Annotated[str, _enum(["COMPLETED", "IN_PROGRESS", "REJECTED"])]
+    status: Annotated[str, _enum(["COMPLETED", "FAILED", "IN_PROGRESS"])]
     typ: Literal["ACCOUNT", "HEADER"]
     created_at: Moment
     completed_at: Moment | None
 
 
 class LaterQueries(Answer):
-    queries: list[LaterQuery]
-
-
-class LaterAction(Answer):
     model_config = ConfigDict(alias_generator=None)
+    queries: list[LaterQuery]
+    next_query: int | None = Field(
+        description="The `fromQuery` of the next page; null if there is none.", examples=[None]
+    )
+
+
+class LaterAction(_Later):
     internal_id: str = Field(examples=[f"{BATCH_ID}-0-INITIAL_STATE"])
-    status: Annotated[str, _enum(["COMPLETED", "IN_PROGRESS", "PENDING", "REJECTED"])]
+    status: Annotated[str, _enum(["COMPLETED", "FAILED", "IN_PROGRESS", "PENDING"])]
     typ: StepName
     created_at: Moment | None
     completed_at: Moment | None
@@ -515,14 +546,31 @@ def batch_members(shown: BatchView) -> dict[str, Any]:
     }
     if shown.error:
         # Not `error`: existing clients throw on that before they read `queryStatus`.
-        members["rejection"] = Rejection(
-            code=shown.error.code,
-            message=shown.error.sentence,
-            step=StepName(shown.error.step) if shown.error.step else None,
-            retryable=shown.error.retryable,
-        )
+        members["rejection"] = Rejection.model_validate(shown.error)
         members["info"] = [shown.error.sentence]
     return members
+
+
+def request_maps(page: QueryPage) -> tuple[dict[str, Any], dict[str, Any]]:
+    """What the queries ask for, and the values that are proven, by the keys of the request."""
+    data: dict[str, Any] = {}
+    results: dict[str, Any] = {}
+    for query in page.queries:
+        selector = selector_of(query.block, query.timestamp)
+        asked, found = (
+            chains.setdefault(query.chain_key, {}).setdefault(selector, {"accounts": {}})
+            for chains in (data, results)
+        )
+        words = {value.name: value.word for value in query.values}
+        if query.header:
+            asked["header"], found["header"] = list(query.header), words
+        props = [prop.name for prop in query.props]
+        for key, slots in query.account_keys.items():
+            asked["accounts"][key] = {"props": props, "slots": list(slots)}
+            names = {prop: prop for prop in props}
+            names |= {slot: f"0x{slot_word(slot).hex()}" for slot in slots}
+            found["accounts"][key] = {each: words[name] for each, name in names.items() if words}
+    return data, results
 
 
 def query_members(batch: BatchView, page: QueryPage, routes: Routes) -> dict[str, Any]:
@@ -535,14 +583,14 @@ def _query(batch: BatchView, shown: QueryView, routes: Routes) -> Query:
     why = shown.waits_for
     return Query(
         origin_chain_id=shown.source,
-        selector=_selector(shown.timestamp, shown.block),
+        selector=selector_of(shown.block, shown.timestamp),
         block=shown.block,
         account=shown.account or None,
         name=shown.name or None,
         props=[each.name for each in shown.props],
         slots=list(shown.slots),
         header=list(shown.header),
-        steps=[_step(each) for each in shown.steps],
+        steps=[Step.model_validate(each) for each in shown.steps],
         waits_for=why.sentence if why else None,
         wait_code=(why.code or None) if why else None,
         values={each.name: each.word for each in shown.values} or None,
@@ -555,26 +603,3 @@ def _registry(batch: BatchView, shown: QueryView, routes: Routes) -> str | None:
     """The registry that its transaction was sent to; without one, the route's registry."""
     configured = routes.registries.get((shown.source, batch.destination))
     return shown.registry or (configured.address if configured else None)
-
-
-def _selector(timestamp: int | None, block: int | None) -> str:
-    if timestamp is not None:
-        return str(BlockTimestamp(timestamp))
-    return "" if block is None else str(NumberedBlock(block))
-
-
-def _step(shown: StepView) -> Step:
-    return Step(
-        step=shown.name,
-        status=shown.status,
-        started=shown.began,
-        completed=shown.completed,
-        transaction_hash=shown.transaction_hash or None,
-        transaction_block=shown.transaction_block,
-        gas_used=shown.gas_used,
-        error=None
-        if shown.error is None
-        else StepFault(
-            error=shown.error.sentence, code=shown.error.code, retryable=shown.error.retryable
-        ),
-    )

@@ -12,6 +12,7 @@ from queries.chain.errors import (
     ChainError,
     EnsOffChain,
     EnsUnresolved,
+    StateRootEmptyError,
 )
 from queries.pipeline.anchors import OutOfReach
 from queries.pipeline.prove import TRANSACTION_FAILED
@@ -24,7 +25,7 @@ WAITS_ONLY = NOT_PROVABLE_YET - {WaitCode.NOT_ATTESTED} | {
     WaitCode.CHAIN_LEFT,
 }
 # What is certain once a quorum says so: nothing waits for it.
-CERTAIN = {AnotherBlockAccumulated, EnsOffChain, EnsUnresolved}
+CERTAIN = {AnotherBlockAccumulated, EnsOffChain, EnsUnresolved, StateRootEmptyError}
 
 
 @dataclass(frozen=True, slots=True)

@@ -160,8 +160,8 @@ ENDPOINTS = (
         "/batch-queries/{batch}",
         views.batch_query,
         answers.BatchAnswer,
-        "As GET /batch-query-status, with the id in the path; `batchQuery` is for existing "
-        "clients.",
+        "As GET /batch-query-status, with the id in the path. `batchQuery` and `results` are for "
+        "existing clients.",
         parameters=(BATCH, DETAILS, FROM_QUERY),
         own_refusals=(errors.PARAMETER_MALFORMED, errors.BATCH_UNKNOWN),
         links=(Link("batchProof", "batch", "/internalId"),),
@@ -314,11 +314,17 @@ ENDPOINTS = (
         second_generation.get_queries,
         answers.LaterQueries,
         "The queries of a request. It is DONE if all are COMPLETED, and has failed if any is "
-        "REJECTED.",
+        "FAILED.",
         parameters=(
             in_the_path("request_id", "The `request_id` from the answer to the submission."),
+            Parameter(
+                views.FROM_QUERY,
+                f"Send 0 to get the first {views.QUERIES_SHOWN:,} queries, then the `next_query` "
+                "of each answer. Without it the answer has all queries.",
+                {"type": "integer", "minimum": 0, "maximum": views.GREATEST_PLACE},
+            ),
         ),
-        own_refusals=(errors.BATCH_UNKNOWN,),
+        own_refusals=(errors.PARAMETER_MALFORMED, errors.BATCH_UNKNOWN),
         links=(Link("getActions", "query_id", "/queries/0/internal_id"),),
     ),
     Endpoint(
@@ -326,7 +332,7 @@ ENDPOINTS = (
         "/get_actions/{query_id}",
         second_generation.get_actions,
         answers.LaterActions,
-        "One action for each step of a query.",
+        "One action for each step of a query; PENDING until the step begins.",
         parameters=(
             in_the_path(
                 "query_id", "The internal_id of a query.", f"{ID_PATTERN[:-1]}-[0-9]{{1,9}}$"

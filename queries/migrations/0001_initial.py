@@ -216,6 +216,7 @@ class Migration(migrations.Migration):
                 ('cost', models.CharField(default='', max_length=64)),
                 ('slots', models.JSONField(default=list)),
                 ('slot_values', models.JSONField(null=True)),
+                ('spelling', models.JSONField(null=True)),
                 ('batch', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='queries', to='queries.batch')),
                 ('job', models.ForeignKey(null=True, on_delete=django.db.models.deletion.PROTECT, related_name='queries', to='queries.blockjob')),
                 ('account_transaction', models.ForeignKey(null=True, on_delete=django.db.models.deletion.PROTECT, related_name='+', to='queries.senttransaction')),

@@ -185,7 +185,7 @@ class Lane:
             chain=self.chain_id,
             sender=self.signer.address,
             nonce=call.nonce,
-            to=call.to.lower(),
+            to=call.to,
             raw=signed.raw,
             hashes=[signed.hash],
             max_fee=f"{call.fees.dearest:064x}",
@@ -334,7 +334,7 @@ class Lane:
         with durably():
             as_it_was = SentTransaction.objects.filter(pk=row.pk, raw=row.raw, settled=False)
             is_stored = as_it_was.update(
-                to=call.to.lower(),
+                to=call.to,
                 raw=signed.raw,
                 hashes=[*row.hashes, signed.hash],
                 gas_limit=max(row.gas_limit, call.gas_limit),  # either may be mined

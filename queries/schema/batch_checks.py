@@ -37,7 +37,7 @@ from .batch_request import (
     BlockRequest,
     BlockTimestamp,
 )
-from .bodies import read_body
+from .bodies import read_body, slot_word
 from .places import WHOLE_BODY, Place
 from .wording import listed, quoted
 
@@ -144,7 +144,7 @@ def _read_data(data: bodies.Blocks, destination: int, so_far: _SoFar) -> tuple[B
         check_route(source, destination, here, so_far.routes)
         _check_something(entry, here, 'one block, such as "block:5186021"')
         blocks += [
-            _read_block(selector, block, here.inside(selector), source, so_far)
+            replace(_read_block(selector, block, here.inside(selector), source, so_far), chain=key)
             for selector, block in entry.items()
         ]
     return tuple(blocks)
@@ -201,6 +201,7 @@ def _read_accounts(
 ) -> tuple[AccountRequest, ...]:
     """Each once, in the order in which it is first named: two spellings may be one account."""
     asked: dict[Address | EnsName, tuple[dict[AccountField, None], dict[bytes, None]]] = {}
+    spellings: dict[Address | EnsName, dict[str, list[str]]] = {}
     named_again: dict[Address | EnsName, Place] = {}
     for key, entry in accounts.items():
         here = place.inside(key)
@@ -218,7 +219,8 @@ def _read_accounts(
         props, slots = asked.setdefault(account, ({}, {}))
         props.update(dict.fromkeys(entry.props))
         so_far.check_limits(here)
-        for number, slot in enumerate(entry.slots):
+        spellings.setdefault(account, {})[key] = entry.slots
+        for number, slot in enumerate(map(slot_word, entry.slots)):
             if slot not in slots:
                 slots[slot] = None
                 so_far.slots += 1
@@ -234,7 +236,7 @@ def _read_accounts(
             here,
         )
     return tuple(
-        AccountRequest(account, tuple(props), tuple(slots))
+        AccountRequest(account, tuple(props), tuple(slots), spellings[account])
         for account, (props, slots) in asked.items()
     )
 

@@ -6,6 +6,7 @@ pattern of pydantic's would become `patternProperties`, which generators of clie
 """
 
 import re
+from operator import attrgetter
 from typing import Annotated, Any, TypeVar
 from urllib.parse import urlsplit
 
@@ -15,6 +16,7 @@ from pydantic import (
     BeforeValidator,
     ConfigDict,
     Field,
+    PlainSerializer,
     ValidationError,
     WithJsonSchema,
 )
@@ -49,8 +51,7 @@ ACCOUNT_PATTERN = rf"^({ADDRESS}|([a-z0-9-]{{1,63}}\.)+[a-z0-9-]{{1,63}})$"
 MOST_URL_CHARACTERS = 2_000
 _WEI = "^(0|[1-9][0-9]{0,77})$"
 _MOST_WEI = 2**256 - 1
-_SLOT = re.compile(r"0x([0-9a-fA-F]{1,64})")
-_SLOT_DIGITS = 64
+_SLOT = re.compile(r"0x[0-9a-fA-F]{1,64}")
 _DECIMAL_SLOT = re.compile(r"[0-9]{1,77}")  # whatever has 77 digits is below 2^256
 _HEX_DIGITS = re.compile(r"[0-9a-fA-F]+")
 
@@ -81,15 +82,18 @@ def _prop(value: object) -> AccountField:
     return AccountField[name]
 
 
-def _slot(value: object) -> bytes:
-    text = _text(value)
-    match = _SLOT.fullmatch(text)
-    if match:
-        return bytes.fromhex(match[1].zfill(_SLOT_DIGITS))
-    raise fault(
-        SLOT_MALFORMED,
-        f"is {quoted(text)}, but a slot is 0x and 1 to 64 hex digits{_slot_hint(text)}.",
-    )
+def _slot(text: str) -> str:
+    if not _SLOT.fullmatch(text):
+        raise fault(
+            SLOT_MALFORMED,
+            f"is {quoted(text)}, but a slot is 0x and 1 to 64 hex digits{_slot_hint(text)}.",
+        )
+    return text
+
+
+def slot_word(text: str) -> bytes:
+    """The 32 bytes of a slot, which clients spell in many ways."""
+    return int(text, 16).to_bytes(32)
 
 
 def _slot_hint(text: str) -> str:
@@ -121,6 +125,7 @@ def _one_of(members: Any, example: str) -> WithJsonSchema:
 PropName = Annotated[
     AccountField,
     BeforeValidator(_prop),
+    PlainSerializer(attrgetter("name")),
     _one_of(AccountField.__members__, AccountField.BALANCE.name),
 ]
 HeaderName = Annotated[
@@ -129,8 +134,8 @@ HeaderName = Annotated[
     _one_of(HeaderField.__members__, HeaderField.PARENT_HASH.name),
 ]
 Slot = Annotated[
-    bytes,
-    BeforeValidator(_slot),
+    str,
+    AfterValidator(_slot),
     WithJsonSchema({"type": "string", "pattern": "^0x[0-9a-fA-F]{1,64}$", "examples": ["0x1"]}),
 ]
 Fee = Annotated[

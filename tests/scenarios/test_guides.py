@@ -78,6 +78,13 @@ def test_a_key_is_tried(live: Service, tmp_path: Path, language: str) -> None:
     assert "limits" in run(language, code, tmp_path, TACITUS_KEY=live.keys[0])
 
 
+def test_a_program_that_is_refused_fails(live: Service, tmp_path: Path) -> None:
+    code = code_of(live.url, "api", "from tacitus import Ask")
+    run("python", code, tmp_path, TACITUS_KEY=live.keys[0])
+    with pytest.raises(AssertionError, match="API key"):
+        run("python", code, tmp_path, TACITUS_KEY="tct_nonsense")
+
+
 def test_an_entry_of_a_mapping_is_found_by_its_slot_or_its_name(
     live: Service, tmp_path: Path
 ) -> None:

@@ -25,6 +25,7 @@ CAUSES = (  # what is asked for, the code, the step, whether a retry can help
     ("a name that is looked up off chain", "ens_off_chain", "INITIAL_STATE", False),
     ("a time before the first block", "time_too_early", "INITIAL_STATE", False),
     ("a block far beyond the head", "block_beyond_head", "INITIAL_STATE", True),
+    ("an account at a genesis without state", "state_root_empty", "INITIAL_STATE", False),
     ("a route that was removed", "route_unsupported", "INITIAL_STATE", False),
     ("a block too far below known ones", "block_out_of_reach", "BLOCKHASH_AVAILABLE", False),
     ("a fee below the cost", "fee_too_low", "HEADER_ACCUMULATED", False),
@@ -76,6 +77,7 @@ def rejected(install: Callable[[], AbstractContextManager[Service]]) -> Iterator
             submit({31337: {block: asked, named_block: accounts("far.eth")}}),
             submit({31337: {"timestamp:5": asked}}),
             submit({31337: {10**9: asked}}),
+            submit({31337: {0: asked}}),
             submit({31337: {block: asked}}, to=L1),
             submit({L1: {5: asked}}),
             submit({31337: {block: asked}}, fee="1000"),
@@ -122,6 +124,21 @@ def test_what_a_rejection_says_helps_to_ask_better(rejected: Rejected) -> None:
     block = service.chain.head - 1
     service.wait(service.submit_balance(block, fee=enough))
     assert service.field(HOLDER, block, BALANCE) == service.chain.balance(HOLDER, block)
+
+
+def test_only_accounts_of_a_genesis_without_state_are_refused(rejected: Rejected) -> None:
+    """Its header can be proven."""
+    service, cause = rejected.service, "an account at a genesis without state"
+    said = service.rejection(rejected.batches[cause])["message"]
+    (shown,) = service.post("/estimate", request({31337: {0: accounts(HOLDER)}})).json()["blocks"]
+    assert (shown["readiness"], shown["error"]) == ("FAILS", said)
+    refused = service.post("/witness", request({31337: {0: accounts(HOLDER)}})).json()
+    assert (refused["code"], refused["error"]) == ("not_provable", said)
+    status = service.wait(service.submit({31337: {0: {"header": ["STATE_ROOT"]}}}, fee=FEE))
+    (query,) = status["queries"]
+    assert query["values"]["STATE_ROOT"] == service.chain.header(0)["stateRoot"]
+    again = service.submit({31337: {0: accounts(HOLDER, props=["NONCE"])}}, fee=FEE)
+    assert service.rejection(again)["message"] == said
 
 
 def test_no_server_is_asked_for_an_off_chain_name(rejected: Rejected) -> None:
