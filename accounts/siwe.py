@@ -143,8 +143,8 @@ def is_program(request: HttpRequest) -> bool:
     """Whether the request is JSON without a cookie or a CSRF token of ours.
 
     A page of another origin cannot make a browser send JSON here: that takes a CORS permission,
-    which these addresses do not give. A program gets no cookie and no session either, so nobody
-    can sign another browser in this way.
+    which these addresses do not give. The answer sets no cookie and starts no session, so it signs
+    no browser in.
     """
     has_cookie = not COOKIES.isdisjoint(request.COOKIES)
     return request.content_type == JSON and not has_cookie and TOKEN not in request.headers
@@ -154,7 +154,7 @@ def browser_digest(request: HttpRequest) -> str:
     """The browser's own session: the secret in its CSRF cookie, which signing in and out renews.
 
     The cookie is there anyway, and a session instead would store a row for every visitor
-    of the page. Empty for a program: no browser can use its message, and it none of a browser's.
+    of the page. Empty for a program, so that neither can use a message of the other.
     """
     if is_program(request):
         return ""

@@ -63,8 +63,8 @@ BACKEND = "django.contrib.auth.backends.ModelBackend"
 Content = dict[str, Any]
 
 
-def for_browsers_and_programs(view: View[Place]) -> View[Place]:
-    """Check the CSRF token of browsers. A program has none: it is known only by its signature."""
+def exempt_programs_from_csrf(view: View[Place]) -> View[Place]:
+    """Check the CSRF token of browsers only. A program is known by nothing but its signature."""
     protected = csrf_protect(view)
 
     @csrf_exempt
@@ -75,12 +75,12 @@ def for_browsers_and_programs(view: View[Place]) -> View[Place]:
     return chosen
 
 
-@for_browsers_and_programs
+@exempt_programs_from_csrf
 @never_cache
 def sign_in(request: HttpRequest, ask: AskWallet) -> HttpResponse:
     if request.method == "POST":
-        answered = _keys_of_signer if siwe.is_program(request) else _signed_in
-        return json_answer(lambda: answered(request, ask))
+        respond = _show_keys if siwe.is_program(request) else _signed_in
+        return json_answer(lambda: respond(request, ask))
     return _sign_in_page(request)
 
 
@@ -93,7 +93,7 @@ def _sign_in_page(request: HttpRequest) -> HttpResponse:
     return render(request, "sign_in.html", shown)
 
 
-@for_browsers_and_programs
+@exempt_programs_from_csrf
 @require_POST
 @never_cache
 def message_to_sign(request: HttpRequest) -> HttpResponse:
@@ -110,7 +110,7 @@ def message_to_sign(request: HttpRequest) -> HttpResponse:
 
 def _signed_in(request: HttpRequest, ask: AskWallet) -> dict[str, object]:
     content = content_of(request)
-    account = _authenticated(request, content, ask)
+    account = _authenticate(request, content, ask)
     sessions.make_room(account)
     request.session.flush()  # Django keeps the key of someone who signs in a second time
     login(request, account, backend=BACKEND)
@@ -118,9 +118,9 @@ def _signed_in(request: HttpRequest, ask: AskWallet) -> dict[str, object]:
     return {"next": _inside(request, content.get("next")) or resolve_url("dashboard")}
 
 
-def _keys_of_signer(request: HttpRequest, ask: AskWallet) -> dict[str, object]:
+def _show_keys(request: HttpRequest, ask: AskWallet) -> dict[str, object]:
     """Return the keys that the dashboard shows, without a session; the first one if none works."""
-    account = _authenticated(request, content_of(request), ask)
+    account = _authenticate(request, content_of(request), ask)
     if not account.keys.filter(revoked=None).exists():
         api_keys.add_key(account, api_keys.FIRST_NAME)
     keys = [{"id": key.id, "name": key.name, "key": key.text} for key in keys_to_choose(account)]
@@ -128,7 +128,7 @@ def _keys_of_signer(request: HttpRequest, ask: AskWallet) -> dict[str, object]:
     return {"owner": account.owner_name, "ownerChainId": chain_id, "keys": keys}
 
 
-def _authenticated(request: HttpRequest, content: Content, ask: AskWallet) -> Account:
+def _authenticate(request: HttpRequest, content: Content, ask: AskWallet) -> Account:
     """Spend the signed message, and return the account of the wallet that signed it."""
     count_attempt(request)
     text, signature = text_in(content, "message"), text_in(content, "signature")

@@ -75,8 +75,8 @@ def _refusal(request: HttpRequest) -> Refusal | None:
             return None
         return Refusal(
             http.NOT_ALLOWED,
-            "Without METRICS_TOKEN, nobody may read the metrics through or behind a proxy, or from "
-            "another machine. The operator sets it.",
+            "Without METRICS_TOKEN, the metrics cannot be read behind a proxy or from another "
+            "machine. The operator sets it.",
         )
     scheme, _, token = request.headers.get("Authorization", "").partition(" ")
     if scheme.lower() == "bearer" and constant_time_compare(token.strip(), settings.METRICS_TOKEN):
