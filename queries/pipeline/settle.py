@@ -22,6 +22,7 @@ from queries.pipeline.chains import Chains, route_removed
 from queries.pipeline.queue import (
     NOT_DUE,
     Lease,
+    LeaseLost,
     Snooze,
     claim,
     due,
@@ -248,7 +249,9 @@ def attach(leases: Sequence[Lease[Batch]]) -> None:
             source__in={source for source, _ in blocks},
             block__in={block for _, block in blocks},
         )
-        list(jobs.order_by("pk").select_for_update(no_key=True).values_list("pk", flat=True))
+        rows = jobs.order_by("pk").select_for_update(no_key=True)
+        if not set(blocks) <= set(rows.values_list("source", "block")):
+            raise LeaseLost  # `pruning` has just deleted one: the next pass makes it again
         list(queries.order_by("pk").select_for_update().values_list("pk", flat=True))
         transitions.attach(held, destination)
         # For all of their jobs: a worker that died here may have attached some already.
