@@ -11,24 +11,9 @@ from django.http import HttpRequest, HttpResponse
 
 from accounts.errors import Refusal
 from accounts.models import ApiKey
-from queries.api.answers import (
-    Alive,
-    LaterAction,
-    LaterActions,
-    LaterQueries,
-    LaterQuery,
-    RequestTaken,
-    answer,
-)
+from queries.api import answers, views
+from queries.api.answers import answer
 from queries.api.request_parts import json_body, number
-from queries.api.views import (
-    FROM_QUERY,
-    GREATEST_PLACE,
-    QUERIES_SHOWN,
-    find_batch,
-    submission_members,
-    submitted,
-)
 from queries.errors import FEE_MISSING, no_such_batch
 from queries.reading import batches as reading
 from queries.reading.views import BatchView
@@ -61,19 +46,19 @@ def submit_request(
     fee = "0" if chain.free else str(NO_CEILING)
     asked = {**content, "destinationChainId": str(chain.id), "fee": fee}  # type: ignore[dict-item]
     del asked[DESTINATION]
-    batch = submitted(key, asked, None, routes, limits)
-    status, members = BatchStatus(batch.status), submission_members(request, batch)
-    return answer(RequestTaken(status=status, request_id=batch.id, **members))
+    batch = views.submitted(key, asked, None, routes, limits)
+    status, members = BatchStatus(batch.status), views.submission_members(request, batch)
+    return answer(answers.RequestTaken(status=status, request_id=batch.id, **members))
 
 
 def get_queries(request: HttpRequest, _key: ApiKey, request_id: str) -> HttpResponse:
     """All of them, unless a page is asked for: a client that knows no pages misses none."""
-    first = number(request, FROM_QUERY, 0, least=0, most=GREATEST_PLACE)
-    batch = find_batch(request_id, "request_id")
-    limit = QUERIES_SHOWN if FROM_QUERY in request.GET else GREATEST_PLACE
+    first = number(request, views.FROM_QUERY, 0, least=0, most=views.GREATEST_PLACE)
+    batch = views.find_batch(request_id, "request_id")
+    limit = views.QUERIES_SHOWN if views.FROM_QUERY in request.GET else views.GREATEST_PLACE
     found = reading.query_progress(batch, first=first, most=limit + 1)
     queries = [
-        LaterQuery(
+        answers.LaterQuery(
             internal_id=f"{batch.id}-{query.place}",
             typ="ACCOUNT" if query.is_of_account else "HEADER",
             created_at=batch.submitted,
@@ -83,19 +68,19 @@ def get_queries(request: HttpRequest, _key: ApiKey, request_id: str) -> HttpResp
         for query in found[:limit]
     ]
     next_query = found[limit].place if len(found) > limit else None
-    return answer(LaterQueries(queries=queries, next_query=next_query))
+    return answer(answers.LaterQueries(queries=queries, next_query=next_query))
 
 
 def get_actions(_request: HttpRequest, _key: ApiKey, query_id: str) -> HttpResponse:
     match = _QUERY_ID.fullmatch(query_id)
     if match is None:
         raise no_such_batch(query_id, "query_id")
-    batch = find_batch(match[1], "query_id")
+    batch = views.find_batch(match[1], "query_id")
     query = reading.query_at(batch, int(match[2]))
     if query is None:
         raise no_such_batch(query_id, "query_id")
     actions = [
-        LaterAction(
+        answers.LaterAction(
             internal_id=f"{batch.id}-{query.place}-{step.name}",
             typ=step.name,
             created_at=step.began,
@@ -105,11 +90,11 @@ def get_actions(_request: HttpRequest, _key: ApiKey, query_id: str) -> HttpRespo
         )
         for step in query.steps
     ]
-    return answer(LaterActions(actions=actions))
+    return answer(answers.LaterActions(actions=actions))
 
 
 def is_alive(_request: HttpRequest) -> HttpResponse:
-    return answer(Alive(message="Alive!"))
+    return answer(answers.Alive(message="Alive!"))
 
 
 def _status(batch: BatchView, completed: datetime | None) -> dict[str, Any]:

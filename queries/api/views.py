@@ -40,7 +40,7 @@ from queries.reading import batches as reading
 from queries.reading.figures import heads_of
 from queries.reading.views import BatchView, QueryPage
 from queries.registries import arguments, proves_its_code
-from queries.routes import Chain, Routes
+from queries.routes import Routes
 from queries.schema.batch_checks import BatchLimits, read_batch
 from queries.schema.wording import listed
 from queries.statuses import BatchStatus
@@ -143,8 +143,8 @@ def chain_connections(_request: HttpRequest, routes: Routes) -> HttpResponse:
         Connection(
             origin_chain_id=source,
             destination_chain_id=destination,
-            origin=_about(routes.chains[source]),
-            destination=_about(routes.chains[destination]),
+            origin=NamedChain.model_validate(routes.chains[source]),
+            destination=NamedChain.model_validate(routes.chains[destination]),
             kind=registry.kind,
             registry=registry.address,
             constructor_arguments=f"0x{arguments(registry).hex()}",
@@ -172,10 +172,6 @@ def api_key(_request: HttpRequest, key: ApiKey) -> HttpResponse:
             use=KeyUse(today=use.today, total=use.total, last=last),
         )
     )
-
-
-def _about(chain: Chain) -> NamedChain:
-    return NamedChain(name=chain.name, aliases=list(chain.aliases))
 
 
 def _asked_status(request: HttpRequest) -> BatchStatus | None:
