@@ -1,7 +1,6 @@
 """API keys: made, shown, renamed, rotated, revoked. What one looks like: key_text.py."""
 
 import unicodedata
-from collections.abc import Iterable
 from datetime import timedelta
 
 from django.conf import settings
@@ -123,12 +122,7 @@ def revoke_all(keys: QuerySet[ApiKey]) -> int:
 def _forget_the_oldest(owner: Account) -> None:
     """Making and revoking keys in turn would otherwise leave rows for ever."""
     newest_first = owner.keys.exclude(revoked=None).order_by("-revoked", "pk")
-    delete(newest_first[REVOKED_KEPT:])
-
-
-def delete(keys: Iterable[ApiKey]) -> None:
-    """Delete these keys, and the counts of their use."""
-    old = list(keys)
+    old = list(newest_first[REVOKED_KEPT:])
     Allowance.objects.filter(pk__in=[subject(key) for key in old]).delete()
     ApiKey.objects.filter(pk__in=[key.pk for key in old]).delete()
 

@@ -140,11 +140,8 @@ COOKIES = {settings.SESSION_COOKIE_NAME, settings.CSRF_COOKIE_NAME}
 
 
 def is_program(request: HttpRequest) -> bool:
-    """Whether the request is JSON without a cookie or a CSRF token of ours.
-
-    A page of another origin cannot make a browser send JSON here: that takes a CORS permission,
-    which these addresses do not give. The answer sets no cookie and starts no session, so it signs
-    no browser in.
+    """Whether the request is JSON without a cookie or a CSRF token of ours. A page of another
+    origin cannot send it, because CORS is not allowed here; and the answer signs no browser in.
     """
     has_cookie = not COOKIES.isdisjoint(request.COOKIES)
     return request.content_type == JSON and not has_cookie and TOKEN not in request.headers

@@ -1,6 +1,4 @@
-"""`/metrics`, in Prometheus's text format, for requests with METRICS_TOKEN; in development, without
-one, for this machine.
-"""
+"""`/metrics`, in Prometheus's text format, for requests that carry METRICS_TOKEN."""
 
 import logging
 from collections.abc import Callable, Iterator

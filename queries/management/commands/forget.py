@@ -10,21 +10,18 @@ from django.db.models import ProtectedError
 from accounts import api_keys
 from accounts.database_state import refuse_unmigrated
 from accounts.errors import Refusal
-from accounts.models import Account, SignInNonce
+from accounts.models import Account, Allowance, SignInNonce
 from accounts.wallets import Wallet, wallet_address, wallet_chain_id
 from accounts.wording import counted
 from queries.cancellation import cancel
 from queries.management.base import OperatorCommand
+from queries.management.commands.prune import BATCHES, delete_in_pieces, ended_batches
 from queries.models import Batch, WebhookDelivery
 from queries.pipeline.queue import shared_now
-from queries.pruning import delete_in_pieces, ended_batches
 
 
 class Command(OperatorCommand):
-    help = (
-        "Removes an account with its keys, sessions, webhooks and batches. Facts on chain stay. "
-        "While a transaction for a batch may still change, the account stays too, disabled."
-    )
+    help = "Removes an account with its keys, sessions, webhooks and batches. Facts on chain stay."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("address", metavar="ADDRESS", help="the account's wallet (0x…)")
@@ -38,18 +35,15 @@ class Command(OperatorCommand):
         account = Account.objects.filter(address=wallet.address, chain_id=chain).first()
         if account is None:
             raise CommandError(f"There is no account of {wallet}.")
-        batches = Batch.objects.filter(owner=account)
+        key = account.pk
         if not options["yes"]:
-            keys = counted(account.keys.count(), "key")
-            count = counted(batches.count(), "batch", "batches")
-            question = f"Delete {account} with {keys} and {count} for good?"
-            self.confirm(question, "Nothing was deleted.")
+            self.confirm(f"Delete {account} and all that is its own?", "Nothing was deleted.")
         _forget(account)
-        if rest := batches.count():
-            have = "batch has" if rest == 1 else "batches have"
+        if Account.objects.filter(pk=key).exists():
+            rest = counted(Batch.objects.filter(owner_id=key).count(), "batch", "batches")
             raise CommandError(
-                f"{rest} {have} not ended, or a transaction for it is not final. {account} is "
-                "disabled; run this again later to remove the rest."
+                f"{account} is disabled. {rest} must end first, and "
+                "their transactions become final: run this again later."
             )
         self.stdout.write(f"{account} is forgotten.")
 
@@ -57,7 +51,9 @@ class Command(OperatorCommand):
 def _forget(account: Account) -> None:
     """Delete what can be deleted by now; the account itself comes last."""
     Account.objects.filter(pk=account.pk).update(is_active=False)
-    api_keys.delete(account.keys.all())
+    used = [api_keys.subject(key) for key in account.keys.all()]
+    Allowance.objects.filter(pk__in=used).delete()
+    account.keys.all().delete()
     account.sessions.all().delete()
     SignInNonce.objects.filter(address=account.address).delete()
     batches = Batch.objects.filter(owner=account)
@@ -66,6 +62,6 @@ def _forget(account: Account) -> None:
         with suppress(Refusal):  # a transaction for it is signed, or it has just ended
             cancel(account, batch.pk)
     delete_in_pieces(WebhookDelivery.objects.filter(owner=account))
-    delete_in_pieces(ended_batches(shared_now()).filter(owner=account))
+    delete_in_pieces(ended_batches(shared_now()).filter(owner=account), BATCHES)
     with suppress(ProtectedError):  # by a batch
         account.delete()
