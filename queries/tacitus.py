@@ -282,8 +282,8 @@ class Route:
 # from their code and that time.
 HORIZON = 4_102_444_800  # 2100-01-01
 REGISTRIES = {
-    "native": "0xa9cc4eE4E30Ce6785edA6A11b384773e770703CA",
-    "optimism": "0x62B0eCA0C599025a976629FB1DaCA499701EB090",
+    "native": "0xE023d4E3C5368Bce3d640c638c157c13ea112FD0",
+    "optimism": "0x26AFE2FFbf2fB3AA6fbA8c01010E9272642956A4",
 }
 FACTORY, SALT = "0x4e59b44847b379578588920cA78FbF26c0B4956C", b"Tacitus registry".ljust(32, b"\0")
 
