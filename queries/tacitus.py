@@ -271,16 +271,19 @@ class Route:
         is_own_past = self.source == self.destination
         if (self.kind == "native") != is_own_past:
             return False
-        if self.arguments != "0x" and self.arguments[2:66] != f"{self.source:064x}":
+        horizon, source = self.arguments[2:66], self.arguments[66:130]
+        if source and source != f"{self.source:064x}":
             return False
-        expected = REGISTRIES.get(self.kind)
+        expected = REGISTRIES.get(self.kind) if horizon == f"{HORIZON:064x}" else None
         return None if expected is None else self.registry.lower() == expected.lower()
 
 
-# Where this version's registries are, on every chain: their address follows from their code.
+# Where this version's registries are, on every chain: their address follows from their code and
+# from their horizon, which is this one unless the operator chose another.
+HORIZON = 4_102_444_800  # 2100-01-01
 REGISTRIES = {
-    "native": "0xFe86D8448a066a644095eF5F320139d454887713",
-    "optimism": "0x0Df446dDb67b78cd1D9b4c8Df4736313e5A5D234",
+    "native": "0xE023d4E3C5368Bce3d640c638c157c13ea112FD0",
+    "optimism": "0x26AFE2FFbf2fB3AA6fbA8c01010E9272642956A4",
 }
 FACTORY, SALT = "0x4e59b44847b379578588920cA78FbF26c0B4956C", b"Tacitus registry".ljust(32, b"\0")
 

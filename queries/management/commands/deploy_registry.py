@@ -31,6 +31,7 @@ from queries.management.base import (
 from queries.proving.registry_calls import HORIZON
 from queries.registries import (
     FACTORY,
+    VALID_UNTIL,
     Registry,
     RegistryKind,
     address_of,
@@ -42,6 +43,7 @@ from queries.registries import (
 from queries.routes import KEYS_OF_KIND, REGISTRY_KEYS, Chain, Routes, read_registry
 
 WAIT = 600  # seconds
+DELEGATION = bytes.fromhex("ef0100")  # of an EOA to a contract's code (EIP-7702); its key signs
 NEEDED = ("source", "destination", "kind")
 
 
@@ -61,9 +63,12 @@ class Command(OperatorCommand):
         parser.add_argument("--signers", help="of an attested one: 0x…,0x…")
         parser.add_argument("--threshold", type=int, help="how many of them must agree")
         parser.add_argument(
+            "--horizon", type=utc_time, help=f"when it stops taking headers ({time_text(HORIZON)})"
+        )
+        parser.add_argument(
             "--valid-until",
             type=utc_time,
-            help=f"when an attested one stops taking attestations ({time_text(HORIZON)})",
+            help=f"when an attested one stops taking attestations ({time_text(VALID_UNTIL)})",
         )
         parser.add_argument(
             "--anchor-state-registry",
@@ -148,6 +153,13 @@ class Command(OperatorCommand):
         if destination.code(registry.address):
             facts = f"The registry of {source.name}'s facts"
             return f"{facts} is on {chain.name} already, and nothing was sent."
+        for address in registry.signers:
+            code = destination.code(address)
+            if code and not code.startswith(DELEGATION):
+                raise CommandError(
+                    f"The signer {address} is a contract on {chain.name}: it has no key, and could "
+                    "never sign. Name the address of a key."
+                )
         if not destination.code(FACTORY):
             raise CommandError(
                 f"{chain.name} has no CREATE2 factory at {FACTORY}. Deploy that first, by its "

@@ -236,7 +236,8 @@ def test_a_registry_whose_constructor_planted_a_fact_is_unverifiable(
     setup: LocalSetup, node: LocalNode
 ) -> None:
     """Its runtime code is the genuine one, and a block that never was is accumulated in it."""
-    runtime = load_artifact("NativeRegistry").deployed_bytecode
+    genuine = Deployed(node, "NativeRegistry").address
+    runtime = bytes.fromhex(node.rpc.ask("eth_getCode", genuine, "latest")[2:])
     planted = b"\x66" * 32
     code = planting({slot_of_accumulated(7): planted}, runtime)
     forged = Deployed(node, "NativeRegistry", bytecode=code)
