@@ -10,7 +10,7 @@ from explorer import guides
 from explorer.guide_tables import tables_of
 from explorer.guides import Example
 from queries.reading.figures import heads_of
-from queries.registries import RegistryKind, artifact_of
+from queries.registries import RegistryKind, artifact_of, router_artifact
 from queries.routes import Routes
 from queries.schema.batch_checks import BatchLimits
 
@@ -111,10 +111,11 @@ def contract_file(_request: HttpRequest, name: str) -> HttpResponse:
 
 @require_safe
 def abi(_request: HttpRequest, name: str) -> HttpResponse:
-    """A kind of registry's."""
-    if name not in set(RegistryKind):
+    """The ABI of a kind of registry, or of the router."""
+    if name != "router" and name not in set(RegistryKind):
         raise Http404
-    return JsonResponse(artifact_of(RegistryKind(name)).abi, safe=False)
+    contract = router_artifact() if name == "router" else artifact_of(RegistryKind(name))
+    return JsonResponse(contract.abi, safe=False)
 
 
 @require_safe

@@ -194,6 +194,18 @@ CHECKS = (
           "words_for_another_registry"),
     Check("AttestedRegistry", "attestationDigest", "sourceChainId", f"uint256({OTHER_SOURCE})",
           "words_of_another_chain"),
+    # The router
+    Check("FactsRouter", "constructor", "chainIds_.length != registries.length", "false",
+          "a_chain_routed_to_nothing", error="LengthsDiffer"),
+    Check("FactsRouter", "constructor",
+          "if (address(registryOf[chainId]) != address(0)) revert SourceRepeated(chainId);", "",
+          "a_registry_behind_another_of_its_chain"),
+    Check("FactsRouter", "constructor",
+          "if (address(registry).code.length == 0) revert NoContract(registry);", "",
+          "a_registry_without_code"),
+    Check("FactsRouter", "constructor",
+          "if (named != chainId) revert SourceMismatch(registry, chainId, named);", "",
+          "a_registry_of_another_chain"),
 )  # fmt: skip
 
 GUARDS = (
@@ -229,6 +241,9 @@ GUARDS = (
     Check("AttestedRegistry", "_recover",
           "if (signer == address(0)) revert SignatureMalformed(index);", "",
           "zero is no signer"),
+    Check("FactsRouter", "_registry",
+          "if (address(registry) == address(0)) revert SourceNotRouted(chainId);", "",
+          "a call to an address without code reverts"),
 )  # fmt: skip
 
 ROWS = (*CHECKS, *GUARDS)

@@ -24,7 +24,7 @@ from tests.queries.attacks.forgery import Forgery
 from tests.queries.attacks.header_forgeries import HEADERS
 from tests.queries.attacks.hop_forgeries import FROM, HOPS, honest
 from tests.queries.attacks.registry_attacks import ATTACKS, Deploy
-from tests.queries.attacks.switched_checks import SWITCH, Check, body, switched_build
+from tests.queries.attacks.switched_checks import SWITCH, Check, switched_build
 
 pytestmark = pytest.mark.no_database
 
@@ -166,12 +166,12 @@ def _refusals() -> Iterator[tuple[str, str, str]]:
     for file, source in read_sources().items():
         if file.startswith(("demo/", "interfaces/")):
             continue
-        for name, constructor in re.findall(
-            r"^ *(?:function (\w+)|(constructor))\(", source, re.MULTILINE
+        for found in re.finditer(
+            r"^( *)(?:function (\w+)|(constructor))\([^;{]*\{", source, re.MULTILINE
         ):
-            start, end = body(source, name or constructor)
-            for error in re.findall(r"revert ([A-Z]\w+)\(", source[start:end]):
-                yield file.removesuffix(".sol"), name or constructor, error
+            text = source[found.end() : source.index(f"\n{found[1]}}}\n", found.end())]
+            for error in re.findall(r"revert ([A-Z]\w+)\(", text):
+                yield file.removesuffix(".sol"), found[2] or found[3], error
 
 
 def test_each_invariant_in_the_readme_is_attacked(repository: Path) -> None:
