@@ -58,8 +58,8 @@ EXPLAINED = (
         "calls-loop",
         "Low",
         ("FactsRouter.constructor",),
-        "The deployer names the registries and pays for the calls. One that reverts is taken for one "
-        "that does not name its source.",
+        "The deployer names the registries and pays for the calls. A registry that reverts does "
+        "not name its source.",
     ),
     Explained(
         "low-level-calls",

@@ -50,6 +50,13 @@ CHECKS = (
           "point_2_a_stray_nibble_before_an_odd_path"),
     Check("Calldata", "numberAt", "if (length > 32) revert NumberTooLong(cursor, length);", "",
           "point_7_bytes_in_the_place_of_a_number"),
+    Check("ProofReader", "_absent", "putWord(walk.answers + 32 * index, 0);", "",
+          "point_6_a_slot_absent_at_a_foreign_leaf"),
+    Check("ProofReader", "_absent",
+          "_putAccount(answer, 0, 0, EMPTY_TRIE_ROOT, EMPTY_CODE_HASH);", "",
+          "point_6_absent_at_an_empty_place"),
+    Check("ProofReader", "_absent", "putWord(answer + 32 * (ACCOUNT_WORDS + i), 0);", "",
+          "point_6_slots_of_an_absent_account"),
     # Headers
     Check("CompactHeader", "_insertBeaconRoot", "_readTail(header);", "",
           "point_15_a_beacon_root_put_into_the_timestamp", error="TimestampOutside"),

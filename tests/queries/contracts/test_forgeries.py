@@ -13,6 +13,7 @@ import pytest
 from eth_abi.abi import encode
 
 from explorer.demo.local_node import LocalNode
+from queries.chain.solidity import call_data
 from queries.contracts.compiler import read_sources
 from queries.proving.errors import WitnessMalformed
 from queries.proving.registry_calls import PROVE_SELECTOR
@@ -25,6 +26,8 @@ from tests.queries.attacks.header_forgeries import HEADERS
 from tests.queries.attacks.hop_forgeries import FROM, HOPS, honest
 from tests.queries.attacks.registry_attacks import ATTACKS, Deploy
 from tests.queries.attacks.switched_checks import SWITCH, Check, switched_build
+from tests.queries.attacks.tall_section import SECTION, SETUP
+from tests.verified import verified_facts
 
 pytestmark = pytest.mark.no_database
 
@@ -37,9 +40,12 @@ def registry(shared_node: LocalNode) -> Deployed:
     return Deployed(shared_node, "SettableRegistry", SETTABLE)
 
 
+@pytest.mark.parametrize("is_alone", [True, False], ids=["alone", "behind a section"])
 @pytest.mark.parametrize("name", FORGERIES)
-def test_it_is_refused_or_the_truth_is_read(registry: Deployed, name: str) -> None:
-    forged = FORGERIES[name]
+def test_it_is_refused_or_the_truth_is_read(
+    registry: Deployed, name: str, *, is_alone: bool
+) -> None:
+    forged = FORGERIES[name] if is_alone else FORGERIES[name].behind(SECTION, SETUP)
     question = [forged.question] if forged.question else []
     calls = [*forged.setup, *question, forged.calldata, *question]
     outcomes = registry.simulate(calls)
@@ -48,8 +54,10 @@ def test_it_is_refused_or_the_truth_is_read(registry: Deployed, name: str) -> No
     assert ("" if sent.success else error_name(registry.name, sent.data)) == forged.error
     if forged.question:
         before, after = outcomes[len(forged.setup)], outcomes[-1]
-        assert after.data != forged.lie
+        assert (after.data == forged.reading) != bool(forged.error)
         assert not forged.error or after == before
+    if not is_alone:
+        return
     if forged.error and forged.setup and name not in HEADERS | HOPS:
         reading = _read(forged)
         # A shifted depth is malformed, whatever the root.
@@ -59,6 +67,16 @@ def test_it_is_refused_or_the_truth_is_read(registry: Deployed, name: str) -> No
             or reading.state_root != forged.setup[0][-32:]
             or reading.end != len(forged.calldata)
         )
+
+
+@pytest.mark.parametrize("name", [name for name, of in FORGERIES.items() if not of.error])
+def test_facts_are_verified_behind_another_section_as_alone(registry: Deployed, name: str) -> None:
+    alone = FORGERIES[name]
+    proofs = [SECTION, alone.calldata[4:], alone.behind(SECTION).calldata[4:]]
+    asked = [call_data("verify(bytes)", proof) for proof in proofs]
+    outcomes = registry.simulate([SETUP, *alone.setup, *asked])[-3:]
+    before, own, both = (list(verified_facts(outcome.data)) for outcome in outcomes)
+    assert both == before + own
 
 
 def _read(forged: Forgery) -> WitnessReading | None:
@@ -71,10 +89,10 @@ def _read(forged: Forgery) -> WitnessReading | None:
 
 @pytest.mark.parametrize("back", [1, 5_000, 8_191])
 def test_an_honest_hop_is_believed(registry: Deployed, back: int) -> None:
-    hop = honest(FROM - back)
-    *written, read = registry.simulate([*hop.setup, hop.calldata, hop.question])
-    assert all(each.success for each in written)
-    assert read.data == hop.lie
+    for hop in (honest(FROM - back), honest(FROM - back).behind(SECTION, SETUP)):
+        *written, read = registry.simulate([*hop.setup, hop.calldata, hop.question])
+        assert all(each.success for each in written)
+        assert read.data == hop.reading
 
 
 @pytest.mark.parametrize("contract", sorted({each.contract for each in ATTACKS.values()}))
@@ -114,12 +132,17 @@ def without(check: Check | None, node: LocalNode) -> Iterator[None]:
 
 
 def got_through(registry: Deployed, forged: Forgery) -> bool:
-    """Whether a forgery is taken, and if it says something, believed."""
+    """Whether a forgery is taken, alone or behind a section, and what is read then is untrue."""
+    return any(is_taken(registry, each) for each in (forged, forged.behind(SECTION, SETUP)))
+
+
+def is_taken(registry: Deployed, forged: Forgery) -> bool:
     questions = [forged.question] if forged.question else []
     outcomes = registry.simulate([*forged.setup, forged.calldata, *questions])
     taken = outcomes[len(forged.setup)]
     assert all(each.success for each in outcomes[: len(forged.setup)])
-    return taken.success and (not forged.question or outcomes[-1].data == forged.lie)
+    is_lie = (outcomes[-1].data == forged.reading) == bool(forged.error)
+    return taken.success and (is_lie or not forged.question)
 
 
 @pytest.mark.parametrize("check", CHECKS, ids=str)
