@@ -21,6 +21,8 @@ CONTRACT_FILES = {
     for each in (
         *CONTRACTS.glob("interfaces/*.sol"),
         *CONTRACTS.glob("examples/*.sol"),
+        *CONTRACTS.glob("build/*Registry.json"),
+        CONTRACTS / "build" / "FactsRouter.json",
         CONTRACTS / "build" / "standard-input.json",
         CONTRACTS / "build" / "addresses.json",
     )
