@@ -265,16 +265,14 @@ class Route:
     proves_its_code: bool  # the address is that of the genuine code with these arguments
 
 
-# Where this version's registries are, on every chain: their address follows from their code.
-REGISTRIES = {
-    "native": "0xFe86D8448a066a644095eF5F320139d454887713",
-    "optimism": "0x0Df446dDb67b78cd1D9b4c8Df4736313e5A5D234",
-}
-# Of the kinds whose constructor has further arguments: keccak256 of the creation code before them.
+# keccak256 of the creation code of this version's registries, before their constructors' arguments.
 CODE_HASHES = {
-    "output": "98759e171b503c1c085f0e0899382ddae2fb6dad789dcac0f8ce28e24f4befd7",
-    "attested": "c3c488e99feac68229abcbaa3058a40931aa12213242d0266f11fb0815434cf2",
+    "native": "1871190afd3564422ee0623aca9d63af090da54d456bc69b5739b8e96002ed23",
+    "optimism": "a69c865131cc285e1e535117e36b018049052fa2c92685c33183705ca8f15b04",
+    "output": "60ddba7dc7a58c43e9ac895cc0cc22558873acac4bf580105dc0cdce712c6bb4",
+    "attested": "5f0b993fc3cce9816d42ebbeda6ff4fafbffe6fbb3d964b51dab574daea753b0",
 }
+NAME_THEIR_SOURCE = {"output", "attested"}  # by the second argument
 FACTORY, SALT = "0x4e59b44847b379578588920cA78FbF26c0B4956C", b"Tacitus registry".ljust(32, b"\0")
 
 
@@ -574,12 +572,13 @@ def _route(body: object, codes: Mapping[str, bytes]) -> Route:
             "originChainId", "destinationChainId", "kind", "registry", "constructorArguments",
         )
     )  # fmt: skip
-    given, code = _hex(arguments), codes.get(kind)
-    expected = registry_address(code + given) if code else REGISTRIES.get(kind, "")
+    given, code = _hex(arguments), codes.get(kind, b"")
+    named = int.from_bytes(given[WORD : 2 * WORD])
     is_genuine = (
-        registry.lower() == expected.lower()
+        bool(code)
+        and registry.lower() == registry_address(code + given)
         and (kind == "native") == (source == destination)
-        and (kind in REGISTRIES or int.from_bytes(given[:WORD]) == _whole(source))
+        and (kind not in NAME_THEIR_SOURCE or named == _whole(source))
     )
     return Route(_whole(source), _whole(destination), kind, registry, arguments, is_genuine)
 
@@ -1185,12 +1184,8 @@ def _print_routes(options: argparse.Namespace) -> None:
             continue
         what = "unverifiable: this is not the address of the genuine code"
         if route.proves_its_code:
-            proven = {
-                "optimism": ", but not which chain is its L1",
-                "output": " and its constructor's arguments",
-                "attested": " and its constructor's arguments",
-            }
-            what = f"its address proves its code{proven.get(route.kind, '')}"
+            unknown = ", but not which chain is its L1" if route.kind == "optimism" else ""
+            what = f"its address proves its code and its constructor's arguments{unknown}"
         ends = f"{route.source} → {route.destination}"
         print(_legible(f"{ends}  {route.kind}  {route.registry}  {what}"))
 

@@ -3,6 +3,7 @@
 import socket
 import threading
 import time
+from contextlib import ExitStack, nullcontext
 from typing import Any
 
 import pytest
@@ -73,6 +74,51 @@ def test_the_connection_goes_to_the_address_that_was_looked_at(
         assert post(url, {}, b"{}", to_private=True) == 200
         assert asked.count("hook.example") == 1
         assert kept.got[0][1]["Host"] == f"hook.example:{kept.port}"
+
+
+@pytest.mark.parametrize(("accepts", "arrives"), [(False, True), (True, False)])
+def test_the_next_address_is_tried_unless_the_first_may_have_the_webhook(
+    monkeypatch: pytest.MonkeyPatch, *, accepts: bool, arrives: bool
+) -> None:
+    """The first one refuses connections, or accepts one and never answers."""
+    monkeypatch.setattr(webhooks, "WHOLE", 1.0)
+    real = socket.getaddrinfo
+
+    def look_up(host: Any, port: Any, *rest: Any, **more: Any) -> Any:
+        found = ("127.0.0.2", "127.0.0.1") if host == "hook.example" else (host,)
+        return [entry for each in found for entry in real(each, port, *rest, **more)]
+
+    monkeypatch.setattr(socket, "getaddrinfo", look_up)
+    with receiver() as kept, ExitStack() as silent:
+        if accepts:
+            silent.enter_context(socket.create_server(("127.0.0.2", kept.port)))
+        url = f"http://hook.example:{kept.port}/x"
+        with nullcontext() if arrives else pytest.raises(NotDelivered, match="Timeout"):
+            assert post(url, {}, b"{}", to_private=True) == 200
+        assert len(kept.got) == arrives
+
+
+def test_all_addresses_share_one_time_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each accepts no connection: its queue is full."""
+    monkeypatch.setattr(webhooks, "WHOLE", 1.0)
+    monkeypatch.setattr(webhooks, "CONNECT", 0.4)
+    with socket.create_server(("127.0.0.1", 0), backlog=0) as full, ExitStack() as waiting:
+        for _ in range(2):
+            client = waiting.enter_context(socket.socket())
+            client.setblocking(False)
+            client.connect_ex(full.getsockname())
+        port = full.getsockname()[1]
+        same = [(socket.AF_INET, socket.SOCK_STREAM, 6, "", ("127.0.0.1", port))] * 9
+        real = socket.getaddrinfo
+        monkeypatch.setattr(
+            socket,
+            "getaddrinfo",
+            lambda host, *rest, **more: same if host == "a.example" else real(host, *rest, **more),
+        )
+        begin = time.monotonic()
+        with pytest.raises(NotDelivered, match="ConnectTimeoutError"):
+            post(f"http://a.example:{port}/", {}, b"{}", to_private=True)
+    assert 0.9 < time.monotonic() - begin < 2
 
 
 def test_what_is_sent_arrives() -> None:

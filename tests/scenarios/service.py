@@ -125,7 +125,7 @@ class Service:
             "DATABASE_URL": database,
             "ROUTES_FILE": str(self.routes),
             "SIGNER_KEY": SIGNER_KEY,
-            "PROVER_LEASE_SECONDS": "5",
+            "PROVER_LEASE_SECONDS": "13",  # the shortest
             "REQUESTS_PER_MINUTE": "100000",  # scenarios poll ten times a second
         }
         self.url = ""

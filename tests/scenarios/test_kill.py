@@ -11,7 +11,6 @@ from tests.scenarios.chain import Chain
 from tests.scenarios.node import Fault, NoAnswerError, Node, Question
 from tests.scenarios.service import BALANCE, HOLDER, SIGNER, Process, Service, accounts, until
 
-LEASE = "2"  # seconds
 OTHER = "0x69030ef8C2744b37a096fAf2A4C78B4dAec1308b"
 FEES = ["eth_maxPriorityFeePerGas", "eth_gasPrice", "eth_feeHistory"]
 SIGNER_STATE = ["eth_getTransactionCount", "eth_getBalance"]
@@ -73,7 +72,6 @@ def provers(install: Callable[[], AbstractContextManager[Service]]) -> Iterator[
         closing(Node(chain)) as second,
         install() as service,
     ):
-        service.settings["PROVER_LEASE_SECONDS"] = LEASE
         service.add_chain(chain)
         service.add_registry("native", chain, chain)
         service.set_limits(chain_id_age=1)  # a prover asks again soon after its start

@@ -226,6 +226,11 @@ UNSAFE = {
     "no routes": ("run_prover", {"ROUTES_FILE": "/hunter2"}, "ROUTES_FILE"),
     "no signer": ("run_prover", {"SIGNER_KEY": ""}, "SIGNER_KEY"),
     "a signer's key that is none": ("run_prover", {"SIGNER_KEY": "hunter2"}, "SIGNER_KEY"),
+    "a lease shorter than a webhook": (
+        "run_prover",
+        {"PROVER_LEASE_SECONDS": "11"},
+        "PROVER_LEASE_SECONDS is 11; set it to more than a webhook's 12 seconds",
+    ),
 }
 
 
@@ -237,6 +242,15 @@ def test_what_is_unsafe_does_not_start_and_says_which_setting(shared: Service, c
     assert setting in ended.stderr
     assert "Traceback" not in ended.stderr
     assert "hunter2" not in ended.stdout + ended.stderr
+
+
+def test_a_lease_shorter_than_a_nodes_answer_is_refused(shared: Service, tmp_path: Path) -> None:
+    routes = tmp_path / "routes.toml"
+    routes.write_text(f"{shared.routes.read_text()}\n[limits]\nrequest_timeout = 20\n")
+    settings = {"ROUTES_FILE": str(routes), "PROVER_LEASE_SECONDS": "20"}
+    ended = shared.manage("run_prover", fails=True, **settings)
+    assert "PROVER_LEASE_SECONDS is 20; set it to more than" in ended.stderr
+    assert "20 of a node's answer (request_timeout)" in ended.stderr
 
 
 class EndlessNode(BaseHTTPRequestHandler):

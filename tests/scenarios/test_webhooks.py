@@ -66,6 +66,7 @@ def open_service(install: Callable[[], AbstractContextManager[Service]]) -> Iter
         service.settings["WEBHOOKS_TO_PRIVATE"] = "1"
         service.add_chain(chain)
         service.add_registry("native", chain, chain)
+        service.set_limits(poll_interval=1)
         service.serve()
         service.prove()
         yield service
@@ -80,11 +81,15 @@ def submit(service: Service, url: str) -> str:
     return batch
 
 
+def deliveries(service: Service, batch: str) -> list[dict[str, Any]]:
+    """The newest first."""
+    listed = service.get("/webhook-deliveries").json()["deliveries"]
+    return [each for each in listed if each["batchQueryId"] == batch]
+
+
 def delivery(service: Service, batch: str) -> dict[str, Any]:
     """As it is listed."""
-    listed = service.get("/webhook-deliveries").json()["deliveries"]
-    found: dict[str, Any] = next(each for each in listed if each["batchQueryId"] == batch)
-    return found
+    return deliveries(service, batch)[0]
 
 
 def answered(service: Service, batch: str) -> list[int | None]:
@@ -121,6 +126,42 @@ def test_a_webhook_is_retried_until_it_is_taken_and_replayed_by_its_owner(
     assert service.post(replay).status_code == 200
     until(lambda: len(receiver.came) == 3)
     assert receiver.came[2].body == first.body
+
+
+def test_an_event_corrects_an_earlier_one_after_a_reorg(
+    open_service: Service, receiver: Receiver
+) -> None:
+    service, chain, block = open_service, open_service.chain, open_service.chain.mine(2)
+    chain.send(HOLDER, "0x", value=1)  # in the next block, and undone by the reorg
+    chain.mine()
+    data = {31337: {number: accounts(HOLDER) for number in (block, block + 1)}}
+    batch = service.submit(data, webhook={"url": receiver.url})
+    unchanged = service.submit({31337: {block: accounts(HOLDER)}}, webhook={"url": receiver.url})
+    service.wait(batch, unchanged)
+    for each in (batch, unchanged):
+        until(lambda each=each: delivery(service, each)["state"] == "DELIVERED")
+    chain.rpc("anvil_reorg", chain.head - block, [])
+
+    def corrected() -> bool:
+        chain.mine()  # until what was proven is final, and confirmed again
+        return len(deliveries(service, batch)) == 2
+
+    until(corrected)
+    until(lambda: delivery(service, batch)["state"] == "DELIVERED")
+    second, first = deliveries(service, batch)
+    assert (first["corrects"], second["corrects"]) == (None, first["event"])
+    assert service.post(f"/webhook-deliveries/{first['event']}/replay").status_code == 200
+    until(lambda: len(receiver.came) == 4)
+    sent, correction, replayed = (
+        came.body for came in receiver.came if batch in came.body.decode()
+    )
+    assert replayed == sent
+    events = [json.loads(body) for body in (sent, correction)]
+    assert [each["event"] for each in events] == [first["event"], second["event"]]
+    assert [each["corrects"] for each in events] == [None, first["event"]]
+    values = [[int(fact["values"]["BALANCE"], 16) for fact in each["facts"]] for each in events]
+    assert values == [[HELD, HELD + 1], [HELD, HELD]]
+    assert len(deliveries(service, unchanged)) == 1
 
 
 @contextmanager

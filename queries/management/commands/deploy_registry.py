@@ -31,6 +31,7 @@ from queries.management.base import (
 from queries.proving.registry_calls import HORIZON
 from queries.registries import (
     FACTORY,
+    VALID_UNTIL,
     Registry,
     RegistryKind,
     address_of,
@@ -61,9 +62,12 @@ class Command(OperatorCommand):
         parser.add_argument("--signers", help="of an attested one: 0x…,0x…")
         parser.add_argument("--threshold", type=int, help="how many of them must agree")
         parser.add_argument(
+            "--horizon", type=utc_time, help=f"when it stops taking headers ({time_text(HORIZON)})"
+        )
+        parser.add_argument(
             "--valid-until",
             type=utc_time,
-            help=f"when an attested one stops taking attestations ({time_text(HORIZON)})",
+            help=f"when an attested one stops taking attestations ({time_text(VALID_UNTIL)})",
         )
         parser.add_argument(
             "--anchor-state-registry",

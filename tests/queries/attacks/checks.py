@@ -153,9 +153,9 @@ CHECKS = (
     Check("FactStore", "_slotKey", "SLOT_FACT", "ACCOUNT_FACT",
           "point_14_a_slot_read_as_a_balance"),
     # The sources of hashes
-    Check("NativeRegistry", "_ask", "success && answer.length == 32",
-          "answer.length == 32", "a_hash_from_a_call_that_failed"),
-    Check("NativeRegistry", "_ask", "success && answer.length == 32", "success",
+    Check("NativeRegistry", "_ask", "success && length == 32",
+          "length == 32", "a_hash_from_a_call_that_failed"),
+    Check("NativeRegistry", "_ask", "success && length == 32", "success",
           "a_hash_from_an_answer_of_two_words"),
     Check("OptimismRegistry", "recordHash", "recorded[number] != 0", "false",
           "a_recorded_hash_replaced"),

@@ -153,7 +153,7 @@ def test_a_key_is_nowhere_to_be_read() -> None:
 def test_a_registry_is_genuine_by_known_code_and_its_own_source_alone(kind: str) -> None:
     """A server that serves another code has an address that follows from it."""
     genuine, other = load_artifact(f"{kind.capitalize()}Registry").bytecode, b"\x60\x00"
-    words = [source.to_bytes(32, "big") + bytes(64) for source in (1, 2)]
+    words = [bytes(32) + source.to_bytes(32, "big") + bytes(64) for source in (1, 2)]
     for served, made_of, given, expected in (
         (genuine, genuine, words[0], True),
         (genuine, genuine, words[1], False),  # of another source

@@ -33,7 +33,7 @@ def test_the_compiler_makes_the_build_from_the_published_input() -> None:
 def test_the_published_addresses_are_those_of_the_code() -> None:
     published = json.loads((BUILD / "addresses.json").read_text())
     for kind in (RegistryKind.NATIVE, RegistryKind.OPTIMISM):
-        assert published[kind] == address_of(Registry(kind, 1, 1)) == tacitus.REGISTRIES[kind]
+        assert published[kind] == address_of(Registry(kind, 1, 1))
     outputs = {
         str(each.chain): address_of(
             Registry(

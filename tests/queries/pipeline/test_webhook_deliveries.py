@@ -6,6 +6,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 from django.conf import LazySettings
+from standardwebhooks import Webhook, WebhookVerificationError
 
 from explorer.demo.local_node import LocalNode
 from queries import webhooks
@@ -77,6 +78,28 @@ def test_what_it_leaves_out_is_reported_where_it_is_to_be_had(
         assert len(told["facts"]) == most
         rest = service.status(batch)["queries"][most:]
         assert told["nextQuery"] == (most if rest else None)
+
+
+def test_receivers_have_time_to_change_their_secret(
+    service: Service, settings: LazySettings
+) -> None:
+    def secret() -> str:
+        told = service.client.get("/webhook-secret", headers={"api-key": service.key})
+        return str(told.json()["secret"])
+
+    former = secret()
+    settings.SECRET_KEY_FALLBACKS = [settings.SECRET_KEY]
+    settings.SECRET_KEY = 60 * "n"
+    assert secret() != former
+    with receiver() as hook:
+        ended_batch(service, hook.url)
+        deliver_all(service)
+    _, told, body = hook.got[0]
+    for each in (former, secret()):
+        Webhook(each).verify(body, told)
+    settings.SECRET_KEY = 60 * "o"
+    with pytest.raises(WebhookVerificationError):
+        Webhook(secret()).verify(body, told)
 
 
 def test_the_pauses_grow_to_a_day_and_end(service: Service) -> None:

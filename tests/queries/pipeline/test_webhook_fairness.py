@@ -2,10 +2,12 @@
 
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 
 import pytest
 from django.conf import LazySettings
+from django.db import connection, transaction
 from ulid import ULID
 
 from accounts.models import Account
@@ -59,6 +61,26 @@ def test_an_account_has_one_webhook_sent_at_a_time(accounts: tuple[Account, Acco
     third = claim_delivery()
     assert third
     assert third.row.owner_id == one.pk
+
+
+def test_two_provers_do_not_send_webhooks_of_one_account_at_once(
+    accounts: tuple[Account, Account],
+) -> None:
+    """The second one claims before the first one's claim is committed."""
+    _due(accounts[0], 2)
+
+    def claim() -> bool:
+        try:
+            return claim_delivery() is not None
+        finally:
+            connection.close()
+
+    with ThreadPoolExecutor(1) as pool:
+        with transaction.atomic():
+            assert claim_delivery()
+            other = pool.submit(claim)
+            time.sleep(0.5)
+        assert not other.result(20)
 
 
 @contextmanager
