@@ -161,6 +161,17 @@ def a_recorded_hash_replaced(deploy: Deploy) -> str:
         return IGNORED if kept else ""
 
 
+@attack("OptimismRegistry", "BlockNotKnown")
+def a_recorded_hash_in_place_of_the_one_shown(deploy: Deploy) -> str:
+    registry = deploy("OptimismRegistry")
+    with undone(registry.node):
+        put_predeploy(registry.node)
+        move_on(registry.node, NUMBER, HEADER.hash)
+        registry.send(RECORD)
+        move_on(registry.node, NUMBER, SECOND)
+        return outcome(registry, prove_call([headers(HEADER.told(HeaderFlag.ACCUMULATE))]))
+
+
 @attack("OptimismRegistry", IGNORED)
 def a_zero_hash_recorded(deploy: Deploy) -> str:
     """Nothing would be known by it, but the event would say that something is."""

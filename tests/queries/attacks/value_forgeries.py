@@ -39,6 +39,7 @@ NONCE, STORAGE_ROOT, CODE_HASH = 0, 2, 3
 ROOT_AND_CODE = 1 << STORAGE_ROOT | 1 << CODE_HASH
 SLOT, GREATEST = key("7"), 2**256 - 1
 CONTRACT = AccountState(3, 4, bytes([1]) * 32, bytes([2]) * 32)
+EMPTIED = replace(CONTRACT, storage_root=EMPTY_TRIE_ROOT, code_hash=EMPTY_CODE_HASH)
 ABSENT = AccountState(0, 0, EMPTY_TRIE_ROOT, EMPTY_CODE_HASH)
 
 
@@ -130,10 +131,10 @@ VALUES = {
     ),
     # Root and code hash are facts of their own in one block, and flags of the record in the other.
     "point_14_a_contract_that_another_block_empties": _contradicting(
-        _honest(CONTRACT, mask=ROOT_AND_CODE), _honest(ABSENT, mask=2), "AccountContradicted"
+        _honest(CONTRACT, mask=ROOT_AND_CODE), _honest(EMPTIED, mask=2), "AccountContradicted"
     ),
     "point_14_an_empty_account_that_another_block_fills": _contradicting(
-        _honest(ABSENT, mask=2), _honest(CONTRACT, mask=ROOT_AND_CODE), "AccountContradicted"
+        _honest(EMPTIED, mask=2), _honest(CONTRACT, mask=ROOT_AND_CODE), "AccountContradicted"
     ),
     # Slot 1 and field 1, the balance, are facts of two kinds.
     "point_14_a_slot_read_as_a_balance": _of_slot(

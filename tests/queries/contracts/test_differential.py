@@ -237,6 +237,15 @@ def test_more_levels_than_a_walk_goes_down_are_refused_by_name(registry: Deploye
         assert ("" if proof.success else error_name(registry.name, proof.data)) == error
 
 
+def test_a_walk_may_have_more_nodes_than_levels(registry: Deployed) -> None:
+    """Of eighty accounts side by side none lies deeper for the others."""
+    keys = [RandomKey(bytes((place, *bytes(31))), held=True, asked=True) for place in range(80)]
+    fields = frozenset({AccountField.BALANCE})
+    of = [RandomAccount(key, 1, 1, EMPTY_CODE_HASH, fields, (), ()) for key in keys]
+    witness = build_witness(BuiltState.of(of).requests())
+    assert compare(registry, witness, read(witness)) == ACCEPTED
+
+
 def _fan(shared: int) -> list[RandomKey]:
     """Two keys that part after `shared` nibbles and are requested, and one beside each branch."""
     pair = ["0" * shared + nibble + "0" * (63 - shared) for nibble in "12"]
