@@ -267,10 +267,10 @@ class Route:
 
 # keccak256 of the creation code of this version's registries, before their constructors' arguments.
 CODE_HASHES = {
-    "native": "1871190afd3564422ee0623aca9d63af090da54d456bc69b5739b8e96002ed23",
-    "optimism": "a69c865131cc285e1e535117e36b018049052fa2c92685c33183705ca8f15b04",
-    "output": "60ddba7dc7a58c43e9ac895cc0cc22558873acac4bf580105dc0cdce712c6bb4",
-    "attested": "5f0b993fc3cce9816d42ebbeda6ff4fafbffe6fbb3d964b51dab574daea753b0",
+    "native": "b9adea292a64a5f46f40375e3a2922940514034c5da59070a28d55f04d957cb4",
+    "optimism": "5fbddffac35f644c5ce97735eebc4e642f50e7e0562de9b71871a8d3f71b114a",
+    "output": "acab5b3c437615d947e04ac2d19f503a8bdedd724a86e66102bb43ecb0695086",
+    "attested": "bc4967ccbb8457750714c6b84f78d733a34701b49990f92e770e52a67e5868ad",
 }
 NAME_THEIR_SOURCE = {"output", "attested"}  # by the second argument
 FACTORY, SALT = "0x4e59b44847b379578588920cA78FbF26c0B4956C", b"Tacitus registry".ljust(32, b"\0")

@@ -139,36 +139,28 @@ abstract contract CompactHeader is IFactsRegistry {
         }
     }
 
-    /// @dev The fields of a sealed header from where the first one in `mask` can lie.
+    /// @dev Where in the memory a field of a sealed header begins, which may be the first one in `mask` or
+    /// one before it; and where the header ends. `_item` leads to the next ones.
     function _firstField(Header header, uint256 mask)
         internal
         pure
-        returns (uint8 field, uint256 cursor)
+        returns (uint256 field, uint256 cursor, uint256 end)
     {
         unchecked {
-            cursor = header.get(PAYLOAD);
+            (cursor, end) = (header.get(PAYLOAD), header.get(END));
             if (mask & ((1 << FIELDS_BEFORE_TAIL) - 1) == 0) {
-                return (uint8(FIELDS_BEFORE_TAIL), cursor + TAIL);
+                (field, cursor) = (FIELDS_BEFORE_TAIL, cursor + TAIL);
             }
         }
     }
 
-    /// @dev The field of a sealed header at `cursor` of the memory as a word: up to 32 bytes as a number,
-    /// more by hash. And where the next one begins.
-    function _fieldAt(Header header, uint256 cursor)
-        internal
-        pure
-        returns (bytes32 value, uint256)
-    {
-        unchecked {
-            (uint256 start, uint256 next) = _item(cursor, header.get(END));
-            uint256 length = next - start;
-            assembly ("memory-safe") {
-                switch gt(length, 32)
-                case 1 { value := keccak256(start, length) }
-                default { value := shr(sub(256, mul(8, length)), mload(start)) }
-            }
-            return (value, next);
+    /// @dev A field as a word: up to 32 bytes as a number, more by hash.
+    function _fieldWord(uint256 start, uint256 end) internal pure returns (uint256 word) {
+        assembly ("memory-safe") {
+            let length := sub(end, start)
+            switch gt(length, 32)
+            case 1 { word := keccak256(start, length) }
+            default { word := shr(sub(256, mul(8, length)), mload(start)) }
         }
     }
 
@@ -201,7 +193,7 @@ abstract contract CompactHeader is IFactsRegistry {
     }
 
     /// @dev The content of the RLP string at `cursor` of the memory, and where the next one begins.
-    function _item(uint256 cursor, uint256 end) private pure returns (uint256 start, uint256 next) {
+    function _item(uint256 cursor, uint256 end) internal pure returns (uint256 start, uint256 next) {
         unchecked {
             uint256 head;
             assembly ("memory-safe") {

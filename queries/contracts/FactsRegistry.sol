@@ -72,7 +72,7 @@ abstract contract FactsRegistry is FactStore, ProvenFacts {
             (last, cursor) = _readSection(cursor, hop, last);
         }
         if (cursor != end) revert ProofEndMismatch(cursor, end);
-        return _factsOf(last);
+        _returnFacts(last);
     }
 
     /// @inheritdoc IFactsRegistry
@@ -154,13 +154,16 @@ abstract contract FactsRegistry is FactStore, ProvenFacts {
         unchecked {
             uint256 number = header.get(NUMBER);
             uint256 mask = _fieldMask(header);
-            (uint8 field, uint256 cursor) = _firstField(header, mask);
+            (uint256 field, uint256 cursor, uint256 end) = _firstField(header, mask);
             for (mask >>= field; mask > 0; mask >>= 1) {
-                bytes32 value;
-                (value, cursor) = _fieldAt(header, cursor);
-                if ((mask & 1) != 0 && _remember(_headerKey(number, field), value)) {
-                    emit HeaderFieldProven(number, field, value);
+                (uint256 start, uint256 next) = _item(cursor, end);
+                if ((mask & 1) != 0) {
+                    bytes32 value = bytes32(_fieldWord(start, next));
+                    if (_remember(_headerKey(number, uint8(field)), value)) {
+                        emit HeaderFieldProven(number, uint8(field), value);
+                    }
                 }
+                cursor = next;
                 ++field;
             }
         }

@@ -177,7 +177,7 @@ abstract contract ProofReader is CompactHeader, TrieWitness {
             bytes32 hash = bytes32(header.get(HASH));
             if (
                 !(hop.number == number && hop.hash == hash)
-                    && accumulated[number] != header.leaf() && !_isKnown(number, hash)
+                    && !_isKnown(number, hash) && accumulated[number] != header.leaf()
             ) revert BlockNotKnown(number, hash);
             (hop.number, hop.hash) = (hopNumber, hopHash);
             return (last, cursor);
