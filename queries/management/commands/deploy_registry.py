@@ -43,6 +43,7 @@ from queries.registries import (
 from queries.routes import KEYS_OF_KIND, REGISTRY_KEYS, Chain, Routes, read_registry
 
 WAIT = 600  # seconds
+DELEGATION = bytes.fromhex("ef0100")  # of an EOA to a contract's code (EIP-7702); its key signs
 NEEDED = ("source", "destination", "kind")
 
 
@@ -142,6 +143,13 @@ class Command(OperatorCommand):
         check_chain(destination, registry.kind)
         if registry.kind is RegistryKind.OUTPUT:
             newest_game(registry, destination)
+        for signer in registry.signers:
+            code = destination.code(signer)
+            if code and not code.startswith(DELEGATION):
+                raise CommandError(
+                    f"The signer {signer} is a contract on {destination.chain.name}: it has no "
+                    "key, and could never sign. Name the address of a key."
+                )
         what = f"registry of {source.name}'s facts"
         return self.place(what, registry.address, deployment(registry), destination, options)
 

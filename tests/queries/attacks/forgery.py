@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from queries.chain.solidity import call_data
 from queries.proving.accounts import AccountState, encode_account, encode_slot_value
 from queries.proving.keccak import EMPTY_CODE_HASH
-from queries.proving.registry_calls import accumulated_section, prove_call
+from queries.proving.registry_calls import PROVE_SELECTOR, accumulated_section, prove_call
 from tests.queries.attacks.witness_parts import (
     PERSON,
     ChosenTrie,
@@ -38,7 +38,9 @@ class Forgery:
     setup: tuple[bytes, ...] = ()
 
     def behind(self, section: bytes, *setup: bytes) -> "Forgery":
-        """The same behind another section of its proof."""
+        """The same behind another section of its proof, if it is one of several."""
+        if not self.calldata.startswith(PROVE_SELECTOR):
+            return self
         calldata = prove_call([section, self.calldata[4:]])
         return replace(self, calldata=calldata, setup=(*setup, *self.setup))
 

@@ -16,12 +16,19 @@ from explorer.demo.local_node import LocalNode
 from queries.chain.solidity import call_data
 from queries.contracts.compiler import read_sources
 from queries.proving.errors import WitnessMalformed
-from queries.proving.registry_calls import PROVE_SELECTOR
+from queries.proving.registry_calls import HORIZON, PROVE_SELECTOR
 from queries.proving.witness_reading import WitnessReading, read_witness
 from tests.local_chain import Deployed, error_name
 from tests.queries.attacks.checks import CHECKS, GUARDS, ROWS
+from tests.queries.attacks.evidence_forgeries import (
+    EVIDENCE,
+    FIRST,
+    STATE_HORIZON,
+    delayed,
+    evidence,
+)
 from tests.queries.attacks.forgeries import FORGERIES
-from tests.queries.attacks.forgery import Forgery
+from tests.queries.attacks.forgery import TIME, Forgery
 from tests.queries.attacks.header_forgeries import HEADERS
 from tests.queries.attacks.hop_forgeries import FROM, HOPS, honest
 from tests.queries.attacks.registry_attacks import ATTACKS, Deploy
@@ -58,7 +65,7 @@ def test_it_is_refused_or_the_truth_is_read(
         assert not forged.error or after == before
     if not is_alone:
         return
-    if forged.error and forged.setup and name not in HEADERS | HOPS:
+    if forged.error and forged.setup and name not in HEADERS | HOPS | EVIDENCE:
         reading = _read(forged)
         # A shifted depth is malformed, whatever the root.
         assert reading is None or not name.startswith("point_3_")
@@ -69,7 +76,9 @@ def test_it_is_refused_or_the_truth_is_read(
         )
 
 
-@pytest.mark.parametrize("name", [name for name, of in FORGERIES.items() if not of.error])
+@pytest.mark.parametrize(
+    "name", [name for name, of in FORGERIES.items() if not of.error and name not in EVIDENCE]
+)
 def test_facts_are_verified_behind_another_section_as_alone(registry: Deployed, name: str) -> None:
     alone = FORGERIES[name]
     proofs = [SECTION, alone.calldata[4:], alone.behind(SECTION).calldata[4:]]
@@ -93,6 +102,17 @@ def test_an_honest_hop_is_believed(registry: Deployed, back: int) -> None:
         *written, read = registry.simulate([*hop.setup, hop.calldata, hop.question])
         assert all(each.success for each in written)
         assert read.data == hop.reading
+
+
+@pytest.mark.parametrize("number", [3, FIRST, FIRST - 300, 8_191 * 4 - 1])
+def test_true_evidence_lowers_the_state_horizon(registry: Deployed, number: int) -> None:
+    """For good; repeating it changes nothing."""
+    true = evidence(delayed(number), number=number)
+    again = [true.calldata, STATE_HORIZON, true.calldata, STATE_HORIZON]
+    first, *outcomes = registry.simulate([STATE_HORIZON, *true.setup, *again])
+    assert all(each.success for each in outcomes)
+    assert int.from_bytes(first.data) == HORIZON
+    assert [outcomes[place].data for place in (-3, -1)] == [TIME.to_bytes(32)] * 2
 
 
 @pytest.mark.parametrize("contract", sorted({each.contract for each in ATTACKS.values()}))
