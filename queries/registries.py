@@ -59,6 +59,10 @@ def artifact_of(kind: RegistryKind) -> Artifact:
     return load_artifact(f"{kind.capitalize()}Registry")
 
 
+def router_artifact() -> Artifact:
+    return load_artifact("FactsRouter")
+
+
 def address_of(registry: Registry) -> str:
     """Where this version's registry is, on every chain on which anyone has deployed it."""
     return create2_address(_init_code(registry))
@@ -82,6 +86,13 @@ def deployment(registry: Registry) -> bytes:
 
 def _init_code(registry: Registry) -> bytes:
     return artifact_of(registry.kind).bytecode + arguments(registry)
+
+
+def router_code(registries: Iterable[Registry]) -> bytes:
+    """Return the init code of the router over these registries of one destination."""
+    listed = sorted(registries, key=lambda registry: registry.source)
+    words = [[registry.source for registry in listed], [registry.address for registry in listed]]
+    return router_artifact().bytecode + encode(["uint256[]", "address[]"], words)
 
 
 # What a kind's constructor is given: the member of Registry, its type, and the view that names it.

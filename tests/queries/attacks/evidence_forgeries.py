@@ -131,7 +131,8 @@ def _raising() -> Forgery:
     earlier = headers(marked, last.told(HeaderFlag.WITNESS, shown, first=False))
     later = evidence(delayed())
     lowered = call_data("endedBy(bytes)", earlier)
-    return replace(later, setup=(known(FIRST - 8, last.hash), lowered, *later.setup))
+    setup = (known(FIRST - 8, last.hash), lowered, *later.setup)
+    return replace(later, reading=(TIME - 108).to_bytes(32), setup=setup)
 
 
 def _fact_of_an_ended_block(kind: str) -> Forgery:

@@ -16,7 +16,8 @@ import pytest
 from explorer.demo.local_node import LocalNode
 from queries.chain.solidity import load_artifact, selector
 from tests.local_chain import signature_of
-from tests.queries.sequences.calls import functions, is_writing, sequences
+from tests.queries.sequences.calls import Step, functions, is_writing, sequences
+from tests.queries.sequences.proofs import absent_behind_present
 from tests.queries.sequences.registries import Trial, attested, native, optimism, output
 from tests.queries.tries.fuzzing import CASES, for_each, tell
 from tests.verified import VERIFY
@@ -58,6 +59,14 @@ def test_no_sequence_of_calls_makes_an_untrue_fact(
     assert not played.met["taken", selector(ENDING)]
     assert played.met["refused", selector("prove()")]
     assert played.facts > SEQUENCES // 3
+
+
+def test_what_is_absent_is_zero_behind_another_section(aged_node: LocalNode) -> None:
+    """Where memory is not zero any more."""
+    played = native(aged_node).played
+    played.check([Step(absent_behind_present())])
+    assert played.met["taken", selector("prove()")]
+    assert played.facts
 
 
 @pytest.mark.parametrize("name", REGISTRIES)

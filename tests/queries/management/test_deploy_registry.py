@@ -295,3 +295,27 @@ def test_a_chain_whose_contracts_see_other_hashes_gets_no_native_registry(
         said = setup.run("deploy_registry", *NATIVE)
     assert "FAILED: Contracts on Local do not see its own block hashes" in said
     assert node.rpc.ask("eth_getTransactionCount", ADDRESS, "latest") == nonce
+
+
+# The router
+
+
+def test_a_router_has_all_registries_of_its_destination(setup: LocalSetup, node: LocalNode) -> None:
+    deploying = ("deploy_router", "--destination", str(CHAIN_ID))
+    assert f"FAILED: ROUTES_FILE has no registry on chain {CHAIN_ID}." in setup.run(*deploying)
+    lines = setup.run_apart("deploy_registry", *ATTESTED, "--signers", TWO, "--threshold", "1")[1]
+    setup.add(lines)
+    native = address_of(Registry(RegistryKind.NATIVE, CHAIN_ID, CHAIN_ID))
+    setup.add_registry("native", CHAIN_ID, CHAIN_ID, native)
+    assert f"FAILED: There is no contract at {native}, the registry" in setup.run(*deploying)
+    setup.run("deploy_registry")
+    progress, address = setup.run_apart(*deploying)
+    assert f"Deploying a router on Local, paid for by {ADDRESS}" in progress
+    registries = read_routes(setup.file).registries
+    for source in (SOURCE, CHAIN_ID):
+        named = node.call(address.strip(), call_data("registryOf(uint256)", source))
+        assert named[12:] == bytes.fromhex(registries[source, CHAIN_ID].address[2:])
+    setup.sign_with("")
+    progress, again = setup.run_apart(*deploying)
+    assert "The router is on Local already, and nothing was sent." in progress
+    assert again == address

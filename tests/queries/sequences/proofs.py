@@ -21,11 +21,15 @@ from tests.queries.sequences.chains import (
     ABANDONED,
     ACCOUNTS,
     BLOCKS,
+    CONTRACT,
     FIRST_TIME,
     FOREIGN,
     HISTORY,
     HISTORY_SLOTS,
+    LATE,
     NAMES,
+    NO_SIGNER,
+    RICH,
     SLOTS,
     TRUE,
     SourceBlock,
@@ -171,6 +175,16 @@ def _hops(draw: st.DrawFn) -> list[bytes]:
     )
     between = [headers_section([HeaderStep(draw(_blocks).header)])] if fault == "late" else []
     return [*first, *between, headers_section([step])]
+
+
+def absent_behind_present() -> bytes:
+    """Two sections: of accounts and slots that exist, and of those that do not."""
+    block, fields = TRUE.blocks[3], frozenset(AccountField)
+    exist = block.witness({CONTRACT: SLOTS}, fields)
+    words = (block.number, block.header.timestamp, block.header.hash)
+    absent = block.witness(dict.fromkeys((RICH, LATE, NO_SIGNER), SLOTS), fields)
+    step = HeaderStep(block.header, exist, accumulate=True)
+    return prove_call([headers_section([step]), accumulated_section(*words, absent)])
 
 
 @st.composite
