@@ -52,7 +52,7 @@ ADVICE = {
     ),
     "method_missing": (
         "Ask the operator to add a node of this chain that offers eth_getProof and the other "
-        "methods that the guide to running Tacitus names."
+        "methods that the guide to public networks lists."
     ),
     "question_refused": (
         "Tell the operator: the nodes of this chain do not understand what they are asked."

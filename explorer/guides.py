@@ -51,6 +51,7 @@ GUIDES = (
     "proofs",
     "how-it-works",
     "running",
+    "operating",
     "public-networks",
     "configuration",
     "security",

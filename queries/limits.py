@@ -1,7 +1,7 @@
 """Intervals, time-outs and counts for nodes, jobs and transactions.
 
-The `[limits]` table of the routes file overrides them. The table in `explorer/docs/running.md` is
-that of `/docs/running.md`, which is rendered from here.
+The `[limits]` table of the routes file overrides them. The table in `explorer/docs/operating.md`
+is that of `/docs/operating.md`, which is rendered from here.
 """
 
 from collections.abc import Iterator

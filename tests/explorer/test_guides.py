@@ -45,7 +45,7 @@ def test_a_guide_is_also_plain_markdown(client: Client, name: str) -> None:
 
 
 def test_tables_on_code_hosts_are_those_of_the_code(client: Client) -> None:
-    for name in ("public-networks", "running"):
+    for name in ("public-networks", "operating"):
         served, written = client.get(f"/docs/{name}.md").text, file_of(name).read_text()
         tables = re.findall(r"^<!-- table: [\w-]+ -->\n((?:\|.*\n)+)", written, re.MULTILINE)
         assert tables
@@ -73,7 +73,7 @@ def test_examples_are_of_this_server(client: Client) -> None:
 
 
 def test_every_limit_is_in_the_guide_with_its_default(client: Client) -> None:
-    page = client.get("/docs/running").text
+    page = client.get("/docs/operating").text
     rows = re.findall(
         r'<th scope="row"><code>(\w+)</code></th>\s*<td data-name="default">([^<]+)</td>\s*'
         r'<td data-name="allowed">[\d.]+ to \d+</td>\s*<td data-name="meaning">[A-Z][^<]+[.]</td>',

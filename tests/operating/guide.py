@@ -1,4 +1,4 @@
-"""The commands that the operators' guide shows, and how they are run here."""
+"""The commands that the operators' guides show, and how they are run here."""
 
 import os
 import re
@@ -8,7 +8,7 @@ from pathlib import Path
 
 from tests.commands import REPOSITORY
 
-GUIDE = REPOSITORY / "explorer" / "docs" / "running.md"
+GUIDES = [REPOSITORY / "explorer" / "docs" / f"{name}.md" for name in ("running", "operating")]
 # One user runs all of it here.
 SUDO = """
 while [[ $1 == -* ]]; do if [ $1 = -u ]; then shift; fi; shift; done
@@ -19,7 +19,8 @@ BLOCK = re.compile(r"^```sh\b[^\n]*\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 
 def shown(part: str) -> str:
     """The block of commands that contains this text."""
-    (found,) = [each for each in BLOCK.findall(GUIDE.read_text()) if part in each]
+    blocks = (block for guide in GUIDES for block in BLOCK.findall(guide.read_text()))
+    (found,) = [block for block in blocks if part in block]
     return str(found)
 
 

@@ -42,4 +42,4 @@ def test_they_can_be_had_from_the_server(name: str) -> None:
     answer = Client().get(f"/docs/monitoring/{name}")
     assert answer.status_code == 200
     assert answer.content == (MONITORING / name).read_bytes()
-    assert f'href="/docs/monitoring/{name}"' in Client().get("/docs/running").text
+    assert f'href="/docs/monitoring/{name}"' in Client().get("/docs/operating").text
