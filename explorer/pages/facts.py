@@ -5,8 +5,6 @@ from dataclasses import dataclass, replace
 
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
-from django.views.decorators.cache import never_cache
-from django.views.decorators.http import require_safe
 
 from accounts.rate_limits import client_network, spend
 from explorer.decoding import Decoded, decoded, no_such_account
@@ -76,8 +74,6 @@ def too_often(request: HttpRequest) -> int:
     return 0 if spent.allowed else spent.seconds_left
 
 
-@require_safe
-@never_cache  # a script fetches parts of it, and "back" must not lead to one
 def fact(
     request: HttpRequest, batch_id: str, place: int, name: str, links: PageLinks
 ) -> HttpResponse:
@@ -86,8 +82,6 @@ def fact(
     return render(request, _template(request, "read_it"), shown)
 
 
-@require_safe
-@never_cache
 def check(
     request: HttpRequest, batch_id: str, place: int, name: str, links: PageLinks
 ) -> HttpResponse:
