@@ -143,6 +143,13 @@ TOO_MANY_ATTESTATIONS = _used_up(
 )
 
 
+RETRY_SOON = {"Retry-After": "5"}  # seconds
+
+
+def busy(kind: Code, why: str) -> Refusal:
+    return Refusal(kind, f"{why}. Try again in a few seconds.", headers=RETRY_SOON)
+
+
 def no_such_batch(batch_id: str, path: str) -> Refusal:
     """Clients compare this sentence as a whole."""
     said = f"There is no batch with the id {quoted(batch_id)}."

@@ -17,7 +17,7 @@ from ulid import ULID
 
 from accounts.errors import Refusal
 from accounts.models import Account
-from accounts.rate_limits import DAY, spend
+from accounts.rate_limits import DAY, refuse_above, spend
 from accounts.wording import counted
 from queries.durable import durably
 from queries.engines.waking import wake
@@ -104,14 +104,12 @@ def _facts(queries: Iterable[Query]) -> int:
 def _count(facts: int, owner: Account) -> None:
     """Limit the facts of a day: each is stored, proven or not, at no cost to the account."""
     spent = spend(f"facts of {owner.pk}", settings.FACTS_PER_DAY, DAY, facts)
-    if not spent.allowed:
-        raise Refusal(
-            TOO_MANY_FACTS,
-            f"This batch asks for {counted(facts, 'fact')}. An account may ask for "
-            f"{spent.most:,} a day here, and yours has fewer left. Try again in "
-            f"{counted(spent.seconds_left, 'second')}.",
-            headers={"Retry-After": str(spent.seconds_left)},
-        )
+    refuse_above(
+        spent,
+        TOO_MANY_FACTS,
+        f"This batch asks for {counted(facts, 'fact')}. An account may ask for {spent.most:,} a "
+        "day here, and yours has fewer left.",
+    )
 
 
 def _check_key(key: str | None) -> None:

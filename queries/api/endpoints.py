@@ -8,8 +8,8 @@ from queries import errors
 from queries.api import (
     answers,
     attestation_views,
-    documents,
     estimating,
+    openapi,
     proof_views,
     second_generation,
     views,
@@ -351,7 +351,7 @@ ENDPOINTS = (
     Endpoint(
         "GET",
         "/openapi.json",
-        documents.openapi,
+        openapi.openapi,
         answers.Description,
         "This description.",
         needs_key=False,

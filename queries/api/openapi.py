@@ -5,13 +5,16 @@ from http import HTTPStatus
 from typing import Any
 
 from django.conf import settings
+from django.http import HttpRequest, HttpResponse, JsonResponse
 
 from accounts.errors import Code
 from accounts.key_check import HEADER, PARAMETER
+from accounts.site_address import site_address
 from queries.api.answers import Error, Event
 from queries.api.endpoint import ANYWHERE, Endpoint, by_status, every_refusal
-from queries.api.examples import BODIES
+from queries.api.examples import BODIES, fill_in, route_example
 from queries.api.webhook_views import webhook_event
+from queries.routes import Routes
 from queries.schema.batch_checks import BatchLimits
 from queries.schema.json_schema import Schema, reference, schemas_of
 
@@ -45,6 +48,14 @@ DESCRIBED_HEADERS = {
     *_OF_ALL,
     *(name for each in _OF_A_STATUS.values() for name in each),
 }
+
+
+def openapi(
+    request: HttpRequest, endpoints: Sequence[Endpoint], routes: Routes, limits: BatchLimits
+) -> HttpResponse:
+    """The document, with a route of this server in its examples."""
+    filled = fill_in(document(endpoints, limits, site_address(request)), route_example(routes))
+    return JsonResponse(filled, headers={"Cache-Control": "no-cache"})
 
 
 def document(endpoints: Sequence[Endpoint], limits: BatchLimits, server: str) -> Schema:

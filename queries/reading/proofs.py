@@ -16,6 +16,7 @@ from queries.errors import (
     BATCH_REJECTED,
     PROOF_UNAVAILABLE,
     PROOFS_BUSY,
+    busy,
     no_such_batch,
 )
 from queries.fact_names import TIMESTAMP, reads_of
@@ -39,7 +40,6 @@ from queries.shown_calls import proofs_in, shown_of
 from queries.statuses import BatchStatus
 
 IN_MEMORY = 2**20  # bytes of a file
-RETRY_AFTER = {"Retry-After": "5"}
 THEIRS = (
     "others had proven it before, and the chain's nodes no longer had the state. The registry "
     "has the fact."
@@ -54,12 +54,7 @@ def proof_of(batch_id: str, routes: Routes) -> IO[bytes]:
         raise no_such_batch(batch_id, "batch")
     with place_to_wait(for_proof=True) as there_is_one:
         if not there_is_one:
-            raise Refusal(
-                PROOFS_BUSY,
-                "The server is already preparing as many proofs as it can. Try "
-                "again in a few seconds.",
-                headers=RETRY_AFTER,
-            )
+            raise busy(PROOFS_BUSY, "The server is already preparing as many proofs as it can")
         return _file(shown, routes)
 
 
