@@ -7,6 +7,7 @@ decide, it is accepted and checked later.
 import hashlib
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime, timedelta
 
 from django.conf import settings
@@ -35,13 +36,7 @@ from queries.models import Batch, ChainRecord, Query
 from queries.raw_rows import ready_to_insert
 from queries.routes import Routes
 from queries.schema.addresses import Address
-from queries.schema.batch_request import (
-    AccountRequest,
-    BatchRequest,
-    BlockNumber,
-    BlockRequest,
-    canonical,
-)
+from queries.schema.batch_request import AccountRequest, BatchRequest, BlockRequest, canonical
 
 IDEMPOTENCY_KEY = "Idempotency-Key"
 LONGEST_KEY = 255
@@ -156,14 +151,15 @@ def check_heads(blocks: Iterable[BlockRequest], limits: Limits) -> None:
 
 
 def _check_head(block: BlockRequest, head: ChainRecord | None, limits: Limits) -> None:
-    if isinstance(block.selector, BlockNumber):
-        asked, last = block.selector.number, head.number if head else _GREATEST
-        ahead: float = limits.blocks_ahead
+    ahead: float = 0
+    if head is None:
+        last = _GREATEST
+    elif block.selector.is_time:
+        last, ahead = head.timestamp, limits.seconds_ahead
     else:
-        asked, last = block.selector.seconds, head.timestamp if head else _GREATEST
-        ahead = limits.seconds_ahead
-    if asked > last + (ahead if head else 0):
-        latest = type(block.selector)(last)
+        last, ahead = head.number, limits.blocks_ahead
+    if block.selector.number > last + ahead:
+        latest = replace(block.selector, number=last)
         seen = "the newest one seen is" if head else "the maximum is"
         raise Refusal(
             BLOCK_BEYOND_HEAD,
@@ -213,9 +209,10 @@ def _parts(block: BlockRequest) -> Iterator[AccountRequest | None]:
 
 
 def _query(block: BlockRequest, began: datetime) -> Query:
-    if isinstance(block.selector, BlockNumber):
-        return Query(source=block.source, block=block.selector.number, initial_state_began=began)
-    return Query(source=block.source, timestamp=block.selector.seconds, initial_state_began=began)
+    number = block.selector.number
+    if block.selector.is_time:
+        return Query(source=block.source, timestamp=number, initial_state_began=began)
+    return Query(source=block.source, block=number, initial_state_began=began)
 
 
 def _write_account(query: Query, asked: AccountRequest) -> None:

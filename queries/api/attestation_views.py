@@ -43,5 +43,9 @@ def wanted_attestations(request: HttpRequest, routes: Routes) -> HttpResponse:
 
 def _spend(request: HttpRequest) -> None:
     spent = spend(f"attestations from {client_network(request)}", A_MINUTE, MINUTE)
-    said = f"An IP address may send {A_MINUTE} attestation requests a minute, and yours has used"
-    refuse_above(spent, TOO_MANY_ATTESTATIONS, f"{said} them up.")
+    refuse_above(
+        spent,
+        TOO_MANY_ATTESTATIONS,
+        f"An IP address may send {A_MINUTE} attestation requests a minute, and yours has used them "
+        "up.",
+    )

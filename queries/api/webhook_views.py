@@ -37,8 +37,8 @@ def webhook_deliveries(request: HttpRequest, key: ApiKey) -> HttpResponse:
     page = deliveries_of(
         key.owner, before=cursor(request), most=number(request, LIMIT, SHOWN, least=1, most=MOST)
     )
-    deliveries = [Delivery.model_validate(each) for each in page.deliveries]
-    return answer(Deliveries(deliveries=deliveries, cursor=page.next))
+    deliveries = [Delivery.model_validate(each) for each in page.rows]
+    return answer(Deliveries(deliveries=deliveries, cursor=page.older or None))
 
 
 def replay_webhook(_request: HttpRequest, key: ApiKey, event: str) -> HttpResponse:

@@ -20,7 +20,6 @@ from queries.fact_names import account_fields, header_names, shown_values
 from queries.models import Batch, Query
 from queries.reading.slices import Cursor, Slice, slice_of
 from queries.reading.views import (
-    BatchPage,
     BatchView,
     ErrorView,
     QueryPage,
@@ -152,14 +151,13 @@ def is_own(account: Account, batch_id: str) -> bool:
 
 def batches_of(
     owner: Account, *, status: BatchStatus | None, before: str | None, most: int
-) -> BatchPage:
+) -> Slice[BatchView]:
     """What an account submitted, newest first; `before` is the cursor of the page before."""
     rows = Batch.objects.filter(owner=owner)
     if status is not None:
         rows = rows.filter(status=status)
     rows = rows.only(*_BATCH_COLUMNS).annotate(**_WAIT_ANNOTATIONS)
-    shown = slice_of(rows, ("id",), Cursor((before,)) if before else None, most, _batch)
-    return BatchPage(shown.rows, shown.older or None)
+    return slice_of(rows, ("id",), Cursor((before,)) if before else None, most, _batch)
 
 
 def queries_of(shown: BatchView, *, first: int, most: int) -> QueryPage:

@@ -29,14 +29,7 @@ from queries.routes import Chain, Routes
 
 from . import bodies
 from .addresses import Address, EnsName, is_ens_name
-from .batch_request import (
-    AccountRequest,
-    BatchRequest,
-    BatchWarning,
-    BlockNumber,
-    BlockRequest,
-    BlockTimestamp,
-)
+from .batch_request import AccountRequest, BatchRequest, BatchWarning, BlockRequest, Selector
 from .bodies import read_body, slot_word
 from .places import WHOLE_BODY, Place
 from .wording import listed, quoted
@@ -170,7 +163,7 @@ def _read_block(
     return BlockRequest(source, selector, fields, accounts, place.path)
 
 
-def _read_selector(key: str, place: Place) -> BlockNumber | BlockTimestamp:
+def _read_selector(key: str, place: Place) -> Selector:
     match = _SELECTOR.fullmatch(key)
     if not match or int(match[2]) > _MOST_SELECTED:
         raise Refusal(
@@ -180,19 +173,20 @@ def _read_selector(key: str, place: Place) -> BlockNumber | BlockTimestamp:
             "spaces or leading zeros.",
             path=place.path,
         )
-    kind, number = match[1], int(match[2])
-    if kind == "block":
-        return BlockNumber(number)
-    if number > _LATEST_TIME:
-        raise Refusal(SELECTOR_MALFORMED, f"{place} {_no_time_in_seconds(number)}", path=place.path)
-    return BlockTimestamp(number)
+    selector = Selector(int(match[2]), is_time=match[1] == "timestamp")
+    if selector.is_time and selector.number > _LATEST_TIME:
+        said = f"{place} {_no_time_in_seconds(selector.number)}"
+        raise Refusal(SELECTOR_MALFORMED, said, path=place.path)
+    return selector
 
 
 def _no_time_in_seconds(number: int) -> str:
     for parts, of_a_second in _PARTS_OF_A_SECOND.items():
         seconds = number // of_a_second
         if seconds <= _LATEST_TIME:
-            return f"looks like a time in {parts}. In seconds it is {BlockTimestamp(seconds)}."
+            return (
+                f"looks like a time in {parts}. In seconds it is {Selector(seconds, is_time=True)}."
+            )
     return f"is no time in Unix seconds, which are at most {_LATEST_TIME}."
 
 
