@@ -43,11 +43,6 @@ _OF_A_STATUS = {
     HTTPStatus.SERVICE_UNAVAILABLE: {"Retry-After": "Seconds after which to try again."},
 }
 _NUMBERS = {*_OF_THE_MINUTE, "Retry-After"}
-DESCRIBED_HEADERS = {
-    *_OF_THE_MINUTE,
-    *_OF_ALL,
-    *(name for each in _OF_A_STATUS.values() for name in each),
-}
 
 
 def openapi(

@@ -117,6 +117,9 @@ def _block(
     child = shown.children.get(header.hash) if wanted.timestamps else None
     if wanted.timestamps and child is None:
         raise _unavailable("of its time", job)
+    transactions = [sent[key] for key in _named(queries)]
+    # The one that it was proven to: the route may have another registry by now.
+    *_, address = (registry.address, *(row.to for row in transactions if row.succeeded))
     block = BlockProof(
         chain=job.source,
         destination=job.destination,
@@ -126,21 +129,16 @@ def _block(
         timestamps=wanted.timestamps,
         accounts=tuple(requests),
         registry=ClaimedRegistry(
-            registry.kind.value, _address(registry, queries, sent), arguments(registry)
+            registry.kind.value, bytes.fromhex(address[2:]), arguments(registry)
         ),
-        transactions=tuple(_transactions(queries, sent)),
+        transactions=tuple(
+            ClaimedTransaction(bytes.fromhex(row.mined_hash[2:]), row.mined_block)
+            for row in transactions
+            if row.mined_hash and row.mined_block is not None
+        ),
     )
     _compare_with_what_was_read(queries, block, job)
     return block
-
-
-def _address(
-    registry: Registry, queries: Sequence[Query], sent: Mapping[int, SentTransaction]
-) -> bytes:
-    """Of the one that it was proven to: the route may have another registry by now."""
-    succeeded = [sent[key] for key in _named(queries) if sent[key].succeeded]
-    address = succeeded[-1].to if succeeded else registry.address
-    return bytes.fromhex(address[2:])
 
 
 def _named(queries: Sequence[Query]) -> list[int]:
@@ -148,15 +146,6 @@ def _named(queries: Sequence[Query]) -> list[int]:
     named = {each.header_transaction_id for each in queries}
     named |= {each.account_transaction_id for each in queries}
     return sorted(each for each in named if each is not None)
-
-
-def _transactions(
-    queries: Sequence[Query], sent: Mapping[int, SentTransaction]
-) -> Iterator[ClaimedTransaction]:
-    for key in _named(queries):
-        row = sent[key]
-        if row.mined_hash and row.mined_block is not None:
-            yield ClaimedTransaction(bytes.fromhex(row.mined_hash[2:]), row.mined_block)
 
 
 def _compare_with_what_was_read(queries: Sequence[Query], block: BlockProof, job: BlockJob) -> None:

@@ -81,11 +81,10 @@ class _SoFar:
             (self.slots, limits.slots, "slot", TOO_MANY_SLOTS),
         ):
             if count > most:
-                raise Refusal(
+                raise place.refusal(
                     code,
                     f"A batch may ask for at most {counted(most, what)} in all here. Split it into "
                     "several batches.",
-                    path=place.path,
                 )
 
     def warn(self, sentence: str, place: Place) -> None:
@@ -127,11 +126,10 @@ def _read_data(data: bodies.Blocks, destination: int, so_far: _SoFar) -> tuple[B
         here = place.inside(key)
         source = read_chain(key, here, so_far.routes)
         if source in spelled:
-            raise Refusal(
+            raise place.refusal(
                 DUPLICATE_KEY,
                 f"data names chain {source} twice: as {quoted(spelled[source])} and as "
                 f"{quoted(key)}. Keep one of them, with the blocks of both.",
-                path=place.path,
             )
         spelled[source] = key
         check_route(source, destination, here, so_far.routes)
@@ -145,8 +143,7 @@ def _read_data(data: bodies.Blocks, destination: int, so_far: _SoFar) -> tuple[B
 
 def _check_something(asked: object, place: Place, what: str) -> None:
     if not asked:
-        said = f"{place} asks for nothing. Name at least {what}."
-        raise Refusal(NOTHING_ASKED, said, path=place.path)
+        raise place.refusal(NOTHING_ASKED, f"{place} asks for nothing. Name at least {what}.")
 
 
 def _read_block(
@@ -166,17 +163,16 @@ def _read_block(
 def _read_selector(key: str, place: Place) -> Selector:
     match = _SELECTOR.fullmatch(key)
     if not match or int(match[2]) > _MOST_SELECTED:
-        raise Refusal(
+        raise place.refusal(
             SELECTOR_MALFORMED,
             f"{place} names no block. Use block:5186021 for a number, or timestamp:1703799420 "
             "for a time in Unix seconds. The number is decimal, below 2^64, without sign, "
             "spaces or leading zeros.",
-            path=place.path,
         )
     selector = Selector(int(match[2]), is_time=match[1] == "timestamp")
     if selector.is_time and selector.number > _LATEST_TIME:
-        said = f"{place} {_no_time_in_seconds(selector.number)}"
-        raise Refusal(SELECTOR_MALFORMED, said, path=place.path)
+        wrong = _no_time_in_seconds(selector.number)
+        raise place.refusal(SELECTOR_MALFORMED, f"{place} {wrong}")
     return selector
 
 
@@ -282,23 +278,21 @@ def _what_an_address_is(key: str) -> str:
 def _account_malformed(key: str, place: Place, why: str) -> Refusal:
     # Clients compare the beginning.
     said = f"Invalid account address or ENS name {quoted(key)} in {place.holder}: {why}."
-    return Refusal(ACCOUNT_MALFORMED, said, path=place.path)
+    return place.refusal(ACCOUNT_MALFORMED, said)
 
 
 def _check_webhook(webhook: bodies.Webhook, limits: BatchLimits) -> None:
-    path = WHOLE_BODY.inside("webhook").inside("headers").path
+    place = WHOLE_BODY.inside("webhook").inside("headers")
     if len(webhook.headers) > limits.webhook_headers:
-        raise Refusal(
+        raise place.refusal(
             TOO_MANY_WEBHOOK_HEADERS,
             f"A webhook may have at most {counted(limits.webhook_headers, 'header')} here.",
-            path=path,
         )
     if sum(map(len, (*webhook.headers, *webhook.headers.values()))) > limits.webhook_header_bytes:
-        raise Refusal(
+        raise place.refusal(
             WEBHOOK_HEADERS_TOO_LARGE,
             f"A webhook's headers may have at most {limits.webhook_header_bytes:,} bytes here, "
             "names and values together.",
-            path=path,
         )
 
 
@@ -311,11 +305,10 @@ def read_chain(text: str, place: Place, routes: Routes) -> int:
     if chain is not None:
         return chain.id
     if _LIKE_A_NUMBER.fullmatch(text) and not _DECIMAL.fullmatch(text):
-        raise Refusal(
+        raise place.refusal(
             NUMBER_MALFORMED,
             f"{place}: {quoted(text)} must be a chain id in decimal, without sign, spaces or "
             "leading zeros.",
-            path=place.path,
         )
     chains = [
         f"{each.id} ({', '.join(dict.fromkeys([each.name, *each.aliases]))})"
@@ -340,11 +333,10 @@ def check_route(source: int, destination: int, place: Place, routes: Routes) -> 
         return
     reached = sorted(to for of, to in routes.registries if of == source)
     there = f"only on {listed(reached)}" if reached else "nor on any other"
-    raise Refusal(
+    raise place.refusal(
         ROUTE_UNSUPPORTED,
         f"{place}: this server does not prove facts of chain {source} on chain {destination}, "
         f"{there}.",
-        path=place.path,
     )
 
 

@@ -336,22 +336,22 @@ def _refusal(model: type[BaseModel], first: ErrorDetails) -> Refusal:
     context = first.get("ctx", {})
     place = Place((*first["loc"], *context.get("inside", ())))
     if "kind" in context:
-        return Refusal(context["kind"], f"{place} {context['said']}", path=place.path)
+        return place.refusal(context["kind"], f"{place} {context['said']}")
     holder, member = member_of(schema_of(model), first["loc"])
     required = holder.get("required", [])
     if first["type"] == "missing":
         meaning = member["description"].partition(".")[0]
         said = f"is missing: {meaning[0].lower()}{meaning[1:]}."
-        return Refusal(MISSING_FIELD, f"{place} {said}", path=place.path)
+        return place.refusal(MISSING_FIELD, f"{place} {said}")
     if first["type"] == "extra_forbidden":
         said = f"is an unknown field; the known fields are {listed(holder['properties'])}."
-        return Refusal(UNKNOWN_FIELD, f"{place} {said}", path=place.path)
+        return place.refusal(UNKNOWN_FIELD, f"{place} {said}")
     named = set(holder.get("properties", {})).intersection(first["loc"][-1:])
     if first["input"] is None and named.difference(required):
         said = "must not be null. Leave it out instead."
-        return Refusal(WRONG_TYPE, f"{place} {said}", path=place.path)
+        return place.refusal(WRONG_TYPE, f"{place} {said}")
     wanted = {"object": "an object", "array": "a list"}.get(
         member["type"], f'text in quotes, such as "{member.get("examples", [""])[0]}"'
     )
     said = f"must be {wanted}, not {kind_of(first['input'])}."
-    return Refusal(WRONG_TYPE, f"{place} {said}", path=place.path)
+    return place.refusal(WRONG_TYPE, f"{place} {said}")
