@@ -12,7 +12,7 @@ from queries.schema.wording import quoted
 _not_found = partial(Code, status=HTTPStatus.NOT_FOUND)
 _conflict = partial(Code, status=HTTPStatus.CONFLICT)
 _used_up = partial(Code, status=HTTPStatus.TOO_MANY_REQUESTS, retryable=True)
-_busy = partial(Code, status=HTTPStatus.SERVICE_UNAVAILABLE, retryable=True)
+_unavailable = partial(Code, status=HTTPStatus.SERVICE_UNAVAILABLE, retryable=True)
 
 NOT_JSON = Code("not_json", "The body is empty, not UTF-8, or not exactly one JSON value.")
 NESTED_TOO_DEEPLY = Code(
@@ -96,7 +96,9 @@ PROOF_UNAVAILABLE = _conflict(
     "proof_unavailable",
     "The fact is in the registry, but its proof is not stored here; `error` says why.",
 )
-PROOFS_BUSY = _busy("proofs_busy", "The server is already preparing as many proofs as it can.")
+PROOFS_BUSY = _unavailable(
+    "proofs_busy", "The server is already preparing as many proofs as it can."
+)
 DELIVERY_UNKNOWN = _not_found("delivery_unknown", "You have no webhook delivery with this id.")
 TOO_MANY_REPLAYS = _used_up(
     "too_many_replays", "Your account has used up its webhook replays for this hour."
@@ -105,7 +107,7 @@ PARAMETER_MALFORMED = Code("parameter_malformed", "A parameter in the address is
 TOO_MANY_ESTIMATES = _used_up(
     "too_many_estimates", "Your account has used up its estimates and witnesses for this minute."
 )
-ESTIMATES_BUSY = _busy(
+ESTIMATES_BUSY = _unavailable(
     "estimates_busy",
     "The server is busy, or already makes an estimate or witness for your account.",
 )
@@ -119,7 +121,7 @@ NOT_PROVABLE = Code(
     "The registry can never know the block or a later one that leads to it, or an ENS name has no "
     "address.",
 )
-CHAIN_UNAVAILABLE = _busy(
+CHAIN_UNAVAILABLE = _unavailable(
     "chain_unavailable",
     "A chain's nodes do not answer in time, or its gas price is above the operator's limit.",
 )

@@ -60,7 +60,9 @@ def asking_nodes(
     and for so many seconds.
     """
     intake.check_heads(asked.blocks, routes.limits)
-    _spend(key.owner)
+    spent = spend(f"estimates of {key.owner.pk}", A_MINUTE, MINUTE)
+    said = f"An account has {A_MINUTE} estimates and witnesses a minute and has used them up."
+    refuse_above(spent, TOO_MANY_ESTIMATES, said)
     batch = Batch(destination=asked.destination, submitted=timezone.now())
     queries = list(intake.queries_of(batch, asked.blocks))
     with _a_place(key.owner), place_to_wait() as there_is_one:
@@ -77,12 +79,6 @@ def asking_nodes(
                     "submitted waits as long as it takes.",
                     headers=RETRY_SOON,
                 ) from fault
-
-
-def _spend(owner: Account) -> None:
-    spent = spend(f"estimates of {owner.pk}", A_MINUTE, MINUTE)
-    said = f"An account has {A_MINUTE} estimates and witnesses a minute and has used them up."
-    refuse_above(spent, TOO_MANY_ESTIMATES, said)
 
 
 @contextmanager

@@ -86,7 +86,8 @@ def reason_of(code_and_sentence: str | None) -> Reason | None:
 
 Row = Query | SimpleNamespace
 # A ULID: 128 bits in 26 characters of Crockford's alphabet.
-_ID = re.compile(r"[0-7][0-9A-HJKMNP-TV-Z]{25}")
+ID_PATTERN = "^[0-7][0-9A-HJKMNP-TV-Z]{25}$"
+_ID = re.compile(ID_PATTERN)
 _BATCH_COLUMNS = (
     "id", "status", "destination", "fee", "spent", "submitted", "ended",
     "error_code", "error_sentence", "error_step", "error_retryable", *_WAIT_COLUMNS,

@@ -118,8 +118,9 @@ def _block(
     if wanted.timestamps and child is None:
         raise _unavailable("of its time", job)
     transactions = [sent[key] for key in _named(queries)]
-    # The one that it was proven to: the route may have another registry by now.
-    *_, address = (registry.address, *(row.to for row in transactions if row.succeeded))
+    # Of the one that it was proven to: the route may have another registry by now.
+    proven_to = [row.to for row in transactions if row.succeeded]
+    address = proven_to[-1] if proven_to else registry.address
     block = BlockProof(
         chain=job.source,
         destination=job.destination,

@@ -25,7 +25,7 @@ from queries.errors import (
     WEBHOOK_HEADERS_TOO_LARGE,
 )
 from queries.proving.witnesses import AccountField
-from queries.routes import Chain, Routes
+from queries.routes import Routes
 
 from . import bodies
 from .addresses import Address, EnsName, is_ens_name
@@ -301,9 +301,9 @@ def _check_webhook(webhook: bodies.Webhook, limits: BatchLimits) -> None:
 
 def read_chain(text: str, place: Place, routes: Routes) -> int:
     """Find the chain of an id or alias."""
-    chain = next((each for each in routes.chains.values() if text in _names_of(each)), None)
-    if chain is not None:
-        return chain.id
+    for chain in routes.chains.values():
+        if text == str(chain.id) or text in chain.aliases:
+            return chain.id
     if _LIKE_A_NUMBER.fullmatch(text) and not _DECIMAL.fullmatch(text):
         raise place.refusal(
             NUMBER_MALFORMED,
@@ -338,8 +338,3 @@ def check_route(source: int, destination: int, place: Place, routes: Routes) -> 
         f"{place}: this server does not prove facts of chain {source} on chain {destination}, "
         f"{there}.",
     )
-
-
-def _names_of(chain: Chain) -> tuple[str, ...]:
-    """What a request may call it."""
-    return str(chain.id), *chain.aliases

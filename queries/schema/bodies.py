@@ -38,7 +38,7 @@ from queries.proving.headers import HeaderField
 from queries.proving.witnesses import AccountField
 from queries.routes import ALIAS
 
-from .json_schema import KEY, member_of, schema_of
+from .json_schema import KEY, member_of, schema_of, text_schema
 from .places import Place
 from .wording import kind_of, listed, quoted
 
@@ -133,16 +133,8 @@ HeaderName = Annotated[
     AfterValidator(_header_field),
     _one_of(HeaderField.__members__, HeaderField.PARENT_HASH.name),
 ]
-Slot = Annotated[
-    str,
-    AfterValidator(_slot),
-    WithJsonSchema({"type": "string", "pattern": "^0x[0-9a-fA-F]{1,64}$", "examples": ["0x1"]}),
-]
-Fee = Annotated[
-    int,
-    BeforeValidator(_fee),
-    WithJsonSchema({"type": "string", "pattern": _WEI, "examples": ["0"]}),
-]
+Slot = Annotated[str, AfterValidator(_slot), text_schema("^0x[0-9a-fA-F]{1,64}$", "0x1")]
+Fee = Annotated[int, BeforeValidator(_fee), text_schema(_WEI, "0")]
 
 
 def _keys(what: str, pattern: str) -> Any:
@@ -195,8 +187,7 @@ OF_THE_CONNECTION = {
 
 def _webhook_url(url: str) -> str:
     """The address is not repeated in a refusal, because it may hold a secret."""
-    wrong = _fault_of_url(url)
-    if wrong:
+    if wrong := _fault_of_url(url):
         raise fault(WEBHOOK_MALFORMED, f"{wrong}.")
     return url
 
@@ -226,8 +217,7 @@ def _fault_of_url(url: str) -> str:  # noqa: PLR0911
 def _webhook_headers(headers: dict[str, str]) -> dict[str, str]:
     seen: set[str] = set()
     for name, value in headers.items():
-        wrong = _fault_of_header(name.lower(), value)
-        if wrong:
+        if wrong := _fault_of_header(name.lower(), value):
             raise fault(WEBHOOK_MALFORMED, f"cannot be sent: {wrong}.", name)
         if name.lower() in seen:
             raise fault(DUPLICATE_KEY, "occurs twice: header names are case-insensitive.", name)
