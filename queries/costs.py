@@ -12,7 +12,7 @@ from random import Random
 from queries.chain.sender import Destination
 from queries.limits import Limits
 from queries.pipeline.fees import Need
-from queries.registries import FACTORY, Registry, RegistryKind, deployment
+from queries.registries import FACTORY, RegistryKind
 
 MEASURED = json.loads((Path(__file__).parent / "measured.json").read_text())
 TOGETHER = (1, 10, 100)  # accounts of one block that were measured
@@ -72,8 +72,7 @@ def data_fee(destination: Destination, work: Work) -> int:
     return fee
 
 
-def deployment_need(destination: Destination, sender: str, registry: Registry) -> Need:
-    """What deploying it takes, as a node tries it out."""
-    data = deployment(registry)
+def deployment_need(destination: Destination, sender: str, data: bytes) -> Need:
+    """What deploying by this calldata of the factory takes, as a node tries it out."""
     (fee,) = destination.data_fees([data])
     return Need(destination.gas_needed(sender, FACTORY, data), fee)

@@ -23,6 +23,9 @@ from queries.proving.registry_calls import HORIZON
 # is the same on every chain, because one signed transaction without a chain id deploys it.
 FACTORY = "0x4e59b44847b379578588920cA78FbF26c0B4956C"
 SALT = b"Tacitus registry".ljust(32, b"\0")
+VALID_UNTIL = (
+    1_830_297_600  # 2028-01-01: by default, attested registries take attestations until then
+)
 
 
 class RegistryKind(StrEnum):
@@ -46,13 +49,18 @@ class Registry:
     # when, in seconds.
     signers: tuple[str, ...] = ()
     threshold: int = 0
-    valid_until: int = HORIZON
+    valid_until: int = VALID_UNTIL
     # Of an output one: the contract that knows which dispute games are valid.
     anchor_state_registry: str = ""
+    horizon: int = HORIZON  # in seconds: from then on it refuses headers
 
 
 def artifact_of(kind: RegistryKind) -> Artifact:
     return load_artifact(f"{kind.capitalize()}Registry")
+
+
+def router_artifact() -> Artifact:
+    return load_artifact("FactsRouter")
 
 
 def address_of(registry: Registry) -> str:
@@ -80,15 +88,27 @@ def _init_code(registry: Registry) -> bytes:
     return artifact_of(registry.kind).bytecode + arguments(registry)
 
 
+def router_code(registries: Iterable[Registry]) -> bytes:
+    """Return the init code of the router over these registries of one destination."""
+    listed = sorted(registries, key=lambda registry: registry.source)
+    words = [[registry.source for registry in listed], [registry.address for registry in listed]]
+    return router_artifact().bytecode + encode(["uint256[]", "address[]"], words)
+
+
 # What a kind's constructor is given: the member of Registry, its type, and the view that names it.
+_HORIZON = ("horizon", "uint256", "HORIZON()")
 CONSTRUCTORS: dict[RegistryKind, tuple[tuple[str, str, str], ...]] = {
+    RegistryKind.NATIVE: (_HORIZON,),
+    RegistryKind.OPTIMISM: (_HORIZON,),
     RegistryKind.ATTESTED: (
+        _HORIZON,
         ("source", "uint256", "sourceChainId()"),
         ("signers", "address[]", "signers()"),
         ("threshold", "uint256", "threshold()"),
         ("valid_until", "uint256", "validUntil()"),
     ),
     RegistryKind.OUTPUT: (
+        _HORIZON,
         ("source", "uint256", "sourceChainId()"),
         ("anchor_state_registry", "address", "anchorStateRegistry()"),
     ),
@@ -97,7 +117,7 @@ CONSTRUCTORS: dict[RegistryKind, tuple[tuple[str, str, str], ...]] = {
 
 def arguments(registry: Registry) -> bytes:
     """What its constructor is given, encoded."""
-    members = CONSTRUCTORS.get(registry.kind, ())
+    members = CONSTRUCTORS[registry.kind]
     signers = tuple(sorted(registry.signers, key=lambda signer: int(signer, 16)))
     in_order = replace(registry, signers=signers)
     types = [kind for _, kind, _ in members]
@@ -107,7 +127,7 @@ def arguments(registry: Registry) -> bytes:
 def with_words(registry: Registry, words: Iterable[Any]) -> Registry:
     """The registry whose constructor is given these, as they are decoded."""
     given: dict[str, Any] = {}
-    for (name, kind, _), word in zip(CONSTRUCTORS.get(registry.kind, ()), words, strict=True):
+    for (name, kind, _), word in zip(CONSTRUCTORS[registry.kind], words, strict=True):
         if kind == "address[]":
             given[name] = tuple(map(to_checksum_address, word))
         else:
@@ -117,7 +137,7 @@ def with_words(registry: Registry, words: Iterable[Any]) -> Registry:
 
 def with_arguments(registry: Registry, encoded: bytes) -> Registry:
     """The same of encoded ones; `ValueError` where it takes others."""
-    types = [kind for _, kind, _ in CONSTRUCTORS.get(registry.kind, ())]
+    types = [kind for _, kind, _ in CONSTRUCTORS[registry.kind]]
     try:
         registry = with_words(registry, decode(types, encoded))
     except DecodingError:
@@ -141,6 +161,8 @@ def route_lines(registry: Registry) -> list[str]:
         f"destination = {registry.destination}",
         f'address = "{registry.address}"',
     ]
+    if registry.horizon != HORIZON:
+        lines.append(f"horizon = {time_text(registry.horizon)}")
     if registry.kind is RegistryKind.ATTESTED:
         listed = ", ".join(f'"{each}"' for each in registry.signers)
         lines.append(f"signers = [{listed}]")

@@ -12,7 +12,7 @@ from accounts.wallets import GREATEST_CHAIN_ID
 from queries.limits import Limits, read_limits
 from queries.proving.packing import OSAKA, GasRules
 from queries.proving.registry_calls import HORIZON
-from queries.registries import Registry, RegistryKind, address_of
+from queries.registries import VALID_UNTIL, Registry, RegistryKind, address_of
 from queries.routes_file import (
     RoutesUnreadable,
     contract_address,
@@ -36,7 +36,7 @@ MOST_BLOCKS = 100_000  # on top of another
 GWEI, COIN = 10**9, 10**18
 DEAREST_GWEI = MOST_COINS = 10**6
 LEAST_GAS, MOST_GAS = 21_000, 2**40  # of a transaction
-REGISTRY_KEYS = {"kind", "source", "destination", "address"}
+REGISTRY_KEYS = {"kind", "source", "destination", "address", "horizon"}
 KEYS_OF_KIND: Mapping[object, set[str]] = {
     RegistryKind.ATTESTED: {"signers", "threshold", "valid_until"},
     RegistryKind.OUTPUT: {"anchor_state_registry"},
@@ -252,7 +252,8 @@ def read_registry(place: str, table: Mapping[str, object], chains: Mapping[int, 
         refuse(
             place, "source and destination are equal for a native registry, and differ for others"
         )
-    registry = Registry(RegistryKind(kind), source, destination)
+    horizon = moment(f"{place}.horizon", table.get("horizon", HORIZON))
+    registry = Registry(RegistryKind(kind), source, destination, horizon=horizon)
     if kind == RegistryKind.ATTESTED:
         registry = _with_signers(registry, place, table)
     if kind == RegistryKind.OUTPUT:
@@ -275,7 +276,7 @@ def _with_signers(registry: Registry, place: str, table: Mapping[str, object]) -
         registry,
         signers=signers,
         threshold=whole_number(f"{place}.threshold", table.get("threshold", 0), 1, len(signers)),
-        valid_until=moment(f"{place}.valid_until", table.get("valid_until", HORIZON)),
+        valid_until=moment(f"{place}.valid_until", table.get("valid_until", VALID_UNTIL)),
     )
 
 

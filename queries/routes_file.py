@@ -7,7 +7,7 @@ hold a key, nor the name of a secret file, which may be the secret itself by mis
 import re
 import tomllib
 from collections.abc import Collection, Mapping
-from datetime import datetime
+from datetime import UTC, date, datetime, time
 from decimal import Decimal
 from pathlib import Path
 from typing import Any, NoReturn
@@ -93,11 +93,13 @@ def whole_number(place: str, value: object, least: int, greatest: int) -> int:
 
 
 def moment(place: str, value: object) -> int:
-    """A time in TOML, such as 2027-12-31T00:00:00Z, or a number of seconds."""
+    """A day or a time in TOML, such as 2027-12-31T00:00:00Z, or a number of seconds."""
+    if type(value) is date:
+        value = datetime.combine(value, time(), UTC)
     if isinstance(value, datetime) and value.tzinfo is not None:
         value = int(value.timestamp())
     if type(value) is not int or value <= 0:
-        refuse(place, "it must be a time with its zone, such as 2027-12-31T00:00:00Z")
+        refuse(place, "it must be a day, or a time with its zone, such as 2027-12-31T00:00:00Z")
     return value
 
 

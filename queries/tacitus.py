@@ -262,26 +262,17 @@ class Route:
     kind: str
     registry: str
     arguments: str  # of the registry's constructor, as Solidity encodes them
-
-    @property
-    def proves_its_code(self) -> bool | None:
-        """Whether the registry's address is that of the genuine code. None: it also depends on
-        `arguments`; compare it with `registry_address` of the bytecode and these.
-        """
-        is_own_past = self.source == self.destination
-        if (self.kind == "native") != is_own_past:
-            return False
-        if self.arguments != "0x" and self.arguments[2:66] != f"{self.source:064x}":
-            return False
-        expected = REGISTRIES.get(self.kind)
-        return None if expected is None else self.registry.lower() == expected.lower()
+    proves_its_code: bool  # the address is that of the genuine code with these arguments
 
 
-# Where this version's registries are, on every chain: their address follows from their code.
-REGISTRIES = {
-    "native": "0xFe86D8448a066a644095eF5F320139d454887713",
-    "optimism": "0x0Df446dDb67b78cd1D9b4c8Df4736313e5A5D234",
+# keccak256 of the creation code of this version's registries, before their constructors' arguments.
+CODE_HASHES = {
+    "native": "b9adea292a64a5f46f40375e3a2922940514034c5da59070a28d55f04d957cb4",
+    "optimism": "5fbddffac35f644c5ce97735eebc4e642f50e7e0562de9b71871a8d3f71b114a",
+    "output": "acab5b3c437615d947e04ac2d19f503a8bdedd724a86e66102bb43ecb0695086",
+    "attested": "bc4967ccbb8457750714c6b84f78d733a34701b49990f92e770e52a67e5868ad",
 }
+NAME_THEIR_SOURCE = {"output", "attested"}  # by the second argument
 FACTORY, SALT = "0x4e59b44847b379578588920cA78FbF26c0B4956C", b"Tacitus registry".ljust(32, b"\0")
 
 
@@ -407,16 +398,17 @@ class Tacitus:
     def routes(self) -> tuple[Route, ...]:
         """From which chains to which this server proves, and with which registries."""
         listed = _member(self._json("GET", "/chain-connections"), "connections", list)
-        return tuple(
-            Route(
-                _whole(_member(each, "originChainId", str)),
-                _whole(_member(each, "destinationChainId", str)),
-                _member(each, "kind", str),
-                _member(each, "registry", str),
-                _member(each, "constructorArguments", str),
-            )
-            for each in listed
-        )
+        codes = {
+            kind: self._creation_code(kind)
+            for kind in CODE_HASHES.keys() & {_member(route, "kind", str) for route in listed}
+        }
+        return tuple(_route(route, codes) for route in listed)
+
+    def _creation_code(self, kind: str) -> bytes:
+        """Return the genuine code of a kind of registry; empty if the server has another one."""
+        build = self._json("GET", f"/contracts/{kind.capitalize()}Registry.json")
+        code = _hex(f"0x{_member(build, 'bytecode', str)}")
+        return code if keccak256(code).hex() == CODE_HASHES[kind] else b""
 
     def proof(self, batch_id: str) -> bytes:
         """The file with which anyone checks the batch without this server: JSON, as it came."""
@@ -565,16 +557,38 @@ def _whole(text: str) -> int:
     return int(text)
 
 
+def _hex(text: str) -> bytes:
+    try:
+        return _bytes(text)
+    except Misused:
+        raise AnswerUnreadable("The server's answer has malformed hex.") from None
+
+
+def _route(body: object, codes: Mapping[str, bytes]) -> Route:
+    """`codes`: the genuine creation code by kind."""
+    source, destination, kind, registry, arguments = (
+        _member(body, name, str)
+        for name in (
+            "originChainId", "destinationChainId", "kind", "registry", "constructorArguments",
+        )
+    )  # fmt: skip
+    given, code = _hex(arguments), codes.get(kind, b"")
+    named = int.from_bytes(given[WORD : 2 * WORD])
+    is_genuine = (
+        bool(code)
+        and registry.lower() == registry_address(code + given)
+        and (kind == "native") == (source == destination)
+        and (kind not in NAME_THEIR_SOURCE or named == _whole(source))
+    )
+    return Route(_whole(source), _whole(destination), kind, registry, arguments, is_genuine)
+
+
 def _witness(body: Mapping[str, Any]) -> Witness:
     until = _text(body, "validUntil")
-    try:
-        proof = bytes.fromhex(_member(body, "proof", str)[2:])
-    except ValueError:
-        raise AnswerUnreadable("The server's answer has a malformed proof.") from None
     return Witness(
         source=_whole(_member(body, "originChainId", str)),
         registry=_member(body, "registry", str),
-        proof=proof,
+        proof=_hex(_member(body, "proof", str)),
         gas=_whole(_member(body, "gas", str)),
         valid_until=_whole(until) if until else None,
         answer=body,
@@ -1163,16 +1177,15 @@ def _print_status(options: argparse.Namespace) -> None:
 
 def _print_routes(options: argparse.Namespace) -> None:
     for route in _service(options).routes():
-        known = dataclasses.asdict(route) | {"provesItsCode": route.proves_its_code}
+        known = dataclasses.asdict(route)
         if options.json:
+            known["provesItsCode"] = known.pop("proves_its_code")
             print(json.dumps(known))
             continue
-        what = {
-            True: "its address proves its code"
-            + (", but not which chain is its L1" if route.kind == "optimism" else ""),
-            False: "unverifiable: this is not the address of the genuine code",
-            None: "its address also depends on the constructor arguments",
-        }[route.proves_its_code]
+        what = "unverifiable: this is not the address of the genuine code"
+        if route.proves_its_code:
+            unknown = ", but not which chain is its L1" if route.kind == "optimism" else ""
+            what = f"its address proves its code and its constructor's arguments{unknown}"
         ends = f"{route.source} → {route.destination}"
         print(_legible(f"{ends}  {route.kind}  {route.registry}  {what}"))
 

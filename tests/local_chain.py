@@ -12,6 +12,7 @@ from explorer.demo.local_node import GAS_LIMIT, LocalNode, TransactionReverted, 
 from queries.chain import node_pool
 from queries.chain.json_rpc import NodeRefused
 from queries.chain.solidity import selector
+from queries.proving.registry_calls import HORIZON
 from tests.builds import artifact
 from tests.registry_reads import RegistryReads
 
@@ -21,6 +22,7 @@ DAY = 86_400  # seconds
 HOLDER = "0xd8dA6BF26964aF9D7eEd9e03E53415D37aA96045"
 SIGNER_KEY = "0x" + 32 * "5a"
 AT_ONCE = 250  # calls in a request
+HORIZON_WORD = HORIZON.to_bytes(32)  # the arguments of a native or optimism registry
 
 
 @contextmanager
@@ -56,6 +58,8 @@ class Deployed:
     ) -> None:
         self.node = node
         self.name = name
+        if name in {"NativeRegistry", "OptimismRegistry"}:
+            arguments = arguments or HORIZON_WORD
         self.address = node.deploy(bytecode or artifact(name).bytecode, arguments)
         self.reads = RegistryReads(self.ask)
 

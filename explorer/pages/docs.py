@@ -12,7 +12,7 @@ from accounts.site_address import site_address
 from explorer import guides
 from explorer.guide_tables import tables_of
 from queries.api.examples import route_example
-from queries.registries import RegistryKind, artifact_of
+from queries.registries import RegistryKind, artifact_of, router_artifact
 from queries.routes import Routes
 from queries.schema.batch_checks import BatchLimits
 
@@ -23,6 +23,8 @@ CONTRACT_FILES = {
     for each in (
         *CONTRACTS.glob("interfaces/*.sol"),
         *CONTRACTS.glob("examples/*.sol"),
+        *CONTRACTS.glob("build/*Registry.json"),
+        CONTRACTS / "build" / "FactsRouter.json",
         CONTRACTS / "build" / "standard-input.json",
         CONTRACTS / "build" / "addresses.json",
     )
@@ -85,7 +87,8 @@ def named_file(_request: HttpRequest, name: str, files: Mapping[str, Path]) -> H
 
 @require_safe
 def abi(_request: HttpRequest, name: str) -> HttpResponse:
-    """A kind of registry's."""
-    if name not in set(RegistryKind):
+    """The ABI of a kind of registry, or of the router."""
+    if name != "router" and name not in set(RegistryKind):
         raise Http404
-    return JsonResponse(artifact_of(RegistryKind(name)).abi, safe=False)
+    contract = router_artifact() if name == "router" else artifact_of(RegistryKind(name))
+    return JsonResponse(contract.abi, safe=False)

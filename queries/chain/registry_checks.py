@@ -39,7 +39,7 @@ def is_as_built(kind: RegistryKind, deployed: bytes) -> bool:
 
 def as_deployed(destination: Destination, registry: Registry) -> Registry:
     """The registry with the constructor arguments, such as its source, that the contract names."""
-    views = CONSTRUCTORS.get(registry.kind, ())
+    views = CONSTRUCTORS[registry.kind]
     answers = destination.call_many(registry.address, [call_data(view) for *_, view in views])
     try:
         words = [

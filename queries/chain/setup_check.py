@@ -41,6 +41,7 @@ from queries.limits import DAY, Limits
 from queries.registries import (
     Registry,
     RegistryKind,
+    address_of,
     arguments,
     proves_its_code,
     route_lines,
@@ -303,8 +304,12 @@ def _registry(registry: Registry, source: Chain, destination: Chain) -> str:
             )
         named = as_deployed(on, registry)
         if arguments(named) != arguments(registry):
-            right = ", ".join(route_lines(named))
-            raise Unfit(f"ROUTES_FILE does not describe this registry. It should say: {right}.")
+            _, source_line, _, _, *others = route_lines(named)
+            raise Unfit(
+                f"It was made with other arguments ({', '.join([source_line, *others])}). The "
+                f"registry of your arguments is at {address_of(registry)}: leave `address` out, or "
+                "deploy it."
+            )
         raise Unfit(UNVERIFIABLE)
 
 

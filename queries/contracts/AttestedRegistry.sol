@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 pragma solidity 0.8.37;
 
+import {CompactHeader} from "./CompactHeader.sol";
 import {FactsRegistry} from "./FactsRegistry.sol";
 
 /// @title A chain's past, proven to another chain by attestations of m of n signers
@@ -72,16 +73,18 @@ contract AttestedRegistry is FactsRegistry {
 
     address[] private _signers;
 
+    /// @param horizon From which time on headers are refused, in seconds.
     /// @param sourceChainId_ The chain whose past this is.
     /// @param signers_ Who may attest, in ascending order.
     /// @param threshold_ How many of them must agree.
     /// @param validUntil_ Until when they may, in seconds.
     constructor(
+        uint256 horizon,
         uint256 sourceChainId_,
         address[] memory signers_,
         uint256 threshold_,
         uint256 validUntil_
-    ) {
+    ) CompactHeader(horizon) {
         if (threshold_ == 0 || threshold_ > signers_.length) {
             revert ThresholdOutOfRange(threshold_, signers_.length);
         }

@@ -4,7 +4,7 @@ pragma solidity 0.8.37;
 import {uint8At, uint16At, wordAt} from "./Calldata.sol";
 import {END, HASH, Header, NUMBER, PAYLOAD, STATE_ROOT, TIMESTAMP, newHeader} from "./Header.sol";
 import {IFactsRegistry} from "./interfaces/IFactsRegistry.sol";
-import {freeMemory, setFreeMemory} from "./Memory.sol";
+import {freeMemory, setFreeMemory, wordIn} from "./Memory.sol";
 import {asList, putByte, putBytes, putHash} from "./Rlp.sol";
 
 /// @title Rebuilds a block header from the parts that cannot be derived
@@ -40,8 +40,8 @@ abstract contract CompactHeader is IFactsRegistry {
     uint256 internal constant HOP = 128;
 
     /// @inheritdoc IFactsRegistry
-    /// @dev 2028-01-01: a later fork may change what a header's state root stands for.
-    uint256 public constant HORIZON = 1_830_297_600;
+    /// @dev A part of the constructor's arguments, and so of the registry's address.
+    uint256 public immutable HORIZON;
 
     bytes32 private constant EMPTY_UNCLES_HASH =
         0x1dcc4de8dec75d7aab85b567b6ccd41ad312451b948a7413f0a142fd40d49347;
@@ -49,6 +49,12 @@ abstract contract CompactHeader is IFactsRegistry {
     // Offsets in the payload of a header's list: every field up to the bloom has a fixed length.
     uint256 private constant STATE_ROOT_AT = 33 + 33 + 21;
     uint256 private constant TAIL = 33 + 33 + 21 + 33 + 33 + 33 + 259;
+    uint256 private constant FIELDS_BEFORE_TAIL = 7;
+
+    /// @param horizon From which time on headers are refused, in seconds.
+    constructor(uint256 horizon) {
+        HORIZON = horizon;
+    }
 
     /// @dev The hash that the registry knows for this number; zero where it knows none.
     function _knownHash(uint256 number) internal view virtual returns (bytes32);
@@ -111,7 +117,7 @@ abstract contract CompactHeader is IFactsRegistry {
     }
 
     /// @dev Writes the state root into the header and hashes it.
-    function _seal(Header header) internal pure {
+    function _seal(Header header) internal view {
         uint256 timestamp = header.get(TIMESTAMP);
         if (timestamp >= HORIZON) revert BeyondHorizon(header.get(NUMBER), timestamp);
         uint256 payload = header.get(PAYLOAD);
@@ -126,19 +132,35 @@ abstract contract CompactHeader is IFactsRegistry {
         header.set(HASH, hash);
     }
 
-    /// @dev Field `field` of a sealed header as a word: up to 32 bytes as a number, more by hash.
-    function _field(Header header, uint256 field) internal pure returns (bytes32 value) {
-        uint256 cursor = header.get(PAYLOAD);
-        uint256 end = header.get(END);
-        for (; field > 0; --field) {
-            (, cursor) = _item(cursor, end);
+    /// @dev The parent's hash in a sealed header.
+    function _parentHash(Header header) internal pure returns (bytes32) {
+        unchecked {
+            return bytes32(wordIn(header.get(PAYLOAD) + 1));
         }
-        (uint256 start, uint256 next) = _item(cursor, end);
-        uint256 length = next - start;
+    }
+
+    /// @dev Where in the memory a field of a sealed header begins, which may be the first one in `mask` or
+    /// one before it; and where the header ends. `_item` leads to the next ones.
+    function _firstField(Header header, uint256 mask)
+        internal
+        pure
+        returns (uint256 field, uint256 cursor, uint256 end)
+    {
+        unchecked {
+            (cursor, end) = (header.get(PAYLOAD), header.get(END));
+            if (mask & ((1 << FIELDS_BEFORE_TAIL) - 1) == 0) {
+                (field, cursor) = (FIELDS_BEFORE_TAIL, cursor + TAIL);
+            }
+        }
+    }
+
+    /// @dev A field as a word: up to 32 bytes as a number, more by hash.
+    function _fieldWord(uint256 start, uint256 end) internal pure returns (uint256 word) {
         assembly ("memory-safe") {
+            let length := sub(end, start)
             switch gt(length, 32)
-            case 1 { value := keccak256(start, length) }
-            default { value := shr(sub(256, mul(8, length)), mload(start)) }
+            case 1 { word := keccak256(start, length) }
+            default { word := shr(sub(256, mul(8, length)), mload(start)) }
         }
     }
 
@@ -171,7 +193,7 @@ abstract contract CompactHeader is IFactsRegistry {
     }
 
     /// @dev The content of the RLP string at `cursor` of the memory, and where the next one begins.
-    function _item(uint256 cursor, uint256 end) private pure returns (uint256 start, uint256 next) {
+    function _item(uint256 cursor, uint256 end) internal pure returns (uint256 start, uint256 next) {
         unchecked {
             uint256 head;
             assembly ("memory-safe") {

@@ -11,10 +11,11 @@ abstract contract FactStore is IFactsRegistry {
     // An account's record: bits 192-255 the nonce, 8-191 the balance, 0-7 these flags.
     uint256 private constant PROVEN = 1;
     uint256 private constant LARGE_BALANCE = 2; // the balance is a fact of its own
-    uint256 private constant EMPTY_STORAGE = 4;
-    uint256 private constant EMPTY_CODE = 8;
+    uint256 private constant EMPTY_STORAGE = STORAGE_ROOT_BIT;
+    uint256 private constant EMPTY_CODE = CODE_HASH_BIT;
 
-    // Bits of the mask of requested fields
+    // Bits of a mask of fields
+    uint256 private constant NUMBER_BITS = 1 << AccountField.NONCE | 1 << AccountField.BALANCE;
     uint256 private constant STORAGE_ROOT_BIT = 1 << AccountField.STORAGE_ROOT;
     uint256 private constant CODE_HASH_BIT = 1 << AccountField.CODE_HASH;
 
@@ -123,15 +124,16 @@ abstract contract FactStore is IFactsRegistry {
 
     // Storing, for the deriving contract
 
-    /// @dev Stores at least the fields of `mask`; returns whether anything was new. Whatever field is
-    /// asked for, the whole record is stored. `answer`: memory, with nonce, balance, storage root and
-    /// code hash.
+    /// @dev Stores at least the fields of `mask`. Whatever field is asked for, the whole record is
+    /// stored. `answer`: memory, with nonce, balance, storage root and code hash. Returns a mask of what
+    /// is proven by it, or zero if nothing of that was new.
     function _storeAccount(
         address account,
         uint256 blockNumber,
         uint256 mask,
         uint256 answer
-    ) internal returns (bool written) {
+    ) internal returns (uint8 proven) {
+        bool written;
         uint256 nonce = wordIn(answer);
         uint256 balance = wordIn(answer + 32);
         bytes32 storageRoot = bytes32(wordIn(answer + 64));
@@ -172,6 +174,9 @@ abstract contract FactStore is IFactsRegistry {
         if ((own & CODE_HASH_BIT) != 0) {
             bytes32 key = _accountKey(account, blockNumber, AccountField.CODE_HASH);
             if (_remember(key, codeHash)) written = true;
+        }
+        if (written) {
+            proven = uint8(NUMBER_BITS | (record & (EMPTY_STORAGE | EMPTY_CODE)) | own);
         }
     }
 

@@ -12,7 +12,8 @@ import {
     Header,
     NUMBER,
     PARENT,
-    PREVIOUS
+    PREVIOUS,
+    TIMESTAMP
 } from "./Header.sol";
 import {wordIn} from "./Memory.sol";
 import {ProvenFacts} from "./ProvenFacts.sol";
@@ -64,29 +65,49 @@ abstract contract FactsRegistry is FactStore, ProvenFacts {
 
     /// @inheritdoc IFactsRegistry
     function verify(bytes calldata proof) external view returns (Facts memory) {
-        uint256 cursor;
-        assembly ("memory-safe") {
-            cursor := proof.offset
-        }
-        uint256 end = cursor + proof.length;
+        (uint256 cursor, uint256 end) = _bounds(proof);
         Hop memory hop;
         Header last = Header.wrap(0);
         while (cursor < end) {
             (last, cursor) = _readSection(cursor, hop, last);
         }
         if (cursor != end) revert ProofEndMismatch(cursor, end);
-        return _factsOf(last);
+        _returnFacts(last);
     }
 
     /// @inheritdoc IFactsRegistry
-    function multicall(bytes[] calldata calls) external {
+    function endedBy(bytes calldata section) external {
+        (uint256 cursor, uint256 end) = _bounds(section);
+        Hop memory hop;
+        Header header;
+        (header, cursor) = _readSection(cursor, hop, Header.wrap(0));
+        if (cursor != end) revert ProofEndMismatch(cursor, end);
+        _checkContradiction(header);
+        uint256 timestamp = header.get(TIMESTAMP);
+        if (timestamp >= stateHorizon) return;
+        stateHorizon = timestamp;
+        emit HorizonLowered(header.get(NUMBER), timestamp);
+    }
+
+    /// @inheritdoc IFactsRegistry
+    function multicall(bytes[] calldata calls) external returns (bytes[] memory results) {
+        results = new bytes[](calls.length);
         for (uint256 i = 0; i < calls.length; ++i) {
-            (bool success, bytes memory answer) = address(this).delegatecall(calls[i]);
+            (bool success, bytes memory result) = address(this).delegatecall(calls[i]);
             if (!success) {
                 assembly ("memory-safe") {
-                    revert(add(answer, 32), mload(answer))
+                    revert(add(result, 32), mload(result))
                 }
             }
+            results[i] = result;
+        }
+    }
+
+    /// @dev Where in the calldata these bytes begin and end.
+    function _bounds(bytes calldata content) private pure returns (uint256 start, uint256 end) {
+        assembly ("memory-safe") {
+            start := content.offset
+            end := add(start, content.length)
         }
     }
 
@@ -105,23 +126,26 @@ abstract contract FactsRegistry is FactStore, ProvenFacts {
 
     function _storeWitness(Header header) private {
         unchecked {
+            _checkState(header);
             uint256 number = header.get(NUMBER);
             uint256 cursor = header.get(ASKED);
             uint256 answer = header.get(ANSWERS);
             for (uint256 count = uint16At(cursor - 2); count > 0; --count) {
                 address account = address(bytes20(wordAt(cursor)));
                 cursor += _nameLength();
-                bool written = _storeAccount(account, number, uint8At(cursor), answer);
+                uint8 proven = _storeAccount(account, number, uint8At(cursor), answer);
+                if (proven != 0) emit AccountProven(account, number, proven);
                 uint256 slots = uint16At(cursor + 1);
                 cursor += 3;
                 answer += 32 * ACCOUNT_WORDS;
                 for (; slots > 0; --slots) {
-                    bytes32 key = _slotKey(account, number, wordAt(cursor));
-                    if (_remember(key, bytes32(wordIn(answer)))) written = true;
+                    (bytes32 slot, bytes32 value) = (wordAt(cursor), bytes32(wordIn(answer)));
+                    if (_remember(_slotKey(account, number, slot), value)) {
+                        emit SlotProven(account, number, slot, value);
+                    }
                     cursor += 32;
                     answer += 32;
                 }
-                if (written) emit AccountProven(account, number);
             }
         }
     }
@@ -130,12 +154,16 @@ abstract contract FactsRegistry is FactStore, ProvenFacts {
         unchecked {
             uint256 number = header.get(NUMBER);
             uint256 mask = _fieldMask(header);
-            for (uint8 field = 0; mask > 0; mask >>= 1) {
+            (uint256 field, uint256 cursor, uint256 end) = _firstField(header, mask);
+            for (mask >>= field; mask > 0; mask >>= 1) {
+                (uint256 start, uint256 next) = _item(cursor, end);
                 if ((mask & 1) != 0) {
-                    if (_remember(_headerKey(number, field), _field(header, field))) {
-                        emit HeaderFieldProven(number, field);
+                    bytes32 value = bytes32(_fieldWord(start, next));
+                    if (_remember(_headerKey(number, uint8(field)), value)) {
+                        emit HeaderFieldProven(number, uint8(field), value);
                     }
                 }
+                cursor = next;
                 ++field;
             }
         }

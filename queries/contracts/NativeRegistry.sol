@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 pragma solidity 0.8.37;
 
+import {CompactHeader} from "./CompactHeader.sol";
 import {FactsRegistry} from "./FactsRegistry.sol";
 
 /// @title A chain's past, proven to the chain itself
@@ -9,6 +10,9 @@ import {FactsRegistry} from "./FactsRegistry.sol";
 contract NativeRegistry is FactsRegistry {
     address private constant BLOCK_HASHES = 0x0000F90827F1C53a10cb7A02335B175320002935;
     address private constant BEACON_ROOTS = 0x000F3df6D732807Ef1319fB7B8bB8522d0Beac02;
+
+    /// @param horizon From which time on headers are refused, in seconds.
+    constructor(uint256 horizon) CompactHeader(horizon) {}
 
     /// @dev Zero means that there is no hash, as the history contract answers for blocks that it never saw.
     function _knownHash(uint256 number) internal view override returns (bytes32 hash) {
@@ -23,7 +27,15 @@ contract NativeRegistry is FactsRegistry {
 
     /// @dev A system contract's answer to one word; zero where it has none or is not there.
     function _ask(address system, uint256 word) private view returns (bytes32) {
-        (bool success, bytes memory answer) = system.staticcall(abi.encode(word));
-        return success && answer.length == 32 ? bytes32(answer) : bytes32(0);
+        bool success;
+        uint256 length;
+        bytes32 answer;
+        assembly ("memory-safe") {
+            mstore(0, word)
+            success := staticcall(gas(), system, 0, 32, 0, 32)
+            length := returndatasize()
+            answer := mload(0)
+        }
+        return success && length == 32 ? answer : bytes32(0);
     }
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 pragma solidity 0.8.37;
 
+import {CompactHeader} from "./CompactHeader.sol";
 import {FactsRegistry} from "./FactsRegistry.sol";
 
 /// @notice What an OP-stack chain knows of its L1: the block that its current block derives from.
@@ -27,6 +28,9 @@ contract OptimismRegistry is FactsRegistry {
     /// @notice Recorded L1 block hashes, by number.
     /// @return The hash; zero where none is recorded.
     mapping(uint256 blockNumber => bytes32) public recorded;
+
+    /// @param horizon From which time on headers are refused, in seconds.
+    constructor(uint256 horizon) CompactHeader(horizon) {}
 
     /// @notice Permanently records the hash of the newest L1 block that this chain knows. Does nothing
     /// if a hash of this number is recorded already, or if there is no hash yet. Anyone may call it.

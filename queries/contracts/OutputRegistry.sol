@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 pragma solidity 0.8.37;
 
+import {CompactHeader} from "./CompactHeader.sol";
 import {FactsRegistry} from "./FactsRegistry.sol";
 
 /// @notice A dispute game of an OP-stack chain: a claim about what the chain's state is.
@@ -54,9 +55,14 @@ contract OutputRegistry is FactsRegistry {
     /// @return Whether it is.
     mapping(bytes32 blockHash => bool) public recorded;
 
+    /// @param horizon From which time on headers are refused, in seconds.
     /// @param sourceChainId_ The chain whose past this is.
     /// @param anchorStateRegistry_ The contract that is asked which games count.
-    constructor(uint256 sourceChainId_, IAnchorStateRegistry anchorStateRegistry_) {
+    constructor(
+        uint256 horizon,
+        uint256 sourceChainId_,
+        IAnchorStateRegistry anchorStateRegistry_
+    ) CompactHeader(horizon) {
         sourceChainId = sourceChainId_;
         anchorStateRegistry = anchorStateRegistry_;
     }

@@ -47,6 +47,13 @@ abstract contract ProofReader is CompactHeader, TrieWitness {
     /// @param blockNumber The block from which the hop starts.
     /// @param slot The slot.
     error HopToNothing(uint256 blockNumber, uint256 slot);
+    /// @notice Evidence against a header's state root must be one section of headers, of which only two
+    /// have anything requested: the later one the witness of two slots of the history contract, and of
+    /// nothing else.
+    error EvidenceMalformed();
+    /// @notice The two slots do not show that the header's state root is not that of the state after it.
+    /// @param blockNumber The later header's number.
+    error StateNotContradicted(uint256 blockNumber);
     /// @notice No kind of section has this number.
     /// @param kind The byte.
     /// @param position Where in the calldata it stands.
@@ -78,6 +85,12 @@ abstract contract ProofReader is CompactHeader, TrieWitness {
 
     /// @inheritdoc IFactsRegistry
     mapping(uint256 blockNumber => bytes32) public accumulated;
+    /// @inheritdoc IFactsRegistry
+    uint256 public stateHorizon;
+
+    constructor() {
+        stateHorizon = HORIZON;
+    }
 
     /// @dev Whether the registry's own source of hashes has this hash.
     function _isKnown(uint256 number, bytes32 hash) internal view virtual returns (bool) {
@@ -164,7 +177,7 @@ abstract contract ProofReader is CompactHeader, TrieWitness {
             bytes32 hash = bytes32(header.get(HASH));
             if (
                 !(hop.number == number && hop.hash == hash)
-                    && accumulated[number] != header.leaf() && !_isKnown(number, hash)
+                    && !_isKnown(number, hash) && accumulated[number] != header.leaf()
             ) revert BlockNotKnown(number, hash);
             (hop.number, hop.hash) = (hopNumber, hopHash);
             return (last, cursor);
@@ -192,17 +205,63 @@ abstract contract ProofReader is CompactHeader, TrieWitness {
     function _hopOf(Header header) private view returns (uint256 number, bytes32 hash) {
         unchecked {
             number = header.get(NUMBER) - 1;
-            uint256 entry = header.get(ASKED);
-            uint256 cursor = entry + _nameLength(); // a mask, the count of slots, the slot
-            uint256 slot = uint256(wordAt(cursor + 3));
-            if (
-                uint16At(entry - 2) != 1 || address(bytes20(wordAt(entry))) != HISTORY
-                    || uint16At(cursor + 1) != 1 || slot >= RING
-            ) revert HopMalformed(number + 1);
-            hash = bytes32(wordIn(header.get(ANSWERS) + 32 * ACCOUNT_WORDS));
+            (bool found, uint256 cursor, uint256 answers) = _historySlots(header, 1);
+            uint256 slot = uint256(wordAt(cursor));
+            if (!found || slot >= RING) revert HopMalformed(number + 1);
+            hash = bytes32(wordIn(answers));
             if (hash == 0) revert HopToNothing(number + 1, slot);
             number -= (number % RING + RING - slot) % RING;
         }
+    }
+
+    /// @dev Whether the witness of `header` is of `count` slots of the history contract, and of nothing
+    /// else; where in the calldata these slots are named, and where in memory their values are.
+    function _historySlots(Header header, uint256 count)
+        private
+        view
+        returns (bool found, uint256 cursor, uint256 answers)
+    {
+        unchecked {
+            uint256 entry = header.get(ASKED);
+            cursor = entry + _nameLength(); // a mask, the count of slots, the slots
+            found = uint16At(entry - 2) == 1 && address(bytes20(wordAt(entry))) == HISTORY
+                && uint16At(cursor + 1) == count;
+            cursor += 3;
+            answers = header.get(ANSWERS) + 32 * ACCOUNT_WORDS;
+        }
+    }
+
+    /// @dev Reverts unless the witness of `header` shows that its state root is not that of the state
+    /// after it. Let `first`, a header before it, be that of block n. If the slot of block n - 1 holds the
+    /// hash of that block, the history contract wrote it and then, in a block after n, the hash of block n
+    /// into the slot behind it, whatever the size of its ring; unless its ring ends there, and the slot
+    /// holds nothing. So another hash there is from a state before the block after n.
+    function _checkContradiction(Header header) internal view {
+        unchecked {
+            if (Header.unwrap(header) == 0) revert EvidenceMalformed();
+            Header first = Header.wrap(header.get(PREVIOUS));
+            if (Header.unwrap(first) == 0 || !_hasWitness(header)) revert EvidenceMalformed();
+            (bool found, uint256 cursor, uint256 answers) = _historySlots(header, 2);
+            // Slots ascend by their hashes, so either of the two may be named first.
+            uint256 slot = (first.get(NUMBER) - 1) % RING;
+            uint256 offset = uint256(wordAt(cursor)) == slot ? 0 : 32;
+            if (
+                !found || uint256(wordAt(cursor + offset)) != slot
+                    || uint256(wordAt(cursor + (offset ^ 32))) != slot + 1
+            ) revert EvidenceMalformed();
+            uint256 held = wordIn(answers + offset);
+            uint256 next = wordIn(answers + (offset ^ 32));
+            if (
+                held == 0 || held != uint256(_parentHash(first)) || next == 0
+                    || next == first.get(HASH)
+            ) revert StateNotContradicted(header.get(NUMBER));
+        }
+    }
+
+    /// @dev Reverts if the state root of `header` may not be that of the state after it.
+    function _checkState(Header header) internal view {
+        uint256 timestamp = header.get(TIMESTAMP);
+        if (timestamp >= stateHorizon) revert BeyondHorizon(header.get(NUMBER), timestamp);
     }
 
     /// @dev Whether it has a witness of facts, not of a hop.

@@ -2,120 +2,161 @@
 pragma solidity 0.8.37;
 
 import {uint16At, uint64At, wordAt} from "./Calldata.sol";
-import {
-    AccountFact,
-    Facts,
-    HeaderFact,
-    SlotFact,
-    TimestampFact
-} from "./interfaces/IFactsRegistry.sol";
 import {ANSWERS, ASKED, FLAGS, Header, NUMBER, PARENT, PREVIOUS} from "./Header.sol";
-import {wordIn} from "./Memory.sol";
+import {freeMemory, putWord, reserve, wordIn} from "./Memory.sol";
 import {ProofReader} from "./ProofReader.sol";
 
-/// @title What a proof states, as typed lists
+/// @title What a proof states, as `verify` returns it
+/// @notice `Facts` is written in its ABI encoding, word by word: through lists of structs, twenty fields of
+/// a header would take twice the gas.
 abstract contract ProvenFacts is ProofReader {
-    /// @dev How many facts of each kind.
-    struct Counts {
+    // How many words a fact of each kind has.
+    uint256 private constant ACCOUNT_FACT_WORDS = 6;
+    uint256 private constant SLOT_FACT_WORDS = 4;
+    uint256 private constant HEADER_FACT_WORDS = 3;
+    uint256 private constant TIMESTAMP_FACT_WORDS = 2;
+
+    /// @dev Of each kind of fact how many there are, and then where the next one is written.
+    struct Lists {
         uint256 accounts;
         uint256 slots;
         uint256 headerFields;
         uint256 timestamps;
     }
 
-    /// @dev The facts of the list of headers that ends with `last`, in the order of the proof.
-    function _factsOf(Header last) internal view returns (Facts memory facts) {
-        Counts memory counts;
-        for (Header header = last; Header.unwrap(header) != 0; header = _before(header)) {
-            _count(header, counts);
-        }
-        facts.accounts = new AccountFact[](counts.accounts);
-        facts.slots = new SlotFact[](counts.slots);
-        facts.headerFields = new HeaderFact[](counts.headerFields);
-        facts.timestamps = new TimestampFact[](counts.timestamps);
-        // The list leads from the last header to the first, so the facts are put from the end.
-        for (Header header = last; Header.unwrap(header) != 0; header = _before(header)) {
-            Counts memory own;
-            _count(header, own);
-            counts.accounts -= own.accounts;
-            counts.slots -= own.slots;
-            counts.headerFields -= own.headerFields;
-            counts.timestamps -= own.timestamps;
-            if (_hasWitness(header)) _putWitness(header, facts, counts.accounts, counts.slots);
-            if (own.headerFields > 0) _putFields(header, facts, counts.headerFields);
-            if (own.timestamps > 0) _putTimestamps(header, facts, counts.timestamps);
-        }
-    }
-
-    function _before(Header header) private pure returns (Header) {
-        return Header.wrap(header.get(PREVIOUS));
-    }
-
-    function _count(Header header, Counts memory counts) private view {
-        if (_hasWitness(header)) {
-            uint256 cursor = header.get(ASKED);
-            uint256 count = uint16At(cursor - 2);
-            counts.accounts += count;
-            for (; count > 0; --count) {
-                uint256 slots = uint16At(cursor + _nameLength() + 1);
-                counts.slots += slots;
-                cursor += _nameLength() + 3 + 32 * slots;
+    /// @dev Returns the facts of the list of headers that ends with `last`, in the order of the proof, from
+    /// the calling function: ABI-encoded as `Facts`.
+    function _returnFacts(Header last) internal view {
+        unchecked {
+            Lists memory lists;
+            // The list leads from the last header to the first: turn it round.
+            Header first = Header.wrap(0);
+            while (Header.unwrap(last) != 0) {
+                _count(last, lists);
+                Header before = Header.wrap(last.get(PREVIOUS));
+                last.set(PREVIOUS, Header.unwrap(first));
+                (first, last) = (last, before);
+            }
+            uint256 start = reserve(64 + 32 * 4);
+            putWord(start, 32); // where the struct begins
+            uint256 facts = start + 32;
+            lists.accounts = _openList(facts, 0, lists.accounts, ACCOUNT_FACT_WORDS);
+            lists.slots = _openList(facts, 1, lists.slots, SLOT_FACT_WORDS);
+            lists.headerFields = _openList(facts, 2, lists.headerFields, HEADER_FACT_WORDS);
+            lists.timestamps = _openList(facts, 3, lists.timestamps, TIMESTAMP_FACT_WORDS);
+            uint256 length = freeMemory() - start;
+            for (; Header.unwrap(first) != 0; first = Header.wrap(first.get(PREVIOUS))) {
+                if (_hasWitness(first)) _putWitness(first, lists);
+                if ((first.get(FLAGS) & FIELDS) != 0) _putFields(first, lists);
+                if ((first.get(FLAGS) & TIMESTAMPS) != 0) _putTimestamps(first, lists);
+            }
+            assembly ("memory-safe") {
+                return(start, length)
             }
         }
-        if ((header.get(FLAGS) & FIELDS) != 0) {
-            for (uint256 mask = _fieldMask(header); mask > 0; mask >>= 1) {
-                counts.headerFields += mask & 1;
-            }
-        }
-        if ((header.get(FLAGS) & TIMESTAMPS) != 0) {
-            (uint256 cursor, uint256 end) = _timestamps(header);
-            counts.timestamps += (end - cursor) / 8;
-        }
     }
 
-    function _putWitness(Header header, Facts memory facts, uint256 next, uint256 nextSlot)
+    /// @dev Makes room for a list, as member `index` of the struct; returns where its first entry goes.
+    function _openList(uint256 facts, uint256 index, uint256 count, uint256 words)
         private
-        view
+        pure
+        returns (uint256)
     {
-        uint256 number = header.get(NUMBER);
-        uint256 cursor = header.get(ASKED);
-        uint256 answer = header.get(ANSWERS);
-        for (uint256 count = uint16At(cursor - 2); count > 0; --count) {
-            address account = address(bytes20(wordAt(cursor)));
-            facts.accounts[next++] = AccountFact(
-                account,
-                number,
-                uint64(wordIn(answer)),
-                wordIn(answer + 32),
-                bytes32(wordIn(answer + 64)),
-                bytes32(wordIn(answer + 96))
-            );
-            cursor += _nameLength();
-            uint256 slots = uint16At(cursor + 1);
-            (cursor, answer) = (cursor + 3, answer + 32 * ACCOUNT_WORDS);
-            for (; slots > 0; --slots) {
-                facts.slots[nextSlot++] =
-                    SlotFact(account, number, wordAt(cursor), bytes32(wordIn(answer)));
-                (cursor, answer) = (cursor + 32, answer + 32);
+        unchecked {
+            uint256 list = reserve(32 + 32 * words * count);
+            putWord(facts + 32 * index, list - facts);
+            putWord(list, count);
+            return list + 32;
+        }
+    }
+
+    function _count(Header header, Lists memory lists) private view {
+        unchecked {
+            if (_hasWitness(header)) {
+                uint256 cursor = header.get(ASKED);
+                uint256 count = uint16At(cursor - 2);
+                lists.accounts += count;
+                for (; count > 0; --count) {
+                    uint256 slots = uint16At(cursor + _nameLength() + 1);
+                    lists.slots += slots;
+                    cursor += _nameLength() + 3 + 32 * slots;
+                }
+            }
+            if ((header.get(FLAGS) & FIELDS) != 0) {
+                // Each step takes the lowest bit away.
+                for (uint256 mask = _fieldMask(header); mask > 0; mask &= mask - 1) {
+                    ++lists.headerFields;
+                }
+            }
+            if ((header.get(FLAGS) & TIMESTAMPS) != 0) {
+                (uint256 cursor, uint256 end) = _timestamps(header);
+                lists.timestamps += (end - cursor) / 8;
             }
         }
     }
 
-    function _putFields(Header header, Facts memory facts, uint256 next) private pure {
-        uint8 field = 0;
-        for (uint256 mask = _fieldMask(header); mask > 0; mask >>= 1) {
-            if ((mask & 1) != 0) {
-                facts.headerFields[next++] =
-                    HeaderFact(header.get(NUMBER), field, _field(header, field));
+    function _putWitness(Header header, Lists memory lists) private view {
+        unchecked {
+            _checkState(header);
+            uint256 number = header.get(NUMBER);
+            uint256 cursor = header.get(ASKED);
+            uint256 answer = header.get(ANSWERS);
+            (uint256 target, uint256 slotTarget) = (lists.accounts, lists.slots);
+            for (uint256 count = uint16At(cursor - 2); count > 0; --count) {
+                uint256 account = uint256(wordAt(cursor)) >> 96;
+                putWord(target, account);
+                putWord(target + 32, number);
+                for (uint256 i = 0; i < 32 * ACCOUNT_WORDS; i += 32) {
+                    putWord(target + 64 + i, wordIn(answer + i));
+                }
+                target += 32 * ACCOUNT_FACT_WORDS;
+                cursor += _nameLength();
+                uint256 slots = uint16At(cursor + 1);
+                (cursor, answer) = (cursor + 3, answer + 32 * ACCOUNT_WORDS);
+                for (; slots > 0; --slots) {
+                    putWord(slotTarget, account);
+                    putWord(slotTarget + 32, number);
+                    putWord(slotTarget + 64, uint256(wordAt(cursor)));
+                    putWord(slotTarget + 96, wordIn(answer));
+                    slotTarget += 32 * SLOT_FACT_WORDS;
+                    (cursor, answer) = (cursor + 32, answer + 32);
+                }
             }
-            ++field;
+            (lists.accounts, lists.slots) = (target, slotTarget);
         }
     }
 
-    function _putTimestamps(Header header, Facts memory facts, uint256 next) private pure {
-        (uint256 cursor, uint256 end) = _timestamps(header);
-        for (; cursor < end; cursor += 8) {
-            facts.timestamps[next++] = TimestampFact(uint64At(cursor), header.get(PARENT));
+    function _putFields(Header header, Lists memory lists) private pure {
+        unchecked {
+            uint256 target = lists.headerFields;
+            uint256 number = header.get(NUMBER);
+            uint256 mask = _fieldMask(header);
+            (uint256 field, uint256 cursor, uint256 end) = _firstField(header, mask);
+            for (mask >>= field; mask > 0; mask >>= 1) {
+                (uint256 start, uint256 next) = _item(cursor, end);
+                if ((mask & 1) != 0) {
+                    putWord(target, number);
+                    putWord(target + 32, field);
+                    putWord(target + 64, _fieldWord(start, next));
+                    target += 32 * HEADER_FACT_WORDS;
+                }
+                cursor = next;
+                ++field;
+            }
+            lists.headerFields = target;
+        }
+    }
+
+    function _putTimestamps(Header header, Lists memory lists) private pure {
+        unchecked {
+            uint256 target = lists.timestamps;
+            (uint256 cursor, uint256 end) = _timestamps(header);
+            for (; cursor < end; cursor += 8) {
+                putWord(target, uint64At(cursor));
+                putWord(target + 32, header.get(PARENT));
+                target += 32 * TIMESTAMP_FACT_WORDS;
+            }
+            lists.timestamps = target;
         }
     }
 }

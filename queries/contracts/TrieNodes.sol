@@ -11,8 +11,8 @@ import {putByte, putHash} from "./Rlp.sol";
 /// @param position Where in the calldata it begins.
 error NotEmbedded(uint256 position);
 
-/// @dev The longest node is a branch of sixteen hashes: 3 + 16 * 33 + 1 bytes. `putSiblings` also
-/// writes a word behind an absent child, even behind the sixteenth; that word ends within it.
+/// @dev The longest node is a branch of sixteen hashes: 3 + 16 * 33 + 1 bytes. Of a branch with less,
+/// `putSiblings` also writes a word behind the last child; that word ends within it.
 uint256 constant NODE_SPACE = 544;
 uint256 constant FULL_LENGTH = 532;
 
@@ -106,21 +106,23 @@ function putSiblings(
         }
     }
     assembly ("memory-safe") {
-        // A head of 0xa0 and a hash, or 0x80 and what the next child overwrites: no jump. Two
-        // at a time; where only one is left, the loop ends after it.
-        for {} lt(nibble, until) { nibble := add(nibble, 2) } {
-            let size := shl(5, and(shr(nibble, there), 1))
-            mstore8(target, add(0x80, size))
+        // A step for each child that is there, and one byte, 0x80, for each before it that is not. The
+        // lowest bit of `left` is the next nibble's. A power of two modulo 19 names its exponent.
+        let left := shr(nibble, and(there, sub(shl(until, 1), 1)))
+        let end := sub(add(target, sub(until, nibble)), cursor)
+        let absent := 0x8080808080808080808080808080808080808080808080808080808080808080
+        for {} left {} {
+            mstore(target, absent)
+            let lowest := and(left, sub(0, left))
+            target := add(target, byte(mod(lowest, 19), 0x0000010d02000e060308000c0f05070b040a0900000000000000000000000000))
+            mstore8(target, 0xa0)
             mstore(add(target, 1), calldataload(cursor))
-            target := add(add(target, 1), size)
-            cursor := add(cursor, size)
-            if eq(add(nibble, 1), until) { break }
-            size := shl(5, and(shr(add(nibble, 1), there), 1))
-            mstore8(target, add(0x80, size))
-            mstore(add(target, 1), calldataload(cursor))
-            target := add(add(target, 1), size)
-            cursor := add(cursor, size)
+            target := add(target, 33)
+            cursor := add(cursor, 32)
+            left := shr(1, div(left, lowest))
         }
+        mstore(target, absent)
+        target := add(end, cursor)
     }
     return (target, cursor);
 }

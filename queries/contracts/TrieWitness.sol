@@ -293,22 +293,24 @@ abstract contract TrieWitness {
         view
         returns (uint256, uint256)
     {
-        uint256 passing = _chosen(walk, first, end);
-        uint256 nibbles = uint8At(walk.cursor);
-        ++walk.cursor;
-        if (nibbles == 0) revert PathMissing(depth);
-        uint256 path = _part(_key(walk, passing), depth, nibbles);
-        // The keys ascend, so those that pass stand side by side.
-        uint256 from = passing;
-        while (from > first && _part(_key(walk, from - 1), depth, nibbles) == path) --from;
-        uint256 to = passing + 1;
-        while (to < end && _part(_key(walk, to), depth, nibbles) == path) ++to;
-        _absentExcept(walk, first, end, from, to);
+        unchecked {
+            uint256 passing = _chosen(walk, first, end);
+            uint256 nibbles = uint8At(walk.cursor);
+            ++walk.cursor;
+            if (nibbles == 0) revert PathMissing(depth);
+            uint256 path = _part(_key(walk, passing), depth, nibbles);
+            // The keys ascend, so those that pass stand side by side.
+            uint256 from = passing;
+            while (from > first && _part(_key(walk, from - 1), depth, nibbles) == path) --from;
+            uint256 to = passing + 1;
+            while (to < end && _part(_key(walk, to), depth, nibbles) == path) ++to;
+            _absentExcept(walk, first, end, from, to);
 
-        uint256 payload = reserve(NODE_SPACE) + 3;
-        uint256 target = putPath(payload, 0, path, nibbles);
-        (uint256 child, uint256 size) = _below(walk, from, to, depth + nibbles);
-        return asList(payload, putChild(target, child, size));
+            uint256 payload = reserve(NODE_SPACE) + 3;
+            uint256 target = putPath(payload, 0, path, nibbles);
+            (uint256 child, uint256 size) = _below(walk, from, to, depth + nibbles);
+            return asList(payload, putChild(target, child, size));
+        }
     }
 
     function _miss(Walk memory walk, uint256 first, uint256 end, uint256 depth)
@@ -316,22 +318,24 @@ abstract contract TrieWitness {
         view
         returns (uint256, uint256)
     {
-        uint256 nibbles = uint8At(walk.cursor);
-        ++walk.cursor;
-        uint256 path = _readPath(walk, nibbles);
-        for (uint256 index = first; index < end; ++index) {
-            if (_part(_key(walk, index), depth, nibbles) == path) revert KeyNotAbsent(index);
-            _absent(walk, index);
+        unchecked {
+            uint256 nibbles = uint8At(walk.cursor);
+            ++walk.cursor;
+            uint256 path = _readPath(walk, nibbles);
+            for (uint256 index = first; index < end; ++index) {
+                if (_part(_key(walk, index), depth, nibbles) == path) revert KeyNotAbsent(index);
+                _absent(walk, index);
+            }
+            uint256 payload = reserve(NODE_SPACE) + 3;
+            uint256 target = putPath(payload, 0, path, nibbles);
+            if (uint8At(walk.cursor) == 0) {
+                target = putHash(target, wordAt(walk.cursor + 1));
+                walk.cursor += 33;
+            } else {
+                (target, walk.cursor) = putEmbedded(target, walk.cursor);
+            }
+            return asList(payload, target);
         }
-        uint256 payload = reserve(NODE_SPACE) + 3;
-        uint256 target = putPath(payload, 0, path, nibbles);
-        if (uint8At(walk.cursor) == 0) {
-            target = putHash(target, wordAt(walk.cursor + 1));
-            walk.cursor += 33;
-        } else {
-            (target, walk.cursor) = putEmbedded(target, walk.cursor);
-        }
-        return asList(payload, target);
     }
 
     function _other(Walk memory walk, uint256 first, uint256 end, uint256 depth)
@@ -339,27 +343,29 @@ abstract contract TrieWitness {
         view
         returns (uint256, uint256)
     {
-        uint256 nibbles = 64 - depth;
-        uint256 path = _readPath(walk, nibbles);
-        for (uint256 index = first; index < end; ++index) {
-            if (_part(_key(walk, index), depth, nibbles) == path) revert KeyNotAbsent(index);
-            _absent(walk, index);
+        unchecked {
+            uint256 nibbles = 64 - depth;
+            uint256 path = _readPath(walk, nibbles);
+            for (uint256 index = first; index < end; ++index) {
+                if (_part(_key(walk, index), depth, nibbles) == path) revert KeyNotAbsent(index);
+                _absent(walk, index);
+            }
+            uint256 payload = reserve(NODE_SPACE) + 3;
+            uint256 target = putPath(payload, 0x20, path, nibbles);
+            uint256 cursor = walk.cursor;
+            uint256 length = uint8At(cursor);
+            walk.cursor = cursor + 1 + length;
+            if (length > 55) {
+                target = putByte(target, 0xb8);
+                target = putByte(target, length);
+            } else if (length != 1 || uint8At(cursor + 1) > 0x7f) {
+                target = putByte(target, 0x80 + length);
+            }
+            assembly ("memory-safe") {
+                calldatacopy(target, add(cursor, 1), length)
+            }
+            return asList(payload, target + length);
         }
-        uint256 payload = reserve(NODE_SPACE) + 3;
-        uint256 target = putPath(payload, 0x20, path, nibbles);
-        uint256 cursor = walk.cursor;
-        uint256 length = uint8At(cursor);
-        walk.cursor = cursor + 1 + length;
-        if (length > 55) {
-            target = putByte(target, 0xb8);
-            target = putByte(target, length);
-        } else if (length != 1 || uint8At(cursor + 1) > 0x7f) {
-            target = putByte(target, 0x80 + length);
-        }
-        assembly ("memory-safe") {
-            calldatacopy(target, add(cursor, 1), length)
-        }
-        return asList(payload, target + length);
     }
 
     /// @dev As the child of a branch this is an empty place, as a root the empty trie.

@@ -18,6 +18,7 @@ SOURCES = {
     "OptimismRegistry": "OptimismRegistry.sol",
     "OutputRegistry": "OutputRegistry.sol",
     "AttestedRegistry": "AttestedRegistry.sol",
+    "FactsRouter": "FactsRouter.sol",
     "SignatureCheck": "SignatureCheck.sol",
     "L1BlockStandIn": "demo/L1BlockStandIn.sol",
     "DisputeGamesStandIn": "demo/DisputeGamesStandIn.sol",

@@ -36,7 +36,7 @@ class Watch:
 
     def once(self) -> None:
         """Poll the chains that are due."""
-        if self._is_new:  # the routes file may name other nodes by now
+        if self._is_new and self._sources:  # the routes file may name other nodes by now
             NodeRecord.objects.update(measured=None)
             self._is_new = False
         for chain_id in sorted(self._sources | self._destinations):

@@ -37,7 +37,6 @@ from .json_values import (
     shown,
 )
 from .keccak import HASH_BYTES
-from .registry_calls import HORIZON
 from .tries import CheckedNodes
 from .witnesses import AccountField, AccountRequest
 
@@ -90,10 +89,12 @@ def _block(content: object, destination: int, place: str) -> BlockProof:
         block_hash = read_fixed_bytes(members["blockHash"], "the hash", HASH_BYTES)
     header = _header(members["header"], f"{place}.header", block_hash)
     fields, header_fields, times = _asked(members["facts"], f"{place}.facts")
+    registry = _registry(members["registry"], f"{place}.registry")
     following = None
     if times:
         following = _header(members["nextHeader"], f"{place}.nextHeader")
         _check_times(header, following, times, place)
+    _check_horizon(registry, following or header, place)
     accounts = _accounts(members["accounts"], header.state_root, fields, f"{place}.accounts")
     if not (accounts or header_fields or times):
         _refuse(f"{place}.facts", "are none: nothing is proven")
@@ -105,7 +106,7 @@ def _block(content: object, destination: int, place: str) -> BlockProof:
         header_fields,
         times,
         accounts,
-        _registry(members["registry"], f"{place}.registry"),
+        registry,
         _transactions(members["transactions"], f"{place}.transactions"),
     )
     if block.registry.kind == "native" and block.chain != destination:
@@ -118,10 +119,14 @@ def _block(content: object, destination: int, place: str) -> BlockProof:
 
 def _header(content: object, place: str, expected_hash: bytes | None = None) -> Header:
     with _at(place):
-        header = decode_header(read_bytes(content, "the RLP", MAX_HEADER_BYTES), expected_hash)
-    if header.timestamp >= HORIZON:
-        _refuse(place, f"is of {header.timestamp}; registries take no header from {HORIZON} on")
-    return header
+        return decode_header(read_bytes(content, "the RLP", MAX_HEADER_BYTES), expected_hash)
+
+
+def _check_horizon(registry: ClaimedRegistry, newest: Header, place: str) -> None:
+    """All constructors are given the horizon first."""
+    horizon = int.from_bytes(registry.arguments[:HASH_BYTES])
+    if registry.arguments and newest.timestamp >= horizon:
+        _refuse(place, f"is of {newest.timestamp}; its registry takes no header from {horizon} on")
 
 
 def _check_times(header: Header, following: Header, times: tuple[int, ...], place: str) -> None:

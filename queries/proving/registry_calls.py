@@ -23,7 +23,7 @@ from .rlp_items import split_list
 
 PROVE_SELECTOR = keccak256(b"prove()")[:4]
 HISTORY_RING = 8191
-HORIZON = 1_830_297_600  # 2028-01-01: registries take no later headers
+HORIZON = 4_102_444_800  # 2100-01-01: by default, registries take no later headers
 MAX_BEACON_PLACE = 255  # long extra data, of a proof-of-authority chain, goes beyond
 
 

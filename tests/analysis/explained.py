@@ -55,6 +55,20 @@ EXPLAINED = (
         "changes nothing, whoever asks pays for it, and if it fails the proof is refused.",
     ),
     Explained(
+        "calls-loop",
+        "Low",
+        ("FactsRouter.constructor",),
+        "The deployer names the registries and pays for the calls. A registry that reverts does "
+        "not name its source.",
+    ),
+    Explained(
+        "low-level-calls",
+        "Informational",
+        ("FactsRouter.constructor",),
+        "Native and optimism registries do not have the function, which a typed call would not "
+        "survive.",
+    ),
+    Explained(
         "low-level-calls",
         "Informational",
         ("FactsRegistry.multicall",),

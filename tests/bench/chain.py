@@ -13,6 +13,7 @@ from eth_utils.address import to_checksum_address
 from explorer.demo.local_node import KEEPS_ITS_PAST, LocalNode, local_node
 from queries.chain.solidity import load_artifact
 from queries.proving.keccak import keccak256
+from tests.local_chain import HORIZON_WORD
 
 CHAIN_ID = 31337
 ETHER = 10**18
@@ -60,7 +61,9 @@ class BenchChain:
             time.sleep(HEAD_SECONDS)
 
     def new_registry(self) -> str:
-        return to_checksum_address(self.node.deploy(load_artifact("NativeRegistry").bytecode))
+        return to_checksum_address(
+            self.node.deploy(load_artifact("NativeRegistry").bytecode, HORIZON_WORD)
+        )
 
     def routes(self, registry: str) -> str:
         """The content of ROUTES_FILE."""

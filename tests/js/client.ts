@@ -37,6 +37,6 @@ console.log(
     submitted: submitted.internalId,
     refused: refused.error?.code,
     free: estimate.free,
-    verified: witnesses[0].facts.map((each) => each.value),
+    verified: Object.fromEntries(witnesses[0].facts.map((fact) => [fact.name, fact.value])),
   }),
 );

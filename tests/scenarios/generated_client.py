@@ -42,6 +42,6 @@ told = {
     "submitted": submitted.internal_id,
     "refused": refused.code,
     "free": estimate.sync(client=client, body=asked).free,
-    "verified": [each.value for each in proof.facts],
+    "verified": {fact.name: fact.value for fact in proof.facts},
 }
 print(json.dumps(told))  # noqa: T201

@@ -52,8 +52,8 @@ def check(told: dict[str, Any], service: Service) -> None:
     assert told["values"] == [{}, {"BALANCE": f"0x{HELD:064x}"}]
     assert (told["status"], told["refused"]) == ("DONE", "batch_unknown")
     assert told["submitted"] in told["listed"]
-    proposer, balance = (int(each, 16) for each in told["verified"])
-    assert (told["free"], proposer, balance) == (True, block, HELD)
+    verified = {name: int(value, 16) for name, value in told["verified"].items()}
+    assert (told["free"], verified) == (True, {"PROPOSER": block, "BALANCE": HELD})
 
 
 def test_a_python_client_made_by_openapi_python_client(shared: Service, tmp_path: Path) -> None:

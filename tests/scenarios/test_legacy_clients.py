@@ -14,12 +14,14 @@ import pytest
 import requests
 
 from tests.builds import contract_of_tests
-from tests.scenarios.chain import Chain
+from tests.scenarios.chain import Chain, RpcError
 from tests.scenarios.receiver import Receiver
 from tests.scenarios.recorded_requests import ALIASES, RECORDED, KeyPlace
-from tests.scenarios.service import HELD, HOLDER, Service, accounts, request, until
+from tests.scenarios.service import BALANCE, HELD, HOLDER, Service, accounts, request, until
 
 pytestmark = pytest.mark.either_database
+
+YES, SLOT = (1).to_bytes(32, "big"), (1).to_bytes(32, "big")
 
 
 @dataclass(frozen=True)
@@ -290,6 +292,40 @@ def test_who_reads_one_page_of_queries_misses_none(place: Place) -> None:
         found += [each["internal_id"] for each in some["queries"]]
         following = some["next_query"]
     assert found == [each["internal_id"] for each in whole["queries"]]
+
+
+def test_the_second_generation_reads_through_the_router(place: Place) -> None:
+    service, chain = place.service, place.service.chain
+    router = service.manage("deploy_router", "--destination", "31337").stdout.strip()
+    block, moment, contract = (place.words[word] for word in ("BLOCK", "TIME", "CONTRACT"))
+    wanted: dict[str, Any] = {"props": ["BALANCE"], "slots": []}
+    entry = {"header": ["TIMESTAMP"], "accounts": {HOLDER: wanted, contract: {"slots": ["0x1"]}}}
+    content = {"destination_chain_id": "31337", "data": {"31337": {f"timestamp:{moment}": entry}}}
+    sent = place.ask("POST", "/submit-request", KeyPlace.HEADER, json=content).json()
+
+    def is_completed() -> bool:
+        told = place.ask("GET", f"/get_queries/{sent['request_id']}", KeyPlace.HEADER).json()
+        return {each["status"] for each in told["queries"]} == {"COMPLETED"}
+
+    until(is_completed)
+    number = int(block)
+    dated = chain.call(router, "timestampSafe(uint256,uint256)", 31337, int(moment))
+    assert dated == YES + number.to_bytes(32, "big")
+    held = int(chain.rpc("eth_getStorageAt", contract, "0x1", hex(number)), 16)
+    facts: list[tuple[str, tuple[Any, ...], int]] = [
+        ("accountField{}(uint256,uint256,address,uint8)", (number, HOLDER, BALANCE), HELD),
+        ("accountField{}(uint256,address,uint256,uint8)", (HOLDER, number, BALANCE), HELD),
+        ("storageSlot{}(uint256,uint256,address,bytes32)", (number, contract, SLOT), held),
+        ("storageSlot{}(uint256,address,uint256,bytes32)", (contract, number, SLOT), held),
+        ("headerField{}(uint256,uint256,uint8)", (number, 11), int(moment)),
+    ]
+    for function, asked, value in facts:
+        word = value.to_bytes(32, "big")
+        assert chain.call(router, function.format(""), 31337, *asked) == word
+        assert chain.call(router, function.format("Safe"), 31337, *asked) == YES + word
+        assert chain.call(router, function.format("Safe"), 1, *asked) == bytes(64)
+        with pytest.raises(RpcError):
+            chain.call(router, function.format(""), 1, *asked)
 
 
 def test_pages_of_other_origins_read_that_an_address_is_none(place: Place) -> None:

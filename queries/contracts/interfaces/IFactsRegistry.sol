@@ -109,7 +109,8 @@ interface IFactsRegistry {
     /// @param blockHash The hash provided.
     /// @param stateRoot The state root rebuilt from the witness.
     error BlockNotAccumulated(uint256 blockNumber, bytes32 blockHash, bytes32 stateRoot);
-    /// @notice The header's time is not before `HORIZON`.
+    /// @notice The header's time is not before `HORIZON`; or accounts or slots are to be proven of it, and
+    /// its time is not before `stateHorizon`.
     /// @param blockNumber The number in the header.
     /// @param timestamp The time in the header.
     error BeyondHorizon(uint256 blockNumber, uint256 timestamp);
@@ -134,18 +135,32 @@ interface IFactsRegistry {
     /// @param blockNumber The source block.
     /// @param blockHash Its hash.
     event HeaderAccumulated(uint256 indexed blockNumber, bytes32 blockHash);
-    /// @notice Something new is proven of an account: fields, or slots of its storage.
+    /// @notice Fields of an account are proven, at least one of which was not before.
     /// @param account The account.
     /// @param blockNumber The source block.
-    event AccountProven(address indexed account, uint256 indexed blockNumber);
+    /// @param fields Bit i is field i of AccountField.
+    event AccountProven(address indexed account, uint256 indexed blockNumber, uint8 fields);
+    /// @notice A storage slot is proven.
+    /// @param account The account.
+    /// @param blockNumber The source block.
+    /// @param slot The slot.
+    /// @param value Its value.
+    event SlotProven(
+        address indexed account, uint256 indexed blockNumber, bytes32 slot, bytes32 value
+    );
     /// @notice A field of a header is proven.
     /// @param blockNumber The source block.
     /// @param field The field, as in HeaderField.
-    event HeaderFieldProven(uint256 indexed blockNumber, uint8 indexed field);
+    /// @param value Its value.
+    event HeaderFieldProven(uint256 indexed blockNumber, uint8 indexed field, bytes32 value);
     /// @notice It is proven that `blockNumber` was the last block at `timestamp`.
     /// @param timestamp The time, in seconds.
     /// @param blockNumber The source block.
     event TimestampProven(uint256 indexed timestamp, uint256 indexed blockNumber);
+    /// @notice The state root of this block's header is shown not to be that of the state after it.
+    /// @param blockNumber The source block.
+    /// @param timestamp Its timestamp, in seconds: the new `stateHorizon`.
+    event HorizonLowered(uint256 indexed blockNumber, uint256 timestamp);
 
     // Reading. Each function reverts while the fact is not proven, so that a missing proof never
     // reads as zero; the `try…` variant returns false instead.
@@ -234,6 +249,11 @@ interface IFactsRegistry {
     /// @return timestamp The time, in seconds.
     function HORIZON() external view returns (uint256 timestamp);
 
+    /// @notice Of blocks with this timestamp or a later one, no account and no slot can be proven, though
+    /// their headers can. It is `HORIZON` until `endedBy` lowers it. What is stored stays readable.
+    /// @return timestamp The time, in seconds.
+    function stateHorizon() external view returns (uint256 timestamp);
+
     // Proving
 
     /// @notice Verifies the sections after the selector and stores their facts, all or nothing.
@@ -245,14 +265,28 @@ interface IFactsRegistry {
     /// @notice Verifies a proof, the sections that `prove` takes, without storing anything. Reverts
     /// unless all of it holds at the time of the call. Check which accounts, slots, fields, times and
     /// blocks the facts are about, and how many there are: anyone can prove anything that is true, an
-    /// empty proof returns empty lists, and a fact may occur several times. Facts are not compared with
-    /// stored ones. Different bytes can prove the same facts: do not identify a proof by its hash.
-    /// Nothing is accumulated: no section can build on a block that only this proof would accumulate.
+    /// empty proof returns empty lists, true proofs of other facts are accepted, and a fact may occur
+    /// several times. Facts are not compared with stored ones: where the source of hashes contradicts
+    /// itself, as two dispute games can, a verified fact may differ from the stored one. Different bytes
+    /// can prove the same facts: do not identify a proof by its hash. Nothing is accumulated: no section
+    /// can build on a block that only this proof would accumulate. If a stranger chooses the proof while
+    /// another one pays for the gas, call this with a gas limit: 69 KB can take 21,500,000 gas.
     /// @param proof The sections, without a selector.
     /// @return facts All that the proof states.
     function verify(bytes calldata proof) external view returns (Facts memory facts);
 
+    /// @notice Lowers `stateHorizon` for good, to the time of a header whose state root is shown not to
+    /// be that of the state after its block. A fork may change this (EIP-7862); accounts and slots that
+    /// are proven under such a root would be those of an earlier block. Anyone may call it. Succeeds and
+    /// changes nothing if `stateHorizon` is not later than that time.
+    /// @param section One section of headers, as `prove` takes it, with two of them marked by what is
+    /// requested: the header of a block n, say its parent's hash, and a later one with a witness of two
+    /// slots of the history contract (EIP-2935), (n - 1) % 8191 and the one behind it. The first holds the
+    /// hash of block n - 1, the second neither zero nor the hash of block n.
+    function endedBy(bytes calldata section) external;
+
     /// @notice Makes several calls of this registry in one transaction, all of them or none.
     /// @param calls Their calldata.
-    function multicall(bytes[] calldata calls) external;
+    /// @return results What each of them returned, as ABI-encoded.
+    function multicall(bytes[] calldata calls) external returns (bytes[] memory results);
 }

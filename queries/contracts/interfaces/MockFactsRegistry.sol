@@ -6,7 +6,7 @@ import {AccountField, Facts, IFactsRegistry} from "./IFactsRegistry.sol";
 /// @title A registry whose facts are set by hand, for tests of contracts that read one
 /// @notice Its reading functions behave as a registry's. Unlike a registry, its facts can be replaced,
 /// and setting one field proves no other. `verify` accepts only bytes set with `setProof`; even the
-/// empty proof, which a registry accepts, must be set first. `prove` and `multicall` revert;
+/// empty proof, which a registry accepts, must be set first. `prove`, `endedBy` and `multicall` revert;
 /// `accumulated` is always zero. Never deploy it where money depends on it: anyone can set any fact.
 contract MockFactsRegistry is IFactsRegistry {
     /// @notice The mock proves nothing. Set its facts by the functions below.
@@ -24,7 +24,9 @@ contract MockFactsRegistry is IFactsRegistry {
     /// @inheritdoc IFactsRegistry
     mapping(uint256 => bytes32) public override accumulated;
     /// @inheritdoc IFactsRegistry
-    uint256 public constant override HORIZON = 1_830_297_600;
+    uint256 public constant override HORIZON = 4_102_444_800;
+    /// @inheritdoc IFactsRegistry
+    uint256 public constant override stateHorizon = HORIZON;
 
     // Setting
 
@@ -47,7 +49,7 @@ contract MockFactsRegistry is IFactsRegistry {
         setAccountField(account, blockNumber, AccountField.BALANCE, bytes32(balance));
         setAccountField(account, blockNumber, AccountField.STORAGE_ROOT, storageRoot);
         setAccountField(account, blockNumber, AccountField.CODE_HASH, codeHash);
-        emit AccountProven(account, blockNumber);
+        emit AccountProven(account, blockNumber, 15);
     }
 
     /// @notice Proves one field of an account. Emits no event; `setAccount` does.
@@ -68,7 +70,7 @@ contract MockFactsRegistry is IFactsRegistry {
     /// @param value Its value.
     function setSlot(address account, uint256 blockNumber, bytes32 slot, bytes32 value) external {
         _words[_slotKey(account, blockNumber, slot)] = Word(true, value);
-        emit AccountProven(account, blockNumber);
+        emit SlotProven(account, blockNumber, slot, value);
     }
 
     /// @notice Proves a field of a header.
@@ -77,7 +79,7 @@ contract MockFactsRegistry is IFactsRegistry {
     /// @param value Its value.
     function setHeaderField(uint256 blockNumber, uint8 field, bytes32 value) external {
         _words[_headerKey(blockNumber, field)] = Word(true, value);
-        emit HeaderFieldProven(blockNumber, field);
+        emit HeaderFieldProven(blockNumber, field, value);
     }
 
     /// @notice Proves which block was the last one at a time.
@@ -212,7 +214,12 @@ contract MockFactsRegistry is IFactsRegistry {
     }
 
     /// @inheritdoc IFactsRegistry
-    function multicall(bytes[] calldata) external pure override {
+    function multicall(bytes[] calldata) external pure override returns (bytes[] memory) {
+        revert MockProvesNothing();
+    }
+
+    /// @inheritdoc IFactsRegistry
+    function endedBy(bytes calldata) external pure override {
         revert MockProvesNothing();
     }
 

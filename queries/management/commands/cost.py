@@ -22,7 +22,7 @@ from queries.costs import (
 from queries.limits import DAY, Limits
 from queries.management.base import OperatorCommand, at_least_one, configured_routes
 from queries.pipeline.chains import NO_SIGNER
-from queries.registries import FACTORY, Registry
+from queries.registries import FACTORY, Registry, deployment
 from queries.routes import GWEI, Chain
 
 FACTS, MONTH = 100, 30  # a day; days
@@ -107,7 +107,7 @@ def _deployment(registry: Registry, destination: Destination, price: int) -> str
     if not destination.code(FACTORY):
         return f"The registry cannot be deployed: there is no CREATE2 factory at {FACTORY}."
     try:
-        need = deployment_need(destination, NO_SIGNER, registry)
+        need = deployment_need(destination, NO_SIGNER, deployment(registry))
     except CallReverted:
         return "Deploying the registry would revert."
     cost = short_amount(need.gas * price + need.data_fee, destination.chain.currency)

@@ -26,6 +26,7 @@ from queries.management.base import OperatorCommand, add_wait, configured_routes
 from queries.proving.registry_calls import HORIZON
 from queries.registries import (
     FACTORY,
+    VALID_UNTIL,
     Registry,
     RegistryKind,
     address_of,
@@ -36,6 +37,7 @@ from queries.registries import (
 )
 from queries.routes import KEYS_OF_KIND, REGISTRY_KEYS, Chain, Routes, read_registry
 
+DELEGATION = bytes.fromhex("ef0100")  # of an EOA to a contract's code (EIP-7702); its key signs
 NEEDED = ("source", "destination", "kind")
 
 
@@ -55,17 +57,19 @@ class Command(OperatorCommand):
         parser.add_argument("--signers", help="of an attested one: 0x…,0x…")
         parser.add_argument("--threshold", type=int, help="how many of them must agree")
         parser.add_argument(
+            "--horizon", type=utc_time, help=f"when it stops taking headers ({time_text(HORIZON)})"
+        )
+        parser.add_argument(
             "--valid-until",
             type=utc_time,
-            help=f"when an attested one stops taking attestations ({time_text(HORIZON)})",
+            help=f"when an attested one stops taking attestations ({time_text(VALID_UNTIL)})",
         )
         parser.add_argument(
             "--anchor-state-registry",
             metavar="0x…",
             help="of an output one: the rollup's contract that knows which games are valid",
         )
-        add_wait(parser)
-        parser.add_argument("--yes", action="store_true", help="do not ask before paying")
+        add_sending(parser)
 
     def handle(self, **options: Any) -> None:
         routes = configured_routes()
@@ -131,32 +135,47 @@ class Command(OperatorCommand):
         check_chain(destination, registry.kind)
         if registry.kind is RegistryKind.OUTPUT:
             newest_game(registry, destination)
+        for signer in registry.signers:
+            code = destination.code(signer)
+            if code and not code.startswith(DELEGATION):
+                raise CommandError(
+                    f"The signer {signer} is a contract on {destination.chain.name}: it has no "
+                    "key, and could never sign. Name the address of a key."
+                )
+        what = f"registry of {source.name}'s facts"
+        return self.place(what, registry.address, deployment(registry), destination, options)
+
+    def place(
+        self,
+        what: str,
+        address: str,
+        data: bytes,
+        destination: Destination,
+        options: Mapping[str, Any],
+    ) -> str:
+        """Send this calldata to the factory, unless the contract is at its address already."""
         chain = destination.chain
-        if destination.code(registry.address):
-            facts = f"The registry of {source.name}'s facts"
-            return f"{facts} is on {chain.name} already, and nothing was sent."
+        if destination.code(address):
+            return f"The {what} is on {chain.name} already, and nothing was sent."
         if not destination.code(FACTORY):
             raise CommandError(
                 f"{chain.name} has no CREATE2 factory at {FACTORY}. Deploy that first, by its "
                 "published transaction (Arachnid's deterministic-deployment-proxy)."
             )
         signer = configured_signer()
-        self.report(
-            f"Deploying a registry of {source.name}'s facts on {chain.name}, paid for by "
-            f"{signer.address} …"
-        )
+        self.report(f"Deploying a {what} on {chain.name}, paid for by {signer.address} …")
         try:
-            self._show_cost(registry, destination, signer)
+            self._show_cost(data, destination, signer)
             if not options["yes"] and sys.stdin.isatty():
                 self.confirm("Deploy it?", "Nothing was sent.")
-            return self._deploy(registry, destination, signer, options["wait"])
+            return self._deploy(address, data, destination, signer, options["wait"])
         except CallReverted:
             raise CommandError(
                 f"Deploying this contract on {chain.name} would revert; nothing was sent."
             ) from None
 
-    def _show_cost(self, registry: Registry, destination: Destination, signer: Signer) -> None:
-        need, fees = deployment_need(destination, signer.address, registry), destination.fees()
+    def _show_cost(self, data: bytes, destination: Destination, signer: Signer) -> None:
+        need, fees = deployment_need(destination, signer.address, data), destination.fees()
         currency = destination.chain.currency
         now = short_amount(need.gas * fees.enough + need.data_fee, currency)
         most = replace(need, gas=destination.gas_limit(need.gas)).most(fees)
@@ -167,17 +186,23 @@ class Command(OperatorCommand):
         )
 
     def _deploy(
-        self, registry: Registry, destination: Destination, signer: Signer, patience: float
+        self, address: str, data: bytes, destination: Destination, signer: Signer, patience: float
     ) -> str:
-        chain, data = destination.chain, deployment(registry)
+        chain = destination.chain
         mined = send_and_wait(destination, signer, FACTORY, data, patience, self.report)
-        if not destination.code(registry.address):
+        if not destination.code(address):
             raise CommandError(
                 f"The transaction was mined, but {chain.name} has no contract at "
-                f"{registry.address}: its contract at {FACTORY} is not the CREATE2 factory."
+                f"{address}: its contract at {FACTORY} is not the CREATE2 factory."
             )
         cost = short_amount(mined.cost, chain.currency)
         return f"Deployed in block {mined.block:,}, for {mined.gas_used:,} gas, {cost}."
+
+
+def add_sending(parser: ArgumentParser) -> None:
+    """The options of a command that sends a transaction."""
+    add_wait(parser)
+    parser.add_argument("--yes", action="store_true", help="do not ask before paying")
 
 
 def _table(options: Mapping[str, Any]) -> dict[str, object]:

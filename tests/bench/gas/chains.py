@@ -14,6 +14,7 @@ from queries.proving.keccak import keccak256
 from queries.proving.registry_calls import HeaderStep, headers_section, prove_call
 from tests.bench.corpus import RecordedBlock
 from tests.builds import artifact
+from tests.local_chain import HORIZON_WORD
 from tests.registry_reads import RegistryReads
 
 BLOCK_HASHES = "0x0000F90827F1C53a10cb7A02335B175320002935"
@@ -111,7 +112,7 @@ def native_chain(block: RecordedBlock) -> Iterator[MeasuringChain]:
             place = header.timestamp % RING
             _store(node, BEACON_ROOTS, place, header.timestamp.to_bytes(32, "big"))
             _store(node, BEACON_ROOTS, place + RING, _beacon_root(header))
-        registry = node.deploy(load_artifact("NativeRegistry").bytecode)
+        registry = node.deploy(load_artifact("NativeRegistry").bytecode, HORIZON_WORD)
         yield MeasuringChain(node, registry, RegistryKind.NATIVE, block)
 
 

@@ -4,12 +4,12 @@ Each is a call that would make a registry say something untrue, leave a key that
 without an answer, or take bytes that mean nothing. The names begin with the design's points.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from queries.chain.solidity import call_data
 from queries.proving.accounts import AccountState, encode_account, encode_slot_value
 from queries.proving.keccak import EMPTY_CODE_HASH
-from queries.proving.registry_calls import accumulated_section, prove_call
+from queries.proving.registry_calls import PROVE_SELECTOR, accumulated_section, prove_call
 from tests.queries.attacks.witness_parts import (
     PERSON,
     ChosenTrie,
@@ -34,8 +34,15 @@ class Forgery:
     calldata: bytes
     error: str  # by which it is refused; none where it is taken, and the truth is read
     question: bytes = b""  # none where nothing untrue would be read, and the bytes are malformed
-    lie: bytes = b""  # the answer if it were believed
+    reading: bytes = b""  # the answer: the true one if it is taken, else the lie if it were
     setup: tuple[bytes, ...] = ()
+
+    def behind(self, section: bytes, *setup: bytes) -> "Forgery":
+        """The same behind another section of its proof, if it is one of several."""
+        if not self.calldata.startswith(PROVE_SELECTOR):
+            return self
+        calldata = prove_call([section, self.calldata[4:]])
+        return replace(self, calldata=calldata, setup=(*setup, *self.setup))
 
 
 def answer(value: int | bytes) -> bytes:
@@ -58,11 +65,11 @@ def accumulate(root: bytes, number: int = NUMBER) -> bytes:
 
 
 def against(
-    root: bytes, shown: bytes, error: str, question: bytes = b"", lie: bytes = b""
+    root: bytes, shown: bytes, error: str, question: bytes = b"", reading: bytes = b""
 ) -> Forgery:
     """A witness against an accumulated block with this state root."""
     section = accumulated_section(NUMBER, TIME, HASH, shown)
-    return Forgery(prove_call([section]), error, question, lie, (accumulate(root),))
+    return Forgery(prove_call([section]), error, question, reading, (accumulate(root),))
 
 
 def of_accounts(
@@ -86,9 +93,9 @@ def stored(*slots: bytes, value: int = 5) -> tuple[ChosenTrie, ChosenTrie, Accou
 
 
 def of_storage(
-    slots: tuple[bytes, ...], nodes: bytes, about: tuple[bytes, ...], error: str, lie: bytes
+    slots: tuple[bytes, ...], nodes: bytes, about: tuple[bytes, ...], error: str, reading: bytes
 ) -> Forgery:
     """`nodes` told as the owner's storage trie, which holds `slots`."""
     _, state, owner = stored(*slots)
     shown = witness([asked(OWNER, 0, about)], leaf(account_told(owner, nodes)))
-    return against(state.root, shown, error, slot_of(OWNER, about[-1]), lie)
+    return against(state.root, shown, error, slot_of(OWNER, about[-1]), reading)

@@ -6,7 +6,7 @@ from queries.chain.solidity import call_data
 from queries.proving.keccak import keccak256
 from queries.proving.registry_calls import HORIZON, HeaderFlag, accumulated_section, prove_call
 from queries.proving.rlp_items import encode_integer, encode_string
-from tests.queries.attacks.forgery import NUMBER, TIME, Forgery, answer
+from tests.queries.attacks.forgery import NUMBER, TIME, UNPROVEN, Forgery, answer, field_of, slot_of
 from tests.queries.attacks.header_parts import MadeUpHeader, headers, tail_of
 
 TIMESTAMP = 11
@@ -52,17 +52,27 @@ def _malformed(number: int, tail: bytes) -> Forgery:
     return Forgery(prove_call([headers(header.told())]), "HeaderMalformed", setup=setup)
 
 
-def _before_a_known_child(child: bytes) -> Forgery:
+def _before_a_known_child(child: bytes, *more: bytes) -> Forgery:
     """A foreign header before a known one."""
     foreign = MadeUpHeader(tail_of(7, TIME)).told(HeaderFlag.FIELDS, fields(TIMESTAMP))
     call, question = prove_call([headers(foreign, child)]), header_field(7, TIMESTAMP)
-    return Forgery(call, "BlockNotKnown", question, answer(TIME), KNOWN_CHILD)
+    return Forgery(call, "BlockNotKnown", question, answer(TIME), (*KNOWN_CHILD, *more))
 
 
-def _at(timestamp: int) -> Forgery:
-    child = CHILD.told(HeaderFlag.TIMESTAMPS, timestamps(timestamp), first=False)
+def _at(*times: int) -> Forgery:
+    """The last of the times is false."""
+    child = CHILD.told(HeaderFlag.TIMESTAMPS, timestamps(*times), first=False)
     call = prove_call([headers(PARENT.told(), child)])
-    return Forgery(call, "TimestampOutside", block_at(timestamp), answer(NUMBER), KNOWN_CHILD)
+    return Forgery(call, "TimestampOutside", block_at(times[-1]), answer(NUMBER), KNOWN_CHILD)
+
+
+def _read_as(question: bytes, number: int, field: int) -> Forgery:
+    """Of a header field another kind of fact is read, which is not proven."""
+    header = MadeUpHeader(tail_of(number, TIME))
+    section = headers(header.told(HeaderFlag.FIELDS, fields(field)))
+    return Forgery(
+        prove_call([section]), "", question, UNPROVEN, setup=(known(number, header.hash),)
+    )
 
 
 def _beacon_root_in_the_timestamp() -> Forgery:
@@ -110,7 +120,14 @@ def _second_of_one_number() -> Forgery:
 
 LISTED = MadeUpHeader(tail_of(NUMBER, TIME, b"", b"\xc2\x01\x02"))
 LATE = MadeUpHeader(tail_of(NUMBER, HORIZON))
+NO_ACCOUNT = bytes(20)
 HEADERS = {
+    "point_14_a_header_field_read_as_an_account_s": _read_as(field_of(NO_ACCOUNT, 2), NUMBER, 2),
+    "point_14_a_header_field_read_as_a_slot": _read_as(
+        slot_of(NO_ACCOUNT, bytes(31) + b"\x02"), NUMBER, 2
+    ),
+    # Times have no block and no account, and so are like fields of block 0.
+    "point_14_a_header_field_read_as_a_time": _read_as(block_at(8), 0, 8),
     "point_15_a_beacon_root_put_into_the_timestamp": _beacon_root_in_the_timestamp(),
     "point_15_a_beacon_root_behind_the_end": Forgery(
         prove_call([headers(PARENT.told(HeaderFlag.BEACON_KNOWN, b"\xff"))]), "HeaderMalformed"
@@ -131,8 +148,13 @@ HEADERS = {
     # The known one states its own parent's hash.
     "point_15_a_parent_that_is_none": _before_a_known_child(CHILD.told()),
     "point_15_a_foreign_header_before_a_known_one": _before_a_known_child(CHILD.told(first=False)),
+    # A parent that is provided links the headers, also where its hash is known.
+    "point_15_a_foreign_header_before_one_whose_parent_is_known": _before_a_known_child(
+        CHILD.told(HeaderFlag.PARENT_KNOWN, first=False), known(NUMBER, PARENT.hash)
+    ),
     "point_15_a_time_before_both": _at(TIME - 1),
     "point_15_a_time_of_the_later_one": _at(TIME + 12),
+    "point_15_a_time_of_the_later_one_behind_a_true_one": _at(TIME, TIME + 12),
     # Before the first header there is none, which a verifier could take for block 0.
     "point_15_a_time_at_the_first_header": Forgery(
         prove_call([headers(PARENT.told(HeaderFlag.TIMESTAMPS, timestamps(TIME - 1)))]),

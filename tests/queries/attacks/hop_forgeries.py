@@ -3,11 +3,12 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
+from queries.chain.solidity import call_data
 from queries.proving.accounts import AccountState, encode_account, encode_slot_value
 from queries.proving.keccak import EMPTY_CODE_HASH, EMPTY_TRIE_ROOT
 from queries.proving.registry_calls import HISTORY_RING as RING
 from queries.proving.registry_calls import HeaderFlag, accumulated_section, prove_call
-from tests.queries.attacks.forgery import HASH, TIME, Forgery, accumulate, answer
+from tests.queries.attacks.forgery import HASH, TIME, UNPROVEN, Forgery, accumulate, answer
 from tests.queries.attacks.header_forgeries import TIMESTAMP, fields, header_field, known
 from tests.queries.attacks.header_parts import MadeUpHeader, headers, tail_of
 from tests.queries.attacks.witness_parts import (
@@ -153,7 +154,19 @@ def _beside_the_root_of_another_state() -> Forgery:
     return behind([first], EARLIER, "BlockNotKnown", known(FROM, start.hash))
 
 
+def _facts_of_a_hop() -> Forgery:
+    """What a hop's witness proves is not requested, and so not stored."""
+    slot = EARLIER % RING
+    root, shown = ring(slot, header_of(EARLIER).hash)
+    start = header_of(FROM, root)
+    signature = "tryAccountStorageSlotValues(address,uint256,bytes32)"
+    question = call_data(signature, HISTORY[:20], FROM, slot_key(slot))
+    setup = (known(FROM, start.hash),)
+    return Forgery(prove_call([headers(start.told(HOP, shown))]), "", question, UNPROVEN, setup)
+
+
 HOPS = {
+    "point_16_the_facts_of_a_hop_stored": _facts_of_a_hop(),
     # The slot of a block is that of the one a ring before it.
     "point_16_a_hop_to_a_block_of_the_same_slot": hop("BlockNotKnown", number=EARLIER - RING),
     "point_16_a_hop_to_the_block_itself": hop("BlockNotKnown", number=FROM),

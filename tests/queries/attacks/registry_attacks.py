@@ -1,6 +1,6 @@
 """Attacks that need more than a call to a registry whose hashes are set by hand."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 
@@ -161,6 +161,17 @@ def a_recorded_hash_replaced(deploy: Deploy) -> str:
         return IGNORED if kept else ""
 
 
+@attack("OptimismRegistry", "BlockNotKnown")
+def a_recorded_hash_in_place_of_the_one_shown(deploy: Deploy) -> str:
+    registry = deploy("OptimismRegistry")
+    with undone(registry.node):
+        put_predeploy(registry.node)
+        move_on(registry.node, NUMBER, HEADER.hash)
+        registry.send(RECORD)
+        move_on(registry.node, NUMBER, SECOND)
+        return outcome(registry, prove_call([headers(HEADER.told(HeaderFlag.ACCUMULATE))]))
+
+
 @attack("OptimismRegistry", IGNORED)
 def a_zero_hash_recorded(deploy: Deploy) -> str:
     """Nothing would be known by it, but the event would say that something is."""
@@ -238,8 +249,8 @@ def a_header_that_no_game_is_about(deploy: Deploy) -> str:
 def deploy_attested(
     deploy: Deploy, signers: Sequence[str], threshold: int, valid_until: int = HORIZON
 ) -> Deployed:
-    words = [SOURCE_CHAIN, signers, threshold, valid_until]
-    types = ["uint256", "address[]", "uint256", "uint256"]
+    words = [HORIZON, SOURCE_CHAIN, signers, threshold, valid_until]
+    types = ["uint256", "uint256", "address[]", "uint256", "uint256"]
     return deploy("AttestedRegistry", encode(types, words))
 
 
@@ -357,3 +368,53 @@ _ON_ATTESTED: dict[str, dict[str, Run]] = {
 }
 for _error, _runs in _ON_ATTESTED.items():
     ATTACKS |= {_name: Attack("AttestedRegistry", _run, _error) for _name, _run in _runs.items()}
+
+
+# The router
+
+
+def deploy_router(deploy: Deploy, registries: Mapping[int, str]) -> Deployed:
+    """`registries`: addresses by source chain."""
+    words = [[*registries], [*registries.values()]]
+    return deploy("FactsRouter", encode(["uint256[]", "address[]"], words))
+
+
+def _routing(chains: Sequence[int], registries: Callable[[str], Sequence[str]]) -> Run:
+    """`registries`: the addresses that the constructor gets, from that of an attested registry."""
+
+    def run(deploy: Deploy) -> str:
+        attested = deploy_attested(deploy, [ONE], 1).address
+        words = [chains, registries(attested)]
+        try:
+            deploy("FactsRouter", encode(["uint256[]", "address[]"], words))
+        except TransactionReverted as refused:
+            return error_name("FactsRouter", refused.data)
+        return ""
+
+    return run
+
+
+def _reading_a_chain_without_registry(deploy: Deploy) -> str:
+    router = deploy_router(deploy, {})
+    return outcome(router, call_data("timestamp(uint256,uint256)", SOURCE_CHAIN, 1))
+
+
+_ON_ROUTER: dict[str, dict[str, Run]] = {
+    "SourceRepeated": {
+        "a_registry_behind_another_of_its_chain": _routing(
+            [SOURCE_CHAIN] * 2, lambda attested: [attested] * 2
+        )
+    },
+    "NoContract": {"a_registry_without_code": _routing([SOURCE_CHAIN], lambda _: [ONE])},
+    "SourceMismatch": {
+        "a_registry_of_another_chain": _routing([OTHER_SOURCE], lambda attested: [attested])
+    },
+    "LengthsDiffer": {
+        "a_chain_routed_to_nothing": _routing(
+            [SOURCE_CHAIN, OTHER_SOURCE], lambda attested: [attested]
+        )
+    },
+    "SourceNotRouted": {"a_chain_that_is_not_routed": _reading_a_chain_without_registry},
+}
+for _error, _runs in _ON_ROUTER.items():
+    ATTACKS |= {_name: Attack("FactsRouter", _run, _error) for _name, _run in _runs.items()}

@@ -39,15 +39,16 @@ NONCE, STORAGE_ROOT, CODE_HASH = 0, 2, 3
 ROOT_AND_CODE = 1 << STORAGE_ROOT | 1 << CODE_HASH
 SLOT, GREATEST = key("7"), 2**256 - 1
 CONTRACT = AccountState(3, 4, bytes([1]) * 32, bytes([2]) * 32)
+EMPTIED = replace(CONTRACT, storage_root=EMPTY_TRIE_ROOT, code_hash=EMPTY_CODE_HASH)
 ABSENT = AccountState(0, 0, EMPTY_TRIE_ROOT, EMPTY_CODE_HASH)
 
 
 def _honest(
-    state: AccountState, question: bytes = b"", lie: bytes = b"", mask: int = 15
+    state: AccountState, question: bytes = b"", truth: bytes = b"", mask: int = 15
 ) -> Forgery:
     trie = ChosenTrie({OWNER: encode_account(state)})
     return against(
-        trie.root, witness([asked(OWNER, mask)], leaf(account_told(state))), "", question, lie
+        trie.root, witness([asked(OWNER, mask)], leaf(account_told(state))), "", question, truth
     )
 
 
@@ -55,11 +56,11 @@ def _of_balance(balance: int) -> AccountState:
     return replace(ABSENT, nonce=3, balance=balance)
 
 
-def _of_slot(value: int, slot: bytes = SLOT, question: bytes = b"", lie: bytes = b"") -> Forgery:
+def _of_slot(value: int, slot: bytes = SLOT, question: bytes = b"", truth: bytes = b"") -> Forgery:
     """An honest proof of the owner's slot, of which some block has this value."""
     _, state, owner = stored(slot, value=value)
     nodes = leaf(account_told(owner, leaf(slot_told(value))))
-    return against(state.root, witness([asked(OWNER, 0, [slot])], nodes), "", question, lie)
+    return against(state.root, witness([asked(OWNER, 0, [slot])], nodes), "", question, truth)
 
 
 def _contradicting(first: Forgery, then: Forgery, error: str) -> Forgery:
@@ -73,8 +74,8 @@ def _not_accumulated(number: int, time: int, block_hash: bytes) -> Forgery:
     return Forgery(prove_call([section]), REFUSED_BY_ROOT, question, answer(0))
 
 
-def _unread(question: bytes, lie: bytes) -> Forgery:
-    return Forgery(prove_call([]), "", question, lie)
+def _unread(question: bytes) -> Forgery:
+    return Forgery(prove_call([]), "", question, UNPROVEN)
 
 
 VALUES = {
@@ -100,26 +101,26 @@ VALUES = {
     ),
     # 14: zero and unproven, and how facts are kept
     "point_14_a_balance_too_large_for_the_record": _honest(
-        _of_balance(2**184), field_of(OWNER), answer(0)
+        _of_balance(2**184), field_of(OWNER), answer(2**184)
     ),
     "point_14_a_nonce_beside_a_balance_too_large": _honest(
-        _of_balance(GREATEST), field_of(OWNER, NONCE), answer(2**64 - 1)
+        _of_balance(GREATEST), field_of(OWNER, NONCE), answer(3)
     ),
     "point_14_a_storage_root_not_empty": _honest(
-        CONTRACT, field_of(OWNER, STORAGE_ROOT), answer(EMPTY_TRIE_ROOT)
+        CONTRACT, field_of(OWNER, STORAGE_ROOT), answer(CONTRACT.storage_root)
     ),
     "point_14_a_code_hash_not_empty": _honest(
-        CONTRACT, field_of(OWNER, CODE_HASH), answer(EMPTY_CODE_HASH)
+        CONTRACT, field_of(OWNER, CODE_HASH), answer(CONTRACT.code_hash)
     ),
     "point_14_a_storage_root_that_was_not_asked_for": _honest(
-        CONTRACT, field_of(OWNER, STORAGE_ROOT), answer(EMPTY_TRIE_ROOT), mask=1
+        CONTRACT, field_of(OWNER, STORAGE_ROOT), UNPROVEN, mask=1
     ),
     "point_14_a_code_hash_that_was_not_asked_for": _honest(
-        CONTRACT, field_of(OWNER, CODE_HASH), answer(EMPTY_CODE_HASH), mask=1
+        CONTRACT, field_of(OWNER, CODE_HASH), UNPROVEN, mask=1
     ),
-    "point_14_the_greatest_value": _of_slot(GREATEST, SLOT, slot_of(OWNER, SLOT), UNPROVEN),
+    "point_14_the_greatest_value": _of_slot(GREATEST, SLOT, slot_of(OWNER, SLOT), answer(GREATEST)),
     "point_14_the_greatest_value_but_one": _of_slot(
-        GREATEST - 1, SLOT, slot_of(OWNER, SLOT), answer(GREATEST)
+        GREATEST - 1, SLOT, slot_of(OWNER, SLOT), answer(GREATEST - 1)
     ),
     "point_14_a_slot_contradicted": _contradicting(_of_slot(5), _of_slot(6), "FactContradicted"),
     "point_14_the_greatest_value_contradicted": _contradicting(
@@ -130,15 +131,15 @@ VALUES = {
     ),
     # Root and code hash are facts of their own in one block, and flags of the record in the other.
     "point_14_a_contract_that_another_block_empties": _contradicting(
-        _honest(CONTRACT, mask=ROOT_AND_CODE), _honest(ABSENT, mask=2), "AccountContradicted"
+        _honest(CONTRACT, mask=ROOT_AND_CODE), _honest(EMPTIED, mask=2), "AccountContradicted"
     ),
     "point_14_an_empty_account_that_another_block_fills": _contradicting(
-        _honest(ABSENT, mask=2), _honest(CONTRACT, mask=ROOT_AND_CODE), "AccountContradicted"
+        _honest(EMPTIED, mask=2), _honest(CONTRACT, mask=ROOT_AND_CODE), "AccountContradicted"
     ),
     # Slot 1 and field 1, the balance, are facts of two kinds.
     "point_14_a_slot_read_as_a_balance": _of_slot(
-        5, BALANCE.to_bytes(32, "big"), field_of(OWNER), answer(5)
+        5, BALANCE.to_bytes(32, "big"), field_of(OWNER), UNPROVEN
     ),
-    "point_14_a_nonce_never_proven": _unread(field_of(OWNER, NONCE), answer(0)),
-    "point_14_a_slot_never_proven_read_as_a_value": _unread(slot_of(OWNER, SLOT), answer(GREATEST)),
+    "point_14_a_nonce_never_proven": _unread(field_of(OWNER, NONCE)),
+    "point_14_a_slot_never_proven_read_as_a_value": _unread(slot_of(OWNER, SLOT)),
 }

@@ -64,7 +64,7 @@ def _beside(answered: bytes, accounts: list[bytes], root: bytes, nodes: bytes) -
     """
     storage_root = 2
     shown = witness([asked(name, 1 << storage_root) for name in accounts], nodes)
-    return against(root, shown, "", field_of(answered, storage_root), answer(0))
+    return against(root, shown, "", field_of(answered, storage_root), answer(EMPTY_TRIE_ROOT))
 
 
 def _another_account_s_storage() -> Forgery:
@@ -232,6 +232,16 @@ WALKS = {
         key("b"), [key("b")], PAIR.root, blocking(TOP.path, TOP.child)
     ),
     "point_6_absent_from_the_empty_trie": _beside(key("b"), [key("b")], EMPTY_TRIE_ROOT, NONE),
+    "point_6_slots_of_an_absent_account": against(
+        TWO.root,
+        witness([asked(key("3"), 0, [key("6"), SLOT])], branch(TWO.branch())),
+        "",
+        slot_of(key("3"), SLOT),
+        answer(0),
+    ),
+    "point_6_a_slot_absent_at_a_foreign_leaf": of_storage(
+        (SLOT,), other(SLOT.hex(), encode_slot_value(5)), (key("6"), key("8")), "", answer(0)
+    ),
     # 7: bytes left over, or read past the end
     "point_7_the_last_zero_cut_off": _ending_in_zero(1, b"", "ProofEndMismatch"),
     "point_7_a_byte_left_over": _ending_in_zero(0, b"\0", "UnknownSection"),

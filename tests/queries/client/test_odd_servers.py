@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from queries import tacitus
+from queries.chain.solidity import load_artifact
 from queries.tacitus import (
     AnswerUnreadable,
     Ask,
@@ -146,3 +147,27 @@ def test_a_key_is_nowhere_to_be_read() -> None:
     with pytest.raises(Misused) as misused:
         Tacitus("http://127.0.0.1", f"{KEY}\nX: y")
     assert KEY not in str(misused.value)
+
+
+@pytest.mark.parametrize("kind", ["attested", "output"])
+def test_a_registry_is_genuine_by_known_code_and_its_own_source_alone(kind: str) -> None:
+    """A server that serves another code has an address that follows from it."""
+    genuine, other = load_artifact(f"{kind.capitalize()}Registry").bytecode, b"\x60\x00"
+    words = [bytes(32) + source.to_bytes(32, "big") + bytes(64) for source in (1, 2)]
+    for served, made_of, given, expected in (
+        (genuine, genuine, words[0], True),
+        (genuine, genuine, words[1], False),  # of another source
+        (genuine, other, words[0], False),
+        (other, other, words[0], False),
+    ):
+        connection = {
+            "originChainId": "1",
+            "destinationChainId": "10",
+            "kind": kind,
+            "registry": tacitus.registry_address(made_of + given),
+            "constructorArguments": f"0x{given.hex()}",
+        }
+        answers = saying({"connections": [connection]}), saying({"bytecode": served.hex()})
+        with odd_server(*answers) as odd:
+            (route,) = Tacitus(odd.address).routes()
+        assert route.proves_its_code is expected

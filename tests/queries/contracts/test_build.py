@@ -33,7 +33,7 @@ def test_the_compiler_makes_the_build_from_the_published_input() -> None:
 def test_the_published_addresses_are_those_of_the_code() -> None:
     published = json.loads((BUILD / "addresses.json").read_text())
     for kind in (RegistryKind.NATIVE, RegistryKind.OPTIMISM):
-        assert published[kind] == address_of(Registry(kind, 1, 1)) == tacitus.REGISTRIES[kind]
+        assert published[kind] == address_of(Registry(kind, 1, 1))
     outputs = {
         str(each.chain): address_of(
             Registry(
@@ -45,6 +45,9 @@ def test_the_published_addresses_are_those_of_the_code() -> None:
         if each.anchor_state_registry
     }  # fmt: skip
     assert published["output"] == outputs
+    for name, code_hash in tacitus.CODE_HASHES.items():
+        code = load_artifact(f"{name.capitalize()}Registry").bytecode
+        assert tacitus.keccak256(code).hex() == code_hash
     attested = Registry(RegistryKind.ATTESTED, 5, 1, signers=(FACTORY,), threshold=1)
     code = load_artifact("AttestedRegistry").bytecode + arguments(attested)
     assert tacitus.registry_address(code) == address_of(attested).lower()

@@ -22,6 +22,7 @@ from queries.proving.witness_reading import RebuiltNodes, WitnessReading, read_w
 from queries.proving.witnesses import AccountField, AccountRequest, build_witness
 from tests.local_chain import Deployed, error_name
 from tests.queries.attacks.forgery import HASH, NUMBER, TIME, accumulate, field_of, slot_of
+from tests.queries.attacks.tall_section import SECTION, SETUP
 from tests.queries.attacks.witness_parts import word, words_of
 from tests.queries.tries.broken_witnesses import broken, made_up
 from tests.queries.tries.fuzzing import CASES, for_each, tell
@@ -44,8 +45,8 @@ def registry(shared_node: LocalNode) -> Deployed:
     return Deployed(shared_node, "SettableRegistry", encode(["bool", "bool"], [True, True]))
 
 
-def prove(witness: bytes) -> bytes:
-    return prove_call([accumulated_section(NUMBER, TIME, HASH, witness)])
+def prove(witness: bytes, *before: bytes) -> bytes:
+    return prove_call([*before, accumulated_section(NUMBER, TIME, HASH, witness)])
 
 
 def read(witness: bytes, rebuilt: RebuiltNodes | None = None) -> WitnessReading | None:
@@ -79,9 +80,9 @@ def compare(registry: Deployed, witness: bytes, reading: WitnessReading | None) 
     if len({account.name[:20] for account in reading.accounts}) < len(reading.accounts):
         return "two keys of one name"
     facts = list(facts_of(reading))
-    # Repeated, it succeeds and changes nothing.
-    calls += [calls[-1], *(question for question, _ in facts)]
-    _, proof, again, *answers = registry.simulate(calls)
+    # Repeated, and where memory is not zero, it succeeds and changes nothing.
+    calls += [SETUP, prove(witness, SECTION), *(question for question, _ in facts)]
+    _, proof, _, again, *answers = registry.simulate(calls)
     assert proof.success, proof.data.hex()
     assert again.success, again.data.hex()
     for answer, (question, values) in zip(answers, facts, strict=True):
@@ -226,14 +227,23 @@ def test_witnesses_of_no_trie_have_one_root_or_none(
 
 def test_more_levels_than_a_walk_goes_down_are_refused_by_name(registry: Deployed) -> None:
     """Two accounts share 32 or 33 branches, and two slots of one 30: 64 levels with their leaves,
-    or 65. The stack would run out by 76.
+    or 65. The stack would run out by 76. Our own reader draws the same line.
     """
     for shared, error in ((32, ""), (33, "TooManyLevels")):
         state = BuiltState.of([_deep_account(key) for key in _fan(shared)])
-        *_, proof = registry.simulate(
-            [accumulate(state.trie.root), prove(build_witness(state.requests()))]
-        )
+        witness = build_witness(state.requests())
+        *_, proof = registry.simulate([accumulate(state.trie.root), prove(witness)])
+        assert (read(witness) is None) == bool(error)
         assert ("" if proof.success else error_name(registry.name, proof.data)) == error
+
+
+def test_a_walk_may_have_more_nodes_than_levels(registry: Deployed) -> None:
+    """Of eighty accounts side by side none lies deeper for the others."""
+    keys = [RandomKey(bytes((place, *bytes(31))), held=True, asked=True) for place in range(80)]
+    fields = frozenset({AccountField.BALANCE})
+    of = [RandomAccount(key, 1, 1, EMPTY_CODE_HASH, fields, (), ()) for key in keys]
+    witness = build_witness(BuiltState.of(of).requests())
+    assert compare(registry, witness, read(witness)) == ACCEPTED
 
 
 def _fan(shared: int) -> list[RandomKey]:

@@ -33,29 +33,57 @@ def test_forge_tests_pass_and_cost_the_recorded_gas() -> None:
     run(NEEDED / "forge", "snapshot", "--check", "--no-match-test", "Fuzz", folder=FORGE)
 
 
-def test_the_npm_package_has_what_it_exports(tmp_path: Path) -> None:
+@pytest.fixture
+def package(tmp_path: Path) -> Path:
+    """A project into which the packed package is installed."""
     npm = shutil.which("npm")
     assert npm
-    (packed,) = json.loads(
-        run(npm, "pack", "--json", "--pack-destination", tmp_path, folder=CONTRACTS)
-    )
-    (tmp_path / "package.json").write_text("{}")
-    install = ("install", "--offline", "--no-audit", "--no-fund", f"./{packed['filename']}")
-    run(npm, *install, folder=tmp_path)
+    packing = ("pack", "--json", "--pack-destination", tmp_path)
+    (packed,) = json.loads(run(npm, *packing, folder=CONTRACTS))
+    project = tmp_path / "project"
+    project.mkdir()
+    (project / "package.json").write_text("{}")
+    install = ("install", "--offline", "--no-audit", "--no-fund", f"../{packed['filename']}")
+    run(npm, *install, folder=project)
+    return project
+
+
+def test_the_npm_package_has_what_it_exports(package: Path) -> None:
     names = (
         "interfaces/IFactsRegistry.sol",
         "interfaces/FactsReader.sol",
         "interfaces/MockFactsRegistry.sol",
         "examples/SnapshotVote.sol",
         "build/AttestedRegistry.json",
+        "build/FactsRouter.json",
         "build/addresses.json",
         "build/standard-input.json",
     )
     script = "console.log(JSON.stringify(process.argv.slice(1).map(n => require.resolve(n))))"
     asked = [f"tacitus-contracts/{name}" for name in names]
-    found = json.loads(run("node", "-e", script, *asked, folder=tmp_path))
+    found = json.loads(run("node", "-e", script, *asked, folder=package))
     for name, file in zip(names, found, strict=True):
         assert Path(file).read_bytes() == (CONTRACTS / name).read_bytes()
+    licence = package / "node_modules" / "tacitus-contracts" / "LICENSE"
+    assert licence.read_bytes() == (CONTRACTS.parents[1] / "LICENSE").read_bytes()
+
+
+def test_a_forge_project_compiles_with_the_package_as_its_readme_says(package: Path) -> None:
+    readme = (package / "node_modules" / "tacitus-contracts" / "README.md").read_text()
+    settings, contract = (
+        readme.partition(f"```{language}\n")[2].partition("```")[0]
+        for language in ("toml", "solidity")
+    )
+    compiler = json.dumps(str(FORGE / "solc"))
+    (package / "foundry.toml").write_text(f"{settings}solc = {compiler}\noffline = true\n")
+    (package / "src").mkdir()
+    (package / "src" / "Holders.sol").write_text(f"pragma solidity ^0.8.4;\n{contract}")
+    mock = "tacitus-contracts/interfaces/MockFactsRegistry.sol"
+    (package / "src" / "Mock.sol").write_text(f'pragma solidity ^0.8.4;\nimport "{mock}";\n')
+    run(NEEDED / "forge", "build", folder=package)
+    built = json.loads((package / "out" / "Holders.sol" / "Holders.json").read_text())
+    assert "heldAt(address,uint256)" in built["methodIdentifiers"]
+    assert (package / "out" / "MockFactsRegistry.sol").exists()
 
 
 def test_the_interfaces_compile_with_the_oldest_compiler_that_they_name(tmp_path: Path) -> None:

@@ -13,18 +13,28 @@ import pytest
 from eth_abi.abi import encode
 
 from explorer.demo.local_node import LocalNode
+from queries.chain.solidity import call_data
 from queries.contracts.compiler import read_sources
 from queries.proving.errors import WitnessMalformed
-from queries.proving.registry_calls import PROVE_SELECTOR
+from queries.proving.registry_calls import HORIZON, PROVE_SELECTOR
 from queries.proving.witness_reading import WitnessReading, read_witness
 from tests.local_chain import Deployed, error_name
 from tests.queries.attacks.checks import CHECKS, GUARDS, ROWS
+from tests.queries.attacks.evidence_forgeries import (
+    EVIDENCE,
+    FIRST,
+    STATE_HORIZON,
+    delayed,
+    evidence,
+)
 from tests.queries.attacks.forgeries import FORGERIES
-from tests.queries.attacks.forgery import Forgery
+from tests.queries.attacks.forgery import TIME, Forgery
 from tests.queries.attacks.header_forgeries import HEADERS
 from tests.queries.attacks.hop_forgeries import FROM, HOPS, honest
 from tests.queries.attacks.registry_attacks import ATTACKS, Deploy
-from tests.queries.attacks.switched_checks import SWITCH, Check, body, switched_build
+from tests.queries.attacks.switched_checks import SWITCH, Check, switched_build
+from tests.queries.attacks.tall_section import SECTION, SETUP
+from tests.verified import verified_facts
 
 pytestmark = pytest.mark.no_database
 
@@ -37,9 +47,12 @@ def registry(shared_node: LocalNode) -> Deployed:
     return Deployed(shared_node, "SettableRegistry", SETTABLE)
 
 
+@pytest.mark.parametrize("is_alone", [True, False], ids=["alone", "behind a section"])
 @pytest.mark.parametrize("name", FORGERIES)
-def test_it_is_refused_or_the_truth_is_read(registry: Deployed, name: str) -> None:
-    forged = FORGERIES[name]
+def test_it_is_refused_or_the_truth_is_read(
+    registry: Deployed, name: str, *, is_alone: bool
+) -> None:
+    forged = FORGERIES[name] if is_alone else FORGERIES[name].behind(SECTION, SETUP)
     question = [forged.question] if forged.question else []
     calls = [*forged.setup, *question, forged.calldata, *question]
     outcomes = registry.simulate(calls)
@@ -48,9 +61,11 @@ def test_it_is_refused_or_the_truth_is_read(registry: Deployed, name: str) -> No
     assert ("" if sent.success else error_name(registry.name, sent.data)) == forged.error
     if forged.question:
         before, after = outcomes[len(forged.setup)], outcomes[-1]
-        assert after.data != forged.lie
+        assert (after.data == forged.reading) != bool(forged.error)
         assert not forged.error or after == before
-    if forged.error and forged.setup and name not in HEADERS | HOPS:
+    if not is_alone:
+        return
+    if forged.error and forged.setup and name not in HEADERS | HOPS | EVIDENCE:
         reading = _read(forged)
         # A shifted depth is malformed, whatever the root.
         assert reading is None or not name.startswith("point_3_")
@@ -59,6 +74,18 @@ def test_it_is_refused_or_the_truth_is_read(registry: Deployed, name: str) -> No
             or reading.state_root != forged.setup[0][-32:]
             or reading.end != len(forged.calldata)
         )
+
+
+@pytest.mark.parametrize(
+    "name", [name for name, of in FORGERIES.items() if not of.error and name not in EVIDENCE]
+)
+def test_facts_are_verified_behind_another_section_as_alone(registry: Deployed, name: str) -> None:
+    alone = FORGERIES[name]
+    proofs = [SECTION, alone.calldata[4:], alone.behind(SECTION).calldata[4:]]
+    asked = [call_data("verify(bytes)", proof) for proof in proofs]
+    outcomes = registry.simulate([SETUP, *alone.setup, *asked])[-3:]
+    before, own, both = (list(verified_facts(outcome.data)) for outcome in outcomes)
+    assert both == before + own
 
 
 def _read(forged: Forgery) -> WitnessReading | None:
@@ -71,10 +98,21 @@ def _read(forged: Forgery) -> WitnessReading | None:
 
 @pytest.mark.parametrize("back", [1, 5_000, 8_191])
 def test_an_honest_hop_is_believed(registry: Deployed, back: int) -> None:
-    hop = honest(FROM - back)
-    *written, read = registry.simulate([*hop.setup, hop.calldata, hop.question])
-    assert all(each.success for each in written)
-    assert read.data == hop.lie
+    for hop in (honest(FROM - back), honest(FROM - back).behind(SECTION, SETUP)):
+        *written, read = registry.simulate([*hop.setup, hop.calldata, hop.question])
+        assert all(each.success for each in written)
+        assert read.data == hop.reading
+
+
+@pytest.mark.parametrize("number", [3, FIRST, FIRST - 300, 8_191 * 4 - 1])
+def test_true_evidence_lowers_the_state_horizon(registry: Deployed, number: int) -> None:
+    """For good; repeating it changes nothing."""
+    true = evidence(delayed(number), number=number)
+    again = [true.calldata, STATE_HORIZON, true.calldata, STATE_HORIZON]
+    first, *outcomes = registry.simulate([STATE_HORIZON, *true.setup, *again])
+    assert all(each.success for each in outcomes)
+    assert int.from_bytes(first.data) == HORIZON
+    assert [outcomes[place].data for place in (-3, -1)] == [TIME.to_bytes(32)] * 2
 
 
 @pytest.mark.parametrize("contract", sorted({each.contract for each in ATTACKS.values()}))
@@ -114,12 +152,17 @@ def without(check: Check | None, node: LocalNode) -> Iterator[None]:
 
 
 def got_through(registry: Deployed, forged: Forgery) -> bool:
-    """Whether a forgery is taken, and if it says something, believed."""
+    """Whether a forgery is taken, alone or behind a section, and what is read then is untrue."""
+    return any(is_taken(registry, each) for each in (forged, forged.behind(SECTION, SETUP)))
+
+
+def is_taken(registry: Deployed, forged: Forgery) -> bool:
     questions = [forged.question] if forged.question else []
     outcomes = registry.simulate([*forged.setup, forged.calldata, *questions])
     taken = outcomes[len(forged.setup)]
     assert all(each.success for each in outcomes[: len(forged.setup)])
-    return taken.success and (not forged.question or outcomes[-1].data == forged.lie)
+    is_lie = (outcomes[-1].data == forged.reading) == bool(forged.error)
+    return taken.success and (is_lie or not forged.question)
 
 
 @pytest.mark.parametrize("check", CHECKS, ids=str)
@@ -166,12 +209,12 @@ def _refusals() -> Iterator[tuple[str, str, str]]:
     for file, source in read_sources().items():
         if file.startswith(("demo/", "interfaces/")):
             continue
-        for name, constructor in re.findall(
-            r"^ *(?:function (\w+)|(constructor))\(", source, re.MULTILINE
+        for found in re.finditer(
+            r"^( *)(?:function (\w+)|(constructor))\([^;{]*\{", source, re.MULTILINE
         ):
-            start, end = body(source, name or constructor)
-            for error in re.findall(r"revert ([A-Z]\w+)\(", source[start:end]):
-                yield file.removesuffix(".sol"), name or constructor, error
+            text = source[found.end() : source.index(f"\n{found[1]}}}\n", found.end())]
+            for error in re.findall(r"revert ([A-Z]\w+)\(", text):
+                yield file.removesuffix(".sol"), found[2] or found[3], error
 
 
 def test_each_invariant_in_the_readme_is_attacked(repository: Path) -> None:

@@ -16,7 +16,8 @@ import pytest
 from explorer.demo.local_node import LocalNode
 from queries.chain.solidity import load_artifact, selector
 from tests.local_chain import signature_of
-from tests.queries.sequences.calls import functions, is_writing, sequences
+from tests.queries.sequences.calls import Step, functions, is_writing, sequences
+from tests.queries.sequences.proofs import absent_behind_present
 from tests.queries.sequences.registries import Trial, attested, native, optimism, output
 from tests.queries.tries.fuzzing import CASES, for_each, tell
 from tests.verified import VERIFY
@@ -36,6 +37,7 @@ REGISTRIES = {
     "output": "OutputRegistry",
     "attested": "AttestedRegistry",
 }
+ENDING = "endedBy(bytes)"
 SEQUENCES = max(CASES // 3, 1)
 
 
@@ -50,9 +52,21 @@ def test_no_sequence_of_calls_makes_an_untrue_fact(
     finally:
         tell(capsys, f"{name}:", *told(trial))
     for signature in written(trial):
-        assert played.met["taken", selector(signature)], signature
+        if signature != ENDING:
+            assert played.met["taken", selector(signature)], signature
+    # Each header of these chains has the root of the state after it.
+    assert played.met["refused", selector(ENDING)]
+    assert not played.met["taken", selector(ENDING)]
     assert played.met["refused", selector("prove()")]
     assert played.facts > SEQUENCES // 3
+
+
+def test_what_is_absent_is_zero_behind_another_section(aged_node: LocalNode) -> None:
+    """Where memory is not zero any more."""
+    played = native(aged_node).played
+    played.check([Step(absent_behind_present())])
+    assert played.met["taken", selector("prove()")]
+    assert played.facts
 
 
 @pytest.mark.parametrize("name", REGISTRIES)
@@ -71,6 +85,7 @@ def test_every_function_is_called_and_every_reading_is_judged(
     known = {
         "prove()",
         "multicall(bytes[])",
+        ENDING,
         "recordHash()",
         "recordOutput(address,bytes32,bytes32,bytes32)",
         "attest(uint256,bytes32,bytes[])",

@@ -11,8 +11,9 @@ import pytest
 from explorer.demo.local_node import LocalNode
 from tests.queries.attacks.checks import ROWS
 from tests.queries.attacks.switched_checks import SWITCH, switched_build
-from tests.queries.sequences.calls import sequences
+from tests.queries.sequences.calls import Step, sequences
 from tests.queries.sequences.played import UntrueFact
+from tests.queries.sequences.proofs import absent_behind_present
 from tests.queries.sequences.registries import Trial, attested, native, optimism, output
 from tests.queries.tries.fuzzing import CASES, IS_LONG, for_each
 
@@ -46,17 +47,30 @@ FOUND_AT_LENGTH = (
 WITHOUT = FOUND_SOON + (FOUND_AT_LENGTH if IS_LONG else ())
 
 
-@pytest.mark.parametrize(("contract", "function", "text", "make"), WITHOUT)
-def test_without_a_check_something_untrue_is_read(
-    aged_node: LocalNode, contract: str, function: str, text: str, make: Callable[..., Trial]
-) -> None:
+def without(
+    node: LocalNode, make: Callable[..., Trial], contract: str, function: str, text: str
+) -> Trial:
+    """A trial of a registry that lacks this check."""
     (number,) = (
         number
         for number, check in enumerate(ROWS, 1)
         if (check.contract, check.function) == (contract, function) and check.text.startswith(text)
     )
-    build = switched_build(ROWS)
-    trial = make(aged_node, build.__getitem__, {SWITCH: {"balance": hex(number)}})
+    return make(node, switched_build(ROWS).__getitem__, {SWITCH: {"balance": hex(number)}})
+
+
+@pytest.mark.parametrize("text", ["putWord(walk.answers", "putWord(answer", "_putAccount("])
+def test_an_absent_key_without_its_zero_is_found(aged_node: LocalNode, text: str) -> None:
+    trial = without(aged_node, native, "ProofReader", "_absent", text)
+    with pytest.raises(UntrueFact):
+        trial.played.check([Step(absent_behind_present())])
+
+
+@pytest.mark.parametrize(("contract", "function", "text", "make"), WITHOUT)
+def test_without_a_check_something_untrue_is_read(
+    aged_node: LocalNode, contract: str, function: str, text: str, make: Callable[..., Trial]
+) -> None:
+    trial = without(aged_node, make, contract, function, text)
     with pytest.raises(UntrueFact):
         for_each(
             sequences(trial.possible), trial.played.check, times=UNTIL_FOUND / CASES, smallest=False

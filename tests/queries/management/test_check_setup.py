@@ -15,6 +15,7 @@ from explorer.demo.local_node import LocalNode, local_node
 from queries.chain.registry import HASH_HISTORY, slot_of_accumulated
 from queries.chain.solidity import call_data, load_artifact
 from queries.registries import FACTORY, Registry, RegistryKind, address_of, deployment
+from queries.routes import read_routes
 from tests.commands import Manage
 from tests.forged_code import planting
 from tests.local_chain import Deployed, undone
@@ -227,7 +228,7 @@ def test_an_output_registry_with_wrong_games_is_reported(
     said = {
         "another chain's games": f"are about chain {SOURCE + 1}, not {SOURCE}.",
         "no contract": "is no AnchorStateRegistry whose games a registry can ask",
-        "another one": f'It should say: kind = "output", source = {SOURCE}, destination',
+        "another one": f'arguments (source = {SOURCE}, anchor_state_registry = "{asked}"). The',
     }[case]
     assert said in line
 
@@ -236,7 +237,8 @@ def test_a_registry_whose_constructor_planted_a_fact_is_unverifiable(
     setup: LocalSetup, node: LocalNode
 ) -> None:
     """Its runtime code is the genuine one, and a block that never was is accumulated in it."""
-    runtime = load_artifact("NativeRegistry").deployed_bytecode
+    genuine = Deployed(node, "NativeRegistry").address
+    runtime = bytes.fromhex(node.rpc.ask("eth_getCode", genuine, "latest")[2:])
     planted = b"\x66" * 32
     code = planting({slot_of_accumulated(7): planted}, runtime)
     forged = Deployed(node, "NativeRegistry", bytecode=code)
@@ -257,8 +259,12 @@ def test_other_signers_than_the_registry_has_are_reported(
     address = attested_and_optimism(node, source)["AttestedRegistry"]
     setup.add_registry("attested", SOURCE, CHAIN_ID, address, *signed_by(count, threshold))
     (line,) = wrong(setup.run("check_setup"))
-    assert "ROUTES_FILE does not describe this registry. It should say: " in line
-    assert "threshold = 2, valid_until = 2028-01-01T00:00:00Z." in line
+    assert "It was made with other arguments (source = 900, signers = [" in line
+    assert "threshold = 2, valid_until = 2028-01-01T00:00:00Z). The registry of your" in line
+    (registry,) = read_routes(setup.file).registries.values()
+    own = address_of(registry)
+    assert own != registry.address
+    assert line.endswith(f"arguments is at {own}: leave `address` out, or deploy it.")
 
 
 # What is wrong with nodes

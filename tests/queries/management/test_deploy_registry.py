@@ -98,6 +98,29 @@ def test_an_attested_registry_may_end_sooner(setup: LocalSetup, node: LocalNode)
     assert until == datetime(2027, 6, 30, tzinfo=UTC).timestamp()
 
 
+def test_a_contract_is_no_signer_unless_it_is_a_delegated_account(
+    setup: LocalSetup, node: LocalNode
+) -> None:
+    """Signatures are recovered to an address, so a contract can never have signed."""
+    options = (*ATTESTED, "--signers", TWO, "--threshold", "2")
+    contract = TWO.partition(",")[0]
+    with undone(node):
+        node.rpc.ask("anvil_setCode", contract, "0x600160015260206000f3")
+        said = setup.run("deploy_registry", *options)
+        assert f"FAILED: The signer {contract} is a contract on Local" in said
+        node.rpc.ask("anvil_setCode", contract, f"0xef0100{GAMES[2:]}")
+        deployed(setup, setup.run("deploy_registry", *options))
+
+
+def test_a_registry_may_refuse_headers_sooner(setup: LocalSetup, node: LocalNode) -> None:
+    """Its lines of the routes file name the horizon, and lead to the same address."""
+    printed = setup.run("deploy_registry", *NATIVE, "--horizon", "2030-06-30")
+    assert "horizon = 2030-06-30T00:00:00Z" in printed
+    address = deployed(setup, printed)
+    horizon = int.from_bytes(node.call(address, call_data("HORIZON()")))
+    assert horizon == datetime(2030, 6, 30, tzinfo=UTC).timestamp()
+
+
 def test_an_output_registry_names_the_rollup_s_contract(setup: LocalSetup, node: LocalNode) -> None:
     """The contract must be there, before anything is paid for."""
     said = setup.run("deploy_registry", *OUTPUT)
@@ -135,6 +158,7 @@ def test_each_argument_of_the_constructor_leads_to_another_address() -> None:
         replace(one, threshold=3),
         replace(one, signers=signers[:2]),
         replace(one, valid_until=HORIZON - 1),
+        replace(one, horizon=HORIZON - 1),
         games,
         replace(games, source=SOURCE + 1),
         replace(games, anchor_state_registry=signers[1]),
@@ -271,3 +295,27 @@ def test_a_chain_whose_contracts_see_other_hashes_gets_no_native_registry(
         said = setup.run("deploy_registry", *NATIVE)
     assert "FAILED: Contracts on Local do not see its own block hashes" in said
     assert node.rpc.ask("eth_getTransactionCount", ADDRESS, "latest") == nonce
+
+
+# The router
+
+
+def test_a_router_has_all_registries_of_its_destination(setup: LocalSetup, node: LocalNode) -> None:
+    deploying = ("deploy_router", "--destination", str(CHAIN_ID))
+    assert f"FAILED: ROUTES_FILE has no registry on chain {CHAIN_ID}." in setup.run(*deploying)
+    lines = setup.run_apart("deploy_registry", *ATTESTED, "--signers", TWO, "--threshold", "1")[1]
+    setup.add(lines)
+    native = address_of(Registry(RegistryKind.NATIVE, CHAIN_ID, CHAIN_ID))
+    setup.add_registry("native", CHAIN_ID, CHAIN_ID, native)
+    assert f"FAILED: There is no contract at {native}, the registry" in setup.run(*deploying)
+    setup.run("deploy_registry")
+    progress, address = setup.run_apart(*deploying)
+    assert f"Deploying a router on Local, paid for by {ADDRESS}" in progress
+    registries = read_routes(setup.file).registries
+    for source in (SOURCE, CHAIN_ID):
+        named = node.call(address.strip(), call_data("registryOf(uint256)", source))
+        assert named[12:] == bytes.fromhex(registries[source, CHAIN_ID].address[2:])
+    setup.sign_with("")
+    progress, again = setup.run_apart(*deploying)
+    assert "The router is on Local already, and nothing was sent." in progress
+    assert again == address

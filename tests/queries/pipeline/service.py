@@ -30,7 +30,7 @@ from queries.pipeline.worker import deliver_once, work_once
 from queries.registries import Registry, RegistryKind
 from queries.routes import Chain, NodeAddress, Routes
 from queries.schema.batch_checks import BatchLimits
-from tests.local_chain import CHAIN_ID, ETHER, HOLDER, SIGNER_KEY
+from tests.local_chain import CHAIN_ID, ETHER, HOLDER, HORIZON_WORD, SIGNER_KEY
 from tests.registry_reads import RegistryReads
 
 __all__ = ["CHAIN_ID", "ETHER", "HOLDER", "SIGNER_KEY", "Service", "running_service"]
@@ -200,7 +200,9 @@ def running_service(
     """A native registry on `node`, and the routes that the web pages then know, `beside` others."""
     signer = Key.from_key(SIGNER_KEY)
     node.rpc.ask("anvil_setBalance", signer.address, hex(1_000 * ETHER))
-    address = to_checksum_address(node.deploy(load_artifact("NativeRegistry").bytecode))
+    address = to_checksum_address(
+        node.deploy(load_artifact("NativeRegistry").bytecode, HORIZON_WORD)
+    )
     settings = {"finality": 0, "free": True, **chain}
     here = Chain(CHAIN_ID, "Local", (NodeAddress(node.url),), **settings)
     registry = Registry(RegistryKind.NATIVE, CHAIN_ID, CHAIN_ID, address)

@@ -10,6 +10,7 @@ from eth_utils.address import to_checksum_address
 from queries.chain.solidity import load_artifact
 from queries.models import SentTransaction
 from queries.routes import Routes
+from tests.local_chain import HORIZON_WORD
 from tests.queries.pipeline.service import CHAIN_ID, HOLDER, Service, serving
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.either_database]
@@ -17,7 +18,9 @@ pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.either_databa
 
 @contextmanager
 def _moved(service: Service) -> Iterator[Service]:
-    address = to_checksum_address(service.node.deploy(load_artifact("NativeRegistry").bytecode))
+    address = to_checksum_address(
+        service.node.deploy(load_artifact("NativeRegistry").bytecode, HORIZON_WORD)
+    )
     registry = replace(service.registry, address=address)
     routes = Routes(service.routes.chains, {(CHAIN_ID, CHAIN_ID): registry})
     with serving(service.node, routes) as it:

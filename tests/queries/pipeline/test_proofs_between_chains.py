@@ -9,6 +9,7 @@ from eth_utils.address import to_checksum_address
 from queries.attestations import take
 from queries.chain.solidity import load_artifact
 from queries.registries import Registry, RegistryKind
+from tests.local_chain import HORIZON_WORD
 from tests.queries.pipeline.bundles import whole_proof
 from tests.queries.pipeline.service import CHAIN_ID, HOLDER, Service, serving
 from tests.queries.pipeline.two_chains import SIGNERS, SOURCE, TwoChains, word_of
@@ -56,7 +57,9 @@ def both(chains: TwoChains) -> Iterator[Service]:
         RegistryKind.NATIVE,
         CHAIN_ID,
         CHAIN_ID,
-        to_checksum_address(chains.destination.deploy(load_artifact("NativeRegistry").bytecode)),
+        to_checksum_address(
+            chains.destination.deploy(load_artifact("NativeRegistry").bytecode, HORIZON_WORD)
+        ),
     )
     routes = chains.routes(chains.attested_registry())
     registries = {**routes.registries, (CHAIN_ID, CHAIN_ID): native}

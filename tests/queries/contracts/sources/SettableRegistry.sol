@@ -2,6 +2,7 @@
 pragma solidity 0.8.37;
 
 import {wordAt} from "../Calldata.sol";
+import {CompactHeader} from "../CompactHeader.sol";
 import {FactsRegistry} from "../FactsRegistry.sol";
 
 /// @title A registry that believes whoever calls it: for measuring and for tests, never deployed
@@ -16,7 +17,7 @@ contract SettableRegistry is FactsRegistry {
 
     mapping(uint256 blockNumber => bytes32) private _hashes;
 
-    constructor(bool accountsByHash_, bool slotsByHash_) {
+    constructor(bool accountsByHash_, bool slotsByHash_) CompactHeader(4_102_444_800) {
         accountsByHash = accountsByHash_;
         slotsByHash = slotsByHash_;
     }
