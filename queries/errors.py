@@ -3,10 +3,16 @@
 The sentence for a person is written where the fault is found, and names the field.
 """
 
+from functools import partial
 from http import HTTPStatus
 
 from accounts.errors import Code, Refusal
 from queries.schema.wording import quoted
+
+_not_found = partial(Code, status=HTTPStatus.NOT_FOUND)
+_conflict = partial(Code, status=HTTPStatus.CONFLICT)
+_used_up = partial(Code, status=HTTPStatus.TOO_MANY_REQUESTS, retryable=True)
+_unavailable = partial(Code, status=HTTPStatus.SERVICE_UNAVAILABLE, retryable=True)
 
 NOT_JSON = Code("not_json", "The body is empty, not UTF-8, or not exactly one JSON value.")
 NESTED_TOO_DEEPLY = Code(
@@ -56,11 +62,8 @@ TOO_MANY_ACCOUNTS = Code(
 TOO_MANY_SLOTS = Code(
     "too_many_slots", "The batch has more storage slots, over all its accounts, than allowed."
 )
-TOO_MANY_FACTS = Code(
-    "too_many_facts",
-    "The batch asks for more facts than your account has left of its daily limit.",
-    HTTPStatus.TOO_MANY_REQUESTS,
-    retryable=True,
+TOO_MANY_FACTS = _used_up(
+    "too_many_facts", "The batch asks for more facts than your account has left of its daily limit."
 )
 MORE_FACTS_THAN_A_DAY = Code(
     "more_facts_than_a_day", "The batch asks for more facts than an account may request in a day."
@@ -75,64 +78,42 @@ WEBHOOK_HEADERS_TOO_LARGE = Code(
 IDEMPOTENCY_KEY_MALFORMED = Code(
     "idempotency_key_malformed", "The Idempotency-Key is empty, too long, or not visible ASCII."
 )
-IDEMPOTENCY_KEY_REUSED = Code(
-    "idempotency_key_reused",
-    "The Idempotency-Key was used before with another batch.",
-    HTTPStatus.CONFLICT,
+IDEMPOTENCY_KEY_REUSED = _conflict(
+    "idempotency_key_reused", "The Idempotency-Key was used before with another batch."
 )
-BATCH_UNKNOWN = Code("batch_unknown", "No batch has this id.", HTTPStatus.NOT_FOUND)
-BATCH_ENDED = Code("batch_ended", "The batch is already DONE or REJECTED.", HTTPStatus.CONFLICT)
-BATCH_SIGNED = Code(
-    "batch_signed",
-    "A transaction for the batch is signed, so it cannot be cancelled.",
-    HTTPStatus.CONFLICT,
+BATCH_UNKNOWN = _not_found("batch_unknown", "No batch has this id.")
+BATCH_ENDED = _conflict("batch_ended", "The batch is already DONE or REJECTED.")
+BATCH_SIGNED = _conflict(
+    "batch_signed", "A transaction for the batch is signed, so it cannot be cancelled."
 )
-BATCH_NOT_DONE = Code(
+BATCH_NOT_DONE = _conflict(
     "batch_not_done",
     "The batch is still being proven, or being proven again after a reorg.",
-    HTTPStatus.CONFLICT,
     retryable=True,
 )
-BATCH_REJECTED = Code(
-    "batch_rejected", "The batch was rejected, so it has no proof.", HTTPStatus.CONFLICT
-)
-PROOF_UNAVAILABLE = Code(
+BATCH_REJECTED = _conflict("batch_rejected", "The batch was rejected, so it has no proof.")
+PROOF_UNAVAILABLE = _conflict(
     "proof_unavailable",
     "The fact is in the registry, but its proof is not stored here; `error` says why.",
-    HTTPStatus.CONFLICT,
 )
-PROOFS_BUSY = Code(
-    "proofs_busy",
-    "The server is already preparing as many proofs as it can.",
-    HTTPStatus.SERVICE_UNAVAILABLE,
-    retryable=True,
+PROOFS_BUSY = _unavailable(
+    "proofs_busy", "The server is already preparing as many proofs as it can."
 )
-DELIVERY_UNKNOWN = Code(
-    "delivery_unknown", "You have no webhook delivery with this id.", HTTPStatus.NOT_FOUND
-)
-TOO_MANY_REPLAYS = Code(
-    "too_many_replays",
-    "Your account has used up its webhook replays for this hour.",
-    HTTPStatus.TOO_MANY_REQUESTS,
-    retryable=True,
+DELIVERY_UNKNOWN = _not_found("delivery_unknown", "You have no webhook delivery with this id.")
+TOO_MANY_REPLAYS = _used_up(
+    "too_many_replays", "Your account has used up its webhook replays for this hour."
 )
 PARAMETER_MALFORMED = Code("parameter_malformed", "A parameter in the address is malformed.")
-TOO_MANY_ESTIMATES = Code(
-    "too_many_estimates",
-    "Your account has used up its estimates and witnesses for this minute.",
-    HTTPStatus.TOO_MANY_REQUESTS,
-    retryable=True,
+TOO_MANY_ESTIMATES = _used_up(
+    "too_many_estimates", "Your account has used up its estimates and witnesses for this minute."
 )
-ESTIMATES_BUSY = Code(
+ESTIMATES_BUSY = _unavailable(
     "estimates_busy",
     "The server is busy, or already makes an estimate or witness for your account.",
-    HTTPStatus.SERVICE_UNAVAILABLE,
-    retryable=True,
 )
-NOT_PROVABLE_NOW = Code(
+NOT_PROVABLE_NOW = _conflict(
     "not_provable_now",
     "A block is not final yet, or the registry does not know a block above it yet.",
-    HTTPStatus.CONFLICT,
     retryable=True,
 )
 NOT_PROVABLE = Code(
@@ -140,11 +121,9 @@ NOT_PROVABLE = Code(
     "The registry can never know the block or a later one that leads to it, or an ENS name has no "
     "address.",
 )
-CHAIN_UNAVAILABLE = Code(
+CHAIN_UNAVAILABLE = _unavailable(
     "chain_unavailable",
     "A chain's nodes do not answer in time, or its gas price is above the operator's limit.",
-    HTTPStatus.SERVICE_UNAVAILABLE,
-    retryable=True,
 )
 ATTESTATION_MALFORMED = Code(
     "attestation_malformed", "A field of the attestation is missing or malformed."
@@ -154,22 +133,23 @@ ATTESTATION_UNTRUSTED = Code(
     "The attestation is not for a registry of this server, or its signer is not one of the "
     "registry's.",
 )
-ATTESTATION_CONTRADICTED = Code(
+ATTESTATION_CONTRADICTED = _conflict(
     "attestation_contradicted",
     "The signer attested another hash of this block before; the first one is kept.",
-    HTTPStatus.CONFLICT,
 )
-ATTESTATION_UNWANTED = Code(
-    "attestation_unwanted",
-    "No query waits for this block, or for one that a hop from it reaches.",
-    HTTPStatus.CONFLICT,
+ATTESTATION_UNWANTED = _conflict(
+    "attestation_unwanted", "No query waits for this block, or for one that a hop from it reaches."
 )
-TOO_MANY_ATTESTATIONS = Code(
-    "too_many_attestations",
-    "Your IP address has used up its attestation requests for this minute.",
-    HTTPStatus.TOO_MANY_REQUESTS,
-    retryable=True,
+TOO_MANY_ATTESTATIONS = _used_up(
+    "too_many_attestations", "Your IP address has used up its attestation requests for this minute."
 )
+
+
+RETRY_SOON = {"Retry-After": "5"}  # seconds
+
+
+def busy(kind: Code, why: str) -> Refusal:
+    return Refusal(kind, f"{why}. Try again in a few seconds.", headers=RETRY_SOON)
 
 
 def no_such_batch(batch_id: str, path: str) -> Refusal:

@@ -7,6 +7,7 @@ decide, it is accepted and checked later.
 import hashlib
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime, timedelta
 
 from django.conf import settings
@@ -17,7 +18,7 @@ from ulid import ULID
 
 from accounts.errors import Refusal
 from accounts.models import Account
-from accounts.rate_limits import DAY, spend
+from accounts.rate_limits import DAY, refuse_above, spend
 from accounts.wording import counted
 from queries.durable import durably
 from queries.engines.waking import wake
@@ -35,13 +36,7 @@ from queries.models import Batch, ChainRecord, Query
 from queries.raw_rows import ready_to_insert
 from queries.routes import Routes
 from queries.schema.addresses import Address
-from queries.schema.batch_request import (
-    AccountRequest,
-    BatchRequest,
-    BlockNumber,
-    BlockRequest,
-    canonical,
-)
+from queries.schema.batch_request import AccountRequest, BatchRequest, BlockRequest, canonical
 
 IDEMPOTENCY_KEY = "Idempotency-Key"
 LONGEST_KEY = 255
@@ -104,14 +99,12 @@ def _facts(queries: Iterable[Query]) -> int:
 def _count(facts: int, owner: Account) -> None:
     """Limit the facts of a day: each is stored, proven or not, at no cost to the account."""
     spent = spend(f"facts of {owner.pk}", settings.FACTS_PER_DAY, DAY, facts)
-    if not spent.allowed:
-        raise Refusal(
-            TOO_MANY_FACTS,
-            f"This batch asks for {counted(facts, 'fact')}. An account may ask for "
-            f"{spent.most:,} a day here, and yours has fewer left. Try again in "
-            f"{counted(spent.seconds_left, 'second')}.",
-            headers={"Retry-After": str(spent.seconds_left)},
-        )
+    refuse_above(
+        spent,
+        TOO_MANY_FACTS,
+        f"This batch asks for {counted(facts, 'fact')}. An account may ask for {spent.most:,} a "
+        "day here, and yours has fewer left.",
+    )
 
 
 def _check_key(key: str | None) -> None:
@@ -158,14 +151,15 @@ def check_heads(blocks: Iterable[BlockRequest], limits: Limits) -> None:
 
 
 def _check_head(block: BlockRequest, head: ChainRecord | None, limits: Limits) -> None:
-    if isinstance(block.selector, BlockNumber):
-        asked, last = block.selector.number, head.number if head else _GREATEST
-        ahead: float = limits.blocks_ahead
+    ahead: float = 0
+    if head is None:
+        last = _GREATEST
+    elif block.selector.is_time:
+        last, ahead = head.timestamp, limits.seconds_ahead
     else:
-        asked, last = block.selector.seconds, head.timestamp if head else _GREATEST
-        ahead = limits.seconds_ahead
-    if asked > last + (ahead if head else 0):
-        latest = type(block.selector)(last)
+        last, ahead = head.number, limits.blocks_ahead
+    if block.selector.number > last + ahead:
+        latest = replace(block.selector, number=last)
         seen = "the newest one seen is" if head else "the maximum is"
         raise Refusal(
             BLOCK_BEYOND_HEAD,
@@ -215,9 +209,10 @@ def _parts(block: BlockRequest) -> Iterator[AccountRequest | None]:
 
 
 def _query(block: BlockRequest, began: datetime) -> Query:
-    if isinstance(block.selector, BlockNumber):
-        return Query(source=block.source, block=block.selector.number, initial_state_began=began)
-    return Query(source=block.source, timestamp=block.selector.seconds, initial_state_began=began)
+    number = block.selector.number
+    if block.selector.is_time:
+        return Query(source=block.source, timestamp=number, initial_state_began=began)
+    return Query(source=block.source, block=number, initial_state_began=began)
 
 
 def _write_account(query: Query, asked: AccountRequest) -> None:

@@ -24,10 +24,8 @@ from django.db import transaction
 from django.db.models import Q
 from django.utils.crypto import salted_hmac
 
-from accounts.errors import Refusal
 from accounts.models import Account
-from accounts.rate_limits import spend
-from accounts.wording import counted
+from accounts.rate_limits import refuse_above, spend
 from queries.bounded_http import PlainPool, SecurePool
 from queries.engines.waking import wake
 from queries.errors import TOO_MANY_REPLAYS
@@ -155,13 +153,8 @@ def _body(delivery: WebhookDelivery) -> bytes:
 def replay(owner: Account, event: str) -> DeliveryView | None:
     """Send the webhook again at once, or a pending one now. None: the owner has no such event."""
     spent = spend(f"replays of {owner.pk}", REPLAYS_AN_HOUR, HOUR)
-    if not spent.allowed:
-        raise Refusal(
-            TOO_MANY_REPLAYS,
-            f"An account may replay {REPLAYS_AN_HOUR} webhooks an hour and has used them up. "
-            f"Try again in {counted(spent.seconds_left, 'second')}.",
-            headers={"Retry-After": str(spent.seconds_left)},
-        )
+    said = f"An account may replay {REPLAYS_AN_HOUR} webhooks an hour and has used them up."
+    refuse_above(spent, TOO_MANY_REPLAYS, said)
     if not is_event(event):  # some texts, such as a zero byte, are errors in PostgreSQL
         return None
     now = shared_now()

@@ -17,16 +17,15 @@ from queries.api.batch_codes import rejection_codes, wait_codes
 from queries.pipeline.estimate import Readiness
 from queries.proving.headers import HeaderField
 from queries.proving.witnesses import AccountField
+from queries.reading.batches import ID_PATTERN
 from queries.reading.deliveries import ATTEMPTS_SHOWN, DeliveryState
 from queries.reading.views import BatchView, QueryPage, QueryView
 from queries.registries import RegistryKind
 from queries.routes import Routes
 from queries.schema.batch_request import selector_of
 from queries.schema.bodies import ADDRESS, DECIMAL, SELECTOR_PATTERN, Blocks, slot_word
-from queries.schema.json_schema import example_of
+from queries.schema.json_schema import example_of, text_schema
 from queries.statuses import ENDED, BatchStatus, StepName, StepStatus
-
-ID_PATTERN = "^[0-7][0-9A-HJKMNP-TV-Z]{25}$"
 
 
 @lru_cache(1_024)  # the steps of a batch's queries begin and end together
@@ -40,12 +39,7 @@ def _enum(members: Iterable[str]) -> WithJsonSchema:
 
 
 def _number(example: int) -> WithJsonSchema:
-    return _matching(DECIMAL, str(example))
-
-
-def _matching(pattern: str, example: str) -> WithJsonSchema:
-    """A schema alone: what is answered is not checked again."""
-    return WithJsonSchema({"type": "string", "pattern": pattern, "examples": [example]})
+    return text_schema(DECIMAL, str(example))
 
 
 BATCH_ID, EVENT_ID = "01J2VM6JSA6VKKZ0ENWGYYPR18", "01J2VM7B5T3Q1Y8ZC4N6W0XKDE"
@@ -61,14 +55,14 @@ Moment = Annotated[
         {"type": "string", "format": "date-time", "examples": ["2026-11-20T07:41:03.204Z"]}
     ),
 ]
-Id = Annotated[str, _matching(ID_PATTERN, BATCH_ID)]
+Id = Annotated[str, text_schema(ID_PATTERN, BATCH_ID)]
 _HOLDER, _ETHER = "0xd8dA6BF26964aF9D7eEd9e03E53415D37aA96045", f"0x{10**18:064x}"
-Address = Annotated[str, _matching(f"^{ADDRESS}$", _HOLDER)]
-Registry = Annotated[str, _matching(f"^{ADDRESS}$", "0x5FbDB2315678afecb367f032d93F642f64180aa3")]
-TransactionHash = Annotated[str, _matching("^0x[0-9a-f]{64}$", f"0x{'5c504ed4' * 8}")]
-Selector = Annotated[str, _matching(SELECTOR_PATTERN, "block:5186021")]
-Word = Annotated[str, _matching("^0x[0-9a-f]{64}$", _ETHER)]
-FactName = Annotated[str, _matching("^([A-Z_]+|0x[0-9a-f]{64})$", "BALANCE")]
+Address = Annotated[str, text_schema(f"^{ADDRESS}$", _HOLDER)]
+Registry = Annotated[str, text_schema(f"^{ADDRESS}$", "0x5FbDB2315678afecb367f032d93F642f64180aa3")]
+TransactionHash = Annotated[str, text_schema("^0x[0-9a-f]{64}$", f"0x{'5c504ed4' * 8}")]
+Selector = Annotated[str, text_schema(SELECTOR_PATTERN, "block:5186021")]
+Word = Annotated[str, text_schema("^0x[0-9a-f]{64}$", _ETHER)]
+FactName = Annotated[str, text_schema("^([A-Z_]+|0x[0-9a-f]{64})$", "BALANCE")]
 _OR_NONE = BeforeValidator(lambda text: text or None)
 Prop = Annotated[str, _enum(AccountField.__members__)]
 HeaderName = Annotated[str, _enum(HeaderField.__members__)]

@@ -5,10 +5,8 @@ No API key is needed: the signature names the signer. Requests are counted by IP
 
 from django.http import HttpRequest, HttpResponse
 
-from accounts.errors import Refusal
 from accounts.key_check import MINUTE
-from accounts.rate_limits import client_network, spend
-from accounts.wording import counted
+from accounts.rate_limits import client_network, refuse_above, spend
 from queries import attestations
 from queries.api.answers import AttestationTaken, Wanted, WantedAttestations, answer
 from queries.api.request_parts import json_body
@@ -45,10 +43,9 @@ def wanted_attestations(request: HttpRequest, routes: Routes) -> HttpResponse:
 
 def _spend(request: HttpRequest) -> None:
     spent = spend(f"attestations from {client_network(request)}", A_MINUTE, MINUTE)
-    if not spent.allowed:
-        raise Refusal(
-            TOO_MANY_ATTESTATIONS,
-            f"An IP address may send {A_MINUTE} attestation requests a minute, and yours has used "
-            f"them up. Try again in {counted(spent.seconds_left, 'second')}.",
-            headers={"Retry-After": str(spent.seconds_left)},
-        )
+    refuse_above(
+        spent,
+        TOO_MANY_ATTESTATIONS,
+        f"An IP address may send {A_MINUTE} attestation requests a minute, and yours has used them "
+        "up.",
+    )

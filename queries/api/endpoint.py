@@ -18,8 +18,8 @@ from pydantic.alias_generators import to_camel
 from accounts import errors as general
 from accounts.errors import Code, Refusal, answer_of
 from accounts.key_check import with_api_key
-from queries.api.answers import ID_PATTERN
 from queries.api.request_parts import CURSOR, LIMIT
+from queries.reading.batches import ID_PATTERN
 from queries.schema.json_schema import Schema, example_of
 
 

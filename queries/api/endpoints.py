@@ -8,19 +8,19 @@ from queries import errors
 from queries.api import (
     answers,
     attestation_views,
-    documents,
     estimating,
+    openapi,
     proof_views,
     second_generation,
     views,
     webhook_views,
     witnesses,
 )
-from queries.api.answers import ID_PATTERN
 from queries.api.endpoint import Endpoint, Link, Parameter, in_the_path, pages
 from queries.attestations import AttestationBody
 from queries.cancellation import CANCELLED
 from queries.intake import IDEMPOTENCY_KEY, LONGEST_KEY
+from queries.reading.batches import ID_PATTERN
 from queries.reading.deliveries import ATTEMPTS_SHOWN
 from queries.schema.bodies import BatchRequest, EstimateRequest, LaterRequest
 from queries.statuses import BatchStatus
@@ -58,6 +58,7 @@ OF_A_BATCH = (
     errors.WEBHOOK_HEADERS_TOO_LARGE,
 )
 OF_SUBMITTING = (*OF_A_BATCH, errors.TOO_MANY_FACTS, errors.MORE_FACTS_THAN_A_DAY)
+OF_ASKING_NODES = (errors.TOO_MANY_ESTIMATES, errors.ESTIMATES_BUSY, errors.CHAIN_UNAVAILABLE)
 
 BATCH = in_the_path("batch", "The `internalId` from the answer to the submission.")
 DETAILS = Parameter(
@@ -109,12 +110,7 @@ ENDPOINTS = (
         "covers the base fee at that time plus an eighth. The body is that of a batch; it needs no "
         "fee. Nothing is stored.",
         body=EstimateRequest,
-        own_refusals=(
-            *OF_A_BATCH,
-            errors.TOO_MANY_ESTIMATES,
-            errors.ESTIMATES_BUSY,
-            errors.CHAIN_UNAVAILABLE,
-        ),
+        own_refusals=(*OF_A_BATCH, *OF_ASKING_NODES),
     ),
     Endpoint(
         "POST",
@@ -127,14 +123,7 @@ ENDPOINTS = (
         f"{witnesses.MOST} slots; it needs no fee. Nodes are asked while you wait, for at most "
         f"{witnesses.SECONDS:.0f} seconds.",
         body=EstimateRequest,
-        own_refusals=(
-            *OF_A_BATCH,
-            errors.NOT_PROVABLE_NOW,
-            errors.NOT_PROVABLE,
-            errors.TOO_MANY_ESTIMATES,
-            errors.ESTIMATES_BUSY,
-            errors.CHAIN_UNAVAILABLE,
-        ),
+        own_refusals=(*OF_A_BATCH, errors.NOT_PROVABLE_NOW, errors.NOT_PROVABLE, *OF_ASKING_NODES),
     ),
     Endpoint(
         "GET",
@@ -351,7 +340,7 @@ ENDPOINTS = (
     Endpoint(
         "GET",
         "/openapi.json",
-        documents.openapi,
+        openapi.openapi,
         answers.Description,
         "This description.",
         needs_key=False,

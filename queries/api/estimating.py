@@ -12,14 +12,13 @@ from django.utils import timezone
 from accounts.errors import Refusal
 from accounts.key_check import MINUTE
 from accounts.models import Account, ApiKey
-from accounts.rate_limits import spend
-from accounts.wording import counted
+from accounts.rate_limits import refuse_above, spend
 from queries import intake
 from queries.api import answers
 from queries.api.answers import answer
 from queries.api.request_parts import json_body
 from queries.chain.errors import ChainError
-from queries.errors import CHAIN_UNAVAILABLE, ESTIMATES_BUSY, TOO_MANY_ESTIMATES
+from queries.errors import CHAIN_UNAVAILABLE, ESTIMATES_BUSY, RETRY_SOON, TOO_MANY_ESTIMATES, busy
 from queries.fact_names import TIMESTAMP, shown_name
 from queries.held_threads import place_to_wait
 from queries.models import Batch, Query
@@ -32,7 +31,6 @@ from queries.schema.batch_request import BatchRequest, selector_of
 
 A_MINUTE = 30  # for an account, whichever of its keys asks
 SECONDS = 10.0
-RETRY_AFTER = {"Retry-After": "5"}
 
 _asking: set[int] = set()  # the accounts whose estimates are being made
 _changing = Lock()
@@ -62,12 +60,14 @@ def asking_nodes(
     and for so many seconds.
     """
     intake.check_heads(asked.blocks, routes.limits)
-    _spend(key.owner)
+    spent = spend(f"estimates of {key.owner.pk}", A_MINUTE, MINUTE)
+    said = f"An account has {A_MINUTE} estimates and witnesses a minute and has used them up."
+    refuse_above(spent, TOO_MANY_ESTIMATES, said)
     batch = Batch(destination=asked.destination, submitted=timezone.now())
     queries = list(intake.queries_of(batch, asked.blocks))
     with _a_place(key.owner), place_to_wait() as there_is_one:
         if not there_is_one:
-            raise _busy("Other requests are waiting for nodes")
+            raise busy(ESTIMATES_BUSY, "Other requests are waiting for nodes right now")
         chains = Chains(routes, until=time.monotonic() + seconds, head_age=seconds)
         with closing(chains):
             try:
@@ -77,25 +77,8 @@ def asking_nodes(
                     CHAIN_UNAVAILABLE,
                     f"{fault} This request gives up after {seconds:.0f} seconds; a batch that is "
                     "submitted waits as long as it takes.",
-                    headers=RETRY_AFTER,
+                    headers=RETRY_SOON,
                 ) from fault
-
-
-def _spend(owner: Account) -> None:
-    spent = spend(f"estimates of {owner.pk}", A_MINUTE, MINUTE)
-    if not spent.allowed:
-        raise Refusal(
-            TOO_MANY_ESTIMATES,
-            f"An account has {A_MINUTE} estimates and witnesses a minute and has used them up. "
-            f"Try again in {counted(spent.seconds_left, 'second')}.",
-            headers={"Retry-After": str(spent.seconds_left)},
-        )
-
-
-def _busy(why: str) -> Refusal:
-    return Refusal(
-        ESTIMATES_BUSY, f"{why} right now. Try again in a few seconds.", headers=RETRY_AFTER
-    )
 
 
 @contextmanager
@@ -103,7 +86,9 @@ def _a_place(owner: Account) -> Iterator[None]:
     """One for an account, so that one account's slow estimates leave a place to others."""
     with _changing:
         if owner.pk in _asking:
-            raise _busy("An estimate or witness for your account is being made")
+            raise busy(
+                ESTIMATES_BUSY, "An estimate or witness for your account is being made right now"
+            )
         _asking.add(owner.pk)
     try:
         yield

@@ -2,18 +2,21 @@
 
 from collections.abc import Sequence
 from http import HTTPStatus
-from typing import Any
 
 from django.conf import settings
+from django.http import HttpRequest, HttpResponse, JsonResponse
+from pydantic import BaseModel
 
-from accounts.errors import Code
 from accounts.key_check import HEADER, PARAMETER
+from accounts.site_address import site_address
 from queries.api.answers import Error, Event
-from queries.api.endpoint import ANYWHERE, Endpoint, by_status, every_refusal
-from queries.api.examples import BODIES
-from queries.api.webhook_views import webhook_event
+from queries.api.endpoint import ANYWHERE, Endpoint, Parameter, by_status, every_refusal
+from queries.api.examples import BODIES, fill_in, route_example
+from queries.api.webhook_views import SENT_HEADERS, pauses
+from queries.routes import Routes
 from queries.schema.batch_checks import BatchLimits
 from queries.schema.json_schema import Schema, reference, schemas_of
+from queries.webhooks import MOST_FACTS, TAKEN
 
 _ABOUT = (
     "Proves what a blockchain's state was, and makes it readable in a contract. Submit a batch, "
@@ -40,11 +43,14 @@ _OF_A_STATUS = {
     HTTPStatus.SERVICE_UNAVAILABLE: {"Retry-After": "Seconds after which to try again."},
 }
 _NUMBERS = {*_OF_THE_MINUTE, "Retry-After"}
-DESCRIBED_HEADERS = {
-    *_OF_THE_MINUTE,
-    *_OF_ALL,
-    *(name for each in _OF_A_STATUS.values() for name in each),
-}
+
+
+def openapi(
+    request: HttpRequest, endpoints: Sequence[Endpoint], routes: Routes, limits: BatchLimits
+) -> HttpResponse:
+    """The document, with a route of this server in its examples."""
+    filled = fill_in(document(endpoints, limits, site_address(request)), route_example(routes))
+    return JsonResponse(filled, headers={"Cache-Control": "no-cache"})
 
 
 def document(endpoints: Sequence[Endpoint], limits: BatchLimits, server: str) -> Schema:
@@ -58,7 +64,7 @@ def document(endpoints: Sequence[Endpoint], limits: BatchLimits, server: str) ->
         },
         "servers": [{"url": server}],
         "paths": {each.path: {each.method.lower(): _operation(each)} for each in endpoints},
-        "webhooks": webhook_event(),
+        "webhooks": {"batchEnded": {"post": _webhook()}},
         "components": {
             "securitySchemes": {
                 "header": {"type": "apiKey", "in": "header", "name": HEADER},
@@ -113,32 +119,57 @@ def _operation(endpoint: Endpoint) -> Schema:
         "security": [{"header": []}, {"bearer": []}, {"parameter": []}]
         if endpoint.needs_key
         else [],
-        "parameters": [
-            {
-                "name": each.name,
-                "in": each.place,
-                "required": each.required,
-                "description": each.meaning,
-                "schema": each.schema,
-            }
-            for each in endpoint.parameters
-        ],
+        "parameters": [_parameter(each) for each in endpoint.parameters],
         "responses": _responses(endpoint),
     }
     if endpoint.body:
-        content: dict[str, Any] = {"schema": reference(endpoint.body)}
-        examples = BODIES.get(endpoint.body.__name__, {})
-        content["examples"] = {name: {"value": each} for name, each in examples.items()}
-        operation["requestBody"] = {"required": True, "content": {"application/json": content}}
+        bodies = BODIES.get(endpoint.body.__name__, {})
+        examples = {name: {"value": each} for name, each in bodies.items()}
+        content = _json(endpoint.body, examples=examples)
+        operation["requestBody"] = {"required": True, "content": content}
     return operation
 
 
+def _parameter(parameter: Parameter) -> Schema:
+    return {
+        "name": parameter.name,
+        "in": parameter.place,
+        "required": parameter.required,
+        "description": parameter.meaning,
+        "schema": parameter.schema,
+    }
+
+
+def _webhook() -> Schema:
+    headers = (
+        Parameter(name, meaning, {"type": "string"}, "header", required=True)
+        for name, meaning in SENT_HEADERS.items()
+    )
+    return {
+        "operationId": "batchEnded",
+        "summary": "A batch is DONE or REJECTED: sent to the webhook that it came with.",
+        "description": (
+            f"Any status from {TAKEN.start} to {TAKEN.stop - 1} accepts it. Otherwise it is sent "
+            f"again after {', '.join(pauses())}; then it is given up. Redirects are not followed. "
+            f"It lists at most {MOST_FACTS:,} queries; where a batch has more, its status lists "
+            "those from nextQuery on."
+        ),
+        "parameters": [_parameter(each) for each in headers],
+        "requestBody": {"required": True, "content": _json(Event)},
+        "responses": {"2XX": {"description": "It is accepted."}},
+    }
+
+
+def _json(model: type[BaseModel], **more: object) -> Schema:
+    """The content of a body."""
+    return {"application/json": {"schema": reference(model), **more}}
+
+
 def _responses(endpoint: Endpoint) -> Schema:
-    content: Schema = {"schema": reference(endpoint.answer), "example": endpoint.example}
     worked: Schema = {
         "description": "It worked.",
         "headers": _headers_of(HTTPStatus.OK, needs_key=endpoint.needs_key),
-        "content": {"application/json": content},
+        "content": _json(endpoint.answer, example=endpoint.example),
     }
     if endpoint.links:
         worked["links"] = {
@@ -151,15 +182,10 @@ def _responses(endpoint: Endpoint) -> Schema:
     responses: Schema = {str(HTTPStatus.OK.value): worked}
     for status, refusals in by_status((*endpoint.refusals, *ANYWHERE)).items():
         headers = _headers_of(status, needs_key=endpoint.needs_key)
-        responses[str(status.value)] = {"headers": headers} | _refused(refusals)
+        meanings = "\n".join(f"`{each.code}`: {each.meaning}" for each in refusals)
+        refused = {"headers": headers, "description": meanings, "content": _json(Error)}
+        responses[str(status.value)] = refused
     return responses
-
-
-def _refused(refusals: list[Code]) -> Schema:
-    return {
-        "description": "\n".join(f"`{each.code}`: {each.meaning}" for each in refusals),
-        "content": {"application/json": {"schema": reference(Error)}},
-    }
 
 
 def _headers_of(status: HTTPStatus, *, needs_key: bool) -> Schema:

@@ -6,17 +6,14 @@ from django.http import FileResponse, HttpRequest
 from pydantic import Field
 
 from accounts.models import ApiKey
-from queries.api.answers import Answer, Id
+from queries.api.answers import Answer, BlockNumber, ChainId, Id
 from queries.proving.bundle_checks import KINDS
 from queries.proving.bundles import FORMAT, VERSION, FactKind
 from queries.reading.proofs import proof_of
 from queries.routes import Routes
-from queries.schema.bodies import DECIMAL
 
 Hash = Annotated[str, Field(pattern="^0x[0-9a-f]{64}$", examples=[f"0x{64 * '1'}"])]
 Address = Annotated[str, Field(pattern="^0x[0-9a-f]{40}$", examples=[f"0x{40 * '5'}"])]
-Decimal = Annotated[str, Field(pattern=DECIMAL, examples=["5186021"])]
-ChainId = Annotated[str, Field(pattern=DECIMAL, examples=["11155111"])]
 Hex = Annotated[str, Field(examples=["0xf90211a0…"])]
 Quantity = Annotated[str, Field(examples=["0xde0b6b3a7640000"])]
 
@@ -58,13 +55,13 @@ class ProofRegistry(Answer):
 
 
 class ProofTransaction(Answer):
-    block: Decimal
+    block: BlockNumber
     hash: Hash
 
 
 class ProofBlock(Answer):
     accounts: list[AccountProof]
-    block: Decimal
+    block: BlockNumber
     block_hash: Hash
     calls: list[Hex] = Field(
         description="Calldata of prove(). Each stands alone; all of them prove the facts."

@@ -7,10 +7,10 @@ import re
 
 from django.http import HttpRequest, UnreadablePostError
 
-from accounts.errors import BAD_REQUEST, BODY_TOO_LARGE, CONTENT_TYPE_UNSUPPORTED, Refusal
+from accounts.errors import BAD_REQUEST, CONTENT_TYPE_UNSUPPORTED, Refusal
 from queries.errors import NOT_JSON, PARAMETER_MALFORMED
 from queries.reading.batches import is_batch_id
-from queries.schema.strict_json import read_json
+from queries.schema.strict_json import check_size, read_json
 from queries.schema.wording import quoted
 
 CURSOR, LIMIT = "cursor", "limit"
@@ -54,11 +54,7 @@ def json_body(request: HttpRequest, most_bytes: int) -> object:
     length = request.headers.get("Content-Length", "")
     if not re.fullmatch("[0-9]{0,18}", length):
         raise Refusal(BAD_REQUEST, "Content-Length is not a number of bytes.")
-    if int(length or 0) > most_bytes:
-        raise Refusal(
-            BODY_TOO_LARGE,
-            f"The body has {int(length):,} bytes; at most {most_bytes:,} are accepted.",
-        )
+    check_size(int(length or 0), most_bytes)
     try:
         body = request.body
     except UnreadablePostError:

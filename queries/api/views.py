@@ -12,30 +12,13 @@ from accounts.key_check import MINUTE
 from accounts.models import ApiKey
 from accounts.rate_limits import uses
 from accounts.site_address import site_address
-from queries.api.answers import (
-    ApiKeyAnswer,
-    Batch,
-    BatchAnswer,
-    BatchData,
-    Batches,
-    Connection,
-    Connections,
-    KeyLimits,
-    KeyUse,
-    NamedChain,
-    StatusAnswer,
-    Submitted,
-    Warned,
-    answer,
-    batch_members,
-    query_members,
-    request_maps,
-)
+from queries.api import answers
+from queries.api.answers import answer, batch_members, query_members, request_maps
 from queries.api.request_parts import LIMIT, cursor, flag, json_body, malformed, number
 from queries.cancellation import cancel
 from queries.errors import MISSING_FIELD, WEBHOOK_MALFORMED, no_such_batch
 from queries.intake import IDEMPOTENCY_KEY, accept
-from queries.models import Batch as StoredBatch
+from queries.models import Batch
 from queries.reading import batches as reading
 from queries.reading.figures import heads_of
 from queries.reading.views import BatchView, QueryPage
@@ -58,18 +41,18 @@ def submit_batch_query(
 ) -> HttpResponse:
     content = json_body(request, limits.body_bytes)
     batch = submitted(key, content, request.headers.get(IDEMPOTENCY_KEY), routes, limits)
-    return answer(Submitted(internal_id=batch.id, **submission_members(request, batch)))
+    return answer(answers.Submitted(internal_id=batch.id, **submission_members(request, batch)))
 
 
-def submission_members(request: HttpRequest, batch: StoredBatch) -> dict[str, Any]:
+def submission_members(request: HttpRequest, batch: Batch) -> dict[str, Any]:
     """The members that both kinds of submissions have in their answers."""
     page = f"{site_address(request)}/explorer/query/{batch.id}"
-    return {"page": page, "warnings": [Warned(**each) for each in batch.warnings]}
+    return {"page": page, "warnings": [answers.Warned(**each) for each in batch.warnings]}
 
 
 def submitted(
     key: ApiKey, content: object, idempotency_key: str | None, routes: Routes, limits: BatchLimits
-) -> StoredBatch:
+) -> Batch:
     """The same for the API and for a page."""
     asked = read_batch(content, routes, limits)
     if asked.webhook and not settings.WEBHOOKS_TO_PRIVATE and is_private(asked.webhook.url):
@@ -84,20 +67,20 @@ def submitted(
 
 def batch_query_status(request: HttpRequest, _key: ApiKey, routes: Routes) -> HttpResponse:
     members, _ = _status(request, routes, request.GET.get(BATCH_ID), BATCH_ID)
-    return answer(StatusAnswer(**members))
+    return answer(answers.StatusAnswer(**members))
 
 
 def batch_query(request: HttpRequest, _key: ApiKey, batch: str, routes: Routes) -> HttpResponse:
     """The same at an address of the batch's own, with the members that some clients read there."""
     members, page = _status(request, routes, batch, "batch")
     data, results = request_maps(page)
-    beside = BatchData(id=batch, status=members["query_status"], data=data)
-    return answer(BatchAnswer(**members, batch_query=beside, results=results))
+    beside = answers.BatchData(id=batch, status=members["query_status"], data=data)
+    return answer(answers.BatchAnswer(**members, batch_query=beside, results=results))
 
 
 def cancel_batch(_request: HttpRequest, key: ApiKey, batch: str) -> HttpResponse:
     cancel(key.owner, batch)
-    return answer(Batch(**batch_members(find_batch(batch, "batch"))))
+    return answer(answers.Batch(**batch_members(find_batch(batch, "batch"))))
 
 
 def find_batch(batch_id: str, path: str) -> BatchView:
@@ -133,18 +116,18 @@ def batch_queries(request: HttpRequest, key: ApiKey) -> HttpResponse:
         before=cursor(request),
         most=number(request, LIMIT, BATCHES_SHOWN, least=1, most=MOST_BATCHES),
     )
-    batches = [Batch(**batch_members(each)) for each in page.batches]
-    return answer(Batches(batches=batches, cursor=page.next))
+    batches = [answers.Batch(**batch_members(each)) for each in page.rows]
+    return answer(answers.Batches(batches=batches, cursor=page.older or None))
 
 
 def chain_connections(_request: HttpRequest, routes: Routes) -> HttpResponse:
     heads = heads_of(routes.chains)
     connections = [
-        Connection(
+        answers.Connection(
             origin_chain_id=source,
             destination_chain_id=destination,
-            origin=NamedChain.model_validate(routes.chains[source]),
-            destination=NamedChain.model_validate(routes.chains[destination]),
+            origin=answers.NamedChain.model_validate(routes.chains[source]),
+            destination=answers.NamedChain.model_validate(routes.chains[destination]),
             kind=registry.kind,
             registry=registry.address,
             constructor_arguments=f"0x{arguments(registry).hex()}",
@@ -153,7 +136,7 @@ def chain_connections(_request: HttpRequest, routes: Routes) -> HttpResponse:
         )
         for (source, destination), registry in sorted(routes.registries.items())
     ]
-    return answer(Connections(connections=connections))
+    return answer(answers.Connections(connections=connections))
 
 
 def api_key(_request: HttpRequest, key: ApiKey) -> HttpResponse:
@@ -162,14 +145,14 @@ def api_key(_request: HttpRequest, key: ApiKey) -> HttpResponse:
     use = uses([subject])[subject]
     last = None if use.last is None else datetime.fromtimestamp(use.last, UTC)
     return answer(
-        ApiKeyAnswer(
+        answers.ApiKeyAnswer(
             id=key.id,
             name=key.name,
             owner=key.owner.owner_name,
             owner_chain_id=key.owner.chain_id,
             created=key.created,
-            limits=KeyLimits(requests=settings.REQUESTS_PER_MINUTE, seconds=MINUTE),
-            use=KeyUse(today=use.today, total=use.total, last=last),
+            limits=answers.KeyLimits(requests=settings.REQUESTS_PER_MINUTE, seconds=MINUTE),
+            use=answers.KeyUse(today=use.today, total=use.total, last=last),
         )
     )
 

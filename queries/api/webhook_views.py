@@ -1,4 +1,4 @@
-"""Webhooks of the key's owner: deliveries, replay, the secret, and what OpenAPI says of them."""
+"""Webhooks of the key's owner: deliveries, replay, the secret, and their headers."""
 
 from django.http import HttpRequest, HttpResponse
 
@@ -9,17 +9,8 @@ from queries.api.answers import Deliveries, Delivery, WebhookSecret, answer
 from queries.api.request_parts import LIMIT, cursor, number
 from queries.errors import DELIVERY_UNKNOWN
 from queries.reading.deliveries import deliveries_of
-from queries.schema.json_schema import Schema
 from queries.schema.wording import quoted
-from queries.webhooks import (
-    ID_HEADER,
-    MOST_FACTS,
-    PAUSES,
-    SIGNATURE_HEADER,
-    TAKEN,
-    TIME_HEADER,
-    replay,
-)
+from queries.webhooks import ID_HEADER, PAUSES, SIGNATURE_HEADER, TIME_HEADER, replay
 
 SHOWN, MOST = 50, 100
 SENT_HEADERS = {
@@ -37,8 +28,8 @@ def webhook_deliveries(request: HttpRequest, key: ApiKey) -> HttpResponse:
     page = deliveries_of(
         key.owner, before=cursor(request), most=number(request, LIMIT, SHOWN, least=1, most=MOST)
     )
-    deliveries = [Delivery.model_validate(each) for each in page.deliveries]
-    return answer(Deliveries(deliveries=deliveries, cursor=page.next))
+    deliveries = [Delivery.model_validate(each) for each in page.rows]
+    return answer(Deliveries(deliveries=deliveries, cursor=page.older or None))
 
 
 def replay_webhook(_request: HttpRequest, key: ApiKey, event: str) -> HttpResponse:
@@ -64,39 +55,3 @@ def pauses() -> list[str]:
                 intervals.append(f"{seconds // size} {unit}")
                 break
     return intervals
-
-
-def webhook_event() -> Schema:
-    """What a webhook brings, for OpenAPI."""
-    return {
-        "batchEnded": {
-            "post": {
-                "operationId": "batchEnded",
-                "summary": "A batch is DONE or REJECTED: sent to the webhook that it came with.",
-                "description": (
-                    f"Any status from {TAKEN.start} to {TAKEN.stop - 1} accepts it. Otherwise it "
-                    f"is sent again after {', '.join(pauses())}; then it is given up. Redirects "
-                    "are not followed. "
-                    f"It lists at most {MOST_FACTS:,} queries; where a batch has more, its "
-                    "status lists those from nextQuery on."
-                ),
-                "parameters": [
-                    {
-                        "name": name,
-                        "in": "header",
-                        "required": True,
-                        "description": meaning,
-                        "schema": {"type": "string"},
-                    }
-                    for name, meaning in SENT_HEADERS.items()
-                ],
-                "requestBody": {
-                    "required": True,
-                    "content": {
-                        "application/json": {"schema": {"$ref": "#/components/schemas/Event"}}
-                    },
-                },
-                "responses": {"2XX": {"description": "It is accepted."}},
-            }
-        }
-    }

@@ -57,7 +57,7 @@ UNVERIFIABLE = (
 )
 ANOTHER_NODE = "Name another node in ROUTES_FILE."
 MORE_STATE = "Use a node that keeps more state."
-ADVICE: dict[type[ChainError], str] = {
+ADVICE: dict[type[Exception], str] = {
     NodesUnreachable: "Check that it runs, and that `nodes` in ROUTES_FILE has its address.",
     NodesOfAnotherChain: "Correct `nodes` in ROUTES_FILE, or the chain's id.",
     NodesLimited: "Wait, or name a node in ROUTES_FILE that accepts more requests.",
@@ -72,9 +72,9 @@ ADVICE: dict[type[ChainError], str] = {
 }
 
 
-def with_advice(error: ChainError) -> str:
+def with_advice(error: Exception) -> str:
     """The error's sentence, and what the operator can do."""
-    return f"{error.sentence} {ADVICE.get(type(error), '')}".rstrip()
+    return f"{error} {ADVICE.get(type(error), '')}".rstrip()
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,9 +133,9 @@ def _nodes(
                 heads[node] = source.head()
         except ChainError as error:
             if isinstance(error, NodesUnreachable):
-                error.sentence = f"It does not answer{error.why}."
+                error = type(error)(f"It does not answer{error.why}.")
             if isinstance(error, NodesOfAnotherChain):
-                error.sentence = "It serves another chain."
+                error = type(error)("It serves another chain.")
             yield Finding(f"{chain.name}, node {node.number}", ok=False, said=with_advice(error))
     newest = max((head.timestamp for head in heads.values()), default=0)
     for node, head in heads.items():
@@ -151,10 +151,8 @@ def _nodes(
 def _found(subject: str, check: Callable[[], str]) -> Finding:
     try:
         return Finding(subject, ok=True, said=check())
-    except Unfit as problem:
-        return Finding(subject, ok=False, said=str(problem))
-    except ChainError as error:
-        return Finding(subject, ok=False, said=with_advice(error))
+    except (ChainError, Unfit) as problem:
+        return Finding(subject, ok=False, said=with_advice(problem))
 
 
 # Nodes

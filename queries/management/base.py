@@ -33,23 +33,26 @@ class OperatorCommand(BaseCommand):
     def execute(self, *arguments: Any, **options: Any) -> str | None:
         try:
             return super().execute(*arguments, **options)
-        except ChainError as error:
-            raise CommandError(with_advice(error)) from None
         except (
-            NotTaken, Refusal, RoutesUnreadable, SignerUnusable, TransactionFailed, Unfit,
+            ChainError, NotTaken, Refusal, RoutesUnreadable, SignerUnusable, TransactionFailed,
+            Unfit,
         ) as error:  # fmt: skip
-            raise CommandError(str(error)) from None
+            raise CommandError(with_advice(error)) from None
 
     def report(self, sentence: str) -> None:
         """On stderr, so that stdout has the result alone."""
         self.stderr.write(sentence, str)  # not in the colour of faults
         self.stderr.flush()
 
+    def ask(self, question: str) -> str:
+        """The line that is typed; empty at the end of the input."""
+        self.stderr.write(f"{question} ", str, ending="")
+        self.stderr.flush()
+        return sys.stdin.readline()
+
     def confirm(self, question: str, otherwise: str) -> None:
         """Ask, and end the command with `otherwise` unless the answer is yes."""
-        self.stderr.write(f"{question} [y/N] ", str, ending="")
-        self.stderr.flush()
-        if sys.stdin.readline().strip().lower() not in {"y", "yes"}:
+        if self.ask(f"{question} [y/N]").strip().lower() not in {"y", "yes"}:
             raise CommandError(otherwise)
 
 
@@ -79,6 +82,12 @@ def host_of(url: str) -> str:
         if parts.hostname:
             return f"{parts.hostname}:{parts.port}" if parts.port else parts.hostname
     return "an address that cannot be read"
+
+
+def add_wait(parser: ArgumentParser) -> None:
+    parser.add_argument(
+        "--wait", type=at_least_one, default=600, help="seconds to wait for a receipt (%(default)s)"
+    )
 
 
 def at_least_one(text: str) -> int:

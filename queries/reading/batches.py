@@ -20,7 +20,6 @@ from queries.fact_names import account_fields, header_names, shown_values
 from queries.models import Batch, Query
 from queries.reading.slices import Cursor, Slice, slice_of
 from queries.reading.views import (
-    BatchPage,
     BatchView,
     ErrorView,
     QueryPage,
@@ -87,7 +86,8 @@ def reason_of(code_and_sentence: str | None) -> Reason | None:
 
 Row = Query | SimpleNamespace
 # A ULID: 128 bits in 26 characters of Crockford's alphabet.
-_ID = re.compile(r"[0-7][0-9A-HJKMNP-TV-Z]{25}")
+ID_PATTERN = "^[0-7][0-9A-HJKMNP-TV-Z]{25}$"
+_ID = re.compile(ID_PATTERN)
 _BATCH_COLUMNS = (
     "id", "status", "destination", "fee", "spent", "submitted", "ended",
     "error_code", "error_sentence", "error_step", "error_retryable", *_WAIT_COLUMNS,
@@ -152,14 +152,13 @@ def is_own(account: Account, batch_id: str) -> bool:
 
 def batches_of(
     owner: Account, *, status: BatchStatus | None, before: str | None, most: int
-) -> BatchPage:
+) -> Slice[BatchView]:
     """What an account submitted, newest first; `before` is the cursor of the page before."""
     rows = Batch.objects.filter(owner=owner)
     if status is not None:
         rows = rows.filter(status=status)
     rows = rows.only(*_BATCH_COLUMNS).annotate(**_WAIT_ANNOTATIONS)
-    shown = slice_of(rows, ("id",), Cursor((before,)) if before else None, most, _batch)
-    return BatchPage(shown.rows, shown.older or None)
+    return slice_of(rows, ("id",), Cursor((before,)) if before else None, most, _batch)
 
 
 def queries_of(shown: BatchView, *, first: int, most: int) -> QueryPage:

@@ -12,7 +12,7 @@ from django.db.models.functions import RowNumber
 from accounts.models import Account
 from queries.models import WebhookAttempt, WebhookDelivery
 from queries.reading.batches import is_batch_id
-from queries.reading.slices import Cursor, slice_of
+from queries.reading.slices import Cursor, Slice, slice_of
 
 is_event = is_batch_id  # it is a ULID as well
 
@@ -50,17 +50,11 @@ class DeliveryView:
     attempts: tuple[AttemptView, ...]  # newest first
 
 
-@dataclass(frozen=True, slots=True)
-class DeliveryPage:
-    deliveries: tuple[DeliveryView, ...]
-    next: str | None  # the cursor of the next page
-
-
-def deliveries_of(owner: Account, *, before: str | None, most: int) -> DeliveryPage:
+def deliveries_of(owner: Account, *, before: str | None, most: int) -> Slice[DeliveryView]:
     """Those of an account's batches, newest first; `before` is the cursor of the page before."""
     cursor = Cursor((before,)) if before else None
     shown = slice_of(rows_of(owner), ("id",), cursor, most, lambda row: row)
-    return DeliveryPage(views_of(shown.rows), shown.older or None)
+    return Slice(views_of(shown.rows), shown.older, shown.newer)
 
 
 def rows_of(owner: Account) -> QuerySet[WebhookDelivery]:

@@ -16,6 +16,7 @@ from queries.errors import (
     BATCH_REJECTED,
     PROOF_UNAVAILABLE,
     PROOFS_BUSY,
+    busy,
     no_such_batch,
 )
 from queries.fact_names import TIMESTAMP, reads_of
@@ -39,7 +40,6 @@ from queries.shown_calls import proofs_in, shown_of
 from queries.statuses import BatchStatus
 
 IN_MEMORY = 2**20  # bytes of a file
-RETRY_AFTER = {"Retry-After": "5"}
 THEIRS = (
     "others had proven it before, and the chain's nodes no longer had the state. The registry "
     "has the fact."
@@ -54,12 +54,7 @@ def proof_of(batch_id: str, routes: Routes) -> IO[bytes]:
         raise no_such_batch(batch_id, "batch")
     with place_to_wait(for_proof=True) as there_is_one:
         if not there_is_one:
-            raise Refusal(
-                PROOFS_BUSY,
-                "The server is already preparing as many proofs as it can. Try "
-                "again in a few seconds.",
-                headers=RETRY_AFTER,
-            )
+            raise busy(PROOFS_BUSY, "The server is already preparing as many proofs as it can")
         return _file(shown, routes)
 
 
@@ -122,6 +117,10 @@ def _block(
     child = shown.children.get(header.hash) if wanted.timestamps else None
     if wanted.timestamps and child is None:
         raise _unavailable("of its time", job)
+    transactions = [sent[key] for key in _named(queries)]
+    # Of the one that it was proven to: the route may have another registry by now.
+    proven_to = [row.to for row in transactions if row.succeeded]
+    address = proven_to[-1] if proven_to else registry.address
     block = BlockProof(
         chain=job.source,
         destination=job.destination,
@@ -131,21 +130,16 @@ def _block(
         timestamps=wanted.timestamps,
         accounts=tuple(requests),
         registry=ClaimedRegistry(
-            registry.kind.value, _address(registry, queries, sent), arguments(registry)
+            registry.kind.value, bytes.fromhex(address[2:]), arguments(registry)
         ),
-        transactions=tuple(_transactions(queries, sent)),
+        transactions=tuple(
+            ClaimedTransaction(bytes.fromhex(row.mined_hash[2:]), row.mined_block)
+            for row in transactions
+            if row.mined_hash and row.mined_block is not None
+        ),
     )
     _compare_with_what_was_read(queries, block, job)
     return block
-
-
-def _address(
-    registry: Registry, queries: Sequence[Query], sent: Mapping[int, SentTransaction]
-) -> bytes:
-    """Of the one that it was proven to: the route may have another registry by now."""
-    succeeded = [sent[key] for key in _named(queries) if sent[key].succeeded]
-    address = succeeded[-1].to if succeeded else registry.address
-    return bytes.fromhex(address[2:])
 
 
 def _named(queries: Sequence[Query]) -> list[int]:
@@ -153,15 +147,6 @@ def _named(queries: Sequence[Query]) -> list[int]:
     named = {each.header_transaction_id for each in queries}
     named |= {each.account_transaction_id for each in queries}
     return sorted(each for each in named if each is not None)
-
-
-def _transactions(
-    queries: Sequence[Query], sent: Mapping[int, SentTransaction]
-) -> Iterator[ClaimedTransaction]:
-    for key in _named(queries):
-        row = sent[key]
-        if row.mined_hash and row.mined_block is not None:
-            yield ClaimedTransaction(bytes.fromhex(row.mined_hash[2:]), row.mined_block)
 
 
 def _compare_with_what_was_read(queries: Sequence[Query], block: BlockProof, job: BlockJob) -> None:

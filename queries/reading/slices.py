@@ -7,7 +7,6 @@ first one, and new rows do not move a page.
 import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from functools import reduce
 from typing import Any, Generic, TypeVar
 
 from django.db.models import Model, Q, QuerySet
@@ -75,15 +74,11 @@ def _beside(columns: tuple[str, ...], cursor: Cursor) -> Q:
     The first column's bound stands alone as well, because it is what a database seeks by.
     """
     side = "gt" if cursor.towards_newer else "lt"
-    first, *rest = zip(columns, cursor.key, strict=True)
-    if not rest:
-        return Q(**{f"{first[0]}__{side}": first[1]})
-    equal: list[Q] = []
-    beside = Q()
-    for column, value in (first, *rest):
-        beside |= reduce(Q.__and__, equal, Q(**{f"{column}__{side}": value}))
-        equal.append(Q(**{column: value}))
-    return Q(**{f"{first[0]}__{side}e": first[1]}) & beside
+    *before, last = zip(columns, cursor.key, strict=True)
+    beside = Q((f"{last[0]}__{side}", last[1]))
+    for column, value in reversed(before):
+        beside = Q((f"{column}__{side}", value)) | Q((column, value)) & beside
+    return Q((f"{columns[0]}__{side}e", cursor.key[0])) & beside if before else beside
 
 
 def _key(row: Any, columns: tuple[str, ...]) -> str:

@@ -94,11 +94,3 @@ class QueryPage:
 
     queries: tuple[QueryView, ...]
     next: int | None  # the place that the next page begins with
-
-
-@dataclass(frozen=True, slots=True)
-class BatchPage:
-    """Some batches, newest first."""
-
-    batches: tuple[BatchView, ...]
-    next: str | None  # the cursor of the next page

@@ -25,18 +25,11 @@ from queries.errors import (
     WEBHOOK_HEADERS_TOO_LARGE,
 )
 from queries.proving.witnesses import AccountField
-from queries.routes import Chain, Routes
+from queries.routes import Routes
 
 from . import bodies
 from .addresses import Address, EnsName, is_ens_name
-from .batch_request import (
-    AccountRequest,
-    BatchRequest,
-    BatchWarning,
-    BlockNumber,
-    BlockRequest,
-    BlockTimestamp,
-)
+from .batch_request import AccountRequest, BatchRequest, BatchWarning, BlockRequest, Selector
 from .bodies import read_body, slot_word
 from .places import WHOLE_BODY, Place
 from .wording import listed, quoted
@@ -88,11 +81,10 @@ class _SoFar:
             (self.slots, limits.slots, "slot", TOO_MANY_SLOTS),
         ):
             if count > most:
-                raise Refusal(
+                raise place.refusal(
                     code,
                     f"A batch may ask for at most {counted(most, what)} in all here. Split it into "
                     "several batches.",
-                    path=place.path,
                 )
 
     def warn(self, sentence: str, place: Place) -> None:
@@ -134,11 +126,10 @@ def _read_data(data: bodies.Blocks, destination: int, so_far: _SoFar) -> tuple[B
         here = place.inside(key)
         source = read_chain(key, here, so_far.routes)
         if source in spelled:
-            raise Refusal(
+            raise place.refusal(
                 DUPLICATE_KEY,
                 f"data names chain {source} twice: as {quoted(spelled[source])} and as "
                 f"{quoted(key)}. Keep one of them, with the blocks of both.",
-                path=place.path,
             )
         spelled[source] = key
         check_route(source, destination, here, so_far.routes)
@@ -152,8 +143,7 @@ def _read_data(data: bodies.Blocks, destination: int, so_far: _SoFar) -> tuple[B
 
 def _check_something(asked: object, place: Place, what: str) -> None:
     if not asked:
-        said = f"{place} asks for nothing. Name at least {what}."
-        raise Refusal(NOTHING_ASKED, said, path=place.path)
+        raise place.refusal(NOTHING_ASKED, f"{place} asks for nothing. Name at least {what}.")
 
 
 def _read_block(
@@ -170,29 +160,29 @@ def _read_block(
     return BlockRequest(source, selector, fields, accounts, place.path)
 
 
-def _read_selector(key: str, place: Place) -> BlockNumber | BlockTimestamp:
+def _read_selector(key: str, place: Place) -> Selector:
     match = _SELECTOR.fullmatch(key)
     if not match or int(match[2]) > _MOST_SELECTED:
-        raise Refusal(
+        raise place.refusal(
             SELECTOR_MALFORMED,
             f"{place} names no block. Use block:5186021 for a number, or timestamp:1703799420 "
             "for a time in Unix seconds. The number is decimal, below 2^64, without sign, "
             "spaces or leading zeros.",
-            path=place.path,
         )
-    kind, number = match[1], int(match[2])
-    if kind == "block":
-        return BlockNumber(number)
-    if number > _LATEST_TIME:
-        raise Refusal(SELECTOR_MALFORMED, f"{place} {_no_time_in_seconds(number)}", path=place.path)
-    return BlockTimestamp(number)
+    selector = Selector(int(match[2]), is_time=match[1] == "timestamp")
+    if selector.is_time and selector.number > _LATEST_TIME:
+        wrong = _no_time_in_seconds(selector.number)
+        raise place.refusal(SELECTOR_MALFORMED, f"{place} {wrong}")
+    return selector
 
 
 def _no_time_in_seconds(number: int) -> str:
     for parts, of_a_second in _PARTS_OF_A_SECOND.items():
         seconds = number // of_a_second
         if seconds <= _LATEST_TIME:
-            return f"looks like a time in {parts}. In seconds it is {BlockTimestamp(seconds)}."
+            return (
+                f"looks like a time in {parts}. In seconds it is {Selector(seconds, is_time=True)}."
+            )
     return f"is no time in Unix seconds, which are at most {_LATEST_TIME}."
 
 
@@ -288,23 +278,21 @@ def _what_an_address_is(key: str) -> str:
 def _account_malformed(key: str, place: Place, why: str) -> Refusal:
     # Clients compare the beginning.
     said = f"Invalid account address or ENS name {quoted(key)} in {place.holder}: {why}."
-    return Refusal(ACCOUNT_MALFORMED, said, path=place.path)
+    return place.refusal(ACCOUNT_MALFORMED, said)
 
 
 def _check_webhook(webhook: bodies.Webhook, limits: BatchLimits) -> None:
-    path = WHOLE_BODY.inside("webhook").inside("headers").path
+    place = WHOLE_BODY.inside("webhook").inside("headers")
     if len(webhook.headers) > limits.webhook_headers:
-        raise Refusal(
+        raise place.refusal(
             TOO_MANY_WEBHOOK_HEADERS,
             f"A webhook may have at most {counted(limits.webhook_headers, 'header')} here.",
-            path=path,
         )
     if sum(map(len, (*webhook.headers, *webhook.headers.values()))) > limits.webhook_header_bytes:
-        raise Refusal(
+        raise place.refusal(
             WEBHOOK_HEADERS_TOO_LARGE,
             f"A webhook's headers may have at most {limits.webhook_header_bytes:,} bytes here, "
             "names and values together.",
-            path=path,
         )
 
 
@@ -313,15 +301,14 @@ def _check_webhook(webhook: bodies.Webhook, limits: BatchLimits) -> None:
 
 def read_chain(text: str, place: Place, routes: Routes) -> int:
     """Find the chain of an id or alias."""
-    chain = next((each for each in routes.chains.values() if text in _names_of(each)), None)
-    if chain is not None:
-        return chain.id
+    for chain in routes.chains.values():
+        if text == str(chain.id) or text in chain.aliases:
+            return chain.id
     if _LIKE_A_NUMBER.fullmatch(text) and not _DECIMAL.fullmatch(text):
-        raise Refusal(
+        raise place.refusal(
             NUMBER_MALFORMED,
             f"{place}: {quoted(text)} must be a chain id in decimal, without sign, spaces or "
             "leading zeros.",
-            path=place.path,
         )
     chains = [
         f"{each.id} ({', '.join(dict.fromkeys([each.name, *each.aliases]))})"
@@ -346,14 +333,8 @@ def check_route(source: int, destination: int, place: Place, routes: Routes) -> 
         return
     reached = sorted(to for of, to in routes.registries if of == source)
     there = f"only on {listed(reached)}" if reached else "nor on any other"
-    raise Refusal(
+    raise place.refusal(
         ROUTE_UNSUPPORTED,
         f"{place}: this server does not prove facts of chain {source} on chain {destination}, "
         f"{there}.",
-        path=place.path,
     )
-
-
-def _names_of(chain: Chain) -> tuple[str, ...]:
-    """What a request may call it."""
-    return str(chain.id), *chain.aliases

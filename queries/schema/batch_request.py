@@ -11,30 +11,21 @@ from .bodies import Webhook
 
 
 @dataclass(frozen=True, slots=True)
-class BlockNumber:
-    """The block of this number."""
+class Selector:
+    """The block of this number, or the last one at or before this time in Unix seconds."""
 
     number: int
+    is_time: bool = False
 
     def __str__(self) -> str:
-        return f"block:{self.number}"
-
-
-@dataclass(frozen=True, slots=True)
-class BlockTimestamp:
-    """The last block at or before this time, in Unix seconds."""
-
-    seconds: int
-
-    def __str__(self) -> str:
-        return f"timestamp:{self.seconds}"
+        return f"{'timestamp' if self.is_time else 'block'}:{self.number}"
 
 
 def selector_of(block: int | None, timestamp: int | None) -> str:
     """The selector that names a query's block; empty without either."""
     if timestamp is not None:
-        return str(BlockTimestamp(timestamp))
-    return "" if block is None else str(BlockNumber(block))
+        return str(Selector(timestamp, is_time=True))
+    return "" if block is None else str(Selector(block))
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +44,7 @@ class BlockRequest:
     """What is asked of one block: at least one field of its header, or one account."""
 
     source: int
-    selector: BlockNumber | BlockTimestamp
+    selector: Selector
     header_fields: tuple[str, ...]  # their names
     accounts: tuple[AccountRequest, ...]
     path: str = field(default="", compare=False)  # where it stands in the request

@@ -38,7 +38,7 @@ from queries.proving.headers import HeaderField
 from queries.proving.witnesses import AccountField
 from queries.routes import ALIAS
 
-from .json_schema import KEY, member_of, schema_of
+from .json_schema import KEY, member_of, schema_of, text_schema
 from .places import Place
 from .wording import kind_of, listed, quoted
 
@@ -133,16 +133,8 @@ HeaderName = Annotated[
     AfterValidator(_header_field),
     _one_of(HeaderField.__members__, HeaderField.PARENT_HASH.name),
 ]
-Slot = Annotated[
-    str,
-    AfterValidator(_slot),
-    WithJsonSchema({"type": "string", "pattern": "^0x[0-9a-fA-F]{1,64}$", "examples": ["0x1"]}),
-]
-Fee = Annotated[
-    int,
-    BeforeValidator(_fee),
-    WithJsonSchema({"type": "string", "pattern": _WEI, "examples": ["0"]}),
-]
+Slot = Annotated[str, AfterValidator(_slot), text_schema("^0x[0-9a-fA-F]{1,64}$", "0x1")]
+Fee = Annotated[int, BeforeValidator(_fee), text_schema(_WEI, "0")]
 
 
 def _keys(what: str, pattern: str) -> Any:
@@ -195,8 +187,7 @@ OF_THE_CONNECTION = {
 
 def _webhook_url(url: str) -> str:
     """The address is not repeated in a refusal, because it may hold a secret."""
-    wrong = _fault_of_url(url)
-    if wrong:
+    if wrong := _fault_of_url(url):
         raise fault(WEBHOOK_MALFORMED, f"{wrong}.")
     return url
 
@@ -226,8 +217,7 @@ def _fault_of_url(url: str) -> str:  # noqa: PLR0911
 def _webhook_headers(headers: dict[str, str]) -> dict[str, str]:
     seen: set[str] = set()
     for name, value in headers.items():
-        wrong = _fault_of_header(name.lower(), value)
-        if wrong:
+        if wrong := _fault_of_header(name.lower(), value):
             raise fault(WEBHOOK_MALFORMED, f"cannot be sent: {wrong}.", name)
         if name.lower() in seen:
             raise fault(DUPLICATE_KEY, "occurs twice: header names are case-insensitive.", name)
@@ -336,22 +326,22 @@ def _refusal(model: type[BaseModel], first: ErrorDetails) -> Refusal:
     context = first.get("ctx", {})
     place = Place((*first["loc"], *context.get("inside", ())))
     if "kind" in context:
-        return Refusal(context["kind"], f"{place} {context['said']}", path=place.path)
+        return place.refusal(context["kind"], f"{place} {context['said']}")
     holder, member = member_of(schema_of(model), first["loc"])
     required = holder.get("required", [])
     if first["type"] == "missing":
         meaning = member["description"].partition(".")[0]
         said = f"is missing: {meaning[0].lower()}{meaning[1:]}."
-        return Refusal(MISSING_FIELD, f"{place} {said}", path=place.path)
+        return place.refusal(MISSING_FIELD, f"{place} {said}")
     if first["type"] == "extra_forbidden":
         said = f"is an unknown field; the known fields are {listed(holder['properties'])}."
-        return Refusal(UNKNOWN_FIELD, f"{place} {said}", path=place.path)
+        return place.refusal(UNKNOWN_FIELD, f"{place} {said}")
     named = set(holder.get("properties", {})).intersection(first["loc"][-1:])
     if first["input"] is None and named.difference(required):
         said = "must not be null. Leave it out instead."
-        return Refusal(WRONG_TYPE, f"{place} {said}", path=place.path)
+        return place.refusal(WRONG_TYPE, f"{place} {said}")
     wanted = {"object": "an object", "array": "a list"}.get(
         member["type"], f'text in quotes, such as "{member.get("examples", [""])[0]}"'
     )
     said = f"must be {wanted}, not {kind_of(first['input'])}."
-    return Refusal(WRONG_TYPE, f"{place} {said}", path=place.path)
+    return place.refusal(WRONG_TYPE, f"{place} {said}")

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any, Literal
 
-from pydantic import BaseModel
+from pydantic import BaseModel, WithJsonSchema
 from pydantic.json_schema import GenerateJsonSchema, models_json_schema
 
 Schema = dict[str, Any]
@@ -23,6 +23,11 @@ class _Untitled(GenerateJsonSchema):
     def sort(self, value: Any, parent_key: str | None = None) -> Any:  # noqa: ARG002
         """Members stay in their order."""
         return value
+
+
+def text_schema(pattern: str, example: str) -> WithJsonSchema:
+    """A schema alone, which checks nothing."""
+    return WithJsonSchema({"type": "string", "pattern": pattern, "examples": [example]})
 
 
 def schemas_of(models: Iterable[type[BaseModel]], mode: Mode) -> dict[str, Schema]:

@@ -5,6 +5,8 @@ data.11155111.block:5186021.accounts.0xd8da6bf26964af9d7eed9e03e53415d37aa96045.
 
 from dataclasses import dataclass
 
+from accounts.errors import Code, Refusal
+
 from .wording import legible, shortened
 
 MOST_PATH = 300
@@ -29,6 +31,9 @@ class Place:
         """Of bounded length, because the sender of a request chooses its keys."""
         path = "".join(map(_written, self.steps))
         return shortened(path.removeprefix("."), MOST_PATH)
+
+    def refusal(self, code: Code, sentence: str) -> Refusal:
+        return Refusal(code, sentence, path=self.path)
 
     def __str__(self) -> str:
         return self.path or "The body"

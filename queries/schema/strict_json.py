@@ -37,11 +37,7 @@ class _Fault:
 
 def read_json(body: bytes, most_bytes: int) -> object:
     """Read a body, or refuse it with a sentence; no other error leaves here."""
-    if len(body) > most_bytes:
-        raise Refusal(
-            BODY_TOO_LARGE,
-            f"The body has {len(body):,} bytes; at most {most_bytes:,} are accepted.",
-        )
+    check_size(len(body), most_bytes)
     text = _decoded(body)
     try:
         content = _DECODER.decode(text)
@@ -57,6 +53,12 @@ def read_json(body: bytes, most_bytes: int) -> object:
     except RecursionError:
         raise _nested_too_deeply(WHOLE_BODY) from None
     return content
+
+
+def check_size(size: int, most: int) -> None:
+    if size > most:
+        said = f"The body has {size:,} bytes; at most {most:,} are accepted."
+        raise Refusal(BODY_TOO_LARGE, said)
 
 
 def _decoded(body: bytes) -> str:
@@ -76,7 +78,7 @@ def _decoded(body: bytes) -> str:
 def _check(value: object, place: Place, depth: int = 0) -> None:
     """Refuse the first fault below; never deeper than the bound, so recursion is safe."""
     if isinstance(value, _Fault):
-        raise Refusal(value.code, f"{place} {value.problem}", path=place.path)
+        raise place.refusal(value.code, f"{place} {value.problem}")
     if isinstance(value, str):
         _check_text(value, place)
     elif isinstance(value, dict | list):
@@ -95,18 +97,15 @@ def _check_text(text: str, place: Place, what: str = "") -> None:
     if found:
         number = ord(found[0])
         why = "half of a surrogate pair" if number else "which databases cannot keep"
-        raise Refusal(
-            TEXT_NOT_STORABLE,
-            f"{what}{place} holds U+{number:04X}, {why}. Leave it out.",
-            path=place.path,
+        raise place.refusal(
+            TEXT_NOT_STORABLE, f"{what}{place} holds U+{number:04X}, {why}. Leave it out."
         )
 
 
 def _nested_too_deeply(place: Place) -> Refusal:
-    return Refusal(
+    return place.refusal(
         NESTED_TOO_DEEPLY,
         f"{place} goes deeper than {MOST_DEPTH} objects and lists inside each other.",
-        path=place.path,
     )
 
 

@@ -117,10 +117,8 @@ class Command(OperatorCommand):
                 settled &= asked
                 for signed in attester.sign_final(asked - settled):
                     self._give(signed, to, settled)
-            except ChainError as fault:
+            except (ChainError, NotTaken) as fault:
                 self.stderr.write(with_advice(fault))
-            except NotTaken as fault:
-                self.stderr.write(str(fault))
             except (OperationalError, InterfaceError) as fault:
                 self.stderr.write(f"The database cannot be used: {' '.join(str(fault).split())}")
                 close_old_connections()

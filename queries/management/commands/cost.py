@@ -121,13 +121,9 @@ def _within_a_day(chain: Chain, costs: dict[int, int]) -> str:
 
 
 def _amounts(wei: int, facts: int) -> list[str]:
-    """Of a fact, a day and a month."""
-    return [_coins(wei * many) for many in (1, facts, facts * MONTH)]
-
-
-def _coins(wei: int) -> str:
-    """With four digits that say something."""
-    return f"{Decimal(wei) / 10**18:.4g}" if wei else "0"
+    """Of a fact, a day and a month, with four digits that say something."""
+    coins = [Decimal(wei * many) / 10**18 for many in (1, facts, facts * MONTH)]
+    return [f"{each:.4g}" if each else "0" for each in coins]
 
 
 def _price(text: str) -> int:

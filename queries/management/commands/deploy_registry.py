@@ -22,12 +22,7 @@ from queries.chain.sender import Destination, TransactionFailed, send_and_wait
 from queries.chain.setup_check import with_advice
 from queries.chain.signer import Signer
 from queries.costs import deployment_need
-from queries.management.base import (
-    OperatorCommand,
-    at_least_one,
-    configured_routes,
-    configured_signer,
-)
+from queries.management.base import OperatorCommand, add_wait, configured_routes, configured_signer
 from queries.proving.registry_calls import HORIZON
 from queries.registries import (
     FACTORY,
@@ -42,7 +37,6 @@ from queries.registries import (
 )
 from queries.routes import KEYS_OF_KIND, REGISTRY_KEYS, Chain, Routes, read_registry
 
-WAIT = 600  # seconds
 DELEGATION = bytes.fromhex("ef0100")  # of an EOA to a contract's code (EIP-7702); its key signs
 NEEDED = ("source", "destination", "kind")
 
@@ -108,9 +102,7 @@ class Command(OperatorCommand):
         """Whether it is there now; what is wrong with one must not hold up the others."""
         try:
             said = self._have(registry, routes, options)
-        except (CommandError, Unfit, TransactionFailed) as fault:
-            said = str(fault)
-        except ChainError as fault:
+        except (ChainError, CommandError, TransactionFailed, Unfit) as fault:
             said = with_advice(fault)
         else:
             self.report(said)
@@ -209,12 +201,7 @@ class Command(OperatorCommand):
 
 def add_sending(parser: ArgumentParser) -> None:
     """The options of a command that sends a transaction."""
-    parser.add_argument(
-        "--wait",
-        type=at_least_one,
-        default=WAIT,
-        help="seconds to wait for a receipt (%(default)s)",
-    )
+    add_wait(parser)
     parser.add_argument("--yes", action="store_true", help="do not ask before paying")
 
 

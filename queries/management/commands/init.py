@@ -126,10 +126,7 @@ class Command(OperatorCommand):
     def _ask(self, question: str, read: Callable[[str], Read]) -> Read:
         """Until the answer can be read."""
         while True:
-            self.stderr.write(f"{question} ", str, ending="")
-            self.stderr.flush()
-            line = sys.stdin.readline()
-            if not line:
+            if not (line := self.ask(question)):
                 raise CommandError("The questions were not answered; nothing was written.")
             try:
                 return read(line.strip())

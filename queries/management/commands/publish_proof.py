@@ -16,6 +16,7 @@ from queries.chain.source import SourceChain
 from queries.management.base import (
     OperatorCommand,
     add_address,
+    add_wait,
     at_least_one,
     chain_at,
     configured_signer,
@@ -27,7 +28,6 @@ from queries.proving.bundles import BlockProof, Bundle
 from queries.registries import proves_its_code
 from queries.routes import GWEI
 
-WAIT = 600  # seconds
 DEAREST = 100  # gwei
 
 
@@ -67,12 +67,7 @@ class Command(OperatorCommand):
             metavar="N",
             help="the most that is paid for a unit of gas (%(default)s)",
         )
-        parser.add_argument(
-            "--wait",
-            type=at_least_one,
-            default=WAIT,
-            help="seconds to wait for a receipt (%(default)s)",
-        )
+        add_wait(parser)
 
     def handle(self, **options: Any) -> None:
         bundle = read_bundle(options["file"], options["most_mib"])
@@ -92,10 +87,8 @@ class Command(OperatorCommand):
             means = Means(Destination(chain), signer, None, wait, self.report)
             for block in bundle.blocks:
                 self._publish(block, replace(means, source=sources.get(block.chain)), options)
-        except NotPublished as fault:
+        except (ChainError, NotPublished) as fault:
             raise CommandError(str(fault)) from None
-        except ChainError as fault:
-            raise CommandError(fault.sentence) from None
         self._conclude(bundle)
 
     def _publish(self, block: BlockProof, means: Means, options: dict[str, Any]) -> None:

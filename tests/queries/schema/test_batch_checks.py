@@ -13,9 +13,8 @@ from queries.schema.batch_request import (
     AccountRequest,
     BatchRequest,
     BatchWarning,
-    BlockNumber,
     BlockRequest,
-    BlockTimestamp,
+    Selector,
     canonical,
 )
 from queries.schema.bodies import Webhook
@@ -51,16 +50,16 @@ def read_account(entry: object) -> AccountRequest:
 
 
 def test_the_specifications_example() -> None:
-    block = BlockRequest(SEPOLIA, BlockNumber(5186021), (), (ASKED_BALANCE,))
+    block = BlockRequest(SEPOLIA, Selector(5186021), (), (ASKED_BALANCE,))
     expected = BatchRequest(SEPOLIA, 0, (block,), None, ())
     assert read(read_json(SPECIFICATION.encode(), 1_000)) == expected
 
 
 def test_what_existing_clients_send() -> None:
     other = Address(bytes.fromhex("69030ef8c2744b37a096faf2a4c78b4daec1308b"))
-    by_number = BlockRequest(SEPOLIA, BlockNumber(5186021), ("PARENT_HASH",), (ASKED_BALANCE,))
+    by_number = BlockRequest(SEPOLIA, Selector(5186021), ("PARENT_HASH",), (ASKED_BALANCE,))
     by_time = BlockRequest(
-        SEPOLIA, BlockTimestamp(1703799420), (), (AccountRequest(other, (), (word(1),)),)
+        SEPOLIA, Selector(1703799420, is_time=True), (), (AccountRequest(other, (), (word(1),)),)
     )
     webhook = Webhook(url="https://example.org/hook", headers={"Content-Type": "application/json"})
     expected = BatchRequest(SEPOLIA, 0, (by_number, by_time), webhook, ())
