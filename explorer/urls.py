@@ -1,7 +1,8 @@
 """Every address of the service."""
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
+from typing import Any
 
 from django.conf import settings
 from django.contrib import admin
@@ -64,7 +65,7 @@ class GuideName(StringConverter):
 register_converter(GuideName, "guide")
 
 
-def read_page(address: str, view: View, arguments: Mapping[str, object], name: str) -> URLPattern:
+def read_page(address: str, view: View, arguments: dict[str, Any], name: str) -> URLPattern:
     """A page that is only read. It is not cached: scripts fetch parts of pages from the same
     addresses, and "back" must not lead to one.
     """

@@ -14,7 +14,7 @@ from eth_utils.address import to_checksum_address
 from explorer.links import PageLinks
 from explorer.pages.chain_objects import chain_of, registry_at
 from explorer.pages.facts import fact_line
-from explorer.pages.lists import BEFORE, numbers
+from explorer.pages.lists import BEFORE, cursor_of, numbers
 from queries.reading import batches, chain_objects
 from queries.reading import facts as portions
 from queries.reading.facts import Portion, ProvenFact, facts_of_batch
@@ -140,9 +140,4 @@ def _portion_file(
 
 def _cursor(request: HttpRequest) -> Cursor | None:
     """The cursor from the previous portion's `Link`: that portion's last query."""
-    if BEFORE not in request.GET:
-        return None
-    key = numbers(2)(request.GET[BEFORE])
-    if key is None:
-        raise Http404
-    return Cursor(key)
+    return cursor_of(request, numbers(2), (BEFORE,))
