@@ -14,7 +14,7 @@ from django.views.decorators.http import conditional_page, require_safe
 from django.views.generic import RedirectView
 
 from accounts import views as accounts
-from explorer.guides import WRITTEN
+from explorer.guides import GUIDES
 from explorer.links import AccountAddress, PageLinks, TransactionHash, WholeNumber
 from explorer.pages import (
     batches,
@@ -59,7 +59,7 @@ register_converter(Place, "place")
 
 
 class GuideName(StringConverter):
-    regex = "|".join(WRITTEN)
+    regex = "|".join(GUIDES)
 
 
 register_converter(GuideName, "guide")
