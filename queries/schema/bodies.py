@@ -139,8 +139,9 @@ Fee = Annotated[int, BeforeValidator(_fee), text_schema(_WEI, "0")]
 
 def _keys(what: str, pattern: str) -> Any:
     """The schema of a map's keys."""
-    names = {"pattern": pattern, "maxLength": 255}
-    return Field(json_schema_extra={KEY: what, "propertyNames": names})
+    return Field(
+        json_schema_extra={KEY: what, "propertyNames": {"pattern": pattern, "maxLength": 255}}
+    )
 
 
 class Body(BaseModel):
